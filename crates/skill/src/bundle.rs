@@ -1,0 +1,274 @@
+//! [`Bundle`]: the files of one skill in memory.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use thiserror::Error;
+
+use crate::{Digest, Limits, SkillPath};
+
+/// One file of a skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
+    /// The content as it will be installed; shared, so that copies of a bundle are cheap.
+    pub bytes: Arc<[u8]>,
+    /// Whether the executable bit is set; no other part of a mode is kept.
+    pub executable: bool,
+}
+
+impl File {
+    /// The content as text, when it is UTF-8 without NUL.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        std::str::from_utf8(&self.bytes).ok().filter(|text| !text.contains('\0'))
+    }
+
+    /// Whether both have the same mode and, but for CRLF against LF in text, the same content.
+    #[must_use]
+    pub fn same_but_line_ends(&self, other: &Self) -> bool {
+        self.executable == other.executable
+            && (self.bytes == other.bytes
+                || match (self.text(), other.text()) {
+                    (Some(a), Some(b)) => lines_without_ends(a).eq(lines_without_ends(b)),
+                    _ => false,
+                })
+    }
+}
+
+fn lines_without_ends(text: &str) -> impl Iterator<Item = &str> {
+    text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line))
+}
+
+/// A skill's files by path, within the limits of size and number, with no two paths that would be
+/// one on a file system that folds case or normal forms.
+///
+/// A bundle need not hold a `SKILL.md` that is any good: [`crate::validate`] says that.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Bundle {
+    files: BTreeMap<SkillPath, File>,
+}
+
+/// Why files do not make a [`Bundle`].
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum BundleError {
+    /// More files than a skill may have.
+    #[error("the skill has {files} files, the limit is {limit}")]
+    TooManyFiles {
+        /// Files found.
+        files: usize,
+        /// Files allowed.
+        limit: usize,
+    },
+    /// More bytes than a skill may have.
+    #[error("the skill has {bytes} bytes, the limit is {limit}")]
+    TooManyBytes {
+        /// Bytes found.
+        bytes: u64,
+        /// Bytes allowed.
+        limit: u64,
+    },
+    /// A text file over the limit for text.
+    #[error("{path} has {bytes} bytes, the limit for a text file is {limit}")]
+    TextTooLarge {
+        /// The file.
+        path: SkillPath,
+        /// Bytes found.
+        bytes: u64,
+        /// Bytes allowed.
+        limit: u64,
+    },
+    /// Two paths that are one after case folding or NFKC, or a file where another needs a folder.
+    #[error("{first} and {second} would be the same file on some systems")]
+    Collision {
+        /// One path.
+        first: SkillPath,
+        /// The other.
+        second: SkillPath,
+    },
+}
+
+impl Bundle {
+    /// Collects files into a bundle.
+    ///
+    /// # Errors
+    /// [`BundleError`] when a limit is passed or two paths collide.
+    pub fn from_files(
+        files: impl IntoIterator<Item = (SkillPath, File)>,
+        limits: &Limits,
+    ) -> Result<Self, BundleError> {
+        let mut map = BTreeMap::new();
+        for (path, file) in files {
+            if map.contains_key(&path) {
+                return Err(BundleError::Collision { first: path.clone(), second: path });
+            }
+            map.insert(path, file);
+        }
+        let bundle = Self { files: map };
+        bundle.check(limits)?;
+        Ok(bundle)
+    }
+
+    /// This bundle with one file added or replaced.
+    ///
+    /// # Errors
+    /// [`BundleError`] when the result passes a limit or two paths collide.
+    pub fn with_file(mut self, path: SkillPath, file: File, limits: &Limits) -> Result<Self, BundleError> {
+        self.files.insert(path, file);
+        self.check(limits)?;
+        Ok(self)
+    }
+
+    /// This bundle without one file; unchanged when it has no such file.
+    #[must_use]
+    pub fn without_file(mut self, path: &SkillPath) -> Self {
+        self.files.remove(path);
+        self
+    }
+
+    /// The file at a path.
+    #[must_use]
+    pub fn get(&self, path: &SkillPath) -> Option<&File> {
+        self.files.get(path)
+    }
+
+    /// The text of `SKILL.md`; `None` when there is none or it is no UTF-8.
+    #[must_use]
+    pub fn skill_md(&self) -> Option<&str> {
+        self.files.get(&SkillPath::skill_md()).and_then(File::text)
+    }
+
+    /// All files, sorted by the bytes of their paths.
+    pub fn files(&self) -> impl Iterator<Item = (&SkillPath, &File)> {
+        self.files.iter()
+    }
+
+    /// All paths, sorted by their bytes.
+    pub fn paths(&self) -> impl Iterator<Item = &SkillPath> {
+        self.files.keys()
+    }
+
+    /// The number of files.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.files.len()
+    }
+
+    /// Whether there is no file at all, as in the revision that a deletion leaves.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// The bytes of all files together.
+    #[must_use]
+    pub fn total_bytes(&self) -> u64 {
+        self.files.values().map(|file| file.bytes.len() as u64).sum()
+    }
+
+    /// The content's identity.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        Digest::of_bundle(self)
+    }
+
+    /// Whether both hold the same files but for CRLF against LF in text files.
+    #[must_use]
+    pub fn same_but_line_ends(&self, other: &Self) -> bool {
+        self.len() == other.len()
+            && self.files().zip(other.files()).all(|((p, a), (q, b))| p == q && a.same_but_line_ends(b))
+    }
+
+    fn check(&self, limits: &Limits) -> Result<(), BundleError> {
+        if self.len() > limits.files_per_skill {
+            return Err(BundleError::TooManyFiles { files: self.len(), limit: limits.files_per_skill });
+        }
+        let bytes = self.total_bytes();
+        if bytes > limits.skill_bytes {
+            return Err(BundleError::TooManyBytes { bytes, limit: limits.skill_bytes });
+        }
+        for (path, file) in &self.files {
+            let bytes = file.bytes.len() as u64;
+            if bytes > limits.text_file_bytes && file.text().is_some() {
+                return Err(BundleError::TextTooLarge { path: path.clone(), bytes, limit: limits.text_file_bytes });
+            }
+        }
+        check_collisions(self.paths())
+    }
+}
+
+/// Holds a set of paths to the rule that no two are one file, or a file and a folder, on any system.
+///
+/// # Errors
+/// [`BundleError::Collision`] with the first such pair.
+pub fn check_collisions<'a>(paths: impl Iterator<Item = &'a SkillPath>) -> Result<(), BundleError> {
+    let mut seen: BTreeMap<String, &SkillPath> = BTreeMap::new();
+    for path in paths {
+        if let Some(first) = seen.insert(path.folded(), path) {
+            return Err(BundleError::Collision { first: first.clone(), second: path.clone() });
+        }
+    }
+    for (folded, path) in &seen {
+        let parents = folded.match_indices('/').map(|(at, _)| &folded[..at]);
+        if let Some(first) = parents.filter_map(|parent| seen.get(parent)).next() {
+            return Err(BundleError::Collision { first: (*first).clone(), second: (*path).clone() });
+        }
+    }
+    check_folder_spellings(seen.values().copied())
+}
+
+/// Two spellings of one folder (`Docs/a`, `docs/b`) become one folder on some systems and two on
+/// others.
+fn check_folder_spellings<'a>(paths: impl Iterator<Item = &'a SkillPath>) -> Result<(), BundleError> {
+    let mut folders: BTreeMap<String, (&str, &SkillPath)> = BTreeMap::new();
+    for path in paths {
+        for (at, _) in path.as_str().match_indices('/') {
+            let folder = &path.as_str()[..at];
+            let folded = SkillPath::parse(folder).map_or_else(|_| folder.to_owned(), |p| p.folded());
+            match folders.get(&folded) {
+                Some((spelling, first)) if *spelling != folder => {
+                    return Err(BundleError::Collision { first: (*first).clone(), second: path.clone() });
+                }
+                _ => drop(folders.insert(folded, (folder, path))),
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bundle(paths: &[&str]) -> Result<Bundle, BundleError> {
+        let file = File { bytes: b"x".as_slice().into(), executable: false };
+        let files = paths.iter().map(|p| (SkillPath::parse(p).unwrap(), file.clone()));
+        Bundle::from_files(files, &Limits { files_per_skill: 3, ..Limits::default() })
+    }
+
+    #[test]
+    fn colliding_paths_are_refused() {
+        assert!(bundle(&["SKILL.md", "docs/a.md", "docs/b.md"]).is_ok());
+        for bad in [["SKILL.md", "skill.md"], ["a", "a/b"], ["A", "a/b"], ["Docs/a", "docs/b"], ["ﬁle", "file"], ["a", "a"]] {
+            assert!(matches!(bundle(&bad), Err(BundleError::Collision { .. })), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn number_and_size_are_bounded() {
+        assert!(matches!(bundle(&["a", "b", "c", "d"]), Err(BundleError::TooManyFiles { files: 4, limit: 3 })));
+        let big = |bytes: Vec<u8>| {
+            let file = File { bytes: bytes.into(), executable: false };
+            Bundle::from_files([(SkillPath::parse("a").unwrap(), file)], &Limits::default())
+        };
+        assert!(matches!(big(vec![b'a'; (1 << 20) + 1]), Err(BundleError::TextTooLarge { .. })));
+        assert!(big(vec![0; (1 << 20) + 1]).is_ok(), "binary files only count towards the whole");
+        assert!(matches!(big(vec![0; (16 << 20) + 1]), Err(BundleError::TooManyBytes { .. })));
+    }
+
+    #[test]
+    fn line_ends_alone_are_no_difference() {
+        let file = |text: &str| File { bytes: text.as_bytes().into(), executable: false };
+        assert!(file("a\r\nb\r\n").same_but_line_ends(&file("a\nb\n")));
+        assert!(!file("a\rb").same_but_line_ends(&file("a\nb")));
+        assert!(!file("a\0\r\n").same_but_line_ends(&file("a\0\n")), "binary is compared as it is");
+    }
+}

@@ -1,0 +1,118 @@
+//! [`Digest`]: the identity of a skill's content.
+
+use std::{fmt, str::FromStr};
+
+use sha2::{Digest as _, Sha256};
+use thiserror::Error;
+
+use crate::Bundle;
+
+/// A sha256, written `sha256:<64 hexadecimal digits>`.
+///
+/// Of a skill it covers the list of (path, executable bit, sha256 of the content), sorted by the
+/// bytes of the path; the framing is in `registry-index/FORMAT.md`. It does not depend on how the
+/// skill is packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest([u8; 32]);
+
+/// The text is no [`Digest`].
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{0:?} is no digest of the form sha256:<64 hexadecimal digits>")]
+pub struct DigestError(pub String);
+
+impl Digest {
+    /// The sha256 of some bytes.
+    #[must_use]
+    pub fn of_bytes(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+
+    /// The digest of a skill: `skillhub-digest-v1\n`, then for each file, sorted by path, the
+    /// length of the path (8 bytes, big endian), the path, one byte for the executable bit, and
+    /// the sha256 of the content.
+    #[must_use]
+    pub fn of_bundle(bundle: &Bundle) -> Self {
+        let mut hasher = Sha256::new();
+        hasher.update(b"skillhub-digest-v1\n");
+        for (path, file) in bundle.files() {
+            let path = path.as_str().as_bytes();
+            hasher.update((path.len() as u64).to_be_bytes());
+            hasher.update(path);
+            hasher.update([u8::from(file.executable)]);
+            hasher.update(Sha256::digest(&file.bytes));
+        }
+        Self(hasher.finalize().into())
+    }
+
+    /// The 64 hexadecimal digits without the prefix.
+    #[must_use]
+    pub fn hex(&self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "sha256:{}", self.hex())
+    }
+}
+
+impl FromStr for Digest {
+    type Err = DigestError;
+    fn from_str(text: &str) -> Result<Self, DigestError> {
+        let error = || DigestError(text.to_owned());
+        let hex = text.strip_prefix("sha256:").ok_or_else(error)?;
+        if hex.len() != 64 || !hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
+            return Err(error());
+        }
+        let mut bytes = [0; 32];
+        for (byte, pair) in bytes.iter_mut().zip(hex.as_bytes().chunks(2)) {
+            let pair = std::str::from_utf8(pair).map_err(|_| error())?;
+            *byte = u8::from_str_radix(pair, 16).map_err(|_| error())?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{File, SkillPath};
+
+    fn bundle(files: &[(&str, &str, bool)]) -> Bundle {
+        let files = files.iter().map(|(path, text, executable)| {
+            (SkillPath::parse(path).unwrap(), File { bytes: text.as_bytes().into(), executable: *executable })
+        });
+        Bundle::from_files(files, &crate::Limits::default()).unwrap()
+    }
+
+    #[test]
+    fn path_mode_and_content_all_count() {
+        let base = Digest::of_bundle(&bundle(&[("SKILL.md", "x", false), ("a", "y", false)]));
+        for other in [
+            bundle(&[("SKILL.md", "x", false), ("a", "y", true)]),
+            bundle(&[("SKILL.md", "x", false), ("b", "y", false)]),
+            bundle(&[("SKILL.md", "xy", false), ("a", "", false)]),
+        ] {
+            assert_ne!(base, Digest::of_bundle(&other));
+        }
+    }
+
+    #[test]
+    fn framing_is_the_documented_one() {
+        let mut framed = b"skillhub-digest-v1\n".to_vec();
+        framed.extend(8u64.to_be_bytes());
+        framed.extend(b"SKILL.md\x01");
+        framed.extend(Sha256::digest(b"x"));
+        assert_eq!(Digest::of_bundle(&bundle(&[("SKILL.md", "x", true)])), Digest::of_bytes(&framed));
+    }
+
+    #[test]
+    fn text_form_round_trips_and_rejects_others() {
+        let digest = Digest::of_bytes(b"abc");
+        assert_eq!(digest.to_string().parse(), Ok(digest));
+        for bad in ["", "sha256:", &digest.hex(), "sha256:zz", &digest.to_string().to_uppercase()] {
+            assert!(bad.parse::<Digest>().is_err());
+        }
+    }
+}

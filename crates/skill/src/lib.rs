@@ -1,0 +1,29 @@
+//! The pure model of an Agent Skill: a folder with a `SKILL.md`, held in memory.
+//!
+//! The principal type is [`Bundle`]: a skill's files by [`SkillPath`], within [`Limits`]. Everything
+//! else reads a bundle ([`Frontmatter`], [`validate()`], [`Digest`]), makes another one from it
+//! ([`Edit`]), compares two ([`diff`]), or turns one into bytes and back ([`archive`]).
+//!
+//! Nothing here touches a disk, a clock, the environment or the network.
+
+pub mod archive;
+mod bundle;
+pub mod diff;
+mod digest;
+pub mod edit;
+pub mod frontmatter;
+mod limits;
+mod name;
+mod path;
+mod problem;
+pub mod validate;
+
+pub use bundle::{Bundle, BundleError, File, check_collisions};
+pub use digest::{Digest, DigestError};
+pub use edit::Edit;
+pub use frontmatter::Frontmatter;
+pub use limits::Limits;
+pub use name::{NameError, Owner, OwnerError, QualifiedName, QualifiedNameError, SkillName};
+pub use path::{PathError, SkillPath};
+pub use problem::{Problem, Severity};
+pub use validate::{Strictness, validate};

@@ -1,0 +1,235 @@
+//! Names of skills and of their owners, parsed once at the door.
+
+use std::{fmt, str::FromStr};
+
+use thiserror::Error;
+use unicode_normalization::UnicodeNormalization;
+
+use crate::{Limits, path::is_device_name};
+
+/// A skill's name as the Agent Skills standard has it: 1-64 characters, lower-case letters, digits
+/// and hyphens, no hyphen first or last, no two together.
+///
+/// Letters of every script parse, after NFKC, as in the standard's reference library; publishing
+/// asks for ASCII besides ([`SkillName::is_publishable`]).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SkillName(String);
+
+/// Why a text is no [`SkillName`].
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum NameError {
+    /// Nothing is left after trimming.
+    #[error("the name is empty")]
+    Empty,
+    /// Longer than the standard's 64 characters.
+    #[error("the name has {chars} characters, the limit is {limit}")]
+    TooLong {
+        /// Characters found.
+        chars: usize,
+        /// Characters allowed.
+        limit: usize,
+    },
+    /// An upper-case letter.
+    #[error("the name must be lower case")]
+    NotLowerCase,
+    /// A hyphen first or last.
+    #[error("the name must not start or end with a hyphen")]
+    HyphenAtEdge,
+    /// Two hyphens together.
+    #[error("the name must not contain two hyphens in a row")]
+    DoubleHyphen,
+    /// Something other than a letter, a digit or a hyphen.
+    #[error("the name must hold only letters, digits and hyphens, not {0:?}")]
+    BadCharacter(char),
+}
+
+impl SkillName {
+    /// Reads a name.
+    ///
+    /// # Errors
+    /// The first rule that the text breaks; [`SkillName::faults`] lists them all.
+    pub fn parse(text: &str) -> Result<Self, NameError> {
+        let name = normal_form(text);
+        match faults_of(&name).into_iter().next() {
+            Some(fault) => Err(fault),
+            None => Ok(Self(name)),
+        }
+    }
+
+    /// Every rule that `text` breaks; empty when it is a name.
+    #[must_use]
+    pub fn faults(text: &str) -> Vec<NameError> {
+        faults_of(&normal_form(text))
+    }
+
+    /// The name as text, in NFKC.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether a registry takes the name: ASCII only, and no reserved device name of Windows.
+    #[must_use]
+    pub fn is_publishable(&self) -> bool {
+        self.0.is_ascii() && !is_device_name(&self.0)
+    }
+}
+
+fn normal_form(text: &str) -> String {
+    text.trim().nfkc().collect()
+}
+
+fn faults_of(name: &str) -> Vec<NameError> {
+    if name.is_empty() {
+        return vec![NameError::Empty];
+    }
+    let limit = Limits::default().name_chars;
+    let chars = name.chars().count();
+    let mut faults = Vec::new();
+    if chars > limit {
+        faults.push(NameError::TooLong { chars, limit });
+    }
+    if name.chars().any(|c| c.to_lowercase().ne([c])) {
+        faults.push(NameError::NotLowerCase);
+    }
+    if name.starts_with('-') || name.ends_with('-') {
+        faults.push(NameError::HyphenAtEdge);
+    }
+    if name.contains("--") {
+        faults.push(NameError::DoubleHyphen);
+    }
+    if let Some(bad) = name.chars().find(|c| *c != '-' && !c.is_alphanumeric()) {
+        faults.push(NameError::BadCharacter(bad));
+    }
+    faults
+}
+
+impl fmt::Display for SkillName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for SkillName {
+    type Err = NameError;
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        Self::parse(text)
+    }
+}
+
+/// Who publishes a skill: 1-39 lower-case ASCII letters, digits and single hyphens, and no
+/// reserved device name, so that it can stand as a file name on every system.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Owner(String);
+
+/// The text is no [`Owner`].
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error(
+    "{0:?} is no owner name: use 1-39 lower-case ASCII letters, digits and single hyphens, starting with a letter or digit"
+)]
+pub struct OwnerError(pub String);
+
+impl Owner {
+    /// Characters of the longest owner name, as on the large forges.
+    pub const MAX_CHARS: usize = 39;
+
+    /// Reads an owner's name.
+    ///
+    /// # Errors
+    /// [`OwnerError`] when the text breaks a rule of the type.
+    pub fn parse(text: &str) -> Result<Self, OwnerError> {
+        let well_formed = SkillName::parse(text).is_ok_and(|name| name.is_publishable() && name.as_str() == text);
+        if well_formed && text.len() <= Self::MAX_CHARS {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(OwnerError(text.to_owned()))
+        }
+    }
+
+    /// The owner's name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// `owner/name`: what a skill is called in a registry.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct QualifiedName {
+    /// Who publishes it.
+    pub owner: Owner,
+    /// The skill's own name.
+    pub name: SkillName,
+}
+
+/// Why a text is no [`QualifiedName`].
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum QualifiedNameError {
+    /// No single slash between two parts.
+    #[error("{0:?} is not of the form owner/name")]
+    Form(String),
+    /// The part before the slash.
+    #[error(transparent)]
+    Owner(#[from] OwnerError),
+    /// The part after the slash.
+    #[error(transparent)]
+    Name(#[from] NameError),
+}
+
+impl FromStr for QualifiedName {
+    type Err = QualifiedNameError;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.split_once('/') {
+            Some((owner, name)) if !name.contains('/') => {
+                Ok(Self { owner: Owner::parse(owner)?, name: SkillName::parse(name)? })
+            }
+            _ => Err(QualifiedNameError::Form(text.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for QualifiedName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.owner, self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_every_script_parse_and_ascii_is_for_publishing() {
+        assert!(SkillName::parse("pdf-tools2").unwrap().is_publishable());
+        let chinese = SkillName::parse("技能-一").unwrap();
+        assert!(!chinese.is_publishable());
+        assert_eq!(SkillName::parse("ｐｄｆ").unwrap().as_str(), "pdf", "NFKC first");
+        assert!(!SkillName::parse("con").unwrap().is_publishable());
+    }
+
+    #[test]
+    fn each_rule_is_told() {
+        use NameError::*;
+        assert_eq!(SkillName::parse("  "), Err(Empty));
+        assert_eq!(SkillName::parse("Pdf"), Err(NotLowerCase));
+        assert_eq!(SkillName::faults("-A--b_"), [NotLowerCase, HyphenAtEdge, DoubleHyphen, BadCharacter('_')]);
+        assert!(SkillName::parse(&"é".repeat(64)).is_ok(), "characters are counted, not bytes");
+        assert_eq!(SkillName::parse(&"a".repeat(65)), Err(TooLong { chars: 65, limit: 64 }));
+        assert_eq!(SkillName::parse("a/b"), Err(BadCharacter('/')));
+    }
+
+    #[test]
+    fn qualified_names_have_one_slash() {
+        let name: QualifiedName = "acme/pdf".parse().unwrap();
+        assert_eq!((name.owner.as_str(), name.name.as_str()), ("acme", "pdf"));
+        for bad in ["acme", "a/b/c", "/b", "a/", "Acme/b", "nul/b", "../b"] {
+            assert!(bad.parse::<QualifiedName>().is_err(), "{bad}");
+        }
+    }
+}

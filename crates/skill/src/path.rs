@@ -1,0 +1,230 @@
+//! [`SkillPath`]: where a file stands inside a skill.
+
+use std::{fmt, str::FromStr};
+
+use thiserror::Error;
+use unicode_normalization::{UnicodeNormalization, is_nfc};
+
+use crate::Limits;
+
+/// A path inside a skill, parsed once: relative, `/` between segments, NFC, and able to stand on
+/// every file system.
+///
+/// No segment is empty, `.`, `..`, `.git` or `.gitmodules` in any case, ends in a dot or a space, or
+/// is a device name of Windows; no character is a NUL, a control or bidirectional character, a
+/// backslash or a colon (drive letters, NTFS streams). A `SkillPath` can therefore be joined to a
+/// folder without leaving it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SkillPath(String);
+
+/// Why a text is no [`SkillPath`].
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum PathError {
+    /// Empty, or with an empty segment (`a//b`, `a/`).
+    #[error("the path {0:?} is empty or has an empty segment")]
+    Empty(String),
+    /// Starts with `/` or `~`, or has a `..` segment: would leave the skill's folder.
+    #[error("the path {0:?} leaves the skill's folder")]
+    Escapes(String),
+    /// A character that some file system or reader takes for something else.
+    #[error("the path {path:?} holds the character {character:?}, which is not allowed")]
+    BadCharacter {
+        /// The path as given.
+        path: String,
+        /// The first such character.
+        character: char,
+    },
+    /// A segment that some system reserves or rewrites.
+    #[error("the path {path:?} has the segment {segment:?}, which is reserved on some system")]
+    Reserved {
+        /// The path as given.
+        path: String,
+        /// The segment.
+        segment: String,
+    },
+    /// Not in Unicode's NFC, so that two spellings of one name could exist.
+    #[error("the path {0:?} is not in Unicode normal form C")]
+    NotNormal(String),
+    /// Too long or too deep.
+    #[error("the path {0:?} is too long or too deep")]
+    TooLong(String),
+}
+
+impl SkillPath {
+    /// The file that makes a folder a skill.
+    pub const SKILL_MD: &'static str = "SKILL.md";
+
+    /// Reads a path.
+    ///
+    /// # Errors
+    /// The rule of the type that the text breaks.
+    pub fn parse(text: &str) -> Result<Self, PathError> {
+        check_whole(text)?;
+        for segment in text.split('/') {
+            check_segment(text, segment)?;
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    /// The path of `SKILL.md`.
+    #[must_use]
+    pub fn skill_md() -> Self {
+        Self(Self::SKILL_MD.to_owned())
+    }
+
+    /// Whether this is `SKILL.md` at the top of the skill.
+    #[must_use]
+    pub fn is_skill_md(&self) -> bool {
+        self.0 == Self::SKILL_MD
+    }
+
+    /// The path as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The segments from the top down.
+    pub fn segments(&self) -> impl Iterator<Item = &str> {
+        self.0.split('/')
+    }
+
+    /// The last segment.
+    #[must_use]
+    pub fn file_name(&self) -> &str {
+        self.0.rsplit('/').next().unwrap_or(&self.0)
+    }
+
+    /// The first segment when the file stands in a folder, `scripts` of `scripts/a.py`.
+    #[must_use]
+    pub fn top_folder(&self) -> Option<&str> {
+        self.0.split_once('/').map(|(folder, _)| folder)
+    }
+
+    /// What the file name has after its last dot, in lower case; empty without one.
+    #[must_use]
+    pub fn extension(&self) -> String {
+        self.file_name().rsplit_once('.').map_or_else(String::new, |(_, ext)| ext.to_ascii_lowercase())
+    }
+
+    /// The key under which two paths are the same on some file system: NFKC and lower case.
+    #[must_use]
+    pub fn folded(&self) -> String {
+        self.0.nfkc().flat_map(char::to_lowercase).nfkc().collect()
+    }
+}
+
+fn check_whole(text: &str) -> Result<(), PathError> {
+    let limits = Limits::default();
+    if text.is_empty() {
+        return Err(PathError::Empty(text.to_owned()));
+    }
+    if text.starts_with(['/', '~']) {
+        return Err(PathError::Escapes(text.to_owned()));
+    }
+    if let Some(character) = text.chars().find(|c| is_bad_character(*c)) {
+        return Err(PathError::BadCharacter { path: text.to_owned(), character });
+    }
+    if text.len() > limits.path_bytes || text.split('/').count() > limits.path_segments {
+        return Err(PathError::TooLong(text.to_owned()));
+    }
+    if !is_nfc(text) {
+        return Err(PathError::NotNormal(text.to_owned()));
+    }
+    Ok(())
+}
+
+fn check_segment(path: &str, segment: &str) -> Result<(), PathError> {
+    let compatible: String = segment.nfkc().collect();
+    match compatible.trim_matches(' ') {
+        "" | "." => return Err(PathError::Empty(path.to_owned())),
+        ".." => return Err(PathError::Escapes(path.to_owned())),
+        other if other.contains(['/', '\\', ':']) => return Err(PathError::Escapes(path.to_owned())),
+        _ => {}
+    }
+    if segment.len() > Limits::default().path_segment_bytes {
+        return Err(PathError::TooLong(path.to_owned()));
+    }
+    let lower = compatible.to_lowercase();
+    let reserved = segment.ends_with(['.', ' '])
+        || segment.starts_with(' ')
+        || matches!(lower.as_str(), ".git" | ".gitmodules" | "git~1")
+        || lower.starts_with(".skillhub-")
+        || is_device_name(&lower);
+    if reserved {
+        return Err(PathError::Reserved { path: path.to_owned(), segment: segment.to_owned() });
+    }
+    Ok(())
+}
+
+/// Control, bidirectional, zero-width and tag characters, and what separates paths, streams and
+/// drives elsewhere or is a wildcard in a shell of Windows.
+fn is_bad_character(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\\' | ':' | '*' | '?' | '"' | '<' | '>' | '|')
+        || matches!(c, '\u{00AD}' | '\u{061C}' | '\u{180E}' | '\u{200B}'..='\u{200F}')
+        || matches!(c, '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFD}')
+        || matches!(c, '\u{E0000}'..='\u{E0FFF}')
+}
+
+/// `CON`, `NUL`, `COM1` and kin, with or without an extension, in any case.
+pub(crate) fn is_device_name(segment: &str) -> bool {
+    let stem = segment.split('.').next().unwrap_or(segment).trim_end().to_ascii_lowercase();
+    if matches!(stem.as_str(), "con" | "prn" | "aux" | "nul" | "conin$" | "conout$") {
+        return true;
+    }
+    let port = stem.strip_prefix("com").or_else(|| stem.strip_prefix("lpt"));
+    port.is_some_and(|digit| matches!(digit, "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "¹" | "²" | "³"))
+}
+
+impl fmt::Display for SkillPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for SkillPath {
+    type Err = PathError;
+    fn from_str(text: &str) -> Result<Self, PathError> {
+        Self::parse(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ordinary_paths_parse() {
+        for good in ["SKILL.md", "scripts/run.sh", ".github/a.yml", ".gitignore", "参考/指南.md", "a b/c.md", "console.md"] {
+            assert_eq!(SkillPath::parse(good).unwrap().as_str(), good);
+        }
+    }
+
+    #[test]
+    fn every_spelling_of_leaving_the_folder_is_refused() {
+        for bad in ["..", "../x", "a/../b", "/etc/passwd", "~/x", "a/．．/b", "a/‥/b", "..\\x", "C:x", "C:\\x", "\\\\h\\s", "a/.. /b"] {
+            assert!(SkillPath::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_other_systems_reserve_is_refused() {
+        for bad in [
+            "", "a//b", "a/", "./a", "a.", "a /b", "NUL", "con.txt", "a/COM1.md", "lpt¹", "a:b", ".git/config", ".GIT/x",
+            ".gitmodules", "a\0b", "a\nb", "a\u{202E}b", "a\u{200B}b", "e\u{301}.md", ".skillhub-tmp/x",
+        ] {
+            assert!(SkillPath::parse(bad).is_err(), "{bad:?}");
+        }
+        assert!(SkillPath::parse(&"a/".repeat(20)).is_err());
+        assert!(SkillPath::parse(&"a".repeat(201)).is_err());
+    }
+
+    #[test]
+    fn folding_finds_what_collides() {
+        let fold = |p: &str| SkillPath::parse(p).unwrap().folded();
+        assert_eq!(fold("SKILL.md"), fold("skill.MD"));
+        assert_eq!(fold("ﬁle"), fold("file"));
+        assert_ne!(fold("a"), fold("b"));
+    }
+}
