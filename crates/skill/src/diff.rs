@@ -1,1 +1,225 @@
-//! stub
+//! [`BundleDiff`]: what differs between two states of a skill, by file and as a unified diff.
+//!
+//! The text is what `git diff` prints, without renames and `index` lines, and `git apply` takes it;
+//! of binary files it says only that they differ.
+//!
+//! The time is bounded: lines are compared by number, and the search of `similar` gives up the
+//! shortest answer for a good one when texts are large and unlike. Two unlike texts whose line counts
+//! multiply to more than [`MAX_CELLS`] are shown as one block replaced by another.
+
+use std::{collections::HashMap, fmt::Write as _};
+
+use serde::Serialize;
+use similar::{Algorithm, ChangeTag, DiffOp, capture_diff_slices, group_diff_ops, udiff::UnifiedHunkHeader};
+
+use crate::{Bundle, File, SkillPath};
+
+/// Unchanged lines shown around each change, as git does.
+const CONTEXT_LINES: usize = 3;
+
+/// How large the product of the line counts of two texts may be, without the lines that they share
+/// at their start and end, before they are no longer compared line by line.
+pub const MAX_CELLS: usize = 100_000_000;
+
+/// What became of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Change {
+    /// Only the second state has it.
+    Added,
+    /// Both have it, with other content or another executable bit.
+    Modified,
+    /// Only the first state has it.
+    Removed,
+}
+
+/// One file that differs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FileChange {
+    /// Its path inside the skill.
+    #[serde(serialize_with = "path_as_text")]
+    pub path: SkillPath,
+    /// What became of it.
+    pub change: Change,
+    /// Lines that only the second state has; 0 for a binary file.
+    pub added: usize,
+    /// Lines that only the first state has; 0 for a binary file.
+    pub removed: usize,
+}
+
+fn path_as_text<S: serde::Serializer>(path: &SkillPath, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(path)
+}
+
+/// What differs between two states of a skill.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BundleDiff {
+    /// The files that differ, sorted by the bytes of their paths.
+    pub files: Vec<FileChange>,
+    /// All of them as one unified diff; empty when nothing differs.
+    pub text: String,
+}
+
+/// Compares two states of a skill; an empty bundle is a skill that does not exist.
+#[must_use]
+pub fn diff(from: &Bundle, to: &Bundle) -> BundleDiff {
+    let gone = from.files().filter(|(path, _)| to.get(path).is_none()).map(|(path, old)| (path, Some(old), None));
+    let kept = to.files().map(|(path, new)| (path, from.get(path), Some(new)));
+    let mut pairs: Vec<_> = gone.chain(kept).collect();
+    pairs.sort_unstable_by_key(|(path, ..)| *path);
+    let mut diff = BundleDiff::default();
+    for (path, old, new) in pairs {
+        let Some((change, text)) = diff_file(path, old, new) else { continue };
+        diff.files.push(change);
+        diff.text.push_str(&text);
+    }
+    diff
+}
+
+/// Compares one file of two states; `None` when both are the same or neither is there.
+#[must_use]
+pub fn diff_file(path: &SkillPath, from: Option<&File>, to: Option<&File>) -> Option<(FileChange, String)> {
+    let change = match (from, to) {
+        (None, None) => return None,
+        (Some(old), Some(new)) if old == new => return None,
+        (None, Some(_)) => Change::Added,
+        (Some(_), None) => Change::Removed,
+        (Some(_), Some(_)) => Change::Modified,
+    };
+    let mut text = header(path, from, to);
+    let (old, new) = (content(from), content(to));
+    let (added, removed) = match (old, new) {
+        (Some(old), Some(new)) => push_lines(&mut text, path, change, &Lines::new(old, new)),
+        _ => push_binary(&mut text, path, change, from, to),
+    };
+    Some((FileChange { path: path.clone(), change, added, removed }, text))
+}
+
+/// The text of a file, of one that is not there the empty text; `None` of a binary one.
+fn content(file: Option<&File>) -> Option<&str> {
+    file.map_or(Some(""), File::text)
+}
+
+/// The lines of git before the hunks.
+fn header(path: &SkillPath, from: Option<&File>, to: Option<&File>) -> String {
+    let mode = |file: &File| if file.executable { "100755" } else { "100644" };
+    let mut text = format!("diff --git a/{path} b/{path}\n");
+    let modes = match (from, to) {
+        (None, Some(new)) => format!("new file mode {}\n", mode(new)),
+        (Some(old), None) => format!("deleted file mode {}\n", mode(old)),
+        (Some(old), Some(new)) if old.executable != new.executable => {
+            format!("old mode {}\nnew mode {}\n", mode(old), mode(new))
+        }
+        _ => String::new(),
+    };
+    text.push_str(&modes);
+    text
+}
+
+/// The names of the two sides. Git ends a name that has a space with a tab, so that `patch` knows
+/// where it ends.
+fn sides(path: &SkillPath, change: Change, tab: &str) -> (String, String) {
+    let tab = if path.as_str().contains(' ') { tab } else { "" };
+    let name = |side: char, there: bool| if there { format!("{side}/{path}{tab}") } else { "/dev/null".to_owned() };
+    (name('a', change != Change::Added), name('b', change != Change::Removed))
+}
+
+fn push_binary(
+    text: &mut String,
+    path: &SkillPath,
+    change: Change,
+    from: Option<&File>,
+    to: Option<&File>,
+) -> (usize, usize) {
+    if from.map(|file| &file.bytes) != to.map(|file| &file.bytes) {
+        let (old, new) = sides(path, change, "");
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "Binary files {old} and {new} differ");
+    }
+    (0, 0)
+}
+
+/// Two texts by lines, each line a number that stands for its content.
+struct Lines<'a> {
+    old: Vec<&'a str>,
+    new: Vec<&'a str>,
+    old_ids: Vec<usize>,
+    new_ids: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
+    fn new(old: &'a str, new: &'a str) -> Self {
+        let old: Vec<&str> = old.split_inclusive('\n').collect();
+        let new: Vec<&str> = new.split_inclusive('\n').collect();
+        let mut ids = HashMap::new();
+        let mut number = |lines: &[&'a str]| -> Vec<usize> {
+            lines
+                .iter()
+                .map(|line| {
+                    let next = ids.len();
+                    *ids.entry(*line).or_insert(next)
+                })
+                .collect()
+        };
+        let (old_ids, new_ids) = (number(&old), number(&new));
+        Self { old, new, old_ids, new_ids }
+    }
+
+    fn ops(&self) -> Vec<DiffOp> {
+        let prefix = self.old_ids.iter().zip(&self.new_ids).take_while(|(a, b)| a == b).count();
+        let (old, new) = (self.old_ids.get(prefix..), self.new_ids.get(prefix..));
+        let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
+        let suffix = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count();
+        let (old_len, new_len) = (old.len() - suffix, new.len() - suffix);
+        if old_len.saturating_mul(new_len) <= MAX_CELLS {
+            return capture_diff_slices(Algorithm::Myers, &self.old_ids, &self.new_ids);
+        }
+        vec![
+            DiffOp::Equal { old_index: 0, new_index: 0, len: prefix },
+            DiffOp::Replace { old_index: prefix, old_len, new_index: prefix, new_len },
+            DiffOp::Equal { old_index: prefix + old_len, new_index: prefix + new_len, len: suffix },
+        ]
+    }
+
+    /// The lines of one operation, each with what became of it; of a replacement the old ones first.
+    fn changes(&self, op: &DiffOp) -> impl Iterator<Item = (ChangeTag, &'a str)> {
+        let (old, new) = (op.old_range(), op.new_range());
+        let (tag, new) = match op {
+            DiffOp::Equal { .. } => (ChangeTag::Equal, 0..0),
+            _ => (ChangeTag::Delete, new),
+        };
+        let old = self.old.get(old).unwrap_or_default().iter().map(move |line| (tag, *line));
+        old.chain(self.new.get(new).unwrap_or_default().iter().map(|line| (ChangeTag::Insert, *line)))
+    }
+}
+
+/// Adds the hunks of a text file and counts its lines as (added, removed).
+fn push_lines(text: &mut String, path: &SkillPath, change: Change, lines: &Lines<'_>) -> (usize, usize) {
+    let (mut added, mut removed) = (0, 0);
+    let hunks = group_diff_ops(lines.ops(), CONTEXT_LINES);
+    if hunks.iter().any(|hunk| !hunk.is_empty()) {
+        let (old, new) = sides(path, change, "\t");
+        let _ = write!(text, "--- {old}\n+++ {new}\n");
+    }
+    for hunk in hunks.iter().filter(|hunk| !hunk.is_empty()) {
+        let _ = writeln!(text, "{}", UnifiedHunkHeader::new(hunk));
+        for (tag, line) in hunk.iter().flat_map(|op| lines.changes(op)) {
+            added += usize::from(tag == ChangeTag::Insert);
+            removed += usize::from(tag == ChangeTag::Delete);
+            push_line(text, tag, line);
+        }
+    }
+    (added, removed)
+}
+
+fn push_line(text: &mut String, tag: ChangeTag, line: &str) {
+    text.push(match tag {
+        ChangeTag::Equal => ' ',
+        ChangeTag::Delete => '-',
+        ChangeTag::Insert => '+',
+    });
+    text.push_str(line);
+    if !line.ends_with('\n') {
+        text.push_str("\n\\ No newline at end of file\n");
+    }
+}

@@ -1,0 +1,120 @@
+//! [`Shift`]: the difference in indentation between the text of a patch and a place in the file.
+
+use super::normal::indent_of;
+
+/// How to turn the indentation of the patch into that of the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Shift {
+    /// The file has this much more at the start of each line.
+    More(String),
+    /// The file has this much less.
+    Less(String),
+    /// Tabs against spaces, perhaps moved as well.
+    Columns {
+        /// Columns that a tab stands for.
+        tab: usize,
+        /// Columns that the file has more.
+        more: isize,
+        /// Whether the file indents with tabs.
+        tabs: bool,
+    },
+}
+
+impl Shift {
+    /// The one shift that fits all lines which are not blank; `None` when they differ among
+    /// themselves. Both texts have the same number of lines.
+    pub(super) fn between(find: &str, place: &str) -> Option<Self> {
+        let pairs: Vec<(&str, &str)> = find
+            .lines()
+            .zip(place.lines())
+            .filter(|(line, _)| !line.trim().is_empty())
+            .map(|(line, other)| (indent_of(line), indent_of(other)))
+            .collect();
+        Self::more(&pairs).or_else(|| Self::less(&pairs)).or_else(|| Self::columns(&pairs))
+    }
+
+    fn more(pairs: &[(&str, &str)]) -> Option<Self> {
+        let (find, place) = pairs.first()?;
+        let extra = place.strip_suffix(find)?;
+        let fits = |(find, place): &(&str, &str)| place.strip_prefix(extra) == Some(*find);
+        pairs.iter().all(fits).then(|| Self::More(extra.to_owned()))
+    }
+
+    fn less(pairs: &[(&str, &str)]) -> Option<Self> {
+        let (find, place) = pairs.first()?;
+        let extra = find.strip_suffix(place)?;
+        let fits = |(find, place): &(&str, &str)| find.strip_prefix(extra) == Some(*place);
+        pairs.iter().all(fits).then(|| Self::Less(extra.to_owned()))
+    }
+
+    fn columns(pairs: &[(&str, &str)]) -> Option<Self> {
+        let (first, place) = pairs.first()?;
+        let tabs = pairs.iter().any(|(_, place)| place.contains('\t'));
+        [4, 2, 8].into_iter().find_map(|tab| {
+            let more = columns_of(place, tab) - columns_of(first, tab);
+            let fits = |(find, place): &(&str, &str)| columns_of(place, tab) - columns_of(find, tab) == more;
+            pairs.iter().all(fits).then_some(Self::Columns { tab, more, tabs })
+        })
+    }
+
+    /// The replacement as it must be indented in the file; `None` when a line has too little to take
+    /// away from.
+    pub(super) fn apply(&self, replace: &str) -> Option<String> {
+        let mut text = String::with_capacity(replace.len());
+        for line in replace.split_inclusive('\n') {
+            if line.trim().is_empty() {
+                text.push_str(line);
+                continue;
+            }
+            let indent = indent_of(line);
+            text.push_str(&self.indent(indent)?);
+            text.push_str(line.get(indent.len()..)?);
+        }
+        Some(text)
+    }
+
+    fn indent(&self, indent: &str) -> Option<String> {
+        match self {
+            Self::More(extra) => Some(format!("{extra}{indent}")),
+            Self::Less(extra) => indent.strip_prefix(extra.as_str()).map(str::to_owned),
+            Self::Columns { tab, more, tabs } => {
+                let columns = usize::try_from(columns_of(indent, *tab) + more).ok()?;
+                let (tabs, spaces) = if *tabs { (columns / tab, columns % tab) } else { (0, columns) };
+                Some("\t".repeat(tabs) + &" ".repeat(spaces))
+            }
+        }
+    }
+}
+
+/// How far an indentation reaches; texts are far below `isize::MAX` columns.
+fn columns_of(indent: &str, tab: usize) -> isize {
+    let columns: usize = indent.bytes().map(|byte| if byte == b'\t' { tab } else { 1 }).sum();
+    isize::try_from(columns).unwrap_or(isize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_difference_for_all_lines_is_a_shift() {
+        assert_eq!(Shift::between("a\n  b", "    a\n      b"), Some(Shift::More("    ".into())));
+        assert_eq!(Shift::between("    a\n\n      b", "a\n\n  b"), Some(Shift::Less("    ".into())));
+        assert_eq!(Shift::between("a\n b", " a\n b"), None);
+    }
+
+    #[test]
+    fn tabs_stand_for_two_four_or_eight_columns() {
+        let shift = Shift::between("  a\n    b", "\ta\n\t\tb").unwrap();
+        assert_eq!(shift, Shift::Columns { tab: 2, more: 0, tabs: true });
+        assert_eq!(shift.apply("  a\n\n      c\n").unwrap(), "\ta\n\n\t\t\tc\n");
+        let shift = Shift::between("\ta\n\t\tb", "    a\n        b").unwrap();
+        assert_eq!(shift.apply("\tx\n").unwrap(), "    x\n");
+    }
+
+    #[test]
+    fn a_line_with_too_little_indentation_does_not_fit() {
+        assert_eq!(Shift::Less("    ".into()).apply("    a\n  b"), None);
+        assert_eq!(Shift::Columns { tab: 4, more: -8, tabs: false }.apply("\ta"), None);
+    }
+}

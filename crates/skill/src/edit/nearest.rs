@@ -1,0 +1,150 @@
+//! The places and files that resemble what an edit asked for, found in bounded time.
+
+use std::cmp::Reverse;
+
+use super::{Match, Nearest};
+use crate::{Bundle, SkillPath};
+
+/// Places that an error names.
+const MAX_PLACES: usize = 3;
+/// Lines of a file that are weighed closely, chosen by their [`Sketch`].
+const MAX_CANDIDATES: usize = 100;
+/// Lines of the wanted text that are weighed at each of them.
+const MAX_WINDOW_LINES: usize = 12;
+/// Bytes of a line that are weighed.
+const MAX_LINE_BYTES: usize = 400;
+/// Percent below which a place is not worth naming.
+const MIN_SIMILARITY: u8 = 40;
+
+/// The places of a text that resemble `find` most, best first.
+pub(super) fn places(find: &str, text: &str) -> Vec<Nearest> {
+    let wanted: Vec<&str> = find.trim_matches(['\n', '\r']).lines().take(MAX_WINDOW_LINES).collect();
+    let Some((anchor, line)) = wanted.iter().enumerate().max_by_key(|(at, line)| (line.trim().len(), Reverse(*at)))
+    else {
+        return Vec::new();
+    };
+    let lines: Vec<&str> = text.lines().collect();
+    let mut scored: Vec<(Reverse<u8>, usize)> = candidates(line, &lines)
+        .into_iter()
+        .filter_map(|at| at.checked_sub(anchor))
+        .map(|start| (Reverse(window_similarity(&wanted, &lines, start)), start))
+        .filter(|(Reverse(similarity), _)| *similarity >= MIN_SIMILARITY)
+        .collect();
+    scored.sort_unstable();
+    let height = find.trim_matches(['\n', '\r']).lines().count();
+    scored
+        .into_iter()
+        .take(MAX_PLACES)
+        .map(|(Reverse(similarity), start)| Nearest { line: start + 1, text: show(&lines, start, height), similarity })
+        .collect()
+}
+
+fn show(lines: &[&str], start: usize, height: usize) -> String {
+    let shown = lines.iter().skip(start).take(height.min(2 * MAX_WINDOW_LINES));
+    let cut: Vec<String> = shown.map(|line| line.chars().take(Match::MAX_CHARS).collect()).collect();
+    cut.join("\n")
+}
+
+/// The lines that share most with the anchor by a cheap measure.
+fn candidates(anchor: &str, lines: &[&str]) -> Vec<usize> {
+    let wanted = Sketch::of(anchor);
+    let mut scored: Vec<(Reverse<u32>, usize)> = lines
+        .iter()
+        .enumerate()
+        .map(|(at, line)| (Reverse(wanted.shared_with(&Sketch::of(line))), at))
+        .filter(|(Reverse(shared), _)| *shared > 0)
+        .collect();
+    if scored.len() > MAX_CANDIDATES {
+        scored.select_nth_unstable(MAX_CANDIDATES);
+        scored.truncate(MAX_CANDIDATES);
+    }
+    scored.into_iter().map(|(_, at)| at).collect()
+}
+
+/// A set of hashed pairs of neighbouring bytes.
+struct Sketch([u64; 4]);
+
+impl Sketch {
+    fn of(line: &str) -> Self {
+        let mut bits = [0; 4];
+        let mut previous = 0_u8;
+        for byte in line.trim_start().as_bytes().iter().take(MAX_LINE_BYTES) {
+            let hash = previous.wrapping_mul(31).wrapping_add(*byte).wrapping_mul(167);
+            let [a, b, c, d] = &mut bits;
+            let word = match hash >> 6 {
+                0 => a,
+                1 => b,
+                2 => c,
+                _ => d,
+            };
+            *word |= 1 << (hash & 63);
+            previous = *byte;
+        }
+        Self(bits)
+    }
+
+    /// How much of this is in the other; what the other has beyond counts against it a little.
+    fn shared_with(&self, other: &Self) -> u32 {
+        let pairs = || self.0.iter().zip(&other.0);
+        let shared: u32 = pairs().map(|(a, b)| (a & b).count_ones()).sum();
+        let surplus: u32 = pairs().map(|(a, b)| (b & !a).count_ones()).sum();
+        (4 * shared).saturating_sub(surplus)
+    }
+}
+
+/// The mean similarity of the wanted lines to those from `start` on, weighted by length, in percent.
+fn window_similarity(wanted: &[&str], lines: &[&str], start: usize) -> u8 {
+    let (mut sum, mut weights) = (0_usize, 0_usize);
+    for (offset, line) in wanted.iter().enumerate() {
+        let weight = line.trim().len().min(MAX_LINE_BYTES);
+        let other = lines.get(start + offset).copied().unwrap_or_default();
+        sum += weight * similarity(line, other, wanted.len() == 1);
+        weights += weight;
+    }
+    u8::try_from(sum.checked_div(weights).unwrap_or(0)).unwrap_or(100)
+}
+
+/// How alike two lines are by their pairs of neighbouring bytes, in percent.
+///
+/// A `part` of a line need not be like the rest of it.
+fn similarity(wanted: &str, line: &str, part: bool) -> usize {
+    let (wanted, line) = (pairs(wanted), pairs(line));
+    let (mut shared, mut at) = (0_usize, 0);
+    for pair in &wanted {
+        while line.get(at).is_some_and(|other| other < pair) {
+            at += 1;
+        }
+        if line.get(at) == Some(pair) {
+            shared += 1;
+            at += 1;
+        }
+    }
+    let of = if part { 2 * wanted.len() } else { wanted.len() + line.len() };
+    (200 * shared).checked_div(of).unwrap_or(0)
+}
+
+fn pairs(line: &str) -> Vec<u16> {
+    let bytes = line.trim().as_bytes();
+    let bytes = bytes.get(..MAX_LINE_BYTES).unwrap_or(bytes);
+    let mut pairs: Vec<u16> =
+        bytes.iter().zip(bytes.iter().skip(1)).map(|(a, b)| u16::from_be_bytes([*a, *b])).collect();
+    pairs.sort_unstable();
+    pairs
+}
+
+/// The files whose paths resemble a path that the skill does not have, best first.
+pub(super) fn paths(path: &SkillPath, bundle: &Bundle) -> Vec<SkillPath> {
+    let wanted = path.as_str().to_lowercase();
+    let name = path.file_name().to_lowercase();
+    let mut scored: Vec<(Reverse<usize>, &SkillPath)> = bundle
+        .paths()
+        .map(|other| {
+            let whole = similarity(&wanted, &other.as_str().to_lowercase(), false);
+            let last = similarity(&name, &other.file_name().to_lowercase(), false);
+            (Reverse(whole.max(last)), other)
+        })
+        .filter(|(Reverse(similarity), _)| *similarity >= usize::from(MIN_SIMILARITY))
+        .collect();
+    scored.sort_unstable();
+    scored.into_iter().take(MAX_PLACES).map(|(_, path)| path.clone()).collect()
+}

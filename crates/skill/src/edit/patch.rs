@@ -1,0 +1,201 @@
+//! [`plan`]: where a patch applies, under which [`Relaxation`], and the text that it makes.
+
+use std::{borrow::Cow, ops::Range};
+
+use super::{
+    EditError, Match, Patch, Relaxation, already,
+    indent::Shift,
+    nearest,
+    normal::{self, Normal},
+};
+use crate::{BundleError, Limits};
+
+/// What a patch comes to.
+pub(super) enum Plan {
+    /// It was applied before; the note says so.
+    Unchanged(String),
+    /// The file's new text.
+    Replace {
+        /// The whole of it.
+        text: String,
+        /// What had to be overlooked.
+        relaxation: Option<Relaxation>,
+        /// The same as a sentence.
+        note: Option<String>,
+    },
+}
+
+/// A match, with the indentation to give to its replacement.
+struct Place {
+    range: Range<usize>,
+    shift: Option<Shift>,
+}
+
+/// Finds the places of a patch in a text and makes the new text.
+///
+/// # Errors
+/// [`EditError`] when the patch is void, or its places are none, not as many as wanted, or the
+/// result passes the limit for text.
+pub(super) fn plan(patch: &Patch, text: &str, limits: &Limits) -> Result<Plan, EditError> {
+    if patch.find.is_empty() {
+        return Err(EditError::EmptyFind);
+    }
+    if patch.expected_count == Some(0) {
+        return Err(EditError::ZeroCount);
+    }
+    let places = exact_places(patch, text);
+    if !places.is_empty() {
+        return Attempt { patch, text, limits, relaxation: None, places }
+            .run()
+            .map(|plan| plan.unwrap_or_else(no_change));
+    }
+    for relaxation in normal::useful(text, &patch.find).filter(|_| !patch.find.trim().is_empty()) {
+        let places = relaxed_places(patch, text, relaxation);
+        let attempt = Attempt { patch, text, limits, relaxation: Some(relaxation), places };
+        if let Some(plan) = attempt.run()? {
+            return Ok(plan);
+        }
+    }
+    if already::stands(patch, text) {
+        return Ok(no_change());
+    }
+    Err(EditError::NoMatch { path: patch.path.clone(), nearest: nearest::places(&patch.find, text) })
+}
+
+fn no_change() -> Plan {
+    Plan::Unchanged("already applied: the replacement stands in the file; nothing was changed".to_owned())
+}
+
+/// All matches as given; of overlapping ones only the first, unless the patch wants a single one.
+fn exact_places(patch: &Patch, text: &str) -> Vec<Place> {
+    let find = patch.find.as_str();
+    let mut starts: Vec<usize> = text.match_indices(find).map(|(at, _)| at).collect();
+    let one_wanted = patch.expected_count.is_none() && !patch.replace_all;
+    if let ([only], true) = (starts.as_slice(), one_wanted) {
+        let next = only + find.chars().next().map_or(1, char::len_utf8);
+        let overlapping = text.get(next..).and_then(|rest| rest.find(find));
+        starts.extend(overlapping.map(|at| next + at));
+    }
+    starts.into_iter().map(|at| Place { range: at..at + find.len(), shift: None }).collect()
+}
+
+fn relaxed_places(patch: &Patch, text: &str, relaxation: Relaxation) -> Vec<Place> {
+    let find = Normal::new(&patch.find, relaxation);
+    let normal = Normal::new(text, relaxation);
+    let whole_lines = relaxation == Relaxation::Indentation;
+    let fits = |range: &Range<usize>| {
+        (!whole_lines || normal.starts_line(range.start))
+            && (!(whole_lines || find.lost_its_end()) || normal.ends_line(range.end))
+    };
+    let ranges = normal.text.match_indices(&find.text).map(|(at, _)| at..at + find.text.len());
+    let originals = ranges.filter(fits).filter_map(|range| normal.original(range));
+    if whole_lines {
+        return originals.filter_map(|range| indented_place(patch, text, range)).collect();
+    }
+    originals.map(|range| Place { range, shift: None }).collect()
+}
+
+/// A match of whole lines, from the start of the first one's indentation.
+fn indented_place(patch: &Patch, text: &str, range: Range<usize>) -> Option<Place> {
+    let start = text.get(..range.start)?.trim_end_matches([' ', '\t']).len();
+    let shift = Shift::between(&patch.find, text.get(start..range.end)?)?;
+    Some(Place { range: start..range.end, shift: Some(shift) })
+}
+
+/// One reading of a patch.
+struct Attempt<'a> {
+    patch: &'a Patch,
+    text: &'a str,
+    limits: &'a Limits,
+    relaxation: Option<Relaxation>,
+    places: Vec<Place>,
+}
+
+impl Attempt<'_> {
+    /// The plan under this reading; `None` when it finds nothing that can be replaced.
+    fn run(self) -> Result<Option<Plan>, EditError> {
+        let Some(first) = self.places.first() else { return Ok(None) };
+        let file_end = normal::first_line_end(self.text);
+        let Some(replacement) = self.render(first, file_end) else { return Ok(None) };
+        if already::holds(self.patch, self.text, &replacement, self.places.iter().map(|place| &place.range)) {
+            return Ok(Some(no_change()));
+        }
+        self.check_count()?;
+        let Some(text) = self.rewrite(file_end)? else { return Ok(None) };
+        let note = self.relaxation.map(|relaxation| {
+            format!("the text of find differs from the file in {relaxation}; it was matched without regard to that")
+        });
+        Ok(Some(Plan::Replace { text, relaxation: self.relaxation, note }))
+    }
+
+    fn check_count(&self) -> Result<(), EditError> {
+        let found = self.places.len();
+        let path = self.patch.path.clone();
+        match self.patch.expected_count {
+            Some(expected) if expected == found => Ok(()),
+            Some(expected) => Err(EditError::CountMismatch { path, expected, found, matches: self.matches() }),
+            None if found == 1 || self.patch.replace_all => Ok(()),
+            None => Err(EditError::AmbiguousMatch { path, found, matches: self.matches() }),
+        }
+    }
+
+    fn matches(&self) -> Vec<Match> {
+        let (mut line, mut at) = (1, 0);
+        let mut matches = Vec::new();
+        for place in self.places.iter().take(Match::MAX_LISTED) {
+            let start = place.range.start;
+            line += self.text.get(at..start).map_or(0, |skipped| skipped.matches('\n').count());
+            at = start;
+            matches.push(Match { line, text: line_at(self.text, start) });
+        }
+        matches
+    }
+
+    /// The whole new text; `None` when a replacement cannot be indented as its place is.
+    fn rewrite(&self, file_end: Option<&str>) -> Result<Option<String>, EditError> {
+        let (mut result, mut at) = (String::with_capacity(self.text.len()), 0);
+        for place in &self.places {
+            let Some(replacement) = self.render(place, file_end) else { return Ok(None) };
+            result.push_str(self.text.get(at..place.range.start).unwrap_or_default());
+            result.push_str(&replacement);
+            at = place.range.end;
+            self.check_size(result.len())?;
+        }
+        result.push_str(self.text.get(at..).unwrap_or_default());
+        Ok(Some(result))
+    }
+
+    /// Stops a replacement in many places before it fills the memory.
+    fn check_size(&self, bytes: usize) -> Result<(), EditError> {
+        let (bytes, limit) = (bytes as u64, self.limits.text_file_bytes);
+        if bytes > limit {
+            return Err(BundleError::TextTooLarge { path: self.patch.path.clone(), bytes, limit }.into());
+        }
+        Ok(())
+    }
+
+    /// The replacement as it fits a place: with its line ends and indentation.
+    ///
+    /// A patch that spells out its line ends and matches as given is taken at its word.
+    fn render(&self, place: &Place, file_end: Option<&str>) -> Option<Cow<'_, str>> {
+        let replace = self.patch.replace.as_str();
+        let explicit = self.patch.find.contains('\r') || replace.contains('\r');
+        if !replace.contains('\n') && place.shift.is_none() || self.relaxation.is_none() && explicit {
+            return Some(replace.into());
+        }
+        let end = normal::first_line_end(self.text.get(place.range.clone())?).or(file_end).unwrap_or("\n");
+        let replacement = normal::with_line_ends(replace, end);
+        match &place.shift {
+            Some(shift) => shift.apply(&replacement).map(Cow::Owned),
+            None => Some(replacement),
+        }
+    }
+}
+
+/// The line that holds a place, cut to what an error shows.
+fn line_at(text: &str, at: usize) -> String {
+    let (before, after) = text.split_at_checked(at).unwrap_or((text, ""));
+    let start = before.rfind('\n').map_or(0, |at| at + 1);
+    let end = at + after.find('\n').unwrap_or(after.len());
+    text.get(start..end).unwrap_or_default().trim_end_matches('\r').chars().take(Match::MAX_CHARS).collect()
+}
