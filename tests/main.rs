@@ -1,0 +1,7 @@
+//! The one integration binary: everything that is tested from outside a crate.
+//!
+//! Each topic is a module here, so that the tests link once. `#[cfg(test)]` tells clippy that the
+//! helpers of a module are test code as well.
+
+#[cfg(test)]
+mod tidy;

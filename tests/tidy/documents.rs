@@ -1,0 +1,216 @@
+//! That the documents say what is so: links, the invariants, the copies of clippy's settings.
+
+use std::collections::BTreeSet;
+
+use toml::Table;
+
+use super::tree::{Fault, Tree};
+
+const ARCHITECTURE: &str = "docs/ARCHITECTURE.md";
+/// What starts the list of an invariant's keepers.
+const HELD_BY: &str = "Held by:";
+/// The documents that every checkout has.
+const EXPECTED: [&str; 3] = ["README.md", ARCHITECTURE, "docs/GLOSSARY.md"];
+
+/// Documents that are absent, and links between documents to files that are.
+pub fn dead_links(tree: &Tree) -> Vec<Fault> {
+    let absent = EXPECTED.iter().filter(|path| !tree.has(path));
+    let mut faults: Vec<_> = absent.map(|path| Fault::new(path, 1, "this document is expected here")).collect();
+    for (path, text) in tree.files().filter(|(path, _)| is_document(path)) {
+        for (line, target) in links(text) {
+            if resolve(path, &target).is_none_or(|found| !found.is_empty() && !tree.has(&found)) {
+                faults.push(Fault::new(path, line, format!("the link to `{target}` leads nowhere")));
+            }
+        }
+    }
+    faults
+}
+
+/// Markdown at the root, in `docs`, or at the top of the index crate.
+fn is_document(path: &str) -> bool {
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    path.ends_with(".md") && (matches!(folder, "" | "registry-index") || folder.split('/').next() == Some("docs"))
+}
+
+/// (line, target) of every link inside the project, outside code.
+fn links(text: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    for (line, prose) in prose_lines(text) {
+        let inline = prose.split("](").skip(1).filter_map(|rest| rest.split_once(')').map(|(target, _)| target));
+        let definition = prose.strip_prefix('[').and_then(|rest| rest.split_once("]: ")).map(|(_, target)| target);
+        for target in inline.chain(definition) {
+            let target = target.split_whitespace().next().unwrap_or_default().trim_matches(['<', '>']);
+            if !target.contains("://") && !target.starts_with("mailto:") {
+                found.push((line, target.to_owned()));
+            }
+        }
+    }
+    found
+}
+
+/// The lines with what stands in code taken out, numbered from 1.
+fn prose_lines(text: &str) -> Vec<(usize, String)> {
+    let mut in_fence = false;
+    let mut prose = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        let is_fence = line.trim_start().starts_with("```");
+        in_fence ^= is_fence;
+        if !in_fence && !is_fence {
+            prose.push((at + 1, line.split('`').step_by(2).collect::<String>()));
+        }
+    }
+    prose
+}
+
+/// The path that `target` names from the document at `from`; `None` when it leaves the project.
+fn resolve(from: &str, target: &str) -> Option<String> {
+    let file = target.split('#').next().unwrap_or_default();
+    if file.is_empty() {
+        return Some(from.to_owned());
+    }
+    let mut parts: Vec<&str> = if file.starts_with('/') { Vec::new() } else { from.split('/').collect() };
+    parts.pop();
+    for part in file.split('/').filter(|part| !matches!(*part, "" | ".")) {
+        match part {
+            ".." => drop(parts.pop()?),
+            _ => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+/// One numbered item under the heading of the invariants.
+struct Invariant {
+    line: usize,
+    number: usize,
+    lines: Vec<(usize, String)>,
+}
+
+/// Invariants that do not say what holds them, or name a test or file that is not there.
+pub fn unheld_invariants(tree: &Tree) -> Vec<Fault> {
+    let invariants = invariants(tree.text(ARCHITECTURE).unwrap_or_default());
+    if invariants.is_empty() {
+        return vec![Fault::new(ARCHITECTURE, 1, "no numbered items under a heading that says `Invariants`")];
+    }
+    let functions = tree.sources().iter().flat_map(|source| source.functions());
+    let tests: BTreeSet<_> = functions.filter(|function| function.is_test).map(|function| function.name).collect();
+    let mut faults = Vec::new();
+    for (at, invariant) in invariants.iter().enumerate() {
+        if invariant.number != at + 1 {
+            faults.push(Fault::new(
+                ARCHITECTURE,
+                invariant.line,
+                format!("invariant {} comes at place {}", invariant.number, at + 1),
+            ));
+        }
+        let keepers = keepers(invariant);
+        if keepers.is_empty() {
+            let message =
+                format!("invariant {} does not end with `{HELD_BY}` and names in backticks", invariant.number);
+            faults.push(Fault::new(ARCHITECTURE, invariant.line, message));
+        }
+        let unknown = keepers.iter().filter(|(_, name)| !holds(tree, &tests, name));
+        faults.extend(
+            unknown.map(|(line, name)| Fault::new(ARCHITECTURE, *line, format!("`{name}` is no test and no file"))),
+        );
+    }
+    faults
+}
+
+fn invariants(text: &str) -> Vec<Invariant> {
+    let mut found: Vec<Invariant> = Vec::new();
+    let mut depth = None;
+    for (at, line) in text.lines().enumerate() {
+        let level = line.chars().take_while(|c| *c == '#').count();
+        if level > 0 && depth.is_none_or(|depth| level <= depth) {
+            depth = line.to_lowercase().contains("invariant").then_some(level);
+        } else if depth.is_some() {
+            match (item_number(line), found.last_mut()) {
+                (Some(number), _) => {
+                    found.push(Invariant { line: at + 1, number, lines: vec![(at + 1, line.to_owned())] })
+                }
+                (None, Some(invariant)) => invariant.lines.push((at + 1, line.to_owned())),
+                (None, None) => {}
+            }
+        }
+    }
+    found
+}
+
+fn item_number(line: &str) -> Option<usize> {
+    line.split_once(". ")?.0.parse().ok()
+}
+
+/// (line, name) of what stands in backticks behind `Held by:`.
+fn keepers(invariant: &Invariant) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let mut begun = false;
+    for (line, text) in &invariant.lines {
+        let list = if begun { text.as_str() } else { text.split_once(HELD_BY).map_or("", |(_, list)| list) };
+        begun |= text.contains(HELD_BY);
+        found.extend(list.split('`').skip(1).step_by(2).map(|name| (*line, name.to_owned())));
+    }
+    found
+}
+
+/// Whether `name` is a test (its path may stand before it), a file, or said to be held by a type.
+fn holds(tree: &Tree, tests: &BTreeSet<String>, name: &str) -> bool {
+    let bare = name.rsplit("::").next().unwrap_or(name);
+    name == "type" || tests.contains(bare) || tree.has(name)
+}
+
+/// Copies of clippy's settings that differ: clippy reads the nearest file alone.
+pub fn differing_clippy_files(tree: &Tree) -> Vec<Fault> {
+    let read = |path: &str| -> Table { tree.text(path).and_then(|text| text.parse().ok()).unwrap_or_default() };
+    let (root, crates) = (read("clippy.toml"), read("crates/clippy.toml"));
+    let mut faults = Vec::new();
+    if crates != read("registry-index/clippy.toml") {
+        faults.push(Fault::new("registry-index/clippy.toml", 1, "differs from crates/clippy.toml"));
+    }
+    let missing = root.iter().filter(|(key, value)| crates.get(*key) != Some(value));
+    faults.extend(
+        missing.map(|(key, _)| Fault::new("crates/clippy.toml", 1, format!("`{key}` differs from clippy.toml"))),
+    );
+    if !crates.contains_key("disallowed-methods") {
+        faults.push(Fault::new("crates/clippy.toml", 1, "`disallowed-methods` is gone"));
+    }
+    faults
+}
+
+#[test]
+fn dead_links_are_found() {
+    let guide = "[ok](../README.md) [top](#a) [web](https://example.com/x) [dir](.) [root](/docs) `[code](no.md)`\n\
+                 [bad](b.md#x) [out](../../x.md)\n```\n[fenced](no.md)\n```\n[ref]: c.md \"title\"\n";
+    let good = [("README.md", ""), ("docs/ARCHITECTURE.md", ""), ("docs/GLOSSARY.md", "")];
+    assert_eq!(dead_links(&Tree::of(&good)), []);
+    let bad = dead_links(&Tree::of(&[&good[..], &[("docs/guide.md", guide)]].concat()));
+    assert_eq!(bad.iter().map(|fault| fault.line).collect::<Vec<_>>(), [2, 2, 6]);
+    assert_eq!(dead_links(&Tree::of(&[])).len(), EXPECTED.len());
+}
+
+#[test]
+fn unheld_invariants_are_found() {
+    let text = "# A\n1. not one\n## Invariants\n1. Good. Held by: `good`,\n   `a::b::good`, `type`, `clippy.toml`, `a.rs`.\n\
+                2. None.\n4. `x` Held by:\n   `helper` and `gone.rs`\n## Next\n1. no\n";
+    let tree = |text| {
+        Tree::of(&[(ARCHITECTURE, text), ("clippy.toml", ""), ("a.rs", "#[test]\nfn good() {}\nfn helper() {}")])
+    };
+    let found: Vec<_> = unheld_invariants(&tree(text)).iter().map(|fault| fault.line).collect();
+    assert_eq!(found, [6, 7, 8, 8]);
+    assert_eq!(unheld_invariants(&tree("# Invariants\n\nnone yet")).len(), 1);
+    assert_eq!(unheld_invariants(&tree("# Invariants\n1. A. Held by: `good`")), []);
+}
+
+#[test]
+fn clippy_files_that_differ_are_found() {
+    let tree = |root, index| {
+        Tree::of(&[
+            ("clippy.toml", root),
+            ("crates/clippy.toml", "a = 1\ndisallowed-methods = []"),
+            ("registry-index/clippy.toml", index),
+        ])
+    };
+    assert_eq!(differing_clippy_files(&tree("a = 1", "a = 1\ndisallowed-methods = []")), []);
+    assert_eq!(differing_clippy_files(&tree("a = 2", "a = 1")).len(), 2);
+    assert_eq!(differing_clippy_files(&Tree::of(&[])).len(), 1);
+}

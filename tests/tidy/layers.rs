@@ -1,0 +1,261 @@
+//! The layer table: which crate of the workspace may use which, and where heavy crates may stand.
+
+use toml::{Table, Value};
+
+use super::tree::{Fault, Tree};
+
+/// Each package and what it may import from the workspace. Imports run downwards, so the order is
+/// one of the layers, lowest first. Packages that do not exist yet have their place as well.
+const LAYERS: &[(&str, &[&str])] = &[
+    ("skill", &[]),
+    ("scan", &["skill"]),
+    ("library", &["skill", "scan"]),
+    ("registry-index", &["skill", "scan"]),
+    ("skill_manage", &["skill", "scan", "library"]),
+    ("agent", &["skill", "scan", "library"]),
+    ("client", &["skill", "scan", "library", "registry-index"]),
+    ("evolve", &["skill", "scan", "library", "skill_manage"]),
+    ("server", &["skill", "scan", "library", "registry-index", "skill_manage", "agent", "client", "evolve"]),
+    ("mcp", &["skill", "scan", "library", "registry-index", "skill_manage", "agent", "client", "evolve"]),
+    (
+        "skillhub",
+        &["skill", "scan", "library", "registry-index", "skill_manage", "agent", "client", "evolve", "server", "mcp"],
+    ),
+];
+
+/// Crates that decide how a package is built or what it can reach, and the packages that may use
+/// them. A name covers its family: `tokio` means `tokio-util` too.
+const CONFINED: &[(&str, &[&str])] = &[
+    ("git2", &["library", "registry-index", "client"]),
+    ("cap-std", &["library", "registry-index", "client"]),
+    ("cap-fs-ext", &["library", "registry-index", "client"]),
+    ("tokio", &["server", "mcp", "client"]),
+    ("axum", &["server", "mcp"]),
+    ("rmcp", &["mcp"]),
+    ("clap", &["skillhub"]),
+    ("anstream", &["skillhub"]),
+    ("comfy-table", &["skillhub"]),
+    ("indicatif", &["skillhub"]),
+    ("yaml_serde", &["skill"]),
+];
+
+/// The packages that do no I/O.
+const PURE: [&str; 2] = ["skill", "scan"];
+
+/// What they may use: crates that compute and reach neither disk, clock, environment nor network.
+/// Before a name is added here, its own dependencies are read.
+const PURE_MAY_USE: &[&str] = &[
+    "aho-corasick",
+    "base64",
+    "infer",
+    "memchr",
+    "regex",
+    "semver",
+    "serde",
+    "serde_json",
+    "sha2",
+    "similar",
+    "thiserror",
+    "tree-sitter",
+    "tree-sitter-bash",
+    "tree-sitter-javascript",
+    "tree-sitter-python",
+    "unicode-normalization",
+    "unicode-security",
+    "yaml_serde",
+    "zip",
+];
+
+/// One line of a manifest's dependencies.
+struct Dependency {
+    /// The name of the package, whatever it is called here.
+    package: String,
+    /// The line in the manifest, from 1.
+    line: usize,
+    /// Under `dev-dependencies`.
+    for_tests: bool,
+}
+
+/// One package of the workspace.
+struct Member {
+    path: String,
+    name: String,
+    dependencies: Vec<Dependency>,
+}
+
+/// Packages that the table does not know, and imports of the workspace that it does not allow.
+pub fn upward_imports(tree: &Tree) -> Vec<Fault> {
+    let members = members(tree);
+    let mut faults = Vec::new();
+    for member in &members {
+        let Some((_, allowed)) = LAYERS.iter().find(|(name, _)| *name == member.name) else {
+            faults.push(Fault::new(&member.path, 1, format!("`{}` has no place in the layer table", member.name)));
+            continue;
+        };
+        let is_upward = |d: &&Dependency| {
+            members.iter().any(|other| other.name == d.package) && !allowed.contains(&d.package.as_str())
+        };
+        faults.extend(member.dependencies.iter().filter(is_upward).map(|dependency| {
+            let message = format!("`{}` must not import `{}`", member.name, dependency.package);
+            Fault::new(&member.path, dependency.line, message)
+        }));
+    }
+    faults
+}
+
+/// Confined crates in packages that may not use them, tests aside.
+pub fn strayed_crates(tree: &Tree) -> Vec<Fault> {
+    built_dependencies(tree, |member, package| {
+        let (name, allowed) = CONFINED.iter().find(|(name, _)| is_of_family(package, name))?;
+        (!allowed.contains(&member)).then(|| format!("`{name}` is for {} only, not for `{member}`", allowed.join(", ")))
+    })
+}
+
+/// Dependencies of the pure packages that are not known to be pure, tests aside.
+pub fn impure_dependencies(tree: &Tree) -> Vec<Fault> {
+    built_dependencies(tree, |member, package| {
+        let is_known = PURE_MAY_USE.contains(&package) || LAYERS.iter().any(|(name, _)| *name == package);
+        (PURE.contains(&member) && !is_known)
+            .then(|| format!("`{member}` does no I/O, and `{package}` is not among the crates known to do none"))
+    })
+}
+
+fn is_of_family(package: &str, name: &str) -> bool {
+    package.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '_']))
+}
+
+/// Asks `fault` about every (member, package) that is built outside tests.
+fn built_dependencies(tree: &Tree, fault: impl Fn(&str, &str) -> Option<String>) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for member in members(tree) {
+        for dependency in member.dependencies.iter().filter(|d| !d.for_tests) {
+            let message = fault(&member.name, &dependency.package);
+            faults.extend(message.map(|message| Fault::new(&member.path, dependency.line, message)));
+        }
+    }
+    faults
+}
+
+/// The root package and what `workspace.members` names; a `*` stands for one folder.
+fn members(tree: &Tree) -> Vec<Member> {
+    let root = manifest(tree, "Cargo.toml");
+    let shared = table(&root, &["workspace", "dependencies"]);
+    let patterns: Vec<_> = root
+        .get("workspace")
+        .and_then(|workspace| workspace.get("members")?.as_array())
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let is_member = |path: &str| match path.strip_suffix("Cargo.toml") {
+        Some("") => true,
+        Some(folder) => patterns.iter().any(|pattern| folder_matches(folder.trim_end_matches('/'), pattern)),
+        None => false,
+    };
+    tree.files().map(|(path, _)| path).filter(|path| is_member(path)).map(|path| member(tree, path, &shared)).collect()
+}
+
+fn folder_matches(folder: &str, pattern: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(parent) => folder.strip_prefix(parent).is_some_and(|name| !name.contains('/')),
+        None => folder == pattern,
+    }
+}
+
+fn manifest(tree: &Tree, path: &str) -> Table {
+    let text = tree.text(path).unwrap_or_default();
+    text.parse().unwrap_or_else(|error| panic!("{path} is no TOML: {error}"))
+}
+
+fn table(parent: &Table, keys: &[&str]) -> Table {
+    let inner = keys.iter().try_fold(parent, |table, key| table.get(*key)?.as_table());
+    inner.cloned().unwrap_or_default()
+}
+
+fn member(tree: &Tree, path: &str, shared: &Table) -> Member {
+    let manifest = manifest(tree, path);
+    let text = tree.text(path).unwrap_or_default();
+    let name = manifest.get("package").and_then(|package| package.get("name")?.as_str()).unwrap_or(path).to_owned();
+    let targets = table(&manifest, &["target"]);
+    let owners = std::iter::once(&manifest).chain(targets.values().filter_map(Value::as_table));
+    let dependencies = owners.flat_map(|owner| dependencies(owner, shared, text)).collect();
+    Member { path: path.to_owned(), name, dependencies }
+}
+
+fn dependencies(owner: &Table, shared: &Table, text: &str) -> Vec<Dependency> {
+    let mut found = Vec::new();
+    for kind in ["dependencies", "build-dependencies", "dev-dependencies"] {
+        for (key, value) in &table(owner, &[kind]) {
+            let package = renamed(value).or_else(|| renamed(shared.get(key)?)).unwrap_or(key).to_owned();
+            found.push(Dependency {
+                package,
+                line: line_of_key(text, kind, key),
+                for_tests: kind == "dev-dependencies",
+            });
+        }
+    }
+    found
+}
+
+/// The `package` of a dependency that goes by another name here.
+fn renamed(value: &Value) -> Option<&str> {
+    value.get("package")?.as_str()
+}
+
+/// The line of `key` under the heading of `kind`, or of the heading when it is written otherwise.
+fn line_of_key(text: &str, kind: &str, key: &str) -> usize {
+    let is_heading = |line: &str| line.starts_with('[') && line.contains(kind);
+    let is_key = |line: &str| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(['.', ' ', '=']));
+    let mut lines = text.lines().enumerate().skip_while(|(_, line)| !is_heading(line));
+    let heading = lines.next().map_or(0, |(at, _)| at);
+    lines.find(|(_, line)| is_key(line)).map_or(heading, |(at, _)| at) + 1
+}
+
+fn sample(scan: &str, extra: &[(&str, &str)]) -> Tree {
+    let root = "[workspace]\nmembers = [\"crates/*\", \"registry-index\"]\n[workspace.dependencies]\n\
+                yaml = { package = \"yaml_serde\" }\n[package]\nname = \"skillhub\"\n[dependencies]\nclap = \"4\"\n";
+    let scan = format!("[package]\nname = \"scan\"\n[dependencies]\n{scan}");
+    let skill = "[package]\nname = \"skill\"\n[dependencies]\nserde = \"1\"\nyaml.workspace = true\n";
+    let mut files = vec![("Cargo.toml", root), ("crates/scan/Cargo.toml", &scan), ("crates/skill/Cargo.toml", skill)];
+    files.extend(extra);
+    Tree::of(&files)
+}
+
+#[test]
+fn upward_and_unknown_packages_are_found() {
+    assert_eq!(upward_imports(&sample("skill.workspace = true", &[])), []);
+    let upward = sample("regex = \"1\"\nskillhub = { path = \"../..\" }", &[]);
+    let expected = Fault::new("crates/scan/Cargo.toml", 5, "`scan` must not import `skillhub`");
+    assert_eq!(upward_imports(&upward), [expected]);
+    let renamed = sample("other = { package = \"skillhub\", path = \"../..\" }", &[]);
+    assert_eq!(upward_imports(&renamed).len(), 1);
+    let unknown = sample("", &[("crates/utils/Cargo.toml", "[package]\nname = \"utils\""), ("seed/x/Cargo.toml", "")]);
+    assert_eq!(upward_imports(&unknown).len(), 1);
+}
+
+#[test]
+fn the_table_itself_runs_downwards() {
+    for (at, (name, below)) in LAYERS.iter().enumerate() {
+        let lower: Vec<_> = LAYERS[..at].iter().map(|(name, _)| *name).collect();
+        assert!(below.iter().all(|other| lower.contains(other)), "{name}");
+    }
+}
+
+#[test]
+fn confined_crates_are_found_under_any_heading_but_that_of_tests() {
+    assert_eq!(strayed_crates(&sample("", &[])), []);
+    let direct = sample("tokio-util = \"1\"\nyaml.workspace = true", &[]);
+    assert_eq!(strayed_crates(&direct).iter().map(|fault| fault.line).collect::<Vec<_>>(), [4, 5]);
+    for heading in ["build-dependencies", "target.'cfg(unix)'.dependencies"] {
+        assert_eq!(strayed_crates(&sample(&format!("[{heading}]\ngit2 = \"0\""), &[])).len(), 1, "{heading}");
+    }
+    assert_eq!(strayed_crates(&sample("[dev-dependencies]\ngit2 = \"0\"", &[])), []);
+}
+
+#[test]
+fn crates_that_do_io_are_found_in_pure_packages() {
+    assert_eq!(impure_dependencies(&sample("regex = \"1\"\nskill.workspace = true", &[])), []);
+    for name in ["tempfile", "rustix", "jiff", "ureq", "tokio"] {
+        assert_eq!(impure_dependencies(&sample(&format!("{name} = \"1\""), &[])).len(), 1, "{name}");
+    }
+}

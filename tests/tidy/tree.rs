@@ -1,0 +1,106 @@
+//! [`Tree`]: the files of a checkout in memory, and [`Fault`]: one place that breaks a rule.
+
+use std::{collections::BTreeMap, fmt, fs, path::Path};
+
+use super::source::Source;
+
+/// Folders that are no part of the project wherever they stand.
+const SKIPPED: [&str; 3] = [".git", "target", "node_modules"];
+/// Skills that are shipped: their files are content, whatever they end in.
+const SEED: &str = "registry-index/seed/";
+
+/// Files by path from the root, `/` between segments; bytes that are no UTF-8 are replaced.
+pub struct Tree {
+    files: BTreeMap<String, String>,
+    sources: Vec<Source>,
+}
+
+/// One place that breaks a rule.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The file, from the root.
+    pub path: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong and what to do.
+    pub message: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.path, self.line, self.message)
+    }
+}
+
+impl Fault {
+    pub fn new(path: &str, line: usize, message: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), line, message: message.into() }
+    }
+}
+
+impl Tree {
+    /// The checkout that this test was built from.
+    pub fn of_checkout() -> Self {
+        let mut files = BTreeMap::new();
+        read_folder(Path::new(env!("CARGO_MANIFEST_DIR")), "", &mut files);
+        Self::of_files(files)
+    }
+
+    /// A sample: (path, text) of each file.
+    pub fn of(files: &[(&str, &str)]) -> Self {
+        Self::of_files(files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect())
+    }
+
+    fn of_files(files: BTreeMap<String, String>) -> Self {
+        let is_source = |path: &str| path.ends_with(".rs") && !path.starts_with(SEED);
+        let sources =
+            files.iter().filter(|(path, _)| is_source(path)).map(|(path, text)| Source::new(path, text)).collect();
+        Self { files, sources }
+    }
+
+    /// All files in the order of their paths.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.files.iter().map(|(path, text)| (path.as_str(), text.as_str()))
+    }
+
+    /// The text of one file.
+    pub fn text(&self, path: &str) -> Option<&str> {
+        self.files.get(path).map(String::as_str)
+    }
+
+    /// Whether a file or a folder stands at `path`.
+    pub fn has(&self, path: &str) -> bool {
+        let folder = format!("{}/", path.trim_end_matches('/'));
+        self.files.contains_key(path)
+            || self.files.range(folder.clone()..).next().is_some_and(|(p, _)| p.starts_with(&folder))
+    }
+
+    /// The Rust files, shipped skills aside.
+    pub fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+}
+
+fn read_folder(folder: &Path, prefix: &str, files: &mut BTreeMap<String, String>) {
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let path = format!("{prefix}{name}");
+        let kind = entry.file_type().unwrap();
+        if kind.is_dir() && !SKIPPED.contains(&name.as_str()) {
+            read_folder(&entry.path(), &format!("{path}/"), files);
+        } else if kind.is_file() {
+            // Another process may take a temporary file away between listing and reading.
+            let bytes = fs::read(entry.path()).unwrap_or_default();
+            files.insert(path, String::from_utf8_lossy(&bytes).into_owned());
+        }
+    }
+}
+
+#[test]
+fn a_tree_knows_its_files_folders_and_sources() {
+    let tree = Tree::of(&[("a/b.rs", ""), ("a-b", ""), ("registry-index/seed/x/y.rs", "")]);
+    assert!(tree.has("a/b.rs") && tree.has("a") && tree.has("a/") && tree.has("a-b"));
+    assert!(!tree.has("b.rs") && !tree.has("a/b"));
+    assert_eq!(tree.sources().len(), 1);
+    assert!(Tree::of_checkout().text("Cargo.toml").unwrap().contains("[workspace]"));
+}

@@ -1,0 +1,175 @@
+//! Names that a file must not say: what is impure, unfinished, or of one machine.
+
+use super::{
+    source::{Source, closing},
+    tree::{Fault, Tree},
+};
+
+/// The sources of the packages that do no I/O.
+const PURE: [&str; 2] = ["crates/skill/", "crates/scan/"];
+/// Modules of `std` that reach outside the process.
+const IMPURE_MODULES: [&str; 5] = ["env", "fs", "net", "os", "process"];
+/// What reads a clock, or takes a stream of the process.
+const IMPURE_NAMES: [&str; 5] = ["Instant", "SystemTime", "stdin", "stdout", "stderr"];
+/// Macros that write to a stream of the process.
+const IMPURE_MACROS: [&str; 4] = ["print", "println", "eprint", "eprintln"];
+/// The folder and file that may know the YAML crate.
+const YAML_HOME: &str = "crates/skill/src/frontmatter";
+/// The crate, and the name it goes by here.
+const YAML_NAMES: [&str; 2] = ["serde_yaml", "yaml_serde"];
+
+/// What `skill` and `scan` name of disk, clock, environment, processes or network, tests aside.
+pub fn impure_names(tree: &Tree) -> Vec<Fault> {
+    let pure = tree.sources().iter().filter(|source| PURE.iter().any(|package| source.path.starts_with(package)));
+    let mut faults = Vec::new();
+    for source in pure {
+        for at in impure_tokens(source) {
+            let line = source.tokens[at].line;
+            if !source.is_test_line(line) {
+                let message = format!("`{}` in a crate that does no I/O and reads no clock", source.text_at(at));
+                faults.push(Fault::new(&source.path, line, message));
+            }
+        }
+    }
+    faults
+}
+
+fn impure_tokens(source: &Source) -> Vec<usize> {
+    let mut found = Vec::new();
+    for at in 0..source.tokens.len() {
+        if source.reads(at, &["std", ":", ":"]) {
+            found.extend(
+                std_modules(source, at + 3).into_iter().filter(|at| IMPURE_MODULES.contains(&source.text_at(*at))),
+            );
+        } else if IMPURE_NAMES.contains(&source.text_at(at))
+            || (IMPURE_MACROS.contains(&source.text_at(at)) && source.text_at(at + 1) == "!")
+        {
+            found.push(at);
+        }
+    }
+    found
+}
+
+/// The tokens that name modules of `std` from `at` on: one name, or the names of a braced list.
+fn std_modules(source: &Source, at: usize) -> Vec<usize> {
+    if source.text_at(at) != "{" {
+        return vec![at];
+    }
+    let end = closing(&source.tokens, at);
+    let mut found = Vec::new();
+    let mut inner = at + 1;
+    while inner < end {
+        match source.text_at(inner) {
+            "{" => inner = closing(&source.tokens, inner),
+            _ if matches!(source.text_at(inner - 1), "{" | ",") => found.push(inner),
+            _ => {}
+        }
+        inner += 1;
+    }
+    found
+}
+
+/// Files other than the frontmatter's that name the YAML crate.
+pub fn yaml_outside_frontmatter(tree: &Tree) -> Vec<Fault> {
+    let is_home = |path: &str| path.strip_prefix(YAML_HOME).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'));
+    let mut faults = Vec::new();
+    for source in tree.sources().iter().filter(|source| !is_home(&source.path)) {
+        let named = source.tokens.iter().filter(|token| YAML_NAMES.contains(&token.text.as_str()));
+        faults.extend(
+            named.map(|token| Fault::new(&source.path, token.line, "only `skill::frontmatter` knows the YAML crate")),
+        );
+    }
+    faults
+}
+
+/// Ignored tests, placeholders, prints for debugging, and notes to mend something later.
+pub fn unfinished(tree: &Tree) -> Vec<Fault> {
+    // Written in two parts, so that this file may be checked as well.
+    let note = concat!("FIX", "ME");
+    let mut faults = Vec::new();
+    for source in tree.sources() {
+        for (at, token) in source.tokens.iter().enumerate() {
+            let is_macro =
+                source.reads(at + 1, &["!", "("]) && matches!(token.text.as_str(), "todo" | "unimplemented" | "dbg");
+            if is_macro || is_ignore_attribute(source, at) {
+                faults.push(Fault::new(&source.path, token.line, format!("`{}` in a source", token.text)));
+            }
+        }
+        let notes = source.text.lines().enumerate().filter(|(_, line)| line.contains(note));
+        faults.extend(notes.map(|(at, _)| Fault::new(&source.path, at + 1, format!("{note} in a source"))));
+    }
+    faults
+}
+
+/// `ignore` of `#[ignore]`, `#[ignore = "…"]` or the second half of a `cfg_attr`.
+fn is_ignore_attribute(source: &Source, at: usize) -> bool {
+    let before = at.checked_sub(2).is_some_and(|start| source.reads(start, &["#", "["]));
+    let conditional = at > 0 && source.text_at(at - 1) == ",";
+    source.text_at(at) == "ignore"
+        && (before || conditional)
+        && (source.text_at(at + 1) == "]" || source.text_at(at + 1) == "=" || source.reads(at + 1, &[")", "]"]))
+}
+
+/// Absolute folders that exist on a developer's machine only; the lock file has none of our words.
+pub fn machine_paths(tree: &Tree) -> Vec<Fault> {
+    let folders = ["work", "root", "farm"].map(|name| format!("/{name}/"));
+    let mut faults = Vec::new();
+    for (path, text) in tree.files().filter(|(path, text)| !path.ends_with(".lock") && !text.contains('\0')) {
+        for (at, line) in text.lines().enumerate() {
+            let found = folders.iter().filter(|folder| line.contains(folder.as_str()));
+            faults
+                .extend(found.map(|folder| Fault::new(path, at + 1, format!("`{folder}` is a folder of one machine"))));
+        }
+    }
+    faults
+}
+
+fn lines(faults: &[Fault]) -> Vec<usize> {
+    faults.iter().map(|fault| fault.line).collect()
+}
+
+#[test]
+fn impure_names_are_found_in_every_spelling() {
+    let bad = "use std::fs;\nuse std::{io, net::IpAddr, collections::{fs}, env};\nlet t = SystemTime::now();\n\
+               std::time::Instant::now();\nstd::process::exit(1);\nprintln!();\nprint();\n// std::fs\nlet s = \"std::fs\";\n\
+               #[cfg(test)]\nmod tests { use std::fs; }\n";
+    let faults = impure_names(&Tree::of(&[("crates/scan/src/a.rs", bad), ("crates/library/src/a.rs", bad)]));
+    assert_eq!(lines(&faults), [1, 2, 2, 3, 4, 5, 6]);
+    assert!(faults.iter().all(|fault| fault.path == "crates/scan/src/a.rs"));
+}
+
+#[test]
+fn the_yaml_crate_is_found_outside_its_home() {
+    let uses = "//! \nuse serde_yaml::Value;";
+    let names = ["crates/skill/src/frontmatter.rs", "crates/skill/src/frontmatter/write.rs"];
+    assert_eq!(yaml_outside_frontmatter(&Tree::of(&names.map(|name| (name, uses)))), []);
+    let others = ["crates/skill/src/validate.rs", "crates/skill/src/frontmatters.rs", "cli/main.rs"];
+    assert_eq!(lines(&yaml_outside_frontmatter(&Tree::of(&others.map(|name| (name, uses))))), [2, 2, 2]);
+}
+
+#[test]
+fn unfinished_work_is_found() {
+    let bad = format!(
+        "#[ignore]\nfn a() {{ todo!() }}\n#[ignore = \"x\"]\n#[cfg_attr(unix, ignore)]\nfn b() {{ dbg!(1) }}\n// {}ME: x\n\
+         fn c(ignore: bool) {{ unimplemented!(\"x\") }}\nfn d() {{ f(a, ignore); todo(); }}",
+        "FIX"
+    );
+    let mut found = lines(&unfinished(&Tree::of(&[("a.rs", &bad)])));
+    found.sort_unstable();
+    assert_eq!(found, [1, 2, 3, 4, 5, 6, 7]);
+}
+
+#[test]
+fn machine_paths_are_found_in_any_text_file() {
+    let bad = format!("a\ncd /{}/main\n", "work");
+    let tree = Tree::of(&[
+        ("a.md", &bad),
+        ("Cargo.lock", &bad),
+        ("b.md", "network/a, workers"),
+        ("c.bin", &format!("\0{bad}")),
+    ]);
+    assert_eq!(
+        machine_paths(&tree).iter().map(ToString::to_string).map(|f| f[..6].to_owned()).collect::<Vec<_>>(),
+        ["a.md:2"]
+    );
+}
