@@ -1,1 +1,35 @@
+//! The scanner: what a skill would do that its user does not expect.
+//!
+//! The principal types are [`Report`], what [`scan`] finds in a [`skill::Bundle`], and [`Cleared`],
+//! the value that [`clear`] mints when no new finding blocks: nothing else may be checked out,
+//! indexed or installed.
+//!
+//! A scan reads every byte of every file. One automaton over the literals of all [`rules`] finds
+//! the places that are worth a look; a rule's expression runs only near them. The work is bounded by
+//! a count of steps, never by a clock, and a scan that fails or runs out of steps blocks. No file
+//! inside a skill can switch a rule off.
+//!
+//! Nothing here touches a disk, a clock, the environment or the network.
 
+mod clear;
+mod encoded;
+mod engine;
+mod excerpt;
+pub mod hidden;
+mod level;
+mod normal;
+mod report;
+mod role;
+mod rule;
+mod rules;
+mod scanner;
+pub mod shape;
+mod source;
+
+pub use clear::{Baseline, Blocked, Captured, Cleared, capture, clear};
+pub use level::{LevelError, Severity, Verdict};
+pub use report::{EXCERPT_CHARS, Finding, Report};
+pub use rule::{Rule, Scope, rule, rules, ruleset};
+pub use scanner::scan;
+#[doc(hidden)]
+pub use scanner::steps_of;

@@ -1,0 +1,84 @@
+//! Measures the scanner on a labelled corpus: `measure LABELS.tsv`, with the columns label, kind and
+//! path and paths relative to the file. Prints recall on the malicious and false alarms on the
+//! benign skills, by rule, and the speed. `--list` names what was missed and what was flagged.
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "an example for the desk, not for users")]
+
+use std::{collections::BTreeMap, fs, path::Path, time::Instant};
+
+use scan::{Report, Severity, scan};
+use skill::{Bundle, File, Limits, SkillPath};
+
+fn read(root: &Path, folder: &Path, files: &mut Vec<(SkillPath, File)>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_symlink() {
+            continue;
+        }
+        if path.is_dir() {
+            read(root, &path, files);
+        } else if let Ok(name) = SkillPath::parse(path.strip_prefix(root).unwrap().to_str().unwrap_or("\0")) {
+            files.push((name, File { bytes: fs::read(&path).unwrap().into(), executable: false }));
+        } else {
+            eprintln!("not read: {}", path.display());
+        }
+    }
+}
+
+fn at_least(report: &Report, severity: Severity) -> bool {
+    report.worst() >= Some(severity)
+}
+
+fn main() {
+    let labels = std::env::args().nth(1).unwrap();
+    let list = std::env::args().any(|argument| argument == "--list");
+    let base = Path::new(&labels).parent().unwrap();
+    let wide = Limits { files_per_skill: 100_000, skill_bytes: 1 << 30, text_file_bytes: 1 << 30, ..Limits::default() };
+    let mut totals: BTreeMap<String, [usize; 3]> = BTreeMap::new();
+    let mut rules: BTreeMap<(String, Severity), [usize; 2]> = BTreeMap::new();
+    let (mut bytes, mut seconds, mut steps, mut slowest) = (0, 0.0, 0, 0.0f64);
+    for line in fs::read_to_string(&labels).unwrap().lines().skip(1) {
+        let columns: Vec<&str> = line.split('\t').collect();
+        let (label, path) = (columns[0], columns[2]);
+        let mut files = Vec::new();
+        read(&base.join(path), &base.join(path), &mut files);
+        let Ok(bundle) = Bundle::from_files(files, &wide) else {
+            println!("no bundle: {path}");
+            continue;
+        };
+        let start = Instant::now();
+        let report = scan(&bundle);
+        let took = start.elapsed().as_secs_f64();
+        (bytes, seconds, slowest) = (bytes + bundle.total_bytes(), seconds + took, slowest.max(took));
+        steps = steps.max(scan::steps_of(&bundle));
+        let total = totals.entry(label.to_owned()).or_default();
+        total[0] += 1;
+        total[1] += usize::from(at_least(&report, Severity::High));
+        total[2] += usize::from(at_least(&report, Severity::Medium));
+        let mut fired: Vec<_> = report.findings.iter().map(|f| (f.rule.to_string(), f.severity)).collect();
+        fired.sort();
+        fired.dedup();
+        for key in fired {
+            rules.entry(key).or_default()[usize::from(label == "malicious")] += 1;
+        }
+        if list && (label == "malicious") != at_least(&report, Severity::High) {
+            println!("{} {path}", if label == "malicious" { "missed" } else { "flagged" });
+            for f in report.findings.iter().filter(|f| label == "malicious" || f.severity >= Severity::High).take(6) {
+                println!("    {} {} {}:{} {}", f.severity, f.rule, f.path, f.line, f.excerpt);
+            }
+        }
+    }
+    for ((rule, severity), [benign, malicious]) in &rules {
+        println!("{severity:9} {rule:32} benign {benign:4} malicious {malicious:4}");
+    }
+    for (label, [all, high, medium]) in totals {
+        let share = |n: usize| n as f64 / all as f64;
+        println!("{label}: {all} skills, flagged at high {:.3}, at medium {:.3}", share(high), share(medium));
+    }
+    println!(
+        "{} rules, {:.2} MB in {seconds:.2} s = {:.2} MB/s, slowest {:.0} ms, most steps {steps}",
+        scan::rules().len(),
+        bytes as f64 / 1e6,
+        bytes as f64 / 1e6 / seconds,
+        slowest * 1e3
+    );
+}

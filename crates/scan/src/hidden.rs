@@ -1,0 +1,168 @@
+//! Characters that a reader does not see, or takes for others.
+//!
+//! The sources are Unicode's own list of default ignorable characters, and for direction and
+//! look-alikes what is known as Trojan Source (CVE-2021-42574, CVE-2021-42694).
+
+use crate::{rules::unicode, scanner::Finder, source::Source};
+
+/// Whether a character is drawn as nothing: format, filler, tag and variation characters.
+#[must_use]
+pub fn is_invisible(c: char) -> bool {
+    matches!(
+        c,
+        '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{3164}' | '\u{FFA0}'
+    ) || matches!(c, '\u{180B}'..='\u{180F}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}')
+        || matches!(c, '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}' | '\u{FFF0}'..='\u{FFFB}' | '\u{1D173}'..='\u{1D17A}')
+        || matches!(c, '\u{E0000}'..='\u{E0FFF}')
+}
+
+/// The Latin letter that a Cyrillic or Greek one is drawn like.
+#[must_use]
+pub fn latin_look_alike(c: char) -> Option<char> {
+    const PAIRS: &[(char, char)] = &[
+        ('а', 'a'),
+        ('с', 'c'),
+        ('ԁ', 'd'),
+        ('е', 'e'),
+        ('һ', 'h'),
+        ('і', 'i'),
+        ('ј', 'j'),
+        ('ӏ', 'l'),
+        ('о', 'o'),
+        ('р', 'p'),
+        ('ԛ', 'q'),
+        ('ѕ', 's'),
+        ('ѵ', 'v'),
+        ('ԝ', 'w'),
+        ('х', 'x'),
+        ('у', 'y'),
+        ('А', 'A'),
+        ('В', 'B'),
+        ('С', 'C'),
+        ('Е', 'E'),
+        ('Н', 'H'),
+        ('І', 'I'),
+        ('Ј', 'J'),
+        ('К', 'K'),
+        ('М', 'M'),
+        ('О', 'O'),
+        ('Р', 'P'),
+        ('Ѕ', 'S'),
+        ('Т', 'T'),
+        ('Х', 'X'),
+        ('ο', 'o'),
+        ('Α', 'A'),
+        ('Β', 'B'),
+        ('Ε', 'E'),
+        ('Η', 'H'),
+        ('Ι', 'I'),
+        ('Κ', 'K'),
+        ('Μ', 'M'),
+        ('Ν', 'N'),
+        ('Ο', 'O'),
+        ('Ρ', 'P'),
+        ('Τ', 'T'),
+        ('Χ', 'X'),
+        ('Υ', 'Y'),
+        ('Ζ', 'Z'),
+        ('ı', 'i'),
+        ('ɡ', 'g'),
+        ('ɑ', 'a'),
+    ];
+    PAIRS.iter().find(|(other, _)| *other == c).map(|(_, latin)| *latin)
+}
+
+/// Finds hidden characters in one file.
+pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) {
+    if source.text.is_ascii() {
+        return;
+    }
+    for (index, line) in source.lines() {
+        if line.is_ascii() {
+            continue;
+        }
+        let first = index == 0;
+        let chars: Vec<char> = line.chars().skip(usize::from(first && line.starts_with('\u{FEFF}'))).collect();
+        for (found, rule) in [
+            (tags(&chars), &unicode::TAGS),
+            (direction(&chars), &unicode::DIRECTION),
+            (zero_width(&chars), &unicode::ZERO_WIDTH),
+            (stray(&chars), &unicode::STRAY),
+            (selectors(&chars), &unicode::SELECTORS),
+            (mixed(&chars), &unicode::MIXED),
+        ] {
+            if found {
+                finder.add(rule, rule.severity, source, index, line);
+            }
+        }
+    }
+}
+
+/// Tag characters, but for the flags of regions: a black flag, tags, and the cancel tag.
+fn tags(chars: &[char]) -> bool {
+    let mut flag = false;
+    for c in chars {
+        match c {
+            '\u{1F3F4}' => flag = true,
+            '\u{E007F}' => flag = false,
+            '\u{E0000}'..='\u{E0FFF}' if is_selector(*c) => {}
+            '\u{E0061}'..='\u{E007A}' | '\u{E0030}'..='\u{E0039}' if flag => {}
+            '\u{E0000}'..='\u{E0FFF}' => return true,
+            _ => flag = false,
+        }
+    }
+    false
+}
+
+/// Overrides and embeddings of the writing direction, in a line that has no right-to-left letter.
+fn direction(chars: &[char]) -> bool {
+    let turns = |c: &char| matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
+    let needs = |c: &char| matches!(c, '\u{590}'..='\u{8FF}' | '\u{FB1D}'..='\u{FDFF}' | '\u{FE70}'..='\u{FEFC}');
+    let forced = chars.iter().any(|c| matches!(c, '\u{202D}' | '\u{202E}'));
+    forced || (chars.iter().any(turns) && !chars.iter().any(needs))
+}
+
+/// Three or more invisible characters between ASCII letters or digits: a word cut so that no filter
+/// reads it.
+fn zero_width(chars: &[char]) -> bool {
+    let cut = |w: &&[char]| matches!(w, [a, b, c] if is_zero_width(*b) && a.is_ascii_graphic() && c.is_ascii_graphic());
+    let cuts = chars.windows(3).filter(cut).count();
+    cuts >= 3 || longest_run(chars, is_zero_width) >= 4
+}
+
+/// A single invisible character inside a word.
+fn stray(chars: &[char]) -> bool {
+    let cut = |w: &[char]| matches!(w, [a, b, c] if is_zero_width(*b) && a.is_ascii_alphanumeric() && c.is_ascii_alphanumeric());
+    chars.windows(3).any(cut) && !zero_width(chars)
+}
+
+/// A run of variation selectors: bytes hidden behind one visible character.
+fn selectors(chars: &[char]) -> bool {
+    longest_run(chars, is_selector) >= 4
+}
+
+/// A word of Latin letters with look-alikes from another script among them.
+fn mixed(chars: &[char]) -> bool {
+    chars.split(|c| !c.is_alphabetic()).any(|word| {
+        let latin = word.iter().filter(|c| c.is_ascii_alphabetic()).count();
+        let alike = word.iter().filter(|c| latin_look_alike(**c).is_some() && !matches!(c, 'ı' | 'ɡ' | 'ɑ')).count();
+        latin >= 2 && alike >= 1 && latin + alike == word.len()
+    })
+}
+
+fn is_zero_width(c: char) -> bool {
+    matches!(c, '\u{200B}'..='\u{200D}' | '\u{2060}'..='\u{2064}' | '\u{FEFF}' | '\u{180E}' | '\u{3164}' | '\u{FFA0}' | '\u{115F}')
+}
+
+fn is_selector(c: char) -> bool {
+    matches!(c, '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}')
+}
+
+fn longest_run(chars: &[char], wanted: fn(char) -> bool) -> usize {
+    let (mut longest, mut run) = (0, 0);
+    for c in chars {
+        run = if wanted(*c) { run + 1 } else { 0 };
+        longest = longest.max(run);
+    }
+    longest
+}

@@ -1,0 +1,137 @@
+//! [`Report`]: what a scan of one skill found, as [`Finding`]s.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Severity, Verdict};
+
+/// Characters of the longest excerpt; longer lines are cut around the match.
+pub const EXCERPT_CHARS: usize = 160;
+
+/// One place where a rule fired.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// The rule's id, in `kebab-case`.
+    pub rule: Cow<'static, str>,
+    /// How much it weighs in this place.
+    pub severity: Severity,
+    /// The rule's category.
+    pub category: Cow<'static, str>,
+    /// The file, relative to the skill's folder.
+    pub path: String,
+    /// The line in that file, from 1.
+    pub line: usize,
+    /// The text that matched, at most [`EXCERPT_CHARS`] characters, with invisible characters
+    /// written as `\u{…}` and secrets shortened.
+    pub excerpt: String,
+    /// What is wrong.
+    pub message: Cow<'static, str>,
+    /// What the author can do.
+    pub remedy: Cow<'static, str>,
+    /// Whether the finding was not there in the cleared base. Of a scan without a base all are new.
+    pub new: bool,
+}
+
+/// What a scan found in one skill.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Report {
+    /// The version of the rules, see [`crate::ruleset`].
+    pub ruleset: String,
+    /// The findings, the gravest first, then by path and line.
+    pub findings: Vec<Finding>,
+}
+
+impl Report {
+    pub(crate) fn new(mut findings: Vec<Finding>) -> Self {
+        findings.sort_by(|a, b| {
+            let key = |f: &Finding| std::cmp::Reverse(f.severity);
+            (key(a), &a.path, a.line, &a.rule, &a.excerpt).cmp(&(key(b), &b.path, b.line, &b.rule, &b.excerpt))
+        });
+        findings.dedup_by(|a, b| (&a.rule, &a.path, a.line, &a.excerpt) == (&b.rule, &b.path, b.line, &b.excerpt));
+        Self { ruleset: crate::ruleset().to_owned(), findings }
+    }
+
+    /// The verdict on the skill: a new high or critical finding blocks; a new medium one, or an old
+    /// one of medium or more, warns.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        let old = self.worst_where(false).map_or(Verdict::Allow, Severity::verdict);
+        self.new_verdict().max(old.min(Verdict::Warn))
+    }
+
+    /// The verdict on new findings alone: what a policy judges a change by.
+    #[must_use]
+    pub fn new_verdict(&self) -> Verdict {
+        self.worst_where(true).map_or(Verdict::Allow, Severity::verdict)
+    }
+
+    /// The gravest severity, old findings included; `None` without findings.
+    #[must_use]
+    pub fn worst(&self) -> Option<Severity> {
+        self.findings.iter().map(|finding| finding.severity).max()
+    }
+
+    /// The first of the gravest new findings: what a message about a block names.
+    #[must_use]
+    pub fn worst_new(&self) -> Option<&Finding> {
+        self.findings.iter().filter(|finding| finding.new).min_by_key(|finding| std::cmp::Reverse(finding.severity))
+    }
+
+    fn worst_where(&self, new: bool) -> Option<Severity> {
+        self.findings.iter().filter(|finding| finding.new == new).map(|finding| finding.severity).max()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(severity: Severity, new: bool) -> Finding {
+        Finding {
+            rule: "r".into(),
+            severity,
+            category: "c".into(),
+            path: "SKILL.md".into(),
+            line: 1,
+            excerpt: severity.to_string(),
+            message: "m".into(),
+            remedy: "r".into(),
+            new,
+        }
+    }
+
+    fn verdicts(findings: &[(Severity, bool)]) -> (Verdict, Verdict) {
+        let report = Report::new(findings.iter().map(|(s, n)| finding(*s, *n)).collect());
+        (report.verdict(), report.new_verdict())
+    }
+
+    #[test]
+    fn old_findings_warn_and_never_block() {
+        use Severity::*;
+        assert_eq!(verdicts(&[]), (Verdict::Allow, Verdict::Allow));
+        assert_eq!(verdicts(&[(Critical, false)]), (Verdict::Warn, Verdict::Allow));
+        assert_eq!(verdicts(&[(Medium, false)]), (Verdict::Warn, Verdict::Allow));
+        assert_eq!(verdicts(&[(Low, false), (Low, true)]), (Verdict::Allow, Verdict::Allow));
+        assert_eq!(verdicts(&[(Critical, false), (Medium, true)]), (Verdict::Warn, Verdict::Warn));
+        assert_eq!(verdicts(&[(Medium, false), (High, true)]), (Verdict::Block, Verdict::Block));
+    }
+
+    #[test]
+    fn findings_are_sorted_gravest_first() {
+        use Severity::*;
+        let report = Report::new(vec![finding(Low, true), finding(Critical, false), finding(High, true)]);
+        let order: Vec<_> = report.findings.iter().map(|f| f.severity).collect();
+        assert_eq!(order, [Critical, High, Low]);
+        assert_eq!(report.worst(), Some(Critical));
+        assert_eq!(report.worst_new().map(|f| f.severity), Some(High));
+    }
+
+    #[test]
+    fn the_fields_of_a_finding_are_the_documented_ones() {
+        let keys = ["rule", "severity", "category", "path", "line", "excerpt", "message", "remedy", "new"];
+        let report = Report::new(vec![finding(Severity::Low, true)]);
+        let text = format!("{:?}", report.findings[0]);
+        assert!(keys.iter().all(|key| text.contains(&format!("{key}:"))), "{text}");
+    }
+}

@@ -1,0 +1,113 @@
+//! [`Rule`]: what the scanner looks for, as data.
+
+use std::sync::LazyLock;
+
+use skill::Digest;
+
+use crate::{Severity, rules::ALL};
+
+/// The version of the engine; raised when code outside the rule data changes what is found.
+const ENGINE: u32 = 1;
+
+/// One thing that the scanner looks for. A text rule has `literals` and a `pattern`; a rule without
+/// them is decided by code ([`crate::shape`], [`crate::hidden`]).
+#[derive(Debug, Clone, Copy)]
+pub struct Rule {
+    /// A stable name in `kebab-case`.
+    pub id: &'static str,
+    /// The kind of attack.
+    pub category: &'static str,
+    /// How much it weighs in its own place.
+    pub severity: Severity,
+    /// How much it weighs in every other place, and where the text is a lesson or a quotation.
+    pub elsewhere: Severity,
+    /// Its own place.
+    pub scope: Scope,
+    /// What is wrong, as a fragment.
+    pub message: &'static str,
+    /// What the author can do.
+    pub remedy: &'static str,
+    /// At least one of these, in any ASCII case, is in every text that the pattern matches.
+    pub literals: &'static [&'static str],
+    /// A regular expression over bytes, ASCII classes, case ignored, every gap bounded.
+    pub pattern: &'static str,
+    /// When not empty, at least one of these must stand in the same file, in any ASCII case.
+    pub also: &'static [&'static str],
+    /// A further test of the matched text, for what an expression cannot say.
+    pub accept: Option<fn(&str) -> bool>,
+    /// Whether the finding weighs `elsewhere` where the text quotes, warns or teaches.
+    pub role: bool,
+    /// Whether the excerpt is shortened, because the match is a secret.
+    pub secret: bool,
+    /// Files, as path and text, in which the rule fires.
+    pub harmful: &'static [(&'static str, &'static str)],
+    /// Files that look alike, in which it does not fire.
+    pub harmless: &'static [(&'static str, &'static str)],
+}
+
+/// Where a text rule weighs its full severity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Everywhere.
+    Any,
+    /// In files that are run: under `scripts/`, with a script's extension, or with a shebang.
+    Script,
+    /// In scripts and in code blocks of Markdown, but not in running text.
+    Code,
+    /// In text that an agent reads, outside scripts.
+    Prose,
+}
+
+impl Rule {
+    /// What a rule has unless it says otherwise.
+    pub(crate) const DEFAULT: Self = Self {
+        id: "",
+        category: "",
+        severity: Severity::Medium,
+        elsewhere: Severity::Low,
+        scope: Scope::Any,
+        message: "",
+        remedy: "",
+        literals: &[],
+        pattern: "",
+        also: &[],
+        accept: None,
+        role: false,
+        secret: false,
+        harmful: &[],
+        harmless: &[],
+    };
+}
+
+/// All rules, sorted by id.
+#[must_use]
+pub fn rules() -> &'static [Rule] {
+    static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
+        let mut all: Vec<Rule> = ALL.iter().flat_map(|rules| rules.iter().copied()).collect();
+        all.sort_by_key(|rule| rule.id);
+        all
+    });
+    &RULES
+}
+
+/// The rule with an id.
+#[must_use]
+pub fn rule(id: &str) -> Option<&'static Rule> {
+    rules().binary_search_by_key(&id, |rule| rule.id).ok().and_then(|at| rules().get(at))
+}
+
+/// The version of the set of rules, stored with every verdict: the engine's number and twelve
+/// hexadecimal digits over all that decides what is found.
+#[must_use]
+pub fn ruleset() -> &'static str {
+    static VERSION: LazyLock<String> = LazyLock::new(|| {
+        let mut text = String::new();
+        for r in rules() {
+            let decides = (r.id, r.category, r.severity, r.elsewhere, r.scope, r.literals, r.pattern, r.also, r.role);
+            text.push_str(&format!("{decides:?}\n"));
+        }
+        let hex = Digest::of_bytes(text.as_bytes()).hex();
+        format!("{ENGINE}-{}", hex.get(..12).unwrap_or(&hex))
+    });
+    &VERSION
+}

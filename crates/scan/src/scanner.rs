@@ -1,0 +1,198 @@
+//! [`scan`]: every file of a bundle through every check, and a failure that blocks.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use skill::Bundle;
+
+use crate::{
+    Finding, Report, Rule, Severity, encoded,
+    engine::{Hit, SearchError, Steps, engine},
+    excerpt, hidden, normal, role,
+    rules::package,
+    shape,
+    source::Source,
+};
+
+/// Findings of one rule and severity listed for one file; a further one changes no verdict.
+const LISTED_PER_FILE: usize = 20;
+
+/// Scans a skill. All findings are new; [`crate::clear`] tells new from old.
+///
+/// Never panics: a fault of the scanner is itself a critical finding.
+#[must_use]
+pub fn scan(bundle: &Bundle) -> Report {
+    let findings = catch_unwind(AssertUnwindSafe(|| scan_bundle(bundle)));
+    Report::new(findings.unwrap_or_else(|_| vec![failure("SKILL.md", "the scanner stopped on a fault of its own")]))
+}
+
+/// The bytes that expressions read for a bundle, for measuring the step budget.
+#[doc(hidden)]
+#[must_use]
+pub fn steps_of(bundle: &Bundle) -> u64 {
+    let mut finder = Finder::new();
+    bundle.files().for_each(|(path, file)| scan_file(&Source::new(path, file), &mut finder));
+    finder.steps.used()
+}
+
+fn scan_bundle(bundle: &Bundle) -> Vec<Finding> {
+    let mut finder = Finder::new();
+    for (path, file) in bundle.files() {
+        let source = Source::new(path, file);
+        finder.begin();
+        shape::check_file(bundle, path, file, &source, &mut finder);
+        scan_file(&source, &mut finder);
+    }
+    finder.findings
+}
+
+fn scan_file(source: &Source<'_>, finder: &mut Finder) {
+    hidden::check(source, finder);
+    if let Err(error) = search(source, finder) {
+        finder.failed(source, &error);
+    }
+}
+
+fn search(source: &Source<'_>, finder: &mut Finder) -> Result<(), SearchError> {
+    for hit in finder.hits(&source.text)? {
+        finder.add_hit(&hit, source, source);
+    }
+    if let Some(shadow) = normal::shadow(source) {
+        let folded = Source::with_kind(source.path, shadow.text.into(), source.kind());
+        for hit in finder.hits(&folded.text)? {
+            let line = shadow.lines.get(folded.line_at(hit.range.start)).copied().unwrap_or(0);
+            finder.add_shadow(&hit, &folded, source, line);
+        }
+    }
+    encoded::check(source, finder)
+}
+
+/// Collects the findings of one scan.
+pub(crate) struct Finder {
+    findings: Vec<Finding>,
+    steps: Steps,
+    /// Findings so far in the file at hand, by rule and severity.
+    counts: BTreeMap<(&'static str, Severity), usize>,
+    /// Where rules fired in the file at hand, as rule and line.
+    places: BTreeSet<(&'static str, usize)>,
+}
+
+impl Finder {
+    fn new() -> Self {
+        Self { findings: Vec::new(), steps: Steps::new(), counts: BTreeMap::new(), places: BTreeSet::new() }
+    }
+
+    /// Starts on the next file.
+    fn begin(&mut self) {
+        self.counts.clear();
+        self.places.clear();
+    }
+
+    /// The matches of all text rules in a text.
+    pub fn hits(&mut self, text: &str) -> Result<Vec<Hit>, SearchError> {
+        let engine = engine().map_err(|error| SearchError::Broken("engine", error))?;
+        engine.search(text, &mut self.steps)
+    }
+
+    /// Takes steps for work outside the expressions.
+    pub fn charge(&mut self, bytes: usize) -> Result<(), SearchError> {
+        Ok(self.steps.take(bytes)?)
+    }
+
+    /// Adds a finding at a line; `excerpt` is shown as it is, made visible.
+    pub fn add(&mut self, rule: &'static Rule, severity: Severity, source: &Source<'_>, line: usize, excerpt: &str) {
+        self.push(rule, severity, source.path, line, excerpt::visible(excerpt), rule.message.to_owned());
+    }
+
+    /// Adds a finding about a whole file.
+    pub fn add_file(&mut self, rule: &'static Rule, severity: Severity, path: &str) {
+        self.push(rule, severity, path, 0, excerpt::visible(path), rule.message.to_owned());
+    }
+
+    /// Adds a finding about a line with a message of its own.
+    pub fn add_told(
+        &mut self,
+        rule: &'static Rule,
+        severity: Severity,
+        source: &Source<'_>,
+        line: usize,
+        excerpt: &str,
+        message: String,
+    ) {
+        self.push(rule, severity, source.path, line, excerpt::visible(excerpt), message);
+    }
+
+    fn add_hit(&mut self, hit: &Hit, searched: &Source<'_>, source: &Source<'_>) {
+        let matched = searched.text.get(hit.range.clone()).unwrap_or("");
+        let start = hit.range.start + (matched.len() - matched.trim_start().len());
+        let line = searched.line_at(start);
+        let severity = role::severity(hit.rule, searched, line, start);
+        let text = if hit.rule.secret {
+            excerpt::redacted(matched.trim())
+        } else {
+            let from = start.saturating_sub(searched.line_start(line));
+            excerpt::around(searched.line(line), from..from)
+        };
+        self.push(hit.rule, severity, source.path, line, text, hit.rule.message.to_owned());
+    }
+
+    /// Adds what only the normalised copy of a line shows.
+    fn add_shadow(&mut self, hit: &Hit, folded: &Source<'_>, source: &Source<'_>, line: usize) {
+        let there = self.places.contains(&(hit.rule.id, line));
+        if !there {
+            let start = folded.line_at(hit.range.start);
+            let severity = role::severity_in(hit.rule, source, line, folded.line(start));
+            let message = format!("{}, hidden by look-alike or invisible characters", hit.rule.message);
+            self.push(hit.rule, severity, source.path, line, excerpt::visible(source.line(line)), message);
+        }
+    }
+
+    fn push(
+        &mut self,
+        rule: &'static Rule,
+        severity: Severity,
+        path: &str,
+        line: usize,
+        text: String,
+        message: String,
+    ) {
+        self.places.insert((rule.id, line));
+        let count = self.counts.entry((rule.id, severity)).or_default();
+        *count += 1;
+        if *count <= LISTED_PER_FILE {
+            self.findings.push(finding(rule, severity, path, line + 1, text, message));
+        }
+    }
+
+    fn failed(&mut self, source: &Source<'_>, error: &SearchError) {
+        match error {
+            SearchError::Exhausted => {
+                self.add_file(&package::BUDGET, package::BUDGET.severity, source.path);
+            }
+            SearchError::Broken(rule, error) => {
+                self.findings.push(failure(source.path, &format!("the rule {rule} cannot run: {error}")));
+            }
+        }
+    }
+}
+
+fn failure(path: &str, message: &str) -> Finding {
+    let rule = &package::FAILURE;
+    finding(rule, rule.severity, path, 1, String::new(), message.to_owned())
+}
+
+fn finding(rule: &Rule, severity: Severity, path: &str, line: usize, excerpt: String, message: String) -> Finding {
+    Finding {
+        rule: rule.id.into(),
+        severity,
+        category: rule.category.into(),
+        path: path.to_owned(),
+        line,
+        excerpt,
+        message: message.into(),
+        remedy: rule.remedy.into(),
+        new: true,
+    }
+}

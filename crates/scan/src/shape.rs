@@ -1,0 +1,215 @@
+//! The shape of a package: files that have no place in a skill, by magic, name and extension.
+
+use skill::{Bundle, File, SkillPath};
+
+use crate::{Severity, rules::package, scanner::Finder, source::Source};
+
+/// Checks one file of a bundle by what it is, not by what it says.
+pub(crate) fn check_file(bundle: &Bundle, path: &SkillPath, file: &File, source: &Source<'_>, finder: &mut Finder) {
+    let name = path.as_str();
+    if path.file_name().eq_ignore_ascii_case(SkillPath::SKILL_MD) && !path.is_skill_md() {
+        let severity = if is_fixture(path) { package::SECOND.elsewhere } else { package::SECOND.severity };
+        finder.add_file(&package::SECOND, severity, name);
+    }
+    if is_native(&file.bytes) {
+        finder.add_file(&package::NATIVE, Severity::Critical, name);
+    }
+    if is_bytecode(path, &file.bytes) {
+        let severity = if has_source(bundle, path) { package::BYTECODE.elsewhere } else { package::BYTECODE.severity };
+        finder.add_file(&package::BYTECODE, severity, name);
+    }
+    if is_archive(&file.bytes) && !is_document(&path.extension()) {
+        let rule = if is_locked(&file.bytes) { &package::LOCKED } else { &package::ARCHIVE };
+        finder.add_file(rule, rule.severity, name);
+    }
+    if is_sensitive(&path.as_str().to_ascii_lowercase()) {
+        finder.add_file(&package::SENSITIVE, package::SENSITIVE.severity, name);
+    }
+    if is_media(&path.extension()) && source.text.starts_with("#!") {
+        finder.add_file(&package::DISGUISED, package::DISGUISED.severity, name);
+    }
+}
+
+/// Whether a path is in a folder of evaluation or test material.
+fn is_fixture(path: &SkillPath) -> bool {
+    const FIXTURES: &[&str] = &[
+        "evals",
+        "eval",
+        "fixtures",
+        "tests",
+        "test",
+        "testdata",
+        "examples",
+        "example",
+        "templates",
+        "template",
+        "assets",
+    ];
+    path.segments().any(|segment| FIXTURES.contains(&segment.to_ascii_lowercase().as_str()))
+}
+
+/// ELF, PE behind its DOS stub, and Mach-O in each width, order and bundle; a Java class shares the
+/// last magic and counts as well.
+fn is_native(bytes: &[u8]) -> bool {
+    match bytes {
+        [0x7F, b'E', b'L', b'F', ..] => true,
+        [0xFE, 0xED, 0xFA, 0xCE | 0xCF, ..] | [0xCE | 0xCF, 0xFA, 0xED, 0xFE, ..] | [0xCA, 0xFE, 0xBA, 0xBE, ..] => {
+            true
+        }
+        [b'M', b'Z', ..] => is_portable_executable(bytes),
+        _ => false,
+    }
+}
+
+/// A `PE` header where the DOS stub says that it is; a bare `MZ` also begins text.
+fn is_portable_executable(bytes: &[u8]) -> bool {
+    let at = bytes.get(0x3C..0x40).and_then(|field| field.try_into().ok()).map(u32::from_le_bytes);
+    let header = at.and_then(|at| bytes.get(at as usize..)?.get(..4));
+    header == Some(b"PE\0\0") || (bytes.len() >= 64 && bytes.iter().take(64).filter(|byte| **byte == 0).count() > 16)
+}
+
+fn is_bytecode(path: &SkillPath, bytes: &[u8]) -> bool {
+    matches!(path.extension().as_str(), "pyc" | "pyo") || matches!(bytes, [_, 0x0D, b'\r', b'\n', 0, 0, 0, 0, ..])
+}
+
+/// Whether the source of a compiled file, `a.py` of `__pycache__/a.cpython-312.pyc`, is there.
+fn has_source(bundle: &Bundle, path: &SkillPath) -> bool {
+    let stem = path.file_name().split('.').next().unwrap_or("");
+    let source = format!("{stem}.py");
+    bundle.paths().any(|other| other.file_name() == source)
+}
+
+fn is_archive(bytes: &[u8]) -> bool {
+    let tar = bytes.get(257..262) == Some(b"ustar");
+    tar || match bytes {
+        [b'P', b'K', 3 | 5, 4 | 6, ..] | [0x1F, 0x8B, ..] | [b'B', b'Z', b'h', b'1'..=b'9', ..] => true,
+        [0xFD, b'7', b'z', b'X', b'Z', ..] | [b'7', b'z', 0xBC, 0xAF, ..] | [b'R', b'a', b'r', b'!', ..] => true,
+        [0x28, 0xB5, 0x2F, 0xFD, ..] => true,
+        _ => false,
+    }
+}
+
+/// The first member of a zip is encrypted.
+fn is_locked(bytes: &[u8]) -> bool {
+    matches!(bytes, [b'P', b'K', 3, 4, _, _, flags, ..] if flags & 1 == 1)
+}
+
+/// Documents that are zips by their nature.
+fn is_document(extension: &str) -> bool {
+    const DOCUMENTS: &[&str] = &[
+        "docx",
+        "docm",
+        "dotx",
+        "xlsx",
+        "xlsm",
+        "xltx",
+        "pptx",
+        "potx",
+        "pptm",
+        "odt",
+        "ods",
+        "odp",
+        "epub",
+        "svgz",
+        "sketch",
+        "fig",
+        "key",
+        "pages",
+        "numbers",
+        "idml",
+        "kmz",
+        "usdz",
+        "excalidraw",
+        "mxl",
+    ];
+    DOCUMENTS.contains(&extension)
+}
+
+fn is_media(extension: &str) -> bool {
+    matches!(
+        extension,
+        "png"
+            | "jpg"
+            | "jpeg"
+            | "gif"
+            | "webp"
+            | "pdf"
+            | "ico"
+            | "bmp"
+            | "mp3"
+            | "mp4"
+            | "wav"
+            | "ttf"
+            | "woff"
+            | "woff2"
+    )
+}
+
+/// Files that hold a person's secrets, by their usual names; samples are left out.
+fn is_sensitive(path: &str) -> bool {
+    const NAMES: &[&str] = &[
+        ".env",
+        ".env.local",
+        ".env.production",
+        ".npmrc",
+        ".netrc",
+        "_netrc",
+        ".pypirc",
+        ".git-credentials",
+        ".htpasswd",
+        ".pgpass",
+        ".my.cnf",
+        ".dockercfg",
+        "id_rsa",
+        "id_dsa",
+        "id_ecdsa",
+        "id_ed25519",
+        ".vault-token",
+        "terraform.tfstate",
+        ".bash_history",
+        ".zsh_history",
+        ".python_history",
+    ];
+    const ENDS: &[&str] = &[
+        ".aws/credentials",
+        ".docker/config.json",
+        ".kube/config",
+        ".p12",
+        ".pfx",
+        ".jks",
+        ".keystore",
+        ".kdbx",
+        ".ppk",
+    ];
+    let name = path.rsplit('/').next().unwrap_or(path);
+    NAMES.contains(&name) || ENDS.iter().any(|end| path.ends_with(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn executables_are_told_by_magic() {
+        let mut pe = vec![0; 200];
+        pe[..2].copy_from_slice(b"MZ");
+        pe[0x3C] = 0x80;
+        pe[0x80..0x84].copy_from_slice(b"PE\0\0");
+        assert!(is_native(&pe));
+        assert!(is_native(b"\x7FELF\x02") && is_native(&[0xCF, 0xFA, 0xED, 0xFE]));
+        assert!(!is_native(b"MZ is how a text may begin") && !is_native(b"ELF"));
+    }
+
+    #[test]
+    fn archives_are_told_from_documents() {
+        assert!(is_archive(b"PK\x03\x04rest") && is_archive(&[0x1F, 0x8B, 8]));
+        assert!(is_document("docx") && !is_document("zip"));
+        assert!(is_locked(b"PK\x03\x04\x14\0\x01\0") && !is_locked(b"PK\x03\x04\x14\0\x08\0"));
+    }
+
+    #[test]
+    fn samples_of_sensitive_files_are_fine() {
+        assert!(is_sensitive("a/.env") && is_sensitive("id_rsa") && is_sensitive("x/.aws/credentials"));
+        assert!(!is_sensitive(".env.example") && !is_sensitive("id_rsa.pub") && !is_sensitive("env"));
+    }
+}

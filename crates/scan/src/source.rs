@@ -1,0 +1,213 @@
+//! [`Source`]: one file as text, with its lines and what it is used for.
+
+use std::borrow::Cow;
+
+use skill::{File, SkillPath};
+
+use crate::Scope;
+
+/// One file, ready to be searched.
+pub(crate) struct Source<'a> {
+    pub path: &'a str,
+    pub text: Cow<'a, str>,
+    kind: Kind,
+    /// Byte offsets at which lines start; the first is 0.
+    starts: Vec<usize>,
+    /// For texts, whether each line is part of a fenced code block.
+    fenced: Vec<bool>,
+}
+
+/// What a file is used for. Both may be true: an executable text is read and run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Kind {
+    /// It is run: by its folder, extension, shebang or mode.
+    pub runs: bool,
+    /// It is read: by its extension.
+    pub reads: bool,
+}
+
+const SCRIPTS: &[&str] = &[
+    "sh",
+    "bash",
+    "zsh",
+    "fish",
+    "ksh",
+    "csh",
+    "command",
+    "py",
+    "pyw",
+    "js",
+    "mjs",
+    "cjs",
+    "ts",
+    "mts",
+    "cts",
+    "jsx",
+    "tsx",
+    "rb",
+    "pl",
+    "pm",
+    "php",
+    "lua",
+    "go",
+    "rs",
+    "ps1",
+    "psm1",
+    "bat",
+    "cmd",
+    "vbs",
+    "wsf",
+    "hta",
+    "applescript",
+    "scpt",
+    "awk",
+    "r",
+    "jl",
+    "groovy",
+    "java",
+    "kts",
+    "swift",
+    "mk",
+];
+const TEXTS: &[&str] = &["md", "markdown", "mdx", "txt", "rst", "adoc", "org", ""];
+
+impl<'a> Source<'a> {
+    pub fn new(path: &'a SkillPath, file: &'a File) -> Self {
+        let text = decode(&file.bytes);
+        let kind = kind_of(path, file, &text);
+        Self::with_kind(path.as_str(), text, kind)
+    }
+
+    /// Text that is not a file's own, such as what was decoded from one.
+    pub fn with_kind(path: &'a str, text: Cow<'a, str>, kind: Kind) -> Self {
+        let starts: Vec<usize> = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        let fenced = if kind.reads { fences(&text) } else { Vec::new() };
+        Self { path, text, kind, starts, fenced }
+    }
+
+    /// The index, from 0, of the line that holds a byte.
+    pub fn line_at(&self, offset: usize) -> usize {
+        self.starts.partition_point(|start| *start <= offset).saturating_sub(1)
+    }
+
+    /// A line without its end; empty past the last one.
+    pub fn line(&self, index: usize) -> &str {
+        let Some(start) = self.starts.get(index) else { return "" };
+        let end = self.starts.get(index + 1).map_or(self.text.len(), |next| next - 1);
+        self.text.get(*start..end).unwrap_or("")
+    }
+
+    /// Where a line starts, in bytes.
+    pub fn line_start(&self, index: usize) -> usize {
+        self.starts.get(index).copied().unwrap_or(self.text.len())
+    }
+
+    /// All lines with their index.
+    pub fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
+        (0..self.starts.len()).map(|index| (index, self.line(index)))
+    }
+
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Whether a rule's own place covers a line.
+    pub fn covers(&self, scope: Scope, line: usize) -> bool {
+        match scope {
+            Scope::Any => true,
+            Scope::Script => self.kind.runs,
+            Scope::Code => self.kind.runs || self.fenced.get(line) == Some(&true),
+            Scope::Prose => self.kind.reads || !self.kind.runs,
+        }
+    }
+}
+
+/// UTF-8 with replacement, or UTF-16 where a byte order mark says so.
+fn decode(bytes: &[u8]) -> Cow<'_, str> {
+    let wide = |rest: &[u8], read: fn([u8; 2]) -> u16| {
+        let units: Vec<u16> = rest.chunks_exact(2).filter_map(|pair| pair.try_into().ok()).map(read).collect();
+        Cow::Owned(String::from_utf16_lossy(&units))
+    };
+    match bytes {
+        [0xFF, 0xFE, rest @ ..] => wide(rest, u16::from_le_bytes),
+        [0xFE, 0xFF, rest @ ..] => wide(rest, u16::from_be_bytes),
+        _ => String::from_utf8_lossy(bytes),
+    }
+}
+
+fn kind_of(path: &SkillPath, file: &File, text: &str) -> Kind {
+    let extension = path.extension();
+    let name = path.file_name().to_ascii_lowercase();
+    let in_scripts = path.segments().any(|segment| segment.eq_ignore_ascii_case("scripts"));
+    let runs = SCRIPTS.contains(&extension.as_str())
+        || text.starts_with("#!")
+        || file.executable
+        || matches!(name.as_str(), "makefile" | "justfile" | "dockerfile")
+        || (in_scripts && !matches!(extension.as_str(), "md" | "txt" | "json"));
+    Kind { runs, reads: TEXTS.contains(&extension.as_str()) }
+}
+
+/// For each line whether it is inside a fence, the fences themselves included. A fence that is
+/// never closed runs to the end, as in CommonMark.
+fn fences(text: &str) -> Vec<bool> {
+    let mut open: Option<(char, usize)> = None;
+    text.split('\n')
+        .map(|line| {
+            let bare = line.trim_start_matches([' ', '\t', '>']).trim_end();
+            let mark = bare.chars().next().filter(|c| matches!(c, '`' | '~'));
+            let run = mark.map_or(0, |mark| bare.chars().take_while(|c| *c == mark).count());
+            match (open, mark) {
+                (None, Some(mark)) if run >= 3 => {
+                    open = Some((mark, run));
+                    true
+                }
+                (Some((with, least)), Some(mark)) if mark == with && run >= least && bare.len() == run => {
+                    open = None;
+                    true
+                }
+                (open, _) => open.is_some(),
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(path: &str, bytes: &[u8], test: impl Fn(&Source<'_>)) {
+        let path = SkillPath::parse(path).unwrap();
+        test(&Source::new(&path, &File { bytes: bytes.into(), executable: false }));
+    }
+
+    #[test]
+    fn what_runs_follows_folder_extension_and_shebang() {
+        for (path, text) in [("a.py", "x"), ("scripts/run", "x"), ("run", "#!/bin/sh\n"), ("a.md", "#!/bin/sh\n")] {
+            source(path, text.as_bytes(), |s| assert!(s.covers(Scope::Script, 0), "{path}"));
+        }
+        source("a.json", b"{}", |s| assert!(!s.covers(Scope::Script, 0) && s.covers(Scope::Prose, 0)));
+        source("a.md", b"#!/bin/sh\n", |s| assert!(s.covers(Scope::Prose, 0), "a shebang hides no instruction"));
+    }
+
+    #[test]
+    fn fences_open_and_close_as_in_commonmark() {
+        source("a.md", b"a\n```sh\nb\n```\nc\n~~~~\nd\n~~~\ne", |s| {
+            let code: Vec<_> = (0..9).map(|line| s.covers(Scope::Code, line)).collect();
+            assert_eq!(code, [false, true, true, true, false, true, true, true, true]);
+        });
+    }
+
+    #[test]
+    fn lines_and_offsets_agree() {
+        source("a.md", b"one\n\nthree", |s| {
+            assert_eq!((s.line_at(0), s.line_at(3), s.line_at(4), s.line_at(5)), (0, 0, 1, 2));
+            assert_eq!((s.line(0), s.line(1), s.line(2), s.line(3)), ("one", "", "three", ""));
+        });
+    }
+
+    #[test]
+    fn wide_text_is_read_by_its_byte_order_mark() {
+        let wide: Vec<u8> = [0xFF, 0xFE].into_iter().chain("iex".encode_utf16().flat_map(u16::to_le_bytes)).collect();
+        source("a.ps1", &wide, |s| assert_eq!(s.text, "iex"));
+    }
+}
