@@ -1,1 +1,37 @@
+//! The index of a registry: a git repository that says which releases of which skills exist, and
+//! holds their archives.
+//!
+//! The principal type is [`Index`]: a folder with such a repository, opened for reading and, when it
+//! is bare, for publishing. An index holds one file a skill ([`shard`]) with one JSON line a release
+//! ([`Entry`]), and one `.skill` archive for each distinct content. The whole contract, as another
+//! program has to know it, is `FORMAT.md` beside this crate.
+//!
+//! - Every change is one commit: the archive and the line that names it appear together, and the
+//!   branch is moved only if nobody else has moved it in between.
+//! - Only a [`scan::Cleared`] bundle can be appended.
+//! - Lines are never taken back; two flags of a line can change, `yanked` and `withdrawn`.
+//!
+//! Sizes are in bytes, times are UTC to the second.
 
+mod config;
+mod content;
+mod entry;
+mod flags;
+mod history;
+mod index;
+mod lines;
+mod publish;
+pub mod shard;
+mod store;
+mod verify;
+mod versions;
+
+pub use config::{BundlePlace, Config, ConfigError};
+pub use content::FetchError;
+pub use entry::{Entry, Fields, LineError, Withdrawal};
+pub use flags::FlagError;
+pub use index::{Index, IndexFile, InitError, OpenError, ReadError};
+pub use publish::{AppendError, Appended, NewRelease, Stamp};
+pub use store::StoreError;
+pub use verify::{Fault, FaultKind};
+pub use versions::{Wanted, WantedError, newest, next_patch, select};

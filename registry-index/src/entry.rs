@@ -1,0 +1,253 @@
+//! [`Entry`]: one line of the index, which is one release.
+
+use std::{fmt, ops::Deref, str::FromStr};
+
+use jiff::Timestamp;
+use semver::Version;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+use skill::{Digest, QualifiedName};
+use thiserror::Error;
+
+/// One release, as its line in the index has it.
+///
+/// Read its [`Fields`] through the entry (`entry.version`). The line as it was read is kept besides,
+/// so that fields which this version does not know survive when a flag is set.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    fields: Fields,
+    raw: Map<String, Value>,
+}
+
+/// The fields of a line of version 1.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Fields {
+    /// The version of the line's own format: [`Entry::V`].
+    pub v: u32,
+    /// `owner/name`.
+    #[serde(with = "as_text")]
+    pub name: QualifiedName,
+    /// The release's version.
+    pub version: Version,
+    /// The digest of the skill's files, whatever they are packed in.
+    #[serde(with = "as_text")]
+    pub digest: Digest,
+    /// The sha256 of the `.skill` file.
+    #[serde(with = "as_text")]
+    pub archive: Digest,
+    /// Bytes of the `.skill` file.
+    pub size: u64,
+    /// Number of files in the skill.
+    pub files: u64,
+    /// The frontmatter's description.
+    pub description: String,
+    /// The frontmatter's licence.
+    #[serde(default)]
+    pub license: Option<String>,
+    /// Words to find the skill by.
+    #[serde(default)]
+    pub keywords: Vec<String>,
+    /// Other skills that this one needs, each as `owner/name` or `owner/name@range`.
+    #[serde(default)]
+    pub requires: Vec<String>,
+    /// What the scanner of the registry said when the release came in: `allow` or `warn`.
+    pub verdict: String,
+    /// The account that published the release.
+    pub publisher: String,
+    /// When the release came in.
+    #[serde(with = "as_text")]
+    pub published_at: Timestamp,
+    /// The owner's signature, for now always `None`.
+    #[serde(default)]
+    pub signature: Option<String>,
+    /// Whether the release is kept out of new installs. It can still be installed by its exact version.
+    #[serde(default)]
+    pub yanked: bool,
+    /// Why the release has lost its archive; `None` as long as it has one.
+    #[serde(default)]
+    pub withdrawn: Option<Withdrawal>,
+}
+
+/// Why and when a release lost its archive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Withdrawal {
+    /// The reason, for the people who had it installed.
+    pub reason: String,
+    /// When.
+    #[serde(with = "as_text")]
+    pub at: Timestamp,
+}
+
+/// Why a line is no [`Entry`].
+#[derive(Debug, Error)]
+pub enum LineError {
+    /// No JSON, or a known field of the wrong kind.
+    #[error("the line is not readable: {0}")]
+    Json(#[from] serde_json::Error),
+    /// A version of the line's format that a later skillhub wrote.
+    #[error("the line has the unknown format v{0}")]
+    UnknownFormat(u64),
+}
+
+impl Entry {
+    /// The version of the line's format that this crate writes.
+    pub const V: u32 = 1;
+
+    /// Makes the line of a new release.
+    ///
+    /// # Errors
+    /// [`LineError::Json`] if the fields cannot be written as JSON.
+    pub fn new(fields: Fields) -> Result<Self, LineError> {
+        let raw = match serde_json::to_value(&fields)? {
+            Value::Object(raw) => raw,
+            _ => Map::new(),
+        };
+        Ok(Self { fields, raw })
+    }
+
+    /// Reads one line.
+    ///
+    /// # Errors
+    /// [`LineError`] when it is no line, or one of a later format.
+    pub fn parse(line: &str) -> Result<Self, LineError> {
+        Self::from_map(serde_json::from_str(line)?)
+    }
+
+    /// The line without its line end.
+    #[must_use]
+    pub fn to_line(&self) -> String {
+        Value::Object(self.raw.clone()).to_string()
+    }
+
+    /// The JSON object of the line, unknown fields included, in the order of the line.
+    #[must_use]
+    pub fn raw(&self) -> &Map<String, Value> {
+        &self.raw
+    }
+
+    /// This release with the flag `yanked` set as given.
+    #[must_use]
+    pub fn with_yanked(mut self, yanked: bool) -> Self {
+        self.fields.yanked = yanked;
+        self.raw.insert("yanked".to_owned(), Value::Bool(yanked));
+        self
+    }
+
+    /// This release with the flag `withdrawn` set.
+    ///
+    /// # Errors
+    /// [`LineError::Json`] if the reason cannot be written as JSON.
+    pub fn with_withdrawn(mut self, withdrawal: Withdrawal) -> Result<Self, LineError> {
+        self.raw.insert("withdrawn".to_owned(), serde_json::to_value(&withdrawal)?);
+        self.fields.withdrawn = Some(withdrawal);
+        Ok(self)
+    }
+
+    /// Whether both are the same line but for the two flags.
+    #[must_use]
+    pub fn same_but_flags(&self, other: &Self) -> bool {
+        without_flags(&self.raw) == without_flags(&other.raw)
+    }
+
+    fn from_map(raw: Map<String, Value>) -> Result<Self, LineError> {
+        if let Some(v) = raw.get("v").and_then(Value::as_u64).filter(|v| *v != u64::from(Self::V)) {
+            return Err(LineError::UnknownFormat(v));
+        }
+        let fields = Fields::deserialize(&Value::Object(raw.clone()))?;
+        Ok(Self { fields, raw })
+    }
+}
+
+fn without_flags(raw: &Map<String, Value>) -> Map<String, Value> {
+    let kept = raw.iter().filter(|(key, _)| !matches!(key.as_str(), "yanked" | "withdrawn"));
+    kept.map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
+impl Deref for Entry {
+    type Target = Fields;
+    fn deref(&self) -> &Fields {
+        &self.fields
+    }
+}
+
+impl Serialize for Entry {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.raw.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Entry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::from_map(Map::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+    }
+}
+
+/// Values that stand in the line as text.
+mod as_text {
+    use super::{Deserialize, Deserializer, FromStr, Serializer, fmt};
+
+    pub fn serialize<T: fmt::Display, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(value)
+    }
+
+    pub fn deserialize<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+    where
+        T: FromStr<Err: fmt::Display>,
+        D: Deserializer<'de>,
+    {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A line as the first released version wrote it, byte for byte, with a field of a later one.
+    pub const OLD_LINE: &str = concat!(
+        r#"{"v":1,"name":"acme/pdf","version":"1.2.0","#,
+        r#""digest":"sha256:1111111111111111111111111111111111111111111111111111111111111111","#,
+        r#""archive":"sha256:2222222222222222222222222222222222222222222222222222222222222222","#,
+        r#""size":5120,"files":3,"description":"Fills PDF forms.","license":"MIT","keywords":["pdf"],"requires":[],"#,
+        r#""verdict":"allow","publisher":"acme","published_at":"2026-11-02T08:30:00Z","signature":null,"#,
+        r#""stars":{"of":[5]},"yanked":false,"withdrawn":null}"#
+    );
+
+    #[test]
+    fn a_line_of_an_older_version_reads_and_writes_back_byte_for_byte() {
+        let entry = Entry::parse(OLD_LINE).unwrap();
+        assert_eq!(entry.name.to_string(), "acme/pdf");
+        assert_eq!((entry.size, entry.files, entry.yanked), (5120, 3, false));
+        assert_eq!(entry.to_line(), OLD_LINE);
+    }
+
+    #[test]
+    fn a_new_line_has_exactly_the_fields_of_the_contract_in_order() {
+        let entry = Entry::new(Entry::parse(OLD_LINE).unwrap().fields).unwrap();
+        let keys: Vec<_> = entry.raw().keys().map(String::as_str).collect();
+        let contract = "v name version digest archive size files description license keywords requires verdict \
+                        publisher published_at signature yanked withdrawn";
+        assert_eq!(keys, contract.split_whitespace().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_flag_changes_in_place_and_unknown_fields_stay() {
+        let yanked = Entry::parse(OLD_LINE).unwrap().with_yanked(true);
+        assert_eq!(yanked.to_line(), OLD_LINE.replace(r#""yanked":false"#, r#""yanked":true"#));
+        let at = "2026-11-03T00:00:00Z".parse().unwrap();
+        let gone = yanked.clone().with_withdrawn(Withdrawal { reason: "a secret".to_owned(), at }).unwrap();
+        assert!(gone.to_line().contains(r#""withdrawn":{"reason":"a secret","at":"2026-11-03T00:00:00Z"}"#));
+        assert_eq!(Entry::parse(&gone.to_line()).unwrap(), gone);
+        assert!(gone.same_but_flags(&yanked) && gone != yanked);
+    }
+
+    #[test]
+    fn later_formats_are_told_from_damage() {
+        assert!(matches!(Entry::parse(r#"{"v":2,"name":7}"#), Err(LineError::UnknownFormat(2))));
+        for bad in
+            ["", "{", "[]", "{}", r#"{"v":1}"#, &OLD_LINE.replace("1.2.0", "1.2"), &OLD_LINE.replace("acme/", "A/")]
+        {
+            assert!(matches!(Entry::parse(bad), Err(LineError::Json(_))), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! [`Index`]: making, opening and reading an index.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
+
+use git2::{ErrorCode, Oid};
+use skill::{Owner, QualifiedName, SkillName};
+use thiserror::Error;
+
+use crate::{
+    Config, Entry, LineError, Stamp, StoreError,
+    lines::Lines,
+    newest, shard,
+    store::{Snapshot, Store},
+};
+
+/// An index in a folder of this machine.
+///
+/// One value serves one thread at a time (it is `Send`, not `Sync`); any number of values, in any number
+/// of processes, may be open on one folder. Every call sees the newest commit.
+pub struct Index {
+    pub(crate) store: Store,
+    pub(crate) config: Config,
+}
+
+/// One file of the tree, as the sparse index serves it over HTTP.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexFile {
+    /// The content.
+    pub bytes: Vec<u8>,
+    /// The hexadecimal id of git's blob: changes with the content, and fits an ETag.
+    pub id: String,
+}
+
+/// Why a folder did not become an index.
+#[derive(Debug, Error)]
+pub enum InitError {
+    /// The folder has something in it, and it is no index.
+    #[error("{} is not empty and is no index", .0.display())]
+    NotEmpty(PathBuf),
+    /// The folder cannot be made or listed.
+    #[error("{} cannot be used: {source}", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// git failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The index was made and cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+}
+
+/// Why a folder cannot be opened as an index.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    /// No folder, no git repository, or one without a `config.json` that this version reads.
+    #[error("{} is not a registry: {reason}", path.display())]
+    NotARegistry {
+        /// The folder as given.
+        path: PathBuf,
+        /// What is missing or wrong, as a lower-case fragment.
+        reason: String,
+    },
+}
+
+/// Why an index cannot be read.
+#[derive(Debug, Error)]
+pub enum ReadError {
+    /// git failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A line is damaged; [`Index::verify`] names them all.
+    #[error("line {line} of {path} in the index is damaged: {source}")]
+    Line {
+        /// The file in the tree.
+        path: String,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        source: LineError,
+    },
+}
+
+impl From<git2::Error> for ReadError {
+    fn from(error: git2::Error) -> Self {
+        Self::Store(error.into())
+    }
+}
+
+impl Index {
+    /// Makes a new, empty index in a folder that is empty or does not exist; opens the one that is there.
+    ///
+    /// # Errors
+    /// [`InitError`] when the folder holds anything else, or cannot be written.
+    pub fn init(dir: &Path, stamp: &Stamp) -> Result<Self, InitError> {
+        match Store::open(dir) {
+            Ok(store) if store.is_writable() && store.is_empty() => return Self::finish_init(store, stamp),
+            Ok(_) => return Self::open(dir).map_err(|_| InitError::NotEmpty(dir.to_owned())),
+            Err(_) if !is_empty(dir)? => return Err(InitError::NotEmpty(dir.to_owned())),
+            Err(_) => {}
+        }
+        Self::finish_init(Store::create(dir).map_err(StoreError::from)?, stamp)
+    }
+
+    /// Opens an index: the bare repository itself, or a plain clone of one, which can only be read.
+    ///
+    /// # Errors
+    /// [`OpenError::NotARegistry`] with the reason.
+    pub fn open(dir: &Path) -> Result<Self, OpenError> {
+        let not = |reason: String| OpenError::NotARegistry { path: dir.to_owned(), reason };
+        if !dir.is_dir() {
+            return Err(not("there is no such folder".to_owned()));
+        }
+        let store = Store::open(dir).map_err(|error| not(why_not_git(&error)))?;
+        let config = read_config(&store).map_err(not)?;
+        Ok(Self { store, config })
+    }
+
+    /// The folder that was opened.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        self.store.dir()
+    }
+
+    /// What `config.json` said when the index was opened.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Whether releases can be appended here: `false` for a clone with a working copy.
+    #[must_use]
+    pub fn is_writable(&self) -> bool {
+        self.store.is_writable()
+    }
+
+    /// The newest commit, as 40 hexadecimal digits: changes with every release and every flag.
+    ///
+    /// # Errors
+    /// [`ReadError::Store`] when git fails.
+    pub fn revision(&self) -> Result<String, ReadError> {
+        Ok(self.store.snapshot()?.commit.id().to_string())
+    }
+
+    /// Whether the index, as it is now, has grown from a commit seen before (or is still there). An index
+    /// that has not was rewritten, and with it yanks may have been taken back.
+    ///
+    /// # Errors
+    /// [`ReadError::Store`] when git fails. An unknown or malformed commit is no error, but `false`.
+    pub fn has_grown_from(&self, revision: &str) -> Result<bool, ReadError> {
+        let Ok(old) = Oid::from_str(revision) else { return Ok(false) };
+        let now = self.store.snapshot()?.commit.id();
+        match self.store.repo().graph_descendant_of(now, old) {
+            Ok(descends) => Ok(descends || now == old),
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// All releases of a skill in order of publishing, yanked and withdrawn ones included; none when the
+    /// index does not know the skill. Lines of later formats are skipped.
+    ///
+    /// # Errors
+    /// [`ReadError`] when git fails or a line is damaged.
+    pub fn releases(&self, name: &QualifiedName) -> Result<Vec<Entry>, ReadError> {
+        let Some(path) = shard::skill_file(name) else { return Ok(Vec::new()) };
+        Ok(read_lines(&self.store.snapshot()?, &path)?.into_entries())
+    }
+
+    /// The owners who have published a skill of this name, sorted.
+    ///
+    /// # Errors
+    /// [`ReadError::Store`] when git fails.
+    pub fn owners_of(&self, name: &SkillName) -> Result<Vec<Owner>, ReadError> {
+        let Some(folder) = shard::name_folder(name) else { return Ok(Vec::new()) };
+        let names = self.store.snapshot()?.names_in(&folder)?;
+        Ok(names.iter().filter_map(|owner| Owner::parse(owner).ok()).collect())
+    }
+
+    /// Every skill of the index, sorted by owner and name.
+    ///
+    /// # Errors
+    /// [`ReadError::Store`] when git fails.
+    pub fn names(&self) -> Result<Vec<QualifiedName>, ReadError> {
+        let files = self.store.snapshot()?.files(shard::is_shard)?;
+        let mut names: Vec<_> = files.iter().filter_map(|(path, _)| shard::skill_at(path)).collect();
+        names.sort();
+        Ok(names)
+    }
+
+    /// The newest release of every skill, sorted by owner and name; a skill with nothing but yanked or
+    /// withdrawn releases is left out.
+    ///
+    /// # Errors
+    /// [`ReadError`] when git fails or a line is damaged.
+    pub fn all(&self) -> Result<Vec<Entry>, ReadError> {
+        let snapshot = self.store.snapshot()?;
+        let mut entries = Vec::new();
+        for (path, id) in snapshot.files(shard::is_shard)? {
+            if shard::skill_at(&path).is_some() {
+                let releases = parse_lines(&path, &snapshot.read_blob(id)?)?.into_entries();
+                entries.extend(newest(&releases, false).cloned());
+            }
+        }
+        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(entries)
+    }
+
+    /// One file of the index by its path in the tree, `pd/f-/pdf-forms/acme`; `None` when there is none.
+    /// Any text is a safe path, since only the tree of the newest commit is asked.
+    ///
+    /// # Errors
+    /// [`ReadError::Store`] when git fails.
+    pub fn file(&self, path: &str) -> Result<Option<IndexFile>, ReadError> {
+        let snapshot = self.store.snapshot()?;
+        let Some(id) = snapshot.blob_id(path)? else { return Ok(None) };
+        Ok(Some(IndexFile { bytes: snapshot.read_blob(id)?, id: id.to_string() }))
+    }
+
+    fn finish_init(store: Store, stamp: &Stamp) -> Result<Self, InitError> {
+        store.commit_first(shard::CONFIG, Config::fresh().as_bytes(), stamp)?;
+        Ok(Self::open(store.dir())?)
+    }
+}
+
+impl fmt::Debug for Index {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Index").field("dir", &self.dir()).field("writable", &self.is_writable()).finish_non_exhaustive()
+    }
+}
+
+/// The lines of one skill's file; none when there is no such file.
+pub(crate) fn read_lines(snapshot: &Snapshot<'_>, path: &str) -> Result<Lines, ReadError> {
+    match snapshot.read(path)? {
+        Some(bytes) => parse_lines(path, &bytes),
+        None => Ok(Lines::default()),
+    }
+}
+
+pub(crate) fn parse_lines(path: &str, bytes: &[u8]) -> Result<Lines, ReadError> {
+    Lines::parse(bytes).map_err(|bad| ReadError::Line { path: path.to_owned(), line: bad.number, source: bad.error })
+}
+
+fn read_config(store: &Store) -> Result<Config, String> {
+    let snapshot = store.snapshot().map_err(|error| format!("its branch cannot be read ({})", error.message()))?;
+    let bytes = snapshot.read(shard::CONFIG).map_err(|error| format!("git failed: {}", error.message()))?;
+    let bytes = bytes.ok_or("the git repository has no config.json")?;
+    Config::parse(&bytes).map_err(|error| error.to_string())
+}
+
+fn why_not_git(error: &git2::Error) -> String {
+    match error.code() {
+        ErrorCode::NotFound => "the folder is no git repository".to_owned(),
+        _ => format!("git cannot open it: {}", error.message()),
+    }
+}
+
+fn is_empty(dir: &Path) -> Result<bool, InitError> {
+    match dir.read_dir() {
+        Ok(mut children) => Ok(children.next().is_none()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(true),
+        Err(source) => Err(InitError::Folder { path: dir.to_owned(), source }),
+    }
+}

@@ -1,0 +1,106 @@
+//! Where the file of a skill stands in the tree: [`skill_file`].
+//!
+//! The folders are those of cargo's index, so that no folder grows without bound; below them one
+//! folder a name, and in it one file an owner. All owners of a bare name are one folder to list.
+//!
+//! ```text
+//! 1/a/acme   2/ab/acme   3/a/abc/acme   pd/f-/pdf-forms/acme
+//! ```
+
+use skill::{Owner, QualifiedName, SkillName};
+
+/// The folder of owners' files.
+pub const OWNERS: &str = "owners";
+/// The folder of archives, as long as `config.json` says nothing else.
+pub const BUNDLES: &str = "bundles";
+/// The file that makes a repository an index.
+pub const CONFIG: &str = "config.json";
+
+/// The folder that holds all owners of a name, without a slash at the end.
+///
+/// `None` when the name cannot be published (not ASCII, or a device name of Windows).
+#[must_use]
+pub fn name_folder(name: &SkillName) -> Option<String> {
+    if !name.is_publishable() {
+        return None;
+    }
+    let text = name.as_str();
+    Some(match text.len() {
+        0 => return None,
+        1 => format!("1/{text}"),
+        2 => format!("2/{text}"),
+        3 => format!("3/{}/{text}", text.get(..1)?),
+        _ => format!("{}/{}/{text}", text.get(..2)?, text.get(2..4)?),
+    })
+}
+
+/// The path of a skill's file: one JSON line a release.
+///
+/// `None` when the name cannot be published.
+#[must_use]
+pub fn skill_file(name: &QualifiedName) -> Option<String> {
+    Some(format!("{}/{}", name_folder(&name.name)?, name.owner))
+}
+
+/// The path of an owner's file.
+#[must_use]
+pub fn owner_file(owner: &Owner) -> String {
+    format!("{OWNERS}/{owner}.json")
+}
+
+/// The skill whose file stands at a path; `None` for every other path.
+#[must_use]
+pub fn skill_at(path: &str) -> Option<QualifiedName> {
+    let (folder, owner) = path.rsplit_once('/')?;
+    let (_, name) = folder.rsplit_once('/')?;
+    let name = QualifiedName { owner: Owner::parse(owner).ok()?, name: SkillName::parse(name).ok()? };
+    (skill_file(&name).as_deref() == Some(path)).then_some(name)
+}
+
+/// Whether a folder at the top of the tree can hold skills' files.
+#[must_use]
+pub fn is_shard(folder: &str) -> bool {
+    matches!(folder, "1" | "2" | "3") || folder.len() == 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(name: &str) -> Option<String> {
+        skill_file(&name.parse().unwrap())
+    }
+
+    #[test]
+    fn folders_are_those_of_cargos_index() {
+        assert_eq!(path("acme/a").as_deref(), Some("1/a/acme"));
+        assert_eq!(path("acme/ab").as_deref(), Some("2/ab/acme"));
+        assert_eq!(path("acme/abc").as_deref(), Some("3/a/abc/acme"));
+        assert_eq!(path("acme/abcd").as_deref(), Some("ab/cd/abcd/acme"));
+        assert_eq!(path("acme/pdf-forms").as_deref(), Some("pd/f-/pdf-forms/acme"));
+    }
+
+    #[test]
+    fn names_that_cannot_be_published_have_no_place() {
+        assert_eq!(path("acme/技能"), None);
+        assert_eq!(path("acme/con"), None);
+        assert_eq!(path("acme/com1"), None);
+    }
+
+    #[test]
+    fn a_path_leads_back_to_its_skill_and_no_other_path_does() {
+        for name in ["acme/a", "acme/ab", "acme/abc", "acme/abcd", "o/one-two"] {
+            let name: QualifiedName = name.parse().unwrap();
+            assert_eq!(skill_at(&skill_file(&name).unwrap()), Some(name));
+        }
+        for other in ["config.json", "owners/acme.json", "ab/ce/abcd/acme", "1/ab/acme", "abcd/acme", "ab/cd/abcd/A"] {
+            assert_eq!(skill_at(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn shards_are_told_from_the_other_folders() {
+        assert!(is_shard("1") && is_shard("ab") && is_shard("a-"));
+        assert!(!is_shard(OWNERS) && !is_shard(BUNDLES) && !is_shard("4"));
+    }
+}

@@ -1,0 +1,147 @@
+//! Choosing among the releases of one skill: [`select`], [`newest`], [`next_patch`].
+
+use std::str::FromStr;
+
+use semver::{Version, VersionReq};
+use thiserror::Error;
+
+use crate::Entry;
+
+/// What is asked of a skill's releases.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wanted {
+    /// The newest release.
+    Newest,
+    /// This release, yanked or not.
+    Exact(Version),
+    /// The newest release that matches.
+    Range(VersionReq),
+}
+
+/// The text is no [`Wanted`].
+#[derive(Debug, Error)]
+#[error("{text:?} is neither a version nor a range: {source}")]
+pub struct WantedError {
+    /// The text as given.
+    pub text: String,
+    /// What the reader of ranges says.
+    pub source: semver::Error,
+}
+
+impl FromStr for Wanted {
+    type Err = WantedError;
+
+    /// Reads what stands after the `@`: nothing is the newest, `1.2.0` is exact, and everything
+    /// else (`^1.2`, `~1.2`, `>=1,<2`, `1.2`) is a range in the notation of cargo.
+    fn from_str(text: &str) -> Result<Self, WantedError> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Ok(Self::Newest);
+        }
+        if let Ok(version) = Version::parse(text) {
+            return Ok(Self::Exact(version));
+        }
+        VersionReq::parse(text).map(Self::Range).map_err(|source| WantedError { text: text.to_owned(), source })
+    }
+}
+
+/// The release that is wanted.
+///
+/// Yanked and withdrawn releases are found by their exact version alone, so that a lock file goes on
+/// working and a withdrawn release can say why. Releases with a pre-release tag are found by their exact
+/// version, by a range that names one of the same version, and as the newest where there is no other.
+#[must_use]
+pub fn select<'a>(entries: &'a [Entry], wanted: &Wanted) -> Option<&'a Entry> {
+    match wanted {
+        Wanted::Newest => newest(entries, false),
+        Wanted::Exact(version) => entries.iter().find(|entry| entry.version.cmp_precedence(version).is_eq()),
+        Wanted::Range(range) => {
+            let matching = entries.iter().filter(|entry| is_open(entry, false) && range.matches(&entry.version));
+            matching.max_by(|a, b| a.version.cmp(&b.version))
+        }
+    }
+}
+
+/// The release with the highest version, one without a pre-release tag before one with; never a
+/// withdrawn one, and a yanked one only when asked.
+#[must_use]
+pub fn newest(entries: &[Entry], include_yanked: bool) -> Option<&Entry> {
+    let open = entries.iter().filter(|entry| is_open(entry, include_yanked));
+    open.max_by_key(|entry| (entry.version.pre.is_empty(), &entry.version))
+}
+
+fn is_open(entry: &Entry, include_yanked: bool) -> bool {
+    entry.withdrawn.is_none() && (include_yanked || !entry.yanked)
+}
+
+/// The version to publish under when none is named: the patch after the highest of all releases, yanked and
+/// withdrawn ones too; after a pre-release the version that it leads to; 1.0.0 for the first.
+#[must_use]
+pub fn next_patch(entries: &[Entry]) -> Version {
+    let Some(highest) = entries.iter().map(|entry| &entry.version).max() else {
+        return Version::new(1, 0, 0);
+    };
+    let step = u64::from(highest.pre.is_empty());
+    Version::new(highest.major, highest.minor, highest.patch.saturating_add(step))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Withdrawal, entry::tests::OLD_LINE};
+
+    /// Versions; `-` at the end is yanked, `!` is withdrawn.
+    fn entries(versions: &str) -> Vec<Entry> {
+        let entry = |text: &str| {
+            let line = OLD_LINE.replace("1.2.0", text.trim_end_matches(['_', '!']));
+            let entry = Entry::parse(&line).unwrap().with_yanked(text.ends_with('_'));
+            let at = "2026-11-03T00:00:00Z".parse().unwrap();
+            match text.ends_with('!') {
+                true => entry.with_withdrawn(Withdrawal { reason: String::new(), at }).unwrap(),
+                false => entry,
+            }
+        };
+        versions.split_whitespace().map(entry).collect()
+    }
+
+    fn selected(versions: &str, wanted: &str) -> Option<String> {
+        select(&entries(versions), &wanted.parse().unwrap()).map(|entry| entry.version.to_string())
+    }
+
+    #[test]
+    fn wanted_versions_read_as_the_command_line_documents_them() {
+        assert_eq!("".parse::<Wanted>().unwrap(), Wanted::Newest);
+        assert_eq!("1.2.0".parse::<Wanted>().unwrap(), Wanted::Exact(Version::new(1, 2, 0)));
+        for range in ["^1.2", "~1.2", ">=1,<2", "1.2", "=1.2.0", "*"] {
+            assert!(matches!(range.parse::<Wanted>().unwrap(), Wanted::Range(_)), "{range}");
+        }
+        assert!("newest".parse::<Wanted>().is_err());
+    }
+
+    #[test]
+    fn yanked_and_withdrawn_releases_are_found_by_their_exact_version_alone() {
+        assert_eq!(selected("1.0.0 1.1.0_ 1.2.0!", "").as_deref(), Some("1.0.0"));
+        assert_eq!(selected("1.0.0 1.1.0_ 1.2.0!", "^1").as_deref(), Some("1.0.0"));
+        assert_eq!(selected("1.0.0 1.1.0_ 1.2.0!", "1.1.0").as_deref(), Some("1.1.0"));
+        assert_eq!(selected("1.0.0 1.1.0_ 1.2.0!", "1.2.0").as_deref(), Some("1.2.0"));
+        assert_eq!(selected("1.0.0_", ""), None);
+        assert_eq!(newest(&entries("1.0.0_ 2.0.0!"), true).unwrap().version, Version::new(1, 0, 0));
+    }
+
+    #[test]
+    fn the_newest_is_the_highest_version_and_not_the_last_line() {
+        assert_eq!(selected("1.9.0 1.10.0 1.2.0", "").as_deref(), Some("1.10.0"));
+        assert_eq!(selected("1.0.0 2.0.0-rc.1", "").as_deref(), Some("1.0.0"));
+        assert_eq!(selected("2.0.0-rc.1 2.0.0-rc.2", "").as_deref(), Some("2.0.0-rc.2"));
+        assert_eq!(selected("1.2.3 1.2.9 1.3.0", "~1.2").as_deref(), Some("1.2.9"));
+        assert_eq!(selected("1.0.0", "^2"), None);
+    }
+
+    #[test]
+    fn the_next_patch_is_free() {
+        assert_eq!(next_patch(&[]), Version::new(1, 0, 0));
+        assert_eq!(next_patch(&entries("1.9.0 1.10.3_ 1.2.0")), Version::new(1, 10, 4));
+        assert_eq!(next_patch(&entries("1.9.0 2.0.0!")), Version::new(2, 0, 1));
+        assert_eq!(next_patch(&entries("2.0.0-rc.1")), Version::new(2, 0, 0));
+    }
+}
