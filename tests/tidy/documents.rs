@@ -190,7 +190,8 @@ fn dead_links_are_found() {
 
 #[test]
 fn unheld_invariants_are_found() {
-    let text = "# A\n1. not one\n## Invariants\n1. Good. Held by: `good`,\n   `a::b::good`, `type`, `clippy.toml`, `a.rs`.\n\
+    let text = "# A\n1. not one\n## Invariants\n1. Good. Held by: `good`,\n\
+                \x20  `a::b::good`, `type`, `clippy.toml`, `a.rs`.\n\
                 2. None.\n4. `x` Held by:\n   `helper` and `gone.rs`\n## Next\n1. no\n";
     let tree = |text| {
         Tree::of(&[(ARCHITECTURE, text), ("clippy.toml", ""), ("a.rs", "#[test]\nfn good() {}\nfn helper() {}")])

@@ -252,7 +252,8 @@ fn test_items(tokens: &[Token]) -> Vec<RangeInclusive<usize>> {
 
 #[test]
 fn comments_and_literals_are_blanked_and_lines_kept() {
-    let text = "a /* { /* } */ \n */ b // {\n\"{\\\"\n{\" '{' '\\'' '\\u{1F600}' 'é' r#\"{\"}\"# br\"{\" b'{' <'a, 'b> r#fn bar\"{\"";
+    let text = "a /* { /* } */ \n */ b // {\n\
+                \"{\\\"\n{\" '{' '\\'' '\\u{1F600}' 'é' r#\"{\"}\"# br\"{\" b'{' <'a, 'b> r#fn bar\"{\"";
     let code = without_comments_and_literals(text);
     assert_eq!(code.lines().count(), text.lines().count());
     let words: Vec<_> = tokens(&code).into_iter().map(|token| token.text).collect();
@@ -269,7 +270,8 @@ fn unfinished_literals_end_with_the_text() {
 
 #[test]
 fn functions_are_measured_from_fn_to_brace() {
-    let text = "#[test]\nfn a() {\n  let s = \"}\";\n}\n#[tokio::test(x = 1)]\nasync fn t() {}\n#[cfg(test)]\ntrait B { fn c(&self, d: fn(u8) -> [u8; 2]);\n  fn e() where Self: Sized {\n  }\n}";
+    let text = "#[test]\nfn a() {\n  let s = \"}\";\n}\n#[tokio::test(x = 1)]\nasync fn t() {}\n\
+                #[cfg(test)]\ntrait B { fn c(&self, d: fn(u8) -> [u8; 2]);\n  fn e() where Self: Sized {\n  }\n}";
     let functions = Source::new("a.rs", text).functions();
     let found: Vec<_> = functions.iter().map(|f| (f.name.as_str(), f.line, f.lines, f.is_test)).collect();
     assert_eq!(found, [("a", 2, 3, true), ("t", 6, 1, true), ("e", 9, 2, false)]);
