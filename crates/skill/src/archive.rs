@@ -1,1 +1,237 @@
-//! stub
+//! [`pack`] and [`unpack`]: a [`Bundle`] as a `.skill` file, which is a zip, and back.
+//!
+//! What we write has one form: members sorted by path, stored, dated 1980-01-01, nothing optional; so
+//! the same files give the same bytes from every version, and git stores neighbouring releases as
+//! small differences. What we read may come from anyone and be deflated, but only if every zip reader
+//! would see the same files in it: the whole archive is refused for one doubtful member.
+
+mod error;
+mod layout;
+mod native;
+mod record;
+#[cfg(test)]
+mod tests;
+
+use std::io::{Cursor, Read};
+
+pub use error::ArchiveError;
+use layout::{Member, Method};
+use record::{CentralRecord, EndRecord, LocalRecord, crc32};
+use zip::read::{ZipReadOptions, read_zipfile_from_stream_with_options};
+
+use crate::{Bundle, BundleError, File, Limits, SkillPath};
+
+/// Bytes up to which a member may be packed at any ratio: short runs of one character pack well
+/// without being a bomb, and this much for each member harms nobody.
+const RATIO_FREE_BYTES: u64 = 4096;
+
+/// Where macOS keeps what other systems have no place for.
+const MAC_FOLDER: &str = "__MACOSX/";
+
+/// Packs a skill. Its paths are at the top of the archive, `SKILL.md` first among equals.
+///
+/// The bundle must be within the limits of zip without its 64-bit extension (65,535 files, 4 GiB),
+/// which are far above those of [`Limits`].
+#[must_use]
+pub fn pack(bundle: &Bundle) -> Vec<u8> {
+    let mut archive = Vec::new();
+    let mut directory = Vec::new();
+    for (path, file) in bundle.files() {
+        let offset = record::fit(archive.len());
+        let local = LocalRecord::stored(path.as_str(), &file.bytes);
+        archive.extend(local.to_bytes());
+        archive.extend_from_slice(&file.bytes);
+        let mode = if file.executable { 0o100_755 } else { 0o100_644 };
+        directory.extend(CentralRecord { local, mode, offset }.to_bytes());
+    }
+    let end = EndRecord::new(bundle.len(), directory.len(), archive.len());
+    archive.extend(directory);
+    archive.extend(end.to_bytes());
+    archive
+}
+
+/// Unpacks a skill, or refuses the whole archive.
+///
+/// When all files are in one folder with a `SKILL.md`, as when a folder was zipped, its name is taken
+/// off the paths. What macOS adds (`__MACOSX/`, `.DS_Store`) is left out. Of the modes only the
+/// executable bit is kept.
+///
+/// # Errors
+/// [`ArchiveError`] when the bytes are no zip, readers could disagree about what is in it, a member is
+/// something else than a file with a path inside the skill, a limit is passed, or
+/// [`check_content`] finds what a skill may not hold.
+pub fn unpack(bytes: &[u8], limits: &Limits) -> Result<Bundle, ArchiveError> {
+    let members = layout::read(bytes, limits)?;
+    let mut folders = Vec::new();
+    let mut named = Vec::new();
+    for member in &members {
+        match kind(member)? {
+            Kind::Ignored => {}
+            Kind::Folder(path) => folders.push(path),
+            Kind::File(path) => named.push((path, member)),
+        }
+    }
+    check_number(named.len(), limits)?;
+    check_declared_sizes(&named, limits)?;
+    let top = common_folder(&named);
+    check_folders(&folders, &named)?;
+    let mut files = Vec::with_capacity(named.len());
+    for (path, member) in named {
+        files.push((without_folder(&path, top.as_deref())?, read_member(member)?));
+    }
+    let bundle = Bundle::from_files(files, limits).map_err(ArchiveError::from)?;
+    check_content(&bundle)?;
+    Ok(bundle)
+}
+
+/// Refuses what a bundle can hold and a skill that is passed on may not: native binaries, and a second
+/// `SKILL.md` (in any case) outside `evals/`, which some hosts would load as another skill.
+///
+/// # Errors
+/// [`ArchiveError::NativeBinary`] or [`ArchiveError::SecondSkillMd`] for the first such file.
+pub fn check_content(bundle: &Bundle) -> Result<(), ArchiveError> {
+    for (path, file) in bundle.files() {
+        let second = path.file_name().eq_ignore_ascii_case(SkillPath::SKILL_MD) && path.top_folder().is_some();
+        if second && path.top_folder() != Some("evals") {
+            return Err(ArchiveError::SecondSkillMd { path: path.clone() });
+        }
+        if let Some(format) = native::format_of(file) {
+            return Err(ArchiveError::NativeBinary { path: path.clone(), format });
+        }
+    }
+    Ok(())
+}
+
+/// What a member is to us.
+enum Kind {
+    Ignored,
+    Folder(SkillPath),
+    File(SkillPath),
+}
+
+fn kind(member: &Member<'_>) -> Result<Kind, ArchiveError> {
+    let name = member.name;
+    let (trimmed, is_folder) = name.strip_suffix('/').map_or((name, false), |trimmed| (trimmed, true));
+    if leaves_the_skill(name) {
+        return Err(ArchiveError::Escapes { member: name.to_owned() });
+    }
+    check_type(member, is_folder)?;
+    if name.starts_with(MAC_FOLDER) {
+        return Ok(Kind::Ignored);
+    }
+    let path = SkillPath::parse(trimmed).map_err(|error| ArchiveError::from_path(name, error))?;
+    Ok(match is_folder {
+        true => Kind::Folder(path),
+        false if path.file_name() == ".DS_Store" => Kind::Ignored,
+        false => Kind::File(path),
+    })
+}
+
+/// Whether a name leaves the skill's folder on some system, however it is spelled there.
+fn leaves_the_skill(name: &str) -> bool {
+    let slashed = name.replace('\\', "/");
+    let drive = slashed.as_bytes().get(1) == Some(&b':') && name.starts_with(|c: char| c.is_ascii_alphabetic());
+    drive || slashed.starts_with(['/', '~']) || slashed.split('/').any(|segment| segment.trim() == "..")
+}
+
+/// Holds a member to being a regular file, or a folder without content, by its mode and attributes.
+fn check_type(member: &Member<'_>, is_folder: bool) -> Result<(), ArchiveError> {
+    let regular = match member.file_type() {
+        0 => true,
+        0o100_000 => !is_folder,
+        0o040_000 => is_folder,
+        _ => false,
+    };
+    let folder_by_attribute = member.has_folder_attribute();
+    if !regular || (folder_by_attribute && !is_folder) || (is_folder && member.size > 0) {
+        return Err(ArchiveError::NotRegular { member: member.name.to_owned() });
+    }
+    Ok(())
+}
+
+fn check_number(files: usize, limits: &Limits) -> Result<(), ArchiveError> {
+    let limit = limits.files_per_skill;
+    if files == 0 {
+        return Err(ArchiveError::Empty);
+    }
+    if files > limit {
+        return Err(BundleError::TooManyFiles { files, limit }.into());
+    }
+    Ok(())
+}
+
+/// Refuses by declared sizes before anything is inflated; [`read_member`] holds each member to them.
+fn check_declared_sizes(named: &[(SkillPath, &Member<'_>)], limits: &Limits) -> Result<(), ArchiveError> {
+    let bytes: u64 = named.iter().map(|(_, member)| u64::from(member.size)).sum();
+    if bytes > limits.skill_bytes {
+        return Err(BundleError::TooManyBytes { bytes, limit: limits.skill_bytes }.into());
+    }
+    for (_, member) in named {
+        let size = u64::from(member.size);
+        let packed = member.packed.len() as u64;
+        if size > RATIO_FREE_BYTES && size > packed.saturating_mul(limits.archive_ratio) {
+            let (member, limit) = (member.name.to_owned(), limits.archive_ratio);
+            return Err(ArchiveError::Bomb { member, size, packed, limit });
+        }
+    }
+    Ok(())
+}
+
+/// The folder that holds every file and, directly, a `SKILL.md`; `None` when there is none such.
+fn common_folder(named: &[(SkillPath, &Member<'_>)]) -> Option<String> {
+    let folder = named.first()?.0.top_folder()?;
+    let all_inside = named.iter().all(|(path, _)| path.top_folder() == Some(folder));
+    let has_skill_md = named.iter().any(|(path, _)| {
+        let inside = path.as_str().split_once('/').map(|(_, rest)| rest);
+        inside.is_some_and(|rest| rest.eq_ignore_ascii_case(SkillPath::SKILL_MD))
+    });
+    (all_inside && has_skill_md).then(|| folder.to_owned())
+}
+
+fn without_folder(path: &SkillPath, folder: Option<&str>) -> Result<SkillPath, ArchiveError> {
+    let rest = folder.and_then(|folder| path.as_str().strip_prefix(folder)).and_then(|rest| rest.strip_prefix('/'));
+    let Some(rest) = rest else { return Ok(path.clone()) };
+    SkillPath::parse(rest).map_err(|error| ArchiveError::from_path(path.as_str(), error))
+}
+
+/// A folder that has the name of a file would make readers disagree about which of them is there.
+fn check_folders(folders: &[SkillPath], named: &[(SkillPath, &Member<'_>)]) -> Result<(), ArchiveError> {
+    for folder in folders {
+        let folded = folder.folded();
+        if let Some((path, _)) = named.iter().find(|(path, _)| path.folded() == folded) {
+            return Err(ArchiveError::Duplicate { first: path.to_string(), second: format!("{folder}/") });
+        }
+    }
+    Ok(())
+}
+
+/// The content of a member, which must be what its records declare.
+fn read_member(member: &Member<'_>) -> Result<File, ArchiveError> {
+    let name = || member.name.to_owned();
+    let bytes = match member.method {
+        Method::Stored => member.packed.to_vec(),
+        Method::Deflated => inflate(member).ok_or_else(|| ArchiveError::Damaged { member: name() })?,
+    };
+    if bytes.len() as u64 != u64::from(member.size) {
+        return Err(ArchiveError::WrongSize { member: name(), declared: member.size });
+    }
+    if crc32(&bytes) != member.crc {
+        return Err(ArchiveError::WrongChecksum { member: name() });
+    }
+    Ok(File { bytes: bytes.into(), executable: member.is_executable() })
+}
+
+/// Inflates a member, at most one byte more than it declares.
+///
+/// The `zip` crate is given a record of our own making and never the archive's, so that there is only
+/// one opinion about where members are and what they are called.
+fn inflate(member: &Member<'_>) -> Option<Vec<u8>> {
+    let size = u64::from(member.size);
+    let header = LocalRecord::deflated(member.packed.len(), member.size, member.crc).to_bytes();
+    let mut stream = Cursor::new(header).chain(member.packed);
+    let options = ZipReadOptions::new().ignore_crc32(true).override_uncompressed_size(size + 1);
+    let reader = read_zipfile_from_stream_with_options(&mut stream, options).ok()??;
+    let mut bytes = Vec::new();
+    reader.take(size + 1).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
