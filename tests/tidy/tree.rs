@@ -1,6 +1,11 @@
 //! [`Tree`]: the files of a checkout in memory, and [`Fault`]: one place that breaks a rule.
 
-use std::{collections::BTreeMap, fmt, fs, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt, fs,
+    path::Path,
+    process::Command,
+};
 
 use super::source::Source;
 
@@ -13,6 +18,8 @@ const SEED: &str = "registry-index/seed/";
 pub struct Tree {
     files: BTreeMap<String, String>,
     sources: Vec<Source>,
+    /// What git knows; `None` where there is no repository to ask.
+    tracked: Option<BTreeSet<String>>,
 }
 
 /// One place that breaks a rule.
@@ -41,9 +48,10 @@ impl Fault {
 impl Tree {
     /// The checkout that this test was built from.
     pub fn of_checkout() -> Self {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let mut files = BTreeMap::new();
-        read_folder(Path::new(env!("CARGO_MANIFEST_DIR")), "", &mut files);
-        Self::of_files(files)
+        read_folder(root, "", &mut files);
+        Self { tracked: tracked_files(root), ..Self::of_files(files) }
     }
 
     /// A sample: (path, text) of each file.
@@ -55,7 +63,7 @@ impl Tree {
         let is_source = |path: &str| path.ends_with(".rs") && !path.starts_with(SEED);
         let sources =
             files.iter().filter(|(path, _)| is_source(path)).map(|(path, text)| Source::new(path, text)).collect();
-        Self { files, sources }
+        Self { files, sources, tracked: None }
     }
 
     /// All files in the order of their paths.
@@ -75,10 +83,21 @@ impl Tree {
             || self.files.range(folder.clone()..).next().is_some_and(|(p, _)| p.starts_with(&folder))
     }
 
+    /// Whether the file is part of the project; a log that lies about in the checkout is not.
+    pub fn is_tracked(&self, path: &str) -> bool {
+        self.tracked.as_ref().is_none_or(|tracked| tracked.contains(path))
+    }
+
     /// The Rust files, shipped skills aside.
     pub fn sources(&self) -> &[Source] {
         &self.sources
     }
+}
+
+fn tracked_files(root: &Path) -> Option<BTreeSet<String>> {
+    let output = Command::new("git").arg("-C").arg(root).args(["ls-files", "-z"]).output().ok()?;
+    let list = String::from_utf8_lossy(&output.stdout).into_owned();
+    output.status.success().then(|| list.split_terminator('\0').map(str::to_owned).collect())
 }
 
 fn read_folder(folder: &Path, prefix: &str, files: &mut BTreeMap<String, String>) {

@@ -114,7 +114,8 @@ fn is_ignore_attribute(source: &Source, at: usize) -> bool {
 pub fn machine_paths(tree: &Tree) -> Vec<Fault> {
     let folders = ["work", "root", "farm"].map(|name| format!("/{name}/"));
     let mut faults = Vec::new();
-    for (path, text) in tree.files().filter(|(path, text)| !path.ends_with(".lock") && !text.contains('\0')) {
+    let is_ours = |path: &str, text: &str| !path.ends_with(".lock") && !text.contains('\0') && tree.is_tracked(path);
+    for (path, text) in tree.files().filter(|(path, text)| is_ours(path, text)) {
         for (at, line) in text.lines().enumerate() {
             let found = folders.iter().filter(|folder| line.contains(folder.as_str()));
             faults
