@@ -7,6 +7,8 @@ use crate::{Bundle, SkillPath};
 
 /// Places that an error names.
 const MAX_PLACES: usize = 3;
+/// Lines of a file that are looked at, blank ones aside.
+const MAX_LINES: usize = 20_000;
 /// Lines of a file that are weighed closely, chosen by their [`Sketch`].
 const MAX_CANDIDATES: usize = 100;
 /// Lines of the wanted text that are weighed at each of them.
@@ -51,6 +53,8 @@ fn candidates(anchor: &str, lines: &[&str]) -> Vec<usize> {
     let mut scored: Vec<(Reverse<u32>, usize)> = lines
         .iter()
         .enumerate()
+        .filter(|(_, line)| !line.is_empty())
+        .take(MAX_LINES)
         .map(|(at, line)| (Reverse(wanted.shared_with(&Sketch::of(line))), at))
         .filter(|(Reverse(shared), _)| *shared > 0)
         .collect();

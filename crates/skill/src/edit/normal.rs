@@ -33,6 +33,9 @@ impl Normal {
     }
 
     fn push_line(&mut self, at: usize, line: &str, relaxation: Relaxation) {
+        if line == "\n" {
+            return self.push_copy(at, line);
+        }
         let body = line.strip_suffix('\n').unwrap_or(line);
         let ended = body.len() < line.len();
         let body = if ended { body.strip_suffix('\r').unwrap_or(body) } else { body };
@@ -150,8 +153,13 @@ pub(super) fn useful(text: &str, find: &str) -> impl Iterator<Item = Relaxation>
     Relaxation::ALL.into_iter().filter(move |relaxation| match relaxation {
         Relaxation::LineEnds => returns,
         Relaxation::Typography => !ascii,
-        Relaxation::TrailingSpace | Relaxation::Indentation => true,
+        Relaxation::TrailingSpace => has_trailing_space(text) || has_trailing_space(find),
+        Relaxation::Indentation => true,
     })
+}
+
+fn has_trailing_space(text: &str) -> bool {
+    text.ends_with([' ', '\t']) || [" \n", "\t\n", " \r", "\t\r"].iter().any(|end| text.contains(end))
 }
 
 /// The line end of a text's first line; `None` when it has only one.

@@ -116,8 +116,9 @@ impl Attempt<'_> {
     fn run(self) -> Result<Option<Plan>, EditError> {
         let Some(first) = self.places.first() else { return Ok(None) };
         let file_end = normal::first_line_end(self.text);
-        let Some(replacement) = self.render(first, file_end) else { return Ok(None) };
-        if already::holds(self.patch, self.text, &replacement, self.places.iter().map(|place| &place.range)) {
+        let ranges = || self.places.iter().map(|place| &place.range);
+        let replacement = self.render(first, file_end);
+        if replacement.is_some_and(|replacement| already::holds(self.patch, self.text, &replacement, ranges())) {
             return Ok(Some(no_change()));
         }
         self.check_count()?;
