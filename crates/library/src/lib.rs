@@ -1,1 +1,46 @@
+//! Skills on disk: a folder of skills with the history of every change, shared safely by many
+//! processes.
+//!
+//! The principal type is [`Library`]. An operation takes a [`Snapshot`] of a skill, makes a new
+//! content of it that the scanner clears, and hands it to [`Library::commit`], the one path by which
+//! a [`Revision`] comes to be. Disk is reached only through capability directories ([`folder`]), and
+//! untrusted names only as `SkillName` and `SkillPath`.
+//!
+//! ```text
+//! <library>/<skill>/SKILL.md …      what agents read: a projection of the head
+//! <home>/libraries/<id>/
+//!     history.git                   revisions: one reference a skill, one commit a revision
+//!     journal, journal.applied      the commit point, and how far it was applied
+//!     events.jsonl                  everything done or refused
+//!     state.toml                    enabled, pinned, placed links
+//!     lock                          held while committing
+//! ```
 
+mod agents;
+mod checkout;
+mod events;
+pub mod folder;
+mod home;
+mod journal;
+mod library;
+mod lock;
+mod place;
+mod revision;
+mod state;
+mod storage;
+
+pub use agents::{Agent, agents, find_agent};
+pub use events::{Event, EventStatus};
+pub use home::{Home, PlaceError, ensure_dir, open_dir, write_atomically};
+pub use library::{
+    Checkout, Commit, CommitError, Committed, FindError, FolderState, HandEditFault, Library, LibraryError, Recovery,
+    Scope, Snapshot, SnapshotError, TakeOver,
+};
+pub use lock::LockError;
+pub use place::{AgentDir, PlaceLinkError, Placed};
+pub use revision::{
+    Action, Actor, ActorError, ActorKind, Content, NewRevision, Origin, Revision, RevisionId, RevisionSpec,
+    RevisionSpecError, Stamp,
+};
+pub use state::{SkillState, State, StateError};
+pub use storage::StorageError;

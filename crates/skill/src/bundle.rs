@@ -247,7 +247,9 @@ mod tests {
     #[test]
     fn colliding_paths_are_refused() {
         assert!(bundle(&["SKILL.md", "docs/a.md", "docs/b.md"]).is_ok());
-        for bad in [["SKILL.md", "skill.md"], ["a", "a/b"], ["A", "a/b"], ["Docs/a", "docs/b"], ["ﬁle", "file"], ["a", "a"]] {
+        for bad in
+            [["SKILL.md", "skill.md"], ["a", "a/b"], ["A", "a/b"], ["Docs/a", "docs/b"], ["ﬁle", "file"], ["a", "a"]]
+        {
             assert!(matches!(bundle(&bad), Err(BundleError::Collision { .. })), "{bad:?}");
         }
     }

@@ -1,1 +1,233 @@
-//! stub
+//! [`Frontmatter`]: the YAML between the two `---` lines of a `SKILL.md`.
+//!
+//! The only module that knows the YAML parser. Reading has two steps: [`split`] finds the block,
+//! [`read`] turns it into fields. A block that no YAML parser accepts because a value holds an
+//! unquoted colon is read a second time with such values quoted; the reading then says so.
+
+mod fields;
+mod lenient;
+
+use thiserror::Error;
+
+pub use fields::{FieldFault, Frontmatter, split_tools};
+
+use crate::Limits;
+
+/// A `SKILL.md` cut into its two parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Split<'a> {
+    /// The YAML text between the `---` lines; its first line is line 2 of the file.
+    pub yaml: &'a str,
+    /// Everything after the closing line.
+    pub body: &'a str,
+    /// The line of the file, from 1, on which the body starts.
+    pub body_line: usize,
+}
+
+/// What [`read`] makes of a `SKILL.md`.
+#[derive(Debug, Clone)]
+pub struct Reading<'a> {
+    /// The fields.
+    pub frontmatter: Frontmatter,
+    /// The instructions.
+    pub body: &'a str,
+    /// The line of the file, from 1, on which the body starts.
+    pub body_line: usize,
+    /// The line, from 1, of a value that had to be quoted before any parser would read the block.
+    pub quoted_line: Option<usize>,
+}
+
+/// Why a `SKILL.md` has no readable frontmatter.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum FrontmatterError {
+    /// The first line is not `---`.
+    #[error("SKILL.md must start with a line that is exactly `---`, followed by YAML and another `---` line")]
+    Missing,
+    /// No second `---` line.
+    #[error("the frontmatter is not closed: no further line is exactly `---`")]
+    Unclosed,
+    /// More bytes than the parser is given.
+    #[error("the frontmatter has {bytes} bytes, the limit is {limit}")]
+    TooLarge {
+        /// Bytes found.
+        bytes: usize,
+        /// Bytes allowed.
+        limit: usize,
+    },
+    /// The parser refused it.
+    #[error("the frontmatter is not readable YAML: {message}")]
+    Yaml {
+        /// The parser's message, without its position.
+        message: String,
+        /// The line of the file, from 1.
+        line: Option<usize>,
+    },
+    /// Readable, but no map of keys to values.
+    #[error("the frontmatter must be a map of keys to values")]
+    NotAMap,
+}
+
+impl FrontmatterError {
+    /// The stable name of the rule, in `snake_case`.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Missing => "frontmatter_missing",
+            Self::Unclosed => "frontmatter_unclosed",
+            Self::TooLarge { .. } => "frontmatter_too_large",
+            Self::Yaml { .. } => "yaml_syntax",
+            Self::NotAMap => "frontmatter_not_a_map",
+        }
+    }
+
+    /// The line of the file, from 1, where one can be named.
+    #[must_use]
+    pub fn line(&self) -> Option<usize> {
+        match self {
+            Self::Yaml { line, .. } => *line,
+            _ => Some(1),
+        }
+    }
+}
+
+/// Cuts a `SKILL.md` at its first two lines that are exactly `---`; a `---` inside a value does not
+/// count. A byte order mark before the first line is passed over.
+///
+/// # Errors
+/// [`FrontmatterError::Missing`] or [`FrontmatterError::Unclosed`].
+pub fn split(text: &str) -> Result<Split<'_>, FrontmatterError> {
+    let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
+    let mut lines = text.split_inclusive('\n');
+    let opening = lines.next().filter(|line| is_fence(line)).ok_or(FrontmatterError::Missing)?;
+    let mut end = opening.len();
+    for (number, line) in lines.enumerate() {
+        if is_fence(line) {
+            let yaml = &text[opening.len()..end];
+            return Ok(Split { yaml, body: &text[end + line.len()..], body_line: number + 3 });
+        }
+        end += line.len();
+    }
+    Err(FrontmatterError::Unclosed)
+}
+
+fn is_fence(line: &str) -> bool {
+    line.trim_end_matches(['\n', '\r']) == "---"
+}
+
+/// Reads the frontmatter of a `SKILL.md`.
+///
+/// # Errors
+/// [`FrontmatterError`] when there is none, it is too large, or no reading of it is YAML.
+pub fn read<'a>(text: &'a str, limits: &Limits) -> Result<Reading<'a>, FrontmatterError> {
+    let Split { yaml, body, body_line } = split(text)?;
+    if yaml.len() > limits.frontmatter_bytes {
+        return Err(FrontmatterError::TooLarge { bytes: yaml.len(), limit: limits.frontmatter_bytes });
+    }
+    match Frontmatter::from_yaml(yaml) {
+        Ok(frontmatter) => Ok(Reading { frontmatter, body, body_line, quoted_line: None }),
+        Err(error @ FrontmatterError::Yaml { .. }) => {
+            let (quoted, first) = lenient::quote_values(yaml).ok_or_else(|| error.clone())?;
+            let frontmatter = Frontmatter::from_yaml(&quoted).map_err(|_| error)?;
+            Ok(Reading { frontmatter, body, body_line, quoted_line: Some(first + 1) })
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// A text as a YAML scalar that reads back as the same text: quoted where a parser would take it
+/// for something else (`no`, `1.10`, `a: b`).
+#[must_use]
+pub fn scalar(text: &str) -> String {
+    let parsed = serde_yaml::from_str::<serde_yaml::Value>(text);
+    let as_old_boolean = matches!(text.to_ascii_lowercase().as_str(), "y" | "n" | "yes" | "no" | "on" | "off");
+    match parsed {
+        Ok(serde_yaml::Value::String(same)) if same == text && !as_old_boolean => text.to_owned(),
+        _ => serde_json::Value::from(text).to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(yaml: &str) -> Frontmatter {
+        read(&format!("---\n{yaml}\n---\nbody"), &Limits::default()).unwrap().frontmatter
+    }
+
+    #[test]
+    fn dashes_inside_a_value_do_not_end_the_block() {
+        let text = "---\nname: a\ndescription: |\n  x\n  ---\n  y --- z\n---\nbody\n---\nrest";
+        let split = split(text).unwrap();
+        assert_eq!((split.body, split.body_line), ("body\n---\nrest", 8));
+        assert_eq!(read(text, &Limits::default()).unwrap().frontmatter.description.unwrap(), "x\n---\ny --- z\n");
+    }
+
+    #[test]
+    fn carriage_returns_and_a_byte_order_mark_are_no_obstacle() {
+        let reading = read("\u{FEFF}---\r\nname: a\r\n---\r\nbody\r\n", &Limits::default()).unwrap();
+        assert_eq!((reading.frontmatter.name.as_deref(), reading.body), (Some("a"), "body\r\n"));
+    }
+
+    #[test]
+    fn a_value_with_an_unquoted_colon_is_read_and_told() {
+        let text = "---\nname: a\ndescription: Use when: it's \"late\" # really\n---\n";
+        let reading = read(text, &Limits::default()).unwrap();
+        assert_eq!(reading.frontmatter.description.as_deref(), Some("Use when: it's \"late\" # really"));
+        assert_eq!(reading.quoted_line, Some(3));
+    }
+
+    #[test]
+    fn broken_yaml_names_its_line() {
+        let error = read("---\nname: a\ndescription: [x\n---\n", &Limits::default()).unwrap_err();
+        assert!(matches!(&error, FrontmatterError::Yaml { line: Some(line), .. } if *line >= 3), "{error:?}");
+        assert!(matches!(read("---\na: 1\na: 2\n---\n", &Limits::default()), Err(FrontmatterError::Yaml { .. })));
+        assert_eq!(read("---\n- a\n---\n", &Limits::default()).unwrap_err(), FrontmatterError::NotAMap);
+        assert_eq!(read("name: a", &Limits::default()).unwrap_err(), FrontmatterError::Missing);
+        assert_eq!(read("---\nname: a\n--- \n", &Limits::default()).unwrap_err(), FrontmatterError::Unclosed);
+    }
+
+    #[test]
+    fn deep_nesting_and_alias_bombs_are_refused() {
+        let deep = format!("---\nname: {}\n---\n", "[".repeat(60_000));
+        assert!(read(&deep, &Limits::default()).is_err());
+        let bomb: String = (1..12).map(|i| format!("a{i}: &a{i} [{}]\n", format!("*a{},", i - 1).repeat(9))).collect();
+        assert!(read(&format!("---\na0: &a0 x\n{bomb}---\n"), &Limits::default()).is_err());
+        let long = format!("---\nname: {}\n---\n", "x".repeat(70_000));
+        assert!(matches!(read(&long, &Limits::default()), Err(FrontmatterError::TooLarge { .. })));
+    }
+
+    #[test]
+    fn versions_stay_text() {
+        assert_eq!(fields("version: 1.10").version().as_deref(), Some("1.10"));
+        assert_eq!(fields("metadata:\n  version: 1.10").version().as_deref(), Some("1.10"));
+        assert_eq!(
+            fields("metadata:\n  version: 1.10\n  tags: [a]").version().as_deref(),
+            Some("1.1"),
+            "nested: as parsed"
+        );
+        assert_eq!(fields("name: 007").name.as_deref(), Some("007"));
+    }
+
+    #[test]
+    fn tools_are_read_from_text_and_list_under_every_spelling() {
+        let expected = ["Bash(git add:*)", "Read"].map(str::to_owned).to_vec();
+        for yaml in [
+            "allowed-tools: Bash(git add:*) Read",
+            "allowed-tools: [\"Bash(git add:*)\", Read]",
+            "allowed_tools: Bash(git add:*), Read",
+            "allowedTools:\n- Bash(git add:*)\n- Read",
+        ] {
+            assert_eq!(fields(yaml).allowed_tools.as_ref(), Some(&expected), "{yaml}");
+        }
+        assert_eq!(fields("allowed-tools: []").allowed_tools, Some(vec![]));
+    }
+
+    #[test]
+    fn scalars_read_back_as_text() {
+        for text in ["plain words", "no", "On", "1.10", "a: b", "#x", "", "- a", "技能", "it's", "null", "~", "x\ny"]
+        {
+            let yaml = format!("name: {}", scalar(text));
+            assert_eq!(fields(&yaml).name.as_deref(), Some(text), "{yaml}");
+        }
+    }
+}

@@ -174,7 +174,9 @@ pub(crate) fn is_device_name(segment: &str) -> bool {
         return true;
     }
     let port = stem.strip_prefix("com").or_else(|| stem.strip_prefix("lpt"));
-    port.is_some_and(|digit| matches!(digit, "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "¹" | "²" | "³"))
+    port.is_some_and(|digit| {
+        matches!(digit, "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "¹" | "²" | "³")
+    })
 }
 
 impl fmt::Display for SkillPath {
@@ -196,14 +198,29 @@ mod tests {
 
     #[test]
     fn ordinary_paths_parse() {
-        for good in ["SKILL.md", "scripts/run.sh", ".github/a.yml", ".gitignore", "参考/指南.md", "a b/c.md", "console.md"] {
+        for good in
+            ["SKILL.md", "scripts/run.sh", ".github/a.yml", ".gitignore", "参考/指南.md", "a b/c.md", "console.md"]
+        {
             assert_eq!(SkillPath::parse(good).unwrap().as_str(), good);
         }
     }
 
     #[test]
     fn every_spelling_of_leaving_the_folder_is_refused() {
-        for bad in ["..", "../x", "a/../b", "/etc/passwd", "~/x", "a/．．/b", "a/‥/b", "..\\x", "C:x", "C:\\x", "\\\\h\\s", "a/.. /b"] {
+        for bad in [
+            "..",
+            "../x",
+            "a/../b",
+            "/etc/passwd",
+            "~/x",
+            "a/．．/b",
+            "a/‥/b",
+            "..\\x",
+            "C:x",
+            "C:\\x",
+            "\\\\h\\s",
+            "a/.. /b",
+        ] {
             assert!(SkillPath::parse(bad).is_err(), "{bad}");
         }
     }
@@ -211,8 +228,26 @@ mod tests {
     #[test]
     fn what_other_systems_reserve_is_refused() {
         for bad in [
-            "", "a//b", "a/", "./a", "a.", "a /b", "NUL", "con.txt", "a/COM1.md", "lpt¹", "a:b", ".git/config", ".GIT/x",
-            ".gitmodules", "a\0b", "a\nb", "a\u{202E}b", "a\u{200B}b", "e\u{301}.md", ".skillhub-tmp/x",
+            "",
+            "a//b",
+            "a/",
+            "./a",
+            "a.",
+            "a /b",
+            "NUL",
+            "con.txt",
+            "a/COM1.md",
+            "lpt¹",
+            "a:b",
+            ".git/config",
+            ".GIT/x",
+            ".gitmodules",
+            "a\0b",
+            "a\nb",
+            "a\u{202E}b",
+            "a\u{200B}b",
+            "e\u{301}.md",
+            ".skillhub-tmp/x",
         ] {
             assert!(SkillPath::parse(bad).is_err(), "{bad:?}");
         }

@@ -34,6 +34,12 @@ impl Problem {
         Self { code, severity, message, path: "SKILL.md".to_owned(), line }
     }
 
+    /// Whether the same problem, on whatever line, is among `known` ones.
+    #[must_use]
+    pub fn is_among(&self, known: &[Self]) -> bool {
+        known.iter().any(|k| (k.code, &k.message, &k.path) == (self.code, &self.message, &self.path))
+    }
+
     /// Whether this makes the skill invalid.
     #[must_use]
     pub fn is_error(&self) -> bool {

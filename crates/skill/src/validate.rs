@@ -1,1 +1,280 @@
-//! stub
+//! [`validate()`]: a skill against the Agent Skills standard, all [`Problem`]s at once.
+//!
+//! [`load`] is the other way to read: what a client does with skills that others wrote, which is to
+//! take whatever has a description and keep the rest as a diagnosis.
+
+mod advice;
+mod fields;
+
+use crate::{
+    Bundle, Limits, Problem, SkillPath, check_collisions,
+    frontmatter::{self, Frontmatter, FrontmatterError, Reading},
+    problem::Severity,
+};
+
+/// How a skill is held to the standard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Strictness {
+    /// What authors meet every day: unknown keys, nested metadata and values that had to be quoted
+    /// are warnings.
+    Standard,
+    /// As the standard's reference library: these are errors.
+    Strict,
+}
+
+impl Strictness {
+    /// The severity of what only strict reading refuses.
+    fn tolerated(self) -> Severity {
+        match self {
+            Self::Standard => Severity::Warning,
+            Self::Strict => Severity::Error,
+        }
+    }
+}
+
+/// What validation needs to know of a skill: no content but that of `SKILL.md`.
+#[derive(Debug, Clone, Copy)]
+pub struct Listing<'a> {
+    /// The name of the folder, which the skill's name must equal; `None` where there is no folder.
+    pub folder: Option<&'a str>,
+    /// The bytes of `SKILL.md`; `None` when there is none.
+    pub skill_md: Option<&'a [u8]>,
+    /// The paths of all files.
+    pub paths: &'a [SkillPath],
+}
+
+/// Holds a skill to the standard and returns every problem, errors first, then by file and line.
+#[must_use]
+pub fn validate(listing: &Listing<'_>, strictness: Strictness, limits: &Limits) -> Vec<Problem> {
+    let mut problems = shape(listing);
+    match read_skill_md(listing, limits) {
+        Ok(text) => match frontmatter::read(text, limits) {
+            Ok(reading) => {
+                problems.extend(quoted(&reading, strictness));
+                problems.extend(fields::check(&reading.frontmatter, listing.folder, text, strictness, limits));
+                problems.extend(advice::check(&reading, listing.paths, limits));
+            }
+            Err(error) => problems.push(unreadable(&error)),
+        },
+        Err(problem) => problems.push(problem),
+    }
+    problems.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| (&a.path, a.line).cmp(&(&b.path, b.line))));
+    problems
+}
+
+/// [`validate()`] for a bundle whose folder is called `folder`.
+#[must_use]
+pub fn validate_bundle(bundle: &Bundle, folder: Option<&str>, strictness: Strictness, limits: &Limits) -> Vec<Problem> {
+    let paths: Vec<SkillPath> = bundle.paths().cloned().collect();
+    let skill_md = bundle.get(&SkillPath::skill_md()).map(|file| &*file.bytes);
+    validate(&Listing { folder, skill_md, paths: &paths }, strictness, limits)
+}
+
+/// A skill as a client reads it: leniently.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// The frontmatter's name, else the folder's.
+    pub name: String,
+    /// The description, cut to the standard's length.
+    pub description: String,
+    /// All fields.
+    pub frontmatter: Frontmatter,
+    /// The instructions without the frontmatter.
+    pub body: String,
+    /// What departs from the standard and was passed over.
+    pub problems: Vec<Problem>,
+}
+
+/// Reads a skill as the standard's guide for clients asks: a bad or missing name, a name that
+/// differs from the folder, a description that is too long, and a value with an unquoted colon are
+/// told and passed over.
+///
+/// # Errors
+/// The problems of a skill that cannot be used: no `SKILL.md`, no readable frontmatter, or no
+/// description.
+pub fn load(skill_md: &[u8], folder: &str, limits: &Limits) -> Result<Loaded, Vec<Problem>> {
+    let listing = Listing { folder: Some(folder), skill_md: Some(skill_md), paths: &[] };
+    let text = read_skill_md(&listing, limits).map_err(|problem| vec![problem])?;
+    let reading = frontmatter::read(text, limits).map_err(|error| vec![unreadable(&error)])?;
+    let mut problems: Vec<Problem> = quoted(&reading, Strictness::Standard).into_iter().collect();
+    problems.extend(fields::check(&reading.frontmatter, Some(folder), text, Strictness::Standard, limits));
+    let description = reading.frontmatter.description.clone().unwrap_or_default();
+    if description.trim().is_empty() {
+        return Err(problems);
+    }
+    for problem in &mut problems {
+        problem.severity = Severity::Warning;
+    }
+    Ok(Loaded {
+        name: reading.frontmatter.name.clone().unwrap_or_else(|| folder.to_owned()),
+        description: description.trim().chars().take(limits.description_chars).collect(),
+        body: reading.body.to_owned(),
+        frontmatter: reading.frontmatter,
+        problems,
+    })
+}
+
+fn read_skill_md<'a>(listing: &Listing<'a>, limits: &Limits) -> Result<&'a str, Problem> {
+    let error = |code, message: String| Problem::of_skill_md(code, Severity::Error, message, None);
+    let bytes = listing.skill_md.ok_or_else(|| {
+        let other_case = listing.paths.iter().find(|path| path.as_str().eq_ignore_ascii_case(SkillPath::SKILL_MD));
+        match other_case {
+            Some(path) => error("skill_md_case", format!("rename {path} to SKILL.md: the name is case-sensitive")),
+            None => error("skill_md_missing", "there is no SKILL.md; `skillhub new NAME` starts a skill".to_owned()),
+        }
+    })?;
+    let text = std::str::from_utf8(bytes).map_err(|fault| {
+        let line = 1 + bytes[..fault.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
+        let message = "SKILL.md is not UTF-8; save it in that encoding".to_owned();
+        Problem::of_skill_md("not_utf8", Severity::Error, message, Some(line))
+    })?;
+    if let Some(at) = text.find('\0') {
+        let line = 1 + text[..at].matches('\n').count();
+        let message = "SKILL.md holds a NUL character; remove it".to_owned();
+        return Err(Problem::of_skill_md("nul_character", Severity::Error, message, Some(line)));
+    }
+    let (chars, limit) = (text.chars().count(), limits.skill_md_chars);
+    if chars > limit {
+        let message = format!("SKILL.md has {chars} characters, the limit is {limit}; move parts to references/");
+        return Err(error("skill_md_too_large", message));
+    }
+    Ok(text)
+}
+
+fn unreadable(error: &FrontmatterError) -> Problem {
+    Problem::of_skill_md(error.code(), Severity::Error, error.to_string(), error.line())
+}
+
+fn quoted(reading: &Reading<'_>, strictness: Strictness) -> Option<Problem> {
+    let line = reading.quoted_line?;
+    let message = "the frontmatter is YAML only after quoting a value on this line; put it in quotes".to_owned();
+    Some(Problem::of_skill_md("yaml_unquoted", strictness.tolerated(), message, Some(line)))
+}
+
+/// What the list of files alone shows.
+fn shape(listing: &Listing<'_>) -> Vec<Problem> {
+    let mut problems: Vec<Problem> = listing
+        .paths
+        .iter()
+        .filter(|path| is_second_skill_md(path))
+        .map(|path| Problem {
+            code: "second_skill_md",
+            severity: Severity::Error,
+            message: format!("{path} is a second SKILL.md; a skill has one, at its top (fixtures go under evals/)"),
+            path: path.to_string(),
+            line: None,
+        })
+        .collect();
+    if let Err(collision) = check_collisions(listing.paths.iter()) {
+        let message = collision.to_string();
+        problems.push(Problem::of_skill_md("path_collision", Severity::Error, message, None));
+    }
+    problems
+}
+
+/// Whether a path is a `SKILL.md`, in any case, elsewhere than at the top or under `evals/`.
+#[must_use]
+pub fn is_second_skill_md(path: &SkillPath) -> bool {
+    path.top_folder().is_some_and(|top| top != "evals") && path.file_name().eq_ignore_ascii_case(SkillPath::SKILL_MD)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn codes(skill_md: &str, strictness: Strictness) -> Vec<&'static str> {
+        let listing =
+            Listing { folder: Some("a"), skill_md: Some(skill_md.as_bytes()), paths: &[SkillPath::skill_md()] };
+        validate(&listing, strictness, &Limits::default()).iter().map(|p| p.code).collect()
+    }
+
+    #[test]
+    fn a_good_skill_has_no_problems() {
+        assert_eq!(codes("---\nname: a\ndescription: Does a.\n---\n# A\n", Strictness::Strict), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn every_problem_is_reported_at_once() {
+        let long = "x".repeat(1025);
+        let text = format!("---\nname: B--b\ndescription: {long}\ncompatibility: ''\nmetadata: 3\ncolour: red\n---\n");
+        let found = codes(&text, Strictness::Standard);
+        for code in [
+            "name_invalid",
+            "name_mismatch",
+            "description_too_long",
+            "compatibility_empty",
+            "field_type",
+            "unknown_key",
+        ] {
+            assert!(found.contains(&code), "{code} in {found:?}");
+        }
+    }
+
+    #[test]
+    fn strict_reading_refuses_what_standard_reading_warns_of() {
+        let text = "---\nname: a\ndescription: Use when: x\ncolour: red\nmetadata:\n  k: [1]\n---\n";
+        for (strictness, severity) in [(Strictness::Standard, Severity::Warning), (Strictness::Strict, Severity::Error)]
+        {
+            let listing = Listing { folder: Some("a"), skill_md: Some(text.as_bytes()), paths: &[] };
+            let problems = validate(&listing, strictness, &Limits::default());
+            for code in ["yaml_unquoted", "unknown_key", "metadata_nested"] {
+                assert!(problems.iter().any(|p| p.code == code && p.severity == severity), "{code} {problems:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn problems_name_their_line() {
+        let listing = Listing { folder: Some("a"), skill_md: Some(b"---\nname: a\n\nlicense: [x]\n---\n"), paths: &[] };
+        let problems = validate(&listing, Strictness::Standard, &Limits::default());
+        assert_eq!(problems.iter().find(|p| p.code == "field_type").unwrap().line, Some(4));
+        assert!(problems.iter().any(|p| p.code == "description_missing"));
+    }
+
+    #[test]
+    fn unreadable_files_are_told_apart() {
+        let limits = Limits::default();
+        let code = |bytes: Option<&[u8]>, paths: &[SkillPath]| {
+            validate(&Listing { folder: None, skill_md: bytes, paths }, Strictness::Standard, &limits)[0].code
+        };
+        let lower = [SkillPath::parse("skill.md").unwrap()];
+        assert_eq!(code(None, &[]), "skill_md_missing");
+        assert_eq!(code(None, &lower), "skill_md_case");
+        assert_eq!(code(Some(b"---\nname: \xff\n---"), &[]), "not_utf8");
+        assert_eq!(code(Some(b"---\n\0---"), &[]), "nul_character");
+        assert_eq!(code(Some("é".repeat(100_001).as_bytes()), &[]), "skill_md_too_large");
+        assert_eq!(code(Some(b"# no frontmatter"), &[]), "frontmatter_missing");
+    }
+
+    #[test]
+    fn a_second_skill_md_is_an_error_but_under_evals() {
+        let paths = ["SKILL.md", "sub/skill.md", "evals/x/SKILL.md"].map(|p| SkillPath::parse(p).unwrap());
+        let text = b"---\nname: a\ndescription: x\n---\n";
+        let problems = validate(
+            &Listing { folder: None, skill_md: Some(text), paths: &paths },
+            Strictness::Standard,
+            &Limits::default(),
+        );
+        assert_eq!(
+            problems.iter().map(|p| (p.code, p.path.as_str())).collect::<Vec<_>>(),
+            [("second_skill_md", "sub/skill.md")]
+        );
+    }
+
+    #[test]
+    fn clients_load_what_has_a_description() {
+        let limits = Limits::default();
+        let text = format!("---\nname: Other Name\ndescription: Use when: {}\n---\nbody", "é".repeat(2000));
+        let loaded = load(text.as_bytes(), "a", &limits).unwrap();
+        assert_eq!((loaded.name.as_str(), loaded.description.chars().count()), ("Other Name", 1024));
+        assert!(loaded.problems.iter().all(|p| !p.is_error()));
+        assert!(
+            ["name_invalid", "name_mismatch", "description_too_long", "yaml_unquoted"]
+                .iter()
+                .all(|code| loaded.problems.iter().any(|p| p.code == *code))
+        );
+        assert_eq!(load(b"---\ndescription: x\n---\n", "folder", &limits).unwrap().name, "folder");
+        assert_eq!(load(b"---\nname: a\n---\n", "a", &limits).unwrap_err()[0].code, "description_missing");
+        assert_eq!(load(b"---\nname: [\n---\n", "a", &limits).unwrap_err()[0].code, "yaml_syntax");
+    }
+}

@@ -1,0 +1,369 @@
+//! A skill's folder on disk, reached only through a capability directory.
+//!
+//! [`read`] makes a [`Bundle`] of a folder, [`write`] a folder of a bundle, [`survey`] lists one
+//! without reading more than `SKILL.md`. Links and special files are refused, never followed.
+
+use std::io::{self, Read, Write};
+
+use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
+use cap_std::fs::{Dir, OpenOptions};
+use skill::{Bundle, BundleError, File, Limits, PathError, SkillPath};
+use thiserror::Error;
+
+/// What tools and systems leave in a folder and no skill is made of; passed over by
+/// [`Leftovers::Skip`] and kept in place by a checkout.
+const LEFTOVERS: [&str; 8] =
+    [".git", ".hg", ".svn", ".DS_Store", "Thumbs.db", "desktop.ini", "__pycache__", "node_modules"];
+
+/// Whether [`LEFTOVERS`] count as files of the skill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leftovers {
+    /// They are passed over.
+    Skip,
+    /// They are read like everything else, as a scan of a strange folder wants.
+    Read,
+}
+
+/// Why a folder cannot be read as a skill.
+#[derive(Debug, Error)]
+pub enum FolderError {
+    /// There is no such folder.
+    #[error("there is no folder {0:?}")]
+    Missing(String),
+    /// A symbolic link, to wherever.
+    #[error("{0} is a link; skills hold regular files only")]
+    Link(String),
+    /// A device, socket or pipe.
+    #[error("{0} is neither a regular file nor a folder")]
+    Special(String),
+    /// A name that no [`SkillPath`] can have.
+    #[error(transparent)]
+    Path(#[from] PathError),
+    /// A name that is no UTF-8.
+    #[error("the file name {0:?} is not UTF-8")]
+    NameEncoding(String),
+    /// Too many or too large files, or names that collide.
+    #[error(transparent)]
+    Bundle(#[from] BundleError),
+    /// The system refused.
+    #[error("cannot read {path:?}: {source}")]
+    Io {
+        /// Where, relative to the folder's parent.
+        path: String,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl FolderError {
+    fn io(path: &str, source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::NotFound => Self::Missing(path.to_owned()),
+            _ => Self::Io { path: path.to_owned(), source },
+        }
+    }
+}
+
+/// Where a file of a folder stands and what is known of it before it is read.
+struct Found {
+    path: SkillPath,
+    parent: usize,
+    file_name: String,
+}
+
+/// A walk over a folder: every directory opened once, without following links.
+struct Walk {
+    dirs: Vec<Dir>,
+    files: Vec<Found>,
+    leftovers: Vec<String>,
+}
+
+/// Reads the folder `name` below `parent`.
+///
+/// # Errors
+/// [`FolderError`]; a link anywhere inside, or `name` itself being one, refuses the whole folder.
+pub fn read(parent: &Dir, name: &str, leftovers: Leftovers, limits: &Limits) -> Result<Bundle, FolderError> {
+    read_dir(open(parent, name)?, leftovers, limits)
+}
+
+/// Reads an open folder.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_dir(dir: Dir, leftovers: Leftovers, limits: &Limits) -> Result<Bundle, FolderError> {
+    let walk = Walk::over(dir, leftovers, limits)?;
+    let mut files = Vec::with_capacity(walk.files.len());
+    let mut left = limits.skill_bytes;
+    for found in &walk.files {
+        let file = walk.read(found, left)?;
+        left = left.saturating_sub(file.bytes.len() as u64);
+        files.push((found.path.clone(), file));
+    }
+    Ok(Bundle::from_files(files, limits)?)
+}
+
+/// A folder as validation wants it: the list of files and `SKILL.md`.
+#[derive(Debug)]
+pub struct Survey {
+    /// The paths of all files.
+    pub paths: Vec<SkillPath>,
+    /// The bytes of `SKILL.md`, at most one more than its limit allows.
+    pub skill_md: Option<Vec<u8>>,
+}
+
+/// Lists an open folder and reads only its `SKILL.md`.
+///
+/// # Errors
+/// As [`read`].
+pub fn survey(dir: Dir, limits: &Limits) -> Result<Survey, FolderError> {
+    let walk = Walk::over(dir, Leftovers::Skip, limits)?;
+    let skill_md = match walk.files.iter().find(|found| found.path.is_skill_md()) {
+        Some(found) => Some(walk.read(found, limits.skill_bytes)?.bytes.to_vec()),
+        None => None,
+    };
+    Ok(Survey { paths: walk.files.into_iter().map(|found| found.path).collect(), skill_md })
+}
+
+/// Opens the folder `name` below `parent`, which must be no link.
+///
+/// # Errors
+/// [`FolderError::Missing`], [`FolderError::Link`], or what the system said.
+pub fn open(parent: &Dir, name: &str) -> Result<Dir, FolderError> {
+    let metadata = parent.symlink_metadata(name).map_err(|error| FolderError::io(name, error))?;
+    if metadata.is_symlink() {
+        return Err(FolderError::Link(name.to_owned()));
+    }
+    if !metadata.is_dir() {
+        return Err(FolderError::Special(name.to_owned()));
+    }
+    parent.open_dir_nofollow(name).map_err(|error| FolderError::io(name, error))
+}
+
+impl Walk {
+    fn over(dir: Dir, leftovers: Leftovers, limits: &Limits) -> Result<Self, FolderError> {
+        let mut walk = Self { dirs: vec![dir], files: Vec::new(), leftovers: Vec::new() };
+        let mut prefixes = vec![String::new()];
+        let mut next = 0;
+        while next < walk.dirs.len() {
+            let prefix = prefixes[next].clone();
+            walk.enter(next, &prefix, &mut prefixes, leftovers, limits)?;
+            next += 1;
+        }
+        walk.files.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(walk)
+    }
+
+    fn enter(
+        &mut self,
+        parent: usize,
+        prefix: &str,
+        prefixes: &mut Vec<String>,
+        leftovers: Leftovers,
+        limits: &Limits,
+    ) -> Result<(), FolderError> {
+        let entries = self.dirs[parent].entries().map_err(|error| FolderError::io(prefix, error))?;
+        for entry in entries {
+            let entry = entry.map_err(|error| FolderError::io(prefix, error))?;
+            let name = entry.file_name();
+            let name = name.to_str().ok_or_else(|| FolderError::NameEncoding(name.to_string_lossy().into_owned()))?;
+            let path = format!("{prefix}{name}");
+            if leftovers == Leftovers::Skip && LEFTOVERS.contains(&name) {
+                self.leftovers.push(path);
+                continue;
+            }
+            let kind = entry.file_type().map_err(|error| FolderError::io(&path, error))?;
+            if kind.is_symlink() {
+                return Err(FolderError::Link(path));
+            } else if kind.is_dir() {
+                let parsed = SkillPath::parse(&path)?;
+                let child = self.dirs[parent].open_dir_nofollow(name).map_err(|error| FolderError::io(&path, error))?;
+                self.dirs.push(child);
+                prefixes.push(format!("{parsed}/"));
+            } else if kind.is_file() {
+                self.files.push(Found { path: SkillPath::parse(&path)?, parent, file_name: name.to_owned() });
+            } else {
+                return Err(FolderError::Special(path));
+            }
+            self.check_number(limits)?;
+        }
+        Ok(())
+    }
+
+    fn check_number(&self, limits: &Limits) -> Result<(), FolderError> {
+        let files = self.files.len().max(self.dirs.len());
+        if files > limits.files_per_skill {
+            return Err(BundleError::TooManyFiles { files, limit: limits.files_per_skill }.into());
+        }
+        Ok(())
+    }
+
+    /// Reads one file, at most one byte more than `left`. It is opened without following a link and
+    /// without waiting on a pipe, and looked at again once open.
+    fn read(&self, found: &Found, left: u64) -> Result<File, FolderError> {
+        let path = found.path.as_str();
+        let io = |error| FolderError::io(path, error);
+        let mut options = OpenOptions::new();
+        options.read(true).follow(FollowSymlinks::No).nonblock(true);
+        let file = self.dirs[found.parent].open_with(&found.file_name, &options).map_err(io)?;
+        let metadata = file.metadata().map_err(io)?;
+        if !metadata.is_file() {
+            return Err(FolderError::Special(path.to_owned()));
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(metadata.len().min(left)).unwrap_or(0));
+        file.take(left + 1).read_to_end(&mut bytes).map_err(io)?;
+        if bytes.len() as u64 > left {
+            let limit = Limits::default().skill_bytes;
+            return Err(BundleError::TooManyBytes { bytes: limit + 1, limit }.into());
+        }
+        Ok(File { bytes: bytes.into(), executable: is_executable(&metadata) })
+    }
+}
+
+/// Syncs every file and folder of a skill.
+pub(crate) fn sync(dir: &Dir) -> io::Result<()> {
+    for entry in dir.entries()? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            sync(&dir.open_dir_nofollow(entry.file_name())?)?;
+        } else if kind.is_file() {
+            entry.open()?.sync_all()?;
+        }
+    }
+    dir.try_clone()?.into_std_file().sync_all()
+}
+
+/// What [`Leftovers::Skip`] passes over in an open folder, relative to it.
+pub(crate) fn leftovers_of(dir: Dir, limits: &Limits) -> Result<Vec<String>, FolderError> {
+    Ok(Walk::over(dir, Leftovers::Skip, limits)?.leftovers)
+}
+
+#[cfg(unix)]
+fn is_executable(metadata: &cap_std::fs::Metadata) -> bool {
+    use cap_std::fs::PermissionsExt;
+    metadata.permissions().mode() & 0o100 != 0
+}
+
+#[cfg(not(unix))]
+fn is_executable(_metadata: &cap_std::fs::Metadata) -> bool {
+    false
+}
+
+/// Writes a bundle as the new folder `name` below `parent`, modes 0644 and 0755, not synced.
+///
+/// # Errors
+/// What the system said; an existing `name` is one.
+pub fn write(parent: &Dir, name: &str, bundle: &Bundle) -> io::Result<()> {
+    parent.create_dir(name)?;
+    let dir = parent.open_dir_nofollow(name)?;
+    for (path, file) in bundle.files() {
+        if let Some((folder, _)) = path.as_str().rsplit_once('/') {
+            dir.create_dir_all(folder)?;
+        }
+        write_file(&dir, path.as_str(), file)?;
+    }
+    Ok(())
+}
+
+fn write_file(dir: &Dir, path: &str, file: &File) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).follow(FollowSymlinks::No);
+    let mut handle = dir.open_with(path, &options)?;
+    handle.write_all(&file.bytes)?;
+    set_mode(&handle, file.executable)
+}
+
+#[cfg(unix)]
+fn set_mode(handle: &cap_std::fs::File, executable: bool) -> io::Result<()> {
+    use cap_std::fs::{Permissions, PermissionsExt};
+    handle.set_permissions(Permissions::from_mode(if executable { 0o755 } else { 0o644 }))
+}
+
+#[cfg(not(unix))]
+fn set_mode(_handle: &cap_std::fs::File, _executable: bool) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use cap_std::ambient_authority;
+
+    use super::*;
+
+    fn temp() -> (tempfile::TempDir, Dir) {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = Dir::open_ambient_dir(temp.path(), ambient_authority()).unwrap();
+        (temp, dir)
+    }
+
+    fn read_s(dir: &Dir) -> Result<Bundle, FolderError> {
+        read(dir, "s", Leftovers::Skip, &Limits::default())
+    }
+
+    #[test]
+    fn a_written_folder_reads_back_with_its_modes() {
+        let (_temp, dir) = temp();
+        let file = |bytes: &[u8], executable| File { bytes: bytes.into(), executable };
+        let files = [
+            ("SKILL.md", file(b"x\r\n", false)),
+            ("scripts/deep/run.sh", file(b"#!", true)),
+            ("资产/图.bin", file(&[0, 255], false)),
+        ];
+        let files = files.map(|(path, file)| (SkillPath::parse(path).unwrap(), file));
+        let bundle = Bundle::from_files(files, &Limits::default()).unwrap();
+        write(&dir, "s", &bundle).unwrap();
+        assert_eq!(read_s(&dir).unwrap(), bundle);
+    }
+
+    #[test]
+    fn links_and_special_files_are_refused() {
+        let (temp, dir) = temp();
+        dir.create_dir("s").unwrap();
+        dir.write("s/SKILL.md", "x").unwrap();
+        for target in ["/etc/passwd", "SKILL.md", "nowhere", "/etc"] {
+            dir.symlink_contents(target, "s/link").unwrap();
+            assert!(matches!(read_s(&dir), Err(FolderError::Link(path)) if path == "link"), "{target}");
+            dir.remove_file("s/link").unwrap();
+        }
+        rustix::fs::mknodat(rustix::fs::CWD, temp.path().join("s/pipe"), rustix::fs::FileType::Fifo, 0o644.into(), 0)
+            .unwrap();
+        assert!(matches!(read_s(&dir), Err(FolderError::Special(_))));
+        dir.symlink_contents("s", "t").unwrap();
+        assert!(matches!(read(&dir, "t", Leftovers::Skip, &Limits::default()), Err(FolderError::Link(_))));
+    }
+
+    #[test]
+    fn leftovers_of_tools_are_no_files_of_the_skill_unless_asked_for() {
+        let (_temp, dir) = temp();
+        dir.create_dir_all("s/scripts/__pycache__").unwrap();
+        dir.write("s/SKILL.md", "x").unwrap();
+        dir.write("s/scripts/__pycache__/a.pyc", "x").unwrap();
+        assert_eq!(read_s(&dir).unwrap().len(), 1);
+        assert_eq!(read(&dir, "s", Leftovers::Read, &Limits::default()).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn limits_hold_while_reading() {
+        let (_temp, dir) = temp();
+        dir.create_dir("s").unwrap();
+        dir.write("s/a", vec![0; 100]).unwrap();
+        dir.write("s/b", vec![0; 100]).unwrap();
+        let limits = Limits { skill_bytes: 150, ..Limits::default() };
+        assert!(matches!(read(&dir, "s", Leftovers::Skip, &limits), Err(FolderError::Bundle(_))));
+        let limits = Limits { files_per_skill: 1, ..Limits::default() };
+        assert!(matches!(read(&dir, "s", Leftovers::Skip, &limits), Err(FolderError::Bundle(_))));
+    }
+
+    #[test]
+    fn a_missing_folder_and_an_odd_name_are_told_apart() {
+        use std::os::unix::ffi::OsStrExt;
+        let (_temp, dir) = temp();
+        assert!(matches!(read_s(&dir), Err(FolderError::Missing(_))));
+        dir.create_dir("s").unwrap();
+        dir.write("s/a:b", "x").unwrap();
+        assert!(matches!(read_s(&dir), Err(FolderError::Path(_))));
+        dir.remove_file("s/a:b").unwrap();
+        dir.write(std::path::Path::new("s").join(std::ffi::OsStr::from_bytes(b"\xff")), "x").unwrap();
+        assert!(matches!(read_s(&dir), Err(FolderError::NameEncoding(_))));
+    }
+}

@@ -1,0 +1,150 @@
+//! [`Home`]: the folder where skillhub keeps what no skill folder may hold.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use cap_std::{ambient_authority, fs::Dir};
+use skill::Digest;
+use thiserror::Error;
+
+/// `SKILLHUB_HOME`: history, state and events of every library, configuration, the embedded
+/// registry and the cache. Created when first written to.
+#[derive(Debug, Clone)]
+pub struct Home {
+    path: PathBuf,
+}
+
+/// Why a folder of ours cannot be used.
+#[derive(Debug, Error)]
+pub enum PlaceError {
+    /// Its files could be changed by that user at any time.
+    #[error("{path:?} belongs to another user (id {owner})")]
+    Foreign {
+        /// The folder.
+        path: PathBuf,
+        /// The numeric id of its owner.
+        owner: u32,
+    },
+    /// The system refused.
+    #[error("cannot use {path:?}: {source}")]
+    Io {
+        /// The folder or file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl PlaceError {
+    pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { path, source }
+    }
+}
+
+impl Home {
+    /// The home at a path, which need not exist yet.
+    ///
+    /// # Errors
+    /// [`PlaceError::Foreign`] when another user owns it.
+    pub fn at(path: impl Into<PathBuf>) -> Result<Self, PlaceError> {
+        let home = Self { path: path.into() };
+        refuse_foreign(&home.path)?;
+        Ok(home)
+    }
+
+    /// The home's path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// `config.toml`.
+    #[must_use]
+    pub fn config(&self) -> PathBuf {
+        self.path.join("config.toml")
+    }
+
+    /// The embedded registry.
+    #[must_use]
+    pub fn registry(&self) -> PathBuf {
+        self.path.join("registry")
+    }
+
+    /// Bundles by digest.
+    #[must_use]
+    pub fn cache(&self) -> PathBuf {
+        self.path.join("cache")
+    }
+
+    /// Where history and state of the library at `library` (an absolute, resolved path) are kept:
+    /// `libraries/<first 16 digits of the path's sha256>`.
+    #[must_use]
+    pub fn library(&self, library: &Path) -> PathBuf {
+        let digest = Digest::of_bytes(library.as_os_str().as_encoded_bytes()).hex();
+        self.path.join("libraries").join(digest.get(..16).unwrap_or(&digest))
+    }
+}
+
+/// Opens a folder, creating it and its parents when missing.
+///
+/// # Errors
+/// [`PlaceError`] with what the system said, or that another user owns it.
+pub fn ensure_dir(path: &Path) -> Result<Dir, PlaceError> {
+    Dir::create_ambient_dir_all(path, ambient_authority()).map_err(PlaceError::io(path))?;
+    refuse_foreign(path)?;
+    Dir::open_ambient_dir(path, ambient_authority()).map_err(PlaceError::io(path))
+}
+
+/// Opens a folder; `None` when there is none.
+///
+/// # Errors
+/// [`PlaceError`] with what the system said, or that another user owns it.
+pub fn open_dir(path: &Path) -> Result<Option<Dir>, PlaceError> {
+    refuse_foreign(path)?;
+    match Dir::open_ambient_dir(path, ambient_authority()) {
+        Ok(dir) => Ok(Some(dir)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(PlaceError::Io { path: path.to_owned(), source }),
+    }
+}
+
+/// Refuses a folder that another user owns; one that does not exist passes.
+#[cfg(unix)]
+fn refuse_foreign(path: &Path) -> Result<(), PlaceError> {
+    match rustix::fs::stat(path) {
+        Ok(stat) if stat.st_uid != rustix::process::geteuid().as_raw() => {
+            Err(PlaceError::Foreign { path: path.to_owned(), owner: stat.st_uid })
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+fn refuse_foreign(_path: &Path) -> Result<(), PlaceError> {
+    Ok(())
+}
+
+/// Reads a whole small file of ours; `None` when there is none.
+pub(crate) fn read_optional(dir: &Dir, name: &str) -> io::Result<Option<Vec<u8>>> {
+    match dir.read(name) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Replaces a small file of ours in one step: written beside, synced, renamed over.
+///
+/// # Errors
+/// What the system said; the old file is then as it was.
+pub fn write_atomically(dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let temporary = format!("{name}.{}.tmp", std::process::id());
+    let mut file = dir.create(&temporary)?;
+    io::Write::write_all(&mut file, bytes)?;
+    file.sync_data()?;
+    drop(file);
+    dir.rename(&temporary, dir, name)
+}

@@ -1,0 +1,377 @@
+//! [`Library`]: a folder of skills with its history, opened for reading or for one operation.
+
+mod commit;
+mod hand_edit;
+mod recover;
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use cap_std::fs::Dir;
+use serde::Serialize;
+use skill::{Bundle, Limits, SkillName};
+use thiserror::Error;
+
+pub use commit::{Checkout, Commit, CommitError, Committed};
+pub use hand_edit::{FolderState, HandEditFault, Snapshot, SnapshotError, TakeOver};
+pub use recover::Recovery;
+
+use crate::{
+    checkout::TEMPORARY,
+    events::{self, Event},
+    home::{Home, PlaceError, ensure_dir, open_dir},
+    journal::Journal,
+    lock::{LibraryLock, LockError},
+    revision::{Revision, RevisionId, RevisionSpec, Stamp},
+    state::{SkillState, State, StateError},
+    storage::{self, Storage, StorageError},
+};
+
+/// The folder inside a library's home that holds its history.
+const HISTORY: &str = "history.git";
+
+/// How long an operation waits for the library's lock.
+const LOCK_WAIT: Duration = Duration::from_secs(10);
+
+/// Whose skills a library holds; project goes before user, built-in comes last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// Those of one project.
+    Project,
+    /// Those of one user.
+    User,
+    /// Those inside the program; they cannot be changed.
+    Builtin,
+}
+
+impl Scope {
+    /// The scope's word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Project => "project",
+            Self::User => "user",
+            Self::Builtin => "builtin",
+        }
+    }
+}
+
+/// Skills on disk with their history.
+///
+/// The folder holds skill folders and nothing of ours; history, state and events are in the home.
+/// Neither need exist before the first write.
+pub struct Library {
+    path: PathBuf,
+    scope: Scope,
+    own: PathBuf,
+    storage_kind: String,
+    storage: Option<Box<dyn Storage>>,
+    limits: Limits,
+}
+
+/// Why a library cannot be opened or read.
+#[derive(Debug, Error)]
+pub enum LibraryError {
+    /// One of its folders.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    /// Its history.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// Its state.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// Its lock.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// The system refused.
+    #[error("cannot use {path:?}: {source}")]
+    Io {
+        /// Where.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// Why a text does not name a revision of a skill.
+#[derive(Debug, Error)]
+pub enum FindError {
+    /// The library never had such a skill.
+    #[error("the library has no skill {0}")]
+    NoSkill(SkillName),
+    /// The skill has no such revision.
+    #[error("{skill} has no revision {spec}")]
+    NoRevision {
+        /// The skill.
+        skill: SkillName,
+        /// The revision as asked for.
+        spec: String,
+    },
+    /// The first digits of several revisions.
+    #[error("{spec} is the beginning of several revisions of {skill}; give more digits")]
+    Ambiguous {
+        /// The skill.
+        skill: SkillName,
+        /// The digits.
+        spec: String,
+    },
+    /// The history.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+impl Library {
+    /// Opens the library at `path`. Operations that a killed process left half applied are applied
+    /// first, unless another process is at work.
+    ///
+    /// # Errors
+    /// [`LibraryError`]; a folder that is not there yet is none.
+    pub fn open(path: &Path, scope: Scope, home: &Home, storage_kind: &str) -> Result<Self, LibraryError> {
+        let path = resolve(path).map_err(|source| LibraryError::Io { path: path.to_owned(), source })?;
+        let own = home.library(&path);
+        open_dir(&path)?;
+        let storage = match open_dir(&own)? {
+            Some(_) => storage::open(storage_kind, &own.join(HISTORY), false)?,
+            None => None,
+        };
+        let storage_kind = storage_kind.to_owned();
+        let mut library = Self { path, scope, own, storage_kind, storage, limits: Limits::default() };
+        library.recover_if_idle()?;
+        Ok(library)
+    }
+
+    /// The folder, absolute, links resolved.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whose skills these are.
+    #[must_use]
+    pub fn scope(&self) -> Scope {
+        self.scope
+    }
+
+    /// Where its history, state and events are.
+    #[must_use]
+    pub fn own_path(&self) -> &Path {
+        &self.own
+    }
+
+    /// Where its history is.
+    #[must_use]
+    pub fn history_path(&self) -> PathBuf {
+        self.own.join(HISTORY)
+    }
+
+    /// The bounds that its skills are held to.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The skills that exist at their head, sorted.
+    ///
+    /// # Errors
+    /// The history cannot be read.
+    pub fn skills(&self) -> Result<Vec<(SkillName, Revision)>, StorageError> {
+        let Some(storage) = &self.storage else { return Ok(Vec::new()) };
+        let mut skills = Vec::new();
+        for name in storage.skills()? {
+            if let Some(head) = storage.head(&name)?.filter(|head| !head.tombstone) {
+                skills.push((name, head));
+            }
+        }
+        Ok(skills)
+    }
+
+    /// The newest revision of a skill, which may be a tombstone.
+    ///
+    /// # Errors
+    /// The history cannot be read.
+    pub fn head(&self, skill: &SkillName) -> Result<Option<Revision>, StorageError> {
+        self.storage.as_ref().map_or(Ok(None), |storage| storage.head(skill))
+    }
+
+    /// The files of a revision.
+    ///
+    /// # Errors
+    /// The history cannot be read, or has no such revision.
+    pub fn bundle(&self, id: &RevisionId) -> Result<Bundle, StorageError> {
+        self.storage.as_ref().map_or_else(|| Err(StorageError::UnknownRevision(id.to_string())), |s| s.bundle(id))
+    }
+
+    /// A skill's revisions, newest first, at most `limit`.
+    ///
+    /// # Errors
+    /// The history cannot be read.
+    pub fn revisions(&self, skill: &SkillName, limit: usize) -> Result<Vec<Revision>, StorageError> {
+        let Some(storage) = &self.storage else { return Ok(Vec::new()) };
+        let mut revisions = Vec::new();
+        let mut next = storage.head(skill)?;
+        while let Some(revision) = next.take().filter(|_| revisions.len() < limit) {
+            next = revision.parent.as_ref().map(|id| storage.revision(id)).transpose()?;
+            revisions.push(revision);
+        }
+        Ok(revisions)
+    }
+
+    /// The revision that a person means.
+    ///
+    /// # Errors
+    /// [`FindError`]
+    pub fn find(&self, skill: &SkillName, spec: &RevisionSpec, as_written: &str) -> Result<Revision, FindError> {
+        let revisions = self.revisions(skill, usize::MAX)?;
+        let head = revisions.first().ok_or_else(|| FindError::NoSkill(skill.clone()))?;
+        let missing = || FindError::NoRevision { skill: skill.clone(), spec: as_written.to_owned() };
+        let number = match spec {
+            RevisionSpec::Head(steps) => head.number.checked_sub(*steps).ok_or_else(missing)?,
+            RevisionSpec::Number(number) => *number,
+            RevisionSpec::Prefix(prefix) => {
+                let mut found = revisions.iter().filter(|revision| revision.id.as_str().starts_with(prefix));
+                let first = found.next().ok_or_else(missing)?;
+                if found.next().is_some() {
+                    return Err(FindError::Ambiguous { skill: skill.clone(), spec: as_written.to_owned() });
+                }
+                first.number
+            }
+        };
+        revisions.into_iter().find(|revision| revision.number == number).ok_or_else(missing)
+    }
+
+    /// The names of the folders that stand in the library, managed or not, sorted; hidden ones and
+    /// links are left out.
+    ///
+    /// # Errors
+    /// The system refused.
+    pub fn folders(&self) -> Result<Vec<String>, LibraryError> {
+        let io = |source| LibraryError::Io { path: self.path.clone(), source };
+        let Some(root) = open_dir(&self.path)? else { return Ok(Vec::new()) };
+        let mut names = Vec::new();
+        for entry in root.entries().map_err(io)? {
+            let entry = entry.map_err(io)?;
+            if let Ok(name) = entry.file_name().into_string()
+                && !name.starts_with('.')
+                && entry.file_type().map_err(io)?.is_dir()
+            {
+                names.push(name);
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// The temporary names of ours that a killed process left in the library.
+    ///
+    /// # Errors
+    /// The system refused.
+    pub fn temporary_names(&self) -> Result<Vec<String>, LibraryError> {
+        let io = |source| LibraryError::Io { path: self.path.clone(), source };
+        let Some(root) = open_dir(&self.path)? else { return Ok(Vec::new()) };
+        let mut names = Vec::new();
+        for entry in root.entries().map_err(io)? {
+            names.extend(entry.map_err(io)?.file_name().into_string().ok().filter(|name| name.starts_with(TEMPORARY)));
+        }
+        Ok(names)
+    }
+
+    /// What people decided about the skills.
+    ///
+    /// # Errors
+    /// The state is damaged or cannot be read.
+    pub fn state(&self) -> Result<State, LibraryError> {
+        match open_dir(&self.own)? {
+            Some(own) => Ok(State::read(&own)?),
+            None => Ok(State::default()),
+        }
+    }
+
+    /// Changes what is decided about a skill and notes it in the event log as `action`.
+    ///
+    /// # Errors
+    /// [`LibraryError`]; the state is then as it was.
+    pub fn set_state(
+        &self,
+        skill: &SkillName,
+        stamp: &Stamp,
+        action: &str,
+        change: impl FnOnce(&mut SkillState),
+    ) -> Result<(), LibraryError> {
+        let own = self.ensure_own()?;
+        let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
+        let mut state = State::read(&own)?;
+        let mut of_skill = state.of(skill);
+        change(&mut of_skill);
+        if of_skill == state.of(skill) {
+            return Ok(());
+        }
+        state.set(skill, of_skill);
+        state.write(&own)?;
+        events::append(&own, &[Event::set(stamp, skill.as_str(), action)]).map_err(self.own_io())
+    }
+
+    /// Notes a refusal in the event log.
+    ///
+    /// # Errors
+    /// The log cannot be written.
+    pub fn record(&self, event: &Event) -> Result<(), LibraryError> {
+        events::append(&self.ensure_own()?, std::slice::from_ref(event)).map_err(self.own_io())
+    }
+
+    /// Everything that was done or refused, oldest first, and how many lines could not be read.
+    ///
+    /// # Errors
+    /// The log cannot be read.
+    pub fn events(&self) -> Result<(Vec<Event>, usize), LibraryError> {
+        match open_dir(&self.own)? {
+            Some(own) => events::read(&own).map_err(self.own_io()),
+            None => Ok((Vec::new(), 0)),
+        }
+    }
+
+    fn ensure_own(&self) -> Result<Dir, LibraryError> {
+        let own = ensure_dir(&self.own)?;
+        if !own.exists("library.toml") {
+            let text = format!("format = 1\npath = {:?}\n", self.path.display().to_string());
+            crate::home::write_atomically(&own, "library.toml", text.as_bytes()).map_err(self.own_io())?;
+        }
+        Ok(own)
+    }
+
+    fn own_io(&self) -> impl Fn(io::Error) -> LibraryError {
+        let path = self.own.clone();
+        move |source| LibraryError::Io { path: path.clone(), source }
+    }
+
+    /// Opens the history for writing, creating it when there is none.
+    fn writable_storage(&mut self) -> Result<&dyn Storage, LibraryError> {
+        if self.storage.is_none() {
+            self.storage = storage::open(&self.storage_kind, &self.own.join(HISTORY), true)?;
+        }
+        let missing = || StorageError::Damaged("it could not be created".to_owned());
+        Ok(self.storage.as_deref().ok_or_else(missing)?)
+    }
+
+    fn journal(&self, own: &Dir) -> Result<Journal, LibraryError> {
+        Journal::open(own).map_err(self.own_io())
+    }
+}
+
+/// An absolute path with links resolved, also when its end does not exist yet.
+#[expect(clippy::disallowed_methods, reason = "a library's identity is its resolved path; nothing is read or written")]
+fn resolve(path: &Path) -> io::Result<PathBuf> {
+    let path = std::path::absolute(path)?;
+    for ancestor in path.ancestors() {
+        match ancestor.canonicalize() {
+            Ok(real) => return Ok(real.join(path.strip_prefix(ancestor).unwrap_or(Path::new("")))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(path)
+}

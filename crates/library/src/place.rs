@@ -1,0 +1,210 @@
+//! [`AgentDir`]: an agent's skills folder, where skillhub places links to a library's skills.
+//!
+//! It can place and remove, nothing else; what stands there already and is not ours is left alone.
+
+use std::{
+    io,
+    path::{Component, Path, PathBuf},
+};
+
+use cap_std::fs::Dir;
+use scan::Cleared;
+use skill::SkillName;
+use thiserror::Error;
+
+use crate::{
+    folder::{self, Leftovers},
+    home::{PlaceError, ensure_dir, open_dir},
+};
+
+/// The capability to place skills in one agent's folder.
+#[derive(Debug)]
+pub struct AgentDir {
+    path: PathBuf,
+    dir: Dir,
+}
+
+/// What placing a skill came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Placed {
+    /// It was placed at this path.
+    New(PathBuf),
+    /// It stood there already.
+    Already(PathBuf),
+}
+
+impl Placed {
+    /// Where it stands.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::New(path) | Self::Already(path) => path,
+        }
+    }
+}
+
+/// Why a skill could not be placed in, or taken from, an agent's folder.
+#[derive(Debug, Error)]
+pub enum PlaceLinkError {
+    /// Something that is not ours stands there.
+    #[error("{0:?} is there already and was not placed by skillhub")]
+    Occupied(PathBuf),
+    /// The agent's folder cannot be used.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    /// The system refused.
+    #[error("cannot place {path:?}: {source}")]
+    Io {
+        /// Where.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl AgentDir {
+    /// Opens an agent's skills folder, creating it when missing.
+    ///
+    /// # Errors
+    /// The system refused, or another user owns it.
+    pub fn create(path: &Path) -> Result<Self, PlaceLinkError> {
+        Ok(Self { path: path.to_owned(), dir: ensure_dir(path)? })
+    }
+
+    /// Opens an agent's skills folder; `None` when there is none.
+    ///
+    /// # Errors
+    /// The system refused, or another user owns it.
+    pub fn open(path: &Path) -> Result<Option<Self>, PlaceLinkError> {
+        Ok(open_dir(path)?.map(|dir| Self { path: path.to_owned(), dir }))
+    }
+
+    /// Places a link to a skill's folder, relative where the two share more than the root.
+    ///
+    /// # Errors
+    /// [`PlaceLinkError::Occupied`] when something else stands there.
+    pub fn place_link(&self, skill: &SkillName, library: &Path) -> Result<Placed, PlaceLinkError> {
+        let target = relative(&self.path, &library.join(skill.as_str()));
+        let path = self.path.join(skill.as_str());
+        match self.dir.symlink_metadata(skill.as_str()) {
+            Ok(found) if found.is_symlink() && self.points_to(skill, &target) => Ok(Placed::Already(path)),
+            Ok(_) => Err(PlaceLinkError::Occupied(path)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                make_link(&self.dir, &target, skill.as_str()).map_err(self.io(skill))?;
+                Ok(Placed::New(path))
+            }
+            Err(error) => Err(self.io(skill)(error)),
+        }
+    }
+
+    /// Places a copy of a skill's files.
+    ///
+    /// # Errors
+    /// [`PlaceLinkError::Occupied`] when something stands there.
+    pub fn place_copy(&self, skill: &SkillName, files: &Cleared) -> Result<Placed, PlaceLinkError> {
+        let path = self.path.join(skill.as_str());
+        match folder::read(&self.dir, skill.as_str(), Leftovers::Skip, &skill::Limits::default()) {
+            Ok(found) if found.same_but_line_ends(files.bundle()) => Ok(Placed::Already(path)),
+            Err(folder::FolderError::Missing(_)) => {
+                folder::write(&self.dir, skill.as_str(), files.bundle()).map_err(self.io(skill))?;
+                Ok(Placed::New(path))
+            }
+            _ => Err(PlaceLinkError::Occupied(path)),
+        }
+    }
+
+    /// Takes away the link to a skill of a library; one that leads elsewhere stays. Says whether
+    /// there was one.
+    ///
+    /// # Errors
+    /// The system refused.
+    pub fn remove_link(&self, skill: &SkillName, library: &Path) -> Result<bool, PlaceLinkError> {
+        let target = relative(&self.path, &library.join(skill.as_str()));
+        if !self.points_to(skill, &target) {
+            return Ok(false);
+        }
+        self.dir.remove_file(skill.as_str()).map_err(self.io(skill))?;
+        Ok(true)
+    }
+
+    /// Takes away a copy that still holds what was placed; an edited one stays. Says whether it was
+    /// taken away.
+    ///
+    /// # Errors
+    /// The system refused.
+    pub fn remove_copy(&self, skill: &SkillName, files: &skill::Bundle) -> Result<bool, PlaceLinkError> {
+        let found = folder::read(&self.dir, skill.as_str(), Leftovers::Skip, &skill::Limits::default());
+        if !found.is_ok_and(|found| found.same_but_line_ends(files)) {
+            return Ok(false);
+        }
+        self.dir.remove_dir_all(skill.as_str()).map_err(self.io(skill))?;
+        Ok(true)
+    }
+
+    fn points_to(&self, skill: &SkillName, target: &Path) -> bool {
+        self.dir.read_link_contents(skill.as_str()).is_ok_and(|found| found == target)
+    }
+
+    fn io(&self, skill: &SkillName) -> impl FnOnce(io::Error) -> PlaceLinkError {
+        let path = self.path.join(skill.as_str());
+        move |source| PlaceLinkError::Io { path, source }
+    }
+}
+
+/// The way from a folder to a path, both absolute and without `..`; the path itself when they share
+/// only the root.
+fn relative(from: &Path, to: &Path) -> PathBuf {
+    let shared = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
+    if shared < 2 {
+        return to.to_owned();
+    }
+    let up = from.components().skip(shared).map(|_| Component::ParentDir);
+    up.chain(to.components().skip(shared)).collect()
+}
+
+#[cfg(unix)]
+fn make_link(dir: &Dir, target: &Path, name: &str) -> io::Result<()> {
+    dir.symlink_contents(target, name)
+}
+
+#[cfg(windows)]
+fn make_link(dir: &Dir, target: &Path, name: &str) -> io::Result<()> {
+    dir.symlink_dir(target, name)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_relative_and_only_ours_are_taken_away() {
+        let temp = tempfile::tempdir().unwrap();
+        let library = temp.path().join(".agents/skills");
+        let agent = AgentDir::create(&temp.path().join(".claude/skills")).unwrap();
+        let (pdf, own) = (SkillName::parse("pdf").unwrap(), SkillName::parse("own").unwrap());
+        assert!(matches!(agent.place_link(&pdf, &library).unwrap(), Placed::New(_)));
+        assert!(matches!(agent.place_link(&pdf, &library).unwrap(), Placed::Already(_)));
+        assert_eq!(agent.dir.read_link_contents("pdf").unwrap(), Path::new("../../.agents/skills/pdf"));
+        agent.dir.create_dir("own").unwrap();
+        assert!(matches!(agent.place_link(&own, &library), Err(PlaceLinkError::Occupied(_))));
+        assert!(!agent.remove_link(&own, &library).unwrap() && agent.dir.is_dir("own"));
+        assert!(agent.remove_link(&pdf, &library).unwrap());
+        assert!(!agent.remove_link(&pdf, &library).unwrap());
+    }
+
+    #[test]
+    fn an_edited_copy_stays() {
+        let temp = tempfile::tempdir().unwrap();
+        let agent = AgentDir::create(temp.path()).unwrap();
+        let name = SkillName::parse("pdf").unwrap();
+        let file = skill::File { bytes: b"x".as_slice().into(), executable: false };
+        let bundle =
+            skill::Bundle::from_files([(skill::SkillPath::skill_md(), file)], &skill::Limits::default()).unwrap();
+        let cleared = scan::clear(bundle.clone(), scan::Baseline::None).unwrap();
+        agent.place_copy(&name, &cleared).unwrap();
+        agent.dir.write("pdf/SKILL.md", "edited").unwrap();
+        assert!(!agent.remove_copy(&name, &bundle).unwrap());
+        agent.dir.write("pdf/SKILL.md", "x").unwrap();
+        assert!(agent.remove_copy(&name, &bundle).unwrap() && !agent.dir.exists("pdf"));
+    }
+}

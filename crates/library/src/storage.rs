@@ -1,0 +1,125 @@
+//! [`Storage`]: where revisions are kept, behind one narrow trait.
+//!
+//! The library decides what is committed and when it is durable; a storage turns revisions into
+//! objects, keeps them, and gives them back. The configuration names one ([`open`]); `git` is the
+//! one there is.
+
+mod git;
+mod message;
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use skill::{Bundle, SkillName};
+use thiserror::Error;
+
+use crate::revision::{NewRevision, Revision, RevisionId};
+
+/// A piece of what a storage keeps, with its id: what the journal holds until it is settled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Object {
+    /// The id by which the storage finds it.
+    pub id: String,
+    /// The storage's own word for its kind.
+    pub kind: String,
+    /// The content.
+    pub bytes: Vec<u8>,
+}
+
+/// A skill's head before and after an operation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeadChange {
+    /// The skill.
+    pub skill: String,
+    /// The head that the operation was made on.
+    pub old: Option<RevisionId>,
+    /// The head that it leaves.
+    pub new: RevisionId,
+}
+
+/// A revision turned into objects, none of them written yet.
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    /// The revision as it will be read back.
+    pub revision: Revision,
+    /// Its objects that the storage does not have yet.
+    pub objects: Vec<Object>,
+}
+
+/// Why a storage could not do something.
+#[derive(Debug, Error)]
+pub enum StorageError {
+    /// The configuration names a storage that there is not.
+    #[error("there is no storage called {0:?}; the one there is is called \"git\"")]
+    UnknownKind(String),
+    /// No such revision.
+    #[error("there is no revision {0}")]
+    UnknownRevision(String),
+    /// What was read is not what a storage writes.
+    #[error("the history is damaged: {0}")]
+    Damaged(String),
+    /// The git library or the system refused.
+    #[error("the history cannot be used: {0}")]
+    Git(#[from] git2::Error),
+    /// The system refused.
+    #[error("the history cannot be used: {0}")]
+    Io(#[from] std::io::Error),
+}
+
+/// Keeps revisions and gives them back.
+pub trait Storage {
+    /// All skills that have a revision, deleted ones included, sorted.
+    ///
+    /// # Errors
+    /// [`StorageError`]
+    fn skills(&self) -> Result<Vec<SkillName>, StorageError>;
+
+    /// A skill's newest revision.
+    ///
+    /// # Errors
+    /// [`StorageError`]
+    fn head(&self, skill: &SkillName) -> Result<Option<Revision>, StorageError>;
+
+    /// The revision of an id.
+    ///
+    /// # Errors
+    /// [`StorageError::UnknownRevision`] and others.
+    fn revision(&self, id: &RevisionId) -> Result<Revision, StorageError>;
+
+    /// The files of a revision; empty for a tombstone.
+    ///
+    /// # Errors
+    /// [`StorageError::UnknownRevision`] and others.
+    fn bundle(&self, id: &RevisionId) -> Result<Bundle, StorageError>;
+
+    /// Turns a revision into objects. `before` is the parent and its files.
+    ///
+    /// # Errors
+    /// [`StorageError`]
+    fn prepare(&self, before: Option<(&Revision, &Bundle)>, new: &NewRevision) -> Result<Prepared, StorageError>;
+
+    /// Writes objects and moves heads, not synced. `again` replaces what is there already, because
+    /// a crash may have left it empty or cut.
+    ///
+    /// # Errors
+    /// [`StorageError`]
+    fn write(&self, objects: &[Object], heads: &[HeadChange], again: bool) -> Result<(), StorageError>;
+
+    /// Makes objects and heads that were written durable.
+    ///
+    /// # Errors
+    /// [`StorageError`]
+    fn settle(&self, objects: &[Object], heads: &[HeadChange]) -> Result<(), StorageError>;
+}
+
+/// Opens the storage of a kind in a folder; `create` makes it when it is missing, else the answer
+/// is `None`.
+///
+/// # Errors
+/// [`StorageError::UnknownKind`] and others.
+pub fn open(kind: &str, folder: &Path, create: bool) -> Result<Option<Box<dyn Storage>>, StorageError> {
+    match kind {
+        "git" => Ok(git::GitStorage::open(folder, create)?.map(|git| Box::new(git) as Box<dyn Storage>)),
+        other => Err(StorageError::UnknownKind(other.to_owned())),
+    }
+}

@@ -1,0 +1,290 @@
+//! [`GitStorage`]: revisions as commits of a bare git repository, one reference a skill.
+
+use std::{collections::BTreeMap, path::Path};
+
+use cap_std::{ambient_authority, fs::Dir};
+use git2::{Commit, ObjectType, Odb, Oid, Repository, RepositoryInitOptions, RepositoryOpenFlags, Tree};
+use jiff::Timestamp;
+use skill::{Bundle, Digest, File, Limits, SkillName, SkillPath};
+
+use super::{HeadChange, Object, Prepared, Storage, StorageError, message::Trailers};
+use crate::revision::{Content, NewRevision, Revision, RevisionId, Stamp};
+
+const HEADS: &str = "refs/skills/";
+const FILE_MODE: i32 = 0o100_644;
+const EXECUTABLE_MODE: i32 = 0o100_755;
+
+/// A bare repository in the home, with `refs/skills/<name>` for each skill.
+pub(super) struct GitStorage {
+    repository: Repository,
+    dir: Dir,
+}
+
+impl GitStorage {
+    pub fn open(folder: &Path, create: bool) -> Result<Option<Self>, StorageError> {
+        let flags = RepositoryOpenFlags::BARE | RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT;
+        let none: &[&Path] = &[];
+        let repository = match Repository::open_ext(folder, flags, none) {
+            Ok(repository) => repository,
+            Err(error) if error.code() == git2::ErrorCode::NotFound && create => {
+                let mut options = RepositoryInitOptions::new();
+                options.bare(true).external_template(false).initial_head("main");
+                let repository = Repository::init_opts(folder, &options)?;
+                repository.config()?.set_i32("gc.auto", 0)?;
+                repository
+            }
+            Err(error) if error.code() == git2::ErrorCode::NotFound => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let dir = Dir::open_ambient_dir(folder, ambient_authority())?;
+        Ok(Some(Self { repository, dir }))
+    }
+
+    fn commit(&self, id: &RevisionId) -> Result<Commit<'_>, StorageError> {
+        let unknown = || StorageError::UnknownRevision(id.to_string());
+        let oid = Oid::from_str(id.as_str()).map_err(|_| unknown())?;
+        self.repository.find_commit(oid).map_err(|error| match error.code() {
+            git2::ErrorCode::NotFound => unknown(),
+            _ => error.into(),
+        })
+    }
+
+    fn read_tree(&self, tree: &Tree<'_>, prefix: &str, files: &mut Vec<(SkillPath, File)>) -> Result<(), StorageError> {
+        for entry in tree.iter() {
+            let damaged = |what: &str| StorageError::Damaged(format!("{prefix}: {what}"));
+            let name = entry.name().map_err(|_| damaged("a name is not UTF-8"))?;
+            let path = format!("{prefix}{name}");
+            match entry.kind() {
+                Some(ObjectType::Tree) => {
+                    self.read_tree(&self.repository.find_tree(entry.id())?, &format!("{path}/"), files)?;
+                }
+                Some(ObjectType::Blob) => {
+                    let path = SkillPath::parse(&path).map_err(|error| damaged(&error.to_string()))?;
+                    let blob = self.repository.find_blob(entry.id())?;
+                    files.push((
+                        path,
+                        File { bytes: blob.content().into(), executable: entry.filemode() == EXECUTABLE_MODE },
+                    ));
+                }
+                _ => return Err(damaged("neither a file nor a folder")),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Storage for GitStorage {
+    fn skills(&self) -> Result<Vec<SkillName>, StorageError> {
+        let mut skills = Vec::new();
+        for reference in self.repository.references_glob(&format!("{HEADS}*"))? {
+            let reference = reference?;
+            let name = reference.name().ok().and_then(|name| name.strip_prefix(HEADS)).unwrap_or_default();
+            skills.extend(SkillName::parse(name));
+        }
+        skills.sort();
+        Ok(skills)
+    }
+
+    fn head(&self, skill: &SkillName) -> Result<Option<Revision>, StorageError> {
+        match self.repository.refname_to_id(&format!("{HEADS}{skill}")) {
+            Ok(id) => Ok(Some(self.revision(&RevisionId::new(id.to_string()))?)),
+            Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn revision(&self, id: &RevisionId) -> Result<Revision, StorageError> {
+        read_revision(&self.commit(id)?)
+    }
+
+    fn bundle(&self, id: &RevisionId) -> Result<Bundle, StorageError> {
+        let mut files = Vec::new();
+        self.read_tree(&self.commit(id)?.tree()?, "", &mut files)?;
+        Bundle::from_files(files, &Limits::default()).map_err(|error| StorageError::Damaged(error.to_string()))
+    }
+
+    fn prepare(&self, before: Option<(&Revision, &Bundle)>, new: &NewRevision) -> Result<Prepared, StorageError> {
+        let odb = self.repository.odb()?;
+        let mut writer = ObjectWriter { odb: &odb, objects: BTreeMap::new() };
+        let bundle = new.content.bundle();
+        let tree = writer.tree(&bundle)?;
+        let empty = Bundle::default();
+        let changed = changed_paths(before.map_or(&empty, |(_, files)| files), &bundle);
+        let number = before.map_or(1, |(parent, _)| parent.number + 1);
+        let trailers = Trailers::of(new, number, scan::ruleset(), bundle.digest().to_string(), changed.len());
+        let parent = before.map(|(parent, _)| &parent.id);
+        let text = commit_text(tree, parent, &new.stamp, &trailers.write(&changed));
+        let id = RevisionId::new(writer.add(ObjectType::Commit, text.into_bytes())?.to_string());
+        let parts = Parts { id, parent: parent.cloned(), time: new.stamp.time };
+        let tombstone = matches!(new.content, Content::Tombstone);
+        let revision = revision_of(parts, trailers, tombstone)?;
+        Ok(Prepared { revision, objects: writer.objects.into_values().collect() })
+    }
+
+    fn write(&self, objects: &[Object], heads: &[HeadChange], again: bool) -> Result<(), StorageError> {
+        let odb = self.repository.odb()?;
+        for object in objects {
+            if again {
+                self.forget_loose(&object.id);
+            }
+            let written = odb.write(object_type(&object.kind)?, &object.bytes)?;
+            if written.to_string() != object.id {
+                return Err(StorageError::Damaged(format!("object {} does not have that id", object.id)));
+            }
+        }
+        for head in heads {
+            let name = format!("{HEADS}{}", head.skill);
+            if again {
+                let _absent = self.dir.remove_file(&name);
+            }
+            let id = Oid::from_str(head.new.as_str())?;
+            self.repository.reference(&name, id, true, "skillhub")?;
+        }
+        Ok(())
+    }
+
+    fn settle(&self, objects: &[Object], heads: &[HeadChange]) -> Result<(), StorageError> {
+        let mut pack = self.repository.packbuilder()?;
+        for object in objects {
+            pack.insert_object(Oid::from_str(&object.id)?, None)?;
+        }
+        if !objects.is_empty() {
+            pack.write(&self.repository.path().join("objects/pack"), 0o444)?;
+            self.sync_packs()?;
+        }
+        for head in heads {
+            let name = format!("{HEADS}{}", head.skill);
+            self.dir.open(&name)?.sync_all()?;
+        }
+        sync_dir(&self.dir, "refs/skills")?;
+        for object in objects {
+            self.forget_loose(&object.id);
+        }
+        Ok(())
+    }
+}
+
+impl GitStorage {
+    fn forget_loose(&self, id: &str) {
+        if let (Some(folder), Some(rest)) = (id.get(..2), id.get(2..)) {
+            let _absent = self.dir.remove_file(format!("objects/{folder}/{rest}"));
+        }
+    }
+
+    fn sync_packs(&self) -> Result<(), StorageError> {
+        for entry in self.dir.read_dir("objects/pack")? {
+            entry?.open()?.sync_all()?;
+        }
+        Ok(sync_dir(&self.dir, "objects/pack")?)
+    }
+}
+
+/// Syncs a folder, so that the names in it are durable.
+fn sync_dir(dir: &Dir, path: &str) -> std::io::Result<()> {
+    dir.open_dir(path)?.into_std_file().sync_all()
+}
+
+fn object_type(kind: &str) -> Result<ObjectType, StorageError> {
+    ObjectType::from_str(kind).ok_or_else(|| StorageError::Damaged(format!("there is no kind of object {kind:?}")))
+}
+
+fn changed_paths(before: &Bundle, after: &Bundle) -> Vec<String> {
+    let removed = before.paths().filter(|path| after.get(path).is_none());
+    let written = after.files().filter(|(path, file)| before.get(path) != Some(file)).map(|(path, _)| path);
+    written.chain(removed).map(ToString::to_string).collect()
+}
+
+/// Collects the objects of one revision that the repository lacks.
+struct ObjectWriter<'a> {
+    odb: &'a Odb<'a>,
+    objects: BTreeMap<Oid, Object>,
+}
+
+impl ObjectWriter<'_> {
+    fn add(&mut self, kind: ObjectType, bytes: Vec<u8>) -> Result<Oid, StorageError> {
+        let id = Oid::hash_object(kind, &bytes)?;
+        if !self.odb.exists(id) {
+            self.objects.insert(id, Object { id: id.to_string(), kind: kind.str().to_owned(), bytes });
+        }
+        Ok(id)
+    }
+
+    fn tree(&mut self, bundle: &Bundle) -> Result<Oid, StorageError> {
+        let files: Vec<(Vec<&str>, &File)> =
+            bundle.files().map(|(path, file)| (path.segments().collect(), file)).collect();
+        let files: Vec<(&[&str], &File)> = files.iter().map(|(path, file)| (path.as_slice(), *file)).collect();
+        self.folder(&files)
+    }
+
+    /// Adds the tree of files that share a folder; each comes with the rest of its path.
+    fn folder(&mut self, files: &[(&[&str], &File)]) -> Result<Oid, StorageError> {
+        let mut children: BTreeMap<&str, Vec<(&[&str], &File)>> = BTreeMap::new();
+        for (path, file) in files {
+            if let [first, rest @ ..] = path {
+                children.entry(first).or_default().push((rest, file));
+            }
+        }
+        let mut entries: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
+        for (name, below) in children {
+            let (mode, id, key) = match below.as_slice() {
+                [([], file)] => {
+                    let mode = if file.executable { EXECUTABLE_MODE } else { FILE_MODE };
+                    (mode, self.add(ObjectType::Blob, file.bytes.to_vec())?, name.as_bytes().to_vec())
+                }
+                below => (0o40_000, self.folder(below)?, [name.as_bytes(), b"/"].concat()),
+            };
+            let entry = [format!("{mode:o} {name}\0").as_bytes(), id.as_bytes()].concat();
+            entries.push((key, entry));
+        }
+        entries.sort();
+        self.add(ObjectType::Tree, entries.into_iter().flat_map(|(_, entry)| entry).collect())
+    }
+}
+
+fn commit_text(tree: Oid, parent: Option<&RevisionId>, stamp: &Stamp, message: &str) -> String {
+    let parent = parent.map(|id| format!("parent {id}\n")).unwrap_or_default();
+    let name: String = stamp.actor.to_string().chars().filter(|c| !matches!(c, '<' | '>' | '\n' | '\0')).collect();
+    let who = format!("{name} <{}@skillhub.invalid> {} +0000", stamp.actor.kind.as_str(), stamp.time.as_second());
+    format!("tree {tree}\n{parent}author {who}\ncommitter {who}\n\n{message}")
+}
+
+struct Parts {
+    id: RevisionId,
+    parent: Option<RevisionId>,
+    time: Timestamp,
+}
+
+fn read_revision(commit: &Commit<'_>) -> Result<Revision, StorageError> {
+    let damaged = |what: &str| StorageError::Damaged(format!("revision {}: {what}", commit.id()));
+    let trailers = Trailers::parse(commit.message().map_err(|_| damaged("its message is not UTF-8"))?)?;
+    let time = Timestamp::from_second(commit.time().seconds()).map_err(|_| damaged("its time is out of range"))?;
+    let parent = commit.parent_id(0).ok().map(|id| RevisionId::new(id.to_string()));
+    let parts = Parts { id: RevisionId::new(commit.id().to_string()), parent, time };
+    let tombstone = commit.tree()?.is_empty();
+    revision_of(parts, trailers, tombstone)
+}
+
+fn revision_of(parts: Parts, trailers: Trailers, tombstone: bool) -> Result<Revision, StorageError> {
+    let digest: Digest = trailers.digest.parse().map_err(|_| StorageError::Damaged("a digest trailer".to_owned()))?;
+    let stamp = Stamp {
+        actor: trailers.actor,
+        time: parts.time,
+        reason: trailers.reason,
+        run: trailers.run,
+        thread: trailers.thread,
+    };
+    Ok(Revision {
+        id: parts.id,
+        number: trailers.number,
+        parent: parts.parent,
+        action: trailers.action,
+        stamp,
+        origin: trailers.origin,
+        verdict: trailers.verdict,
+        ruleset: trailers.ruleset,
+        digest,
+        files_changed: trailers.files,
+        tombstone,
+        absorbed_into: trailers.absorbed_into,
+    })
+}

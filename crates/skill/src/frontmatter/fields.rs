@@ -1,0 +1,231 @@
+//! The fields of a frontmatter, taken from the parsed map.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_yaml::{Mapping, Value};
+
+use super::FrontmatterError;
+
+/// The fields of a frontmatter. Text fields that hold a number or a boolean are taken as they are
+/// written; what is of another type is left out here and named in [`Frontmatter::faults`].
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Frontmatter {
+    /// `name`, as written.
+    pub name: Option<String>,
+    /// `description`: what the skill does and when to use it.
+    pub description: Option<String>,
+    /// `license`.
+    pub license: Option<String>,
+    /// `compatibility`: what the skill needs around it.
+    pub compatibility: Option<String>,
+    /// The entries of `metadata` that are text.
+    pub metadata: BTreeMap<String, String>,
+    /// The tools of `allowed-tools` (text or list; `allowed_tools` and `allowedTools` are read as
+    /// well); `None` when the key is absent, empty when it allows nothing.
+    pub allowed_tools: Option<Vec<String>>,
+    /// `keywords` or `tags`, here or in `metadata`.
+    pub keywords: Vec<String>,
+    /// Skills that this one needs, `owner/name` with an optional range.
+    pub requires: Vec<String>,
+    /// All keys in the order of the file.
+    pub keys: Vec<String>,
+    /// Fields whose values are not of the type that the standard asks for.
+    pub faults: Vec<FieldFault>,
+    top_level_version: Option<String>,
+}
+
+/// A field of the wrong type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldFault {
+    /// The key.
+    pub key: String,
+    /// What is asked for.
+    pub expected: &'static str,
+    /// Whether other readers commonly accept it, so that it is only an error under strict reading.
+    pub tolerated: bool,
+}
+
+/// The fields that may be numbers or booleans by accident, read again as text.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct AsText {
+    name: Option<String>,
+    description: Option<String>,
+    license: Option<String>,
+    compatibility: Option<String>,
+    version: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct MetadataAsText {
+    metadata: BTreeMap<String, String>,
+}
+
+impl Frontmatter {
+    /// Reads the fields of a YAML text.
+    pub(super) fn from_yaml(yaml: &str) -> Result<Self, FrontmatterError> {
+        let map = match serde_yaml::from_str::<Value>(yaml).map_err(|error| yaml_error(&error))? {
+            Value::Mapping(map) => map,
+            Value::Null => Mapping::new(),
+            _ => return Err(FrontmatterError::NotAMap),
+        };
+        Ok(Reader { yaml, map, faults: Vec::new() }.read())
+    }
+
+    /// The version that the author gives: `version`, else `metadata.version`.
+    #[must_use]
+    pub fn version(&self) -> Option<String> {
+        self.top_level_version.clone().or_else(|| self.metadata.get("version").cloned())
+    }
+
+    /// Whether a key is there, of whatever type.
+    #[must_use]
+    pub fn has(&self, key: &str) -> bool {
+        self.keys.iter().any(|k| k == key)
+    }
+}
+
+struct Reader<'a> {
+    yaml: &'a str,
+    map: Mapping,
+    faults: Vec<FieldFault>,
+}
+
+impl Reader<'_> {
+    fn read(mut self) -> Frontmatter {
+        let metadata = self.metadata();
+        let listed = |key: &str, reader: &Self| match reader.map.get(key) {
+            Some(value) => texts(value).unwrap_or_default(),
+            None => metadata.get(key).map(|text| split_commas(text)).unwrap_or_default(),
+        };
+        let mut keywords = listed("keywords", &self);
+        keywords.extend(listed("tags", &self));
+        let requires = listed("requires", &self);
+        Frontmatter {
+            name: self.text("name"),
+            description: self.text("description"),
+            license: self.text("license"),
+            compatibility: self.text("compatibility"),
+            top_level_version: self.text("version"),
+            allowed_tools: self.tools(),
+            keys: self.map.keys().map(key_text).collect(),
+            metadata,
+            keywords,
+            requires,
+            faults: self.faults,
+        }
+    }
+
+    fn text(&mut self, key: &str) -> Option<String> {
+        match self.map.get(key)? {
+            Value::String(text) => Some(text.clone()),
+            Value::Null => None,
+            Value::Number(_) | Value::Bool(_) => as_written(self.yaml, key),
+            _ => {
+                self.fault(key, "text", false);
+                None
+            }
+        }
+    }
+
+    fn metadata(&mut self) -> BTreeMap<String, String> {
+        let entries = match self.map.get("metadata") {
+            None | Some(Value::Null) => return BTreeMap::new(),
+            Some(Value::Mapping(entries)) => entries.clone(),
+            Some(_) => {
+                self.fault("metadata", "a map of text to text", false);
+                return BTreeMap::new();
+            }
+        };
+        if entries.values().any(|value| matches!(value, Value::Number(_) | Value::Bool(_)))
+            && let Ok(MetadataAsText { metadata }) = serde_yaml::from_str(self.yaml)
+        {
+            return metadata;
+        }
+        if entries.values().any(|value| scalar_text(value).is_none()) {
+            self.fault("metadata", "a map of text to text, not nested", true);
+        }
+        entries.iter().filter_map(|(key, value)| Some((key_text(key), scalar_text(value)?))).collect()
+    }
+
+    fn tools(&mut self) -> Option<Vec<String>> {
+        let key =
+            ["allowed-tools", "allowed_tools", "allowedTools"].into_iter().find(|key| self.map.contains_key(*key))?;
+        let tools = match self.map.get(key)? {
+            Value::Null => Some(Vec::new()),
+            Value::String(text) => Some(split_tools(text)),
+            list => texts(list),
+        };
+        if tools.is_none() {
+            self.fault(key, "text with spaces between the tools, or a list of text", false);
+        }
+        tools
+    }
+
+    fn fault(&mut self, key: &str, expected: &'static str, tolerated: bool) {
+        self.faults.push(FieldFault { key: key.to_owned(), expected, tolerated });
+    }
+}
+
+/// The text of a scalar as the file has it, so that `1.10` and `007` stay what they are.
+fn as_written(yaml: &str, key: &str) -> Option<String> {
+    let fields: AsText = serde_yaml::from_str(yaml).unwrap_or_default();
+    match key {
+        "name" => fields.name,
+        "description" => fields.description,
+        "license" => fields.license,
+        "compatibility" => fields.compatibility,
+        _ => fields.version,
+    }
+}
+
+fn scalar_text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(truth) => Some(truth.to_string()),
+        Value::Null => Some(String::new()),
+        _ => None,
+    }
+}
+
+fn key_text(key: &Value) -> String {
+    scalar_text(key).unwrap_or_else(|| "(a key that is no text)".to_owned())
+}
+
+/// A list of text, or text with commas between.
+fn texts(value: &Value) -> Option<Vec<String>> {
+    match value {
+        Value::String(text) => Some(split_commas(text)),
+        Value::Sequence(items) => items.iter().map(scalar_text).collect(),
+        _ => None,
+    }
+}
+
+fn split_commas(text: &str) -> Vec<String> {
+    text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
+}
+
+/// Splits `allowed-tools` given as text at spaces and commas outside parentheses:
+/// `Bash(git add:*) Read` names two tools.
+#[must_use]
+pub fn split_tools(text: &str) -> Vec<String> {
+    let mut depth = 0usize;
+    let separates = |c: char| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && (c.is_whitespace() || c == ',')
+    };
+    text.split(separates).filter(|tool| !tool.is_empty()).map(str::to_owned).collect()
+}
+
+fn yaml_error(error: &serde_yaml::Error) -> FrontmatterError {
+    let line = error.location().map(|location| location.line() + 1);
+    let text = error.to_string();
+    let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
+    FrontmatterError::Yaml { message: message.to_owned(), line }
+}

@@ -1,0 +1,126 @@
+//! Advice of the standard, as warnings: the size of the body and the files that it refers to.
+
+use crate::{Limits, Problem, SkillPath, frontmatter::Reading, problem::Severity};
+
+/// Folders whose files a body names in backticks as well as in links.
+const REFERRED_FOLDERS: [&str; 4] = ["scripts/", "references/", "assets/", "templates/"];
+
+/// Checks the body; `paths` empty means that the files are not known, and references are left alone.
+pub(super) fn check(reading: &Reading<'_>, paths: &[SkillPath], limits: &Limits) -> Vec<Problem> {
+    let mut problems = sizes(reading, limits);
+    if !paths.is_empty() {
+        problems.extend(references(reading, paths));
+    }
+    problems
+}
+
+fn warning(code: &'static str, message: String, line: usize) -> Problem {
+    Problem::of_skill_md(code, Severity::Warning, message, Some(line))
+}
+
+fn sizes(reading: &Reading<'_>, limits: &Limits) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let lines = reading.body.lines().count();
+    if lines > limits.body_lines_advised {
+        let message = format!(
+            "the body has {lines} lines, more than the {} advised; move details to references/",
+            limits.body_lines_advised
+        );
+        problems.push(warning("body_lines", message, reading.body_line));
+    }
+    let tokens = reading.body.len() / 4;
+    if tokens > limits.body_tokens_advised {
+        let message = format!(
+            "the body has about {tokens} tokens, more than the {} advised; move details to references/",
+            limits.body_tokens_advised
+        );
+        problems.push(warning("body_tokens", message, reading.body_line));
+    }
+    problems
+}
+
+fn references(reading: &Reading<'_>, paths: &[SkillPath]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut fence: Option<&str> = None;
+    let mut told: Vec<String> = Vec::new();
+    for (number, line) in reading.body.lines().enumerate() {
+        let mark = line.trim_start();
+        if let Some(open) = ["```", "~~~"].into_iter().find(|open| mark.starts_with(open)) {
+            fence = if fence == Some(open) { None } else { fence.or(Some(open)) };
+            continue;
+        }
+        if fence.is_some() {
+            continue;
+        }
+        for target in targets(line) {
+            if !told.contains(&target) {
+                problems.extend(reference(&target, paths, reading.body_line + number));
+                told.push(target);
+            }
+        }
+    }
+    problems
+}
+
+fn reference(target: &str, paths: &[SkillPath], line: usize) -> Option<Problem> {
+    let below = format!("{}/", target.trim_end_matches('/'));
+    let exists = paths.iter().any(|path| path.as_str() == target || path.as_str().starts_with(&below));
+    if !exists {
+        let message = format!("refers to {target}, which is not in the skill");
+        return Some(warning("reference_missing", message, line));
+    }
+    if target.trim_end_matches('/').matches('/').count() > 1 {
+        let message = format!("refers to {target}, more than one level deep; agents find files one level down best");
+        return Some(warning("reference_deep", message, line));
+    }
+    None
+}
+
+/// Paths inside the skill that a line refers to: targets of Markdown links, and names in backticks
+/// that start with one of the usual folders.
+fn targets(line: &str) -> Vec<String> {
+    let links = line.split("](").skip(1).filter_map(|rest| rest.split([')', ' ']).next());
+    let code = line.split('`').skip(1).step_by(2).filter(|code| REFERRED_FOLDERS.iter().any(|f| code.starts_with(f)));
+    links.chain(code).filter_map(inside_the_skill).collect()
+}
+
+fn inside_the_skill(target: &str) -> Option<String> {
+    let path = target.split(['#', '?']).next().unwrap_or_default().trim_start_matches("./");
+    let plain = !path.is_empty()
+        && !path.starts_with(['/', '~', '$', '<', '.'])
+        && path.contains(['.', '/'])
+        && !path.contains([':', '<', '>', '{', '}', '*', '$', '[', ' ', '…'])
+        && !path.contains("...");
+    plain.then(|| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frontmatter;
+
+    fn codes(body: &str) -> Vec<(&'static str, usize)> {
+        let text = format!("---\nname: a\n---\n{body}");
+        let limits = Limits::default();
+        let reading = frontmatter::read(&text, &limits).unwrap();
+        let paths =
+            ["SKILL.md", "references/a.md", "references/deep/b.md", "guide.md"].map(|p| SkillPath::parse(p).unwrap());
+        check(&reading, &paths, &limits).iter().map(|p| (p.code, p.line.unwrap())).collect()
+    }
+
+    #[test]
+    fn references_are_looked_up_outside_code_blocks() {
+        assert_eq!(codes("see [a](references/a.md#x) and `references/a.md`, [g](./guide.md)"), []);
+        assert_eq!(codes("\nsee [c](references/c.md)"), [("reference_missing", 5)]);
+        assert_eq!(codes("run `scripts/no.py`"), [("reference_missing", 4)]);
+        assert_eq!(codes("[b](references/deep/b.md)"), [("reference_deep", 4)]);
+        assert_eq!(codes("```\n[c](references/c.md)\n```\n"), []);
+        assert_eq!(codes("[x](https://e.com/a.md) [y](#top) [z](../other/SKILL.md) `scripts/<name>.py` [w](word)"), []);
+    }
+
+    #[test]
+    fn long_bodies_are_advised_against() {
+        assert_eq!(codes(&"x\n".repeat(501)), [("body_lines", 4)]);
+        assert_eq!(codes(&"x".repeat(20_004)), [("body_tokens", 4)]);
+    }
+}

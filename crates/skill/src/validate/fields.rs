@@ -1,0 +1,122 @@
+//! The frontmatter's fields against the standard.
+
+use unicode_normalization::UnicodeNormalization;
+
+use super::Strictness;
+use crate::{Frontmatter, Limits, Problem, SkillName, problem::Severity};
+
+/// The keys that the standard knows; strict reading refuses others, as its reference library does.
+const KNOWN_KEYS: [&str; 6] = ["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
+
+/// Checks every field and returns all problems.
+pub(super) fn check(
+    fields: &Frontmatter,
+    folder: Option<&str>,
+    text: &str,
+    strictness: Strictness,
+    limits: &Limits,
+) -> Vec<Problem> {
+    let mut check = Check { text, strictness, problems: Vec::new() };
+    check.name(fields, folder);
+    check.description(fields, limits);
+    check.compatibility(fields, limits);
+    check.types(fields);
+    check.unknown_keys(fields);
+    check.problems
+}
+
+struct Check<'a> {
+    text: &'a str,
+    strictness: Strictness,
+    problems: Vec<Problem>,
+}
+
+impl Check<'_> {
+    fn push(&mut self, code: &'static str, severity: Severity, key: &str, message: String) {
+        let line = line_of_key(self.text, key);
+        self.problems.push(Problem::of_skill_md(code, severity, message, line));
+    }
+
+    fn error(&mut self, code: &'static str, key: &str, message: String) {
+        self.push(code, Severity::Error, key, message);
+    }
+
+    fn name(&mut self, fields: &Frontmatter, folder: Option<&str>) {
+        let Some(name) = fields.name.as_deref() else {
+            if !fields.faults.iter().any(|fault| fault.key == "name") {
+                self.error("name_missing", "name", "the frontmatter has no `name`".to_owned());
+            }
+            return;
+        };
+        for fault in SkillName::faults(name) {
+            self.error("name_invalid", "name", fault.to_string());
+        }
+        if let Some(folder) = folder
+            && !name.trim().nfkc().eq(folder.nfkc())
+        {
+            let message = format!("the name {name:?} differs from the folder's name {folder:?}; rename one of them");
+            self.error("name_mismatch", "name", message);
+        }
+    }
+
+    fn description(&mut self, fields: &Frontmatter, limits: &Limits) {
+        let key = "description";
+        match fields.description.as_deref().map(str::trim) {
+            None if fields.faults.iter().any(|fault| fault.key == key) => {}
+            None => {
+                let message = "the frontmatter has no `description`; say what the skill does and when to use it";
+                self.error("description_missing", key, message.to_owned());
+            }
+            Some("") => self.error("description_empty", key, "the description is empty".to_owned()),
+            Some(description) => self.length("description_too_long", key, description, limits.description_chars),
+        }
+    }
+
+    fn compatibility(&mut self, fields: &Frontmatter, limits: &Limits) {
+        match fields.compatibility.as_deref().map(str::trim) {
+            None => {}
+            Some("") => {
+                self.error("compatibility_empty", "compatibility", "`compatibility` is empty; leave it out".to_owned());
+            }
+            Some(text) => self.length("compatibility_too_long", "compatibility", text, limits.compatibility_chars),
+        }
+    }
+
+    fn length(&mut self, code: &'static str, key: &str, text: &str, limit: usize) {
+        let chars = text.chars().count();
+        if chars > limit {
+            self.error(code, key, format!("the {key} has {chars} characters, the limit is {limit}"));
+        }
+    }
+
+    fn types(&mut self, fields: &Frontmatter) {
+        for fault in &fields.faults {
+            let message = format!("`{}` must be {}", fault.key, fault.expected);
+            if fault.tolerated {
+                self.push("metadata_nested", self.strictness.tolerated(), &fault.key, message);
+            } else {
+                self.error("field_type", &fault.key, message);
+            }
+        }
+    }
+
+    fn unknown_keys(&mut self, fields: &Frontmatter) {
+        for key in fields.keys.iter().filter(|key| !KNOWN_KEYS.contains(&key.as_str())) {
+            let way_on = match key.as_str() {
+                "allowed_tools" | "allowedTools" => "the standard's spelling is `allowed-tools`".to_owned(),
+                _ => format!("the standard knows {}; other data goes under `metadata`", KNOWN_KEYS.join(", ")),
+            };
+            self.push("unknown_key", self.strictness.tolerated(), key, format!("unknown key `{key}`: {way_on}"));
+        }
+    }
+}
+
+/// The line, from 1, on which a top-level key of the frontmatter stands; line 1 when it is absent.
+fn line_of_key(text: &str, key: &str) -> Option<usize> {
+    let is_key = |line: &str| {
+        let line = line.trim_start_matches(['"', '\'']);
+        line.strip_prefix(key).is_some_and(|rest| rest.trim_start_matches(['"', '\'', ' ']).starts_with(':'))
+    };
+    let lines = text.lines().enumerate().skip(1).take_while(|(_, line)| *line != "---");
+    Some(lines.into_iter().find(|(_, line)| is_key(line)).map_or(1, |(number, _)| number + 1))
+}
