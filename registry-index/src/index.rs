@@ -3,6 +3,7 @@
 use std::{
     fmt,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use git2::{ErrorCode, Oid};
@@ -11,10 +12,15 @@ use thiserror::Error;
 
 use crate::{
     Config, Entry, LineError, Stamp, StoreError,
+    folder::{self, Contents},
     lines::Lines,
     newest, shard,
     store::{Snapshot, Store},
 };
+
+/// How often, and after which pause, a folder that another process may be filling is looked at.
+const SETTLE_TRIES: u32 = 10;
+const SETTLE_PAUSE: Duration = Duration::from_millis(20);
 
 /// An index in a folder of this machine.
 ///
@@ -99,13 +105,12 @@ impl Index {
     /// # Errors
     /// [`InitError`] when the folder holds anything else, or cannot be written.
     pub fn init(dir: &Path, stamp: &Stamp) -> Result<Self, InitError> {
-        match Store::open(dir) {
-            Ok(store) if store.is_writable() && store.is_empty() => return Self::finish_init(store, stamp),
-            Ok(_) => return Self::open(dir).map_err(|_| InitError::NotEmpty(dir.to_owned())),
-            Err(_) if !is_empty(dir)? => return Err(InitError::NotEmpty(dir.to_owned())),
-            Err(_) => {}
+        let made = Self::settled(dir)?;
+        match made {
+            Some(store) if store.is_writable() && store.is_empty() => Self::finish_init(store, stamp),
+            Some(_) => Self::open(dir).map_err(|_| InitError::NotEmpty(dir.to_owned())),
+            None => Self::finish_init(Store::create(dir).map_err(StoreError::from)?, stamp),
         }
-        Self::finish_init(Store::create(dir).map_err(StoreError::from)?, stamp)
     }
 
     /// Opens an index: the bare repository itself, or a plain clone of one, which can only be read.
@@ -114,10 +119,17 @@ impl Index {
     /// [`OpenError::NotARegistry`] with the reason.
     pub fn open(dir: &Path) -> Result<Self, OpenError> {
         let not = |reason: String| OpenError::NotARegistry { path: dir.to_owned(), reason };
-        if !dir.is_dir() {
-            return Err(not("there is no such folder".to_owned()));
+        match folder::contents(dir) {
+            Ok(Contents::Absent) => return Err(not("there is no such folder".to_owned())),
+            Ok(_) => {}
+            Err(error) => return Err(not(format!("it cannot be listed ({error})"))),
         }
         let store = Store::open(dir).map_err(|error| not(why_not_git(&error)))?;
+        if folder::borrows_objects(store.repo().path()) {
+            return Err(
+                not("its git repository takes objects from other folders (objects/info/alternates)".to_owned()),
+            );
+        }
         let config = read_config(&store).map_err(not)?;
         Ok(Self { store, config })
     }
@@ -223,6 +235,23 @@ impl Index {
         Ok(Some(IndexFile { bytes: snapshot.read_blob(id)?, id: id.to_string() }))
     }
 
+    /// The repository in a folder; `None` when the folder is free. Another process may be making one at this moment,
+    /// so that a folder which is neither is looked at again for a short time.
+    fn settled(dir: &Path) -> Result<Option<Store>, InitError> {
+        for _ in 0..SETTLE_TRIES {
+            if let Ok(store) = Store::open(dir) {
+                return Ok(Some(store));
+            }
+            let contents =
+                folder::contents(dir).map_err(|source| InitError::Folder { path: dir.to_owned(), source })?;
+            if contents != Contents::Something {
+                return Ok(None);
+            }
+            std::thread::sleep(SETTLE_PAUSE);
+        }
+        Err(InitError::NotEmpty(dir.to_owned()))
+    }
+
     fn finish_init(store: Store, stamp: &Stamp) -> Result<Self, InitError> {
         store.commit_first(shard::CONFIG, Config::fresh().as_bytes(), stamp)?;
         Ok(Self::open(store.dir())?)
@@ -258,13 +287,5 @@ fn why_not_git(error: &git2::Error) -> String {
     match error.code() {
         ErrorCode::NotFound => "the folder is no git repository".to_owned(),
         _ => format!("git cannot open it: {}", error.message()),
-    }
-}
-
-fn is_empty(dir: &Path) -> Result<bool, InitError> {
-    match dir.read_dir() {
-        Ok(mut children) => Ok(children.next().is_none()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(true),
-        Err(source) => Err(InitError::Folder { path: dir.to_owned(), source }),
     }
 }

@@ -211,8 +211,7 @@ fn existing(lines: &Lines, entry: &Entry) -> Result<Option<Entry>, AppendError> 
 }
 
 fn check_archive(cleared: &Cleared, archive: &[u8]) -> Result<(), AppendError> {
-    let packed = archive.to_vec();
-    let _ = cleared;
+    let packed = skill::archive::pack(cleared.bundle());
     if packed == archive {
         return Ok(());
     }

@@ -207,8 +207,7 @@ impl Check<'_> {
 
 impl Found {
     fn read(bytes: &[u8]) -> Result<Self, String> {
-        let _ = Limits::default();
-        let bundle = skill::Bundle::default();
+        let bundle = skill::archive::unpack(bytes, &Limits::default()).map_err(|error| error.to_string())?;
         let (archive, size) = (Digest::of_bytes(bytes), bytes.len() as u64);
         Ok(Self { archive, size, digest: bundle.digest(), files: bundle.len() as u64 })
     }

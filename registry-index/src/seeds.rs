@@ -1,0 +1,168 @@
+//! The first-party skills that a new registry starts with: [`seeds`], and [`seed`] to publish them.
+
+use jiff::Timestamp;
+use scan::Baseline;
+use semver::Version;
+use skill::{
+    Bundle, BundleError, File, Limits, NameError, Owner, OwnerError, PathError, QualifiedName, SkillName, SkillPath,
+    archive, frontmatter,
+};
+use thiserror::Error;
+
+use crate::{AppendError, Appended, Index, NewRelease, Stamp};
+
+/// The owner of the first-party skills.
+const OWNER: &str = "skillhub";
+
+/// A skill of `seed/`: its folder, and the files in it.
+type Seed = (&'static str, &'static [(&'static str, &'static [u8])]);
+
+/// Embeds the named files of `seed/`.
+macro_rules! embedded {
+    ($($folder:literal: [$($path:literal),+ $(,)?]),+ $(,)?) => {
+        &[$(($folder, &[$(($path, include_bytes!(concat!("../seed/", $folder, "/", $path)))),+])),+]
+    };
+}
+
+/// Every file of `seed/`; a test compares the list with the folder.
+const SEEDS: &[Seed] = embedded![
+    "skillhub-evolving-skills": ["SKILL.md", "references/errors.md", "references/requests.md"],
+    "skillhub-reviewing-skills": ["SKILL.md", "references/checklist.md"],
+    "skillhub-writing-skills": ["SKILL.md", "references/descriptions.md", "references/evals.md"],
+];
+
+/// Why the first-party skills were not published.
+#[derive(Debug, Error)]
+pub enum SeedError {
+    /// A path in the list is none.
+    #[error(transparent)]
+    Path(#[from] PathError),
+    /// The files make no bundle.
+    #[error(transparent)]
+    Bundle(#[from] BundleError),
+    /// The owner's name is none.
+    #[error(transparent)]
+    Owner(#[from] OwnerError),
+    /// A folder's name is none.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// The frontmatter has no version.
+    #[error("the skill {0} has no readable version")]
+    Version(String),
+    /// The scanner blocks a skill.
+    #[error(transparent)]
+    Blocked(#[from] Box<scan::Blocked>),
+    /// The index did not take a skill.
+    #[error(transparent)]
+    Append(#[from] AppendError),
+}
+
+/// The first-party skills, sorted by name. They are embedded in the program.
+///
+/// # Errors
+/// [`SeedError`] if an embedded file breaks a rule of the model; a test holds that none does.
+pub fn seeds() -> Result<Vec<Bundle>, SeedError> {
+    SEEDS.iter().map(|(_, files)| bundle_of(files)).collect()
+}
+
+/// Publishes the first-party skills under the owner `skillhub`, each with the version of its frontmatter, and returns
+/// what became of each. Those that are there already are left as they are.
+///
+/// # Errors
+/// [`SeedError`] when the index does not take one; the ones before it stay.
+pub fn seed(index: &Index, at: Timestamp) -> Result<Vec<Appended>, SeedError> {
+    SEEDS.iter().map(|(folder, files)| publish(index, folder, bundle_of(files)?, at)).collect()
+}
+
+fn publish(index: &Index, folder: &str, bundle: Bundle, at: Timestamp) -> Result<Appended, SeedError> {
+    let release = NewRelease {
+        name: QualifiedName { owner: Owner::parse(OWNER)?, name: SkillName::parse(folder)? },
+        version: version_of(&bundle).ok_or_else(|| SeedError::Version(folder.to_owned()))?,
+        changelog: String::new(),
+        stamp: Stamp { by: OWNER.to_owned(), at },
+    };
+    let cleared = scan::clear(bundle, Baseline::None)?;
+    Ok(index.append(&release, &cleared, &archive::pack(cleared.bundle()))?)
+}
+
+fn version_of(bundle: &Bundle) -> Option<Version> {
+    let reading = frontmatter::read(bundle.skill_md()?, &Limits::default()).ok()?;
+    Version::parse(&reading.frontmatter.version()?).ok()
+}
+
+fn bundle_of(files: &[(&str, &[u8])]) -> Result<Bundle, SeedError> {
+    let file = |bytes: &[u8]| File { bytes: bytes.into(), executable: false };
+    let files: Result<Vec<_>, PathError> =
+        files.iter().map(|(path, bytes)| Ok((SkillPath::parse(path)?, file(bytes)))).collect();
+    Ok(Bundle::from_files(files?, &Limits::default())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeSet, path::Path};
+
+    use scan::Verdict;
+    use skill::{Strictness, validate::validate_bundle};
+
+    use super::*;
+
+    /// Files below a folder as `folder/path`.
+    #[expect(clippy::disallowed_methods, reason = "the test reads the folder that the list must equal")]
+    fn on_disk(dir: &Path, prefix: &str, found: &mut BTreeSet<String>) {
+        for child in dir.read_dir().unwrap() {
+            let child = child.unwrap();
+            let name = format!("{prefix}{}", child.file_name().to_str().unwrap());
+            match child.file_type().unwrap().is_dir() {
+                true => on_disk(&child.path(), &format!("{name}/"), found),
+                false => drop(found.insert(name)),
+            }
+        }
+    }
+
+    #[test]
+    fn every_file_of_the_seed_folder_is_embedded() {
+        let mut found = BTreeSet::new();
+        on_disk(&Path::new(env!("CARGO_MANIFEST_DIR")).join("seed"), "", &mut found);
+        let listed =
+            SEEDS.iter().flat_map(|(folder, files)| files.iter().map(move |(path, _)| format!("{folder}/{path}")));
+        assert_eq!(listed.collect::<BTreeSet<_>>(), found);
+    }
+
+    #[test]
+    fn seeds_have_no_problem_even_when_read_strictly() {
+        let mut problems = Vec::new();
+        for ((folder, _), bundle) in SEEDS.iter().zip(seeds().unwrap()) {
+            problems.extend(validate_bundle(&bundle, Some(folder), Strictness::Strict, &Limits::default()));
+            assert!(folder.starts_with("skillhub-"));
+            assert_eq!(version_of(&bundle), Some(Version::new(1, 0, 0)));
+        }
+        assert_eq!(problems, []);
+    }
+
+    #[test]
+    fn the_scanner_allows_the_seeds() {
+        for ((folder, _), bundle) in SEEDS.iter().zip(seeds().unwrap()) {
+            let report = scan::scan(&bundle);
+            assert_eq!(report.verdict(), Verdict::Allow, "{folder}: {:#?}", report.findings);
+        }
+    }
+
+    #[test]
+    fn requests_shown_in_the_seeds_are_json_with_fields_of_the_contract() {
+        let known = "action name content content_base64 path find replace expected_count replace_all expected_revision \
+                     reason run thread dry_run executable operations";
+        let known: BTreeSet<&str> = known.split_whitespace().collect();
+        let (_, files) = SEEDS[0];
+        let mut seen = 0;
+        for (path, bytes) in files {
+            let text = std::str::from_utf8(bytes).unwrap();
+            for block in text.split("```json\n").skip(1) {
+                let json = block.split("```").next().unwrap();
+                let request: serde_json::Map<String, serde_json::Value> = serde_json::from_str(json).unwrap();
+                assert!(request.keys().all(|key| known.contains(key.as_str())), "{path}: {json}");
+                seen += 1;
+            }
+        }
+        assert!(seen >= 5);
+    }
+}
