@@ -28,16 +28,14 @@ pub enum FetchError {
         version: Version,
     },
     /// The archive is not the one that the line names.
-    #[error("the archive of {name} {version} is not the one in the index: expected {expected}, found {found}")]
+    #[error("the archive of {name} {version} is not the one in the index: {detail}")]
     Integrity {
         /// The skill.
         name: QualifiedName,
         /// The release.
         version: Version,
-        /// Size in bytes and hash that the line has.
-        expected: String,
-        /// Size in bytes and, where it was worth computing, the hash found.
-        found: String,
+        /// Size in bytes and hash that the line has, and the size or hash that was found.
+        detail: String,
     },
     /// The index keeps its archives somewhere else.
     #[error("the archive is not in the index but at {0}")]
@@ -82,7 +80,7 @@ impl Entry {
     pub fn check_archive(&self, bytes: &[u8]) -> Result<(), FetchError> {
         self.check_size(bytes.len() as u64)?;
         let found = Digest::of_bytes(bytes);
-        if found == self.archive { Ok(()) } else { Err(self.integrity(found.to_string())) }
+        if found == self.archive { Ok(()) } else { Err(self.integrity(&found.to_string())) }
     }
 
     /// Refuses a release that was withdrawn.
@@ -96,11 +94,11 @@ impl Entry {
     }
 
     fn check_size(&self, found: u64) -> Result<(), FetchError> {
-        if found == self.size { Ok(()) } else { Err(self.integrity(format!("{found} bytes"))) }
+        if found == self.size { Ok(()) } else { Err(self.integrity(&format!("{found} bytes"))) }
     }
 
-    fn integrity(&self, found: String) -> FetchError {
-        let expected = format!("{} bytes, {}", self.size, self.archive);
-        FetchError::Integrity { name: self.name.clone(), version: self.version.clone(), expected, found }
+    fn integrity(&self, found: &str) -> FetchError {
+        let detail = format!("expected {} bytes and {}, found {found}", self.size, self.archive);
+        FetchError::Integrity { name: self.name.clone(), version: self.version.clone(), detail }
     }
 }

@@ -166,13 +166,13 @@ impl Index {
     /// # Errors
     /// [`ReadError::Store`] when git fails. An unknown or malformed commit is no error, but `false`.
     pub fn has_grown_from(&self, revision: &str) -> Result<bool, ReadError> {
+        let repo = self.store.repo();
         let Ok(old) = Oid::from_str(revision) else { return Ok(false) };
         let now = self.store.snapshot()?.commit.id();
-        match self.store.repo().graph_descendant_of(now, old) {
-            Ok(descends) => Ok(descends || now == old),
-            Err(error) if error.code() == ErrorCode::NotFound => Ok(false),
-            Err(error) => Err(error.into()),
+        if now == old || repo.find_commit(old).is_err() {
+            return Ok(now == old);
         }
+        Ok(repo.graph_descendant_of(now, old)?)
     }
 
     /// All releases of a skill in order of publishing, yanked and withdrawn ones included; none when the

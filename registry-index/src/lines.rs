@@ -126,7 +126,7 @@ fn stays_withdrawn(old: &Entry, new: &Entry) -> bool {
 }
 
 fn parse_line(line: &[u8]) -> Result<Line, LineError> {
-    let text = std::str::from_utf8(line).map_err(|error| serde::de::Error::custom(error));
+    let text = std::str::from_utf8(line).map_err(serde::de::Error::custom);
     let text: &str = text.map_err(LineError::Json)?.trim_end_matches('\r');
     match Entry::parse(text) {
         Ok(entry) => Ok(Line::Known(Box::new(entry))),

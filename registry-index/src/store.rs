@@ -25,6 +25,8 @@ const ATTEMPTS: u32 = 200;
 const LONGEST_PAUSE_MS: u64 = 40;
 /// Who commits; the author is whoever asked for the change.
 const COMMITTER: &str = "skillhub";
+/// git wants an address; a registry has none to give. `.invalid` is reserved by RFC 2606.
+const NO_EMAIL: &str = "noreply@skillhub.invalid";
 
 /// Why the git repository of an index cannot be read or changed.
 #[derive(Debug, Error)]
@@ -121,9 +123,9 @@ impl Store {
         }
     }
 
-    /// Whether the repository has no commit at all.
+    /// Whether the repository has no reference at all, so that it holds nobody's work.
     pub fn is_empty(&self) -> bool {
-        self.repo.is_empty().unwrap_or(false)
+        self.repo.references().is_ok_and(|mut references| references.next().is_none())
     }
 
     pub fn repo(&self) -> &Repository {
@@ -282,7 +284,7 @@ fn signature(name: &str, stamp: &Stamp) -> Result<Signature<'static>, git2::Erro
     let name: String = name.chars().filter(|c| !c.is_control() && !matches!(c, '<' | '>')).collect();
     let name = name.trim_matches(|c: char| c.is_whitespace() || c.is_ascii_punctuation());
     let name = if name.is_empty() { "unknown" } else { name };
-    Signature::new(name, "", &Time::new(stamp.at.as_second(), 0))
+    Signature::new(name, NO_EMAIL, &Time::new(stamp.at.as_second(), 0))
 }
 
 /// A commit message without control characters, since people read it in a terminal.

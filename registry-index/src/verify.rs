@@ -136,7 +136,10 @@ impl Check<'_> {
         }
         let bytes = match self.snapshot.read_blob(id) {
             Ok(bytes) => bytes,
-            Err(error) => return Ok(self.fault(path, None, FaultKind::Line(error.message().to_owned()))),
+            Err(error) => {
+                self.fault(path, None, FaultKind::Line(error.message().to_owned()));
+                return Ok(());
+            }
         };
         let mut versions = BTreeSet::new();
         for (number, line) in Lines::parse_each(&bytes) {

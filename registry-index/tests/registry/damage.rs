@@ -1,0 +1,125 @@
+//! What `verify` finds, and what readers do with a damaged index.
+
+use registry_index::{FaultKind, FetchError, Index, ReadError};
+use tempfile::TempDir;
+
+use crate::support::*;
+
+fn published() -> (TempDir, Index) {
+    let (dir, index) = index();
+    publish(&index, "acme/forms@1.0.0", "one").unwrap();
+    publish(&index, "acme/forms@1.1.0", "two").unwrap();
+    assert_eq!(index.verify().unwrap(), []);
+    (dir, index)
+}
+
+/// The kinds of the faults after a change of the file of `acme/forms`.
+fn faults_after(change: impl Fn(String) -> String) -> Vec<String> {
+    let (dir, index) = published();
+    tamper(&dir, |copy| {
+        let path = copy.join("fo/rm/forms/acme");
+        std::fs::write(&path, change(std::fs::read_to_string(&path).unwrap())).unwrap();
+    });
+    index.verify().unwrap().iter().map(ToString::to_string).collect()
+}
+
+fn has(faults: &[String], text: &str) -> bool {
+    faults.iter().any(|fault| fault.contains(text))
+}
+
+#[test]
+fn damaged_lines_are_named_with_file_and_line() {
+    let faults = faults_after(|text| text.replace("\"version\":\"1.1.0\"", "\"version\":11"));
+    assert!(has(&faults, "fo/rm/forms/acme:2: the line is damaged"), "{faults:?}");
+}
+
+#[test]
+fn lines_of_another_skill_and_doubled_versions_are_found() {
+    let faults = faults_after(|text| text.replace("acme/forms", "acme/other"));
+    assert!(has(&faults, ":1: the line is of acme/other"), "{faults:?}");
+    let faults = faults_after(|text| format!("{text}{}\n", text.lines().next().unwrap()));
+    assert!(has(&faults, ":3: the version 1.0.0 has more than one line"), "{faults:?}");
+}
+
+#[test]
+fn a_rewritten_history_is_found_though_the_newest_state_is_sound() {
+    for taken in [
+        faults_after(|text| text.lines().take(1).map(|line| format!("{line}\n")).collect()),
+        faults_after(|text| text.replace("Fills forms.", "Fills nothing.")),
+        faults_after(|text| text.lines().rev().map(|line| format!("{line}\n")).collect()),
+    ] {
+        assert!(has(&taken, "changed or removed a line"), "{taken:?}");
+    }
+}
+
+#[test]
+fn a_line_with_wrong_numbers_is_found() {
+    let faults = faults_after(|text| text.replace("\"files\":2", "\"files\":3"));
+    assert!(has(&faults, "2 files instead of 3"), "{faults:?}");
+    let faults = faults_after(|text| text.replace("\"size\":", "\"size\":1"));
+    assert!(has(&faults, " bytes instead of 1"), "{faults:?}");
+}
+
+#[test]
+fn another_archive_is_found_and_never_handed_out() {
+    let (dir, index) = published();
+    let entry = index.all().unwrap().remove(0);
+    tamper(&dir, |copy| {
+        let hex = entry.digest.hex();
+        let path = copy.join(format!("bundles/{}/{}/{hex}.skill", &hex[..2], &hex[2..4]));
+        let mut bytes = std::fs::read(&path).unwrap();
+        let at = bytes.windows(3).position(|window| window == b"two").unwrap();
+        bytes[at..at + 3].copy_from_slice(b"owt");
+        std::fs::write(path, bytes).unwrap();
+    });
+    assert!(matches!(index.bundle(&entry), Err(FetchError::Integrity { .. })));
+    let faults = index.verify().unwrap();
+    assert!(faults.iter().any(|fault| matches!(fault.kind, FaultKind::WrongBundle { .. })), "{faults:?}");
+    assert!(faults.iter().any(|fault| matches!(fault.kind, FaultKind::Rewritten { .. })), "{faults:?}");
+}
+
+#[test]
+fn missing_and_stray_files_are_found() {
+    let (dir, index) = published();
+    let entry = index.all().unwrap().remove(0);
+    tamper(&dir, |copy| {
+        let hex = entry.digest.hex();
+        let path = copy.join(format!("bundles/{}/{}/{hex}.skill", &hex[..2], &hex[2..4]));
+        std::fs::rename(path, copy.join("bundles/stray.skill")).unwrap();
+        std::fs::remove_file(copy.join("owners/acme.json")).unwrap();
+        std::fs::write(copy.join("fo/rm/forms/READ.ME"), "x").unwrap();
+    });
+    assert!(matches!(index.bundle(&entry), Err(FetchError::Missing { .. })));
+    let faults: Vec<_> = index.verify().unwrap().into_iter().map(|fault| fault.to_string()).collect();
+    for expected in [
+        "the archive of acme/forms 1.1.0 is missing",
+        "bundles/stray.skill: no release has this archive",
+        "the owner acme has no file",
+        "fo/rm/forms/READ.ME: no skill has its lines here",
+        "removed an archive without a withdrawal",
+    ] {
+        assert!(has(&faults, expected), "{expected}: {faults:?}");
+    }
+}
+
+#[test]
+fn a_damaged_line_stops_readers_and_writers_of_that_skill() {
+    let (dir, index) = published();
+    tamper(&dir, |copy| std::fs::write(copy.join("fo/rm/forms/acme"), "{\"v\":1}\n").unwrap());
+    assert!(matches!(index.releases(&name("acme/forms")), Err(ReadError::Line { line: 1, .. })));
+    assert!(publish(&index, "acme/forms@2.0.0", "three").is_err());
+    publish(&index, "acme/other@1.0.0", "four").unwrap();
+}
+
+#[test]
+fn a_lost_object_is_an_error_and_not_an_empty_answer() {
+    let (_dir, index) = published();
+    let entry = index.all().unwrap().remove(0);
+    let hex = entry.digest.hex();
+    let path = format!("main:bundles/{}/{}/{hex}.skill", &hex[..2], &hex[2..4]);
+    let id = git(index.dir(), &["rev-parse", &path]).trim().to_owned();
+    std::fs::remove_file(index.dir().join("objects").join(&id[..2]).join(&id[2..])).unwrap();
+    let index = Index::open(index.dir()).unwrap();
+    assert!(matches!(index.bundle(&entry), Err(FetchError::Read(_))));
+    assert!(index.verify().unwrap().iter().any(|fault| matches!(fault.kind, FaultKind::NoBundle(_))));
+}

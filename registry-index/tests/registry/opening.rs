@@ -1,0 +1,139 @@
+//! Which folders are an index.
+
+use registry_index::{Index, InitError, OpenError};
+use skill::archive;
+use tempfile::TempDir;
+
+use crate::support::*;
+
+fn reason(dir: &std::path::Path) -> String {
+    let OpenError::NotARegistry { reason, .. } = Index::open(dir).unwrap_err();
+    reason
+}
+
+#[test]
+fn what_is_no_registry_is_refused_with_the_reason() {
+    let dir = TempDir::new().unwrap();
+    assert!(reason(&dir.path().join("none")).contains("no such folder"));
+    assert!(reason(dir.path()).contains("no git repository"));
+    std::fs::write(dir.path().join("file"), "x").unwrap();
+    assert!(!reason(&dir.path().join("file")).is_empty());
+    git(dir.path(), &["init", "-q", "--bare", "empty.git"]);
+    assert!(reason(&dir.path().join("empty.git")).contains("branch"));
+    git(dir.path(), &["init", "-q", "other"]);
+    let other = dir.path().join("other");
+    git(&other, &["commit", "-q", "--allow-empty", "-m", "x"]);
+    assert!(reason(&other).contains("no config.json"));
+    std::fs::write(other.join("config.json"), r#"{"format":9,"bundles":"{hex}"}"#).unwrap();
+    git(&other, &["add", "-A"]);
+    git(&other, &["commit", "-qm", "x"]);
+    assert!(reason(&other).contains("format 9"));
+}
+
+#[test]
+fn a_folder_inside_a_repository_is_not_taken_for_that_repository() {
+    let (dir, _index) = index();
+    let inside = clone(&dir).join("owners");
+    std::fs::create_dir(&inside).unwrap();
+    assert!(reason(&inside).contains("no git repository"));
+}
+
+#[test]
+fn init_takes_an_empty_folder_and_finds_an_index_again() {
+    let (dir, index) = index();
+    publish(&index, "acme/forms@1.0.0", "one").unwrap();
+    let again = Index::init(index.dir(), &stamp()).unwrap();
+    assert_eq!(again.names().unwrap(), [name("acme/forms")]);
+    let empty = dir.path().join("empty");
+    std::fs::create_dir(&empty).unwrap();
+    assert!(Index::init(&empty, &stamp()).unwrap().is_writable());
+}
+
+#[test]
+fn init_leaves_a_folder_with_other_things_alone() {
+    let dir = TempDir::new().unwrap();
+    std::fs::write(dir.path().join("notes.txt"), "mine").unwrap();
+    assert!(matches!(Index::init(dir.path(), &stamp()), Err(InitError::NotEmpty(_))));
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    git(dir.path(), &["init", "-q", "project"]);
+    assert!(matches!(Index::init(&dir.path().join("project"), &stamp()), Err(InitError::NotEmpty(_))));
+}
+
+#[test]
+fn an_init_that_was_cut_short_is_finished() {
+    let dir = TempDir::new().unwrap();
+    git(dir.path(), &["init", "-q", "--bare", "-b", "main", "registry"]);
+    let index = Index::init(&dir.path().join("registry"), &stamp()).unwrap();
+    publish(&index, "acme/forms@1.0.0", "one").unwrap();
+}
+
+#[test]
+fn several_processes_may_init_one_folder_at_once() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("registry");
+    std::thread::scope(|scope| {
+        let inits: Vec<_> = (0..4).map(|_| scope.spawn(|| Index::init(&path, &stamp()).map(|_| ()))).collect();
+        inits.into_iter().for_each(|init| init.join().unwrap().unwrap());
+    });
+    assert_eq!(git(&path, &["rev-list", "--count", "main"]).trim(), "1");
+}
+
+#[test]
+fn a_clone_is_read_and_not_published_to() {
+    let (dir, index) = index();
+    publish(&index, "acme/forms@1.0.0", "one").unwrap();
+    let clone = Index::open(&clone(&dir)).unwrap();
+    assert!(!clone.is_writable());
+    assert_eq!(clone.releases(&name("acme/forms")).unwrap(), index.releases(&name("acme/forms")).unwrap());
+    assert_eq!(clone.bundle(&clone.all().unwrap()[0]).unwrap(), index.bundle(&index.all().unwrap()[0]).unwrap());
+    let error = publish(&clone, "acme/forms@1.0.1", "two").unwrap_err();
+    assert!(error.to_string().contains("clone"), "{error}");
+    let error = clone.set_yanked(&name("acme/forms"), &"1.0.0".parse().unwrap(), true, &stamp()).unwrap_err();
+    assert!(error.to_string().contains("clone"), "{error}");
+}
+
+#[test]
+fn hooks_do_not_run() {
+    let (dir, index) = index();
+    let hooks = index.dir().join("hooks");
+    std::fs::create_dir_all(&hooks).unwrap();
+    for hook in ["reference-transaction", "pre-commit", "post-commit", "update", "commit-msg"] {
+        let script = format!("#!/bin/sh\ntouch {}\nexit 1\n", dir.path().join("ran").display());
+        std::fs::write(hooks.join(hook), script).unwrap();
+        #[cfg(unix)]
+        std::fs::set_permissions(hooks.join(hook), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    publish(&index, "acme/forms@1.0.0", "one").unwrap();
+    assert!(!dir.path().join("ran").exists());
+}
+
+#[test]
+fn a_repository_that_borrows_objects_is_refused() {
+    let (_dir, index) = index();
+    std::fs::write(index.dir().join("objects/info/alternates"), "/elsewhere\n").unwrap();
+    assert!(reason(index.dir()).contains("alternates"));
+}
+
+#[test]
+fn a_new_registry_is_synced_and_refuses_rewriting_pushes() {
+    let (_dir, index) = index();
+    for key in ["core.fsyncObjectFiles", "receive.denyNonFastForwards", "receive.denyDeletes"] {
+        assert_eq!(git(index.dir(), &["config", "--bool", key]).trim(), "true", "{key}");
+    }
+}
+
+#[test]
+fn the_first_party_skills_are_published_once() {
+    let (_dir, index) = index();
+    let at = stamp().at;
+    assert_eq!(registry_index::seed(&index, at).unwrap().len(), 3);
+    let revision = index.revision().unwrap();
+    registry_index::seed(&index, at).unwrap();
+    assert_eq!(index.revision().unwrap(), revision);
+    assert_eq!(index.verify().unwrap(), []);
+    let names: Vec<_> = index.all().unwrap().iter().map(|entry| entry.name.to_string()).collect();
+    assert_eq!(names, ["evolving", "reviewing", "writing"].map(|s| format!("skillhub/skillhub-{s}-skills")));
+    let entry = &index.releases(&name("skillhub/skillhub-writing-skills")).unwrap()[0];
+    let bundle = archive::unpack(&index.bundle(entry).unwrap(), &skill::Limits::default()).unwrap();
+    assert_eq!(bundle.digest(), entry.digest);
+}

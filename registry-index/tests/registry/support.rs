@@ -1,0 +1,72 @@
+//! Making indexes and releases.
+
+use std::{path::Path, process::Command};
+
+use registry_index::{AppendError, Appended, Index, NewRelease, Stamp};
+use scan::{Baseline, Cleared};
+use skill::{Bundle, File, Limits, QualifiedName, SkillPath, archive};
+use tempfile::TempDir;
+
+pub fn stamp() -> Stamp {
+    Stamp { by: "acme".to_owned(), at: "2026-11-02T08:30:00.75Z".parse().unwrap() }
+}
+
+pub fn index() -> (TempDir, Index) {
+    let dir = TempDir::new().unwrap();
+    let index = Index::init(&dir.path().join("registry"), &stamp()).unwrap();
+    (dir, index)
+}
+
+pub fn name(text: &str) -> QualifiedName {
+    text.parse().unwrap()
+}
+
+/// A skill with the name's frontmatter and some body.
+pub fn cleared(name: &QualifiedName, body: &str) -> Cleared {
+    let text = format!(
+        "---\nname: {}\ndescription: Fills forms. Use when a form is to be filled.\nlicense: MIT\nmetadata:\n  keywords: \"forms, pdf\"\n---\n\n{body}\n",
+        name.name
+    );
+    let file = |text: &str| File { bytes: text.as_bytes().into(), executable: false };
+    let files = [("SKILL.md", file(&text)), ("references/a.md", file("# A\n"))];
+    let files = files.map(|(path, file)| (SkillPath::parse(path).unwrap(), file));
+    scan::clear(Bundle::from_files(files, &Limits::default()).unwrap(), Baseline::None).unwrap()
+}
+
+pub fn release(text: &str) -> NewRelease {
+    let (skill, version) = text.split_once('@').unwrap();
+    NewRelease { name: name(skill), version: version.parse().unwrap(), changelog: String::new(), stamp: stamp() }
+}
+
+/// Publishes `owner/name@version` with a body.
+pub fn publish(index: &Index, text: &str, body: &str) -> Result<Appended, AppendError> {
+    let release = release(text);
+    let cleared = cleared(&release.name, body);
+    index.append(&release, &cleared, &archive::pack(cleared.bundle()))
+}
+
+/// What the system's git prints; fails the test when git fails.
+pub fn git(dir: &Path, args: &[&str]) -> String {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(dir).args(["-c", "user.name=t", "-c", "user.email=t@example.org"]).args(args);
+    command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A clone with a working copy.
+pub fn clone(dir: &TempDir) -> std::path::PathBuf {
+    git(dir.path(), &["clone", "-q", "registry", "clone"]);
+    dir.path().join("clone")
+}
+
+/// Changes the index as someone with git would: clones it, changes files, pushes.
+pub fn tamper(dir: &TempDir, change: impl Fn(&Path)) {
+    let copy = clone(dir);
+    change(&copy);
+    git(&copy, &["add", "-A"]);
+    git(&copy, &["commit", "-qm", "a hand edit"]);
+    git(&copy, &["push", "-q", "origin", "HEAD:main"]);
+    std::fs::remove_dir_all(copy).unwrap();
+}
