@@ -7,6 +7,9 @@
 //! shortest answer for a good one when texts are large and unlike. Two unlike texts whose line counts
 //! multiply to more than [`MAX_CELLS`] are shown as one block replaced by another.
 
+#[cfg(test)]
+mod tests;
+
 use std::{collections::HashMap, fmt::Write as _};
 
 use serde::Serialize;
