@@ -93,6 +93,17 @@ pub enum ReadError {
     },
 }
 
+impl InitError {
+    /// Whether another process that makes the same index at this moment would explain the error.
+    fn is_of_the_moment(&self) -> bool {
+        match self {
+            Self::NotEmpty(_) => true,
+            Self::Store(StoreError::Git(error)) => matches!(error.code(), ErrorCode::Locked | ErrorCode::Exists),
+            _ => false,
+        }
+    }
+}
+
 impl From<git2::Error> for ReadError {
     fn from(error: git2::Error) -> Self {
         Self::Store(error.into())
@@ -105,12 +116,13 @@ impl Index {
     /// # Errors
     /// [`InitError`] when the folder holds anything else, or cannot be written.
     pub fn init(dir: &Path, stamp: &Stamp) -> Result<Self, InitError> {
-        let made = Self::settled(dir)?;
-        match made {
-            Some(store) if store.is_writable() && store.is_empty() => Self::finish_init(store, stamp),
-            Some(_) => Self::open(dir).map_err(|_| InitError::NotEmpty(dir.to_owned())),
-            None => Self::finish_init(Store::create(dir).map_err(StoreError::from)?, stamp),
+        for _ in 1..SETTLE_TRIES {
+            match Self::try_init(dir, stamp) {
+                Err(error) if error.is_of_the_moment() => std::thread::sleep(SETTLE_PAUSE),
+                done => return done,
+            }
         }
+        Self::try_init(dir, stamp)
     }
 
     /// Opens an index: the bare repository itself, or a plain clone of one, which can only be read.
@@ -235,21 +247,18 @@ impl Index {
         Ok(Some(IndexFile { bytes: snapshot.read_blob(id)?, id: id.to_string() }))
     }
 
-    /// The repository in a folder; `None` when the folder is free. Another process may be making one at this moment,
-    /// so that a folder which is neither is looked at again for a short time.
-    fn settled(dir: &Path) -> Result<Option<Store>, InitError> {
-        for _ in 0..SETTLE_TRIES {
-            if let Ok(store) = Store::open(dir) {
-                return Ok(Some(store));
+    fn try_init(dir: &Path, stamp: &Stamp) -> Result<Self, InitError> {
+        if let Ok(store) = Store::open(dir) {
+            if store.is_writable() && store.is_empty() {
+                return Self::finish_init(store, stamp);
             }
-            let contents =
-                folder::contents(dir).map_err(|source| InitError::Folder { path: dir.to_owned(), source })?;
-            if contents != Contents::Something {
-                return Ok(None);
-            }
-            std::thread::sleep(SETTLE_PAUSE);
+            return Self::open(dir).map_err(|_| InitError::NotEmpty(dir.to_owned()));
         }
-        Err(InitError::NotEmpty(dir.to_owned()))
+        let contents = folder::contents(dir).map_err(|source| InitError::Folder { path: dir.to_owned(), source })?;
+        if contents == Contents::Something {
+            return Err(InitError::NotEmpty(dir.to_owned()));
+        }
+        Self::finish_init(Store::create(dir).map_err(StoreError::from)?, stamp)
     }
 
     fn finish_init(store: Store, stamp: &Stamp) -> Result<Self, InitError> {

@@ -98,21 +98,28 @@ impl Store {
         Ok(Self { repo, dir: dir.to_owned(), writable })
     }
 
-    /// Makes a bare repository without commits, whose objects and references are synced to the disk.
+    /// Makes a bare repository without commits.
     pub fn create(dir: &Path) -> Result<Self, git2::Error> {
         let mut options = RepositoryInitOptions::new();
         options.bare(true).mkpath(true).external_template(false).initial_head(BRANCH);
         let repo = Repository::init_opts(dir, &options)?;
-        let mut config = repo.config()?.open_level(ConfigLevel::Local)?;
-        for key in ["core.fsyncObjectFiles", "receive.denyNonFastForwards", "receive.denyDeletes"] {
-            config.set_bool(key, true)?;
-        }
         drop(repo);
         Self::open(dir)
     }
 
-    /// Makes the first commit, unless another process has made it.
+    /// Settings that this crate (the first) and the system's git (the others, when somebody pushes) honour.
+    fn configure(&self) -> Result<(), git2::Error> {
+        let mut config = self.repo.config()?.open_level(ConfigLevel::Local)?;
+        for key in ["core.fsyncObjectFiles", "receive.denyNonFastForwards", "receive.denyDeletes"] {
+            config.set_bool(key, true)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the first commit, unless another process has made it, in a repository whose objects and references
+    /// are synced to the disk from here on.
     pub fn commit_first(&self, path: &str, bytes: &[u8], stamp: &Stamp) -> Result<(), StoreError> {
+        self.configure()?;
         let mut builder = self.repo.treebuilder(None)?;
         builder.insert(path, self.repo.blob(bytes)?, FileMode::Blob.into())?;
         let tree = self.repo.find_tree(builder.write()?)?;
