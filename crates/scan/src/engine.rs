@@ -23,6 +23,9 @@ const GRAIN: usize = 256;
 /// real skills uses under a tenth of it.
 const STEPS: u64 = 24 << 20;
 
+/// What `␣` stands for in a pattern.
+const WORD_GAP: &str = r"[\s>*_#/,]{1,8}";
+
 /// Steps that each match costs on top of the bytes, for what is done with it.
 const HIT: usize = 256;
 
@@ -204,13 +207,12 @@ impl TextRule {
     }
 }
 
-/// Compiles a rule's pattern: over bytes, case ignored, classes of ASCII only, spaces and line ends
-/// of the pattern itself ignored.
+/// Compiles a rule's pattern: over bytes, case ignored, classes of ASCII only. `␣` stands for what
+/// parts two words: white space, line ends, and the marks of lists, quotations and comments.
 pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
-    RegexBuilder::new(pattern)
+    RegexBuilder::new(&pattern.replace('␣', WORD_GAP))
         .case_insensitive(true)
         .unicode(false)
-        .ignore_whitespace(true)
         .size_limit(4 << 20)
         .build()
         .map_err(|error| error.to_string())

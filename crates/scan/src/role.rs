@@ -55,8 +55,7 @@ const TEACHING: &[&str] = &[
 
 /// The severity of a match of a rule that starts at a byte of a line.
 pub(crate) fn severity(rule: &Rule, source: &Source<'_>, line: usize, offset: usize) -> Severity {
-    let whole = source.covers(rule.scope, line)
-        && !(rule.role && (is_quoted(source, line, offset) || teaches(around(source, offset))));
+    let whole = source.covers(rule.scope, line) && !(rule.role && is_talk(source, line, offset));
     if whole { rule.severity } else { rule.elsewhere }
 }
 
@@ -65,6 +64,25 @@ pub(crate) fn severity_in(rule: &Rule, source: &Source<'_>, line: usize, text: &
     let head: String = text.chars().take(CONTEXT * 2).collect();
     let whole = source.covers(rule.scope, line) && !(rule.role && teaches(&head));
     if whole { rule.severity } else { rule.elsewhere }
+}
+
+/// Whether a text, not a script, only speaks about what matched.
+fn is_talk(source: &Source<'_>, line: usize, offset: usize) -> bool {
+    let read = source.kind().reads || !source.kind().runs;
+    read && (is_quoted(source, line, offset) || is_negated(source, offset) || teaches(around(source, offset)))
+}
+
+/// Whether the sentence so far forbids what follows.
+fn is_negated(source: &Source<'_>, offset: usize) -> bool {
+    let from = offset.saturating_sub(CONTEXT / 2);
+    let before =
+        String::from_utf8_lossy(source.text.as_bytes().get(from..offset).unwrap_or_default()).to_ascii_lowercase();
+    let sentence = before.rsplit(['.', '!', '?', '\n', ':', ';', '。']).next().unwrap_or("");
+    const FORBIDS: &[&str] = &[
+        "never", "not ", "n't ", "avoid", "refus", "forbid", "prohibit", "prevent", "block", "reject", "no ",
+        "without", "禁止", "不得",
+    ];
+    FORBIDS.iter().any(|word| sentence.contains(word))
 }
 
 fn around<'a>(source: &'a Source<'_>, offset: usize) -> &'a str {

@@ -29,7 +29,8 @@ pub struct Rule {
     pub remedy: &'static str,
     /// At least one of these, in any ASCII case, is in every text that the pattern matches.
     pub literals: &'static [&'static str],
-    /// A regular expression over bytes, ASCII classes, case ignored, every gap bounded.
+    /// A regular expression over bytes, ASCII classes, case ignored, every gap bounded;
+    /// `␣` stands for what parts two words.
     pub pattern: &'static str,
     /// When not empty, at least one of these must stand in the same file, in any ASCII case.
     pub also: &'static [&'static str],
@@ -54,6 +55,8 @@ pub enum Scope {
     Script,
     /// In scripts and in code blocks of Markdown, but not in running text.
     Code,
+    /// In scripts, configuration and data: every file that is no text to read.
+    Machine,
     /// In text that an agent reads, outside scripts.
     Prose,
 }

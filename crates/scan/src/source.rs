@@ -117,6 +117,7 @@ impl<'a> Source<'a> {
             Scope::Any => true,
             Scope::Script => self.kind.runs,
             Scope::Code => self.kind.runs || self.fenced.get(line) == Some(&true),
+            Scope::Machine => self.kind.runs || !self.kind.reads,
             Scope::Prose => self.kind.reads || !self.kind.runs,
         }
     }

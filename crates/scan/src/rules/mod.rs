@@ -1,10 +1,28 @@
 //! The rules as data, by category.
 
+mod data;
+mod infrastructure;
 pub(crate) mod obfuscation;
 pub(crate) mod package;
+mod persistence;
+mod prompt;
+mod remote;
+mod secrets;
+mod shell;
 pub(crate) mod unicode;
 
 use crate::Rule;
 
 /// The rules of all categories.
-pub(crate) const ALL: &[&[Rule]] = &[obfuscation::RULES, package::RULES, unicode::RULES];
+pub(crate) const ALL: &[&[Rule]] = &[
+    data::RULES,
+    infrastructure::RULES,
+    obfuscation::RULES,
+    package::RULES,
+    persistence::RULES,
+    prompt::RULES,
+    remote::RULES,
+    secrets::RULES,
+    shell::RULES,
+    unicode::RULES,
+];
