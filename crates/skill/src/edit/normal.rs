@@ -119,7 +119,7 @@ fn trim_end(line: &str, relaxation: Relaxation) -> &str {
     match relaxation {
         Relaxation::LineEnds => line,
         Relaxation::TrailingSpace => line.trim_end_matches([' ', '\t']),
-        Relaxation::Typography | Relaxation::Indentation => line.trim_end_matches(|c| is_blank(c)),
+        Relaxation::Typography | Relaxation::Indentation => line.trim_end_matches(is_blank),
     }
 }
 
