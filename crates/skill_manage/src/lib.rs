@@ -1,1 +1,21 @@
+//! `skill_manage`: the one tool through which skills change.
+//!
+//! [`manage`] takes a [`Request`] through one spine: the skill as it is, the edit, the standard, the
+//! scanner, the policy, the commit. [`roll_back`] joins it with an old content in place of an edit.
+//! Whatever is refused is noted in the library's event log, and nothing has changed.
 
+mod error;
+mod manage;
+mod policy;
+mod report;
+mod request;
+mod rollback;
+#[cfg(test)]
+mod tests;
+
+pub use error::ManageError;
+pub use manage::{Context, Elsewhere, manage};
+pub use policy::{Policy, PolicyError};
+pub use report::{Report, Status, VerdictReport};
+pub use request::{Notes, Request, RequestError};
+pub use rollback::{Rollback, roll_back};

@@ -80,8 +80,13 @@ fn reference(target: &str, paths: &[SkillPath], line: usize) -> Option<Problem> 
 /// that start with one of the usual folders.
 fn targets(line: &str) -> Vec<String> {
     let links = line.split("](").skip(1).filter_map(|rest| rest.split([')', ' ']).next());
-    let code = line.split('`').skip(1).step_by(2).filter(|code| REFERRED_FOLDERS.iter().any(|f| code.starts_with(f)));
+    let code = line.split('`').skip(1).step_by(2).filter(|code| is_file_in_usual_folder(code));
     links.chain(code).filter_map(inside_the_skill).collect()
+}
+
+/// `scripts/x.py` names a file; `scripts/` alone speaks of the folder.
+fn is_file_in_usual_folder(code: &str) -> bool {
+    REFERRED_FOLDERS.iter().any(|folder| code.strip_prefix(folder).is_some_and(|file| !file.is_empty()))
 }
 
 fn inside_the_skill(target: &str) -> Option<String> {
@@ -116,6 +121,7 @@ mod tests {
         assert_eq!(codes("[b](references/deep/b.md)"), [("reference_deep", 4)]);
         assert_eq!(codes("```\n[c](references/c.md)\n```\n"), []);
         assert_eq!(codes("[x](https://e.com/a.md) [y](#top) [z](../other/SKILL.md) `scripts/<name>.py` [w](word)"), []);
+        assert_eq!(codes("scripts go under `scripts/`"), []);
     }
 
     #[test]

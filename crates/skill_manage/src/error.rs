@@ -1,0 +1,241 @@
+//! [`ManageError`]: why a request was refused, with its code and the way on.
+
+use library::{CommitError, FindError, HandEditFault, LibraryError, LockError, SnapshotError, StorageError};
+use scan::Finding;
+use serde_json::{Value, json};
+use skill::{BundleError, Problem, SkillName, edit::EditError};
+use thiserror::Error;
+
+use crate::request::RequestError;
+
+/// Why nothing was changed.
+#[derive(Debug, Error)]
+pub enum ManageError {
+    /// The request cannot be read.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    /// The edit does not fit the skill.
+    #[error("{name}: {fault}")]
+    Edit {
+        /// The skill.
+        name: SkillName,
+        /// Why not.
+        fault: EditError,
+    },
+    /// A skill of that name is visible from elsewhere.
+    #[error("there is a skill {name} already, {place}")]
+    ExistsElsewhere {
+        /// The skill.
+        name: SkillName,
+        /// Where.
+        place: String,
+    },
+    /// The result breaks the standard.
+    #[error("{name} would not be a valid skill: {}", messages(problems))]
+    InvalidSkill {
+        /// The skill.
+        name: SkillName,
+        /// The errors that the change would bring.
+        problems: Vec<Problem>,
+    },
+    /// The scanner blocks the result.
+    #[error("{message}")]
+    ScanBlocked {
+        /// Which rule, file and line, and what the author can do.
+        message: String,
+        /// All findings, worst first.
+        findings: Vec<Finding>,
+    },
+    /// Policy keeps this actor from it.
+    #[error("{message}")]
+    PolicyDenied {
+        /// What and why.
+        message: String,
+        /// The way on.
+        hint: String,
+    },
+    /// The head is not the one that the caller saw.
+    #[error("{name} is at revision {}, not at {expected}", head.as_deref().unwrap_or("none"))]
+    StaleRevision {
+        /// The skill.
+        name: SkillName,
+        /// What the caller expected.
+        expected: String,
+        /// What it is.
+        head: Option<String>,
+    },
+    /// The skill could not be looked at.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    /// The commit failed.
+    #[error(transparent)]
+    Commit(#[from] CommitError),
+    /// No such revision.
+    #[error(transparent)]
+    Find(#[from] FindError),
+    /// The library cannot be used.
+    #[error(transparent)]
+    Library(#[from] LibraryError),
+}
+
+impl From<StorageError> for ManageError {
+    fn from(error: StorageError) -> Self {
+        Self::Library(error.into())
+    }
+}
+
+fn messages(problems: &[Problem]) -> String {
+    let texts: Vec<String> = problems
+        .iter()
+        .map(|problem| match problem.line {
+            Some(line) => format!("{}:{line}: {}", problem.path, problem.message),
+            None => problem.message.clone(),
+        })
+        .collect();
+    texts.join("; ")
+}
+
+impl ManageError {
+    /// The code of the contract.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Request(error) => request_code(error),
+            Self::Edit { fault, .. } => edit_code(fault),
+            Self::ExistsElsewhere { .. } => "exists",
+            Self::InvalidSkill { .. } => "invalid_skill",
+            Self::ScanBlocked { .. } => "scan_blocked",
+            Self::PolicyDenied { .. } => "policy_denied",
+            Self::StaleRevision { .. } | Self::Commit(CommitError::Stale { .. }) => "stale_revision",
+            Self::Snapshot(error) => snapshot_code(error),
+            Self::Commit(error) => commit_code(error),
+            Self::Find(error) => find_code(error),
+            Self::Library(error) => library_code(error),
+        }
+    }
+
+    /// The way on.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::PolicyDenied { hint, .. } => return Some(hint.clone()),
+            Self::Edit { fault: EditError::NotFound, .. } | Self::Find(FindError::NoSkill(_)) => {
+                "`skillhub list` shows the skills of this library"
+            }
+            Self::Edit { fault: EditError::NoMatch { .. }, name } => {
+                return Some(format!("`skillhub show {name}@head PATH` prints the file as it is"));
+            }
+            Self::ExistsElsewhere { .. } => "choose another name, or change that skill where it is",
+            Self::InvalidSkill { .. } => "mend the problems listed in details and send the request again",
+            Self::ScanBlocked { .. } => {
+                "change the lines that the findings name; `skillhub scan --explain RULE` says more"
+            }
+            Self::StaleRevision { name, .. } => {
+                return Some(format!(
+                    "look at `skillhub diff {name}` and send the request again on the newest revision"
+                ));
+            }
+            Self::Snapshot(SnapshotError::ExternalBlocked { skill, .. }) => {
+                return Some(format!(
+                    "mend the folder by hand, or `skillhub rollback {skill} head` keeps that edit in the history and restores the skill"
+                ));
+            }
+            Self::Commit(CommitError::NotWritable { .. }) => {
+                "check who owns the folder and its mode, or name another with --library"
+            }
+            Self::Commit(CommitError::Lock(LockError::Locked { .. })) => "try again when that process is done",
+            Self::Find(FindError::NoRevision { skill, .. } | FindError::Ambiguous { skill, .. }) => {
+                return Some(format!("`skillhub history {skill}` lists its revisions"));
+            }
+            _ => return None,
+        };
+        Some(hint.to_owned())
+    }
+
+    /// What a program needs to go on: matches, findings or problems.
+    #[must_use]
+    pub fn details(&self) -> Value {
+        match self {
+            Self::Edit { fault: EditError::NoMatch { path, nearest }, .. } => {
+                json!({"path": path.as_str(), "matches": nearest})
+            }
+            Self::Edit { fault: EditError::AmbiguousMatch { path, found, matches }, .. } => {
+                json!({"path": path.as_str(), "found": found, "matches": matches})
+            }
+            Self::Edit { fault: EditError::CountMismatch { path, expected, found, matches }, .. } => {
+                json!({"path": path.as_str(), "expected": expected, "found": found, "matches": matches})
+            }
+            Self::InvalidSkill { problems, .. } => json!({"problems": problems}),
+            Self::ScanBlocked { findings, .. } => json!({"findings": findings}),
+            Self::StaleRevision { expected, head, .. } => json!({"expected": expected, "head": head}),
+            Self::Snapshot(SnapshotError::ExternalBlocked { fault, .. }) => fault_details(fault),
+            _ => json!({}),
+        }
+    }
+}
+
+fn fault_details(fault: &HandEditFault) -> Value {
+    match fault {
+        HandEditFault::Unreadable(_) => json!({}),
+        HandEditFault::Invalid { problems, .. } => json!({"problems": problems}),
+        HandEditFault::Hostile(blocked) => json!({"findings": blocked.report.findings}),
+    }
+}
+
+fn request_code(error: &RequestError) -> &'static str {
+    match error {
+        RequestError::Malformed(_) => "invalid_request",
+        RequestError::Name { .. } => "invalid_skill",
+        RequestError::Path(_) => "invalid_path",
+        RequestError::TooLarge(_) => "too_large",
+    }
+}
+
+fn edit_code(error: &EditError) -> &'static str {
+    match error {
+        EditError::Exists => "exists",
+        EditError::NotFound | EditError::FileNotFound { .. } => "not_found",
+        EditError::NotText { .. } | EditError::EmptyFind | EditError::ZeroCount | EditError::RemovesSkillMd => {
+            "invalid_request"
+        }
+        EditError::AmbiguousMatch { .. } => "ambiguous_match",
+        EditError::CountMismatch { .. } => "count_mismatch",
+        EditError::NoMatch { .. } => "no_match",
+        EditError::FolderNotAllowed { .. } | EditError::Bundle(BundleError::Collision { .. }) => "invalid_path",
+        EditError::TooLarge { .. } | EditError::Bundle(_) => "too_large",
+    }
+}
+
+fn snapshot_code(error: &SnapshotError) -> &'static str {
+    match error {
+        SnapshotError::ExternalBlocked { .. } => "external_blocked",
+        SnapshotError::Library(error) => library_code(error),
+        SnapshotError::Storage(_) => "io",
+        SnapshotError::Commit(error) => commit_code(error),
+    }
+}
+
+fn commit_code(error: &CommitError) -> &'static str {
+    match error {
+        CommitError::Stale { .. } => "stale_revision",
+        CommitError::Lock(LockError::Locked { .. }) => "locked",
+        CommitError::Library(error) => library_code(error),
+        CommitError::NotWritable { .. } | CommitError::Lock(LockError::Io(_)) => "io",
+    }
+}
+
+fn find_code(error: &FindError) -> &'static str {
+    match error {
+        FindError::NoSkill(_) | FindError::NoRevision { .. } => "not_found",
+        FindError::Ambiguous { .. } => "ambiguous_name",
+        FindError::Storage(_) => "io",
+    }
+}
+
+fn library_code(error: &LibraryError) -> &'static str {
+    match error {
+        LibraryError::Lock(LockError::Locked { .. }) => "locked",
+        LibraryError::Place(library::PlaceError::Foreign { .. }) => "policy_denied",
+        _ => "io",
+    }
+}

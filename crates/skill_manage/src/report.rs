@@ -1,0 +1,108 @@
+//! [`Report`]: what `skill_manage` answers when it did not refuse.
+
+use library::{Action, Checkout, RevisionId};
+use scan::{Finding, Verdict};
+use serde::{Serialize, Serializer};
+use skill::{Problem, diff::FileChange};
+
+/// What became of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// It is a new revision.
+    Applied,
+    /// The skill was like that already.
+    Unchanged,
+    /// It would be a new revision.
+    DryRun,
+}
+
+/// What the scanner said of the skill as it would be.
+#[derive(Debug, Clone, Serialize)]
+pub struct VerdictReport {
+    /// allow or warn; what is blocked makes no report.
+    pub level: Verdict,
+    /// The version of the rules.
+    pub ruleset: String,
+    /// What they found, worst first.
+    pub findings: Vec<Finding>,
+}
+
+/// A problem, and whether this change brought it.
+#[derive(Debug, Clone, Serialize)]
+pub struct ReportedProblem {
+    /// A stable name of the rule.
+    pub code: &'static str,
+    /// `error` or `warning`.
+    pub severity: skill::Severity,
+    /// What is wrong and what to do.
+    pub message: String,
+    /// The file.
+    pub path: String,
+    /// The line in it, from 1.
+    pub line: Option<usize>,
+    /// Whether it was not there before.
+    pub new: bool,
+}
+
+impl ReportedProblem {
+    /// Marks each problem as new or known from before.
+    pub(crate) fn list(problems: Vec<Problem>, known: &[Problem]) -> Vec<Self> {
+        let mark = |problem: Problem| Self {
+            new: !problem.is_among(known),
+            code: problem.code,
+            severity: problem.severity,
+            message: problem.message,
+            path: problem.path,
+            line: problem.line,
+        };
+        problems.into_iter().map(mark).collect()
+    }
+}
+
+/// The answer to a request that was not refused.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// Always true.
+    pub ok: bool,
+    /// What became of it.
+    pub status: Status,
+    /// What was asked for.
+    #[serde(serialize_with = "word")]
+    pub action: Action,
+    /// The skill.
+    pub name: String,
+    /// The head after it; absent for a dry run.
+    pub revision: Option<RevisionId>,
+    /// That revision's number.
+    pub number: Option<u64>,
+    /// The head before it.
+    pub previous_revision: Option<RevisionId>,
+    /// The files that changed.
+    pub files: Vec<FileChange>,
+    /// The change as a unified diff.
+    pub diff: String,
+    /// What the scanner said.
+    pub verdict: VerdictReport,
+    /// How the skill departs from the standard.
+    pub problems: Vec<ReportedProblem>,
+    /// The proposal that a held change became; none yet.
+    pub proposal: Option<String>,
+    /// `done` or `pending`.
+    #[serde(serialize_with = "checkout_word")]
+    pub checkout: Checkout,
+    /// Everything else worth a sentence.
+    pub message: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
+fn word<S: Serializer>(action: &Action, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(action.as_str())
+}
+
+fn checkout_word<S: Serializer>(checkout: &Checkout, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(match checkout {
+        Checkout::Done | Checkout::HandEditKept(_) => "done",
+        Checkout::Pending(_) => "pending",
+    })
+}

@@ -1,0 +1,380 @@
+//! [`Request`]: what is asked of `skill_manage`, parsed once.
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use library::Action;
+use serde::Deserialize;
+use skill::{Edit, Limits, NameError, PathError, SkillName, SkillPath, edit::Patch};
+use thiserror::Error;
+
+/// A request to change one skill by one or several edits that become one revision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// The skill.
+    pub skill: SkillName,
+    /// What the revision will be called.
+    pub action: Action,
+    /// The edits in order, at least one.
+    pub edits: Vec<Edit>,
+    /// The head that the caller saw; another one refuses the request.
+    pub expected_revision: Option<String>,
+    /// Why, in which run and conversation.
+    pub notes: Notes,
+    /// Whether everything is done but the commit.
+    pub dry_run: bool,
+    /// The skill that took this one's content in, when it is deleted.
+    pub absorbed_into: Option<String>,
+    /// Sentences for the report, such as a field that was ignored.
+    pub remarks: Vec<String>,
+}
+
+/// What a caller says about a change.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Notes {
+    /// Why.
+    pub reason: Option<String>,
+    /// The id of the run.
+    pub run: Option<String>,
+    /// The id of the conversation.
+    pub thread: Option<String>,
+}
+
+/// Why a text is no [`Request`].
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum RequestError {
+    /// Not of the documented form.
+    #[error("{0}")]
+    Malformed(String),
+    /// The name is none that a skill can have.
+    #[error("{name:?} is no name of a skill: {fault}")]
+    Name {
+        /// The name as given.
+        name: String,
+        /// The rule that it breaks.
+        fault: NameError,
+    },
+    /// A path is none that a file of a skill can have.
+    #[error(transparent)]
+    Path(#[from] PathError),
+    /// More bytes, characters or edits than are taken.
+    #[error("{0}")]
+    TooLarge(String),
+}
+
+/// The JSON form; an operation inside `operations` uses the fields of an edit only.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fields {
+    action: Option<String>,
+    name: Option<String>,
+    content: Option<String>,
+    content_base64: Option<String>,
+    #[serde(alias = "file_path")]
+    path: Option<String>,
+    #[serde(alias = "old_string")]
+    find: Option<String>,
+    #[serde(alias = "new_string")]
+    replace: Option<String>,
+    file_content: Option<String>,
+    expected_count: Option<usize>,
+    replace_all: Option<bool>,
+    executable: Option<bool>,
+    expected_revision: Option<String>,
+    reason: Option<String>,
+    run: Option<String>,
+    thread: Option<String>,
+    dry_run: Option<bool>,
+    operations: Option<Vec<Fields>>,
+    category: Option<String>,
+    absorbed_into: Option<String>,
+}
+
+impl Request {
+    /// Reads the JSON form, from at most `limits.request_bytes`.
+    ///
+    /// # Errors
+    /// [`RequestError`]
+    pub fn from_json(json: &[u8], limits: &Limits) -> Result<Self, RequestError> {
+        if json.len() as u64 > limits.request_bytes {
+            let message = format!("the request has {} bytes, the limit is {}", json.len(), limits.request_bytes);
+            return Err(RequestError::TooLarge(message));
+        }
+        let fields: Fields = serde_json::from_slice(json)
+            .map_err(|error| RequestError::Malformed(format!("the request is not readable: {error}")))?;
+        Self::from_fields(fields, limits)
+    }
+
+    /// A request of one edit.
+    ///
+    /// # Errors
+    /// [`RequestError::Name`] when the name is none.
+    pub fn of_edit(name: &str, edit: Edit) -> Result<Self, RequestError> {
+        Ok(Self {
+            skill: parse_name(name)?,
+            action: action_of(&edit),
+            edits: vec![edit],
+            expected_revision: None,
+            notes: Notes::default(),
+            dry_run: false,
+            absorbed_into: None,
+            remarks: Vec::new(),
+        })
+    }
+
+    fn from_fields(mut fields: Fields, limits: &Limits) -> Result<Self, RequestError> {
+        let name = fields.name.take().ok_or_else(|| malformed("`name` is missing"))?;
+        let skill = parse_name(&name)?;
+        let mut remarks = Vec::new();
+        if fields.category.take().is_some() {
+            remarks.push("`category` was ignored: a library has no categories".to_owned());
+        }
+        let notes = Notes {
+            reason: note("reason", fields.reason.take(), limits)?,
+            run: note("run", fields.run.take(), limits)?,
+            thread: note("thread", fields.thread.take(), limits)?,
+        };
+        let expected_revision = fields.expected_revision.take();
+        let dry_run = fields.dry_run.take().unwrap_or(false);
+        let absorbed_into = fields.absorbed_into.take().map(|name| parse_name(&name)).transpose()?;
+        let edits = match fields.operations.take() {
+            Some(operations) => operations_of(&fields, operations, limits)?,
+            None => vec![fields.into_edit()?],
+        };
+        let action = match edits.as_slice() {
+            [edit] => action_of(edit),
+            _ => Action::Operations,
+        };
+        let absorbed_into = absorbed_into.map(|name| name.to_string());
+        Ok(Self { skill, action, edits, expected_revision, notes, dry_run, absorbed_into, remarks })
+    }
+}
+
+fn operations_of(outer: &Fields, operations: Vec<Fields>, limits: &Limits) -> Result<Vec<Edit>, RequestError> {
+    if let Some(field) = outer.edit_fields().next() {
+        return Err(malformed(format!("`{field}` does not go with `operations`; put it into an operation")));
+    }
+    if operations.is_empty() {
+        return Err(malformed("`operations` is empty"));
+    }
+    if operations.len() > limits.operations_per_request {
+        let (found, limit) = (operations.len(), limits.operations_per_request);
+        return Err(RequestError::TooLarge(format!("the request has {found} operations, the limit is {limit}")));
+    }
+    let mut edits = Vec::with_capacity(operations.len());
+    for (index, operation) in operations.into_iter().enumerate() {
+        if let Some(field) = operation.request_fields().next() {
+            return Err(malformed(format!("operation {index}: `{field}` belongs beside `operations`, not into one")));
+        }
+        let edit = operation.into_edit().map_err(|error| match error {
+            RequestError::Malformed(message) => malformed(format!("operation {index}: {message}")),
+            other => other,
+        })?;
+        edits.push(edit);
+    }
+    if edits.len() > 1 && edits.contains(&Edit::Delete) {
+        return Err(malformed("`delete` cannot be combined with other operations"));
+    }
+    Ok(edits)
+}
+
+impl Fields {
+    /// The names of the fields of an edit that are set.
+    fn edit_fields(&self) -> impl Iterator<Item = &'static str> {
+        [
+            ("action", self.action.is_some()),
+            ("content", self.content.is_some()),
+            ("content_base64", self.content_base64.is_some()),
+            ("file_content", self.file_content.is_some()),
+            ("path", self.path.is_some()),
+            ("find", self.find.is_some()),
+            ("replace", self.replace.is_some()),
+            ("expected_count", self.expected_count.is_some()),
+            ("replace_all", self.replace_all.is_some()),
+            ("executable", self.executable.is_some()),
+        ]
+        .into_iter()
+        .filter_map(|(name, set)| set.then_some(name))
+    }
+
+    /// The names of the fields of a whole request that are set.
+    fn request_fields(&self) -> impl Iterator<Item = &'static str> {
+        [
+            ("name", self.name.is_some()),
+            ("expected_revision", self.expected_revision.is_some()),
+            ("reason", self.reason.is_some()),
+            ("run", self.run.is_some()),
+            ("thread", self.thread.is_some()),
+            ("dry_run", self.dry_run.is_some()),
+            ("operations", self.operations.is_some()),
+            ("absorbed_into", self.absorbed_into.is_some()),
+        ]
+        .into_iter()
+        .filter_map(|(name, set)| set.then_some(name))
+    }
+
+    fn into_edit(self) -> Result<Edit, RequestError> {
+        let action = self.action.clone().ok_or_else(|| malformed(format!("`action` is missing; it is {ACTIONS}")))?;
+        let takes: &[&str] = match action.as_str() {
+            "create" | "edit" => &["content"],
+            "patch" => &["path", "find", "replace", "expected_count", "replace_all"],
+            "write_file" => &["path", "content", "content_base64", "file_content", "executable"],
+            "remove_file" => &["path"],
+            "delete" => &[],
+            other => return Err(malformed(format!("there is no action {other:?}; it is {ACTIONS}"))),
+        };
+        if let Some(field) = self.edit_fields().find(|field| *field != "action" && !takes.contains(field)) {
+            return Err(malformed(format!("`{action}` takes no `{field}`")));
+        }
+        match action.as_str() {
+            "create" => Ok(Edit::Create { content: required(self.content, &action, "content")? }),
+            "edit" => Ok(Edit::Edit { content: required(self.content, &action, "content")? }),
+            "patch" => self.into_patch(),
+            "write_file" => self.into_write_file(),
+            "remove_file" => Ok(Edit::RemoveFile { path: path(&required(self.path, &action, "path")?)? }),
+            _ => Ok(Edit::Delete),
+        }
+    }
+
+    fn into_patch(self) -> Result<Edit, RequestError> {
+        Ok(Edit::Patch(Patch {
+            path: path(self.path.as_deref().unwrap_or(SkillPath::SKILL_MD))?,
+            find: required(self.find, "patch", "find")?,
+            replace: required(self.replace, "patch", "replace")?,
+            expected_count: self.expected_count,
+            replace_all: self.replace_all.unwrap_or(false),
+        }))
+    }
+
+    fn into_write_file(self) -> Result<Edit, RequestError> {
+        let bytes = match (self.content, self.file_content, self.content_base64) {
+            (Some(text), None, None) | (None, Some(text), None) => text.into_bytes(),
+            (None, None, Some(base64)) => STANDARD
+                .decode(base64.as_bytes())
+                .map_err(|error| malformed(format!("`content_base64` is not base64: {error}")))?,
+            (None, None, None) => return Err(malformed("`write_file` needs `content` or `content_base64`")),
+            _ => return Err(malformed("`write_file` takes one of `content` and `content_base64`, not both")),
+        };
+        let path = path(&required(self.path, "write_file", "path")?)?;
+        Ok(Edit::WriteFile { path, bytes, executable: self.executable })
+    }
+}
+
+const ACTIONS: &str = "one of create, edit, patch, delete, write_file, remove_file";
+
+fn malformed(message: impl Into<String>) -> RequestError {
+    RequestError::Malformed(message.into())
+}
+
+fn required(value: Option<String>, action: &str, field: &str) -> Result<String, RequestError> {
+    value.ok_or_else(|| malformed(format!("`{action}` needs `{field}`")))
+}
+
+fn path(text: &str) -> Result<SkillPath, RequestError> {
+    Ok(SkillPath::parse(text.strip_prefix("./").unwrap_or(text))?)
+}
+
+fn parse_name(text: &str) -> Result<SkillName, RequestError> {
+    SkillName::parse(text).map_err(|fault| RequestError::Name { name: text.to_owned(), fault })
+}
+
+fn note(field: &str, value: Option<String>, limits: &Limits) -> Result<Option<String>, RequestError> {
+    match value {
+        Some(text) if text.chars().count() > limits.note_chars => {
+            Err(RequestError::TooLarge(format!("`{field}` is longer than {} characters", limits.note_chars)))
+        }
+        other => Ok(other.filter(|text| !text.trim().is_empty())),
+    }
+}
+
+fn action_of(edit: &Edit) -> Action {
+    match edit {
+        Edit::Create { .. } => Action::Create,
+        Edit::Edit { .. } => Action::Edit,
+        Edit::Patch(_) => Action::Patch,
+        Edit::WriteFile { .. } => Action::WriteFile,
+        Edit::RemoveFile { .. } => Action::RemoveFile,
+        Edit::Delete => Action::Delete,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(json: &str) -> Result<Request, RequestError> {
+        Request::from_json(json.as_bytes(), &Limits::default())
+    }
+
+    fn message(json: &str) -> String {
+        parse(json).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn each_action_is_read() {
+        let patch = parse(r#"{"action":"patch","name":"a","find":"x","replace":"","reason":" "}"#).unwrap();
+        let Edit::Patch(inner) = &patch.edits[0] else { panic!("{patch:?}") };
+        assert!(inner.path.is_skill_md() && !inner.replace_all && patch.notes.reason.is_none());
+        assert_eq!(parse(r#"{"action":"delete","name":"a","absorbed_into":"b"}"#).unwrap().absorbed_into.unwrap(), "b");
+        let write =
+            parse(r#"{"action":"write_file","name":"a","path":"assets/x","content_base64":"AP8=","executable":true}"#);
+        assert_eq!(
+            write.unwrap().edits,
+            [Edit::WriteFile {
+                path: SkillPath::parse("assets/x").unwrap(),
+                bytes: vec![0, 255],
+                executable: Some(true)
+            }]
+        );
+    }
+
+    #[test]
+    fn spellings_of_other_agents_are_read() {
+        let other = r#"{"action":"patch","name":"a","file_path":"scripts/x.sh","old_string":"x","new_string":"y","category":"dev"}"#;
+        let ours = r#"{"action":"patch","name":"a","path":"scripts/x.sh","find":"x","replace":"y"}"#;
+        let other = parse(other).unwrap();
+        assert_eq!(other.edits, parse(ours).unwrap().edits);
+        assert_eq!(other.remarks.len(), 1);
+        let write = r#"{"action":"write_file","name":"a","file_path":"scripts/x.sh","file_content":"y"}"#;
+        assert!(matches!(&parse(write).unwrap().edits[0], Edit::WriteFile { bytes, .. } if bytes == b"y"));
+    }
+
+    #[test]
+    fn operations_are_one_request() {
+        let both = r#"{"name":"a","operations":[{"action":"patch","find":"x","replace":"y"},{"action":"remove_file","path":"scripts/x"}]}"#;
+        assert_eq!(parse(both).unwrap().edits.len(), 2);
+        assert!(message(r#"{"name":"a","operations":[]}"#).contains("empty"));
+        assert!(message(r#"{"name":"a","action":"edit","operations":[{"action":"delete"}]}"#).contains("`action`"));
+        assert!(message(r#"{"name":"a","operations":[{"action":"delete","name":"b"}]}"#).contains("operation 0"));
+        assert!(message(r#"{"name":"a","operations":[{"action":"delete"},{"action":"delete"}]}"#).contains("combined"));
+        assert!(
+            message(r#"{"name":"a","operations":[{"action":"patch","find":"x"}]}"#)
+                .contains("operation 0: `patch` needs `replace`")
+        );
+    }
+
+    #[test]
+    fn what_is_not_known_or_does_not_belong_is_refused() {
+        assert!(message(r#"{"action":"patch","name":"a","find":"x","replace":"y","fnd":"z"}"#).contains("fnd"));
+        assert!(
+            message(r#"{"action":"patch","name":"a","find":"x","replace":"y","content":"z"}"#)
+                .contains("takes no `content`")
+        );
+        assert!(message(r#"{"action":"drop","name":"a"}"#).contains("one of create"));
+        assert!(message(r#"{"name":"a"}"#).contains("`action` is missing"));
+        assert!(message(r#"{"action":"delete"}"#).contains("`name` is missing"));
+        assert!(message("[".repeat(200_000).as_str()).contains("not readable"));
+        assert!(matches!(parse(r#"{"action":"delete","name":"../a"}"#), Err(RequestError::Name { .. })));
+        assert!(matches!(parse(r#"{"action":"remove_file","name":"a","path":"../a"}"#), Err(RequestError::Path(_))));
+        assert!(parse("{\"action\":\"delete\",\"name\":\"a\",\"action\":\"edit\"}").is_err(), "doubled keys");
+    }
+
+    #[test]
+    fn size_is_bounded_before_parsing() {
+        let limits = Limits { request_bytes: 10, ..Limits::default() };
+        assert!(matches!(Request::from_json(b"[[[[[[[[[[[", &limits), Err(RequestError::TooLarge(_))));
+        let reason = "x".repeat(2001);
+        assert!(matches!(
+            parse(&format!(r#"{{"action":"delete","name":"a","reason":"{reason}"}}"#)),
+            Err(RequestError::TooLarge(_))
+        ));
+    }
+}
