@@ -28,7 +28,7 @@ const RATIO_FREE_BYTES: u64 = 4096;
 /// Where macOS keeps what other systems have no place for.
 const MAC_FOLDER: &str = "__MACOSX/";
 
-/// Packs a skill. Its paths are at the top of the archive, `SKILL.md` first among equals.
+/// Packs a skill: its files at the top of the archive, sorted by the bytes of their paths.
 ///
 /// The bundle must be within the limits of zip without its 64-bit extension (65,535 files, 4 GiB),
 /// which are far above those of [`Limits`].
