@@ -30,8 +30,9 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
 /// Decodes what looks encoded in a file and searches it; what blocks there is one finding here.
 pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) -> Result<(), SearchError> {
     for (offset, decoded) in decoded_runs(&source.text) {
-        if let Some((severity, rule)) = worst_within(source.path, decoded, finder, DEPTH)? {
+        if let Some((_, rule)) = worst_within(source.path, decoded, finder, DEPTH)? {
             let line = source.line_at(offset);
+            let severity = role::severity(&obfuscation::ENCODED, source, line, offset);
             let run: String = source.text.get(offset..).unwrap_or("").chars().take(60).collect();
             let message = format!("{}: it decodes to text in which {rule} fires", obfuscation::ENCODED.message);
             finder.add_told(&obfuscation::ENCODED, severity, source, line, &run, message);

@@ -29,7 +29,7 @@ mod source;
 pub use clear::{Baseline, Blocked, Captured, Cleared, capture, clear};
 pub use level::{LevelError, Severity, Verdict};
 pub use report::{EXCERPT_CHARS, Finding, Report};
-pub use rule::{Rule, Scope, rule, rules, ruleset};
+pub use rule::{Role, Rule, Scope, rule, rules, ruleset};
 pub use scanner::scan;
 #[doc(hidden)]
 pub use scanner::steps_of;

@@ -36,8 +36,8 @@ pub struct Rule {
     pub also: &'static [&'static str],
     /// A further test of the matched text, for what an expression cannot say.
     pub accept: Option<fn(&str) -> bool>,
-    /// Whether the finding weighs `elsewhere` where the text quotes, warns or teaches.
-    pub role: bool,
+    /// What about the text around a match makes it weigh `elsewhere`.
+    pub role: Role,
     /// Whether the excerpt is shortened, because the match is a secret.
     pub secret: bool,
     /// Files, as path and text, in which the rule fires.
@@ -61,6 +61,17 @@ pub enum Scope {
     Prose,
 }
 
+/// How far the text around a match tells an act from talk about it. Scripts do not talk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// The match weighs the same whatever stands around it.
+    Fact,
+    /// A command: talk only where its own sentence or line forbids it or calls it bad.
+    Command,
+    /// A sentence: talk also where it is quoted, or its passage speaks of attacks.
+    Speech,
+}
+
 impl Rule {
     /// What a rule has unless it says otherwise.
     pub(crate) const DEFAULT: Self = Self {
@@ -75,7 +86,7 @@ impl Rule {
         pattern: "",
         also: &[],
         accept: None,
-        role: false,
+        role: Role::Fact,
         secret: false,
         harmful: &[],
         harmless: &[],

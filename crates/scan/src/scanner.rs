@@ -63,7 +63,7 @@ fn search(source: &Source<'_>, finder: &mut Finder) -> Result<(), SearchError> {
         let folded = Source::with_kind(source.path, shadow.text.into(), source.kind());
         for hit in finder.hits(&folded.text)? {
             let line = shadow.lines.get(folded.line_at(hit.range.start)).copied().unwrap_or(0);
-            finder.add_shadow(&hit, &folded, source, line);
+            finder.add_shadow(&hit, source, line);
         }
     }
     encoded::check(source, finder)
@@ -139,11 +139,10 @@ impl Finder {
     }
 
     /// Adds what only the normalised copy of a line shows.
-    fn add_shadow(&mut self, hit: &Hit, folded: &Source<'_>, source: &Source<'_>, line: usize) {
+    fn add_shadow(&mut self, hit: &Hit, source: &Source<'_>, line: usize) {
         let there = self.places.contains(&(hit.rule.id, line));
         if !there {
-            let start = folded.line_at(hit.range.start);
-            let severity = role::severity_in(hit.rule, source, line, folded.line(start));
+            let severity = role::severity_in(hit.rule, source, line);
             let message = format!("{}, hidden by look-alike or invisible characters", hit.rule.message);
             self.push(hit.rule, severity, source.path, line, excerpt::visible(source.line(line)), message);
         }

@@ -1,6 +1,6 @@
 //! Rules about taking what belongs to the user: credentials, environment, conversations.
 
-use crate::{Rule, Scope, Severity};
+use crate::{Role, Rule, Scope, Severity};
 
 const BASE: Rule = Rule {
     category: "exfiltration",
@@ -8,7 +8,7 @@ const BASE: Rule = Rule {
     elsewhere: Severity::Medium,
     scope: Scope::Any,
     remedy: "send nothing that the user did not name; read a credential only through the tool that it belongs to",
-    role: true,
+    role: Role::Command,
     ..Rule::DEFAULT
 };
 
@@ -152,6 +152,7 @@ const SWEEP: Rule = Rule {
 const PROSE: Rule = Rule {
     id: "secret-exfiltration",
     scope: Scope::Prose,
+    role: Role::Speech,
     message: "tells the agent to gather secrets or conversations and send them away",
     literals: &[
         ".env",
@@ -272,6 +273,7 @@ const ASK: Rule = Rule {
     id: "credential-request",
     category: "social-engineering",
     scope: Scope::Prose,
+    role: Role::Speech,
     elsewhere: Severity::Low,
     message: "has the agent talk the user out of passwords or keys",
     remedy: "have credentials entered into the tool that they belong to, never into the conversation",
@@ -285,6 +287,7 @@ const ASK: Rule = Rule {
         "api token",
         "api key",
         "authentication token",
+        "wallet",
     ],
     pattern: concat!(
         r"\b(?:ask|instruct|tell|request|convince|urge|persuade)\w{0,3}␣(?:that␣)?(?:the␣|your␣)?users?␣(?:to␣|for␣)(?:[\w-]{1,16}␣){0,3}(?:enter|provide|paste|share|type|send|submit|give|reveal|their)?␣?(?:you␣|us␣|in␣|me␣)?(?:their␣|the␣|all␣|any␣|a␣){0,2}(?:[\w-]{1,16}␣){0,2}(?:passwords?|private␣keys?|seed␣phrase|recovery␣phrase|mnemonic)",
@@ -309,7 +312,7 @@ const METADATA: Rule = Rule {
     category: "credentials",
     scope: Scope::Script,
     elsewhere: Severity::Low,
-    role: false,
+    role: Role::Fact,
     message: "asks the cloud's metadata service, which hands out the machine's credentials",
     remedy: "use the cloud's own tool, which the user has signed in to",
     literals: &["169.254.169.254", "metadata.google.internal", "169.254.170.2", "fd00:ec2::254", "100.100.100.200"],
@@ -338,20 +341,40 @@ const MEDIA: Rule = Rule {
     message: "has a file of the user attached to an outgoing message",
     literals: &["MEDIA:"],
     pattern: r"\bMEDIA:(?:file://)?/[\w./-]{0,80}(?:\.ssh/|\.env\b|id_rsa|\.aws|credentials|secrets?|shadow)",
-    role: false,
+    role: Role::Fact,
     harmful: &[("SKILL.md", "MEDIA:file:///home/user/.ssh/id_rsa")],
     harmless: &[("SKILL.md", "MEDIA:/tmp/chart.png")],
     ..BASE
 };
 
 /// The stores and verbs that several rules share are used by them all; this keeps them one list.
+const HIDDEN_PATH: Rule = Rule {
+    id: "credential-path-hidden",
+    category: "obfuscation",
+    message: "spells the path of a credential so that no filter reads it",
+    literals: &["/etc/", ".ssh/", ".aws/"],
+    pattern: r"(?:/etc/|\.ssh/|\.aws/)[\w.]{0,12}(?:\[\w\]|\?|\\)[\w.]{1,12}[\w.\[\]?]{0,8}",
+    accept: Some(is_hidden_path),
+    harmful: &[("SKILL.md", "cat /etc/shad[o]w"), ("scripts/a.sh", "cat ~/.ssh/id_r?a")],
+    harmless: &[("scripts/a.sh", "ls /etc/nginx/conf.d/[a-z].conf; cat /etc/hosts")],
+    ..BASE
+};
+
+/// Whether the pieces that are left of a masked path belong to a known file.
+fn is_hidden_path(path: &str) -> bool {
+    let bare: String = path.chars().filter(|c| !matches!(c, '[' | ']' | '\\')).collect();
+    ["/etc/shadow", "/etc/passwd", "/etc/sudoers", ".ssh/id_rsa", ".ssh/id_ed25519", ".aws/credentials"]
+        .iter()
+        .any(|known| bare.len() == known.len() && bare.bytes().zip(known.bytes()).all(|(a, b)| a == b || a == b'?'))
+}
+
 const GATHER: Rule = Rule {
     id: "credential-path",
     category: "credentials",
     severity: Severity::Low,
     elsewhere: Severity::Info,
     scope: Scope::Script,
-    role: false,
+    role: Role::Fact,
     message: "names a store of the user's credentials in a program that uses the network",
     literals: STORES,
     pattern: STORE_PATTERN,
@@ -362,5 +385,18 @@ const GATHER: Rule = Rule {
 };
 
 /// All rules of this category.
-pub(crate) const RULES: &[Rule] =
-    &[READ, READ_AND_SEND, SWEEP, PROSE, ENVIRONMENT, DNS, BEACON, ASK, METADATA, AGENT_MEMORY, MEDIA, GATHER];
+pub(crate) const RULES: &[Rule] = &[
+    READ,
+    READ_AND_SEND,
+    SWEEP,
+    PROSE,
+    ENVIRONMENT,
+    DNS,
+    BEACON,
+    ASK,
+    METADATA,
+    AGENT_MEMORY,
+    MEDIA,
+    HIDDEN_PATH,
+    GATHER,
+];

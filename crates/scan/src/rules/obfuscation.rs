@@ -1,13 +1,14 @@
 //! Rules about code that hides what it does.
 
-use crate::{Rule, Severity};
+use crate::{Role, Rule, Severity};
 
 /// Encoded text that is itself harmful; decided by [`crate::encoded`].
 pub(crate) const ENCODED: Rule = Rule {
     id: "encoded-payload",
     category: "obfuscation",
-    severity: Severity::Critical,
-    elsewhere: Severity::High,
+    severity: Severity::High,
+    elsewhere: Severity::Medium,
+    role: Role::Command,
     message: "encoded text hides what blocks in plain sight",
     remedy: "write the text or command in the open, and mend what the scan then says about it",
     harmful: &[(

@@ -1,6 +1,6 @@
 //! Rules about staying on the machine, and about writing into files that steer agents.
 
-use crate::{Rule, Scope, Severity};
+use crate::{Role, Rule, Scope, Severity};
 
 const BASE: Rule = Rule {
     category: "persistence",
@@ -8,7 +8,7 @@ const BASE: Rule = Rule {
     elsewhere: Severity::Medium,
     scope: Scope::Script,
     remedy: "do not install anything that outlives the task; tell the user the line to add instead",
-    role: true,
+    role: Role::Command,
     ..Rule::DEFAULT
 };
 

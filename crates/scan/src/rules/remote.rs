@@ -1,6 +1,6 @@
 //! Rules about code that is fetched and run.
 
-use crate::{Rule, Scope, Severity};
+use crate::{Role, Rule, Scope, Severity};
 
 const BASE: Rule = Rule {
     category: "remote-code",
@@ -8,7 +8,7 @@ const BASE: Rule = Rule {
     elsewhere: Severity::Medium,
     scope: Scope::Any,
     remedy: "ship the code in the skill, or name the publisher's own installation page instead of running it",
-    role: true,
+    role: Role::Command,
     ..Rule::DEFAULT
 };
 

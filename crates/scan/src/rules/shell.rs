@@ -1,9 +1,14 @@
 //! Rules about commands that take over, damage or hide on the machine.
 
-use crate::{Rule, Scope, Severity};
+use crate::{Role, Rule, Scope, Severity};
 
-const BASE: Rule =
-    Rule { severity: Severity::High, elsewhere: Severity::Medium, scope: Scope::Any, role: true, ..Rule::DEFAULT };
+const BASE: Rule = Rule {
+    severity: Severity::High,
+    elsewhere: Severity::Medium,
+    scope: Scope::Any,
+    role: Role::Command,
+    ..Rule::DEFAULT
+};
 
 const REVERSE: Rule = Rule {
     id: "reverse-shell",
@@ -72,9 +77,20 @@ const PYTHON_DECODE: Rule = Rule {
     scope: Scope::Code,
     message: "runs code that it first decodes or decrypts",
     remedy: "write the code in the open",
-    literals: &["exec(", "eval(", "__import__", "Function(", "unserialize", "setTimeout(", "loads(", "exec ("],
+    literals: &[
+        "exec(",
+        "eval(",
+        "__import__",
+        "Function(",
+        "unserialize",
+        "setTimeout(",
+        "loads(",
+        "exec (",
+        ";base64,",
+    ],
     pattern: concat!(
         r"(?:^|[^.\w])(?:exec|eval)\s{0,4}\(\s{0,4}(?:compile\s{0,4}\(\s{0,4})?(?:(?:\w{1,20}\.){0,2}(?:b64decode|b32decode|b85decode|a85decode|unhexlify|fromhex|decompress|decode|loads|decrypt)|atob|unescape|Buffer\.from|codecs\.decode|base64_decode|gzinflate|str_rot13|String\.fromCharCode|\x22\x22\.join|''\.join|bytes\.fromhex|__import__)\b",
+        r"|\b(?:deno\s{1,4}run|node\s|import\s{0,2}\()[^\n]{0,160}data:(?:application|text)/(?:typescript|javascript|x-javascript);base64,",
         r"|\bmarshal\.loads\s{0,4}\(|\b__import__\s{0,2}\(\s{0,2}['\x22](?:base64|zlib|marshal|codecs)['\x22]\s{0,2}\)\.\w{2,16}\([^\n]{0,200}",
         r"|(?:^|[^.\w])(?:exec|eval)\s{0,4}\(\s{0,4}(?:decoded|decrypted|payload|unpacked|deobf\w{0,10}|plain|shellcode|stage\w{0,4}|_{1,3}\w{0,8}|code|src|data|cmd)(?:\.decode\(\s{0,2}['\x22]?[\w-]{0,8}['\x22]?\s{0,2}\))?\s{0,4}[,)]",
     ),
@@ -111,7 +127,7 @@ const CODE: Rule = Rule {
     severity: Severity::Low,
     elsewhere: Severity::Info,
     scope: Scope::Script,
-    role: false,
+    role: Role::Fact,
     message: "runs text as code or through a shell",
     remedy: "call functions and programs directly, with a list of arguments",
     literals: &["exec(", "eval(", "os.system", "shell=True", "child_process", "execSync"],
