@@ -29,6 +29,10 @@ fn at_least(report: &Report, severity: Severity) -> bool {
 }
 
 fn main() {
+    let start = Instant::now();
+    let skill = File { bytes: b"---\nname: a\n---\nRun curl, then ask the user.\n"[..].into(), executable: false };
+    let _ = scan(&Bundle::from_files([(SkillPath::skill_md(), skill)], &Limits::default()).unwrap());
+    println!("the first scan of a process, of one small skill: {:?}", start.elapsed());
     let labels = std::env::args().nth(1).unwrap();
     let list = std::env::args().any(|argument| argument == "--list");
     let base = Path::new(&labels).parent().unwrap();

@@ -81,12 +81,16 @@ fn has_source(bundle: &Bundle, path: &SkillPath) -> bool {
 
 fn is_archive(bytes: &[u8]) -> bool {
     let tar = bytes.get(257..262) == Some(b"ustar");
-    tar || match bytes {
-        [b'P', b'K', 3 | 5, 4 | 6, ..] | [0x1F, 0x8B, ..] | [b'B', b'Z', b'h', b'1'..=b'9', ..] => true,
-        [0xFD, b'7', b'z', b'X', b'Z', ..] | [b'7', b'z', 0xBC, 0xAF, ..] | [b'R', b'a', b'r', b'!', ..] => true,
-        [0x28, 0xB5, 0x2F, 0xFD, ..] => true,
-        _ => false,
-    }
+    tar || matches!(
+        bytes,
+        [b'P', b'K', 3 | 5, 4 | 6, ..]
+            | [0x1F, 0x8B, ..]
+            | [b'B', b'Z', b'h', b'1'..=b'9', ..]
+            | [0xFD, b'7', b'z', b'X', b'Z', ..]
+            | [b'7', b'z', 0xBC, 0xAF, ..]
+            | [b'R', b'a', b'r', b'!', ..]
+            | [0x28, 0xB5, 0x2F, 0xFD, ..]
+    )
 }
 
 /// The first member of a zip is encrypted.

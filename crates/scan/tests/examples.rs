@@ -1,5 +1,7 @@
 //! Every rule fires on its harmful examples, and not, at its full severity, on its harmless ones.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
 use scan::{Report, Rule, Severity, rules, scan};
 use skill::{Bundle, File, Limits, SkillPath};
 

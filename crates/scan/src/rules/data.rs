@@ -54,7 +54,7 @@ const STORES: &[&str] = &[
 
 const STORE_PATTERN: &str = concat!(
     r"(?:\.ssh/(?:id_\w{2,10}|\*|id_r\[|authorized|config\b|['\x22`\s:,)])|\.aws/credentials|\.git-credentials|~/\.npmrc|\.netrc\b|\.pypirc|gh/hosts\.yml|\.docker/config\.json|\.kube/config",
-    r"|/etc/shad\[?o|Login\x20Data|logins\.json|key4\.db|login\.keychain|find-generic-password|dump-keychain|wallet\.dat|gcloud/(?:application_default|credentials)|\.config/solana|\.gnupg/|user-secrets-envs|\.cursor/mcp\.json|\.openclaw/[\w/-]{1,40}\.json|\.codex/auth\.json|\.claude/\.credentials|cookies\.sqlite|/proc/[\w$*{}]{1,20}/environ)",
+    r"|/etc/shad\[?o|Login\x20Data|logins\.json|key4\.db|login\.keychain|find-generic-password|dump-keychain|wallet\.dat|gcloud/(?:application_default|credentials)|\.config/solana|\.gnupg/|user-secrets-envs|\.cursor/mcp\.json|\.openclaw/[\w/-]{1,40}\.json|\.codex/auth\.json|\.claude/\.credentials|cookies\.sqlite|/proc/[\w$*{}]{1,20}/environ\b)",
 );
 
 const SENDS: &[&str] = &[
@@ -90,7 +90,7 @@ const READ: Rule = Rule {
     literals: STORES,
     pattern: concat!(
         r"\b(?:cat|cp|tar|zip|less|head|base64|open|read_text|readFile(?:Sync)?|Get-Content|copy|scp|rsync|find|grep|sqlite3|expanduser|Path)\b[^\n]{0,120}",
-        r"(?:\.ssh/id_|\.ssh/id_r\[|\.aws/credentials|\.git-credentials|\.npmrc|\.netrc|gh/hosts\.yml|\.docker/config\.json|\.kube/config|/etc/shad|Login\x20Data|logins\.json|key4\.db|wallet\.dat|\.gnupg/|\.config/solana|user-secrets-envs|\.cursor/mcp\.json|\.openclaw/[\w/-]{1,40}\.json|/environ)",
+        r"(?:\.ssh/id_|\.ssh/id_r\[|\.aws/credentials|\.git-credentials|\.npmrc|\.netrc|gh/hosts\.yml|\.docker/config\.json|\.kube/config|/etc/shad|Login\x20Data|logins\.json|key4\.db|wallet\.dat|\.gnupg/|\.config/solana|user-secrets-envs|\.cursor/mcp\.json|\.openclaw/[\w/-]{1,40}\.json|/environ\b)",
         r"|\bsecurity\s{1,4}(?:find-generic-password|dump-keychain|find-internet-password)",
     ),
     harmful: &[
@@ -108,7 +108,7 @@ const READ_AND_SEND: Rule = Rule {
     literals: STORES,
     pattern: concat!(
         // A store, then a sending word with a destination close to it.
-        r"(?:\.ssh/id_\w{2,10}|\.aws/credentials|\.git-credentials|\.npmrc|\.netrc\b|gh/hosts\.yml|\.docker/config\.json|\.kube/config|/etc/shadow|Login\x20Data|wallet\.dat|\.gnupg/|\.cursor/mcp\.json|\.openclaw/[\w/-]{1,40}\.json|/environ)[\s\S]{0,300}",
+        r"(?:\.ssh/id_\w{2,10}|\.aws/credentials|\.git-credentials|\.npmrc|\.netrc\b|gh/hosts\.yml|\.docker/config\.json|\.kube/config|/etc/shadow|Login\x20Data|wallet\.dat|\.gnupg/|\.cursor/mcp\.json|\.openclaw/[\w/-]{1,40}\.json|/environ\b)[\s\S]{0,300}",
         r"\b(?:(?:send|upload|post|forward|transmit|exfiltrat\w{1,3}|pass|submit)\b[^.\n]{0,80}\b(?:https?://|endpoint|server|webhook|remote|parameter|collaborator)|requests\.post|httpx\.post|urlopen|curl\s[^\n]{0,160}(?:-d|--data\S{0,10}|-F|-T|--upload-file)\s)",
         r"|\bcurl\b[^\n]{0,200}(?:@|\$\(\s{0,2}(?:cat|base64)\s[^\n)]{0,20})[\x22']?(?:~|\$HOME|\$\{HOME\}|/root|/home/\w{1,20})?/?(?:\.ssh/|\.aws/|\.git-credentials|\.npmrc|\.netrc|\.kube/|\.docker/|\.gnupg)",
         r"|\b(?:cat|tar\s[^\n|]{0,40}|zip\s[^\n|]{0,40}|base64)\s[^\n|]{0,80}(?:\.ssh/|\.aws/|\.git-credentials|\.npmrc|\.kube/|\.gnupg|/etc/shadow)[^\n|]{0,80}\|[^\n]{0,80}\b(?:curl|nc|ncat|wget|openssl\s{1,4}s_client)\b",
@@ -177,7 +177,7 @@ const PROSE: Rule = Rule {
     pattern: concat!(
         r"\b(?:read|collect|gather|harvest|extract|copy|package|find|locate|include|grab|dump|search␣for)\b[^\n]{0,60}[\s\S]{0,60}?(?:\.env\b|credentials?\b|secrets?\b|api[\s_-]keys?\b|passwords?\b|tokens?\b|private␣keys?\b|seed␣phrases?\b|environment␣variables|conversation␣(?:history|context)|file␣paths|messages)[\s\S]{0,160}?",
         r"\b(?:send|upload|post|forward|transmit|exfiltrat\w{1,3}|deliver|report)\b[^.\n]{0,80}\b(?:to␣(?:an?␣|the␣|your␣|our␣){0,2}(?:external|remote|https?:|webhook|analytics|telemetry|attacker|third|collaborator|support|author)|https?://|via␣POST|webhook)",
-        r"|\b(?:send|upload|post|forward|transmit|exfiltrate)\b␣(?:all␣|the␣|any␣|every␣|these␣|those␣|user's␣|users'␣){0,3}(?:file␣contents|contents␣of␣(?:the␣)?\.env|credentials|secrets|api␣keys|passwords|tokens|private␣keys?|conversation|chat␣history|user␣data|collected␣data|environment␣variables|extracted␣values|messages)\b[^.\n]{0,80}\b(?:to␣|https?://)",
+        r"|\b(?:send|upload|post|forward|transmit|exfiltrate)\b␣(?:all␣|the␣|any␣|every␣|these␣|those␣|user's␣|users'␣){0,3}(?:file␣contents|contents␣of␣(?:the␣)?\.env|credentials|secrets|api␣keys|passwords|tokens|private␣keys?|conversation|chat␣history|user␣data|collected␣data|environment␣variables|extracted␣values)\b[^.\n]{0,80}\b(?:to␣|https?://)",
         r"|\bread␣[^\n.]{0,30}\.env\b[^\n]{0,80}\b(?:nslookup|dig|curl|POST|upload|send)\b|\b(?:call|use)␣`?send_message[^\n]{0,80}[\s\S]{0,120}\b(?:messages?|context|contents)\b[^\n]{0,60}\b(?:JSON|step|endpoint)",
         r"|\b(?:telemetry|user␣data|results|code|descriptions?)␣(?:is|are)␣(?:transmitted|sent|uploaded)␣to␣(?:the␣)?(?:skill␣author|author's|development␣team|developer's|third)",
     ),
@@ -292,7 +292,7 @@ const ASK: Rule = Rule {
     pattern: concat!(
         r"\b(?:ask|instruct|tell|request|convince|urge|persuade)\w{0,3}␣(?:that␣)?(?:the␣|your␣)?users?␣(?:to␣|for␣)(?:[\w-]{1,16}␣){0,3}(?:enter|provide|paste|share|type|send|submit|give|reveal|their)?␣?(?:you␣|us␣|in␣|me␣)?(?:their␣|the␣|all␣|any␣|a␣){0,2}(?:[\w-]{1,16}␣){0,2}(?:passwords?|private␣keys?|seed␣phrase|recovery␣phrase|mnemonic)",
         r"|\b(?:you␣need|request|ask␣for|obtain)␣(?:the␣)?users?(?:'s|’s|')␣(?:[\w-]{1,16}[\s,]{1,3}){0,3}(?:API␣keys?,?␣)?(?:passwords?|private␣keys?|seed␣phrase|authentication␣tokens?)",
-        r"|\b(?:user␣)?(?:refus\w{1,3}|hesitat\w{1,3})\b[^\n.]{0,80}\b(?:credentials?|tokens?|passwords?|keys?)\b|\becho\w{0,3}␣(?:back␣)?(?:any␣)?(?:credentials|passwords)",
+        r"|\busers?␣(?:refuses?|hesitates?|declines?)\b[^\n.]{0,80}\b(?:credentials?|tokens?|passwords?|keys?)\b|\becho\w{0,3}␣(?:back␣)?(?:any␣)?(?:credentials|passwords)",
         r"|\b(?:locate|find|collect|upload|send)␣(?:any␣|all␣|the␣|sensitive␣|user's␣){0,3}(?:wallet␣(?:files?|material|data)|seed␣phrases?|mnemonics?|recovery␣phrases?)",
     ),
     harmful: &[

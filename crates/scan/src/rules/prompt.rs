@@ -364,7 +364,7 @@ const UNSAFE_HOST: Rule = Rule {
     ],
     pattern: concat!(
         r"\b(?:disabl(?:e|ing)|turn(?:ing)?␣off|stop(?:ping)?|uninstall(?:ing)?|kill(?:ing)?)␣(?:all␣|any␣|the␣|your␣|their␣|windows␣|microsoft␣|host␣|system␣){0,3}",
-        r"(?:anti-?virus|defender|endpoint␣protection|security␣(?:software|controls?|features|protections?|processes)|gatekeeper)\b",
+        r"(?:anti-?virus|defender|endpoint␣protection|security␣(?:software|controls?|protections?|processes)|gatekeeper)\b",
         r"|\bdisable␣security␣(?:before|now|first|temporarily)",
         r"|\bSet-MpPreference[^\n]{0,80}-Disable\w{4,30}\s{1,4}(?:\$true|1)|\bAdd-MpPreference[^\n]{0,40}-Exclusion|\bspctl\s{1,4}--(?:master|global)-disable|\bsetenforce\s{1,4}0\b|\bcsrutil\s{1,4}disable",
         r"|\bnetsh\s{1,4}advfirewall\s{1,4}set\s{1,4}\w{4,20}\s{1,4}state\s{1,4}off",

@@ -15,6 +15,7 @@ const BASE: Rule = Rule {
 /// Hosts whose documented way to install is a pipe into a shell.
 const INSTALLERS: &[&str] = &[
     "astral.sh",
+    "apt.llvm.org",
     "sh.rustup.rs",
     "rustup.rs",
     "get.docker.com",

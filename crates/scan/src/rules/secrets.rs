@@ -1,4 +1,6 @@
 //! Rules about secrets that a skill gives away: private keys and the tokens of providers.
+//!
+//! The examples are made up, and written in two pieces so that no forge takes this file for a leak.
 
 use std::collections::BTreeSet;
 
@@ -40,7 +42,7 @@ const AWS: Rule = Rule {
     literals: &["AKIA", "ASIA"],
     pattern: r"\b(?-i:A[KS]IA[A-Z2-7]{16})\b",
     message: "an access key of AWS",
-    harmful: &[("a.env", "AWS_ACCESS_KEY_ID=AKIAQ3EGWZ5JXKP7LV2M")],
+    harmful: &[("a.env", concat!("AWS_ACCESS_KEY_ID=AKIA", "Q3EGWZ5JXKP7LV2M"))],
     harmless: &[("SKILL.md", "AKIAIOSFODNN7EXAMPLE and AKIAXXXXXXXXXXXXXXXX")],
     ..BASE
 };
@@ -51,7 +53,7 @@ const GITHUB: Rule = Rule {
     pattern: r"\b(?-i:gh[pousr]_[A-Za-z0-9]{36}|github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59})\b",
     message: "a token of GitHub",
     accept: Some(is_github),
-    harmful: &[("a.py", "T = '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'")],
+    harmful: &[("a.py", concat!("T = 'ghp_", "k3vR9sXq2LmZ7pYw8TnB4cHd6JfG1a0wb7pO'"))],
     harmless: &[("SKILL.md", "ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx and ghp_k3vR9sXq2LmZ7pYw8TnB4cHd6JfG1a000000")],
     ..BASE
 };
@@ -61,7 +63,7 @@ const SLACK: Rule = Rule {
     literals: &["xoxb-", "xoxp-", "xoxa-", "xoxr-", "hooks.slack.com/services/"],
     pattern: r"\b(?-i:xox[bpar]-\d{9,13}-\d{9,13}-[A-Za-z0-9-]{20,64}|hooks\.slack\.com/services/T[A-Z0-9]{8,12}/B[A-Z0-9]{8,12}/[A-Za-z0-9]{24})\b",
     message: "a token or webhook of Slack",
-    harmful: &[("a.py", "T = 'xoxb-417092836451-417092836457-k3vR9sXq2LmZ7pYw8TnB4cHd'")],
+    harmful: &[("a.py", concat!("T = 'xoxb-", "417092836451-417092836457-k3vR9sXq2LmZ7pYw8TnB4cHd'"))],
     harmless: &[("SKILL.md", "xoxb-your-token and xoxb-000000000000-000000000000-xxxxxxxxxxxxxxxxxxxxxxxx")],
     ..BASE
 };
@@ -71,7 +73,7 @@ const MODELS: Rule = Rule {
     literals: &["sk-proj-", "sk-ant-", "T3BlbkFJ", "sk-or-v1-", "hf_", "gsk_"],
     pattern: r"\b(?-i:sk-proj-[A-Za-z0-9_-]{40,180}|sk-ant-(?:api03|admin01|oat01)-[A-Za-z0-9_-]{80,110}|sk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}|sk-or-v1-[0-9a-f]{64}|hf_[A-Za-z0-9]{34}|gsk_[A-Za-z0-9]{52})",
     message: "a key of a model provider",
-    harmful: &[("a.py", "K = 'sk-proj-k3vR9sXq2LmZ7pYw8TnB4cHd6JfG1aQ5uEoI0tVbN8Mx'")],
+    harmful: &[("a.py", concat!("K = 'sk-proj-", "k3vR9sXq2LmZ7pYw8TnB4cHd6JfG1aQ5uEoI0tVbN8Mx'"))],
     harmless: &[("SKILL.md", "sk-proj-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx, sk-ant-api03-your-key-here")],
     ..BASE
 };
@@ -81,7 +83,7 @@ const GOOGLE: Rule = Rule {
     literals: &["AIza", "GOCSPX-"],
     pattern: r"\b(?-i:AIza[0-9A-Za-z_-]{35}|GOCSPX-[A-Za-z0-9_-]{28})",
     message: "a key of Google",
-    harmful: &[("a.py", "K = 'AIzaSyB7k3vR9sXq2LmZ7pYw8TnB4cHd6JfG1aQ'")],
+    harmful: &[("a.py", concat!("K = 'AIza", "SyB7k3vR9sXq2LmZ7pYw8TnB4cHd6JfG1aQ'"))],
     harmless: &[("SKILL.md", "AIzaSyXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXX")],
     ..BASE
 };
@@ -91,7 +93,7 @@ const PACKAGES: Rule = Rule {
     literals: &["npm_", "pypi-AgEIcHlwaS5vcmc", "rubygems_", "dckr_pat_"],
     pattern: r"\b(?-i:npm_[A-Za-z0-9]{36}|pypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{50,180}|rubygems_[0-9a-f]{48}|dckr_pat_[A-Za-z0-9_-]{27})",
     message: "a token of a package registry",
-    harmful: &[("a.py", "T = 'npm_k3vR9sXq2LmZ7pYw8TnB4cHd6JfG1aQ5uEoI'")],
+    harmful: &[("a.py", concat!("T = 'npm_", "k3vR9sXq2LmZ7pYw8TnB4cHd6JfG1aQ5uEoI'"))],
     harmless: &[("SKILL.md", "npm_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx and npm_config_registry")],
     ..BASE
 };
@@ -101,7 +103,7 @@ const PAYMENTS: Rule = Rule {
     literals: &["sk_live_", "rk_live_", "whsec_", "SG.", "glpat-"],
     pattern: r"\b(?-i:[sr]k_live_[A-Za-z0-9]{24,99}|whsec_[A-Za-z0-9+/]{32,64}|SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}|glpat-[A-Za-z0-9_-]{20})\b",
     message: "a live key of a payment, mail or code service",
-    harmful: &[("a.py", "K = 'sk_live_k3vR9sXq2LmZ7pYw8TnB4cHd'")],
+    harmful: &[("a.py", concat!("K = 'sk_live_", "k3vR9sXq2LmZ7pYw8TnB4cHd'"))],
     harmless: &[("SKILL.md", "sk_live_xxxxxxxxxxxxxxxxxxxxxxxx and sk_test_k3vR9sXq2LmZ7pYw8TnB4cHd")],
     ..BASE
 };
@@ -114,7 +116,7 @@ const BOT: Rule = Rule {
     message: "the address of a chat bot or webhook with its secret in it, where data can be sent to",
     harmful: &[(
         "a.py",
-        "U = 'https://api.telegram.org/bot7190283645:AAk3vR9sXq2LmZ7pYw8TnB4cHd6JfG1aQ5u/sendMessage'",
+        concat!("U = 'https://api.telegram.org/bot7190283645", ":AAk3vR9sXq2LmZ7pYw8TnB4cHd6JfG1aQ5u/sendMessage'"),
     )],
     harmless: &[("SKILL.md", "https://api.telegram.org/bot<TOKEN>/sendMessage")],
     ..BASE

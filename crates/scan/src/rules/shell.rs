@@ -154,6 +154,7 @@ const STEALTH: Rule = Rule {
 
 const DESTROY: Rule = Rule {
     id: "destructive-command",
+    role: Role::Speech,
     category: "destructive",
     severity: Severity::Critical,
     message: "destroys the user's files, disk or system",
