@@ -113,7 +113,7 @@ fn previous(source: &Source<'_>, line: usize, before: &str) -> String {
 /// Whether the sentence so far forbids what follows.
 fn forbids(before: &str) -> bool {
     let lower = before.to_ascii_lowercase();
-    let sentence = lower.rsplit(['.', '!', '?', ':', ';', '。']).next().unwrap_or("");
+    let sentence = lower.rsplit(['.', ',', '!', '?', ':', ';', '。', '，']).next().unwrap_or("");
     FORBIDS.iter().any(|word| sentence.contains(word))
 }
 

@@ -16,6 +16,9 @@ const CONTAINER: Rule = Rule {
     message: "starts a container that owns the machine",
     remedy: "mount the one folder that is needed, without privileges",
     literals: &[
+        "/:/",
+        "/etc:/",
+        "/root/.ssh",
         "--privileged",
         "docker.sock",
         "SYS_ADMIN",

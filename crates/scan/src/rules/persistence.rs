@@ -83,7 +83,7 @@ const SHELL_START: Rule = Rule {
         "$PROFILE",
     ],
     pattern: concat!(
-        r"(?:>>?|\btee\s{1,4}(?:-a\s{1,4})?)\s{0,4}[\x22']?(?:~|\$HOME|\$\{HOME\}|/root|/home/[\w${}]{1,30})?/?\.?(?:bashrc|zshrc|profile|bash_profile|zprofile|zshenv)|>>?\s{0,4}[^\n]{0,40}(?:/\.bashrc|/\.zshrc|/\.profile|config\.fish|\$PROFILE)",
+        r"(?:>>?|\btee\s{1,4}(?:-a\s{1,4})?)[ \t]{0,4}[\x22']?(?:~|\$HOME|\$\{HOME\}|/root|/home/[\w${}]{1,30})?/?\.(?:bashrc|zshrc|profile|bash_profile|zprofile|zshenv)|>>?\s{0,4}[^\n]{0,40}(?:/\.bashrc|/\.zshrc|/\.profile|config\.fish|\$PROFILE)",
         r"|(?:open|appendFile\w{0,4})\([^\n]{0,80}\.(?:bashrc|zshrc|profile|bash_profile)[^\n]{0,20}['\x22][aw]|Add-Content[^\n]{0,40}\$PROFILE",
     ),
     harmful: &[("scripts/a.sh", "echo 'export A=1' >> ~/.bashrc")],

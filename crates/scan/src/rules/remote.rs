@@ -12,7 +12,7 @@ const BASE: Rule = Rule {
     ..Rule::DEFAULT
 };
 
-/// Hosts whose documented way to install is a pipe into a shell.
+/// Hosts whose own pages tell to install by a pipe into a shell.
 const INSTALLERS: &[&str] = &[
     "astral.sh",
     "apt.llvm.org",
@@ -196,6 +196,7 @@ const POWERSHELL: Rule = Rule {
     id: "powershell-download-run",
     message: "PowerShell that downloads code and runs it in memory",
     literals: &[
+        "powershell",
         "iex",
         "Invoke-Expression",
         "DownloadString",
@@ -310,7 +311,7 @@ const SHELL_FROM_CODE: Rule = Rule {
     id: "remote-eval",
     scope: Scope::Code,
     message: "runs, inside the program, what was downloaded",
-    literals: &["eval(", "exec(", "execfile", "Function(", "loads("],
+    literals: &["eval (", "exec (", "eval(", "exec(", "execfile", "Function(", "loads("],
     pattern: concat!(
         r"\b(?:eval|exec)\s{0,4}\(\s{0,4}(?:compile\s{0,4}\(\s{0,4})?(?:await\s{1,4})?(?:\w{1,20}\.){0,2}(?:urlopen|requests\.get|httpx\.get|urllib\w{0,3}\.\w{1,20}|get)\s{0,4}\([^\n]{0,160}\)\s{0,4}\.(?:text|read|content|json)",
         r"|\beval\s{0,4}\(\s{0,4}await\s{1,4}\(?\s{0,4}(?:await\s{1,4})?\w{1,30}(?:\([^\n)]{0,120}\)\)?)?\.text\(\)",
@@ -343,7 +344,20 @@ const SHELL_FROM_CODE: Rule = Rule {
 const SETUP_FETCH: Rule = Rule {
     id: "required-download",
     message: "makes the user fetch and run a program, under a password or from a link, before the skill works",
-    literals: &[".zip", ".exe", ".rar", ".7z", ".dmg", ".msi", ".pkg", ".scr"],
+    literals: &[
+        "unzip",
+        "extract ",
+        "unpack",
+        "decompress",
+        ".zip",
+        ".exe",
+        ".rar",
+        ".7z",
+        ".dmg",
+        ".msi",
+        ".pkg",
+        ".scr",
+    ],
     pattern: concat!(
         r"\.(?:zip|rar|7z)\b[\s\S]{0,160}\b(?:pass(?:word|code)?|pwd|pw)\b[^\n]{0,12}[:=\s]\s{0,4}[`'\x22*]{0,3}[\w!@\-]{2,24}",
         r"|\b(?:extract|unzip|unpack|decompress)\b[^\n]{0,40}\b(?:password|pass|pwd)\b[^\n]{0,60}",
