@@ -2,9 +2,12 @@
 //!
 //! The new folder is written beside the old one before the commit ([`stage`]), so that a library that
 //! cannot be written refuses before anything is true. After the commit the two are exchanged
-//! ([`swap`]); what was displaced is handed back, to be compared with what it should have been.
+//! ([`swap`]); what was displaced is handed back, to be compared with what it should have been, and
+//! is then thrown away or put back.
 
 use std::{
+    collections::hash_map::RandomState,
+    hash::{BuildHasher, Hasher},
     io,
     sync::atomic::{AtomicU32, Ordering},
 };
@@ -25,31 +28,33 @@ const CACHES: [&str; 5] = ["__pycache__", "node_modules", ".DS_Store", "Thumbs.d
 #[derive(Debug)]
 pub struct Staged {
     root: Dir,
-    name: String,
+    name: Option<String>,
 }
 
-/// A skill's former folder under a temporary name; removed when dropped.
+/// A skill's former folder under a temporary name. It may hold what exists nowhere else: dropping it
+/// leaves it where it is; [`Displaced::discard`] and [`Displaced::put_back`] are what ends it.
 #[derive(Debug)]
+#[must_use]
 pub struct Displaced {
     root: Dir,
     name: String,
+    /// Whether another folder stands in its place now.
+    replaced: bool,
 }
 
 impl Drop for Staged {
     fn drop(&mut self) {
-        let _best_effort = self.root.remove_dir_all(&self.name);
+        if let Some(name) = self.name.take() {
+            let _best_effort = self.root.remove_dir_all(name);
+        }
     }
 }
 
-impl Drop for Displaced {
-    fn drop(&mut self) {
-        let _best_effort = self.root.remove_dir_all(&self.name);
-    }
-}
-
+/// A name that nobody else has, in another container neither.
 fn temporary_name() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    format!("{TEMPORARY}{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+    let (process, count) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    format!("{TEMPORARY}{process}-{count}-{:08x}", RandomState::new().build_hasher().finish() >> 32)
 }
 
 /// Writes cleared files as a temporary folder in the library.
@@ -57,28 +62,38 @@ fn temporary_name() -> String {
 /// # Errors
 /// What the system said.
 pub fn stage(root: &Dir, files: &Cleared) -> io::Result<Staged> {
-    let staged = Staged { root: root.try_clone()?, name: temporary_name() };
-    let _left_by_a_dead_process = root.remove_dir_all(&staged.name);
-    folder::write(root, &staged.name, files.bundle())?;
+    let name = temporary_name();
+    let staged = Staged { root: root.try_clone()?, name: Some(name.clone()) };
+    folder::write(root, &name, files.bundle())?;
     Ok(staged)
+}
+
+/// Finds out whether the library can be written, where there is nothing to stage.
+///
+/// # Errors
+/// What the system said.
+pub fn probe(root: &Dir) -> io::Result<()> {
+    let name = temporary_name();
+    root.create_dir(&name)?;
+    root.remove_dir(&name)
 }
 
 /// Makes the staged folder the skill's and returns what stood there; `None` when nothing did.
 ///
 /// # Errors
 /// What the system said; the skill's folder is then as it was.
-pub fn swap(skill: &SkillName, staged: Staged) -> io::Result<Option<Displaced>> {
+pub fn swap(skill: &SkillName, mut staged: Staged) -> io::Result<Option<Displaced>> {
     let root = staged.root.try_clone()?;
-    if root.symlink_metadata(skill.as_str()).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
-        root.rename(&staged.name, &root, skill.as_str())?;
-        std::mem::forget(staged);
-        return Ok(None);
-    }
-    exchange(&root, &staged.name, skill.as_str())?;
-    let displaced = Displaced { root, name: staged.name.clone() };
-    std::mem::forget(staged);
-    displaced.carry_leftovers(skill, &[]);
-    Ok(Some(displaced))
+    let Some(name) = staged.name.clone() else { return Ok(None) };
+    let displaced = if root.symlink_metadata(skill.as_str()).is_err_and(|e| e.kind() == io::ErrorKind::NotFound) {
+        root.rename(&name, &root, skill.as_str())?;
+        None
+    } else {
+        let name = exchange(&root, &name, skill.as_str(), exchange_in_one_step)?;
+        Some(Displaced { root, name, replaced: true })
+    };
+    staged.name = None;
+    Ok(displaced)
 }
 
 /// Takes the skill's folder away and returns it; `None` when there was none.
@@ -86,49 +101,59 @@ pub fn swap(skill: &SkillName, staged: Staged) -> io::Result<Option<Displaced>> 
 /// # Errors
 /// What the system said; the skill's folder is then as it was.
 pub fn remove(root: &Dir, skill: &SkillName) -> io::Result<Option<Displaced>> {
-    let displaced = Displaced { root: root.try_clone()?, name: temporary_name() };
-    match root.rename(skill.as_str(), root, &displaced.name) {
-        Ok(()) => {
-            displaced.carry_leftovers(skill, &CACHES);
-            Ok(Some(displaced))
-        }
+    let name = temporary_name();
+    match root.rename(skill.as_str(), root, &name) {
+        Ok(()) => Ok(Some(Displaced { root: root.try_clone()?, name, replaced: false })),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
 }
 
 impl Displaced {
+    /// The name under which it stands in the library.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// What the folder held; `None` when it could not be read as a skill.
     #[must_use]
     pub fn bundle(&self, limits: &Limits) -> Option<Bundle> {
         folder::read(&self.root, &self.name, Leftovers::Skip, limits).ok()
     }
 
-    /// Puts the folder back where it was.
-    ///
-    /// # Errors
-    /// What the system said.
-    pub fn put_back(self, skill: &SkillName) -> io::Result<()> {
-        match exchange(&self.root, &self.name, skill.as_str()) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                self.root.rename(&self.name, &self.root, skill.as_str())
-            }
-            other => other,
-        }
+    /// Throws it away, but for what tools keep in it, which goes on in the skill's folder.
+    pub fn discard(self, skill: &SkillName) {
+        self.carry_leftovers(skill);
+        let _best_effort = self.root.remove_dir_all(&self.name);
     }
 
-    /// Moves what tools left in the old folder (a `.git`, say) to the skill's place, but for what is
-    /// in `dropped`.
-    fn carry_leftovers(&self, skill: &SkillName, dropped: &[&str]) {
+    /// Puts the folder back where it was; what took its place is thrown away.
+    ///
+    /// # Errors
+    /// What the system said; it then stays under [`Displaced::name`].
+    pub fn put_back(self, skill: &SkillName) -> io::Result<()> {
+        if !self.replaced {
+            return self.root.rename(&self.name, &self.root, skill.as_str());
+        }
+        let ours = exchange(&self.root, &self.name, skill.as_str(), exchange_in_one_step)?;
+        let _best_effort = self.root.remove_dir_all(ours);
+        Ok(())
+    }
+
+    /// Moves what tools left in the old folder (a `.git`, say) to the skill's place. When the skill is
+    /// gone, what can be made again is not kept.
+    fn carry_leftovers(&self, skill: &SkillName) {
         let opened = folder::open(&self.root, &self.name);
         let found = opened.and_then(|dir| folder::leftovers_of(dir, &Limits::default())).unwrap_or_default();
         for path in found {
-            let name = path.rsplit('/').next().unwrap_or(&path);
-            if dropped.contains(&name) {
+            let (parent, name) = path.rsplit_once('/').map_or(("", path.as_str()), |(parent, name)| (parent, name));
+            let is_cache = CACHES.contains(&name);
+            if is_cache && !self.replaced {
                 continue;
             }
-            if !dropped.is_empty() {
-                let _exists = self.root.create_dir(skill.as_str());
+            if !is_cache {
+                let _exists = self.root.create_dir_all(format!("{skill}/{parent}"));
             }
             let from = format!("{}/{path}", self.name);
             let _its_folder_is_gone = self.root.rename(from, &self.root, format!("{skill}/{path}"));
@@ -136,16 +161,25 @@ impl Displaced {
     }
 }
 
-/// Exchanges two names in one step; in two where the file system cannot.
-fn exchange(root: &Dir, one: &str, other: &str) -> io::Result<()> {
-    match exchange_in_one_step(root, one, other) {
+/// Exchanges a temporary name and a skill's, in one step, or in several where the file system cannot;
+/// returns the name under which the skill's former folder stands then.
+fn exchange(
+    root: &Dir,
+    temporary: &str,
+    skill: &str,
+    in_one_step: impl FnOnce(&Dir, &str, &str) -> io::Result<()>,
+) -> io::Result<String> {
+    match in_one_step(root, temporary, skill) {
         Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
             let aside = temporary_name();
-            root.rename(other, root, &aside)?;
-            root.rename(one, root, other)?;
-            root.rename(&aside, root, one)
+            root.rename(skill, root, &aside)?;
+            if let Err(error) = root.rename(temporary, root, skill) {
+                root.rename(&aside, root, skill)?;
+                return Err(error);
+            }
+            Ok(aside)
         }
-        result => result,
+        result => result.map(|()| temporary.to_owned()),
     }
 }
 
@@ -194,7 +228,7 @@ mod tests {
         assert!(swap(&name, stage(&root, &bundle("one")).unwrap()).unwrap().is_none());
         let displaced = swap(&name, stage(&root, &bundle("two")).unwrap()).unwrap().unwrap();
         assert_eq!(displaced.bundle(&Limits::default()), Some(bundle("one")));
-        drop(displaced);
+        displaced.discard(&name);
         assert_eq!(root.read_to_string("s/SKILL.md").unwrap(), "two");
         drop(stage(&root, &bundle("three")).unwrap());
         assert_eq!(names(&root), ["s"]);
@@ -206,9 +240,9 @@ mod tests {
         swap(&name, stage(&root, &bundle("one")).unwrap()).unwrap();
         root.create_dir_all("s/.git/objects").unwrap();
         root.create_dir("s/__pycache__").unwrap();
-        drop(swap(&name, stage(&root, &bundle("two")).unwrap()).unwrap());
+        swap(&name, stage(&root, &bundle("two")).unwrap()).unwrap().unwrap().discard(&name);
         assert!(root.is_dir("s/.git/objects") && root.is_dir("s/__pycache__"));
-        drop(remove(&root, &name).unwrap());
+        remove(&root, &name).unwrap().unwrap().discard(&name);
         assert!(root.is_dir("s/.git/objects") && !root.exists("s/__pycache__") && !root.exists("s/SKILL.md"));
     }
 
@@ -219,5 +253,52 @@ mod tests {
         swap(&name, stage(&root, &bundle("two")).unwrap()).unwrap().unwrap().put_back(&name).unwrap();
         assert_eq!(root.read_to_string("s/SKILL.md").unwrap(), "one");
         assert_eq!(names(&root), ["s"]);
+    }
+
+    #[test]
+    fn what_a_tool_keeps_in_the_folder_stays_when_it_is_put_back() {
+        let (_temp, root, name) = root();
+        swap(&name, stage(&root, &bundle("one")).unwrap()).unwrap();
+        root.create_dir_all("s/.git").unwrap();
+        swap(&name, stage(&root, &bundle("two")).unwrap()).unwrap().unwrap().put_back(&name).unwrap();
+        assert!(root.is_dir("s/.git"));
+        remove(&root, &name).unwrap().unwrap().put_back(&name).unwrap();
+        assert!(root.is_dir("s/.git") && root.exists("s/SKILL.md"));
+        assert_eq!(names(&root), ["s"]);
+    }
+
+    #[test]
+    fn a_nested_leftover_outlives_the_removal_of_its_folder() {
+        let (_temp, root, name) = root();
+        swap(&name, stage(&root, &bundle("one")).unwrap()).unwrap();
+        root.create_dir_all("s/vendor/lib/.git").unwrap();
+        root.create_dir_all("s/vendor/__pycache__").unwrap();
+        swap(&name, stage(&root, &bundle("two")).unwrap()).unwrap().unwrap().discard(&name);
+        assert!(root.is_dir("s/vendor/lib/.git"));
+    }
+
+    #[test]
+    fn a_displaced_folder_that_nobody_looked_at_is_not_thrown_away() {
+        let (_temp, root, name) = root();
+        swap(&name, stage(&root, &bundle("one")).unwrap()).unwrap();
+        let displaced = swap(&name, stage(&root, &bundle("two")).unwrap()).unwrap().unwrap();
+        let aside = displaced.name().to_owned();
+        drop(displaced);
+        assert_eq!(root.read_to_string(format!("{aside}/SKILL.md")).unwrap(), "one");
+    }
+
+    #[test]
+    fn folders_are_exchanged_in_steps_where_the_file_system_cannot_do_it_in_one() {
+        let (_temp, root, _) = root();
+        let unsupported = |_: &Dir, _: &str, _: &str| Err(io::ErrorKind::InvalidInput.into());
+        folder::write(&root, "s", &bundle("one")).unwrap();
+        folder::write(&root, "new", &bundle("two")).unwrap();
+        let aside = exchange(&root, "new", "s", unsupported).unwrap();
+        assert_eq!(root.read_to_string("s/SKILL.md").unwrap(), "two");
+        assert_eq!(root.read_to_string(format!("{aside}/SKILL.md")).unwrap(), "one");
+        assert!(exchange(&root, "nothing", "s", unsupported).is_err());
+        assert_eq!(root.read_to_string("s/SKILL.md").unwrap(), "two", "a failed exchange leaves the folder");
+        let denied = |_: &Dir, _: &str, _: &str| Err(io::ErrorKind::PermissionDenied.into());
+        assert!(exchange(&root, &aside, "s", denied).is_err());
     }
 }

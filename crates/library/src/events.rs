@@ -1,8 +1,12 @@
 //! [`Event`]: one line of the log of everything that was done or refused.
 
-use std::io::{self, Write};
+use std::{
+    collections::BTreeSet,
+    io::{self, Read, Seek, SeekFrom, Write},
+    sync::atomic::{AtomicU64, Ordering},
+};
 
-use cap_std::fs::{Dir, OpenOptions};
+use cap_std::fs::{Dir, File, OpenOptions};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -107,30 +111,49 @@ impl Event {
     }
 }
 
-/// An id for an operation: its time in nanoseconds and the process, so that two never share one.
+/// An id for an operation: its time in nanoseconds, the process and a count, so that two never share
+/// one, not even with one stamp.
 #[must_use]
 pub fn operation_id(stamp: &Stamp) -> String {
-    format!("{:x}-{:x}", stamp.time.as_nanosecond(), std::process::id())
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let count = NEXT.fetch_add(1, Ordering::Relaxed);
+    format!("{:x}-{:x}-{count:x}", stamp.time.as_nanosecond(), std::process::id())
 }
 
 /// Adds events to the log in a library's folder of the home. One write, so that lines of several
-/// processes do not mix.
+/// processes do not mix; on a line of its own, also after one that a crash cut.
 pub(crate) fn append(dir: &Dir, events: &[Event]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).create(true);
+    let mut file = dir.open_with(FILE, &options)?;
     let mut lines = Vec::new();
+    if is_cut(&mut file)? {
+        lines.push(b'\n');
+    }
     for event in events {
         serde_json::to_writer(&mut lines, event)?;
         lines.push(b'\n');
     }
-    let mut options = OpenOptions::new();
-    options.append(true).create(true);
-    dir.open_with(FILE, &options)?.write_all(&lines)
+    file.write_all(&lines)
+}
+
+/// Whether the last line has no end.
+fn is_cut(file: &mut File) -> io::Result<bool> {
+    if file.metadata()?.len() == 0 {
+        return Ok(false);
+    }
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(last != *b"\n")
 }
 
 /// Adds those events that the log does not have yet.
 pub(crate) fn append_missing(dir: &Dir, events: &[Event]) -> io::Result<()> {
-    let (known, _) = read(dir)?;
-    let missing: Vec<Event> = events.iter().filter(|event| !known.contains(event)).cloned().collect();
-    append(dir, &missing)
+    let key = |event: &Event| (event.operation.clone(), event.skill.clone(), event.revision.clone());
+    let known: BTreeSet<_> = read(dir)?.0.iter().map(key).collect();
+    let missing: Vec<Event> = events.iter().filter(|event| !known.contains(&key(event))).cloned().collect();
+    if missing.is_empty() { Ok(()) } else { append(dir, &missing) }
 }
 
 /// All events, oldest first, and the number of lines that could not be read.

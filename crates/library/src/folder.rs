@@ -10,6 +10,8 @@ use cap_std::fs::{Dir, OpenOptions};
 use skill::{Bundle, BundleError, File, Limits, PathError, SkillPath};
 use thiserror::Error;
 
+use crate::home::sync_folder;
+
 /// What tools and systems leave in a folder and no skill is made of; passed over by
 /// [`Leftovers::Skip`] and kept in place by a checkout.
 const LEFTOVERS: [&str; 8] =
@@ -219,18 +221,29 @@ impl Walk {
     }
 }
 
-/// Syncs every file and folder of a skill.
+/// The files of a bundle that [`Leftovers::Skip`] would see in its folder. An archive packed elsewhere
+/// may hold a `.DS_Store` or a `node_modules`, and a checked out one must not look edited for that.
+pub(crate) fn without_leftovers(bundle: &Bundle) -> Bundle {
+    let is_leftover = |path: &&SkillPath| path.segments().any(|segment| LEFTOVERS.contains(&segment));
+    let left: Vec<SkillPath> = bundle.paths().filter(is_leftover).cloned().collect();
+    left.iter().fold(bundle.clone(), |bundle, path| bundle.without_file(path))
+}
+
+/// Syncs every file and folder of a skill, but for what tools left.
 pub(crate) fn sync(dir: &Dir) -> io::Result<()> {
     for entry in dir.entries()? {
         let entry = entry?;
         let kind = entry.file_type()?;
+        if entry.file_name().to_str().is_some_and(|name| LEFTOVERS.contains(&name)) {
+            continue;
+        }
         if kind.is_dir() {
             sync(&dir.open_dir_nofollow(entry.file_name())?)?;
         } else if kind.is_file() {
             entry.open()?.sync_all()?;
         }
     }
-    dir.try_clone()?.into_std_file().sync_all()
+    sync_folder(dir)
 }
 
 /// What [`Leftovers::Skip`] passes over in an open folder, relative to it.

@@ -3,6 +3,7 @@
 use std::{
     io,
     path::{Path, PathBuf},
+    sync::atomic::{AtomicU32, Ordering},
 };
 
 use cap_std::{ambient_authority, fs::Dir};
@@ -136,15 +137,29 @@ pub(crate) fn read_optional(dir: &Dir, name: &str) -> io::Result<Option<Vec<u8>>
     }
 }
 
-/// Replaces a small file of ours in one step: written beside, synced, renamed over.
+/// Replaces a small file of ours in one step: written beside, synced, renamed over, the folder
+/// synced. Threads and processes may do so at the same time; the last one stands.
 ///
 /// # Errors
-/// What the system said; the old file is then as it was.
+/// What the system said; the old file is then as it was, unless only the last sync failed.
 pub fn write_atomically(dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
-    let temporary = format!("{name}.{}.tmp", std::process::id());
-    let mut file = dir.create(&temporary)?;
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let temporary = format!("{name}.{}-{}.tmp", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    let replaced = write_synced(dir, &temporary, bytes).and_then(|()| dir.rename(&temporary, dir, name));
+    if replaced.is_err() {
+        let _best_effort = dir.remove_file(&temporary);
+    }
+    replaced?;
+    sync_folder(dir)
+}
+
+fn write_synced(dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let mut file = dir.create(name)?;
     io::Write::write_all(&mut file, bytes)?;
-    file.sync_data()?;
-    drop(file);
-    dir.rename(&temporary, dir, name)
+    file.sync_data()
+}
+
+/// Syncs a folder, so that the names in it are durable.
+pub(crate) fn sync_folder(dir: &Dir) -> io::Result<()> {
+    dir.open(".")?.sync_all()
 }

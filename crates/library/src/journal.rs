@@ -19,13 +19,14 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     events::Event,
-    home::read_optional,
+    home::{read_optional, sync_folder},
     storage::{HeadChange, Object},
 };
 
 const FILE: &str = "journal";
 const APPLIED: &str = "journal.applied";
 const MAGIC: &[u8; 4] = b"SKHJ";
+const FORMAT: u32 = 1;
 const FRAME_BYTES: usize = 4 + 4 + 8 + 32;
 
 /// One committed operation.
@@ -37,6 +38,11 @@ pub struct Record {
     pub events: Vec<Event>,
     /// The objects that the storage did not have.
     pub objects: Vec<Object>,
+}
+
+#[derive(Deserialize)]
+struct Format {
+    format: u32,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -57,7 +63,7 @@ struct ObjectHead {
 /// The records of a journal, and what of the file is none.
 #[derive(Debug)]
 pub struct Contents {
-    /// All whole records in order.
+    /// The whole records that were asked for, in order.
     pub records: Vec<Record>,
     /// Bytes after the last whole record: an operation that was cut off before it was reported.
     pub cut_bytes: u64,
@@ -76,9 +82,14 @@ impl Journal {
     /// # Errors
     /// What the system said.
     pub fn open(dir: &Dir) -> io::Result<Self> {
+        let is_new = !dir.exists(FILE);
         let mut options = OpenOptions::new();
         options.read(true).append(true).create(true);
-        Ok(Self { dir: dir.try_clone()?, file: dir.open_with(FILE, &options)? })
+        let file = dir.open_with(FILE, &options)?;
+        if is_new {
+            sync_folder(dir)?;
+        }
+        Ok(Self { dir: dir.try_clone()?, file })
     }
 
     /// The journal's size in bytes.
@@ -94,12 +105,16 @@ impl Journal {
     /// # Errors
     /// What the system said.
     pub fn is_pending(&self) -> io::Result<bool> {
-        let len = self.len()?;
-        if len == 0 {
-            return Ok(false);
-        }
-        let applied = read_optional(&self.dir, APPLIED)?.unwrap_or_default();
-        Ok(boot_id().is_none_or(|boot| applied != applied_note(&boot, len).into_bytes()))
+        is_pending(&self.dir)
+    }
+
+    /// How many bytes at the beginning were applied in this boot of the machine; `None` when none
+    /// were, or when the system does not say which boot this is.
+    ///
+    /// # Errors
+    /// What the system said.
+    pub fn applied_bytes(&self) -> io::Result<Option<u64>> {
+        Ok(applied_bytes(&self.dir)?.filter(|bytes| self.len().is_ok_and(|len| *bytes <= len)))
     }
 
     /// Adds a record and syncs it: the commit point.
@@ -110,24 +125,29 @@ impl Journal {
         let before = self.len()?;
         let written = self.file.write_all(&frame(record)?).and_then(|()| self.file.sync_data());
         if written.is_err() {
-            let _best_effort = self.file.set_len(before);
+            let _best_effort = self.file.set_len(before).and_then(|()| self.file.sync_data());
         }
         written
     }
 
-    /// Reads all records.
+    /// Reads the records that begin at byte `from`, which must be 0 or the end of one.
     ///
     /// # Errors
-    /// What the system said.
-    pub fn read(&mut self) -> io::Result<Contents> {
-        self.file.seek(SeekFrom::Start(0))?;
+    /// What the system said; `InvalidData` when a whole record follows one that is none, so that
+    /// the file was damaged rather than cut off, or when a later version wrote it.
+    pub fn read(&mut self, from: u64) -> io::Result<Contents> {
+        self.file.seek(SeekFrom::Start(from))?;
         let mut bytes = Vec::new();
         self.file.read_to_end(&mut bytes)?;
         let mut rest = bytes.as_slice();
         let mut records = Vec::new();
-        while let Some((record, after)) = parse(rest) {
+        while let Some((record, after)) = parse(rest)? {
             records.push(record);
             rest = after;
+        }
+        if holds_a_record(rest) {
+            let at = from + (bytes.len() - rest.len()) as u64;
+            return Err(invalid(&format!("the journal is damaged at byte {at} and was left as it is")));
         }
         Ok(Contents { records, cut_bytes: rest.len() as u64 })
     }
@@ -147,7 +167,7 @@ impl Journal {
     /// What the system said.
     pub fn mark_applied(&self) -> io::Result<()> {
         match boot_id() {
-            Some(boot) => self.dir.write(APPLIED, applied_note(&boot, self.len()?)),
+            Some(boot) => self.dir.write(APPLIED, format!("1 {boot} {}\n", self.len()?)),
             None => Ok(()),
         }
     }
@@ -157,13 +177,38 @@ impl Journal {
     /// # Errors
     /// What the system said.
     pub fn clear(&mut self) -> io::Result<()> {
+        match self.dir.remove_file(APPLIED) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
         self.file.set_len(0)?;
         self.file.sync_data()
     }
 }
 
-fn applied_note(boot: &str, len: u64) -> String {
-    format!("1 {boot} {len}\n")
+/// Whether the journal in a folder, if there is one, holds records that may not have been applied, or
+/// not in this boot of the machine. Reads only.
+///
+/// # Errors
+/// What the system said.
+pub fn is_pending(dir: &Dir) -> io::Result<bool> {
+    let len = match dir.metadata(FILE) {
+        Ok(metadata) => metadata.len(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+        Err(error) => return Err(error),
+    };
+    Ok(len > 0 && applied_bytes(dir)? != Some(len))
+}
+
+fn applied_bytes(dir: &Dir) -> io::Result<Option<u64>> {
+    let note = read_optional(dir, APPLIED)?.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
+    let Some(boot) = boot_id() else { return Ok(None) };
+    let bytes = note.strip_prefix(&format!("1 {boot} ")).and_then(|rest| rest.strip_suffix('\n')?.parse().ok());
+    Ok(bytes)
+}
+
+fn invalid(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
 /// What tells one boot of the machine from another, where the system says it; without it every
@@ -177,7 +222,7 @@ fn frame(record: &Record) -> io::Result<Vec<u8>> {
     let objects = record.objects.iter();
     let objects = objects.map(|o| ObjectHead { id: o.id.clone(), kind: o.kind.clone(), len: o.bytes.len() as u64 });
     let head =
-        Head { format: 1, heads: record.heads.clone(), events: record.events.clone(), objects: objects.collect() };
+        Head { format: FORMAT, heads: record.heads.clone(), events: record.events.clone(), objects: objects.collect() };
     let head = serde_json::to_vec(&head)?;
     let body: Vec<u8> = record.objects.iter().flat_map(|object| &object.bytes).copied().collect();
     let head_len = u32::try_from(head.len()).map_err(io::Error::other)?;
@@ -191,26 +236,49 @@ fn frame(record: &Record) -> io::Result<Vec<u8>> {
     Ok(framed)
 }
 
-/// The first record of `bytes` and what follows it; `None` when there is no whole one.
-fn parse(bytes: &[u8]) -> Option<(Record, &[u8])> {
+/// Whether a whole record begins somewhere in `bytes`.
+fn holds_a_record(bytes: &[u8]) -> bool {
+    let starts = bytes.windows(MAGIC.len()).enumerate().filter(|(_, window)| window == MAGIC).map(|(at, _)| at);
+    starts.filter_map(|at| bytes.get(at..)).any(|rest| framed(rest).is_some())
+}
+
+/// Head and body of the record at the beginning of `bytes`, and what follows it; `None` when there is
+/// no whole one.
+fn framed(bytes: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let (magic, rest) = bytes.split_first_chunk::<4>()?;
     let (head_len, rest) = rest.split_first_chunk::<4>()?;
     let (body_len, rest) = rest.split_first_chunk::<8>()?;
     let (sum, rest) = rest.split_first_chunk::<32>()?;
     let (head, rest) = rest.split_at_checked(u32::from_be_bytes(*head_len) as usize)?;
-    let (mut body, after) = rest.split_at_checked(usize::try_from(u64::from_be_bytes(*body_len)).ok()?)?;
-    let found: [u8; 32] = Sha256::new().chain_update(head).chain_update(body).finalize().into();
-    if magic != MAGIC || found != *sum {
+    let (body, after) = rest.split_at_checked(usize::try_from(u64::from_be_bytes(*body_len)).ok()?)?;
+    if magic != MAGIC {
         return None;
     }
-    let head: Head = serde_json::from_slice(head).ok()?;
+    let found: [u8; 32] = Sha256::new().chain_update(head).chain_update(body).finalize().into();
+    (found == *sum).then_some((head, body, after))
+}
+
+/// The first record of `bytes` and what follows it; `None` when there is no whole one. A whole one
+/// that cannot be understood is an error: it was reported as done.
+fn parse(bytes: &[u8]) -> io::Result<Option<(Record, &[u8])>> {
+    let Some((head, mut body, after)) = framed(bytes) else { return Ok(None) };
+    let format: Format = serde_json::from_slice(head)?;
+    if format.format != FORMAT {
+        return Err(invalid(&format!(
+            "the journal has format {}, this version reads {FORMAT}; use the skillhub that wrote it",
+            format.format
+        )));
+    }
+    let head: Head = serde_json::from_slice(head)?;
     let mut objects = Vec::with_capacity(head.objects.len());
     for object in head.objects {
-        let (bytes, rest) = body.split_at_checked(usize::try_from(object.len).ok()?)?;
+        let len = usize::try_from(object.len).unwrap_or(usize::MAX);
+        let (bytes, rest) =
+            body.split_at_checked(len).ok_or_else(|| invalid("a record of the journal is too short"))?;
         objects.push(Object { id: object.id, kind: object.kind, bytes: bytes.to_vec() });
         body = rest;
     }
-    Some((Record { heads: head.heads, events: head.events, objects }, after))
+    Ok(Some((Record { heads: head.heads, events: head.events, objects }, after)))
 }
 
 #[cfg(test)]
@@ -239,7 +307,7 @@ mod tests {
         for record in &records {
             journal.append(record).unwrap();
         }
-        let contents = journal.read().unwrap();
+        let contents = journal.read(0).unwrap();
         assert_eq!((contents.records.as_slice(), contents.cut_bytes), (records.as_slice(), 0));
     }
 
@@ -252,14 +320,84 @@ mod tests {
         let whole = journal.len().unwrap();
         for len in first..whole {
             journal.file.set_len(len).unwrap();
-            let contents = journal.read().unwrap();
+            let contents = journal.read(0).unwrap();
             assert_eq!((contents.records.len(), contents.cut_bytes), (1, len - first));
         }
         journal.file.set_len(first).unwrap();
         let mut damaged = frame(&record("b")).unwrap();
         *damaged.last_mut().unwrap() ^= 1;
         journal.file.write_all(&damaged).unwrap();
-        assert_eq!(journal.read().unwrap().records.len(), 1);
+        assert_eq!(journal.read(0).unwrap().records.len(), 1);
+    }
+
+    #[test]
+    fn a_damaged_record_before_a_whole_one_is_refused_rather_than_cut() {
+        let (temp, mut journal) = journal();
+        for text in ["a", "b", "c"] {
+            journal.append(&record(text)).unwrap();
+        }
+        let mut bytes = journal.dir.read(FILE).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        journal.dir.write(FILE, &bytes).unwrap();
+        assert_eq!(journal.read(0).unwrap_err().kind(), io::ErrorKind::InvalidData);
+        drop(temp);
+    }
+
+    #[test]
+    fn a_whole_record_of_a_later_format_is_refused_rather_than_cut() {
+        let (_temp, mut journal) = journal();
+        let head = br#"{"format":2,"changes":[]}"#;
+        let mut framed = b"SKHJ".to_vec();
+        framed.extend((head.len() as u32).to_be_bytes());
+        framed.extend(0u64.to_be_bytes());
+        framed.extend(Sha256::digest(head));
+        framed.extend(head);
+        journal.file.write_all(&framed).unwrap();
+        assert!(journal.read(0).unwrap_err().to_string().contains("format 2"));
+    }
+
+    #[test]
+    fn a_record_of_the_first_format_is_read() {
+        let head = br#"{"format":1,"heads":[{"skill":"pdf","old":null,"new":"1111111111111111111111111111111111111111"}],
+            "events":[{"v":1,"time":"2026-01-02T03:04:05Z","operation":"1-2","skill":"pdf","action":"create","status":"applied",
+            "actor":"agent:a"}],"objects":[{"id":"2","kind":"blob","len":3}],"later":true}"#;
+        let mut framed = b"SKHJ".to_vec();
+        framed.extend((head.len() as u32).to_be_bytes());
+        framed.extend(3u64.to_be_bytes());
+        framed.extend(Sha256::new().chain_update(head).chain_update(b"abc").finalize());
+        framed.extend(head);
+        framed.extend(b"abc");
+        let (record, after) = parse(&framed).unwrap().unwrap();
+        assert_eq!((record.heads[0].skill.as_str(), record.objects[0].bytes.as_slice()), ("pdf", b"abc".as_slice()));
+        assert_eq!((record.events[0].operation.as_str(), after), ("1-2", b"".as_slice()));
+    }
+
+    #[test]
+    fn a_record_that_cannot_be_written_leaves_the_file_as_it_was() {
+        let (_temp, mut journal) = journal();
+        journal.append(&record("a")).unwrap();
+        let len = journal.len().unwrap();
+        let mut unwritable = Journal { dir: journal.dir.try_clone().unwrap(), file: journal.dir.open(FILE).unwrap() };
+        assert!(unwritable.append(&record("b")).is_err());
+        assert_eq!((journal.len().unwrap(), journal.read(0).unwrap().records.len()), (len, 1));
+    }
+
+    #[test]
+    fn only_what_follows_the_applied_part_is_read_and_an_emptied_journal_forgets_it() {
+        let (_temp, mut journal) = journal();
+        journal.append(&record("a")).unwrap();
+        journal.mark_applied().unwrap();
+        journal.append(&record("b")).unwrap();
+        let Some(applied) = journal.applied_bytes().unwrap() else { return assert!(boot_id().is_none()) };
+        assert_eq!(journal.read(applied).unwrap().records, [record("b")]);
+        journal.mark_applied().unwrap();
+        let len = journal.len().unwrap();
+        journal.clear().unwrap();
+        journal.append(&record("a")).unwrap();
+        journal.append(&record("b")).unwrap();
+        assert_eq!(journal.len().unwrap(), len);
+        assert!(journal.is_pending().unwrap(), "another journal of the same length is not applied");
     }
 
     #[test]

@@ -5,8 +5,9 @@ mod hand_edit;
 mod recover;
 
 use std::{
+    cell::OnceCell,
     io,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
     time::Duration,
 };
 
@@ -22,7 +23,7 @@ pub use recover::Recovery;
 use crate::{
     checkout::TEMPORARY,
     events::{self, Event},
-    home::{Home, PlaceError, ensure_dir, open_dir},
+    home::{Home, PlaceError, ensure_dir, open_dir, sync_folder, write_atomically},
     journal::Journal,
     lock::{LibraryLock, LockError},
     revision::{Revision, RevisionId, RevisionSpec, Stamp},
@@ -69,7 +70,7 @@ pub struct Library {
     scope: Scope,
     own: PathBuf,
     storage_kind: String,
-    storage: Option<Box<dyn Storage>>,
+    storage: OnceCell<Box<dyn Storage>>,
     limits: Limits,
 }
 
@@ -135,12 +136,10 @@ impl Library {
         let path = resolve(path).map_err(|source| LibraryError::Io { path: path.to_owned(), source })?;
         let own = home.library(&path);
         open_dir(&path)?;
-        let storage = match open_dir(&own)? {
-            Some(_) => storage::open(storage_kind, &own.join(HISTORY), false)?,
-            None => None,
-        };
-        let storage_kind = storage_kind.to_owned();
+        open_dir(&own)?;
+        let (storage_kind, storage) = (storage_kind.to_owned(), OnceCell::new());
         let mut library = Self { path, scope, own, storage_kind, storage, limits: Limits::default() };
+        library.storage()?;
         library.recover_if_idle()?;
         Ok(library)
     }
@@ -180,7 +179,7 @@ impl Library {
     /// # Errors
     /// The history cannot be read.
     pub fn skills(&self) -> Result<Vec<(SkillName, Revision)>, StorageError> {
-        let Some(storage) = &self.storage else { return Ok(Vec::new()) };
+        let Some(storage) = self.storage()? else { return Ok(Vec::new()) };
         let mut skills = Vec::new();
         for name in storage.skills()? {
             if let Some(head) = storage.head(&name)?.filter(|head| !head.tombstone) {
@@ -195,7 +194,7 @@ impl Library {
     /// # Errors
     /// The history cannot be read.
     pub fn head(&self, skill: &SkillName) -> Result<Option<Revision>, StorageError> {
-        self.storage.as_ref().map_or(Ok(None), |storage| storage.head(skill))
+        self.storage()?.map_or(Ok(None), |storage| storage.head(skill))
     }
 
     /// The files of a revision.
@@ -203,7 +202,7 @@ impl Library {
     /// # Errors
     /// The history cannot be read, or has no such revision.
     pub fn bundle(&self, id: &RevisionId) -> Result<Bundle, StorageError> {
-        self.storage.as_ref().map_or_else(|| Err(StorageError::UnknownRevision(id.to_string())), |s| s.bundle(id))
+        self.storage()?.map_or_else(|| Err(StorageError::UnknownRevision(id.to_string())), |s| s.bundle(id))
     }
 
     /// A skill's revisions, newest first, at most `limit`.
@@ -211,7 +210,7 @@ impl Library {
     /// # Errors
     /// The history cannot be read.
     pub fn revisions(&self, skill: &SkillName, limit: usize) -> Result<Vec<Revision>, StorageError> {
-        let Some(storage) = &self.storage else { return Ok(Vec::new()) };
+        let Some(storage) = self.storage()? else { return Ok(Vec::new()) };
         let mut revisions = Vec::new();
         let mut next = storage.head(skill)?;
         while let Some(revision) = next.take().filter(|_| revisions.len() < limit) {
@@ -304,15 +303,20 @@ impl Library {
     ) -> Result<(), LibraryError> {
         let own = self.ensure_own()?;
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
-        let mut state = State::read(&own)?;
-        let mut of_skill = state.of(skill);
+        let before = State::read(&own)?;
+        let mut of_skill = before.of(skill);
         change(&mut of_skill);
-        if of_skill == state.of(skill) {
+        if of_skill == before.of(skill) {
             return Ok(());
         }
+        let mut state = before.clone();
         state.set(skill, of_skill);
         state.write(&own)?;
-        events::append(&own, &[Event::set(stamp, skill.as_str(), action)]).map_err(self.own_io())
+        let noted = events::append(&own, &[Event::set(stamp, skill.as_str(), action)]);
+        if noted.is_err() {
+            before.write(&own)?;
+        }
+        noted.map_err(self.own_io())
     }
 
     /// Notes a refusal in the event log.
@@ -338,7 +342,10 @@ impl Library {
         let own = ensure_dir(&self.own)?;
         if !own.exists("library.toml") {
             let text = format!("format = 1\npath = {:?}\n", self.path.display().to_string());
-            crate::home::write_atomically(&own, "library.toml", text.as_bytes()).map_err(self.own_io())?;
+            write_atomically(&own, "library.toml", text.as_bytes()).map_err(self.own_io())?;
+            for above in self.own.ancestors().skip(1).take(2) {
+                sync_folder(&ensure_dir(above)?).map_err(self.own_io())?;
+            }
         }
         Ok(own)
     }
@@ -348,13 +355,24 @@ impl Library {
         move |source| LibraryError::Io { path: path.clone(), source }
     }
 
-    /// Opens the history for writing, creating it when there is none.
-    fn writable_storage(&mut self) -> Result<&dyn Storage, LibraryError> {
-        if self.storage.is_none() {
-            self.storage = storage::open(&self.storage_kind, &self.own.join(HISTORY), true)?;
-        }
+    /// The history; `None` while nobody has made one.
+    fn storage(&self) -> Result<Option<&dyn Storage>, StorageError> {
+        self.storage_or(false)
+    }
+
+    /// The history for writing, created when there is none; the caller holds the lock.
+    fn writable_storage(&self) -> Result<&dyn Storage, LibraryError> {
         let missing = || StorageError::Damaged("it could not be created".to_owned());
-        Ok(self.storage.as_deref().ok_or_else(missing)?)
+        Ok(self.storage_or(true)?.ok_or_else(missing)?)
+    }
+
+    fn storage_or(&self, create: bool) -> Result<Option<&dyn Storage>, StorageError> {
+        if self.storage.get().is_none()
+            && let Some(opened) = storage::open(&self.storage_kind, &self.own.join(HISTORY), create)?
+        {
+            return Ok(Some(self.storage.get_or_init(|| opened).as_ref()));
+        }
+        Ok(self.storage.get().map(AsRef::as_ref))
     }
 
     fn journal(&self, own: &Dir) -> Result<Journal, LibraryError> {
@@ -368,10 +386,22 @@ fn resolve(path: &Path) -> io::Result<PathBuf> {
     let path = std::path::absolute(path)?;
     for ancestor in path.ancestors() {
         match ancestor.canonicalize() {
-            Ok(real) => return Ok(real.join(path.strip_prefix(ancestor).unwrap_or(Path::new("")))),
+            Ok(real) => return Ok(below(real, path.strip_prefix(ancestor).unwrap_or(Path::new("")))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
     }
     Ok(path)
+}
+
+/// A real path with the names of what does not exist yet added; `..` takes one away, as it will when
+/// they exist.
+fn below(mut real: PathBuf, rest: &Path) -> PathBuf {
+    for component in rest.components() {
+        match component {
+            Component::ParentDir => drop(real.pop()),
+            other => real.push(other),
+        }
+    }
+    real
 }

@@ -44,16 +44,24 @@ pub struct Actor {
     pub id: String,
 }
 
+/// Bytes of an actor's id.
+const ID_BYTES: usize = 200;
+
 /// The text is no [`Actor`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0:?} is no actor; write KIND:ID with KIND one of agent, person, optimizer, external")]
 pub struct ActorError(pub String);
 
 impl Actor {
-    /// An actor of a kind.
+    /// An actor of a kind. Of the id, control characters and what passes 200 bytes are left out.
     #[must_use]
     pub fn new(kind: ActorKind, id: impl Into<String>) -> Self {
-        Self { kind, id: id.into() }
+        let mut id = id.into();
+        id.retain(|c| !c.is_control());
+        while id.len() > ID_BYTES {
+            id.pop();
+        }
+        Self { kind, id }
     }
 }
 
@@ -66,7 +74,7 @@ impl FromStr for Actor {
             .into_iter()
             .find(|known| known.as_str() == kind)
             .ok_or_else(error)?;
-        if id.len() > 200 || id.chars().any(char::is_control) {
+        if id.len() > ID_BYTES || id.chars().any(char::is_control) {
             return Err(error());
         }
         Ok(Self::new(kind, id))
@@ -397,5 +405,13 @@ mod tests {
         assert_eq!("person".parse::<Actor>().unwrap().to_string(), "person");
         assert!("root:x".parse::<Actor>().is_err());
         assert!("agent:a\nb".parse::<Actor>().is_err());
+    }
+
+    #[test]
+    fn an_actor_made_from_any_text_can_be_written_and_read_again() {
+        for id in ["a\nb\0", &"é".repeat(150), "", ":", " x "] {
+            let actor = Actor::new(ActorKind::Agent, id);
+            assert_eq!(actor.to_string().parse(), Ok(actor));
+        }
     }
 }

@@ -6,11 +6,15 @@ use cap_std::fs::Dir;
 use serde::{Deserialize, Serialize};
 use skill::SkillName;
 use thiserror::Error;
+use toml::{Table, Value};
 
 use crate::home::{read_optional, write_atomically};
 
 const FILE: &str = "state.toml";
 const FORMAT: u32 = 1;
+
+/// The fields of [`SkillState`]; all others of an entry are kept as they are.
+const KNOWN: [&str; 3] = ["enabled", "pinned", "placed"];
 
 /// `state.toml` of a library's folder in the home. A skill without an entry is enabled and not
 /// pinned.
@@ -91,8 +95,30 @@ impl State {
         }
     }
 
+    /// Writes it over the file, whose fields that this version does not know stay.
     pub(crate) fn write(&self, dir: &Dir) -> Result<(), StateError> {
-        let text = toml::to_string(self).map_err(|error| StateError::Damaged(error.to_string()))?;
+        let damaged = |error: String| StateError::Damaged(error);
+        let old =
+            String::from_utf8(read_optional(dir, FILE)?.unwrap_or_default()).map_err(|e| damaged(e.to_string()))?;
+        let mut table: Table = toml::from_str(&old).map_err(|error| damaged(error.message().to_owned()))?;
+        let mut skills = match table.remove("skills") {
+            Some(Value::Table(skills)) => skills,
+            _ => Table::new(),
+        };
+        for entry in skills.iter_mut().filter_map(|(_, entry)| entry.as_table_mut()) {
+            KNOWN.iter().for_each(|key| drop(entry.remove(*key)));
+        }
+        for (skill, state) in &self.skills {
+            let known = Table::try_from(state).map_err(|error| damaged(error.to_string()))?;
+            match skills.get_mut(skill).and_then(Value::as_table_mut) {
+                Some(entry) => entry.extend(known),
+                None => drop(skills.insert(skill.clone(), Value::Table(known))),
+            }
+        }
+        skills.retain(|_, entry| entry.as_table().is_none_or(|entry| !entry.is_empty()));
+        table.insert("format".to_owned(), Value::Integer(FORMAT.into()));
+        table.insert("skills".to_owned(), Value::Table(skills));
+        let text = toml::to_string(&table).map_err(|error| damaged(error.to_string()))?;
         Ok(write_atomically(dir, FILE, text.as_bytes())?)
     }
 }
@@ -117,6 +143,27 @@ mod tests {
         }
         dir.write(FILE, "format = 9\n").unwrap();
         assert!(matches!(State::read(&dir), Err(StateError::Format(9))));
+    }
+
+    #[test]
+    fn fields_of_a_later_version_stay_when_the_file_is_written() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = Dir::open_ambient_dir(temp.path(), cap_std::ambient_authority()).unwrap();
+        dir.write(
+            FILE,
+            "format = 1\npolicy = \"strict\"\n[skills.pdf]\npinned = true\nlater = 1\n[skills.x]\npinned = true\n",
+        )
+        .unwrap();
+        let mut state = State::read(&dir).unwrap();
+        for name in ["pdf", "x"] {
+            state.set(&SkillName::parse(name).unwrap(), SkillState::default());
+        }
+        state.write(&dir).unwrap();
+        let written: Table = toml::from_str(&dir.read_to_string(FILE).unwrap()).unwrap();
+        assert_eq!(written["policy"].as_str(), Some("strict"));
+        assert_eq!(written["skills"]["pdf"].as_table().unwrap().len(), 1);
+        assert_eq!(written["skills"].as_table().unwrap().len(), 1);
+        assert_eq!(State::read(&dir).unwrap().of(&SkillName::parse("pdf").unwrap()), SkillState::default());
     }
 
     #[test]

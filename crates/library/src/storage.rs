@@ -58,6 +58,9 @@ pub enum StorageError {
     /// What was read is not what a storage writes.
     #[error("the history is damaged: {0}")]
     Damaged(String),
+    /// A revision that was to stand at the head, but that nobody cleared.
+    #[error("a blocked hand edit of {0} can be kept, but not be what the skill is")]
+    Uncleared(SkillName),
     /// The git library or the system refused.
     #[error("the history cannot be used: {0}")]
     Git(#[from] git2::Error),
@@ -67,7 +70,7 @@ pub enum StorageError {
 }
 
 /// Keeps revisions and gives them back.
-pub trait Storage {
+pub trait Storage: Send {
     /// All skills that have a revision, deleted ones included, sorted.
     ///
     /// # Errors

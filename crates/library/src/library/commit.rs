@@ -7,6 +7,7 @@
 use std::io;
 
 use cap_std::fs::Dir;
+use scan::Baseline;
 use skill::{Bundle, SkillName};
 use thiserror::Error;
 
@@ -14,10 +15,11 @@ use super::{LOCK_WAIT, Library, LibraryError};
 use crate::{
     checkout::{self, Displaced, Staged},
     events::{self, Event, operation_id},
+    folder,
     home::{PlaceError, ensure_dir},
     journal::Record,
     lock::{LibraryLock, LockError},
-    revision::{Action, Content, NewRevision, Revision, RevisionId, Stamp},
+    revision::{Action, Content, NewRevision, Revision, RevisionId},
     storage::{HeadChange, Object, StorageError},
 };
 
@@ -42,7 +44,8 @@ pub enum Checkout {
     Done,
     /// It is, and what someone wrote into it in that very moment is kept as this revision.
     HandEditKept(RevisionId),
-    /// The commit stands, the folder does not show it yet: why.
+    /// The commit stands, but what follows from it (history, log or folder) is not all written yet:
+    /// why. The next opening or commit does it.
     Pending(String),
 }
 
@@ -98,6 +101,16 @@ impl From<PlaceError> for CommitError {
     }
 }
 
+/// What is to become of a skill's folder once the commit stands.
+enum Follow {
+    /// The staged folder takes its place.
+    Swap(Staged),
+    /// It goes away.
+    Remove,
+    /// It stays: it is what was committed.
+    Leave,
+}
+
 /// One skill's part of a commit, made under the lock.
 struct Part {
     skill: SkillName,
@@ -108,66 +121,119 @@ struct Part {
     revision: Revision,
 }
 
+/// What stands in the journal, and whether the rest followed.
+struct Written {
+    parts: Vec<Part>,
+    /// Why heads, objects or events could not be written; the next opening does it.
+    trouble: Option<String>,
+}
+
 impl Library {
-    /// Commits new revisions of one or several skills, all or none, and checks them out.
+    /// Commits new revisions of one or several skills, all or none, and checks them out. A skill
+    /// may come once.
     ///
     /// # Errors
-    /// [`CommitError`]; nothing has changed then. A checkout that fails after the commit is no
-    /// error, see [`Checkout::Pending`].
+    /// [`CommitError`]; nothing has changed then. What fails after the commit is no error, see
+    /// [`Checkout::Pending`].
     pub fn commit(&mut self, commits: Vec<Commit>) -> Result<Vec<Committed>, CommitError> {
         let root = self.writable_root()?;
-        let staged = commits.iter().map(|commit| self.stage(&root, commit)).collect::<Result<Vec<_>, _>>()?;
+        let follow = commits.iter().map(|commit| self.stage(&root, commit)).collect::<Result<Vec<_>, _>>()?;
         let own = self.ensure_own()?;
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
-        self.recover(&own)?;
-        let parts = self.commit_locked(&own, commits)?;
-        let mut committed = Vec::with_capacity(parts.len());
-        for (part, staged) in parts.into_iter().zip(staged) {
-            committed.push(self.check_out(&own, &root, part, staged)?);
+        let recovered = self.recover(&own)?;
+        self.commit_and_follow(&own, commits, follow, recovered.pending.is_empty())
+    }
+
+    /// Commits what stands in a skill's folder; the caller holds the lock and has looked at the
+    /// folder since.
+    pub(super) fn commit_as_it_stands(
+        &mut self,
+        own: &Dir,
+        commit: Commit,
+        settled: bool,
+    ) -> Result<Vec<Committed>, CommitError> {
+        self.commit_and_follow(own, vec![commit], vec![Follow::Leave], settled)
+    }
+
+    /// `settled` says that nothing older waits to be applied.
+    fn commit_and_follow(
+        &mut self,
+        own: &Dir,
+        commits: Vec<Commit>,
+        follow: Vec<Follow>,
+        settled: bool,
+    ) -> Result<Vec<Committed>, CommitError> {
+        let written = self.commit_locked(own, commits)?;
+        let mut settled = settled && written.trouble.is_none();
+        let mut committed = Vec::with_capacity(written.parts.len());
+        for (part, follow) in written.parts.into_iter().zip(follow) {
+            let checkout = match &written.trouble {
+                Some(trouble) => Checkout::Pending(trouble.clone()),
+                None => self.check_out(own, &part, follow, &mut settled),
+            };
+            let previous = part.head.map(|head| head.id);
+            committed.push(Committed { skill: part.skill, revision: part.revision, previous, checkout });
         }
-        self.journal(&own)?.mark_applied().map_err(self.own_io())?;
-        self.checkpoint_if_large(&own)?;
+        if settled {
+            let _again_by_the_next_opening = self.mark_and_checkpoint(own);
+        }
         Ok(committed)
+    }
+
+    fn mark_and_checkpoint(&mut self, own: &Dir) -> Result<(), LibraryError> {
+        self.journal(own)?.mark_applied().map_err(self.own_io())?;
+        self.checkpoint_if_large(own)
     }
 
     fn writable_root(&self) -> Result<Dir, CommitError> {
         ensure_dir(self.path()).map_err(|error| match error {
-            PlaceError::Io { source, .. } => CommitError::NotWritable { path: self.path().to_owned(), source },
+            PlaceError::Io { source, .. } => self.not_writable(source),
             foreign @ PlaceError::Foreign { .. } => foreign.into(),
         })
     }
 
-    fn stage(&self, root: &Dir, commit: &Commit) -> Result<Option<Staged>, CommitError> {
-        match commit.revisions.last().map(|revision| &revision.content) {
-            Some(Content::Cleared(cleared)) => match checkout::stage(root, cleared) {
-                Ok(staged) => Ok(Some(staged)),
-                Err(source) => Err(CommitError::NotWritable { path: self.path().to_owned(), source }),
-            },
-            _ => Ok(None),
-        }
+    fn not_writable(&self, source: io::Error) -> CommitError {
+        CommitError::NotWritable { path: self.path().to_owned(), source }
     }
 
-    /// Makes the revisions true and writes objects, heads and events; the folders come after.
-    fn commit_locked(&mut self, own: &Dir, commits: Vec<Commit>) -> Result<Vec<Part>, CommitError> {
+    fn stage(&self, root: &Dir, commit: &Commit) -> Result<Follow, CommitError> {
+        let staged = match commit.revisions.last().map(|revision| &revision.content) {
+            Some(Content::Cleared(cleared)) => checkout::stage(root, cleared).map(Follow::Swap),
+            Some(Content::Tombstone) => checkout::probe(root).map(|()| Follow::Remove),
+            Some(Content::Captured(_)) => return Err(StorageError::Uncleared(commit.skill.clone()).into()),
+            None => return Err(StorageError::Damaged("a commit without revisions".to_owned()).into()),
+        };
+        staged.map_err(|source| self.not_writable(source))
+    }
+
+    /// Makes the revisions true and writes objects, heads and events; the folders come after. An
+    /// error means that nothing is true.
+    fn commit_locked(&mut self, own: &Dir, commits: Vec<Commit>) -> Result<Written, CommitError> {
         let mut record = Record { heads: Vec::new(), events: Vec::new(), objects: Vec::new() };
         let mut parts = Vec::with_capacity(commits.len());
         let first_stamp = commits.first().and_then(|commit| commit.revisions.first()).map(|revision| &revision.stamp);
         let operation = first_stamp.map(operation_id).unwrap_or_default();
         for commit in commits {
-            parts.extend(self.prepare(commit, &operation, &mut record)?);
+            parts.push(self.prepare(commit, &operation, &mut record)?);
         }
         self.journal(own)?.append(&record).map_err(self.own_io())?;
+        let trouble = self.write_out(own, &record).err().map(|error| error.to_string());
+        Ok(Written { parts, trouble })
+    }
+
+    fn write_out(&self, own: &Dir, record: &Record) -> Result<(), LibraryError> {
         self.writable_storage()?.write(&record.objects, &record.heads, false)?;
-        events::append(own, &record.events).map_err(self.own_io())?;
-        Ok(parts)
+        events::append(own, &record.events).map_err(self.own_io())
     }
 
     /// Turns one skill's revisions into objects and adds them to the record.
-    fn prepare(&mut self, commit: Commit, operation: &str, record: &mut Record) -> Result<Option<Part>, CommitError> {
+    fn prepare(&self, commit: Commit, operation: &str, record: &mut Record) -> Result<Part, CommitError> {
         let storage = self.writable_storage()?;
         let head = storage.head(&commit.skill)?;
-        if head.as_ref().map(|head| &head.id) != commit.base.as_ref() {
-            return Err(CommitError::Stale { skill: commit.skill, head: head.map(|head| head.id) });
+        let now = record.heads.iter().find(|change| change.skill == commit.skill.as_str()).map(|change| &change.new);
+        let now = now.or(head.as_ref().map(|head| &head.id));
+        if now != commit.base.as_ref() || record.heads.iter().any(|change| change.skill == commit.skill.as_str()) {
+            return Err(CommitError::Stale { head: now.cloned(), skill: commit.skill });
         }
         let mut before = match &head {
             Some(head) => Some((head.clone(), storage.bundle(&head.id)?)),
@@ -184,53 +250,68 @@ impl Library {
             before = Some((prepared.revision, bundle));
             last = Some(new);
         }
-        let Some((last, (revision, _))) = last.zip(before) else { return Ok(None) };
+        let empty = || StorageError::Damaged("a commit without revisions".to_owned());
+        let (last, (revision, _)) = last.zip(before).ok_or_else(empty)?;
         let old = head.as_ref().map(|head| head.id.clone());
         record.heads.push(HeadChange { skill: commit.skill.to_string(), old, new: revision.id.clone() });
-        Ok(Some(Part { skill: commit.skill, head, known, last, revision }))
+        Ok(Part { skill: commit.skill, head, known, last, revision })
     }
 
-    fn check_out(
-        &mut self,
-        own: &Dir,
-        root: &Dir,
-        part: Part,
-        staged: Option<Staged>,
-    ) -> Result<Committed, CommitError> {
-        let swapped = match staged {
-            Some(staged) => checkout::swap(&part.skill, staged),
-            None => checkout::remove(root, &part.skill),
+    fn check_out(&mut self, own: &Dir, part: &Part, follow: Follow, settled: &mut bool) -> Checkout {
+        let swapped = match follow {
+            Follow::Leave => return Checkout::Done,
+            Follow::Swap(staged) => checkout::swap(&part.skill, staged),
+            Follow::Remove => {
+                self.writable_root().map_err(io::Error::other).and_then(|r| checkout::remove(&r, &part.skill))
+            }
         };
-        let checkout = match swapped {
+        match swapped {
             Ok(None) => Checkout::Done,
-            Ok(Some(displaced)) => self.keep_displaced(own, &part, displaced)?,
-            Err(error) => Checkout::Pending(error.to_string()),
-        };
-        let previous = part.head.map(|head| head.id);
-        Ok(Committed { skill: part.skill, revision: part.revision, previous, checkout })
+            Ok(Some(displaced)) => self.keep_displaced(own, part, displaced, settled),
+            Err(error) => {
+                *settled = false;
+                Checkout::Pending(error.to_string())
+            }
+        }
     }
 
     /// Looks at the folder that the checkout took away. What no revision holds was written in the
-    /// moment between; it becomes a revision of its own, and the commit's content one after it.
-    fn keep_displaced(&mut self, own: &Dir, part: &Part, displaced: Displaced) -> Result<Checkout, CommitError> {
+    /// moment between; it becomes a revision of its own, and the commit's content one after it. Where
+    /// that cannot be done, the folder is put back.
+    fn keep_displaced(&mut self, own: &Dir, part: &Part, displaced: Displaced, settled: &mut bool) -> Checkout {
         let Some(found) = displaced.bundle(self.limits()) else {
-            let pending = "the folder was changed meanwhile into something that cannot be read as a skill";
-            return match displaced.put_back(&part.skill) {
-                Ok(()) => Ok(Checkout::Pending(pending.to_owned())),
-                Err(error) => Ok(Checkout::Pending(format!("{pending}: {error}"))),
-            };
+            let why = "the folder was changed meanwhile into something that cannot be read as a skill";
+            return put_back(part, displaced, why, settled);
         };
-        if found.is_empty() || part.known.iter().any(|known| known.same_but_line_ends(&found)) {
-            return Ok(Checkout::Done);
+        let is_known = |known: &Bundle| folder::without_leftovers(known).same_but_line_ends(&found);
+        if found.is_empty() || part.known.iter().any(is_known) {
+            displaced.discard(&part.skill);
+            return Checkout::Done;
         }
         let commit = Commit {
             skill: part.skill.clone(),
             base: Some(part.revision.id.clone()),
-            revisions: vec![external(found, &part.last.stamp), again(&part.last)],
+            revisions: vec![external(found, part), again(&part.last)],
         };
-        let kept = self.commit_locked(own, vec![commit])?;
-        let id = kept.into_iter().next().and_then(|part| part.revision.parent);
-        Ok(id.map_or(Checkout::Done, Checkout::HandEditKept))
+        match self.commit_locked(own, vec![commit]) {
+            Err(error) => put_back(part, displaced, &format!("a hand edit could not be kept: {error}"), settled),
+            Ok(kept) => {
+                displaced.discard(&part.skill);
+                *settled &= kept.trouble.is_none();
+                let id = kept.parts.into_iter().next().and_then(|part| part.revision.parent);
+                id.map_or(Checkout::Done, Checkout::HandEditKept)
+            }
+        }
+    }
+}
+
+/// Gives a hand edit its place back; the commit stands and its checkout waits.
+fn put_back(part: &Part, displaced: Displaced, why: &str, settled: &mut bool) -> Checkout {
+    *settled = false;
+    let name = displaced.name().to_owned();
+    match displaced.put_back(&part.skill) {
+        Ok(()) => Checkout::Pending(why.to_owned()),
+        Err(error) => Checkout::Pending(format!("{why}; it is in {name}: {error}")),
     }
 }
 
@@ -243,12 +324,18 @@ fn add_objects(objects: &mut Vec<Object>, more: Vec<Object>) {
 }
 
 /// A hand edit as a revision: cleared if the scanner lets it, else kept with its verdict.
-fn external(found: Bundle, stamp: &Stamp) -> NewRevision {
-    let content = match scan::clear(found.clone(), scan::Baseline::None) {
-        Ok(cleared) => Content::Cleared(cleared),
-        Err(_) => Content::Captured(scan::capture(found)),
+fn external(found: Bundle, part: &Part) -> NewRevision {
+    let baseline = match (&part.head, part.known.first()) {
+        (Some(head), Some(files)) if head.was_cleared() && !head.tombstone => Baseline::Cleared(files),
+        _ => Baseline::None,
     };
-    NewRevision::new(content, Action::External, stamp.external("changed by hand at the same moment"))
+    let content = match scan::clear(found, baseline) {
+        Ok(cleared) => Content::Cleared(cleared),
+        Err(blocked) => Content::Captured(scan::capture(blocked.bundle)),
+    };
+    let stamp = part.last.stamp.external("changed by hand at the same moment");
+    let origin = part.head.as_ref().and_then(|head| head.origin.clone());
+    NewRevision::new(content, Action::External, stamp).with_origin(origin)
 }
 
 /// The same content once more, over a hand edit.
@@ -263,6 +350,6 @@ fn again(last: &NewRevision) -> NewRevision {
         action: last.action,
         stamp: last.stamp.clone(),
         origin: last.origin.clone(),
-        absorbed_into: None,
+        absorbed_into: last.absorbed_into.clone(),
     }
 }

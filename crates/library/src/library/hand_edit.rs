@@ -4,10 +4,11 @@ use scan::{Baseline, Blocked, Cleared};
 use skill::{Bundle, Problem, SkillName, Strictness, validate::validate_bundle};
 use thiserror::Error;
 
-use super::{Commit, CommitError, Library, LibraryError};
+use super::{Commit, CommitError, LOCK_WAIT, Library, LibraryError};
 use crate::{
     folder::{self, FolderError, Leftovers},
     home::open_dir,
+    lock::LibraryLock,
     revision::{Action, Content, NewRevision, Revision, Stamp},
     storage::StorageError,
 };
@@ -119,14 +120,52 @@ pub enum SnapshotError {
     Commit(#[from] Box<CommitError>),
 }
 
+/// A good hand edit as a revision of its own.
+fn external_commit(skill: &SkillName, base: Option<Revision>, cleared: Cleared, stamp: &Stamp) -> (Bundle, Commit) {
+    let bundle = cleared.bundle().clone();
+    let reason = if base.is_some() { "changed by hand" } else { "found in the library" };
+    let origin = base.as_ref().and_then(|base| base.origin.clone());
+    let revision = NewRevision::new(Content::Cleared(cleared), Action::External, stamp.external(reason));
+    let revisions = vec![revision.with_origin(origin)];
+    (bundle, Commit { skill: skill.clone(), base: base.map(|base| base.id), revisions })
+}
+
+/// A skill's head against its folder.
+struct Look {
+    base: Option<Revision>,
+    committed: Bundle,
+    state: FolderState,
+}
+
+impl Look {
+    /// The skill as it would be once a hand edit were taken over.
+    fn pretend(self, skill: &SkillName) -> Result<Snapshot, SnapshotError> {
+        let bundle = match self.state {
+            FolderState::Blocked(fault) => {
+                return Err(SnapshotError::ExternalBlocked { skill: skill.clone(), fault });
+            }
+            FolderState::Modified(cleared) => cleared.bundle().clone(),
+            FolderState::Absent | FolderState::Clean | FolderState::Missing => self.committed,
+        };
+        Ok(Snapshot { base: self.base, bundle })
+    }
+}
+
 impl Library {
     /// Compares a skill's folder with its head. Changes nothing.
     ///
     /// # Errors
     /// The library or its history cannot be read.
     pub fn folder_state(&self, skill: &SkillName) -> Result<FolderState, LibraryError> {
-        let head = self.head(skill)?;
-        Ok(self.compare(skill, head.as_ref())?.1)
+        let look = self.look(skill)?;
+        if matches!(look.state, FolderState::Absent | FolderState::Clean) {
+            return Ok(look.state);
+        }
+        let Some(own) = open_dir(self.own_path())? else { return Ok(look.state) };
+        match LibraryLock::acquire(&own, LOCK_WAIT) {
+            Ok(_nobody_commits) => Ok(self.look(skill)?.state),
+            Err(_) => Ok(look.state),
+        }
     }
 
     /// The skill as an operation should see it, with a good hand edit taken over.
@@ -139,44 +178,49 @@ impl Library {
         stamp: &Stamp,
         take_over: TakeOver,
     ) -> Result<Snapshot, SnapshotError> {
-        let base = self.head(skill)?;
-        let (bundle, state) = self.compare(skill, base.as_ref())?;
-        match state {
-            FolderState::Absent | FolderState::Clean | FolderState::Missing => Ok(Snapshot { base, bundle }),
-            FolderState::Blocked(fault) => Err(SnapshotError::ExternalBlocked { skill: skill.clone(), fault }),
-            FolderState::Modified(cleared) if take_over == TakeOver::Pretend => {
-                Ok(Snapshot { base, bundle: cleared.bundle().clone() })
+        let look = self.look(skill)?;
+        let is_settled = match look.state {
+            FolderState::Absent | FolderState::Clean => true,
+            FolderState::Modified(_) if take_over == TakeOver::Commit => false,
+            _ => open_dir(self.own_path()).map_err(LibraryError::from)?.is_none(),
+        };
+        if is_settled {
+            return look.pretend(skill);
+        }
+        self.snapshot_locked(skill, stamp, take_over)
+    }
+
+    /// Looks again while nobody commits: what looks like a hand edit may be another process's
+    /// commit whose folder has not followed yet.
+    fn snapshot_locked(
+        &mut self,
+        skill: &SkillName,
+        stamp: &Stamp,
+        take_over: TakeOver,
+    ) -> Result<Snapshot, SnapshotError> {
+        let own = self.ensure_own()?;
+        let _lock = LibraryLock::acquire(&own, LOCK_WAIT).map_err(LibraryError::from)?;
+        let pending = self.recover(&own)?.pending;
+        let look = self.look(skill)?;
+        match look.state {
+            _ if pending.contains(skill) => Ok(Snapshot { base: look.base, bundle: look.committed }),
+            FolderState::Modified(cleared) if take_over == TakeOver::Commit => {
+                let (bundle, commit) = external_commit(skill, look.base, *cleared, stamp);
+                let committed = self.commit_as_it_stands(&own, commit, pending.is_empty()).map_err(Box::new)?;
+                Ok(Snapshot { base: committed.into_iter().next().map(|committed| committed.revision), bundle })
             }
-            FolderState::Modified(cleared) => self.take_over(skill, base, *cleared, stamp),
+            _ => look.pretend(skill),
         }
     }
 
-    fn take_over(
-        &mut self,
-        skill: &SkillName,
-        base: Option<Revision>,
-        cleared: Cleared,
-        stamp: &Stamp,
-    ) -> Result<Snapshot, SnapshotError> {
-        let bundle = cleared.bundle().clone();
-        let reason = if base.is_some() { "changed by hand" } else { "found in the library" };
-        let origin = base.as_ref().and_then(|base| base.origin.clone());
-        let revision = NewRevision::new(Content::Cleared(cleared), Action::External, stamp.external(reason));
-        let commit = Commit {
-            skill: skill.clone(),
-            base: base.map(|base| base.id),
-            revisions: vec![revision.with_origin(origin)],
-        };
-        let committed = self.commit(vec![commit]).map_err(Box::new)?;
-        Ok(Snapshot { base: committed.into_iter().next().map(|committed| committed.revision), bundle })
-    }
-
-    /// The head's files and how the folder differs from them.
-    fn compare(&self, skill: &SkillName, head: Option<&Revision>) -> Result<(Bundle, FolderState), LibraryError> {
-        let committed = match head {
+    /// The head, its files and how the folder differs from them.
+    fn look(&self, skill: &SkillName) -> Result<Look, LibraryError> {
+        let base = self.head(skill)?;
+        let committed = match &base {
             Some(head) if !head.tombstone => self.bundle(&head.id)?,
             _ => Bundle::default(),
         };
+        let visible = folder::without_leftovers(&committed);
         let read = match open_dir(self.path())? {
             Some(root) => folder::read(&root, skill.as_str(), Leftovers::Skip, self.limits()),
             None => Err(FolderError::Missing(skill.to_string())),
@@ -186,16 +230,16 @@ impl Library {
             Err(FolderError::Missing(_)) => FolderState::Missing,
             Err(fault) => FolderState::Blocked(fault.into()),
             Ok(found) if found.is_empty() && committed.is_empty() => FolderState::Absent,
-            Ok(found) if found.same_but_line_ends(&committed) => FolderState::Clean,
-            Ok(found) => self.judge(skill, head, &committed, found),
+            Ok(found) if found.same_but_line_ends(&visible) => FolderState::Clean,
+            Ok(found) => self.judge(skill, base.as_ref(), &committed, found),
         };
-        Ok((committed, state))
+        Ok(Look { base, committed, state })
     }
 
     fn judge(&self, skill: &SkillName, head: Option<&Revision>, committed: &Bundle, found: Bundle) -> FolderState {
         let check =
             |bundle: &Bundle| validate_bundle(bundle, Some(skill.as_str()), Strictness::Standard, self.limits());
-        let known = check(committed);
+        let known = if committed.is_empty() { Vec::new() } else { check(committed) };
         let problems: Vec<Problem> =
             check(&found).into_iter().filter(|p| p.is_error() && !p.is_among(&known)).collect();
         if !problems.is_empty() {

@@ -8,10 +8,11 @@ use skill::{Bundle, SkillName};
 
 use super::{Library, LibraryError, commit::CHECKPOINT_BYTES};
 use crate::{
-    checkout, events,
+    checkout,
+    events::{self, Event},
     folder::{self, FolderError, Leftovers},
-    home::{ensure_dir, open_dir},
-    journal::Record,
+    home::{ensure_dir, open_dir, sync_folder},
+    journal::{self, Record},
     lock::{LibraryLock, LockError},
     storage::{HeadChange, Object},
 };
@@ -23,6 +24,18 @@ pub struct Recovery {
     pub operations: usize,
     /// Bytes of an operation that was cut off before it was reported, and dropped.
     pub cut_bytes: u64,
+    /// Skills whose folder could not be brought to the head, as where it is a mount point. It is tried
+    /// again by every opening, and what stands there is no hand edit.
+    pub pending: Vec<SkillName>,
+}
+
+/// What a crash can have left of files that were not synced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Traces {
+    /// The process was killed: every file is whole.
+    Whole,
+    /// The machine went down: files may be cut or missing.
+    Cut,
 }
 
 impl Library {
@@ -32,8 +45,8 @@ impl Library {
     /// The system refused.
     pub fn has_pending_operations(&self) -> Result<bool, LibraryError> {
         match open_dir(&self.own)? {
-            Some(own) if own.exists("journal") => self.journal(&own)?.is_pending().map_err(self.own_io()),
-            _ => Ok(false),
+            Some(own) => journal::is_pending(&own).map_err(self.own_io()),
+            None => Ok(false),
         }
     }
 
@@ -56,46 +69,77 @@ impl Library {
         if !journal.is_pending().map_err(self.own_io())? {
             return Ok(Recovery::default());
         }
-        let contents = journal.read().map_err(self.own_io())?;
+        let applied = journal.applied_bytes().map_err(self.own_io())?;
+        let traces = if applied.is_some() { Traces::Whole } else { Traces::Cut };
+        let contents = journal.read(applied.unwrap_or(0)).map_err(self.own_io())?;
         if contents.cut_bytes > 0 {
             journal.cut(contents.cut_bytes).map_err(self.own_io())?;
         }
-        for record in &contents.records {
-            self.writable_storage()?.write(&record.objects, &record.heads, true)?;
-            events::append_missing(own, &record.events).map_err(self.own_io())?;
+        let heads = last_heads(&contents.records);
+        let operations = contents.records.len();
+        if operations > 0 {
+            let events: Vec<Event> = contents.records.iter().flat_map(|record| record.events.clone()).collect();
+            let objects = objects_of(contents.records);
+            self.writable_storage()?.write(&objects, &heads, traces == Traces::Cut)?;
+            events::append_missing(own, &events).map_err(self.own_io())?;
         }
-        for head in last_heads(&contents.records) {
-            self.check_out_again(&head)?;
+        let skills = heads.iter().filter(|head| self.check_out_again(head, traces).is_err());
+        let pending: Vec<SkillName> = skills.filter_map(|head| SkillName::parse(&head.skill).ok()).collect();
+        if pending.is_empty() {
+            journal.mark_applied().map_err(self.own_io())?;
         }
-        journal.mark_applied().map_err(self.own_io())?;
-        Ok(Recovery { operations: contents.records.len(), cut_bytes: contents.cut_bytes })
+        Ok(Recovery { operations, cut_bytes: contents.cut_bytes, pending })
     }
 
     /// Brings a folder to its head, if it holds nothing but what the operation could have left.
-    fn check_out_again(&mut self, head: &HeadChange) -> Result<(), LibraryError> {
+    fn check_out_again(&self, head: &HeadChange, traces: Traces) -> Result<(), LibraryError> {
         let Ok(skill) = SkillName::parse(&head.skill) else { return Ok(()) };
         let new = self.bundle(&head.new)?;
-        let old = match &head.old {
-            Some(id) => self.bundle(id)?,
-            None => Bundle::default(),
-        };
         let root = ensure_dir(self.path())?;
         let found = match folder::read(&root, skill.as_str(), Leftovers::Skip, self.limits()) {
             Ok(found) => found,
             Err(FolderError::Missing(_)) => Bundle::default(),
             Err(_) => return Ok(()),
         };
-        if found.same_but_line_ends(&new) || !is_left_by_a_crash(&found, &old, &new) {
+        if found.same_but_line_ends(&folder::without_leftovers(&new)) {
+            return Ok(());
+        }
+        let (old, states) = self.states_since(head)?;
+        if !found.is_empty() && !states.iter().any(|state| is_left_by_a_crash(&found, state, traces)) {
             return Ok(());
         }
         let displaced = if new.is_empty() {
             checkout::remove(&root, &skill)
         } else {
-            let baseline = if old.is_empty() { Baseline::None } else { Baseline::Cleared(&old) };
+            let baseline = old.as_ref().map_or(Baseline::None, Baseline::Cleared);
             let Ok(cleared) = scan::clear(new, baseline) else { return Ok(()) };
             checkout::stage(&root, &cleared).and_then(|staged| checkout::swap(&skill, staged))
         };
-        displaced.map(drop).map_err(|source| LibraryError::Io { path: self.path().join(skill.as_str()), source })
+        let put = displaced.and_then(|displaced| match displaced {
+            Some(displaced) if displaced.bundle(self.limits()).as_ref() == Some(&found) => {
+                displaced.discard(&skill);
+                Ok(())
+            }
+            Some(edited_meanwhile) => edited_meanwhile.put_back(&skill),
+            None => Ok(()),
+        });
+        put.map_err(|source| LibraryError::Io { path: self.path().join(skill.as_str()), source })
+    }
+
+    /// The files of every revision from a head change's old to its new one, and those of the last
+    /// before the new one that was cleared.
+    fn states_since(&self, head: &HeadChange) -> Result<(Option<Bundle>, Vec<Bundle>), LibraryError> {
+        let (mut cleared, mut states) = (None, Vec::new());
+        let mut next = Some(head.new.clone());
+        while let (Some(id), Some(storage)) = (next.take(), self.storage()?) {
+            let (revision, files) = (storage.revision(&id)?, storage.bundle(&id)?);
+            if id != head.new && cleared.is_none() && revision.was_cleared() && !revision.tombstone {
+                cleared = Some(files.clone());
+            }
+            states.push(files);
+            next = revision.parent.filter(|_| head.old.as_ref() != Some(&id));
+        }
+        Ok((cleared, states))
     }
 
     /// Makes everything in the journal durable in its final place and empties it, when it has grown
@@ -111,12 +155,9 @@ impl Library {
     /// the lock and has applied the journal.
     pub(super) fn checkpoint(&mut self, own: &Dir) -> Result<(), LibraryError> {
         let mut journal = self.journal(own)?;
-        let records = journal.read().map_err(self.own_io())?.records;
+        let records = journal.read(0).map_err(self.own_io())?.records;
         let heads = last_heads(&records);
-        let mut objects: Vec<Object> = records.into_iter().flat_map(|record| record.objects).collect();
-        objects.sort_by(|a, b| a.id.cmp(&b.id));
-        objects.dedup_by(|a, b| a.id == b.id);
-        self.writable_storage()?.settle(&objects, &heads)?;
+        self.writable_storage()?.settle(&objects_of(records), &heads)?;
         self.sync_folders(&heads).map_err(|source| LibraryError::Io { path: self.path.clone(), source })?;
         journal.clear().map_err(self.own_io())
     }
@@ -125,13 +166,30 @@ impl Library {
         let Ok(Some(root)) = open_dir(self.path()) else { return Ok(()) };
         for head in heads {
             match root.open_dir(&head.skill) {
-                Ok(dir) => folder::sync(&dir)?,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Ok(dir) => match folder::sync(&dir) {
+                    Err(error) if !is_no_folder_of_ours(&error) => return Err(error),
+                    _ => {}
+                },
+                Err(error) if is_no_folder_of_ours(&error) => {}
                 Err(error) => return Err(error),
             }
         }
-        root.into_std_file().sync_all()
+        sync_folder(&root)
     }
+}
+
+/// Whether a folder cannot be synced because someone took it away or made it something else; it is
+/// then a hand edit, and theirs to keep.
+fn is_no_folder_of_ours(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::PermissionDenied)
+}
+
+/// The objects of all records, each once.
+fn objects_of(records: Vec<Record>) -> Vec<Object> {
+    let mut objects: Vec<Object> = records.into_iter().flat_map(|record| record.objects).collect();
+    objects.sort_by(|a, b| a.id.cmp(&b.id));
+    objects.dedup_by(|a, b| a.id == b.id);
+    objects
 }
 
 /// For each skill the head before all records and the one after them.
@@ -146,12 +204,14 @@ fn last_heads(records: &[Record]) -> Vec<HeadChange> {
     heads
 }
 
-/// Whether every file of a folder is as before, as after, or the beginning of what comes after: the
-/// traces of an operation that was cut off, and of nobody's hand.
-fn is_left_by_a_crash(found: &Bundle, old: &Bundle, new: &Bundle) -> bool {
-    found.files().all(|(path, file)| {
-        old.get(path) == Some(file) || new.get(path).is_some_and(|whole| whole.bytes.starts_with(&file.bytes))
-    })
+/// Whether a folder is what a crash can have left of a revision, and the trace of nobody's hand.
+fn is_left_by_a_crash(found: &Bundle, state: &Bundle, traces: Traces) -> bool {
+    let state = folder::without_leftovers(state);
+    found.same_but_line_ends(&state)
+        || (traces == Traces::Cut
+            && found
+                .files()
+                .all(|(path, file)| state.get(path).is_some_and(|whole| whole.bytes.starts_with(&file.bytes))))
 }
 
 #[cfg(test)]
@@ -169,19 +229,15 @@ mod tests {
 
     #[test]
     fn traces_of_a_crash_are_told_from_a_hand_edit() {
-        let old = bundle(&[("SKILL.md", "old"), ("a", "a")]);
-        let new = bundle(&[("SKILL.md", "new text"), ("b", "b")]);
-        for left in [
-            bundle(&[]),
-            old.clone(),
-            new.clone(),
-            bundle(&[("SKILL.md", ""), ("b", "b")]),
-            bundle(&[("SKILL.md", "new t")]),
-        ] {
-            assert!(is_left_by_a_crash(&left, &old, &new), "{left:?}");
+        let state = bundle(&[("SKILL.md", "new text"), ("b", "b")]);
+        let cut = [bundle(&[("SKILL.md", ""), ("b", "b")]), bundle(&[("SKILL.md", "new t")]), bundle(&[("b", "")])];
+        for left in &cut {
+            assert!(is_left_by_a_crash(left, &state, Traces::Cut), "{left:?}");
+            assert!(!is_left_by_a_crash(left, &state, Traces::Whole), "a killed process cuts no file: {left:?}");
         }
-        for edited in [bundle(&[("SKILL.md", "mine")]), bundle(&[("SKILL.md", "old"), ("c", "")])] {
-            assert!(!is_left_by_a_crash(&edited, &old, &new), "{edited:?}");
+        assert!(is_left_by_a_crash(&state, &state, Traces::Whole));
+        for edited in [bundle(&[("SKILL.md", "mine")]), bundle(&[("SKILL.md", "new text"), ("c", "")])] {
+            assert!(!is_left_by_a_crash(&edited, &state, Traces::Cut), "{edited:?}");
         }
     }
 }

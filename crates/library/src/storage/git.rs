@@ -1,6 +1,10 @@
 //! [`GitStorage`]: revisions as commits of a bare git repository, one reference a skill.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+    path::Path,
+};
 
 use cap_std::{ambient_authority, fs::Dir};
 use git2::{Commit, ObjectType, Odb, Oid, Repository, RepositoryInitOptions, RepositoryOpenFlags, Tree};
@@ -8,9 +12,13 @@ use jiff::Timestamp;
 use skill::{Bundle, Digest, File, Limits, SkillName, SkillPath};
 
 use super::{HeadChange, Object, Prepared, Storage, StorageError, message::Trailers};
-use crate::revision::{Content, NewRevision, Revision, RevisionId, Stamp};
+use crate::{
+    home::sync_folder,
+    revision::{NewRevision, Revision, RevisionId, Stamp},
+};
 
 const HEADS: &str = "refs/skills/";
+const UNFINISHED: &str = "history.unfinished";
 const FILE_MODE: i32 = 0o100_644;
 const EXECUTABLE_MODE: i32 = 0o100_755;
 
@@ -22,21 +30,17 @@ pub(super) struct GitStorage {
 
 impl GitStorage {
     pub fn open(folder: &Path, create: bool) -> Result<Option<Self>, StorageError> {
+        let dir = match Dir::open_ambient_dir(folder, ambient_authority()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && create => make_repository(folder)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            other => other?,
+        };
         let flags = RepositoryOpenFlags::BARE | RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT;
         let none: &[&Path] = &[];
-        let repository = match Repository::open_ext(folder, flags, none) {
-            Ok(repository) => repository,
-            Err(error) if error.code() == git2::ErrorCode::NotFound && create => {
-                let mut options = RepositoryInitOptions::new();
-                options.bare(true).external_template(false).initial_head("main");
-                let repository = Repository::init_opts(folder, &options)?;
-                repository.config()?.set_i32("gc.auto", 0)?;
-                repository
-            }
-            Err(error) if error.code() == git2::ErrorCode::NotFound => return Ok(None),
-            Err(error) => return Err(error.into()),
-        };
-        let dir = Dir::open_ambient_dir(folder, ambient_authority())?;
+        let repository = Repository::open_ext(folder, flags, none).map_err(|error| match error.code() {
+            git2::ErrorCode::NotFound => StorageError::Damaged(format!("{} is no git repository", folder.display())),
+            _ => error.into(),
+        })?;
         Ok(Some(Self { repository, dir }))
     }
 
@@ -58,7 +62,7 @@ impl GitStorage {
                 Some(ObjectType::Tree) => {
                     self.read_tree(&self.repository.find_tree(entry.id())?, &format!("{path}/"), files)?;
                 }
-                Some(ObjectType::Blob) => {
+                Some(ObjectType::Blob) if matches!(entry.filemode(), FILE_MODE | EXECUTABLE_MODE) => {
                     let path = SkillPath::parse(&path).map_err(|error| damaged(&error.to_string()))?;
                     let blob = self.repository.find_blob(entry.id())?;
                     files.push((
@@ -113,10 +117,14 @@ impl Storage for GitStorage {
         let number = before.map_or(1, |(parent, _)| parent.number + 1);
         let trailers = Trailers::of(new, number, scan::ruleset(), bundle.digest().to_string(), changed.len());
         let parent = before.map(|(parent, _)| &parent.id);
-        let text = commit_text(tree, parent, &new.stamp, &trailers.write(&changed));
+        let message = trailers.write(&changed);
+        if Trailers::parse(&message)? != trailers {
+            return Err(StorageError::Damaged("a revision would not read back as it was written".to_owned()));
+        }
+        let text = commit_text(tree, parent, &new.stamp, &message);
         let id = RevisionId::new(writer.add(ObjectType::Commit, text.into_bytes())?.to_string());
-        let parts = Parts { id, parent: parent.cloned(), time: new.stamp.time };
-        let tombstone = matches!(new.content, Content::Tombstone);
+        let parts = Parts { id, parent: parent.cloned(), time: whole_seconds(new.stamp.time)? };
+        let tombstone = bundle.is_empty();
         let revision = revision_of(parts, trailers, tombstone)?;
         Ok(Prepared { revision, objects: writer.objects.into_values().collect() })
     }
@@ -132,15 +140,7 @@ impl Storage for GitStorage {
                 return Err(StorageError::Damaged(format!("object {} does not have that id", object.id)));
             }
         }
-        for head in heads {
-            let name = format!("{HEADS}{}", head.skill);
-            if again {
-                let _absent = self.dir.remove_file(&name);
-            }
-            let id = Oid::from_str(head.new.as_str())?;
-            self.repository.reference(&name, id, true, "skillhub")?;
-        }
-        Ok(())
+        heads.iter().try_for_each(|head| self.move_head(head, false))
     }
 
     fn settle(&self, objects: &[Object], heads: &[HeadChange]) -> Result<(), StorageError> {
@@ -152,11 +152,8 @@ impl Storage for GitStorage {
             pack.write(&self.repository.path().join("objects/pack"), 0o444)?;
             self.sync_packs()?;
         }
-        for head in heads {
-            let name = format!("{HEADS}{}", head.skill);
-            self.dir.open(&name)?.sync_all()?;
-        }
-        sync_dir(&self.dir, "refs/skills")?;
+        heads.iter().try_for_each(|head| self.move_head(head, true))?;
+        sync_dir(&self.dir, HEADS)?;
         for object in objects {
             self.forget_loose(&object.id);
         }
@@ -165,6 +162,20 @@ impl Storage for GitStorage {
 }
 
 impl GitStorage {
+    /// Writes a reference as git does, beside it and renamed over, so that a reader finds the old or
+    /// the new one whatever stood there, and a lock that a killed process left is no obstacle.
+    fn move_head(&self, head: &HeadChange, durable: bool) -> Result<(), StorageError> {
+        let name = format!("{HEADS}{}", head.skill);
+        let lock = format!("{name}.lock");
+        self.dir.create_dir_all(HEADS)?;
+        let mut file = self.dir.create(&lock)?;
+        file.write_all(format!("{}\n", head.new).as_bytes())?;
+        if durable {
+            file.sync_all()?;
+        }
+        Ok(self.dir.rename(&lock, &self.dir, &name)?)
+    }
+
     fn forget_loose(&self, id: &str) {
         if let (Some(folder), Some(rest)) = (id.get(..2), id.get(2..)) {
             let _absent = self.dir.remove_file(format!("objects/{folder}/{rest}"));
@@ -179,9 +190,39 @@ impl GitStorage {
     }
 }
 
-/// Syncs a folder, so that the names in it are durable.
-fn sync_dir(dir: &Dir, path: &str) -> std::io::Result<()> {
-    dir.open_dir(path)?.into_std_file().sync_all()
+/// Makes a bare repository under another name, syncs it and moves it in place, so that one that is
+/// there is whole.
+fn make_repository(folder: &Path) -> Result<Dir, StorageError> {
+    let missing = || StorageError::Damaged(format!("{} is no path for it", folder.display()));
+    let (parent, name) = folder.parent().zip(folder.file_name()).ok_or_else(missing)?;
+    let parent = Dir::open_ambient_dir(parent, ambient_authority())?;
+    let _left_by_a_dead_process = parent.remove_dir_all(UNFINISHED);
+    let mut options = RepositoryInitOptions::new();
+    options.bare(true).external_template(false).initial_head("main");
+    let repository = Repository::init_opts(folder.with_file_name(UNFINISHED), &options)?;
+    repository.config()?.set_i32("gc.auto", 0)?;
+    drop(repository);
+    let new = parent.open_dir(UNFINISHED)?;
+    new.create_dir_all(HEADS)?;
+    for file in ["HEAD", "config"] {
+        new.open(file)?.sync_all()?;
+    }
+    new.create_dir_all("objects/pack")?;
+    for dir in [HEADS, "refs", "objects/pack", "objects", "."] {
+        sync_dir(&new, dir)?;
+    }
+    parent.rename(UNFINISHED, &parent, name)?;
+    sync_folder(&parent)?;
+    Ok(parent.open_dir(name)?)
+}
+
+fn sync_dir(dir: &Dir, path: &str) -> io::Result<()> {
+    sync_folder(&dir.open_dir(path)?)
+}
+
+/// A revision keeps whole seconds, as git does.
+fn whole_seconds(time: Timestamp) -> Result<Timestamp, StorageError> {
+    Timestamp::from_second(time.as_second()).map_err(|_| StorageError::Damaged("a time is out of range".to_owned()))
 }
 
 fn object_type(kind: &str) -> Result<ObjectType, StorageError> {
@@ -243,7 +284,7 @@ impl ObjectWriter<'_> {
 
 fn commit_text(tree: Oid, parent: Option<&RevisionId>, stamp: &Stamp, message: &str) -> String {
     let parent = parent.map(|id| format!("parent {id}\n")).unwrap_or_default();
-    let name: String = stamp.actor.to_string().chars().filter(|c| !matches!(c, '<' | '>' | '\n' | '\0')).collect();
+    let name: String = stamp.actor.to_string().chars().filter(|c| !c.is_control() && !matches!(c, '<' | '>')).collect();
     let who = format!("{name} <{}@skillhub.invalid> {} +0000", stamp.actor.kind.as_str(), stamp.time.as_second());
     format!("tree {tree}\n{parent}author {who}\ncommitter {who}\n\n{message}")
 }
