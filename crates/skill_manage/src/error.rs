@@ -35,7 +35,7 @@ pub enum ManageError {
     InvalidSkill {
         /// The skill.
         name: SkillName,
-        /// The errors that the change would bring.
+        /// All problems that the change would bring; at least one is an error.
         problems: Vec<Problem>,
     },
     /// The scanner blocks the result.
@@ -55,7 +55,7 @@ pub enum ManageError {
         hint: String,
     },
     /// The head is not the one that the caller saw.
-    #[error("{name} is at revision {}, not at {expected}", head.as_deref().unwrap_or("none"))]
+    #[error("{name} is not at revision {expected} but at {}", head.as_deref().unwrap_or("none"))]
     StaleRevision {
         /// The skill.
         name: SkillName,
@@ -87,6 +87,7 @@ impl From<StorageError> for ManageError {
 fn messages(problems: &[Problem]) -> String {
     let texts: Vec<String> = problems
         .iter()
+        .filter(|problem| problem.is_error())
         .map(|problem| match problem.line {
             Some(line) => format!("{}:{line}: {}", problem.path, problem.message),
             None => problem.message.clone(),
@@ -117,39 +118,27 @@ impl ManageError {
     /// The way on.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
-        let hint = match self {
-            Self::PolicyDenied { hint, .. } => return Some(hint.clone()),
-            Self::Edit { fault: EditError::NotFound, .. } | Self::Find(FindError::NoSkill(_)) => {
-                "`skillhub list` shows the skills of this library"
+        match self {
+            Self::PolicyDenied { hint, .. } => Some(hint.clone()),
+            Self::Edit { name, fault } => edit_hint(name, fault),
+            Self::ExistsElsewhere { .. } => Some("choose another name, or change that skill where it is".to_owned()),
+            Self::InvalidSkill { .. } => {
+                Some("mend the problems listed in details and send the request again".to_owned())
             }
-            Self::Edit { fault: EditError::NoMatch { .. }, name } => {
-                return Some(format!("`skillhub show {name}@head PATH` prints the file as it is"));
-            }
-            Self::ExistsElsewhere { .. } => "choose another name, or change that skill where it is",
-            Self::InvalidSkill { .. } => "mend the problems listed in details and send the request again",
             Self::ScanBlocked { .. } => {
-                "change the lines that the findings name; `skillhub scan --explain RULE` says more"
+                Some("change the lines that the findings name; `skillhub scan --explain RULE` says more".to_owned())
             }
-            Self::StaleRevision { name, .. } => {
-                return Some(format!(
-                    "look at `skillhub diff {name}` and send the request again on the newest revision"
-                ));
-            }
-            Self::Snapshot(SnapshotError::ExternalBlocked { skill, .. }) => {
-                return Some(format!(
-                    "mend the folder by hand, or `skillhub rollback {skill} head` keeps that edit in the history and restores the skill"
-                ));
-            }
-            Self::Commit(CommitError::NotWritable { .. }) => {
-                "check who owns the folder and its mode, or name another with --library"
-            }
-            Self::Commit(CommitError::Lock(LockError::Locked { .. })) => "try again when that process is done",
-            Self::Find(FindError::NoRevision { skill, .. } | FindError::Ambiguous { skill, .. }) => {
-                return Some(format!("`skillhub history {skill}` lists its revisions"));
-            }
-            _ => return None,
-        };
-        Some(hint.to_owned())
+            Self::StaleRevision { name, .. } => Some(stale_hint(name)),
+            Self::Snapshot(SnapshotError::ExternalBlocked { skill, .. }) => Some(format!(
+                "mend the folder by hand or move it away; where the skill has a history, `skillhub rollback {skill} \
+                 head` keeps that edit in it and restores the skill"
+            )),
+            Self::Snapshot(SnapshotError::Commit(error)) => commit_hint(error),
+            Self::Commit(error) => commit_hint(error),
+            Self::Find(error) => find_hint(error),
+            Self::Snapshot(SnapshotError::Library(error)) | Self::Library(error) => library_hint(error),
+            Self::Request(_) | Self::Snapshot(SnapshotError::Storage(_)) => None,
+        }
     }
 
     /// What a program needs to go on: matches, findings or problems.
@@ -168,9 +157,58 @@ impl ManageError {
             Self::InvalidSkill { problems, .. } => json!({"problems": problems}),
             Self::ScanBlocked { findings, .. } => json!({"findings": findings}),
             Self::StaleRevision { expected, head, .. } => json!({"expected": expected, "head": head}),
+            Self::Commit(CommitError::Stale { head, .. }) => json!({"head": head}),
             Self::Snapshot(SnapshotError::ExternalBlocked { fault, .. }) => fault_details(fault),
             _ => json!({}),
         }
+    }
+}
+
+fn edit_hint(name: &SkillName, fault: &EditError) -> Option<String> {
+    match fault {
+        EditError::NotFound => Some("`skillhub list` shows the skills of this library".to_owned()),
+        EditError::NoMatch { path, .. } => Some(format!("`skillhub show {name} {path}` prints the file as it is")),
+        EditError::FileNotFound { .. } => Some(format!("`skillhub show {name}` lists its files")),
+        _ => None,
+    }
+}
+
+fn stale_hint(name: &SkillName) -> String {
+    format!("look at what changed, `skillhub diff {name}`, and send the request again on the newest revision")
+}
+
+fn commit_hint(error: &CommitError) -> Option<String> {
+    match error {
+        CommitError::Stale { skill, .. } => Some(stale_hint(skill)),
+        CommitError::NotWritable { .. } => {
+            Some("check who owns the folder and its mode, or name another with --library".to_owned())
+        }
+        CommitError::Lock(error) => lock_hint(error),
+        CommitError::Library(error) => library_hint(error),
+    }
+}
+
+fn library_hint(error: &LibraryError) -> Option<String> {
+    match error {
+        LibraryError::Lock(error) => lock_hint(error),
+        _ => None,
+    }
+}
+
+fn lock_hint(error: &LockError) -> Option<String> {
+    match error {
+        LockError::Locked { .. } => Some("try again when that process is done".to_owned()),
+        LockError::Io(_) => None,
+    }
+}
+
+fn find_hint(error: &FindError) -> Option<String> {
+    match error {
+        FindError::NoSkill(_) => Some("`skillhub list` shows the skills of this library".to_owned()),
+        FindError::NoRevision { skill, .. } | FindError::Ambiguous { skill, .. } => {
+            Some(format!("`skillhub history {skill}` lists its revisions"))
+        }
+        FindError::Storage(_) => None,
     }
 }
 

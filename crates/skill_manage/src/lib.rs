@@ -3,7 +3,11 @@
 //! [`manage`] takes a [`Request`] through one spine: the skill as it is, the edit, the standard, the
 //! scanner, the policy, the commit. [`roll_back`] joins it with an old content in place of an edit.
 //! Whatever is refused is noted in the library's event log, and nothing has changed.
+//!
+//! A hand edit that is found on the way and is good is recorded as a revision of its own first; one
+//! that is not refuses everything but a rollback to the head, which keeps it and restores the skill.
 
+mod change;
 mod error;
 mod manage;
 mod policy;

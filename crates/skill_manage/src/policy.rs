@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use library::{ActorKind, Snapshot};
 use scan::Verdict;
-use skill::{Bundle, Frontmatter, Limits, SkillPath, diff::Change, diff::FileChange, frontmatter};
+use skill::{Bundle, Limits, diff::Change, diff::FileChange, frontmatter};
 use thiserror::Error;
 
 /// How much agents may change without a person.
@@ -100,25 +100,30 @@ fn is_delicate(change: &Proposed<'_>, file: &FileChange) -> bool {
         return false;
     }
     let executable = |bundle: &Bundle| bundle.get(&file.path).is_some_and(|file| file.executable);
-    file.path.top_folder() == Some("scripts")
+    file.path.top_folder().is_some_and(|folder| folder.eq_ignore_ascii_case("scripts"))
         || (executable(change.after) && !executable(&change.before.bundle))
         || (file.path.is_skill_md() && rights(&change.before.bundle) != rights(change.after))
 }
 
-/// What a skill's frontmatter says about tools: their list, and the text of its `tool_schema`.
-fn rights(bundle: &Bundle) -> (Option<Vec<String>>, Option<String>) {
-    let text = bundle.get(&SkillPath::skill_md()).and_then(|file| file.text()).unwrap_or_default();
-    let fields: Option<Frontmatter> = frontmatter::read(text, &Limits::default()).ok().map(|read| read.frontmatter);
-    let schema = fields.as_ref().filter(|fields| fields.has("tool_schema")).and_then(|_| {
-        let yaml = frontmatter::split(text).ok()?.yaml;
-        yaml.split_once("tool_schema").map(|(_, rest)| rest.to_owned())
-    });
-    (fields.and_then(|fields| fields.allowed_tools), schema)
+/// What a skill's frontmatter says about tools: their list, and the text that holds its `tool_schema`.
+fn rights(bundle: &Bundle) -> (Option<Vec<String>>, Option<&str>) {
+    let Some(text) = bundle.skill_md() else { return (None, None) };
+    let Ok(reading) = frontmatter::read(text, &Limits::default()) else { return (None, None) };
+    let has_schema = reading.frontmatter.has("tool_schema");
+    let schema = frontmatter::split(text).ok().filter(|_| has_schema).map(|split| schema_in(split.yaml));
+    (reading.frontmatter.allowed_tools, schema)
+}
+
+/// The part of a frontmatter that decides its `tool_schema`: from the key on, or all of it where the
+/// key is written another way or an alias could refer to what stands before.
+fn schema_in(yaml: &str) -> &str {
+    let start = if yaml.starts_with("tool_schema") { Some(0) } else { yaml.find("\ntool_schema") };
+    start.and_then(|at| yaml.get(at..)).filter(|rest| !rest.contains('*')).unwrap_or(yaml)
 }
 
 #[cfg(test)]
 mod tests {
-    use skill::{File, diff};
+    use skill::{File, SkillPath, diff};
 
     use super::*;
 
@@ -151,6 +156,19 @@ mod tests {
             assert_eq!(decide(&after, Verdict::Allow), Decision::Apply);
             assert!(matches!(decide(&after, Verdict::Warn), Decision::Hold(_)), "{after:?}");
         }
+    }
+
+    #[test]
+    fn a_tool_schema_cannot_change_unseen() {
+        let skill = |fields: &str| bundle(&[("SKILL.md", &format!("---\nname: a\n{fields}---\n"), false)]);
+        let waits = |before: &str, after: &str| {
+            let (before, after) = (skill(before), skill(after));
+            decide(Policy::Balanced, ActorKind::Agent, &before, &after, Verdict::Warn) != Decision::Apply
+        };
+        assert!(waits("tool_schema: {steps: [a]}\n", "tool_schema: {steps: [b]}\n"));
+        assert!(waits("\"tool\\x5fschema\": {steps: [a]}\n", "\"tool\\x5fschema\": {steps: [b]}\n"), "an escaped key");
+        assert!(waits("x: &x [a]\ntool_schema: *x\n", "x: &x [b]\ntool_schema: *x\n"), "an alias");
+        assert!(!waits("license: MIT\ntool_schema: {steps: [a]}\n", "license: ISC\ntool_schema: {steps: [a]}\n"));
     }
 
     #[test]

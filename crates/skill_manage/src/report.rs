@@ -72,11 +72,12 @@ pub struct Report {
     pub action: Action,
     /// The skill.
     pub name: String,
-    /// The head after it; absent for a dry run.
+    /// The revision that it became, or that the skill is at when nothing changed; null for a dry run.
     pub revision: Option<RevisionId>,
     /// That revision's number.
     pub number: Option<u64>,
-    /// The head before it.
+    /// The revision that the change was made on, against which `files` and `diff` are: a hand edit
+    /// that was recorded first comes before this one.
     pub previous_revision: Option<RevisionId>,
     /// The files that changed.
     pub files: Vec<FileChange>,
@@ -93,6 +94,16 @@ pub struct Report {
     pub checkout: Checkout,
     /// Everything else worth a sentence.
     pub message: String,
+}
+
+impl Report {
+    /// Adds a sentence to the message.
+    pub(crate) fn add(&mut self, sentence: &str) {
+        if !self.message.is_empty() {
+            self.message.push_str("; ");
+        }
+        self.message.push_str(sentence);
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]

@@ -124,7 +124,7 @@ impl Request {
         let name = fields.name.take().ok_or_else(|| malformed("`name` is missing"))?;
         let skill = parse_name(&name)?;
         let mut remarks = Vec::new();
-        if fields.category.take().is_some() {
+        if fields.has_category() {
             remarks.push("`category` was ignored: a library has no categories".to_owned());
         }
         let notes = Notes {
@@ -134,7 +134,9 @@ impl Request {
         };
         let expected_revision = fields.expected_revision.take();
         let dry_run = fields.dry_run.take().unwrap_or(false);
-        let absorbed_into = fields.absorbed_into.take().map(|name| parse_name(&name)).transpose()?;
+        // Agents that have this field write an empty text for a skill that nothing took in.
+        let absorbed_into = fields.absorbed_into.take().filter(|name| !name.is_empty());
+        let absorbed_into = absorbed_into.map(|name| parse_name(&name)).transpose()?;
         let edits = match fields.operations.take() {
             Some(operations) => operations_of(&fields, operations, limits)?,
             None => vec![fields.into_edit()?],
@@ -177,7 +179,11 @@ fn operations_of(outer: &Fields, operations: Vec<Fields>, limits: &Limits) -> Re
 }
 
 impl Fields {
-    /// The names of the fields of an edit that are set.
+    fn has_category(&self) -> bool {
+        self.category.is_some() || self.operations.iter().flatten().any(|operation| operation.category.is_some())
+    }
+
+    /// The names of the fields of an edit that are set; a `replace_all` that is false is none.
     fn edit_fields(&self) -> impl Iterator<Item = &'static str> {
         [
             ("action", self.action.is_some()),
@@ -188,7 +194,7 @@ impl Fields {
             ("find", self.find.is_some()),
             ("replace", self.replace.is_some()),
             ("expected_count", self.expected_count.is_some()),
-            ("replace_all", self.replace_all.is_some()),
+            ("replace_all", self.replace_all == Some(true)),
             ("executable", self.executable.is_some()),
         ]
         .into_iter()
@@ -333,6 +339,10 @@ mod tests {
         let other = parse(other).unwrap();
         assert_eq!(other.edits, parse(ours).unwrap().edits);
         assert_eq!(other.remarks.len(), 1);
+        let inside = r#"{"name":"a","operations":[{"action":"edit","content":"x","category":"dev"}]}"#;
+        assert_eq!(parse(inside).unwrap().remarks.len(), 1);
+        let pruned = parse(r#"{"action":"delete","name":"a","absorbed_into":"","replace_all":false}"#).unwrap();
+        assert_eq!(pruned.absorbed_into, None);
         let write = r#"{"action":"write_file","name":"a","file_path":"scripts/x.sh","file_content":"y"}"#;
         assert!(matches!(&parse(write).unwrap().edits[0], Edit::WriteFile { bytes, .. } if bytes == b"y"));
     }

@@ -1,14 +1,16 @@
-//! Bringing back an earlier revision: the spine of `manage` with an old content in place of an edit.
+//! [`roll_back`]: bringing back an earlier revision, the spine of `manage` with an old content in place
+//! of an edit.
 
 use library::{
-    Action, Content, FindError, FolderState, HandEditFault, Library, NewRevision, Revision, RevisionSpec, Snapshot,
+    Action, Content, FindError, FolderState, Library, NewRevision, Revision, RevisionSpec, Scope, Snapshot,
     SnapshotError, Stamp, TakeOver,
 };
-use skill::SkillName;
+use skill::{Bundle, SkillName};
 
 use crate::{
+    change::{Change, conclude},
     error::ManageError,
-    manage::{Change, Context, builtin_refusal, check_expected, conclude, note_refusal, retry},
+    manage::{Context, builtin_refusal, check_expected, check_pinned, is_unrecorded, note_refusal, retry},
     report::Report,
     request::{Notes, RequestError},
 };
@@ -18,7 +20,8 @@ use crate::{
 pub struct Rollback {
     /// The skill.
     pub skill: SkillName,
-    /// The revision to bring back; `None` for the one before the head.
+    /// The revision to bring back; `None` for what the skill was before: without the hand edit in its
+    /// folder, else as in the newest revision with other files than the head.
     pub to: Option<String>,
     /// The head that the caller saw; another one refuses the request.
     pub expected_revision: Option<String>,
@@ -51,21 +54,16 @@ fn attempt(
     stamp: &Stamp,
 ) -> Result<Report, ManageError> {
     let skill = &rollback.skill;
-    let spec = parse_target(rollback)?;
-    if library.head(skill)?.is_none()
-        && context.elsewhere.iter().any(|o| o.name == *skill && o.scope == library::Scope::Builtin)
-    {
-        return Err(builtin_refusal(skill));
-    }
-    if let Some(head) = library.head(skill)?
-        && is_head(library, skill, &spec, rollback, &head)?
-    {
+    let Some(head) = library.head(skill)? else { return Err(unknown(skill, context)) };
+    check_pinned(library, skill, context)?;
+    let target = find_target(library, rollback, &head)?;
+    if target.id == head.id {
         return restore_head(library, rollback, head, context, stamp);
     }
     let take_over = if rollback.dry_run { TakeOver::Pretend } else { TakeOver::Commit };
     let snapshot = library.snapshot(skill, stamp, take_over)?;
-    check_expected(skill, rollback.expected_revision.as_deref(), &snapshot)?;
-    let target = library.find(skill, &spec, rollback.to.as_deref().unwrap_or("head~1"))?;
+    let hand_edit = rollback.dry_run && is_unrecorded(library, &snapshot)?;
+    check_expected(skill, rollback.expected_revision.as_deref(), &snapshot, hand_edit)?;
     let candidate = content_of(library, skill, &target)?;
     let change = Change {
         skill,
@@ -74,49 +72,47 @@ fn attempt(
         candidate,
         origin: target.origin.clone(),
         absorbed_into: None,
-        before: None,
-        messages: vec![format!("back to revision {} ({})", target.number, target.id.short())],
+        hand_edit: None,
+        checks_out_again: false,
+        messages: vec![format!("the files are those of revision {} ({})", target.number, target.id.short())],
         dry_run: rollback.dry_run,
-        by_policy: false,
+        is_edit: false,
     };
     conclude(library, change, context, stamp)
 }
 
-fn parse_target(rollback: &Rollback) -> Result<RevisionSpec, ManageError> {
-    match &rollback.to {
-        None => Ok(RevisionSpec::Head(1)),
-        Some(text) => text.parse().map_err(|error: library::RevisionSpecError| {
-            ManageError::Request(RequestError::Malformed(error.to_string()))
-        }),
+/// Why a skill without history cannot be rolled back.
+fn unknown(skill: &SkillName, context: &Context<'_>) -> ManageError {
+    if context.elsewhere.iter().any(|other| other.name == *skill && other.scope == Scope::Builtin) {
+        return builtin_refusal(skill);
     }
+    FindError::NoSkill(skill.clone()).into()
 }
 
-/// Whether the head itself is asked for, however it is named.
-fn is_head(
-    library: &Library,
-    skill: &SkillName,
-    spec: &RevisionSpec,
-    rollback: &Rollback,
-    head: &Revision,
-) -> Result<bool, ManageError> {
-    match spec {
-        RevisionSpec::Head(steps) => Ok(*steps == 0),
-        _ => match library.find(skill, spec, rollback.to.as_deref().unwrap_or_default()) {
-            Ok(found) => Ok(found.id == head.id),
-            Err(FindError::Storage(error)) => Err(error.into()),
-            Err(_) => Ok(false),
-        },
+/// The revision to bring back. One that is named is looked for in the history as it stands, whatever
+/// was done to the folder by hand since.
+fn find_target(library: &Library, rollback: &Rollback, head: &Revision) -> Result<Revision, ManageError> {
+    let Some(text) = &rollback.to else { return find_previous(library, &rollback.skill, head) };
+    let malformed = |error: library::RevisionSpecError| RequestError::Malformed(error.to_string());
+    let spec: RevisionSpec = text.parse().map_err(malformed)?;
+    Ok(library.find(&rollback.skill, &spec, text)?)
+}
+
+/// What the skill was before: the head when the folder has a good hand edit, else the newest revision
+/// with other files than the head.
+fn find_previous(library: &Library, skill: &SkillName, head: &Revision) -> Result<Revision, ManageError> {
+    if matches!(library.folder_state(skill)?, FolderState::Modified(_)) {
+        return Ok(head.clone());
     }
+    let mut earlier = library.revisions(skill, usize::MAX)?.into_iter().skip(1);
+    let none = || FindError::NoRevision { skill: skill.clone(), spec: "before its head".to_owned() };
+    Ok(earlier.find(|revision| revision.digest != head.digest).ok_or_else(none)?)
 }
 
 /// The files of a revision that may be restored.
-fn content_of(library: &Library, skill: &SkillName, target: &Revision) -> Result<skill::Bundle, ManageError> {
+fn content_of(library: &Library, skill: &SkillName, target: &Revision) -> Result<Bundle, ManageError> {
     if target.tombstone {
-        let message = format!(
-            "revision {} of {skill} is its deletion; `skillhub manage delete {skill}` deletes it",
-            target.number
-        );
-        return Err(RequestError::Malformed(message).into());
+        return Err(is_deletion(skill, target));
     }
     let bundle = library.bundle(&target.id)?;
     if !target.was_cleared() {
@@ -130,7 +126,14 @@ fn content_of(library: &Library, skill: &SkillName, target: &Revision) -> Result
     Ok(bundle)
 }
 
-/// Restores the folder to the head, and keeps what stood there as a revision before it.
+fn is_deletion(skill: &SkillName, target: &Revision) -> ManageError {
+    let message =
+        format!("revision {} of {skill} is its deletion; `skillhub manage delete {skill}` deletes it", target.number);
+    RequestError::Malformed(message).into()
+}
+
+/// Restores the folder to the head, and keeps what stood there as a revision before it. A folder that
+/// is gone holds nothing to keep; it is written again.
 fn restore_head(
     library: &mut Library,
     rollback: &Rollback,
@@ -139,30 +142,32 @@ fn restore_head(
     stamp: &Stamp,
 ) -> Result<Report, ManageError> {
     let skill = &rollback.skill;
-    let external = stamp.external("changed by hand");
-    let kept =
-        |content| Some(NewRevision::new(content, Action::External, external.clone()).with_origin(head.origin.clone()));
-    let before = match library.folder_state(skill)? {
-        FolderState::Absent | FolderState::Clean => None,
-        FolderState::Missing => kept(Content::Tombstone),
-        FolderState::Modified(cleared) => kept(Content::Cleared(*cleared)),
-        FolderState::Blocked(HandEditFault::Unreadable(fault)) => {
-            return Err(SnapshotError::ExternalBlocked { skill: skill.clone(), fault: fault.into() }.into());
+    let state = library.folder_state(skill)?;
+    let checks_out_again = matches!(state, FolderState::Missing);
+    let (hand_edit, message) = match state {
+        FolderState::Absent => return Err(is_deletion(skill, &head)),
+        FolderState::Clean => (None, "the folder is at its head"),
+        FolderState::Missing => (None, "the folder was missing and is written again"),
+        FolderState::Modified(cleared) => {
+            (Some(Content::Cleared(*cleared)), "the hand edit is kept as the revision before this one")
         }
-        FolderState::Blocked(fault) => {
-            kept(Content::Captured(scan::capture(fault.bundle().cloned().unwrap_or_default())))
-        }
+        FolderState::Blocked(fault) => match fault.bundle() {
+            Some(bundle) => (
+                Some(Content::Captured(scan::capture(bundle.clone()))),
+                "the hand edit is kept as the revision before this one, and never restored; `skillhub diff` shows it",
+            ),
+            None => return Err(SnapshotError::ExternalBlocked { skill: skill.clone(), fault }.into()),
+        },
     };
+    let external = |content| {
+        let stamp = stamp.external("changed by hand");
+        NewRevision::new(content, Action::External, stamp).with_origin(head.origin.clone())
+    };
+    let hand_edit = hand_edit.map(external);
     let candidate = library.bundle(&head.id)?;
-    let kept_something = before.is_some();
     let origin = head.origin.clone();
     let snapshot = Snapshot { base: Some(head), bundle: candidate.clone() };
-    check_expected(skill, rollback.expected_revision.as_deref(), &snapshot)?;
-    let message = if kept_something {
-        "the hand edit is kept as the revision before this one"
-    } else {
-        "the folder is at its head"
-    };
+    check_expected(skill, rollback.expected_revision.as_deref(), &snapshot, false)?;
     let change = Change {
         skill,
         action: Action::Rollback,
@@ -170,10 +175,11 @@ fn restore_head(
         candidate,
         origin,
         absorbed_into: None,
-        before,
+        hand_edit,
+        checks_out_again,
         messages: vec![message.to_owned()],
         dry_run: rollback.dry_run,
-        by_policy: false,
+        is_edit: false,
     };
     conclude(library, change, context, stamp)
 }

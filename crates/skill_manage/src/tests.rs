@@ -1,1 +1,229 @@
+//! The tool on real libraries: [`Place`] is a library and a home in a temporary folder.
 
+#![expect(clippy::disallowed_methods, reason = "tests look at the disk from outside")]
+
+mod edits;
+mod errors;
+mod hand_edits;
+mod policies;
+mod report;
+mod rollback;
+mod scanning;
+
+use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, path::PathBuf};
+
+use jiff::Timestamp;
+use library::{Actor, ActorKind, Event, EventStatus, Home, Library, Revision, Scope, Stamp};
+use scan::Verdict;
+use serde_json::{Value, json};
+use skill::{Bundle, File, Limits, SkillName, SkillPath};
+
+use crate::{Context, Elsewhere, ManageError, Notes, Policy, Report, Request, Rollback, Status, manage, roll_back};
+
+/// A script that nothing is to be said about.
+const SCRIPT: &str = "#!/bin/sh\necho one\necho two\n";
+
+/// A library with its home, and who acts on it.
+struct Place {
+    temp: tempfile::TempDir,
+    library: Library,
+    actor: Actor,
+    policy: Policy,
+    elsewhere: Vec<Elsewhere>,
+}
+
+impl Place {
+    /// An empty library.
+    fn new() -> Self {
+        let temp = tempfile::tempdir().unwrap();
+        let library = open(&temp);
+        let actor = Actor::new(ActorKind::Agent, "tester");
+        Self { temp, library, actor, policy: Policy::Balanced, elsewhere: Vec::new() }
+    }
+
+    /// A library with a skill `s` of three files, at revision 1.
+    fn with_skill() -> Self {
+        let mut place = Self::new();
+        place.applied(json!({"name": "s", "operations": [
+            {"action": "create", "content": skill_md("s", "# S\n\nFirst.\n\nSecond.\n")},
+            {"action": "write_file", "path": "scripts/run.sh", "content": SCRIPT, "executable": true},
+            {"action": "write_file", "path": "references/notes.md", "content": "alpha\nbeta\nalpha\n"},
+        ]}));
+        place
+    }
+
+    /// A library whose skill `s` came in as a folder that someone else wrote, past the tool.
+    fn with_committed(files: &[(&str, &str)]) -> Self {
+        let mut place = Self::new();
+        let cleared = scan::clear(bundle(files), scan::Baseline::None).unwrap();
+        let content = library::Content::Cleared(cleared);
+        let new = library::NewRevision::new(content, library::Action::Adopt, place.stamp());
+        let commit = library::Commit { skill: name("s"), base: None, revisions: vec![new] };
+        place.library.commit(vec![commit]).unwrap();
+        place
+    }
+
+    fn context(&self) -> Context<'_> {
+        Context { actor: self.actor.clone(), time: time(), policy: self.policy, elsewhere: &self.elsewhere }
+    }
+
+    fn stamp(&self) -> Stamp {
+        Stamp::new(self.actor.clone(), time())
+    }
+
+    fn manage(&mut self, request: Value) -> Result<Report, ManageError> {
+        let request = Request::from_json(request.to_string().as_bytes(), &Limits::default())?;
+        let (actor, elsewhere) = (self.actor.clone(), self.elsewhere.clone());
+        let context = Context { actor, time: time(), policy: self.policy, elsewhere: &elsewhere };
+        manage(&mut self.library, &request, &context)
+    }
+
+    fn applied(&mut self, request: Value) -> Report {
+        let report = self.manage(request).unwrap();
+        assert_eq!(report.status, Status::Applied, "{}", report.message);
+        report
+    }
+
+    /// The error of a request, after which neither disk nor history differ.
+    fn refused(&mut self, request: Value) -> ManageError {
+        self.undisturbed(|place| place.manage(request).unwrap_err())
+    }
+
+    fn rollback(&mut self, to: Option<&str>) -> Result<Report, ManageError> {
+        self.rollback_with(to, None, false)
+    }
+
+    fn rollback_with(
+        &mut self,
+        to: Option<&str>,
+        expected: Option<&str>,
+        dry_run: bool,
+    ) -> Result<Report, ManageError> {
+        let rollback = Rollback {
+            skill: name("s"),
+            to: to.map(str::to_owned),
+            expected_revision: expected.map(str::to_owned),
+            notes: Notes::default(),
+            dry_run,
+        };
+        let (actor, elsewhere) = (self.actor.clone(), self.elsewhere.clone());
+        let context = Context { actor, time: time(), policy: self.policy, elsewhere: &elsewhere };
+        roll_back(&mut self.library, &rollback, &context)
+    }
+
+    /// Does something that must leave the folder, the history and the temporary names as they are.
+    fn undisturbed<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        let before = (self.tree(), self.history());
+        let result = work(self);
+        assert_eq!((self.tree(), self.history()), before);
+        assert_eq!(self.library.temporary_names().unwrap(), Vec::<String>::new());
+        result
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.temp.path().join("library/s").join(path)
+    }
+
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.path(path)).unwrap()
+    }
+
+    /// Writes into the skill's folder behind the tool's back.
+    fn write(&self, path: &str, text: &str) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// Every file of the library with its content and whether it is executable.
+    fn tree(&self) -> BTreeMap<String, (Vec<u8>, bool)> {
+        let root = self.temp.path().join("library");
+        let mut tree = BTreeMap::new();
+        let mut folders = vec![root.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(&folder).into_iter().flatten() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else {
+                    let executable = fs::metadata(&path).unwrap().permissions().mode() & 0o111 != 0;
+                    let relative = path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
+                    tree.insert(relative, (fs::read(&path).unwrap(), executable));
+                }
+            }
+        }
+        tree
+    }
+
+    /// The revisions of `s`, newest first.
+    fn history(&self) -> Vec<Revision> {
+        self.library.revisions(&name("s"), usize::MAX).unwrap()
+    }
+
+    /// The actions of the revisions of `s`, newest first.
+    fn actions(&self) -> Vec<&'static str> {
+        self.history().iter().map(|revision| revision.action.as_str()).collect()
+    }
+
+    fn head(&self) -> Revision {
+        self.library.head(&name("s")).unwrap().unwrap()
+    }
+
+    fn last_event(&self) -> Event {
+        self.library.events().unwrap().0.pop().unwrap()
+    }
+
+    /// The last line of the event log, which must be a refusal: what was asked for, and the code.
+    fn last_refusal(&self) -> (String, String) {
+        let event = self.last_event();
+        assert_eq!(event.status, EventStatus::Refused);
+        (event.action, event.code.unwrap())
+    }
+}
+
+fn open(temp: &tempfile::TempDir) -> Library {
+    let home = Home::at(temp.path().join("home")).unwrap();
+    Library::open(&temp.path().join("library"), Scope::User, &home, "git").unwrap()
+}
+
+fn time() -> Timestamp {
+    Timestamp::from_second(1_767_225_600).unwrap()
+}
+
+fn name(text: &str) -> SkillName {
+    SkillName::parse(text).unwrap()
+}
+
+fn path(text: &str) -> SkillPath {
+    SkillPath::parse(text).unwrap()
+}
+
+/// A `SKILL.md` that keeps every rule.
+fn skill_md(name: &str, body: &str) -> String {
+    format!("---\nname: {name}\ndescription: Does a thing. Use when a thing is to be done.\n---\n{body}")
+}
+
+fn bundle(files: &[(&str, &str)]) -> Bundle {
+    let file = |text: &str| File { bytes: text.as_bytes().into(), executable: false };
+    let files = files.iter().map(|(at, text)| (path(at), file(text)));
+    Bundle::from_files(files, &Limits::default()).unwrap()
+}
+
+fn patch(find: &str, replace: &str) -> Value {
+    json!({"action": "patch", "name": "s", "find": find, "replace": replace})
+}
+
+fn patch_in(path: &str, find: &str, replace: &str) -> Value {
+    json!({"action": "patch", "name": "s", "path": path, "find": find, "replace": replace})
+}
+
+/// A script from the scanner's own examples that gets this verdict in a skill that is else harmless.
+fn script_with(verdict: Verdict) -> String {
+    let fits = |text: &str| {
+        let bundle = bundle(&[("SKILL.md", &skill_md("s", "# S\n")), ("scripts/run.sh", text)]);
+        scan::scan(&bundle).verdict() == verdict
+    };
+    let examples = scan::rules().iter().flat_map(|rule| rule.harmful.iter());
+    let mut scripts = examples.filter(|(path, _)| *path == "scripts/a.sh").map(|(_, text)| format!("#!/bin/sh\n{text}\n"));
+    scripts.find(|text| fits(text)).unwrap()
+}

@@ -1,0 +1,206 @@
+//! [`Change`]: what a request came to, judged and committed by [`conclude`].
+
+use library::{
+    Action, Checkout, Commit, Committed, Content, FolderState, Library, NewRevision, Origin, Snapshot, Stamp,
+};
+use scan::{Baseline, Cleared, Verdict};
+use skill::{Bundle, Problem, SkillName, Strictness, diff, validate::validate_bundle};
+
+use crate::{
+    error::ManageError,
+    manage::Context,
+    policy::{Decision, Proposed},
+    report::{Report, ReportedProblem, Status, VerdictReport},
+};
+
+/// A change that was worked out and is to be judged and committed.
+pub(crate) struct Change<'a> {
+    pub skill: &'a SkillName,
+    pub action: Action,
+    /// What it was made on.
+    pub snapshot: Snapshot,
+    /// What it makes; empty for a deletion.
+    pub candidate: Bundle,
+    pub origin: Option<Origin>,
+    pub absorbed_into: Option<String>,
+    /// A hand edit that is kept as a revision of its own before this one.
+    pub hand_edit: Option<NewRevision>,
+    /// Whether the folder has to be written although no file changes.
+    pub checks_out_again: bool,
+    pub messages: Vec<String>,
+    pub dry_run: bool,
+    /// Whether the standard and the policy may refuse it. A rollback applies once cleared: what it
+    /// brings back was valid when it was committed.
+    pub is_edit: bool,
+}
+
+/// Steps 4 to 9: the standard, the scanner, the policy, the commit and the report.
+pub(crate) fn conclude(
+    library: &mut Library,
+    change: Change<'_>,
+    context: &Context<'_>,
+    stamp: &Stamp,
+) -> Result<Report, ManageError> {
+    let problems = check_standard(library, &change)?;
+    let cleared = clear(&change)?;
+    let mut report = describe(&change, cleared.as_ref(), problems);
+    if report.files.is_empty() && !change.checks_out_again {
+        return unchanged(library, report, &change);
+    }
+    check_policy(&change, context, &report, cleared.as_ref())?;
+    if !change.dry_run {
+        let committed = commit(library, change, cleared, stamp)?;
+        applied(&mut report, committed);
+    }
+    Ok(report)
+}
+
+/// Refuses an edit that brings an error. What was wrong before is told and does not block.
+fn check_standard(library: &Library, change: &Change<'_>) -> Result<Vec<ReportedProblem>, ManageError> {
+    if change.candidate.is_empty() {
+        return Ok(Vec::new());
+    }
+    let check =
+        |bundle: &Bundle| validate_bundle(bundle, Some(change.skill.as_str()), Strictness::Standard, library.limits());
+    let known = if change.snapshot.exists() { check(&change.snapshot.bundle) } else { Vec::new() };
+    let problems = check(&change.candidate);
+    let new: Vec<Problem> = problems.iter().filter(|problem| !problem.is_among(&known)).cloned().collect();
+    if change.is_edit && new.iter().any(Problem::is_error) {
+        return Err(ManageError::InvalidSkill { name: change.skill.clone(), problems: new });
+    }
+    Ok(ReportedProblem::list(problems, &known))
+}
+
+/// The candidate as a value that may be committed; `None` for a deletion.
+fn clear(change: &Change<'_>) -> Result<Option<Cleared>, ManageError> {
+    if change.candidate.is_empty() {
+        return Ok(None);
+    }
+    match scan::clear(change.candidate.clone(), baseline(&change.snapshot)) {
+        Ok(cleared) => Ok(Some(cleared)),
+        Err(blocked) => {
+            Err(ManageError::ScanBlocked { message: blocked.to_string(), findings: blocked.report.findings.clone() })
+        }
+    }
+}
+
+/// What the scanner may count as known. The files of a skill without a revision that exists are a
+/// hand edit that a dry run looks at, which was cleared when the snapshot was taken.
+fn baseline(snapshot: &Snapshot) -> Baseline<'_> {
+    let recorded = snapshot.base.as_ref().is_some_and(|base| !base.tombstone);
+    if recorded || !snapshot.exists() { snapshot.baseline() } else { Baseline::Cleared(&snapshot.bundle) }
+}
+
+/// The report of a change as if it were not made. Files and diff are those against the revision
+/// before, which is the hand edit where one is kept; the text of one that is blocked is not shown.
+fn describe(change: &Change<'_>, cleared: Option<&Cleared>, problems: Vec<ReportedProblem>) -> Report {
+    let hand_edit = change.hand_edit.as_ref().map(|revision| &revision.content);
+    let difference = match hand_edit {
+        Some(content) => diff::diff(&content.bundle(), &change.candidate),
+        None => diff::diff(&change.snapshot.bundle, &change.candidate),
+    };
+    let is_shown = !matches!(hand_edit, Some(Content::Captured(_)));
+    Report {
+        ok: true,
+        status: Status::DryRun,
+        action: change.action,
+        name: change.skill.to_string(),
+        revision: None,
+        number: None,
+        previous_revision: change.snapshot.base.as_ref().map(|base| base.id.clone()),
+        files: difference.files,
+        diff: if is_shown { difference.text } else { String::new() },
+        verdict: verdict_of(cleared),
+        problems,
+        proposal: None,
+        checkout: Checkout::Done,
+        message: change.messages.join("; "),
+    }
+}
+
+fn verdict_of(cleared: Option<&Cleared>) -> VerdictReport {
+    match cleared.map(Cleared::report) {
+        Some(report) => VerdictReport {
+            level: report.verdict(),
+            ruleset: report.ruleset.to_string(),
+            findings: report.findings.clone(),
+        },
+        None => VerdictReport { level: Verdict::Allow, ruleset: scan::ruleset().to_owned(), findings: Vec::new() },
+    }
+}
+
+/// The answer to a request that changes nothing; it makes no revision, and so writes no folder.
+fn unchanged(library: &Library, mut report: Report, change: &Change<'_>) -> Result<Report, ManageError> {
+    let base = change.snapshot.base.as_ref();
+    report.status = Status::Unchanged;
+    report.revision = base.map(|base| base.id.clone());
+    report.number = base.map(|base| base.number);
+    if report.message.is_empty() {
+        "the skill is like that already".clone_into(&mut report.message);
+    }
+    if matches!(library.folder_state(change.skill)?, FolderState::Missing) {
+        let why = format!("the folder is missing; `skillhub rollback {} head` writes it again", change.skill);
+        report.add(&why);
+        report.checkout = Checkout::Pending(why);
+    }
+    Ok(report)
+}
+
+fn check_policy(
+    change: &Change<'_>,
+    context: &Context<'_>,
+    report: &Report,
+    cleared: Option<&Cleared>,
+) -> Result<(), ManageError> {
+    if !change.is_edit {
+        return Ok(());
+    }
+    let verdict = cleared.map_or(Verdict::Allow, |cleared| cleared.report().new_verdict());
+    let proposed = Proposed { before: &change.snapshot, after: &change.candidate, files: &report.files, verdict };
+    match context.policy.decide(context.actor.kind, &proposed) {
+        Decision::Apply => Ok(()),
+        Decision::Hold(why) => Err(ManageError::PolicyDenied {
+            message: format!("a person must decide about this change of {}: {why}", change.skill),
+            hint: "ask a person to make the change at a terminal, or change what the findings name".to_owned(),
+        }),
+    }
+}
+
+fn commit(
+    library: &mut Library,
+    change: Change<'_>,
+    cleared: Option<Cleared>,
+    stamp: &Stamp,
+) -> Result<Option<Committed>, ManageError> {
+    let content = cleared.map_or(Content::Tombstone, Content::Cleared);
+    let revision = NewRevision {
+        content,
+        action: change.action,
+        stamp: stamp.clone(),
+        origin: change.origin,
+        absorbed_into: change.absorbed_into,
+    };
+    let commit = Commit {
+        skill: change.skill.clone(),
+        base: change.snapshot.base.map(|base| base.id),
+        revisions: change.hand_edit.into_iter().chain([revision]).collect(),
+    };
+    Ok(library.commit(vec![commit])?.into_iter().next())
+}
+
+fn applied(report: &mut Report, committed: Option<Committed>) {
+    let Some(committed) = committed else { return };
+    report.status = Status::Applied;
+    report.number = Some(committed.revision.number);
+    report.revision = Some(committed.revision.id);
+    report.previous_revision = committed.revision.parent;
+    match &committed.checkout {
+        Checkout::Done => {}
+        Checkout::HandEditKept(id) => {
+            report
+                .add(&format!("the folder was edited by hand meanwhile; that edit is kept as revision {}", id.short()));
+        }
+        Checkout::Pending(why) => report.add(&format!("the folder does not show the revision yet: {why}")),
+    }
+    report.checkout = committed.checkout;
+}
