@@ -1,1 +1,79 @@
-fn main() {}
+//! The `skillhub` command: reads the arguments, runs one command, turns its result into an exit code.
+
+mod args;
+mod catalogue;
+mod commands;
+mod context;
+mod exit;
+mod print;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::{
+    args::{Cli, Command},
+    context::Context,
+    exit::{CliError, Exit},
+    print::{Color, Output},
+};
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    let out = Output { json: cli.global.json, quiet: cli.global.quiet, color: cli.global.color };
+    let result = match &cli.command {
+        Command::Completions(args) => commands::completions::run(args),
+        command => Context::new(&cli.global).and_then(|context| run(&context, command)),
+    };
+    match result {
+        Ok(exit) => exit.into(),
+        Err(error) => out.fail(&error).into(),
+    }
+}
+
+fn run(context: &Context, command: &Command) -> Result<Exit, CliError> {
+    match command {
+        Command::New(args) => commands::new::run(context, args),
+        Command::Validate(args) => commands::validate::run(context, args),
+        Command::Scan(args) => commands::scan::run(context, args),
+        Command::Pack(args) => commands::pack::pack(context, args),
+        Command::Unpack(args) => commands::pack::unpack(context, args),
+        Command::Publish(args) => commands::publish::run(context, args),
+        Command::Search(args) => commands::search::run(context, args),
+        Command::Info(args) => commands::info::run(context, args),
+        Command::Yank(args) => commands::yank::run(context, args),
+        Command::Manage(args) => commands::manage::run(context, args),
+        Command::History(args) => commands::history::run(context, args),
+        Command::Show(args) => commands::show::run(context, args),
+        Command::Diff(args) => commands::diff::run(context, args),
+        Command::Rollback(args) => commands::rollback::run(context, args),
+        Command::Status(args) => commands::status::run(context, args),
+        Command::Log(args) => commands::log::run(context, args),
+        Command::Prompt(args) => commands::prompt::run(context, args),
+        Command::Read(args) => commands::read::run(context, args),
+        Command::Enable(args) => commands::enable::run(context, args, true),
+        Command::Disable(args) => commands::enable::run(context, args, false),
+        Command::Index(command) => commands::index::run(context, command),
+        Command::Where(args) => commands::place::run(context, args),
+        Command::Doctor(args) => commands::doctor::run(context, args),
+        Command::Completions(args) => commands::completions::run(args),
+        Command::Tour(args) => commands::tour::run(context, args),
+    }
+}
+
+/// Shows help or a usage error, as JSON where that was asked for.
+fn usage(error: &clap::Error) -> ExitCode {
+    let wants_json = std::env::args_os().any(|arg| arg == "--json");
+    if wants_json && error.use_stderr() {
+        let text = error.render().to_string();
+        let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+        let out = Output { json: true, quiet: false, color: Color::Never };
+        let error = CliError::usage(message).hint("`skillhub --help` lists the commands and flags");
+        return out.fail(&error).into();
+    }
+    let _closed = error.print();
+    if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() }
+}

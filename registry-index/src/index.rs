@@ -247,6 +247,16 @@ impl Index {
         Ok(Some(IndexFile { bytes: snapshot.read_blob(id)?, id: id.to_string() }))
     }
 
+    /// The paths of all files of the newest commit, sorted: what [`Index::file`] can be asked for.
+    ///
+    /// # Errors
+    /// [`ReadError::Store`] when git fails.
+    pub fn paths(&self) -> Result<Vec<String>, ReadError> {
+        let mut paths: Vec<String> = self.store.snapshot()?.files(|_| true)?.into_iter().map(|(path, _)| path).collect();
+        paths.sort();
+        Ok(paths)
+    }
+
     fn try_init(dir: &Path, stamp: &Stamp) -> Result<Self, InitError> {
         if let Ok(store) = Store::open(dir) {
             if store.is_writable() && store.is_empty() {

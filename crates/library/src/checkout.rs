@@ -57,6 +57,23 @@ fn temporary_name() -> String {
     format!("{TEMPORARY}{process}-{count}-{:08x}", RandomState::new().build_hasher().finish() >> 32)
 }
 
+/// Whether the process that made a temporary name still runs; yes where that cannot be known.
+pub(crate) fn maker_is_alive(name: &str) -> bool {
+    let pid = name.strip_prefix(TEMPORARY).and_then(|rest| rest.split('-').next()).and_then(|pid| pid.parse().ok());
+    pid.is_none_or(is_running)
+}
+
+#[cfg(unix)]
+fn is_running(pid: i32) -> bool {
+    rustix::process::Pid::from_raw(pid)
+        .is_some_and(|pid| !matches!(rustix::process::test_kill_process(pid), Err(rustix::io::Errno::SRCH)))
+}
+
+#[cfg(not(unix))]
+fn is_running(_pid: i32) -> bool {
+    true
+}
+
 /// Writes cleared files as a temporary folder in the library.
 ///
 /// # Errors

@@ -3,6 +3,8 @@
 mod commit;
 mod hand_edit;
 mod recover;
+#[cfg(test)]
+mod tests;
 
 use std::{
     cell::OnceCell,
@@ -21,7 +23,7 @@ pub use hand_edit::{FolderState, HandEditFault, Snapshot, SnapshotError, TakeOve
 pub use recover::Recovery;
 
 use crate::{
-    checkout::TEMPORARY,
+    checkout::{self, TEMPORARY},
     events::{self, Event},
     home::{Home, PlaceError, ensure_dir, open_dir, sync_folder, write_atomically},
     journal::Journal,
@@ -277,6 +279,21 @@ impl Library {
             names.extend(entry.map_err(io)?.file_name().into_string().ok().filter(|name| name.starts_with(TEMPORARY)));
         }
         Ok(names)
+    }
+
+    /// Removes one of [`Library::temporary_names`], unless the process that made it still runs; says
+    /// whether it did.
+    ///
+    /// # Errors
+    /// The system refused.
+    pub fn remove_temporary(&self, name: &str) -> Result<bool, LibraryError> {
+        let Some(root) = open_dir(&self.path)? else { return Ok(false) };
+        if !name.starts_with(TEMPORARY) || checkout::maker_is_alive(name) {
+            return Ok(false);
+        }
+        let io = |source| LibraryError::Io { path: self.path.join(name), source };
+        root.remove_dir_all(name).map_err(io)?;
+        Ok(true)
     }
 
     /// What people decided about the skills.

@@ -41,7 +41,7 @@ fn lines_without_ends(text: &str) -> impl Iterator<Item = &str> {
 /// A skill's files by path, within the limits of size and number, with no two paths that would be
 /// one on a file system that folds case or normal forms.
 ///
-/// A bundle need not hold a `SKILL.md` that is any good: [`crate::validate`] says that.
+/// A bundle need not hold a `SKILL.md` that is any good: [`crate::validate()`] says that.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Bundle {
     files: BTreeMap<SkillPath, File>,

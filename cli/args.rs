@@ -1,0 +1,114 @@
+//! The command line's flags and commands.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::{commands, print::Color};
+
+/// skillhub: publish, find, install and safely evolve Agent Skills.
+#[derive(Debug, Parser)]
+#[command(name = "skillhub", version, max_term_width = 110, arg_required_else_help = true)]
+#[command(after_help = "Examples:
+  skillhub tour                                  see the main job done, leaving nothing behind
+  skillhub search pdf                            find a skill
+  skillhub install skillhub/skillhub-writing-skills
+  skillhub manage patch my-skill --find old --replace new --reason \"the flag was renamed\"
+  skillhub diff my-skill                         what the last change did
+  skillhub rollback my-skill                     take it back
+
+`skillhub <command> --help` has examples for each command.")]
+pub struct Cli {
+    /// Flags that every command takes.
+    #[command(flatten)]
+    pub global: Global,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Flags that every command takes.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Global options")]
+pub struct Global {
+    /// Work on the skills in this folder
+    #[arg(long, global = true, value_name = "DIR", env = "SKILLHUB_LIBRARY", conflicts_with_all = ["project", "global"])]
+    pub library: Option<PathBuf>,
+    /// Work on the project's skills: <git root>/.agents/skills
+    #[arg(long, global = true, conflicts_with = "global")]
+    pub project: bool,
+    /// Work on the user's skills: ~/.agents/skills
+    #[arg(long, global = true)]
+    pub global: bool,
+    /// Registry to use: a name from the configuration, a folder, or a file:// URL
+    #[arg(long, global = true, value_name = "NAME_URL_OR_DIR", env = "SKILLHUB_REGISTRY")]
+    pub registry: Option<String>,
+    /// Print one JSON document
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Print no messages besides the answer
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+    /// When to use colours
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: Color,
+    /// Who acts, for the history: agent:ID, person:ID or optimizer:ID; gives no rights
+    #[arg(long, global = true, value_name = "KIND:ID")]
+    pub actor: Option<String>,
+}
+
+/// What skillhub does.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Start a new skill in a folder
+    New(commands::new::NewArgs),
+    /// Check skills against the Agent Skills standard
+    Validate(commands::validate::ValidateArgs),
+    /// Look for what is dangerous in skills
+    Scan(commands::scan::ScanArgs),
+    /// Pack a skill into a .skill file: same files, same bytes
+    Pack(commands::pack::PackArgs),
+    /// Unpack a .skill file into a folder
+    Unpack(commands::pack::UnpackArgs),
+    /// Publish a skill to a registry
+    Publish(commands::publish::PublishArgs),
+    /// Find skills in a registry
+    Search(commands::search::SearchArgs),
+    /// Show the releases of a skill
+    Info(commands::info::InfoArgs),
+    /// Keep a release from being chosen by new installs
+    Yank(commands::yank::YankArgs),
+    /// Change a skill: create, edit, patch, delete, write_file, remove_file
+    Manage(commands::manage::ManageArgs),
+    /// List the revisions of a skill
+    History(commands::history::HistoryArgs),
+    /// Show a revision's files, or one of them
+    Show(commands::show::ShowArgs),
+    /// Show what changed between two revisions
+    Diff(commands::diff::DiffArgs),
+    /// Bring back an earlier revision of a whole skill
+    Rollback(commands::rollback::RollbackArgs),
+    /// Compare the folders with the history
+    Status(commands::status::StatusArgs),
+    /// List everything that was done or refused
+    Log(commands::log::LogArgs),
+    /// Print the list of skills for an agent's prompt
+    Prompt(commands::prompt::PromptArgs),
+    /// Print a skill's instructions as an agent reads them
+    Read(commands::read::ReadArgs),
+    /// Let agents see a skill again
+    Enable(commands::enable::EnableArgs),
+    /// Hide a skill from agents; nothing is deleted
+    Disable(commands::enable::EnableArgs),
+    /// Create, check or export a registry's index
+    #[command(subcommand)]
+    Index(commands::index::IndexCommand),
+    /// Print where everything is
+    Where(commands::place::WhereArgs),
+    /// Look for what is wrong with the library, and mend it
+    Doctor(commands::doctor::DoctorArgs),
+    /// Print completions for a shell
+    Completions(commands::completions::CompletionsArgs),
+    /// See the main job done in a temporary place
+    Tour(commands::tour::TourArgs),
+}

@@ -1,0 +1,86 @@
+//! `skillhub diff`: what changed between two revisions.
+
+use clap::Args;
+use library::Revision;
+use serde_json::json;
+use skill::{Bundle, SkillName, diff};
+
+use crate::{
+    commands::show::at,
+    context::{Context, skill_name},
+    exit::{CliError, Exit},
+    print::{FAINT, coloured_diff},
+};
+
+/// Flags of `diff`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub diff my-skill                         the last change
+  skillhub diff my-skill 3                       from revision 3 to the newest
+  skillhub diff my-skill 3 head~1
+  skillhub diff my-skill --upstream              from what was installed to the newest")]
+pub struct DiffArgs {
+    /// The skill
+    name: String,
+    /// The earlier revision; the one before the newest otherwise
+    from: Option<String>,
+    /// The later revision; the newest otherwise
+    to: Option<String>,
+    /// Compare with the release that was installed
+    #[arg(long, conflicts_with_all = ["from", "to"])]
+    upstream: bool,
+}
+
+/// Compares them.
+pub fn run(context: &Context, args: &DiffArgs) -> Result<Exit, CliError> {
+    let name = skill_name(&args.name)?;
+    let (to, after) = at(context, &name, args.to.as_deref().unwrap_or("head"))?;
+    let (from, before) = match (&args.from, args.upstream) {
+        (Some(from), _) => {
+            let (revision, bundle) = at(context, &name, from)?;
+            (Some(revision), bundle)
+        }
+        (None, true) => installed(context, &name)?,
+        (None, false) => match &to.parent {
+            Some(parent) => {
+                let (revision, bundle) = at(context, &name, parent.as_str())?;
+                (Some(revision), bundle)
+            }
+            None => (None, Bundle::default()),
+        },
+    };
+    let difference = diff::diff(&before, &after);
+    let document = json!({
+        "ok": true, "from": from.as_ref().map(|revision| &revision.id), "to": to.id,
+        "files": difference.files, "diff": difference.text,
+    });
+    let head = format!("{FAINT}{} → {}{FAINT:#}\n", title(from.as_ref()), title(Some(&to)));
+    let text = match difference.files.is_empty() {
+        true => format!("{head}no difference\n"),
+        false => format!("{head}{}", coloured_diff(&difference.text)),
+    };
+    context.out.long_answer(&document, &text)?;
+    Ok(Exit::Done)
+}
+
+fn title(revision: Option<&Revision>) -> String {
+    match revision {
+        Some(revision) => format!("revision {} ({})", revision.number, revision.id.short()),
+        None => "nothing".to_owned(),
+    }
+}
+
+/// The newest revision that a release brought.
+fn installed(context: &Context, name: &SkillName) -> Result<(Option<Revision>, Bundle), CliError> {
+    let library = context.library()?;
+    let revisions = library.revisions(name, usize::MAX)?;
+    let of_release = |revision: &&Revision| {
+        revision.origin.as_ref().is_some_and(|origin| origin.digest == revision.digest.to_string())
+    };
+    let revision = revisions.iter().find(of_release).cloned().ok_or_else(|| {
+        CliError::new("not_found", Exit::NotFound, format!("{name} was not installed from anywhere"))
+            .hint(format!("`skillhub history {name}` lists its revisions"))
+    })?;
+    let bundle = library.bundle(&revision.id)?;
+    Ok((Some(revision), bundle))
+}

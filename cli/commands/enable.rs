@@ -1,0 +1,42 @@
+//! `skillhub enable` and `skillhub disable`: whether agents see a skill.
+
+use clap::Args;
+use serde_json::json;
+
+use crate::{
+    commands::show::no_skill,
+    context::{Context, skill_name},
+    exit::{CliError, Exit},
+    print::STRONG,
+};
+
+/// Flags of `enable` and `disable`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub disable my-skill                      leaves it out of `prompt`, `read` and searches
+  skillhub enable my-skill")]
+pub struct EnableArgs {
+    /// The skill
+    name: String,
+}
+
+/// Sets it.
+pub fn run(context: &Context, args: &EnableArgs, enabled: bool) -> Result<Exit, CliError> {
+    let name = skill_name(&args.name)?;
+    for library in context.visible_libraries()? {
+        let here = library.head(&name)?.is_some_and(|head| !head.tombstone)
+            || library.folders()?.iter().any(|folder| folder == name.as_str());
+        if !here {
+            continue;
+        }
+        let action = if enabled { "enable" } else { "disable" };
+        library.set_state(&name, &context.stamp(), action, |state| state.enabled = enabled)?;
+        let document = json!({"ok": true, "name": name.as_str(), "enabled": enabled, "library": library.path()});
+        context.out.answer(&document, |out| {
+            let word = if enabled { "visible to" } else { "hidden from" };
+            writeln!(out, "{STRONG}{name}{STRONG:#} is {word} agents")
+        })?;
+        return Ok(Exit::Done);
+    }
+    Err(no_skill(name))
+}

@@ -1,0 +1,124 @@
+//! Skills at the paths that a command was given: folders, `.skill` files, and folders of skills.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use cap_std::{ambient_authority, fs::Dir};
+use library::folder::{self, Leftovers};
+use skill::{Bundle, Limits, archive};
+
+use crate::{
+    context::Context,
+    exit::{CliError, Exit, io_at},
+};
+
+/// How deep below a given folder skills are looked for.
+const DEPTH: usize = 8;
+
+/// A skill that stands at a path.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// The folder or file.
+    pub path: PathBuf,
+    /// Whether it is packed.
+    pub archive: bool,
+}
+
+impl Found {
+    /// The folder's name, which is the skill's; `None` for an archive.
+    pub fn folder_name(&self) -> Option<String> {
+        if self.archive {
+            return None;
+        }
+        self.path.file_name().map(|name| name.to_string_lossy().into_owned())
+    }
+
+    /// Opens the folder.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    pub fn open(&self) -> Result<Dir, CliError> {
+        Dir::open_ambient_dir(&self.path, ambient_authority()).map_err(io_at(&self.path))
+    }
+
+    /// Reads all files.
+    ///
+    /// # Errors
+    /// It cannot be read as a skill.
+    pub fn bundle(&self, leftovers: Leftovers) -> Result<Bundle, CliError> {
+        let limits = Limits::default();
+        if self.archive {
+            return Ok(archive::unpack(&read_archive(&self.path, &limits)?, &limits)?);
+        }
+        Ok(folder::read_dir(self.open()?, leftovers, &limits)?)
+    }
+}
+
+/// Reads a packed skill, at most as large as one may be.
+pub fn read_archive(path: &Path, limits: &Limits) -> Result<Vec<u8>, CliError> {
+    let size = fs::metadata(path).map_err(io_at(path))?.len();
+    if size > limits.archive_bytes {
+        let message = format!("{} has {size} bytes, the limit is {}", path.display(), limits.archive_bytes);
+        return Err(CliError::new("too_large", Exit::Invalid, message));
+    }
+    fs::read(path).map_err(io_at(path))
+}
+
+/// The skills at the given paths. A folder without `SKILL.md` is searched for skills below it; when
+/// there are none it counts as a skill itself, so that its fault is told.
+///
+/// # Errors
+/// A path that is not there or cannot be read.
+pub fn find(context: &Context, paths: &[PathBuf]) -> Result<Vec<Found>, CliError> {
+    let mut skills = Vec::new();
+    for path in paths {
+        let path = context.absolute(path);
+        let metadata = fs::metadata(&path).map_err(io_at(&path))?;
+        if !metadata.is_dir() {
+            skills.push(Found { path, archive: true });
+            continue;
+        }
+        let path = path.canonicalize().map_err(io_at(&path))?;
+        let before = skills.len();
+        search(&path, DEPTH, &mut skills).map_err(io_at(&path))?;
+        if skills.len() == before {
+            skills.push(Found { path, archive: false });
+        }
+    }
+    Ok(skills)
+}
+
+fn search(folder: &Path, depth: usize, skills: &mut Vec<Found>) -> io::Result<()> {
+    if fs::symlink_metadata(folder.join("SKILL.md")).is_ok() {
+        skills.push(Found { path: folder.to_owned(), archive: false });
+        return Ok(());
+    }
+    if depth == 0 {
+        return Ok(());
+    }
+    let mut below = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let skipped = name.to_string_lossy().starts_with('.') || name == "node_modules";
+        if entry.file_type()?.is_dir() && !skipped {
+            below.push(entry.path());
+        }
+    }
+    below.sort();
+    below.iter().try_for_each(|child| search(child, depth - 1, skills))
+}
+
+/// Maps skills in parallel, keeping their order.
+pub fn map_parallel<T: Send>(skills: &[Found], work: impl Fn(&Found) -> T + Sync) -> Vec<T> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(skills.len().div_ceil(8)).max(1);
+    let share = skills.len().div_ceil(threads).max(1);
+    let work = &work;
+    std::thread::scope(|scope| {
+        let parts: Vec<_> =
+            skills.chunks(share).map(|part| scope.spawn(move || part.iter().map(work).collect::<Vec<T>>())).collect();
+        parts.into_iter().flat_map(|part| part.join().unwrap_or_default()).collect()
+    })
+}

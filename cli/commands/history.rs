@@ -1,0 +1,88 @@
+//! `skillhub history`: a skill's revisions.
+
+use clap::Args;
+use library::Revision;
+use serde_json::{Value, json};
+
+use crate::{
+    context::{Context, skill_name},
+    exit::{CliError, Exit},
+    print::{FAINT, STRONG, verdict_style, visible},
+};
+
+/// Flags of `history`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub history my-skill
+  skillhub history my-skill --limit 5 --json")]
+pub struct HistoryArgs {
+    /// The skill
+    name: String,
+    /// Show at most so many, the newest
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+}
+
+/// Lists them, newest first.
+pub fn run(context: &Context, args: &HistoryArgs) -> Result<Exit, CliError> {
+    let name = skill_name(&args.name)?;
+    let library = context.library()?;
+    let revisions = library.revisions(&name, args.limit.unwrap_or(usize::MAX))?;
+    if revisions.is_empty() {
+        return Err(library::FindError::NoSkill(name).into());
+    }
+    let document =
+        json!({"ok": true, "name": name.as_str(), "revisions": revisions.iter().map(document).collect::<Vec<_>>()});
+    context.out.long_answer(&document, &revisions.iter().map(text).collect::<String>())?;
+    Ok(Exit::Done)
+}
+
+/// A revision as JSON.
+pub fn document(revision: &Revision) -> Value {
+    let stamp = &revision.stamp;
+    json!({
+        "number": revision.number,
+        "revision": revision.id,
+        "parent": revision.parent,
+        "time": stamp.time.to_string(),
+        "action": revision.action.as_str(),
+        "actor": {"kind": stamp.actor.kind.as_str(), "id": stamp.actor.id},
+        "reason": stamp.reason,
+        "run": stamp.run,
+        "thread": stamp.thread,
+        "origin": revision.origin,
+        "verdict": revision.verdict,
+        "ruleset": revision.ruleset,
+        "digest": revision.digest.to_string(),
+        "files": revision.files_changed,
+        "deleted": revision.tombstone,
+        "absorbed_into": revision.absorbed_into,
+    })
+}
+
+fn text(revision: &Revision) -> String {
+    let stamp = &revision.stamp;
+    let style = verdict_style(revision.verdict);
+    let files = match revision.files_changed {
+        1 => "1 file".to_owned(),
+        count => format!("{count} files"),
+    };
+    let mut text = format!(
+        "{STRONG}{:>3}{STRONG:#} {FAINT}{}{FAINT:#}  {}  {:<11} {}  {files}  {style}{}{style:#}\n",
+        revision.number,
+        revision.id.short(),
+        stamp.time.strftime("%Y-%m-%d %H:%M:%S"),
+        revision.action.as_str(),
+        stamp.actor,
+        revision.verdict,
+    );
+    if let Some(reason) = &stamp.reason {
+        text.push_str(&format!("      {}\n", visible(&reason.replace('\n', " "))));
+    }
+    if let Some(origin) = &revision.origin
+        && matches!(revision.action, library::Action::Install | library::Action::Update)
+    {
+        text.push_str(&format!("      from {} {}\n", origin.name, origin.version.as_deref().unwrap_or_default()));
+    }
+    text
+}

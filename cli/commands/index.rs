@@ -1,0 +1,112 @@
+//! `skillhub index`: a registry's index itself.
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
+use registry_index::{Index, Stamp};
+use serde_json::json;
+
+use crate::{
+    context::Context,
+    exit::{CliError, Exit, failed, io_at},
+    print::{BAD, GOOD, STRONG},
+};
+
+/// What to do with an index.
+#[derive(Debug, Subcommand)]
+#[command(after_help = "Examples:
+  skillhub index init /srv/skills
+  skillhub index verify /srv/skills
+  skillhub index export /srv/skills ./site       the same files, to be served by any web server")]
+pub enum IndexCommand {
+    /// Make an empty registry: a bare git repository
+    Init {
+        /// The folder to make
+        dir: PathBuf,
+    },
+    /// Check every line, bundle and commit of a registry
+    Verify {
+        /// The registry; the one in use otherwise
+        dir: Option<PathBuf>,
+    },
+    /// Write the files of a registry into a folder
+    Export {
+        /// The registry
+        dir: PathBuf,
+        /// The folder to make
+        target: PathBuf,
+    },
+}
+
+/// Runs it.
+pub fn run(context: &Context, command: &IndexCommand) -> Result<Exit, CliError> {
+    match command {
+        IndexCommand::Init { dir } => init(context, dir),
+        IndexCommand::Verify { dir } => verify(context, dir.as_ref()),
+        IndexCommand::Export { dir, target } => export(context, dir, target),
+    }
+}
+
+fn init(context: &Context, dir: &PathBuf) -> Result<Exit, CliError> {
+    let dir = context.absolute(dir);
+    let by = Stamp { by: context.actor.to_string(), at: context.now };
+    Index::init(&dir, &by).map_err(failed)?;
+    context.out.answer(&json!({"ok": true, "registry": dir}), |out| {
+        writeln!(out, "Made the registry {STRONG}{}{STRONG:#}", dir.display())?;
+        writeln!(out, "Publish to it: skillhub --registry {} publish DIR --owner OWNER", dir.display())
+    })?;
+    Ok(Exit::Done)
+}
+
+fn open(context: &Context, dir: &PathBuf) -> Result<Index, CliError> {
+    Index::open(&context.absolute(dir)).map_err(failed)
+}
+
+fn verify(context: &Context, dir: Option<&PathBuf>) -> Result<Exit, CliError> {
+    let (index, place) = match dir {
+        Some(dir) => (open(context, dir)?, context.absolute(dir)),
+        None => {
+            let registry = context.registries().default_one().map_err(failed)?;
+            let place = registry.location().to_owned();
+            (Index::open(&place).map_err(failed)?, place)
+        }
+    };
+    let faults = index.verify().map_err(failed)?;
+    let list: Vec<_> =
+        faults.iter().map(|f| json!({"path": f.path, "line": f.line, "message": f.kind.to_string()})).collect();
+    let skills = index.names().map_err(failed)?.len();
+    let document = json!({"ok": faults.is_empty(), "registry": place, "skills": skills, "faults": list});
+    context.out.answer(&document, |out| {
+        for fault in &faults {
+            writeln!(out, "{BAD}fault{BAD:#} {}: {}", fault.path, fault.kind)?;
+        }
+        match faults.len() {
+            0 => writeln!(out, "{GOOD}All is well{GOOD:#}: {skills} skills in {}", place.display()),
+            count => writeln!(out, "{count} faults in {}", place.display()),
+        }
+    })?;
+    Ok(if faults.is_empty() { Exit::Done } else { Exit::Integrity })
+}
+
+/// Writes every file of the index, so that any web server can serve it as the sparse index.
+fn export(context: &Context, dir: &PathBuf, target: &PathBuf) -> Result<Exit, CliError> {
+    let index = open(context, dir)?;
+    let target = context.absolute(target);
+    if std::fs::symlink_metadata(&target).is_ok() {
+        return Err(CliError::new("exists", Exit::Conflict, format!("{} is there already", target.display()))
+            .hint("name a folder that is not there yet"));
+    }
+    let folder = library::ensure_dir(&target)?;
+    let paths = index.paths().map_err(failed)?;
+    for path in &paths {
+        let Some(file) = index.file(path).map_err(failed)? else { continue };
+        if let Some((parent, _)) = path.rsplit_once('/') {
+            folder.create_dir_all(parent).map_err(io_at(&target))?;
+        }
+        folder.write(path, &file.bytes).map_err(io_at(&target.join(path)))?;
+    }
+    context.out.answer(&json!({"ok": true, "path": target, "files": paths.len()}), |out| {
+        writeln!(out, "Wrote {} files into {STRONG}{}{STRONG:#}", paths.len(), target.display())
+    })?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,56 @@
+//! `skillhub info`: the releases of a skill.
+
+use clap::Args;
+use serde_json::json;
+
+use crate::{
+    context::Context,
+    exit::{CliError, Exit, failed},
+    print::{FAINT, STRONG, Table, visible},
+};
+
+/// Flags of `info`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub info acme/pdf-forms
+  skillhub info pdf-forms --json")]
+pub struct InfoArgs {
+    /// owner/name, or a name that one owner has
+    spec: String,
+}
+
+/// Shows them, newest first.
+pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
+    let spec = args.spec.parse().map_err(|error: client::SpecError| failed(error))?;
+    let info = client::info(&context.registries(), &spec).map_err(failed)?;
+    let releases: Vec<_> = info.releases.iter().rev().collect();
+    let document = json!({
+        "ok": true, "name": info.name.to_string(), "registry": info.location, "releases": releases,
+    });
+    context.out.answer(&document, |out| {
+        writeln!(out, "{STRONG}{}{STRONG:#}  {FAINT}{}{FAINT:#}", info.name, info.location.display())?;
+        if let Some(newest) = releases.first() {
+            writeln!(out, "{}", visible(newest.description.trim()))?;
+        }
+        let mut table = Table::new(&["version", "published", "by", "files", "bytes", "verdict", ""]);
+        for entry in &releases {
+            let flag = match (&entry.withdrawn, entry.yanked) {
+                (Some(withdrawn), _) => format!("withdrawn: {}", withdrawn.reason),
+                (None, true) => "yanked".to_owned(),
+                (None, false) => String::new(),
+            };
+            table.row(&[
+                entry.version.to_string(),
+                entry.published_at.to_string().get(..10).unwrap_or_default().to_owned(),
+                entry.publisher.clone(),
+                entry.files.to_string(),
+                entry.size.to_string(),
+                entry.verdict.to_string(),
+                flag,
+            ]);
+        }
+        table.write(out)?;
+        writeln!(out, "Install it: skillhub install {}", info.name)
+    })?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,101 @@
+//! `skillhub list`: the skills of the library, and what could be taken over.
+
+use clap::Args;
+use client::Unmanaged;
+use serde_json::{Value, json};
+
+use crate::{
+    catalogue::{Catalogue, Listed},
+    context::Context,
+    exit::{CliError, Exit, failed},
+    print::{FAINT, STRONG, Table},
+};
+
+/// Flags of `list`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub list                                  the project's skills and the user's
+  skillhub list --global --json
+  skillhub list --builtin                        those inside skillhub as well")]
+pub struct ListArgs {
+    /// List the built-in skills as well
+    #[arg(long)]
+    builtin: bool,
+}
+
+/// Lists them.
+pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
+    let catalogue = Catalogue::collect(context, args.builtin)?;
+    let unmanaged = unmanaged(context)?;
+    let document = json!({
+        "ok": true,
+        "skills": catalogue.skills.iter().map(document).collect::<Vec<_>>(),
+        "unmanaged": unmanaged.iter().map(unmanaged_document).collect::<Vec<_>>(),
+        "notes": catalogue.notes,
+    });
+    context.out.answer(&document, |out| {
+        if catalogue.skills.is_empty() {
+            writeln!(out, "There are no skills in {}", context.library_path().display())?;
+        } else {
+            let mut table = Table::new(&["skill", "version", "scope", "state", "description"]);
+            catalogue.skills.iter().for_each(|listed| table.row(&row(listed)));
+            table.write(out)?;
+        }
+        for note in &catalogue.notes {
+            writeln!(out, "{FAINT}{note}{FAINT:#}")?;
+        }
+        if let Some(first) = unmanaged.first() {
+            writeln!(out, "\n{} skills in agents' folders have no history here yet:", unmanaged.len())?;
+            for skill in unmanaged.iter().take(20) {
+                writeln!(out, "  {STRONG}{}{STRONG:#}  {}", skill.name, skill.path.display())?;
+            }
+            writeln!(out, "Take them over with: skillhub adopt {}", first.path.display())?;
+        } else if catalogue.skills.is_empty() {
+            writeln!(out, "Find some: skillhub search WORD; start one: skillhub new NAME")?;
+        }
+        Ok(())
+    })?;
+    Ok(Exit::Done)
+}
+
+/// Skills in the folders of agents, unless a folder was named that has nothing to do with them.
+fn unmanaged(context: &Context) -> Result<Vec<Unmanaged>, CliError> {
+    if context.library_is_named() {
+        return Ok(Vec::new());
+    }
+    client::unmanaged(&context.places(), &context.library()?).map_err(failed)
+}
+
+fn document(listed: &Listed) -> Value {
+    json!({
+        "name": listed.name.as_str(),
+        "path": listed.path,
+        "scope": listed.scope,
+        "origin": listed.head.as_ref().and_then(|head| head.origin.as_ref()),
+        "version": listed.version,
+        "revision": listed.head.as_ref().map(|head| &head.id),
+        "number": listed.head.as_ref().map(|head| head.number),
+        "enabled": listed.enabled,
+        "modified": listed.modified,
+        "managed": listed.head.is_some(),
+        "description": listed.description,
+        "fault": listed.fault,
+    })
+}
+
+fn unmanaged_document(skill: &Unmanaged) -> Value {
+    json!({"name": skill.name, "path": skill.path, "agent": skill.agent, "description": skill.description})
+}
+
+fn row(listed: &Listed) -> [String; 5] {
+    let state = match (listed.enabled, &listed.fault, listed.modified, &listed.head) {
+        (_, Some(_), _, _) => "blocked",
+        (false, None, _, _) => "disabled",
+        (true, None, true, _) => "changed here",
+        (true, None, false, None) if listed.path.is_some() => "no history yet",
+        (true, None, false, _) => "",
+    };
+    let line: String = listed.description.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(60).collect();
+    let version = listed.version.clone().unwrap_or_default();
+    [listed.name.to_string(), version, listed.scope.as_str().to_owned(), state.to_owned(), line]
+}

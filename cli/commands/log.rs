@@ -1,0 +1,63 @@
+//! `skillhub log`: everything that was done or refused.
+
+use clap::Args;
+use library::{Event, EventStatus};
+use serde_json::json;
+
+use crate::{
+    context::{Context, skill_name},
+    exit::{CliError, Exit},
+    print::{BAD, FAINT, GOOD, STRONG, visible},
+};
+
+/// Flags of `log`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub log
+  skillhub log my-skill --limit 20")]
+pub struct LogArgs {
+    /// The skill; all of them otherwise
+    name: Option<String>,
+    /// Show at most so many, the newest
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+}
+
+/// Lists the events, newest first.
+pub fn run(context: &Context, args: &LogArgs) -> Result<Exit, CliError> {
+    let name = args.name.as_deref().map(skill_name).transpose()?;
+    let (mut events, unreadable) = context.library()?.events()?;
+    events.retain(|event| name.as_ref().is_none_or(|name| event.skill == name.as_str()));
+    events.reverse();
+    events.truncate(args.limit.unwrap_or(usize::MAX));
+    if unreadable > 0 {
+        context.out.note(&format!("{unreadable} lines of the event log could not be read"));
+    }
+    let text = match events.is_empty() {
+        true => "Nothing was done here yet\n".to_owned(),
+        false => events.iter().map(text).collect(),
+    };
+    context.out.long_answer(&json!({"ok": true, "events": events, "unreadable": unreadable}), &text)?;
+    Ok(Exit::Done)
+}
+
+fn text(event: &Event) -> String {
+    let (style, word) = match event.status {
+        EventStatus::Applied => (GOOD, "applied"),
+        EventStatus::Refused => (BAD, "refused"),
+        EventStatus::Set => (GOOD, "set"),
+    };
+    let revision = event.revision.as_ref().map(|id| id.short().to_owned()).unwrap_or_default();
+    let time = event.time.get(..19).unwrap_or(&event.time).replace('T', " ");
+    let mut text = format!(
+        "{FAINT}{time}{FAINT:#}  {style}{word:<7}{style:#}  {:<11} {STRONG}{}{STRONG:#}  {}  {FAINT}{revision}{FAINT:#}\n",
+        event.action, event.skill, event.actor,
+    );
+    if let (Some(code), Some(message)) = (&event.code, &event.message) {
+        text.push_str(&format!("    {code}: {}\n", visible(message)));
+    }
+    if let Some(reason) = &event.reason {
+        text.push_str(&format!("    {}\n", visible(&reason.replace('\n', " "))));
+    }
+    text
+}

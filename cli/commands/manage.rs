@@ -1,0 +1,240 @@
+//! `skillhub manage`: `skill_manage` by flags, or by its JSON request on stdin.
+
+use std::{
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+use clap::Args;
+use serde_json::json;
+use skill::{Edit, Limits, SkillPath, edit::Patch};
+use skill_manage::{ManageError, Notes, Report, Request, RequestError, Status};
+
+use crate::{
+    context::Context,
+    exit::{CliError, Exit, io_at},
+    print::{Output, STRONG, coloured_diff, finding_lines},
+};
+
+/// Flags of `manage`.
+#[derive(Debug, Args)]
+#[command(after_help = "Actions: create, edit, patch, delete, write_file, remove_file
+
+Examples:
+  skillhub manage create pdf-forms --content SKILL.md
+  skillhub manage patch pdf-forms --find \"--old-flag\" --replace \"--new-flag\" --reason \"renamed in 2.0\"
+  skillhub manage patch pdf-forms --path scripts/fill.py --find-file old.txt --replace-file new.txt
+  skillhub manage write_file pdf-forms --path scripts/fill.py --content fill.py --executable
+  skillhub manage delete pdf-forms
+  echo '{\"action\":\"patch\",\"name\":\"pdf-forms\",\"find\":\"a\",\"replace\":\"b\"}' | skillhub manage --request -")]
+pub struct ManageArgs {
+    /// What to do: create, edit, patch, delete, write_file or remove_file
+    #[arg(required_unless_present = "request")]
+    action: Option<String>,
+    /// The skill
+    #[arg(required_unless_present = "request")]
+    name: Option<String>,
+    /// Read the JSON request from a file, `-` for stdin, in place of all other flags
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["action", "name"])]
+    request: Option<PathBuf>,
+    /// The new SKILL.md or file, `-` for stdin
+    #[arg(long, value_name = "FILE")]
+    content: Option<PathBuf>,
+    /// The file inside the skill
+    #[arg(long, value_name = "PATH")]
+    path: Option<String>,
+    /// The text to replace
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "find_file")]
+    find: Option<String>,
+    /// A file with the text to replace
+    #[arg(long, value_name = "FILE")]
+    find_file: Option<PathBuf>,
+    /// The text to put in its place
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "replace_file")]
+    replace: Option<String>,
+    /// A file with the text to put in its place
+    #[arg(long, value_name = "FILE")]
+    replace_file: Option<PathBuf>,
+    /// How many places there must be, all of which are changed
+    #[arg(long, value_name = "N")]
+    expected_count: Option<usize>,
+    /// Change every place
+    #[arg(long)]
+    replace_all: bool,
+    /// Refuse when the skill is at another revision
+    #[arg(long, value_name = "REV")]
+    expected_revision: Option<String>,
+    /// Make the file executable
+    #[arg(long)]
+    executable: bool,
+    #[command(flatten)]
+    notes: NoteArgs,
+}
+
+/// What a caller says about a change.
+#[derive(Debug, Args)]
+pub struct NoteArgs {
+    /// Why, for the history
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+    /// The id of the run, for the history
+    #[arg(long, value_name = "ID")]
+    run: Option<String>,
+    /// The id of the conversation, for the history
+    #[arg(long, value_name = "ID")]
+    thread: Option<String>,
+    /// Do everything but the change
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+impl NoteArgs {
+    /// As the tool takes them.
+    pub fn notes(&self) -> Notes {
+        Notes { reason: self.reason.clone(), run: self.run.clone(), thread: self.thread.clone() }
+    }
+}
+
+/// Runs a request.
+pub fn run(context: &Context, args: &ManageArgs) -> Result<Exit, CliError> {
+    let request = match &args.request {
+        Some(file) => {
+            let limits = Limits::default();
+            let json = read_input(context, file, limits.request_bytes)?;
+            Request::from_json(&json, &limits).map_err(ManageError::from)?
+        }
+        None => of_flags(context, args)?,
+    };
+    let elsewhere = context.elsewhere()?;
+    let mut library = context.library()?;
+    let report = skill_manage::manage(&mut library, &request, &context.manage(&elsewhere)?)?;
+    if report.status == Status::Applied {
+        context.refresh_lock(&library, &request.skill)?;
+    }
+    print(context.out, &report)
+}
+
+/// Prints the report of a change.
+pub fn print(out: Output, report: &Report) -> Result<Exit, CliError> {
+    out.answer(&json!(report), |to| {
+        let what = match report.status {
+            Status::Applied => "Applied",
+            Status::Unchanged => "Unchanged",
+            Status::DryRun => "Would apply",
+        };
+        let revision = match (report.number, &report.revision) {
+            (Some(number), Some(id)) => format!(", revision {number} ({})", id.short()),
+            _ => String::new(),
+        };
+        writeln!(to, "{what}: {} {STRONG}{}{STRONG:#}{revision}", report.action.as_str(), report.name)?;
+        if !report.message.is_empty() {
+            writeln!(to, "  {}", report.message)?;
+        }
+        write!(to, "{}", coloured_diff(&report.diff))?;
+        for finding in report.verdict.findings.iter().filter(|finding| finding.new) {
+            for line in finding_lines(finding) {
+                writeln!(to, "  {line}")?;
+            }
+        }
+        if report.status == Status::Applied {
+            writeln!(to, "Take it back: skillhub rollback {}", report.name)?;
+        }
+        Ok(())
+    })?;
+    Ok(Exit::Done)
+}
+
+fn of_flags(context: &Context, args: &ManageArgs) -> Result<Request, CliError> {
+    let action = args.action.as_deref().unwrap_or_default();
+    let edit = match action {
+        "create" => Edit::Create { content: content_text(context, args)? },
+        "edit" => Edit::Edit { content: content_text(context, args)? },
+        "patch" => Edit::Patch(patch(context, args)?),
+        "write_file" => Edit::WriteFile {
+            path: path(args)?,
+            bytes: content(context, args)?,
+            executable: args.executable.then_some(true),
+        },
+        "remove_file" => Edit::RemoveFile { path: path(args)? },
+        "delete" => Edit::Delete,
+        other => {
+            return Err(CliError::new("invalid_request", Exit::Usage, format!("there is no action {other:?}"))
+                .hint("it is one of create, edit, patch, delete, write_file, remove_file"));
+        }
+    };
+    let request = Request::of_edit(args.name.as_deref().unwrap_or_default(), edit).map_err(ManageError::from)?;
+    Ok(Request {
+        expected_revision: args.expected_revision.clone(),
+        notes: args.notes.notes(),
+        dry_run: args.notes.dry_run,
+        ..request
+    })
+}
+
+fn patch(context: &Context, args: &ManageArgs) -> Result<Patch, CliError> {
+    Ok(Patch {
+        path: args.path.as_deref().map_or_else(|| Ok(SkillPath::skill_md()), parse_path)?,
+        find: text_or_file(context, args.find.as_ref(), args.find_file.as_deref(), "--find")?,
+        replace: text_or_file(context, args.replace.as_ref(), args.replace_file.as_deref(), "--replace")?,
+        expected_count: args.expected_count,
+        replace_all: args.replace_all,
+    })
+}
+
+fn missing(flag: &str) -> CliError {
+    CliError::new("invalid_request", Exit::Usage, format!("{flag} is missing"))
+        .hint("`skillhub manage --help` has an example for each action")
+}
+
+fn path(args: &ManageArgs) -> Result<SkillPath, CliError> {
+    parse_path(args.path.as_deref().ok_or_else(|| missing("--path"))?)
+}
+
+fn parse_path(text: &str) -> Result<SkillPath, CliError> {
+    let path = SkillPath::parse(text.strip_prefix("./").unwrap_or(text));
+    Ok(path.map_err(|error| ManageError::from(RequestError::from(error)))?)
+}
+
+fn content(context: &Context, args: &ManageArgs) -> Result<Vec<u8>, CliError> {
+    let file = args.content.as_deref().ok_or_else(|| missing("--content"))?;
+    read_input(context, file, Limits::default().skill_bytes)
+}
+
+fn content_text(context: &Context, args: &ManageArgs) -> Result<String, CliError> {
+    utf8(content(context, args)?, "the content")
+}
+
+fn text_or_file(context: &Context, text: Option<&String>, file: Option<&Path>, flag: &str) -> Result<String, CliError> {
+    match (text, file) {
+        (Some(text), _) => Ok(text.clone()),
+        (None, Some(file)) => {
+            utf8(read_input(context, file, Limits::default().skill_bytes)?, &file.display().to_string())
+        }
+        (None, None) => Err(missing(flag)),
+    }
+}
+
+fn utf8(bytes: Vec<u8>, what: &str) -> Result<String, CliError> {
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        CliError::new("invalid_skill", Exit::Invalid, format!("{what} is not UTF-8 (byte {at})"))
+            .hint("save it in that encoding; other files go in with `manage write_file`")
+    })
+}
+
+/// Reads a file, or stdin for `-`, of at most `limit` bytes.
+fn read_input(context: &Context, file: &Path, limit: u64) -> Result<Vec<u8>, CliError> {
+    let mut bytes = Vec::new();
+    if file == Path::new("-") {
+        std::io::stdin().lock().take(limit + 1).read_to_end(&mut bytes)?;
+    } else {
+        let path = context.absolute(file);
+        let open = std::fs::File::open(&path).map_err(io_at(&path))?;
+        open.take(limit + 1).read_to_end(&mut bytes).map_err(io_at(&path))?;
+    }
+    if bytes.len() as u64 > limit {
+        let message = format!("the input has more than {limit} bytes");
+        return Err(CliError::new("too_large", Exit::Invalid, message).hint("split the material into smaller files"));
+    }
+    Ok(bytes)
+}

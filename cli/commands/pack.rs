@@ -1,0 +1,93 @@
+//! `skillhub pack` and `skillhub unpack`: a skill as one file and back.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use library::folder::{self, Leftovers};
+use serde_json::json;
+use skill::{Limits, Problem, Strictness, archive, validate::validate_bundle};
+
+use crate::{
+    commands::found::{Found, read_archive},
+    context::Context,
+    exit::{CliError, Exit, io_at},
+    print::STRONG,
+};
+
+/// Flags of `pack`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub pack ./my-skill                       writes my-skill.skill here
+  skillhub pack ./my-skill -o dist/my-skill.skill")]
+pub struct PackArgs {
+    /// The skill's folder
+    dir: PathBuf,
+    /// The file to write; the skill's name with .skill otherwise
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// Flags of `unpack`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub unpack my-skill.skill ./my-skill")]
+pub struct UnpackArgs {
+    /// The .skill file
+    file: PathBuf,
+    /// The folder to make
+    dir: PathBuf,
+}
+
+/// Packs a folder.
+pub fn pack(context: &Context, args: &PackArgs) -> Result<Exit, CliError> {
+    let path = context.absolute(&args.dir);
+    let path = path.canonicalize().map_err(io_at(&path))?;
+    let found = Found { path, archive: false };
+    let bundle = found.bundle(Leftovers::Skip)?;
+    let name = found.folder_name().unwrap_or_default();
+    let problems = validate_bundle(&bundle, Some(&name), Strictness::Standard, &Limits::default());
+    if problems.iter().any(Problem::is_error) {
+        return Err(CliError::invalid_skill(&name, &problems));
+    }
+    archive::check_content(&bundle)?;
+    let bytes = archive::pack(&bundle);
+    let file = context.absolute(args.output.as_deref().unwrap_or(Path::new(&format!("{name}.skill"))));
+    std::fs::write(&file, &bytes).map_err(io_at(&file))?;
+    let digest = bundle.digest();
+    let document = json!({"ok": true, "file": file, "digest": digest.to_string(), "size": bytes.len()});
+    context.out.answer(&document, |out| {
+        writeln!(
+            out,
+            "Packed {} files into {STRONG}{}{STRONG:#} ({} bytes)",
+            bundle.len(),
+            file.display(),
+            bytes.len()
+        )?;
+        writeln!(out, "  {digest}")
+    })?;
+    Ok(Exit::Done)
+}
+
+/// Unpacks a file.
+pub fn unpack(context: &Context, args: &UnpackArgs) -> Result<Exit, CliError> {
+    let limits = Limits::default();
+    let file = context.absolute(&args.file);
+    let bundle = archive::unpack(&read_archive(&file, &limits)?, &limits)?;
+    let target = context.absolute(&args.dir);
+    if std::fs::symlink_metadata(&target).is_ok() {
+        return Err(CliError::new("exists", Exit::Conflict, format!("{} is there already", target.display()))
+            .hint("name a folder that is not there yet"));
+    }
+    let (Some(parent), Some(name)) = (target.parent(), target.file_name().and_then(|name| name.to_str())) else {
+        return Err(CliError::usage(format!("{} is no folder to make", target.display())));
+    };
+    let dir = library::ensure_dir(parent)?;
+    folder::write(&dir, name, &bundle).map_err(io_at(&target))?;
+    let digest = bundle.digest();
+    let document = json!({"ok": true, "path": target, "digest": digest.to_string(), "files": bundle.len()});
+    context.out.answer(&document, |out| {
+        writeln!(out, "Unpacked {} files into {STRONG}{}{STRONG:#}", bundle.len(), target.display())?;
+        writeln!(out, "  {digest}")
+    })?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,95 @@
+//! `skillhub publish`: a skill as a release in a registry.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use client::{PublishOptions, PublishStatus, Published, Publisher};
+use serde_json::json;
+
+use crate::{
+    context::Context,
+    exit::{CliError, Exit, failed, io_at},
+    print::{FAINT, STRONG, finding_lines, problem_line, verdict_style},
+};
+
+/// Flags of `publish`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub publish ./my-skill --owner acme
+  skillhub publish ./my-skill --version 1.2.0 --changelog \"Handles scanned pages\"
+  skillhub publish ./my-skill --dry-run
+
+The version is the flag's, else the frontmatter's, else the next patch, else 1.0.0.
+The owner is the flag's, else the configuration's.")]
+pub struct PublishArgs {
+    /// The skill's folder
+    dir: PathBuf,
+    /// The release's version, as MAJOR.MINOR.PATCH
+    #[arg(long, value_name = "VERSION")]
+    version: Option<String>,
+    /// Who publishes
+    #[arg(long, value_name = "OWNER")]
+    owner: Option<String>,
+    /// What is new in this release
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    changelog: String,
+    /// Do everything but publish
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Publishes.
+pub fn run(context: &Context, args: &PublishArgs) -> Result<Exit, CliError> {
+    let folder = context.absolute(&args.dir);
+    let folder = folder.canonicalize().map_err(io_at(&folder))?;
+    let options = PublishOptions {
+        version: args.version.clone(),
+        owner: args.owner.clone().or_else(|| context.config.owner.clone()),
+        changelog: args.changelog.clone(),
+        dry_run: args.dry_run,
+    };
+    let registries = context.registries();
+    let config_path = context.home.config();
+    let by = Publisher { registries: &registries, config_path: &config_path, now: context.now };
+    let published = client::publish(&folder, &options, by).map_err(failed)?;
+    print(context, &published)?;
+    Ok(Exit::Done)
+}
+
+fn print(context: &Context, published: &Published) -> Result<(), CliError> {
+    let document = json!({
+        "ok": true,
+        "status": published.status.as_str(),
+        "registry": published.location,
+        "registry_name": published.registry,
+        "name": published.name.to_string(),
+        "version": published.version.to_string(),
+        "digest": published.digest.to_string(),
+        "size": published.size,
+        "verdict": published.verdict,
+        "findings": published.report.findings,
+        "problems": published.problems,
+    });
+    context.out.answer(&document, |out| {
+        let release = format!("{STRONG}{} {}{STRONG:#}", published.name, published.version);
+        let registry = published.location.display();
+        match published.status {
+            PublishStatus::Published => writeln!(out, "Published {release} to {registry}")?,
+            PublishStatus::Unchanged => writeln!(out, "Unchanged: {release} in {registry} has this content already")?,
+            PublishStatus::DryRun => writeln!(out, "Would publish {release} to {registry}")?,
+        }
+        let style = verdict_style(published.verdict);
+        writeln!(out, "  {} bytes, scan: {style}{}{style:#}", published.size, published.verdict)?;
+        writeln!(out, "  {FAINT}{}{FAINT:#}", published.digest)?;
+        for line in published.report.findings.iter().flat_map(finding_lines) {
+            writeln!(out, "  {line}")?;
+        }
+        for problem in &published.problems {
+            writeln!(out, "  {}", problem_line(problem))?;
+        }
+        match published.status {
+            PublishStatus::DryRun => Ok(()),
+            _ => writeln!(out, "Install it: skillhub install {}@{}", published.name, published.version),
+        }
+    })
+}

@@ -1,0 +1,47 @@
+//! `skillhub rollback`: an earlier revision of a whole skill again.
+
+use clap::Args;
+use skill_manage::{Rollback, Status};
+
+use crate::{
+    commands::manage::{NoteArgs, print},
+    context::{Context, skill_name},
+    exit::{CliError, Exit},
+};
+
+/// Flags of `rollback`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub rollback my-skill                     to the revision before the newest
+  skillhub rollback my-skill 3                   to revision 3, as `skillhub history` numbers them
+  skillhub rollback my-skill head                put a hand edit aside, keeping it in the history
+  skillhub rollback my-skill 3 --dry-run         see what it would change")]
+pub struct RollbackArgs {
+    /// The skill
+    name: String,
+    /// The revision: an id or its first digits, a number, head or head~2
+    revision: Option<String>,
+    /// Refuse when the skill is at another revision
+    #[arg(long, value_name = "REV")]
+    expected_revision: Option<String>,
+    #[command(flatten)]
+    notes: NoteArgs,
+}
+
+/// Rolls back.
+pub fn run(context: &Context, args: &RollbackArgs) -> Result<Exit, CliError> {
+    let rollback = Rollback {
+        skill: skill_name(&args.name)?,
+        to: args.revision.clone(),
+        expected_revision: args.expected_revision.clone(),
+        notes: args.notes.notes(),
+        dry_run: args.notes.dry_run,
+    };
+    let elsewhere = context.elsewhere()?;
+    let mut library = context.library()?;
+    let report = skill_manage::roll_back(&mut library, &rollback, &context.manage(&elsewhere)?)?;
+    if report.status == Status::Applied {
+        context.refresh_lock(&library, &rollback.skill)?;
+    }
+    print(context.out, &report)
+}

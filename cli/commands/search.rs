@@ -1,0 +1,51 @@
+//! `skillhub search`: skills in the registries.
+
+use clap::Args;
+use serde_json::json;
+
+use crate::{
+    context::Context,
+    exit::{CliError, Exit, failed},
+    print::{FAINT, STRONG, visible},
+};
+
+/// Flags of `search`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub search pdf forms
+  skillhub search 表单 --json")]
+pub struct SearchArgs {
+    /// Words to look for in names, keywords and descriptions
+    #[arg(required = true)]
+    query: Vec<String>,
+    /// Show at most so many
+    #[arg(long, value_name = "N", default_value_t = client::DEFAULT_RESULTS)]
+    limit: usize,
+}
+
+/// Searches; nothing found is no failure.
+pub fn run(context: &Context, args: &SearchArgs) -> Result<Exit, CliError> {
+    let query = args.query.join(" ");
+    let results = client::search(&context.registries(), &query, args.limit).map_err(failed)?;
+    let document = json!({"ok": true, "results": results});
+    context.out.answer(&document, |out| {
+        for result in &results {
+            writeln!(out, "{STRONG}{}{STRONG:#} {FAINT}{}{FAINT:#}", result.name, result.version)?;
+            writeln!(out, "  {}", visible(&shortened(&result.description)))?;
+        }
+        match results.first() {
+            None => writeln!(out, "No skill matches {query:?}; try fewer or other words"),
+            Some(first) => writeln!(out, "Install one: skillhub install {}", first.name),
+        }
+    })?;
+    Ok(Exit::Done)
+}
+
+/// A description as one line of at most 160 characters.
+fn shortened(description: &str) -> String {
+    let line = description.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(160) {
+        Some((at, _)) => format!("{}…", line[..at].trim_end()),
+        None => line,
+    }
+}

@@ -1,0 +1,91 @@
+//! `skillhub show`: a revision's files, or one of them.
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use clap::Args;
+use library::{FindError, Revision};
+use serde_json::json;
+use skill::{Bundle, SkillName, SkillPath};
+use skill_manage::{ManageError, RequestError};
+
+use crate::{
+    context::{Context, skill_name},
+    exit::{CliError, Exit},
+    print::Table,
+};
+
+/// Flags of `show`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub show my-skill                         the files of the newest revision
+  skillhub show my-skill SKILL.md
+  skillhub show my-skill@3 scripts/run.py        as it was at revision 3")]
+pub struct ShowArgs {
+    /// The skill, with a revision after an @ for another than the newest
+    #[arg(value_name = "NAME[@REV]")]
+    spec: String,
+    /// The file to print
+    path: Option<String>,
+}
+
+/// Shows it.
+pub fn run(context: &Context, args: &ShowArgs) -> Result<Exit, CliError> {
+    let (name, spec) = args.spec.split_once('@').unwrap_or((&args.spec, "head"));
+    let name = skill_name(name)?;
+    let (revision, bundle) = at(context, &name, spec)?;
+    match &args.path {
+        Some(path) => show_file(context, &name, &bundle, path),
+        None => show_files(context, &name, &revision, &bundle),
+    }
+}
+
+/// A revision of a skill in the chosen library, and its files.
+pub fn at(context: &Context, name: &SkillName, spec: &str) -> Result<(Revision, Bundle), CliError> {
+    let library = context.library()?;
+    let parsed = spec.parse().map_err(|error: library::RevisionSpecError| {
+        CliError::from(ManageError::from(RequestError::Malformed(error.to_string())))
+    })?;
+    let revision = library.find(name, &parsed, spec)?;
+    let bundle = library.bundle(&revision.id)?;
+    Ok((revision, bundle))
+}
+
+fn show_files(context: &Context, name: &SkillName, revision: &Revision, bundle: &Bundle) -> Result<Exit, CliError> {
+    let files: Vec<_> = bundle
+        .files()
+        .map(|(path, file)| json!({"path": path.as_str(), "size": file.bytes.len(), "executable": file.executable}))
+        .collect();
+    let document = json!({"ok": true, "name": name.as_str(), "revision": revision.id, "files": files});
+    context.out.answer(&document, |out| {
+        let mut table = Table::new(&["file", "bytes", "mode"]);
+        for (path, file) in bundle.files() {
+            let mode = if file.executable { "executable" } else { "" };
+            table.row(&[path.to_string(), file.bytes.len().to_string(), mode.to_owned()]);
+        }
+        table.write(out)
+    })?;
+    Ok(Exit::Done)
+}
+
+fn show_file(context: &Context, name: &SkillName, bundle: &Bundle, path: &str) -> Result<Exit, CliError> {
+    let parsed = SkillPath::parse(path).map_err(|error| ManageError::from(RequestError::from(error)))?;
+    let file = bundle.get(&parsed).ok_or_else(|| {
+        CliError::new("not_found", Exit::NotFound, format!("{name} has no file {path} at that revision"))
+            .hint(format!("`skillhub show {name}` lists its files"))
+    })?;
+    let document = match file.text() {
+        Some(text) => json!({"ok": true, "path": path, "text": text}),
+        None => json!({"ok": true, "path": path, "base64": STANDARD.encode(&file.bytes)}),
+    };
+    if context.out.json {
+        context.out.answer(&document, |_| Ok(()))?;
+    } else {
+        // The bytes themselves, so that a pipe gets the file.
+        let _closed_pipe = std::io::Write::write_all(&mut std::io::stdout().lock(), &file.bytes);
+    }
+    Ok(Exit::Done)
+}
+
+/// The error of a skill that the library never had.
+pub fn no_skill(name: SkillName) -> CliError {
+    FindError::NoSkill(name).into()
+}

@@ -1,0 +1,121 @@
+//! `skillhub status`: the folders against the history.
+
+use clap::Args;
+use library::{FolderState, HandEditFault, Library};
+use serde_json::{Value, json};
+use skill::{Bundle, SkillName, diff};
+
+use crate::{
+    commands::show::no_skill,
+    context::{Context, skill_name},
+    exit::{CliError, Exit},
+    print::{BAD, FAINT, GOOD, STRONG, WARN, finding_lines, problem_line},
+};
+
+/// Flags of `status`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub status
+  skillhub status my-skill --json
+
+States: clean; modified (edited by hand, recorded by the next change); missing (no folder);
+blocked (edited into something that is not taken over: mend it, or `skillhub rollback NAME head`).")]
+pub struct StatusArgs {
+    /// The skill; all of them otherwise
+    name: Option<String>,
+}
+
+struct SkillStatus {
+    name: SkillName,
+    managed: bool,
+    state: &'static str,
+    files: Vec<Value>,
+    lines: Vec<String>,
+}
+
+/// Compares them.
+pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
+    let library = context.library()?;
+    let names = match &args.name {
+        Some(name) => vec![skill_name(name)?],
+        None => all_names(&library)?,
+    };
+    let mut skills = Vec::new();
+    for name in names {
+        match look(&library, &name)? {
+            Some(status) => skills.push(status),
+            None if args.name.is_some() => return Err(no_skill(name)),
+            None => {}
+        }
+    }
+    let document = json!({"ok": true, "skills": skills.iter().map(document).collect::<Vec<_>>()});
+    context.out.answer(&document, |out| {
+        for skill in &skills {
+            let style = match skill.state {
+                "clean" => GOOD,
+                "blocked" => BAD,
+                _ => WARN,
+            };
+            let managed = if skill.managed { "" } else { "  (no history yet: the next change takes it over)" };
+            writeln!(
+                out,
+                "{style}{:<8}{style:#} {STRONG}{}{STRONG:#}{FAINT}{managed}{FAINT:#}",
+                skill.state, skill.name
+            )?;
+            for line in &skill.lines {
+                writeln!(out, "  {line}")?;
+            }
+        }
+        if skills.is_empty() {
+            writeln!(out, "There are no skills in {}", library.path().display())?;
+        }
+        Ok(())
+    })?;
+    Ok(Exit::Done)
+}
+
+fn document(skill: &SkillStatus) -> Value {
+    json!({"name": skill.name.as_str(), "state": skill.state, "managed": skill.managed, "files": skill.files})
+}
+
+/// The skills of the history and the folders that could be skills.
+fn all_names(library: &Library) -> Result<Vec<SkillName>, CliError> {
+    let mut names: Vec<SkillName> = library.skills()?.into_iter().map(|(name, _)| name).collect();
+    names.extend(library.folders()?.iter().filter_map(|folder| SkillName::parse(folder).ok()));
+    names.sort();
+    names.dedup();
+    Ok(names)
+}
+
+fn look(library: &Library, name: &SkillName) -> Result<Option<SkillStatus>, CliError> {
+    let head = library.head(name)?.filter(|head| !head.tombstone);
+    let committed = match &head {
+        Some(head) => library.bundle(&head.id)?,
+        None => Bundle::default(),
+    };
+    let (state, found, lines) = match library.folder_state(name)? {
+        FolderState::Absent => return Ok(None),
+        FolderState::Clean => ("clean", None, Vec::new()),
+        FolderState::Missing => {
+            ("missing", None, vec![format!("`skillhub rollback {name} head` brings the folder back")])
+        }
+        FolderState::Modified(cleared) => ("modified", Some(cleared.bundle().clone()), Vec::new()),
+        FolderState::Blocked(fault) => ("blocked", fault.bundle().cloned(), fault_lines(&fault)),
+    };
+    let files = found.map_or_else(Vec::new, |found| {
+        let changes = diff::diff(&committed, &found).files;
+        changes.iter().map(|change| json!({"path": change.path.as_str(), "change": change.change})).collect()
+    });
+    let changed =
+        files.iter().map(|f| format!("{} {}", f["change"].as_str().unwrap_or(""), f["path"].as_str().unwrap_or("")));
+    let lines = changed.chain(lines).collect();
+    Ok(Some(SkillStatus { name: name.clone(), managed: head.is_some(), state, files, lines }))
+}
+
+fn fault_lines(fault: &HandEditFault) -> Vec<String> {
+    match fault {
+        HandEditFault::Unreadable(error) => vec![error.to_string()],
+        HandEditFault::Invalid { problems, .. } => problems.iter().map(problem_line).collect(),
+        HandEditFault::Hostile(blocked) => blocked.report.findings.iter().flat_map(finding_lines).collect(),
+    }
+}

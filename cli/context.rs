@@ -1,0 +1,237 @@
+//! [`Context`]: what the flags and the environment say about where and as whom a command works.
+
+use std::{
+    io::IsTerminal,
+    path::{Path, PathBuf},
+};
+
+use jiff::Timestamp;
+use library::{Actor, ActorKind, Home, Library, Scope, Stamp};
+use skill::SkillName;
+use skill_manage::Elsewhere;
+
+use crate::{
+    args::Global,
+    exit::{CliError, Exit, failed},
+    print::Output,
+};
+
+/// Where skills stand below a project's root and a user's home.
+const SKILLS_FOLDER: &str = ".agents/skills";
+
+/// Where and as whom a command works.
+pub struct Context {
+    /// How answers are printed.
+    pub out: Output,
+    /// skillhub's own folder.
+    pub home: Home,
+    /// The user's home.
+    pub user_home: PathBuf,
+    /// The folder in which the command was given.
+    pub cwd: PathBuf,
+    /// The registry asked for.
+    pub registry: Option<String>,
+    /// The settings of the user.
+    pub config: client::Config,
+    /// Who acts.
+    pub actor: Actor,
+    /// When.
+    pub now: Timestamp,
+    place: LibraryPlace,
+}
+
+/// The library that a command works on, and where its lock file is.
+#[derive(Debug, Clone)]
+struct LibraryPlace {
+    path: PathBuf,
+    scope: Scope,
+    project: Option<PathBuf>,
+    /// Whether the flags named a folder.
+    named: bool,
+}
+
+impl Context {
+    /// Resolves flags and environment.
+    ///
+    /// # Errors
+    /// Flags that do not fit, a home that cannot be used, a damaged configuration.
+    pub fn new(global: &Global) -> Result<Self, CliError> {
+        let out = Output { json: global.json, quiet: global.quiet, color: global.color };
+        let user_home = std::env::home_dir().filter(|home| home.is_absolute()).ok_or_else(|| {
+            CliError::usage("there is no home folder for this user").hint("set HOME to an absolute path")
+        })?;
+        let cwd = std::env::current_dir()
+            .map_err(|error| CliError::new("io", Exit::Failed, format!("cannot use the current folder: {error}")))?;
+        let home = match std::env::var_os("SKILLHUB_HOME").filter(|path| !path.is_empty()) {
+            Some(path) => cwd.join(path),
+            None => user_home.join(".skillhub"),
+        };
+        let home = Home::at(home)?;
+        let config = client::Config::read(&home).map_err(failed)?;
+        let place = LibraryPlace::resolve(global, &cwd, &user_home)?;
+        let actor = actor(global.actor.as_deref())?;
+        let registry = global.registry.clone();
+        Ok(Self { out, home, user_home, cwd, registry, config, actor, now: Timestamp::now(), place })
+    }
+
+    /// Opens the library.
+    ///
+    /// # Errors
+    /// It cannot be read, or another user owns it.
+    pub fn library(&self) -> Result<Library, CliError> {
+        Ok(Library::open(&self.place.path, self.place.scope, &self.home, &self.config.library.storage)?)
+    }
+
+    /// The libraries whose skills an agent sees here, the first going before the others: the chosen
+    /// one, and the user's where no folder was named.
+    ///
+    /// # Errors
+    /// One of them cannot be read.
+    pub fn visible_libraries(&self) -> Result<Vec<Library>, CliError> {
+        let mut libraries = vec![self.library()?];
+        if !self.place.named && self.place.scope == Scope::Project {
+            let user = self.user_home.join(SKILLS_FOLDER);
+            libraries.push(Library::open(&user, Scope::User, &self.home, &self.config.library.storage)?);
+        }
+        Ok(libraries)
+    }
+
+    /// The library's folder, whether or not it is there.
+    pub fn library_path(&self) -> &Path {
+        &self.place.path
+    }
+
+    /// The root of the project that the library belongs to.
+    pub fn project_root(&self) -> Option<&Path> {
+        self.place.project.as_deref()
+    }
+
+    /// Whether the flags named the library's folder.
+    pub fn library_is_named(&self) -> bool {
+        self.place.named
+    }
+
+    /// Where the library's lock file is: at the project's root, else with its history.
+    pub fn lock_path(&self, library: &Library) -> PathBuf {
+        match &self.place.project {
+            Some(root) => root.join(client::LOCK_FILE),
+            None => library.own_path().join(client::LOCK_FILE),
+        }
+    }
+
+    /// The registries that the flags and the configuration name.
+    pub fn registries(&self) -> client::Registries {
+        client::Registries::new(self.registry.as_deref(), &self.config, &self.home, self.now)
+    }
+
+    /// Notes in the lock file what a skill's head holds now, if the file has the skill.
+    ///
+    /// # Errors
+    /// The lock file is damaged or cannot be written.
+    pub fn refresh_lock(&self, library: &Library, skill: &SkillName) -> Result<(), CliError> {
+        client::LockFile::refresh(&self.lock_path(library), library, skill).map(drop).map_err(failed)
+    }
+
+    /// Skills that readers of the library see besides its own.
+    ///
+    /// # Errors
+    /// The user's library cannot be read.
+    pub fn elsewhere(&self) -> Result<Vec<Elsewhere>, CliError> {
+        let mut skills = Vec::new();
+        for library in self.visible_libraries()?.iter().skip(1) {
+            let place = format!("in {}", library.path().display());
+            for (name, _) in library.skills()? {
+                skills.push(Elsewhere { name, scope: Scope::User, place: place.clone() });
+            }
+        }
+        let place = "built into skillhub".to_owned();
+        for (name, _) in crate::catalogue::builtin()? {
+            skills.push(Elsewhere { name, scope: Scope::Builtin, place: place.clone() });
+        }
+        Ok(skills)
+    }
+
+    /// The change-management context for `skill_manage`.
+    pub fn manage<'a>(&self, elsewhere: &'a [Elsewhere]) -> Result<skill_manage::Context<'a>, CliError> {
+        let policy = match &self.config.policy {
+            Some(policy) => policy.parse().map_err(|error: skill_manage::PolicyError| {
+                CliError::usage(format!("{}: {error}", self.home.config().display()))
+            })?,
+            None => skill_manage::Policy::default(),
+        };
+        Ok(skill_manage::Context { actor: self.actor.clone(), time: self.now, policy, elsewhere })
+    }
+
+    /// Who acts now, without a reason.
+    pub fn stamp(&self) -> Stamp {
+        Stamp::new(self.actor.clone(), self.now)
+    }
+
+    /// A path of the command line as an absolute one.
+    pub fn absolute(&self, path: &Path) -> PathBuf {
+        match path.strip_prefix("~") {
+            Ok(below_home) => self.user_home.join(below_home),
+            Err(_) => std::path::absolute(path).unwrap_or_else(|_| self.cwd.join(path)),
+        }
+    }
+}
+
+/// A skill's name from the command line.
+///
+/// # Errors
+/// It is none.
+pub fn skill_name(text: &str) -> Result<SkillName, CliError> {
+    let bare = text.rsplit('/').next().unwrap_or(text);
+    SkillName::parse(bare).map_err(|fault| {
+        CliError::new("invalid_skill", Exit::Invalid, format!("{text:?} is no name of a skill: {fault}"))
+    })
+}
+
+impl LibraryPlace {
+    fn resolve(global: &Global, cwd: &Path, user_home: &Path) -> Result<Self, CliError> {
+        let user = user_home.join(SKILLS_FOLDER);
+        if let Some(path) = global.library.as_ref().filter(|_| !global.project && !global.global) {
+            let path = cwd.join(path);
+            let scope = if path == user { Scope::User } else { Scope::Project };
+            return Ok(Self { path, scope, project: None, named: true });
+        }
+        let of_user = Self { path: user, scope: Scope::User, project: None, named: false };
+        match repository_root(cwd).filter(|root| root != user_home) {
+            _ if global.global => Ok(of_user),
+            Some(root) => {
+                let path = root.join(SKILLS_FOLDER);
+                Ok(Self { path, scope: Scope::Project, project: Some(root), named: false })
+            }
+            None if global.project => Err(CliError::usage("there is no project here: no folder above holds a .git")
+                .hint("run `git init`, or name a folder with --library DIR")),
+            None => Ok(of_user),
+        }
+    }
+}
+
+/// The nearest folder from `from` upwards that holds a `.git`.
+fn repository_root(from: &Path) -> Option<PathBuf> {
+    from.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_owned)
+}
+
+/// Who acts: a person at a terminal, else an agent; a flag names one without giving it rights.
+fn actor(flag: Option<&str>) -> Result<Actor, CliError> {
+    let at_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    let Some(flag) = flag else {
+        return Ok(match at_terminal {
+            true => Actor::new(ActorKind::Person, std::env::var("USER").unwrap_or_default()),
+            false => Actor::new(ActorKind::Agent, ""),
+        });
+    };
+    let actor: Actor = flag.parse().map_err(|error: library::ActorError| CliError::usage(error.to_string()))?;
+    match actor.kind {
+        ActorKind::Person if !at_terminal => {
+            Err(CliError::new("policy_denied", Exit::Refused, "only a terminal shows that a person acts")
+                .hint("run the command at a terminal, or leave --actor out"))
+        }
+        ActorKind::External => {
+            Err(CliError::usage("`external` is what hand edits are recorded as; name agent or person"))
+        }
+        _ => Ok(actor),
+    }
+}

@@ -1,0 +1,211 @@
+//! [`CliError`]: any failure as an exit code, a message and a hint, in one place.
+
+use client::{Fails, FailureKind};
+use serde_json::{Value, json};
+use skill::{Problem, archive::ArchiveError};
+use skill_manage::ManageError;
+
+/// The exit codes of the command line; their meanings are part of its contract.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Exit {
+    /// Done, or a change that waits for a decision.
+    Done = 0,
+    /// Failed for a reason that is no other of these.
+    Failed = 1,
+    /// A usage that is none, or a request that cannot be read.
+    Usage = 2,
+    /// An invalid skill, path, archive, version or size.
+    Invalid = 3,
+    /// Blocked by the scan.
+    Blocked = 4,
+    /// Refused by policy or permission.
+    Refused = 5,
+    /// In conflict with what is there.
+    Conflict = 6,
+    /// Not found, or not a registry.
+    NotFound = 7,
+    /// Other content than was recorded.
+    Integrity = 8,
+    /// A registry or network that cannot be reached.
+    Unreachable = 9,
+}
+
+impl From<FailureKind> for Exit {
+    fn from(kind: FailureKind) -> Self {
+        match kind {
+            FailureKind::Failed => Self::Failed,
+            FailureKind::Usage => Self::Usage,
+            FailureKind::Invalid => Self::Invalid,
+            FailureKind::Blocked => Self::Blocked,
+            FailureKind::Refused => Self::Refused,
+            FailureKind::Conflict => Self::Conflict,
+            FailureKind::NotFound => Self::NotFound,
+            FailureKind::Integrity => Self::Integrity,
+            FailureKind::Unreachable => Self::Unreachable,
+        }
+    }
+}
+
+impl From<Exit> for std::process::ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// Why a command failed, ready to be shown.
+#[derive(Debug)]
+pub struct CliError {
+    /// A stable name, in `snake_case`.
+    pub code: &'static str,
+    /// The process's exit code.
+    pub exit: Exit,
+    /// What happened and where.
+    pub message: String,
+    /// What to do next.
+    pub hint: Option<String>,
+    /// What a program needs to go on.
+    pub details: Value,
+}
+
+impl CliError {
+    /// An error without hint and details.
+    pub fn new(code: &'static str, exit: Exit, message: impl Into<String>) -> Self {
+        Self { code, exit, message: message.into(), hint: None, details: json!({}) }
+    }
+
+    /// A usage error.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::new("usage", Exit::Usage, message)
+    }
+
+    /// The same with the way on.
+    pub fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+
+    /// The same with details.
+    pub fn details(self, details: Value) -> Self {
+        Self { details, ..self }
+    }
+
+    /// A skill that breaks the standard.
+    pub fn invalid_skill(name: &str, problems: &[Problem]) -> Self {
+        let errors: Vec<&str> = problems.iter().filter(|p| p.is_error()).map(|p| p.message.as_str()).collect();
+        Self::new("invalid_skill", Exit::Invalid, format!("{name} is not a valid skill: {}", errors.join("; ")))
+            .hint("`skillhub validate PATH` lists every problem with its line")
+            .details(json!({ "problems": problems }))
+    }
+
+    /// As the document that `--json` prints.
+    pub fn to_json(&self) -> Value {
+        json!({"ok": false, "error": {
+            "code": self.code, "message": self.message, "hint": self.hint, "details": self.details,
+        }})
+    }
+}
+
+/// The exit code that goes with an error's code.
+fn exit_of(code: &str) -> Exit {
+    match code {
+        "invalid_request" | "usage" => Exit::Usage,
+        "invalid_skill" | "invalid_path" | "too_large" => Exit::Invalid,
+        "scan_blocked" | "external_blocked" => Exit::Blocked,
+        "policy_denied" => Exit::Refused,
+        "exists" | "stale_revision" | "no_match" | "ambiguous_match" | "count_mismatch" | "locked"
+        | "ambiguous_name" => Exit::Conflict,
+        "not_found" => Exit::NotFound,
+        _ => Exit::Failed,
+    }
+}
+
+impl From<ManageError> for CliError {
+    fn from(error: ManageError) -> Self {
+        let code = error.code();
+        Self { code, exit: exit_of(code), message: error.to_string(), hint: error.hint(), details: error.details() }
+    }
+}
+
+impl From<library::LibraryError> for CliError {
+    fn from(error: library::LibraryError) -> Self {
+        ManageError::from(error).into()
+    }
+}
+
+impl From<library::StorageError> for CliError {
+    fn from(error: library::StorageError) -> Self {
+        ManageError::from(error).into()
+    }
+}
+
+impl From<library::FindError> for CliError {
+    fn from(error: library::FindError) -> Self {
+        ManageError::from(error).into()
+    }
+}
+
+impl From<library::PlaceError> for CliError {
+    fn from(error: library::PlaceError) -> Self {
+        library::LibraryError::from(error).into()
+    }
+}
+
+impl From<library::folder::FolderError> for CliError {
+    fn from(error: library::folder::FolderError) -> Self {
+        use library::folder::FolderError;
+        let message = error.to_string();
+        match error {
+            FolderError::Missing(_) => Self::new("not_found", Exit::NotFound, message),
+            FolderError::Link(_) => Self::new("invalid_path", Exit::Invalid, message)
+                .hint("replace the link by the file that it leads to; links are never followed"),
+            FolderError::Special(_) | FolderError::Path(_) | FolderError::NameEncoding(_) => {
+                Self::new("invalid_path", Exit::Invalid, message).hint("rename or remove that file")
+            }
+            FolderError::Bundle(skill::BundleError::Collision { .. }) => {
+                Self::new("invalid_path", Exit::Invalid, message).hint("rename one of the two")
+            }
+            FolderError::Bundle(_) => {
+                Self::new("too_large", Exit::Invalid, message).hint("leave out what agents do not need")
+            }
+            FolderError::Io { .. } => Self::new("io", Exit::Failed, message),
+        }
+    }
+}
+
+impl From<ArchiveError> for CliError {
+    fn from(error: ArchiveError) -> Self {
+        Self::new("invalid_archive", Exit::Invalid, error.to_string())
+            .hint("`skillhub pack DIR` makes a .skill file that can be read")
+    }
+}
+
+impl From<std::io::Error> for CliError {
+    fn from(error: std::io::Error) -> Self {
+        Self::new("io", Exit::Failed, error.to_string())
+    }
+}
+
+/// An error of the client: it says itself what it means.
+pub fn failed(error: impl Fails) -> CliError {
+    let failure = error.failure();
+    let mut details = json!({});
+    if let Some(report) = error.report() {
+        details["findings"] = json!(report.findings);
+    }
+    if !error.problems().is_empty() {
+        details["problems"] = json!(error.problems());
+    }
+    CliError { code: failure.code, exit: failure.kind.into(), message: error.to_string(), hint: failure.hint, details }
+}
+
+/// An error of the system at a path.
+pub fn io_at(path: &std::path::Path) -> impl FnOnce(std::io::Error) -> CliError {
+    let path = path.to_owned();
+    move |error| {
+        let message = format!("cannot use {}: {error}", path.display());
+        match error.kind() {
+            std::io::ErrorKind::NotFound => CliError::new("not_found", Exit::NotFound, message),
+            _ => CliError::new("io", Exit::Failed, message),
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! [`Output`]: everything that the program prints.
+//!
+//! One JSON document with `--json`; else text, coloured for a terminal and plain in a pipe. Messages
+//! and progress go to the error stream.
+
+mod diff;
+mod table;
+mod verdict;
+
+use std::io::{self, IsTerminal, Write};
+
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
+use clap::ValueEnum;
+use serde_json::Value;
+
+pub use diff::{coloured as coloured_diff, visible};
+pub use table::Table;
+pub use verdict::{finding_lines, problem_line, severity_style, verdict_style};
+
+use crate::exit::{CliError, Exit};
+
+/// Bold, for names.
+pub const STRONG: Style = Style::new().bold();
+/// Dimmed, for what matters less.
+pub const FAINT: Style = Style::new().dimmed();
+/// Green.
+pub const GOOD: Style = AnsiColor::Green.on_default();
+/// Yellow.
+pub const WARN: Style = AnsiColor::Yellow.on_default();
+/// Red.
+pub const BAD: Style = AnsiColor::Red.on_default();
+
+/// When output is coloured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal without `NO_COLOR`.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl Color {
+    fn choice(self) -> ColorChoice {
+        match self {
+            Self::Auto => ColorChoice::Auto,
+            Self::Always => ColorChoice::AlwaysAnsi,
+            Self::Never => ColorChoice::Never,
+        }
+    }
+}
+
+/// Where and how answers are printed.
+#[derive(Debug, Clone, Copy)]
+pub struct Output {
+    /// One JSON document instead of text.
+    pub json: bool,
+    /// No messages beside the answer.
+    pub quiet: bool,
+    /// When to colour.
+    pub color: Color,
+}
+
+impl Output {
+    /// Prints the answer of a command: the document, or what `text` writes.
+    ///
+    /// # Errors
+    /// The stream cannot be written.
+    pub fn answer(self, document: &Value, text: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), CliError> {
+        let mut out = AutoStream::new(io::stdout().lock(), self.color.choice());
+        let written = if self.json { writeln!(out, "{document:#}") } else { text(&mut out) };
+        quiet_on_closed_pipe(written.and_then(|()| out.flush()))
+    }
+
+    /// As [`Output::answer`], through the user's pager when the text is longer than the terminal.
+    ///
+    /// # Errors
+    /// The stream cannot be written.
+    pub fn long_answer(self, document: &Value, text: &str) -> Result<(), CliError> {
+        if !self.json && io::stdout().is_terminal() && text.lines().count() > terminal_lines() && page(text) {
+            return Ok(());
+        }
+        self.answer(document, |out| out.write_all(text.as_bytes()))
+    }
+
+    /// Prints a message for people on the error stream, unless `--quiet`.
+    pub fn note(self, message: &str) {
+        if !self.quiet {
+            let mut err = AutoStream::new(io::stderr().lock(), self.color.choice());
+            let _closed = writeln!(err, "{message}");
+        }
+    }
+
+    /// Prints why a command failed and gives its exit code.
+    pub fn fail(self, error: &CliError) -> Exit {
+        if self.json {
+            let _closed = self.answer(&error.to_json(), |_| Ok(()));
+        } else {
+            let mut err = AutoStream::new(io::stderr().lock(), self.color.choice());
+            let _closed = writeln!(err, "{BAD}error{BAD:#}: {}", error.message);
+            for line in verdict::detail_lines(&error.details) {
+                let _closed = writeln!(err, "  {line}");
+            }
+            if let Some(hint) = &error.hint {
+                let _closed = writeln!(err, "{GOOD}hint{GOOD:#}: {hint}");
+            }
+        }
+        error.exit
+    }
+}
+
+/// A reader that has seen enough (`| head`) is no failure.
+fn quiet_on_closed_pipe(result: io::Result<()>) -> Result<(), CliError> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+fn terminal_lines() -> usize {
+    std::env::var("LINES").ok().and_then(|lines| lines.parse().ok()).unwrap_or(40)
+}
+
+/// Shows a text in `$PAGER`, else `less`; false when neither runs.
+fn page(text: &str) -> bool {
+    let pager = std::env::var("PAGER").unwrap_or_else(|_| "less -FRX".to_owned());
+    let mut words = pager.split_whitespace();
+    let Some(program) = words.next() else { return false };
+    let child = std::process::Command::new(program).args(words).stdin(std::process::Stdio::piped()).spawn();
+    let Ok(mut child) = child else { return false };
+    if let Some(mut stdin) = child.stdin.take() {
+        let _closed_early = stdin.write_all(text.as_bytes());
+    }
+    child.wait().is_ok()
+}

@@ -1,0 +1,76 @@
+//! Findings and problems as lines of text.
+
+use anstyle::Style;
+use scan::{Finding, Severity, Verdict};
+use serde_json::Value;
+use skill::Problem;
+
+use super::{BAD, FAINT, GOOD, WARN, diff::visible};
+
+/// The colour of a verdict; the word stands beside it.
+pub fn verdict_style(verdict: Verdict) -> Style {
+    match verdict {
+        Verdict::Allow => GOOD,
+        Verdict::Warn => WARN,
+        Verdict::Block => BAD,
+    }
+}
+
+/// The colour of a severity; the word stands beside it.
+pub fn severity_style(severity: Severity) -> Style {
+    match severity {
+        Severity::Critical | Severity::High => BAD,
+        Severity::Medium => WARN,
+        Severity::Low | Severity::Info => FAINT,
+    }
+}
+
+/// A finding: where and what, the text found, and what to do.
+pub fn finding_lines(finding: &Finding) -> Vec<String> {
+    let style = severity_style(finding.severity);
+    let known = if finding.new { "" } else { " (known before)" };
+    vec![
+        format!(
+            "{style}{}{style:#} {}:{} {} [{}]{known}",
+            finding.severity, finding.path, finding.line, finding.message, finding.rule
+        ),
+        format!("{FAINT}  | {}{FAINT:#}", visible(&finding.excerpt)),
+        format!("  {}", finding.remedy),
+    ]
+}
+
+/// A problem: how grave, where, what.
+pub fn problem_line(problem: &Problem) -> String {
+    let (style, word) = if problem.is_error() { (BAD, "error") } else { (WARN, "warning") };
+    let place = match problem.line {
+        Some(line) => format!("{}:{line}", problem.path),
+        None => problem.path.clone(),
+    };
+    format!("{style}{word}{style:#} {place} {} [{}]", problem.message, problem.code)
+}
+
+/// The details of an error that people want to see: findings, and places of a match.
+pub fn detail_lines(details: &Value) -> Vec<String> {
+    let mut lines = Vec::new();
+    let list = |key: &str| details.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+    let text =
+        |value: &Value, key: &str| value.get(key).map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned));
+    for found in list("matches") {
+        let (line, content) = (text(&found, "line"), text(&found, "text"));
+        let content = visible(content.unwrap_or_default().lines().next().unwrap_or_default());
+        lines.push(format!("line {}: {content}", line.unwrap_or_default()));
+    }
+    for finding in list("findings") {
+        let field = |key| text(&finding, key).unwrap_or_default();
+        lines.push(format!(
+            "{} {}:{} {} [{}]",
+            field("severity"),
+            field("path"),
+            field("line"),
+            field("message"),
+            field("rule")
+        ));
+        lines.push(format!("  {}", field("remedy")));
+    }
+    lines
+}

@@ -1,0 +1,280 @@
+//! [`Config`]: what the user's `config.toml` says.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+    path::{Path, PathBuf},
+};
+
+use library::{Home, PlaceError, open_dir};
+use serde::Deserialize;
+use skill::{Owner, OwnerError};
+use thiserror::Error;
+
+use crate::failure::{Failure, FailureKind, Fails};
+
+const FORMAT: u32 = 1;
+const FILE: &str = "config.toml";
+
+/// `config.toml` of the home; every part has a default, so that the file need not exist.
+///
+/// ```toml
+/// format = 1
+/// owner = "acme"                 # who publishes
+/// policy = "balanced"            # what agents may change: open, balanced or strict
+///
+/// [registries.team]              # for --registry team, and for the owners it may serve
+/// location = "/srv/skills"       # a folder or a file:// URL
+/// owners = ["acme"]              # one registry may have "*"
+///
+/// [library]
+/// storage = "git"
+///
+/// [skill_evolution]
+/// enabled = true
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Config {
+    #[serde(default = "format")]
+    format: u32,
+    /// The owner to publish under when none is named.
+    #[serde(default)]
+    pub owner: Option<String>,
+    /// How much agents may change without a person: open, balanced (what stands without it) or strict.
+    #[serde(default)]
+    pub policy: Option<String>,
+    /// Registries by name.
+    #[serde(default)]
+    pub registries: BTreeMap<String, RegistryConfig>,
+    /// How libraries are kept.
+    #[serde(default)]
+    pub library: LibraryConfig,
+    /// Whether agents may change skills.
+    #[serde(default)]
+    pub skill_evolution: EvolutionConfig,
+}
+
+/// One registry.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct RegistryConfig {
+    /// A folder, relative to the home, or a `file://` URL.
+    pub location: String,
+    /// The owners whose skills are asked for here and nowhere else; `*` for all that no other
+    /// registry names. With none the registry is used only when it is named.
+    #[serde(default)]
+    pub owners: Vec<String>,
+}
+
+/// How libraries are kept.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct LibraryConfig {
+    /// The kind of storage for histories; there is `git`.
+    #[serde(default = "git")]
+    pub storage: String,
+}
+
+/// Whether agents may change skills.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct EvolutionConfig {
+    /// On unless it says otherwise.
+    #[serde(default = "yes")]
+    pub enabled: bool,
+}
+
+fn format() -> u32 {
+    FORMAT
+}
+
+fn git() -> String {
+    "git".to_owned()
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Default for LibraryConfig {
+    fn default() -> Self {
+        Self { storage: git() }
+    }
+}
+
+impl Default for EvolutionConfig {
+    fn default() -> Self {
+        Self { enabled: true }
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            format: FORMAT,
+            owner: None,
+            policy: None,
+            registries: BTreeMap::new(),
+            library: LibraryConfig::default(),
+            skill_evolution: EvolutionConfig::default(),
+        }
+    }
+}
+
+/// Why the configuration cannot be used. It is never passed over.
+#[derive(Debug, Error)]
+pub enum ConfigError {
+    /// No TOML, or a value of the wrong kind.
+    #[error("{} is not readable: {message}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What the parser says, with the line.
+        message: String,
+    },
+    /// Written for a later version.
+    #[error("{} has format {found}, this version reads {FORMAT}", path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// The format found.
+        found: u32,
+    },
+    /// An owner whom two registries claim.
+    #[error("{} gives the owner {owner:?} to two registries; an owner is asked at one only", path.display())]
+    OwnerTwice {
+        /// The file.
+        path: PathBuf,
+        /// The owner, or `*`.
+        owner: String,
+    },
+    /// An owner's name that is none.
+    #[error("{}: {source}", path.display())]
+    Owner {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: OwnerError,
+    },
+    /// The home cannot be used.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    /// The system refused.
+    #[error("cannot read {}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl Fails for ConfigError {
+    fn failure(&self) -> Failure {
+        match self {
+            Self::Damaged { path, .. } | Self::OwnerTwice { path, .. } | Self::Owner { path, .. } => {
+                Failure::new(FailureKind::Usage, "invalid_config").hint(format!("mend {}", path.display()))
+            }
+            Self::Format { .. } => Failure::new(FailureKind::Usage, "invalid_config").hint("use a newer skillhub"),
+            Self::Place(error) => error.failure(),
+            Self::Io { .. } => Failure::io(),
+        }
+    }
+}
+
+impl Config {
+    /// Reads the home's `config.toml`; the defaults when there is none.
+    ///
+    /// # Errors
+    /// [`ConfigError`]
+    pub fn read(home: &Home) -> Result<Self, ConfigError> {
+        let path = home.config();
+        let Some(dir) = open_dir(home.path())? else { return Ok(Self::default()) };
+        match dir.read_to_string(FILE) {
+            Ok(text) => Self::parse(&text, &path),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(source) => Err(ConfigError::Io { path, source }),
+        }
+    }
+
+    /// Reads the text of a `config.toml`; `path` is for messages.
+    ///
+    /// # Errors
+    /// [`ConfigError`]
+    pub fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
+        let damaged = |error: toml::de::Error| ConfigError::Damaged {
+            path: path.to_owned(),
+            message: error.to_string().trim_end().to_owned(),
+        };
+        let config: Self = toml::from_str(text).map_err(damaged)?;
+        if config.format != FORMAT {
+            return Err(ConfigError::Format { path: path.to_owned(), found: config.format });
+        }
+        config.check_owners(path)?;
+        Ok(config)
+    }
+
+    fn check_owners(&self, path: &Path) -> Result<(), ConfigError> {
+        let path = || path.to_owned();
+        if let Some(owner) = &self.owner {
+            Owner::parse(owner).map_err(|source| ConfigError::Owner { path: path(), source })?;
+        }
+        let mut seen = BTreeSet::new();
+        for owner in self.registries.values().flat_map(|registry| &registry.owners) {
+            if owner != "*" {
+                Owner::parse(owner).map_err(|source| ConfigError::Owner { path: path(), source })?;
+            }
+            if !seen.insert(owner) {
+                return Err(ConfigError::OwnerTwice { path: path(), owner: owner.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    /// The name of the registry that serves an owner: the one that names it, else the one with `*`.
+    #[must_use]
+    pub fn registry_of(&self, owner: &str) -> Option<&str> {
+        let serving = |wanted: &str| {
+            self.registries.iter().find(|(_, registry)| registry.owners.iter().any(|owner| owner == wanted))
+        };
+        serving(owner).or_else(|| serving("*")).map(|(name, _)| name.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Config, ConfigError> {
+        Config::parse(text, Path::new("config.toml"))
+    }
+
+    #[test]
+    fn everything_has_a_default_and_a_missing_file_is_none() {
+        let temp = tempfile::tempdir().unwrap();
+        let home = Home::at(temp.path().join("home")).unwrap();
+        assert_eq!(Config::read(&home).unwrap(), Config::default());
+        assert_eq!(parse("").unwrap(), Config::default());
+        assert!(parse("").unwrap().skill_evolution.enabled);
+        assert_eq!(parse("later = 1\n[library]\nalso_later = true\n").unwrap(), Config::default());
+    }
+
+    #[test]
+    fn an_owner_is_served_by_the_registry_that_names_it_before_the_one_for_all() {
+        let config = parse(
+            "owner = \"acme\"\n[registries.a]\nlocation = \"/a\"\nowners = [\"*\"]\n\
+             [registries.b]\nlocation = \"file:///b\"\nowners = [\"acme\"]\n[registries.c]\nlocation = \"c\"\n",
+        )
+        .unwrap();
+        assert_eq!((config.registry_of("acme"), config.registry_of("zoe")), (Some("b"), Some("a")));
+        assert_eq!(Config::default().registry_of("acme"), None);
+    }
+
+    #[test]
+    fn damage_is_an_error_that_names_the_place() {
+        let error = parse("owner = \"acme\"\nowner = \"zoe\"\n").unwrap_err();
+        assert!(error.to_string().contains("line 2"), "{error}");
+        assert!(matches!(parse("format = 2\n"), Err(ConfigError::Format { found: 2, .. })));
+        assert!(matches!(parse("owner = \"A B\"\n"), Err(ConfigError::Owner { .. })));
+        let twice = "[registries.a]\nlocation=\"/a\"\nowners=[\"x\"]\n[registries.b]\nlocation=\"/b\"\nowners=[\"x\"]\n";
+        assert!(matches!(parse(twice), Err(ConfigError::OwnerTwice { .. })));
+        assert_eq!(parse("[registries.a]\n").unwrap_err().failure().kind, FailureKind::Usage);
+    }
+}

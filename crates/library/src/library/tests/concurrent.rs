@@ -1,0 +1,115 @@
+//! Several writers and readers at once; threads stand for processes, each with a library of its own.
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+};
+
+use super::*;
+
+const WRITERS: usize = 2;
+const COMMITS: usize = 20;
+
+/// Adds one file on the head, again until nobody was faster.
+fn add(library: &mut Library, skill: &SkillName, path: &str) -> RevisionId {
+    loop {
+        let seen = match library.snapshot(skill, &stamp(), TakeOver::Commit) {
+            Ok(seen) => seen,
+            Err(SnapshotError::Commit(error)) if matches!(*error, CommitError::Stale { .. }) => continue,
+            Err(error) => panic!("{error}"),
+        };
+        let files = if seen.exists() { seen.bundle } else { bundle(skill.as_str(), "x", &[]) };
+        let files = files.with_file(SkillPath::parse(path).unwrap(), file(path, false), &Limits::default()).unwrap();
+        match library.commit(vec![change(skill, seen.base.map(|base| base.id), &files)]) {
+            Ok(committed) => {
+                assert_eq!(committed[0].checkout, Checkout::Done);
+                return committed[0].revision.id.clone();
+            }
+            Err(CommitError::Stale { .. }) => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+fn write_from_all(place: &Place, skill_of: impl Fn(usize) -> String + Sync) -> Vec<Vec<RevisionId>> {
+    let write = |writer: usize| {
+        let (mut library, skill) = (place.open(), name(&skill_of(writer)));
+        (0..COMMITS).map(|n| add(&mut library, &skill, &format!("notes/{writer}-{n}.md"))).collect()
+    };
+    thread::scope(|scope| {
+        let writers: Vec<_> = (0..WRITERS).map(|writer| scope.spawn(move || write(writer))).collect();
+        writers.into_iter().map(|writer| writer.join().unwrap()).collect()
+    })
+}
+
+/// The revisions that were reported are those of the history, each once, in each writer's order.
+fn assert_all_there(library: &Library, skill: &str, reported: &[&Vec<RevisionId>]) {
+    let history: Vec<RevisionId> =
+        library.revisions(&name(skill), usize::MAX).unwrap().into_iter().rev().map(|r| r.id).collect();
+    assert_eq!(history.len(), reported.iter().map(|ids| ids.len()).sum::<usize>(), "no revision that nobody made");
+    for ids in reported {
+        let places: Vec<usize> = ids.iter().map(|id| history.iter().position(|known| known == id).unwrap()).collect();
+        assert!(places.is_sorted_by(|a, b| a < b), "{places:?}");
+    }
+    let head = library.bundle(history.last().unwrap()).unwrap();
+    assert_eq!(head.len(), history.len() + 1, "no commit undid another");
+    assert!(is_clean(library, skill));
+}
+
+#[test]
+fn writers_of_one_skill_lose_nothing_and_take_no_commit_for_a_hand_edit() {
+    let place = Place::new();
+    let reported = write_from_all(&place, |_| "pdf".to_owned());
+    let library = place.open();
+    assert_all_there(&library, "pdf", &reported.iter().collect::<Vec<_>>());
+    assert_eq!(place.names(), ["pdf"]);
+    place.git(&["fsck", "--strict"]);
+}
+
+#[test]
+fn writers_of_several_skills_lose_nothing() {
+    let place = Place::new();
+    let reported = write_from_all(&place, |writer| format!("skill-{writer}"));
+    let library = place.open();
+    for (writer, ids) in reported.iter().enumerate() {
+        assert_all_there(&library, &format!("skill-{writer}"), &[ids]);
+    }
+    let operations: std::collections::BTreeSet<_> =
+        library.events().unwrap().0.into_iter().map(|event| event.operation).collect();
+    assert_eq!(operations.len(), WRITERS * COMMITS);
+}
+
+#[test]
+fn readers_see_whole_revisions_while_others_commit_and_settle() {
+    let place = Place::new();
+    put(&mut place.open(), &bundle("pdf", "x", &[]));
+    let done = AtomicBool::new(false);
+    let read = || {
+        let (mut seen, long_lived) = (0, place.open());
+        while !done.load(Ordering::Relaxed) {
+            for library in [&place.open(), &long_lived] {
+                let head = library.head(&name("pdf")).unwrap().unwrap();
+                assert!(head.number >= seen, "a head never goes back");
+                assert_eq!(library.bundle(&head.id).unwrap().digest(), head.digest);
+                seen = head.number;
+            }
+            let state = long_lived.folder_state(&name("pdf")).unwrap();
+            assert!(matches!(state, FolderState::Clean), "{state:?}");
+        }
+        seen
+    };
+    thread::scope(|scope| {
+        let reader = scope.spawn(read);
+        let mut library = place.open();
+        for n in 0..COMMITS {
+            add(&mut library, &name("pdf"), &format!("notes/{n}.md"));
+            if n % 5 == 4 {
+                let own = ensure_dir(&place.own()).unwrap();
+                let _lock = LibraryLock::acquire(&own, LOCK_WAIT).unwrap();
+                library.checkpoint(&own).unwrap();
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+        assert!(reader.join().unwrap() > 0);
+    });
+}

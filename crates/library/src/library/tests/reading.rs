@@ -1,0 +1,255 @@
+//! What was committed reads back; revisions are found; state, events, owners and formats.
+
+use super::*;
+use crate::{events::EventStatus, lock::LockError, revision::Origin};
+
+#[test]
+fn a_revision_reads_back_byte_and_mode_identical() {
+    let place = Place::new();
+    let mut library = place.open();
+    let more = [
+        ("scripts/run.sh", file("#!/bin/sh\necho ok\n", true)),
+        ("参考/指南 é.md", file("一\r\n二\r\n", false)),
+        ("assets/empty", file("", false)),
+        ("assets/b.bin", File { bytes: [0, 255, 10, 13].as_slice().into(), executable: false }),
+    ];
+    let start = bundle("pdf", "Body\r\nwith CRLF", &[]);
+    let whole = more.into_iter().fold(start, |bundle, (path, file)| {
+        bundle.with_file(SkillPath::parse(path).unwrap(), file, &Limits::default()).unwrap()
+    });
+    let committed = put(&mut library, &whole);
+    assert_eq!((committed.checkout, committed.revision.number), (Checkout::Done, 1));
+    let again = place.open();
+    assert_eq!(again.head(&name("pdf")).unwrap(), Some(committed.revision.clone()), "as it was returned");
+    assert_eq!(again.bundle(&committed.revision.id).unwrap(), whole);
+    assert_eq!(committed.revision.digest, whole.digest());
+    let root = open_dir(again.path()).unwrap().unwrap();
+    let found = crate::folder::read(&root, "pdf", crate::folder::Leftovers::Skip, again.limits()).unwrap();
+    assert_eq!(found, whole);
+    assert_eq!(place.names(), ["pdf"]);
+}
+
+#[test]
+fn line_ends_alone_are_no_change_of_a_text() {
+    let place = Place::new();
+    let mut library = place.open();
+    put(&mut library, &bundle("pdf", "one\ntwo", &[]));
+    place.write("pdf/SKILL.md", &skill_md("pdf", "one\ntwo").replace('\n', "\r\n"));
+    assert!(is_clean(&library, "pdf"));
+}
+
+#[test]
+fn revisions_are_found_by_number_distance_and_prefix() {
+    let place = Place::new();
+    let mut library = place.open();
+    let ids: Vec<_> = (0..4).map(|n| put(&mut library, &bundle("pdf", &n.to_string(), &[])).revision.id).collect();
+    let find = |text: &str| library.find(&name("pdf"), &text.parse().unwrap(), text).map(|revision| revision.id);
+    assert_eq!(find("head").unwrap(), ids[3]);
+    assert_eq!(find("head~3").unwrap(), ids[0]);
+    assert_eq!(find("2").unwrap(), ids[1]);
+    let prefix = ids[2].as_str().get(..7).unwrap();
+    assert_eq!(library.find(&name("pdf"), &RevisionSpec::Prefix(prefix.into()), prefix).unwrap().id, ids[2]);
+    for text in ["head~4", "0", "5", "ffffffffff"] {
+        assert!(matches!(find(text), Err(FindError::NoRevision { .. })), "{text}");
+    }
+    let ambiguous = library.find(&name("pdf"), &RevisionSpec::Prefix(String::new()), "");
+    assert!(matches!(ambiguous, Err(FindError::Ambiguous { .. })));
+    let unknown = library.find(&name("other"), &RevisionSpec::Head(0), "head");
+    assert!(matches!(unknown, Err(FindError::NoSkill(_))));
+    assert_eq!(library.revisions(&name("pdf"), 2).unwrap().len(), 2);
+}
+
+#[test]
+fn a_deleted_skill_can_come_back_and_keeps_its_history() {
+    let place = Place::new();
+    let mut library = place.open();
+    let first = put(&mut library, &bundle("pdf", "one", &[]));
+    let gone = library.commit(vec![tombstone(&name("pdf"), &first.revision)]).unwrap().remove(0);
+    assert!(gone.revision.tombstone && place.names().is_empty() && library.skills().unwrap().is_empty());
+    assert!(matches!(library.folder_state(&name("pdf")).unwrap(), FolderState::Absent));
+    assert!(!library.snapshot(&name("pdf"), &stamp(), TakeOver::Commit).unwrap().exists());
+    let back = put(&mut library, &bundle("pdf", "two", &[]));
+    assert_eq!((back.revision.number, back.revision.parent), (3, Some(gone.revision.id)));
+    assert_eq!(library.bundle(&first.revision.id).unwrap(), bundle("pdf", "one", &[]));
+}
+
+#[test]
+fn several_skills_are_committed_all_or_none() {
+    let place = Place::new();
+    let mut library = place.open();
+    let old = put(&mut library, &bundle("pdf", "old", &[]));
+    let (pdf, doc) = (name("pdf"), name("doc"));
+    let stale = vec![change(&doc, None, &bundle("doc", "new", &[])), change(&pdf, None, &bundle("pdf", "new", &[]))];
+    assert!(matches!(library.commit(stale), Err(CommitError::Stale { skill, head }) if skill == pdf && head.is_some()));
+    assert_eq!((place.names(), library.events().unwrap().0.len()), (vec!["pdf".to_owned()], 1));
+    assert!(library.head(&doc).unwrap().is_none());
+    let both = vec![
+        change(&doc, None, &bundle("doc", "new", &[])),
+        change(&pdf, Some(old.revision.id), &bundle("pdf", "new", &[])),
+    ];
+    assert_eq!(library.commit(both).unwrap().len(), 2);
+    assert!(is_clean(&library, "pdf") && is_clean(&library, "doc"));
+    let events = library.events().unwrap().0;
+    assert_eq!(events[1].operation, events[2].operation);
+    assert_ne!(events[0].operation, events[1].operation, "two operations of one moment are two");
+}
+
+#[test]
+fn one_skill_twice_in_a_commit_is_refused_rather_than_half_lost() {
+    let place = Place::new();
+    let mut library = place.open();
+    let skill = name("pdf");
+    let twice = ["one", "two"].map(|body| change(&skill, None, &bundle("pdf", body, &[])));
+    assert!(matches!(library.commit(twice.into()), Err(CommitError::Stale { .. })));
+    assert!(library.head(&skill).unwrap().is_none() && place.names().is_empty());
+}
+
+#[test]
+fn a_captured_hand_edit_cannot_be_the_head_and_a_commit_without_revisions_is_none() {
+    let place = Place::new();
+    let mut library = place.open();
+    let captured = Content::Captured(scan::capture(bundle("pdf", "x", &[])));
+    let revisions = vec![NewRevision::new(captured, Action::External, stamp())];
+    assert!(library.commit(vec![Commit { skill: name("pdf"), base: None, revisions }]).is_err());
+    assert!(library.commit(vec![Commit { skill: name("pdf"), base: None, revisions: Vec::new() }]).is_err());
+    assert!(library.head(&name("pdf")).unwrap().is_none());
+}
+
+#[test]
+fn origin_reason_run_and_thread_are_kept() {
+    let place = Place::new();
+    let mut library = place.open();
+    let origin = Origin {
+        kind: "registry".into(),
+        source: "file:///r".into(),
+        name: "acme/pdf".into(),
+        version: Some("1.0.0".into()),
+        commit: None,
+        digest: "sha256:0".into(),
+    };
+    let stamp = Stamp { reason: Some("why\nnot".into()), run: Some("r".into()), thread: Some("t".into()), ..stamp() };
+    let new =
+        NewRevision::new(cleared(&bundle("pdf", "x", &[])), Action::Install, stamp).with_origin(Some(origin.clone()));
+    library.commit(vec![Commit { skill: name("pdf"), base: None, revisions: vec![new] }]).unwrap();
+    let head = place.open().head(&name("pdf")).unwrap().unwrap();
+    assert_eq!(head.origin, Some(origin));
+    assert_eq!(head.stamp.reason.as_deref(), Some("why\nnot"));
+    assert_eq!((head.stamp.run.as_deref(), head.stamp.thread.as_deref()), (Some("r"), Some("t")));
+}
+
+#[test]
+fn state_is_kept_and_noted_once() {
+    let place = Place::new();
+    let library = place.open();
+    for _ in 0..2 {
+        library.set_state(&name("pdf"), &stamp(), "disable", |state| state.enabled = false).unwrap();
+    }
+    let again = place.open();
+    assert!(!again.state().unwrap().of(&name("pdf")).enabled);
+    let (events, unreadable) = again.events().unwrap();
+    assert_eq!((events.len(), unreadable, events[0].status), (1, 0, EventStatus::Set));
+    fs::write(place.own().join("state.toml"), "damaged").unwrap();
+    assert!(matches!(again.state(), Err(LibraryError::State(StateError::Damaged(_)))));
+}
+
+#[test]
+fn events_of_the_first_format_are_read_and_a_cut_line_spoils_no_other() {
+    let place = Place::new();
+    let library = place.open();
+    library.record(&Event::refused(&stamp(), "pdf", "edit", "scan_blocked", "no")).unwrap();
+    let fixture = concat!(
+        r#"{"v":1,"time":"2026-01-02T03:04:05Z","operation":"18a-1f","skill":"pdf","action":"patch","status":"applied","#,
+        r#""actor":"agent:claude","reason":"r","revision":"1111111111111111111111111111111111111111","later":{"x":1}}"#,
+        "\n",
+        r#"{"v":1,"time":"2026-01-02T03:04:06Z","operation":"18a-20","skill":"pdf","act"#
+    );
+    fs::write(place.own().join("events.jsonl"), fixture).unwrap();
+    library.record(&Event::refused(&stamp(), "pdf", "edit", "scan_blocked", "no")).unwrap();
+    let (events, unreadable) = library.events().unwrap();
+    assert_eq!((events.len(), unreadable), (2, 1));
+    assert_eq!((events[0].status, events[0].action.as_str()), (EventStatus::Applied, "patch"));
+    assert_eq!((events[1].status, events[1].code.as_deref()), (EventStatus::Refused, Some("scan_blocked")));
+}
+
+#[test]
+fn a_long_lived_reader_sees_the_first_commit_of_another_process() {
+    let place = Place::new();
+    let reader = place.open();
+    assert!(reader.head(&name("pdf")).unwrap().is_none());
+    put(&mut place.open(), &bundle("pdf", "x", &[]));
+    assert!(reader.head(&name("pdf")).unwrap().is_some() && is_clean(&reader, "pdf"));
+}
+
+#[test]
+fn opening_and_looking_makes_nothing() {
+    let place = Place::new();
+    let mut library = place.open();
+    place.write("pdf/SKILL.md", &skill_md("pdf", "by hand"));
+    let (mine, _) = hostile();
+    place.write(&format!("bad/{mine}"), "x");
+    assert!(library.snapshot(&name("pdf"), &stamp(), TakeOver::Pretend).unwrap().exists());
+    assert!(library.snapshot(&name("bad"), &stamp(), TakeOver::Commit).is_err());
+    assert!(!library.has_pending_operations().unwrap() && library.temporary_names().unwrap().is_empty());
+    assert_eq!(library.folders().unwrap(), ["bad", "pdf"]);
+    assert!(!place.home().exists());
+}
+
+#[test]
+fn a_library_that_cannot_be_written_refuses_before_a_home_is_made() {
+    let place = Place::new();
+    let mut library = place.open();
+    fs::write(place.skills(), "a file").unwrap();
+    let commit = change(&name("pdf"), None, &bundle("pdf", "x", &[]));
+    assert!(matches!(library.commit(vec![commit]), Err(CommitError::NotWritable { .. })));
+    assert!(!place.home().exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_library_or_home_of_another_user_is_refused() {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: only root can give a folder away");
+        return;
+    }
+    let nobody = rustix::fs::Uid::from_raw(65534);
+    let place = Place::new();
+    fs::create_dir(place.skills()).unwrap();
+    rustix::fs::chown(place.skills(), Some(nobody), None).unwrap();
+    assert!(matches!(place.try_open(), Err(LibraryError::Place(PlaceError::Foreign { owner: 65534, .. }))));
+    fs::create_dir(place.home()).unwrap();
+    rustix::fs::chown(place.home(), Some(nobody), None).unwrap();
+    assert!(matches!(Home::at(place.home()), Err(PlaceError::Foreign { owner: 65534, .. })));
+}
+
+#[test]
+fn a_locked_library_can_be_read_and_says_who_holds_it() {
+    let place = Place::new();
+    put(&mut place.open(), &bundle("pdf", "x", &[]));
+    let own = open_dir(&place.own()).unwrap().unwrap();
+    let _held = LibraryLock::acquire(&own, Duration::ZERO).unwrap();
+    assert_eq!(place.open().skills().unwrap().len(), 1);
+    assert!(matches!(LibraryLock::acquire(&own, Duration::ZERO), Err(LockError::Locked { .. })));
+}
+
+#[test]
+fn one_library_has_one_home_however_its_path_is_written() {
+    let place = Place::new();
+    let real = fs::canonicalize(place.temp.path()).unwrap();
+    let home = Home::at(place.home()).unwrap();
+    let open = |path: &Path| Library::open(path, Scope::User, &home, "git").unwrap().own_path().to_owned();
+    let early = open(&real.join("not-yet/../skills"));
+    fs::create_dir_all(place.skills()).unwrap();
+    fs::create_dir_all(real.join("not-yet")).unwrap();
+    assert_eq!(early, open(&real.join("not-yet/../skills")));
+    assert_eq!(early, open(&real.join("./skills/")));
+    std::os::unix::fs::symlink(real.join("skills"), real.join("link")).unwrap();
+    assert_eq!(early, open(&real.join("link")));
+}
+
+#[test]
+fn an_unknown_storage_is_refused_by_name() {
+    let place = Place::new();
+    put(&mut place.open(), &bundle("pdf", "x", &[]));
+    let opened = Library::open(&place.skills(), Scope::User, &Home::at(place.home()).unwrap(), "sqlite");
+    assert!(matches!(opened.err(), Some(LibraryError::Storage(StorageError::UnknownKind(kind))) if kind == "sqlite"));
+}
