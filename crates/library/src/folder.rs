@@ -297,7 +297,8 @@ fn set_mode(_handle: &cap_std::fs::File, _executable: bool) -> io::Result<()> {
     Ok(())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use cap_std::ambient_authority;
 

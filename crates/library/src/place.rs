@@ -172,7 +172,8 @@ fn make_link(dir: &Dir, target: &Path, name: &str) -> io::Result<()> {
     dir.symlink_dir(target, name)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
 
