@@ -11,7 +11,7 @@ use serde::Deserialize;
 use skill::{Owner, OwnerError};
 use thiserror::Error;
 
-use crate::failure::{Failure, FailureKind, Fails};
+use crate::failure::{Fails, Failure, FailureKind};
 
 const FORMAT: u32 = 1;
 const FILE: &str = "config.toml";
@@ -273,7 +273,8 @@ mod tests {
         assert!(error.to_string().contains("line 2"), "{error}");
         assert!(matches!(parse("format = 2\n"), Err(ConfigError::Format { found: 2, .. })));
         assert!(matches!(parse("owner = \"A B\"\n"), Err(ConfigError::Owner { .. })));
-        let twice = "[registries.a]\nlocation=\"/a\"\nowners=[\"x\"]\n[registries.b]\nlocation=\"/b\"\nowners=[\"x\"]\n";
+        let twice =
+            "[registries.a]\nlocation=\"/a\"\nowners=[\"x\"]\n[registries.b]\nlocation=\"/b\"\nowners=[\"x\"]\n";
         assert!(matches!(parse(twice), Err(ConfigError::OwnerTwice { .. })));
         assert_eq!(parse("[registries.a]\n").unwrap_err().failure().kind, FailureKind::Usage);
     }

@@ -1,1 +1,39 @@
+//! Getting skills to people and back: sources, registries, install, publish.
+//!
+//! The principal types are [`Installer`], which brings what a [`Spec`] names into a library, and
+//! [`publish()`], which makes a release of a folder. Both work on [`Registries`].
+//!
+//! Nothing here renders, prompts or reads the environment: time, identity, the user's home and what
+//! stands in variables come in as arguments. Every error says through [`Fails`] which class it is of
+//! and what can be done.
 
+mod agent_folders;
+mod cache;
+mod config;
+mod failure;
+mod found;
+mod git_source;
+mod install;
+mod lock_file;
+mod paths;
+mod publish;
+mod registry;
+mod releases;
+mod resolve;
+mod search;
+mod spec;
+
+pub use agent_folders::{AgentError, AgentFolder, AgentFolders};
+pub use cache::{Cache, CacheError};
+pub use config::{Config, ConfigError, EvolutionConfig, LibraryConfig, RegistryConfig};
+pub use failure::{Fails, Failure, FailureKind};
+pub use found::{Pick, PickError};
+pub use git_source::GitError;
+pub use install::{InstallError, InstallRequest, InstallStatus, Installed, Installer};
+pub use lock_file::{LOCK_FILE, LockFile, LockFileError, LockedSkill};
+pub use publish::{PublishError, PublishOptions, PublishStatus, Published, Publisher, publish};
+pub use registry::{EMBEDDED, Registries, Registry, RegistryError};
+pub use releases::{Info, YankError, Yanked, info, yank};
+pub use resolve::{ResolveError, Resolved, resolve};
+pub use search::{DEFAULT_RESULTS, SearchError, SearchResult, search};
+pub use spec::{GitSpec, Request, Spec, SpecError};

@@ -1,0 +1,179 @@
+//! [`AgentFolders`]: where the agents of one project, or of one user, look for skills.
+
+use std::path::{Path, PathBuf};
+
+use library::{agents, find_agent};
+use thiserror::Error;
+
+use crate::{
+    failure::{Fails, Failure, FailureKind},
+    paths, search,
+};
+
+/// One folder in which agents look for skills.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentFolder {
+    /// The ids of the agents that look there.
+    pub ids: Vec<&'static str>,
+    /// The folder, absolute, links resolved; it need not exist.
+    pub path: PathBuf,
+    /// Whether something of these agents is there already, so that they are taken to be in use.
+    pub in_use: bool,
+}
+
+/// The folders of all agents.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentFolders {
+    folders: Vec<AgentFolder>,
+    detects: bool,
+}
+
+/// An agent that cannot be served.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum AgentError {
+    /// Nobody has this id.
+    #[error("there is no agent {id:?}")]
+    Unknown {
+        /// The id as given.
+        id: String,
+        /// The nearest id that there is.
+        nearest: Option<&'static str>,
+    },
+    /// The agent has no skills folder for users.
+    #[error("the agent {0} has no skills folder of the user")]
+    NoFolder(String),
+}
+
+impl Fails for AgentError {
+    fn failure(&self) -> Failure {
+        let failure = Failure::new(FailureKind::Usage, "unknown_agent");
+        match self {
+            Self::Unknown { nearest: Some(nearest), .. } => failure.hint(format!("did you mean {nearest}?")),
+            Self::Unknown { .. } => failure,
+            Self::NoFolder(_) => failure.hint("install into a project: --project"),
+        }
+    }
+}
+
+impl AgentFolders {
+    /// The folders in a project. An agent is in use when its own hidden folder is there, `.claude` for
+    /// `.claude/skills`.
+    #[must_use]
+    pub fn of_project(root: &Path) -> Self {
+        let folders = agents().iter().map(|agent| {
+            let first = agent.project_dir.split('/').next().unwrap_or_default();
+            let in_use = first.starts_with('.') && is_dir(&root.join(first));
+            (agent.id, agent.project_folder(root), in_use)
+        });
+        Self::collect(folders)
+    }
+
+    /// The folders of a user; `variable` looks up the environment. An agent is in use when the folder
+    /// that holds its skills folder is there.
+    #[must_use]
+    pub fn of_user(home: &Path, variable: impl Fn(&str) -> Option<PathBuf>) -> Self {
+        let folders = agents().iter().filter_map(|agent| {
+            let path = agent.user_folder(home, &variable)?;
+            let in_use = path.parent().is_some_and(|parent| parent != home && is_dir(parent));
+            Some((agent.id, path, in_use))
+        });
+        Self::collect(folders)
+    }
+
+    /// The same, but only agents that are named get anything.
+    #[must_use]
+    pub fn without_detection(self) -> Self {
+        Self { detects: false, ..self }
+    }
+
+    /// All folders.
+    #[must_use]
+    pub fn all(&self) -> &[AgentFolder] {
+        &self.folders
+    }
+
+    /// The folders of the named agents or, when none is named, of those in use. The library itself is
+    /// none of them, for what is there need not be placed.
+    ///
+    /// # Errors
+    /// [`AgentError`]
+    pub fn chosen(&self, ids: &[String], library: &Path) -> Result<Vec<AgentFolder>, AgentError> {
+        for id in ids {
+            self.check(id)?;
+        }
+        let is_wanted = |folder: &&AgentFolder| match ids.is_empty() {
+            true => self.detects && folder.in_use,
+            false => ids.iter().any(|id| folder.ids.contains(&id.as_str())),
+        };
+        Ok(self.folders.iter().filter(is_wanted).filter(|folder| folder.path != library).cloned().collect())
+    }
+
+    fn check(&self, id: &str) -> Result<(), AgentError> {
+        if find_agent(id).is_none() {
+            let nearest = agents().iter().map(|agent| (search::distance(id, agent.id), agent.id)).min();
+            let nearest = nearest.filter(|(distance, near)| *distance <= near.len() / 2 || near.contains(id));
+            let by_part = agents().iter().map(|agent| agent.id).find(|known| known.starts_with(id));
+            let nearest = by_part.or(nearest.map(|(_, near)| near));
+            return Err(AgentError::Unknown { id: id.to_owned(), nearest });
+        }
+        match self.folders.iter().any(|folder| folder.ids.contains(&id)) {
+            true => Ok(()),
+            false => Err(AgentError::NoFolder(id.to_owned())),
+        }
+    }
+
+    fn collect(found: impl Iterator<Item = (&'static str, PathBuf, bool)>) -> Self {
+        let mut folders: Vec<AgentFolder> = Vec::new();
+        for (id, path, in_use) in found {
+            let Ok(path) = paths::resolved(&path) else { continue };
+            match folders.iter_mut().find(|folder| folder.path == path) {
+                Some(same) => {
+                    same.ids.push(id);
+                    same.in_use |= in_use;
+                }
+                None => folders.push(AgentFolder { ids: vec![id], path, in_use }),
+            }
+        }
+        Self { folders, detects: true }
+    }
+}
+
+fn is_dir(path: &Path) -> bool {
+    cap_std::fs::Dir::open_ambient_dir(path, cap_std::ambient_authority()).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::disallowed_methods, reason = "tests look at the disk from outside")]
+
+    use super::*;
+
+    #[test]
+    fn agents_in_use_are_found_and_those_that_share_a_folder_are_one() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path().canonicalize().unwrap();
+        for folder in [".claude", "data", "skills", ".agents/skills"] {
+            std::fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        let folders = AgentFolders::of_project(&root);
+        let library = root.join(".agents/skills");
+        let chosen = folders.chosen(&[], &library).unwrap();
+        assert_eq!(chosen.iter().map(|f| f.path.clone()).collect::<Vec<_>>(), [root.join(".claude/skills")]);
+        assert!(chosen[0].ids.contains(&"claude-code"));
+        assert!(folders.clone().without_detection().chosen(&[], &library).unwrap().is_empty());
+        let named = folders.chosen(&["roo".to_owned()], &library).unwrap();
+        assert_eq!(named[0].path, root.join(".roo/skills"));
+        assert!(folders.chosen(&["cline".to_owned()], &library).unwrap().is_empty(), "it reads the library itself");
+    }
+
+    #[test]
+    fn an_unknown_agent_is_told_the_nearest() {
+        let temp = tempfile::tempdir().unwrap();
+        let folders = AgentFolders::of_user(temp.path(), |_| None);
+        for (id, near) in [("claude", Some("claude-code")), ("claude-cod", Some("claude-code")), ("zzzzzzzzzz", None)] {
+            let error = folders.chosen(&[id.to_owned()], temp.path()).unwrap_err();
+            assert_eq!(error, AgentError::Unknown { id: id.to_owned(), nearest: near });
+            assert_eq!(error.failure().kind, FailureKind::Usage);
+        }
+    }
+}

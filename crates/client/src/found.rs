@@ -1,0 +1,242 @@
+//! [`Found`]: the skills in a source that may hold several, and which of them are meant.
+
+use cap_std::fs::Dir;
+use library::folder::{self, FolderError};
+use skill::{Limits, SkillPath, validate};
+use thiserror::Error;
+
+use crate::failure::{Fails, Failure, FailureKind};
+
+/// How deep below a source's top a skill is looked for.
+pub(crate) const DEEPEST: usize = 5;
+
+/// Folders in which no skill is looked for.
+pub(crate) const SKIPPED: [&str; 5] = [".git", ".hg", ".svn", "node_modules", "__pycache__"];
+
+/// Where sources keep their skills, the best place first.
+const PLACES: [&str; 3] = ["skills/", ".claude/skills/", ".agents/skills/"];
+
+/// A folder with a `SKILL.md`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// Its place below the source's top; empty for the top itself.
+    pub folder: String,
+    /// The frontmatter's name, else the folder's; empty for a top without one.
+    pub name: String,
+}
+
+/// Which of a source's skills are wanted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pick {
+    /// These, by name.
+    pub skills: Vec<String>,
+    /// All.
+    pub all: bool,
+}
+
+/// Why it is not clear which skills of a source are meant.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum PickError {
+    /// No `SKILL.md` anywhere.
+    #[error("there is no skill in {origin}")]
+    None {
+        /// The source.
+        origin: String,
+    },
+    /// Several, and nobody chose.
+    #[error("{origin} has {} skills: {}", names.len(), names.join(", "))]
+    Several {
+        /// The source.
+        origin: String,
+        /// Their names.
+        names: Vec<String>,
+    },
+    /// Not the one that was asked for.
+    #[error("{origin} has no skill {wanted}; it has {}", names.join(", "))]
+    Missing {
+        /// The source.
+        origin: String,
+        /// The name asked for.
+        wanted: String,
+        /// Those that there are.
+        names: Vec<String>,
+    },
+}
+
+impl Fails for PickError {
+    fn failure(&self) -> Failure {
+        match self {
+            Self::None { .. } => {
+                Failure::new(FailureKind::NotFound, "not_found").hint("name the folder that holds a SKILL.md")
+            }
+            Self::Several { .. } => Failure::new(FailureKind::Conflict, "ambiguous_name")
+                .hint("choose with --skill NAME, or take them with --all"),
+            Self::Missing { .. } => Failure::new(FailureKind::NotFound, "not_found"),
+        }
+    }
+}
+
+impl Found {
+    /// The skill whose `SKILL.md` has these bytes.
+    pub fn new(folder: String, skill_md: &[u8]) -> Self {
+        let last = folder.rsplit('/').next().unwrap_or_default().to_owned();
+        let loaded = validate::load(skill_md, &last, &Limits::default()).ok();
+        Self { name: loaded.map_or(last, |loaded| loaded.name), folder }
+    }
+
+    fn is_in(&self, place: &str) -> bool {
+        self.folder.strip_prefix(place).is_some_and(|rest| !rest.contains('/'))
+    }
+}
+
+/// The skills of a source that are meant.
+///
+/// A `SKILL.md` at the top is the skill, unless others are asked for by name. Else those in the usual
+/// places count, and only without any those that are nested elsewhere. Of two with one name the first
+/// counts.
+pub(crate) fn choose(mut found: Vec<Found>, top: &str, pick: &Pick, origin: &str) -> Result<Vec<Found>, PickError> {
+    let rank = |skill: &Found| {
+        let below = relative(top, &skill.folder);
+        let place = PLACES.iter().position(|place| Found { folder: below.to_owned(), ..skill.clone() }.is_in(place));
+        (!below.is_empty(), place.unwrap_or(PLACES.len()), below.matches('/').count(), below.to_owned())
+    };
+    found.sort_by_cached_key(rank);
+    let mut kept: Vec<Found> = Vec::new();
+    for skill in found {
+        let inside = |other: &&Found| is_inside(&skill.folder, &other.folder) && other.folder != top;
+        if !kept.iter().any(|other| other.name == skill.name) && kept.iter().find(inside).is_none() {
+            kept.push(skill);
+        }
+    }
+    let names = |skills: &[Found]| skills.iter().map(|skill| skill.name.clone()).collect::<Vec<_>>();
+    if kept.is_empty() {
+        return Err(PickError::None { origin: origin.to_owned() });
+    }
+    if !pick.skills.is_empty() {
+        return pick.skills.iter().map(|wanted| pick_one(&kept, wanted, origin)).collect();
+    }
+    if kept.first().is_some_and(|first| first.folder == top) {
+        kept.truncate(1);
+        return Ok(kept);
+    }
+    let usual = |skill: &Found| PLACES.iter().any(|place| relative(top, &skill.folder).starts_with(place));
+    if kept.iter().any(usual) {
+        kept.retain(usual);
+    }
+    if kept.len() > 1 && !pick.all {
+        return Err(PickError::Several { origin: origin.to_owned(), names: names(&kept) });
+    }
+    Ok(kept)
+}
+
+fn pick_one(kept: &[Found], wanted: &str, origin: &str) -> Result<Found, PickError> {
+    let is_wanted = |skill: &&Found| skill.name == wanted || skill.folder.rsplit('/').next() == Some(wanted);
+    kept.iter().find(is_wanted).cloned().ok_or_else(|| PickError::Missing {
+        origin: origin.to_owned(),
+        wanted: wanted.to_owned(),
+        names: kept.iter().map(|skill| skill.name.clone()).collect(),
+    })
+}
+
+fn relative<'a>(top: &str, folder: &'a str) -> &'a str {
+    folder.strip_prefix(top).map_or(folder, |rest| rest.trim_start_matches('/'))
+}
+
+fn is_inside(folder: &str, other: &str) -> bool {
+    folder.strip_prefix(other).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// The skills in and below an open folder, each with its place; none inside another. Links are not
+/// followed.
+pub(crate) fn in_folder(top: &Dir) -> Result<Vec<Found>, FolderError> {
+    let mut found = Vec::new();
+    let mut open = vec![(String::new(), top.try_clone().map_err(|source| io(".", source))?)];
+    while let Some((place, dir)) = open.pop() {
+        if let Some(skill_md) = skill_md_of(&dir)? {
+            found.push(Found::new(place.clone(), &skill_md));
+            continue;
+        }
+        if place.split('/').count() > DEEPEST {
+            continue;
+        }
+        for entry in dir.entries().map_err(|source| io(&place, source))? {
+            let entry = entry.map_err(|source| io(&place, source))?;
+            let name = entry.file_name();
+            let Some(name) = name.to_str().filter(|name| !SKIPPED.contains(name)) else { continue };
+            if entry.file_type().is_ok_and(|kind| kind.is_dir())
+                && let Ok(child) = folder::open(&dir, name)
+            {
+                let below = if place.is_empty() { name.to_owned() } else { format!("{place}/{name}") };
+                open.push((below, child));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The bytes of the `SKILL.md` in a folder; `None` without a regular one.
+pub(crate) fn skill_md_of(dir: &Dir) -> Result<Option<Vec<u8>>, FolderError> {
+    let limit = Limits::default().text_file_bytes;
+    match dir.symlink_metadata(SkillPath::SKILL_MD) {
+        Ok(metadata) if metadata.is_file() && metadata.len() <= limit => {
+            dir.read(SkillPath::SKILL_MD).map(Some).map_err(|source| io(SkillPath::SKILL_MD, source))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn io(path: &str, source: std::io::Error) -> FolderError {
+    FolderError::Io { path: path.to_owned(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(folders: &[&str], pick: &Pick) -> Result<Vec<String>, PickError> {
+        let found = folders.iter().map(|folder| {
+            let name = folder.rsplit('/').next().unwrap_or_default();
+            Found { folder: (*folder).to_owned(), name: name.to_owned() }
+        });
+        Ok(choose(found.collect(), "", pick, "src")?.into_iter().map(|found| found.folder).collect())
+    }
+
+    #[test]
+    fn the_top_is_the_skill_when_it_is_one() {
+        assert_eq!(chosen(&["skills/a", "", "skills/b"], &Pick::default()), Ok(vec![String::new()]));
+        let pick = Pick { skills: vec!["b".into()], all: false };
+        assert_eq!(chosen(&["skills/a", "", "skills/b"], &pick), Ok(vec!["skills/b".into()]));
+    }
+
+    #[test]
+    fn the_usual_places_come_before_nested_ones() {
+        assert_eq!(chosen(&["docs/x/y", "skills/a"], &Pick::default()), Ok(vec!["skills/a".into()]));
+        assert_eq!(chosen(&["docs/x/y"], &Pick::default()), Ok(vec!["docs/x/y".into()]));
+        let all = Pick { all: true, ..Pick::default() };
+        assert_eq!(
+            chosen(&[".agents/skills/a", "skills/b", "x/c"], &all),
+            Ok(vec!["skills/b".into(), ".agents/skills/a".into()])
+        );
+    }
+
+    #[test]
+    fn several_have_to_be_chosen_from_and_are_listed() {
+        let several = chosen(&["skills/b", "skills/a"], &Pick::default()).unwrap_err();
+        assert_eq!(several, PickError::Several { origin: "src".into(), names: vec!["a".into(), "b".into()] });
+        let pick = Pick { skills: vec!["c".into()], all: false };
+        assert!(matches!(chosen(&["skills/b", "skills/a"], &pick), Err(PickError::Missing { .. })));
+        assert!(matches!(chosen(&[], &Pick::default()), Err(PickError::None { .. })));
+    }
+
+    #[test]
+    fn one_name_in_several_places_counts_once() {
+        let found = chosen(&[".claude/skills/a", "skills/a"], &Pick::default());
+        assert_eq!(found, Ok(vec!["skills/a".into()]));
+    }
+
+    #[test]
+    fn a_skill_inside_a_skill_is_part_of_it() {
+        let found = chosen(&["skills/a", "skills/a/examples/b"], &Pick::default());
+        assert_eq!(found, Ok(vec!["skills/a".into()]));
+    }
+}

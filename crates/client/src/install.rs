@@ -1,0 +1,373 @@
+//! [`Installer`]: from specs, or a lock file, to skills in a library and in agents' folders.
+//!
+//! Every skill is fetched, checked, validated and cleared first ([`source`], [`plan`]); what passes is
+//! then one commit of the library. Links, copies and the lock file follow from it ([`place`]).
+
+mod error;
+mod place;
+mod plan;
+mod source;
+
+use std::path::{Path, PathBuf};
+
+use library::{Checkout, Committed, Event, Home, Library, Origin, RevisionId, Stamp};
+use scan::Report;
+use skill::{Digest, SkillName};
+
+pub use error::InstallError;
+use plan::{Planned, Step};
+use source::{Candidate, Order};
+
+use crate::{
+    agent_folders::{AgentFolder, AgentFolders},
+    failure::{Fails, FailureKind},
+    found::Pick,
+    lock_file::{LockFile, LockedSkill},
+    registry::Registries,
+    spec::Spec,
+};
+
+/// What is to be installed, and how.
+#[derive(Debug, Clone, Default)]
+pub struct InstallRequest {
+    /// What; with nothing the lock file is restored.
+    pub specs: Vec<Spec>,
+    /// Ids of the agents to place skills for; with none those that are in use.
+    pub agents: Vec<String>,
+    /// Place copies in place of links.
+    pub copy: bool,
+    /// Change nothing unless it is exactly what the lock file says.
+    pub frozen: bool,
+    /// Use the cache and folders of this machine alone.
+    pub offline: bool,
+    /// Do everything but change something.
+    pub dry_run: bool,
+    /// Which skills of a source with several.
+    pub pick: Pick,
+}
+
+/// How installing one skill ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InstallStatus {
+    /// It is new.
+    Installed,
+    /// Another release is in place of the old one.
+    Updated,
+    /// It was there already.
+    Unchanged,
+    /// Something else is in its way.
+    Conflict,
+    /// The scan blocks it.
+    Blocked,
+    /// It would be installed or updated.
+    DryRun,
+    /// Anything else went wrong.
+    Failed,
+}
+
+impl InstallStatus {
+    /// The status in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Installed => "installed",
+            Self::Updated => "updated",
+            Self::Unchanged => "unchanged",
+            Self::Conflict => "conflict",
+            Self::Blocked => "blocked",
+            Self::DryRun => "dry_run",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// What became of one skill.
+#[derive(Debug)]
+pub struct Installed {
+    /// `owner/name`, or the bare name from a source that has no owners; the spec when not even the
+    /// name came to be known.
+    pub name: String,
+    /// The version, where the source has one.
+    pub version: Option<String>,
+    /// Its folder in the library.
+    pub path: Option<PathBuf>,
+    /// Where it stands in agents' folders; of a dry run, where it would.
+    pub links: Vec<PathBuf>,
+    /// The digest of what was installed.
+    pub digest: Option<Digest>,
+    /// How it ended.
+    pub status: InstallStatus,
+    /// The skill's head now.
+    pub revision: Option<RevisionId>,
+    /// The head before; none for a skill that is new.
+    pub previous: Option<RevisionId>,
+    /// Where it came from.
+    pub origin: Option<Origin>,
+    /// What the scanner found.
+    pub report: Option<Report>,
+    /// What went otherwise than asked for without being a failure, one sentence each.
+    pub warnings: Vec<String>,
+    /// Why the folder does not show the revision yet.
+    pub checkout_pending: Option<String>,
+    /// Why it was not installed.
+    pub error: Option<InstallError>,
+}
+
+/// Installs into one library.
+pub struct Installer<'a> {
+    /// The library.
+    pub library: &'a mut Library,
+    /// The home, for the cache.
+    pub home: &'a Home,
+    /// The registries.
+    pub registries: &'a Registries,
+    /// Where agents look for skills.
+    pub agent_folders: &'a AgentFolders,
+    /// The lock file.
+    pub lock_path: &'a Path,
+    /// The user's own home, for a `~` in a spec.
+    pub user_home: Option<&'a Path>,
+    /// Who, when and why.
+    pub stamp: &'a Stamp,
+}
+
+impl Installer<'_> {
+    /// Installs what passes, and says of everything what became of it.
+    ///
+    /// # Errors
+    /// [`InstallError`] when the whole batch fails: an unreadable lock file, an unknown agent, a library
+    /// that cannot be written, and of a frozen one anything that differs. Nothing has changed then.
+    pub fn install(&mut self, request: &InstallRequest) -> Result<Vec<Installed>, InstallError> {
+        let folders = self.agent_folders.chosen(&request.agents, self.library.path())?;
+        let lock = LockFile::read(self.lock_path)?;
+        let mut results = Vec::new();
+        let mut planned: Vec<Planned> = Vec::new();
+        for order in orders(request, &lock)? {
+            let label = order.label();
+            match source::fetch(self, &order, request) {
+                Ok(candidates) => {
+                    for candidate in candidates {
+                        self.plan_one(candidate, request, &mut planned, &mut results);
+                    }
+                }
+                Err(error) => results.push(Installed::failed(label, None, error)),
+            }
+        }
+        if request.frozen
+            && let Some(error) = results.iter_mut().find_map(|result| result.error.take())
+        {
+            return Err(error);
+        }
+        if !request.dry_run {
+            self.record_refusals(&results);
+        }
+        let done = match request.dry_run {
+            true => planned.into_iter().map(|planned| self.pretend(planned, &folders)).collect(),
+            false => self.carry_out(planned, &folders, request)?,
+        };
+        results.extend(done);
+        Ok(results)
+    }
+
+    fn plan_one(
+        &mut self,
+        candidate: Candidate,
+        request: &InstallRequest,
+        planned: &mut Vec<Planned>,
+        results: &mut Vec<Installed>,
+    ) {
+        let label = candidate.origin.name.clone();
+        let version = candidate.origin.version.clone();
+        if let Some(same) = planned.iter().find(|other| other.candidate.name == candidate.name) {
+            if same.candidate.origin != candidate.origin {
+                let error = InstallError::TwiceInBatch {
+                    name: candidate.name.clone(),
+                    first: same.candidate.origin.name.clone(),
+                    second: label.clone(),
+                };
+                results.push(Installed::failed(label, version, error));
+            }
+            return;
+        }
+        match plan::plan(self.library, candidate, request, self.stamp) {
+            Ok(plan) => planned.push(plan),
+            Err(error) => results.push(Installed::failed(label, version, error)),
+        }
+    }
+
+    /// What a dry run says.
+    fn pretend(&self, planned: Planned, folders: &[AgentFolder]) -> Installed {
+        let status = match planned.step {
+            Step::Nothing(_) => InstallStatus::Unchanged,
+            Step::Commit { .. } => InstallStatus::DryRun,
+        };
+        let links = folders.iter().map(|folder| folder.path.join(planned.candidate.name.as_str())).collect();
+        Installed { links, ..self.result(&planned, status) }
+    }
+
+    /// The one commit, and what follows from it.
+    fn carry_out(
+        &mut self,
+        mut planned: Vec<Planned>,
+        folders: &[AgentFolder],
+        request: &InstallRequest,
+    ) -> Result<Vec<Installed>, InstallError> {
+        let commits: Vec<_> = planned.iter_mut().filter_map(|planned| planned.step.take_commit()).collect();
+        let committed = if commits.is_empty() { Vec::new() } else { self.library.commit(commits)? };
+        let mut results = Vec::new();
+        let mut locked = Vec::new();
+        for planned in planned {
+            let committed = committed.iter().find(|committed| committed.skill == planned.candidate.name);
+            let mut result = self.result(&planned, planned.step.status());
+            result.follow(committed);
+            place::place(self.library, &planned, folders, request.copy, self.stamp, &mut result);
+            locked.push(self.lock_entry(&planned, folders, request));
+            results.push(result);
+        }
+        let written = LockFile::update(self.lock_path, self.library, |file| {
+            for mut skill in locked {
+                let before = file.get(&skill.name).map(|old| old.agents.clone()).unwrap_or_default();
+                skill.agents.extend(before);
+                skill.agents.sort();
+                skill.agents.dedup();
+                file.insert(skill);
+            }
+        });
+        if let (Err(error), Some(last)) = (written, results.last_mut()) {
+            last.warnings.push(format!("the lock file was not written: {error}"));
+        }
+        Ok(results)
+    }
+
+    fn result(&self, planned: &Planned, status: InstallStatus) -> Installed {
+        let candidate = &planned.candidate;
+        let head = planned.head.as_ref().map(|head| head.id.clone());
+        Installed {
+            name: candidate.origin.name.clone(),
+            version: candidate.origin.version.clone(),
+            path: Some(self.library.path().join(candidate.name.as_str())),
+            links: Vec::new(),
+            digest: Some(planned.cleared.digest()),
+            status,
+            revision: head.clone().filter(|_| status == InstallStatus::Unchanged),
+            previous: head,
+            origin: Some(candidate.origin.clone()),
+            report: Some(planned.cleared.report().clone()),
+            warnings: candidate.warnings.clone(),
+            checkout_pending: None,
+            error: None,
+        }
+    }
+
+    fn lock_entry(&self, planned: &Planned, folders: &[AgentFolder], request: &InstallRequest) -> LockedSkill {
+        let candidate = &planned.candidate;
+        let origin = &candidate.origin;
+        let head = self.library.head(&candidate.name).ok().flatten();
+        let is_named = |id: &&str| request.agents.is_empty() || request.agents.iter().any(|named| named == id);
+        let agents = folders.iter().flat_map(|folder| folder.ids.iter().copied().find(|id| is_named(&id)));
+        LockedSkill {
+            name: origin.name.clone(),
+            requested: candidate.requested.clone(),
+            version: origin.version.clone(),
+            kind: origin.kind.clone(),
+            source: origin.source.clone(),
+            local: candidate.local,
+            commit: origin.commit.clone(),
+            archive: candidate.archive.to_string(),
+            digest: origin.digest.clone(),
+            content: head.map_or_else(|| origin.digest.clone(), |head| head.digest.to_string()),
+            agents: agents.map(str::to_owned).chain(request.agents.clone()).collect(),
+            ruleset: planned.cleared.report().ruleset.clone(),
+            ..LockedSkill::default()
+        }
+    }
+
+    /// Refusals by the scan are events; that they cannot be noted hides no error.
+    fn record_refusals(&self, results: &[Installed]) {
+        for result in results {
+            if let Some(error) = &result.error
+                && result.status == InstallStatus::Blocked
+            {
+                let code = error.failure().code;
+                let skill = result.name.rsplit('/').next().unwrap_or(&result.name);
+                let event = Event::refused(self.stamp, skill, "install", code, &error.to_string());
+                let _best_effort = self.library.record(&event);
+            }
+        }
+    }
+}
+
+/// What to fetch: what was asked for, or what the lock file says.
+fn orders(request: &InstallRequest, lock: &LockFile) -> Result<Vec<Order>, InstallError> {
+    if request.specs.is_empty() {
+        if lock.is_empty() {
+            return Err(InstallError::NothingLocked { path: lock.path().to_owned() });
+        }
+        return Ok(lock.skills().cloned().map(Order::Locked).collect());
+    }
+    if !request.frozen {
+        return Ok(request.specs.iter().cloned().map(Order::Spec).collect());
+    }
+    request.specs.iter().map(|spec| frozen_order(spec, lock)).collect()
+}
+
+/// The entry of the lock file that a spec means; it must be there and fit.
+fn frozen_order(spec: &Spec, lock: &LockFile) -> Result<Order, InstallError> {
+    let (locked, request) = match spec {
+        Spec::Qualified { name, request } => (lock.get(&name.to_string()), Some(request)),
+        Spec::Bare { name, request } => (lock.find(name), Some(request)),
+        other => (lock.skills().find(|skill| skill.requested == other.to_string()), None),
+    };
+    let differs = |what: &str| InstallError::LockDiffers { name: spec.to_string(), what: what.to_owned() };
+    let locked = locked.ok_or_else(|| differs("it is not in the lock file"))?;
+    if request.is_some_and(|request| !source::fits(request, locked.version.as_deref())) {
+        let version = locked.version.as_deref().unwrap_or("none");
+        return Err(differs(&format!("the lock file has the version {version}")));
+    }
+    Ok(Order::Locked(locked.clone()))
+}
+
+impl Installed {
+    fn failed(name: String, version: Option<String>, error: InstallError) -> Self {
+        let status = match error.failure().kind {
+            FailureKind::Conflict => InstallStatus::Conflict,
+            FailureKind::Blocked => InstallStatus::Blocked,
+            _ => InstallStatus::Failed,
+        };
+        Self {
+            name,
+            version,
+            path: None,
+            links: Vec::new(),
+            digest: None,
+            status,
+            revision: None,
+            previous: None,
+            origin: None,
+            report: error.report().cloned(),
+            warnings: Vec::new(),
+            checkout_pending: None,
+            error: Some(error),
+        }
+    }
+
+    /// Takes over what the commit came to.
+    fn follow(&mut self, committed: Option<&Committed>) {
+        let Some(committed) = committed else { return };
+        self.revision = Some(committed.revision.id.clone());
+        self.previous = committed.previous.clone();
+        match &committed.checkout {
+            Checkout::Done => {}
+            Checkout::HandEditKept(id) => {
+                self.warnings.push(format!("a hand edit of that very moment is kept as revision {}", id.short()));
+            }
+            Checkout::Pending(why) => self.checkout_pending = Some(why.clone()),
+        }
+    }
+
+    /// The skill's own name.
+    #[must_use]
+    pub fn skill(&self) -> Option<SkillName> {
+        SkillName::parse(self.name.rsplit('/').next().unwrap_or(&self.name)).ok()
+    }
+}

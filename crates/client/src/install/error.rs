@@ -1,0 +1,256 @@
+//! [`InstallError`]: why a skill, or a whole batch, was not installed.
+
+use std::{io, path::PathBuf};
+
+use library::{CommitError, LibraryError, SnapshotError, StorageError, folder::FolderError};
+use registry_index::FetchError;
+use scan::{Blocked, Report};
+use skill::{NameError, Problem, SkillName, archive::ArchiveError};
+use thiserror::Error;
+
+use crate::{
+    agent_folders::AgentError,
+    cache::CacheError,
+    failure::{Fails, Failure, FailureKind},
+    found::PickError,
+    git_source::GitError,
+    lock_file::LockFileError,
+    publish::folder_failure,
+    resolve::ResolveError,
+    spec::SpecError,
+};
+
+/// Why a skill, or a whole batch, was not installed.
+#[derive(Debug, Error)]
+pub enum InstallError {
+    /// A spec that the lock file has cannot be read.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// An agent that cannot be served.
+    #[error(transparent)]
+    Agent(#[from] AgentError),
+    /// The registry, or the name in it.
+    #[error(transparent)]
+    Resolve(#[from] ResolveError),
+    /// It is not clear which skills of the source are meant.
+    #[error(transparent)]
+    Pick(#[from] PickError),
+    /// The release was withdrawn, or its archive is not the one that the index names.
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
+    /// The content is not the one that was promised.
+    #[error("the content of {name} is not the one that {promised_by} names: expected {expected}, found {found}")]
+    Digest {
+        /// The skill.
+        name: String,
+        /// Who names it.
+        promised_by: &'static str,
+        /// The digest named.
+        expected: String,
+        /// The digest found.
+        found: String,
+    },
+    /// What is there is not what the lock file says.
+    #[error("{name} is not as the lock file has it: {what}")]
+    LockDiffers {
+        /// The skill, or the spec.
+        name: String,
+        /// What differs.
+        what: String,
+    },
+    /// No archive.
+    #[error("{origin} cannot be used: {source}")]
+    Archive {
+        /// The archive.
+        origin: String,
+        /// What is wrong with it.
+        source: ArchiveError,
+    },
+    /// The source's folder cannot be read as a skill.
+    #[error("{origin} cannot be read: {source}")]
+    Folder {
+        /// The folder.
+        origin: String,
+        /// What stands in it.
+        source: FolderError,
+    },
+    /// The source cannot be opened.
+    #[error("cannot open {}: {source}", path.display())]
+    Open {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The git source.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// A place that this version does not reach.
+    #[error("{url} is not reachable: this version fetches no archives over http")]
+    Url {
+        /// The URL.
+        url: String,
+    },
+    /// The network is needed and was forbidden.
+    #[error("{origin} needs the network, and --offline forbids it")]
+    Offline {
+        /// The source.
+        origin: String,
+    },
+    /// The skill cannot be used.
+    #[error("{name} is not a usable skill: {}", problems.first().map_or("", |problem| problem.message.as_str()))]
+    Invalid {
+        /// Its name, or where it is.
+        name: String,
+        /// All problems.
+        problems: Vec<Problem>,
+    },
+    /// The skill's name is none.
+    #[error("{name:?} cannot be the name of a skill's folder: {source}")]
+    Name {
+        /// The name.
+        name: String,
+        /// The rule that it breaks.
+        source: NameError,
+    },
+    /// The scan blocks.
+    #[error(transparent)]
+    Blocked(#[from] Box<Blocked>),
+    /// Another skill of this bare name is in the library.
+    #[error("the library has {present} under the name {name}; {wanted} would take its place")]
+    Exists {
+        /// The bare name.
+        name: SkillName,
+        /// What was to be installed.
+        wanted: String,
+        /// What is there, as a noun phrase.
+        present: String,
+        /// Whether it is a folder without a history.
+        is_unmanaged: bool,
+        /// Whether it was installed from somewhere.
+        is_installed: bool,
+    },
+    /// The installed skill was changed since, and another release is asked for.
+    #[error("{name} {installed} was changed in this library since it was installed; {wanted} would undo that")]
+    Evolved {
+        /// The bare name.
+        name: SkillName,
+        /// The version installed.
+        installed: String,
+        /// What is wanted.
+        wanted: String,
+    },
+    /// Two skills of one bare name in one batch.
+    #[error("{first} and {second} would both be called {name}")]
+    TwiceInBatch {
+        /// The bare name.
+        name: SkillName,
+        /// The one that was taken.
+        first: String,
+        /// The other.
+        second: String,
+    },
+    /// Nothing was asked for, and there is no lock file to restore.
+    #[error("there is nothing to install: {} has no skill", path.display())]
+    NothingLocked {
+        /// The lock file.
+        path: PathBuf,
+    },
+    /// The lock file.
+    #[error(transparent)]
+    LockFile(#[from] LockFileError),
+    /// The cache.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+    /// The skill's folder was changed by hand into something unusable.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    /// The library.
+    #[error(transparent)]
+    Library(#[from] LibraryError),
+    /// The commit.
+    #[error(transparent)]
+    Commit(#[from] CommitError),
+}
+
+impl From<StorageError> for InstallError {
+    fn from(error: StorageError) -> Self {
+        Self::Library(error.into())
+    }
+}
+
+impl Fails for InstallError {
+    fn failure(&self) -> Failure {
+        let of = Failure::new;
+        match self {
+            Self::Spec(error) => error.failure(),
+            Self::Agent(error) => error.failure(),
+            Self::Resolve(error) => error.failure(),
+            Self::Pick(error) => error.failure(),
+            Self::Fetch(error) => fetch_failure(error),
+            Self::Digest { .. } => {
+                of(FailureKind::Integrity, "integrity").hint("do not use it; tell whoever publishes it")
+            }
+            Self::LockDiffers { .. } => of(FailureKind::Integrity, "lock_differs")
+                .hint("install without --frozen to change the lock file, if that is what you want"),
+            Self::Archive { .. } => of(FailureKind::Invalid, "invalid_archive"),
+            Self::Folder { source, .. } => folder_failure(source),
+            Self::Open { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                of(FailureKind::NotFound, "not_found").hint("check the path")
+            }
+            Self::Open { .. } => Failure::io(),
+            Self::Git(error) => error.failure(),
+            Self::Url { .. } => of(FailureKind::Unreachable, "network").hint("download it, then install the file"),
+            Self::Offline { .. } => of(FailureKind::Unreachable, "offline").hint("run it without --offline"),
+            Self::Invalid { .. } => of(FailureKind::Invalid, "invalid_skill"),
+            Self::Name { .. } => of(FailureKind::Invalid, "invalid_name").hint("its author has to rename it"),
+            Self::Blocked(_) => {
+                of(FailureKind::Blocked, "scan_blocked").hint("read the findings; nothing was installed")
+            }
+            Self::Exists { name, is_unmanaged: true, .. } => of(FailureKind::Conflict, "exists")
+                .hint(format!("take the folder over (skillhub adopt), or move it away; then install {name} again")),
+            Self::Exists { name, is_installed: true, .. } => of(FailureKind::Conflict, "exists")
+                .hint(format!("a library has one skill of a name; first: skillhub uninstall {name}")),
+            Self::Exists { name, .. } => of(FailureKind::Conflict, "exists")
+                .hint(format!("a library has one skill of a name; first: skillhub manage delete {name}")),
+            Self::Evolved { name, .. } => of(FailureKind::Conflict, "evolved").hint(format!(
+                "keep it as it is, or give the changes up: skillhub uninstall {name} (its history stays), then install"
+            )),
+            Self::TwiceInBatch { .. } => of(FailureKind::Conflict, "exists").hint("install one of them"),
+            Self::NothingLocked { .. } => of(FailureKind::NotFound, "not_found")
+                .hint("name what to install: skillhub install owner/name; skillhub search finds skills"),
+            Self::LockFile(error) => error.failure(),
+            Self::Cache(error) => error.failure(),
+            Self::Snapshot(error) => error.failure(),
+            Self::Library(error) => error.failure(),
+            Self::Commit(error) => error.failure(),
+        }
+    }
+
+    fn report(&self) -> Option<&Report> {
+        match self {
+            Self::Blocked(blocked) => Some(&blocked.report),
+            _ => None,
+        }
+    }
+
+    fn problems(&self) -> &[Problem] {
+        match self {
+            Self::Invalid { problems, .. } => problems,
+            _ => &[],
+        }
+    }
+}
+
+fn fetch_failure(error: &FetchError) -> Failure {
+    match error {
+        FetchError::Withdrawn { .. } => {
+            Failure::new(FailureKind::Integrity, "withdrawn").hint("choose another version; skillhub info lists them")
+        }
+        FetchError::Missing { .. } | FetchError::Integrity { .. } => {
+            Failure::new(FailureKind::Integrity, "integrity").hint("check the registry: skillhub index verify")
+        }
+        FetchError::Elsewhere(_) => Failure::new(FailureKind::Unreachable, "network"),
+        FetchError::Read(error) => error.failure(),
+    }
+}

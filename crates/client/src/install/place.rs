@@ -1,0 +1,80 @@
+//! [`place`]: links to an installed skill, or copies of it, in agents' folders.
+
+use std::path::{Path, PathBuf};
+
+use library::{AgentDir, Library, PlaceLinkError, Placed, Stamp};
+use scan::Cleared;
+use skill::{Bundle, SkillName};
+
+use super::{Installed, plan::Planned};
+use crate::agent_folders::AgentFolder;
+
+/// A skill that is to be placed.
+struct Placing<'a> {
+    skill: &'a SkillName,
+    library: &'a Path,
+    files: &'a Cleared,
+    before: &'a Bundle,
+    copy: bool,
+}
+
+/// Places a skill in the folders, renews the copies that were placed before, and remembers where it
+/// all stands. Nothing here fails the install; what did not work is a warning.
+pub(super) fn place(
+    library: &Library,
+    planned: &Planned,
+    folders: &[AgentFolder],
+    copy: bool,
+    stamp: &Stamp,
+    result: &mut Installed,
+) {
+    let skill = &planned.candidate.name;
+    let (files, before) = (&planned.cleared, &planned.before);
+    let placing = Placing { skill, library: library.path(), files, before, copy };
+    let known = library.state().map(|state| state.of(skill).placed).unwrap_or_default();
+    let mut placed = Vec::new();
+    for folder in folders {
+        let was_ours = known.contains(&folder.path.join(skill.as_str()));
+        match placing.place(&folder.path, was_ours) {
+            Ok(path) => placed.push(path),
+            Err(error) => result.warnings.push(error.to_string()),
+        }
+    }
+    for path in known.iter().filter(|path| !placed.contains(path)) {
+        if let Some(Err(error)) = path.parent().map(|folder| placing.renew_copy(folder)) {
+            result.warnings.push(error.to_string());
+        }
+    }
+    let mut all: Vec<PathBuf> = known.into_iter().chain(placed.iter().cloned()).collect();
+    all.sort();
+    all.dedup();
+    result.links = placed;
+    if let Err(error) = library.set_state(skill, stamp, "place", |state| state.placed = all) {
+        result.warnings.push(format!("the places of {skill} were not noted: {error}"));
+    }
+}
+
+impl Placing<'_> {
+    fn place(&self, folder: &Path, was_ours: bool) -> Result<PathBuf, PlaceLinkError> {
+        let dir = AgentDir::create(folder)?;
+        let was_copy = was_ours && dir.remove_copy(self.skill, self.before)?;
+        if self.copy || was_copy {
+            dir.remove_link(self.skill, self.library)?;
+            return dir.place_copy(self.skill, self.files).map(path_of);
+        }
+        dir.place_link(self.skill, self.library).map(path_of)
+    }
+
+    /// A copy from before that is not asked for now is brought up to date all the same.
+    fn renew_copy(&self, folder: &Path) -> Result<(), PlaceLinkError> {
+        let Some(dir) = AgentDir::open(folder)? else { return Ok(()) };
+        if !self.before.is_empty() && dir.remove_copy(self.skill, self.before)? {
+            dir.place_copy(self.skill, self.files)?;
+        }
+        Ok(())
+    }
+}
+
+fn path_of(placed: Placed) -> PathBuf {
+    placed.path().to_owned()
+}

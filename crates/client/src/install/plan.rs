@@ -1,0 +1,220 @@
+//! [`plan`]: what installing a skill that was fetched means for the library as it is.
+
+use library::{
+    Action, Commit, Content, FolderState, Library, NewRevision, Origin, Revision, SnapshotError, Stamp, TakeOver,
+};
+use scan::{Baseline, Cleared};
+use skill::{Bundle, Limits, SkillPath, validate};
+
+use super::{InstallError, InstallRequest, InstallStatus, source::Candidate};
+
+/// A skill that passed, and what is to be done.
+#[derive(Debug)]
+pub(super) struct Planned {
+    pub candidate: Candidate,
+    /// The files that agents will see.
+    pub cleared: Cleared,
+    /// The head before; never a tombstone.
+    pub head: Option<Revision>,
+    /// The files before.
+    pub before: Bundle,
+    pub step: Step,
+}
+
+/// What is to be done in the library.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// Nothing.
+    Nothing(InstallStatus),
+    /// A commit; taken out when it is made.
+    Commit { commit: Option<Commit>, status: InstallStatus },
+}
+
+impl Step {
+    pub fn take_commit(&mut self) -> Option<Commit> {
+        match self {
+            Self::Nothing(_) => None,
+            Self::Commit { commit, .. } => commit.take(),
+        }
+    }
+
+    pub fn status(&self) -> InstallStatus {
+        match self {
+            Self::Nothing(status) | Self::Commit { status, .. } => *status,
+        }
+    }
+}
+
+/// Decides what is to be done, or why nothing can be. Takes over a hand edit first, unless it is a
+/// dry run or frozen.
+pub(super) fn plan(
+    library: &mut Library,
+    candidate: Candidate,
+    request: &InstallRequest,
+    stamp: &Stamp,
+) -> Result<Planned, InstallError> {
+    check_usable(&candidate)?;
+    let head = library.head(&candidate.name)?;
+    match head {
+        Some(head) if !head.tombstone => {
+            let take_over = if request.dry_run || request.frozen { TakeOver::Pretend } else { TakeOver::Commit };
+            over_installed(library, candidate, head, take_over, stamp)
+        }
+        gone => fresh(library, candidate, gone, request, stamp),
+    }
+}
+
+/// Lenient as every client: only what makes a skill unusable counts.
+fn check_usable(candidate: &Candidate) -> Result<(), InstallError> {
+    let bytes = candidate.bundle.get(&SkillPath::skill_md()).map(|file| file.bytes.to_vec());
+    let name = candidate.name.as_str();
+    let loaded = match &bytes {
+        Some(bytes) => validate::load(bytes, name, &Limits::default()).map(drop),
+        None => {
+            Err(validate::validate_bundle(&candidate.bundle, None, validate::Strictness::Standard, &Limits::default()))
+        }
+    };
+    loaded.map_err(|problems| InstallError::Invalid { name: candidate.origin.name.clone(), problems })
+}
+
+/// The library has no such skill (any more); a folder may stand there all the same.
+fn fresh(
+    library: &Library,
+    candidate: Candidate,
+    tombstone: Option<Revision>,
+    request: &InstallRequest,
+    stamp: &Stamp,
+) -> Result<Planned, InstallError> {
+    let state = library.folder_state(&candidate.name)?;
+    let cleared = scan::clear(candidate.bundle.clone(), Baseline::None)?;
+    let mut revisions = vec![revision(&cleared, Action::Install, stamp, &candidate.origin)];
+    let mut shown = cleared;
+    if !is_free(&state, &candidate.bundle) {
+        let found = unmanaged(state, &candidate)?;
+        check_frozen(&candidate, &found, request)?;
+        revisions.push(
+            NewRevision::new(
+                Content::Cleared(found.clone()),
+                Action::External,
+                stamp.external("found in the library beside its lock file"),
+            )
+            .with_origin(Some(candidate.origin.clone())),
+        );
+        shown = found;
+    }
+    let base = tombstone.map(|tombstone| tombstone.id);
+    let commit = Commit { skill: candidate.name.clone(), base, revisions };
+    let step = Step::Commit { commit: Some(commit), status: InstallStatus::Installed };
+    Ok(Planned { candidate, cleared: shown, head: None, before: Bundle::default(), step })
+}
+
+/// Whether nothing stands in the folder but what is to be installed.
+fn is_free(state: &FolderState, wanted: &Bundle) -> bool {
+    match state {
+        FolderState::Absent | FolderState::Missing | FolderState::Clean => true,
+        FolderState::Modified(found) => found.bundle().same_but_line_ends(wanted),
+        FolderState::Blocked(fault) => fault.bundle().is_some_and(|found| found.same_but_line_ends(wanted)),
+    }
+}
+
+/// A folder that came with the project, as in a fresh clone: it is an evolved form of the release
+/// that the lock file names, and becomes a revision after it. Any other folder is in the way.
+fn unmanaged(state: FolderState, candidate: &Candidate) -> Result<Cleared, InstallError> {
+    let name = &candidate.name;
+    match state {
+        FolderState::Modified(found) if candidate.locked.is_some() => Ok(*found),
+        FolderState::Blocked(fault) if candidate.locked.is_some() => {
+            Err(SnapshotError::ExternalBlocked { skill: name.clone(), fault }.into())
+        }
+        _ => Err(InstallError::Exists {
+            name: name.clone(),
+            wanted: describe(&candidate.origin),
+            present: "a folder that skillhub does not manage".to_owned(),
+            is_unmanaged: true,
+            is_installed: false,
+        }),
+    }
+}
+
+fn check_frozen(candidate: &Candidate, found: &Cleared, request: &InstallRequest) -> Result<(), InstallError> {
+    let content = candidate.locked.as_ref().map(|locked| locked.content.as_str()).unwrap_or_default();
+    if !request.frozen || found.digest().to_string() == content {
+        return Ok(());
+    }
+    let what = format!("its folder has the digest {}, the lock file {content}", found.digest());
+    Err(InstallError::LockDiffers { name: candidate.origin.name.clone(), what })
+}
+
+/// The library has a skill of this name.
+fn over_installed(
+    library: &mut Library,
+    candidate: Candidate,
+    head: Revision,
+    take_over: TakeOver,
+    stamp: &Stamp,
+) -> Result<Planned, InstallError> {
+    let Some(origin) = head.origin.clone().filter(|origin| is_same_skill(origin, &candidate.origin)) else {
+        return Err(exists(&candidate, head.origin.as_ref()));
+    };
+    let name = candidate.name.clone();
+    let snapshot = library.snapshot(&name, stamp, take_over)?;
+    let is_missing = matches!(library.folder_state(&name)?, FolderState::Missing);
+    let before = snapshot.bundle.clone();
+    let (base, found) = (snapshot.base.clone(), before.digest().to_string());
+    let commit = |revision: NewRevision, status| Step::Commit {
+        commit: Some(Commit {
+            skill: name.clone(),
+            base: base.as_ref().map(|base| base.id.clone()),
+            revisions: vec![revision],
+        }),
+        status,
+    };
+    let (cleared, step) = if origin.digest == candidate.origin.digest && origin.version == candidate.origin.version {
+        let cleared = scan::clear(before.clone(), snapshot.baseline())?;
+        let again = || revision(&cleared, Action::Install, stamp, &origin);
+        let step = match is_missing {
+            true => commit(again(), InstallStatus::Installed),
+            false => Step::Nothing(InstallStatus::Unchanged),
+        };
+        (cleared, step)
+    } else if found == origin.digest || found == candidate.origin.digest {
+        let cleared = scan::clear(candidate.bundle.clone(), snapshot.baseline())?;
+        let update = revision(&cleared, Action::Update, stamp, &candidate.origin);
+        (cleared, commit(update, InstallStatus::Updated))
+    } else {
+        let installed = origin.version.unwrap_or_default();
+        return Err(InstallError::Evolved { name, installed, wanted: describe(&candidate.origin) });
+    };
+    Ok(Planned { candidate, cleared, head: snapshot.base, before, step })
+}
+
+fn revision(cleared: &Cleared, action: Action, stamp: &Stamp, origin: &Origin) -> NewRevision {
+    NewRevision::new(Content::Cleared(cleared.clone()), action, stamp.clone()).with_origin(Some(origin.clone()))
+}
+
+/// Whether both come from the same place: the same owner's skill of any registry, else the same
+/// kind of source and the same place.
+fn is_same_skill(installed: &Origin, wanted: &Origin) -> bool {
+    installed.kind == wanted.kind
+        && installed.name == wanted.name
+        && (installed.kind == "registry" || installed.source == wanted.source)
+}
+
+fn exists(candidate: &Candidate, present: Option<&Origin>) -> InstallError {
+    InstallError::Exists {
+        name: candidate.name.clone(),
+        wanted: describe(&candidate.origin),
+        present: present.map_or_else(|| "a skill that was written here".to_owned(), describe),
+        is_unmanaged: false,
+        is_installed: present.is_some(),
+    }
+}
+
+/// A skill with its version, and its source where the name does not say it.
+fn describe(origin: &Origin) -> String {
+    let version = origin.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
+    match origin.kind.as_str() {
+        "registry" => format!("{}{version}", origin.name),
+        kind => format!("{}{version} from the {kind} {}", origin.name, origin.source),
+    }
+}

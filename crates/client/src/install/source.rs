@@ -1,0 +1,373 @@
+//! [`fetch`]: what a spec or a lock file's entry names, brought into memory and checked.
+
+use std::{
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+use cap_std::{ambient_authority, fs::Dir};
+use library::{
+    Origin,
+    folder::{self, FolderError, Leftovers},
+};
+use registry_index::{Entry, FetchError, Wanted};
+use semver::Version;
+use skill::{Bundle, Digest, Limits, QualifiedName, SkillName, archive, frontmatter};
+
+use super::{InstallError, InstallRequest, Installer};
+use crate::{
+    cache::Cache,
+    found::{self, Found},
+    git_source::Repository,
+    lock_file::LockedSkill,
+    paths,
+    registry::Registry,
+    resolve::{self, ResolveError, Resolved},
+    spec::{GitSpec, Request, Spec},
+};
+
+/// One thing to fetch.
+pub(super) enum Order {
+    /// What a user asked for.
+    Spec(Spec),
+    /// What the lock file says.
+    Locked(LockedSkill),
+}
+
+/// A skill in memory, with where it came from.
+#[derive(Debug)]
+pub(super) struct Candidate {
+    pub name: SkillName,
+    pub bundle: Bundle,
+    pub origin: Origin,
+    /// The hash of the packed files.
+    pub archive: Digest,
+    /// What the lock file will say was asked for.
+    pub requested: String,
+    /// Whether only this machine has the source.
+    pub local: bool,
+    pub warnings: Vec<String>,
+    /// The entry of the lock file that it was fetched for.
+    pub locked: Option<LockedSkill>,
+}
+
+impl Order {
+    /// What a result is called when no skill came of it.
+    pub fn label(&self) -> String {
+        match self {
+            Self::Spec(Spec::Qualified { name, .. }) => name.to_string(),
+            Self::Spec(Spec::Bare { name, .. }) => name.to_string(),
+            Self::Spec(spec) => spec.to_string(),
+            Self::Locked(locked) => locked.name.clone(),
+        }
+    }
+}
+
+/// Whether a locked version is what a request asks for.
+pub(super) fn fits(request: &Request, version: Option<&str>) -> bool {
+    let version = version.and_then(|version| Version::parse(version).ok());
+    match (request.wanted(), version) {
+        (Wanted::Newest, _) => true,
+        (Wanted::Exact(wanted), Some(version)) => wanted.cmp_precedence(&version).is_eq(),
+        (Wanted::Range(range), Some(version)) => range.matches(&version),
+        (_, None) => false,
+    }
+}
+
+/// Fetches everything that an order names.
+pub(super) fn fetch(
+    by: &Installer<'_>,
+    order: &Order,
+    request: &InstallRequest,
+) -> Result<Vec<Candidate>, InstallError> {
+    let source = Source { by, request, cache: Cache::of(by.home) };
+    match order {
+        Order::Spec(spec) => source.of_spec(spec),
+        Order::Locked(locked) => {
+            let candidate = source.of_locked(locked)?;
+            check_lock(&candidate, locked)?;
+            Ok(vec![Candidate { locked: Some(locked.clone()), requested: locked.requested.clone(), ..candidate }])
+        }
+    }
+}
+
+/// Holds what was fetched to what the lock file says.
+fn check_lock(candidate: &Candidate, locked: &LockedSkill) -> Result<(), InstallError> {
+    let differs = |what: String| InstallError::LockDiffers { name: locked.name.clone(), what };
+    let found = candidate.bundle.digest().to_string();
+    if found != locked.digest {
+        return Err(differs(format!("its digest is {found}, not {}", locked.digest)));
+    }
+    if candidate.archive.to_string() != locked.archive {
+        return Err(differs(format!("its archive is {}, not {}", candidate.archive, locked.archive)));
+    }
+    if candidate.origin.name != locked.name {
+        return Err(differs(format!("it is called {}", candidate.origin.name)));
+    }
+    Ok(())
+}
+
+struct Source<'a> {
+    by: &'a Installer<'a>,
+    request: &'a InstallRequest,
+    cache: Cache,
+}
+
+impl Source<'_> {
+    fn of_spec(&self, spec: &Spec) -> Result<Vec<Candidate>, InstallError> {
+        match spec {
+            Spec::Qualified { request, .. } | Spec::Bare { request, .. } => {
+                let found = resolve::resolve(self.by.registries, spec)?;
+                Ok(vec![self.of_release(&found, request)?])
+            }
+            Spec::Folder(text) => self.of_folder(&self.path(text)),
+            Spec::Archive(text) => Ok(vec![self.of_archive(&self.path(text))?]),
+            Spec::ArchiveUrl(url) if self.request.offline => Err(InstallError::Offline { origin: url.clone() }),
+            Spec::ArchiveUrl(url) => Err(InstallError::Url { url: url.clone() }),
+            Spec::Git(git) => self.of_git(git, None),
+        }
+    }
+
+    fn path(&self, text: &str) -> PathBuf {
+        paths::expanded(text, self.by.user_home)
+    }
+
+    fn of_locked(&self, locked: &LockedSkill) -> Result<Candidate, InstallError> {
+        match locked.kind.as_str() {
+            "registry" => self.of_locked_release(locked),
+            "git" => self.of_locked_git(locked),
+            "folder" => match self.of_cache(locked)? {
+                Some(candidate) => Ok(candidate),
+                None => one(self.of_folder(Path::new(&locked.source))?, locked),
+            },
+            "archive" => match self.of_cache(locked)? {
+                Some(candidate) => Ok(candidate),
+                None => self.of_archive(Path::new(&locked.source)),
+            },
+            other => Err(InstallError::LockDiffers {
+                name: locked.name.clone(),
+                what: format!("this version knows no sources of the kind {other:?}"),
+            }),
+        }
+    }
+
+    /// The release of the index that the lock file names; yanked ones too.
+    fn of_locked_release(&self, locked: &LockedSkill) -> Result<Candidate, InstallError> {
+        let differs = |what: &str| InstallError::LockDiffers { name: locked.name.clone(), what: what.to_owned() };
+        let name: QualifiedName = locked.name.parse().map_err(|_| differs("the lock file has no owner/name"))?;
+        let version = locked.version.as_deref().ok_or_else(|| differs("the lock file has no version"))?;
+        let request: Request = version.parse().map_err(|_| differs("the version in the lock file is none"))?;
+        if !matches!(request.wanted(), Wanted::Exact(_)) {
+            return Err(differs("the version in the lock file is none"));
+        }
+        match resolve::resolve(self.by.registries, &Spec::Qualified { name, request: request.clone() }) {
+            Ok(found) if found.entry.digest.to_string() != locked.digest => {
+                Err(differs(&format!("the registry has {} under this version", found.entry.digest)))
+            }
+            Ok(found) => self.of_release(&found, &request),
+            Err(error @ ResolveError::Registry(_)) => self.of_cache(locked)?.ok_or_else(|| error.into()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn of_release(&self, found: &Resolved, request: &Request) -> Result<Candidate, InstallError> {
+        let Resolved { registry, name, entry } = found;
+        entry.check_open()?;
+        let bytes = self.archive_of(registry, entry)?;
+        let bundle = unpack(&bytes, &name.to_string())?;
+        check_digest(&name.to_string(), &entry.digest, &bundle)?;
+        if !self.request.dry_run {
+            self.cache.put(&bytes)?;
+        }
+        let origin = Origin {
+            kind: "registry".to_owned(),
+            source: registry.location().display().to_string(),
+            name: name.to_string(),
+            version: Some(entry.version.to_string()),
+            commit: None,
+            digest: entry.digest.to_string(),
+        };
+        let yanked = format!("{name} {} was yanked: its publisher advises against it", entry.version);
+        Ok(Candidate {
+            name: name.name.clone(),
+            bundle,
+            origin,
+            archive: entry.archive,
+            requested: request.as_str().to_owned(),
+            local: true,
+            warnings: if entry.yanked { vec![yanked] } else { Vec::new() },
+            locked: None,
+        })
+    }
+
+    fn archive_of(&self, registry: &Registry, entry: &Entry) -> Result<Vec<u8>, InstallError> {
+        match registry.index().bundle(entry) {
+            Ok(bytes) => Ok(bytes),
+            Err(error @ FetchError::Elsewhere(_)) => {
+                let bytes = self.cache.get(&entry.archive)?.ok_or(error)?;
+                entry.check_archive(&bytes)?;
+                Ok(bytes)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The files that the lock file names, if they are in the cache.
+    fn of_cache(&self, locked: &LockedSkill) -> Result<Option<Candidate>, InstallError> {
+        let Ok(archive) = locked.archive.parse::<Digest>() else { return Ok(None) };
+        let Some(bytes) = self.cache.get(&archive)? else { return Ok(None) };
+        let bundle = unpack(&bytes, &locked.name)?;
+        let origin = Origin {
+            kind: locked.kind.clone(),
+            source: locked.source.clone(),
+            name: locked.name.clone(),
+            version: locked.version.clone(),
+            commit: locked.commit.clone(),
+            digest: bundle.digest().to_string(),
+        };
+        let name = parse_name(locked.bare_name())?;
+        let warnings = Vec::new();
+        let (requested, local) = (locked.requested.clone(), locked.local);
+        Ok(Some(Candidate { name, bundle, origin, archive, requested, local, warnings, locked: None }))
+    }
+
+    fn of_folder(&self, path: &Path) -> Result<Vec<Candidate>, InstallError> {
+        let open = |source| InstallError::Open { path: path.to_owned(), source };
+        let path = paths::resolved(path).map_err(open)?;
+        let origin = path.display().to_string();
+        let top = Dir::open_ambient_dir(&path, ambient_authority()).map_err(open)?;
+        let unreadable = |source: FolderError| InstallError::Folder { origin: origin.clone(), source };
+        let found = found::in_folder(&top).map_err(unreadable)?;
+        let chosen = found::choose(found, "", &self.request.pick, &origin)?;
+        let mut candidates = Vec::new();
+        for skill in chosen {
+            let dir = if skill.folder.is_empty() { top.try_clone() } else { top.open_dir(&skill.folder) };
+            let bundle = folder::read_dir(dir.map_err(open)?, Leftovers::Skip, &Limits::default());
+            let bundle = bundle.map_err(unreadable)?;
+            let place = if skill.folder.is_empty() { path.clone() } else { path.join(&skill.folder) };
+            let fallback = place.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let local = Local { kind: "folder", source: place.display().to_string(), local: true };
+            candidates.push(self.candidate(&skill, &fallback, bundle, local, None)?);
+        }
+        Ok(candidates)
+    }
+
+    fn of_archive(&self, path: &Path) -> Result<Candidate, InstallError> {
+        let path = paths::resolved(path).map_err(|source| InstallError::Open { path: path.to_owned(), source })?;
+        let open = |source| InstallError::Open { path: path.clone(), source };
+        let origin = path.display().to_string();
+        let bundle = unpack(&read_file(&path).map_err(open)?, &origin)?;
+        let skill_md = bundle.skill_md().unwrap_or_default().to_owned();
+        let fallback = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let skill = Found::new(String::new(), skill_md.as_bytes());
+        self.candidate(&skill, &fallback, bundle, Local { kind: "archive", source: origin, local: true }, None)
+    }
+
+    fn of_git(&self, git: &GitSpec, commit: Option<&str>) -> Result<Vec<Candidate>, InstallError> {
+        if self.request.offline && git.transport() != "file" {
+            return Err(InstallError::Offline { origin: git.to_string() });
+        }
+        let repository = Repository::fetch(git, commit, &self.cache)?;
+        let found = repository.skills(git.path.as_ref())?;
+        let top = git.path.as_ref().map(ToString::to_string).unwrap_or_default();
+        let mut candidates = Vec::new();
+        for skill in found::choose(found, &top, &self.request.pick, &git.to_string())? {
+            let bundle = repository.read(&skill.folder, &Limits::default())?;
+            let fallback = skill.folder.rsplit('/').next().filter(|last| !last.is_empty());
+            let fallback = fallback.unwrap_or_else(|| git.repository_name()).to_owned();
+            let place = Local { kind: "git", source: git.url(), local: git.transport() == "file" };
+            let mut candidate = self.candidate(&skill, &fallback, bundle, place, Some(repository.commit()))?;
+            let path = if skill.folder.is_empty() { None } else { skill.folder.parse().ok() };
+            candidate.requested = GitSpec { path, ..git.clone() }.to_string();
+            candidates.push(candidate);
+        }
+        Ok(candidates)
+    }
+
+    fn of_locked_git(&self, locked: &LockedSkill) -> Result<Candidate, InstallError> {
+        if let Some(candidate) = self.of_cache(locked)? {
+            return Ok(candidate);
+        }
+        let git: GitSpec = locked.requested.parse()?;
+        one(self.of_git(&git, locked.commit.as_deref())?, locked)
+    }
+
+    fn candidate(
+        &self,
+        skill: &Found,
+        fallback: &str,
+        bundle: Bundle,
+        place: Local,
+        commit: Option<String>,
+    ) -> Result<Candidate, InstallError> {
+        let name = parse_name(if skill.name.is_empty() { fallback } else { &skill.name })?;
+        let packed = archive::pack(&bundle);
+        let archive = if self.request.dry_run { Digest::of_bytes(&packed) } else { self.cache.put(&packed)? };
+        let origin = Origin {
+            kind: place.kind.to_owned(),
+            source: place.source.clone(),
+            name: name.to_string(),
+            version: version_of(&bundle),
+            commit,
+            digest: bundle.digest().to_string(),
+        };
+        let warnings = Vec::new();
+        Ok(Candidate {
+            name,
+            bundle,
+            origin,
+            archive,
+            requested: place.source,
+            local: place.local,
+            warnings,
+            locked: None,
+        })
+    }
+}
+
+/// A source without owners.
+struct Local {
+    kind: &'static str,
+    source: String,
+    local: bool,
+}
+
+/// The one of several that the lock file names.
+fn one(candidates: Vec<Candidate>, locked: &LockedSkill) -> Result<Candidate, InstallError> {
+    let what = "its source has it no more".to_owned();
+    let differs = InstallError::LockDiffers { name: locked.name.clone(), what };
+    candidates.into_iter().find(|candidate| candidate.origin.name == locked.name).ok_or(differs)
+}
+
+fn unpack(bytes: &[u8], origin: &str) -> Result<Bundle, InstallError> {
+    let failed = |source| InstallError::Archive { origin: origin.to_owned(), source };
+    archive::unpack(bytes, &Limits::default()).map_err(failed)
+}
+
+fn check_digest(name: &str, expected: &Digest, bundle: &Bundle) -> Result<(), InstallError> {
+    let found = bundle.digest();
+    if found == *expected {
+        return Ok(());
+    }
+    let (name, expected, found) = (name.to_owned(), expected.to_string(), found.to_string());
+    Err(InstallError::Digest { name, promised_by: "the index", expected, found })
+}
+
+fn parse_name(text: &str) -> Result<SkillName, InstallError> {
+    SkillName::parse(text).map_err(|source| InstallError::Name { name: text.to_owned(), source })
+}
+
+fn version_of(bundle: &Bundle) -> Option<String> {
+    let reading = frontmatter::read(bundle.skill_md()?, &Limits::default()).ok()?;
+    reading.frontmatter.version()
+}
+
+/// The bytes of a file, at most one more than an archive may have.
+fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let parent = path.parent().unwrap_or(Path::new("/"));
+    let dir = Dir::open_ambient_dir(parent, ambient_authority())?;
+    let file = dir.open(path.file_name().unwrap_or_default())?;
+    let mut bytes = Vec::new();
+    file.take(Limits::default().archive_bytes + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}

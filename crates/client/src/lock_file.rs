@@ -1,0 +1,439 @@
+//! [`LockFile`]: `skillhub.lock`, which says exactly what is installed.
+
+use std::{
+    collections::BTreeMap,
+    io,
+    path::{Path, PathBuf},
+};
+
+use cap_std::{
+    ambient_authority,
+    fs::{Dir, OpenOptions},
+};
+use library::{Library, LibraryError, PlaceError, ensure_dir, write_atomically};
+use skill::SkillName;
+use thiserror::Error;
+use toml::{Table, Value};
+
+use crate::failure::{Fails, Failure, FailureKind};
+
+/// The file's name in a project's root.
+pub const LOCK_FILE: &str = "skillhub.lock";
+
+const FORMAT: i64 = 1;
+const HEAD: &str = "# Written by skillhub: which skills are installed, exactly. Commit this file.\n";
+
+/// A lock file, read.
+///
+/// ```toml
+/// format = 1
+///
+/// [[skill]]
+/// name = "acme/pdf"             # the key: `owner/name`, or a bare name from other sources
+/// requested = "^1.2"            # as it was asked for
+/// version = "1.2.3"
+/// kind = "registry"             # or git, folder, archive
+/// source = "…"                  # the registry's place, the git URL, the path
+/// local = true                  # only this machine has the source
+/// commit = "…"                  # of a git source
+/// archive = "sha256:…"          # of the packed release
+/// digest = "sha256:…"           # of the release's content
+/// content = "sha256:…"          # of the content now, which may have evolved
+/// agents = ["claude-code"]      # whose folders have it
+/// ruleset = "…"                 # the rules that cleared it
+/// ```
+///
+/// Skills are sorted by name, there is no time in it, and fields of later versions are kept.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LockFile {
+    path: PathBuf,
+    others: Table,
+    skills: BTreeMap<String, LockedSkill>,
+}
+
+/// One skill of a lock file.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LockedSkill {
+    /// `owner/name`, or the bare name of a skill from another source.
+    pub name: String,
+    /// What was asked for: a version or range (empty for the newest) of a registry's skill, else the
+    /// whole spec.
+    pub requested: String,
+    /// The version, where the source has one.
+    pub version: Option<String>,
+    /// `registry`, `git`, `folder` or `archive`.
+    pub kind: String,
+    /// The registry's place, the git URL, or the path.
+    pub source: String,
+    /// Whether only this machine has the source.
+    pub local: bool,
+    /// The commit of a git source.
+    pub commit: Option<String>,
+    /// The hash of the packed release.
+    pub archive: String,
+    /// The digest of the release.
+    pub digest: String,
+    /// The digest of the skill's content in the library.
+    pub content: String,
+    /// Ids of the agents in whose folders it was placed, sorted.
+    pub agents: Vec<String>,
+    /// The version of the rules that cleared it.
+    pub ruleset: String,
+    pub(crate) raw: Table,
+}
+
+/// Why a lock file cannot be used. It is then left as it is.
+#[derive(Debug, Error)]
+pub enum LockFileError {
+    /// A merge that was not finished.
+    #[error("{} has conflict markers of a merge in line {line}", path.display())]
+    ConflictMarkers {
+        /// The file.
+        path: PathBuf,
+        /// The first such line, from 1.
+        line: usize,
+    },
+    /// No TOML, or not that of a lock file.
+    #[error("{} is damaged: {message}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with the line where there is one.
+        message: String,
+    },
+    /// Of another version.
+    #[error("{} has format {found}, this version reads {FORMAT}", path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// The format found.
+        found: i64,
+    },
+    /// Its folder, or the library's, cannot be used.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    /// The library cannot be read.
+    #[error(transparent)]
+    Library(#[from] LibraryError),
+    /// The system refused.
+    #[error("cannot use {}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl Fails for LockFileError {
+    fn failure(&self) -> Failure {
+        let integrity = Failure::new(FailureKind::Integrity, "damaged_lock_file");
+        match self {
+            Self::ConflictMarkers { .. } => integrity.hint("finish the merge, then run the command again"),
+            Self::Damaged { .. } => {
+                integrity.hint("bring back the last good version, or delete the file and install again")
+            }
+            Self::Format { .. } => integrity.hint("use the skillhub that wrote it"),
+            Self::Place(error) => error.failure(),
+            Self::Library(error) => error.failure(),
+            Self::Io { .. } => Failure::io(),
+        }
+    }
+}
+
+impl LockFile {
+    /// Reads the file; empty when there is none.
+    ///
+    /// # Errors
+    /// [`LockFileError`]
+    pub fn read(path: &Path) -> Result<Self, LockFileError> {
+        let io = |source| LockFileError::Io { path: path.to_owned(), source };
+        let empty = Self { path: path.to_owned(), ..Self::default() };
+        let Some(name) = path.file_name() else { return Ok(empty) };
+        let dir = match Dir::open_ambient_dir(folder_of(path), ambient_authority()) {
+            Ok(dir) => dir,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(empty),
+            Err(error) => return Err(io(error)),
+        };
+        match dir.read_to_string(name) {
+            Ok(text) => Self::parse(&text, path),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(empty),
+            Err(error) => Err(io(error)),
+        }
+    }
+
+    /// Reads the text of a lock file.
+    ///
+    /// # Errors
+    /// [`LockFileError`]
+    pub fn parse(text: &str, path: &Path) -> Result<Self, LockFileError> {
+        let damaged = |message: String| LockFileError::Damaged { path: path.to_owned(), message };
+        let marker = |line: &str| ["<<<<<<< ", "=======", ">>>>>>> "].iter().any(|mark| line.starts_with(mark));
+        if let Some(at) = text.lines().position(marker) {
+            return Err(LockFileError::ConflictMarkers { path: path.to_owned(), line: at + 1 });
+        }
+        let mut others: Table = text.parse().map_err(|error: toml::de::Error| damaged(error.to_string()))?;
+        match others.remove("format") {
+            Some(Value::Integer(FORMAT)) => {}
+            Some(Value::Integer(found)) => return Err(LockFileError::Format { path: path.to_owned(), found }),
+            _ => return Err(damaged("it does not say its format".to_owned())),
+        }
+        let tables = match others.remove("skill") {
+            None => Vec::new(),
+            Some(Value::Array(tables)) => tables,
+            Some(_) => return Err(damaged("`skill` is no list of tables".to_owned())),
+        };
+        let mut skills = BTreeMap::new();
+        for (at, table) in tables.into_iter().enumerate() {
+            let skill = LockedSkill::of(table).map_err(|what| damaged(format!("skill {}: {what}", at + 1)))?;
+            if let Some(double) = skills.insert(skill.name.clone(), skill) {
+                return Err(damaged(format!("{} is there twice", double.name)));
+            }
+        }
+        Ok(Self { path: path.to_owned(), others, skills })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The skills, sorted by name.
+    pub fn skills(&self) -> impl Iterator<Item = &LockedSkill> {
+        self.skills.values()
+    }
+
+    /// Whether it holds no skill.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.skills.is_empty()
+    }
+
+    /// The skill of a full name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&LockedSkill> {
+        self.skills.get(name)
+    }
+
+    /// The skill whose folder has this name.
+    #[must_use]
+    pub fn find(&self, name: &SkillName) -> Option<&LockedSkill> {
+        self.skills.values().find(|skill| skill.bare_name() == name.as_str())
+    }
+
+    /// Adds or replaces a skill; fields of later versions that the old one had stay.
+    pub fn insert(&mut self, skill: LockedSkill) {
+        let raw = self.skills.remove(&skill.name).map(|old| old.raw).unwrap_or_default();
+        self.skills.insert(skill.name.clone(), LockedSkill { raw, ..skill });
+    }
+
+    /// Takes a skill out; says whether it was there.
+    pub fn remove(&mut self, name: &str) -> bool {
+        self.skills.remove(name).is_some()
+    }
+
+    /// The text of the file.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut text = format!("{HEAD}format = {FORMAT}\n");
+        if !self.others.is_empty() {
+            text.push_str(&self.others.to_string());
+        }
+        for skill in self.skills.values() {
+            text.push_str("\n[[skill]]\n");
+            text.push_str(&skill.to_text());
+        }
+        text
+    }
+
+    /// Reads the file, changes it, and writes it in one step, while no other skillhub does the same
+    /// for this library. Nothing is written when nothing changed.
+    ///
+    /// # Errors
+    /// [`LockFileError`]; the file is then as it was.
+    pub fn update(path: &Path, library: &Library, change: impl FnOnce(&mut Self)) -> Result<(), LockFileError> {
+        let io = |source| LockFileError::Io { path: path.to_owned(), source };
+        let own = ensure_dir(library.own_path())?;
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false);
+        let guard = own.open_with("lock-file.lock", &options).map_err(io)?.into_std();
+        guard.lock().map_err(io)?;
+        let mut file = Self::read(path)?;
+        let before = file.clone();
+        change(&mut file);
+        if file == before {
+            return Ok(());
+        }
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or(LOCK_FILE);
+        let dir = ensure_dir(folder_of(path))?;
+        write_atomically(&dir, name, file.to_text().as_bytes()).map_err(io)
+    }
+
+    /// Notes the content that a skill of the library has now; says whether the lock file has the
+    /// skill.
+    ///
+    /// # Errors
+    /// [`LockFileError`]
+    pub fn refresh(path: &Path, library: &Library, name: &SkillName) -> Result<bool, LockFileError> {
+        if Self::read(path)?.find(name).is_none() {
+            return Ok(false);
+        }
+        let head = library.head(name).map_err(LibraryError::from)?;
+        let Some(head) = head.filter(|head| !head.tombstone) else { return Ok(false) };
+        Self::update(path, library, |file| {
+            let found = file.skills.values_mut().find(|skill| skill.bare_name() == name.as_str());
+            if let Some(skill) = found {
+                skill.content = head.digest.to_string();
+            }
+        })?;
+        Ok(true)
+    }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+impl LockedSkill {
+    /// The name without the owner.
+    #[must_use]
+    pub fn bare_name(&self) -> &str {
+        self.name.rsplit('/').next().unwrap_or(&self.name)
+    }
+
+    fn of(value: Value) -> Result<Self, String> {
+        let Value::Table(mut raw) = value else { return Err("it is no table".to_owned()) };
+        let mut skill = Self {
+            name: text(&mut raw, "name")?.ok_or("it has no `name`")?,
+            requested: text(&mut raw, "requested")?.unwrap_or_default(),
+            version: text(&mut raw, "version")?,
+            kind: text(&mut raw, "kind")?.ok_or("it has no `kind`")?,
+            source: text(&mut raw, "source")?.unwrap_or_default(),
+            local: matches!(raw.remove("local"), Some(Value::Boolean(true))),
+            commit: text(&mut raw, "commit")?,
+            archive: text(&mut raw, "archive")?.ok_or("it has no `archive`")?,
+            digest: text(&mut raw, "digest")?.ok_or("it has no `digest`")?,
+            content: text(&mut raw, "content")?.unwrap_or_default(),
+            agents: texts(raw.remove("agents")),
+            ruleset: text(&mut raw, "ruleset")?.unwrap_or_default(),
+            raw: Table::new(),
+        };
+        skill.raw = raw;
+        Ok(skill)
+    }
+
+    fn to_text(&self) -> String {
+        let mut table = Table::new();
+        let mut lines = String::new();
+        let mut line = |key: &str, value: Value| lines.push_str(&format!("{key} = {value}\n"));
+        line("name", self.name.as_str().into());
+        line("requested", self.requested.as_str().into());
+        for (key, value) in [("version", &self.version), ("commit", &self.commit)] {
+            if let Some(value) = value {
+                line(key, value.as_str().into());
+            }
+        }
+        line("kind", self.kind.as_str().into());
+        line("source", self.source.as_str().into());
+        if self.local {
+            line("local", true.into());
+        }
+        line("archive", self.archive.as_str().into());
+        line("digest", self.digest.as_str().into());
+        line("content", self.content.as_str().into());
+        line("agents", Value::Array(self.agents.iter().map(|agent| agent.as_str().into()).collect()));
+        line("ruleset", self.ruleset.as_str().into());
+        for (key, value) in &self.raw {
+            match value {
+                Value::Table(_) => drop(table.insert(key.clone(), value.clone())),
+                plain => line(&Value::from(key.as_str()).to_string(), plain.clone()),
+            }
+        }
+        if !table.is_empty() {
+            let nested = Value::Array(vec![Value::Table(table)]);
+            let whole = Table::from_iter([("skill".to_owned(), nested)]).to_string();
+            lines.push_str(whole.trim_start_matches("[[skill]]\n").trim_start());
+        }
+        lines
+    }
+}
+
+fn text(table: &mut Table, key: &str) -> Result<Option<String>, String> {
+    match table.remove(key) {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => Err(format!("`{key}` is no text")),
+    }
+}
+
+fn texts(value: Option<Value>) -> Vec<String> {
+    let Some(Value::Array(values)) = value else { return Vec::new() };
+    values.into_iter().filter_map(|value| value.as_str().map(str::to_owned)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OLD: &str = "format = 1\nlater = true\n\n[[skill]]\nname = \"zoe/pdf\"\nkind = \"registry\"\n\
+        archive = \"sha256:a\"\ndigest = \"sha256:b\"\nsigner = \"z\"\n\n[[skill]]\nname = \"acme/pdf\"\n\
+        requested = \"^1\"\nversion = \"1.0.0\"\nkind = \"registry\"\nsource = \"/r\"\nlocal = true\n\
+        archive = \"sha256:c\"\ndigest = \"sha256:d\"\ncontent = \"sha256:d\"\nagents = [\"x\"]\nruleset = \"1\"\n\
+        [skill.extra]\ndeep = { a = 1 }\n";
+
+    fn parse(text: &str) -> Result<LockFile, LockFileError> {
+        LockFile::parse(text, Path::new("skillhub.lock"))
+    }
+
+    #[test]
+    fn bare_names_of_two_owners_do_not_overwrite_each_other_as_in_npx_skills() {
+        let file = parse(OLD).unwrap();
+        assert_eq!(file.skills().map(|skill| skill.name.as_str()).collect::<Vec<_>>(), ["acme/pdf", "zoe/pdf"]);
+        assert_eq!(file.get("acme/pdf").unwrap().bare_name(), "pdf");
+    }
+
+    #[test]
+    fn fields_of_later_versions_outlive_a_rewrite() {
+        let mut file = parse(OLD).unwrap();
+        let skill = LockedSkill { content: "sha256:e".into(), ..file.get("acme/pdf").unwrap().clone() };
+        file.insert(LockedSkill { raw: Table::new(), ..skill });
+        let text = file.to_text();
+        assert_eq!(parse(&text).unwrap(), file, "{text}");
+        assert_eq!(parse(&text).unwrap().to_text(), text);
+        for kept in ["later = true", "signer", "deep", "sha256:e"] {
+            assert!(text.contains(kept), "{kept} in {text}");
+        }
+        assert!(text.find("acme/pdf") < text.find("zoe/pdf"), "sorted by name");
+    }
+
+    #[test]
+    fn an_unreadable_lock_file_is_an_error_and_never_empty() {
+        let merge = format!("format = 1\n<<<<<<< HEAD\n{OLD}");
+        assert!(matches!(parse(&merge), Err(LockFileError::ConflictMarkers { line: 2, .. })));
+        assert!(matches!(parse("format = 9\n"), Err(LockFileError::Format { found: 9, .. })));
+        assert!(matches!(parse("format = 0\n"), Err(LockFileError::Format { found: 0, .. })));
+        for damaged in [
+            "",
+            "{\"version\": 1}",
+            "format = 1\nskill = 1\n",
+            "format = 1\n[[skill]]\nname = 1\n",
+            "format = 1\n[[skill]]\nname = \"a\"\n",
+        ] {
+            let error = parse(damaged).unwrap_err();
+            assert!(matches!(error, LockFileError::Damaged { .. }), "{damaged}");
+            assert_eq!(error.failure().kind, FailureKind::Integrity);
+        }
+        let error = parse("format = 1\n[[skill]\n").unwrap_err();
+        assert!(error.to_string().contains("line 2"), "{error}");
+    }
+
+    #[test]
+    fn a_skill_named_twice_is_damage() {
+        let twice = format!("{OLD}\n[[skill]]\nname = \"acme/pdf\"\nkind = \"git\"\narchive = \"a\"\ndigest = \"b\"\n");
+        assert!(parse(&twice).unwrap_err().to_string().contains("twice"));
+    }
+}

@@ -1,0 +1,83 @@
+//! [`resolved`] and its kin: the paths that a user names, before any of them is opened.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+/// An absolute path with links resolved, also when its end does not exist yet.
+///
+/// # Errors
+/// What the system said of the part that exists.
+#[expect(clippy::disallowed_methods, reason = "only the paths that the user names; nothing is read or written")]
+pub(crate) fn resolved(path: &Path) -> io::Result<PathBuf> {
+    let path = std::path::absolute(path)?;
+    for ancestor in path.ancestors() {
+        match ancestor.canonicalize() {
+            Ok(real) => {
+                let rest = path.strip_prefix(ancestor).unwrap_or(Path::new(""));
+                return Ok(if rest.as_os_str().is_empty() { real } else { real.join(rest) });
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(path)
+}
+
+/// The path with a leading `~` replaced by the user's home folder.
+pub(crate) fn expanded(text: &str, user_home: Option<&Path>) -> PathBuf {
+    match (text.strip_prefix('~'), user_home) {
+        (Some(""), Some(home)) => home.to_owned(),
+        (Some(rest), Some(home)) if rest.starts_with('/') => home.join(rest.trim_start_matches('/')),
+        _ => PathBuf::from(text),
+    }
+}
+
+/// The path of a `file://` URL, with `%XX` decoded; `None` when the URL is another, or names a host.
+pub(crate) fn of_file_url(url: &str) -> Option<PathBuf> {
+    let rest = url.strip_prefix("file://")?;
+    let rest = rest.strip_prefix("localhost").unwrap_or(rest);
+    if !rest.starts_with('/') {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(rest.len());
+    let mut left = rest.as_bytes();
+    while let Some((&byte, after)) = left.split_first() {
+        let hex = after.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
+        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(decoded) if byte == b'%' => {
+                bytes.push(decoded);
+                left = after.get(2..).unwrap_or_default();
+            }
+            _ => {
+                bytes.push(byte);
+                left = after;
+            }
+        }
+    }
+    String::from_utf8(bytes).ok().filter(|path| !path.contains('\0')).map(PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_urls_are_decoded_and_hosts_refused() {
+        assert_eq!(of_file_url("file:///a%20b/%e4%b8%ad"), Some(PathBuf::from("/a b/中")));
+        assert_eq!(of_file_url("file:///100%"), Some(PathBuf::from("/100%")));
+        assert_eq!(of_file_url("file://host/a"), None);
+        assert_eq!(of_file_url("https://a/b"), None);
+        assert_eq!(of_file_url("file:///a%00"), None);
+    }
+
+    #[test]
+    fn the_users_home_stands_for_a_tilde_only_at_the_start() {
+        let home = Some(Path::new("/home/ann"));
+        assert_eq!(expanded("~/x", home), PathBuf::from("/home/ann/x"));
+        assert_eq!(expanded("~", home), PathBuf::from("/home/ann"));
+        assert_eq!(expanded("a~/x", home), PathBuf::from("a~/x"));
+        assert_eq!(expanded("~bob/x", home), PathBuf::from("~bob/x"));
+    }
+}

@@ -1,0 +1,390 @@
+//! [`publish`]: a skill's folder becomes a release in a registry.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use cap_std::{ambient_authority, fs::Dir};
+use jiff::Timestamp;
+use library::folder::{self, FolderError, Leftovers};
+use registry_index::{AppendError, Appended, Entry, NewRelease, ReadError, Stamp, newest, next_patch};
+use scan::{Baseline, Blocked, Cleared, Report, Verdict};
+use semver::Version;
+use skill::{
+    Bundle, Digest, Limits, NameError, Owner, OwnerError, Problem, QualifiedName, SkillName, Strictness, archive,
+    frontmatter, validate::validate_bundle,
+};
+use thiserror::Error;
+
+use crate::{
+    failure::{Fails, Failure, FailureKind},
+    paths,
+    registry::{Registries, Registry, RegistryError},
+};
+
+/// What a publisher says besides naming the folder.
+#[derive(Debug, Clone, Default)]
+pub struct PublishOptions {
+    /// The version; else the frontmatter's, else the patch after the newest, else 1.0.0.
+    pub version: Option<String>,
+    /// The owner to publish under.
+    pub owner: Option<String>,
+    /// What changed, for people.
+    pub changelog: String,
+    /// Do everything but the last step.
+    pub dry_run: bool,
+}
+
+/// How publishing ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PublishStatus {
+    /// There is a new release.
+    Published,
+    /// This content was released before; nothing was written.
+    Unchanged,
+    /// There would be a new release.
+    DryRun,
+}
+
+impl PublishStatus {
+    /// The status in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Published => "published",
+            Self::Unchanged => "unchanged",
+            Self::DryRun => "dry_run",
+        }
+    }
+}
+
+/// What was published.
+#[derive(Debug, Clone)]
+pub struct Published {
+    /// How it ended.
+    pub status: PublishStatus,
+    /// The registry's name.
+    pub registry: String,
+    /// Where the registry is.
+    pub location: PathBuf,
+    /// `owner/name`.
+    pub name: QualifiedName,
+    /// The version.
+    pub version: Version,
+    /// The identity of the content.
+    pub digest: Digest,
+    /// Bytes of the archive.
+    pub size: u64,
+    /// The scanner's verdict.
+    pub verdict: Verdict,
+    /// All that the scanner found.
+    pub report: Report,
+    /// Advice of the validation; none of it is an error.
+    pub problems: Vec<Problem>,
+}
+
+/// Why nothing was published.
+#[derive(Debug, Error)]
+pub enum PublishError {
+    /// The folder cannot be opened.
+    #[error("cannot open {}: {source}", path.display())]
+    Open {
+        /// The folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The folder cannot be read as a skill.
+    #[error("cannot read {}: {source}", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// What stands in it.
+        source: FolderError,
+    },
+    /// The skill breaks the standard.
+    #[error("{} is not a valid skill: {}", path.display(), first(problems))]
+    Invalid {
+        /// The folder.
+        path: PathBuf,
+        /// All problems, errors first.
+        problems: Vec<Problem>,
+    },
+    /// The skill has a name that registries do not take.
+    #[error("a skill called {0} cannot be published: the name must be ASCII and no device name")]
+    Name(SkillName),
+    /// The name is none.
+    #[error(transparent)]
+    NotAName(#[from] NameError),
+    /// The version is none.
+    #[error("{text:?} is no version: {source}")]
+    Version {
+        /// The version as given.
+        text: String,
+        /// What is wrong with it.
+        source: semver::Error,
+    },
+    /// Nobody said who publishes.
+    #[error("nobody said who publishes: there is no owner")]
+    NoOwner {
+        /// The file in which a default can be set.
+        config: PathBuf,
+    },
+    /// The owner's name is none.
+    #[error(transparent)]
+    Owner(#[from] OwnerError),
+    /// The scan blocks.
+    #[error(transparent)]
+    Blocked(#[from] Box<Blocked>),
+    /// The content cannot be packed.
+    #[error(transparent)]
+    Archive(#[from] skill::archive::ArchiveError),
+    /// The version exists with other content.
+    #[error("{name} {version} exists in {registry} with other content")]
+    VersionExists {
+        /// The skill.
+        name: QualifiedName,
+        /// The version.
+        version: Version,
+        /// The registry.
+        registry: String,
+        /// The next version that is free.
+        next: Version,
+    },
+    /// The registry did not take the release.
+    #[error(transparent)]
+    Append(#[from] AppendError),
+    /// The registry cannot be used.
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+    /// The registry cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+}
+
+fn first(problems: &[Problem]) -> &str {
+    problems.first().map_or("", |problem| problem.message.as_str())
+}
+
+impl Fails for PublishError {
+    fn failure(&self) -> Failure {
+        let invalid = |code| Failure::new(FailureKind::Invalid, code);
+        match self {
+            Self::Open { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                Failure::new(FailureKind::NotFound, "not_found").hint("name the folder that holds the SKILL.md")
+            }
+            Self::Open { .. } => Failure::io(),
+            Self::Folder { source, .. } => folder_failure(source),
+            Self::Invalid { path, .. } => {
+                invalid("invalid_skill").hint(format!("see all problems: skillhub validate {}", path.display()))
+            }
+            Self::Name(_) | Self::NotAName(_) => invalid("invalid_name").hint("rename the skill and its folder"),
+            Self::Version { .. } => invalid("invalid_version").hint("write three numbers, as in --version 1.2.0"),
+            Self::NoOwner { config } => Failure::new(FailureKind::Usage, "no_owner")
+                .hint(format!("add --owner NAME, or set it once: owner = \"NAME\" in {}", config.display())),
+            Self::Owner(_) => Failure::new(FailureKind::Usage, "invalid_owner"),
+            Self::Blocked(_) => Failure::new(FailureKind::Blocked, "scan_blocked")
+                .hint("follow the remedy of each finding; skillhub scan shows them all"),
+            Self::Archive(_) => invalid("invalid_archive"),
+            Self::VersionExists { next, .. } => Failure::new(FailureKind::Conflict, "version_exists")
+                .hint(format!("publish under the next free version: --version {next}")),
+            Self::Append(error) => append_failure(error),
+            Self::Registry(error) => error.failure(),
+            Self::Read(error) => error.failure(),
+        }
+    }
+
+    fn report(&self) -> Option<&Report> {
+        match self {
+            Self::Blocked(blocked) => Some(&blocked.report),
+            _ => None,
+        }
+    }
+
+    fn problems(&self) -> &[Problem] {
+        match self {
+            Self::Invalid { problems, .. } => problems,
+            _ => &[],
+        }
+    }
+}
+
+pub(crate) fn folder_failure(error: &FolderError) -> Failure {
+    match error {
+        FolderError::Missing(_) => Failure::new(FailureKind::NotFound, "not_found"),
+        FolderError::Link(_) => {
+            Failure::new(FailureKind::Invalid, "invalid_path").hint("put the file itself in place of the link")
+        }
+        FolderError::Special(_) | FolderError::Path(_) | FolderError::NameEncoding(_) => {
+            Failure::new(FailureKind::Invalid, "invalid_path")
+        }
+        FolderError::Bundle(_) => Failure::new(FailureKind::Invalid, "too_large"),
+        FolderError::Io { .. } => Failure::io(),
+    }
+}
+
+fn append_failure(error: &AppendError) -> Failure {
+    match error {
+        AppendError::Name(_) | AppendError::NotThisSkill { .. } => Failure::new(FailureKind::Invalid, "invalid_skill"),
+        AppendError::Blocked { .. } => Failure::new(FailureKind::Blocked, "scan_blocked"),
+        AppendError::Archive { .. } | AppendError::Damaged { .. } => {
+            Failure::new(FailureKind::Integrity, "damaged_index").hint("run skillhub index verify")
+        }
+        AppendError::VersionExists { .. } | AppendError::Withdrawn { .. } => {
+            Failure::new(FailureKind::Conflict, "version_exists").hint("publish under another version: --version V")
+        }
+        AppendError::Elsewhere(_) => Failure::new(FailureKind::Unreachable, "registry_unreachable"),
+        AppendError::Read(error) => error.failure(),
+        AppendError::Store(error) => error.failure(),
+        AppendError::Line(_) => Failure::new(FailureKind::Failed, "io"),
+    }
+}
+
+/// Where and as whom a skill is published.
+#[derive(Debug, Clone, Copy)]
+pub struct Publisher<'a> {
+    /// The registries there are.
+    pub registries: &'a Registries,
+    /// The configuration file, for a hint.
+    pub config_path: &'a Path,
+    /// The time of the release.
+    pub now: Timestamp,
+}
+
+/// Publishes the skill in a folder: read, validate, clear, pack, append to the index.
+///
+/// Content that is in the newest release already is not published again unless a version is asked
+/// for that differs.
+///
+/// # Errors
+/// [`PublishError`]; the registry is then as it was.
+pub fn publish(folder: &Path, options: &PublishOptions, by: Publisher<'_>) -> Result<Published, PublishError> {
+    let asked = options.version.as_deref().map(parse_version).transpose()?;
+    let (path, bundle) = read(folder)?;
+    let (name, problems) = checked_name(&path, &bundle)?;
+    skill::archive::check_content(&bundle)?;
+    let owner = options.owner.as_deref().ok_or_else(|| PublishError::NoOwner { config: by.config_path.to_owned() })?;
+    let name = QualifiedName { owner: Owner::parse(owner)?, name };
+    let cleared = scan::clear(bundle, Baseline::None)?;
+    let registry = by.registries.serving(&name.owner)?;
+    let entries = registry.index().releases(&name)?;
+    let draft = Draft { name, cleared, problems, registry };
+    let in_frontmatter = draft.version_in_frontmatter()?;
+    if let Some(same) = draft.already_newest(&entries, asked.as_ref(), in_frontmatter.as_ref()) {
+        let version = same.version.clone();
+        return Ok(draft.published(PublishStatus::Unchanged, version));
+    }
+    let version = asked.or(in_frontmatter).unwrap_or_else(|| next_patch(&entries));
+    draft.publish(version, &entries, options, by.now)
+}
+
+fn parse_version(text: &str) -> Result<Version, PublishError> {
+    Version::parse(text.trim()).map_err(|source| PublishError::Version { text: text.to_owned(), source })
+}
+
+/// The folder's resolved path and its files.
+fn read(folder: &Path) -> Result<(PathBuf, Bundle), PublishError> {
+    let open = |source| PublishError::Open { path: folder.to_owned(), source };
+    let path = paths::resolved(folder).map_err(open)?;
+    let dir = Dir::open_ambient_dir(&path, ambient_authority()).map_err(open)?;
+    match folder::read_dir(dir, Leftovers::Skip, &Limits::default()) {
+        Ok(bundle) => Ok((path, bundle)),
+        Err(source) => Err(PublishError::Folder { path, source }),
+    }
+}
+
+/// The skill's name and what validation advises; all problems when one is an error.
+fn checked_name(path: &Path, bundle: &Bundle) -> Result<(SkillName, Vec<Problem>), PublishError> {
+    let limits = Limits::default();
+    let folder = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let problems = validate_bundle(bundle, Some(&folder), Strictness::Standard, &limits);
+    if problems.iter().any(Problem::is_error) {
+        return Err(PublishError::Invalid { path: path.to_owned(), problems });
+    }
+    let name = SkillName::parse(&folder)?;
+    if !name.is_publishable() {
+        return Err(PublishError::Name(name));
+    }
+    Ok((name, problems))
+}
+
+/// A release that is ready but for its version.
+struct Draft {
+    name: QualifiedName,
+    cleared: Cleared,
+    problems: Vec<Problem>,
+    registry: Registry,
+}
+
+impl Draft {
+    fn version_in_frontmatter(&self) -> Result<Option<Version>, PublishError> {
+        let text = self.cleared.bundle().skill_md().unwrap_or_default();
+        let reading = frontmatter::read(text, &Limits::default()).ok();
+        reading.and_then(|reading| reading.frontmatter.version()).map(|text| parse_version(&text)).transpose()
+    }
+
+    /// The newest release, when it has this content and nobody asked for another version.
+    fn already_newest<'a>(
+        &self,
+        entries: &'a [Entry],
+        asked: Option<&Version>,
+        in_frontmatter: Option<&Version>,
+    ) -> Option<&'a Entry> {
+        let wanted = asked.or(in_frontmatter);
+        newest(entries, true)
+            .filter(|entry| entry.digest == self.cleared.digest())
+            .filter(|entry| wanted.is_none_or(|version| *version == entry.version))
+    }
+
+    fn publish(
+        self,
+        version: Version,
+        entries: &[Entry],
+        options: &PublishOptions,
+        now: Timestamp,
+    ) -> Result<Published, PublishError> {
+        if let Some(taken) = entries.iter().find(|entry| entry.version.cmp_precedence(&version).is_eq()) {
+            return match taken.digest == self.cleared.digest() && taken.withdrawn.is_none() {
+                true => Ok(self.published(PublishStatus::Unchanged, version)),
+                false => Err(self.version_exists(version, entries)),
+            };
+        }
+        if options.dry_run {
+            return Ok(self.published(PublishStatus::DryRun, version));
+        }
+        let stamp = Stamp { by: self.name.owner.to_string(), at: now };
+        let release = NewRelease { name: self.name.clone(), version, changelog: options.changelog.clone(), stamp };
+        let bytes = archive::pack(self.cleared.bundle());
+        match self.registry.index().append(&release, &self.cleared, &bytes) {
+            Ok(Appended::Published(entry)) => Ok(self.published(PublishStatus::Published, entry.version.clone())),
+            Ok(Appended::Unchanged(entry)) => Ok(self.published(PublishStatus::Unchanged, entry.version.clone())),
+            Err(AppendError::VersionExists { version, .. }) => {
+                let entries = self.registry.index().releases(&self.name)?;
+                Err(self.version_exists(version, &entries))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn version_exists(&self, version: Version, entries: &[Entry]) -> PublishError {
+        let (name, registry) = (self.name.clone(), self.registry.to_string());
+        PublishError::VersionExists { name, version, registry, next: next_patch(entries) }
+    }
+
+    fn published(self, status: PublishStatus, version: Version) -> Published {
+        let size = archive::pack(self.cleared.bundle()).len() as u64;
+        Published {
+            status,
+            registry: self.registry.name().to_owned(),
+            location: self.registry.location().to_owned(),
+            name: self.name,
+            version,
+            digest: self.cleared.digest(),
+            size,
+            verdict: self.cleared.verdict(),
+            report: self.cleared.report().clone(),
+            problems: self.problems,
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! [`info`] and [`yank`]: the releases of one skill.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use registry_index::{Entry, FlagError, Stamp, Wanted};
+use skill::QualifiedName;
+use thiserror::Error;
+
+use crate::{
+    failure::{Fails, Failure, FailureKind},
+    registry::Registries,
+    resolve::{self, ResolveError},
+    spec::Spec,
+};
+
+/// A skill in a registry.
+#[derive(Debug, Clone)]
+pub struct Info {
+    /// `owner/name`.
+    pub name: QualifiedName,
+    /// The registry's name.
+    pub registry: String,
+    /// Where the registry is.
+    pub location: PathBuf,
+    /// The releases that were asked for, newest version first; yanked and withdrawn ones say so.
+    pub releases: Vec<Entry>,
+}
+
+/// The releases of the skill that a spec names: all of them, or those that its version or range
+/// matches.
+///
+/// # Errors
+/// [`ResolveError`]
+pub fn info(registries: &Registries, spec: &Spec) -> Result<Info, ResolveError> {
+    let (registry, name, request) = resolve::locate(registries, spec)?;
+    let all = resolve::releases(&registry, &name)?;
+    let is_wanted = |entry: &Entry| match request.wanted() {
+        Wanted::Newest => true,
+        Wanted::Exact(version) => entry.version.cmp_precedence(version).is_eq(),
+        Wanted::Range(range) => range.matches(&entry.version),
+    };
+    let mut releases: Vec<Entry> = all.iter().filter(|entry| is_wanted(entry)).cloned().collect();
+    if releases.is_empty() {
+        return Err(resolve::no_release(&registry, &name, &request, &all));
+    }
+    releases.sort_by(|a, b| b.version.cmp(&a.version));
+    Ok(Info { name, registry: registry.name().to_owned(), location: registry.location().to_owned(), releases })
+}
+
+/// A release whose flag was set.
+#[derive(Debug, Clone)]
+pub struct Yanked {
+    /// The registry's name.
+    pub registry: String,
+    /// Where the registry is.
+    pub location: PathBuf,
+    /// The release as it is now.
+    pub entry: Entry,
+}
+
+/// Why a release was not yanked.
+#[derive(Debug, Error)]
+pub enum YankError {
+    /// The release was not found.
+    #[error(transparent)]
+    Resolve(#[from] ResolveError),
+    /// No exact version was named.
+    #[error("{0} names no exact version")]
+    NotExact(String),
+    /// The registry did not set the flag.
+    #[error(transparent)]
+    Flag(#[from] FlagError),
+}
+
+impl Fails for YankError {
+    fn failure(&self) -> Failure {
+        match self {
+            Self::Resolve(error) => error.failure(),
+            Self::NotExact(spec) => {
+                let name = spec.split('@').next().unwrap_or(spec);
+                Failure::new(FailureKind::Usage, "invalid_spec").hint(format!("name one release: {name}@1.2.0"))
+            }
+            Self::Flag(FlagError::NotFound { .. }) => Failure::new(FailureKind::NotFound, "not_found"),
+            Self::Flag(FlagError::Read(error)) => error.failure(),
+            Self::Flag(FlagError::Store(error)) => error.failure(),
+            Self::Flag(FlagError::Line(_)) => Failure::io(),
+        }
+    }
+}
+
+/// Keeps one release out of new installs, or with `undo` lets it back in. `by` is the account that
+/// does so.
+///
+/// # Errors
+/// [`YankError`]
+pub fn yank(registries: &Registries, spec: &Spec, undo: bool, by: &str, now: Timestamp) -> Result<Yanked, YankError> {
+    let (registry, name, request) = resolve::locate(registries, spec)?;
+    let Wanted::Exact(version) = request.wanted() else { return Err(YankError::NotExact(spec.to_string())) };
+    resolve::releases(&registry, &name)?;
+    let stamp = Stamp { by: by.to_owned(), at: now };
+    let entry = registry.index().set_yanked(&name, version, !undo, &stamp)?;
+    Ok(Yanked { registry: registry.name().to_owned(), location: registry.location().to_owned(), entry })
+}

@@ -1,0 +1,173 @@
+//! [`resolve`]: from a name that a user wrote to one release in one registry.
+
+use registry_index::{Entry, ReadError, Wanted, newest, select};
+use semver::Version;
+use skill::{QualifiedName, SkillName};
+use thiserror::Error;
+
+use crate::{
+    failure::{Fails, Failure, FailureKind},
+    registry::{Registries, Registry, RegistryError},
+    search,
+    spec::{Request, Spec},
+};
+
+/// One release, with where it was found.
+#[derive(Debug)]
+pub struct Resolved {
+    /// The registry.
+    pub registry: Registry,
+    /// The skill.
+    pub name: QualifiedName,
+    /// The release.
+    pub entry: Entry,
+}
+
+/// Why a name does not lead to a release.
+#[derive(Debug, Error)]
+pub enum ResolveError {
+    /// The registry cannot be used.
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+    /// The registry cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// Not a name of a registry, where only such a name makes sense.
+    #[error("{0:?} is no skill of a registry; write owner/name")]
+    NotAName(String),
+    /// No registry has it.
+    #[error("no skill {name} in {registry}")]
+    NotFound {
+        /// The name as asked for.
+        name: String,
+        /// The registries that were asked.
+        registry: String,
+        /// Skills of a similar name.
+        similar: Vec<String>,
+    },
+    /// Several owners have a skill of this name.
+    #[error("several owners have a skill {name}: {}", owners.join(", "))]
+    AmbiguousName {
+        /// The bare name.
+        name: SkillName,
+        /// The owners, sorted.
+        owners: Vec<String>,
+    },
+    /// The skill has no release that fits.
+    #[error("{name} has no release {request} in {registry}")]
+    NoRelease {
+        /// The skill.
+        name: QualifiedName,
+        /// What was asked for, as written; `newest` when nothing was.
+        request: String,
+        /// The registry.
+        registry: String,
+        /// The newest releases that could be had.
+        available: Vec<Version>,
+    },
+}
+
+impl Fails for ResolveError {
+    fn failure(&self) -> Failure {
+        match self {
+            Self::Registry(error) => error.failure(),
+            Self::Read(error) => error.failure(),
+            Self::NotAName(_) => Failure::new(FailureKind::Usage, "invalid_spec"),
+            Self::NotFound { name, similar, .. } => {
+                let failure = Failure::new(FailureKind::NotFound, "not_found");
+                match similar.as_slice() {
+                    [] => failure.hint(format!("look for it: skillhub search {name}")),
+                    some => failure.hint(format!("did you mean {}?", some.join(", "))),
+                }
+            }
+            Self::AmbiguousName { name, owners } => {
+                let full = owners.first().map_or_else(|| name.to_string(), |owner| format!("{owner}/{name}"));
+                Failure::new(FailureKind::Conflict, "ambiguous_name").hint(format!("name the owner, as in {full}"))
+            }
+            Self::NoRelease { available, .. } => {
+                let failure = Failure::new(FailureKind::NotFound, "not_found");
+                match available.as_slice() {
+                    [] => {
+                        failure.hint("every release was yanked or withdrawn; an exact version can still be asked for")
+                    }
+                    some => failure.hint(format!("there is {}", join(some))),
+                }
+            }
+        }
+    }
+}
+
+fn join(versions: &[Version]) -> String {
+    versions.iter().map(Version::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Finds the release that a name of a registry asks for.
+///
+/// # Errors
+/// [`ResolveError`]
+pub fn resolve(registries: &Registries, spec: &Spec) -> Result<Resolved, ResolveError> {
+    let (registry, name, request) = locate(registries, spec)?;
+    let entries = releases(&registry, &name)?;
+    let Some(entry) = select(&entries, request.wanted()).cloned() else {
+        return Err(no_release(&registry, &name, &request, &entries));
+    };
+    Ok(Resolved { registry, name, entry })
+}
+
+/// The registry and the full name that a spec means.
+pub(crate) fn locate(registries: &Registries, spec: &Spec) -> Result<(Registry, QualifiedName, Request), ResolveError> {
+    match spec {
+        Spec::Qualified { name, request } => Ok((registries.serving(&name.owner)?, name.clone(), request.clone())),
+        Spec::Bare { name, request } => {
+            let (registry, name) = locate_bare(registries, name)?;
+            Ok((registry, name, request.clone()))
+        }
+        other => Err(ResolveError::NotAName(other.to_string())),
+    }
+}
+
+fn locate_bare(registries: &Registries, name: &SkillName) -> Result<(Registry, QualifiedName), ResolveError> {
+    let mut found = Vec::new();
+    let (mut asked, mut similar) = (Vec::new(), Vec::new());
+    for registry in registries.all()? {
+        asked.push(registry.to_string());
+        let mut owners = registry.index().owners_of(name)?;
+        owners.retain(|owner| registries.is_asked_for(&registry, owner));
+        if owners.is_empty() {
+            similar.extend(search::similar(&registry, name.as_str())?);
+        }
+        let owners = owners.into_iter().map(|owner| QualifiedName { owner, name: name.clone() });
+        found.push((registry, owners.collect::<Vec<_>>()));
+    }
+    let mut owners: Vec<String> = found.iter().flat_map(|(_, names)| names).map(|n| n.owner.to_string()).collect();
+    if owners.len() > 1 {
+        owners.sort();
+        return Err(ResolveError::AmbiguousName { name: name.clone(), owners });
+    }
+    let one = found.into_iter().find_map(|(registry, names)| Some((registry, names.into_iter().next()?)));
+    one.ok_or_else(|| ResolveError::NotFound { name: name.to_string(), registry: asked.join(", "), similar })
+}
+
+/// The releases of a skill; an error when the registry does not know it.
+pub(crate) fn releases(registry: &Registry, name: &QualifiedName) -> Result<Vec<Entry>, ResolveError> {
+    let entries = registry.index().releases(name)?;
+    if entries.is_empty() {
+        let similar = search::similar(registry, name.name.as_str())?;
+        return Err(ResolveError::NotFound { name: name.to_string(), registry: registry.to_string(), similar });
+    }
+    Ok(entries)
+}
+
+pub(crate) fn no_release(
+    registry: &Registry,
+    name: &QualifiedName,
+    request: &Request,
+    entries: &[Entry],
+) -> ResolveError {
+    let request = match request.wanted() {
+        Wanted::Newest => "that is neither yanked nor withdrawn".to_owned(),
+        _ => request.as_str().to_owned(),
+    };
+    let available = newest(entries, false).map(|entry| entry.version.clone()).into_iter().collect();
+    ResolveError::NoRelease { name: name.clone(), request, registry: registry.to_string(), available }
+}

@@ -1,0 +1,351 @@
+//! [`search`]: finding skills by words, in any script.
+
+use std::collections::BTreeSet;
+
+use registry_index::{Entry, ReadError};
+use serde::Serialize;
+use unicode_normalization::UnicodeNormalization;
+
+use crate::{
+    failure::{Fails, Failure},
+    registry::{Registries, Registry, RegistryError},
+};
+use thiserror::Error;
+
+/// Results that are returned when nobody says how many.
+pub const DEFAULT_RESULTS: usize = 50;
+
+/// Names that an error suggests at most.
+const SUGGESTIONS: usize = 3;
+
+/// How much of a query a skill must have.
+const EXACT_NAME: u32 = 1000;
+const NAME_PREFIX: u32 = 400;
+const NAME_WORD: u32 = 300;
+const NAME_PART: u32 = 200;
+const OWNER: u32 = 150;
+const KEYWORD: u32 = 100;
+const DESCRIPTION_WORD: u32 = 40;
+const DESCRIPTION_PART: u32 = 20;
+
+/// One skill that was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SearchResult {
+    /// `owner/name`.
+    pub name: String,
+    /// Its newest version.
+    pub version: String,
+    /// The description of that version.
+    pub description: String,
+    /// How well it fits; higher is better, comparable within one search only.
+    pub score: u32,
+    /// The registry's name.
+    pub registry: String,
+}
+
+/// Why a search failed.
+#[derive(Debug, Error)]
+pub enum SearchError {
+    /// A registry cannot be used.
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+    /// A registry cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+}
+
+impl Fails for SearchError {
+    fn failure(&self) -> Failure {
+        match self {
+            Self::Registry(error) => error.failure(),
+            Self::Read(error) => error.failure(),
+        }
+    }
+}
+
+/// Finds skills, best first, at most `limit`.
+///
+/// Every word must be found; when no skill has them all, those are returned that have some. An empty
+/// query finds everything.
+///
+/// # Errors
+/// [`SearchError`]
+pub fn search(registries: &Registries, query: &str, limit: usize) -> Result<Vec<SearchResult>, SearchError> {
+    let mut found = Vec::new();
+    for registry in registries.all()? {
+        let entries = registry.index().all()?;
+        found.extend(
+            entries
+                .into_iter()
+                .filter(|entry| registries.is_asked_for(&registry, &entry.name.owner))
+                .map(|entry| (registry.name().to_owned(), entry)),
+        );
+    }
+    Ok(rank(found, query, limit))
+}
+
+fn rank(entries: Vec<(String, Entry)>, query: &str, limit: usize) -> Vec<SearchResult> {
+    let terms = terms(&folded(query));
+    let scored: Vec<(SearchResult, usize)> =
+        entries.into_iter().map(|(registry, entry)| score(&entry, registry, query, &terms)).collect();
+    let has_all = scored.iter().any(|(_, matched)| *matched == terms.len());
+    let wanted = |matched: usize| if has_all { matched == terms.len() } else { matched > 0 };
+    let mut results: Vec<_> = scored.into_iter().filter(|(_, matched)| wanted(*matched)).collect();
+    results.sort_by(|(a, hits_a), (b, hits_b)| {
+        hits_b.cmp(hits_a).then(b.score.cmp(&a.score)).then_with(|| a.name.cmp(&b.name))
+    });
+    results.into_iter().map(|(result, _)| result).take(limit).collect()
+}
+
+/// The result for one skill, and how many of the terms it has.
+fn score(entry: &Entry, registry: String, query: &str, terms: &[Term]) -> (SearchResult, usize) {
+    let text = Text::of(entry);
+    let scores: Vec<u32> = terms.iter().map(|term| text.score(term)).collect();
+    let matched = scores.iter().filter(|score| **score > 0).count();
+    let whole = folded(query);
+    let whole = whole.trim();
+    let exact = whole == text.name || whole == format!("{}/{}", text.owner, text.name);
+    let score = scores.iter().sum::<u32>() + if exact { EXACT_NAME } else { 0 };
+    let result = SearchResult {
+        name: entry.name.to_string(),
+        version: entry.version.to_string(),
+        description: entry.description.clone(),
+        score,
+        registry,
+    };
+    (result, matched)
+}
+
+/// One thing to look for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Term {
+    /// A word of a script that has spaces.
+    Word(String),
+    /// One or two characters of a script without.
+    Gram(String),
+}
+
+/// What of a skill is searched, folded.
+struct Text {
+    name: String,
+    owner: String,
+    keywords: Vec<String>,
+    description: String,
+    description_words: BTreeSet<String>,
+}
+
+impl Text {
+    fn of(entry: &Entry) -> Self {
+        let description = folded(&entry.description);
+        Self {
+            name: folded(entry.name.name.as_str()),
+            owner: entry.name.owner.to_string(),
+            keywords: entry.keywords.iter().map(|word| folded(word)).collect(),
+            description_words: words(&description).map(str::to_owned).collect(),
+            description,
+        }
+    }
+
+    fn score(&self, term: &Term) -> u32 {
+        match term {
+            Term::Word(word) => self.score_word(word),
+            Term::Gram(gram) => self.score_gram(gram),
+        }
+    }
+
+    fn score_word(&self, word: &str) -> u32 {
+        let in_name = if self.name == word {
+            NAME_PREFIX + NAME_WORD
+        } else if self.name.split('-').any(|part| part == word) {
+            NAME_WORD + u32::from(self.name.starts_with(word)) * (NAME_PREFIX - NAME_WORD)
+        } else if self.name.starts_with(word) {
+            NAME_PREFIX - 1
+        } else if self.name.contains(word) || self.name.contains(singular(word)) {
+            NAME_PART
+        } else {
+            0
+        };
+        let in_owner = if self.owner == word || format!("{}/{}", self.owner, self.name) == word { OWNER } else { 0 };
+        let in_keywords = if self.keywords.iter().any(|keyword| keyword == word) {
+            KEYWORD
+        } else if self.keywords.iter().any(|keyword| keyword.contains(word)) {
+            KEYWORD / 2
+        } else {
+            0
+        };
+        let in_description = if self.description_words.contains(word) {
+            DESCRIPTION_WORD
+        } else if self.description_words.iter().any(|other| is_part(other, word)) {
+            DESCRIPTION_PART
+        } else {
+            0
+        };
+        in_name.max(in_owner) + in_keywords + in_description
+    }
+
+    fn score_gram(&self, gram: &str) -> u32 {
+        let points = |text: &str, points: u32| if text.contains(gram) { points } else { 0 };
+        let in_keywords = self.keywords.iter().map(|keyword| points(keyword, KEYWORD)).max().unwrap_or(0);
+        points(&self.name, NAME_PART) + in_keywords + points(&self.description, DESCRIPTION_WORD)
+    }
+}
+
+/// Whether a word of the description is a longer form of the one looked for, or the singular of it.
+fn is_part(other: &str, word: &str) -> bool {
+    other.starts_with(word) || (word.chars().count() > 3 && other.contains(word)) || other == singular(word)
+}
+
+fn singular(word: &str) -> &str {
+    word.strip_suffix('s').filter(|rest| rest.chars().count() > 2).unwrap_or(word)
+}
+
+/// NFKC and lower case, so that full width and half width, upper and lower case are one.
+fn folded(text: &str) -> String {
+    text.nfkc().flat_map(char::to_lowercase).nfkc().collect()
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
+}
+
+fn terms(query: &str) -> Vec<Term> {
+    let separator = |c: char| !c.is_alphanumeric() && !matches!(c, '-' | '/' | '_' | '.' | '+' | '#');
+    let mut terms = Vec::new();
+    for word in query.split(separator).filter(|word| word.contains(char::is_alphanumeric)) {
+        for term in split_scripts(word) {
+            if !terms.contains(&term) {
+                terms.push(term);
+            }
+        }
+    }
+    terms
+}
+
+/// A word as it stands, but its runs of Chinese, Japanese and Korean cut into pairs of characters.
+fn split_scripts(word: &str) -> Vec<Term> {
+    let mut terms = Vec::new();
+    let chars: Vec<char> = word.chars().collect();
+    for run in chars.chunk_by(|a, b| is_unspaced(*a) == is_unspaced(*b)) {
+        if run.first().is_none_or(|c| !is_unspaced(*c)) {
+            let text: String = run.iter().collect();
+            let text = text.trim_matches(|c: char| !c.is_alphanumeric());
+            if !text.is_empty() {
+                terms.push(Term::Word(text.to_owned()));
+            }
+        } else if run.len() == 1 {
+            terms.push(Term::Gram(run.iter().collect()));
+        } else {
+            terms.extend(run.windows(2).map(|pair| Term::Gram(pair.iter().collect())));
+        }
+    }
+    terms
+}
+
+/// Scripts that write without spaces, or (Korean) glue particles to words.
+fn is_unspaced(c: char) -> bool {
+    matches!(c, '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7AF}')
+        || matches!(c, '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{323AF}')
+}
+
+/// Full names in a registry that a mistyped name may have meant, nearest first.
+pub(crate) fn similar(registry: &Registry, name: &str) -> Result<Vec<String>, ReadError> {
+    let mut near: Vec<(usize, String)> = Vec::new();
+    for other in registry.index().names()? {
+        let distance = distance(name, other.name.as_str());
+        if distance <= name.chars().count() / 3 {
+            near.push((distance, other.to_string()));
+        }
+    }
+    near.sort();
+    Ok(near.into_iter().map(|(_, name)| name).take(SUGGESTIONS).collect())
+}
+
+/// The number of characters to insert, remove or replace.
+pub(crate) fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = i;
+        let mut left = i + 1;
+        if let Some(first) = row.first_mut() {
+            *first = left;
+        }
+        for (cell, y) in row.iter_mut().skip(1).zip(&b) {
+            let best = (diagonal + usize::from(x != *y)).min(left + 1).min(*cell + 1);
+            diagonal = *cell;
+            *cell = best;
+            left = best;
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(name: &str, description: &str, keywords: &[&str]) -> (String, Entry) {
+        let hash = format!("sha256:{}", "1".repeat(64));
+        let line = serde_json::json!({
+            "v": 1, "name": name, "version": "1.0.0", "digest": hash, "archive": hash, "size": 1, "files": 1,
+            "description": description, "keywords": keywords, "verdict": "allow", "publisher": "p",
+            "published_at": "2026-01-01T00:00:00Z"
+        });
+        ("local".to_owned(), Entry::parse(&line.to_string()).unwrap())
+    }
+
+    fn names(query: &str) -> Vec<String> {
+        let entries = vec![
+            entry("acme/pdf", "Reads and fills documents.", &[]),
+            entry("acme/pdf-forms", "Fills in forms.", &["documents"]),
+            entry("zoe/my-pdf-tool", "Handles files.", &[]),
+            entry("zoe/epdfx", "Something else.", &[]),
+            entry("zoe/scanner", "Scans things.", &["pdf"]),
+            entry("zoe/notes", "Takes notes, exports PDF too.", &[]),
+            entry("mei/chart", "把表格数据画成图表，支持折线图。", &["图表"]),
+            entry("mei/nihongo", "日本語の文書を要約します。", &[]),
+        ];
+        rank(entries, query, 50).into_iter().map(|result| result.name).collect()
+    }
+
+    #[test]
+    fn the_name_counts_before_keywords_and_these_before_the_description() {
+        let found = names("pdf");
+        assert_eq!(found, ["acme/pdf", "acme/pdf-forms", "zoe/my-pdf-tool", "zoe/epdfx", "zoe/scanner", "zoe/notes"]);
+        assert_eq!(names("PDF"), found);
+        assert_eq!(names("ｐｄｆ"), found, "full width letters are the same");
+        assert_eq!(names("acme/pdf")[0], "acme/pdf");
+    }
+
+    #[test]
+    fn all_words_must_match_unless_nothing_has_them_all() {
+        assert_eq!(names("pdf forms"), ["acme/pdf-forms"]);
+        let some = names("forms zebra");
+        assert_eq!(some, ["acme/pdf-forms"], "one of two words is better than nothing");
+        assert!(names("zebra").is_empty());
+        assert_eq!(names("").len(), 8, "an empty query lists everything");
+    }
+
+    #[test]
+    fn scripts_without_spaces_are_searched_by_pairs_of_characters() {
+        assert_eq!(names("折线图"), ["mei/chart"]);
+        assert_eq!(names("画图表"), ["mei/chart"], "not all pairs are there, some are");
+        assert_eq!(names("图"), ["mei/chart"]);
+        assert_eq!(names("文書 要約"), ["mei/nihongo"]);
+        assert!(names("猫").is_empty());
+    }
+
+    #[test]
+    fn plural_and_prefix_find_the_word() {
+        assert_eq!(names("scanners"), ["zoe/scanner"]);
+        assert!(names("export").contains(&"zoe/notes".to_owned()));
+    }
+
+    #[test]
+    fn distances_are_counted_in_characters() {
+        assert_eq!(distance("pdf", "pfd"), 2);
+        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("图表", "图标"), 1);
+        assert_eq!(distance("kitten", "sitting"), 3);
+    }
+}

@@ -1,0 +1,489 @@
+//! [`Spec`]: what a user asks for, and where it comes from.
+
+use std::{fmt, str::FromStr};
+
+use registry_index::{Wanted, WantedError};
+use skill::{NameError, OwnerError, PathError, QualifiedName, QualifiedNameError, SkillName, SkillPath};
+use thiserror::Error;
+
+use crate::{
+    failure::{Fails, Failure, FailureKind},
+    paths,
+};
+
+/// What to install, as it stands on a command line. `Display` gives a text that reads back the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Spec {
+    /// `owner/name[@req]`.
+    Qualified {
+        /// The skill.
+        name: QualifiedName,
+        /// Which of its releases.
+        request: Request,
+    },
+    /// `name[@req]`, of whichever one owner has it.
+    Bare {
+        /// The skill's own name.
+        name: SkillName,
+        /// Which of its releases.
+        request: Request,
+    },
+    /// A folder, as written; a leading `~` is the user's home.
+    Folder(String),
+    /// A `.skill` file, as written.
+    Archive(String),
+    /// The URL of a `.skill` file.
+    ArchiveUrl(String),
+    /// A git repository.
+    Git(GitSpec),
+}
+
+/// Which release of a skill, with the text that said so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    text: String,
+    wanted: Wanted,
+}
+
+/// A place in a git repository: `URL[#path][@ref]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GitSpec {
+    /// The URL as written: `https://…`, `git+https://…`, `file://…`, `ssh://…`, `git@host:…` or
+    /// `github:owner/repo`.
+    pub written: String,
+    /// The folder inside; the whole repository without one.
+    pub path: Option<SkillPath>,
+    /// A branch, tag or whole commit id; the default branch without one.
+    pub reference: Option<String>,
+}
+
+/// Why a text is no [`Spec`].
+#[derive(Debug, Error)]
+pub enum SpecError {
+    /// Nothing.
+    #[error("the name of what to install is empty")]
+    Empty,
+    /// Looks like an option.
+    #[error("{0:?} starts with a hyphen")]
+    Hyphen(String),
+    /// Spaces or control characters in a URL.
+    #[error("{0:?} holds a character that no URL has")]
+    BadUrl(String),
+    /// A scheme that nothing answers to.
+    #[error("{0:?} has a scheme that is not known; use https, ssh or file")]
+    Scheme(String),
+    /// `github:` without owner and repository.
+    #[error("{0:?} is not of the form github:owner/repo")]
+    GitHub(String),
+    /// A branch, tag or commit that git could not have.
+    #[error("{0:?} is no name of a branch, tag or commit")]
+    Reference(String),
+    /// The folder in the repository.
+    #[error(transparent)]
+    Path(#[from] PathError),
+    /// The skill's name.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// The owner's name.
+    #[error(transparent)]
+    Owner(#[from] OwnerError),
+    /// More than one slash.
+    #[error("{0:?} is not of the form owner/name")]
+    Form(String),
+    /// What stands after the `@`.
+    #[error(transparent)]
+    Wanted(#[from] WantedError),
+}
+
+impl Fails for SpecError {
+    fn failure(&self) -> Failure {
+        let usage = Failure::new(FailureKind::Usage, "invalid_spec");
+        match self {
+            Self::Form(text) => usage.hint(format!("a folder is written with its place: ./{text}")),
+            Self::Wanted(_) => usage.hint("write @1.2.0, @^1.2, @~1.2 or @>=1,<2"),
+            Self::Path(_) => Failure::new(FailureKind::Invalid, "invalid_path"),
+            _ => usage.hint(
+                "write owner/name, owner/name@^1.2, a bare name, ./folder, file.skill, a git URL or github:owner/repo",
+            ),
+        }
+    }
+}
+
+impl Request {
+    /// The newest release.
+    #[must_use]
+    pub fn newest() -> Self {
+        Self { text: String::new(), wanted: Wanted::Newest }
+    }
+
+    /// The text as written after the `@`; empty for the newest.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// What it asks for.
+    #[must_use]
+    pub fn wanted(&self) -> &Wanted {
+        &self.wanted
+    }
+}
+
+impl FromStr for Request {
+    type Err = WantedError;
+    fn from_str(text: &str) -> Result<Self, WantedError> {
+        let wanted = if text == "latest" { Wanted::Newest } else { text.parse()? };
+        Ok(Self { text: text.trim().to_owned(), wanted })
+    }
+}
+
+impl fmt::Display for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.text.as_str() {
+            "" => Ok(()),
+            text => write!(f, "@{text}"),
+        }
+    }
+}
+
+impl FromStr for Spec {
+    type Err = SpecError;
+    fn from_str(text: &str) -> Result<Self, SpecError> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(SpecError::Empty);
+        }
+        if text.starts_with('-') {
+            return Err(SpecError::Hyphen(text.to_owned()));
+        }
+        if text.starts_with("github:") || text.starts_with("git+") || is_scp_form(text) {
+            return Ok(Self::Git(text.parse()?));
+        }
+        if text.contains("://") {
+            return of_url(text);
+        }
+        if text.to_ascii_lowercase().ends_with(".skill") {
+            return Ok(Self::Archive(text.to_owned()));
+        }
+        if text.starts_with(['.', '/', '~']) || text.contains('\\') {
+            return Ok(Self::Folder(text.to_owned()));
+        }
+        of_registry(text)
+    }
+}
+
+/// `user@host:path`, with neither a scheme nor a slash before the colon.
+fn is_scp_form(text: &str) -> bool {
+    let Some((host, path)) = text.split_once(':') else { return false };
+    let word = |part: &str| {
+        !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'))
+    };
+    !path.starts_with("//") && host.split_once('@').is_some_and(|(user, host)| word(user) && word(host))
+}
+
+fn of_url(text: &str) -> Result<Spec, SpecError> {
+    let place = text.split(['#', '?']).next().unwrap_or(text);
+    let is_archive = place.to_ascii_lowercase().ends_with(".skill");
+    match text.split_once("://").map(|(scheme, _)| scheme) {
+        Some("http" | "https") if is_archive => {
+            check_url(text)?;
+            Ok(Spec::ArchiveUrl(text.to_owned()))
+        }
+        Some("file") if is_archive => {
+            match paths::of_file_url(text).and_then(|path| path.to_str().map(str::to_owned)) {
+                Some(path) => Ok(Spec::Archive(path)),
+                None => Err(SpecError::BadUrl(text.to_owned())),
+            }
+        }
+        _ => Ok(Spec::Git(text.parse()?)),
+    }
+}
+
+fn of_registry(text: &str) -> Result<Spec, SpecError> {
+    let (name, request) = text.split_once('@').unwrap_or((text, ""));
+    if text.ends_with('@') {
+        return Err(SpecError::Form(text.to_owned()));
+    }
+    let request: Request = request.parse()?;
+    if !name.contains('/') {
+        return Ok(Spec::Bare { name: SkillName::parse(name)?, request });
+    }
+    match name.parse() {
+        Ok(name) => Ok(Spec::Qualified { name, request }),
+        Err(QualifiedNameError::Form(text)) => Err(SpecError::Form(text)),
+        Err(QualifiedNameError::Owner(error)) => Err(error.into()),
+        Err(QualifiedNameError::Name(error)) => Err(error.into()),
+    }
+}
+
+fn check_url(text: &str) -> Result<(), SpecError> {
+    let bad = text.is_empty() || text.starts_with('-') || text.contains("::");
+    if bad || text.chars().any(|c| c.is_whitespace() || c.is_control()) {
+        return Err(SpecError::BadUrl(text.to_owned()));
+    }
+    Ok(())
+}
+
+impl FromStr for GitSpec {
+    type Err = SpecError;
+    fn from_str(text: &str) -> Result<Self, SpecError> {
+        let (left, right) = text.split_once('#').unwrap_or((text, ""));
+        let (written, before) = cut_reference_of_url(left);
+        let (path, after) = cut_reference_of_path(right);
+        let reference = after.or(before).map(str::to_owned);
+        let path = path.trim_start_matches("./").trim_end_matches('/');
+        let path = if path.is_empty() { None } else { Some(SkillPath::parse(path)?) };
+        let spec = Self { written: written.to_owned(), path, reference };
+        spec.check()?;
+        Ok(spec)
+    }
+}
+
+/// `…/repo.git@ref` or `…/repo@ref`; an `@` before the last slash is a user's.
+fn cut_reference_of_url(text: &str) -> (&str, Option<&str>) {
+    if let Some((url, reference)) = text.split_once(".git@") {
+        let end = url.len() + ".git".len();
+        return (text.get(..end).unwrap_or(text), Some(reference));
+    }
+    let start = text.rfind('/').unwrap_or(0);
+    match text.get(start..).and_then(|last| last.split_once('@')) {
+        Some((_, reference)) if start > 0 => {
+            (text.get(..text.len() - reference.len() - 1).unwrap_or(text), Some(reference))
+        }
+        _ => (text, None),
+    }
+}
+
+/// `path@ref`; an `@` at the start of a folder's name belongs to the name, one at the very start to
+/// the reference.
+fn cut_reference_of_path(text: &str) -> (&str, Option<&str>) {
+    let is_cut = |at: &usize| *at == 0 || !text.get(..*at).is_some_and(|before| before.ends_with('/'));
+    match text.match_indices('@').map(|(at, _)| at).find(is_cut) {
+        Some(at) => (text.get(..at).unwrap_or(text), text.get(at + 1..)),
+        None => (text, None),
+    }
+}
+
+impl GitSpec {
+    /// The URL that git is given.
+    #[must_use]
+    pub fn url(&self) -> String {
+        match (self.written.strip_prefix("github:"), self.written.strip_prefix("git+")) {
+            (Some(repository), _) => format!("https://github.com/{repository}.git"),
+            (_, Some(url)) => url.to_owned(),
+            _ => self.written.clone(),
+        }
+    }
+
+    /// The one transport that git may use for it.
+    #[must_use]
+    pub fn transport(&self) -> &'static str {
+        match self.url().split_once("://").map(|(scheme, _)| scheme) {
+            Some("file") => "file",
+            Some("https") => "https",
+            Some("http") => "http",
+            Some("git") => "git",
+            _ => "ssh",
+        }
+    }
+
+    /// The name of the repository, for a skill that has none.
+    #[must_use]
+    pub fn repository_name(&self) -> &str {
+        let last = self.written.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default();
+        last.strip_suffix(".git").unwrap_or(last)
+    }
+
+    fn check(&self) -> Result<(), SpecError> {
+        if let Some(repository) = self.written.strip_prefix("github:") {
+            let word = |part: &str| {
+                let plain = part.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'));
+                plain && !part.is_empty() && !part.starts_with(['-', '.'])
+            };
+            if !repository.split_once('/').is_some_and(|(owner, name)| word(owner) && word(name)) {
+                return Err(SpecError::GitHub(self.written.clone()));
+            }
+        }
+        let url = self.url();
+        check_url(&url)?;
+        let known = ["https://", "http://", "ssh://", "git://", "file://"];
+        if !known.iter().any(|scheme| url.starts_with(scheme)) && !is_scp_form(&url) {
+            return Err(SpecError::Scheme(self.written.clone()));
+        }
+        // ssh would take a host that starts with a hyphen for an option.
+        let host = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
+        if host.starts_with('-') || host.split_once('@').is_some_and(|(_, host)| host.starts_with('-')) {
+            return Err(SpecError::BadUrl(self.written.clone()));
+        }
+        self.reference.as_deref().map_or(Ok(()), check_reference)
+    }
+}
+
+/// The rules of `git check-ref-format` that matter before git itself looks.
+fn check_reference(text: &str) -> Result<(), SpecError> {
+    let bad = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '~' | '^' | ':' | '?' | '*' | '[' | '\\');
+    let refused = text.is_empty() || text.starts_with(['-', '/', '+']) || text.contains("..") || text.contains("@{");
+    if refused || text.contains(bad) || text.ends_with(['/', '.']) {
+        return Err(SpecError::Reference(text.to_owned()));
+    }
+    Ok(())
+}
+
+impl fmt::Display for GitSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.written)?;
+        match (&self.path, &self.reference) {
+            (None, None) => Ok(()),
+            (Some(path), None) => write!(f, "#{path}"),
+            (Some(path), Some(reference)) => write!(f, "#{path}@{reference}"),
+            (None, Some(reference)) => write!(f, "#@{reference}"),
+        }
+    }
+}
+
+impl fmt::Display for Spec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Qualified { name, request } => write!(f, "{name}{request}"),
+            Self::Bare { name, request } => write!(f, "{name}{request}"),
+            Self::Folder(text) | Self::Archive(text) | Self::ArchiveUrl(text) => f.write_str(text),
+            Self::Git(git) => git.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(text: &str) -> Spec {
+        text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+    }
+
+    fn git(text: &str) -> (String, String, String) {
+        let Spec::Git(git) = spec(text) else { panic!("{text} is no git spec") };
+        (git.url(), git.path.map(|p| p.to_string()).unwrap_or_default(), git.reference.unwrap_or_default())
+    }
+
+    #[test]
+    fn names_with_and_without_owner_and_range() {
+        for text in
+            ["acme/pdf", "acme/pdf@1.2.0", "acme/pdf@^1.2", "acme/pdf@~1.2", "acme/pdf@>=1,<2", "acme/pdf@latest"]
+        {
+            assert!(matches!(spec(text), Spec::Qualified { .. }), "{text}");
+        }
+        for text in ["pdf", "pdf@1.0.0", "技能", "pdf@1"] {
+            assert!(matches!(spec(text), Spec::Bare { .. }), "{text}");
+        }
+        let Spec::Qualified { request, .. } = spec("acme/pdf@1.2.0") else { panic!() };
+        assert!(matches!(request.wanted(), Wanted::Exact(_)));
+        let Spec::Qualified { request, .. } = spec("acme/pdf@>=1,<2") else { panic!() };
+        assert!(matches!(request.wanted(), Wanted::Range(_)));
+    }
+
+    #[test]
+    fn places_on_disk_start_with_a_dot_a_slash_or_a_tilde() {
+        for text in [".", "..", "./pdf", "../pdf", "/srv/pdf", "~/pdf", "~", "./a@b", "./a#b"] {
+            assert_eq!(spec(text), Spec::Folder(text.to_owned()));
+        }
+        for text in ["pdf.skill", "./pdf.skill", "/a/b.SKILL", "dist/pdf-1.0.0.skill"] {
+            assert_eq!(spec(text), Spec::Archive(text.to_owned()));
+        }
+        assert_eq!(spec("file:///a/b%20c.skill"), Spec::Archive("/a/b c.skill".to_owned()));
+    }
+
+    #[test]
+    fn urls_of_archives_are_told_from_those_of_repositories() {
+        let url = "https://example.org/pdf-1.0.0.skill?x=1";
+        assert_eq!(spec(url), Spec::ArchiveUrl(url.to_owned()));
+        assert!(matches!(spec("https://example.org/pdf"), Spec::Git(_)));
+    }
+
+    #[test]
+    fn repositories_take_a_path_and_a_reference_in_either_order() {
+        let of = |url: &str, path: &str, reference: &str| (url.to_owned(), path.to_owned(), reference.to_owned());
+        let url = "https://example.org/o/r.git";
+        assert_eq!(git(url), of(url, "", ""));
+        assert_eq!(git(&format!("{url}#skills/pdf")), of(url, "skills/pdf", ""));
+        assert_eq!(git(&format!("{url}#skills/pdf/@v1")), of(url, "skills/pdf/@v1", ""), "a folder may start with @");
+        assert_eq!(git(&format!("{url}#./skills/pdf@feature/x")), of(url, "skills/pdf", "feature/x"));
+        assert_eq!(git(&format!("{url}@feature/x#skills/pdf")), of(url, "skills/pdf", "feature/x"));
+        assert_eq!(git(&format!("{url}@v1")), of(url, "", "v1"));
+        assert_eq!(git(&format!("{url}#@feature/x")), of(url, "", "feature/x"));
+        assert_eq!(git("git+https://example.org/o/r@v1"), of("https://example.org/o/r", "", "v1"));
+        assert_eq!(git("git@example.org:o/r.git@v1"), of("git@example.org:o/r.git", "", "v1"));
+        assert_eq!(git("git@example.org:o/r"), of("git@example.org:o/r", "", ""));
+        assert_eq!(git("ssh://git@example.org/o/r"), of("ssh://git@example.org/o/r", "", ""));
+        assert_eq!(git("file:///srv/r#a/b@main"), of("file:///srv/r", "a/b", "main"));
+        assert_eq!(git("github:o/r#skills/pdf@v1"), of("https://github.com/o/r.git", "skills/pdf", "v1"));
+        assert_eq!(git("github:o/r@v1"), of("https://github.com/o/r.git", "", "v1"));
+    }
+
+    #[test]
+    fn the_transport_is_the_one_of_the_url() {
+        let transport = |text: &str| text.parse::<GitSpec>().unwrap().transport();
+        assert_eq!(transport("file:///srv/r"), "file");
+        assert_eq!(transport("github:o/r"), "https");
+        assert_eq!(transport("git@h:o/r"), "ssh");
+        assert_eq!(transport("ssh://h/o/r"), "ssh");
+    }
+
+    #[test]
+    fn display_reads_back_as_the_same() {
+        for text in [
+            "acme/pdf",
+            "acme/pdf@>=1,<2",
+            "pdf@~1.2",
+            "./pdf",
+            "~/a b",
+            "a.skill",
+            "https://h/a.skill",
+            "https://h/o/r.git@a/b",
+            "https://h/o/r@v1",
+            "https://h/o/r#p/q@v1",
+            "git@h:o/r.git#p",
+            "github:o/r@feature/x",
+            "file:///srv/r@main",
+            "git+ssh://h/r",
+        ] {
+            let parsed = spec(text);
+            assert_eq!(spec(&parsed.to_string()), parsed, "{text} -> {parsed}");
+        }
+    }
+
+    #[test]
+    fn what_git_or_ssh_would_take_for_an_option_or_a_command_is_refused() {
+        for bad in [
+            "",
+            "  ",
+            "--upload-pack=x",
+            "git+--upload-pack=x",
+            "git+ext::sh -c x",
+            "ext::sh",
+            "git+-x",
+            "ssh://-oProxyCommand=x/r",
+            "ssh://a@-oProxyCommand=x/r",
+            "https://h/r.git@-x",
+            "https://h/r.git@a..b",
+            "https://h/r.git@a b",
+            "https://h/r.git@+x:y",
+            "https://h/r.git#../x",
+            "https://h/r.git#a/../b",
+            "https://h/r.git#/etc",
+            "https://h/r.git#.git/hooks",
+            "https://h/a b.git",
+            "ftp://h/r",
+            "github:o",
+            "github:o/r/s",
+            "github:../r",
+            "a/b/c",
+            "acme/",
+            "/acme@".trim_start_matches('/'),
+            "Acme/pdf",
+            "acme/pdf@newest",
+            "pdf@",
+        ] {
+            assert!(bad.parse::<Spec>().is_err(), "{bad}");
+        }
+    }
+}
