@@ -7,6 +7,7 @@
 //! stands in variables come in as arguments. Every error says through [`Fails`] which class it is of
 //! and what can be done.
 
+mod adopt;
 mod agent_folders;
 mod cache;
 mod config;
@@ -22,7 +23,10 @@ mod releases;
 mod resolve;
 mod search;
 mod spec;
+mod uninstall;
+mod unmanaged;
 
+pub use adopt::{AdoptError, AdoptStatus, Adopted, adopt};
 pub use agent_folders::{AgentError, AgentFolder, AgentFolders};
 pub use cache::{Cache, CacheError};
 pub use config::{Config, ConfigError, EvolutionConfig, LibraryConfig, RegistryConfig};
@@ -37,3 +41,5 @@ pub use releases::{Info, YankError, Yanked, info, yank};
 pub use resolve::{ResolveError, Resolved, resolve};
 pub use search::{DEFAULT_RESULTS, SearchError, SearchResult, search};
 pub use spec::{GitSpec, Request, Spec, SpecError};
+pub use uninstall::{UninstallError, Uninstalled, uninstall};
+pub use unmanaged::{Unmanaged, unmanaged};
