@@ -1,6 +1,6 @@
 //! A skill's folder on disk, reached only through a capability directory.
 //!
-//! [`read`] makes a [`Bundle`] of a folder, [`write`] a folder of a bundle, [`survey`] lists one
+//! [`read`] makes a [`Bundle`] of a folder, [`write()`] a folder of a bundle, [`survey`] lists one
 //! without reading more than `SKILL.md`. Links and special files are refused, never followed.
 
 use std::io::{self, Read, Write};
@@ -17,7 +17,8 @@ use crate::home::sync_folder;
 const LEFTOVERS: [&str; 8] =
     [".git", ".hg", ".svn", ".DS_Store", "Thumbs.db", "desktop.ini", "__pycache__", "node_modules"];
 
-/// Whether [`LEFTOVERS`] count as files of the skill.
+/// Whether what tools and systems leave in a folder (`.git`, `node_modules`, `.DS_Store`, …) counts as
+/// files of the skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leftovers {
     /// They are passed over.

@@ -5,6 +5,7 @@
 mod concurrent;
 mod hand_edits;
 mod histories;
+mod killed;
 mod reading;
 mod recovery;
 

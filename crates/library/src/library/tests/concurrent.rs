@@ -113,3 +113,22 @@ fn readers_see_whole_revisions_while_others_commit_and_settle() {
         assert!(reader.join().unwrap() > 0);
     });
 }
+
+#[test]
+fn a_commit_whose_folder_has_not_followed_yet_is_no_hand_edit() {
+    let place = Place::new();
+    put(&mut place.open(), &bundle("pdf", "one", &[]));
+    put(&mut place.open(), &bundle("pdf", "two", &[]));
+    let committing = LibraryLock::acquire(&open_dir(&place.own()).unwrap().unwrap(), Duration::ZERO).unwrap();
+    place.write("pdf/SKILL.md", &skill_md("pdf", "one"));
+    thread::scope(|scope| {
+        let look = scope.spawn(|| place.open().snapshot(&name("pdf"), &stamp(), TakeOver::Commit).unwrap());
+        let state = scope.spawn(|| is_clean(&place.open(), "pdf"));
+        thread::sleep(Duration::from_millis(200));
+        place.write("pdf/SKILL.md", &skill_md("pdf", "two"));
+        drop(committing);
+        assert_eq!(look.join().unwrap().base.unwrap().number, 2);
+        assert!(state.join().unwrap());
+    });
+    assert_eq!(actions(&place.open(), "pdf"), [Action::Edit, Action::Edit]);
+}
