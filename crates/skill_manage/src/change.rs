@@ -161,7 +161,11 @@ fn check_policy(
         Decision::Apply => Ok(()),
         Decision::Hold(why) => Err(ManageError::PolicyDenied {
             message: format!("a person must decide about this change of {}: {why}", change.skill),
-            hint: "ask a person to make the change at a terminal, or change what the findings name".to_owned(),
+            hint: match verdict {
+                Verdict::Allow => "ask a person to make the change at a terminal",
+                _ => "change what the findings name, or ask a person to make the change at a terminal",
+            }
+            .to_owned(),
         }),
     }
 }

@@ -14,7 +14,7 @@ mod policy;
 mod report;
 mod request;
 mod rollback;
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;
 
 pub use error::ManageError;

@@ -99,10 +99,14 @@ fn find_target(library: &Library, rollback: &Rollback, head: &Revision) -> Resul
 }
 
 /// What the skill was before: the head when the folder has a good hand edit, else the newest revision
-/// with other files than the head.
+/// with other files than the head. One that is blocked is put aside only when the head is named.
 fn find_previous(library: &Library, skill: &SkillName, head: &Revision) -> Result<Revision, ManageError> {
-    if matches!(library.folder_state(skill)?, FolderState::Modified(_)) {
-        return Ok(head.clone());
+    match library.folder_state(skill)? {
+        FolderState::Modified(_) => return Ok(head.clone()),
+        FolderState::Blocked(fault) => {
+            return Err(SnapshotError::ExternalBlocked { skill: skill.clone(), fault }.into());
+        }
+        FolderState::Absent | FolderState::Clean | FolderState::Missing => {}
     }
     let mut earlier = library.revisions(skill, usize::MAX)?.into_iter().skip(1);
     let none = || FindError::NoRevision { skill: skill.clone(), spec: "before its head".to_owned() };
@@ -118,7 +122,7 @@ fn content_of(library: &Library, skill: &SkillName, target: &Revision) -> Result
     if !target.was_cleared() {
         let findings = scan::scan(&bundle).findings;
         let message = format!(
-            "revision {} of {skill} is a hand edit that was kept although it was blocked; it is never restored",
+            "revision {} of {skill} is a hand edit that was kept although it was blocked; it is never restored; name another one",
             target.number
         );
         return Err(ManageError::ScanBlocked { message, findings });

@@ -63,10 +63,6 @@ impl Place {
         place
     }
 
-    fn context(&self) -> Context<'_> {
-        Context { actor: self.actor.clone(), time: time(), policy: self.policy, elsewhere: &self.elsewhere }
-    }
-
     fn stamp(&self) -> Stamp {
         Stamp::new(self.actor.clone(), time())
     }
@@ -224,6 +220,7 @@ fn script_with(verdict: Verdict) -> String {
         scan::scan(&bundle).verdict() == verdict
     };
     let examples = scan::rules().iter().flat_map(|rule| rule.harmful.iter());
-    let mut scripts = examples.filter(|(path, _)| *path == "scripts/a.sh").map(|(_, text)| format!("#!/bin/sh\n{text}\n"));
+    let mut scripts =
+        examples.filter(|(path, _)| *path == "scripts/a.sh").map(|(_, text)| format!("#!/bin/sh\n{text}\n"));
     scripts.find(|text| fits(text)).unwrap()
 }

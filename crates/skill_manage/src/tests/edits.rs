@@ -75,7 +75,8 @@ fn an_invalid_result_is_refused_with_all_its_problems() {
     let error = place.refused(json!({"action": "create", "name": "s", "content": content}));
     assert_eq!(error.code(), "invalid_skill");
     let details = error.details();
-    let codes: Vec<&str> = details["problems"].as_array().unwrap().iter().map(|p| p["code"].as_str().unwrap()).collect();
+    let codes: Vec<&str> =
+        details["problems"].as_array().unwrap().iter().map(|p| p["code"].as_str().unwrap()).collect();
     for code in ["name_mismatch", "unknown_key"] {
         assert!(codes.contains(&code), "{codes:?}");
     }
@@ -136,7 +137,8 @@ fn a_request_that_was_applied_before_changes_nothing() {
     assert_eq!((&again.revision, again.number), (&first.revision, Some(2)));
     assert!(again.files.is_empty() && again.diff.is_empty());
     let text = place.read("SKILL.md");
-    let same = place.undisturbed(|place| place.manage(json!({"action": "edit", "name": "s", "content": text})).unwrap());
+    let same =
+        place.undisturbed(|place| place.manage(json!({"action": "edit", "name": "s", "content": text})).unwrap());
     assert_eq!((same.status, same.number), (Status::Unchanged, Some(2)));
     place.policy = Policy::Strict;
     let strict = place.undisturbed(|place| place.manage(patch("First.", "First and foremost.")).unwrap());
@@ -146,7 +148,8 @@ fn a_request_that_was_applied_before_changes_nothing() {
 #[test]
 fn the_executable_bit_is_set_when_asked_for_and_kept_otherwise() {
     let mut place = Place::with_skill();
-    let write = |path: &str, content: &str| json!({"action": "write_file", "name": "s", "path": path, "content": content});
+    let write =
+        |path: &str, content: &str| json!({"action": "write_file", "name": "s", "path": path, "content": content});
     place.applied(write("scripts/run.sh", "#!/bin/sh\necho new\n"));
     place.applied(write("scripts/plain.sh", SCRIPT));
     let executable = |place: &Place, path: &str| place.tree()[&format!("s/{path}")].1;
@@ -165,7 +168,9 @@ fn the_executable_bit_is_set_when_asked_for_and_kept_otherwise() {
 fn new_files_stay_in_their_folders_and_no_path_leaves_the_skill() {
     let mut place = Place::with_committed(&[("SKILL.md", &skill_md("s", "# S\n")), ("forms.md", "a\n")]);
     let write = |path: &str| json!({"action": "write_file", "name": "s", "path": path, "content": "x\n"});
-    for bad in ["loose.md", "src/a.py", "../a", "/a", "scripts/../../a", "scripts\\a", "assets/CON", "assets/a:b", "skill.md"] {
+    for bad in
+        ["loose.md", "src/a.py", "../a", "/a", "scripts/../../a", "scripts\\a", "assets/CON", "assets/a:b", "skill.md"]
+    {
         assert_eq!(place.refused(write(bad)).code(), "invalid_path", "{bad}");
     }
     place.applied(write("forms.md"));

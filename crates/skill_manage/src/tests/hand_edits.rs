@@ -1,1 +1,201 @@
+//! What was done to a skill's folder behind the tool's back.
+
 use super::*;
+
+#[test]
+fn a_good_hand_edit_is_recorded_before_the_change() {
+    let mut place = Place::with_skill();
+    place.write("references/notes.md", "by hand\n");
+    let report = place.applied(patch("First.", "1."));
+    assert_eq!(place.actions(), ["patch", "external", "operations"]);
+    let history = place.history();
+    assert_eq!(report.previous_revision.as_ref(), Some(&history[1].id), "the change was made on the hand edit");
+    assert_eq!(report.files.len(), 1, "the hand edit is no part of the change");
+    assert_eq!(history[1].stamp.actor.kind, ActorKind::External);
+    assert_eq!(place.read("references/notes.md"), "by hand\n");
+    assert!(place.read("SKILL.md").contains("1."));
+}
+
+#[test]
+fn a_hand_edit_makes_an_expected_revision_stale_also_when_only_tried() {
+    let mut place = Place::with_skill();
+    let head = place.head().id;
+    place.write("references/notes.md", "by hand\n");
+    let mut request = patch("First.", "1.");
+    request["expected_revision"] = json!(head.as_str());
+    request["dry_run"] = json!(true);
+    let error = place.refused(request.clone());
+    assert_eq!(error.code(), "stale_revision");
+    assert!(error.to_string().contains("hand edit"), "{error}");
+    request["dry_run"] = json!(false);
+    assert_eq!(place.manage(request).unwrap_err().code(), "stale_revision");
+    assert_eq!(place.actions(), ["external", "operations"]);
+}
+
+#[test]
+fn a_dry_run_sees_a_hand_edit_and_records_nothing() {
+    let mut place = Place::with_skill();
+    place.write("references/notes.md", "by hand\n");
+    let mut request = patch_in("references/notes.md", "by hand", "by hand and tool");
+    request["dry_run"] = json!(true);
+    let report = place.undisturbed(|place| place.manage(request).unwrap());
+    assert_eq!(report.status, Status::DryRun);
+    assert!(report.diff.contains("-by hand\n+by hand and tool"), "{}", report.diff);
+    assert!(report.message.contains("changed by hand"), "{}", report.message);
+}
+
+#[test]
+fn a_folder_without_history_is_taken_over_by_the_first_operation() {
+    let mut place = Place::new();
+    place.write("SKILL.md", &skill_md("s", "# S\n\nFirst.\n"));
+    let warned = script_with(Verdict::Warn);
+    place.write("scripts/run.sh", &warned);
+    let mut request = patch("First.", "1.");
+    request["dry_run"] = json!(true);
+    let report = place.undisturbed(|place| place.manage(request).unwrap());
+    assert!(report.verdict.findings.iter().all(|finding| !finding.new), "what stands there is not this change's");
+    let report = place.applied(patch("First.", "1."));
+    assert_eq!((place.actions(), report.number), (vec!["patch", "external"], Some(2)));
+    let error = place.refused(json!({"action": "create", "name": "s", "content": skill_md("s", "# New\n")}));
+    assert_eq!(error.code(), "exists");
+}
+
+#[test]
+fn line_ends_alone_are_no_hand_edit() {
+    let mut place = Place::with_skill();
+    place.write("references/notes.md", "alpha\r\nbeta\r\nalpha\r\n");
+    place.applied(patch("First.", "1."));
+    assert_eq!(place.actions(), ["patch", "operations"]);
+}
+
+/// The two ways in which a hand edit is blocked, each with the field that tells why.
+fn spoil(place: &Place, how: &str) {
+    match how {
+        "findings" => place.write("scripts/run.sh", &script_with(Verdict::Block)),
+        _ => place.write("SKILL.md", "---\nname: other\n---\n"),
+    }
+}
+
+#[test]
+fn a_blocked_hand_edit_refuses_every_change_and_is_left_as_it_is() {
+    for why in ["findings", "problems"] {
+        let mut place = Place::with_skill();
+        spoil(&place, why);
+        for request in [
+            patch("First.", "1."),
+            json!({"action": "delete", "name": "s"}),
+            json!({"action": "create", "name": "s", "content": skill_md("s", "# New\n")}),
+        ] {
+            let error = place.refused(request);
+            assert_eq!(error.code(), "external_blocked");
+            assert!(!error.details()[why].as_array().unwrap().is_empty(), "{}", error.details());
+            assert!(error.hint().unwrap().contains("skillhub rollback s head"));
+        }
+        let error = place.undisturbed(|place| place.rollback(None).unwrap_err());
+        assert_eq!(error.code(), "external_blocked", "only asked for by name is it put aside");
+        assert_eq!(place.last_refusal(), ("rollback".to_owned(), "external_blocked".to_owned()));
+    }
+}
+
+#[test]
+fn rolling_back_to_the_head_keeps_a_blocked_hand_edit_and_restores_the_skill() {
+    for why in ["findings", "problems"] {
+        let mut place = Place::with_skill();
+        let (tree, digest) = (place.tree(), place.head().digest);
+        spoil(&place, why);
+        let spoilt = place.tree();
+        let tried = place.undisturbed(|place| place.rollback_with(Some("head"), None, true).unwrap());
+        assert_eq!(tried.status, Status::DryRun);
+        let report = place.rollback(Some("head")).unwrap();
+        assert_eq!((report.status, report.number), (Status::Applied, Some(3)));
+        assert_eq!(report.files.len(), 1);
+        assert!(report.diff.is_empty(), "what is blocked is not shown");
+        assert_eq!(place.tree(), tree);
+        assert_eq!(place.actions(), ["rollback", "external", "operations"]);
+        let history = place.history();
+        assert_eq!(report.previous_revision.as_ref(), Some(&history[1].id));
+        assert_eq!((history[0].digest, history[1].verdict), (digest, Verdict::Block));
+        let kept = place.library.bundle(&history[1].id).unwrap();
+        for (path, file) in kept.files() {
+            assert_eq!(spoilt[&format!("s/{path}")].0.as_slice(), &*file.bytes);
+        }
+        for to in [Some("2"), Some(history[1].id.as_str()), None] {
+            let error = place.undisturbed(|place| place.rollback(to).unwrap_err());
+            assert_eq!(error.code(), "scan_blocked", "it is never restored");
+            assert_eq!(place.last_refusal(), ("rollback".to_owned(), "scan_blocked".to_owned()));
+        }
+        place.applied(patch("First.", "1."));
+    }
+}
+
+#[test]
+fn what_cannot_be_read_as_a_skill_is_not_put_aside_either() {
+    let mut place = Place::with_skill();
+    std::os::unix::fs::symlink("SKILL.md", place.path("link.md")).unwrap();
+    for error in
+        [place.refused(patch("First.", "1.")), place.undisturbed(|place| place.rollback(Some("head")).unwrap_err())]
+    {
+        assert_eq!(error.code(), "external_blocked");
+        assert!(error.to_string().contains("link.md"), "{error}");
+    }
+}
+
+#[test]
+fn a_good_hand_edit_is_undone_by_a_rollback_and_kept() {
+    for to in [None, Some("head"), Some("1")] {
+        let mut place = Place::with_skill();
+        let tree = place.tree();
+        place.write("references/notes.md", "by hand\n");
+        let tried = place.undisturbed(|place| place.rollback_with(to, None, true).unwrap());
+        let report = place.rollback(to).unwrap();
+        assert_eq!(report.status, Status::Applied, "{to:?}");
+        assert_eq!((&tried.files, &tried.diff), (&report.files, &report.diff), "{to:?}");
+        assert!(report.diff.contains("-by hand\n+alpha"), "{}", report.diff);
+        assert_eq!(place.tree(), tree);
+        assert_eq!(place.actions(), ["rollback", "external", "operations"]);
+        place.rollback(None).unwrap();
+        assert_eq!(place.read("references/notes.md"), "by hand\n", "and comes back by another");
+    }
+}
+
+#[test]
+fn a_revision_is_looked_for_in_the_history_as_it_was_shown() {
+    let mut place = Place::with_skill();
+    place.applied(patch("First.", "1."));
+    place.write("references/notes.md", "by hand\n");
+    place.rollback(Some("head~1")).unwrap();
+    assert!(place.read("SKILL.md").contains("First."), "the hand edit has not moved the count");
+    assert_eq!(place.actions(), ["rollback", "external", "patch", "operations"]);
+}
+
+#[test]
+fn a_missing_folder_is_no_hand_edit_and_comes_back_whole() {
+    let mut place = Place::with_skill();
+    let tree = place.tree();
+    fs::remove_dir_all(place.path("")).unwrap();
+    let report = place.rollback(Some("head")).unwrap();
+    assert_eq!((report.status, report.files.len()), (Status::Applied, 0));
+    assert_eq!(place.tree(), tree);
+    assert_eq!(place.actions(), ["rollback", "operations"], "no deletion that nobody asked for");
+    let error = place.undisturbed(|place| place.rollback(None).unwrap_err());
+    assert_eq!(error.code(), "not_found", "the skill was never otherwise");
+
+    fs::remove_dir_all(place.path("")).unwrap();
+    place.applied(patch("First.", "1."));
+    assert!(place.read("SKILL.md").contains("1."));
+    assert_eq!(place.tree().len(), 3);
+    assert!(place.tree()["s/scripts/run.sh"].1);
+    place.rollback(None).unwrap();
+    assert_eq!(place.tree(), tree, "the previous state is the one with other files");
+}
+
+#[test]
+fn a_request_that_changes_nothing_tells_of_a_missing_folder() {
+    let mut place = Place::with_skill();
+    place.applied(patch("First.", "First and foremost."));
+    fs::remove_dir_all(place.path("")).unwrap();
+    let report = place.manage(patch("First.", "First and foremost.")).unwrap();
+    assert_eq!(report.status, Status::Unchanged);
+    assert_eq!(serde_json::to_value(&report).unwrap()["checkout"], "pending");
+    assert!(report.message.contains("skillhub rollback s head"), "{}", report.message);
+}

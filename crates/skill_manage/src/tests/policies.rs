@@ -1,1 +1,80 @@
+//! Who may change what.
+
 use super::*;
+
+fn pin(place: &Place, pinned: bool) {
+    place.library.set_state(&name("s"), &place.stamp(), "pin", |state| state.pinned = pinned).unwrap();
+}
+
+#[test]
+fn a_pinned_skill_is_changed_by_people_only() {
+    let mut place = Place::with_skill();
+    place.applied(patch("First.", "1."));
+    pin(&place, true);
+    place.policy = Policy::Open;
+    for kind in [ActorKind::Agent, ActorKind::Optimizer, ActorKind::External] {
+        place.actor.kind = kind;
+        for request in [patch("1.", "2."), patch("not there", "x"), json!({"action": "delete", "name": "s"})] {
+            let error = place.refused(request);
+            assert_eq!(error.code(), "policy_denied", "{kind:?}");
+            assert!(error.hint().unwrap().contains("skillhub unpin s"));
+        }
+        assert_eq!(place.undisturbed(|place| place.rollback(None).unwrap_err()).code(), "policy_denied");
+    }
+    place.actor.kind = ActorKind::Person;
+    place.applied(patch("1.", "2."));
+    pin(&place, false);
+    place.actor.kind = ActorKind::Agent;
+    place.applied(patch("2.", "3."));
+}
+
+#[test]
+fn a_state_that_cannot_be_read_lets_no_agent_through() {
+    let mut place = Place::with_skill();
+    pin(&place, true);
+    fs::write(place.library.own_path().join("state.toml"), "format = 1\n[skil").unwrap();
+    assert_eq!(place.refused(patch("First.", "1.")).code(), "io");
+}
+
+#[test]
+fn balanced_applies_text_and_holds_scripts_that_are_warned_of() {
+    let warned = script_with(Verdict::Warn);
+    let script = json!({"action": "write_file", "name": "s", "path": "scripts/run.sh", "content": warned});
+    let mut place = Place::with_skill();
+    let error = place.refused(script.clone());
+    assert_eq!(error.code(), "policy_denied");
+    assert!(error.to_string().contains("scripts/run.sh"), "{error}");
+    assert!(error.hint().is_some());
+    assert_eq!(place.last_refusal(), ("write_file".to_owned(), "policy_denied".to_owned()));
+    place.applied(json!({"action": "write_file", "name": "s", "path": "scripts/run.sh", "content": "#!/bin/sh\nls\n"}));
+    place.applied(patch("First.", "1."));
+    place.policy = Policy::Open;
+    let report = place.applied(script.clone());
+    assert_eq!(report.verdict.level, Verdict::Warn);
+    let mut people = Place::with_skill();
+    people.policy = Policy::Strict;
+    people.actor.kind = ActorKind::Person;
+    people.applied(script);
+}
+
+#[test]
+fn evals_do_not_change_together_with_what_they_judge() {
+    let mut place = Place::with_skill();
+    let evals = json!({"action": "write_file", "path": "evals/evals.json", "content": "{}\n"});
+    let error = place.refused(json!({"name": "s", "operations": [
+        {"action": "patch", "find": "First.", "replace": "1."}, evals,
+    ]}));
+    assert_eq!(error.code(), "policy_denied");
+    place.applied(json!({"name": "s", "operations": [evals]}));
+}
+
+#[test]
+fn strict_holds_every_edit_of_an_agent_but_neither_deletion_nor_rollback() {
+    let mut place = Place::with_skill();
+    place.policy = Policy::Strict;
+    assert_eq!(place.refused(patch("First.", "1.")).code(), "policy_denied");
+    let create = json!({"action": "create", "name": "new", "content": skill_md("new", "# N\n")});
+    assert_eq!(place.refused(create).code(), "policy_denied");
+    place.applied(json!({"action": "delete", "name": "s"}));
+    assert_eq!(place.rollback(None).unwrap().status, Status::Applied);
+}

@@ -1,1 +1,120 @@
+//! Bringing earlier revisions back.
+
 use super::*;
+
+/// A peer's deletion kept the text of SKILL.md alone.
+#[test]
+fn every_file_of_a_deleted_skill_comes_back_with_its_mode() {
+    let mut place = Place::with_skill();
+    let tree = place.tree();
+    place.applied(json!({"action": "delete", "name": "s"}));
+    assert!(place.tree().is_empty());
+    let report = place.rollback(None).unwrap();
+    assert_eq!((report.status, report.number, report.files.len()), (Status::Applied, Some(3), 3));
+    assert_eq!(place.tree(), tree);
+    assert!(place.tree()["s/scripts/run.sh"].1);
+}
+
+/// A peer held the text of a support file to the rules of SKILL.md when it was rolled back.
+#[test]
+fn a_change_of_a_support_file_alone_is_rolled_back_as_a_whole_skill() {
+    let mut place = Place::with_skill();
+    let tree = place.tree();
+    place.applied(patch_in("scripts/run.sh", "echo one", "echo three"));
+    let report = place.rollback(None).unwrap();
+    assert_eq!(report.files.len(), 1);
+    assert_eq!(report.files[0].path.as_str(), "scripts/run.sh");
+    assert_eq!(place.tree(), tree);
+}
+
+#[test]
+fn the_default_is_the_previous_revision_and_any_other_can_be_named() {
+    let mut place = Place::with_skill();
+    for text in ["Two.", "Three.", "Four."] {
+        place.applied(json!({"action": "edit", "name": "s", "content": skill_md("s", text)}));
+    }
+    let body = |place: &Place| place.read("SKILL.md").rsplit('\n').next().unwrap().to_owned();
+    place.rollback(None).unwrap();
+    assert_eq!(body(&place), "Three.");
+    place.rollback(None).unwrap();
+    assert_eq!(body(&place), "Four.", "a rollback is itself rolled back");
+    place.rollback(Some("2")).unwrap();
+    assert_eq!(body(&place), "Two.");
+    place.rollback(Some("head~2")).unwrap();
+    assert_eq!(body(&place), "Three.");
+    let second = place.library.find(&name("s"), &"2".parse().unwrap(), "2").unwrap().id;
+    let report = place.rollback(Some(&second.as_str()[..12])).unwrap();
+    assert_eq!((body(&place).as_str(), report.number), ("Two.", Some(9)));
+    assert!(report.message.contains("revision 2"), "{}", report.message);
+}
+
+#[test]
+fn a_rollback_to_what_is_there_changes_nothing() {
+    let mut place = Place::with_skill();
+    for to in ["head", "1"] {
+        let report = place.undisturbed(|place| place.rollback(Some(to)).unwrap());
+        assert_eq!((report.status, report.number), (Status::Unchanged, Some(1)), "{to}");
+    }
+    place.applied(patch("First.", "1."));
+    place.applied(patch("1.", "First."));
+    let report = place.undisturbed(|place| place.rollback(Some("1")).unwrap());
+    assert_eq!((report.status, report.number), (Status::Unchanged, Some(3)), "the same files under another number");
+}
+
+#[test]
+fn there_is_no_way_back_to_a_deletion_or_to_nowhere() {
+    let mut place = Place::with_skill();
+    place.applied(json!({"action": "delete", "name": "s"}));
+    for to in ["2", "head"] {
+        let error = place.undisturbed(|place| place.rollback(Some(to)).unwrap_err());
+        assert_eq!(error.code(), "invalid_request");
+        assert!(error.to_string().contains("skillhub manage delete s"), "{error}");
+    }
+    place.applied(json!({"action": "create", "name": "s", "content": skill_md("s", "# New\n")}));
+    assert_eq!(place.undisturbed(|place| place.rollback(None).unwrap_err()).code(), "invalid_request");
+    for (to, code) in
+        [("99", "not_found"), ("head~9", "not_found"), ("ffffffff", "not_found"), ("nonsense", "invalid_request")]
+    {
+        assert_eq!(place.undisturbed(|place| place.rollback(Some(to)).unwrap_err()).code(), code, "{to}");
+    }
+    assert_eq!(Place::new().rollback(None).unwrap_err().code(), "not_found");
+    let mut first = Place::with_skill();
+    assert_eq!(first.undisturbed(|place| place.rollback(None).unwrap_err()).code(), "not_found", "nothing before it");
+}
+
+#[test]
+fn a_rollback_is_held_to_the_head_that_its_caller_saw() {
+    let mut place = Place::with_skill();
+    place.applied(patch("First.", "1."));
+    for to in [None, Some("head")] {
+        let error = place.undisturbed(|place| place.rollback_with(to, Some("1"), false).unwrap_err());
+        assert_eq!(error.code(), "stale_revision");
+    }
+    assert_eq!(place.rollback_with(None, Some("2"), false).unwrap().status, Status::Applied);
+}
+
+#[test]
+fn a_dry_rollback_changes_nothing() {
+    let mut place = Place::with_skill();
+    place.applied(patch("First.", "1."));
+    let report = place.undisturbed(|place| place.rollback_with(None, None, true).unwrap());
+    assert_eq!((report.status, &report.revision), (Status::DryRun, &None));
+    assert!(report.diff.contains("-1.\n+First."), "{}", report.diff);
+}
+
+#[test]
+fn a_skill_with_an_old_fault_comes_back_after_its_deletion() {
+    let faulty = "---\nname: another-name\ndescription: Does a thing.\n---\n# S\n";
+    let mut place = Place::with_committed(&[("SKILL.md", faulty)]);
+    place.applied(json!({"action": "delete", "name": "s"}));
+    let report = place.rollback(None).unwrap();
+    assert_eq!(place.read("SKILL.md"), faulty);
+    assert!(report.problems.iter().any(|problem| problem.code == "name_mismatch"));
+}
+
+#[test]
+fn a_built_in_skill_has_nothing_to_roll_back() {
+    let mut place = Place::new();
+    place.elsewhere = vec![Elsewhere { name: name("s"), scope: Scope::Builtin, place: "built in".into() }];
+    assert_eq!(place.rollback(None).unwrap_err().code(), "policy_denied");
+}
