@@ -14,7 +14,8 @@ mod policy;
 mod report;
 mod request;
 mod rollback;
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests;
 
 pub use error::ManageError;

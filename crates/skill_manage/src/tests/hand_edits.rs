@@ -199,3 +199,16 @@ fn a_request_that_changes_nothing_tells_of_a_missing_folder() {
     assert_eq!(serde_json::to_value(&report).unwrap()["checkout"], "pending");
     assert!(report.message.contains("skillhub rollback s head"), "{}", report.message);
 }
+
+#[test]
+fn a_blocked_folder_of_a_deleted_skill_is_kept_and_goes_away() {
+    let mut place = Place::with_skill();
+    place.applied(json!({"action": "delete", "name": "s"}));
+    spoil(&place, "problems");
+    let create = json!({"action": "create", "name": "s", "content": skill_md("s", "# New\n")});
+    assert_eq!(place.refused(create.clone()).code(), "external_blocked");
+    place.rollback(Some("head")).unwrap();
+    assert!(place.tree().is_empty() && place.head().tombstone);
+    assert_eq!(place.actions(), ["rollback", "external", "delete", "operations"]);
+    assert_eq!(place.applied(create).number, Some(5));
+}
