@@ -78,6 +78,14 @@ pub enum Command {
     Info(commands::info::InfoArgs),
     /// Keep a release from being chosen by new installs
     Yank(commands::yank::YankArgs),
+    /// Install skills from a registry, folder, .skill file or git repository
+    Install(commands::install::InstallArgs),
+    /// Take over skill folders as they are
+    Adopt(commands::adopt::AdoptArgs),
+    /// Remove installed skills
+    Uninstall(commands::uninstall::UninstallArgs),
+    /// List skills
+    List(commands::list::ListArgs),
     /// Change a skill: create, edit, patch, delete, write_file, remove_file
     Manage(commands::manage::ManageArgs),
     /// List the revisions of a skill

@@ -1,5 +1,6 @@
 //! One module a command: its flags, and how its answer is shown.
 
+pub mod adopt;
 pub mod completions;
 pub mod diff;
 pub mod doctor;
@@ -8,6 +9,8 @@ mod found;
 pub mod history;
 pub mod index;
 pub mod info;
+pub mod install;
+pub mod list;
 pub mod log;
 pub mod manage;
 pub mod new;
@@ -22,5 +25,6 @@ pub mod search;
 pub mod show;
 pub mod status;
 pub mod tour;
+pub mod uninstall;
 pub mod validate;
 pub mod yank;

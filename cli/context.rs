@@ -124,6 +124,22 @@ impl Context {
         client::Registries::new(self.registry.as_deref(), &self.config, &self.home, self.now)
     }
 
+    /// Where agents look for skills: those of the project, or those of the user. Where the flags
+    /// named the library's folder, only agents that are named get anything.
+    pub fn agent_folders(&self) -> client::AgentFolders {
+        let folders = match &self.place.project {
+            Some(root) => client::AgentFolders::of_project(root),
+            None => self.user_agent_folders(),
+        };
+        if self.place.named { folders.without_detection() } else { folders }
+    }
+
+    /// Where the user's agents look for skills.
+    pub fn user_agent_folders(&self) -> client::AgentFolders {
+        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        client::AgentFolders::of_user(&self.user_home, variable)
+    }
+
     /// Notes in the lock file what a skill's head holds now, if the file has the skill.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ mod verdict;
 
 use std::io::{self, IsTerminal, Write};
 
-use anstream::{AutoStream, ColorChoice};
+use anstream::{AutoStream, ColorChoice, adapter::strip_bytes};
 use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;
 use serde_json::Value;
@@ -69,9 +69,26 @@ impl Output {
     /// # Errors
     /// The stream cannot be written.
     pub fn answer(self, document: &Value, text: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), CliError> {
-        let mut out = AutoStream::new(io::stdout().lock(), self.color.choice());
-        let written = if self.json { writeln!(out, "{document:#}") } else { text(&mut out) };
-        quiet_on_closed_pipe(written.and_then(|()| out.flush()))
+        let mut rendered = Vec::new();
+        if self.json {
+            writeln!(rendered, "{document:#}")?;
+        } else {
+            text(&mut rendered)?;
+        }
+        if !self.json && !self.has_colors() {
+            rendered = strip_bytes(&rendered).into_vec();
+        }
+        let mut out = io::stdout().lock();
+        quiet_on_closed_pipe(out.write_all(&rendered).and_then(|()| out.flush()))
+    }
+
+    /// Whether the answer is coloured.
+    fn has_colors(self) -> bool {
+        let choice = match self.color.choice() {
+            ColorChoice::Auto => AutoStream::choice(&io::stdout()),
+            choice => choice,
+        };
+        choice != ColorChoice::Never
     }
 
     /// As [`Output::answer`], through the user's pager when the text is longer than the terminal.

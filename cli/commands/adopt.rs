@@ -1,1 +1,95 @@
-//! stub
+//! `skillhub adopt`: take over skill folders as they are.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use client::{AdoptStatus, Adopted, Fails};
+use serde_json::{Value, json};
+
+use crate::{
+    context::Context,
+    exit::{CliError, Exit, failed},
+    print::{BAD, FAINT, GOOD, STRONG, WARN, finding_lines, problem_line},
+};
+
+/// Flags of `adopt`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub adopt ~/.claude/skills                every skill in a folder
+  skillhub adopt ~/.claude/skills/my-skill --global
+  skillhub adopt .agents/skills/my-skill         give a folder of the library a history
+
+Folders elsewhere are copied into the library and stay as they are.")]
+pub struct AdoptArgs {
+    /// Skill folders, or folders of skills
+    #[arg(required = true)]
+    path: Vec<PathBuf>,
+    /// Do everything but take over
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Adopts; the exit code is the gravest of all.
+pub fn run(context: &Context, args: &AdoptArgs) -> Result<Exit, CliError> {
+    let paths: Vec<PathBuf> = args.path.iter().map(|path| context.absolute(path)).collect();
+    let mut library = context.library()?;
+    let folders = context.user_agent_folders();
+    let mut adopted = client::adopt(&mut library, &paths, &folders, args.dry_run, &context.stamp()).map_err(failed)?;
+    if let [Adopted { error: Some(_), .. }] = adopted.as_slice()
+        && let Some(error) = adopted.pop().and_then(|only| only.error)
+    {
+        return Err(failed(error));
+    }
+    let exit = adopted.iter().map(exit_of).max().unwrap_or(Exit::Done);
+    let document = json!({"ok": exit == Exit::Done, "skills": adopted.iter().map(document).collect::<Vec<_>>()});
+    context.out.answer(&document, |out| {
+        for skill in &adopted {
+            let (style, word) = match skill.status {
+                AdoptStatus::Adopted => (GOOD, "Adopted"),
+                AdoptStatus::Unchanged => (GOOD, "Unchanged"),
+                AdoptStatus::DryRun => (WARN, "Would adopt"),
+                AdoptStatus::Failed => (BAD, "Not adopted"),
+            };
+            writeln!(out, "{style}{word}{style:#} {STRONG}{}{STRONG:#}", skill.source.display())?;
+            if let Some(path) = &skill.path {
+                let copied = if skill.copied { " (a copy; the original stays)" } else { "" };
+                writeln!(out, "  {}{FAINT}{copied}{FAINT:#}", path.display())?;
+            }
+            for line in skill.report.iter().flat_map(|report| &report.findings).flat_map(finding_lines) {
+                writeln!(out, "  {line}")?;
+            }
+            for problem in &skill.problems {
+                writeln!(out, "  {}", problem_line(problem))?;
+            }
+            if let Some(error) = &skill.error {
+                writeln!(out, "  {error}")?;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(exit)
+}
+
+fn exit_of(skill: &Adopted) -> Exit {
+    skill.error.as_ref().map_or(Exit::Done, |error| error.failure().kind.into())
+}
+
+fn document(skill: &Adopted) -> Value {
+    let error = skill.error.as_ref().map(|error| {
+        let failure = error.failure();
+        json!({"code": failure.code, "message": error.to_string(), "hint": failure.hint})
+    });
+    json!({
+        "source": skill.source,
+        "name": skill.name.as_ref().map(ToString::to_string),
+        "path": skill.path,
+        "status": skill.status.as_str(),
+        "revision": skill.revision,
+        "digest": skill.digest.map(|digest| digest.to_string()),
+        "agents": skill.agents,
+        "copied": skill.copied,
+        "findings": skill.report.as_ref().map(|report| &report.findings),
+        "problems": skill.problems,
+        "error": error,
+    })
+}

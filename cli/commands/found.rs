@@ -5,7 +5,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use cap_std::{ambient_authority, fs::Dir};
 use library::folder::{self, Leftovers};
 use skill::{Bundle, Limits, archive};
 
@@ -35,14 +34,6 @@ impl Found {
         self.path.file_name().map(|name| name.to_string_lossy().into_owned())
     }
 
-    /// Opens the folder.
-    ///
-    /// # Errors
-    /// It cannot be opened.
-    pub fn open(&self) -> Result<Dir, CliError> {
-        Dir::open_ambient_dir(&self.path, ambient_authority()).map_err(io_at(&self.path))
-    }
-
     /// Reads all files.
     ///
     /// # Errors
@@ -52,7 +43,7 @@ impl Found {
         if self.archive {
             return Ok(archive::unpack(&read_archive(&self.path, &limits)?, &limits)?);
         }
-        Ok(folder::read_dir(self.open()?, leftovers, &limits)?)
+        Ok(folder::read_dir(folder::open_at(&self.path)?, leftovers, &limits)?)
     }
 }
 

@@ -1,1 +1,168 @@
-//! stub
+//! `skillhub install`: skills from a registry, folder, `.skill` file or git repository.
+
+use std::io::{self, Write};
+
+use clap::Args;
+use client::{Fails, InstallRequest, InstallStatus, Installed, Installer, Pick};
+use serde_json::{Value, json};
+
+use crate::{
+    context::Context,
+    exit::{CliError, Exit, failed},
+    print::{BAD, FAINT, GOOD, STRONG, WARN, finding_lines, verdict_style},
+};
+
+/// Flags of `install`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub install acme/pdf-forms                the newest release
+  skillhub install acme/pdf-forms@^1.2           the newest that fits
+  skillhub install ./my-skill ../other.skill     a folder, a packed skill
+  skillhub install \"https://host/team/skills.git#skills/pdf@main\"
+  skillhub install github:acme/skills --skill pdf-forms
+  skillhub install acme/pdf-forms --agent claude-code --copy
+  skillhub install                               everything in skillhub.lock, exactly")]
+pub struct InstallArgs {
+    /// What to install: owner/name[@version], name, folder, .skill file, git URL; nothing restores the lock file
+    spec: Vec<String>,
+    /// Agents to place the skills for, by id; otherwise those in use
+    #[arg(long, value_name = "ID", num_args = 1.., value_delimiter = ',')]
+    agent: Vec<String>,
+    /// Which skills of a source with several
+    #[arg(long, value_name = "NAME", num_args = 1.., value_delimiter = ',')]
+    skill: Vec<String>,
+    /// All skills of a source with several
+    #[arg(long, conflicts_with = "skill")]
+    all: bool,
+    /// Copy into agents' folders instead of linking
+    #[arg(long)]
+    copy: bool,
+    /// Fail unless the lock file says exactly this
+    #[arg(long)]
+    frozen: bool,
+    /// Use the cache and this machine only
+    #[arg(long)]
+    offline: bool,
+    /// Do everything but install
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Installs; the exit code is the gravest of all.
+pub fn run(context: &Context, args: &InstallArgs) -> Result<Exit, CliError> {
+    let specs = args.spec.iter().map(|text| text.parse().map_err(|error: client::SpecError| failed(error)));
+    let request = InstallRequest {
+        specs: specs.collect::<Result<_, _>>()?,
+        agents: args.agent.clone(),
+        copy: args.copy,
+        frozen: args.frozen,
+        offline: args.offline,
+        dry_run: args.dry_run,
+        pick: Pick { skills: args.skill.clone(), all: args.all },
+    };
+    let mut library = context.library()?;
+    let lock_path = context.lock_path(&library);
+    let mut installer = Installer {
+        library: &mut library,
+        home: &context.home,
+        registries: &context.registries(),
+        agent_folders: &context.agent_folders(),
+        lock_path: &lock_path,
+        user_home: Some(&context.user_home),
+        stamp: &context.stamp(),
+    };
+    let installed = installer.install(&request).map_err(failed)?;
+    answer(context, installed)
+}
+
+/// Prints what became of each skill. A single failure is the command's own.
+fn answer(context: &Context, mut installed: Vec<Installed>) -> Result<Exit, CliError> {
+    if let [Installed { error: Some(_), .. }] = installed.as_slice()
+        && let Some(error) = installed.pop().and_then(|mut only| only.error.take().map(|error| (only, error)))
+    {
+        let (only, error) = error;
+        let mut failure = failed(error);
+        failure.details["skills"] = json!([document(&only)]);
+        return Err(failure);
+    }
+    let exit = installed.iter().map(exit_of).max().unwrap_or(Exit::Done);
+    let skills: Vec<Value> = installed.iter().map(document).collect();
+    let document = json!({"ok": exit == Exit::Done, "skills": skills});
+    context.out.answer(&document, |out| {
+        installed.iter().try_for_each(|skill| text(skill, out))?;
+        match installed.is_empty() {
+            true => writeln!(out, "There is nothing to install: the lock file names no skill"),
+            false => Ok(()),
+        }
+    })?;
+    Ok(exit)
+}
+
+fn exit_of(skill: &Installed) -> Exit {
+    skill.error.as_ref().map_or(Exit::Done, |error| error.failure().kind.into())
+}
+
+fn document(skill: &Installed) -> Value {
+    let error = skill.error.as_ref().map(|error| {
+        let failure = error.failure();
+        json!({"code": failure.code, "message": error.to_string(), "hint": failure.hint})
+    });
+    json!({
+        "name": skill.name,
+        "version": skill.version,
+        "path": skill.path,
+        "links": skill.links,
+        "digest": skill.digest.map(|digest| digest.to_string()),
+        "status": skill.status.as_str(),
+        "revision": skill.revision,
+        "previous": skill.previous,
+        "proposal": null,
+        "origin": skill.origin,
+        "verdict": skill.report.as_ref().map(scan::Report::verdict),
+        "findings": skill.report.as_ref().map(|report| &report.findings),
+        "warnings": skill.warnings,
+        "checkout": if skill.checkout_pending.is_some() { "pending" } else { "done" },
+        "error": error,
+    })
+}
+
+fn text(skill: &Installed, out: &mut dyn Write) -> io::Result<()> {
+    let (style, word) = match skill.status {
+        InstallStatus::Installed => (GOOD, "Installed"),
+        InstallStatus::Updated => (GOOD, "Updated"),
+        InstallStatus::Unchanged => (GOOD, "Unchanged"),
+        InstallStatus::DryRun => (WARN, "Would install"),
+        InstallStatus::Conflict => (BAD, "Conflict"),
+        InstallStatus::Blocked => (BAD, "Blocked"),
+        InstallStatus::Failed => (BAD, "Failed"),
+    };
+    let version = skill.version.as_deref().unwrap_or_default();
+    writeln!(out, "{style}{word}{style:#} {STRONG}{}{STRONG:#} {version}", skill.name)?;
+    if let Some(path) = skill.path.as_ref().filter(|_| skill.error.is_none()) {
+        writeln!(out, "  {}", path.display())?;
+    }
+    for link in &skill.links {
+        writeln!(out, "  {} {FAINT}(for its agent){FAINT:#}", link.display())?;
+    }
+    if let Some(report) = skill.report.as_ref().filter(|report| !report.findings.is_empty()) {
+        let verdict = report.verdict();
+        let style = verdict_style(verdict);
+        writeln!(out, "  scan: {style}{verdict}{style:#}")?;
+        for line in report.findings.iter().flat_map(finding_lines) {
+            writeln!(out, "    {line}")?;
+        }
+    }
+    for warning in &skill.warnings {
+        writeln!(out, "  {WARN}note{WARN:#}: {warning}")?;
+    }
+    if let Some(pending) = &skill.checkout_pending {
+        writeln!(out, "  {WARN}note{WARN:#}: the folder does not show it yet: {pending}")?;
+    }
+    if let Some(error) = &skill.error {
+        writeln!(out, "  {error}")?;
+        if let Some(hint) = error.failure().hint {
+            writeln!(out, "  {GOOD}hint{GOOD:#}: {hint}")?;
+        }
+    }
+    Ok(())
+}

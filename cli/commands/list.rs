@@ -63,7 +63,17 @@ fn unmanaged(context: &Context) -> Result<Vec<Unmanaged>, CliError> {
     if context.library_is_named() {
         return Ok(Vec::new());
     }
-    client::unmanaged(&context.places(), &context.library()?).map_err(failed)
+    let library = context.library()?;
+    let mut found = Vec::new();
+    for folders in [context.agent_folders(), context.user_agent_folders()] {
+        for skill in client::unmanaged(&library, &folders).map_err(failed)? {
+            let in_library = skill.path.starts_with(library.path());
+            if !in_library && !found.iter().any(|known: &Unmanaged| known.path == skill.path) {
+                found.push(skill);
+            }
+        }
+    }
+    Ok(found)
 }
 
 fn document(listed: &Listed) -> Value {
@@ -84,7 +94,7 @@ fn document(listed: &Listed) -> Value {
 }
 
 fn unmanaged_document(skill: &Unmanaged) -> Value {
-    json!({"name": skill.name, "path": skill.path, "agent": skill.agent, "description": skill.description})
+    json!({"name": skill.name, "path": skill.path, "agents": skill.agents, "description": skill.description})
 }
 
 fn row(listed: &Listed) -> [String; 5] {

@@ -86,7 +86,7 @@ fn look(found: &Found, strictness: Strictness) -> Result<(Option<String>, Vec<Pr
         let name = bundle.skill_md().and_then(|text| name_in(text, &limits));
         return Ok((name, validate_bundle(&bundle, None, strictness, &limits)));
     }
-    let survey = folder::survey(found.open()?, &limits)?;
+    let survey = folder::survey(folder::open_at(&found.path)?, &limits)?;
     let folder = found.folder_name();
     let listing = Listing { folder: folder.as_deref(), skill_md: survey.skill_md.as_deref(), paths: &survey.paths };
     let text = survey.skill_md.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());

@@ -3,10 +3,16 @@
 //! [`read`] makes a [`Bundle`] of a folder, [`write()`] a folder of a bundle, [`survey`] lists one
 //! without reading more than `SKILL.md`. Links and special files are refused, never followed.
 
-use std::io::{self, Read, Write};
+use std::{
+    io::{self, Read, Write},
+    path::Path,
+};
 
 use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
-use cap_std::fs::{Dir, OpenOptions};
+use cap_std::{
+    ambient_authority,
+    fs::{Dir, OpenOptions},
+};
 use skill::{Bundle, BundleError, File, Limits, PathError, SkillPath};
 use thiserror::Error;
 
@@ -140,6 +146,15 @@ pub fn open(parent: &Dir, name: &str) -> Result<Dir, FolderError> {
         return Err(FolderError::Special(name.to_owned()));
     }
     parent.open_dir_nofollow(name).map_err(|error| FolderError::io(name, error))
+}
+
+/// Opens a folder at a path that a person gave; links on the way are theirs to follow.
+///
+/// # Errors
+/// [`FolderError::Missing`], or what the system said.
+pub fn open_at(path: &Path) -> Result<Dir, FolderError> {
+    Dir::open_ambient_dir(path, ambient_authority())
+        .map_err(|error| FolderError::io(&path.display().to_string(), error))
 }
 
 impl Walk {
@@ -301,8 +316,6 @@ fn set_mode(_handle: &cap_std::fs::File, _executable: bool) -> io::Result<()> {
 #[cfg(test)]
 #[cfg(unix)]
 mod tests {
-    use cap_std::ambient_authority;
-
     use super::*;
 
     fn temp() -> (tempfile::TempDir, Dir) {

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use thiserror::Error;
 
-use crate::{Digest, Limits, SkillPath};
+use crate::{Digest, Limits, SkillPath, path::fold};
 
 /// One file of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -222,7 +222,7 @@ fn check_folder_spellings<'a>(paths: impl Iterator<Item = &'a SkillPath>) -> Res
     for path in paths {
         for (at, _) in path.as_str().match_indices('/') {
             let folder = &path.as_str()[..at];
-            let folded = SkillPath::parse(folder).map_or_else(|_| folder.to_owned(), |p| p.folded());
+            let folded = fold(folder);
             match folders.get(&folded) {
                 Some((spelling, first)) if *spelling != folder => {
                     return Err(BundleError::Collision { first: (*first).clone(), second: path.clone() });

@@ -1,6 +1,6 @@
 //! [`SkillPath`]: where a file stands inside a skill.
 
-use std::{fmt, str::FromStr};
+use std::{borrow::Cow, fmt, str::FromStr};
 
 use thiserror::Error;
 use unicode_normalization::{UnicodeNormalization, is_nfc};
@@ -110,8 +110,16 @@ impl SkillPath {
     /// The key under which two paths are the same on some file system: NFKC and lower case.
     #[must_use]
     pub fn folded(&self) -> String {
-        self.0.nfkc().flat_map(char::to_lowercase).nfkc().collect()
+        fold(&self.0)
     }
+}
+
+/// A path or folder under NFKC and lower case.
+pub(crate) fn fold(path: &str) -> String {
+    if path.is_ascii() {
+        return path.to_ascii_lowercase();
+    }
+    path.nfkc().flat_map(char::to_lowercase).nfkc().collect()
 }
 
 fn check_whole(text: &str) -> Result<(), PathError> {
@@ -128,14 +136,15 @@ fn check_whole(text: &str) -> Result<(), PathError> {
     if text.len() > limits.path_bytes || text.split('/').count() > limits.path_segments {
         return Err(PathError::TooLong(text.to_owned()));
     }
-    if !is_nfc(text) {
+    if !text.is_ascii() && !is_nfc(text) {
         return Err(PathError::NotNormal(text.to_owned()));
     }
     Ok(())
 }
 
 fn check_segment(path: &str, segment: &str) -> Result<(), PathError> {
-    let compatible: String = segment.nfkc().collect();
+    let compatible: Cow<'_, str> =
+        if segment.is_ascii() { segment.into() } else { segment.nfkc().collect::<String>().into() };
     match compatible.trim_matches(' ') {
         "" | "." => return Err(PathError::Empty(path.to_owned())),
         ".." => return Err(PathError::Escapes(path.to_owned())),

@@ -79,7 +79,11 @@ fn reference(target: &str, paths: &[SkillPath], line: usize) -> Option<Problem> 
 /// Paths inside the skill that a line refers to: targets of Markdown links, and names in backticks
 /// that start with one of the usual folders.
 fn targets(line: &str) -> Vec<String> {
-    let links = line.split("](").skip(1).filter_map(|rest| rest.split([')', ' ']).next());
+    if !line.contains(['`', ']']) {
+        return Vec::new();
+    }
+    let after_bracket = line.split(']').skip(1).filter_map(|rest| rest.strip_prefix('('));
+    let links = after_bracket.filter_map(|rest| rest.split([')', ' ']).next());
     let code = line.split('`').skip(1).step_by(2).filter(|code| is_file_in_usual_folder(code));
     links.chain(code).filter_map(inside_the_skill).collect()
 }
