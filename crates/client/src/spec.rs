@@ -241,6 +241,9 @@ impl FromStr for GitSpec {
 
 /// `…/repo.git@ref` or `…/repo@ref`; an `@` before the last slash is a user's.
 fn cut_reference_of_url(text: &str) -> (&str, Option<&str>) {
+    if text.starts_with("github:") {
+        return text.split_once('@').map_or((text, None), |(repository, reference)| (repository, Some(reference)));
+    }
     if let Some((url, reference)) = text.split_once(".git@") {
         let end = url.len() + ".git".len();
         return (text.get(..end).unwrap_or(text), Some(reference));

@@ -1,0 +1,160 @@
+//! Restoring what a lock file says.
+#![expect(clippy::disallowed_methods, reason = "tests look at the disk from outside")]
+
+use std::fs;
+
+use client::{Fails, FailureKind, InstallError, InstallRequest, InstallStatus, LockFile};
+use library::Action;
+
+use crate::support::{World, name, request, skill_md, write};
+
+fn frozen(specs: &[&str]) -> InstallRequest {
+    InstallRequest { frozen: true, ..request(specs) }
+}
+
+/// As in a fresh clone of the project: the library's history is somewhere else.
+fn forget_history(world: &World) {
+    fs::remove_dir_all(world.home.path().join("libraries")).unwrap();
+}
+
+#[test]
+fn a_lock_file_restores_the_exact_versions() {
+    let world = World::new();
+    world.release("pdf", "1.0.0", "One.");
+    world.install_one("acme/pdf@^1");
+    world.release("pdf", "1.1.0", "Two.");
+    fs::remove_dir_all(world.library_path()).unwrap();
+    forget_history(&world);
+    let lock = world.lock_text();
+    let results = world.install_with(&request(&[])).unwrap();
+    assert_eq!((results[0].status, results[0].version.as_deref()), (InstallStatus::Installed, Some("1.0.0")));
+    assert!(world.installed_text("pdf").contains("One."));
+    assert_eq!(world.lock_text(), lock);
+    assert!(lock.contains("requested = \"^1\"") && lock.contains("local = true"), "{lock}");
+}
+
+#[test]
+fn with_nothing_locked_there_is_nothing_to_install() {
+    let world = World::new();
+    let failure = world.install_with(&request(&[])).unwrap_err().failure();
+    assert_eq!(failure.kind, FailureKind::NotFound);
+}
+
+#[test]
+fn in_a_fresh_clone_an_evolved_skill_keeps_its_content_and_gets_its_origin_back() {
+    let world = World::new();
+    world.release("pdf", "1.0.0", "One.");
+    world.install_one("acme/pdf");
+    write(&world.library_path().join("pdf/SKILL.md"), &skill_md("pdf", "Evolved."));
+    world.install_one("acme/pdf");
+    forget_history(&world);
+    world.install_with(&frozen(&[])).unwrap();
+    assert!(world.installed_text("pdf").contains("Evolved."));
+    let history = world.library().revisions(&name("pdf"), 9).unwrap();
+    assert_eq!(history.iter().map(|r| r.action).collect::<Vec<_>>(), [Action::External, Action::Install]);
+    let origin = history[0].origin.clone().unwrap();
+    assert_eq!((origin.name.as_str(), &origin.digest), ("acme/pdf", &history[1].digest.to_string()));
+    assert!(world.lock_text().contains(&format!("content = \"{}\"", history[0].digest)));
+}
+
+#[test]
+fn frozen_refuses_a_folder_that_the_lock_file_does_not_know() {
+    let world = World::new();
+    world.release("pdf", "1.0.0", "One.");
+    world.install_one("acme/pdf");
+    forget_history(&world);
+    write(&world.library_path().join("pdf/SKILL.md"), &skill_md("pdf", "Slipped in."));
+    let error = world.install_with(&frozen(&[])).unwrap_err();
+    assert!(matches!(error, InstallError::LockDiffers { .. }), "{error}");
+    assert_eq!(error.failure().kind, FailureKind::Integrity);
+    assert!(world.library().head(&name("pdf")).unwrap().is_none(), "nothing was written");
+}
+
+#[test]
+fn frozen_takes_only_what_the_lock_file_has() {
+    let world = World::new();
+    world.release("pdf", "1.0.0", "One.");
+    world.release("csv", "1.0.0", "One.");
+    world.install_one("acme/pdf");
+    assert_eq!(world.install_with(&frozen(&["acme/pdf"])).unwrap()[0].status, InstallStatus::Unchanged);
+    for spec in ["acme/csv", "acme/pdf@^2"] {
+        let error = world.install_with(&frozen(&[spec])).unwrap_err();
+        assert_eq!((error.failure().kind, error.failure().code), (FailureKind::Integrity, "lock_differs"), "{spec}");
+    }
+    assert!(!world.library_path().join("csv").exists());
+}
+
+#[test]
+fn hashes_of_the_lock_file_are_held_to() {
+    let world = World::new();
+    let published = world.release("pdf", "1.0.0", "One.");
+    world.install_one("acme/pdf");
+    fs::remove_dir_all(world.library_path()).unwrap();
+    forget_history(&world);
+    let good = world.lock_text();
+    let other = format!("sha256:{}", "0".repeat(64));
+    for (field, value) in [("digest", published.digest.to_string()), ("archive", lock_value(&good, "archive"))] {
+        fs::write(
+            world.lock_path(),
+            good.replace(&format!("{field} = \"{value}\""), &format!("{field} = \"{other}\"")),
+        )
+        .unwrap();
+        assert_ne!(world.lock_text(), good);
+        for request in [request(&[]), frozen(&[])] {
+            let failed = match world.install_with(&request) {
+                Ok(mut results) => results.remove(0).error.unwrap(),
+                Err(error) => error,
+            };
+            assert_eq!(failed.failure().kind, FailureKind::Integrity, "{field}: {failed}");
+        }
+    }
+    assert!(!world.library_path().join("pdf").exists());
+}
+
+fn lock_value(text: &str, field: &str) -> String {
+    let line = text.lines().find(|line| line.starts_with(&format!("{field} = "))).unwrap();
+    line.split('"').nth(1).unwrap().to_owned()
+}
+
+#[test]
+fn a_damaged_lock_file_stops_an_install_and_is_never_wiped() {
+    let world = World::new();
+    world.release("pdf", "1.0.0", "One.");
+    for damaged in ["<<<<<<< HEAD\nformat = 1\n", "{\"version\":1}", "format = 99\n"] {
+        fs::write(world.lock_path(), damaged).unwrap();
+        let error = world.install_with(&request(&["acme/pdf"])).unwrap_err();
+        assert_eq!(error.failure().code, "damaged_lock_file");
+        assert_eq!(world.lock_text(), damaged);
+    }
+    assert!(!world.library_path().exists());
+}
+
+#[test]
+fn a_source_that_is_gone_is_restored_from_the_cache() {
+    let world = World::new();
+    let folder = world.skill("pdf", "From a folder.");
+    world.install_one(folder.to_str().unwrap());
+    fs::remove_dir_all(&folder).unwrap();
+    fs::remove_dir_all(world.library_path()).unwrap();
+    forget_history(&world);
+    let offline = InstallRequest { offline: true, ..frozen(&[]) };
+    assert_eq!(world.install_with(&offline).unwrap()[0].status, InstallStatus::Installed);
+    assert!(world.installed_text("pdf").contains("From a folder."));
+}
+
+#[test]
+fn the_content_of_a_changed_skill_is_refreshed() {
+    let world = World::new();
+    world.release("pdf", "1.0.0", "One.");
+    world.install_one("acme/pdf");
+    write(&world.library_path().join("pdf/SKILL.md"), &skill_md("pdf", "Evolved."));
+    let mut library = world.library();
+    library.snapshot(&name("pdf"), &World::stamp(), library::TakeOver::Commit).unwrap();
+    assert!(LockFile::refresh(&world.lock_path(), &library, &name("pdf")).unwrap());
+    let lock = LockFile::read(&world.lock_path()).unwrap();
+    let head = library.head(&name("pdf")).unwrap().unwrap();
+    let skill = lock.find(&name("pdf")).unwrap();
+    assert_eq!(skill.content, head.digest.to_string());
+    assert_ne!(skill.content, skill.digest);
+    assert!(!LockFile::refresh(&world.lock_path(), &library, &name("csv")).unwrap());
+}

@@ -1,0 +1,165 @@
+//! Git repositories as sources, fetched with the system's git from `file://` URLs.
+#![expect(clippy::disallowed_methods, reason = "tests look at the disk from outside")]
+
+use std::{fs, path::PathBuf, process::Command};
+
+use client::{Fails, FailureKind, InstallRequest, InstallStatus, Pick};
+
+use crate::support::{World, request, skill_md, write};
+
+struct Repository {
+    path: PathBuf,
+}
+
+impl Repository {
+    fn new(world: &World) -> Self {
+        let path = world.root.join("repository");
+        fs::create_dir(&path).unwrap();
+        let repository = Self { path };
+        repository.git(&["init", "-q", "-b", "main"]);
+        repository
+    }
+
+    fn git(&self, args: &[&str]) -> String {
+        let identity = ["-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "commit.gpgsign=false"];
+        let out = Command::new("git").current_dir(&self.path).args(identity).args(args).output().unwrap();
+        assert!(out.status.success(), "{args:?}: {}", String::from_utf8_lossy(&out.stderr));
+        String::from_utf8(out.stdout).unwrap().trim().to_owned()
+    }
+
+    fn commit(&self) -> String {
+        self.git(&["add", "-A", "-f"]);
+        self.git(&["commit", "-q", "-m", "x"]);
+        self.git(&["rev-parse", "HEAD"])
+    }
+
+    fn skill(&self, folder: &str, name: &str, body: &str) {
+        write(&self.path.join(folder).join("SKILL.md"), &skill_md(name, body));
+    }
+
+    fn url(&self) -> String {
+        format!("file://{}", self.path.display())
+    }
+}
+
+#[test]
+fn the_commit_that_a_skill_came_from_is_known() {
+    let world = World::new();
+    let repository = Repository::new(&world);
+    repository.skill("", "pdf", "At the top.");
+    let commit = repository.commit();
+    let result = world.install_one(&repository.url());
+    let origin = result.origin.unwrap();
+    assert_eq!((origin.kind.as_str(), origin.commit.as_deref()), ("git", Some(commit.as_str())));
+    assert!(world.lock_text().contains(&commit));
+    assert_eq!(world.install_one(&repository.url()).status, InstallStatus::Unchanged);
+}
+
+#[test]
+fn branches_tags_and_commits_can_be_named() {
+    let world = World::new();
+    let repository = Repository::new(&world);
+    repository.skill("", "pdf", "First.");
+    let first = repository.commit();
+    repository.git(&["tag", "-a", "v1", "-m", "annotated"]);
+    repository.skill("", "pdf", "Second.");
+    repository.commit();
+    repository.git(&["branch", "feature/x"]);
+    repository.skill("", "pdf", "Third.");
+    repository.commit();
+    for (reference, text) in
+        [("#@v1", "First."), ("#@feature/x", "Second."), ("", "Third."), (&format!("#@{first}"), "First.")]
+    {
+        world.install_one(&format!("{}{reference}", repository.url()));
+        assert!(world.installed_text("pdf").contains(text), "{reference}");
+    }
+    let missing = world.install(&[&format!("{}#@nothing", repository.url())]);
+    let failure = missing[0].error.as_ref().unwrap().failure();
+    assert_eq!((failure.kind, failure.code), (FailureKind::Unreachable, "git_failed"));
+}
+
+#[test]
+fn several_skills_are_listed_and_picked() {
+    let world = World::new();
+    let repository = Repository::new(&world);
+    repository.skill("skills/pdf", "pdf", "P.");
+    repository.skill(".claude/skills/csv", "csv", "C.");
+    repository.skill("docs/examples/other", "other", "O.");
+    repository.skill("node_modules/x", "x", "X.");
+    repository.commit();
+    let results = world.install(&[&repository.url()]);
+    let error = results[0].error.as_ref().unwrap();
+    assert_eq!((error.failure().kind, error.failure().code), (FailureKind::Conflict, "ambiguous_name"));
+    assert!(error.to_string().ends_with("pdf, csv"), "{error}");
+    assert_eq!(world.install_one(&format!("{}#docs/examples/other", repository.url())).name, "other");
+    let pick = Pick { skills: vec!["csv".into()], all: false };
+    let picked = world.install_with(&InstallRequest { pick, ..request(&[&repository.url()]) }).unwrap();
+    assert_eq!(picked[0].name, "csv");
+    assert!(world.lock_text().contains("#.claude/skills/csv"), "{}", world.lock_text());
+    let pick = Pick { all: true, ..Pick::default() };
+    let all = world.install_with(&InstallRequest { pick, ..request(&[&repository.url()]) }).unwrap();
+    assert_eq!(all.len(), 2);
+    let missing = world.install(&[&format!("{}#nowhere", repository.url())]);
+    assert_eq!(missing[0].error.as_ref().unwrap().failure().kind, FailureKind::NotFound);
+}
+
+#[test]
+fn support_files_and_their_modes_come_along_and_links_do_not() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = World::new();
+    let repository = Repository::new(&world);
+    repository.skill("skills/pdf", "pdf", "P.");
+    let script = repository.path.join("skills/pdf/scripts/run.sh");
+    write(&script, "#!/bin/sh\necho hello\n");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    repository.commit();
+    world.install_one(&repository.url());
+    let installed = world.library_path().join("pdf/scripts/run.sh");
+    assert_eq!(fs::metadata(installed).unwrap().permissions().mode() & 0o777, 0o755);
+    std::os::unix::fs::symlink("/etc/hostname", repository.path.join("skills/pdf/notes.md")).unwrap();
+    repository.commit();
+    assert_eq!(world.refused(&repository.url()), (FailureKind::Invalid, "invalid_path"));
+}
+
+#[test]
+fn nothing_in_the_repository_runs_or_changes_what_is_read() {
+    let world = World::new();
+    let repository = Repository::new(&world);
+    repository.skill("", "pdf", "Plain.");
+    write(&repository.path.join(".gitattributes"), "SKILL.md filter=evil eol=crlf\n");
+    write(&repository.path.join(".gitmodules"), "");
+    fs::remove_file(repository.path.join(".gitmodules")).unwrap();
+    repository.commit();
+    let result = world.install_one(&repository.url());
+    assert!(!world.installed_text("pdf").contains('\r'));
+    assert!(result.digest.is_some());
+}
+
+#[test]
+fn a_restore_takes_the_locked_commit_though_the_branch_went_on() {
+    let world = World::new();
+    let repository = Repository::new(&world);
+    repository.skill("", "pdf", "Old.");
+    repository.commit();
+    world.install_one(&repository.url());
+    repository.skill("", "pdf", "New.");
+    repository.commit();
+    for keep_cache in [true, false] {
+        fs::remove_dir_all(world.library_path()).unwrap();
+        fs::remove_dir_all(world.home.path().join("libraries")).unwrap();
+        if !keep_cache {
+            fs::remove_dir_all(world.home.cache()).unwrap();
+        }
+        let frozen = InstallRequest { frozen: true, ..InstallRequest::default() };
+        world.install_with(&frozen).unwrap();
+        assert!(world.installed_text("pdf").contains("Old."), "cache: {keep_cache}");
+    }
+}
+
+#[test]
+fn offline_reaches_no_host() {
+    let world = World::new();
+    let offline = InstallRequest { offline: true, ..request(&["https://example.org/o/r.git"]) };
+    let results = world.install_with(&offline).unwrap();
+    assert_eq!(results[0].error.as_ref().unwrap().failure().code, "offline");
+}

@@ -1,0 +1,68 @@
+//! Uninstalling.
+#![expect(clippy::disallowed_methods, reason = "tests look at the disk from outside")]
+
+use std::fs;
+
+use client::{Fails, FailureKind, InstallRequest, uninstall};
+use library::Action;
+
+use crate::support::{World, name, request, skill_md, write};
+
+#[test]
+fn links_and_lock_entry_go_and_the_history_stays() {
+    let world = World::new();
+    fs::create_dir(world.project().join(".claude")).unwrap();
+    world.release("pdf", "1.0.0", "One.");
+    world.install_one("acme/pdf");
+    let gone = uninstall(&mut world.library(), &name("pdf"), &world.lock_path(), &World::stamp()).unwrap();
+    assert_eq!((gone.name.as_str(), gone.warnings.len()), ("acme/pdf", 0));
+    assert_eq!(gone.removed, [world.project().join(".claude/skills/pdf")]);
+    assert!(!world.library_path().join("pdf").exists());
+    assert!(fs::symlink_metadata(world.project().join(".claude/skills/pdf")).is_err());
+    assert!(!world.lock_text().contains("acme/pdf") && world.lock_text().contains("format = 1"));
+    let head = world.library().head(&name("pdf")).unwrap().unwrap();
+    assert!(head.tombstone && head.action == Action::Uninstall);
+}
+
+#[test]
+fn a_hand_edit_is_a_revision_before_the_skill_goes() {
+    let world = World::new();
+    world.release("pdf", "1.0.0", "One.");
+    world.install_one("acme/pdf");
+    write(&world.library_path().join("pdf/SKILL.md"), &skill_md("pdf", "Mine."));
+    let gone = uninstall(&mut world.library(), &name("pdf"), &world.lock_path(), &World::stamp()).unwrap();
+    let kept = world.library().bundle(&gone.previous.unwrap()).unwrap();
+    assert!(kept.skill_md().unwrap().contains("Mine."));
+}
+
+#[test]
+fn edited_copies_stay() {
+    let world = World::new();
+    world.release("pdf", "1.0.0", "One.");
+    let agents = vec!["claude-code".into(), "roo".into()];
+    world.install_with(&InstallRequest { copy: true, agents, ..request(&["acme/pdf"]) }).unwrap();
+    let edited = world.project().join(".claude/skills/pdf");
+    write(&edited.join("SKILL.md"), "mine");
+    let gone = uninstall(&mut world.library(), &name("pdf"), &world.lock_path(), &World::stamp()).unwrap();
+    assert_eq!(gone.kept, [edited.clone()]);
+    assert_eq!(gone.removed, [world.project().join(".roo/skills/pdf")]);
+    assert!(edited.exists());
+}
+
+#[test]
+fn only_installed_skills_are_uninstalled() {
+    let world = World::new();
+    let refused = |skill: &str| {
+        let error = uninstall(&mut world.library(), &name(skill), &world.lock_path(), &World::stamp()).unwrap_err();
+        (error.failure().kind, error.failure().hint.unwrap())
+    };
+    assert_eq!(refused("pdf").0, FailureKind::NotFound);
+    let folder = world.library_path().join("pdf");
+    write(&folder.join("SKILL.md"), &skill_md("pdf", "Mine."));
+    let (kind, hint) = refused("pdf");
+    assert!(kind == FailureKind::NotFound && hint.contains("adopt"), "{hint}");
+    client::adopt(&mut world.library(), &[folder.clone()], &world.agents(), false, &World::stamp()).unwrap();
+    let (kind, hint) = refused("pdf");
+    assert!(kind == FailureKind::Refused && hint.contains("skillhub manage delete pdf"), "{hint}");
+    assert!(folder.exists());
+}
