@@ -26,7 +26,7 @@ pub struct ListArgs {
 /// Lists them.
 pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     let catalogue = Catalogue::collect(context, args.builtin)?;
-    let unmanaged = unmanaged(context)?;
+    let unmanaged = unmanaged(context, &catalogue)?;
     let document = json!({
         "ok": true,
         "skills": catalogue.skills.iter().map(document).collect::<Vec<_>>(),
@@ -45,7 +45,11 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
             writeln!(out, "{FAINT}{note}{FAINT:#}")?;
         }
         if let Some(first) = unmanaged.first() {
-            writeln!(out, "\n{} skills in agents' folders have no history here yet:", unmanaged.len())?;
+            let count = match unmanaged.len() {
+                1 => "1 skill in agents' folders has".to_owned(),
+                count => format!("{count} skills in agents' folders have"),
+            };
+            writeln!(out, "\n{count} no history here yet:")?;
             for skill in unmanaged.iter().take(20) {
                 writeln!(out, "  {STRONG}{}{STRONG:#}  {}", skill.name, skill.path.display())?;
             }
@@ -58,8 +62,9 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// Skills in the folders of agents, unless a folder was named that has nothing to do with them.
-fn unmanaged(context: &Context) -> Result<Vec<Unmanaged>, CliError> {
+/// Skills in the folders of agents that are not listed by name already; none where a folder was named,
+/// which has nothing to do with them.
+fn unmanaged(context: &Context, catalogue: &Catalogue) -> Result<Vec<Unmanaged>, CliError> {
     if context.library_is_named() {
         return Ok(Vec::new());
     }
@@ -67,8 +72,8 @@ fn unmanaged(context: &Context) -> Result<Vec<Unmanaged>, CliError> {
     let mut found = Vec::new();
     for folders in [context.agent_folders(), context.user_agent_folders()] {
         for skill in client::unmanaged(&library, &folders).map_err(failed)? {
-            let in_library = skill.path.starts_with(library.path());
-            if !in_library && !found.iter().any(|known: &Unmanaged| known.path == skill.path) {
+            let is_listed = catalogue.skills.iter().any(|listed| listed.name.as_str() == skill.name);
+            if !is_listed && !found.iter().any(|known: &Unmanaged| known.path == skill.path) {
                 found.push(skill);
             }
         }

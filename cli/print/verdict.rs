@@ -60,8 +60,10 @@ pub fn detail_lines(details: &Value) -> Vec<String> {
         let content = visible(content.unwrap_or_default().lines().next().unwrap_or_default());
         lines.push(format!("line {}: {content}", line.unwrap_or_default()));
     }
-    for finding in list("findings") {
-        let field = |key| text(&finding, key).unwrap_or_default();
+    let findings = list("findings");
+    // The message of an error tells the worst finding in full.
+    for finding in findings.iter().filter(|_| findings.len() > 1) {
+        let field = |key| text(finding, key).unwrap_or_default();
         lines.push(format!(
             "{} {}:{} {} [{}]",
             field("severity"),

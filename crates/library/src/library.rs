@@ -3,6 +3,7 @@
 mod commit;
 mod hand_edit;
 mod recover;
+mod temporary;
 #[cfg(test)]
 mod tests;
 
@@ -23,7 +24,6 @@ pub use hand_edit::{FolderState, HandEditFault, Snapshot, SnapshotError, TakeOve
 pub use recover::Recovery;
 
 use crate::{
-    checkout::{self, TEMPORARY},
     events::{self, Event},
     home::{Home, PlaceError, ensure_dir, open_dir, sync_folder, write_atomically},
     journal::Journal,
@@ -265,35 +265,6 @@ impl Library {
         }
         names.sort();
         Ok(names)
-    }
-
-    /// The temporary names of ours that a killed process left in the library.
-    ///
-    /// # Errors
-    /// The system refused.
-    pub fn temporary_names(&self) -> Result<Vec<String>, LibraryError> {
-        let io = |source| LibraryError::Io { path: self.path.clone(), source };
-        let Some(root) = open_dir(&self.path)? else { return Ok(Vec::new()) };
-        let mut names = Vec::new();
-        for entry in root.entries().map_err(io)? {
-            names.extend(entry.map_err(io)?.file_name().into_string().ok().filter(|name| name.starts_with(TEMPORARY)));
-        }
-        Ok(names)
-    }
-
-    /// Removes one of [`Library::temporary_names`], unless the process that made it still runs; says
-    /// whether it did.
-    ///
-    /// # Errors
-    /// The system refused.
-    pub fn remove_temporary(&self, name: &str) -> Result<bool, LibraryError> {
-        let Some(root) = open_dir(&self.path)? else { return Ok(false) };
-        if !name.starts_with(TEMPORARY) || checkout::maker_is_alive(name) {
-            return Ok(false);
-        }
-        let io = |source| LibraryError::Io { path: self.path.join(name), source };
-        root.remove_dir_all(name).map_err(io)?;
-        Ok(true)
     }
 
     /// What people decided about the skills.
