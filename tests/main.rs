@@ -4,4 +4,8 @@
 //! helpers of a module are test code as well.
 
 #[cfg(test)]
+mod cli;
+#[cfg(test)]
+mod support;
+#[cfg(test)]
 mod tidy;

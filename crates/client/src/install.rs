@@ -264,7 +264,7 @@ impl Installer<'_> {
         let origin = &candidate.origin;
         let head = self.library.head(&candidate.name).ok().flatten();
         let is_named = |id: &&str| request.agents.is_empty() || request.agents.iter().any(|named| named == id);
-        let agents = folders.iter().flat_map(|folder| folder.ids.iter().copied().find(|id| is_named(&id)));
+        let agents = folders.iter().flat_map(|folder| folder.ids.iter().copied().find(|id| is_named(id)));
         LockedSkill {
             name: origin.name.clone(),
             requested: candidate.requested.clone(),

@@ -141,12 +141,10 @@ pub enum PublishError {
     #[error(transparent)]
     Archive(#[from] skill::archive::ArchiveError),
     /// The version exists with other content.
-    #[error("{name} {version} exists in {registry} with other content")]
+    #[error("{release} exists in {registry} with other content")]
     VersionExists {
-        /// The skill.
-        name: QualifiedName,
-        /// The version.
-        version: Version,
+        /// The skill and the version.
+        release: String,
         /// The registry.
         registry: String,
         /// The next version that is free.
@@ -347,7 +345,7 @@ impl Draft {
         if let Some(taken) = entries.iter().find(|entry| entry.version.cmp_precedence(&version).is_eq()) {
             return match taken.digest == self.cleared.digest() && taken.withdrawn.is_none() {
                 true => Ok(self.published(PublishStatus::Unchanged, version)),
-                false => Err(self.version_exists(version, entries)),
+                false => Err(self.version_exists(&version, entries)),
             };
         }
         if options.dry_run {
@@ -361,15 +359,15 @@ impl Draft {
             Ok(Appended::Unchanged(entry)) => Ok(self.published(PublishStatus::Unchanged, entry.version.clone())),
             Err(AppendError::VersionExists { version, .. }) => {
                 let entries = self.registry.index().releases(&self.name)?;
-                Err(self.version_exists(version, &entries))
+                Err(self.version_exists(&version, &entries))
             }
             Err(error) => Err(error.into()),
         }
     }
 
-    fn version_exists(&self, version: Version, entries: &[Entry]) -> PublishError {
-        let (name, registry) = (self.name.clone(), self.registry.to_string());
-        PublishError::VersionExists { name, version, registry, next: next_patch(entries) }
+    fn version_exists(&self, version: &Version, entries: &[Entry]) -> PublishError {
+        let release = format!("{} {version}", self.name);
+        PublishError::VersionExists { release, registry: self.registry.to_string(), next: next_patch(entries) }
     }
 
     fn published(self, status: PublishStatus, version: Version) -> Published {

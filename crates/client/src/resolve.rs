@@ -57,7 +57,7 @@ pub enum ResolveError {
     #[error("{name} has no release {request} in {registry}")]
     NoRelease {
         /// The skill.
-        name: QualifiedName,
+        name: String,
         /// What was asked for, as written; `newest` when nothing was.
         request: String,
         /// The registry.
@@ -169,5 +169,5 @@ pub(crate) fn no_release(
         _ => request.as_str().to_owned(),
     };
     let available = newest(entries, false).map(|entry| entry.version.clone()).into_iter().collect();
-    ResolveError::NoRelease { name: name.clone(), request, registry: registry.to_string(), available }
+    ResolveError::NoRelease { name: name.to_string(), request, registry: registry.to_string(), available }
 }

@@ -17,7 +17,7 @@ fn a_folder_in_the_library_gets_a_history() {
     let world = World::new();
     let folder = world.library_path().join("pdf");
     write(&folder.join("SKILL.md"), &skill_md("pdf", "Mine."));
-    let results = adopted(&world, &[folder.clone()]);
+    let results = adopted(&world, std::slice::from_ref(&folder));
     assert_eq!((results[0].status, results[0].copied), (AdoptStatus::Adopted, false));
     let head = world.library().head(&name("pdf")).unwrap().unwrap();
     assert_eq!((head.number, head.action, head.origin), (1, Action::Adopt, None));
@@ -34,7 +34,7 @@ fn a_folder_of_an_agent_is_copied_and_left_alone() {
     let found = unmanaged(&world.library(), &world.agents()).unwrap();
     assert_eq!(found.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["csv", "pdf"]);
     assert!(found[0].agents.contains(&"claude-code"));
-    let results = adopted(&world, &[agents.clone()]);
+    let results = adopted(&world, std::slice::from_ref(&agents));
     assert_eq!(results.len(), 2);
     for result in &results {
         assert!(result.copied && result.agents.contains(&"claude-code"), "{result:?}");

@@ -61,7 +61,8 @@ fn only_installed_skills_are_uninstalled() {
     write(&folder.join("SKILL.md"), &skill_md("pdf", "Mine."));
     let (kind, hint) = refused("pdf");
     assert!(kind == FailureKind::NotFound && hint.contains("adopt"), "{hint}");
-    client::adopt(&mut world.library(), &[folder.clone()], &world.agents(), false, &World::stamp()).unwrap();
+    client::adopt(&mut world.library(), std::slice::from_ref(&folder), &world.agents(), false, &World::stamp())
+        .unwrap();
     let (kind, hint) = refused("pdf");
     assert!(kind == FailureKind::Refused && hint.contains("skillhub manage delete pdf"), "{hint}");
     assert!(folder.exists());

@@ -129,6 +129,9 @@ impl ManageError {
                 Some("change the lines that the findings name; `skillhub scan --explain RULE` says more".to_owned())
             }
             Self::StaleRevision { name, .. } => Some(stale_hint(name)),
+            Self::Snapshot(SnapshotError::ExternalBlocked { fault: HandEditFault::Unreadable(_), .. }) => {
+                Some("remove or rename what is named there; nothing else in the folder is touched".to_owned())
+            }
             Self::Snapshot(SnapshotError::ExternalBlocked { skill, .. }) => Some(format!(
                 "mend the folder by hand or move it away; where the skill has a history, `skillhub rollback {skill} \
                  head` keeps that edit in it and restores the skill"
