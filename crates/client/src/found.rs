@@ -10,6 +10,9 @@ use crate::failure::{Fails, Failure, FailureKind};
 /// How deep below a source's top a skill is looked for.
 pub(crate) const DEEPEST: usize = 5;
 
+/// Folders that are looked into at most, so that a whole disk is not searched by mistake.
+const MOST_FOLDERS: usize = 10_000;
+
 /// Folders in which no skill is looked for.
 pub(crate) const SKIPPED: [&str; 5] = [".git", ".hg", ".svn", "node_modules", "__pycache__"];
 
@@ -151,7 +154,12 @@ fn is_inside(folder: &str, other: &str) -> bool {
 pub(crate) fn in_folder(top: &Dir) -> Result<Vec<Found>, FolderError> {
     let mut found = Vec::new();
     let mut open = vec![(String::new(), top.try_clone().map_err(|source| io(".", source))?)];
+    let mut looked_into = 0;
     while let Some((place, dir)) = open.pop() {
+        looked_into += 1;
+        if looked_into > MOST_FOLDERS {
+            return Err(skill::BundleError::TooManyFiles { files: looked_into, limit: MOST_FOLDERS }.into());
+        }
         if let Some(skill_md) = skill_md_of(&dir)? {
             found.push(Found::new(place.clone(), &skill_md));
             continue;

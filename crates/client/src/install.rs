@@ -93,7 +93,7 @@ pub struct Installed {
     pub path: Option<PathBuf>,
     /// Where it stands in agents' folders; of a dry run, where it would.
     pub links: Vec<PathBuf>,
-    /// The digest of what was installed.
+    /// The digest of the release, or of the source's files; the skill may have evolved since.
     pub digest: Option<Digest>,
     /// How it ended.
     pub status: InstallStatus,
@@ -224,6 +224,9 @@ impl Installer<'_> {
             locked.push(self.lock_entry(&planned, folders, request));
             results.push(result);
         }
+        if request.frozen {
+            return Ok(results);
+        }
         let written = LockFile::update(self.lock_path, self.library, |file| {
             for mut skill in locked {
                 let before = file.get(&skill.name).map(|old| old.agents.clone()).unwrap_or_default();
@@ -247,7 +250,7 @@ impl Installer<'_> {
             version: candidate.origin.version.clone(),
             path: Some(self.library.path().join(candidate.name.as_str())),
             links: Vec::new(),
-            digest: Some(planned.cleared.digest()),
+            digest: Some(candidate.bundle.digest()),
             status,
             revision: head.clone().filter(|_| status == InstallStatus::Unchanged),
             previous: head,

@@ -72,6 +72,9 @@ pub enum SpecError {
     /// A scheme that nothing answers to.
     #[error("{0:?} has a scheme that is not known; use https, ssh or file")]
     Scheme(String),
+    /// A user or password in a URL, which would end up in lock files and histories.
+    #[error("the URL {0:?} holds a user name or password")]
+    Credentials(String),
     /// `github:` without owner and repository.
     #[error("{0:?} is not of the form github:owner/repo")]
     GitHub(String),
@@ -101,6 +104,7 @@ impl Fails for SpecError {
         match self {
             Self::Form(text) => usage.hint(format!("a folder is written with its place: ./{text}")),
             Self::Wanted(_) => usage.hint("write @1.2.0, @^1.2, @~1.2 or @>=1,<2"),
+            Self::Credentials(_) => usage.hint("leave it out and let git's credential helper supply it"),
             Self::Path(_) => Failure::new(FailureKind::Invalid, "invalid_path"),
             _ => usage.hint(
                 "write owner/name, owner/name@^1.2, a bare name, ./folder, file.skill, a git URL or github:owner/repo",
@@ -313,12 +317,30 @@ impl GitSpec {
         if !known.iter().any(|scheme| url.starts_with(scheme)) && !is_scp_form(&url) {
             return Err(SpecError::Scheme(self.written.clone()));
         }
+        if url.starts_with("http") && authority(&url).contains('@') {
+            return Err(SpecError::Credentials(without_user(&url)));
+        }
         // ssh would take a host that starts with a hyphen for an option.
         let host = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
         if host.starts_with('-') || host.split_once('@').is_some_and(|(_, host)| host.starts_with('-')) {
             return Err(SpecError::BadUrl(self.written.clone()));
         }
         self.reference.as_deref().map_or(Ok(()), check_reference)
+    }
+}
+
+/// What stands between the scheme and the path.
+fn authority(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    rest.split(['/', '?', '#']).next().unwrap_or(rest)
+}
+
+fn without_user(url: &str) -> String {
+    match (url.split_once("://"), authority(url).rsplit_once('@')) {
+        (Some((scheme, rest)), Some((user, _))) => {
+            format!("{scheme}://…{}", rest.get(user.len()..).unwrap_or_default())
+        }
+        _ => url.to_owned(),
     }
 }
 
@@ -452,6 +474,13 @@ mod tests {
             let parsed = spec(text);
             assert_eq!(spec(&parsed.to_string()), parsed, "{text} -> {parsed}");
         }
+    }
+
+    #[test]
+    fn secrets_in_a_url_are_refused_and_not_repeated() {
+        let error = "https://ann:secret@h/o/r.git@v1".parse::<Spec>().unwrap_err();
+        assert!(matches!(error, SpecError::Credentials(_)));
+        assert!(!error.to_string().contains("secret") && error.to_string().contains("@h/o/r.git"), "{error}");
     }
 
     #[test]

@@ -16,7 +16,7 @@ fn a_release_is_installed_once_linked_and_locked() {
     let first = world.install_one("acme/pdf");
     assert_eq!((first.status, first.name.as_str()), (InstallStatus::Installed, "acme/pdf"));
     let link = world.project().join(".claude/skills/pdf");
-    assert_eq!(first.links, [link.clone()]);
+    assert_eq!(first.links, std::slice::from_ref(&link));
     assert_eq!(fs::read_link(&link).unwrap(), Path::new("../../.agents/skills/pdf"));
     assert!(world.installed_text("pdf").contains("One."));
     assert!(world.lock_text().contains("name = \"acme/pdf\"") && world.lock_text().contains("claude-code"));

@@ -44,7 +44,7 @@ fn edited_copies_stay() {
     let edited = world.project().join(".claude/skills/pdf");
     write(&edited.join("SKILL.md"), "mine");
     let gone = uninstall(&mut world.library(), &name("pdf"), &world.lock_path(), &World::stamp()).unwrap();
-    assert_eq!(gone.kept, [edited.clone()]);
+    assert_eq!(gone.kept, std::slice::from_ref(&edited));
     assert_eq!(gone.removed, [world.project().join(".roo/skills/pdf")]);
     assert!(edited.exists());
 }

@@ -193,7 +193,8 @@ impl Fails for InstallError {
             }
             Self::LockDiffers { .. } => of(FailureKind::Integrity, "lock_differs")
                 .hint("install without --frozen to change the lock file, if that is what you want"),
-            Self::Archive { .. } => of(FailureKind::Invalid, "invalid_archive"),
+            Self::Archive { .. } => of(FailureKind::Invalid, "invalid_archive")
+                .hint("get the archive again, or pack the skill anew with `skillhub pack DIR`"),
             Self::Folder { source, .. } => folder_failure(source),
             Self::Open { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 of(FailureKind::NotFound, "not_found").hint("check the path")

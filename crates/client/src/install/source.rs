@@ -366,7 +366,11 @@ fn version_of(bundle: &Bundle) -> Option<String> {
 fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let parent = path.parent().unwrap_or(Path::new("/"));
     let dir = Dir::open_ambient_dir(parent, ambient_authority())?;
-    let file = dir.open(path.file_name().unwrap_or_default())?;
+    let name = path.file_name().unwrap_or_default();
+    if !dir.metadata(name)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+    }
+    let file = dir.open(name)?;
     let mut bytes = Vec::new();
     file.take(Limits::default().archive_bytes + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
