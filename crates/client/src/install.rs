@@ -131,6 +131,37 @@ pub struct Installer<'a> {
     pub stamp: &'a Stamp,
 }
 
+/// The skills of one request as they come, each with its turn, so that results keep the order.
+#[derive(Default)]
+struct Batch {
+    planned: Vec<Planned>,
+    turns: Vec<usize>,
+    failed: Vec<(usize, Installed)>,
+    next: usize,
+}
+
+impl Batch {
+    fn turn(&mut self) -> usize {
+        self.next += 1;
+        self.next
+    }
+
+    fn pass(&mut self, planned: Planned) {
+        let turn = self.turn();
+        self.turns.push(turn);
+        self.planned.push(planned);
+    }
+
+    fn fail(&mut self, result: Installed) {
+        let turn = self.turn();
+        self.failed.push((turn, result));
+    }
+
+    fn take_first_error(&mut self) -> Option<InstallError> {
+        self.failed.iter_mut().find_map(|(_, result)| result.error.take())
+    }
+}
+
 impl Installer<'_> {
     /// Installs what passes, and says of everything what became of it.
     ///
@@ -140,58 +171,52 @@ impl Installer<'_> {
     pub fn install(&mut self, request: &InstallRequest) -> Result<Vec<Installed>, InstallError> {
         let folders = self.agent_folders.chosen(&request.agents, self.library.path())?;
         let lock = LockFile::read(self.lock_path)?;
-        let mut results = Vec::new();
-        let mut planned: Vec<Planned> = Vec::new();
+        let mut batch = Batch::default();
         for order in orders(request, &lock)? {
-            let label = order.label();
             match source::fetch(self, &order, request) {
                 Ok(candidates) => {
                     for candidate in candidates {
-                        self.plan_one(candidate, request, &mut planned, &mut results);
+                        self.plan_one(candidate, request, &mut batch);
                     }
                 }
-                Err(error) => results.push(Installed::failed(label, None, error)),
+                Err(error) => batch.fail(Installed::failed(order.label(), None, error)),
             }
         }
         if request.frozen
-            && let Some(error) = results.iter_mut().find_map(|result| result.error.take())
+            && let Some(error) = batch.take_first_error()
         {
             return Err(error);
         }
         if !request.dry_run {
-            self.record_refusals(&results);
+            self.record_refusals(&batch.failed);
         }
+        let Batch { planned, turns, mut failed, .. } = batch;
         let done = match request.dry_run {
             true => planned.into_iter().map(|planned| self.pretend(planned, &folders)).collect(),
             false => self.carry_out(planned, &folders, request)?,
         };
-        results.extend(done);
-        Ok(results)
+        failed.extend(turns.into_iter().zip(done));
+        failed.sort_by_key(|(turn, _)| *turn);
+        Ok(failed.into_iter().map(|(_, result)| result).collect())
     }
 
-    fn plan_one(
-        &mut self,
-        candidate: Candidate,
-        request: &InstallRequest,
-        planned: &mut Vec<Planned>,
-        results: &mut Vec<Installed>,
-    ) {
+    fn plan_one(&mut self, candidate: Candidate, request: &InstallRequest, batch: &mut Batch) {
         let label = candidate.origin.name.clone();
         let version = candidate.origin.version.clone();
-        if let Some(same) = planned.iter().find(|other| other.candidate.name == candidate.name) {
+        if let Some(same) = batch.planned.iter().find(|other| other.candidate.name == candidate.name) {
             if same.candidate.origin != candidate.origin {
                 let error = InstallError::TwiceInBatch {
                     name: candidate.name.clone(),
                     first: same.candidate.origin.name.clone(),
                     second: label.clone(),
                 };
-                results.push(Installed::failed(label, version, error));
+                batch.fail(Installed::failed(label, version, error));
             }
             return;
         }
         match plan::plan(self.library, candidate, request, self.stamp) {
-            Ok(plan) => planned.push(plan),
-            Err(error) => results.push(Installed::failed(label, version, error)),
+            Ok(plan) => batch.pass(plan),
+            Err(error) => batch.fail(Installed::failed(label, version, error)),
         }
     }
 
@@ -286,8 +311,8 @@ impl Installer<'_> {
     }
 
     /// Refusals by the scan are events; that they cannot be noted hides no error.
-    fn record_refusals(&self, results: &[Installed]) {
-        for result in results {
+    fn record_refusals(&self, failed: &[(usize, Installed)]) {
+        for (_, result) in failed {
             if let Some(error) = &result.error
                 && result.status == InstallStatus::Blocked
             {

@@ -178,7 +178,8 @@ impl Fails for PublishError {
                 invalid("invalid_skill").hint(format!("see all problems: skillhub validate {}", path.display()))
             }
             Self::Name(_) | Self::NotAName(_) => invalid("invalid_name").hint("rename the skill and its folder"),
-            Self::Version { .. } => invalid("invalid_version").hint("write three numbers, as in --version 1.2.0"),
+            Self::Version { .. } => invalid("invalid_version")
+                .hint("write three numbers, as in 1.2.0, in the frontmatter or with --version"),
             Self::NoOwner { config } => Failure::new(FailureKind::Usage, "no_owner")
                 .hint(format!("add --owner NAME, or set it once: owner = \"NAME\" in {}", config.display())),
             Self::Owner(_) => Failure::new(FailureKind::Usage, "invalid_owner"),
