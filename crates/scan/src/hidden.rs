@@ -72,9 +72,9 @@ pub fn latin_look_alike(c: char) -> Option<char> {
     PAIRS.iter().find(|(other, _)| *other == c).map(|(_, latin)| *latin)
 }
 
-/// Finds hidden characters in one file.
+/// Finds hidden characters in one file. In a binary they are bytes that mean something else.
 pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) {
-    if source.text.is_ascii() {
+    if source.is_binary() || source.text.is_ascii() {
         return;
     }
     for (index, line) in source.lines() {

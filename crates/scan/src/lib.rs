@@ -18,6 +18,7 @@ mod excerpt;
 pub mod hidden;
 mod level;
 mod normal;
+mod reading;
 mod report;
 mod role;
 mod rule;

@@ -84,7 +84,7 @@ fn is_archive(bytes: &[u8]) -> bool {
     tar || matches!(
         bytes,
         [b'P', b'K', 3 | 5, 4 | 6, ..]
-            | [0x1F, 0x8B, ..]
+            | [0x1F, 0x8B, 8, ..]
             | [b'B', b'Z', b'h', b'1'..=b'9', ..]
             | [0xFD, b'7', b'z', b'X', b'Z', ..]
             | [b'7', b'z', 0xBC, 0xAF, ..]

@@ -4,13 +4,17 @@ use std::borrow::Cow;
 
 use skill::{File, SkillPath};
 
-use crate::Scope;
+use crate::{
+    Scope,
+    reading::{Reading, is_in_scripts, is_script, is_to_read, read},
+};
 
 /// One file, ready to be searched.
 pub(crate) struct Source<'a> {
     pub path: &'a str,
     pub text: Cow<'a, str>,
     kind: Kind,
+    binary: bool,
     /// Byte offsets at which lines start; the first is 0.
     starts: Vec<usize>,
     /// For texts, whether each line is part of a fenced code block.
@@ -26,63 +30,18 @@ pub(crate) struct Kind {
     pub reads: bool,
 }
 
-const SCRIPTS: &[&str] = &[
-    "sh",
-    "bash",
-    "zsh",
-    "fish",
-    "ksh",
-    "csh",
-    "command",
-    "py",
-    "pyw",
-    "js",
-    "mjs",
-    "cjs",
-    "ts",
-    "mts",
-    "cts",
-    "jsx",
-    "tsx",
-    "rb",
-    "pl",
-    "pm",
-    "php",
-    "lua",
-    "go",
-    "rs",
-    "ps1",
-    "psm1",
-    "bat",
-    "cmd",
-    "vbs",
-    "wsf",
-    "hta",
-    "applescript",
-    "scpt",
-    "awk",
-    "r",
-    "jl",
-    "groovy",
-    "java",
-    "kts",
-    "swift",
-    "mk",
-];
-const TEXTS: &[&str] = &["md", "markdown", "mdx", "txt", "rst", "adoc", "org", ""];
-
 impl<'a> Source<'a> {
     pub fn new(path: &'a SkillPath, file: &'a File) -> Self {
-        let text = decode(&file.bytes);
+        let Reading { text, binary } = read(path, file);
         let kind = kind_of(path, file, &text);
-        Self::with_kind(path.as_str(), text, kind)
+        Self { binary, ..Self::with_kind(path.as_str(), text, kind) }
     }
 
     /// Text that is not a file's own, such as what was decoded from one.
     pub fn with_kind(path: &'a str, text: Cow<'a, str>, kind: Kind) -> Self {
         let starts: Vec<usize> = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
         let fenced = if kind.reads { fences(&text) } else { Vec::new() };
-        Self { path, text, kind, starts, fenced }
+        Self { path, text, kind, binary: false, starts, fenced }
     }
 
     /// The index, from 0, of the line that holds a byte.
@@ -111,6 +70,11 @@ impl<'a> Source<'a> {
         self.kind
     }
 
+    /// Whether the file is no text by its bytes nor by its name.
+    pub fn is_binary(&self) -> bool {
+        self.binary
+    }
+
     /// Whether a rule's own place covers a line.
     pub fn covers(&self, scope: Scope, line: usize) -> bool {
         match scope {
@@ -123,29 +87,11 @@ impl<'a> Source<'a> {
     }
 }
 
-/// UTF-8 with replacement, or UTF-16 where a byte order mark says so.
-fn decode(bytes: &[u8]) -> Cow<'_, str> {
-    let wide = |rest: &[u8], read: fn([u8; 2]) -> u16| {
-        let units: Vec<u16> = rest.chunks_exact(2).filter_map(|pair| pair.try_into().ok()).map(read).collect();
-        Cow::Owned(String::from_utf16_lossy(&units))
-    };
-    match bytes {
-        [0xFF, 0xFE, rest @ ..] => wide(rest, u16::from_le_bytes),
-        [0xFE, 0xFF, rest @ ..] => wide(rest, u16::from_be_bytes),
-        _ => String::from_utf8_lossy(bytes),
-    }
-}
-
 fn kind_of(path: &SkillPath, file: &File, text: &str) -> Kind {
     let extension = path.extension();
-    let name = path.file_name().to_ascii_lowercase();
-    let in_scripts = path.segments().any(|segment| segment.eq_ignore_ascii_case("scripts"));
-    let runs = SCRIPTS.contains(&extension.as_str())
-        || text.starts_with("#!")
-        || file.executable
-        || matches!(name.as_str(), "makefile" | "justfile" | "dockerfile")
-        || (in_scripts && !matches!(extension.as_str(), "md" | "txt" | "json"));
-    Kind { runs, reads: TEXTS.contains(&extension.as_str()) }
+    let in_scripts = is_in_scripts(path) && !matches!(extension.as_str(), "md" | "txt" | "json");
+    let runs = is_script(path) || text.starts_with("#!") || file.executable || in_scripts;
+    Kind { runs, reads: is_to_read(&extension) }
 }
 
 /// For each line whether it is inside a fence, the fences themselves included. A fence that is
@@ -204,11 +150,5 @@ mod tests {
             assert_eq!((s.line_at(0), s.line_at(3), s.line_at(4), s.line_at(5)), (0, 0, 1, 2));
             assert_eq!((s.line(0), s.line(1), s.line(2), s.line(3)), ("one", "", "three", ""));
         });
-    }
-
-    #[test]
-    fn wide_text_is_read_by_its_byte_order_mark() {
-        let wide: Vec<u8> = [0xFF, 0xFE].into_iter().chain("iex".encode_utf16().flat_map(u16::to_le_bytes)).collect();
-        source("a.ps1", &wide, |s| assert_eq!(s.text, "iex"));
     }
 }

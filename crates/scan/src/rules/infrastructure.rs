@@ -18,7 +18,7 @@ const CONTAINER: Rule = Rule {
     literals: &[
         "/:/",
         "/etc:/",
-        "/root/.ssh",
+        "root/.ssh",
         "--privileged",
         "docker.sock",
         "SYS_ADMIN",
@@ -30,7 +30,7 @@ const CONTAINER: Rule = Rule {
     ],
     pattern: concat!(
         r"\b(?:docker|podman|nerdctl)\s{1,4}run\b[\s\S]{0,200}--privileged[\s\S]{0,200}(?:-v|--volume|--mount)[\s=](?:type=bind,source=)?/(?::|home|root|etc|proc|var/run/docker\.sock)",
-        r"|\b(?:docker|podman)\s{1,4}run\b[\s\S]{0,200}(?:-v|--volume)[\s=](?:/:/|/etc/shadow|/root/\.ssh|/etc:/)|--cap-add=(?:ALL|SYS_ADMIN)[\s\S]{0,100}--security-opt[\s=](?:apparmor|seccomp)[=:]unconfined",
+        r"|\b(?:docker|podman)\s{1,4}run\b[\s\S]{0,200}(?:-v|--volume)[\s=](?:/:/|/etc/shadow|/root[/]\.ssh|/etc:/)|--cap-add=(?:ALL|SYS_ADMIN)[\s\S]{0,100}--security-opt[\s=](?:apparmor|seccomp)[=:]unconfined",
         r"|\bnsenter\s[^\n]{0,60}(?:-t|--target)[\s=]1\b",
     ),
     harmful: &[("SKILL.md", "docker run -d --privileged -v /home:/mnt x"), ("a.sh", "docker run -v /:/host alpine")],
