@@ -127,12 +127,14 @@ fn nothing_in_the_repository_runs_or_changes_what_is_read() {
     let repository = Repository::new(&world);
     repository.skill("", "pdf", "Plain.");
     write(&repository.path.join(".gitattributes"), "SKILL.md filter=evil eol=crlf\n");
-    write(&repository.path.join(".gitmodules"), "");
-    fs::remove_file(repository.path.join(".gitmodules")).unwrap();
+    repository.git(&["config", "filter.evil.clean", "cat"]);
+    repository.git(&["config", "filter.evil.smudge", "touch smudged; cat"]);
+    repository.git(&["config", "uploadpack.packObjectsHook", "touch hooked; exec"]);
     repository.commit();
-    let result = world.install_one(&repository.url());
-    assert!(!world.installed_text("pdf").contains('\r'));
-    assert!(result.digest.is_some());
+    world.install_one(&repository.url());
+    assert!(!world.installed_text("pdf").contains('\r'), "neither line ends nor filters are applied");
+    let ran = |name: &str| repository.path.join(name).exists() || repository.path.join(".git").join(name).exists();
+    assert!(!ran("smudged") && !ran("hooked"));
 }
 
 #[test]
