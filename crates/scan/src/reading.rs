@@ -195,11 +195,12 @@ fn is_named_text(path: &SkillPath, file: &File) -> bool {
 
 /// UTF-16 where a byte order mark says so, and whether all of it is valid.
 fn read_wide(bytes: &[u8]) -> Option<(String, bool)> {
-    let (rest, unit): (&[u8], fn([u8; 2]) -> u16) = match bytes {
-        [0xFF, 0xFE, rest @ ..] => (rest, u16::from_le_bytes),
-        [0xFE, 0xFF, rest @ ..] => (rest, u16::from_be_bytes),
+    let (rest, little) = match bytes {
+        [0xFF, 0xFE, rest @ ..] => (rest, true),
+        [0xFE, 0xFF, rest @ ..] => (rest, false),
         _ => return None,
     };
+    let unit = |pair| if little { u16::from_le_bytes(pair) } else { u16::from_be_bytes(pair) };
     let units: Vec<u16> = rest.chunks_exact(2).filter_map(|pair| pair.try_into().ok()).map(unit).collect();
     let valid = rest.len() % 2 == 0 && char::decode_utf16(units.iter().copied()).all(|c| c.is_ok());
     Some((String::from_utf16_lossy(&units), valid))

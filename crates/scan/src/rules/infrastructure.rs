@@ -33,7 +33,11 @@ const CONTAINER: Rule = Rule {
         r"|\b(?:docker|podman)\s{1,4}run\b[\s\S]{0,200}(?:-v|--volume)[\s=](?:/:/|/etc/shadow|/root[/]\.ssh|/etc:/)|--cap-add=(?:ALL|SYS_ADMIN)[\s\S]{0,100}--security-opt[\s=](?:apparmor|seccomp)[=:]unconfined",
         r"|\bnsenter\s[^\n]{0,60}(?:-t|--target)[\s=]1\b",
     ),
-    harmful: &[("SKILL.md", "docker run -d --privileged -v /home:/mnt x"), ("a.sh", "docker run -v /:/host alpine")],
+    harmful: &[
+        ("SKILL.md", "docker run -d --privileged -v /home:/mnt x"),
+        ("a.sh", "docker run -v /:/host alpine"),
+        ("a.sh", concat!("docker run -v /root", "/.ssh:/keys alpine")),
+    ],
     harmless: &[("SKILL.md", "docker run -v $PWD:/work -w /work node"), ("a.sh", "docker run --privileged dind")],
     ..BASE
 };
