@@ -101,11 +101,6 @@ impl Context {
         &self.place.path
     }
 
-    /// The root of the project that the library belongs to.
-    pub fn project_root(&self) -> Option<&Path> {
-        self.place.project.as_deref()
-    }
-
     /// Whether the flags named the library's folder.
     pub fn library_is_named(&self) -> bool {
         self.place.named

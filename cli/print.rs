@@ -71,7 +71,8 @@ impl Output {
     pub fn answer(self, document: &Value, text: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), CliError> {
         let mut rendered = Vec::new();
         if self.json {
-            writeln!(rendered, "{document:#}")?;
+            serde_json::to_writer_pretty(&mut rendered, document).map_err(io::Error::from)?;
+            rendered.push(b'\n');
         } else {
             text(&mut rendered)?;
         }

@@ -3,6 +3,7 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
+    sync::atomic::{AtomicUsize, Ordering},
 };
 
 use library::folder::{self, Leftovers};
@@ -102,14 +103,32 @@ fn search(folder: &Path, depth: usize, skills: &mut Vec<Found>) -> io::Result<()
     below.iter().try_for_each(|child| search(child, depth - 1, skills))
 }
 
-/// Maps skills in parallel, keeping their order.
+/// Maps skills in parallel, keeping their order. Each thread takes the next skill when it is done
+/// with one, for they differ much in size.
 pub fn map_parallel<T: Send>(skills: &[Found], work: impl Fn(&Found) -> T + Sync) -> Vec<T> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(skills.len().div_ceil(8)).max(1);
-    let share = skills.len().div_ceil(threads).max(1);
-    let work = &work;
-    std::thread::scope(|scope| {
-        let parts: Vec<_> =
-            skills.chunks(share).map(|part| scope.spawn(move || part.iter().map(work).collect::<Vec<T>>())).collect();
-        parts.into_iter().flat_map(|part| part.join().unwrap_or_default()).collect()
-    })
+    let next = AtomicUsize::new(0);
+    let worker = || {
+        let mut done = Vec::new();
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            match skills.get(index) {
+                Some(skill) => done.push((index, work(skill))),
+                None => return done,
+            }
+        }
+    };
+    let mut results = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(worker)).collect();
+        let mut results = worker();
+        for other in others {
+            match other.join() {
+                Ok(done) => results.extend(done),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        results
+    });
+    results.sort_by_key(|(index, _)| *index);
+    results.into_iter().map(|(_, result)| result).collect()
 }

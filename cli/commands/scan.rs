@@ -54,8 +54,12 @@ impl Scanned {
         self.result.as_ref().map_or(Verdict::Block, Report::verdict)
     }
 
-    fn reaches(&self, severity: Severity) -> bool {
-        self.result.as_ref().map_or(true, |report| report.worst().is_some_and(|worst| worst >= severity))
+    /// The exit code that it asks for; a finding that is grave enough asks for that of a block.
+    fn exit(&self, fail_on: Severity) -> Option<Exit> {
+        match &self.result {
+            Ok(report) => report.worst().filter(|worst| *worst >= fail_on).map(|_| Exit::Blocked),
+            Err(error) => Some(error.exit),
+        }
     }
 }
 
@@ -69,7 +73,7 @@ pub fn run(context: &Context, args: &ScanArgs) -> Result<Exit, CliError> {
     }
     let skills = find(context, &args.path)?;
     let scanned = map_parallel(&skills, scan_one);
-    let failed = scanned.iter().any(|skill| skill.reaches(args.fail_on));
+    let failed = scanned.iter().any(|skill| skill.exit(args.fail_on).is_some());
     let document = json!({
         "ok": !failed, "ruleset": scan::ruleset(), "skills": scanned.iter().map(document).collect::<Vec<_>>(),
     });
@@ -88,7 +92,11 @@ pub fn run(context: &Context, args: &ScanArgs) -> Result<Exit, CliError> {
         }
         Ok(())
     })?;
-    Ok(if failed { Exit::Blocked } else { Exit::Done })
+    Ok(scanned
+        .iter()
+        .filter_map(|skill| skill.exit(args.fail_on))
+        .max_by_key(|exit| *exit == Exit::Blocked)
+        .unwrap_or(Exit::Done))
 }
 
 fn scan_one(found: &Found) -> Scanned {

@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use clap::Args;
 use library::folder;
 use serde_json::{Value, json};
-use skill::{Limits, Problem, Severity, Strictness, validate, validate::Listing, validate::validate_bundle};
+use skill::{
+    Limits, Problem, Severity, Strictness,
+    validate::{Examined, Listing, examine, examine_bundle},
+};
 
 use crate::{
     commands::found::{Found, find, map_parallel},
@@ -72,29 +75,20 @@ fn document(skill: &Checked) -> Value {
 }
 
 fn check(found: &Found, strictness: Strictness) -> Checked {
-    let (name, problems) = match look(found, strictness) {
-        Ok(looked) => looked,
-        Err(error) => (None, vec![unreadable(&error)]),
-    };
+    let Examined { name, problems } =
+        look(found, strictness).unwrap_or_else(|error| Examined { name: None, problems: vec![unreadable(&error)] });
     Checked { found: found.clone(), name, problems }
 }
 
-fn look(found: &Found, strictness: Strictness) -> Result<(Option<String>, Vec<Problem>), CliError> {
+fn look(found: &Found, strictness: Strictness) -> Result<Examined, CliError> {
     let limits = Limits::default();
     if found.archive {
-        let bundle = found.bundle(folder::Leftovers::Skip)?;
-        let name = bundle.skill_md().and_then(|text| name_in(text, &limits));
-        return Ok((name, validate_bundle(&bundle, None, strictness, &limits)));
+        return Ok(examine_bundle(&found.bundle(folder::Leftovers::Skip)?, None, strictness, &limits));
     }
     let survey = folder::survey(folder::open_at(&found.path)?, &limits)?;
     let folder = found.folder_name();
     let listing = Listing { folder: folder.as_deref(), skill_md: survey.skill_md.as_deref(), paths: &survey.paths };
-    let text = survey.skill_md.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
-    Ok((text.and_then(|text| name_in(text, &limits)), validate(&listing, strictness, &limits)))
-}
-
-fn name_in(skill_md: &str, limits: &Limits) -> Option<String> {
-    skill::frontmatter::read(skill_md, limits).ok()?.frontmatter.name
+    Ok(examine(&listing, strictness, &limits))
 }
 
 /// What keeps a skill from being read at all, as a problem of it.

@@ -252,7 +252,8 @@ impl Index {
     /// # Errors
     /// [`ReadError::Store`] when git fails.
     pub fn paths(&self) -> Result<Vec<String>, ReadError> {
-        let mut paths: Vec<String> = self.store.snapshot()?.files(|_| true)?.into_iter().map(|(path, _)| path).collect();
+        let mut paths: Vec<String> =
+            self.store.snapshot()?.files(|_| true)?.into_iter().map(|(path, _)| path).collect();
         paths.sort();
         Ok(paths)
     }

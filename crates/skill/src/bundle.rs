@@ -19,7 +19,7 @@ impl File {
     /// The content as text, when it is UTF-8 without NUL.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
-        std::str::from_utf8(&self.bytes).ok().filter(|text| !text.contains('\0'))
+        std::str::from_utf8(&self.bytes).ok().filter(|_| memchr::memchr(0, &self.bytes).is_none())
     }
 
     /// Whether both have the same mode and, but for CRLF against LF in text, the same content.

@@ -43,31 +43,54 @@ pub struct Listing<'a> {
     pub paths: &'a [SkillPath],
 }
 
+/// What validation found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Examined {
+    /// The name that the frontmatter gives, whether or not it is a good one.
+    pub name: Option<String>,
+    /// Every problem, errors first, then by file and line.
+    pub problems: Vec<Problem>,
+}
+
 /// Holds a skill to the standard and returns every problem, errors first, then by file and line.
 #[must_use]
 pub fn validate(listing: &Listing<'_>, strictness: Strictness, limits: &Limits) -> Vec<Problem> {
+    examine(listing, strictness, limits).problems
+}
+
+/// [`validate()`], and the name on the way.
+#[must_use]
+pub fn examine(listing: &Listing<'_>, strictness: Strictness, limits: &Limits) -> Examined {
     let mut problems = shape(listing);
+    let mut name = None;
     match read_skill_md(listing, limits) {
         Ok(text) => match frontmatter::read(text, limits) {
             Ok(reading) => {
                 problems.extend(quoted(&reading, strictness));
                 problems.extend(fields::check(&reading.frontmatter, listing.folder, text, strictness, limits));
                 problems.extend(advice::check(&reading, listing.paths, limits));
+                name = reading.frontmatter.name;
             }
             Err(error) => problems.push(unreadable(&error)),
         },
         Err(problem) => problems.push(problem),
     }
     problems.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| (&a.path, a.line).cmp(&(&b.path, b.line))));
-    problems
+    Examined { name, problems }
 }
 
 /// [`validate()`] for a bundle whose folder is called `folder`.
 #[must_use]
 pub fn validate_bundle(bundle: &Bundle, folder: Option<&str>, strictness: Strictness, limits: &Limits) -> Vec<Problem> {
+    examine_bundle(bundle, folder, strictness, limits).problems
+}
+
+/// [`examine`] for a bundle whose folder is called `folder`.
+#[must_use]
+pub fn examine_bundle(bundle: &Bundle, folder: Option<&str>, strictness: Strictness, limits: &Limits) -> Examined {
     let paths: Vec<SkillPath> = bundle.paths().cloned().collect();
     let skill_md = bundle.get(&SkillPath::skill_md()).map(|file| &*file.bytes);
-    validate(&Listing { folder, skill_md, paths: &paths }, strictness, limits)
+    examine(&Listing { folder, skill_md, paths: &paths }, strictness, limits)
 }
 
 /// A skill as a client reads it: leniently.
@@ -128,7 +151,7 @@ fn read_skill_md<'a>(listing: &Listing<'a>, limits: &Limits) -> Result<&'a str, 
         let message = "SKILL.md is not UTF-8; save it in that encoding".to_owned();
         Problem::of_skill_md("not_utf8", Severity::Error, message, Some(line))
     })?;
-    if let Some(at) = text.find('\0') {
+    if let Some(at) = memchr::memchr(0, bytes) {
         let line = 1 + text[..at].matches('\n').count();
         let message = "SKILL.md holds a NUL character; remove it".to_owned();
         return Err(Problem::of_skill_md("nul_character", Severity::Error, message, Some(line)));

@@ -1,6 +1,8 @@
 //! [`ManageError`]: why a request was refused, with its code and the way on.
 
-use library::{CommitError, FindError, HandEditFault, LibraryError, LockError, SnapshotError, StorageError};
+use library::{
+    CommitError, FindError, HandEditFault, LibraryError, LockError, PlaceError, SnapshotError, StorageError,
+};
 use scan::Finding;
 use serde_json::{Value, json};
 use skill::{BundleError, Problem, SkillName, edit::EditError};
@@ -120,6 +122,7 @@ impl ManageError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::PolicyDenied { hint, .. } => Some(hint.clone()),
+            Self::Request(error) => Some(request_hint(error).to_owned()),
             Self::Edit { name, fault } => edit_hint(name, fault),
             Self::ExistsElsewhere { .. } => Some("choose another name, or change that skill where it is".to_owned()),
             Self::InvalidSkill { .. } => {
@@ -140,7 +143,7 @@ impl ManageError {
             Self::Commit(error) => commit_hint(error),
             Self::Find(error) => find_hint(error),
             Self::Snapshot(SnapshotError::Library(error)) | Self::Library(error) => library_hint(error),
-            Self::Request(_) | Self::Snapshot(SnapshotError::Storage(_)) => None,
+            Self::Snapshot(SnapshotError::Storage(_)) => None,
         }
     }
 
@@ -194,6 +197,9 @@ fn commit_hint(error: &CommitError) -> Option<String> {
 fn library_hint(error: &LibraryError) -> Option<String> {
     match error {
         LibraryError::Lock(error) => lock_hint(error),
+        LibraryError::Place(PlaceError::Foreign { .. }) => {
+            Some("use folders of your own: --library DIR for the skills, SKILLHUB_HOME for the history".to_owned())
+        }
         _ => None,
     }
 }
@@ -220,6 +226,15 @@ fn fault_details(fault: &HandEditFault) -> Value {
         HandEditFault::Unreadable(_) => json!({}),
         HandEditFault::Invalid { problems, .. } => json!({"problems": problems}),
         HandEditFault::Hostile(blocked) => json!({"findings": blocked.report.findings}),
+    }
+}
+
+fn request_hint(error: &RequestError) -> &'static str {
+    match error {
+        RequestError::Malformed(_) => "`skillhub manage --help` has an example for each action",
+        RequestError::Name { .. } => "use lower-case letters, digits and single hyphens",
+        RequestError::Path(_) => "give a path inside the skill, such as scripts/run.py",
+        RequestError::TooLarge(_) => "split the material into smaller files or requests",
     }
 }
 
@@ -276,7 +291,7 @@ fn find_code(error: &FindError) -> &'static str {
 fn library_code(error: &LibraryError) -> &'static str {
     match error {
         LibraryError::Lock(LockError::Locked { .. }) => "locked",
-        LibraryError::Place(library::PlaceError::Foreign { .. }) => "policy_denied",
+        LibraryError::Place(PlaceError::Foreign { .. }) => "policy_denied",
         _ => "io",
     }
 }

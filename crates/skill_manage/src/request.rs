@@ -98,6 +98,9 @@ impl Request {
             let message = format!("the request has {} bytes, the limit is {}", json.len(), limits.request_bytes);
             return Err(RequestError::TooLarge(message));
         }
+        if json.trim_ascii_start().first() != Some(&b'{') {
+            return Err(malformed("the request is not a JSON object"));
+        }
         let fields: Fields = serde_json::from_slice(json)
             .map_err(|error| RequestError::Malformed(format!("the request is not readable: {error}")))?;
         Self::from_fields(fields, limits)
@@ -371,7 +374,9 @@ mod tests {
         assert!(message(r#"{"action":"drop","name":"a"}"#).contains("one of create"));
         assert!(message(r#"{"name":"a"}"#).contains("`action` is missing"));
         assert!(message(r#"{"action":"delete"}"#).contains("`name` is missing"));
-        assert!(message("[".repeat(200_000).as_str()).contains("not readable"));
+        assert!(message("[".repeat(200_000).as_str()).contains("not a JSON object"));
+        let deep = format!("{{\"name\":{}", "[".repeat(200_000));
+        assert!(message(&deep).contains("not readable"));
         assert!(matches!(parse(r#"{"action":"delete","name":"../a"}"#), Err(RequestError::Name { .. })));
         assert!(matches!(parse(r#"{"action":"remove_file","name":"a","path":"../a"}"#), Err(RequestError::Path(_))));
         assert!(parse("{\"action\":\"delete\",\"name\":\"a\",\"action\":\"edit\"}").is_err(), "doubled keys");

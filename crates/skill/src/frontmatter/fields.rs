@@ -225,7 +225,18 @@ pub fn split_tools(text: &str) -> Vec<String> {
 
 fn yaml_error(error: &serde_yaml::Error) -> FrontmatterError {
     let line = error.location().map(|location| location.line() + 1);
-    let text = error.to_string();
-    let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
-    FrontmatterError::Yaml { message: message.to_owned(), line }
+    let message = without_positions(&error.to_string());
+    FrontmatterError::Yaml { message, line }
+}
+
+/// A message of the parser without its ` at line 3 column 1`, which count from the block's beginning.
+fn without_positions(message: &str) -> String {
+    let mut parts = message.split(" at line ");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let rest = part.trim_start_matches(|c: char| c.is_ascii_digit());
+        let rest = rest.strip_prefix(" column ").unwrap_or(rest);
+        text.push_str(rest.trim_start_matches(|c: char| c.is_ascii_digit()));
+    }
+    text
 }

@@ -20,7 +20,7 @@ fn warning(code: &'static str, message: String, line: usize) -> Problem {
 
 fn sizes(reading: &Reading<'_>, limits: &Limits) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let lines = reading.body.lines().count();
+    let lines = lines(reading.body).count();
     if lines > limits.body_lines_advised {
         let message = format!(
             "the body has {lines} lines, more than the {} advised; move details to references/",
@@ -43,7 +43,7 @@ fn references(reading: &Reading<'_>, paths: &[SkillPath]) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut fence: Option<&str> = None;
     let mut told: Vec<String> = Vec::new();
-    for (number, line) in reading.body.lines().enumerate() {
+    for (number, line) in lines(reading.body).enumerate() {
         let mark = line.trim_start();
         if let Some(open) = ["```", "~~~"].into_iter().find(|open| mark.starts_with(open)) {
             fence = if fence == Some(open) { None } else { fence.or(Some(open)) };
@@ -60,6 +60,20 @@ fn references(reading: &Reading<'_>, paths: &[SkillPath]) -> Vec<Problem> {
         }
     }
     problems
+}
+
+/// The lines of a text, as [`str::lines`] has them; this is most of what validation does.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text).filter(|text| !text.is_empty());
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let (line, after) = match memchr::memchr(b'\n', text.as_bytes()) {
+            Some(end) => (&text[..end], Some(&text[end + 1..]).filter(|after| !after.is_empty())),
+            None => (text, None),
+        };
+        rest = after;
+        Some(line.strip_suffix('\r').unwrap_or(line))
+    })
 }
 
 fn reference(target: &str, paths: &[SkillPath], line: usize) -> Option<Problem> {
@@ -79,7 +93,7 @@ fn reference(target: &str, paths: &[SkillPath], line: usize) -> Option<Problem> 
 /// Paths inside the skill that a line refers to: targets of Markdown links, and names in backticks
 /// that start with one of the usual folders.
 fn targets(line: &str) -> Vec<String> {
-    if !line.contains(['`', ']']) {
+    if memchr::memchr2(b'`', b']', line.as_bytes()).is_none() {
         return Vec::new();
     }
     let after_bracket = line.split(']').skip(1).filter_map(|rest| rest.strip_prefix('('));
@@ -126,6 +140,13 @@ mod tests {
         assert_eq!(codes("```\n[c](references/c.md)\n```\n"), []);
         assert_eq!(codes("[x](https://e.com/a.md) [y](#top) [z](../other/SKILL.md) `scripts/<name>.py` [w](word)"), []);
         assert_eq!(codes("scripts go under `scripts/`"), []);
+    }
+
+    #[test]
+    fn lines_are_those_of_the_standard_library() {
+        for text in ["", "a", "a\n", "a\r\nb\n\nc", "\n"] {
+            assert!(lines(text).eq(text.lines()), "{text:?}");
+        }
     }
 
     #[test]

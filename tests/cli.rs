@@ -1,0 +1,17 @@
+//! The `skillhub` command as a user meets it: the real binary in a [`Sandbox`](crate::support::Sandbox).
+
+mod adopting;
+mod bad_input;
+mod documents;
+mod foreign_user;
+mod hand_edits;
+mod hostile_archives;
+mod installing;
+mod journey;
+mod main_job;
+mod manage;
+mod own_skills;
+mod publishing;
+mod real_skills;
+mod requests;
+mod surface;

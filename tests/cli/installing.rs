@@ -1,0 +1,256 @@
+//! `install` and `uninstall`: from every kind of source, for agents, from the lock file, and conflicts.
+
+use std::{fs, path::Path};
+
+use serde_json::{Value, json};
+
+use crate::support::{Sandbox, git, hostile_script, repository, snapshot};
+
+fn published() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.skill("demo", "Writes notes. Use in tests.", &[("scripts/run.sh", "#!/bin/sh\nprintf x\n")]);
+    sandbox.done(&["publish", "demo", "--owner", "acme"]);
+    sandbox
+}
+
+fn first(document: &Value) -> &Value {
+    &document["skills"][0]
+}
+
+#[test]
+fn an_install_says_what_it_did_field_by_field() {
+    let sandbox = published();
+    let document = sandbox.done(&["install", "acme/demo"]);
+    let skill = first(&document);
+    assert_eq!([&skill["name"], &skill["version"], &skill["status"]], ["acme/demo", "1.0.0", "installed"]);
+    assert_eq!(skill["path"], sandbox.user_skill("demo").display().to_string());
+    assert_eq!((&skill["links"], &skill["previous"], &skill["proposal"]), (&json!([]), &Value::Null, &Value::Null));
+    assert!(skill["digest"].as_str().unwrap().starts_with("sha256:"));
+    assert_eq!(skill["revision"], sandbox.done(&["history", "demo"])["revisions"][0]["revision"]);
+    assert_eq!(first(&sandbox.done(&["install", "acme/demo"]))["status"], "unchanged");
+    assert_eq!(snapshot(&sandbox.user_skill("demo")), snapshot(&sandbox.cwd().join("demo")));
+}
+
+#[test]
+fn a_dry_run_installs_nothing() {
+    let sandbox = published();
+    assert_eq!(first(&sandbox.done(&["install", "acme/demo", "--dry-run"]))["status"], "dry_run");
+    assert!(!sandbox.user_skill("demo").exists());
+    sandbox.ask(&["history", "demo"]).refused(7, "not_found");
+}
+
+#[test]
+fn an_installed_skill_is_listed_with_where_it_came_from() {
+    let sandbox = published();
+    sandbox.done(&["install", "acme/demo"]);
+    let skill = first(&sandbox.done(&["list"])).clone();
+    assert_eq!([&skill["name"], &skill["scope"], &skill["version"]], ["demo", "user", "1.0.0"]);
+    assert_eq!([&skill["origin"]["name"], &skill["origin"]["kind"]], ["acme/demo", "registry"]);
+    assert_eq!((&skill["enabled"], &skill["modified"]), (&json!(true), &json!(false)));
+    assert_eq!(skill["path"], sandbox.user_skill("demo").display().to_string());
+    sandbox.done(&["manage", "patch", "demo", "--find", "Read the input.", "--replace", "Read."]);
+    assert_eq!(first(&sandbox.done(&["list"]))["modified"], true, "it differs from its release");
+}
+
+#[test]
+fn detected_agents_get_links_and_every_path_is_printed() {
+    let sandbox = published();
+    fs::create_dir(sandbox.home().join(".claude")).unwrap();
+    let answer = sandbox.run(&["install", "acme/demo"]).exits(0);
+    let link = sandbox.home().join(".claude/skills/demo");
+    assert!(answer.text().contains(&sandbox.user_skill("demo").display().to_string()), "{answer}");
+    assert!(answer.text().contains(&link.display().to_string()), "{answer}");
+    assert_eq!(fs::canonicalize(&link).unwrap(), fs::canonicalize(sandbox.user_skill("demo")).unwrap());
+    assert!(fs::read_link(&link).unwrap().is_relative(), "a link that survives a move of the home");
+    let removed = first(&sandbox.done(&["uninstall", "demo"])).clone();
+    assert_eq!(removed["removed"], json!([link]));
+    assert!(fs::symlink_metadata(&link).is_err() && !sandbox.user_skill("demo").exists());
+}
+
+#[test]
+fn a_copy_is_a_folder_and_a_named_agent_need_not_be_detected() {
+    let sandbox = published();
+    sandbox.done(&["install", "acme/demo", "--agent", "claude-code", "--copy"]);
+    let copy = sandbox.home().join(".claude/skills/demo");
+    assert!(fs::symlink_metadata(&copy).unwrap().is_dir());
+    assert_eq!(snapshot(&copy), snapshot(&sandbox.cwd().join("demo")));
+    sandbox.ask(&["install", "acme/demo", "--agent", "claude-cod"]).refused_with_hint(2, "unknown_agent");
+}
+
+#[test]
+fn folders_archives_and_git_repositories_are_sources() {
+    let sandbox = Sandbox::new();
+    let scripts = [("scripts/run.sh", "#!/bin/sh\nprintf x\n")];
+    let folder = sandbox.skill("by-folder", "Comes from a folder. Use in tests.", &scripts);
+    sandbox.done(&["install", "./by-folder"]);
+    assert_eq!(snapshot(&sandbox.user_skill("by-folder")), snapshot(&folder));
+    let folder = sandbox.skill("by-archive", "Comes from a file. Use in tests.", &scripts);
+    sandbox.done(&["pack", "by-archive"]);
+    sandbox.done(&["install", "by-archive.skill"]);
+    assert_eq!(snapshot(&sandbox.user_skill("by-archive")), snapshot(&folder));
+}
+
+#[test]
+fn a_git_source_has_a_path_and_a_reference() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.path("repo");
+    let folder =
+        sandbox.skill("by-git", "Comes from git. Use in tests.", &[("scripts/run.sh", "#!/bin/sh\nprintf x\n")]);
+    fs::create_dir_all(repo.join("skills")).unwrap();
+    fs::rename(&folder, repo.join("skills/by-git")).unwrap();
+    repository(&sandbox, &repo);
+    git(&sandbox, &["-C", repo.to_str().unwrap(), "tag", "v1"]);
+    let before = snapshot(&repo.join("skills/by-git"));
+    fs::write(repo.join("skills/by-git/later.md"), "# Later\n").unwrap();
+    git(&sandbox, &["-C", repo.to_str().unwrap(), "add", "--all"]);
+    git(&sandbox, &["-C", repo.to_str().unwrap(), "commit", "--quiet", "--message=second"]);
+    let url = format!("file://{}", repo.display());
+    let installed = sandbox.done(&["install", &format!("{url}#skills/by-git@v1")]);
+    let commit = git(&sandbox, &["-C", repo.to_str().unwrap(), "rev-parse", "v1"]);
+    assert_eq!(first(&installed)["origin"]["commit"], commit.trim());
+    assert_eq!(snapshot(&sandbox.user_skill("by-git")), before);
+    sandbox.ask(&["install", &format!("{url}#skills/none")]).refused(7, "not_found");
+    sandbox.ask(&["install", &format!("{url}#skills/by-git@none")]).refused_with_hint(9, "git_failed");
+}
+
+#[test]
+fn a_source_with_several_skills_wants_a_choice() {
+    let sandbox = Sandbox::new();
+    for name in ["one", "two"] {
+        let folder = sandbox.skill(name, "Counts. Use in tests.", &[]);
+        fs::create_dir_all(sandbox.cwd().join("many/skills")).unwrap();
+        fs::rename(folder, sandbox.cwd().join("many/skills").join(name)).unwrap();
+    }
+    let error = sandbox.ask(&["install", "./many"]).refused_with_hint(6, "ambiguous_name");
+    assert!(error["message"].as_str().unwrap().contains("one, two"), "{error:#}");
+    sandbox.done(&["install", "./many", "--skill", "two"]);
+    assert!(!sandbox.user_skill("one").exists() && sandbox.user_skill("two").exists());
+    assert_eq!(sandbox.done(&["install", "./many", "--all"])["skills"].as_array().unwrap().len(), 2);
+    sandbox.ask(&["install", "./many", "--skill", "three"]).refused(7, "not_found");
+}
+
+#[test]
+fn exact_versions_and_ranges_choose_a_release() {
+    let sandbox = Sandbox::new();
+    for version in ["1.0.0", "1.2.0", "2.0.0"] {
+        sandbox.skill("demo", &format!("Does it as of {version}. Use in tests."), &[]);
+        sandbox.done(&["publish", "demo", "--owner", "acme", "--version", version]);
+    }
+    for (spec, version) in [("acme/demo", "2.0.0"), ("acme/demo@^1.0", "1.2.0"), ("demo@1.0.0", "1.0.0")] {
+        let library = sandbox.path(&format!("library-{version}")).display().to_string();
+        assert_eq!(first(&sandbox.done(&["install", spec, "--library", &library]))["version"], version, "{spec}");
+    }
+    sandbox.done(&["yank", "acme/demo@2.0.0"]);
+    assert_eq!(first(&sandbox.done(&["install", "acme/demo"]))["version"], "1.2.0", "a yanked one is not chosen");
+    sandbox.ask(&["install", "acme/demo@3"]).refused_with_hint(7, "not_found");
+}
+
+#[test]
+fn a_bare_name_of_two_owners_and_a_second_owners_skill_are_conflicts() {
+    let sandbox = published();
+    sandbox.done(&["publish", "demo", "--owner", "other"]);
+    sandbox.ask(&["install", "demo"]).refused_with_hint(6, "ambiguous_name");
+    sandbox.done(&["install", "acme/demo"]);
+    let before = snapshot(&sandbox.user_skill("demo"));
+    sandbox.ask(&["install", "other/demo"]).refused_with_hint(6, "exists");
+    assert_eq!(snapshot(&sandbox.user_skill("demo")), before);
+}
+
+#[test]
+fn a_folder_without_history_is_never_overwritten() {
+    let sandbox = published();
+    fs::create_dir_all(sandbox.user_skill("demo")).unwrap();
+    fs::write(sandbox.user_skill("demo").join("SKILL.md"), "mine").unwrap();
+    sandbox.ask(&["install", "acme/demo"]).refused_with_hint(6, "exists");
+    assert_eq!(fs::read_to_string(sandbox.user_skill("demo").join("SKILL.md")).unwrap(), "mine");
+}
+
+#[test]
+fn a_hostile_skill_is_not_installed_from_anywhere() {
+    let sandbox = Sandbox::new();
+    sandbox.skill("bad", "Does bad. Use in tests.", &[("scripts/report.sh", &hostile_script())]);
+    let error = sandbox.ask(&["install", "./bad"]).refused_with_hint(4, "scan_blocked");
+    assert_eq!(error["details"]["findings"][0]["path"], "scripts/report.sh");
+    assert!(!sandbox.user_skill("bad").exists());
+    assert_eq!(sandbox.done(&["log"])["events"][0]["code"], "scan_blocked");
+}
+
+#[test]
+fn a_batch_does_what_passes_and_ends_with_the_gravest_code() {
+    let sandbox = published();
+    sandbox.skill("bad", "Does bad. Use in tests.", &[("scripts/report.sh", &hostile_script())]);
+    let document = sandbox.ask(&["install", "acme/demo", "./bad", "acme/none"]).exits(7).json();
+    let of = |name: &str| {
+        let skills = document["skills"].as_array().unwrap().iter();
+        skills.clone().find(|skill| skill["name"].as_str().unwrap().ends_with(name)).unwrap()["status"].clone()
+    };
+    assert_eq!([of("demo"), of("bad"), of("none")], ["installed", "blocked", "failed"]);
+    assert!(sandbox.user_skill("demo").exists() && !sandbox.user_skill("bad").exists());
+}
+
+/// A project in git with an installed skill, whose lock file is committed and whose skills are not.
+fn project_with_lock(sandbox: &Sandbox) {
+    fs::write(sandbox.cwd().join(".gitignore"), "/.agents\n/demo\n").unwrap();
+    repository(sandbox, &sandbox.cwd());
+    sandbox.done(&["install", "acme/demo@^1.0"]);
+    let cwd = sandbox.cwd().display().to_string();
+    git(sandbox, &["-C", &cwd, "add", "--all"]);
+    git(sandbox, &["-C", &cwd, "commit", "--quiet", "--message=lock"]);
+    git(sandbox, &["clone", "--quiet", &cwd, "../clone"]);
+}
+
+fn in_clone(sandbox: &Sandbox, args: &[&str]) -> Value {
+    let mut command = sandbox.command(&[args, &["--json"]].concat());
+    command.current_dir(sandbox.path("clone"));
+    sandbox.finish(command, args).done()
+}
+
+#[test]
+fn a_fresh_clone_gets_the_same_skills_from_the_lock_file() {
+    let sandbox = published();
+    project_with_lock(&sandbox);
+    let lock = fs::read_to_string(sandbox.cwd().join("skillhub.lock")).unwrap();
+    assert!(lock.contains("acme/demo") && lock.contains("^1.0"), "{lock}");
+    sandbox.skill("demo", "Writes other notes. Use in tests.", &[]);
+    sandbox.done(&["publish", "demo", "--owner", "acme"]);
+    let installed = in_clone(&sandbox, &["install", "--frozen"]);
+    assert_eq!([&first(&installed)["name"], &first(&installed)["version"]], ["acme/demo", "1.0.0"]);
+    let skills = |root: &Path| snapshot(&root.join(".agents/skills"));
+    assert_eq!(skills(&sandbox.path("clone")), skills(&sandbox.cwd()));
+    assert_eq!(fs::read_to_string(sandbox.path("clone/skillhub.lock")).unwrap(), lock, "restoring changes no lock");
+}
+
+#[test]
+fn a_change_of_an_installed_skill_shows_in_the_lock_file() {
+    let sandbox = published();
+    project_with_lock(&sandbox);
+    let lock = || fs::read_to_string(sandbox.cwd().join("skillhub.lock")).unwrap();
+    let before = lock();
+    sandbox.done(&["manage", "patch", "demo", "--find", "Read the input.", "--replace", "Read."]);
+    assert_ne!(lock(), before);
+    sandbox.done(&["rollback", "demo"]);
+    assert_eq!(lock(), before);
+}
+
+#[test]
+fn without_specs_and_without_a_lock_file_there_is_nothing_to_do() {
+    let sandbox = Sandbox::new();
+    let answer = sandbox.ask(&["install"]);
+    let error = answer.json()["error"].clone();
+    assert!(error["hint"].is_string() && answer.exit != 0, "{answer}");
+}
+
+#[test]
+fn uninstall_refuses_what_was_written_here_and_rollback_brings_back_what_was_not() {
+    let sandbox = published();
+    sandbox.create("mine", "Text.");
+    sandbox.ask(&["uninstall", "mine"]).refused_with_hint(5, "not_installed");
+    assert!(sandbox.user_skill("mine").exists());
+    sandbox.done(&["install", "acme/demo"]);
+    let before = snapshot(&sandbox.user_skill("demo"));
+    sandbox.done(&["uninstall", "demo"]);
+    assert!(!sandbox.user_skill("demo").exists());
+    sandbox.done(&["rollback", "demo"]);
+    assert_eq!(snapshot(&sandbox.user_skill("demo")), before);
+    sandbox.ask(&["uninstall", "none"]).refused_with_hint(7, "not_found");
+}

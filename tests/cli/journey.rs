@@ -1,0 +1,94 @@
+//! [`Journey`]: what every skill has to survive, with one registry and one library of its own.
+
+use std::{fs, path::Path};
+
+use serde_json::{Value, json};
+
+use crate::support::{Sandbox, Snapshot, snapshot};
+
+/// What a change adds to a skill on the way.
+const ADDED: &str = "Say what was done in one more sentence.";
+
+/// A registry, a library, and the commands of the main job on them.
+pub struct Journey<'a> {
+    sandbox: &'a Sandbox,
+    pub registry: String,
+    pub library: String,
+}
+
+impl<'a> Journey<'a> {
+    /// With an empty registry and a library that is not there yet.
+    pub fn new(sandbox: &'a Sandbox) -> Self {
+        let registry = sandbox.path("registry").display().to_string();
+        sandbox.done(&["index", "init", &registry]);
+        Self { sandbox, registry, library: sandbox.path("library").display().to_string() }
+    }
+
+    /// Runs a command that must end well.
+    #[track_caller]
+    pub fn done(&self, args: &[&str]) -> Value {
+        self.sandbox.done(&[args, &["--registry", &self.registry, "--library", &self.library]].concat())
+    }
+
+    /// The skill's files in the library.
+    pub fn installed(&self, name: &str) -> Snapshot {
+        snapshot(&Path::new(&self.library).join(name))
+    }
+
+    /// Packs twice, to the same bytes, which unpack to the same files.
+    pub fn pack(&self, name: &str, folder: &Path) {
+        let folder_text = folder.to_str().unwrap();
+        let packs = ["first", "second"].map(|at| {
+            let file = self.sandbox.path("tmp").join(format!("{name}-{at}.skill"));
+            self.done(&["pack", folder_text, "-o", file.to_str().unwrap()]);
+            file
+        });
+        assert_eq!(fs::read(&packs[0]).unwrap(), fs::read(&packs[1]).unwrap(), "{name} packs to two archives");
+        let unpacked = self.sandbox.path("tmp").join(name);
+        self.done(&["unpack", packs[0].to_str().unwrap(), unpacked.to_str().unwrap()]);
+        assert_eq!(snapshot(&unpacked), snapshot(folder), "{name} unpacks to other files");
+    }
+
+    /// Publishes it under the owner `acme`.
+    pub fn publish(&self, name: &str, folder: &Path) {
+        let published = self.done(&["publish", folder.to_str().unwrap(), "--owner", "acme"]);
+        assert_eq!([&published["status"], &published["name"]], ["published", format!("acme/{name}").as_str()]);
+    }
+
+    /// Changes the installed skill, reads the change, and takes it back to the same bytes.
+    pub fn change_and_take_back(&self, name: &str) {
+        let before = self.installed(name);
+        let text = fs::read_to_string(Path::new(&self.library).join(name).join("SKILL.md")).unwrap();
+        let line = line_that_occurs_once(&text);
+        let replacement = format!("{line}\n{ADDED}");
+        let patch = ["manage", "patch", name, "--find", &line, "--replace", &replacement, "--reason", "a test"];
+        let report = self.done(&patch);
+        assert_eq!(report["status"], "applied", "{name}");
+        let changed = fs::read_to_string(Path::new(&self.library).join(name).join("SKILL.md")).unwrap();
+        assert_eq!(changed, text.replacen(&line, &replacement, 1), "{name}");
+        let diff = self.done(&["diff", name]);
+        assert!(diff["diff"].as_str().unwrap().contains(&format!("\n+{ADDED}")), "{name}: {diff:#}");
+        assert_eq!(diff["to"], report["revision"]);
+        self.done(&["rollback", name]);
+        assert_eq!(self.installed(name), before, "{name} is not what it was");
+    }
+
+    /// Deletes the skill and brings it back to the same bytes and modes.
+    pub fn delete_and_restore(&self, name: &str) {
+        let before = self.installed(name);
+        self.done(&["manage", "delete", name]);
+        assert_eq!(self.installed(name), Snapshot::new(), "{name} is still there");
+        self.done(&["rollback", name]);
+        assert_eq!(self.installed(name), before, "{name} is not what it was");
+        let status = self.done(&["status", name]);
+        assert_eq!(status["skills"][0]["state"], json!("clean"), "{name}");
+    }
+}
+
+/// A line of the body that is found once in the whole text, the last such.
+fn line_that_occurs_once(text: &str) -> String {
+    let body = text.split_once("\n---").map_or(text, |(_, body)| body);
+    let once = |line: &&str| line.trim().len() > 5 && text.matches(line.trim()).count() == 1;
+    let line = body.lines().rev().find(once).unwrap_or_else(|| panic!("no line occurs once in {text}"));
+    line.trim().to_owned()
+}

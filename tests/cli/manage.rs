@@ -1,0 +1,254 @@
+//! `manage` by flags, and the exit codes of what it refuses.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::{Sandbox, hostile_script, skill_md, snapshot};
+
+const BODY: &str = "alpha line\nbeta line\nbeta again";
+
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.create("demo", BODY);
+    sandbox
+}
+
+fn lines(error: &Value) -> Vec<u64> {
+    error["details"]["matches"].as_array().unwrap().iter().map(|found| found["line"].as_u64().unwrap()).collect()
+}
+
+/// Runs a command that must be refused, leave the skill and its history as they were, and be in the log.
+#[track_caller]
+fn refused(sandbox: &Sandbox, args: &[&str], exit: i32, code: &str) -> Value {
+    let folder = sandbox.user_skill("demo");
+    let look = || (snapshot(&folder), sandbox.done(&["history", "demo"]));
+    let before = look();
+    let error = sandbox.ask(args).refused(exit, code);
+    assert_eq!(look(), before, "what was refused left something behind");
+    error
+}
+
+#[test]
+fn a_patch_becomes_a_revision_and_stands_in_the_folder() {
+    let sandbox = sandbox();
+    let args = ["manage", "patch", "demo", "--find", "alpha line", "--replace", "gamma line", "--reason", "better"];
+    let report = sandbox.done(&args);
+    assert_eq!((&report["status"], &report["number"]), (&json!("applied"), &json!(2)));
+    assert_eq!(report["files"], json!([{"path": "SKILL.md", "change": "modified", "added": 1, "removed": 1}]));
+    assert!(report["diff"].as_str().unwrap().contains("-alpha line\n+gamma line\n"));
+    let text = fs::read_to_string(sandbox.user_skill("demo").join("SKILL.md")).unwrap();
+    assert!(text.contains("gamma line\nbeta line\n") && !text.contains("alpha"));
+    let log = sandbox.done(&["log", "demo"]);
+    assert_eq!((&log["events"][0]["reason"], &log["events"][0]["action"]), (&json!("better"), &json!("patch")));
+}
+
+#[test]
+fn many_matches_without_a_count_list_their_lines() {
+    let sandbox = sandbox();
+    let error =
+        refused(&sandbox, &["manage", "patch", "demo", "--find", "beta", "--replace", "x"], 6, "ambiguous_match");
+    assert_eq!(lines(&error), [9, 10]);
+    assert_eq!(error["details"]["found"], 2);
+}
+
+#[test]
+fn a_text_that_is_absent_is_answered_with_the_nearest_line() {
+    let sandbox = sandbox();
+    let error =
+        refused(&sandbox, &["manage", "patch", "demo", "--find", "alpha lime", "--replace", "x"], 6, "no_match");
+    assert_eq!(lines(&error)[0], 8);
+    assert_eq!(error["details"]["matches"][0]["text"], "alpha line");
+}
+
+#[test]
+fn a_count_has_to_be_the_count_found() {
+    let sandbox = sandbox();
+    let patch = ["manage", "patch", "demo", "--find", "beta", "--replace", "x", "--expected-count"];
+    let error = refused(&sandbox, &[&patch[..], &["3"]].concat(), 6, "count_mismatch");
+    assert_eq!((&error["details"]["expected"], &error["details"]["found"]), (&json!(3), &json!(2)));
+    assert_eq!(lines(&error), [9, 10]);
+    let report = sandbox.done(&[&patch[..], &["2"]].concat());
+    assert_eq!(report["files"][0]["added"], 2);
+}
+
+#[test]
+fn replace_all_changes_every_place() {
+    let sandbox = sandbox();
+    sandbox.done(&["manage", "patch", "demo", "--find", "beta", "--replace", "x", "--replace-all"]);
+    let text = fs::read_to_string(sandbox.user_skill("demo").join("SKILL.md")).unwrap();
+    assert!(text.ends_with("x line\nx again\n"), "{text}");
+}
+
+#[test]
+fn a_patch_that_was_sent_twice_changes_nothing_the_second_time() {
+    let sandbox = sandbox();
+    let patch = ["manage", "patch", "demo", "--find", "alpha line", "--replace", "alpha line and more"];
+    let first = sandbox.done(&patch);
+    let second = sandbox.done(&patch);
+    assert_eq!(second["status"], "unchanged");
+    assert_eq!(second["revision"], first["revision"]);
+    assert_eq!(sandbox.done(&["history", "demo"])["revisions"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn an_expected_revision_that_is_not_the_head_is_stale() {
+    let sandbox = sandbox();
+    let first = sandbox.done(&["history", "demo"])["revisions"][0]["revision"].as_str().unwrap().to_owned();
+    let patch = ["manage", "patch", "demo", "--find", "alpha", "--replace", "gamma", "--expected-revision", &first];
+    let report = sandbox.done(&patch);
+    let again = ["manage", "patch", "demo", "--find", "gamma", "--replace", "x", "--expected-revision", &first];
+    let error = refused(&sandbox, &again, 6, "stale_revision");
+    assert_eq!(error["details"]["head"], report["revision"]);
+    assert!(error["hint"].as_str().unwrap().contains("skillhub diff demo"));
+}
+
+#[test]
+fn a_dry_run_shows_the_change_and_makes_none() {
+    let sandbox = sandbox();
+    let before = snapshot(&sandbox.user_skill("demo"));
+    let report = sandbox.done(&["manage", "patch", "demo", "--find", "alpha", "--replace", "gamma", "--dry-run"]);
+    assert_eq!((&report["status"], &report["revision"]), (&json!("dry_run"), &Value::Null));
+    assert!(report["diff"].as_str().unwrap().contains("+gamma line"));
+    assert_eq!(snapshot(&sandbox.user_skill("demo")), before);
+    assert_eq!(sandbox.done(&["history", "demo"])["revisions"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_file_is_written_changed_and_removed_and_keeps_its_mode() {
+    let sandbox = sandbox();
+    let script = sandbox.cwd().join("run.sh");
+    fs::write(&script, "#!/bin/sh\nprintf '%s\\n' one\n").unwrap();
+    let write = ["manage", "write_file", "demo", "--path", "scripts/run.sh", "--content", "run.sh"];
+    sandbox.done(&[&write[..], &["--executable"]].concat());
+    fs::write(&script, "#!/bin/sh\nprintf '%s\\n' two\n").unwrap();
+    sandbox.done(&write);
+    let files = sandbox.done(&["show", "demo"])["files"].clone();
+    assert_eq!(files[1], json!({"path": "scripts/run.sh", "size": 28, "executable": true}));
+    sandbox.done(&["manage", "remove_file", "demo", "--path", "scripts/run.sh"]);
+    assert!(!sandbox.user_skill("demo").join("scripts").exists(), "an empty folder is left");
+}
+
+#[test]
+fn edit_replaces_the_whole_text_from_a_file_or_standard_input() {
+    let sandbox = sandbox();
+    let text = skill_md("demo", "Does more. Use in tests.", "New text.");
+    fs::write(sandbox.cwd().join("new.md"), &text).unwrap();
+    sandbox.done(&["manage", "edit", "demo", "--content", "new.md"]);
+    assert_eq!(fs::read_to_string(sandbox.user_skill("demo").join("SKILL.md")).unwrap(), text);
+    let again = sandbox.run_with(&["manage", "edit", "demo", "--content", "-", "--json"], text.as_bytes());
+    assert_eq!(again.done()["status"], "unchanged");
+}
+
+#[test]
+fn find_and_replace_come_from_files_as_well() {
+    let sandbox = sandbox();
+    fs::write(sandbox.cwd().join("old"), "beta line\nbeta again").unwrap();
+    fs::write(sandbox.cwd().join("new"), "one line").unwrap();
+    sandbox.done(&["manage", "patch", "demo", "--find-file", "old", "--replace-file", "new"]);
+    let text = sandbox.run(&["show", "demo", "SKILL.md"]).exits(0).text();
+    assert!(text.ends_with("alpha line\none line\n"), "{text}");
+}
+
+#[test]
+fn a_blocked_write_names_rule_file_and_line_and_leaves_nothing() {
+    let sandbox = sandbox();
+    fs::write(sandbox.cwd().join("report.sh"), hostile_script()).unwrap();
+    let write = ["manage", "write_file", "demo", "--path", "scripts/report.sh", "--content", "report.sh"];
+    let error = refused(&sandbox, &write, 4, "scan_blocked");
+    let finding = &error["details"]["findings"][0];
+    assert_eq!((&finding["path"], &finding["line"]), (&json!("scripts/report.sh"), &json!(2)));
+    for key in ["rule", "severity", "category", "excerpt", "message", "remedy"] {
+        assert!(finding[key].as_str().is_some_and(|text| !text.is_empty()), "{key} of {finding:#}");
+    }
+    assert_eq!(finding["new"], true);
+    let event = &sandbox.done(&["log", "demo"])["events"][0];
+    assert_eq!((&event["status"], &event["code"]), (&json!("refused"), &json!("scan_blocked")));
+}
+
+#[test]
+fn a_patch_of_a_script_is_scanned_like_a_new_one() {
+    let sandbox = sandbox();
+    fs::write(sandbox.cwd().join("run.sh"), "#!/bin/sh\nprintf done\n").unwrap();
+    sandbox.done(&["manage", "write_file", "demo", "--path", "scripts/run.sh", "--content", "run.sh"]);
+    fs::write(sandbox.cwd().join("new"), hostile_script()).unwrap();
+    let patch = ["manage", "patch", "demo", "--path", "scripts/run.sh", "--find", "printf done\n"];
+    let error = refused(&sandbox, &[&patch[..], &["--replace-file", "new"]].concat(), 4, "scan_blocked");
+    assert_eq!(error["details"]["findings"][0]["path"], "scripts/run.sh");
+}
+
+#[test]
+fn names_that_are_taken_missing_or_none_are_told_apart() {
+    let sandbox = sandbox();
+    fs::write(sandbox.cwd().join("new.md"), skill_md("demo", "Other. Use in tests.", "Text.")).unwrap();
+    refused(&sandbox, &["manage", "create", "demo", "--content", "new.md"], 6, "exists");
+    refused(&sandbox, &["manage", "patch", "other", "--find", "a", "--replace", "b"], 7, "not_found");
+    refused(&sandbox, &["manage", "remove_file", "demo", "--path", "scripts/none.sh"], 7, "not_found");
+    for name in ["Demo", "de mo", "demo-", "demo--x", "..", ""] {
+        refused(&sandbox, &["manage", "delete", name], 3, "invalid_skill");
+    }
+}
+
+#[test]
+fn paths_that_leave_the_skill_or_its_folders_are_refused() {
+    let sandbox = sandbox();
+    fs::write(sandbox.cwd().join("a.txt"), "text\n").unwrap();
+    for path in ["../a.txt", "/etc/a.txt", "scripts/../../a.txt", "a\\b", "scripts/con", "scripts/a:b", "other/a.txt"] {
+        let write = ["manage", "write_file", "demo", "--path", path, "--content", "a.txt"];
+        refused(&sandbox, &write, 3, "invalid_path");
+    }
+    refused(
+        &sandbox,
+        &["manage", "patch", "demo", "--path", "../x", "--find", "a", "--replace", "b"],
+        3,
+        "invalid_path",
+    );
+}
+
+#[test]
+fn the_skills_inside_skillhub_cannot_be_changed_and_the_way_on_is_told() {
+    let sandbox = sandbox();
+    let name = "skillhub-evolving-skills";
+    for change in [&["delete", name][..], &["patch", name, "--find", "a", "--replace", "b"]] {
+        let error = sandbox.ask(&[&["manage"], change].concat()).refused_with_hint(5, "policy_denied");
+        assert!(error["hint"].as_str().unwrap().contains(&format!("skillhub install skillhub/{name}")), "{error:#}");
+    }
+    let text = skill_md(name, "Another. Use in tests.", "Text.");
+    sandbox.run_with(&["manage", "create", name, "--content", "-", "--json"], text.as_bytes()).refused(6, "exists");
+    assert!(!sandbox.user_skill(name).exists());
+}
+
+#[test]
+fn a_name_of_the_users_library_is_taken_in_a_project_too() {
+    let sandbox = sandbox();
+    fs::create_dir(sandbox.cwd().join(".git")).unwrap();
+    let text = skill_md("demo", "Another. Use in tests.", "Text.");
+    let create = ["manage", "create", "demo", "--content", "-", "--json"];
+    let error = sandbox.run_with(&create, text.as_bytes()).refused(6, "exists");
+    assert!(error["message"].as_str().unwrap().contains(".agents/skills"), "{error:#}");
+}
+
+#[test]
+fn delete_keeps_the_history_and_rollback_brings_every_file_back() {
+    let sandbox = sandbox();
+    fs::write(sandbox.cwd().join("run.sh"), "#!/bin/sh\nprintf done\n").unwrap();
+    let write = ["manage", "write_file", "demo", "--path", "scripts/run.sh", "--content", "run.sh", "--executable"];
+    sandbox.done(&write);
+    let before = snapshot(&sandbox.user_skill("demo"));
+    sandbox.done(&["manage", "delete", "demo"]);
+    assert!(!sandbox.user_skill("demo").exists());
+    assert_eq!(sandbox.done(&["history", "demo"])["revisions"][0]["action"], "delete");
+    sandbox.done(&["rollback", "demo"]);
+    assert_eq!(snapshot(&sandbox.user_skill("demo")), before);
+}
+
+#[test]
+fn text_for_people_names_the_change_and_how_to_take_it_back() {
+    let sandbox = sandbox();
+    let answer = sandbox.run(&["manage", "patch", "demo", "--find", "alpha", "--replace", "gamma"]).exits(0);
+    let text = answer.text();
+    assert!(text.starts_with("Applied: patch demo, revision 2"), "{text}");
+    assert!(text.contains("+gamma line") && text.contains("skillhub rollback demo"), "{text}");
+    let error = sandbox.run(&["manage", "patch", "demo", "--find", "beta", "--replace", "x"]).exits(6);
+    assert!(error.stdout.is_empty() && error.stderr.starts_with("error: "), "{error}");
+}

@@ -1,0 +1,200 @@
+//! The registry: releases as lines of a git repository, found again, and published by many at once.
+
+use std::{fs, path::Path};
+
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Sandbox, bare_log, git, hostile_script};
+
+fn names(document: &Value) -> Vec<String> {
+    document["results"].as_array().unwrap().iter().map(|found| found["name"].as_str().unwrap().to_owned()).collect()
+}
+
+/// A registry of its own, made by `index init`.
+fn registry(sandbox: &Sandbox) -> String {
+    let registry = sandbox.path("registry").display().to_string();
+    sandbox.done(&["index", "init", &registry]);
+    registry
+}
+
+#[test]
+fn a_clone_by_git_shows_one_line_a_release() {
+    let sandbox = Sandbox::new();
+    let registry = registry(&sandbox);
+    for version in ["1.0.0", "1.1.0"] {
+        sandbox.skill("notes", &format!("Writes notes as of {version}. Use in tests."), &[]);
+        sandbox.done(&["publish", "notes", "--owner", "acme", "--version", version, "--registry", &registry]);
+    }
+    let clone = sandbox.path("clone");
+    git(&sandbox, &["clone", "--quiet", &registry, clone.to_str().unwrap()]);
+    let text = fs::read_to_string(clone.join("no/te/notes/acme")).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.iter().map(|line| line["version"].as_str().unwrap()).collect::<Vec<_>>(), ["1.0.0", "1.1.0"]);
+    for line in &lines {
+        let hex = line["digest"].as_str().unwrap().trim_start_matches("sha256:").to_owned();
+        assert!(clone.join(format!("bundles/{}/{}/{hex}.skill", &hex[..2], &hex[2..4])).is_file());
+    }
+    assert_eq!(serde_json::from_slice::<Value>(&fs::read(clone.join("config.json")).unwrap()).unwrap()["format"], 1);
+    assert_eq!(sandbox.done(&["index", "verify", &registry])["faults"], json!([]));
+}
+
+#[test]
+fn the_first_registry_is_made_when_needed_and_has_skillhubs_own_skills() {
+    let sandbox = Sandbox::new();
+    let found = names(&sandbox.done(&["search", "skillhub"]));
+    assert!(found.iter().any(|name| name == "skillhub/skillhub-writing-skills"), "{found:?}");
+    let registry = sandbox.done(&["where"])["registry"].as_str().unwrap().to_owned();
+    assert!(Path::new(&registry).starts_with(sandbox.skillhub_home()));
+    sandbox.done(&["index", "verify"]);
+}
+
+#[test]
+fn a_name_ranks_over_a_description_and_chinese_finds_chinese() {
+    let sandbox = Sandbox::new();
+    let registry = registry(&sandbox);
+    sandbox.skill("ledger", "Keeps accounts and checks invoices. Use for money.", &[]);
+    sandbox.skill("invoices", "Reads bills. Use for paper.", &[]);
+    sandbox.skill("biaodan", "填写和核对各种表单。需要处理表单或发票时使用。", &[]);
+    for name in ["ledger", "invoices", "biaodan"] {
+        sandbox.done(&["publish", name, "--owner", "acme", "--registry", &registry]);
+    }
+    let search = |query: &str| names(&sandbox.done(&["search", query, "--registry", &registry]));
+    assert_eq!(search("invoices"), ["acme/invoices", "acme/ledger"]);
+    assert_eq!(search("表单"), ["acme/biaodan"]);
+    assert_eq!(search("处理发票")[0], "acme/biaodan");
+    assert_eq!(search("nothing-of-this-kind"), Vec::<String>::new());
+}
+
+#[test]
+fn the_same_content_again_is_unchanged_and_adds_no_commit() {
+    let sandbox = Sandbox::new();
+    let registry = registry(&sandbox);
+    sandbox.skill("notes", "Writes notes. Use in tests.", &[]);
+    let publish = ["publish", "notes", "--owner", "acme", "--registry", &registry];
+    sandbox.done(&publish);
+    let before = bare_log(&sandbox, &registry, "HEAD");
+    assert_eq!(sandbox.done(&publish)["status"], "unchanged");
+    assert_eq!(sandbox.done(&[&publish[..], &["--version", "1.0.0"]].concat())["status"], "unchanged");
+    assert_eq!(bare_log(&sandbox, &registry, "HEAD"), before);
+}
+
+#[test]
+fn the_version_is_the_flags_else_the_frontmatters_else_the_next_patch() {
+    let sandbox = Sandbox::new();
+    let registry = registry(&sandbox);
+    let publish = |args: &[&str]| {
+        let common = ["publish", "notes", "--owner", "acme", "--registry", registry.as_str()];
+        sandbox.done(&[&common[..], args].concat())["version"].as_str().unwrap().to_owned()
+    };
+    sandbox.skill("notes", "Writes notes, one. Use in tests.", &[]);
+    assert_eq!(publish(&[]), "1.0.0");
+    sandbox.skill("notes", "Writes notes, two. Use in tests.", &[]);
+    assert_eq!(publish(&[]), "1.0.1");
+    sandbox.skill("notes", "Writes notes, three. Use in tests.\nmetadata:\n  version: 2.5.0", &[]);
+    assert_eq!(publish(&[]), "2.5.0");
+    sandbox.skill("notes", "Writes notes, four. Use in tests.\nmetadata:\n  version: 2.6.0", &[]);
+    assert_eq!(publish(&["--version", "3.0.0"]), "3.0.0");
+}
+
+#[test]
+fn what_is_hostile_is_not_published_and_not_stored() {
+    let sandbox = Sandbox::new();
+    let registry = registry(&sandbox);
+    sandbox.skill("bad", "Does bad. Use in tests.", &[("scripts/report.sh", &hostile_script())]);
+    let before = bare_log(&sandbox, &registry, "HEAD");
+    let answer = sandbox.ask(&["publish", "bad", "--owner", "acme", "--registry", &registry]);
+    let error = answer.refused_with_hint(4, "scan_blocked");
+    assert_eq!(error["details"]["findings"][0]["path"], "scripts/report.sh");
+    assert_eq!(bare_log(&sandbox, &registry, "HEAD"), before);
+    sandbox.ask(&["info", "acme/bad", "--registry", &registry]).refused(7, "not_found");
+}
+
+#[test]
+fn a_yanked_release_is_marked_and_comes_back() {
+    let sandbox = Sandbox::new();
+    sandbox.skill("notes", "Writes notes. Use in tests.", &[]);
+    sandbox.done(&["publish", "notes", "--owner", "acme"]);
+    assert_eq!(sandbox.done(&["yank", "acme/notes@1.0.0"])["yanked"], true);
+    assert_eq!(sandbox.done(&["info", "acme/notes"])["releases"][0]["yanked"], true);
+    sandbox.done(&["yank", "acme/notes@1.0.0", "--undo"]);
+    assert_eq!(sandbox.done(&["info", "acme/notes"])["releases"][0]["yanked"], false);
+    sandbox.ask(&["yank", "acme/notes@2.0.0"]).refused(7, "not_found");
+}
+
+#[test]
+fn an_exported_index_has_the_files_of_the_repository() {
+    let sandbox = Sandbox::new();
+    let registry = registry(&sandbox);
+    sandbox.skill("notes", "Writes notes. Use in tests.", &[]);
+    sandbox.done(&["publish", "notes", "--owner", "acme", "--registry", &registry]);
+    sandbox.done(&["index", "export", &registry, "site"]);
+    let exported = fs::read_to_string(sandbox.cwd().join("site/no/te/notes/acme")).unwrap();
+    assert_eq!(exported, git(&sandbox, &["--git-dir", &registry, "show", "HEAD:no/te/notes/acme"]));
+    sandbox.ask(&["index", "export", &registry, "site"]).refused_with_hint(6, "exists");
+}
+
+/// Runs several publications at the same time.
+fn at_once(sandbox: &Sandbox, commands: &[Vec<&str>]) -> Vec<Answer> {
+    let children: Vec<_> = commands.iter().map(|args| sandbox.start(&mut sandbox.command(args))).collect();
+    let answers = children.into_iter().map(|child| child.wait_with_output().unwrap());
+    answers.zip(commands).map(|(output, args)| Answer::new(args.join(" "), output)).collect()
+}
+
+#[test]
+fn different_skills_published_at_once_all_land() {
+    let sandbox = Sandbox::new();
+    let registry = registry(&sandbox);
+    let skills = ["one", "two", "three", "four"];
+    skills.iter().for_each(|name| drop(sandbox.skill(name, "Counts. Use in tests.", &[])));
+    let publish = |name| vec!["publish", name, "--owner", "acme", "--registry", registry.as_str(), "--json"];
+    for answer in at_once(&sandbox, &skills.map(publish)) {
+        assert_eq!(answer.done()["status"], "published");
+    }
+    for name in skills {
+        sandbox.done(&["info", &format!("acme/{name}"), "--registry", &registry]);
+    }
+    sandbox.done(&["index", "verify", &registry]);
+}
+
+#[test]
+fn different_versions_published_at_once_all_land() {
+    let sandbox = Sandbox::new();
+    let registry = registry(&sandbox);
+    let versions = ["1.0.0", "1.1.0", "1.2.0", "1.3.0"];
+    let folders: Vec<String> = versions.iter().map(|version| format!("{version}/notes")).collect();
+    for (version, folder) in versions.iter().zip(&folders) {
+        let made = sandbox.skill("notes", &format!("Writes notes of {version}. Use in tests."), &[]);
+        fs::create_dir(sandbox.cwd().join(version)).unwrap();
+        fs::rename(made, sandbox.cwd().join(folder)).unwrap();
+    }
+    let publish = |at: usize| {
+        let version = ["--version", versions[at], "--registry", registry.as_str(), "--json"];
+        [&["publish", folders[at].as_str(), "--owner", "acme"], &version[..]].concat()
+    };
+    for answer in at_once(&sandbox, &[0, 1, 2, 3].map(publish)) {
+        assert_eq!(answer.done()["status"], "published");
+    }
+    let releases = sandbox.done(&["info", "acme/notes", "--registry", &registry])["releases"].clone();
+    assert_eq!(releases.as_array().unwrap().len(), 4);
+    sandbox.done(&["index", "verify", &registry]);
+}
+
+#[test]
+fn one_version_with_two_contents_at_once_has_one_winner_and_a_clear_conflict() {
+    let sandbox = Sandbox::new();
+    let registry = registry(&sandbox);
+    for at in ["a", "b"] {
+        let made = sandbox.skill("notes", &format!("Writes notes of {at}. Use in tests."), &[]);
+        fs::create_dir(sandbox.cwd().join(at)).unwrap();
+        fs::rename(made, sandbox.cwd().join(at).join("notes")).unwrap();
+    }
+    let version = ["--owner", "acme", "--version", "1.0.0", "--registry", registry.as_str(), "--json"];
+    let commands = ["a/notes", "b/notes"].map(|folder| [&["publish", folder], &version[..]].concat());
+    let mut answers = at_once(&sandbox, &commands);
+    answers.sort_by_key(|answer| answer.exit);
+    let refused = answers.pop().unwrap().refused_with_hint(6, "version_exists");
+    assert!(refused["message"].as_str().unwrap().contains("1.0.0"), "{refused:#}");
+    assert_eq!(answers.pop().unwrap().done()["status"], "published");
+    let releases = sandbox.done(&["info", "acme/notes", "--registry", &registry])["releases"].clone();
+    assert_eq!(releases.as_array().unwrap().len(), 1);
+}

@@ -1,0 +1,70 @@
+//! Public skills of many authors, taken through everything; they are not part of the repository.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use super::journey::Journey;
+use crate::support::{Sandbox, snapshot};
+
+/// The collection beside the checkout, as names and folders; `None` with a note when it is absent.
+fn collection() -> Option<Vec<(String, PathBuf)>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/skills");
+    let Ok(entries) = fs::read_dir(&folder) else {
+        println!("skipped: there is no collection of skills in {}", folder.display());
+        return None;
+    };
+    let skills = entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
+    let mut skills: Vec<_> =
+        skills.map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), path)).collect();
+    skills.sort();
+    Some(skills)
+}
+
+/// Does something with every skill, two at a time.
+fn each(skills: &[(String, PathBuf)], work: impl Fn(&str, &Path) + Sync) {
+    let (left, right) = skills.split_at(skills.len() / 2);
+    let work = &work;
+    std::thread::scope(|scope| {
+        for half in [left, right] {
+            scope.spawn(move || half.iter().for_each(|(name, folder)| work(name, folder)));
+        }
+    });
+}
+
+#[test]
+fn real_skills_are_valid_and_the_scanner_does_not_block_them() {
+    let Some(skills) = collection() else { return };
+    let sandbox = Sandbox::new();
+    let paths: Vec<&str> = skills.iter().map(|(_, path)| path.to_str().unwrap()).collect();
+    let checked = sandbox.ask(&[&["validate"], &paths[..]].concat()).json();
+    let invalid: Vec<_> = checked["skills"].as_array().unwrap().iter().filter(|skill| skill["valid"] != true).collect();
+    assert!(invalid.is_empty(), "{invalid:#?}");
+    let scanned = sandbox.ask(&[&["scan"], &paths[..]].concat()).json();
+    let blocked: Vec<_> =
+        scanned["skills"].as_array().unwrap().iter().filter(|skill| skill["verdict"] == "block").collect();
+    assert!(blocked.is_empty(), "{blocked:#?}");
+    assert_eq!(scanned["skills"].as_array().unwrap().len(), skills.len());
+}
+
+#[test]
+fn real_skills_are_packed_published_installed_changed_and_restored_byte_for_byte() {
+    let Some(skills) = collection() else { return };
+    let sandbox = Sandbox::new();
+    let job = Journey::new(&sandbox);
+    each(&skills, |name, folder| {
+        job.pack(name, folder);
+        job.publish(name, folder);
+    });
+    let specs: Vec<String> = skills.iter().map(|(name, _)| format!("acme/{name}")).collect();
+    let specs: Vec<&str> = specs.iter().map(String::as_str).collect();
+    let installed = job.done(&[&["install"], &specs[..]].concat());
+    assert!(installed["skills"].as_array().unwrap().iter().all(|skill| skill["status"] == "installed"));
+    each(&skills, |name, folder| {
+        assert_eq!(job.installed(name), snapshot(folder), "{name} is installed otherwise than published");
+        job.change_and_take_back(name);
+        job.delete_and_restore(name);
+    });
+    job.done(&["index", "verify", &job.registry]);
+}

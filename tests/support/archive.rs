@@ -1,0 +1,128 @@
+//! Zip files made by hand, so that they can be what no packer of ours would write.
+
+/// One member of a zip file.
+#[derive(Debug, Clone)]
+pub struct Member {
+    /// Its name as written, which may be anything.
+    pub name: String,
+    /// Its bytes as stored.
+    data: Vec<u8>,
+    /// The number of bytes that they unpack to.
+    size: u32,
+    /// 0 for stored, 8 for deflated.
+    method: u16,
+    crc: u32,
+}
+
+impl Member {
+    /// A stored member.
+    pub fn stored(name: &str, bytes: &[u8]) -> Self {
+        let size = u32::try_from(bytes.len()).unwrap();
+        Self { name: name.to_owned(), data: bytes.to_vec(), size, method: 0, crc: crc32(bytes) }
+    }
+}
+
+/// A zip file of these members.
+pub fn zip(members: &[Member]) -> Vec<u8> {
+    let mut file = Vec::new();
+    let mut directory = Vec::new();
+    for member in members {
+        let offset = u32::try_from(file.len()).unwrap();
+        let common = common_header(member);
+        file.extend(b"PK\x03\x04");
+        file.extend(&common);
+        file.extend(member.name.as_bytes());
+        file.extend(&member.data);
+        directory.extend(b"PK\x01\x02\x14\x03");
+        directory.extend(&common);
+        directory.extend([0; 10]);
+        directory.extend(offset.to_le_bytes());
+        directory.extend(member.name.as_bytes());
+    }
+    let count = u16::try_from(members.len()).unwrap().to_le_bytes();
+    let offset = u32::try_from(file.len()).unwrap().to_le_bytes();
+    let size = u32::try_from(directory.len()).unwrap().to_le_bytes();
+    file.extend(directory);
+    file.extend(b"PK\x05\x06\0\0\0\0");
+    for part in [&count[..], &count, &size, &offset, &[0, 0]] {
+        file.extend(part);
+    }
+    file
+}
+
+/// What the two headers of a member share: version, flags, method, time, checksum, sizes, lengths.
+fn common_header(member: &Member) -> Vec<u8> {
+    let packed = u32::try_from(member.data.len()).unwrap();
+    let name = u16::try_from(member.name.len()).unwrap();
+    let mut header = Vec::new();
+    for word in [20, 0x0800, member.method, 0, 0x21] {
+        header.extend(word.to_le_bytes());
+    }
+    for number in [member.crc, packed, member.size] {
+        header.extend(number.to_le_bytes());
+    }
+    header.extend(name.to_le_bytes());
+    header.extend([0, 0]);
+    header
+}
+
+/// A zip file with a `SKILL.md` and a member of `size` zeros in a thousandth of the bytes.
+pub fn zip_bomb(skill_md: &str, size: u32) -> Vec<u8> {
+    let bomb =
+        Member { name: "assets/zeros.bin".to_owned(), data: deflated_zeros(size), size, method: 8, crc: 0x1234_5678 };
+    zip(&[Member::stored("SKILL.md", skill_md.as_bytes()), bomb])
+}
+
+/// Deflate with the fixed codes: one literal zero, then copies of 258 bytes from one byte back.
+fn deflated_zeros(size: u32) -> Vec<u8> {
+    let mut bits = Bits::default();
+    bits.push(0b1, 1);
+    bits.push(0b01, 2);
+    bits.push_code(0b0011_0000, 8);
+    for _ in 0..size / 258 {
+        bits.push_code(0b1100_0101, 8);
+        bits.push_code(0, 5);
+    }
+    bits.push_code(0, 7);
+    bits.bytes
+}
+
+#[derive(Default)]
+struct Bits {
+    bytes: Vec<u8>,
+    used: usize,
+}
+
+impl Bits {
+    /// Appends the lowest bits of a value, the lowest first.
+    fn push(&mut self, value: u32, count: usize) {
+        for at in 0..count {
+            if self.used % 8 == 0 {
+                self.bytes.push(0);
+            }
+            let bit = u8::try_from(value >> at & 1).unwrap() << (self.used % 8);
+            *self.bytes.last_mut().unwrap() |= bit;
+            self.used += 1;
+        }
+    }
+
+    /// Appends a Huffman code, its highest bit first.
+    fn push_code(&mut self, code: u32, count: usize) {
+        (0..count).rev().for_each(|at| self.push(code >> at & 1, 1));
+    }
+}
+
+fn crc32(bytes: &[u8]) -> u32 {
+    let step = |crc: u32, _| if crc & 1 == 1 { crc >> 1 ^ 0xEDB8_8320 } else { crc >> 1 };
+    !bytes.iter().fold(!0, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), step))
+}
+
+#[test]
+fn the_archives_made_here_are_ones_that_unpack() {
+    let text = super::skill_md("small", "A small skill. Use in tests.", "Text.");
+    let files = zip(&[Member::stored("SKILL.md", text.as_bytes()), Member::stored("assets/a.bin", &[0, 1, 255])]);
+    let bundle = skill::archive::unpack(&files, &skill::Limits::default()).unwrap();
+    assert_eq!(bundle.skill_md(), Some(text.as_str()));
+    let small_zeros = skill::archive::unpack(&zip_bomb(&text, 2580), &skill::Limits::default()).unwrap_err();
+    assert!(!small_zeros.to_string().is_empty(), "its checksum is wrong, and nothing else: {small_zeros}");
+}

@@ -1,0 +1,155 @@
+//! [`Sandbox`]: a temporary place with a home, a folder to work in, and no other environment.
+
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::{Answer, skill_md, write_files};
+
+/// A temporary place in which commands run.
+pub struct Sandbox {
+    dir: TempDir,
+}
+
+impl Sandbox {
+    /// Makes one, outside of any git repository.
+    pub fn new() -> Self {
+        let dir = tempfile::Builder::new().prefix("skillhub-test-").tempdir().unwrap();
+        for folder in ["home", "work", "tmp"] {
+            fs::create_dir(dir.path().join(folder)).unwrap();
+        }
+        Self { dir }
+    }
+
+    /// One whose folder to work in is the root of a git repository.
+    pub fn project() -> Self {
+        let sandbox = Self::new();
+        fs::create_dir(sandbox.cwd().join(".git")).unwrap();
+        sandbox
+    }
+
+    /// A path below the sandbox.
+    pub fn path(&self, below: &str) -> PathBuf {
+        self.dir.path().join(below)
+    }
+
+    /// The user's home.
+    pub fn home(&self) -> PathBuf {
+        self.path("home")
+    }
+
+    /// Where commands run.
+    pub fn cwd(&self) -> PathBuf {
+        self.path("work")
+    }
+
+    /// skillhub's own folder.
+    pub fn skillhub_home(&self) -> PathBuf {
+        self.path("home/.skillhub")
+    }
+
+    /// A folder of the user's library, the one in use outside of a project.
+    pub fn user_skill(&self, name: &str) -> PathBuf {
+        self.home().join(".agents/skills").join(name)
+    }
+
+    /// The program with arguments, ready to run here.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_skillhub"));
+        self.confine(&mut command).args(args);
+        command
+    }
+
+    /// Gives any program the sandbox's environment and nothing of the real one but the search path.
+    pub fn confine<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        command
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.home())
+            .env("TMPDIR", self.path("tmp"))
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("SKILLHUB_HOME", self.skillhub_home())
+            .current_dir(self.cwd())
+            .stdin(Stdio::null())
+    }
+
+    /// Runs the program.
+    #[track_caller]
+    pub fn run(&self, args: &[&str]) -> Answer {
+        self.finish(self.command(args), args)
+    }
+
+    /// Runs the program with something on standard input.
+    #[track_caller]
+    pub fn run_with(&self, args: &[&str], stdin: &[u8]) -> Answer {
+        let mut child = self.start(self.command(args).stdin(Stdio::piped()));
+        let mut pipe = child.stdin.take().unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                // A program that has seen enough closes its end.
+                let _closed_early = pipe.write_all(stdin);
+            });
+            Answer::new(args.join(" "), child.wait_with_output().unwrap())
+        })
+    }
+
+    /// Runs a command with `--json`.
+    #[track_caller]
+    pub fn ask(&self, args: &[&str]) -> Answer {
+        self.run(&[args, &["--json"]].concat())
+    }
+
+    /// Runs a command with `--json` that must end well, and gives its document.
+    #[track_caller]
+    pub fn done(&self, args: &[&str]) -> Value {
+        self.ask(args).done()
+    }
+
+    /// Runs a prepared command.
+    #[track_caller]
+    pub fn finish(&self, mut command: Command, args: &[&str]) -> Answer {
+        let child = self.start(&mut command);
+        Answer::new(args.join(" "), child.wait_with_output().unwrap())
+    }
+
+    /// Starts a command without waiting for it.
+    pub fn start(&self, command: &mut Command) -> Child {
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// Sends a request of `skill_manage` on standard input.
+    #[track_caller]
+    pub fn request(&self, request: &Value) -> Answer {
+        self.run_with(&["manage", "--request", "-", "--json"], request.to_string().as_bytes())
+    }
+
+    /// Writes a skill that is valid and harmless into the working folder, with more files if given.
+    pub fn skill(&self, name: &str, description: &str, files: &[(&str, &str)]) -> PathBuf {
+        let folder = self.cwd().join(name);
+        let text = skill_md(name, description, "Read the input. Write the output.");
+        write_files(&folder, &[("SKILL.md", text.as_bytes(), false)]);
+        let files: Vec<_> =
+            files.iter().map(|(path, text)| (*path, text.as_bytes(), path.starts_with("scripts/"))).collect();
+        write_files(&folder, &files);
+        folder
+    }
+
+    /// Creates a skill in the library through `manage`, with this body.
+    #[track_caller]
+    pub fn create(&self, name: &str, body: &str) -> Value {
+        let text = skill_md(name, &format!("Does what {name} says. Use in tests."), body);
+        self.run_with(&["manage", "create", name, "--content", "-", "--json"], text.as_bytes()).done()
+    }
+}
+
+/// The folder as the program prints it, with links of the system resolved.
+pub fn canonical(path: &Path) -> String {
+    path.canonicalize().unwrap().display().to_string()
+}
