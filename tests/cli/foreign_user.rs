@@ -1,1 +1,138 @@
-//! x
+//! Folders that the user may not write: refused with a message, and nothing half done.
+//!
+//! The superuser may write everywhere. Where the tests run as that, the program runs as nobody.
+
+use std::{
+    fs,
+    os::unix::{
+        fs::{MetadataExt, chown},
+        process::CommandExt,
+    },
+    path::{Path, PathBuf},
+};
+
+use crate::support::{Answer, Sandbox, Snapshot, set_mode, skill_md, snapshot};
+
+const NOBODY: u32 = 65534;
+
+/// A sandbox whose commands run as a user who is not the superuser.
+struct Place {
+    sandbox: Sandbox,
+    program: PathBuf,
+    is_root: bool,
+}
+
+impl Place {
+    fn new() -> Self {
+        let sandbox = Sandbox::new();
+        let is_root = fs::metadata(sandbox.cwd()).unwrap().uid() == 0;
+        let program = sandbox.path("skillhub");
+        fs::copy(env!("CARGO_BIN_EXE_skillhub"), &program).unwrap();
+        set_mode(&sandbox.path(""), 0o755);
+        sandbox.skill("demo", "Does it. Use in tests.", &[("scripts/run.sh", "#!/bin/sh\nprintf x\n")]);
+        fs::create_dir(sandbox.path("library")).unwrap();
+        let place = Self { sandbox, program, is_root };
+        place.give(&place.sandbox.path(""));
+        place
+    }
+
+    /// Gives a folder and all in it to the user who runs the commands.
+    fn give(&self, path: &Path) {
+        if self.is_root {
+            chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+            if path.is_dir() {
+                fs::read_dir(path).unwrap().for_each(|entry| self.give(&entry.unwrap().path()));
+            }
+        }
+    }
+
+    fn run(&self, args: &[&str]) -> Answer {
+        let mut command = std::process::Command::new(&self.program);
+        self.sandbox.confine(&mut command).args(args).arg("--json");
+        if self.is_root {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        self.sandbox.finish(command, args)
+    }
+
+    fn library(&self) -> String {
+        self.sandbox.path("library").display().to_string()
+    }
+
+    /// Files of the home, without the log, in which a refusal may stand.
+    fn home(&self) -> Snapshot {
+        let mut files = snapshot(&self.sandbox.home());
+        files.retain(|path, _| !path.ends_with("events.jsonl"));
+        files
+    }
+}
+
+#[test]
+fn a_library_that_cannot_be_written_is_refused_and_works_once_it_can() {
+    let place = Place::new();
+    let library = place.library();
+    let text = skill_md("made", "Is made. Use in tests.", "Text.");
+    fs::write(place.sandbox.cwd().join("new.md"), text).unwrap();
+    let create = ["manage", "create", "made", "--content", "new.md", "--library", &library];
+    let install = ["install", "./demo", "--library", &library];
+    set_mode(Path::new(&library), 0o555);
+    for args in [&create[..], &install] {
+        let error = place.run(args).refused_with_hint(1, "io");
+        assert!(error["message"].as_str().unwrap().contains(&library), "{error:#}");
+        assert_eq!(snapshot(Path::new(&library)), Snapshot::new());
+    }
+    for name in ["made", "demo"] {
+        place.run(&["history", name, "--library", &library]).refused(7, "not_found");
+    }
+    let kept: Vec<_> = place
+        .home()
+        .into_keys()
+        .filter(|path| path.contains("refs/skills") || path.ends_with("skillhub.lock"))
+        .collect();
+    assert_eq!(kept, Vec::<String>::new());
+    set_mode(Path::new(&library), 0o755);
+    assert_eq!(place.run(&create).done()["number"], 1);
+    assert_eq!(place.run(&install).done()["skills"][0]["status"], "installed");
+    assert_eq!(snapshot(&Path::new(&library).join("demo")), snapshot(&place.sandbox.cwd().join("demo")));
+}
+
+#[test]
+fn a_skill_that_cannot_be_replaced_stays_whole() {
+    let place = Place::new();
+    let library = place.library();
+    place.run(&["install", "./demo", "--library", &library]).done();
+    let before = (snapshot(Path::new(&library)), place.run(&["history", "demo", "--library", &library]).done());
+    set_mode(Path::new(&library), 0o555);
+    let patch = ["manage", "patch", "demo", "--find", "Read the input.", "--replace", "x", "--library", &library];
+    place.run(&patch).refused_with_hint(1, "io");
+    place.run(&["manage", "delete", "demo", "--library", &library]).refused_with_hint(1, "io");
+    place.run(&["uninstall", "demo", "--library", &library]).refused(1, "io");
+    set_mode(Path::new(&library), 0o755);
+    let after = (snapshot(Path::new(&library)), place.run(&["history", "demo", "--library", &library]).done());
+    assert_eq!(after, before);
+}
+
+#[test]
+fn a_home_that_cannot_be_written_leaves_the_library_as_it_is() {
+    let place = Place::new();
+    let library = place.library();
+    set_mode(&place.sandbox.home(), 0o555);
+    let error = place.run(&["install", "./demo", "--library", &library]).refused(1, "io");
+    assert!(error["message"].as_str().unwrap().contains(".skillhub"), "{error:#}");
+    assert_eq!(snapshot(Path::new(&library)), Snapshot::new());
+    set_mode(&place.sandbox.home(), 0o755);
+}
+
+#[test]
+fn a_library_of_another_user_is_refused() {
+    let place = Place::new();
+    if !place.is_root {
+        println!("skipped: only the superuser can give a folder to somebody else");
+        return;
+    }
+    let library = place.library();
+    chown(&library, Some(0), Some(0)).unwrap();
+    set_mode(Path::new(&library), 0o777);
+    place.run(&["install", "./demo", "--library", &library]).refused(5, "policy_denied");
+    assert_eq!(snapshot(Path::new(&library)), Snapshot::new());
+}

@@ -49,9 +49,19 @@ impl<'a> Journey<'a> {
         assert_eq!(snapshot(&unpacked), snapshot(folder), "{name} unpacks to other files");
     }
 
-    /// Publishes it under the owner `acme`.
+    /// Publishes it under the owner `acme`, under the version that the frontmatter has or, where that
+    /// is none, under one that is given.
     pub fn publish(&self, name: &str, folder: &Path) {
-        let published = self.done(&["publish", folder.to_str().unwrap(), "--owner", "acme"]);
+        let publish = ["publish", folder.to_str().unwrap(), "--owner", "acme", "--registry", &self.registry];
+        let answer = self.sandbox.ask(&publish);
+        let published = match answer.exit {
+            0 => answer.done(),
+            _ => {
+                let error = answer.refused_with_hint(3, "invalid_version");
+                assert!(error["hint"].as_str().unwrap().contains("--version"), "{error:#}");
+                self.sandbox.done(&[&publish[..], &["--version", "1.0.0"]].concat())
+            }
+        };
         assert_eq!([&published["status"], &published["name"]], ["published", format!("acme/{name}").as_str()]);
     }
 
@@ -65,7 +75,7 @@ impl<'a> Journey<'a> {
         let report = self.done(&patch);
         assert_eq!(report["status"], "applied", "{name}");
         let changed = fs::read_to_string(Path::new(&self.library).join(name).join("SKILL.md")).unwrap();
-        assert_eq!(changed, text.replacen(&line, &replacement, 1), "{name}");
+        assert_eq!(changed, with_ends_of(&text, &text.replacen(&line, &replacement, 1)), "{name}");
         let diff = self.done(&["diff", name]);
         assert!(diff["diff"].as_str().unwrap().contains(&format!("\n+{ADDED}")), "{name}: {diff:#}");
         assert_eq!(diff["to"], report["revision"]);
@@ -83,6 +93,12 @@ impl<'a> Journey<'a> {
         let status = self.done(&["status", name]);
         assert_eq!(status["skills"][0]["state"], json!("clean"), "{name}");
     }
+}
+
+/// A text with the line ends of another, when all of those are CRLF.
+fn with_ends_of(model: &str, text: &str) -> String {
+    let is_crlf = model.matches("\r\n").count() == model.matches('\n').count();
+    if is_crlf { text.replace("\r\n", "\n").replace('\n', "\r\n") } else { text.to_owned() }
 }
 
 /// A line of the body that is found once in the whole text, the last such.

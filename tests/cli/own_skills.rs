@@ -95,7 +95,7 @@ fn a_name_that_is_not_ascii_is_valid_and_usable_but_not_published() {
     let text = skill_md(name, "整理表格数据。需要清理数据时使用。", "先看一遍数据。");
     let folder = write(&sandbox, name, &text, &vec![("scripts/a.sh", b"#!/bin/sh\nprintf x\n".to_vec(), true)]);
     sandbox.done(&["validate", name]);
-    sandbox.ask(&["publish", name, "--owner", "acme"]).refused_with_hint(3, "invalid_skill");
+    sandbox.ask(&["publish", name, "--owner", "acme"]).refused_with_hint(3, "invalid_name");
     sandbox.done(&["install", &format!("./{name}")]);
     assert_eq!(snapshot(&sandbox.user_skill(name)), snapshot(&folder));
     sandbox.done(&["manage", "patch", name, "--find", "先看一遍数据。", "--replace", "先备份。"]);

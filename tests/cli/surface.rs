@@ -1,1 +1,137 @@
-//! x
+//! What a newcomer sees first: help, completions, colours, the tour.
+
+use std::{collections::BTreeSet, time::Instant};
+
+use crate::support::{Answer, Sandbox, tree};
+
+const ESCAPE: u8 = 0x1b;
+
+/// The names of all commands, as the help lists them.
+fn commands(sandbox: &Sandbox) -> BTreeSet<String> {
+    let help = sandbox.run(&["--help"]).exits(0).text();
+    let list = help.split_once("Commands:\n").unwrap().1.split("\n\n").next().unwrap().to_owned();
+    let names = list.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    names.filter_map(|line| line.split_whitespace().next().map(str::to_owned)).filter(|name| name != "help").collect()
+}
+
+#[test]
+fn every_command_has_help_with_examples() {
+    let sandbox = Sandbox::new();
+    let commands = commands(&sandbox);
+    for name in ["install", "manage", "publish", "rollback", "tour"] {
+        assert!(commands.contains(name), "{name} is not among {commands:?}");
+    }
+    for name in &commands {
+        let help = sandbox.run(&[name, "--help"]).exits(0).text();
+        assert!(help.contains("Examples:\n  "), "{name} has no examples:\n{help}");
+        assert!(help.contains(&format!("skillhub {name}")), "the examples of {name} show something else:\n{help}");
+    }
+    assert!(tree(&sandbox.home()).is_empty(), "help makes nothing");
+}
+
+#[test]
+fn completions_are_there_for_each_shell() {
+    let sandbox = Sandbox::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = sandbox.run(&["completions", shell]).exits(0).text();
+        for word in ["skillhub", "rollback", "install"] {
+            assert!(script.contains(word), "{word} is not in the completions of {shell}");
+        }
+    }
+    sandbox.run(&["completions", "tcsh"]).exits(2);
+}
+
+#[test]
+fn the_completions_of_bash_are_a_script_that_bash_reads() {
+    let sandbox = Sandbox::new();
+    let script = sandbox.run(&["completions", "bash"]).exits(0).text();
+    let mut bash = std::process::Command::new("bash");
+    sandbox.confine(&mut bash).args(["-n", "-c", &script]);
+    match bash.output() {
+        Ok(output) => assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr)),
+        Err(error) => println!("skipped: there is no bash: {error}"),
+    }
+}
+
+#[test]
+fn the_tour_shows_the_main_job_quickly_and_leaves_nothing() {
+    let sandbox = Sandbox::new();
+    let before = (tree(&sandbox.path("tmp")), tree(&sandbox.home()), tree(&sandbox.cwd()));
+    let started = Instant::now();
+    let text = sandbox.run(&["tour"]).exits(0).text();
+    assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
+    assert_eq!((tree(&sandbox.path("tmp")), tree(&sandbox.home()), tree(&sandbox.cwd())), before);
+    for command in ["validate", "publish", "search", "install", "manage", "diff", "rollback", "history"] {
+        assert!(text.contains(&format!("$ skillhub {command}")), "{command} is not shown:\n{text}");
+    }
+    let document = sandbox.done(&["tour"]);
+    assert!(document["steps"].as_array().unwrap().iter().all(|step| step["ok"] == true), "{document:#}");
+}
+
+fn has_colour(answer: &Answer) -> bool {
+    answer.stdout.contains(&ESCAPE) || answer.stderr.as_bytes().contains(&ESCAPE)
+}
+
+#[test]
+fn a_pipe_gets_no_colours_unless_they_are_asked_for() {
+    let sandbox = Sandbox::new();
+    sandbox.create("demo", "Text.");
+    for args in [&["list"][..], &["history", "demo"], &["history", "none"], &["validate", "."], &["tour"], &["--help"]]
+    {
+        let plain = sandbox.run(args);
+        assert!(!has_colour(&plain), "{plain}");
+    }
+    for args in [&["list"][..], &["history", "demo"], &["history", "none"]] {
+        let asked = sandbox.run(&[args, &["--color", "always"]].concat());
+        assert!(has_colour(&asked), "{asked}");
+        let json = sandbox.run(&[args, &["--color", "always", "--json"]].concat());
+        assert!(!has_colour(&json), "{json}");
+    }
+}
+
+#[test]
+fn no_color_wins_over_what_the_environment_says_but_not_over_the_flag() {
+    let sandbox = Sandbox::new();
+    sandbox.create("demo", "Text.");
+    let run = |args: &[&str], no_color: bool| {
+        let mut command = sandbox.command(args);
+        command.env("CLICOLOR_FORCE", "1");
+        if no_color {
+            command.env("NO_COLOR", "1");
+        }
+        has_colour(&sandbox.finish(command, args).exits(0))
+    };
+    assert!(run(&["history", "demo"], false));
+    assert!(!run(&["history", "demo"], true));
+    assert!(!run(&["history", "demo", "--color", "never"], false));
+    assert!(run(&["history", "demo", "--color", "always"], true));
+}
+
+#[test]
+fn quiet_leaves_the_answer_and_nothing_else() {
+    let sandbox = Sandbox::new();
+    sandbox.create("demo", "Text.");
+    let answer = sandbox.run(&["list", "--quiet"]).exits(0);
+    assert!(answer.text().contains("demo") && answer.stderr.is_empty(), "{answer}");
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_failure() {
+    let sandbox = Sandbox::new();
+    sandbox.create("demo", &"A line of text.\n".repeat(5000));
+    let mut child = sandbox.start(&mut sandbox.command(&["show", "demo", "SKILL.md"]));
+    drop(child.stdout.take());
+    let answer = Answer::new("show".to_owned(), child.wait_with_output().unwrap()).exits(0);
+    assert!(answer.stderr.is_empty(), "{answer}");
+}
+
+#[test]
+fn the_rules_of_the_scanner_are_listed_and_explained() {
+    let sandbox = Sandbox::new();
+    let rules = sandbox.done(&["scan", "--rules"])["rules"].clone();
+    for rule in rules.as_array().unwrap().iter().take(5) {
+        let id = rule["id"].as_str().unwrap();
+        let text = sandbox.run(&["scan", "--explain", id]).exits(0).text();
+        assert!(text.starts_with(id) && text.contains("What to do: "), "{text}");
+    }
+}

@@ -97,7 +97,7 @@ impl Bits {
     /// Appends the lowest bits of a value, the lowest first.
     fn push(&mut self, value: u32, count: usize) {
         for at in 0..count {
-            if self.used % 8 == 0 {
+            if self.used.is_multiple_of(8) {
                 self.bytes.push(0);
             }
             let bit = u8::try_from(value >> at & 1).unwrap() << (self.used % 8);
