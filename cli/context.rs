@@ -70,7 +70,7 @@ impl Context {
         let config = client::Config::read(&home).map_err(failed)?;
         let place = LibraryPlace::resolve(global, &cwd, &user_home)?;
         let actor = actor(global.actor.as_deref())?;
-        let registry = global.registry.clone();
+        let registry = global.registry.clone().filter(|registry| !registry.is_empty());
         Ok(Self { out, home, user_home, cwd, registry, config, actor, now: Timestamp::now(), place })
     }
 
@@ -135,12 +135,12 @@ impl Context {
         client::AgentFolders::of_user(&self.user_home, variable)
     }
 
-    /// Notes in the lock file what a skill's head holds now, if the file has the skill.
-    ///
-    /// # Errors
-    /// The lock file is damaged or cannot be written.
-    pub fn refresh_lock(&self, library: &Library, skill: &SkillName) -> Result<(), CliError> {
-        client::LockFile::refresh(&self.lock_path(library), library, skill).map(drop).map_err(failed)
+    /// Notes in the lock file what a skill's head holds now, if the file has the skill. The revision is
+    /// committed by then, so a lock file that cannot be brought up to date is told and is no failure.
+    pub fn refresh_lock(&self, library: &Library, skill: &SkillName) {
+        if let Err(error) = client::LockFile::refresh(&self.lock_path(library), library, skill) {
+            self.out.note(&format!("the change is done, but the lock file was not brought up to date: {error}"));
+        }
     }
 
     /// Skills that readers of the library see besides its own.

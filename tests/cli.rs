@@ -15,3 +15,4 @@ mod publishing;
 mod real_skills;
 mod requests;
 mod surface;
+mod together;

@@ -109,7 +109,7 @@ pub fn run(context: &Context, args: &ManageArgs) -> Result<Exit, CliError> {
     let mut library = context.library()?;
     let report = skill_manage::manage(&mut library, &request, &context.manage(&elsewhere)?)?;
     if report.status == Status::Applied {
-        context.refresh_lock(&library, &request.skill)?;
+        context.refresh_lock(&library, &request.skill);
     }
     print(context.out, &report)
 }

@@ -41,7 +41,7 @@ pub fn run(context: &Context, args: &RollbackArgs) -> Result<Exit, CliError> {
     let mut library = context.library()?;
     let report = skill_manage::roll_back(&mut library, &rollback, &context.manage(&elsewhere)?)?;
     if report.status == Status::Applied {
-        context.refresh_lock(&library, &rollback.skill)?;
+        context.refresh_lock(&library, &rollback.skill);
     }
     print(context.out, &report)
 }

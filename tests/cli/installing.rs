@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, git, hostile_script, repository, snapshot};
+use crate::support::{Sandbox, git, hostile_script, repository, snapshot, write_files};
 
 fn published() -> Sandbox {
     let sandbox = Sandbox::new();
@@ -65,6 +65,32 @@ fn detected_agents_get_links_and_every_path_is_printed() {
     let removed = first(&sandbox.done(&["uninstall", "demo"])).clone();
     assert_eq!(removed["removed"], json!([link]));
     assert!(fs::symlink_metadata(&link).is_err() && !sandbox.user_skill("demo").exists());
+}
+
+#[test]
+fn what_stands_in_an_agents_folder_already_is_left_alone() {
+    let sandbox = published();
+    let theirs = sandbox.home().join(".claude/skills/demo");
+    write_files(&theirs, &[("SKILL.md", b"mine", false)]);
+    for more in [&[][..], &["--agent", "claude-code", "--copy"]] {
+        let document = sandbox.done(&[&["install", "acme/demo"], more].concat());
+        assert_eq!(first(&document)["links"], json!([]));
+        assert!(first(&document)["warnings"][0].as_str().unwrap().contains(".claude/skills/demo"), "{document:#}");
+    }
+    sandbox.done(&["uninstall", "demo"]);
+    assert_eq!(fs::read_to_string(theirs.join("SKILL.md")).unwrap(), "mine");
+}
+
+#[test]
+fn an_agents_folder_that_leads_to_the_library_needs_no_links() {
+    let sandbox = published();
+    fs::create_dir_all(sandbox.user_skill("")).unwrap();
+    fs::create_dir(sandbox.home().join(".claude")).unwrap();
+    std::os::unix::fs::symlink("../.agents/skills", sandbox.home().join(".claude/skills")).unwrap();
+    sandbox.done(&["install", "acme/demo", "--agent", "claude-code"]);
+    assert_eq!(snapshot(&sandbox.user_skill("demo")), snapshot(&sandbox.cwd().join("demo")));
+    sandbox.done(&["uninstall", "demo"]);
+    assert!(!sandbox.user_skill("demo").exists());
 }
 
 #[test]
@@ -230,6 +256,37 @@ fn a_change_of_an_installed_skill_shows_in_the_lock_file() {
     assert_ne!(lock(), before);
     sandbox.done(&["rollback", "demo"]);
     assert_eq!(lock(), before);
+}
+
+#[test]
+fn a_lock_file_that_cannot_be_read_does_not_make_a_committed_change_a_failure() {
+    let sandbox = published();
+    fs::create_dir(sandbox.cwd().join(".git")).unwrap();
+    sandbox.done(&["install", "acme/demo"]);
+    fs::write(sandbox.cwd().join("skillhub.lock"), "format = 99\n").unwrap();
+    let answer = sandbox.ask(&["manage", "delete", "demo"]);
+    assert!(answer.stderr.contains("skillhub.lock"), "{answer}");
+    assert_eq!(answer.done()["status"], "applied");
+    let answer = sandbox.ask(&["rollback", "demo"]);
+    assert!(answer.stderr.contains("skillhub.lock"), "{answer}");
+    assert_eq!(answer.done()["status"], "applied");
+    sandbox.ask(&["install"]).refused_with_hint(8, "damaged_lock_file");
+    assert_eq!(fs::read_to_string(sandbox.cwd().join("skillhub.lock")).unwrap(), "format = 99\n");
+}
+
+#[test]
+fn a_lock_file_that_names_other_content_is_refused() {
+    let sandbox = published();
+    fs::create_dir(sandbox.cwd().join(".git")).unwrap();
+    sandbox.done(&["install", "acme/demo"]);
+    let path = sandbox.cwd().join("skillhub.lock");
+    let lock = fs::read_to_string(&path).unwrap();
+    let digest = lock.lines().find(|line| line.starts_with("digest = ")).unwrap();
+    fs::write(&path, lock.replace(digest, &format!("digest = \"sha256:{}\"", "0".repeat(64)))).unwrap();
+    sandbox.done(&["manage", "delete", "demo"]);
+    let answer = sandbox.ask(&["install"]).exits(8);
+    assert!(answer.json()["error"]["message"].as_str().unwrap().contains("lock file"), "{answer}");
+    assert!(!sandbox.cwd().join(".agents/skills/demo").exists());
 }
 
 #[test]

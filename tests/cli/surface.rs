@@ -108,6 +108,15 @@ fn no_color_wins_over_what_the_environment_says_but_not_over_the_flag() {
 }
 
 #[test]
+fn variables_that_are_empty_count_as_not_set() {
+    let sandbox = Sandbox::new();
+    let expected = sandbox.done(&["where"]);
+    let mut command = sandbox.command(&["where", "--json"]);
+    command.env("SKILLHUB_REGISTRY", "").env("SKILLHUB_HOME", "");
+    assert_eq!(sandbox.finish(command, &["where"]).done(), expected);
+}
+
+#[test]
 fn quiet_leaves_the_answer_and_nothing_else() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "Text.");
