@@ -12,7 +12,7 @@ use std::io::{self, IsTerminal, Write};
 use anstream::{AutoStream, ColorChoice, adapter::strip_bytes};
 use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;
-use serde_json::Value;
+use serde::Serialize;
 
 pub use diff::{coloured as coloured_diff, visible};
 pub use table::Table;
@@ -68,7 +68,11 @@ impl Output {
     ///
     /// # Errors
     /// The stream cannot be written.
-    pub fn answer(self, document: &Value, text: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), CliError> {
+    pub fn answer(
+        self,
+        document: &impl Serialize,
+        text: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), CliError> {
         let mut rendered = Vec::new();
         if self.json {
             serde_json::to_writer_pretty(&mut rendered, document).map_err(io::Error::from)?;
@@ -96,7 +100,7 @@ impl Output {
     ///
     /// # Errors
     /// The stream cannot be written.
-    pub fn long_answer(self, document: &Value, text: &str) -> Result<(), CliError> {
+    pub fn long_answer(self, document: &impl Serialize, text: &str) -> Result<(), CliError> {
         if !self.json && io::stdout().is_terminal() && text.lines().count() > terminal_lines() && page(text) {
             return Ok(());
         }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use library::folder;
-use serde_json::{Value, json};
+use serde::Serialize;
 use skill::{
     Limits, Problem, Severity, Strictness,
     validate::{Examined, Listing, examine, examine_bundle},
@@ -32,16 +32,19 @@ pub struct ValidateArgs {
     strict: bool,
 }
 
-struct Checked {
-    found: Found,
-    name: Option<String>,
-    problems: Vec<Problem>,
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Document {
+    ok: bool,
+    skills: Vec<Checked>,
 }
 
-impl Checked {
-    fn is_valid(&self) -> bool {
-        !self.problems.iter().any(Problem::is_error)
-    }
+#[derive(Serialize)]
+struct Checked {
+    path: PathBuf,
+    name: Option<String>,
+    valid: bool,
+    problems: Vec<Problem>,
 }
 
 /// Checks every skill and reports every problem.
@@ -49,35 +52,29 @@ pub fn run(context: &Context, args: &ValidateArgs) -> Result<Exit, CliError> {
     let strictness = if args.strict { Strictness::Strict } else { Strictness::Standard };
     let skills = find(context, &args.path)?;
     let checked = map_parallel(&skills, |found| check(found, strictness));
-    let valid = checked.iter().all(Checked::is_valid);
-    let document = json!({"ok": valid, "skills": checked.iter().map(document).collect::<Vec<_>>()});
+    let document = Document { ok: checked.iter().all(|skill| skill.valid), skills: checked };
     context.out.answer(&document, |out| {
-        for skill in &checked {
-            let (style, word) = if skill.is_valid() { (GOOD, "valid") } else { (BAD, "invalid") };
-            writeln!(out, "{style}{word}{style:#} {STRONG}{}{STRONG:#}", skill.found.path.display())?;
+        for skill in &document.skills {
+            let (style, word) = if skill.valid { (GOOD, "valid") } else { (BAD, "invalid") };
+            writeln!(out, "{style}{word}{style:#} {STRONG}{}{STRONG:#}", skill.path.display())?;
             for problem in &skill.problems {
                 writeln!(out, "  {}", problem_line(problem))?;
             }
         }
-        let count = checked.iter().filter(|skill| skill.is_valid()).count();
-        if checked.len() > 1 {
-            writeln!(out, "{count} of {} skills are valid", checked.len())?;
+        let count = document.skills.iter().filter(|skill| skill.valid).count();
+        if document.skills.len() > 1 {
+            writeln!(out, "{count} of {} skills are valid", document.skills.len())?;
         }
         Ok(())
     })?;
-    Ok(if valid { Exit::Done } else { Exit::Invalid })
-}
-
-fn document(skill: &Checked) -> Value {
-    json!({
-        "path": skill.found.path, "name": skill.name, "valid": skill.is_valid(), "problems": skill.problems,
-    })
+    Ok(if document.ok { Exit::Done } else { Exit::Invalid })
 }
 
 fn check(found: &Found, strictness: Strictness) -> Checked {
     let Examined { name, problems } =
         look(found, strictness).unwrap_or_else(|error| Examined { name: None, problems: vec![unreadable(&error)] });
-    Checked { found: found.clone(), name, problems }
+    let valid = !problems.iter().any(Problem::is_error);
+    Checked { path: found.path.clone(), name, valid, problems }
 }
 
 fn look(found: &Found, strictness: Strictness) -> Result<Examined, CliError> {

@@ -3,20 +3,20 @@
 //! [`read`] makes a [`Bundle`] of a folder, [`write()`] a folder of a bundle, [`survey`] lists one
 //! without reading more than `SKILL.md`. Links and special files are refused, never followed.
 
+mod listing;
+
 use std::{
     io::{self, Read, Write},
     path::Path,
 };
 
 use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
-use cap_std::{
-    ambient_authority,
-    fs::{Dir, OpenOptions},
-};
+use cap_std::fs::{Dir, OpenOptions};
 use skill::{Bundle, BundleError, File, Limits, PathError, SkillPath};
 use thiserror::Error;
 
 use crate::home::sync_folder;
+use listing::{Entry, Kind};
 
 /// What tools and systems leave in a folder and no skill is made of; passed over by
 /// [`Leftovers::Skip`] and kept in place by a checkout.
@@ -145,7 +145,7 @@ pub fn open(parent: &Dir, name: &str) -> Result<Dir, FolderError> {
     if !metadata.is_dir() {
         return Err(FolderError::Special(name.to_owned()));
     }
-    parent.open_dir_nofollow(name).map_err(|error| FolderError::io(name, error))
+    listing::open_child(parent, name).map_err(|error| FolderError::io(name, error))
 }
 
 /// Opens a folder at a path that a person gave; links on the way are theirs to follow.
@@ -153,8 +153,7 @@ pub fn open(parent: &Dir, name: &str) -> Result<Dir, FolderError> {
 /// # Errors
 /// [`FolderError::Missing`], or what the system said.
 pub fn open_at(path: &Path) -> Result<Dir, FolderError> {
-    Dir::open_ambient_dir(path, ambient_authority())
-        .map_err(|error| FolderError::io(&path.display().to_string(), error))
+    listing::open_at(path).map_err(|error| FolderError::io(&path.display().to_string(), error))
 }
 
 impl Walk {
@@ -179,28 +178,26 @@ impl Walk {
         leftovers: Leftovers,
         limits: &Limits,
     ) -> Result<(), FolderError> {
-        let entries = self.dirs[parent].entries().map_err(|error| FolderError::io(prefix, error))?;
-        for entry in entries {
-            let entry = entry.map_err(|error| FolderError::io(prefix, error))?;
-            let name = entry.file_name();
+        let entries = listing::entries(&self.dirs[parent]).map_err(|error| FolderError::io(prefix, error))?;
+        for Entry { name, kind } in entries {
             let name = name.to_str().ok_or_else(|| FolderError::NameEncoding(name.to_string_lossy().into_owned()))?;
             let path = format!("{prefix}{name}");
             if leftovers == Leftovers::Skip && LEFTOVERS.contains(&name) {
                 self.leftovers.push(path);
                 continue;
             }
-            let kind = entry.file_type().map_err(|error| FolderError::io(&path, error))?;
-            if kind.is_symlink() {
-                return Err(FolderError::Link(path));
-            } else if kind.is_dir() {
-                let parsed = SkillPath::parse(&path)?;
-                let child = self.dirs[parent].open_dir_nofollow(name).map_err(|error| FolderError::io(&path, error))?;
-                self.dirs.push(child);
-                prefixes.push(format!("{parsed}/"));
-            } else if kind.is_file() {
-                self.files.push(Found { path: SkillPath::parse(&path)?, parent, file_name: name.to_owned() });
-            } else {
-                return Err(FolderError::Special(path));
+            match kind {
+                Kind::Link => return Err(FolderError::Link(path)),
+                Kind::Other => return Err(FolderError::Special(path)),
+                Kind::File => {
+                    self.files.push(Found { path: SkillPath::parse(&path)?, parent, file_name: name.to_owned() });
+                }
+                Kind::Folder => {
+                    let parsed = SkillPath::parse(&path)?;
+                    let child = listing::open_child(&self.dirs[parent], name);
+                    self.dirs.push(child.map_err(|error| FolderError::io(&path, error))?);
+                    prefixes.push(format!("{parsed}/"));
+                }
             }
             self.check_number(limits)?;
         }
@@ -316,6 +313,8 @@ fn set_mode(_handle: &cap_std::fs::File, _executable: bool) -> io::Result<()> {
 #[cfg(test)]
 #[cfg(unix)]
 mod tests {
+    use cap_std::ambient_authority;
+
     use super::*;
 
     fn temp() -> (tempfile::TempDir, Dir) {

@@ -1,0 +1,151 @@
+//! Opening folders and listing them, with as few calls to the system as it allows: reading thousands of
+//! skills is mostly this.
+
+use std::{ffi::OsString, io, path::Path};
+
+use cap_std::fs::Dir;
+
+/// What a name in a folder stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Folder,
+    File,
+    Link,
+    Other,
+}
+
+/// A name in a folder.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub name: OsString,
+    pub kind: Kind,
+}
+
+/// Opens a folder so that it can be listed; links on the way to it are followed.
+#[cfg(unix)]
+pub(super) fn open_at(path: &Path) -> io::Result<Dir> {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(Dir::from_std_file(rustix::fs::open(path, flags, Mode::empty())?.into()))
+}
+
+#[cfg(not(unix))]
+pub(super) fn open_at(path: &Path) -> io::Result<Dir> {
+    Dir::open_ambient_dir(path, cap_std::ambient_authority())
+}
+
+/// Opens a folder in a folder, which must be no link; `name` is one that a listing gave.
+#[cfg(unix)]
+pub(super) fn open_child(dir: &Dir, name: &str) -> io::Result<Dir> {
+    use rustix::fs::{Mode, OFlags};
+    if name.contains('/') || name == ".." {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(Dir::from_std_file(rustix::fs::openat(dir, name, flags, Mode::empty())?.into()))
+}
+
+#[cfg(not(unix))]
+pub(super) fn open_child(dir: &Dir, name: &str) -> io::Result<Dir> {
+    cap_fs_ext::DirExt::open_dir_nofollow(dir, name)
+}
+
+/// Lists a folder that was opened for this alone. One that was opened without the right to be read
+/// is opened again.
+pub(super) fn entries(dir: &Dir) -> io::Result<Vec<Entry>> {
+    match read_names(dir) {
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => portable_entries(dir),
+        Err(error) if error.raw_os_error() == Some(BAD_DESCRIPTOR) => portable_entries(dir),
+        result => result,
+    }
+}
+
+/// `EBADF`, which reading a descriptor that only names a folder gives.
+const BAD_DESCRIPTOR: i32 = 9;
+
+#[cfg(target_os = "linux")]
+fn read_names(dir: &Dir) -> io::Result<Vec<Entry>> {
+    use std::{mem::MaybeUninit, os::unix::ffi::OsStrExt};
+
+    use rustix::fs::{AtFlags, FileType, RawDir, statat};
+    let mut buffer = [MaybeUninit::uninit(); 16 << 10];
+    let mut raw = RawDir::new(dir, &mut buffer);
+    let mut entries = Vec::new();
+    while let Some(entry) = raw.next() {
+        let entry = entry?;
+        let name = entry.file_name();
+        if matches!(name.to_bytes(), b"." | b"..") {
+            continue;
+        }
+        let file_type = match entry.file_type() {
+            FileType::Unknown => FileType::from_raw_mode(statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?.st_mode),
+            known => known,
+        };
+        let kind = match file_type {
+            FileType::Directory => Kind::Folder,
+            FileType::RegularFile => Kind::File,
+            FileType::Symlink => Kind::Link,
+            _ => Kind::Other,
+        };
+        entries.push(Entry { name: std::ffi::OsStr::from_bytes(name.to_bytes()).to_owned(), kind });
+    }
+    Ok(entries)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn read_names(_dir: &Dir) -> io::Result<Vec<Entry>> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+fn portable_entries(dir: &Dir) -> io::Result<Vec<Entry>> {
+    let mut entries = Vec::new();
+    for entry in dir.entries()? {
+        let entry = entry?;
+        let file_type = entry.file_type()?;
+        let kind = match () {
+            () if file_type.is_symlink() => Kind::Link,
+            () if file_type.is_dir() => Kind::Folder,
+            () if file_type.is_file() => Kind::File,
+            () => Kind::Other,
+        };
+        entries.push(Entry { name: entry.file_name(), kind });
+    }
+    Ok(entries)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ways_of_listing_agree() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = open_at(temp.path()).unwrap();
+        for number in 0..1000 {
+            dir.write(format!("a file with quite a long name, number {number}"), "").unwrap();
+        }
+        dir.create_dir("folder").unwrap();
+        dir.symlink_contents("nowhere", "link").unwrap();
+        let sorted = |mut entries: Vec<Entry>| {
+            entries.sort_by(|a, b| a.name.cmp(&b.name));
+            entries.into_iter().map(|entry| (entry.name, entry.kind)).collect::<Vec<_>>()
+        };
+        let fast = sorted(read_names(&dir).unwrap());
+        assert_eq!(fast.len(), 1002);
+        assert_eq!(fast, sorted(portable_entries(&dir).unwrap()));
+        let only_named = Dir::open_ambient_dir(temp.path(), cap_std::ambient_authority()).unwrap();
+        assert_eq!(fast, sorted(entries(&only_named).unwrap()));
+    }
+
+    #[test]
+    fn a_link_is_not_opened_as_a_folder() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = open_at(temp.path()).unwrap();
+        dir.create_dir("folder").unwrap();
+        dir.symlink_contents("folder", "link").unwrap();
+        assert!(open_child(&dir, "folder").is_ok());
+        for bad in ["link", "..", "folder/..", "missing"] {
+            assert!(open_child(&dir, bad).is_err(), "{bad}");
+        }
+    }
+}
