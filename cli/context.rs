@@ -7,7 +7,7 @@ use std::{
 
 use jiff::Timestamp;
 use library::{Actor, ActorKind, Home, Library, Scope, Stamp};
-use skill::SkillName;
+use skill::{QualifiedName, SkillName};
 use skill_manage::Elsewhere;
 
 use crate::{
@@ -135,11 +135,11 @@ impl Context {
         client::AgentFolders::of_user(&self.user_home, variable)
     }
 
-    /// Notes in the lock file what a skill's head holds now, if the file has the skill. The revision is
-    /// committed by then, so a lock file that cannot be brought up to date is told and is no failure.
+    /// Notes in the lock file what a skill's head holds now, if the file has the skill. A change that
+    /// stands is not called a failure because of it; what went wrong is told.
     pub fn refresh_lock(&self, library: &Library, skill: &SkillName) {
         if let Err(error) = client::LockFile::refresh(&self.lock_path(library), library, skill) {
-            self.out.note(&format!("the change is done, but the lock file was not brought up to date: {error}"));
+            self.out.note(&format!("the change stands, but the lock file does not show it: {error}"));
         }
     }
 
@@ -187,14 +187,17 @@ impl Context {
     }
 }
 
-/// A skill's name from the command line.
+/// A skill's name from the command line, bare or after its owner's.
 ///
 /// # Errors
 /// It is none.
 pub fn skill_name(text: &str) -> Result<SkillName, CliError> {
-    let bare = text.rsplit('/').next().unwrap_or(text);
-    SkillName::parse(bare).map_err(|fault| {
+    if let Ok(qualified) = text.parse::<QualifiedName>() {
+        return Ok(qualified.name);
+    }
+    SkillName::parse(text).map_err(|fault| {
         CliError::new("invalid_skill", Exit::Invalid, format!("{text:?} is no name of a skill: {fault}"))
+            .hint("use lower-case letters, digits and single hyphens")
     })
 }
 

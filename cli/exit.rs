@@ -65,13 +65,13 @@ pub struct CliError {
     /// What to do next.
     pub hint: Option<String>,
     /// What a program needs to go on.
-    pub details: Value,
+    pub details: Box<Value>,
 }
 
 impl CliError {
     /// An error without hint and details.
     pub fn new(code: &'static str, exit: Exit, message: impl Into<String>) -> Self {
-        Self { code, exit, message: message.into(), hint: None, details: json!({}) }
+        Self { code, exit, message: message.into(), hint: None, details: Box::new(json!({})) }
     }
 
     /// A usage error.
@@ -86,7 +86,7 @@ impl CliError {
 
     /// The same with details.
     pub fn details(self, details: Value) -> Self {
-        Self { details, ..self }
+        Self { details: Box::new(details), ..self }
     }
 
     /// A skill that breaks the standard.
@@ -122,7 +122,13 @@ fn exit_of(code: &str) -> Exit {
 impl From<ManageError> for CliError {
     fn from(error: ManageError) -> Self {
         let code = error.code();
-        Self { code, exit: exit_of(code), message: error.to_string(), hint: error.hint(), details: error.details() }
+        Self {
+            code,
+            exit: exit_of(code),
+            message: error.to_string(),
+            hint: error.hint(),
+            details: Box::new(error.details()),
+        }
     }
 }
 
@@ -195,7 +201,13 @@ pub fn failed(error: impl Fails) -> CliError {
     if !error.problems().is_empty() {
         details["problems"] = json!(error.problems());
     }
-    CliError { code: failure.code, exit: failure.kind.into(), message: error.to_string(), hint: failure.hint, details }
+    CliError {
+        code: failure.code,
+        exit: failure.kind.into(),
+        message: error.to_string(),
+        hint: failure.hint,
+        details: Box::new(details),
+    }
 }
 
 /// An error of the system at a path.
@@ -204,7 +216,8 @@ pub fn io_at(path: &std::path::Path) -> impl FnOnce(std::io::Error) -> CliError 
     move |error| {
         let message = format!("cannot use {}: {error}", path.display());
         match error.kind() {
-            std::io::ErrorKind::NotFound => CliError::new("not_found", Exit::NotFound, message),
+            std::io::ErrorKind::NotFound => CliError::new("not_found", Exit::NotFound, message)
+                .hint("check the path; it starts at the current folder"),
             _ => CliError::new("io", Exit::Failed, message),
         }
     }

@@ -196,8 +196,19 @@ fn what_is_not_there_is_not_found() {
         place.refused(args, 7, "not_found");
     }
     for args in [&["validate", "none"][..], &["scan", "none"], &["pack", "none"], &["publish", "none"]] {
-        place.sandbox.ask(args).refused(7, "not_found");
+        place.sandbox.ask(args).refused_with_hint(7, "not_found");
     }
+}
+
+#[test]
+fn a_path_is_no_name_of_a_skill() {
+    let place = Place::new();
+    for name in ["../mine", "./mine", "/mine", "a/b/mine", "mine/", "..", "Mine"] {
+        for command in ["new", "history", "status", "rollback", "read", "disable", "uninstall"] {
+            place.refused(&[command, name], 3, "invalid_skill");
+        }
+    }
+    place.sandbox.done(&["history", "acme/mine"]);
 }
 
 #[test]
