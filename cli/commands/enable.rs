@@ -32,9 +32,12 @@ pub fn run(context: &Context, args: &EnableArgs, enabled: bool) -> Result<Exit, 
         let action = if enabled { "enable" } else { "disable" };
         library.set_state(&name, &context.stamp(), action, |state| state.enabled = enabled)?;
         let document = json!({"ok": true, "name": name.as_str(), "enabled": enabled, "library": library.path()});
-        context.out.answer(&document, |out| {
-            let word = if enabled { "visible to" } else { "hidden from" };
-            writeln!(out, "{STRONG}{name}{STRONG:#} is {word} agents")
+        context.out.answer(&document, |out| match enabled {
+            true => writeln!(out, "{STRONG}{name}{STRONG:#} is in `prompt` and `read` again"),
+            false => writeln!(
+                out,
+                "{STRONG}{name}{STRONG:#} is left out of `prompt` and `read`; its folder stays where it is"
+            ),
         })?;
         return Ok(Exit::Done);
     }

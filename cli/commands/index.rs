@@ -1,6 +1,6 @@
 //! `skillhub index`: a registry's index itself.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use registry_index::{Index, Stamp};
@@ -42,12 +42,12 @@ pub enum IndexCommand {
 pub fn run(context: &Context, command: &IndexCommand) -> Result<Exit, CliError> {
     match command {
         IndexCommand::Init { dir } => init(context, dir),
-        IndexCommand::Verify { dir } => verify(context, dir.as_ref()),
+        IndexCommand::Verify { dir } => verify(context, dir.as_deref()),
         IndexCommand::Export { dir, target } => export(context, dir, target),
     }
 }
 
-fn init(context: &Context, dir: &PathBuf) -> Result<Exit, CliError> {
+fn init(context: &Context, dir: &Path) -> Result<Exit, CliError> {
     let dir = context.absolute(dir);
     let by = Stamp { by: context.actor.to_string(), at: context.now };
     Index::init(&dir, &by).map_err(failed)?;
@@ -58,11 +58,11 @@ fn init(context: &Context, dir: &PathBuf) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-fn open(context: &Context, dir: &PathBuf) -> Result<Index, CliError> {
+fn open(context: &Context, dir: &Path) -> Result<Index, CliError> {
     Index::open(&context.absolute(dir)).map_err(failed)
 }
 
-fn verify(context: &Context, dir: Option<&PathBuf>) -> Result<Exit, CliError> {
+fn verify(context: &Context, dir: Option<&Path>) -> Result<Exit, CliError> {
     let (index, place) = match dir {
         Some(dir) => (open(context, dir)?, context.absolute(dir)),
         None => {
@@ -89,7 +89,7 @@ fn verify(context: &Context, dir: Option<&PathBuf>) -> Result<Exit, CliError> {
 }
 
 /// Writes every file of the index, so that any web server can serve it as the sparse index.
-fn export(context: &Context, dir: &PathBuf, target: &PathBuf) -> Result<Exit, CliError> {
+fn export(context: &Context, dir: &Path, target: &Path) -> Result<Exit, CliError> {
     let index = open(context, dir)?;
     let target = context.absolute(target);
     if std::fs::symlink_metadata(&target).is_ok() {

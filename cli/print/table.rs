@@ -12,7 +12,7 @@ impl Table {
     /// A table with a head.
     pub fn new(head: &[&str]) -> Self {
         let mut table = comfy_table::Table::new();
-        table.load_style(presets::NOTHING.into()).set_content_arrangement(ContentArrangement::Dynamic);
+        table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
         table.set_header(head.iter().map(|title| title.to_uppercase()));
         Self(table)
     }

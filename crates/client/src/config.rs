@@ -29,9 +29,6 @@ const FILE: &str = "config.toml";
 ///
 /// [library]
 /// storage = "git"
-///
-/// [skill_evolution]
-/// enabled = true
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Config {
@@ -49,9 +46,6 @@ pub struct Config {
     /// How libraries are kept.
     #[serde(default)]
     pub library: LibraryConfig,
-    /// Whether agents may change skills.
-    #[serde(default)]
-    pub skill_evolution: EvolutionConfig,
 }
 
 /// One registry.
@@ -73,14 +67,6 @@ pub struct LibraryConfig {
     pub storage: String,
 }
 
-/// Whether agents may change skills.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct EvolutionConfig {
-    /// On unless it says otherwise.
-    #[serde(default = "yes")]
-    pub enabled: bool,
-}
-
 fn format() -> u32 {
     FORMAT
 }
@@ -89,19 +75,9 @@ fn git() -> String {
     "git".to_owned()
 }
 
-fn yes() -> bool {
-    true
-}
-
 impl Default for LibraryConfig {
     fn default() -> Self {
         Self { storage: git() }
-    }
-}
-
-impl Default for EvolutionConfig {
-    fn default() -> Self {
-        Self { enabled: true }
     }
 }
 
@@ -113,7 +89,6 @@ impl Default for Config {
             policy: None,
             registries: BTreeMap::new(),
             library: LibraryConfig::default(),
-            skill_evolution: EvolutionConfig::default(),
         }
     }
 }
@@ -252,7 +227,6 @@ mod tests {
         let home = Home::at(temp.path().join("home")).unwrap();
         assert_eq!(Config::read(&home).unwrap(), Config::default());
         assert_eq!(parse("").unwrap(), Config::default());
-        assert!(parse("").unwrap().skill_evolution.enabled);
         assert_eq!(parse("later = 1\n[library]\nalso_later = true\n").unwrap(), Config::default());
     }
 

@@ -29,7 +29,7 @@ mod unmanaged;
 pub use adopt::{AdoptError, AdoptStatus, Adopted, adopt};
 pub use agent_folders::{AgentError, AgentFolder, AgentFolders};
 pub use cache::{Cache, CacheError};
-pub use config::{Config, ConfigError, EvolutionConfig, LibraryConfig, RegistryConfig};
+pub use config::{Config, ConfigError, LibraryConfig, RegistryConfig};
 pub use failure::{Fails, Failure, FailureKind};
 pub use found::{Pick, PickError};
 pub use git_source::GitError;

@@ -269,17 +269,31 @@ pub fn publish(folder: &Path, options: &PublishOptions, by: Publisher<'_>) -> Re
     let registry = by.registries.serving(&name.owner)?;
     let entries = registry.index().releases(&name)?;
     let draft = Draft { name, cleared, problems, registry };
-    let in_frontmatter = draft.version_in_frontmatter()?;
-    if let Some(same) = draft.already_newest(&entries, asked.as_ref(), in_frontmatter.as_ref()) {
+    let wanted = match asked {
+        Some(asked) => Some(asked),
+        None => draft.version_in_frontmatter()?,
+    };
+    if let Some(same) = draft.already_newest(&entries, wanted.as_ref()) {
         let version = same.version.clone();
         return Ok(draft.published(PublishStatus::Unchanged, version));
     }
-    let version = asked.or(in_frontmatter).unwrap_or_else(|| next_patch(&entries));
+    let version = wanted.unwrap_or_else(|| next_patch(&entries));
     draft.publish(version, &entries, options, by.now)
 }
 
 fn parse_version(text: &str) -> Result<Version, PublishError> {
     Version::parse(text.trim()).map_err(|source| PublishError::Version { text: text.to_owned(), source })
+}
+
+/// A version as authors write it in a frontmatter, `1`, `1.0` or `v1.0.2`, with all three numbers.
+fn with_three_numbers(text: &str) -> String {
+    let numbers = text.strip_prefix('v').unwrap_or(text);
+    let is_short = numbers.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    match numbers.split('.').count() {
+        1 if is_short => format!("{numbers}.0.0"),
+        2 if is_short => format!("{numbers}.0"),
+        _ => numbers.to_owned(),
+    }
 }
 
 /// The folder's resolved path and its files.
@@ -320,17 +334,12 @@ impl Draft {
     fn version_in_frontmatter(&self) -> Result<Option<Version>, PublishError> {
         let text = self.cleared.bundle().skill_md().unwrap_or_default();
         let reading = frontmatter::read(text, &Limits::default()).ok();
-        reading.and_then(|reading| reading.frontmatter.version()).map(|text| parse_version(&text)).transpose()
+        let written = reading.and_then(|reading| reading.frontmatter.version());
+        written.map(|text| parse_version(&with_three_numbers(text.trim()))).transpose()
     }
 
     /// The newest release, when it has this content and nobody asked for another version.
-    fn already_newest<'a>(
-        &self,
-        entries: &'a [Entry],
-        asked: Option<&Version>,
-        in_frontmatter: Option<&Version>,
-    ) -> Option<&'a Entry> {
-        let wanted = asked.or(in_frontmatter);
+    fn already_newest<'a>(&self, entries: &'a [Entry], wanted: Option<&Version>) -> Option<&'a Entry> {
         newest(entries, true)
             .filter(|entry| entry.digest == self.cleared.digest())
             .filter(|entry| wanted.is_none_or(|version| *version == entry.version))

@@ -54,6 +54,10 @@ fn the_version_of_the_frontmatter_counts_and_must_be_one() {
     };
     with("3.1.4");
     assert_eq!(world.publish_with(&folder, &by_acme()).unwrap().version.to_string(), "3.1.4");
+    for (short, whole) in [("4", "4.0.0"), ("v4.1", "4.1.0")] {
+        with(short);
+        assert_eq!(world.publish_with(&folder, &by_acme()).unwrap().version.to_string(), whole);
+    }
     with("three");
     let failure = world.publish_with(&folder, &by_acme()).unwrap_err().failure();
     assert_eq!((failure.kind, failure.code), (FailureKind::Invalid, "invalid_version"));

@@ -156,6 +156,15 @@ pub(crate) fn append_missing(dir: &Dir, events: &[Event]) -> io::Result<()> {
     if missing.is_empty() { Ok(()) } else { append(dir, &missing) }
 }
 
+/// Makes the log durable.
+pub(crate) fn sync(dir: &Dir) -> io::Result<()> {
+    match dir.open(FILE) {
+        Ok(file) => file.sync_all(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
 /// All events, oldest first, and the number of lines that could not be read.
 pub(crate) fn read(dir: &Dir) -> io::Result<(Vec<Event>, usize)> {
     let bytes = read_optional(dir, FILE)?.unwrap_or_default();

@@ -142,7 +142,7 @@ pub(crate) fn check_pinned(library: &Library, skill: &SkillName, context: &Conte
     }
     Err(ManageError::PolicyDenied {
         message: format!("{skill} is pinned: agents may not change it"),
-        hint: format!("a person can `skillhub unpin {skill}` at a terminal"),
+        hint: "a person can make the change at a terminal".to_owned(),
     })
 }
 

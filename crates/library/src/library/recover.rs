@@ -159,6 +159,7 @@ impl Library {
         let heads = last_heads(&records);
         self.writable_storage()?.settle(&objects_of(records), &heads)?;
         self.sync_folders(&heads).map_err(|source| LibraryError::Io { path: self.path.clone(), source })?;
+        events::sync(own).map_err(self.own_io())?;
         journal.clear().map_err(self.own_io())
     }
 
