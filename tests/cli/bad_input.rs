@@ -281,3 +281,29 @@ fn a_configuration_that_cannot_be_read_fails_closed() {
     assert!(answer.exit != 0 && error["message"].as_str().unwrap().contains("config.toml"), "{answer}");
     assert!(place.sandbox.user_skill("mine").exists());
 }
+
+#[test]
+fn a_damaged_state_or_history_fails_closed_and_loses_nothing() {
+    let sandbox = Sandbox::new();
+    sandbox.create("mine", "one line");
+    let before = tree(&sandbox.user_skill("mine"));
+    let history = std::path::PathBuf::from(sandbox.done(&["where"])["history"].as_str().unwrap());
+    let state = history.with_file_name("state.toml");
+    let commands = [
+        &["list"][..],
+        &["rollback", "mine", "1"],
+        &["manage", "patch", "mine", "--find", "one line", "--replace", "two lines"],
+    ];
+    fs::write(&state, "skills = [").unwrap();
+    for args in commands {
+        let answer = sandbox.ask(args);
+        let error = answer.json()["error"].clone();
+        assert!(error["message"].as_str().unwrap().contains("state.toml"), "{answer}");
+    }
+    fs::remove_file(&state).unwrap();
+    fs::write(history.join("refs/skills/mine"), "no id\n").unwrap();
+    for args in commands {
+        assert_eq!(sandbox.ask(args).json()["ok"], false, "{args:?}");
+    }
+    assert_eq!(tree(&sandbox.user_skill("mine")), before);
+}

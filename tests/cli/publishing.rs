@@ -94,6 +94,16 @@ fn the_version_is_the_flags_else_the_frontmatters_else_the_next_patch() {
     assert_eq!(publish(&[]), "2.5.0");
     sandbox.skill("notes", "Writes notes, four. Use in tests.\nmetadata:\n  version: 2.6.0", &[]);
     assert_eq!(publish(&["--version", "3.0.0"]), "3.0.0");
+    sandbox.skill("notes", "Writes notes, five. Use in tests.\nmetadata:\n  version: \"4.1\"", &[]);
+    assert_eq!(publish(&[]), "4.1.0", "authors leave the last number out");
+}
+
+#[test]
+fn a_version_in_the_frontmatter_that_is_none_is_told_with_the_way_on() {
+    let sandbox = Sandbox::new();
+    sandbox.skill("notes", "Writes notes. Use in tests.\nmetadata:\n  version: draft", &[]);
+    let error = sandbox.ask(&["publish", "notes", "--owner", "acme"]).refused_with_hint(3, "invalid_version");
+    assert!(error["hint"].as_str().unwrap().contains("--version"), "{error:#}");
 }
 
 #[test]
