@@ -99,11 +99,15 @@ fn the_version_is_the_flags_else_the_frontmatters_else_the_next_patch() {
 }
 
 #[test]
-fn a_version_in_the_frontmatter_that_is_none_is_told_with_the_way_on() {
+fn a_version_in_the_frontmatter_that_is_none_is_told_and_the_flag_stands_in_for_it() {
     let sandbox = Sandbox::new();
     sandbox.skill("notes", "Writes notes. Use in tests.\nmetadata:\n  version: draft", &[]);
-    let error = sandbox.ask(&["publish", "notes", "--owner", "acme"]).refused_with_hint(3, "invalid_version");
+    let publish = ["publish", "notes", "--owner", "acme"];
+    let error = sandbox.ask(&publish).refused_with_hint(3, "invalid_version");
     assert!(error["hint"].as_str().unwrap().contains("--version"), "{error:#}");
+    for status in ["published", "unchanged"] {
+        assert_eq!(sandbox.done(&[&publish[..], &["--version", "1.0.0"]].concat())["status"], status);
+    }
 }
 
 #[test]
