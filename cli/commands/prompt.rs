@@ -1,5 +1,7 @@
 //! `skillhub prompt`: the list of skills for an agent's prompt.
 
+mod fit;
+
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
@@ -14,11 +16,18 @@ use crate::{
 #[command(after_help = "Examples:
   skillhub prompt                                <available_skills> as the standard has it
   skillhub prompt --format markdown
+  skillhub prompt --budget 800 --task \"fill in a PDF form\"
   skillhub prompt --format json")]
 pub struct PromptArgs {
     /// The form of the list
     #[arg(long, value_enum, default_value = "xml")]
     format: Format,
+    /// Leave out skills, the least fitting first, until the list has at most so many tokens
+    #[arg(long, value_name = "TOKENS")]
+    budget: Option<usize>,
+    /// What is to be done; skills that fit it come first
+    #[arg(long, value_name = "TEXT")]
+    task: Option<String>,
 }
 
 /// A form of the list.
@@ -35,7 +44,12 @@ enum Format {
 /// Prints the enabled skills with absolute paths of their SKILL.md.
 pub fn run(context: &Context, args: &PromptArgs) -> Result<Exit, CliError> {
     let catalogue = Catalogue::collect(context, false)?;
-    let skills: Vec<&Listed> = catalogue.visible().collect();
+    let render = |skills: &[&Listed]| match args.format {
+        Format::Markdown => markdown(skills),
+        Format::Xml | Format::Json => xml(skills),
+    };
+    let ranked = fit::rank(catalogue.visible().collect(), args.task.as_deref());
+    let (skills, left_out) = fit::within(ranked, args.budget, render);
     for note in &catalogue.notes {
         context.out.note(note);
     }
@@ -45,13 +59,25 @@ pub fn run(context: &Context, args: &PromptArgs) -> Result<Exit, CliError> {
         }
     }
     let entries: Vec<Value> = skills.iter().map(|listed| document(listed)).collect();
-    let document = json!({"ok": true, "skills": entries});
+    let names: Vec<&str> = left_out.iter().map(|listed| listed.name.as_str()).collect();
+    let document = json!({"ok": true, "skills": entries, "left_out": names});
     context.out.answer(&document, |out| match args.format {
-        Format::Xml => write!(out, "{}", xml(&skills)),
-        Format::Markdown => write!(out, "{}", markdown(&skills)),
         Format::Json => writeln!(out, "{document:#}"),
+        _ => write!(out, "{}{}", render(&skills), rest(&names)),
     })?;
     Ok(Exit::Done)
+}
+
+/// What an agent is told of the skills that did not fit.
+fn rest(names: &[&str]) -> String {
+    if names.is_empty() {
+        return String::new();
+    }
+    format!(
+        "{} more skills are not described here: {}. `skillhub read NAME` opens one.\n",
+        names.len(),
+        names.join(", ")
+    )
 }
 
 fn location(listed: &Listed) -> String {

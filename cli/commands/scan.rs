@@ -1,17 +1,21 @@
 //! `skillhub scan`: what is dangerous in skills.
 
+mod baseline;
+mod rules;
+mod sarif;
+
 use std::path::PathBuf;
 
 use clap::Args;
 use library::folder::Leftovers;
-use scan::{Report, Rule, Severity, Verdict};
+use scan::{Report, Severity, Verdict};
 use serde_json::{Value, json};
 
 use crate::{
     commands::found::{Found, find, map_parallel},
     context::Context,
     exit::{CliError, Exit},
-    print::{STRONG, Table, finding_lines, severity_style, verdict_style},
+    print::{STRONG, finding_lines, verdict_style},
 };
 
 /// Flags of `scan`.
@@ -19,6 +23,9 @@ use crate::{
 #[command(after_help = "Examples:
   skillhub scan ./my-skill
   skillhub scan --fail-on medium skills/         exit 4 when anything is medium or worse
+  skillhub scan skills/ --json > known.json
+  skillhub scan skills/ --baseline known.json    only what is not in there fails
+  skillhub scan skills/ --sarif > scan.sarif     for code hosts that show findings in a review
   skillhub scan --rules
   skillhub scan --explain prompt-override
 
@@ -30,6 +37,12 @@ pub struct ScanArgs {
     /// The least severity that makes the exit code 4: info, low, medium, high, critical
     #[arg(long, value_name = "SEVERITY", default_value = "high", value_parser = severity)]
     fail_on: Severity,
+    /// Print SARIF 2.1.0
+    #[arg(long, conflicts_with = "json")]
+    sarif: bool,
+    /// An earlier answer of `scan --json`: what it holds is shown, but fails no more
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
     /// List the rules
     #[arg(long, conflicts_with = "path")]
     rules: bool,
@@ -57,7 +70,10 @@ impl Scanned {
     /// The exit code that it asks for; a finding that is grave enough asks for that of a block.
     fn exit(&self, fail_on: Severity) -> Option<Exit> {
         match &self.result {
-            Ok(report) => report.worst().filter(|worst| *worst >= fail_on).map(|_| Exit::Blocked),
+            Ok(report) => {
+                let new = report.findings.iter().filter(|finding| finding.new);
+                new.map(|finding| finding.severity).max().filter(|worst| *worst >= fail_on).map(|_| Exit::Blocked)
+            }
             Err(error) => Some(error.exit),
         }
     }
@@ -66,16 +82,23 @@ impl Scanned {
 /// Scans every skill, or tells about the rules.
 pub fn run(context: &Context, args: &ScanArgs) -> Result<Exit, CliError> {
     if args.rules {
-        return list_rules(context);
+        return rules::list(context);
     }
     if let Some(id) = &args.explain {
-        return explain(context, id);
+        return rules::explain(context, id);
     }
     let skills = find(context, &args.path)?;
-    let scanned = map_parallel(&skills, scan_one);
-    let failed = scanned.iter().any(|skill| skill.exit(args.fail_on).is_some());
+    let mut scanned = map_parallel(&skills, scan_one);
+    if let Some(file) = &args.baseline {
+        baseline::Known::read(&context.absolute(file))?.mark(&mut scanned);
+    }
+    let exit = scanned.iter().filter_map(|skill| skill.exit(args.fail_on)).max_by_key(|exit| *exit == Exit::Blocked);
+    if args.sarif {
+        context.out.answer(&json!({}), |out| writeln!(out, "{:#}", sarif::document(&scanned)))?;
+        return Ok(exit.unwrap_or(Exit::Done));
+    }
     let document = json!({
-        "ok": !failed, "ruleset": scan::ruleset(), "skills": scanned.iter().map(document).collect::<Vec<_>>(),
+        "ok": exit.is_none(), "ruleset": scan::ruleset(), "skills": scanned.iter().map(document).collect::<Vec<_>>(),
     });
     context.out.answer(&document, |out| {
         for skill in &scanned {
@@ -92,11 +115,7 @@ pub fn run(context: &Context, args: &ScanArgs) -> Result<Exit, CliError> {
         }
         Ok(())
     })?;
-    Ok(scanned
-        .iter()
-        .filter_map(|skill| skill.exit(args.fail_on))
-        .max_by_key(|exit| *exit == Exit::Blocked)
-        .unwrap_or(Exit::Done))
+    Ok(exit.unwrap_or(Exit::Done))
 }
 
 fn scan_one(found: &Found) -> Scanned {
@@ -116,56 +135,4 @@ fn document(skill: &Scanned) -> Value {
     json!({
         "path": skill.found.path, "name": skill.name, "verdict": skill.verdict(), "findings": findings, "error": error,
     })
-}
-
-fn list_rules(context: &Context) -> Result<Exit, CliError> {
-    let rules: Vec<Value> = scan::rules().iter().map(rule_document).collect();
-    let document = json!({"ok": true, "ruleset": scan::ruleset(), "rules": rules});
-    context.out.answer(&document, |out| {
-        let mut table = Table::new(&["rule", "severity", "category", "what it finds"]);
-        for rule in scan::rules() {
-            let cells = [rule.id, rule.severity.as_str(), rule.category, rule.message];
-            table.row(&cells.map(str::to_owned));
-        }
-        table.write(out)?;
-        writeln!(out, "{} rules, version {}", scan::rules().len(), scan::ruleset())
-    })?;
-    Ok(Exit::Done)
-}
-
-fn rule_document(rule: &Rule) -> Value {
-    json!({
-        "id": rule.id, "category": rule.category, "severity": rule.severity,
-        "message": rule.message, "remedy": rule.remedy,
-    })
-}
-
-fn explain(context: &Context, id: &str) -> Result<Exit, CliError> {
-    let rule = scan::rule(id).ok_or_else(|| {
-        CliError::new("not_found", Exit::NotFound, format!("there is no rule {id:?}"))
-            .hint("`skillhub scan --rules` lists them")
-    })?;
-    let example = |files: &[(&str, &str)]| -> Vec<Value> {
-        files.iter().map(|(path, text)| json!({"path": path, "text": text})).collect()
-    };
-    let mut document = rule_document(rule);
-    document["ok"] = json!(true);
-    document["harmful"] = json!(example(rule.harmful));
-    document["harmless"] = json!(example(rule.harmless));
-    context.out.answer(&document, |out| {
-        let style = severity_style(rule.severity);
-        writeln!(out, "{STRONG}{}{STRONG:#}  {style}{}{style:#}, {}", rule.id, rule.severity, rule.category)?;
-        writeln!(out, "{}\nWhat to do: {}", rule.message, rule.remedy)?;
-        for (title, files) in [("It fires on", rule.harmful), ("It stays silent on", rule.harmless)] {
-            writeln!(out, "\n{title}:")?;
-            for (path, text) in files {
-                writeln!(out, "  {path}")?;
-                for line in text.lines().take(12) {
-                    writeln!(out, "    {}", crate::print::visible(line))?;
-                }
-            }
-        }
-        Ok(())
-    })?;
-    Ok(Exit::Done)
 }
