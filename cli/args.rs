@@ -31,8 +31,8 @@ pub struct Cli {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Global options")]
 pub struct Global {
-    /// Work on the skills in this folder
-    #[arg(long, global = true, value_name = "DIR", env = "SKILLHUB_LIBRARY", conflicts_with_all = ["project", "global"])]
+    /// Work on the skills in this folder [env: SKILLHUB_LIBRARY]
+    #[arg(long, global = true, value_name = "DIR", conflicts_with_all = ["project", "global"])]
     pub library: Option<PathBuf>,
     /// Work on the project's skills: <git root>/.agents/skills
     #[arg(long, global = true, conflicts_with = "global")]

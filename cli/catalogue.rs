@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use library::{FolderState, Library, Revision, Scope, folder, folder::Leftovers};
+use library::{FolderState, HandEditFault, Library, Revision, Scope};
+use scan::Baseline;
 use skill::{Bundle, SkillName, validate::load};
 
 use crate::{
@@ -136,14 +137,19 @@ fn of_library(library: &Library) -> Result<Vec<Listed>, CliError> {
     Ok(skills)
 }
 
-/// A folder that looks like a skill but has no history yet.
+/// A folder that looks like a skill but has no history yet. It is read leniently, as other clients do,
+/// but what the scanner blocks is not shown to agents.
 fn without_history(library: &Library, name: &SkillName, enabled: bool) -> Result<Option<Listed>, CliError> {
-    let Some(root) = library::open_dir(library.path())? else { return Ok(None) };
-    match folder::read(&root, name.as_str(), Leftovers::Skip, library.limits()) {
-        Ok(files) if files.is_empty() => Ok(None),
-        Ok(files) => Ok(Some(listed(library, name.clone(), files, enabled, None))),
-        Err(error) => Ok(Some(listed(library, name.clone(), Bundle::default(), enabled, Some(error.to_string())))),
-    }
+    let (files, fault) = match library.folder_state(name)? {
+        FolderState::Modified(cleared) => (cleared.bundle().clone(), None),
+        FolderState::Blocked(HandEditFault::Invalid { bundle, .. }) => match scan::clear(bundle, Baseline::None) {
+            Ok(cleared) => (cleared.bundle().clone(), None),
+            Err(blocked) => (blocked.bundle.clone(), Some(blocked.to_string())),
+        },
+        FolderState::Blocked(fault) => (Bundle::default(), Some(fault.to_string())),
+        FolderState::Absent | FolderState::Clean | FolderState::Missing => return Ok(None),
+    };
+    Ok(Some(listed(library, name.clone(), files, enabled, fault)))
 }
 
 fn listed(library: &Library, name: SkillName, files: Bundle, enabled: bool, fault: Option<String>) -> Listed {

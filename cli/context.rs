@@ -204,7 +204,9 @@ pub fn skill_name(text: &str) -> Result<SkillName, CliError> {
 impl LibraryPlace {
     fn resolve(global: &Global, cwd: &Path, user_home: &Path) -> Result<Self, CliError> {
         let user = user_home.join(SKILLS_FOLDER);
-        if let Some(path) = global.library.as_ref().filter(|_| !global.project && !global.global) {
+        let variable = || std::env::var_os("SKILLHUB_LIBRARY").filter(|path| !path.is_empty()).map(PathBuf::from);
+        let by_flag = global.project || global.global;
+        if let Some(path) = global.library.clone().or_else(|| variable().filter(|_| !by_flag)) {
             let path = cwd.join(path);
             let scope = if path == user { Scope::User } else { Scope::Project };
             return Ok(Self { path, scope, project: None, named: true });

@@ -115,6 +115,7 @@ fn exit_of(code: &str) -> Exit {
         "exists" | "stale_revision" | "no_match" | "ambiguous_match" | "count_mismatch" | "locked"
         | "ambiguous_name" => Exit::Conflict,
         "not_found" => Exit::NotFound,
+        "damaged_history" | "damaged_state" => Exit::Integrity,
         _ => Exit::Failed,
     }
 }

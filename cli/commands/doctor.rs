@@ -41,8 +41,12 @@ pub fn run(context: &Context, args: &DoctorArgs) -> Result<Exit, CliError> {
             fixed: false,
         });
     }
-    complaints.extend(temporary(&library, args.fix)?);
-    complaints.extend(folders(context, &mut library, args.fix)?);
+    let damage = history(&library);
+    if damage.is_empty() {
+        complaints.extend(temporary(&library, args.fix)?);
+        complaints.extend(folders(context, &mut library, args.fix)?);
+    }
+    complaints.extend(damage);
     complaints.extend(event_log(&library)?);
     let open = complaints.iter().filter(|complaint| !complaint.fixed).count();
     let list: Vec<_> = complaints
@@ -78,6 +82,28 @@ fn environment() -> Vec<Complaint> {
             fixed: false,
         }],
     }
+}
+
+/// Reads every revision of every skill.
+fn history(library: &Library) -> Vec<Complaint> {
+    let complain = |subject: String, error: &dyn std::error::Error| Complaint {
+        code: "history_damaged",
+        subject,
+        message: format!("{error}; restore the history from a backup, the skills' folders are untouched"),
+        fixed: false,
+    };
+    let skills = match library.skills() {
+        Ok(skills) => skills,
+        Err(error) => return vec![complain(library.history_path().display().to_string(), &error)],
+    };
+    let mut complaints = Vec::new();
+    for (name, _) in skills {
+        let read = library
+            .revisions(&name, usize::MAX)
+            .and_then(|revisions| revisions.iter().try_for_each(|revision| library.bundle(&revision.id).map(drop)));
+        complaints.extend(read.err().map(|error| complain(name.to_string(), &error)));
+    }
+    complaints
 }
 
 fn temporary(library: &Library, fix: bool) -> Result<Vec<Complaint>, CliError> {

@@ -1,5 +1,7 @@
 //! `skillhub history`: a skill's revisions.
 
+use std::num::NonZeroUsize;
+
 use clap::Args;
 use library::Revision;
 use serde_json::{Value, json};
@@ -20,14 +22,14 @@ pub struct HistoryArgs {
     name: String,
     /// Show at most so many, the newest
     #[arg(long, value_name = "N")]
-    limit: Option<usize>,
+    limit: Option<NonZeroUsize>,
 }
 
 /// Lists them, newest first.
 pub fn run(context: &Context, args: &HistoryArgs) -> Result<Exit, CliError> {
     let name = skill_name(&args.name)?;
     let library = context.library()?;
-    let revisions = library.revisions(&name, args.limit.unwrap_or(usize::MAX))?;
+    let revisions = library.revisions(&name, args.limit.map_or(usize::MAX, NonZeroUsize::get))?;
     if revisions.is_empty() {
         return Err(library::FindError::NoSkill(name).into());
     }

@@ -144,8 +144,45 @@ pub fn print(out: Output, report: &Report) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
+/// The flags of an edit that were given; every action takes some of them.
+fn given(args: &ManageArgs) -> impl Iterator<Item = &'static str> {
+    [
+        ("--content", args.content.is_some()),
+        ("--path", args.path.is_some()),
+        ("--find", args.find.is_some()),
+        ("--find-file", args.find_file.is_some()),
+        ("--replace", args.replace.is_some()),
+        ("--replace-file", args.replace_file.is_some()),
+        ("--expected-count", args.expected_count.is_some()),
+        ("--replace-all", args.replace_all),
+        ("--executable", args.executable),
+    ]
+    .into_iter()
+    .filter_map(|(flag, given)| given.then_some(flag))
+}
+
+/// Refuses a flag that the action would pass over.
+fn check_flags(action: &str, args: &ManageArgs) -> Result<(), CliError> {
+    let takes: &[&str] = match action {
+        "create" | "edit" => &["--content"],
+        "patch" => {
+            &["--path", "--find", "--find-file", "--replace", "--replace-file", "--expected-count", "--replace-all"]
+        }
+        "write_file" => &["--path", "--content", "--executable"],
+        "remove_file" => &["--path"],
+        "delete" => &[],
+        _ => return Ok(()),
+    };
+    match given(args).find(|flag| !takes.contains(flag)) {
+        Some(flag) => Err(CliError::new("invalid_request", Exit::Usage, format!("{action} takes no {flag}"))
+            .hint("`skillhub manage --help` has an example for each action")),
+        None => Ok(()),
+    }
+}
+
 fn of_flags(context: &Context, args: &ManageArgs) -> Result<Request, CliError> {
     let action = args.action.as_deref().unwrap_or_default();
+    check_flags(action, args)?;
     let edit = match action {
         "create" => Edit::Create { content: content_text(context, args)? },
         "edit" => Edit::Edit { content: content_text(context, args)? },

@@ -120,16 +120,17 @@ pub struct Survey {
     pub skill_md: Option<Vec<u8>>,
 }
 
-/// Lists an open folder and reads only its `SKILL.md`.
+/// Lists an open folder and reads only its `SKILL.md`, and files that are too large to be text.
 ///
 /// # Errors
-/// As [`read`].
+/// As [`read`], the limits of size among them.
 pub fn survey(dir: Dir, limits: &Limits) -> Result<Survey, FolderError> {
     let walk = Walk::over(dir, Leftovers::Skip, limits)?;
     let skill_md = match walk.files.iter().find(|found| found.path.is_skill_md()) {
         Some(found) => Some(walk.read(found, limits.skill_bytes)?.bytes.to_vec()),
         None => None,
     };
+    walk.check_sizes(limits)?;
     Ok(Survey { paths: walk.files.into_iter().map(|found| found.path).collect(), skill_md })
 }
 
@@ -208,6 +209,24 @@ impl Walk {
         let files = self.files.len().max(self.dirs.len());
         if files > limits.files_per_skill {
             return Err(BundleError::TooManyFiles { files, limit: limits.files_per_skill }.into());
+        }
+        Ok(())
+    }
+
+    /// Holds the files to the limits of size without reading more of them than that needs.
+    fn check_sizes(&self, limits: &Limits) -> Result<(), FolderError> {
+        let mut bytes = 0;
+        for found in &self.files {
+            let size = listing::file_size(&self.dirs[found.parent], &found.file_name)
+                .map_err(|error| FolderError::io(found.path.as_str(), error))?;
+            bytes += size;
+            if bytes > limits.skill_bytes {
+                return Err(BundleError::TooManyBytes { bytes, limit: limits.skill_bytes }.into());
+            }
+            if size > limits.text_file_bytes {
+                let file = self.read(found, limits.skill_bytes)?;
+                Bundle::from_files([(found.path.clone(), file)], limits)?;
+            }
         }
         Ok(())
     }

@@ -63,10 +63,21 @@ pub enum StorageError {
     Uncleared(SkillName),
     /// The git library or the system refused.
     #[error("the history cannot be used: {0}")]
-    Git(#[from] git2::Error),
+    Git(git2::Error),
     /// The system refused.
     #[error("the history cannot be used: {0}")]
     Io(#[from] std::io::Error),
+}
+
+impl From<git2::Error> for StorageError {
+    /// What git cannot make sense of is damage; the rest is the system's.
+    fn from(error: git2::Error) -> Self {
+        use git2::ErrorClass::{Object, Odb, Reference, Tree, Zlib};
+        match error.class() {
+            Reference | Odb | Object | Tree | Zlib => Self::Damaged(error.message().to_owned()),
+            _ => Self::Git(error),
+        }
+    }
 }
 
 /// Keeps revisions and gives them back.

@@ -1,7 +1,7 @@
 //! [`ManageError`]: why a request was refused, with its code and the way on.
 
 use library::{
-    CommitError, FindError, HandEditFault, LibraryError, LockError, PlaceError, SnapshotError, StorageError,
+    CommitError, FindError, HandEditFault, LibraryError, LockError, PlaceError, SnapshotError, StateError, StorageError,
 };
 use scan::Finding;
 use serde_json::{Value, json};
@@ -143,7 +143,7 @@ impl ManageError {
             Self::Commit(error) => commit_hint(error),
             Self::Find(error) => find_hint(error),
             Self::Snapshot(SnapshotError::Library(error)) | Self::Library(error) => library_hint(error),
-            Self::Snapshot(SnapshotError::Storage(_)) => None,
+            Self::Snapshot(SnapshotError::Storage(error)) => storage_hint(error),
         }
     }
 
@@ -175,7 +175,22 @@ fn edit_hint(name: &SkillName, fault: &EditError) -> Option<String> {
         EditError::NotFound => Some("`skillhub list` shows the skills of this library".to_owned()),
         EditError::NoMatch { path, .. } => Some(format!("`skillhub show {name} {path}` prints the file as it is")),
         EditError::FileNotFound { .. } => Some(format!("`skillhub show {name}` lists its files")),
-        _ => None,
+        EditError::AmbiguousMatch { .. } | EditError::CountMismatch { .. } => Some(
+            "details.matches has the lines; add surrounding text to find, or say how many with expected_count"
+                .to_owned(),
+        ),
+        EditError::Exists => Some(format!("`skillhub show {name} SKILL.md` prints it; use edit or patch")),
+        EditError::RemovesSkillMd => Some(format!("`skillhub manage delete {name}` removes the whole skill")),
+        EditError::FolderNotAllowed { .. } | EditError::Bundle(BundleError::Collision { .. }) => {
+            Some("give another path, such as references/notes.md".to_owned())
+        }
+        EditError::TooLarge { .. } | EditError::Bundle(_) => {
+            Some("move parts to further files, or leave out what agents do not need".to_owned())
+        }
+        EditError::NotText { .. } => Some("replace the whole file with write_file".to_owned()),
+        EditError::EmptyFind | EditError::ZeroCount => {
+            Some("`skillhub manage --help` has an example for each action".to_owned())
+        }
     }
 }
 
@@ -197,8 +212,21 @@ fn commit_hint(error: &CommitError) -> Option<String> {
 fn library_hint(error: &LibraryError) -> Option<String> {
     match error {
         LibraryError::Lock(error) => lock_hint(error),
+        LibraryError::Storage(error) => storage_hint(error),
+        LibraryError::State(_) => Some(
+            "`skillhub where` says where the home is; mend state.toml there, or restore it from a backup".to_owned(),
+        ),
         LibraryError::Place(PlaceError::Foreign { .. }) => {
             Some("use folders of your own: --library DIR for the skills, SKILLHUB_HOME for the history".to_owned())
+        }
+        _ => None,
+    }
+}
+
+fn storage_hint(error: &StorageError) -> Option<String> {
+    match error {
+        StorageError::Damaged(_) => {
+            Some("`skillhub doctor` names what is damaged; the skills' folders are not touched".to_owned())
         }
         _ => None,
     }
@@ -217,7 +245,7 @@ fn find_hint(error: &FindError) -> Option<String> {
         FindError::NoRevision { skill, .. } | FindError::Ambiguous { skill, .. } => {
             Some(format!("`skillhub history {skill}` lists its revisions"))
         }
-        FindError::Storage(_) => None,
+        FindError::Storage(error) => storage_hint(error),
     }
 }
 
@@ -266,7 +294,7 @@ fn snapshot_code(error: &SnapshotError) -> &'static str {
     match error {
         SnapshotError::ExternalBlocked { .. } => "external_blocked",
         SnapshotError::Library(error) => library_code(error),
-        SnapshotError::Storage(_) => "io",
+        SnapshotError::Storage(error) => storage_code(error),
         SnapshotError::Commit(error) => commit_code(error),
     }
 }
@@ -284,7 +312,7 @@ fn find_code(error: &FindError) -> &'static str {
     match error {
         FindError::NoSkill(_) | FindError::NoRevision { .. } => "not_found",
         FindError::Ambiguous { .. } => "ambiguous_name",
-        FindError::Storage(_) => "io",
+        FindError::Storage(error) => storage_code(error),
     }
 }
 
@@ -292,6 +320,16 @@ fn library_code(error: &LibraryError) -> &'static str {
     match error {
         LibraryError::Lock(LockError::Locked { .. }) => "locked",
         LibraryError::Place(PlaceError::Foreign { .. }) => "policy_denied",
+        LibraryError::Storage(error) => storage_code(error),
+        LibraryError::State(StateError::Damaged(_) | StateError::Format(_)) => "damaged_state",
+        _ => "io",
+    }
+}
+
+fn storage_code(error: &StorageError) -> &'static str {
+    match error {
+        StorageError::Damaged(_) => "damaged_history",
+        StorageError::UnknownRevision(_) => "not_found",
         _ => "io",
     }
 }

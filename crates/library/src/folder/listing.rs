@@ -50,6 +50,18 @@ pub(super) fn open_child(dir: &Dir, name: &str) -> io::Result<Dir> {
     cap_fs_ext::DirExt::open_dir_nofollow(dir, name)
 }
 
+/// The bytes of a file in a folder, links not followed.
+#[cfg(unix)]
+pub(super) fn file_size(dir: &Dir, name: &str) -> io::Result<u64> {
+    use rustix::fs::{AtFlags, statat};
+    Ok(u64::try_from(statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?.st_size).unwrap_or(0))
+}
+
+#[cfg(not(unix))]
+pub(super) fn file_size(dir: &Dir, name: &str) -> io::Result<u64> {
+    Ok(dir.symlink_metadata(name)?.len())
+}
+
 /// Lists a folder that was opened for this alone. One that was opened without the right to be read
 /// is opened again.
 pub(super) fn entries(dir: &Dir) -> io::Result<Vec<Entry>> {

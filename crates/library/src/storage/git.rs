@@ -53,6 +53,27 @@ impl GitStorage {
         })
     }
 
+    /// Listing passes over a reference that cannot be read; a skill must not disappear like that.
+    fn check_loose_heads(&self, listed: &[SkillName]) -> Result<(), StorageError> {
+        let entries = match self.dir.read_dir(HEADS) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        for entry in entries {
+            let file = entry?.file_name();
+            let name = file.to_str().and_then(|file| SkillName::parse(file).ok());
+            let Some(name) = name.filter(|name| !listed.contains(name)) else { continue };
+            match self.repository.refname_to_id(&format!("{HEADS}{name}")) {
+                Err(error) if error.code() != git2::ErrorCode::NotFound => {
+                    return Err(StorageError::Damaged(format!("the head of {name} cannot be read")));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     fn read_tree(&self, tree: &Tree<'_>, prefix: &str, files: &mut Vec<(SkillPath, File)>) -> Result<(), StorageError> {
         for entry in tree.iter() {
             let damaged = |what: &str| StorageError::Damaged(format!("{prefix}: {what}"));
@@ -86,6 +107,7 @@ impl Storage for GitStorage {
             skills.extend(SkillName::parse(name));
         }
         skills.sort();
+        self.check_loose_heads(&skills)?;
         Ok(skills)
     }
 

@@ -66,7 +66,7 @@ fn faults_of_the_library_have_their_codes_and_ways_on() {
         (LockError::Io(broken()).into_library().into(), "io", false),
         (foreign.into(), "policy_denied", true),
         (SnapshotError::ExternalBlocked { skill: name("s"), fault: unreadable }.into(), "external_blocked", true),
-        (SnapshotError::Storage(StorageError::Damaged("x".into())).into(), "io", false),
+        (SnapshotError::Storage(StorageError::Damaged("x".into())).into(), "damaged_history", true),
         (ambiguous.into(), "ambiguous_name", true),
         (FindError::NoSkill(name("s")).into(), "not_found", true),
     ];

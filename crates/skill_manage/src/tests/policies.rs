@@ -33,7 +33,7 @@ fn a_state_that_cannot_be_read_lets_no_agent_through() {
     let mut place = Place::with_skill();
     pin(&place, true);
     fs::write(place.library.own_path().join("state.toml"), "format = 1\n[skil").unwrap();
-    assert_eq!(place.refused(patch("First.", "1.")).code(), "io");
+    assert_eq!(place.refused(patch("First.", "1.")).code(), "damaged_state");
 }
 
 #[test]
