@@ -5,17 +5,19 @@
 
 mod diff;
 mod table;
+mod terminal;
 mod verdict;
 
 use std::io::{self, IsTerminal, Write};
 
-use anstream::{AutoStream, ColorChoice, adapter::strip_bytes};
+use anstream::{AutoStream, ColorChoice, adapter::strip_str};
 use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;
 use serde::Serialize;
 
-pub use diff::{coloured as coloured_diff, visible};
+pub use diff::coloured as coloured_diff;
 pub use table::Table;
+pub use terminal::{tamed, visible};
 pub use verdict::{finding_lines, problem_line, severity_style, verdict_style};
 
 use crate::exit::{CliError, Exit};
@@ -79,12 +81,20 @@ impl Output {
             rendered.push(b'\n');
         } else {
             text(&mut rendered)?;
-        }
-        if !self.json && !self.has_colors() {
-            rendered = strip_bytes(&rendered).into_vec();
+            rendered = self.fit_for_reader(&String::from_utf8_lossy(&rendered)).into_bytes();
         }
         let mut out = io::stdout().lock();
         quiet_on_closed_pipe(out.write_all(&rendered).and_then(|()| out.flush()))
+    }
+
+    /// A text without styles where they are not wanted, and tamed where a terminal may show it. A
+    /// pipe gets all else as it is.
+    fn fit_for_reader(self, text: &str) -> String {
+        match (self.has_colors(), io::stdout().is_terminal()) {
+            (true, _) => tamed(text),
+            (false, true) => tamed(&strip_str(text).to_string()),
+            (false, false) => strip_str(text).to_string(),
+        }
     }
 
     /// Whether the answer is coloured.
@@ -101,7 +111,11 @@ impl Output {
     /// # Errors
     /// The stream cannot be written.
     pub fn long_answer(self, document: &impl Serialize, text: &str) -> Result<(), CliError> {
-        if !self.json && io::stdout().is_terminal() && text.lines().count() > terminal_lines() && page(text) {
+        if !self.json
+            && io::stdout().is_terminal()
+            && text.lines().count() > terminal_lines()
+            && page(&self.fit_for_reader(text))
+        {
             return Ok(());
         }
         self.answer(document, |out| out.write_all(text.as_bytes()))
@@ -111,7 +125,7 @@ impl Output {
     pub fn note(self, message: &str) {
         if !self.quiet {
             let mut err = AutoStream::new(io::stderr().lock(), self.color.choice());
-            let _closed = writeln!(err, "{message}");
+            let _closed = writeln!(err, "{}", tamed(message));
         }
     }
 
@@ -121,12 +135,12 @@ impl Output {
             let _closed = self.answer(&error.to_json(), |_| Ok(()));
         } else {
             let mut err = AutoStream::new(io::stderr().lock(), self.color.choice());
-            let _closed = writeln!(err, "{BAD}error{BAD:#}: {}", error.message);
+            let _closed = writeln!(err, "{BAD}error{BAD:#}: {}", tamed(&error.message));
             for line in verdict::detail_lines(&error.details) {
-                let _closed = writeln!(err, "  {line}");
+                let _closed = writeln!(err, "  {}", tamed(&line));
             }
             if let Some(hint) = &error.hint {
-                let _closed = writeln!(err, "{GOOD}hint{GOOD:#}: {hint}");
+                let _closed = writeln!(err, "{GOOD}hint{GOOD:#}: {}", tamed(hint));
             }
         }
         error.exit

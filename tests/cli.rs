@@ -3,6 +3,7 @@
 mod adopting;
 mod bad_input;
 mod documents;
+mod failing_closed;
 mod foreign_user;
 mod hand_edits;
 mod hostile_archives;

@@ -8,7 +8,7 @@ use crate::{
     catalogue::{Catalogue, Listed},
     context::Context,
     exit::{CliError, Exit, failed},
-    print::{FAINT, STRONG, Table},
+    print::{FAINT, STRONG, Table, visible},
 };
 
 /// Flags of `list`.
@@ -112,5 +112,5 @@ fn row(listed: &Listed) -> [String; 5] {
     };
     let line: String = listed.description.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(60).collect();
     let version = listed.version.clone().unwrap_or_default();
-    [listed.name.to_string(), version, listed.scope.as_str().to_owned(), state.to_owned(), line]
+    [listed.name.to_string(), visible(&version), listed.scope.as_str().to_owned(), state.to_owned(), visible(&line)]
 }

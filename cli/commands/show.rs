@@ -1,5 +1,7 @@
 //! `skillhub show`: a revision's files, or one of them.
 
+use std::io::{IsTerminal, Write};
+
 use base64::{Engine, engine::general_purpose::STANDARD};
 use clap::Args;
 use library::{FindError, Revision};
@@ -76,11 +78,11 @@ fn show_file(context: &Context, name: &SkillName, bundle: &Bundle, path: &str) -
         Some(text) => json!({"ok": true, "path": path, "text": text}),
         None => json!({"ok": true, "path": path, "base64": STANDARD.encode(&file.bytes)}),
     };
-    if context.out.json {
-        context.out.answer(&document, |_| Ok(()))?;
+    if context.out.json || std::io::stdout().is_terminal() {
+        context.out.answer(&document, |out| out.write_all(&file.bytes))?;
     } else {
         // The bytes themselves, so that a pipe gets the file.
-        let _closed_pipe = std::io::Write::write_all(&mut std::io::stdout().lock(), &file.bytes);
+        let _closed_pipe = std::io::stdout().lock().write_all(&file.bytes);
     }
     Ok(Exit::Done)
 }

@@ -2,6 +2,8 @@
 
 use anstyle::{AnsiColor, Style};
 
+use super::visible;
+
 const ADDED: Style = AnsiColor::Green.on_default();
 const REMOVED: Style = AnsiColor::Red.on_default();
 const HUNK: Style = AnsiColor::Cyan.on_default();
@@ -23,13 +25,4 @@ pub fn coloured(diff: &str) -> String {
         text.push_str(&format!("{style}{}{style:#}\n", visible(line)));
     }
     text
-}
-
-/// A line of a skill with control characters made visible, so that it cannot steer the terminal.
-pub fn visible(line: &str) -> String {
-    let hidden = |c: char| (c.is_control() && c != '\t') || scan::hidden::is_invisible(c);
-    if !line.chars().any(hidden) {
-        return line.to_owned();
-    }
-    line.chars().map(|c| if hidden(c) { format!("\\u{{{:x}}}", u32::from(c)) } else { c.to_string() }).collect()
 }

@@ -5,7 +5,7 @@ use scan::{Finding, Severity, Verdict};
 use serde_json::Value;
 use skill::Problem;
 
-use super::{BAD, FAINT, GOOD, WARN, diff::visible};
+use super::{BAD, FAINT, GOOD, WARN, visible};
 
 /// The colour of a verdict; the word stands beside it.
 pub fn verdict_style(verdict: Verdict) -> Style {

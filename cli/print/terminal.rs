@@ -1,0 +1,73 @@
+//! [`visible`] and [`tamed`]: what others wrote cannot steer the terminal.
+
+use std::fmt::Write;
+
+/// The numbers of the escape sequences that the program's own styles are made of.
+const STYLES: [&str; 7] = ["0", "1", "2", "31", "32", "33", "36"];
+
+/// A line of a skill with control and invisible characters shown by their number.
+pub fn visible(line: &str) -> String {
+    let hidden = |c: char| (c.is_control() && c != '\t') || scan::hidden::is_invisible(c);
+    let mut shown = String::with_capacity(line.len());
+    line.chars().for_each(|c| push(&mut shown, c, hidden(c)));
+    shown
+}
+
+/// A whole text with every control character shown by its number, but for the program's own styles, line
+/// ends and tabs. The last gate before a terminal: a name, message or body that nobody made
+/// [`visible`] cannot move the cursor, set the title or hide a line.
+pub fn tamed(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let kept = style_at(rest).or_else(|| rest.starts_with("\r\n").then_some("\r\n"));
+        if let Some(kept) = kept {
+            shown.push_str(kept);
+        } else {
+            push(&mut shown, c, c.is_control() && !matches!(c, '\n' | '\t'));
+        }
+        rest = rest.get(kept.map_or(c.len_utf8(), str::len)..).unwrap_or_default();
+    }
+    shown
+}
+
+fn push(shown: &mut String, c: char, by_number: bool) {
+    if by_number {
+        let _infallible = write!(shown, "\\u{{{:x}}}", u32::from(c));
+    } else {
+        shown.push(c);
+    }
+}
+
+/// The escape sequence of one of our styles at the start of a text.
+fn style_at(text: &str) -> Option<&str> {
+    let (number, _) = text.strip_prefix("\u{1b}[")?.split_once('m')?;
+    STYLES.contains(&number).then(|| text.get(..number.len() + 3)).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::print::{BAD, FAINT, GOOD, STRONG, WARN, coloured_diff};
+
+    #[test]
+    fn nothing_but_our_own_styles_reaches_the_terminal() {
+        let hostile = "a\u{1b}]0;title\u{7}b\u{1b}[2Jc\u{1b}[8md\re\u{9b}1A\u{8}";
+        let shown = tamed(hostile);
+        assert_eq!(shown, "a\\u{1b}]0;title\\u{7}b\\u{1b}[2Jc\\u{1b}[8md\\u{d}e\\u{9b}1A\\u{8}");
+    }
+
+    #[test]
+    fn styles_line_ends_and_all_scripts_stay() {
+        let diff = coloured_diff("diff --git a b\n@@ -1 +1 @@\n-a\n+b\n c\n");
+        let text = format!("{STRONG}x{STRONG:#}{FAINT}{GOOD}{WARN}{BAD}y{BAD:#}\t技能 👩‍👩‍👧\r\n{diff}");
+        assert_eq!(tamed(&text), text);
+        assert_eq!(tamed("\u{1b}"), "\\u{1b}");
+        assert_eq!(tamed("\u{1b}[31"), "\\u{1b}[31");
+    }
+
+    #[test]
+    fn a_line_of_a_skill_shows_what_is_hidden_in_it() {
+        assert_eq!(visible("a\u{202e}b\tc\u{1b}"), "a\\u{202e}b\tc\\u{1b}");
+    }
+}

@@ -1,0 +1,124 @@
+//! What is hostile, damaged or too large is told and not passed on.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::support::{Sandbox, hostile_script, skill_md, write_files};
+
+fn names(answer: &Value) -> Vec<&str> {
+    answer["skills"].as_array().unwrap().iter().map(|skill| skill["name"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_hostile_folder_without_history_is_shown_to_no_agent() {
+    let sandbox = Sandbox::new();
+    sandbox.create("good", "body");
+    let text = skill_md("bad", "Looks useful. Use in tests.", "body");
+    let script = hostile_script();
+    let files = [("SKILL.md", text.as_bytes(), false), ("scripts/report.sh", script.as_bytes(), true)];
+    write_files(&sandbox.user_skill("bad"), &files);
+    assert_eq!(names(&sandbox.done(&["prompt"])), ["good"]);
+    sandbox.ask(&["read", "bad"]).refused_with_hint(4, "external_blocked");
+    let list = sandbox.done(&["list"]);
+    let bad = list["skills"].as_array().unwrap().iter().find(|skill| skill["name"] == "bad").unwrap().clone();
+    assert!(bad["fault"].as_str().unwrap().contains("scripts/report.sh"), "{bad:#}");
+}
+
+#[test]
+fn a_skill_whose_head_cannot_be_read_does_not_disappear() {
+    let sandbox = Sandbox::new();
+    sandbox.create("demo", "body");
+    let place = sandbox.done(&["where"]);
+    let history = place["history"].as_str().unwrap();
+    fs::write(format!("{history}/refs/skills/demo"), "x").unwrap();
+    for command in [&["list"][..], &["prompt"], &["status"], &["history", "demo"]] {
+        let error = sandbox.ask(command).refused_with_hint(8, "damaged_history");
+        assert!(error["hint"].as_str().unwrap().contains("doctor"), "{error:#}");
+    }
+    let doctor = sandbox.ask(&["doctor"]).exits(1).json();
+    assert_eq!(doctor["problems"][0]["code"], "history_damaged");
+}
+
+#[test]
+fn a_skill_that_is_too_large_to_pack_is_not_valid() {
+    let sandbox = Sandbox::new();
+    let folder = sandbox.skill("large", "Large. Use in tests.", &[]);
+    write_files(&folder, &[("assets/large.bin", &vec![0; 17 << 20], false)]);
+    let problems = sandbox.ask(&["validate", "large"]).exits(3).json()["skills"][0]["problems"].clone();
+    assert_eq!(problems[0]["code"], "too_large", "{problems:#}");
+    fs::remove_file(folder.join("assets/large.bin")).unwrap();
+    write_files(&folder, &[("references/long.md", &vec![b'a'; (1 << 20) + 1], false)]);
+    let problems = sandbox.ask(&["validate", "large"]).exits(3).json()["skills"][0]["problems"].clone();
+    assert_eq!(problems[0]["code"], "too_large", "{problems:#}");
+}
+
+#[test]
+fn a_flag_that_the_action_would_pass_over_is_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.create("demo", "alpha line");
+    let patch = ["manage", "patch", "demo", "--find", "alpha", "--replace", "beta", "--content", "nothing.md"];
+    sandbox.ask(&patch).refused_with_hint(2, "invalid_request");
+    sandbox.ask(&["manage", "delete", "demo", "--path", "SKILL.md"]).refused_with_hint(2, "invalid_request");
+    sandbox.done(&["show", "demo"]);
+}
+
+#[test]
+fn a_flag_goes_before_the_environment() {
+    let sandbox = Sandbox::new();
+    let library = |variable: &str, args: &[&str]| {
+        let mut command = sandbox.command(args);
+        command.arg("--json").env("SKILLHUB_LIBRARY", variable);
+        let answer = sandbox.finish(command, args).done();
+        answer["library"].as_str().unwrap().to_owned()
+    };
+    let other = sandbox.path("other");
+    assert!(library(other.to_str().unwrap(), &["where"]).ends_with("/other"));
+    assert!(library(other.to_str().unwrap(), &["where", "--global"]).ends_with("/.agents/skills"));
+    assert!(library("", &["where"]).ends_with("/.agents/skills"));
+}
+
+#[test]
+fn a_baseline_makes_only_new_findings_fail() {
+    let sandbox = Sandbox::new();
+    let folder = sandbox.skill("noisy", "Noisy. Use in tests.", &[("scripts/report.sh", &hostile_script())]);
+    let scan = sandbox.ask(&["scan", "noisy"]).exits(4);
+    fs::write(sandbox.cwd().join("known.json"), scan.text()).unwrap();
+    sandbox.done(&["scan", "noisy", "--baseline", "known.json"]);
+    write_files(&folder, &[("scripts/second.sh", hostile_script().as_bytes(), true)]);
+    sandbox.ask(&["scan", "noisy", "--baseline", "known.json"]).exits(4);
+    sandbox.ask(&["scan", "noisy", "--baseline", "noisy/SKILL.md"]).refused_with_hint(2, "invalid_baseline");
+}
+
+#[test]
+fn sarif_names_the_rule_the_file_and_the_line_of_each_finding() {
+    let sandbox = Sandbox::new();
+    sandbox.skill("noisy", "Noisy. Use in tests.", &[("scripts/report.sh", &hostile_script())]);
+    let sarif: Value = serde_json::from_str(&sandbox.run(&["scan", "noisy", "--sarif"]).exits(4).text()).unwrap();
+    let run = &sarif["runs"][0];
+    let result = &run["results"][0];
+    let place = &result["locations"][0]["physicalLocation"];
+    assert_eq!((sarif["version"].as_str(), result["level"].as_str()), (Some("2.1.0"), Some("error")));
+    assert!(place["artifactLocation"]["uri"].as_str().unwrap().ends_with("/noisy/scripts/report.sh"));
+    assert!(place["region"]["startLine"].as_u64().unwrap() >= 1);
+    let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
+    assert!(rules.iter().any(|rule| rule["id"] == result["ruleId"]), "{result:#}");
+}
+
+#[test]
+fn a_budget_keeps_what_fits_the_task_and_names_the_rest() {
+    let sandbox = Sandbox::new();
+    for (name, what) in
+        [("bread", "Bakes bread."), ("pdf-forms", "Fills forms in PDF files."), ("tests", "Writes tests.")]
+    {
+        let text = skill_md(name, &format!("{what} Use when asked."), "body");
+        fs::write(sandbox.cwd().join("text.md"), text).unwrap();
+        sandbox.done(&["manage", "create", name, "--content", "text.md"]);
+    }
+    let answer = sandbox.done(&["prompt", "--budget", "80", "--task", "fill in a PDF form"]);
+    assert_eq!(names(&answer), ["pdf-forms"]);
+    assert_eq!(answer["left_out"], serde_json::json!(["bread", "tests"]));
+    let text = sandbox.run(&["prompt", "--budget", "80", "--task", "fill in a PDF form"]).exits(0).text();
+    assert!(text.contains("2 more skills") && text.contains("bread, tests"), "{text}");
+    assert_eq!(names(&sandbox.done(&["prompt", "--budget", "100000"])).len(), 3);
+}
