@@ -25,6 +25,7 @@ pub struct AgentFolder {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentFolders {
     folders: Vec<AgentFolder>,
+    outside: Vec<AgentFolder>,
     detects: bool,
 }
 
@@ -42,6 +43,14 @@ pub enum AgentError {
     /// The agent has no skills folder for users.
     #[error("the agent {0} has no skills folder of the user")]
     NoFolder(String),
+    /// A link in the project, which may have come with a clone, leads the agent's folder out of it.
+    #[error("the skills folder of the agent {id} is a link that leads out of the project, to {}", path.display())]
+    Outside {
+        /// The agent.
+        id: String,
+        /// Where it leads.
+        path: PathBuf,
+    },
 }
 
 impl Fails for AgentError {
@@ -51,13 +60,15 @@ impl Fails for AgentError {
             Self::Unknown { nearest: Some(nearest), .. } => failure.hint(format!("did you mean {nearest}?")),
             Self::Unknown { .. } => failure,
             Self::NoFolder(_) => failure.hint("install into a project: --project"),
+            Self::Outside { .. } => Failure::new(FailureKind::Refused, "policy_denied")
+                .hint("put a folder in place of the link, or install for the user: --global"),
         }
     }
 }
 
 impl AgentFolders {
     /// The folders in a project. An agent is in use when its own hidden folder is there, `.claude` for
-    /// `.claude/skills`.
+    /// `.claude/skills`. A folder that a link leads out of the project is none of them.
     #[must_use]
     pub fn of_project(root: &Path) -> Self {
         let folders = agents().iter().map(|agent| {
@@ -65,7 +76,10 @@ impl AgentFolders {
             let in_use = first.starts_with('.') && is_dir(&root.join(first));
             (agent.id, agent.project_folder(root), in_use)
         });
-        Self::collect(folders)
+        let all = Self::collect(folders);
+        let Ok(root) = paths::resolved(root) else { return all };
+        let (folders, outside) = all.folders.into_iter().partition(|folder| folder.path.starts_with(&root));
+        Self { folders, outside, detects: true }
     }
 
     /// The folders of a user; `variable` looks up the environment. An agent is in use when the folder
@@ -116,9 +130,11 @@ impl AgentFolders {
             let nearest = by_part.or(nearest.map(|(_, near)| near));
             return Err(AgentError::Unknown { id: id.to_owned(), nearest });
         }
-        match self.folders.iter().any(|folder| folder.ids.contains(&id)) {
-            true => Ok(()),
-            false => Err(AgentError::NoFolder(id.to_owned())),
+        let has = |folder: &&AgentFolder| folder.ids.contains(&id);
+        match (self.folders.iter().find(has), self.outside.iter().find(has)) {
+            (Some(_), _) => Ok(()),
+            (None, Some(led)) => Err(AgentError::Outside { id: id.to_owned(), path: led.path.clone() }),
+            (None, None) => Err(AgentError::NoFolder(id.to_owned())),
         }
     }
 
@@ -134,7 +150,7 @@ impl AgentFolders {
                 None => folders.push(AgentFolder { ids: vec![id], path, in_use }),
             }
         }
-        Self { folders, detects: true }
+        Self { folders, outside: Vec::new(), detects: true }
     }
 }
 
@@ -164,6 +180,25 @@ mod tests {
         let named = folders.chosen(&["roo".to_owned()], &library).unwrap();
         assert_eq!(named[0].path, root.join(".roo/skills"));
         assert!(folders.chosen(&["cline".to_owned()], &library).unwrap().is_empty(), "it reads the library itself");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_that_came_with_a_clone_leads_no_agent_out_of_the_project() {
+        let temp = tempfile::tempdir().unwrap();
+        let (root, outside) = (temp.path().join("project"), temp.path().join("outside"));
+        for folder in [root.join(".claude"), root.join(".roo"), root.join(".agents/skills"), outside.clone()] {
+            std::fs::create_dir_all(folder).unwrap();
+        }
+        std::os::unix::fs::symlink(&outside, root.join(".claude/skills")).unwrap();
+        std::os::unix::fs::symlink("../.agents/skills", root.join(".roo/skills")).unwrap();
+        let folders = AgentFolders::of_project(&root);
+        let library = root.join(".agents/skills").canonicalize().unwrap();
+        assert_eq!(folders.chosen(&[], &library).unwrap(), []);
+        assert!(folders.chosen(&["roo".to_owned()], &library).unwrap().is_empty(), "inside a link may lead anywhere");
+        let error = folders.chosen(&["claude-code".to_owned()], &library).unwrap_err();
+        assert!(matches!(error, AgentError::Outside { .. }), "{error}");
+        assert_eq!(error.failure().kind, FailureKind::Refused);
     }
 
     #[test]

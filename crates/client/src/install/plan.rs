@@ -55,13 +55,17 @@ pub(super) fn plan(
 ) -> Result<Planned, InstallError> {
     check_usable(&candidate)?;
     let head = library.head(&candidate.name)?;
-    match head {
+    let planned = match head {
         Some(head) if !head.tombstone => {
             let take_over = if request.dry_run || request.frozen { TakeOver::Pretend } else { TakeOver::Commit };
             over_installed(library, candidate, head, take_over, stamp)
         }
-        gone => fresh(library, candidate, gone, request, stamp),
+        gone => fresh(library, candidate, gone, stamp),
+    }?;
+    if request.frozen {
+        check_frozen(&planned)?;
     }
+    Ok(planned)
 }
 
 /// Lenient as every client: only what makes a skill unusable counts.
@@ -82,7 +86,6 @@ fn fresh(
     library: &Library,
     candidate: Candidate,
     tombstone: Option<Revision>,
-    request: &InstallRequest,
     stamp: &Stamp,
 ) -> Result<Planned, InstallError> {
     let state = library.folder_state(&candidate.name)?;
@@ -91,7 +94,6 @@ fn fresh(
     let mut shown = cleared;
     if !is_free(&state, &candidate.bundle) {
         let found = unmanaged(state, &candidate)?;
-        check_frozen(&candidate, &found, request)?;
         revisions.push(
             NewRevision::new(
                 Content::Cleared(found.clone()),
@@ -136,13 +138,16 @@ fn unmanaged(state: FolderState, candidate: &Candidate) -> Result<Cleared, Insta
     }
 }
 
-fn check_frozen(candidate: &Candidate, found: &Cleared, request: &InstallRequest) -> Result<(), InstallError> {
-    let content = candidate.locked.as_ref().map(|locked| locked.content.as_str()).unwrap_or_default();
-    if !request.frozen || found.digest().to_string() == content {
+/// Holds what agents will see to the content that the lock file names.
+fn check_frozen(planned: &Planned) -> Result<(), InstallError> {
+    let Some(locked) = &planned.candidate.locked else { return Ok(()) };
+    let wanted = if locked.content.is_empty() { &locked.digest } else { &locked.content };
+    let found = planned.cleared.digest().to_string();
+    if found == *wanted {
         return Ok(());
     }
-    let what = format!("its folder has the digest {}, the lock file {content}", found.digest());
-    Err(InstallError::LockDiffers { name: candidate.origin.name.clone(), what })
+    let what = format!("its content would have the digest {found}, the lock file {wanted}");
+    Err(InstallError::LockDiffers { name: locked.name.clone(), what })
 }
 
 /// The library has a skill of this name.

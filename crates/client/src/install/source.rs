@@ -289,7 +289,11 @@ impl Source<'_> {
             return Ok(candidate);
         }
         let git: GitSpec = locked.requested.parse()?;
-        one(self.of_git(&git, locked.commit.as_deref())?, locked)
+        let commit = locked.commit.as_deref().filter(|id| is_commit_id(id)).ok_or_else(|| {
+            let what = "the lock file has no commit of it".to_owned();
+            InstallError::LockDiffers { name: locked.name.clone(), what }
+        })?;
+        one(self.of_git(&git, Some(commit))?, locked)
     }
 
     fn candidate(
@@ -330,6 +334,11 @@ struct Local {
     kind: &'static str,
     source: String,
     local: bool,
+}
+
+/// A whole commit id, and nothing else that git takes in its place: a branch, or a mapping of branches.
+fn is_commit_id(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// The one of several that the lock file names.
