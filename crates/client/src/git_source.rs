@@ -28,6 +28,10 @@ use crate::{
 /// How long git may take for one fetch.
 const FETCH_LIMIT: Duration = Duration::from_secs(120);
 
+/// Files and folders of a repository that are looked at, so that a tree that holds itself over and over, a
+/// few bytes that stand for billions of folders, comes to an end.
+const MOST_ENTRIES: usize = 200_000;
+
 /// How often a running git is looked at.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -165,7 +169,11 @@ impl Repository {
         let Some(tree) = self.tree(below.map_or("", SkillPath::as_str))? else { return Ok(Vec::new()) };
         let base = below.map(ToString::to_string).unwrap_or_default();
         let mut folders = Vec::new();
-        tree.walk(TreeWalkMode::PreOrder, |folder, entry| {
+        let mut left = MOST_ENTRIES;
+        let walked = tree.walk(TreeWalkMode::PreOrder, |folder, entry| {
+            if !count_down(&mut left) {
+                return TreeWalkResult::Abort;
+            }
             let name = entry.name().unwrap_or_default();
             if entry.kind() == Some(ObjectType::Tree) {
                 let too_deep = folder.matches('/').count() >= DEEPEST;
@@ -175,7 +183,8 @@ impl Repository {
                 folders.push((join(&base, folder.trim_end_matches('/')), entry.id()));
             }
             TreeWalkResult::Ok
-        })?;
+        });
+        check_walk(walked, left)?;
         let limit = Limits::default().skill_bytes;
         let mut found = Vec::new();
         for (folder, id) in folders {
@@ -191,7 +200,11 @@ impl Repository {
         let Some(tree) = self.tree(folder)? else { return Ok(Bundle::default()) };
         let mut listed = Vec::new();
         let mut fault = None;
-        tree.walk(TreeWalkMode::PreOrder, |below, entry| {
+        let mut left = MOST_ENTRIES;
+        let walked = tree.walk(TreeWalkMode::PreOrder, |below, entry| {
+            if !count_down(&mut left) {
+                return TreeWalkResult::Abort;
+            }
             if entry.kind() == Some(ObjectType::Tree) && SKIPPED.contains(&entry.name().unwrap_or_default()) {
                 return TreeWalkResult::Skip;
             }
@@ -211,11 +224,11 @@ impl Repository {
                     TreeWalkResult::Abort
                 }
             }
-        })
-        .or_else(|error| if fault.is_some() { Ok(()) } else { Err(error) })?;
+        });
         if let Some(fault) = fault {
             return Err(fault);
         }
+        check_walk(walked, left)?;
         self.load(listed, limits)
     }
 
@@ -245,6 +258,20 @@ impl Repository {
             Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+/// Takes one from what is left; false when nothing was.
+fn count_down(left: &mut usize) -> bool {
+    *left = left.saturating_sub(1);
+    *left > 0
+}
+
+/// What a walk came to, which fails by its own will when too much was met.
+fn check_walk(walked: Result<(), git2::Error>, left: usize) -> Result<(), GitError> {
+    match left {
+        0 => Err(BundleError::TooManyFiles { files: MOST_ENTRIES, limit: MOST_ENTRIES }.into()),
+        _ => Ok(walked?),
     }
 }
 

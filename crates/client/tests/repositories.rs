@@ -159,6 +159,47 @@ fn a_restore_takes_the_locked_commit_though_the_branch_went_on() {
 }
 
 #[test]
+fn a_lock_file_names_a_commit_and_no_branch_in_its_place() {
+    let world = World::new();
+    let repository = Repository::new(&world);
+    repository.skill("", "pdf", "One.");
+    let commit = repository.commit();
+    world.install_one(&repository.url());
+    fs::remove_dir_all(world.library_path()).unwrap();
+    fs::remove_dir_all(world.home.path()).unwrap();
+    let good = world.lock_text();
+    for bad in ["HEAD", "+refs/heads/*:refs/heads/*", "--upload-pack=x"] {
+        fs::write(world.lock_path(), good.replace(&commit, bad)).unwrap();
+        let error = world.install_with(&request(&[])).unwrap().remove(0).error.unwrap();
+        assert_eq!(error.failure().code, "lock_differs", "{bad}: {error}");
+    }
+}
+
+#[test]
+fn a_tree_that_stands_for_billions_of_folders_comes_to_an_end() {
+    let world = World::new();
+    let place = world.root.join("bomb");
+    let bare = git2::Repository::init_bare(&place).unwrap();
+    let mut tree = bare.treebuilder(None).unwrap().write().unwrap();
+    for _ in 0..12 {
+        let mut level = bare.treebuilder(None).unwrap();
+        for number in 0..40 {
+            level.insert(format!("d{number}"), tree, 0o040_000).unwrap();
+        }
+        tree = level.write().unwrap();
+    }
+    let mut top = bare.treebuilder(None).unwrap();
+    top.insert("deep", tree, 0o040_000).unwrap();
+    let skill = bare.blob(skill_md("pdf", "One.").as_bytes()).unwrap();
+    top.insert("SKILL.md", skill, 0o100_644).unwrap();
+    let root = bare.find_tree(top.write().unwrap()).unwrap();
+    let who = git2::Signature::new("x", "x@example.org", &git2::Time::new(0, 0)).unwrap();
+    bare.commit(Some("HEAD"), &who, &who, "x", &root, &[]).unwrap();
+    let refused = world.refused(&format!("file://{}", place.display()));
+    assert_eq!(refused, (FailureKind::Invalid, "too_large"));
+}
+
+#[test]
 fn offline_reaches_no_host() {
     let world = World::new();
     let offline = InstallRequest { offline: true, ..request(&["https://example.org/o/r.git"]) };
