@@ -71,6 +71,32 @@ fn frozen_refuses_a_folder_that_the_lock_file_does_not_know() {
 }
 
 #[test]
+fn frozen_refuses_a_hand_edit_of_an_installed_skill() {
+    let world = World::new();
+    world.release("pdf", "1.0.0", "One.");
+    world.install_one("acme/pdf");
+    write(&world.library_path().join("pdf/SKILL.md"), &skill_md("pdf", "Edited."));
+    let error = world.install_with(&frozen(&[])).unwrap_err();
+    assert_eq!(error.failure().code, "lock_differs", "{error}");
+    assert!(world.installed_text("pdf").contains("Edited."), "the edit stays");
+    assert_eq!(world.library().revisions(&name("pdf"), 9).unwrap().len(), 1, "and is not taken over");
+}
+
+#[test]
+fn frozen_does_not_pass_the_release_off_as_its_evolved_form() {
+    let world = World::new();
+    world.release("pdf", "1.0.0", "One.");
+    world.install_one("acme/pdf");
+    write(&world.library_path().join("pdf/SKILL.md"), &skill_md("pdf", "Evolved."));
+    world.install_one("acme/pdf");
+    fs::remove_dir_all(world.library_path()).unwrap();
+    forget_history(&world);
+    let error = world.install_with(&frozen(&[])).unwrap_err();
+    assert_eq!(error.failure().code, "lock_differs", "{error}");
+    assert!(!world.library_path().join("pdf").exists());
+}
+
+#[test]
 fn frozen_takes_only_what_the_lock_file_has() {
     let world = World::new();
     world.release("pdf", "1.0.0", "One.");
