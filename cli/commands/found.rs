@@ -1,7 +1,8 @@
 //! Skills at the paths that a command was given: folders, `.skill` files, and folders of skills.
 
 use std::{
-    fs, io,
+    fs,
+    io::{self, Read},
     path::{Path, PathBuf},
     sync::atomic::{AtomicUsize, Ordering},
 };
@@ -50,12 +51,18 @@ impl Found {
 
 /// Reads a packed skill, at most as large as one may be.
 pub fn read_archive(path: &Path, limits: &Limits) -> Result<Vec<u8>, CliError> {
-    let size = fs::metadata(path).map_err(io_at(path))?.len();
-    if size > limits.archive_bytes {
-        let message = format!("{} has {size} bytes, the limit is {}", path.display(), limits.archive_bytes);
-        return Err(CliError::new("too_large", Exit::Invalid, message));
+    if !fs::metadata(path).map_err(io_at(path))?.is_file() {
+        let message = format!("{} is neither a folder nor a regular file", path.display());
+        return Err(CliError::new("invalid_path", Exit::Invalid, message).hint("name a folder or a .skill file"));
     }
-    fs::read(path).map_err(io_at(path))
+    let mut bytes = Vec::new();
+    let file = fs::File::open(path).map_err(io_at(path))?;
+    file.take(limits.archive_bytes + 1).read_to_end(&mut bytes).map_err(io_at(path))?;
+    if bytes.len() as u64 > limits.archive_bytes {
+        let message = format!("{} has more than {} bytes", path.display(), limits.archive_bytes);
+        return Err(CliError::new("too_large", Exit::Invalid, message).hint("leave out what agents do not need"));
+    }
+    Ok(bytes)
 }
 
 /// The skills at the given paths. A folder without `SKILL.md` is searched for skills below it; when
@@ -94,7 +101,7 @@ fn search(folder: &Path, depth: usize, skills: &mut Vec<Found>) -> io::Result<()
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let name = entry.file_name();
-        let skipped = name.to_string_lossy().starts_with('.') || name == "node_modules";
+        let skipped = client::SKIPPED_FOLDERS.iter().any(|skipped| name == *skipped);
         if entry.file_type()?.is_dir() && !skipped {
             below.push(entry.path());
         }

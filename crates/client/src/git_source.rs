@@ -21,7 +21,7 @@ use thiserror::Error;
 use crate::{
     cache::{Cache, CacheError},
     failure::{Fails, Failure, FailureKind},
-    found::{DEEPEST, Found, SKIPPED},
+    found::{DEEPEST, Found, SKIPPED_FOLDERS},
     spec::GitSpec,
 };
 
@@ -177,7 +177,11 @@ impl Repository {
             let name = entry.name().unwrap_or_default();
             if entry.kind() == Some(ObjectType::Tree) {
                 let too_deep = folder.matches('/').count() >= DEEPEST;
-                return if too_deep || SKIPPED.contains(&name) { TreeWalkResult::Skip } else { TreeWalkResult::Ok };
+                return if too_deep || SKIPPED_FOLDERS.contains(&name) {
+                    TreeWalkResult::Skip
+                } else {
+                    TreeWalkResult::Ok
+                };
             }
             if name == SkillPath::SKILL_MD {
                 folders.push((join(&base, folder.trim_end_matches('/')), entry.id()));
@@ -205,7 +209,7 @@ impl Repository {
             if !count_down(&mut left) {
                 return TreeWalkResult::Abort;
             }
-            if entry.kind() == Some(ObjectType::Tree) && SKIPPED.contains(&entry.name().unwrap_or_default()) {
+            if entry.kind() == Some(ObjectType::Tree) && SKIPPED_FOLDERS.contains(&entry.name().unwrap_or_default()) {
                 return TreeWalkResult::Skip;
             }
             match list(below, entry) {

@@ -31,7 +31,7 @@ pub use agent_folders::{AgentError, AgentFolder, AgentFolders};
 pub use cache::{Cache, CacheError};
 pub use config::{Config, ConfigError, LibraryConfig, RegistryConfig};
 pub use failure::{Fails, Failure, FailureKind};
-pub use found::{Pick, PickError};
+pub use found::{Pick, PickError, SKIPPED_FOLDERS};
 pub use git_source::GitError;
 pub use install::{InstallError, InstallRequest, InstallStatus, Installed, Installer};
 pub use lock_file::{LOCK_FILE, LockFile, LockFileError, LockedSkill};
