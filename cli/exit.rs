@@ -211,6 +211,17 @@ pub fn failed(error: impl Fails) -> CliError {
     }
 }
 
+/// Why one skill of a batch failed, as the document of the batch has it.
+pub fn error_of_one(error: &impl Fails) -> Value {
+    let failure = error.failure();
+    json!({"code": failure.code, "message": error.to_string(), "hint": failure.hint})
+}
+
+/// The exit code that one skill of a batch asks for.
+pub fn exit_of_one(error: Option<&impl Fails>) -> Exit {
+    error.map_or(Exit::Done, |error| error.failure().kind.into())
+}
+
 /// An error of the system at a path.
 pub fn io_at(path: &std::path::Path) -> impl FnOnce(std::io::Error) -> CliError {
     let path = path.to_owned();

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use client::{AdoptStatus, Adopted, Fails};
+use client::{AdoptStatus, Adopted};
 use serde_json::{Value, json};
 
 use crate::{
     context::Context,
-    exit::{CliError, Exit, failed},
+    exit::{CliError, Exit, error_of_one, exit_of_one, failed},
     print::{BAD, FAINT, GOOD, STRONG, WARN, finding_lines, problem_line},
 };
 
@@ -40,7 +40,7 @@ pub fn run(context: &Context, args: &AdoptArgs) -> Result<Exit, CliError> {
     {
         return Err(failed(error));
     }
-    let exit = adopted.iter().map(exit_of).max().unwrap_or(Exit::Done);
+    let exit = adopted.iter().map(|skill| exit_of_one(skill.error.as_ref())).max().unwrap_or(Exit::Done);
     let document = json!({"ok": exit == Exit::Done, "skills": adopted.iter().map(document).collect::<Vec<_>>()});
     context.out.answer(&document, |out| {
         for skill in &adopted {
@@ -61,6 +61,9 @@ pub fn run(context: &Context, args: &AdoptArgs) -> Result<Exit, CliError> {
             for problem in &skill.problems {
                 writeln!(out, "  {}", problem_line(problem))?;
             }
+            if let Some(pending) = &skill.checkout_pending {
+                writeln!(out, "  {WARN}note{WARN:#}: the folder does not show it yet: {pending}")?;
+            }
             if let Some(error) = &skill.error {
                 writeln!(out, "  {error}")?;
             }
@@ -70,15 +73,7 @@ pub fn run(context: &Context, args: &AdoptArgs) -> Result<Exit, CliError> {
     Ok(exit)
 }
 
-fn exit_of(skill: &Adopted) -> Exit {
-    skill.error.as_ref().map_or(Exit::Done, |error| error.failure().kind.into())
-}
-
 fn document(skill: &Adopted) -> Value {
-    let error = skill.error.as_ref().map(|error| {
-        let failure = error.failure();
-        json!({"code": failure.code, "message": error.to_string(), "hint": failure.hint})
-    });
     json!({
         "source": skill.source,
         "name": skill.name.as_ref().map(ToString::to_string),
@@ -88,8 +83,9 @@ fn document(skill: &Adopted) -> Value {
         "digest": skill.digest.map(|digest| digest.to_string()),
         "agents": skill.agents,
         "copied": skill.copied,
+        "checkout": if skill.checkout_pending.is_some() { "pending" } else { "done" },
         "findings": skill.report.as_ref().map(|report| &report.findings),
         "problems": skill.problems,
-        "error": error,
+        "error": skill.error.as_ref().map(error_of_one),
     })
 }

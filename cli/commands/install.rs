@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::{
     context::Context,
-    exit::{CliError, Exit, failed},
+    exit::{CliError, Exit, error_of_one, exit_of_one, failed},
     print::{BAD, FAINT, GOOD, STRONG, WARN, finding_lines, verdict_style},
 };
 
@@ -85,7 +85,7 @@ fn answer(context: &Context, mut installed: Vec<Installed>) -> Result<Exit, CliE
         failure.details["skills"] = json!([document(&only)]);
         return Err(failure);
     }
-    let exit = installed.iter().map(exit_of).max().unwrap_or(Exit::Done);
+    let exit = installed.iter().map(|skill| exit_of_one(skill.error.as_ref())).max().unwrap_or(Exit::Done);
     let skills: Vec<Value> = installed.iter().map(document).collect();
     let document = json!({"ok": exit == Exit::Done, "skills": skills});
     context.out.answer(&document, |out| {
@@ -98,15 +98,7 @@ fn answer(context: &Context, mut installed: Vec<Installed>) -> Result<Exit, CliE
     Ok(exit)
 }
 
-fn exit_of(skill: &Installed) -> Exit {
-    skill.error.as_ref().map_or(Exit::Done, |error| error.failure().kind.into())
-}
-
 fn document(skill: &Installed) -> Value {
-    let error = skill.error.as_ref().map(|error| {
-        let failure = error.failure();
-        json!({"code": failure.code, "message": error.to_string(), "hint": failure.hint})
-    });
     json!({
         "name": skill.name,
         "version": skill.version,
@@ -122,7 +114,7 @@ fn document(skill: &Installed) -> Value {
         "findings": skill.report.as_ref().map(|report| &report.findings),
         "warnings": skill.warnings,
         "checkout": if skill.checkout_pending.is_some() { "pending" } else { "done" },
-        "error": error,
+        "error": skill.error.as_ref().map(error_of_one),
     })
 }
 

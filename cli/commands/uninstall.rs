@@ -1,13 +1,16 @@
 //! `skillhub uninstall`: take installed skills away again.
 
+use std::io::{self, Write};
+
 use clap::Args;
-use client::Uninstalled;
+use client::{UninstallError, Uninstalled};
 use serde_json::{Value, json};
+use skill::SkillName;
 
 use crate::{
     context::{Context, skill_name},
-    exit::{CliError, Exit, failed},
-    print::{STRONG, WARN},
+    exit::{CliError, Exit, error_of_one, exit_of_one, failed},
+    print::{BAD, STRONG, WARN},
 };
 
 /// Flags of `uninstall`.
@@ -21,38 +24,55 @@ pub struct UninstallArgs {
     name: Vec<String>,
 }
 
-/// Uninstalls one after the other, and stops at the first that cannot be.
+/// What became of one of them.
+type Outcome<'a> = (&'a SkillName, Result<Uninstalled, UninstallError>);
+
+/// Uninstalls what can be; the exit code is the gravest of all.
 pub fn run(context: &Context, args: &UninstallArgs) -> Result<Exit, CliError> {
     let names = args.name.iter().map(|name| skill_name(name)).collect::<Result<Vec<_>, _>>()?;
     let mut library = context.library()?;
     let lock_path = context.lock_path(&library);
-    let mut done = Vec::new();
-    for name in &names {
-        done.push(client::uninstall(&mut library, name, &lock_path, &context.stamp()).map_err(failed)?);
+    let mut one = |name| client::uninstall(&mut library, name, &lock_path, &context.stamp());
+    let mut outcomes: Vec<Outcome> = names.iter().map(|name| (name, one(name))).collect();
+    if let [(_, Err(_))] = outcomes.as_slice()
+        && let Some((_, Err(error))) = outcomes.pop()
+    {
+        return Err(failed(error));
     }
-    let document = json!({"ok": true, "skills": done.iter().map(document).collect::<Vec<_>>()});
-    context.out.answer(&document, |out| {
-        for skill in &done {
-            writeln!(out, "Uninstalled {STRONG}{}{STRONG:#}", skill.name)?;
-            for path in &skill.removed {
-                writeln!(out, "  took away {}", path.display())?;
-            }
-            for path in &skill.kept {
-                writeln!(out, "  {WARN}left{WARN:#} {}", path.display())?;
-            }
-            for warning in &skill.warnings {
-                writeln!(out, "  {WARN}note{WARN:#}: {warning}")?;
-            }
-        }
-        names.iter().try_for_each(|name| writeln!(out, "Bring it back: skillhub rollback {name}"))
-    })?;
-    Ok(Exit::Done)
+    let exit = outcomes.iter().map(|(_, result)| exit_of_one(result.as_ref().err())).max().unwrap_or(Exit::Done);
+    let document = json!({"ok": exit == Exit::Done, "skills": outcomes.iter().map(document).collect::<Vec<_>>()});
+    context.out.answer(&document, |out| outcomes.iter().try_for_each(|outcome| text(outcome, out)))?;
+    Ok(exit)
 }
 
-fn document(skill: &Uninstalled) -> Value {
-    json!({
-        "name": skill.name, "status": "uninstalled", "revision": skill.revision, "previous": skill.previous,
-        "removed": skill.removed, "kept": skill.kept, "warnings": skill.warnings,
-        "checkout": if skill.checkout_pending.is_some() { "pending" } else { "done" },
-    })
+fn document((name, result): &Outcome<'_>) -> Value {
+    match result {
+        Ok(skill) => json!({
+            "name": skill.name, "status": "uninstalled", "revision": skill.revision, "previous": skill.previous,
+            "removed": skill.removed, "kept": skill.kept, "warnings": skill.warnings,
+            "checkout": if skill.checkout_pending.is_some() { "pending" } else { "done" },
+        }),
+        Err(error) => json!({"name": name.as_str(), "status": "failed", "error": error_of_one(error)}),
+    }
+}
+
+fn text((name, result): &Outcome<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let skill = match result {
+        Ok(skill) => skill,
+        Err(error) => return writeln!(out, "{BAD}Not uninstalled{BAD:#} {STRONG}{name}{STRONG:#}\n  {error}"),
+    };
+    writeln!(out, "Uninstalled {STRONG}{}{STRONG:#}", skill.name)?;
+    for path in &skill.removed {
+        writeln!(out, "  took away {}", path.display())?;
+    }
+    for path in &skill.kept {
+        writeln!(out, "  {WARN}left{WARN:#} {}", path.display())?;
+    }
+    for warning in &skill.warnings {
+        writeln!(out, "  {WARN}note{WARN:#}: {warning}")?;
+    }
+    if let Some(pending) = &skill.checkout_pending {
+        writeln!(out, "  {WARN}note{WARN:#}: the folder still stands: {pending}")?;
+    }
+    writeln!(out, "  Bring it back: skillhub rollback {name}")
 }
