@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use library::folder;
 use serde_json::json;
 use skill::{Bundle, File, Limits, SkillPath, frontmatter};
 
@@ -44,8 +45,8 @@ pub fn run(context: &Context, args: &NewArgs) -> Result<Exit, CliError> {
         return Err(CliError::new("exists", Exit::Conflict, format!("{} is there already", path.display()))
             .hint("choose another name, or remove it first"));
     }
-    let dir = library::ensure_dir(&parent)?;
-    library::folder::write(&dir, name.as_str(), &bundle).map_err(io_at(&path))?;
+    let dir = folder::create_at(&parent)?;
+    folder::write(&dir, name.as_str(), &bundle).map_err(io_at(&path))?;
     let document = json!({"ok": true, "name": name.as_str(), "path": path});
     context.out.answer(&document, |out| {
         writeln!(out, "Created {STRONG}{}{STRONG:#}", path.join("SKILL.md").display())?;

@@ -52,6 +52,11 @@ pub fn pack(context: &Context, args: &PackArgs) -> Result<Exit, CliError> {
     archive::check_content(&bundle)?;
     let bytes = archive::pack(&bundle);
     let file = context.absolute(args.output.as_deref().unwrap_or(Path::new(&format!("{name}.skill"))));
+    if args.output.is_none() && file.is_symlink() {
+        // Nobody named this file, and a link of its name may have come with a clone.
+        return Err(CliError::new("exists", Exit::Conflict, format!("{} is a link", file.display()))
+            .hint("remove it, or name the file to write: -o FILE"));
+    }
     std::fs::write(&file, &bytes).map_err(io_at(&file))?;
     let digest = bundle.digest();
     let document = json!({"ok": true, "file": file, "digest": digest.to_string(), "size": bytes.len()});
@@ -81,7 +86,7 @@ pub fn unpack(context: &Context, args: &UnpackArgs) -> Result<Exit, CliError> {
     let (Some(parent), Some(name)) = (target.parent(), target.file_name().and_then(|name| name.to_str())) else {
         return Err(CliError::usage(format!("{} is no folder to make", target.display())));
     };
-    let dir = library::ensure_dir(parent)?;
+    let dir = folder::create_at(parent)?;
     folder::write(&dir, name, &bundle).map_err(io_at(&target))?;
     let digest = bundle.digest();
     let document = json!({"ok": true, "path": target, "digest": digest.to_string(), "files": bundle.len()});

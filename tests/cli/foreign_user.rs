@@ -136,3 +136,20 @@ fn a_library_of_another_user_is_refused() {
     place.run(&["install", "./demo", "--library", &library]).refused(5, "policy_denied");
     assert_eq!(snapshot(Path::new(&library)), Snapshot::new());
 }
+
+#[test]
+fn a_folder_of_everybodys_takes_what_is_made_and_unpacked() {
+    let place = Place::new();
+    if !place.is_root {
+        println!("skipped: only the superuser can give a folder to somebody else");
+        return;
+    }
+    let shared = place.sandbox.path("shared");
+    fs::create_dir_all(shared.join(".git")).unwrap();
+    set_mode(&shared, 0o777);
+    let inside = |name: &str| shared.join(name).display().to_string();
+    place.run(&["new", "made", "--in", &inside("")]).done();
+    place.run(&["pack", "demo"]).done();
+    place.run(&["unpack", "demo.skill", &inside("demo")]).done();
+    assert_eq!(snapshot(&shared.join("demo")), snapshot(&place.sandbox.cwd().join("demo")));
+}

@@ -266,7 +266,7 @@ impl LockFile {
             return Ok(());
         }
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or(LOCK_FILE);
-        let dir = ensure_dir(folder_of(path))?;
+        let dir = Dir::open_ambient_dir(folder_of(path), ambient_authority()).map_err(io)?;
         write_atomically(&dir, name, file.to_text().as_bytes()).map_err(io)
     }
 

@@ -11,7 +11,10 @@ use std::{
 };
 
 use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
-use cap_std::fs::{Dir, OpenOptions};
+use cap_std::{
+    ambient_authority,
+    fs::{Dir, OpenOptions},
+};
 use skill::{Bundle, BundleError, File, Limits, PathError, SkillPath};
 use thiserror::Error;
 
@@ -155,6 +158,17 @@ pub fn open(parent: &Dir, name: &str) -> Result<Dir, FolderError> {
 /// [`FolderError::Missing`], or what the system said.
 pub fn open_at(path: &Path) -> Result<Dir, FolderError> {
     listing::open_at(path).map_err(|error| FolderError::io(&path.display().to_string(), error))
+}
+
+/// As [`open_at`], creating the folder and its parents when missing. Whose it is does not matter: what
+/// a person wants made may stand in a folder of everybody's, such as `/tmp`.
+///
+/// # Errors
+/// What the system said.
+pub fn create_at(path: &Path) -> Result<Dir, FolderError> {
+    Dir::create_ambient_dir_all(path, ambient_authority())
+        .map_err(|source| FolderError::Io { path: path.display().to_string(), source })?;
+    open_at(path)
 }
 
 impl Walk {
@@ -332,8 +346,6 @@ fn set_mode(_handle: &cap_std::fs::File, _executable: bool) -> io::Result<()> {
 #[cfg(test)]
 #[cfg(unix)]
 mod tests {
-    use cap_std::ambient_authority;
-
     use super::*;
 
     fn temp() -> (tempfile::TempDir, Dir) {
