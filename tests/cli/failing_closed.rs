@@ -122,3 +122,41 @@ fn a_budget_keeps_what_fits_the_task_and_names_the_rest() {
     assert!(text.contains("2 more skills") && text.contains("bread, tests"), "{text}");
     assert_eq!(names(&sandbox.done(&["prompt", "--budget", "100000"])).len(), 3);
 }
+
+#[test]
+fn a_scan_of_a_repository_looks_into_the_hidden_folders_of_agents() {
+    let sandbox = Sandbox::new();
+    let (text, script) = (skill_md("x", "Good. Use in tests.", "body"), hostile_script());
+    let folder = sandbox.cwd().join("repository");
+    write_files(&folder.join("skills/good"), &[("SKILL.md", text.as_bytes(), false)]);
+    let bad = [("SKILL.md", text.as_bytes(), false), ("scripts/report.sh", script.as_bytes(), true)];
+    write_files(&folder.join(".claude/skills/bad"), &bad);
+    let skills = sandbox.ask(&["scan", "repository"]).exits(4).json()["skills"].clone();
+    let verdicts: Vec<_> = skills.as_array().unwrap().iter().map(|skill| skill["verdict"].as_str().unwrap()).collect();
+    assert_eq!(verdicts, ["block", "allow"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_a_skill_says_steers_no_terminal() {
+    let sandbox = Sandbox::new();
+    let text = "---\nname: demo\ndescription: \"Hello \\e]0;title\\a \\e[2J. Use in tests.\"\n---\n\nText \u{1b}[2J.\n";
+    write_files(&sandbox.user_skill("demo"), &[("SKILL.md", text.as_bytes(), false)]);
+    for command in [&["--color", "always", "list"][..], &["--color", "always", "read", "demo"]] {
+        let shown = sandbox.run(command).exits(0).text();
+        assert!(shown.contains("[2J"), "the text itself stays: {shown}");
+        assert!(!shown.contains("\u{1b}]0;") && !shown.contains("\u{1b}[2J"), "{shown:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn pack_does_not_write_through_a_link_that_nobody_named() {
+    let sandbox = Sandbox::new();
+    sandbox.skill("demo", "Does it. Use in tests.", &[]);
+    let target = sandbox.path("precious");
+    fs::write(&target, "precious").unwrap();
+    std::os::unix::fs::symlink(&target, sandbox.cwd().join("demo.skill")).unwrap();
+    sandbox.ask(&["pack", "demo"]).refused_with_hint(6, "exists");
+    assert_eq!(fs::read_to_string(&target).unwrap(), "precious");
+}

@@ -311,3 +311,13 @@ fn uninstall_refuses_what_was_written_here_and_rollback_brings_back_what_was_not
     assert_eq!(snapshot(&sandbox.user_skill("demo")), before);
     sandbox.ask(&["uninstall", "none"]).refused_with_hint(7, "not_found");
 }
+
+#[test]
+fn a_batch_of_uninstalls_does_what_passes_and_exits_with_the_gravest_code() {
+    let sandbox = published();
+    sandbox.done(&["install", "acme/demo"]);
+    let answer = sandbox.ask(&["uninstall", "demo", "none"]).exits(7).json();
+    assert_eq!((&answer["ok"], &answer["skills"][0]["status"]), (&false.into(), &"uninstalled".into()));
+    assert_eq!(answer["skills"][1]["error"]["code"], "not_found");
+    assert!(!sandbox.user_skill("demo").exists());
+}
