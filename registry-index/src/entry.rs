@@ -87,6 +87,9 @@ pub enum LineError {
     /// A version of the line's format that a later skillhub wrote.
     #[error("the line has the unknown format v{0}")]
     UnknownFormat(u64),
+    /// The line stands in the file of another skill.
+    #[error("the line is of {0}")]
+    OtherSkill(QualifiedName),
 }
 
 impl Entry {

@@ -292,8 +292,16 @@ pub(crate) fn read_lines(snapshot: &Snapshot<'_>, path: &str) -> Result<Lines, R
     }
 }
 
+/// Reads a skill's file; a line of another skill than the path's is damage like any other.
 pub(crate) fn parse_lines(path: &str, bytes: &[u8]) -> Result<Lines, ReadError> {
-    Lines::parse(bytes).map_err(|bad| ReadError::Line { path: path.to_owned(), line: bad.number, source: bad.error })
+    let bad = |line, source| ReadError::Line { path: path.to_owned(), line, source };
+    let lines = Lines::parse(bytes).map_err(|found| bad(found.number, found.error))?;
+    let name = shard::skill_at(path);
+    let stray = lines.numbered_entries().find(|(_, entry)| name.as_ref() != Some(&entry.name));
+    if let Some((line, entry)) = stray {
+        return Err(bad(line, LineError::OtherSkill(entry.name.clone())));
+    }
+    Ok(lines)
 }
 
 fn read_config(store: &Store) -> Result<Config, String> {

@@ -50,6 +50,11 @@ impl Lines {
         self.0.iter().filter_map(Line::entry)
     }
 
+    /// The releases, each with the number of its line, from 1, empty lines not counted.
+    pub fn numbered_entries(&self) -> impl Iterator<Item = (usize, &Entry)> {
+        self.0.iter().enumerate().filter_map(|(at, line)| Some((at + 1, line.entry()?)))
+    }
+
     pub fn into_entries(self) -> Vec<Entry> {
         let known = self.0.into_iter().filter_map(|line| match line {
             Line::Known(entry) => Some(*entry),

@@ -23,6 +23,9 @@ const REFERENCE: &str = "refs/heads/main";
 /// Tries before a writer gives up; with the pauses below about five seconds.
 const ATTEMPTS: u32 = 200;
 const LONGEST_PAUSE_MS: u64 = 40;
+/// Bytes of one file of the tree that are read into memory: far above an archive's limit and a file of
+/// ten thousand lines, far below what a few packed bytes can stand for.
+const MOST_BYTES: u64 = 64 << 20;
 /// Who commits; the author is whoever asked for the change.
 const COMMITTER: &str = "skillhub";
 /// git wants an address; a registry has none to give. `.invalid` is reserved by RFC 2606.
@@ -222,6 +225,10 @@ impl<'a> Snapshot<'a> {
     }
 
     pub fn read_blob(&self, id: Oid) -> Result<Vec<u8>, git2::Error> {
+        let size = self.blob_size(id)?;
+        if size > MOST_BYTES {
+            return Err(git2::Error::from_str(&format!("the file {id} has {size} bytes, the limit is {MOST_BYTES}")));
+        }
         Ok(self.repo.find_blob(id)?.content().to_vec())
     }
 

@@ -42,6 +42,33 @@ fn lines_of_another_skill_and_doubled_versions_are_found() {
 }
 
 #[test]
+fn no_reader_takes_a_line_of_another_skill() {
+    let (dir, index) = published();
+    tamper(&dir, |copy| {
+        let path = copy.join("fo/rm/forms/acme");
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(
+            &path,
+            text.replace("\"acme/forms\",\"version\":\"1.1.0\"", "\"zoe/forms\",\"version\":\"1.1.0\""),
+        )
+        .unwrap();
+    });
+    for read in [index.releases(&"acme/forms".parse().unwrap()).map(drop), index.all().map(drop)] {
+        let error = read.unwrap_err();
+        assert!(matches!(&error, ReadError::Line { line: 2, .. }), "{error}");
+        assert!(error.to_string().contains("the line is of zoe/forms"), "{error}");
+    }
+}
+
+#[test]
+fn a_file_that_a_few_bytes_stand_for_is_not_read_into_memory() {
+    let (dir, index) = published();
+    tamper(&dir, |copy| std::fs::write(copy.join("fo/rm/forms/acme"), vec![b'\n'; (64 << 20) + 1]).unwrap());
+    let error = index.releases(&"acme/forms".parse().unwrap()).unwrap_err();
+    assert!(error.to_string().contains("the limit is"), "{error}");
+}
+
+#[test]
 fn a_rewritten_history_is_found_though_the_newest_state_is_sound() {
     for taken in [
         faults_after(|text| text.lines().take(1).map(|line| format!("{line}\n")).collect()),
