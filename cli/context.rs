@@ -77,9 +77,11 @@ impl Context {
     /// Opens the library.
     ///
     /// # Errors
-    /// It cannot be read, or another user owns it.
+    /// It cannot be read, another user owns it, or a link leads it out of the project.
     pub fn library(&self) -> Result<Library, CliError> {
-        Ok(Library::open(&self.place.path, self.place.scope, &self.home, &self.config.library.storage)?)
+        let library = Library::open(&self.place.path, self.place.scope, &self.home, &self.config.library.storage)?;
+        self.place.check_inside(library.path())?;
+        Ok(library)
     }
 
     /// The libraries whose skills an agent sees here, the first going before the others: the chosen
@@ -222,6 +224,20 @@ impl LibraryPlace {
                 .hint("run `git init`, or name a folder with --library DIR")),
             None => Ok(of_user),
         }
+    }
+}
+
+impl LibraryPlace {
+    /// Refuses a project's library that stands elsewhere: the link may have come with a clone, and what
+    /// is done to a project must not change the skills of a user.
+    fn check_inside(&self, resolved: &Path) -> Result<(), CliError> {
+        let Some(root) = self.project.as_ref().and_then(|root| root.canonicalize().ok()) else { return Ok(()) };
+        if resolved.starts_with(root) {
+            return Ok(());
+        }
+        let message = format!("{} leads out of the project, to {}", self.path.display(), resolved.display());
+        Err(CliError::new("policy_denied", Exit::Refused, message)
+            .hint(format!("remove the link, or mean that folder: --library {}", resolved.display())))
     }
 }
 

@@ -160,3 +160,17 @@ fn pack_does_not_write_through_a_link_that_nobody_named() {
     sandbox.ask(&["pack", "demo"]).refused_with_hint(6, "exists");
     assert_eq!(fs::read_to_string(&target).unwrap(), "precious");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_link_that_came_with_a_clone_leads_no_project_into_the_users_skills() {
+    let sandbox = Sandbox::project();
+    let users = sandbox.home().join(".agents/skills");
+    fs::create_dir_all(&users).unwrap();
+    fs::create_dir(sandbox.cwd().join(".agents")).unwrap();
+    std::os::unix::fs::symlink(&users, sandbox.cwd().join(".agents/skills")).unwrap();
+    sandbox.ask(&["install", "skillhub/skillhub-writing-skills"]).refused_with_hint(5, "policy_denied");
+    assert_eq!(fs::read_dir(&users).unwrap().count(), 0);
+    sandbox.done(&["install", "skillhub/skillhub-writing-skills", "--global"]);
+    assert_eq!(fs::read_dir(&users).unwrap().count(), 1);
+}
