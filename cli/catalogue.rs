@@ -36,8 +36,8 @@ pub struct Listed {
     pub files: Bundle,
 }
 
-/// All visible skills: those of the first library, then of the others. A name that is taken already
-/// is listed under `shadowed`.
+/// All visible skills: those of the first library, then of the others. One whose name is taken already
+/// is left out, and a note says so.
 pub struct Catalogue {
     /// Skills by precedence.
     pub skills: Vec<Listed>,
@@ -83,9 +83,7 @@ impl Catalogue {
 
     fn add(&mut self, listed: Listed) {
         match self.skills.iter().find(|known| known.name == listed.name) {
-            Some(known) if listed.scope == Scope::Builtin => {
-                drop((known, listed));
-            }
+            Some(_) if listed.scope == Scope::Builtin => {}
             Some(known) => {
                 let place = |path: &Option<PathBuf>| path.as_ref().map(|p| p.display().to_string()).unwrap_or_default();
                 let (by, hidden) = (place(&known.path), place(&listed.path));
@@ -98,7 +96,7 @@ impl Catalogue {
     /// The skill of a name.
     ///
     /// # Errors
-    /// There is none.
+    /// No visible skill has that name.
     pub fn find(&self, name: &SkillName) -> Result<&Listed, CliError> {
         self.skills.iter().find(|listed| listed.name == *name).ok_or_else(|| {
             CliError::new("not_found", Exit::NotFound, format!("there is no skill {name} here"))

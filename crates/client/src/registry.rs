@@ -133,7 +133,7 @@ impl Registries {
         self.given.is_some() || self.name_for(owner).unwrap_or(EMBEDDED) == registry.name
     }
 
-    /// Where the registry for an owner or, without one, the default registry is; nothing is opened or made.
+    /// Where the default registry is, as it was given or configured; nothing is opened or made.
     #[must_use]
     pub fn location(&self) -> String {
         match self.given.as_deref().or_else(|| self.config.registry_of("*")) {
