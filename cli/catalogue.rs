@@ -30,6 +30,8 @@ pub struct Listed {
     pub enabled: bool,
     /// Whether it differs from the release that was installed, or its folder from its head.
     pub modified: bool,
+    /// Whether it has a history but no folder.
+    pub missing: bool,
     /// Why agents do not see it although it is enabled.
     pub fault: Option<String>,
     /// Its files as our own readers see them: those of the head.
@@ -116,7 +118,9 @@ fn of_library(library: &Library) -> Result<Vec<Listed>, CliError> {
     let mut skills = Vec::new();
     for (name, head) in library.skills()? {
         let files = library.bundle(&head.id)?;
-        let (edited, fault) = match library.folder_state(&name)? {
+        let folder = library.folder_state(&name)?;
+        let missing = matches!(folder, FolderState::Missing);
+        let (edited, fault) = match folder {
             FolderState::Blocked(fault) => (true, Some(format!("its folder was changed by hand: {fault}"))),
             FolderState::Modified(_) => (true, None),
             _ => (false, None),
@@ -124,7 +128,7 @@ fn of_library(library: &Library) -> Result<Vec<Listed>, CliError> {
         let evolved = head.origin.as_ref().is_some_and(|origin| origin.digest != head.digest.to_string());
         let listed = listed(library, name.clone(), files, state.of(&name).enabled, fault);
         let version = head.origin.as_ref().and_then(|origin| origin.version.clone()).or(listed.version);
-        skills.push(Listed { head: Some(head), version, modified: edited || evolved, ..listed });
+        skills.push(Listed { head: Some(head), version, modified: edited || evolved, missing, ..listed });
     }
     for name in library.folders()?.iter().filter_map(|folder| SkillName::parse(folder).ok()) {
         if !skills.iter().any(|known| known.name == name) {
@@ -167,6 +171,7 @@ fn listed(library: &Library, name: SkillName, files: Bundle, enabled: bool, faul
         version,
         enabled,
         modified: false,
+        missing: false,
         fault,
         files,
     }
@@ -178,5 +183,17 @@ fn of_builtin(name: SkillName, files: Bundle) -> Listed {
     let version = loaded.as_ref().and_then(|loaded| loaded.frontmatter.version());
     let description = loaded.map(|loaded| loaded.description).unwrap_or_default();
     let (scope, path, head, fault) = (Scope::Builtin, None, None, None);
-    Listed { name, scope, path, description, head, version, enabled: true, modified: false, fault, files }
+    Listed {
+        name,
+        scope,
+        path,
+        description,
+        head,
+        version,
+        enabled: true,
+        modified: false,
+        missing: false,
+        fault,
+        files,
+    }
 }

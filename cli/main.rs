@@ -9,7 +9,7 @@ mod print;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{Parser, error::ErrorKind};
 
 use crate::{
     args::{Cli, Command},
@@ -73,7 +73,11 @@ fn usage(error: &clap::Error) -> ExitCode {
     let wants_json = std::env::args_os().any(|arg| arg == "--json");
     if wants_json && error.use_stderr() {
         let text = error.render().to_string();
-        let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+        let paragraph: Vec<&str> = text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
+        let message = match error.kind() {
+            ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => "a subcommand is missing".to_owned(),
+            _ => paragraph.join(" ").trim_start_matches("error: ").to_owned(),
+        };
         let out = Output { json: true, quiet: false, color: Color::Never };
         let error = CliError::usage(message).hint("`skillhub --help` lists the commands and flags");
         return out.fail(&error).into();

@@ -8,11 +8,15 @@ mod table;
 mod terminal;
 mod verdict;
 
-use std::io::{self, IsTerminal, Write};
+use std::{
+    io::{self, IsTerminal, Write},
+    time::Duration,
+};
 
 use anstream::{AutoStream, ColorChoice, adapter::strip_str};
 use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;
+use indicatif::ProgressBar;
 use serde::Serialize;
 
 pub use diff::coloured as coloured_diff;
@@ -51,6 +55,18 @@ impl Color {
             Self::Always => ColorChoice::AlwaysAnsi,
             Self::Never => ColorChoice::Never,
         }
+    }
+}
+
+/// How often the sign of work moves; the first one comes after as long, so that short work shows none.
+const TICK: Duration = Duration::from_millis(120);
+
+/// A sign on the terminal that work goes on; gone when dropped.
+pub struct Working(ProgressBar);
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
     }
 }
 
@@ -129,6 +145,15 @@ impl Output {
         }
     }
 
+    /// Shows on a terminal that something is going on, until the answer is dropped.
+    pub fn working(self, message: &str) -> Working {
+        let visible = !self.quiet && !self.json && io::stderr().is_terminal();
+        let bar = if visible { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
+        bar.set_message(message.to_owned());
+        bar.enable_steady_tick(TICK);
+        Working(bar)
+    }
+
     /// Prints why a command failed and gives its exit code.
     pub fn fail(self, error: &CliError) -> Exit {
         if self.json {
@@ -156,7 +181,16 @@ fn quiet_on_closed_pipe(result: io::Result<()>) -> Result<(), CliError> {
 }
 
 fn terminal_lines() -> usize {
-    std::env::var("LINES").ok().and_then(|lines| lines.parse().ok()).unwrap_or(40)
+    terminal_size::terminal_size_of(io::stdout()).map_or(40, |(_, height)| usize::from(height.0))
+}
+
+/// A text as one word of a shell, so that a printed command can be typed as it stands.
+pub fn shell_word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./@:+=,~%^".contains(c);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
 }
 
 /// Shows a text in `$PAGER`, else `less`; false when neither runs.

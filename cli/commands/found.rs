@@ -65,7 +65,7 @@ pub fn read_archive(path: &Path, limits: &Limits) -> Result<Vec<u8>, CliError> {
     Ok(bytes)
 }
 
-/// The skills at the given paths. A folder without `SKILL.md` is searched for skills below it; when
+/// The skills at the given paths; a `SKILL.md` stands for its folder. A folder without `SKILL.md` is searched for skills below it; when
 /// there are none it counts as a skill itself, so that its fault is told.
 ///
 /// # Errors
@@ -73,7 +73,10 @@ pub fn read_archive(path: &Path, limits: &Limits) -> Result<Vec<u8>, CliError> {
 pub fn find(context: &Context, paths: &[PathBuf]) -> Result<Vec<Found>, CliError> {
     let mut skills = Vec::new();
     for path in paths {
-        let path = context.absolute(path);
+        let mut path = context.absolute(path);
+        if path.file_name().is_some_and(|name| name == "SKILL.md") && path.is_file() {
+            path.pop();
+        }
         let metadata = fs::metadata(&path).map_err(io_at(&path))?;
         if !metadata.is_dir() {
             skills.push(Found { path, archive: true });

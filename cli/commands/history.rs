@@ -84,7 +84,9 @@ fn text(revision: &Revision) -> String {
     if let Some(origin) = &revision.origin
         && matches!(revision.action, library::Action::Install | library::Action::Update)
     {
-        text.push_str(&format!("      from {} {}\n", origin.name, origin.version.as_deref().unwrap_or_default()));
+        let release = origin.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
+        text.push_str(&visible(&format!("      from {}{release} in {}", origin.name, origin.source)));
+        text.push('\n');
     }
     text
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::{
     context::Context,
     exit::{CliError, Exit, failed, io_at},
-    print::{BAD, GOOD, STRONG},
+    print::{BAD, GOOD, STRONG, shell_word},
 };
 
 /// What to do with an index.
@@ -53,7 +53,8 @@ fn init(context: &Context, dir: &Path) -> Result<Exit, CliError> {
     Index::init(&dir, &by).map_err(failed)?;
     context.out.answer(&json!({"ok": true, "registry": dir}), |out| {
         writeln!(out, "Made the registry {STRONG}{}{STRONG:#}", dir.display())?;
-        writeln!(out, "Publish to it: skillhub --registry {} publish DIR --owner OWNER", dir.display())
+        let place = shell_word(&dir.display().to_string());
+        writeln!(out, "Publish to it: skillhub --registry {place} publish DIR --owner OWNER")
     })?;
     Ok(Exit::Done)
 }

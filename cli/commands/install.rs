@@ -71,31 +71,44 @@ pub fn run(context: &Context, args: &InstallArgs) -> Result<Exit, CliError> {
         user_home: Some(&context.user_home),
         stamp: &context.stamp(),
     };
+    let working = context.out.working("installing");
     let installed = installer.install(&request).map_err(failed)?;
+    drop(working);
     answer(context, installed)
 }
 
 /// Prints what became of each skill. A single failure is the command's own.
 fn answer(context: &Context, mut installed: Vec<Installed>) -> Result<Exit, CliError> {
-    if let [Installed { error: Some(_), .. }] = installed.as_slice()
-        && let Some(error) = installed.pop().and_then(|mut only| only.error.take().map(|error| (only, error)))
-    {
-        let (only, error) = error;
-        let mut failure = failed(error);
-        failure.details["skills"] = json!([document(&only)]);
-        return Err(failure);
+    if let [Installed { error: Some(_), .. }] = installed.as_slice() {
+        let skills: Vec<Value> = installed.iter().map(document).collect();
+        if let Some(error) = installed.pop().and_then(|only| only.error) {
+            let mut failure = failed(error);
+            failure.details["skills"] = json!(skills);
+            return Err(failure);
+        }
     }
     let exit = installed.iter().map(|skill| exit_of_one(skill.error.as_ref())).max().unwrap_or(Exit::Done);
     let skills: Vec<Value> = installed.iter().map(document).collect();
     let document = json!({"ok": exit == Exit::Done, "skills": skills});
     context.out.answer(&document, |out| {
         installed.iter().try_for_each(|skill| text(skill, out))?;
-        match installed.is_empty() {
-            true => writeln!(out, "There is nothing to install: the lock file names no skill"),
-            false => Ok(()),
+        match installed.len() {
+            0 => writeln!(out, "There is nothing to install: the lock file names no skill"),
+            1 => Ok(()),
+            _ => writeln!(out, "{}", summary(&installed)),
         }
     })?;
     Ok(exit)
+}
+
+/// How many skills ended how, as `70 installed, 8 unchanged`.
+fn summary(installed: &[Installed]) -> String {
+    use InstallStatus::{Blocked, Conflict, DryRun, Failed, Unchanged, Updated};
+    let count = |status| installed.iter().filter(|skill| skill.status == status).count();
+    let counts = [InstallStatus::Installed, Updated, Unchanged, DryRun, Conflict, Blocked, Failed]
+        .map(|status| (count(status), status.as_str().replace('_', " ")));
+    let told: Vec<String> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+    format!("{} skills: {}", installed.len(), told.join(", "))
 }
 
 fn document(skill: &Installed) -> Value {
@@ -128,8 +141,8 @@ fn text(skill: &Installed, out: &mut dyn Write) -> io::Result<()> {
         InstallStatus::Blocked => (BAD, "Blocked"),
         InstallStatus::Failed => (BAD, "Failed"),
     };
-    let version = skill.version.as_deref().unwrap_or_default();
-    writeln!(out, "{style}{word}{style:#} {STRONG}{}{STRONG:#} {version}", skill.name)?;
+    let version = skill.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
+    writeln!(out, "{style}{word}{style:#} {STRONG}{}{STRONG:#}{version}", skill.name)?;
     if let Some(path) = skill.path.as_ref().filter(|_| skill.error.is_none()) {
         writeln!(out, "  {}", path.display())?;
     }

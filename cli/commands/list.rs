@@ -8,7 +8,7 @@ use crate::{
     catalogue::{Catalogue, Listed},
     context::Context,
     exit::{CliError, Exit, failed},
-    print::{FAINT, STRONG, Table, visible},
+    print::{FAINT, STRONG, Table, shell_word, visible},
 };
 
 /// Flags of `list`.
@@ -53,7 +53,8 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
             for skill in unmanaged.iter().take(20) {
                 writeln!(out, "  {STRONG}{}{STRONG:#}  {}", skill.name, skill.path.display())?;
             }
-            writeln!(out, "Take them over with: skillhub adopt {}", first.path.display())?;
+            let path = shell_word(&first.path.display().to_string());
+            writeln!(out, "Take them over with: skillhub adopt {path}")?;
         } else if catalogue.skills.is_empty() {
             writeln!(out, "Find some: skillhub search WORD; start one: skillhub new NAME")?;
         }
@@ -105,12 +106,13 @@ fn unmanaged_document(skill: &Unmanaged) -> Value {
 fn row(listed: &Listed) -> [String; 5] {
     let state = match (listed.enabled, &listed.fault, listed.modified, &listed.head) {
         (_, Some(_), _, _) => "blocked",
+        _ if listed.missing => "folder missing",
         (false, None, _, _) => "disabled",
         (true, None, true, _) => "changed here",
         (true, None, false, None) if listed.path.is_some() => "no history yet",
         (true, None, false, _) => "",
     };
-    let line: String = listed.description.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(60).collect();
+    let line = listed.description.split_whitespace().collect::<Vec<_>>().join(" ");
     let version = listed.version.clone().unwrap_or_default();
     [listed.name.to_string(), visible(&version), listed.scope.as_str().to_owned(), state.to_owned(), visible(&line)]
 }

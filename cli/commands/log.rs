@@ -1,5 +1,7 @@
 //! `skillhub log`: everything that was done or refused.
 
+use std::num::NonZeroUsize;
+
 use clap::Args;
 use library::{Event, EventStatus};
 use serde_json::json;
@@ -20,7 +22,7 @@ pub struct LogArgs {
     name: Option<String>,
     /// Show at most so many, the newest
     #[arg(long, value_name = "N")]
-    limit: Option<usize>,
+    limit: Option<NonZeroUsize>,
 }
 
 /// Lists the events, newest first.
@@ -29,12 +31,15 @@ pub fn run(context: &Context, args: &LogArgs) -> Result<Exit, CliError> {
     let (mut events, unreadable) = context.library()?.events()?;
     events.retain(|event| name.as_ref().is_none_or(|name| event.skill == name.as_str()));
     events.reverse();
-    events.truncate(args.limit.unwrap_or(usize::MAX));
+    events.truncate(args.limit.map_or(usize::MAX, NonZeroUsize::get));
     if unreadable > 0 {
         context.out.note(&format!("{unreadable} lines of the event log could not be read"));
     }
     let text = match events.is_empty() {
-        true => "Nothing was done here yet\n".to_owned(),
+        true => match &name {
+            Some(name) => format!("Nothing was done to {name} here\n"),
+            None => "Nothing was done here yet\n".to_owned(),
+        },
         false => events.iter().map(text).collect(),
     };
     context.out.long_answer(&json!({"ok": true, "events": events, "unreadable": unreadable}), &text)?;

@@ -6,8 +6,9 @@ use std::{
 };
 
 use clap::Args;
+use library::Action;
 use serde_json::json;
-use skill::{Edit, Limits, SkillPath, edit::Patch};
+use skill::{Edit, Limits, SkillPath, diff::Change, edit::Patch};
 use skill_manage::{ManageError, Notes, Report, Request, RequestError, Status};
 
 use crate::{
@@ -95,6 +96,9 @@ impl NoteArgs {
     }
 }
 
+/// Lines of a diff that are shown after a change; of a longer one only the files are named.
+const DIFF_LINES: usize = 60;
+
 /// Runs a request.
 pub fn run(context: &Context, args: &ManageArgs) -> Result<Exit, CliError> {
     let request = match &args.request {
@@ -130,18 +134,33 @@ pub fn print(out: Output, report: &Report) -> Result<Exit, CliError> {
         if !report.message.is_empty() {
             writeln!(to, "  {}", report.message)?;
         }
-        write!(to, "{}", coloured_diff(&report.diff))?;
+        if report.diff.lines().count() <= DIFF_LINES {
+            write!(to, "{}", coloured_diff(&report.diff))?;
+        } else {
+            for file in &report.files {
+                writeln!(to, "  {} {} +{} -{}", word_of(file.change), file.path, file.added, file.removed)?;
+            }
+        }
         for finding in report.verdict.findings.iter().filter(|finding| finding.new) {
             for line in finding_lines(finding) {
                 writeln!(to, "  {line}")?;
             }
         }
-        if report.status == Status::Applied {
-            writeln!(to, "Take it back: skillhub rollback {}", report.name)?;
+        match (report.status, report.action) {
+            (Status::Applied, Action::Rollback) => writeln!(to, "See its revisions: skillhub history {}", report.name),
+            (Status::Applied, _) => writeln!(to, "Take it back: skillhub rollback {}", report.name),
+            _ => Ok(()),
         }
-        Ok(())
     })?;
     Ok(Exit::Done)
+}
+
+fn word_of(change: Change) -> &'static str {
+    match change {
+        Change::Added => "added",
+        Change::Modified => "modified",
+        Change::Removed => "removed",
+    }
 }
 
 /// The flags of an edit that were given; every action takes some of them.

@@ -10,7 +10,7 @@ use skill::{Bundle, File, Limits, SkillPath, frontmatter};
 use crate::{
     context::{Context, skill_name},
     exit::{CliError, Exit, io_at},
-    print::STRONG,
+    print::{STRONG, shell_word},
 };
 
 /// Flags of `new`.
@@ -50,7 +50,11 @@ pub fn run(context: &Context, args: &NewArgs) -> Result<Exit, CliError> {
     let document = json!({"ok": true, "name": name.as_str(), "path": path});
     context.out.answer(&document, |out| {
         writeln!(out, "Created {STRONG}{}{STRONG:#}", path.join("SKILL.md").display())?;
-        writeln!(out, "Next: write it, then `skillhub validate {}`", args.parent.join(name.as_str()).display())
+        writeln!(
+            out,
+            "Next: write it, then `skillhub validate {}`",
+            shell_word(&args.parent.join(name.as_str()).display().to_string())
+        )
     })?;
     Ok(Exit::Done)
 }

@@ -57,6 +57,7 @@ pub fn pack(context: &Context, args: &PackArgs) -> Result<Exit, CliError> {
         return Err(CliError::new("exists", Exit::Conflict, format!("{} is a link", file.display()))
             .hint("remove it, or name the file to write: -o FILE"));
     }
+    refuse_inside(&file, &found.path)?;
     std::fs::write(&file, &bytes).map_err(io_at(&file))?;
     let digest = bundle.digest();
     let document = json!({"ok": true, "file": file, "digest": digest.to_string(), "size": bytes.len()});
@@ -71,6 +72,16 @@ pub fn pack(context: &Context, args: &PackArgs) -> Result<Exit, CliError> {
         writeln!(out, "  {digest}")
     })?;
     Ok(Exit::Done)
+}
+
+/// An archive inside the folder would be packed the next time.
+fn refuse_inside(file: &Path, folder: &Path) -> Result<(), CliError> {
+    let target = file.parent().and_then(|parent| parent.canonicalize().ok());
+    if target.is_some_and(|target| target.starts_with(folder)) {
+        return Err(CliError::usage(format!("{} would be inside the skill itself", file.display()))
+            .hint("name a file elsewhere: -o ../my-skill.skill"));
+    }
+    Ok(())
 }
 
 /// Unpacks a file.

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::{
     context::Context,
     exit::{CliError, Exit, failed, io_at},
-    print::{FAINT, STRONG, finding_lines, problem_line, verdict_style},
+    print::{FAINT, STRONG, finding_lines, problem_line, shell_word, verdict_style},
 };
 
 /// Flags of `publish`.
@@ -89,7 +89,11 @@ fn print(context: &Context, published: &Published) -> Result<(), CliError> {
         }
         match published.status {
             PublishStatus::DryRun => Ok(()),
-            _ => writeln!(out, "Install it: skillhub install {}@{}", published.name, published.version),
+            _ => {
+                let registry = context.registry.as_ref().map(|name| format!(" --registry {}", shell_word(name)));
+                let release = format!("{}@{}", published.name, published.version);
+                writeln!(out, "Install it: skillhub{} install {release}", registry.unwrap_or_default())
+            }
         }
     })
 }

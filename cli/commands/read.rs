@@ -39,7 +39,7 @@ pub fn run(context: &Context, args: &ReadArgs) -> Result<Exit, CliError> {
         "ok": true, "name": name.as_str(), "path": listed.path, "content": loaded.body, "files": files,
     });
     context.out.answer(&document, |out| {
-        writeln!(out, "<skill_content name=\"{}\">\n{}\n", escape(name.as_str()), loaded.body.trim())?;
+        writeln!(out, "<skill_content name=\"{}\">\n{}\n", escape(name.as_str()), contained(&loaded.body))?;
         if let Some(path) = &listed.path {
             writeln!(out, "Skill directory: {}", path.display())?;
             writeln!(out, "Paths in these instructions are relative to it.")?;
@@ -57,6 +57,11 @@ pub fn run(context: &Context, args: &ReadArgs) -> Result<Exit, CliError> {
         writeln!(out, "</skill_content>")
     })?;
     Ok(Exit::Done)
+}
+
+/// The instructions, unable to close the element that they stand in.
+fn contained(body: &str) -> String {
+    body.trim().replace("</skill_content", "&lt;/skill_content")
 }
 
 fn check_readable(listed: &Listed) -> Result<(), CliError> {

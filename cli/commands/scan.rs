@@ -88,7 +88,9 @@ pub fn run(context: &Context, args: &ScanArgs) -> Result<Exit, CliError> {
         return rules::explain(context, id);
     }
     let skills = find(context, &args.path)?;
+    let working = context.out.working("scanning");
     let mut scanned = map_parallel(&skills, scan_one);
+    drop(working);
     if let Some(file) = &args.baseline {
         baseline::Known::read(&context.absolute(file))?.mark(&mut scanned);
     }
@@ -113,13 +115,21 @@ pub fn run(context: &Context, args: &ScanArgs) -> Result<Exit, CliError> {
                 writeln!(out, "  {line}")?;
             }
         }
+        if scanned.len() > 1 {
+            let count = |verdict| scanned.iter().filter(|skill| skill.verdict() == verdict).count();
+            let (allow, warn, block) = (count(Verdict::Allow), count(Verdict::Warn), count(Verdict::Block));
+            writeln!(out, "{} skills: {allow} allow, {warn} warn, {block} block", scanned.len())?;
+        }
         Ok(())
     })?;
     Ok(exit.unwrap_or(Exit::Done))
 }
 
 fn scan_one(found: &Found) -> Scanned {
-    let bundle = found.bundle(Leftovers::Read);
+    let bundle = found.bundle(Leftovers::Read).and_then(|bundle| match bundle.is_empty() {
+        true => Err(CliError::new("invalid_skill", Exit::Invalid, "there are no files in the folder")),
+        false => Ok(bundle),
+    });
     let name = bundle.as_ref().ok().and_then(|bundle| {
         let text = bundle.skill_md()?;
         skill::frontmatter::read(text, &skill::Limits::default()).ok()?.frontmatter.name

@@ -1,5 +1,7 @@
 //! `skillhub search`: skills in the registries.
 
+use std::num::NonZeroUsize;
+
 use clap::Args;
 use serde_json::json;
 
@@ -7,6 +9,12 @@ use crate::{
     context::Context,
     exit::{CliError, Exit, failed},
     print::{FAINT, STRONG, visible},
+};
+
+/// Results shown unless a flag says otherwise.
+const DEFAULT_RESULTS: NonZeroUsize = match NonZeroUsize::new(client::DEFAULT_RESULTS) {
+    Some(number) => number,
+    None => NonZeroUsize::MIN,
 };
 
 /// Flags of `search`.
@@ -19,14 +27,14 @@ pub struct SearchArgs {
     #[arg(required = true)]
     query: Vec<String>,
     /// Show at most so many
-    #[arg(long, value_name = "N", default_value_t = client::DEFAULT_RESULTS)]
-    limit: usize,
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_RESULTS)]
+    limit: NonZeroUsize,
 }
 
 /// Searches; nothing found is no failure.
 pub fn run(context: &Context, args: &SearchArgs) -> Result<Exit, CliError> {
     let query = args.query.join(" ");
-    let results = client::search(&context.registries(), &query, args.limit).map_err(failed)?;
+    let results = client::search(&context.registries(), &query, args.limit.get()).map_err(failed)?;
     let document = json!({"ok": true, "results": results});
     context.out.answer(&document, |out| {
         for result in &results {

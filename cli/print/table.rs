@@ -1,39 +1,110 @@
-//! [`Table`]: aligned columns, as wide as the terminal allows.
+//! [`Table`]: aligned columns, one line a row.
 
 use std::io::{self, Write};
 
 use anstyle::Style;
-use comfy_table::{ContentArrangement, presets};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Rows under a head, without lines between.
-pub struct Table(comfy_table::Table);
+/// Spaces between two columns.
+const GAP: usize = 2;
+
+/// Columns that the last column gets however narrow the terminal is.
+const LEAST: usize = 20;
+
+/// Rows under a head. Every column is as wide as its widest cell, in columns of a terminal; the last
+/// one is cut where the terminal ends. In a pipe nothing is cut.
+pub struct Table {
+    rows: Vec<Vec<String>>,
+    terminal: Option<usize>,
+}
 
 impl Table {
     /// A table with a head.
     pub fn new(head: &[&str]) -> Self {
-        let mut table = comfy_table::Table::new();
-        table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-        table.set_header(head.iter().map(|title| title.to_uppercase()));
-        Self(table)
+        let width = terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0));
+        Self { rows: vec![head.iter().map(|title| title.to_uppercase()).collect()], terminal: width }
     }
 
     /// Adds a row.
     pub fn row(&mut self, cells: &[String]) {
-        self.0.add_row(cells);
+        self.rows.push(cells.to_vec());
     }
 
     /// Writes the table; the head is dimmed.
     ///
     /// # Errors
     /// The stream cannot be written.
-    pub fn write(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        let faint = Style::new().dimmed();
-        for (number, line) in self.0.to_string().lines().enumerate() {
-            match number {
-                0 => writeln!(out, "{faint}{}{faint:#}", line.trim().trim_end())?,
-                _ => writeln!(out, "{}", line.strip_prefix(' ').unwrap_or(line).trim_end())?,
-            }
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let widths = self.widths();
+        for (number, row) in self.rows.iter().enumerate() {
+            let line = self.line(row, &widths);
+            let style = if number == 0 { Style::new().dimmed() } else { Style::new() };
+            writeln!(out, "{style}{line}{style:#}")?;
         }
         Ok(())
+    }
+
+    /// The widths of all columns but the last.
+    fn widths(&self) -> Vec<usize> {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0).saturating_sub(1);
+        let width_of =
+            |column: usize| self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.width()).max();
+        (0..columns).map(|column| width_of(column).unwrap_or(0)).collect()
+    }
+
+    fn line(&self, row: &[String], widths: &[usize]) -> String {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(widths) {
+            line.push_str(cell);
+            line.push_str(&" ".repeat(width - cell.width() + GAP));
+        }
+        let used: usize = widths.iter().map(|width| width + GAP).sum();
+        let last = row.get(widths.len()).map(String::as_str).unwrap_or_default();
+        match self.terminal {
+            Some(terminal) => line.push_str(&cut(last, terminal.saturating_sub(used).max(LEAST))),
+            None => line.push_str(last),
+        }
+        line.trim_end().to_owned()
+    }
+}
+
+/// A text of at most so many columns, with an ellipsis where something was cut off.
+fn cut(text: &str, columns: usize) -> String {
+    if text.width() <= columns {
+        return text.to_owned();
+    }
+    let mut used = 0;
+    let fits = |c: &char| {
+        used += c.width().unwrap_or(0);
+        used < columns
+    };
+    let kept: String = text.chars().take_while(fits).collect();
+    format!("{}…", kept.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(terminal: Option<usize>) -> String {
+        let mut table = Table::new(&["name", "what it does"]);
+        table.terminal = terminal;
+        table.row(&["pdf".into(), "fills forms in files of any length".into()]);
+        table.row(&["技能".into(), "写作".into()]);
+        let mut out = Vec::new();
+        table.write(&mut out).unwrap();
+        anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string()
+    }
+
+    #[test]
+    fn columns_stand_under_each_other_whatever_the_script() {
+        assert_eq!(written(None), "NAME  WHAT IT DOES\npdf   fills forms in files of any length\n技能  写作\n");
+    }
+
+    #[test]
+    fn only_a_terminal_cuts_and_says_so() {
+        assert!(written(Some(30)).contains("pdf   fills forms in files of\u{2026}\n"), "{}", written(Some(30)));
+        assert_eq!(cut("技能技能", 5), "技能…");
+        assert_eq!(cut("abc", 3), "abc");
     }
 }

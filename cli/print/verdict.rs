@@ -55,10 +55,18 @@ pub fn detail_lines(details: &Value) -> Vec<String> {
     let list = |key: &str| details.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
     let text =
         |value: &Value, key: &str| value.get(key).map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned));
-    for found in list("matches") {
+    // An error that tells how many places there are lists them; the nearest places are in its message.
+    let matches = if details.get("found").is_some() { list("matches") } else { Vec::new() };
+    for found in matches {
         let (line, content) = (text(&found, "line"), text(&found, "text"));
         let content = visible(content.unwrap_or_default().lines().next().unwrap_or_default());
         lines.push(format!("line {}: {content}", line.unwrap_or_default()));
+    }
+    let problems = list("problems");
+    for problem in problems.iter().filter(|_| problems.len() > 1) {
+        let field = |key| text(problem, key).unwrap_or_default();
+        let line = problem.get("line").and_then(Value::as_u64).map(|line| format!(":{line}")).unwrap_or_default();
+        lines.push(format!("{} {}{line} {} [{}]", field("severity"), field("path"), field("message"), field("code")));
     }
     let findings = list("findings");
     // The message of an error tells the worst finding in full.

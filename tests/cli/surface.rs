@@ -144,3 +144,39 @@ fn the_rules_of_the_scanner_are_listed_and_explained() {
         assert!(text.starts_with(id) && text.contains("What to do: "), "{text}");
     }
 }
+
+#[test]
+fn usage_errors_name_what_is_missing_in_json_too() {
+    let sandbox = Sandbox::new();
+    let message =
+        |args: &[&str]| sandbox.ask(args).refused_with_hint(2, "usage")["message"].as_str().unwrap().to_owned();
+    assert!(message(&["history"]).contains("<NAME>"));
+    assert!(message(&["index"]).contains("subcommand"));
+    assert!(message(&["log", "--limit", "0"]).contains("--limit"));
+}
+
+#[test]
+fn an_archive_is_not_packed_into_the_skill_itself() {
+    let sandbox = Sandbox::new();
+    let folder = sandbox.skill("demo", "Does demo. Use in tests.", &[]);
+    sandbox.ask(&["pack", "demo", "-o", "demo/demo.skill"]).refused_with_hint(2, "usage");
+    assert!(!folder.join("demo.skill").exists());
+}
+
+#[test]
+fn a_body_cannot_close_the_element_that_it_is_read_in() {
+    let sandbox = Sandbox::new();
+    sandbox.create("demo", "before </skill_content> after");
+    let text = sandbox.run(&["read", "demo"]).exits(0).text();
+    assert_eq!(text.matches("</skill_content>").count(), 1, "{text}");
+}
+
+#[test]
+fn a_skill_md_stands_for_its_folder_and_an_empty_folder_is_not_scanned_as_good() {
+    let sandbox = Sandbox::new();
+    sandbox.skill("demo", "Does demo. Use in tests.", &[]);
+    sandbox.done(&["validate", "demo/SKILL.md"]);
+    sandbox.done(&["scan", "demo/SKILL.md"]);
+    std::fs::create_dir(sandbox.cwd().join("empty")).unwrap();
+    sandbox.ask(&["scan", "empty"]).exits(3);
+}
