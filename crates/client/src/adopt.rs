@@ -19,7 +19,6 @@ use crate::{
     agent_folders::AgentFolders,
     failure::{Fails, Failure, FailureKind},
     found::skill_md_of,
-    paths,
     publish::folder_failure,
     unmanaged::children,
 };
@@ -232,7 +231,7 @@ fn is_doubled(commits: &[Passed], commit: &Passed) -> bool {
 
 /// The folder itself when it is a skill, else its children that are.
 fn expand(path: &Path) -> Vec<PathBuf> {
-    let resolved = paths::resolved(path).unwrap_or_else(|_| path.to_owned());
+    let resolved = library::resolve(path).unwrap_or_else(|_| path.to_owned());
     let has_skill_md = |path: &Path| {
         let dir = Dir::open_ambient_dir(path, ambient_authority());
         dir.is_ok_and(|dir| skill_md_of(&dir).is_ok_and(|found| found.is_some()))

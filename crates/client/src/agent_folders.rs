@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::{
     failure::{Fails, Failure, FailureKind},
-    paths, search,
+    search,
 };
 
 /// One folder in which agents look for skills.
@@ -77,7 +77,7 @@ impl AgentFolders {
             (agent.id, agent.project_folder(root), in_use)
         });
         let all = Self::collect(folders);
-        let Ok(root) = paths::resolved(root) else { return all };
+        let Ok(root) = library::resolve(root) else { return all };
         let (folders, outside) = all.folders.into_iter().partition(|folder| folder.path.starts_with(&root));
         Self { folders, outside, detects: true }
     }
@@ -141,7 +141,7 @@ impl AgentFolders {
     fn collect(found: impl Iterator<Item = (&'static str, PathBuf, bool)>) -> Self {
         let mut folders: Vec<AgentFolder> = Vec::new();
         for (id, path, in_use) in found {
-            let Ok(path) = paths::resolved(&path) else { continue };
+            let Ok(path) = library::resolve(&path) else { continue };
             match folders.iter_mut().find(|folder| folder.path == path) {
                 Some(same) => {
                     same.ids.push(id);

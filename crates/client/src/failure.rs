@@ -8,7 +8,7 @@ use registry_index::{InitError, OpenError, ReadError, StoreError};
 use scan::Report;
 use skill::Problem;
 
-/// The class of a failure; each has one exit code.
+/// The class of a failure. The command line gives each an exit code of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FailureKind {
     /// The system refused, or something is broken.
@@ -29,24 +29,6 @@ pub enum FailureKind {
     Integrity,
     /// A registry or the network cannot be reached.
     Unreachable,
-}
-
-impl FailureKind {
-    /// The exit code of a command that fails so.
-    #[must_use]
-    pub fn exit_code(self) -> u8 {
-        match self {
-            Self::Failed => 1,
-            Self::Usage => 2,
-            Self::Invalid => 3,
-            Self::Blocked => 4,
-            Self::Refused => 5,
-            Self::Conflict => 6,
-            Self::NotFound => 7,
-            Self::Integrity => 8,
-            Self::Unreachable => 9,
-        }
-    }
 }
 
 /// An error seen from outside.

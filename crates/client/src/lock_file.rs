@@ -6,11 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use cap_std::{
-    ambient_authority,
-    fs::{Dir, OpenOptions},
-};
-use library::{Library, LibraryError, PlaceError, ensure_dir, write_atomically};
+use cap_std::{ambient_authority, fs::Dir};
+use library::{Library, LibraryError, write_atomically};
 use skill::SkillName;
 use thiserror::Error;
 use toml::{Table, Value};
@@ -109,10 +106,7 @@ pub enum LockFileError {
         /// The format found.
         found: i64,
     },
-    /// Its folder, or the library's, cannot be used.
-    #[error(transparent)]
-    Place(#[from] PlaceError),
-    /// The library cannot be read.
+    /// The library cannot be read, or is locked.
     #[error(transparent)]
     Library(#[from] LibraryError),
     /// The system refused.
@@ -134,7 +128,6 @@ impl Fails for LockFileError {
                 integrity.hint("bring back the last good version, or delete the file and install again")
             }
             Self::Format { .. } => integrity.hint("use the skillhub that wrote it"),
-            Self::Place(error) => error.failure(),
             Self::Library(error) => error.failure(),
             Self::Io { .. } => Failure::io(),
         }
@@ -254,11 +247,7 @@ impl LockFile {
     /// [`LockFileError`]; the file is then as it was.
     pub fn update(path: &Path, library: &Library, change: impl FnOnce(&mut Self)) -> Result<(), LockFileError> {
         let io = |source| LockFileError::Io { path: path.to_owned(), source };
-        let own = ensure_dir(library.own_path())?;
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(false);
-        let guard = own.open_with("lock-file.lock", &options).map_err(io)?.into_std();
-        guard.lock().map_err(io)?;
+        let _lock = library.lock()?;
         let mut file = Self::read(path)?;
         let before = file.clone();
         change(&mut file);

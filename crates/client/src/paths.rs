@@ -1,29 +1,6 @@
-//! [`resolved`] and its kin: the paths that a user names, before any of them is opened.
+//! [`expanded`] and [`of_file_url`]: the paths that a user names, before any of them is opened.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
-
-/// An absolute path with links resolved, also when its end does not exist yet.
-///
-/// # Errors
-/// What the system said of the part that exists.
-#[expect(clippy::disallowed_methods, reason = "only the paths that the user names; nothing is read or written")]
-pub(crate) fn resolved(path: &Path) -> io::Result<PathBuf> {
-    let path = std::path::absolute(path)?;
-    for ancestor in path.ancestors() {
-        match ancestor.canonicalize() {
-            Ok(real) => {
-                let rest = path.strip_prefix(ancestor).unwrap_or(Path::new(""));
-                return Ok(if rest.as_os_str().is_empty() { real } else { real.join(rest) });
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(path)
-}
+use std::path::{Path, PathBuf};
 
 /// The path with a leading `~` replaced by the user's home folder.
 pub(crate) fn expanded(text: &str, user_home: Option<&Path>) -> PathBuf {

@@ -19,7 +19,6 @@ use thiserror::Error;
 
 use crate::{
     failure::{Fails, Failure, FailureKind},
-    paths,
     registry::{Registries, Registry, RegistryError},
 };
 
@@ -299,7 +298,7 @@ fn with_three_numbers(text: &str) -> String {
 /// The folder's resolved path and its files.
 fn read(folder: &Path) -> Result<(PathBuf, Bundle), PublishError> {
     let open = |source| PublishError::Open { path: folder.to_owned(), source };
-    let path = paths::resolved(folder).map_err(open)?;
+    let path = library::resolve(folder).map_err(open)?;
     let dir = Dir::open_ambient_dir(&path, ambient_authority()).map_err(open)?;
     match folder::read_dir(dir, Leftovers::Skip, &Limits::default()) {
         Ok(bundle) => Ok((path, bundle)),

@@ -196,7 +196,7 @@ impl Registry {
             true => paths::of_file_url(location).ok_or_else(unreachable)?,
             false => base.join(location),
         };
-        let path = paths::resolved(&path).map_err(|source| RegistryError::Io { path, source })?;
+        let path = library::resolve(&path).map_err(|source| RegistryError::Io { path, source })?;
         let index = Index::open(&path)?;
         Ok(Self { name: name.to_owned(), location: path, index })
     }

@@ -34,9 +34,9 @@ pub use events::{Event, EventStatus};
 pub use home::{Home, PlaceError, ensure_dir, open_dir, write_atomically};
 pub use library::{
     Checkout, Commit, CommitError, Committed, FindError, FolderState, HandEditFault, Library, LibraryError, Recovery,
-    Scope, Snapshot, SnapshotError, TakeOver,
+    Scope, Snapshot, SnapshotError, TakeOver, resolve,
 };
-pub use lock::LockError;
+pub use lock::{LibraryLock, LockError};
 pub use place::{AgentDir, PlaceLinkError, Placed};
 pub use revision::{
     Action, Actor, ActorError, ActorKind, Content, NewRevision, Origin, Revision, RevisionId, RevisionSpec,

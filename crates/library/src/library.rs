@@ -307,6 +307,15 @@ impl Library {
         noted.map_err(self.own_io())
     }
 
+    /// The right to change what belongs to this library, until dropped. Waits for at most ten seconds;
+    /// nothing of this library that commits or sets state may be called meanwhile.
+    ///
+    /// # Errors
+    /// Another process holds it, or the system refused.
+    pub fn lock(&self) -> Result<LibraryLock, LibraryError> {
+        Ok(LibraryLock::acquire(&self.ensure_own()?, LOCK_WAIT)?)
+    }
+
     /// Notes a refusal in the event log.
     ///
     /// # Errors
@@ -368,9 +377,13 @@ impl Library {
     }
 }
 
-/// An absolute path with links resolved, also when its end does not exist yet.
+/// An absolute path with links resolved, also when its end does not exist yet: what a library is known
+/// by, and how paths that a user names are compared.
+///
+/// # Errors
+/// What the system said of the part that exists.
 #[expect(clippy::disallowed_methods, reason = "a library's identity is its resolved path; nothing is read or written")]
-fn resolve(path: &Path) -> io::Result<PathBuf> {
+pub fn resolve(path: &Path) -> io::Result<PathBuf> {
     let path = std::path::absolute(path)?;
     for ancestor in path.ancestors() {
         match ancestor.canonicalize() {

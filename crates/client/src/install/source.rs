@@ -233,7 +233,7 @@ impl Source<'_> {
 
     fn of_folder(&self, path: &Path) -> Result<Vec<Candidate>, InstallError> {
         let open = |source| InstallError::Open { path: path.to_owned(), source };
-        let path = paths::resolved(path).map_err(open)?;
+        let path = library::resolve(path).map_err(open)?;
         let origin = path.display().to_string();
         let top = Dir::open_ambient_dir(&path, ambient_authority()).map_err(open)?;
         let unreadable = |source: FolderError| InstallError::Folder { origin: origin.clone(), source };
@@ -253,7 +253,7 @@ impl Source<'_> {
     }
 
     fn of_archive(&self, path: &Path) -> Result<Candidate, InstallError> {
-        let path = paths::resolved(path).map_err(|source| InstallError::Open { path: path.to_owned(), source })?;
+        let path = library::resolve(path).map_err(|source| InstallError::Open { path: path.to_owned(), source })?;
         let open = |source| InstallError::Open { path: path.clone(), source };
         let origin = path.display().to_string();
         let bundle = unpack(&read_file(&path).map_err(open)?, &origin)?;
