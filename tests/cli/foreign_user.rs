@@ -27,7 +27,10 @@ impl Place {
         let sandbox = Sandbox::new();
         let is_root = fs::metadata(sandbox.cwd()).unwrap().uid() == 0;
         let program = sandbox.path("skillhub");
-        fs::copy(env!("CARGO_BIN_EXE_skillhub"), &program).unwrap();
+        // By another process: a file that this one has open for writing, if only in a child that another
+        // test is about to start, cannot be run.
+        let copied = std::process::Command::new("cp").arg(env!("CARGO_BIN_EXE_skillhub")).arg(&program).status();
+        assert!(copied.unwrap().success());
         set_mode(&sandbox.path(""), 0o755);
         sandbox.skill("demo", "Does it. Use in tests.", &[("scripts/run.sh", "#!/bin/sh\nprintf x\n")]);
         fs::create_dir(sandbox.path("library")).unwrap();
