@@ -11,7 +11,7 @@ use crate::{agent_folders::AgentFolders, found::skill_md_of};
 /// A skill that has no history here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unmanaged {
-    /// The agents in whose folder it stands; none for one in the library itself.
+    /// The agents in whose folder it stands.
     pub agents: Vec<&'static str>,
     /// Its folder.
     pub path: PathBuf,
@@ -21,22 +21,13 @@ pub struct Unmanaged {
     pub description: String,
 }
 
-/// The skills in agents' folders and the unmanaged folders of the library, sorted by path. Links, and
-/// copies that skillhub placed, are none of them.
+/// The skills in agents' folders, sorted by path. Links, copies that skillhub placed, and the library
+/// itself are none of them.
 ///
 /// # Errors
-/// The library cannot be read; an agent's folder that cannot be is passed over.
+/// The library's state cannot be read; an agent's folder that cannot be is passed over.
 pub fn unmanaged(library: &Library, folders: &AgentFolders) -> Result<Vec<Unmanaged>, LibraryError> {
     let mut found = Vec::new();
-    for name in library.folders()? {
-        let head = match SkillName::parse(&name) {
-            Ok(name) => library.head(&name)?,
-            Err(_) => None,
-        };
-        if head.is_none_or(|head| head.tombstone) {
-            found.extend(look_at(&library.path().join(&name), &[]));
-        }
-    }
     let state = library.state()?;
     let is_ours = |path: &Path, name: &str| {
         SkillName::parse(name).is_ok_and(|name| state.of(&name).placed.iter().any(|placed| placed == path))

@@ -73,13 +73,15 @@ fn what_cannot_be_taken_over_is_told_one_by_one() {
 }
 
 #[test]
-fn unmanaged_skills_are_those_without_a_history() {
+fn unmanaged_skills_are_those_that_stand_in_agents_folders_alone() {
     let world = World::new();
     fs::create_dir(world.project().join(".claude")).unwrap();
     world.release("pdf", "1.0.0", "One.");
     world.install_one("acme/pdf");
     assert_eq!(unmanaged(&world.library(), &world.agents()).unwrap(), []);
-    write(&world.library_path().join("mine/SKILL.md"), &skill_md("mine", "Mine."));
+    write(&world.library_path().join("ours/SKILL.md"), &skill_md("ours", "Seen by whoever lists the library."));
+    write(&world.project().join(".claude/skills/mine/SKILL.md"), &skill_md("mine", "Mine."));
     let found = unmanaged(&world.library(), &world.agents()).unwrap();
-    assert_eq!((found.len(), found[0].name.as_str(), found[0].agents.len()), (1, "mine", 0));
+    assert_eq!((found.len(), found[0].name.as_str()), (1, "mine"));
+    assert!(found[0].agents.contains(&"claude-code"));
 }
