@@ -17,6 +17,9 @@ use crate::{
     home::{PlaceError, ensure_dir, open_dir},
 };
 
+/// What version control keeps a history in.
+const REPOSITORIES: [&str; 3] = [".git", ".hg", ".svn"];
+
 /// The capability to place skills in one agent's folder.
 #[derive(Debug)]
 pub struct AgentDir {
@@ -127,18 +130,26 @@ impl AgentDir {
         Ok(true)
     }
 
-    /// Takes away a copy that still holds what was placed; an edited one stays. Says whether it was
-    /// taken away.
+    /// Takes away a copy that still holds what was placed; an edited one stays, and one that somebody
+    /// made a repository of. Says whether it was taken away.
     ///
     /// # Errors
     /// The system refused.
     pub fn remove_copy(&self, skill: &SkillName, files: &skill::Bundle) -> Result<bool, PlaceLinkError> {
         let found = folder::read(&self.dir, skill.as_str(), Leftovers::Skip, &skill::Limits::default());
-        if !found.is_ok_and(|found| found.same_but_line_ends(files)) {
+        if !found.is_ok_and(|found| found.same_but_line_ends(files)) || self.holds_repository(skill) {
             return Ok(false);
         }
         self.dir.remove_dir_all(skill.as_str()).map_err(self.io(skill))?;
         Ok(true)
+    }
+
+    /// Whether a copy holds a history that is nowhere else.
+    fn holds_repository(&self, skill: &SkillName) -> bool {
+        let is_repository = |path: &String| REPOSITORIES.contains(&path.rsplit('/').next().unwrap_or(path));
+        let leftovers = folder::open(&self.dir, skill.as_str())
+            .and_then(|dir| folder::leftovers_of(dir, &skill::Limits::default()));
+        leftovers.map_or(true, |left| left.iter().any(is_repository))
     }
 
     fn points_to(&self, skill: &SkillName, target: &Path) -> bool {
@@ -206,6 +217,9 @@ mod tests {
         agent.dir.write("pdf/SKILL.md", "edited").unwrap();
         assert!(!agent.remove_copy(&name, &bundle).unwrap());
         agent.dir.write("pdf/SKILL.md", "x").unwrap();
+        agent.dir.create_dir("pdf/.git").unwrap();
+        assert!(!agent.remove_copy(&name, &bundle).unwrap(), "a history of somebody's own stays");
+        agent.dir.remove_dir("pdf/.git").unwrap();
         assert!(agent.remove_copy(&name, &bundle).unwrap() && !agent.dir.exists("pdf"));
     }
 }
