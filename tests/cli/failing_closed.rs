@@ -174,3 +174,36 @@ fn a_link_that_came_with_a_clone_leads_no_project_into_the_users_skills() {
     sandbox.done(&["install", "skillhub/skillhub-writing-skills", "--global"]);
     assert_eq!(fs::read_dir(&users).unwrap().count(), 1);
 }
+
+#[test]
+fn the_same_name_of_another_registry_does_not_take_a_skills_place() {
+    let sandbox = Sandbox::new();
+    for (registry, what) in [("one", "first"), ("two", "second")] {
+        let registry = sandbox.path(registry);
+        let registry = registry.to_str().unwrap();
+        sandbox.done(&["index", "init", registry]);
+        sandbox.skill("demo", &format!("Does the {what}. Use in tests."), &[]);
+        sandbox.done(&["publish", "demo", "--owner", "acme", "--registry", registry]);
+    }
+    let install = |registry: &str| {
+        let place = sandbox.path(registry);
+        sandbox.ask(&["install", "acme/demo", "--registry", place.to_str().unwrap()])
+    };
+    install("one").done();
+    let error = install("two").refused_with_hint(6, "exists");
+    assert!(error["message"].as_str().unwrap().contains("/one"), "{error:#}");
+    let text = fs::read_to_string(sandbox.user_skill("demo").join("SKILL.md")).unwrap();
+    assert!(text.contains("the first"), "{text}");
+}
+
+#[test]
+fn a_setting_that_nobody_reads_is_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.create("demo", "alpha");
+    fs::write(sandbox.skillhub_home().join("config.toml"), "polcy = \"strict\"\n").unwrap();
+    let patch = ["manage", "patch", "demo", "--find", "alpha", "--replace", "beta"];
+    let error = sandbox.ask(&patch).refused_with_hint(2, "invalid_config");
+    assert!(error["message"].as_str().unwrap().contains("polcy"), "{error:#}");
+    fs::write(sandbox.skillhub_home().join("config.toml"), "policy = \"strict\"\n").unwrap();
+    sandbox.ask(&patch).refused_with_hint(5, "policy_denied");
+}

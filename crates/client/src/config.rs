@@ -31,6 +31,7 @@ const FILE: &str = "config.toml";
 /// storage = "git"
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Config {
     #[serde(default = "format")]
     format: u32,
@@ -50,6 +51,7 @@ pub struct Config {
 
 /// One registry.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RegistryConfig {
     /// A folder, relative to the home, or a `file://` URL.
     pub location: String,
@@ -61,6 +63,7 @@ pub struct RegistryConfig {
 
 /// How libraries are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct LibraryConfig {
     /// The kind of storage for histories; there is `git`.
     #[serde(default = "git")]
@@ -227,7 +230,7 @@ mod tests {
         let home = Home::at(temp.path().join("home")).unwrap();
         assert_eq!(Config::read(&home).unwrap(), Config::default());
         assert_eq!(parse("").unwrap(), Config::default());
-        assert_eq!(parse("later = 1\n[library]\nalso_later = true\n").unwrap(), Config::default());
+        assert_eq!(parse("format = 1\n[library]\n").unwrap(), Config::default());
     }
 
     #[test]
@@ -245,6 +248,7 @@ mod tests {
     fn damage_is_an_error_that_names_the_place() {
         let error = parse("owner = \"acme\"\nowner = \"zoe\"\n").unwrap_err();
         assert!(error.to_string().contains("line 2"), "{error}");
+        assert!(matches!(parse("polcy = \"strict\"\n"), Err(ConfigError::Damaged { .. })), "a key that nobody reads");
         assert!(matches!(parse("format = 2\n"), Err(ConfigError::Format { found: 2, .. })));
         assert!(matches!(parse("owner = \"A B\"\n"), Err(ConfigError::Owner { .. })));
         let twice =

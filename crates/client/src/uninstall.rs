@@ -159,7 +159,7 @@ fn take_away(library: &Library, skill: &SkillName, stamp: &Stamp, result: &mut U
             }
         }
     }
-    if let Err(error) = library.set_state(skill, stamp, "unplace", |state| state.placed.clear()) {
+    if let Err(error) = library.set_state(skill, stamp, "unlink", |state| state.placed.clear()) {
         result.warnings.push(format!("the places of {skill} were not forgotten: {error}"));
     }
 }

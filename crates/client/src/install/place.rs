@@ -49,7 +49,7 @@ pub(super) fn place(
     all.sort();
     all.dedup();
     result.links = placed;
-    if let Err(error) = library.set_state(skill, stamp, "place", |state| state.placed = all) {
+    if let Err(error) = library.set_state(skill, stamp, "link", |state| state.placed = all) {
         result.warnings.push(format!("the places of {skill} were not noted: {error}"));
     }
 }

@@ -197,12 +197,12 @@ fn revision(cleared: &Cleared, action: Action, stamp: &Stamp, origin: &Origin) -
     NewRevision::new(Content::Cleared(cleared.clone()), action, stamp.clone()).with_origin(Some(origin.clone()))
 }
 
-/// Whether both come from the same place: the same owner's skill of any registry, else the same
-/// kind of source and the same place.
+/// Whether both are the same skill of the same place. A registry of another place may give the same
+/// owner's name to other content; only the same content is the same skill there.
 fn is_same_skill(installed: &Origin, wanted: &Origin) -> bool {
     installed.kind == wanted.kind
         && installed.name == wanted.name
-        && (installed.kind == "registry" || installed.source == wanted.source)
+        && (installed.source == wanted.source || installed.digest == wanted.digest)
 }
 
 fn exists(candidate: &Candidate, present: Option<&Origin>) -> InstallError {
@@ -215,11 +215,8 @@ fn exists(candidate: &Candidate, present: Option<&Origin>) -> InstallError {
     }
 }
 
-/// A skill with its version, and its source where the name does not say it.
+/// A skill with its version and where it is from.
 fn describe(origin: &Origin) -> String {
     let version = origin.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
-    match origin.kind.as_str() {
-        "registry" => format!("{}{version}", origin.name),
-        kind => format!("{}{version} from the {kind} {}", origin.name, origin.source),
-    }
+    format!("{}{version} from the {} {}", origin.name, origin.kind, origin.source)
 }
