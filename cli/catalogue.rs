@@ -123,7 +123,8 @@ fn of_library(library: &Library) -> Result<Vec<Listed>, CliError> {
         let (edited, fault) = match folder {
             FolderState::Blocked(fault) => (true, Some(format!("its folder was changed by hand: {fault}"))),
             FolderState::Modified(_) => (true, None),
-            _ => (false, None),
+            FolderState::Missing => (false, Some("its folder is missing".to_owned())),
+            FolderState::Absent | FolderState::Clean => (false, None),
         };
         let evolved = head.origin.as_ref().is_some_and(|origin| origin.digest != head.digest.to_string());
         let listed = listed(library, name.clone(), files, state.of(&name).enabled, fault);

@@ -16,15 +16,22 @@ use crate::{
 #[command(after_help = "Examples:
   skillhub list                                  the project's skills and the user's
   skillhub list --global --json
-  skillhub list --builtin                        those inside skillhub as well")]
+  skillhub list --builtin                        those inside skillhub as well
+  skillhub list --agents                         the agents that skills can be placed for")]
 pub struct ListArgs {
     /// List the built-in skills as well
     #[arg(long)]
     builtin: bool,
+    /// List the agents that skills can be placed for, by the ids that `install --agent` takes
+    #[arg(long, conflicts_with = "builtin")]
+    agents: bool,
 }
 
 /// Lists them.
 pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
+    if args.agents {
+        return list_agents(context);
+    }
     let catalogue = Catalogue::collect(context, args.builtin)?;
     let unmanaged = unmanaged(context, &catalogue)?;
     let document = json!({
@@ -59,6 +66,27 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
             writeln!(out, "Find some: skillhub search WORD; start one: skillhub new NAME")?;
         }
         Ok(())
+    })?;
+    Ok(Exit::Done)
+}
+
+/// Every agent with its folder here, those in use first.
+fn list_agents(context: &Context) -> Result<Exit, CliError> {
+    let folders = context.agent_folders();
+    let mut agents: Vec<(bool, &str, String)> = folders
+        .all()
+        .iter()
+        .flat_map(|folder| folder.ids.iter().map(|id| (!folder.in_use, *id, folder.path.display().to_string())))
+        .collect();
+    agents.sort();
+    let list: Vec<Value> =
+        agents.iter().map(|(idle, id, path)| json!({"id": id, "path": path, "in_use": !idle})).collect();
+    context.out.answer(&json!({"ok": true, "agents": list}), |out| {
+        let mut table = Table::new(&["agent", "in use", "folder"]);
+        for (idle, id, path) in &agents {
+            table.row(&[(*id).to_owned(), if *idle { "" } else { "yes" }.to_owned(), path.clone()]);
+        }
+        table.write(out)
     })?;
     Ok(Exit::Done)
 }
@@ -105,8 +133,8 @@ fn unmanaged_document(skill: &Unmanaged) -> Value {
 
 fn row(listed: &Listed) -> [String; 5] {
     let state = match (listed.enabled, &listed.fault, listed.modified, &listed.head) {
-        (_, Some(_), _, _) => "blocked",
         _ if listed.missing => "folder missing",
+        (_, Some(_), _, _) => "blocked",
         (false, None, _, _) => "disabled",
         (true, None, true, _) => "changed here",
         (true, None, false, None) if listed.path.is_some() => "no history yet",

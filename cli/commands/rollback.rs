@@ -1,12 +1,15 @@
 //! `skillhub rollback`: an earlier revision of a whole skill again.
 
 use clap::Args;
+use library::{Action, Library};
+use skill::SkillName;
 use skill_manage::{Rollback, Status};
 
 use crate::{
     commands::manage::{NoteArgs, print},
     context::{Context, skill_name},
     exit::{CliError, Exit},
+    print::shell_word,
 };
 
 /// Flags of `rollback`.
@@ -42,6 +45,21 @@ pub fn run(context: &Context, args: &RollbackArgs) -> Result<Exit, CliError> {
     let report = skill_manage::roll_back(&mut library, &rollback, &context.manage(&elsewhere)?)?;
     if report.status == Status::Applied {
         context.refresh_lock(&library, &rollback.skill);
+        note_uninstalled(context, &library, &rollback.skill)?;
     }
     print(context.out, &report)
+}
+
+/// Says how links and lock come back, which `uninstall` took away and a revision does not hold.
+fn note_uninstalled(context: &Context, library: &Library, skill: &SkillName) -> Result<(), CliError> {
+    if let [now, before, ..] = library.revisions(skill, 2)?.as_slice()
+        && before.action == Action::Uninstall
+        && let Some(origin) = &now.origin
+    {
+        let version = origin.version.as_ref().map(|version| format!("@{version}")).unwrap_or_default();
+        let name = if origin.kind == "registry" { &origin.name } else { &origin.source };
+        let spec = shell_word(&format!("{name}{}", if origin.kind == "registry" { version } else { String::new() }));
+        context.out.note(&format!("its links and its line in the lock file come back with: skillhub install {spec}"));
+    }
+    Ok(())
 }

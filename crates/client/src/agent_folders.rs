@@ -57,8 +57,10 @@ impl Fails for AgentError {
     fn failure(&self) -> Failure {
         let failure = Failure::new(FailureKind::Usage, "unknown_agent");
         match self {
-            Self::Unknown { nearest: Some(nearest), .. } => failure.hint(format!("did you mean {nearest}?")),
-            Self::Unknown { .. } => failure,
+            Self::Unknown { nearest: Some(nearest), .. } => {
+                failure.hint(format!("did you mean {nearest}? `skillhub list --agents` has them all"))
+            }
+            Self::Unknown { .. } => failure.hint("`skillhub list --agents` has them all"),
             Self::NoFolder(_) => failure.hint("install into a project: --project"),
             Self::Outside { .. } => Failure::new(FailureKind::Refused, "policy_denied")
                 .hint("put a folder in place of the link, or install for the user: --global"),

@@ -32,6 +32,14 @@ pub enum InstallError {
     /// The registry, or the name in it.
     #[error(transparent)]
     Resolve(#[from] ResolveError),
+    /// What the lock file names is not in the registry that is asked here.
+    #[error("{error}; the lock file has it from {locked_in}")]
+    NotInThisRegistry {
+        /// Where it was when it was locked.
+        locked_in: String,
+        /// What the registry that was asked says.
+        error: Box<ResolveError>,
+    },
     /// It is not clear which skills of the source are meant.
     #[error(transparent)]
     Pick(#[from] PickError),
@@ -186,6 +194,10 @@ impl Fails for InstallError {
             Self::Spec(error) => error.failure(),
             Self::Agent(error) => error.failure(),
             Self::Resolve(error) => error.failure(),
+            Self::NotInThisRegistry { locked_in, error } => Failure {
+                hint: Some(format!("if you trust that registry: --registry {locked_in}, or name it in config.toml")),
+                ..error.failure()
+            },
             Self::Pick(error) => error.failure(),
             Self::Fetch(error) => fetch_failure(error),
             Self::Digest { .. } => {

@@ -84,7 +84,7 @@ fn check_usable(candidate: &Candidate) -> Result<(), InstallError> {
 /// The library has no such skill (any more); a folder may stand there all the same.
 fn fresh(
     library: &Library,
-    candidate: Candidate,
+    mut candidate: Candidate,
     tombstone: Option<Revision>,
     stamp: &Stamp,
 ) -> Result<Planned, InstallError> {
@@ -103,6 +103,13 @@ fn fresh(
             .with_origin(Some(candidate.origin.clone())),
         );
         shown = found;
+    } else if let Some(locked) = &candidate.locked
+        && !locked.content.is_empty()
+        && locked.content != candidate.origin.digest
+    {
+        let warning = "the lock file says that it was changed after it was installed; that change is not here, \
+            so it is as it was released";
+        candidate.warnings.push(warning.to_owned());
     }
     let base = tombstone.map(|tombstone| tombstone.id);
     let commit = Commit { skill: candidate.name.clone(), base, revisions };
@@ -153,7 +160,7 @@ fn check_frozen(planned: &Planned) -> Result<(), InstallError> {
 /// The library has a skill of this name.
 fn over_installed(
     library: &mut Library,
-    candidate: Candidate,
+    mut candidate: Candidate,
     head: Revision,
     take_over: TakeOver,
     stamp: &Stamp,
@@ -164,6 +171,9 @@ fn over_installed(
     let name = candidate.name.clone();
     let snapshot = library.snapshot(&name, stamp, take_over)?;
     let is_missing = matches!(library.folder_state(&name)?, FolderState::Missing);
+    if is_missing {
+        candidate.warnings.push("its folder was gone and is back".to_owned());
+    }
     let before = snapshot.bundle.clone();
     let (base, found) = (snapshot.base.clone(), before.digest().to_string());
     let commit = |revision: NewRevision, status| Step::Commit {

@@ -84,10 +84,21 @@ pub(super) fn fetch(
     match order {
         Order::Spec(spec) => source.of_spec(spec),
         Order::Locked(locked) => {
-            let candidate = source.of_locked(locked)?;
+            let candidate = source.of_locked(locked).map_err(|error| said_by_the_lock(error, locked))?;
             check_lock(&candidate, locked)?;
             Ok(vec![Candidate { locked: Some(locked.clone()), requested: locked.requested.clone(), ..candidate }])
         }
+    }
+}
+
+/// A registry that does not have what is locked is perhaps not the one that the lock file means, which
+/// is never asked on the lock file's word alone.
+fn said_by_the_lock(error: InstallError, locked: &LockedSkill) -> InstallError {
+    match error {
+        InstallError::Resolve(error) => {
+            InstallError::NotInThisRegistry { locked_in: locked.source.clone(), error: Box::new(error) }
+        }
+        other => other,
     }
 }
 
