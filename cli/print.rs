@@ -93,7 +93,12 @@ impl Output {
     ) -> Result<(), CliError> {
         let mut rendered = Vec::new();
         if self.json {
-            serde_json::to_writer_pretty(&mut rendered, document).map_err(io::Error::from)?;
+            // Laid out for people at a terminal, in one line for programs.
+            let written = match io::stdout().is_terminal() {
+                true => serde_json::to_writer_pretty(&mut rendered, document),
+                false => serde_json::to_writer(&mut rendered, document),
+            };
+            written.map_err(io::Error::from)?;
             rendered.push(b'\n');
         } else {
             text(&mut rendered)?;

@@ -133,7 +133,7 @@ pub fn survey(dir: Dir, limits: &Limits) -> Result<Survey, FolderError> {
         Some(found) => Some(walk.read(found, limits.skill_bytes)?.bytes.to_vec()),
         None => None,
     };
-    walk.check_sizes(limits)?;
+    walk.check_sizes(skill_md.as_ref().map_or(0, Vec::len) as u64, limits)?;
     Ok(Survey { paths: walk.files.into_iter().map(|found| found.path).collect(), skill_md })
 }
 
@@ -227,10 +227,11 @@ impl Walk {
         Ok(())
     }
 
-    /// Holds the files to the limits of size without reading more of them than that needs.
-    fn check_sizes(&self, limits: &Limits) -> Result<(), FolderError> {
-        let mut bytes = 0;
-        for found in &self.files {
+    /// Holds the files to the limits of size without reading more of them than that needs; `SKILL.md`,
+    /// which has a limit of its own, is known to have so many bytes.
+    fn check_sizes(&self, skill_md_bytes: u64, limits: &Limits) -> Result<(), FolderError> {
+        let mut bytes = skill_md_bytes;
+        for found in self.files.iter().filter(|found| !found.path.is_skill_md()) {
             let size = listing::file_size(&self.dirs[found.parent], &found.file_name)
                 .map_err(|error| FolderError::io(found.path.as_str(), error))?;
             bytes += size;
