@@ -16,7 +16,7 @@ use std::{
 
 use cap_std::fs::Dir;
 use serde::Serialize;
-use skill::{Bundle, Limits, SkillName};
+use skill::{Bundle, File, Limits, SkillName, SkillPath};
 use thiserror::Error;
 
 pub use commit::{Checkout, Commit, CommitError, Committed};
@@ -205,6 +205,27 @@ impl Library {
     /// The history cannot be read, or has no such revision.
     pub fn bundle(&self, id: &RevisionId) -> Result<Bundle, StorageError> {
         self.storage()?.map_or_else(|| Err(StorageError::UnknownRevision(id.to_string())), |s| s.bundle(id))
+    }
+
+    /// What one file was in a revision and in those before it, newest first, each read when asked for;
+    /// `None` where a revision does not have it.
+    pub fn file_history(
+        &self,
+        from: &RevisionId,
+        path: &SkillPath,
+    ) -> impl Iterator<Item = Result<Option<File>, StorageError>> {
+        let mut next = Some(from.clone());
+        std::iter::from_fn(move || {
+            let id = next.take()?;
+            let read = || -> Result<_, StorageError> {
+                let Some(storage) = self.storage()? else { return Ok((None, None)) };
+                Ok((storage.revision(&id)?.parent, storage.file(&id, path)?))
+            };
+            Some(read().map(|(parent, file)| {
+                next = parent;
+                file
+            }))
+        })
     }
 
     /// A skill's revisions, newest first, at most `limit`.

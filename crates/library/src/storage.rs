@@ -10,7 +10,7 @@ mod message;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use skill::{Bundle, SkillName};
+use skill::{Bundle, File, SkillName, SkillPath};
 use thiserror::Error;
 
 use crate::revision::{NewRevision, Revision, RevisionId};
@@ -105,6 +105,12 @@ pub trait Storage: Send {
     /// # Errors
     /// [`StorageError::UnknownRevision`] and others.
     fn bundle(&self, id: &RevisionId) -> Result<Bundle, StorageError>;
+
+    /// One file of a revision, without reading the others; `None` where it has none of that path.
+    ///
+    /// # Errors
+    /// [`StorageError::UnknownRevision`] and others.
+    fn file(&self, id: &RevisionId, path: &SkillPath) -> Result<Option<File>, StorageError>;
 
     /// Turns a revision into objects. `before` is the parent and its files.
     ///

@@ -15,6 +15,7 @@ mod tests;
 
 use std::fmt;
 
+pub use already::{Step, lead_to, looks_applied, shows_applied};
 pub use error::{EditError, Match, Nearest};
 
 use crate::{Bundle, File, Limits, SkillPath};
@@ -60,7 +61,8 @@ pub enum Edit {
 ///
 /// Without `expected_count` and `replace_all` the text must stand in the file exactly once. When it
 /// does not stand there as given, each [`Relaxation`] is tried in turn and held to the same count.
-/// A patch that was applied before changes nothing.
+/// It is taken literally: that it was applied before, only the skill's history can say
+/// ([`looks_applied`], [`shows_applied`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Patch {
     /// The file, which must be text.
@@ -110,8 +112,8 @@ impl fmt::Display for Relaxation {
 pub struct Applied {
     /// The skill after the edit; empty after [`Edit::Delete`].
     pub bundle: Bundle,
-    /// What the caller should tell, one sentence each: a relaxation that was used, an edit that had
-    /// been applied before.
+    /// What the caller should tell, one sentence each: a relaxation that was used, a content that was
+    /// there already.
     pub notes: Vec<String>,
     /// The loosest reading that a patch needed.
     pub relaxation: Option<Relaxation>,
@@ -198,14 +200,8 @@ fn apply_patch(patch: &Patch, bundle: &Bundle, limits: &Limits) -> Result<Applie
         .get(path)
         .ok_or_else(|| EditError::FileNotFound { path: path.clone(), nearest: nearest::paths(path, bundle) })?;
     let text = file.text().ok_or_else(|| EditError::NotText { path: path.clone() })?;
-    match patch::plan(patch, text, limits)? {
-        patch::Plan::Unchanged(note) => {
-            Ok(Applied { bundle: bundle.clone(), notes: vec![note], relaxation: None, changed: false })
-        }
-        patch::Plan::Replace { text, relaxation, note } => {
-            let mut applied = write(bundle, path.clone(), text.as_bytes(), None, limits)?;
-            applied.notes.extend(note);
-            Ok(Applied { relaxation, ..applied })
-        }
-    }
+    let plan = patch::plan(patch, text, limits)?;
+    let mut applied = write(bundle, path.clone(), plan.text.as_bytes(), None, limits)?;
+    applied.notes.extend(plan.note);
+    Ok(Applied { relaxation: plan.relaxation, ..applied })
 }

@@ -10,6 +10,7 @@
 mod change;
 mod error;
 mod manage;
+mod past;
 mod policy;
 mod report;
 mod request;

@@ -10,6 +10,7 @@ use skill::{Bundle, Edit, SkillName, edit, edit::EditError};
 use crate::{
     change::{Change, conclude},
     error::ManageError,
+    past::Past,
     policy::Policy,
     report::Report,
     request::{Notes, Request},
@@ -115,7 +116,7 @@ fn attempt(
         messages.push("the folder was changed by hand; that edit would be recorded first".to_owned());
     }
     check_expected(&request.skill, request.expected_revision.as_deref(), &snapshot, hand_edit)?;
-    let (candidate, notes) = apply_all(request, &snapshot.bundle, library)?;
+    let (candidate, notes) = apply_all(request, &snapshot, library)?;
     messages.extend(notes);
     let origin = snapshot.base.as_ref().and_then(|base| base.origin.clone()).filter(|_| snapshot.exists());
     let change = Change {
@@ -200,10 +201,18 @@ pub(crate) fn check_expected(
     Err(ManageError::StaleRevision { name: name.clone(), expected: expected.to_owned(), head })
 }
 
-fn apply_all(request: &Request, bundle: &Bundle, library: &Library) -> Result<(Bundle, Vec<String>), ManageError> {
-    let mut candidate = bundle.clone();
+fn apply_all(request: &Request, snapshot: &Snapshot, library: &Library) -> Result<(Bundle, Vec<String>), ManageError> {
+    let past = Past { library, snapshot };
+    let patched_before = past.patched_before(&request.edits)?;
+    let mut candidate = snapshot.bundle.clone();
     let mut notes = Vec::new();
     for edit in &request.edits {
+        if let Edit::Patch(patch) = edit
+            && (patched_before.contains(&patch.path) || past.shows(patch, &candidate)?)
+        {
+            notes.push(format!("already applied: the history of {} has this change; nothing was changed", patch.path));
+            continue;
+        }
         let in_edit = |fault: EditError| ManageError::Edit { name: request.skill.clone(), fault };
         let applied = edit::apply(edit, &candidate, library.limits()).map_err(in_edit)?;
         candidate = applied.bundle;

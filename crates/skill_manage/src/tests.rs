@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "tests look at the disk from outside")]
 
+mod again;
 mod edits;
 mod errors;
 mod hand_edits;

@@ -129,6 +129,18 @@ impl Storage for GitStorage {
         Bundle::from_files(files, &Limits::default()).map_err(|error| StorageError::Damaged(error.to_string()))
     }
 
+    fn file(&self, id: &RevisionId, path: &SkillPath) -> Result<Option<File>, StorageError> {
+        let entry = match self.commit(id)?.tree()?.get_path(Path::new(path.as_str())) {
+            Err(error) if error.code() == git2::ErrorCode::NotFound => return Ok(None),
+            entry => entry?,
+        };
+        if entry.kind() != Some(ObjectType::Blob) {
+            return Ok(None);
+        }
+        let blob = self.repository.find_blob(entry.id())?;
+        Ok(Some(File { bytes: blob.content().into(), executable: entry.filemode() == EXECUTABLE_MODE }))
+    }
+
     fn prepare(&self, before: Option<(&Revision, &Bundle)>, new: &NewRevision) -> Result<Prepared, StorageError> {
         let odb = self.repository.odb()?;
         let mut writer = ObjectWriter { odb: &odb, objects: BTreeMap::new() };

@@ -10,19 +10,16 @@ use super::{
 };
 use crate::{BundleError, Limits};
 
-/// What a patch comes to.
-pub(super) enum Plan {
-    /// It was applied before; the note says so.
-    Unchanged(String),
-    /// The file's new text.
-    Replace {
-        /// The whole of it.
-        text: String,
-        /// What had to be overlooked.
-        relaxation: Option<Relaxation>,
-        /// The same as a sentence.
-        note: Option<String>,
-    },
+/// What a patch makes of a text.
+pub(super) struct Plan {
+    /// The whole new text.
+    pub text: String,
+    /// The replacement as it stands in the first of its places.
+    pub inserted: String,
+    /// What had to be overlooked.
+    pub relaxation: Option<Relaxation>,
+    /// The same as a sentence.
+    pub note: Option<String>,
 }
 
 /// A match, with the indentation to give to its replacement.
@@ -43,27 +40,33 @@ pub(super) fn plan(patch: &Patch, text: &str, limits: &Limits) -> Result<Plan, E
     if patch.expected_count == Some(0) {
         return Err(EditError::ZeroCount);
     }
-    let places = exact_places(patch, text);
-    if !places.is_empty() {
-        return Attempt { patch, text, limits, relaxation: None, places }
-            .run()
-            .map(|plan| plan.unwrap_or_else(no_change));
-    }
-    for relaxation in normal::useful(text, &patch.find).filter(|_| !patch.find.trim().is_empty()) {
-        let places = relaxed_places(patch, text, relaxation);
-        let attempt = Attempt { patch, text, limits, relaxation: Some(relaxation), places };
-        if let Some(plan) = attempt.run()? {
-            return Ok(plan);
-        }
-    }
-    if already::stands(patch, text) {
-        return Ok(no_change());
-    }
-    Err(EditError::NoMatch { path: patch.path.clone(), nearest: nearest::places(&patch.find, text) })
+    find_plan(patch, text, limits)?
+        .ok_or_else(|| EditError::NoMatch { path: patch.path.clone(), nearest: nearest::places(&patch.find, text) })
 }
 
-fn no_change() -> Plan {
-    Plan::Unchanged("already applied: the replacement stands in the file; nothing was changed".to_owned())
+/// As [`plan`] for a patch that is not void, but `None` where nothing matches, which is told sooner.
+pub(super) fn find_plan(patch: &Patch, text: &str, limits: &Limits) -> Result<Option<Plan>, EditError> {
+    attempts(patch, text).find_map(|attempt| attempt.run(limits).transpose()).transpose()
+}
+
+/// Whether the text of a patch stands nowhere, or only inside its replacement: what the patch would
+/// leave behind.
+pub(super) fn stands_replaced(patch: &Patch, text: &str) -> bool {
+    attempts(patch, text).find_map(|attempt| attempt.is_inside_replacement()).unwrap_or(true)
+}
+
+/// The readings under which a patch finds something, strictest first; the exact one alone where there
+/// is one.
+fn attempts<'a>(patch: &'a Patch, text: &'a str) -> impl Iterator<Item = Attempt<'a>> {
+    let exact = Attempt { patch, text, relaxation: None, places: exact_places(patch, text) };
+    let may_relax = exact.places.is_empty() && !patch.find.trim().is_empty();
+    let relaxed = normal::useful(text, &patch.find).filter(move |_| may_relax).map(move |relaxation| Attempt {
+        patch,
+        text,
+        relaxation: Some(relaxation),
+        places: relaxed_places(patch, text, relaxation),
+    });
+    std::iter::once(exact).chain(relaxed).filter(|attempt| !attempt.places.is_empty())
 }
 
 /// All matches as given; of overlapping ones only the first, unless the patch wants a single one.
@@ -106,27 +109,26 @@ fn indented_place(patch: &Patch, text: &str, range: Range<usize>) -> Option<Plac
 struct Attempt<'a> {
     patch: &'a Patch,
     text: &'a str,
-    limits: &'a Limits,
     relaxation: Option<Relaxation>,
     places: Vec<Place>,
 }
 
 impl Attempt<'_> {
-    /// The plan under this reading; `None` when it finds nothing that can be replaced.
-    fn run(self) -> Result<Option<Plan>, EditError> {
-        let Some(first) = self.places.first() else { return Ok(None) };
-        let file_end = normal::first_line_end(self.text);
-        let ranges = || self.places.iter().map(|place| &place.range);
-        let replacement = self.render(first, file_end);
-        if replacement.is_some_and(|replacement| already::holds(self.patch, self.text, &replacement, ranges())) {
-            return Ok(Some(no_change()));
-        }
+    /// The plan under this reading; `None` when its replacement cannot be indented.
+    fn run(self, limits: &Limits) -> Result<Option<Plan>, EditError> {
         self.check_count()?;
-        let Some(text) = self.rewrite(file_end)? else { return Ok(None) };
+        let Some((text, inserted)) = self.rewrite(limits)? else { return Ok(None) };
         let note = self.relaxation.map(|relaxation| {
             format!("the text of find differs from the file in {relaxation}; it was matched without regard to that")
         });
-        Ok(Some(Plan::Replace { text, relaxation: self.relaxation, note }))
+        Ok(Some(Plan { text, inserted, relaxation: self.relaxation, note }))
+    }
+
+    /// Whether every match stands inside the replacement; `None` when that cannot be indented.
+    fn is_inside_replacement(&self) -> Option<bool> {
+        let replacement = self.render(self.places.first()?, normal::first_line_end(self.text))?;
+        let ranges = self.places.iter().map(|place| &place.range);
+        Some(already::holds(&self.patch.find, self.text, &replacement, ranges))
     }
 
     fn check_count(&self) -> Result<(), EditError> {
@@ -152,23 +154,27 @@ impl Attempt<'_> {
         matches
     }
 
-    /// The whole new text; `None` when a replacement cannot be indented as its place is.
-    fn rewrite(&self, file_end: Option<&str>) -> Result<Option<String>, EditError> {
+    /// The whole new text, and the replacement in its first place; `None` when a replacement cannot be
+    /// indented as its place is.
+    fn rewrite(&self, limits: &Limits) -> Result<Option<(String, String)>, EditError> {
+        let file_end = normal::first_line_end(self.text);
         let (mut result, mut at) = (String::with_capacity(self.text.len()), 0);
+        let mut first = None;
         for place in &self.places {
             let Some(replacement) = self.render(place, file_end) else { return Ok(None) };
             result.push_str(self.text.get(at..place.range.start).unwrap_or_default());
             result.push_str(&replacement);
             at = place.range.end;
-            self.check_size(result.len())?;
+            self.check_size(result.len(), limits)?;
+            first.get_or_insert_with(|| replacement.into_owned());
         }
         result.push_str(self.text.get(at..).unwrap_or_default());
-        Ok(Some(result))
+        Ok(Some((result, first.unwrap_or_default())))
     }
 
     /// Stops a replacement in many places before it fills the memory.
-    fn check_size(&self, bytes: usize) -> Result<(), EditError> {
-        let (bytes, limit) = (bytes as u64, self.limits.text_file_bytes);
+    fn check_size(&self, bytes: usize, limits: &Limits) -> Result<(), EditError> {
+        let (bytes, limit) = (bytes as u64, limits.text_file_bytes);
         if bytes > limit {
             return Err(BundleError::TextTooLarge { path: self.patch.path.clone(), bytes, limit }.into());
         }

@@ -200,8 +200,16 @@ fn the_strictest_reading_that_matches_is_used() {
     assert_eq!(patched("a\nb", "c", "a\nb\na \nb\n"), ("c\na \nb\n".into(), None));
 }
 
+/// Whether a patch is known as applied in the last of some texts, by the step between any two.
+fn is_known(patch: &Patch, texts: &[&str]) -> bool {
+    let now = texts.last().unwrap();
+    let steps = texts.windows(2).map(|pair| Step { before: pair[0], after: pair[1] });
+    looks_applied(patch, &skill(&[("SKILL.md", now)]))
+        && steps.into_iter().any(|step| shows_applied(patch, step, now, &Limits::default()))
+}
+
 #[test]
-fn a_patch_that_is_sent_again_changes_nothing() {
+fn a_patch_that_was_applied_is_known_by_the_step_that_it_made() {
     let cases = [
         ("version 1.0", "version 1.1", "is version 1.0 now\n"),
         ("foo", "foo bar", "a foo b\n"),
@@ -210,24 +218,66 @@ fn a_patch_that_is_sent_again_changes_nothing() {
         ("a\nb", "a\nb\nnew", "a\r\nb\r\n"),
         ("first\ntwo three", "first", "x\nfirst\ntwo three\ny\n"),
         ("if a:\n  b()", "if a:\n  b()\n  c()", "\tif a:\n\t\tb()\n"),
+        ("if a:\n  b()", "if c:\n  d()", "\tif a:\n\t\tb()\n"),
         ("\"quoted\" text", "'quoted' text", "a “quoted” text\n"),
         ("step one\nstep two", "step zero\nstep two", "step one  \nstep two\n"),
+        ("old line\n", "}\n", "a {\nold line\n"),
+        ("old", "", "the old text\n"),
+        ("new or old", "new", "new or old, new\n"),
     ];
     for (find, replace, text) in cases {
-        let first = run(patch(find, replace), text).unwrap();
-        assert!(first.changed, "{find:?}");
-        assert_unchanged(patch(find, replace), text_of(&first));
+        let (patch, first) = (patch(find, replace), run(patch(find, replace), text).unwrap());
+        assert!(first.changed && !looks_applied(&patch, &skill(&[("SKILL.md", text)])), "{find:?}");
+        let now = text_of(&first);
+        assert!(is_known(&patch, &[text, now]), "{find:?}");
+        let later = format!("first of all\n{now}last of all\n");
+        assert!(is_known(&patch, &[text, now, &later]), "after another edit: {find:?}");
+        assert!(is_known(&patch, &[text, now, &now.replace("\r\n", "\n")]), "after a change of line ends: {find:?}");
+        assert!(!is_known(&patch, &["quite another thing\n", now]), "{find:?}");
     }
 }
 
 #[test]
-fn sent_again_with_replace_all_or_a_count_it_changes_nothing() {
+fn with_replace_all_or_a_count_it_is_known_as_well() {
     let all = Patch { replace_all: true, ..patch("cat", "cat and dog") };
-    assert_unchanged(all.clone(), "cat and dog, cat and dog");
-    assert_eq!(text_of(&run(all, "cat and dog, cat").unwrap()), "cat and dog and dog, cat and dog");
+    assert!(is_known(&all, &["cat, cat", "cat and dog, cat and dog"]));
+    assert_eq!(text_of(&run(all.clone(), "cat and dog, cat").unwrap()), "cat and dog and dog, cat and dog");
+    assert!(!is_known(&all, &["cat, cat", "cat and dog, cat"]));
     let counted = |n| Patch { expected_count: Some(n), ..patch("old name", "new name") };
-    assert_unchanged(counted(2), "new name, new name");
-    assert!(matches!(run(counted(3), "new name, new name"), Err(EditError::NoMatch { .. })));
+    assert!(is_known(&counted(2), &["old name, old name", "new name, new name"]));
+    assert!(!is_known(&counted(3), &["old name, old name", "new name, new name"]));
+    assert!(!is_known(&counted(2), &["old name, old name", "new name"]));
+}
+
+#[test]
+fn a_replacement_that_stands_there_for_other_reasons_is_not_the_patch() {
+    let rename = patch("old name", "new name");
+    assert!(!is_known(&rename, &["the new name", "this new name"]), "the old name never stood there");
+    assert!(!is_known(&rename, &["old name or new name", "new name"]), "it was taken away and not replaced");
+    assert!(is_known(&rename, &["old name or new name", "new name or new name"]));
+    assert!(is_known(&rename, &["old name", "rewritten: new name"]), "another edit may have made the same change");
+    assert!(!is_known(&rename, &["old name", "new name", "old name"]), "taken back: it can be applied");
+    assert!(!is_known(&patch("old line", "}"), &["old line\n", "fn a() {\n}\n"]), "too short to tell anything");
+    let moved = patch("first\nmiddle line\nlast line", "first line");
+    assert!(!is_known(&moved, &["first\nmiddle line\nlast line", "first line\nother\nlast line"]));
+}
+
+#[test]
+fn a_patch_that_adds_to_its_own_text_is_applied_unless_a_step_shows_it() {
+    let add = patch("a", "a b");
+    assert_eq!(patched("a", "a b", "a b\n").0, "a b b\n", "taken literally");
+    assert!(!is_known(&add, &["x\n", "a b\n"]) && !is_known(&add, &["a b\n", "z a b\n"]));
+    assert!(is_known(&add, &["a b\n", "a b b\n"]) && is_known(&add, &["a\n", "a b\n", "a b, b\n"]));
+    assert!(!is_known(&add, &["a b\n", "a b b\n", "a b\n"]), "taken back");
+    assert!(matches!(run(add, "a b, a b\n"), Err(EditError::AmbiguousMatch { found: 2, .. })));
+}
+
+#[test]
+fn patches_that_follow_each_other_are_known_by_what_they_make_together() {
+    let (first, second) = (patch("a", "b c"), patch("c", "c d"));
+    let lead = |before, after| lead_to(&[&first, &second], Step { before, after }, &Limits::default());
+    assert!(lead("a\n", "b c d\n") && lead("a\r\n", "b c d\n"));
+    assert!(!lead("a\n", "b c\n") && !lead("x\n", "b c d\n"));
 }
 
 #[test]
@@ -237,6 +287,7 @@ fn what_only_looks_applied_is_no_match() {
     };
     no_match("old line", "}", "fn a() {\n}\n");
     no_match("old line", "", "some text\n");
+    no_match("no such words anywhere", "some words that stand there", "some words that stand there\n");
     no_match("first\nmiddle line\nlast line", "first line", "first line\nother\nlast line\n");
     no_match("old line", "new line", "new line\nnew line\n");
 }
@@ -416,15 +467,14 @@ proptest! {
         }
     }
 
-    /// A patch that went through once either is unchanged or refused the second time; it is never
-    /// applied twice when its replacement holds what it looks for.
+    /// A patch that adds to what it looks for is known by the step that it made.
     #[test]
-    fn adding_to_a_text_twice_adds_once(
+    fn a_patch_that_adds_to_a_text_is_known_afterwards(
         text in "[a-d\n]{0,20}", find in "[e-g]{1,4}", added in "[a-d ]{1,5}",
     ) {
-        let replace = format!("{find}{added}");
-        let first = run(patch(&find, &replace), &format!("{text}{find}\n")).unwrap();
-        let second = run(patch(&find, &replace), text_of(&first)).unwrap();
-        prop_assert!(!second.changed);
+        let (before, patch) = (format!("{text}{find}\n"), patch(&find, &format!("{find}{added}")));
+        let first = run(patch.clone(), &before).unwrap();
+        prop_assert!(is_known(&patch, &[&before, text_of(&first)]));
+        prop_assert!(!is_known(&patch, &[&text, text_of(&first)]));
     }
 }

@@ -253,3 +253,21 @@ fn an_unknown_storage_is_refused_by_name() {
     let opened = Library::open(&place.skills(), Scope::User, &Home::at(place.home()).unwrap(), "sqlite");
     assert!(matches!(opened.err(), Some(LibraryError::Storage(StorageError::UnknownKind(kind))) if kind == "sqlite"));
 }
+
+#[test]
+fn a_files_history_is_read_newest_first_also_where_it_is_missing() {
+    let place = Place::new();
+    let mut library = place.open();
+    for more in [&[("references/a.md", "1")][..], &[], &[("references/a.md", "2")]] {
+        put(&mut library, &bundle("pdf", "x", more));
+    }
+    let head = library.head(&name("pdf")).unwrap().unwrap().id;
+    let texts = |path: &str| -> Vec<Option<String>> {
+        let path = SkillPath::parse(path).unwrap();
+        let files = library.file_history(&head, &path);
+        files.map(|file| file.unwrap().map(|file| file.text().unwrap().to_owned())).collect()
+    };
+    assert_eq!(texts("references/a.md"), [Some("2".to_owned()), None, Some("1".to_owned())]);
+    assert_eq!(texts("references"), [None, None, None], "a folder is no file");
+    assert!(library.file_history(&RevisionId::new("0".repeat(40)), &SkillPath::skill_md()).next().unwrap().is_err());
+}
