@@ -130,7 +130,7 @@ pub struct Survey {
 pub fn survey(dir: Dir, limits: &Limits) -> Result<Survey, FolderError> {
     let walk = Walk::over(dir, Leftovers::Skip, limits)?;
     let skill_md = match walk.files.iter().find(|found| found.path.is_skill_md()) {
-        Some(found) => Some(walk.read(found, limits.skill_bytes)?.bytes.to_vec()),
+        Some(found) => Some(walk.read_bytes(found, limits.skill_bytes)?.0),
         None => None,
     };
     walk.check_sizes(skill_md.as_ref().map_or(0, Vec::len) as u64, limits)?;
@@ -249,6 +249,12 @@ impl Walk {
     /// Reads one file, at most one byte more than `left`. It is opened without following a link and
     /// without waiting on a pipe, and looked at again once open.
     fn read(&self, found: &Found, left: u64) -> Result<File, FolderError> {
+        let (bytes, executable) = self.read_bytes(found, left)?;
+        Ok(File { bytes: bytes.into(), executable })
+    }
+
+    /// The content of [`Walk::read`] and whether the file is executable.
+    fn read_bytes(&self, found: &Found, left: u64) -> Result<(Vec<u8>, bool), FolderError> {
         let path = found.path.as_str();
         let io = |error| FolderError::io(path, error);
         let mut options = OpenOptions::new();
@@ -264,7 +270,7 @@ impl Walk {
             let limit = Limits::default().skill_bytes;
             return Err(BundleError::TooManyBytes { bytes: limit + 1, limit }.into());
         }
-        Ok(File { bytes: bytes.into(), executable: is_executable(&metadata) })
+        Ok((bytes, is_executable(&metadata)))
     }
 }
 

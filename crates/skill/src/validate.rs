@@ -156,7 +156,9 @@ fn read_skill_md<'a>(listing: &Listing<'a>, limits: &Limits) -> Result<&'a str, 
         let message = "SKILL.md holds a NUL character; remove it".to_owned();
         return Err(Problem::of_skill_md("nul_character", Severity::Error, message, Some(line)));
     }
-    let (chars, limit) = (text.chars().count(), limits.skill_md_chars);
+    let limit = limits.skill_md_chars;
+    // A text has at least as many bytes as characters.
+    let chars = if bytes.len() > limit { text.chars().count() } else { 0 };
     if chars > limit {
         let message = format!("SKILL.md has {chars} characters, the limit is {limit}; move parts to references/");
         return Err(error("skill_md_too_large", message));
