@@ -1,7 +1,7 @@
 //! `skillhub doctor`: what is wrong with the library.
 
 use clap::Args;
-use library::{FolderState, Library};
+use library::{Checkout, FolderState, Library, TemporaryKind};
 use serde_json::json;
 
 use crate::{
@@ -29,21 +29,26 @@ struct Complaint {
     fixed: bool,
 }
 
+impl Complaint {
+    /// One that was mended, or where that was tried, why not.
+    fn mended(code: &'static str, subject: String, message: String, tried: Option<Result<(), String>>) -> Self {
+        let fixed = matches!(tried, Some(Ok(())));
+        let message = match tried {
+            Some(Err(why)) => format!("{message}; not mended: {why}"),
+            _ => message,
+        };
+        Self { code, subject, message, fixed }
+    }
+}
+
 /// Looks, and mends when asked to.
 pub fn run(context: &Context, args: &DoctorArgs) -> Result<Exit, CliError> {
     let mut library = context.library()?;
     let mut complaints = environment();
-    if library.has_pending_operations()? {
-        complaints.push(Complaint {
-            code: "pending_operations",
-            subject: library.own_path().display().to_string(),
-            message: "operations wait to be applied because another process holds the lock".to_owned(),
-            fixed: false,
-        });
-    }
+    complaints.extend(pending(&mut library)?);
     let damage = history(&library);
     if damage.is_empty() {
-        complaints.extend(temporary(&library, args.fix)?);
+        complaints.extend(temporary(&mut library, args.fix)?);
         complaints.extend(folders(context, &mut library, args.fix)?);
     }
     complaints.extend(damage);
@@ -106,13 +111,51 @@ fn history(library: &Library) -> Vec<Complaint> {
     complaints
 }
 
-fn temporary(library: &Library, fix: bool) -> Result<Vec<Complaint>, CliError> {
-    let complain = |name: String| -> Result<Complaint, CliError> {
-        let fixed = fix && library.remove_temporary(&name)?;
-        let message = "a temporary folder of a process that was stopped".to_owned();
-        Ok(Complaint { code: "temporary_folder", subject: name, message, fixed })
-    };
-    library.temporary_names()?.into_iter().map(complain).collect()
+/// What opening the library could not apply, tried once more to say why.
+fn pending(library: &mut Library) -> Result<Vec<Complaint>, CliError> {
+    if !library.has_pending_operations()? {
+        return Ok(Vec::new());
+    }
+    let place = library.own_path().display().to_string();
+    let complain =
+        |subject: String, message: String| Complaint { code: "pending_operations", subject, message, fixed: false };
+    Ok(match library.settle() {
+        Ok(recovery) => {
+            let skills = recovery.pending.into_iter().map(|name| (name.to_string(), "its folder cannot be exchanged"));
+            let folders =
+                recovery.folders.into_iter().map(|name| (name, "it may hold a hand edit, and cannot be read"));
+            let tell = |(subject, why): (String, &str)| {
+                complain(subject, format!("{why}; an operation waits for that, and every command tries again"))
+            };
+            skills.chain(folders).map(tell).collect()
+        }
+        Err(error) => vec![complain(place, format!("operations wait to be applied: {error}"))],
+    })
+}
+
+fn temporary(library: &mut Library, fix: bool) -> Result<Vec<Complaint>, CliError> {
+    let mut complaints = Vec::new();
+    for name in library.temporary_names()? {
+        let Some(kind) = library.temporary_kind(&name)?.filter(|kind| *kind != TemporaryKind::InUse) else { continue };
+        let tried = (fix && kind == TemporaryKind::Leftover).then(|| match library.remove_leftover(&name) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err("an operation that was stopped still waits for it".to_owned()),
+            Err(error) => Err(error.to_string()),
+        });
+        complaints.push(Complaint::mended("temporary_folder", name, describe(kind).to_owned(), tried));
+    }
+    Ok(complaints)
+}
+
+fn describe(kind: TemporaryKind) -> &'static str {
+    match kind {
+        TemporaryKind::InUse => "a temporary folder of a process at work",
+        TemporaryKind::Leftover => "a temporary folder of a process that was stopped",
+        TemporaryKind::Kept => "holds files that no revision has; look at it and remove it by hand",
+        TemporaryKind::Foreign => {
+            "is named like a temporary folder of ours and is none; look at it and remove it by hand"
+        }
+    }
 }
 
 fn folders(context: &Context, library: &mut Library, fix: bool) -> Result<Vec<Complaint>, CliError> {
@@ -124,13 +167,13 @@ fn folders(context: &Context, library: &mut Library, fix: bool) -> Result<Vec<Co
             FolderState::Modified(_) => ("hand_edit", "edited by hand; the next change records it".to_owned()),
             FolderState::Blocked(fault) => ("hand_edit_blocked", format!("edited by hand and not taken over: {fault}")),
         };
-        let fixed = fix && code == "folder_missing" && restore(context, library, &name)?;
-        complaints.push(Complaint { code, subject: name.to_string(), message, fixed });
+        let tried = (fix && code == "folder_missing").then(|| restore(context, library, &name));
+        complaints.push(Complaint::mended(code, name.to_string(), message, tried));
     }
     Ok(complaints)
 }
 
-fn restore(context: &Context, library: &mut Library, name: &skill::SkillName) -> Result<bool, CliError> {
+fn restore(context: &Context, library: &mut Library, name: &skill::SkillName) -> Result<(), String> {
     let rollback = skill_manage::Rollback {
         skill: name.clone(),
         to: Some("head".to_owned()),
@@ -138,8 +181,12 @@ fn restore(context: &Context, library: &mut Library, name: &skill::SkillName) ->
         notes: skill_manage::Notes { reason: Some("doctor: its folder was gone".to_owned()), ..Default::default() },
         dry_run: false,
     };
-    skill_manage::roll_back(library, &rollback, &context.manage(&[])?)?;
-    Ok(true)
+    let actor = context.manage(&[]).map_err(|error| error.message)?;
+    let report = skill_manage::roll_back(library, &rollback, &actor).map_err(|error| error.to_string())?;
+    match report.checkout {
+        Checkout::Pending(why) => Err(why),
+        Checkout::Done | Checkout::HandEditKept(_) => Ok(()),
+    }
 }
 
 fn event_log(library: &Library) -> Result<Vec<Complaint>, CliError> {

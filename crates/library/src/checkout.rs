@@ -14,12 +14,22 @@ use std::{
 
 use cap_std::fs::Dir;
 use scan::Cleared;
+use sha2::{Digest as _, Sha256};
 use skill::{Bundle, Limits, SkillName};
 
 use crate::folder::{self, Leftovers};
 
 /// The beginning of every temporary name that we make in a library.
 pub(crate) const TEMPORARY: &str = ".skillhub-";
+
+/// The beginning of names under which something is kept for a person to look at.
+pub(crate) const KEPT: &str = ".skillhub-kept-";
+
+/// The end of the name under which a skill's folder is put aside where two cannot be exchanged.
+const ASIDE: &str = "-old";
+
+/// What the name of a folder that recovery stages ends with, before a mark of the skill.
+const AGAIN: &str = "-again-";
 
 /// What is dropped rather than left behind alone when a skill goes: it can be made again.
 const CACHES: [&str; 5] = ["__pycache__", "node_modules", ".DS_Store", "Thumbs.db", "desktop.ini"];
@@ -42,6 +52,13 @@ pub struct Displaced {
     replaced: bool,
 }
 
+impl Staged {
+    /// The name under which it stands in the library.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+}
+
 impl Drop for Staged {
     fn drop(&mut self) {
         if let Some(name) = self.name.take() {
@@ -51,16 +68,40 @@ impl Drop for Staged {
 }
 
 /// A name that nobody else has, in another container neither.
-fn temporary_name() -> String {
+pub(crate) fn temporary_name() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let (process, count) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
     format!("{TEMPORARY}{process}-{count}-{:08x}", RandomState::new().build_hasher().finish() >> 32)
 }
 
+/// As [`temporary_name`] for what recovery does to a skill's folder, whose journal record is older.
+pub(crate) fn temporary_name_again(skill: &str) -> String {
+    format!("{}{AGAIN}{}", temporary_name(), mark(skill))
+}
+
+/// Whether [`temporary_name_again`] made a name for a skill.
+pub(crate) fn is_name_again(name: &str, skill: &str) -> bool {
+    without_aside(name).split_once(AGAIN).is_some_and(|(_, of_skill)| of_skill == mark(skill))
+}
+
+/// A mark of a skill that fits into any file name.
+fn mark(skill: &str) -> String {
+    Sha256::digest(skill).iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The temporary name of an operation, of that or of the name under which it puts a folder aside.
+pub(crate) fn without_aside(name: &str) -> &str {
+    name.strip_suffix(ASIDE).unwrap_or(name)
+}
+
+/// The process that made a temporary name; `None` for a name that is no such one.
+pub(crate) fn maker_of(name: &str) -> Option<i32> {
+    name.strip_prefix(TEMPORARY)?.split('-').next()?.parse().ok()
+}
+
 /// Whether the process that made a temporary name still runs; yes where that cannot be known.
 pub(crate) fn maker_is_alive(name: &str) -> bool {
-    let pid = name.strip_prefix(TEMPORARY).and_then(|rest| rest.split('-').next()).and_then(|pid| pid.parse().ok());
-    pid.is_none_or(is_running)
+    maker_of(name).is_none_or(is_running)
 }
 
 #[cfg(unix)]
@@ -74,12 +115,11 @@ fn is_running(_pid: i32) -> bool {
     true
 }
 
-/// Writes cleared files as a temporary folder in the library.
+/// Writes cleared files as a temporary folder of this name in the library.
 ///
 /// # Errors
 /// What the system said.
-pub fn stage(root: &Dir, files: &Cleared) -> io::Result<Staged> {
-    let name = temporary_name();
+pub fn stage(root: &Dir, files: &Cleared, name: String) -> io::Result<Staged> {
     let staged = Staged { root: root.try_clone()?, name: Some(name.clone()) };
     folder::write(root, &name, files.bundle())?;
     Ok(staged)
@@ -113,12 +153,11 @@ pub fn swap(skill: &SkillName, mut staged: Staged) -> io::Result<Option<Displace
     Ok(displaced)
 }
 
-/// Takes the skill's folder away and returns it; `None` when there was none.
+/// Takes the skill's folder away to a temporary name and returns it; `None` when there was none.
 ///
 /// # Errors
 /// What the system said; the skill's folder is then as it was.
-pub fn remove(root: &Dir, skill: &SkillName) -> io::Result<Option<Displaced>> {
-    let name = temporary_name();
+pub fn remove(root: &Dir, skill: &SkillName, name: String) -> io::Result<Option<Displaced>> {
     match root.rename(skill.as_str(), root, &name) {
         Ok(()) => Ok(Some(Displaced { root: root.try_clone()?, name, replaced: false })),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -127,6 +166,11 @@ pub fn remove(root: &Dir, skill: &SkillName) -> io::Result<Option<Displaced>> {
 }
 
 impl Displaced {
+    /// A folder that a dead process displaced from a skill's place.
+    pub fn found(root: &Dir, name: &str, skill: &SkillName) -> io::Result<Self> {
+        Ok(Self { root: root.try_clone()?, name: name.to_owned(), replaced: root.is_dir(skill.as_str()) })
+    }
+
     /// The name under which it stands in the library.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -188,7 +232,7 @@ fn exchange(
 ) -> io::Result<String> {
     match in_one_step(root, temporary, skill) {
         Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
-            let aside = temporary_name();
+            let aside = format!("{temporary}{ASIDE}");
             root.rename(skill, root, &aside)?;
             if let Err(error) = root.rename(temporary, root, skill) {
                 root.rename(&aside, root, skill)?;
@@ -223,7 +267,7 @@ mod tests {
     }
 
     fn stage(root: &Dir, bundle: &Bundle) -> io::Result<Staged> {
-        super::stage(root, &scan::clear(bundle.clone(), scan::Baseline::None).unwrap())
+        super::stage(root, &scan::clear(bundle.clone(), scan::Baseline::None).unwrap(), temporary_name())
     }
 
     fn names(root: &Dir) -> Vec<String> {
@@ -259,7 +303,7 @@ mod tests {
         root.create_dir("s/__pycache__").unwrap();
         swap(&name, stage(&root, &bundle("two")).unwrap()).unwrap().unwrap().discard(&name);
         assert!(root.is_dir("s/.git/objects") && root.is_dir("s/__pycache__"));
-        remove(&root, &name).unwrap().unwrap().discard(&name);
+        remove(&root, &name, temporary_name()).unwrap().unwrap().discard(&name);
         assert!(root.is_dir("s/.git/objects") && !root.exists("s/__pycache__") && !root.exists("s/SKILL.md"));
     }
 
@@ -279,7 +323,7 @@ mod tests {
         root.create_dir_all("s/.git").unwrap();
         swap(&name, stage(&root, &bundle("two")).unwrap()).unwrap().unwrap().put_back(&name).unwrap();
         assert!(root.is_dir("s/.git"));
-        remove(&root, &name).unwrap().unwrap().put_back(&name).unwrap();
+        remove(&root, &name, temporary_name()).unwrap().unwrap().put_back(&name).unwrap();
         assert!(root.is_dir("s/.git") && root.exists("s/SKILL.md"));
         assert_eq!(names(&root), ["s"]);
     }

@@ -38,6 +38,18 @@ pub struct Record {
     pub events: Vec<Event>,
     /// The objects that the storage did not have.
     pub objects: Vec<Object>,
+    /// The temporary folders that the operation exchanges with those of skills. A process that dies
+    /// after this record may leave a hand edit in them; in all other ones there is only what it staged.
+    pub temporary: Vec<Temporary>,
+}
+
+/// A temporary folder of an operation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Temporary {
+    /// The skill whose folder it takes.
+    pub skill: String,
+    /// Its name in the library.
+    pub name: String,
 }
 
 #[derive(Deserialize)]
@@ -51,6 +63,8 @@ struct Head {
     heads: Vec<HeadChange>,
     events: Vec<Event>,
     objects: Vec<ObjectHead>,
+    #[serde(default)]
+    temporary: Vec<Temporary>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -221,8 +235,13 @@ fn boot_id() -> Option<String> {
 fn frame(record: &Record) -> io::Result<Vec<u8>> {
     let objects = record.objects.iter();
     let objects = objects.map(|o| ObjectHead { id: o.id.clone(), kind: o.kind.clone(), len: o.bytes.len() as u64 });
-    let head =
-        Head { format: FORMAT, heads: record.heads.clone(), events: record.events.clone(), objects: objects.collect() };
+    let head = Head {
+        format: FORMAT,
+        heads: record.heads.clone(),
+        events: record.events.clone(),
+        objects: objects.collect(),
+        temporary: record.temporary.clone(),
+    };
     let head = serde_json::to_vec(&head)?;
     let body: Vec<u8> = record.objects.iter().flat_map(|object| &object.bytes).copied().collect();
     let head_len = u32::try_from(head.len()).map_err(io::Error::other)?;
@@ -271,14 +290,15 @@ fn parse(bytes: &[u8]) -> io::Result<Option<(Record, &[u8])>> {
     }
     let head: Head = serde_json::from_slice(head)?;
     let mut objects = Vec::with_capacity(head.objects.len());
-    for object in head.objects {
+    for object in &head.objects {
         let len = usize::try_from(object.len).unwrap_or(usize::MAX);
         let (bytes, rest) =
             body.split_at_checked(len).ok_or_else(|| invalid("a record of the journal is too short"))?;
-        objects.push(Object { id: object.id, kind: object.kind, bytes: bytes.to_vec() });
+        objects.push(Object { id: object.id.clone(), kind: object.kind.clone(), bytes: bytes.to_vec() });
         body = rest;
     }
-    Ok(Some((Record { heads: head.heads, events: head.events, objects }, after)))
+    let Head { heads, events, temporary, .. } = head;
+    Ok(Some((Record { heads, events, objects, temporary }, after)))
 }
 
 #[cfg(test)]
@@ -291,6 +311,7 @@ mod tests {
             heads: vec![HeadChange { skill: text.into(), old: None, new: RevisionId::new("0".repeat(40)) }],
             events: vec![],
             objects: vec![Object { id: "1".into(), kind: "blob".into(), bytes: text.as_bytes().to_vec() }],
+            temporary: vec![Temporary { skill: text.into(), name: format!(".{text}") }],
         }
     }
 
@@ -371,6 +392,7 @@ mod tests {
         let (record, after) = parse(&framed).unwrap().unwrap();
         assert_eq!((record.heads[0].skill.as_str(), record.objects[0].bytes.as_slice()), ("pdf", b"abc".as_slice()));
         assert_eq!((record.events[0].operation.as_str(), after), ("1-2", b"".as_slice()));
+        assert_eq!(record.temporary, [], "a record without these was written before there were any");
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub use events::{Event, EventStatus};
 pub use home::{Home, PlaceError, ensure_dir, open_dir, write_atomically};
 pub use library::{
     Checkout, Commit, CommitError, Committed, FindError, FolderState, HandEditFault, Library, LibraryError, Recovery,
-    Scope, Snapshot, SnapshotError, TakeOver, resolve,
+    Scope, Snapshot, SnapshotError, TakeOver, TemporaryKind, resolve,
 };
 pub use lock::{LibraryLock, LockError};
 pub use place::{AgentDir, PlaceLinkError, Placed};

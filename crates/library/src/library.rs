@@ -1,6 +1,7 @@
 //! [`Library`]: a folder of skills with its history, opened for reading or for one operation.
 
 mod commit;
+mod displaced;
 mod hand_edit;
 mod recover;
 mod temporary;
@@ -22,6 +23,7 @@ use thiserror::Error;
 pub use commit::{Checkout, Commit, CommitError, Committed};
 pub use hand_edit::{FolderState, HandEditFault, Snapshot, SnapshotError, TakeOver};
 pub use recover::Recovery;
+pub use temporary::TemporaryKind;
 
 use crate::{
     events::{self, Event},

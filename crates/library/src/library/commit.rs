@@ -17,7 +17,7 @@ use crate::{
     events::{self, Event, operation_id},
     folder,
     home::{PlaceError, ensure_dir},
-    journal::Record,
+    journal::{Record, Temporary},
     lock::{LibraryLock, LockError},
     revision::{Action, Content, NewRevision, Revision, RevisionId},
     storage::{HeadChange, Object, StorageError},
@@ -102,30 +102,41 @@ impl From<PlaceError> for CommitError {
 }
 
 /// What is to become of a skill's folder once the commit stands.
-enum Follow {
+pub(super) enum Follow {
     /// The staged folder takes its place.
     Swap(Staged),
-    /// It goes away.
-    Remove,
+    /// It goes away, under this temporary name.
+    Remove(String),
     /// It stays: it is what was committed.
     Leave,
 }
 
+impl Follow {
+    /// The temporary name that stands beside the skill's folder.
+    fn temporary_name(&self) -> Option<&str> {
+        match self {
+            Self::Swap(staged) => staged.name(),
+            Self::Remove(name) => Some(name),
+            Self::Leave => None,
+        }
+    }
+}
+
 /// One skill's part of a commit, made under the lock.
-struct Part {
-    skill: SkillName,
-    head: Option<Revision>,
+pub(super) struct Part {
+    pub skill: SkillName,
+    pub head: Option<Revision>,
     /// What may stand in the folder without being a hand edit.
-    known: Vec<Bundle>,
-    last: NewRevision,
-    revision: Revision,
+    pub known: Vec<Bundle>,
+    pub last: NewRevision,
+    pub revision: Revision,
 }
 
 /// What stands in the journal, and whether the rest followed.
-struct Written {
-    parts: Vec<Part>,
+pub(super) struct Written {
+    pub parts: Vec<Part>,
     /// Why heads, objects or events could not be written; the next opening does it.
-    trouble: Option<String>,
+    pub trouble: Option<String>,
 }
 
 impl Library {
@@ -141,7 +152,9 @@ impl Library {
         let own = self.ensure_own()?;
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
         let recovered = self.recover(&own)?;
-        self.commit_and_follow(&own, commits, follow, recovered.pending.is_empty())
+        let ours: Vec<&str> = follow.iter().filter_map(Follow::temporary_name).collect();
+        self.remove_old_leftovers(&root, &recovered, &ours);
+        self.commit_and_follow(&own, commits, follow, recovered.is_settled())
     }
 
     /// Commits what stands in a skill's folder; the caller holds the lock and has looked at the
@@ -163,7 +176,7 @@ impl Library {
         follow: Vec<Follow>,
         settled: bool,
     ) -> Result<Vec<Committed>, CommitError> {
-        let written = self.commit_locked(own, commits)?;
+        let written = self.commit_locked(own, commits, &follow)?;
         let mut settled = settled && written.trouble.is_none();
         let mut committed = Vec::with_capacity(written.parts.len());
         for (part, follow) in written.parts.into_iter().zip(follow) {
@@ -185,7 +198,7 @@ impl Library {
         self.checkpoint_if_large(own)
     }
 
-    fn writable_root(&self) -> Result<Dir, CommitError> {
+    pub(super) fn writable_root(&self) -> Result<Dir, CommitError> {
         ensure_dir(self.path()).map_err(|error| match error {
             PlaceError::Io { source, .. } => self.not_writable(source),
             foreign @ PlaceError::Foreign { .. } => foreign.into(),
@@ -196,10 +209,12 @@ impl Library {
         CommitError::NotWritable { path: self.path().to_owned(), source }
     }
 
-    fn stage(&self, root: &Dir, commit: &Commit) -> Result<Follow, CommitError> {
+    pub(super) fn stage(&self, root: &Dir, commit: &Commit) -> Result<Follow, CommitError> {
         let staged = match commit.revisions.last().map(|revision| &revision.content) {
-            Some(Content::Cleared(cleared)) => checkout::stage(root, cleared).map(Follow::Swap),
-            Some(Content::Tombstone) => checkout::probe(root).map(|()| Follow::Remove),
+            Some(Content::Cleared(cleared)) => {
+                checkout::stage(root, cleared, checkout::temporary_name()).map(Follow::Swap)
+            }
+            Some(Content::Tombstone) => checkout::probe(root).map(|()| Follow::Remove(checkout::temporary_name())),
             Some(Content::Captured(_)) => return Err(StorageError::Uncleared(commit.skill.clone()).into()),
             None => return Err(StorageError::Damaged("a commit without revisions".to_owned()).into()),
         };
@@ -207,9 +222,15 @@ impl Library {
     }
 
     /// Makes the revisions true and writes objects, heads and events; the folders come after. An
-    /// error means that nothing is true.
-    fn commit_locked(&mut self, own: &Dir, commits: Vec<Commit>) -> Result<Written, CommitError> {
-        let mut record = Record { heads: Vec::new(), events: Vec::new(), objects: Vec::new() };
+    /// error means that nothing is true. `follow` is what will come after, as far as it is known.
+    pub(super) fn commit_locked(
+        &mut self,
+        own: &Dir,
+        commits: Vec<Commit>,
+        follow: &[Follow],
+    ) -> Result<Written, CommitError> {
+        let temporary = temporary_of(&commits, follow);
+        let mut record = Record { heads: Vec::new(), events: Vec::new(), objects: Vec::new(), temporary };
         let mut parts = Vec::with_capacity(commits.len());
         let first_stamp = commits.first().and_then(|commit| commit.revisions.first()).map(|revision| &revision.stamp);
         let operation = first_stamp.map(operation_id).unwrap_or_default();
@@ -261,8 +282,8 @@ impl Library {
         let swapped = match follow {
             Follow::Leave => return Checkout::Done,
             Follow::Swap(staged) => checkout::swap(&part.skill, staged),
-            Follow::Remove => {
-                self.writable_root().map_err(io::Error::other).and_then(|r| checkout::remove(&r, &part.skill))
+            Follow::Remove(name) => {
+                self.writable_root().map_err(io::Error::other).and_then(|r| checkout::remove(&r, &part.skill, name))
             }
         };
         match swapped {
@@ -293,7 +314,7 @@ impl Library {
             base: Some(part.revision.id.clone()),
             revisions: vec![external(found, part), again(&part.last)],
         };
-        match self.commit_locked(own, vec![commit]) {
+        match self.commit_locked(own, vec![commit], &[]) {
             Err(error) => put_back(part, displaced, &format!("a hand edit could not be kept: {error}"), settled),
             Ok(kept) => {
                 displaced.discard(&part.skill);
@@ -315,6 +336,11 @@ fn put_back(part: &Part, displaced: Displaced, why: &str, settled: &mut bool) ->
     }
 }
 
+fn temporary_of(commits: &[Commit], follow: &[Follow]) -> Vec<Temporary> {
+    let named = commits.iter().zip(follow).filter_map(|(commit, follow)| Some((commit, follow.temporary_name()?)));
+    named.map(|(commit, name)| Temporary { skill: commit.skill.to_string(), name: name.to_owned() }).collect()
+}
+
 fn add_objects(objects: &mut Vec<Object>, more: Vec<Object>) {
     for object in more {
         if !objects.iter().any(|known| known.id == object.id) {
@@ -324,7 +350,7 @@ fn add_objects(objects: &mut Vec<Object>, more: Vec<Object>) {
 }
 
 /// A hand edit as a revision: cleared if the scanner lets it, else kept with its verdict.
-fn external(found: Bundle, part: &Part) -> NewRevision {
+pub(super) fn external(found: Bundle, part: &Part) -> NewRevision {
     let baseline = match (&part.head, part.known.first()) {
         (Some(head), Some(files)) if head.was_cleared() && !head.tombstone => Baseline::Cleared(files),
         _ => Baseline::None,
@@ -339,7 +365,7 @@ fn external(found: Bundle, part: &Part) -> NewRevision {
 }
 
 /// The same content once more, over a hand edit.
-fn again(last: &NewRevision) -> NewRevision {
+pub(super) fn again(last: &NewRevision) -> NewRevision {
     let content = match &last.content {
         Content::Cleared(cleared) => Content::Cleared(cleared.clone()),
         Content::Captured(captured) => Content::Captured(captured.clone()),

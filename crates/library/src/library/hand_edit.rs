@@ -200,13 +200,13 @@ impl Library {
     ) -> Result<Snapshot, SnapshotError> {
         let own = self.ensure_own()?;
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT).map_err(LibraryError::from)?;
-        let pending = self.recover(&own)?.pending;
+        let recovered = self.recover(&own)?;
         let look = self.look(skill)?;
         match look.state {
-            _ if pending.contains(skill) => Ok(Snapshot { base: look.base, bundle: look.committed }),
+            _ if recovered.pending.contains(skill) => Ok(Snapshot { base: look.base, bundle: look.committed }),
             FolderState::Modified(cleared) if take_over == TakeOver::Commit => {
                 let (bundle, commit) = external_commit(skill, look.base, *cleared, stamp);
-                let committed = self.commit_as_it_stands(&own, commit, pending.is_empty()).map_err(Box::new)?;
+                let committed = self.commit_as_it_stands(&own, commit, recovered.is_settled()).map_err(Box::new)?;
                 Ok(Snapshot { base: committed.into_iter().next().map(|committed| committed.revision), bundle })
             }
             _ => look.pretend(skill),

@@ -6,13 +6,13 @@ use cap_std::fs::Dir;
 use scan::Baseline;
 use skill::{Bundle, SkillName};
 
-use super::{Library, LibraryError, commit::CHECKPOINT_BYTES};
+use super::{LOCK_WAIT, Library, LibraryError, commit::CHECKPOINT_BYTES};
 use crate::{
     checkout,
     events::{self, Event},
     folder::{self, FolderError, Leftovers},
     home::{ensure_dir, open_dir, sync_folder},
-    journal::{self, Record},
+    journal::{self, Record, Temporary},
     lock::{LibraryLock, LockError},
     storage::{HeadChange, Object},
 };
@@ -27,11 +27,22 @@ pub struct Recovery {
     /// Skills whose folder could not be brought to the head, as where it is a mount point. It is tried
     /// again by every opening, and what stands there is no hand edit.
     pub pending: Vec<SkillName>,
+    /// Temporary folders that may hold a hand edit, and that could neither be kept nor taken away. It is
+    /// tried again by every opening.
+    pub folders: Vec<String>,
+}
+
+impl Recovery {
+    /// Whether nothing is left to do.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        self.pending.is_empty() && self.folders.is_empty()
+    }
 }
 
 /// What a crash can have left of files that were not synced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Traces {
+pub(super) enum Traces {
     /// The process was killed: every file is whole.
     Whole,
     /// The machine went down: files may be cut or missing.
@@ -48,6 +59,16 @@ impl Library {
             Some(own) => journal::is_pending(&own).map_err(self.own_io()),
             None => Ok(false),
         }
+    }
+
+    /// Applies what is pending, as opening does, but waits for a process that is at work.
+    ///
+    /// # Errors
+    /// The lock was not to be had, or the system refused.
+    pub fn settle(&mut self) -> Result<Recovery, LibraryError> {
+        let own = self.ensure_own()?;
+        let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
+        self.recover(&own)
     }
 
     /// Applies what is pending, unless another process holds the lock (and will see to it).
@@ -77,6 +98,7 @@ impl Library {
         }
         let heads = last_heads(&contents.records);
         let operations = contents.records.len();
+        let temporary: Vec<Temporary> = contents.records.iter().flat_map(|r| r.temporary.clone()).collect();
         if operations > 0 {
             let events: Vec<Event> = contents.records.iter().flat_map(|record| record.events.clone()).collect();
             let objects = objects_of(contents.records);
@@ -85,10 +107,12 @@ impl Library {
         }
         let skills = heads.iter().filter(|head| self.check_out_again(head, traces).is_err());
         let pending: Vec<SkillName> = skills.filter_map(|head| SkillName::parse(&head.skill).ok()).collect();
-        if pending.is_empty() {
+        let folders = self.settle_temporary(own, &temporary, &heads, traces)?;
+        let recovery = Recovery { operations, cut_bytes: contents.cut_bytes, pending, folders };
+        if recovery.is_settled() {
             journal.mark_applied().map_err(self.own_io())?;
         }
-        Ok(Recovery { operations, cut_bytes: contents.cut_bytes, pending })
+        Ok(recovery)
     }
 
     /// Brings a folder to its head, if it holds nothing but what the operation could have left.
@@ -109,11 +133,12 @@ impl Library {
             return Ok(());
         }
         let displaced = if new.is_empty() {
-            checkout::remove(&root, &skill)
+            checkout::remove(&root, &skill, checkout::temporary_name_again(&head.skill))
         } else {
             let baseline = old.as_ref().map_or(Baseline::None, Baseline::Cleared);
             let Ok(cleared) = scan::clear(new, baseline) else { return Ok(()) };
-            checkout::stage(&root, &cleared).and_then(|staged| checkout::swap(&skill, staged))
+            let name = checkout::temporary_name_again(&head.skill);
+            checkout::stage(&root, &cleared, name).and_then(|staged| checkout::swap(&skill, staged))
         };
         let put = displaced.and_then(|displaced| match displaced {
             Some(displaced) if displaced.bundle(self.limits()).as_ref() == Some(&found) => {
@@ -128,7 +153,7 @@ impl Library {
 
     /// The files of every revision from a head change's old to its new one, and those of the last
     /// before the new one that was cleared.
-    fn states_since(&self, head: &HeadChange) -> Result<(Option<Bundle>, Vec<Bundle>), LibraryError> {
+    pub(super) fn states_since(&self, head: &HeadChange) -> Result<(Option<Bundle>, Vec<Bundle>), LibraryError> {
         let (mut cleared, mut states) = (None, Vec::new());
         let mut next = Some(head.new.clone());
         while let (Some(id), Some(storage)) = (next.take(), self.storage()?) {

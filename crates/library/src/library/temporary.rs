@@ -1,16 +1,40 @@
-//! Temporary folders of ours that a killed process left in a library.
+//! [`TemporaryKind`]: what stands in a library under a temporary name of ours.
+//!
+//! A process that dies before its journal record leaves a staged folder that nobody needs. One that
+//! dies after it leaves the record pending, and recovery sees to its folders; so whatever is there
+//! once nothing is pending may go, but for what is kept.
+
+use std::time::Duration;
 
 use cap_std::fs::Dir;
 
-use super::{Library, LibraryError};
+use super::{LOCK_WAIT, Library, LibraryError, Recovery};
 use crate::{
-    checkout::{self, TEMPORARY},
-    folder::{self, Leftovers},
+    checkout::{self, KEPT, TEMPORARY},
     home::open_dir,
+    lock::LibraryLock,
 };
 
+/// The age from which on a temporary folder belongs to nobody at work, whatever the number of its
+/// process says, which is not known in another container. Between staging and its end an operation
+/// waits for nothing but the lock, for seconds.
+const OLD: Duration = Duration::from_secs(600);
+
+/// What stands under a temporary name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TemporaryKind {
+    /// A process at work made it.
+    InUse,
+    /// A process that was stopped left it.
+    Leftover,
+    /// Files that no revision has, kept for a person to look at.
+    Kept,
+    /// Nothing that we make.
+    Foreign,
+}
+
 impl Library {
-    /// The temporary names of ours that a killed process left in the library.
+    /// The temporary names of ours in the library, sorted.
     ///
     /// # Errors
     /// The system refused.
@@ -21,34 +45,65 @@ impl Library {
         for entry in root.entries().map_err(io)? {
             names.extend(entry.map_err(io)?.file_name().into_string().ok().filter(|name| name.starts_with(TEMPORARY)));
         }
+        names.sort();
         Ok(names)
     }
 
-    /// Removes one of [`Library::temporary_names`], if nothing can be lost by it: the process that made
-    /// it is gone, and its files are those of some revision. Says whether it did.
+    /// What stands under one of [`Library::temporary_names`]; `None` when it is gone meanwhile.
     ///
     /// # Errors
-    /// The system refused, or the history cannot be read.
-    pub fn remove_temporary(&self, name: &str) -> Result<bool, LibraryError> {
-        let Some(root) = open_dir(&self.path)? else { return Ok(false) };
-        if !name.starts_with(TEMPORARY) || checkout::maker_is_alive(name) || !self.is_some_revision(&root, name)? {
-            return Ok(false);
-        }
-        let io = |source| LibraryError::Io { path: self.path.join(name), source };
-        root.remove_dir_all(name).map_err(io)?;
-        Ok(true)
+    /// The system refused.
+    pub fn temporary_kind(&self, name: &str) -> Result<Option<TemporaryKind>, LibraryError> {
+        Ok(open_dir(&self.path)?.and_then(|root| kind(&root, name)))
     }
 
-    /// Whether a folder holds what some revision of some skill holds, or nothing.
-    fn is_some_revision(&self, root: &Dir, name: &str) -> Result<bool, LibraryError> {
-        let Ok(found) = folder::read(root, name, Leftovers::Read, &self.limits) else { return Ok(false) };
-        let digest = found.digest();
-        let Some(storage) = self.storage()? else { return Ok(found.is_empty()) };
-        for skill in storage.skills()? {
-            if self.revisions(&skill, usize::MAX)?.iter().any(|revision| revision.digest == digest) {
-                return Ok(true);
+    /// Removes a [`TemporaryKind::Leftover`], after what is pending was applied. Says whether it is
+    /// gone.
+    ///
+    /// # Errors
+    /// The lock was not to be had, or the system refused.
+    pub fn remove_leftover(&mut self, name: &str) -> Result<bool, LibraryError> {
+        let own = self.ensure_own()?;
+        let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
+        let recovered = self.recover(&own)?;
+        let Some(root) = open_dir(&self.path)? else { return Ok(true) };
+        match kind(&root, name) {
+            None => Ok(true),
+            Some(TemporaryKind::Leftover) if !recovered.folders.iter().any(|left| left == name) => {
+                let io = |source| LibraryError::Io { path: self.path.join(name), source };
+                root.remove_dir_all(name).map(|()| true).map_err(io)
+            }
+            Some(_) => Ok(false),
+        }
+    }
+
+    /// Removes what processes left long ago, as far as it goes; the caller holds the lock. `ours` are
+    /// names that the caller uses.
+    pub(super) fn remove_old_leftovers(&self, root: &Dir, recovered: &Recovery, ours: &[&str]) {
+        for name in self.temporary_names().unwrap_or_default() {
+            let is_ours = ours.contains(&name.as_str()) || recovered.folders.contains(&name);
+            if !is_ours && is_old(root, &name) && kind(root, &name) == Some(TemporaryKind::Leftover) {
+                let _next_time = root.remove_dir_all(&name);
             }
         }
-        Ok(found.is_empty())
     }
+}
+
+fn kind(root: &Dir, name: &str) -> Option<TemporaryKind> {
+    let metadata = root.symlink_metadata(name).ok()?;
+    Some(if name.starts_with(KEPT) {
+        TemporaryKind::Kept
+    } else if !metadata.is_dir() || checkout::maker_of(name).is_none() {
+        TemporaryKind::Foreign
+    } else if checkout::maker_is_alive(name) && !is_old(root, name) {
+        TemporaryKind::InUse
+    } else {
+        TemporaryKind::Leftover
+    })
+}
+
+/// Whether nothing was put into a folder for long.
+fn is_old(root: &Dir, name: &str) -> bool {
+    let made = root.symlink_metadata(name).and_then(|metadata| metadata.modified());
+    made.is_ok_and(|made| made.into_std().elapsed().is_ok_and(|age| age >= OLD))
 }

@@ -8,6 +8,7 @@ mod histories;
 mod killed;
 mod reading;
 mod recovery;
+mod temporary;
 
 use std::{
     fs,

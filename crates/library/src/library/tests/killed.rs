@@ -1,6 +1,12 @@
 //! Processes that are killed in the midst of their commits, for real.
 
-use std::{env, io::Write, process::Command, thread, time::Duration};
+use std::{
+    env,
+    io::Write,
+    process::{Child, Command},
+    thread,
+    time::{Duration, Instant},
+};
 
 use super::*;
 
@@ -21,29 +27,88 @@ fn commits_until_it_is_killed() {
     }
 }
 
+fn start(place: &Place) -> Child {
+    Command::new(env::current_exe().unwrap())
+        .args(["--exact", "library::tests::killed::commits_until_it_is_killed"])
+        .env(PLACE, place.temp.path())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+fn kill(mut child: Child) {
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// Every revision that was reported is in the history once.
+fn assert_all_reported(place: &Place, history: &[Revision]) {
+    let reported = fs::read_to_string(place.temp.path().join("reported")).unwrap_or_default();
+    for id in reported.lines().filter(|line| line.len() == 40) {
+        assert_eq!(history.iter().filter(|revision| revision.id.as_str() == id).count(), 1, "{id}");
+    }
+}
+
+/// What `doctor --fix` does with temporary folders, after which there are none.
+fn assert_swept(place: &Place, library: &mut Library) {
+    for name in library.temporary_names().unwrap() {
+        assert!(library.remove_leftover(&name).unwrap(), "{name}: {:?}", library.temporary_kind(&name));
+    }
+    assert!(place.names().iter().all(|name| name == "pdf"), "{:?}", place.names());
+}
+
 #[test]
 fn what_was_reported_outlives_the_kill_and_the_folder_follows() {
     let place = Place::new();
-    for kill in 0..KILLS {
-        let mut child = Command::new(env::current_exe().unwrap())
-            .args(["--exact", "library::tests::killed::commits_until_it_is_killed"])
-            .env(PLACE, place.temp.path())
-            .stdout(std::process::Stdio::null())
-            .spawn()
-            .unwrap();
-        thread::sleep(Duration::from_millis(60 + 7 * kill));
-        child.kill().unwrap();
-        child.wait().unwrap();
-        let library = place.open();
+    for number in 0..KILLS {
+        let child = start(&place);
+        thread::sleep(Duration::from_millis(60 + 7 * number));
+        kill(child);
+        let mut library = place.open();
         let history = library.revisions(&name("pdf"), usize::MAX).unwrap();
-        let reported = fs::read_to_string(place.temp.path().join("reported")).unwrap_or_default();
-        for id in reported.lines().filter(|line| line.len() == 40) {
-            assert_eq!(history.iter().filter(|revision| revision.id.as_str() == id).count(), 1, "{id}");
-        }
+        assert_all_reported(&place, &history);
         assert!(history.iter().all(|revision| revision.action == Action::Edit), "no kill looks like a hand edit");
         assert!(history.is_empty() || is_clean(&library, "pdf"));
         assert_eq!(library.events().unwrap().0.len(), history.len());
+        if number % 3 == 2 {
+            assert_swept(&place, &mut library);
+        }
     }
     assert!(place.open().revisions(&name("pdf"), usize::MAX).unwrap().len() > 1, "the processes did commit");
     place.git(&["fsck", "--strict", "--no-dangling"]);
+}
+
+/// A hand writes new files into the folder all the time, which any of the checkouts may displace, and
+/// any of the kills leave displaced.
+#[test]
+fn what_a_hand_wrote_before_the_kill_is_in_the_history_or_in_the_folder() {
+    let place = Place::new();
+    put(&mut place.open(), &bundle("pdf", "0", &[("notes.md", "x")]));
+    let mut written = Vec::new();
+    for number in 0..KILLS {
+        let child = start(&place);
+        let end = Instant::now() + Duration::from_millis(60 + 11 * number);
+        while Instant::now() < end {
+            let text = format!("hand {}", written.len());
+            fs::write(place.temp.path().join("draft"), &text).unwrap();
+            let to = place.skills().join(format!("pdf/hand-{}.md", written.len()));
+            if fs::rename(place.temp.path().join("draft"), to).is_ok() {
+                written.push(text);
+            }
+            thread::sleep(Duration::from_millis(3));
+        }
+        kill(child);
+        let mut library = place.open();
+        assert_all_reported(&place, &library.revisions(&name("pdf"), usize::MAX).unwrap());
+        assert_swept(&place, &mut library);
+    }
+    let mut library = place.open();
+    library.snapshot(&name("pdf"), &stamp(), TakeOver::Commit).unwrap();
+    let history = library.revisions(&name("pdf"), usize::MAX).unwrap();
+    let bundles: Vec<Bundle> = history.iter().map(|revision| library.bundle(&revision.id).unwrap()).collect();
+    for (number, text) in written.iter().enumerate() {
+        let path = SkillPath::parse(&format!("hand-{number}.md")).unwrap();
+        let is_kept = |bundle: &Bundle| bundle.get(&path).is_some_and(|file| file.text() == Some(text));
+        assert!(bundles.iter().any(is_kept), "{text} of {} in {} revisions", written.len(), history.len());
+    }
 }

@@ -1,0 +1,123 @@
+//! Folders that a killed process displaced, or was about to: what recovery makes of them.
+//!
+//! The journal's pending records name the temporary folders that their operations exchange with those
+//! of skills. After a kill such a folder holds what was staged, a former state, or a hand edit of that
+//! very moment. The last is kept as a revision, or under another name where it cannot be one.
+
+use cap_std::fs::Dir;
+use scan::Baseline;
+use skill::{Bundle, File, SkillName, SkillPath};
+
+use super::{
+    Commit, Library, LibraryError,
+    commit::{Part, again, external},
+    recover::Traces,
+};
+use crate::{
+    checkout::{self, Displaced, KEPT, TEMPORARY},
+    folder::{self, FolderError, Leftovers},
+    home::open_dir,
+    journal::Temporary,
+    revision::{Content, NewRevision},
+    storage::HeadChange,
+};
+
+impl Library {
+    /// Takes away the temporary folders of pending operations, and keeps what no revision holds.
+    /// Returns those with which that failed. The caller holds the lock, so that nobody is at work in
+    /// them, and has applied the records.
+    pub(super) fn settle_temporary(
+        &mut self,
+        own: &Dir,
+        temporary: &[Temporary],
+        heads: &[HeadChange],
+        traces: Traces,
+    ) -> Result<Vec<String>, LibraryError> {
+        let Some(root) = open_dir(self.path())? else { return Ok(Vec::new()) };
+        let mut left = Vec::new();
+        for name in self.temporary_names()? {
+            let again = heads.iter().find(|head| checkout::is_name_again(&name, &head.skill));
+            let recorded = temporary.iter().find(|folder| folder.name == checkout::without_aside(&name));
+            let recorded = recorded.and_then(|folder| heads.iter().find(|head| head.skill == folder.skill));
+            let traces = if again.is_some() { Traces::Cut } else { traces };
+            let Some(head) = again.or(recorded) else { continue };
+            if !matches!(self.settle_folder(own, &root, &name, head, traces), Ok(true)) {
+                left.push(name);
+            }
+        }
+        Ok(left)
+    }
+
+    /// Says whether the folder is gone or kept.
+    fn settle_folder(
+        &mut self,
+        own: &Dir,
+        root: &Dir,
+        name: &str,
+        head: &HeadChange,
+        traces: Traces,
+    ) -> Result<bool, LibraryError> {
+        let Ok(skill) = SkillName::parse(&head.skill) else { return Ok(rename_kept(root, name)) };
+        let found = match folder::read(root, name, Leftovers::Skip, self.limits()) {
+            Ok(found) => found,
+            Err(FolderError::Missing(_)) => return Ok(true),
+            Err(FolderError::Io { .. }) => return Ok(false),
+            Err(_) => return Ok(rename_kept(root, name)),
+        };
+        let new = self.head(&skill)?.map_or_else(|| head.new.clone(), |now| now.id);
+        let (_, states) = self.states_since(&HeadChange { new, ..head.clone() })?;
+        let is_known = found.files().all(|(path, file)| states.iter().any(|state| holds(state, path, file, traces)));
+        if !is_known {
+            let Some(part) = self.part_again(&skill)? else { return Ok(rename_kept(root, name)) };
+            if !self.keep_found(own, found, part) {
+                return Ok(false);
+            }
+        }
+        let io = |source| LibraryError::Io { path: self.path().join(name), source };
+        Displaced::found(root, name, &skill).map_err(io)?.discard(&skill);
+        Ok(!root.exists(name))
+    }
+
+    /// Commits a hand edit, and the head's content once more after it. Says whether it is all written.
+    fn keep_found(&mut self, own: &Dir, found: Bundle, part: Part) -> bool {
+        let commit = Commit {
+            skill: part.skill.clone(),
+            base: Some(part.revision.id.clone()),
+            revisions: vec![external(found, &part), again(&part.last)],
+        };
+        self.commit_locked(own, vec![commit], &[]).is_ok_and(|written| written.trouble.is_none())
+    }
+
+    /// The head of a skill as the part of a commit that would make it; `None` when the scanner of
+    /// today does not let that through.
+    fn part_again(&self, skill: &SkillName) -> Result<Option<Part>, LibraryError> {
+        let Some(head) = self.head(skill)? else { return Ok(None) };
+        let files = self.bundle(&head.id)?;
+        let content = match scan::clear(files.clone(), Baseline::Cleared(&files)) {
+            _ if head.tombstone => Content::Tombstone,
+            Ok(cleared) => Content::Cleared(cleared),
+            Err(_) => return Ok(None),
+        };
+        let last = NewRevision {
+            content,
+            action: head.action,
+            stamp: head.stamp.clone(),
+            origin: head.origin.clone(),
+            absorbed_into: head.absorbed_into.clone(),
+        };
+        Ok(Some(Part { skill: skill.clone(), head: Some(head.clone()), known: vec![files], last, revision: head }))
+    }
+}
+
+/// Whether a file of a displaced folder is that of a revision, or a cut form of it where one may be.
+fn holds(state: &Bundle, path: &SkillPath, file: &File, traces: Traces) -> bool {
+    state.get(path).is_some_and(|whole| {
+        whole.same_but_line_ends(file) || (traces == Traces::Cut && whole.bytes.starts_with(&file.bytes))
+    })
+}
+
+/// Gives a folder the name of one that a person has to look at.
+fn rename_kept(root: &Dir, name: &str) -> bool {
+    let rest = name.strip_prefix(TEMPORARY).unwrap_or(name);
+    root.rename(name, root, format!("{KEPT}{rest}")).is_ok()
+}

@@ -1,0 +1,175 @@
+//! Temporary folders: what a killed process leaves, and that no hand edit goes with it.
+
+use std::{
+    process::Command,
+    time::{Duration, SystemTime},
+};
+
+use super::*;
+use crate::checkout::{self, KEPT, temporary_name_again};
+
+fn pdf(body: &str) -> Bundle {
+    bundle("pdf", body, &[("notes.md", body)])
+}
+
+/// The name that a process which is gone has given to a folder.
+fn name_of_the_dead() -> String {
+    let mut child = Command::new("true").spawn().unwrap();
+    child.wait().unwrap();
+    format!(".skillhub-{}-0-0123abcd", child.id())
+}
+
+/// Commits `pdf` with this body as far as a process comes that dies while it looks at what it displaced.
+fn dies_after_the_swap(place: &Place, body: &str, edit: impl FnOnce()) -> String {
+    let mut library = place.open();
+    let base = library.head(&name("pdf")).unwrap().map(|head| head.id);
+    let commit = change(&name("pdf"), base, &pdf(body));
+    let root = library.writable_root().unwrap();
+    let follow = vec![library.stage(&root, &commit).unwrap()];
+    let own = ensure_dir(&place.own()).unwrap();
+    library.commit_locked(&own, vec![commit], &follow).unwrap();
+    edit();
+    let Some(commit::Follow::Swap(staged)) = follow.into_iter().next() else { panic!() };
+    checkout::swap(&name("pdf"), staged).unwrap().unwrap().name().to_owned()
+}
+
+fn age(place: &Place, name: &str) {
+    let folder = fs::File::open(place.skills().join(name)).unwrap();
+    folder.set_modified(SystemTime::now() - Duration::from_secs(3600)).unwrap();
+}
+
+#[test]
+fn a_hand_edit_that_was_displaced_at_the_kill_is_kept_as_a_revision() {
+    for reboots in [false, true] {
+        let place = Place::new();
+        put(&mut place.open(), &pdf("one"));
+        dies_after_the_swap(&place, "two", || place.write("pdf/notes.md", "by hand"));
+        if reboots {
+            fs::remove_file(place.own().join("journal.applied")).unwrap();
+        }
+        let library = place.open();
+        assert_eq!(actions(&library, "pdf"), [Action::Edit, Action::Edit, Action::External, Action::Edit]);
+        let kept = library.find(&name("pdf"), &RevisionSpec::Head(1), "head~1").unwrap();
+        let path = SkillPath::parse("notes.md").unwrap();
+        assert_eq!(library.bundle(&kept.id).unwrap().get(&path).unwrap().text(), Some("by hand"));
+        assert_eq!((place.read("pdf/notes.md").as_str(), place.names()), ("two", vec!["pdf".to_owned()]));
+        assert!(is_clean(&library, "pdf") && !place.open().has_pending_operations().unwrap());
+        assert_eq!(library.events().unwrap().0.len(), 4);
+    }
+}
+
+#[test]
+fn a_displaced_hand_edit_does_not_take_the_place_of_a_later_one() {
+    let place = Place::new();
+    put(&mut place.open(), &pdf("one"));
+    dies_after_the_swap(&place, "two", || place.write("pdf/notes.md", "by hand"));
+    place.write("pdf/notes.md", "later");
+    let library = place.open();
+    assert_eq!(actions(&library, "pdf"), [Action::Edit, Action::Edit, Action::External, Action::Edit]);
+    assert!(matches!(library.folder_state(&name("pdf")).unwrap(), FolderState::Modified(_)));
+    assert_eq!((place.read("pdf/notes.md").as_str(), place.names()), ("later", vec!["pdf".to_owned()]));
+}
+
+#[test]
+fn a_displaced_folder_that_cannot_be_a_revision_is_kept_under_another_name() {
+    let place = Place::new();
+    put(&mut place.open(), &pdf("one"));
+    let link = place.skills().join("pdf/link");
+    let name = dies_after_the_swap(&place, "two", || std::os::unix::fs::symlink("/etc/passwd", link).unwrap());
+    let kept = name.replace(".skillhub-", KEPT);
+    let mut library = place.open();
+    assert_eq!(place.names(), [kept.clone(), "pdf".to_owned()]);
+    assert!(place.read(&format!("{kept}/SKILL.md")).contains("one") && is_clean(&library, "pdf"));
+    age(&place, &kept);
+    assert_eq!(library.temporary_kind(&kept).unwrap(), Some(TemporaryKind::Kept));
+    assert!(!library.remove_leftover(&kept).unwrap());
+    put(&mut library, &pdf("three"));
+    assert!(place.skills().join(&kept).exists(), "nothing takes it away");
+}
+
+#[test]
+fn a_former_state_goes_also_when_it_is_half_removed_or_its_edit_was_kept() {
+    for (half, edited) in [(false, false), (true, false), (false, true), (true, true)] {
+        let place = Place::new();
+        put(&mut place.open(), &pdf("one"));
+        let edit = || {
+            if edited {
+                place.write("pdf/notes.md", "by hand")
+            }
+        };
+        let temporary = dies_after_the_swap(&place, "two", edit);
+        let mut revisions = 2;
+        if edited {
+            let saved = place.save();
+            drop(place.open());
+            let journaled = fs::read(place.own().join("journal")).unwrap();
+            place.restore(&saved);
+            fs::write(place.own().join("journal"), journaled).unwrap();
+            revisions = 4;
+        }
+        if half {
+            fs::remove_file(place.skills().join(&temporary).join("SKILL.md")).unwrap();
+        }
+        let library = place.open();
+        assert_eq!((actions(&library, "pdf").len(), place.names()), (revisions, vec!["pdf".to_owned()]));
+        assert!(!place.open().has_pending_operations().unwrap());
+    }
+}
+
+#[test]
+fn what_tools_keep_in_a_displaced_folder_goes_on_in_the_skills() {
+    let place = Place::new();
+    put(&mut place.open(), &pdf("one"));
+    dies_after_the_swap(&place, "two", || place.write("pdf/.git/HEAD", "ref: refs/heads/main"));
+    drop(place.open());
+    assert_eq!((place.read("pdf/.git/HEAD").as_str(), place.names()), ("ref: refs/heads/main", vec!["pdf".to_owned()]));
+}
+
+#[test]
+fn a_recovery_that_was_killed_itself_leaves_no_folder_and_loses_no_edit() {
+    for (text, revisions) in [("by hand", 4), ("tw", 2), ("two", 2)] {
+        let place = Place::new();
+        put(&mut place.open(), &pdf("one"));
+        dies_after_the_swap(&place, "two", || {});
+        place.write(&format!("{}/notes.md", temporary_name_again("pdf")), text);
+        place.write(&format!("{}-old/notes.md", temporary_name_again("pdf")), text);
+        let library = place.open();
+        assert_eq!((actions(&library, "pdf").len(), place.names()), (revisions, vec!["pdf".to_owned()]), "{text}");
+    }
+}
+
+#[test]
+fn what_was_staged_and_never_committed_is_no_hand_edit() {
+    let place = Place::new();
+    put(&mut place.open(), &pdf("one"));
+    let dead = name_of_the_dead();
+    place.write(&format!("{dead}/SKILL.md"), &skill_md("pdf", "never committed"));
+    dies_after_the_swap(&place, "two", || {});
+    let mut library = place.open();
+    assert_eq!(actions(&library, "pdf"), [Action::Edit, Action::Edit]);
+    assert_eq!(library.temporary_kind(&dead).unwrap(), Some(TemporaryKind::Leftover));
+    assert!(library.remove_leftover(&dead).unwrap());
+    assert_eq!(place.names(), ["pdf"]);
+}
+
+#[test]
+fn a_commit_takes_away_what_was_left_long_ago_and_leaves_all_else() {
+    let place = Place::new();
+    let mut library = place.open();
+    let (dead, alive) = (name_of_the_dead(), checkout::temporary_name());
+    let foreign = [".skillhub-notes".to_owned(), format!("{dead}-file")];
+    for folder in [&dead, &alive, &foreign[0]] {
+        place.write(&format!("{folder}/SKILL.md"), "part of it");
+    }
+    place.write(&foreign[1], "a file");
+    let kinds =
+        |library: &Library| [&dead, &alive, &foreign[0], &foreign[1]].map(|n| library.temporary_kind(n).unwrap());
+    let [leftover, in_use, strange] = [TemporaryKind::Leftover, TemporaryKind::InUse, TemporaryKind::Foreign].map(Some);
+    put(&mut library, &pdf("one"));
+    assert_eq!(kinds(&library), [leftover, in_use, strange, strange]);
+    assert!(!library.remove_leftover(&alive).unwrap() && !library.remove_leftover(&foreign[0]).unwrap());
+    [&dead, &alive, &foreign[0], &foreign[1]].into_iter().for_each(|name| age(&place, name));
+    assert_eq!(kinds(&library), [leftover, leftover, strange, strange], "a number says nothing after so long");
+    put(&mut library, &pdf("two"));
+    assert_eq!(kinds(&library), [None, None, strange, strange]);
+}
