@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::{self, Read},
+    io::Read,
     path::{Path, PathBuf},
     sync::atomic::{AtomicUsize, Ordering},
 };
@@ -83,34 +83,14 @@ pub fn find(context: &Context, paths: &[PathBuf]) -> Result<Vec<Found>, CliError
             continue;
         }
         let path = path.canonicalize().map_err(io_at(&path))?;
-        let before = skills.len();
-        search(&path, DEPTH, &mut skills).map_err(io_at(&path))?;
-        if skills.len() == before {
+        let found = folder::find_skills(&path, DEPTH, &client::SKIPPED_FOLDERS).map_err(io_at(&path))?;
+        if found.is_empty() {
             skills.push(Found { path, archive: false });
+        } else {
+            skills.extend(found.into_iter().map(|path| Found { path, archive: false }));
         }
     }
     Ok(skills)
-}
-
-fn search(folder: &Path, depth: usize, skills: &mut Vec<Found>) -> io::Result<()> {
-    if fs::symlink_metadata(folder.join("SKILL.md")).is_ok() {
-        skills.push(Found { path: folder.to_owned(), archive: false });
-        return Ok(());
-    }
-    if depth == 0 {
-        return Ok(());
-    }
-    let mut below = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        let skipped = client::SKIPPED_FOLDERS.iter().any(|skipped| name == *skipped);
-        if entry.file_type()?.is_dir() && !skipped {
-            below.push(entry.path());
-        }
-    }
-    below.sort();
-    below.iter().try_for_each(|child| search(child, depth - 1, skills))
 }
 
 /// Maps skills in parallel, keeping their order. Each thread takes the next skill when it is done

@@ -4,6 +4,7 @@
 //! without reading more than `SKILL.md`. Links and special files are refused, never followed.
 
 mod listing;
+mod search;
 
 use std::{
     io::{self, Read, Write},
@@ -17,6 +18,8 @@ use cap_std::{
 };
 use skill::{Bundle, BundleError, File, Limits, PathError, SkillPath};
 use thiserror::Error;
+
+pub use search::find_skills;
 
 use crate::home::sync_folder;
 use listing::{Entry, Kind};

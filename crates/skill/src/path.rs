@@ -154,17 +154,22 @@ fn check_segment(path: &str, segment: &str) -> Result<(), PathError> {
     if segment.len() > Limits::default().path_segment_bytes {
         return Err(PathError::TooLong(path.to_owned()));
     }
-    let lower = compatible.to_lowercase();
-    let reserved = segment.ends_with(['.', ' '])
-        || segment.starts_with(' ')
-        || matches!(lower.as_str(), ".git" | ".gitmodules" | "git~1")
-        || lower.starts_with(".skillhub-")
-        || is_device_name(&lower);
+    let reserved = segment.ends_with(['.', ' ']) || segment.starts_with(' ') || is_reserved_name(&compatible);
     if reserved {
         return Err(PathError::Reserved { path: path.to_owned(), segment: segment.to_owned() });
     }
     Ok(())
 }
+
+/// What git, skillhub or Windows keeps for itself, in any case.
+fn is_reserved_name(segment: &str) -> bool {
+    let is = |name: &str| segment.eq_ignore_ascii_case(name);
+    let ours = segment.get(..OUR_PREFIX.len()).is_some_and(|start| start.eq_ignore_ascii_case(OUR_PREFIX));
+    is(".git") || is(".gitmodules") || is("git~1") || ours || is_device_name(segment)
+}
+
+/// How temporary names in a library begin.
+const OUR_PREFIX: &str = ".skillhub-";
 
 /// Control, bidirectional, zero-width and tag characters, and what separates paths, streams and
 /// drives elsewhere or is a wildcard in a shell of Windows.
@@ -178,7 +183,11 @@ fn is_bad_character(c: char) -> bool {
 
 /// `CON`, `NUL`, `COM1` and kin, with or without an extension, in any case.
 pub(crate) fn is_device_name(segment: &str) -> bool {
-    let stem = segment.split('.').next().unwrap_or(segment).trim_end().to_ascii_lowercase();
+    let stem = segment.split('.').next().unwrap_or(segment).trim_end();
+    if !(3..=7).contains(&stem.len()) {
+        return false;
+    }
+    let stem = stem.to_ascii_lowercase();
     if matches!(stem.as_str(), "con" | "prn" | "aux" | "nul" | "conin$" | "conout$") {
         return true;
     }

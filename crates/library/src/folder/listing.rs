@@ -50,6 +50,18 @@ pub(super) fn open_child(dir: &Dir, name: &str) -> io::Result<Dir> {
     cap_fs_ext::DirExt::open_dir_nofollow(dir, name)
 }
 
+/// Whether something stands at a path in a folder, be it a link.
+#[cfg(unix)]
+pub(super) fn exists(dir: &Dir, path: &str) -> bool {
+    use rustix::fs::{AtFlags, statat};
+    statat(dir, path, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+}
+
+#[cfg(not(unix))]
+pub(super) fn exists(dir: &Dir, path: &str) -> bool {
+    dir.symlink_metadata(path).is_ok()
+}
+
 /// The bytes of a file in a folder, links not followed.
 #[cfg(unix)]
 pub(super) fn file_size(dir: &Dir, name: &str) -> io::Result<u64> {
