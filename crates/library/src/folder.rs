@@ -11,7 +11,7 @@ use std::{
     path::Path,
 };
 
-use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
+use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
 use cap_std::{
     ambient_authority,
     fs::{Dir, OpenOptions},
@@ -260,9 +260,7 @@ impl Walk {
     fn read_bytes(&self, found: &Found, left: u64) -> Result<(Vec<u8>, bool), FolderError> {
         let path = found.path.as_str();
         let io = |error| FolderError::io(path, error);
-        let mut options = OpenOptions::new();
-        options.read(true).follow(FollowSymlinks::No).nonblock(true);
-        let file = self.dirs[found.parent].open_with(&found.file_name, &options).map_err(io)?;
+        let file = listing::open_file(&self.dirs[found.parent], &found.file_name).map_err(io)?;
         let metadata = file.metadata().map_err(io)?;
         if !metadata.is_file() {
             return Err(FolderError::Special(path.to_owned()));
@@ -308,13 +306,13 @@ pub(crate) fn leftovers_of(dir: Dir, limits: &Limits) -> Result<Vec<String>, Fol
 }
 
 #[cfg(unix)]
-fn is_executable(metadata: &cap_std::fs::Metadata) -> bool {
-    use cap_std::fs::PermissionsExt;
+fn is_executable(metadata: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt;
     metadata.permissions().mode() & 0o100 != 0
 }
 
 #[cfg(not(unix))]
-fn is_executable(_metadata: &cap_std::fs::Metadata) -> bool {
+fn is_executable(_metadata: &std::fs::Metadata) -> bool {
     false
 }
 

@@ -1,7 +1,7 @@
 //! Opening folders and listing them, with as few calls to the system as it allows: reading thousands of
 //! skills is mostly this.
 
-use std::{ffi::OsString, io, path::Path};
+use std::{ffi::OsString, fs::File, io, path::Path};
 
 use cap_std::fs::Dir;
 
@@ -48,6 +48,26 @@ pub(super) fn open_child(dir: &Dir, name: &str) -> io::Result<Dir> {
 #[cfg(not(unix))]
 pub(super) fn open_child(dir: &Dir, name: &str) -> io::Result<Dir> {
     cap_fs_ext::DirExt::open_dir_nofollow(dir, name)
+}
+
+/// Opens a file in a folder for reading, without following a link and without waiting on a pipe; `name`
+/// is one that a listing gave.
+#[cfg(unix)]
+pub(super) fn open_file(dir: &Dir, name: &str) -> io::Result<File> {
+    use rustix::fs::{Mode, OFlags};
+    if name.contains('/') {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    Ok(rustix::fs::openat(dir, name, flags, Mode::empty())?.into())
+}
+
+#[cfg(not(unix))]
+pub(super) fn open_file(dir: &Dir, name: &str) -> io::Result<File> {
+    use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt};
+    let mut options = cap_std::fs::OpenOptions::new();
+    options.read(true).follow(FollowSymlinks::No);
+    Ok(dir.open_with(name, &options)?.into_std())
 }
 
 /// Whether something stands at a path in a folder, be it a link.
@@ -170,6 +190,12 @@ mod tests {
         assert!(open_child(&dir, "folder").is_ok());
         for bad in ["link", "..", "folder/..", "missing"] {
             assert!(open_child(&dir, bad).is_err(), "{bad}");
+        }
+        dir.write("file", "x").unwrap();
+        dir.symlink_contents("file", "other").unwrap();
+        assert!(open_file(&dir, "file").is_ok());
+        for bad in ["other", "folder/../file", "missing"] {
+            assert!(open_file(&dir, bad).is_err(), "{bad}");
         }
     }
 }
