@@ -34,7 +34,7 @@ pub struct Global {
     /// Work on the skills in this folder [env: SKILLHUB_LIBRARY]
     #[arg(long, global = true, value_name = "DIR", conflicts_with_all = ["project", "global"])]
     pub library: Option<PathBuf>,
-    /// Work on the project's skills: <git root>/.agents/skills
+    /// Work on the project's skills: .agents/skills in the git root
     #[arg(long, global = true, conflicts_with = "global")]
     pub project: bool,
     /// Work on the user's skills: ~/.agents/skills

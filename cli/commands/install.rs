@@ -23,7 +23,7 @@ use crate::{
   skillhub install acme/pdf-forms --agent claude-code --copy
   skillhub install                               everything in skillhub.lock, exactly")]
 pub struct InstallArgs {
-    /// What to install: owner/name[@version], name, folder, .skill file, git URL; nothing restores the lock file
+    /// What to install: owner/name or owner/name@version, name, folder, .skill file, git URL; nothing restores the lock file
     spec: Vec<String>,
     /// Agents to place the skills for, by id; otherwise those in use
     #[arg(long, value_name = "ID", num_args = 1.., value_delimiter = ',')]
