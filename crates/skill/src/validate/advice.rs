@@ -20,7 +20,7 @@ fn warning(code: &'static str, message: String, line: usize) -> Problem {
 
 fn sizes(reading: &Reading<'_>, limits: &Limits) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let lines = lines(reading.body).count();
+    let lines = count_lines(reading.body);
     if lines > limits.body_lines_advised {
         let message = format!(
             "the body has {lines} lines, more than the {} advised; move details to references/",
@@ -43,7 +43,7 @@ fn references(reading: &Reading<'_>, paths: &[SkillPath]) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut fence: Option<&str> = None;
     let mut told: Vec<String> = Vec::new();
-    for (number, line) in lines(reading.body).enumerate() {
+    for (start, line) in marked_lines(reading.body) {
         let mark = line.trim_start();
         if let Some(open) = ["```", "~~~"].into_iter().find(|open| mark.starts_with(open)) {
             fence = if fence == Some(open) { None } else { fence.or(Some(open)) };
@@ -54,6 +54,7 @@ fn references(reading: &Reading<'_>, paths: &[SkillPath]) -> Vec<Problem> {
         }
         for target in targets(line) {
             if !told.contains(&target) {
+                let number = memchr::memchr_iter(b'\n', &reading.body.as_bytes()[..start]).count();
                 problems.extend(reference(&target, paths, reading.body_line + number));
                 told.push(target);
             }
@@ -62,18 +63,23 @@ fn references(reading: &Reading<'_>, paths: &[SkillPath]) -> Vec<Problem> {
     problems
 }
 
-/// The lines of a text, as [`str::lines`] has them; this is most of what validation does.
-fn lines(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = Some(text).filter(|text| !text.is_empty());
+/// The lines that hold a backtick, a bracket or a tilde, and where each starts: no other line can have a
+/// reference or a fence. Most lines of most skills are passed over like that.
+fn marked_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let bytes = text.as_bytes();
+    let mut at = 0;
     std::iter::from_fn(move || {
-        let text = rest?;
-        let (line, after) = match memchr::memchr(b'\n', text.as_bytes()) {
-            Some(end) => (&text[..end], Some(&text[end + 1..]).filter(|after| !after.is_empty())),
-            None => (text, None),
-        };
-        rest = after;
-        Some(line.strip_suffix('\r').unwrap_or(line))
+        let hit = at + memchr::memchr3(b'`', b']', b'~', bytes.get(at..)?)?;
+        let start = memchr::memrchr(b'\n', &bytes[..hit]).map_or(0, |newline| newline + 1);
+        let end = memchr::memchr(b'\n', &bytes[hit..]).map_or(bytes.len(), |length| hit + length);
+        at = end + 1;
+        Some((start, &text[start..end]))
     })
+}
+
+/// The number of lines, as [`str::lines`] has them.
+fn count_lines(text: &str) -> usize {
+    memchr::memchr_iter(b'\n', text.as_bytes()).count() + usize::from(!text.is_empty() && !text.ends_with('\n'))
 }
 
 fn reference(target: &str, paths: &[SkillPath], line: usize) -> Option<Problem> {
@@ -93,9 +99,6 @@ fn reference(target: &str, paths: &[SkillPath], line: usize) -> Option<Problem> 
 /// Paths inside the skill that a line refers to: targets of Markdown links, and names in backticks
 /// that start with one of the usual folders.
 fn targets(line: &str) -> Vec<String> {
-    if memchr::memchr2(b'`', b']', line.as_bytes()).is_none() {
-        return Vec::new();
-    }
     let after_bracket = line.split(']').skip(1).filter_map(|rest| rest.strip_prefix('('));
     let links = after_bracket.filter_map(|rest| rest.split([')', ' ']).next());
     let code = line.split('`').skip(1).step_by(2).filter(|code| is_file_in_usual_folder(code));
@@ -144,8 +147,11 @@ mod tests {
 
     #[test]
     fn lines_are_those_of_the_standard_library() {
-        for text in ["", "a", "a\n", "a\r\nb\n\nc", "\n"] {
-            assert!(lines(text).eq(text.lines()), "{text:?}");
+        for text in ["", "a", "a\n", "a\r\nb`\n\nc]", "\n", "`\n~", "]"] {
+            assert_eq!(count_lines(text), text.lines().count(), "{text:?}");
+            let marked: Vec<&str> = text.lines().filter(|line| line.contains(['`', ']', '~'])).collect();
+            let found: Vec<&str> = marked_lines(text).map(|(_, line)| line.trim_end_matches('\r')).collect();
+            assert_eq!(found, marked, "{text:?}");
         }
     }
 
