@@ -71,6 +71,11 @@ fn check_standard(library: &Library, change: &Change<'_>) -> Result<Vec<Reported
     Ok(ReportedProblem::list(problems, &known))
 }
 
+/// The way on from a revision that cannot be brought back.
+pub(crate) fn another_revision(skill: &SkillName) -> String {
+    format!("name another revision; `skillhub history {skill}` lists them with their verdicts")
+}
+
 /// The candidate as a value that may be committed; `None` for a deletion.
 fn clear(change: &Change<'_>) -> Result<Option<Cleared>, ManageError> {
     if change.candidate.is_empty() {
@@ -79,7 +84,11 @@ fn clear(change: &Change<'_>) -> Result<Option<Cleared>, ManageError> {
     match scan::clear(change.candidate.clone(), baseline(&change.snapshot)) {
         Ok(cleared) => Ok(Some(cleared)),
         Err(blocked) => {
-            Err(ManageError::ScanBlocked { message: blocked.to_string(), findings: blocked.report.findings.clone() })
+            let hint = match change.action {
+                Action::Rollback => another_revision(change.skill),
+                _ => "change the lines that the findings name; `skillhub scan --explain RULE` says more".to_owned(),
+            };
+            Err(ManageError::ScanBlocked { message: blocked.to_string(), findings: blocked.report.findings, hint })
         }
     }
 }

@@ -47,6 +47,8 @@ pub enum ManageError {
         message: String,
         /// All findings, worst first.
         findings: Vec<Finding>,
+        /// The way on.
+        hint: String,
     },
     /// Policy keeps this actor from it.
     #[error("{message}")]
@@ -121,15 +123,12 @@ impl ManageError {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::PolicyDenied { hint, .. } => Some(hint.clone()),
+            Self::PolicyDenied { hint, .. } | Self::ScanBlocked { hint, .. } => Some(hint.clone()),
             Self::Request(error) => Some(request_hint(error).to_owned()),
             Self::Edit { name, fault } => edit_hint(name, fault),
             Self::ExistsElsewhere { .. } => Some("choose another name, or change that skill where it is".to_owned()),
             Self::InvalidSkill { .. } => {
                 Some("mend the problems listed in details and send the request again".to_owned())
-            }
-            Self::ScanBlocked { .. } => {
-                Some("change the lines that the findings name; `skillhub scan --explain RULE` says more".to_owned())
             }
             Self::StaleRevision { name, .. } => Some(stale_hint(name)),
             Self::Snapshot(SnapshotError::ExternalBlocked { fault: HandEditFault::Unreadable(_), .. }) => {

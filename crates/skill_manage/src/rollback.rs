@@ -8,7 +8,7 @@ use library::{
 use skill::{Bundle, SkillName};
 
 use crate::{
-    change::{Change, conclude},
+    change::{Change, another_revision, conclude},
     error::ManageError,
     manage::{Context, builtin_refusal, check_expected, check_pinned, is_unrecorded, note_refusal, retry},
     report::Report,
@@ -122,10 +122,10 @@ fn content_of(library: &Library, skill: &SkillName, target: &Revision) -> Result
     if !target.was_cleared() {
         let findings = scan::scan(&bundle).findings;
         let message = format!(
-            "revision {} of {skill} is a hand edit that was kept although it was blocked; it is never restored; name another one",
+            "revision {} of {skill} is a hand edit that was kept although it was blocked; it is never restored",
             target.number
         );
-        return Err(ManageError::ScanBlocked { message, findings });
+        return Err(ManageError::ScanBlocked { message, findings, hint: another_revision(skill) });
     }
     Ok(bundle)
 }
