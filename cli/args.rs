@@ -98,6 +98,9 @@ pub enum Command {
     Rollback(commands::rollback::RollbackArgs),
     /// Compare the folders with the history
     Status(commands::status::StatusArgs),
+    /// Make, list or revoke tokens by which a person decides without a terminal
+    #[command(subcommand)]
+    Reviewer(commands::reviewer::ReviewerCommand),
     /// List everything that was done or refused
     Log(commands::log::LogArgs),
     /// Print the list of skills for an agent's prompt

@@ -19,6 +19,7 @@ pub mod place;
 pub mod prompt;
 pub mod publish;
 pub mod read;
+pub mod reviewer;
 pub mod rollback;
 pub mod scan;
 pub mod search;

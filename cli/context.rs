@@ -1,14 +1,11 @@
 //! [`Context`]: what the flags and the environment say about where and as whom a command works.
 
-use std::{
-    io::IsTerminal,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use library::{Actor, ActorKind, Home, Library, Scope, Stamp};
 use skill::{QualifiedName, SkillName};
-use skill_manage::Elsewhere;
+use skill_manage::{Elsewhere, Reviewer, ReviewerError};
 
 use crate::{
     args::Global,
@@ -18,6 +15,13 @@ use crate::{
 
 /// Where skills stand below a project's root and a user's home.
 const SKILLS_FOLDER: &str = ".agents/skills";
+
+/// The variable that holds a reviewer's token.
+const TOKEN_VARIABLE: &str = "SKILLHUB_REVIEWER_TOKEN";
+
+/// The way on for who could not prove to be a person.
+const PROOF_HINT: &str = "run the command at a terminal, or with the token that a person made there with \
+                          `skillhub reviewer new` in SKILLHUB_REVIEWER_TOKEN";
 
 /// Where and as whom a command works.
 pub struct Context {
@@ -37,6 +41,8 @@ pub struct Context {
     pub actor: Actor,
     /// When.
     pub now: Timestamp,
+    /// Whether the flags say that somebody else than a person acts.
+    names_no_person: bool,
     place: LibraryPlace,
 }
 
@@ -69,9 +75,11 @@ impl Context {
         let home = Home::at(home)?;
         let config = client::Config::read(&home).map_err(failed)?;
         let place = LibraryPlace::resolve(global, &cwd, &user_home)?;
-        let actor = actor(global.actor.as_deref())?;
+        let now = Timestamp::now();
+        let actor = actor(global.actor.as_deref(), &home, now)?;
+        let names_no_person = global.actor.is_some() && actor.kind != ActorKind::Person;
         let registry = global.registry.clone().filter(|registry| !registry.is_empty());
-        Ok(Self { out, home, user_home, cwd, registry, config, actor, now: Timestamp::now(), place })
+        Ok(Self { out, home, user_home, cwd, registry, config, actor, now, names_no_person, place })
     }
 
     /// Opens the library.
@@ -175,6 +183,20 @@ impl Context {
         Ok(skill_manage::Context { actor: self.actor.clone(), time: self.now, policy, elsewhere })
     }
 
+    /// The person who decides; `what` says what only people do, as in `waiving a finding`.
+    ///
+    /// # Errors
+    /// The flags name somebody else, the token is not a good one, or there is neither a token nor a
+    /// terminal.
+    pub fn reviewer(&self, what: &str) -> Result<Reviewer, CliError> {
+        let missing = format!("{what} is for people, and nothing shows that a person acts");
+        if self.names_no_person {
+            return Err(CliError::new("policy_denied", Exit::Refused, format!("{what} is for people"))
+                .hint(format!("--actor names {}; leave the flag out", self.actor)));
+        }
+        prove(&self.actor.id, &self.home, self.now, &missing)
+    }
+
     /// Who acts now, without a reason.
     pub fn stamp(&self) -> Stamp {
         Stamp::new(self.actor.clone(), self.now)
@@ -246,24 +268,41 @@ fn repository_root(from: &Path) -> Option<PathBuf> {
     from.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_owned)
 }
 
-/// Who acts: a person at a terminal, else an agent; a flag names one without giving it rights.
-fn actor(flag: Option<&str>) -> Result<Actor, CliError> {
-    let at_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+/// Who acts: a person at a terminal, else an agent; a flag names one without giving it rights, so that
+/// `person` takes the same proof as a decision.
+fn actor(flag: Option<&str>, home: &Home, now: Timestamp) -> Result<Actor, CliError> {
     let Some(flag) = flag else {
-        return Ok(match at_terminal {
-            true => Actor::new(ActorKind::Person, std::env::var("USER").unwrap_or_default()),
-            false => Actor::new(ActorKind::Agent, ""),
+        return Ok(match Reviewer::at_terminal(&user()) {
+            Ok(person) => person.actor().clone(),
+            Err(_) => Actor::new(ActorKind::Agent, ""),
         });
     };
     let actor: Actor = flag.parse().map_err(|error: library::ActorError| CliError::usage(error.to_string()))?;
     match actor.kind {
-        ActorKind::Person if !at_terminal => {
-            Err(CliError::new("policy_denied", Exit::Refused, "only a terminal shows that a person acts")
-                .hint("run the command at a terminal, or leave --actor out"))
+        ActorKind::Person => {
+            let reviewer = prove(&actor.id, home, now, "only a terminal or a token shows that a person acts")?;
+            Ok(reviewer.actor().clone())
         }
         ActorKind::External => {
             Err(CliError::usage("`external` is what hand edits are recorded as; name agent or person"))
         }
-        _ => Ok(actor),
+        ActorKind::Agent | ActorKind::Optimizer => Ok(actor),
     }
+}
+
+/// The proof that a person acts: the token of the environment, which has to be a good one where there
+/// is any, else the terminal.
+fn prove(id: &str, home: &Home, now: Timestamp, missing: &str) -> Result<Reviewer, CliError> {
+    match std::env::var_os(TOKEN_VARIABLE).filter(|token| !token.is_empty()) {
+        Some(token) => Ok(Reviewer::with_token(home, &token.to_string_lossy(), now)?),
+        None => Reviewer::at_terminal(id).map_err(|error| match error {
+            ReviewerError::NoTerminal => CliError::new("policy_denied", Exit::Refused, missing).hint(PROOF_HINT),
+            other => other.into(),
+        }),
+    }
+}
+
+/// The name of the user for the history.
+pub fn user() -> String {
+    std::env::var("USER").unwrap_or_default()
 }

@@ -1,9 +1,10 @@
 //! [`CliError`]: any failure as an exit code, a message and a hint, in one place.
 
 use client::{Fails, FailureKind};
+use library::ReviewersError;
 use serde_json::{Value, json};
 use skill::{Problem, archive::ArchiveError};
-use skill_manage::ManageError;
+use skill_manage::{ManageError, ReviewerError};
 
 /// The exit codes of the command line; their meanings are part of its contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -154,6 +155,35 @@ impl From<library::FindError> for CliError {
 impl From<library::PlaceError> for CliError {
     fn from(error: library::PlaceError) -> Self {
         library::LibraryError::from(error).into()
+    }
+}
+
+impl From<ReviewerError> for CliError {
+    fn from(error: ReviewerError) -> Self {
+        let message = error.to_string();
+        let refused = |hint: &str| Self::new("policy_denied", Exit::Refused, message.clone()).hint(hint);
+        match error {
+            ReviewerError::UnknownToken | ReviewerError::Expired { .. } => refused(
+                "a person makes a new one at a terminal: `skillhub reviewer new`; or unset SKILLHUB_REVIEWER_TOKEN",
+            ),
+            ReviewerError::NoTerminal | ReviewerError::TokenNeedsTerminal => refused("run the command at a terminal"),
+            ReviewerError::Store(ReviewersError::Untrusted(_)) => refused(
+                "see who changed the file in the home; `skillhub reviewer new` makes a good one once it is gone",
+            ),
+            ReviewerError::Store(ReviewersError::Damaged(_) | ReviewersError::Format(_)) => {
+                Self::new("damaged_state", Exit::Integrity, message)
+                    .hint("mend the file in the home, or remove it and make new tokens with `skillhub reviewer new`")
+            }
+            ReviewerError::Store(ReviewersError::Place(error)) => error.into(),
+            ReviewerError::Store(ReviewersError::Lock(error)) => library::LibraryError::from(error).into(),
+            ReviewerError::Name(_) => Self::usage(message).hint("give another with --name"),
+            ReviewerError::NoSuchToken(_) => {
+                Self::new("not_found", Exit::NotFound, message).hint("`skillhub reviewer list` shows the ids")
+            }
+            ReviewerError::Random(_) | ReviewerError::Store(ReviewersError::Io(_)) => {
+                Self::new("io", Exit::Failed, message)
+            }
+        }
     }
 }
 

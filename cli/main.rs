@@ -55,6 +55,7 @@ fn run(context: &Context, command: &Command) -> Result<Exit, CliError> {
         Command::Diff(args) => commands::diff::run(context, args),
         Command::Rollback(args) => commands::rollback::run(context, args),
         Command::Status(args) => commands::status::run(context, args),
+        Command::Reviewer(command) => commands::reviewer::run(context, command),
         Command::Log(args) => commands::log::run(context, args),
         Command::Prompt(args) => commands::prompt::run(context, args),
         Command::Read(args) => commands::read::run(context, args),

@@ -6,7 +6,10 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
-use cap_std::{ambient_authority, fs::Dir};
+use cap_std::{
+    ambient_authority,
+    fs::{Dir, OpenOptions},
+};
 use skill::Digest;
 use thiserror::Error;
 
@@ -143,9 +146,25 @@ pub(crate) fn read_optional(dir: &Dir, name: &str) -> io::Result<Option<Vec<u8>>
 /// # Errors
 /// What the system said; the old file is then as it was, unless only the last sync failed.
 pub fn write_atomically(dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    replace(dir, name, bytes, &options)
+}
+
+/// As [`write_atomically`], for a file that only its owner may read and write.
+pub(crate) fn write_private(dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    cap_std::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    replace(dir, name, bytes, &options)
+}
+
+fn replace(dir: &Dir, name: &str, bytes: &[u8], options: &OpenOptions) -> io::Result<()> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let temporary = format!("{name}.{}-{}.tmp", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-    let replaced = write_synced(dir, &temporary, bytes).and_then(|()| dir.rename(&temporary, dir, name));
+    let written = write_synced(dir, &temporary, bytes, options);
+    let replaced = written.and_then(|()| dir.rename(&temporary, dir, name));
     if replaced.is_err() {
         let _best_effort = dir.remove_file(&temporary);
     }
@@ -153,8 +172,8 @@ pub fn write_atomically(dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
     sync_folder(dir)
 }
 
-fn write_synced(dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
-    let mut file = dir.create(name)?;
+fn write_synced(dir: &Dir, name: &str, bytes: &[u8], options: &OpenOptions) -> io::Result<()> {
+    let mut file = dir.open_with(name, options)?;
     io::Write::write_all(&mut file, bytes)?;
     file.sync_data()
 }

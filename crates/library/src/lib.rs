@@ -25,6 +25,7 @@ mod journal;
 mod library;
 mod lock;
 mod place;
+mod reviewers;
 mod revision;
 mod state;
 mod storage;
@@ -38,6 +39,7 @@ pub use library::{
 };
 pub use lock::{LibraryLock, LockError};
 pub use place::{AgentDir, PlaceLinkError, Placed};
+pub use reviewers::{Reviewers, ReviewersError, StoredReviewer};
 pub use revision::{
     Action, Actor, ActorError, ActorKind, Content, NewRevision, Origin, Revision, RevisionId, RevisionSpec,
     RevisionSpecError, Stamp,

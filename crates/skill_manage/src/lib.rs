@@ -14,6 +14,7 @@ mod past;
 mod policy;
 mod report;
 mod request;
+mod reviewer;
 mod rollback;
 #[cfg(test)]
 #[cfg(unix)]
@@ -24,4 +25,5 @@ pub use manage::{Context, Elsewhere, manage};
 pub use policy::{Policy, PolicyError};
 pub use report::{Report, Status, VerdictReport};
 pub use request::{Notes, Request, RequestError};
+pub use reviewer::{NewToken, Reviewer, ReviewerError, is_valid_at};
 pub use rollback::{Rollback, roll_back};

@@ -1,0 +1,117 @@
+//! `skillhub reviewer`: tokens by which a person decides where there is no terminal.
+
+use clap::Subcommand;
+use jiff::{Timestamp, ToSpan};
+use library::{Reviewers, StoredReviewer};
+use serde_json::{Value, json};
+use skill_manage::{Reviewer, ReviewerError, is_valid_at};
+
+use crate::{
+    context::{Context, user},
+    exit::{CliError, Exit},
+    print::{STRONG, Table, visible},
+};
+
+/// Days of the longest token that has an end.
+const MOST_DAYS: u32 = 3650;
+
+/// What to do with tokens.
+#[derive(Debug, Subcommand)]
+#[command(after_help = "Examples:
+  skillhub reviewer new --name ann --days 30     at a terminal only; prints the token once
+  SKILLHUB_REVIEWER_TOKEN=… skillhub unpin my-skill
+  skillhub reviewer list
+  skillhub reviewer revoke 1a2b3c4d
+
+Waiving findings, unpinning, accepting proposals and making tokens are for people. At a terminal you are
+taken for one; a script of yours shows a token instead. Give it to no agent: who has it decides as you.
+The home keeps its hash, in reviewers.toml.")]
+pub enum ReviewerCommand {
+    /// Make a token; it is shown this once
+    New {
+        /// Who reviews, for the history; your user's name otherwise
+        #[arg(long, value_name = "NAME")]
+        name: Option<String>,
+        /// After how many days it ends; never otherwise
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_DAYS)))]
+        days: Option<u32>,
+    },
+    /// List tokens, without what is secret
+    List,
+    /// Make a token worthless
+    Revoke {
+        /// The token's id, as `list` shows it
+        id: String,
+    },
+}
+
+/// Runs it.
+pub fn run(context: &Context, command: &ReviewerCommand) -> Result<Exit, CliError> {
+    match command {
+        ReviewerCommand::New { name, days } => new(context, name.as_deref(), *days),
+        ReviewerCommand::List => list(context),
+        ReviewerCommand::Revoke { id } => revoke(context, id),
+    }
+}
+
+fn new(context: &Context, name: Option<&str>, days: Option<u32>) -> Result<Exit, CliError> {
+    let name = name.map_or_else(user, str::to_owned);
+    let at_terminal = context.reviewer("making a reviewer's token").and_then(|_| Ok(Reviewer::at_terminal(&name)?))?;
+    let made = at_terminal.new_token(&context.home, &name, context.now, end(context.now, days)?)?;
+    let stored = &made.stored;
+    let mut document = entry(stored, context.now);
+    document["ok"] = json!(true);
+    document["token"] = json!(made.token);
+    context.out.answer(&document, |out| writeln!(out, "{}", made.token))?;
+    let until = stored.expires.as_ref().map_or("until it is revoked".to_owned(), |end| format!("until {end}"));
+    context.out.note(&format!(
+        "This token lets whoever has it decide as {}, {until}. It is not shown again; put it into \
+         SKILLHUB_REVIEWER_TOKEN where you decide, and give it to no agent. Its id is {}.",
+        stored.name, stored.id
+    ));
+    Ok(Exit::Done)
+}
+
+fn end(now: Timestamp, days: Option<u32>) -> Result<Option<Timestamp>, CliError> {
+    let Some(days) = days else { return Ok(None) };
+    let end = now.checked_add((i64::from(days) * 24).hours());
+    end.map(Some).map_err(|error| CliError::usage(format!("--days {days}: {error}")))
+}
+
+fn list(context: &Context) -> Result<Exit, CliError> {
+    let known = Reviewers::read(&context.home).map_err(ReviewerError::from)?.reviewers;
+    let entries: Vec<Value> = known.iter().map(|stored| entry(stored, context.now)).collect();
+    context.out.answer(&json!({"ok": true, "reviewers": entries}), |out| {
+        if known.is_empty() {
+            return writeln!(out, "No tokens; `skillhub reviewer new` makes one at a terminal");
+        }
+        let mut table = Table::new(&["id", "name", "created", "ends"]);
+        for stored in &known {
+            let ends = match &stored.expires {
+                Some(end) if is_valid_at(stored, context.now) => visible(end),
+                Some(_) => "ended".to_owned(),
+                None => "never".to_owned(),
+            };
+            table.row(&[visible(&stored.id), visible(&stored.name), visible(&stored.created), ends]);
+        }
+        table.write(out)
+    })?;
+    Ok(Exit::Done)
+}
+
+fn revoke(context: &Context, id: &str) -> Result<Exit, CliError> {
+    let reviewer = context.reviewer("revoking a reviewer's token")?;
+    let gone = reviewer.revoke(&context.home, id)?;
+    let document = json!({"ok": true, "id": gone.id, "name": gone.name});
+    context.out.answer(&document, |out| {
+        writeln!(out, "The token {STRONG}{}{STRONG:#} of {} is worthless now", gone.id, visible(&gone.name))
+    })?;
+    Ok(Exit::Done)
+}
+
+fn entry(stored: &StoredReviewer, now: Timestamp) -> Value {
+    json!({
+        "id": stored.id, "name": stored.name, "created": stored.created, "expires": stored.expires,
+        "valid": is_valid_at(stored, now),
+    })
+}

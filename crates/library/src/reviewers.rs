@@ -1,0 +1,216 @@
+//! [`Reviewers`]: the hashes of the tokens by which people show, away from a terminal, that they act.
+
+use std::{io, path::Path, time::Duration};
+
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt};
+use cap_std::fs::{Dir, File, OpenOptions};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::{
+    home::{Home, PlaceError, ensure_dir, open_dir, write_private},
+    lock::{LibraryLock, LockError},
+};
+
+const FILE: &str = "reviewers.toml";
+const FORMAT: u32 = 1;
+const LOCK_WAIT: Duration = Duration::from_secs(10);
+
+/// `reviewers.toml` of the home, which only its owner may read. What a token may do, and until when, is
+/// decided above.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reviewers {
+    format: u32,
+    /// The tokens, oldest first.
+    #[serde(default)]
+    pub reviewers: Vec<StoredReviewer>,
+}
+
+/// One token's hash and whose it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StoredReviewer {
+    /// Names the token; the first digits of its hash.
+    pub id: String,
+    /// Who reviews, as the history will say.
+    pub name: String,
+    /// The sha256 of the token, in hexadecimal digits.
+    pub hash: String,
+    /// When it was made, RFC 3339 in UTC.
+    pub created: String,
+    /// From when on it is worth nothing, RFC 3339 in UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<String>,
+}
+
+/// Why the reviewers cannot be used. They are never taken for none because of it.
+#[derive(Debug, Error)]
+pub enum ReviewersError {
+    /// Not the format that this version reads.
+    #[error("reviewers.toml is damaged and was left as it is: {0}")]
+    Damaged(String),
+    /// Written by a later version.
+    #[error("reviewers.toml has format {0}, this version reads {FORMAT}; use the skillhub that wrote it")]
+    Format(u32),
+    /// Others than its owner may read or write it, or it is another user's, or no plain file.
+    #[error("reviewers.toml is not trusted: {0}")]
+    Untrusted(String),
+    /// The home cannot be used.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    /// Another process is changing it.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// The system refused.
+    #[error("reviewers.toml cannot be used: {0}")]
+    Io(#[from] io::Error),
+}
+
+impl Default for Reviewers {
+    fn default() -> Self {
+        Self { format: FORMAT, reviewers: Vec::new() }
+    }
+}
+
+impl Reviewers {
+    /// Reads those of a home; none where it has no file.
+    ///
+    /// # Errors
+    /// [`ReviewersError`]; also when anybody but the owner could read or change the file.
+    pub fn read(home: &Home) -> Result<Self, ReviewersError> {
+        match open_dir(home.path())? {
+            Some(dir) => Self::read_in(&dir),
+            None => Ok(Self::default()),
+        }
+    }
+
+    /// Changes those of a home, one process at a time. What `change` gives back is given on; nothing is
+    /// written when it is an error.
+    ///
+    /// # Errors
+    /// [`ReviewersError`], and those of `change`.
+    pub fn change<T, E: From<ReviewersError>>(
+        home: &Home,
+        change: impl FnOnce(&mut Self) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let dir = ensure_dir(home.path()).map_err(ReviewersError::from)?;
+        let _lock = LibraryLock::acquire(&dir, LOCK_WAIT).map_err(ReviewersError::from)?;
+        let mut reviewers = Self::read_in(&dir)?;
+        let result = change(&mut reviewers)?;
+        reviewers.write(&dir)?;
+        Ok(result)
+    }
+
+    fn read_in(dir: &Dir) -> Result<Self, ReviewersError> {
+        let mut options = OpenOptions::new();
+        options.read(true).follow(FollowSymlinks::No);
+        let mut file = match dir.open_with(FILE, &options) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(_) if dir.symlink_metadata(FILE).is_ok_and(|found| found.is_symlink()) => {
+                return Err(ReviewersError::Untrusted("it is a link".to_owned()));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        check_private(&file)?;
+        let mut text = String::new();
+        let damaged = |error: &dyn std::fmt::Display| ReviewersError::Damaged(error.to_string());
+        io::Read::read_to_string(&mut file, &mut text).map_err(|error| damaged(&error))?;
+        let reviewers: Self = toml::from_str(&text).map_err(|error| damaged(&error.message()))?;
+        match reviewers.format {
+            FORMAT => Ok(reviewers),
+            other => Err(ReviewersError::Format(other)),
+        }
+    }
+
+    fn write(&self, dir: &Dir) -> Result<(), ReviewersError> {
+        let text = toml::to_string(self).map_err(|error| ReviewersError::Damaged(error.to_string()))?;
+        Ok(write_private(dir, FILE, text.as_bytes())?)
+    }
+
+    /// The name of the file below the home, for messages.
+    #[must_use]
+    pub fn path(home: &Home) -> std::path::PathBuf {
+        Path::join(home.path(), FILE)
+    }
+}
+
+/// Refuses a file that anybody but its owner, who must be this user, may read or write.
+#[cfg(unix)]
+fn check_private(file: &File) -> Result<(), ReviewersError> {
+    use cap_std::fs::MetadataExt;
+    let found = file.metadata()?;
+    let untrusted = |why: String| Err(ReviewersError::Untrusted(why));
+    if !found.is_file() {
+        return untrusted("it is no plain file".to_owned());
+    }
+    if found.uid() != rustix::process::geteuid().as_raw() {
+        return untrusted(format!("it belongs to another user (id {})", found.uid()));
+    }
+    match found.mode() & 0o077 {
+        0 => Ok(()),
+        _ => untrusted(format!("its mode is {:o}, and only its owner may read and write it", found.mode() & 0o777)),
+    }
+}
+
+#[cfg(not(unix))]
+fn check_private(_file: &File) -> Result<(), ReviewersError> {
+    Ok(())
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use cap_std::fs::PermissionsExt;
+
+    use super::*;
+
+    fn entry(id: &str) -> StoredReviewer {
+        let (name, hash) = ("ann".to_owned(), "00".repeat(32));
+        StoredReviewer { id: id.to_owned(), name, hash, created: "2026-01-01T00:00:00Z".to_owned(), expires: None }
+    }
+
+    fn add(home: &Home, id: &str) -> Result<(), ReviewersError> {
+        Reviewers::change(home, |reviewers| {
+            reviewers.reviewers.push(entry(id));
+            Ok(())
+        })
+    }
+
+    #[test]
+    fn the_file_is_its_owners_alone_and_a_wider_one_is_not_read() {
+        let temp = tempfile::tempdir().unwrap();
+        let home = Home::at(temp.path().join("home")).unwrap();
+        assert_eq!(Reviewers::read(&home).unwrap(), Reviewers::default());
+        add(&home, "a").unwrap();
+        add(&home, "b").unwrap();
+        let ids: Vec<_> = Reviewers::read(&home).unwrap().reviewers.into_iter().map(|one| one.id).collect();
+        assert_eq!(ids, ["a", "b"]);
+        let dir = open_dir(home.path()).unwrap().unwrap();
+        assert_eq!(dir.metadata(FILE).unwrap().permissions().mode() & 0o777, 0o600);
+        for mode in [0o640, 0o604, 0o622, 0o666] {
+            dir.set_permissions(FILE, cap_std::fs::Permissions::from_mode(mode)).unwrap();
+            assert!(matches!(Reviewers::read(&home), Err(ReviewersError::Untrusted(_))), "{mode:o}");
+            assert!(add(&home, "c").is_err(), "{mode:o}");
+        }
+    }
+
+    #[test]
+    fn links_and_damage_are_never_an_empty_list() {
+        let temp = tempfile::tempdir().unwrap();
+        let home = Home::at(temp.path().join("home")).unwrap();
+        add(&home, "a").unwrap();
+        let dir = open_dir(home.path()).unwrap().unwrap();
+        dir.rename(FILE, &dir, "elsewhere.toml").unwrap();
+        dir.symlink("elsewhere.toml", FILE).unwrap();
+        assert!(matches!(Reviewers::read(&home), Err(ReviewersError::Untrusted(_))));
+        dir.remove_file(FILE).unwrap();
+        for damaged in ["", "format = 1\nmaster = true\n", "format = 1\n[[reviewers]]\nid = \"a\"\n", "\u{0}"] {
+            write_private(&dir, FILE, damaged.as_bytes()).unwrap();
+            assert!(matches!(Reviewers::read(&home), Err(ReviewersError::Damaged(_))), "{damaged:?}");
+        }
+        write_private(&dir, FILE, b"format = 2\n").unwrap();
+        assert!(matches!(Reviewers::read(&home), Err(ReviewersError::Format(2))));
+    }
+}

@@ -1,0 +1,267 @@
+//! [`Reviewer`]: the proof that a person decides.
+
+use std::io::IsTerminal;
+
+use jiff::Timestamp;
+use library::{Actor, ActorKind, Home, Reviewers, ReviewersError, StoredReviewer};
+use skill::Digest;
+use thiserror::Error;
+
+/// What every token begins with, so that people and scanners know one when they see it.
+const TOKEN_PREFIX: &str = "skillhub-reviewer-";
+/// Random bytes of a token.
+const TOKEN_BYTES: usize = 32;
+/// Digits of the hash that name a token.
+const ID_DIGITS: usize = 8;
+/// Bytes of the longest name.
+const NAME_BYTES: usize = 100;
+
+/// A person who decides. What only people may do takes one by reference; its fields are private, and
+/// a terminal or a token is the only way to one.
+///
+/// ```compile_fail
+/// let actor = library::Actor::new(library::ActorKind::Person, "ann");
+/// let forged = skill_manage::Reviewer { actor };
+/// ```
+#[derive(Debug)]
+pub struct Reviewer {
+    actor: Actor,
+    at_terminal: bool,
+}
+
+/// Why somebody is not taken for a person.
+#[derive(Debug, Error)]
+pub enum ReviewerError {
+    /// Standard input or output is no terminal.
+    #[error("neither a terminal nor a token shows that a person acts")]
+    NoTerminal,
+    /// The home has no such token.
+    #[error("the reviewer's token is not one that this home knows")]
+    UnknownToken,
+    /// Its time is over.
+    #[error("the reviewer's token {id} of {name} ended at {expired}")]
+    Expired {
+        /// The token's id.
+        id: String,
+        /// Whose it is.
+        name: String,
+        /// When it ended.
+        expired: String,
+    },
+    /// Making a token takes a terminal; with a token alone one could make others that live longer.
+    #[error("a token is made at a terminal only")]
+    TokenNeedsTerminal,
+    /// A name that the history could not show.
+    #[error("{0:?} is no name of a reviewer; use up to {NAME_BYTES} bytes without control characters")]
+    Name(String),
+    /// No token has this id.
+    #[error("there is no reviewer's token {0}")]
+    NoSuchToken(String),
+    /// The system gave no random numbers.
+    #[error("the system gives no random numbers: {0}")]
+    Random(getrandom::Error),
+    /// The file of the hashes.
+    #[error(transparent)]
+    Store(#[from] ReviewersError),
+}
+
+/// A new token, shown this once.
+#[derive(Debug)]
+pub struct NewToken {
+    /// The secret.
+    pub token: String,
+    /// What is kept of it.
+    pub stored: StoredReviewer,
+}
+
+impl Reviewer {
+    /// Whoever sits at the terminal that standard input and output are, under a name of their choosing.
+    ///
+    /// # Errors
+    /// [`ReviewerError::NoTerminal`] when one of the two is no terminal.
+    pub fn at_terminal(id: &str) -> Result<Self, ReviewerError> {
+        match std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
+            true => Ok(Self { actor: Actor::new(ActorKind::Person, id), at_terminal: true }),
+            false => Err(ReviewerError::NoTerminal),
+        }
+    }
+
+    /// Whoever holds a token that the home knows and that has not ended.
+    ///
+    /// # Errors
+    /// [`ReviewerError`]; also when the file with the hashes is damaged or others may read it.
+    pub fn with_token(home: &Home, token: &str, now: Timestamp) -> Result<Self, ReviewerError> {
+        let hash = hash_of(token);
+        let known = Reviewers::read(home)?.reviewers;
+        // Every entry is compared, and each to its end, so that time says nothing of the hashes.
+        let found = known.into_iter().fold(None, |found, stored| match same(&stored.hash, &hash) {
+            true => Some(stored),
+            false => found,
+        });
+        let stored = found.ok_or(ReviewerError::UnknownToken)?;
+        check_expiry(&stored, now)?;
+        Ok(Self { actor: Actor::new(ActorKind::Person, stored.name), at_terminal: false })
+    }
+
+    /// Who decides: always a person.
+    #[must_use]
+    pub fn actor(&self) -> &Actor {
+        &self.actor
+    }
+
+    /// Makes a token for a person of this name and keeps its hash in the home.
+    ///
+    /// # Errors
+    /// [`ReviewerError`]
+    pub fn new_token(
+        &self,
+        home: &Home,
+        name: &str,
+        now: Timestamp,
+        expires: Option<Timestamp>,
+    ) -> Result<NewToken, ReviewerError> {
+        if !self.at_terminal {
+            return Err(ReviewerError::TokenNeedsTerminal);
+        }
+        issue(home, name, now, expires)
+    }
+
+    /// Makes a token worthless.
+    ///
+    /// # Errors
+    /// [`ReviewerError::NoSuchToken`], or the store's.
+    pub fn revoke(&self, home: &Home, id: &str) -> Result<StoredReviewer, ReviewerError> {
+        Reviewers::change(home, |known| {
+            let at = known.reviewers.iter().position(|stored| stored.id == id);
+            at.map(|at| known.reviewers.remove(at)).ok_or_else(|| ReviewerError::NoSuchToken(id.to_owned()))
+        })
+    }
+
+    /// A person for the tests of this crate, which have no terminal.
+    #[cfg(test)]
+    pub(crate) fn for_test(id: &str) -> Self {
+        Self { actor: Actor::new(ActorKind::Person, id), at_terminal: true }
+    }
+}
+
+/// Whether a token has not ended at a moment; an end that cannot be read has come.
+#[must_use]
+pub fn is_valid_at(stored: &StoredReviewer, now: Timestamp) -> bool {
+    check_expiry(stored, now).is_ok()
+}
+
+fn check_expiry(stored: &StoredReviewer, now: Timestamp) -> Result<(), ReviewerError> {
+    match &stored.expires {
+        Some(expires) if !expires.parse::<Timestamp>().is_ok_and(|end| now < end) => {
+            Err(ReviewerError::Expired { id: stored.id.clone(), name: stored.name.clone(), expired: expires.clone() })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn issue(home: &Home, name: &str, now: Timestamp, expires: Option<Timestamp>) -> Result<NewToken, ReviewerError> {
+    if name.trim().is_empty() || name.len() > NAME_BYTES || name.chars().any(char::is_control) {
+        return Err(ReviewerError::Name(name.to_owned()));
+    }
+    let mut random = [0; TOKEN_BYTES];
+    getrandom::fill(&mut random).map_err(ReviewerError::Random)?;
+    let token = random.iter().fold(TOKEN_PREFIX.to_owned(), |token, byte| format!("{token}{byte:02x}"));
+    let hash = hash_of(&token);
+    let stored = StoredReviewer {
+        id: hash.chars().take(ID_DIGITS).collect(),
+        name: name.to_owned(),
+        hash,
+        created: now.to_string(),
+        expires: expires.map(|end| end.to_string()),
+    };
+    Reviewers::change(home, |known| {
+        known.reviewers.push(stored.clone());
+        Ok::<_, ReviewerError>(())
+    })?;
+    Ok(NewToken { token, stored })
+}
+
+fn hash_of(token: &str) -> String {
+    Digest::of_bytes(token.as_bytes()).hex()
+}
+
+/// Compares in a time that does not depend on where the two differ.
+fn same(a: &str, b: &str) -> bool {
+    a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::ToSpan;
+
+    use super::*;
+
+    fn time() -> Timestamp {
+        "2026-03-01T12:00:00Z".parse().unwrap()
+    }
+
+    fn home() -> (tempfile::TempDir, Home) {
+        let temp = tempfile::tempdir().unwrap();
+        let home = Home::at(temp.path().join("home")).unwrap();
+        (temp, home)
+    }
+
+    #[test]
+    fn a_token_is_good_until_its_end_and_until_it_is_revoked() {
+        let (_temp, home) = home();
+        let end = time().checked_add(24.hours()).unwrap();
+        let lasting = Reviewer::for_test("ann").new_token(&home, "ann", time(), None).unwrap();
+        let ending = issue(&home, "ben", time(), Some(end)).unwrap();
+        let reviewer = Reviewer::with_token(&home, &ending.token, time()).unwrap();
+        assert_eq!(reviewer.actor().to_string(), "person:ben");
+        assert!(matches!(Reviewer::with_token(&home, &ending.token, end), Err(ReviewerError::Expired { .. })));
+        assert_eq!(Reviewer::with_token(&home, &lasting.token, end).unwrap().actor().to_string(), "person:ann");
+        reviewer.revoke(&home, &lasting.stored.id).unwrap();
+        assert!(matches!(Reviewer::with_token(&home, &lasting.token, time()), Err(ReviewerError::UnknownToken)));
+        assert!(matches!(reviewer.revoke(&home, &lasting.stored.id), Err(ReviewerError::NoSuchToken(_))));
+        assert!(Reviewer::with_token(&home, &ending.token, time()).is_ok(), "the other one stays");
+    }
+
+    #[test]
+    fn no_other_text_is_a_token_and_the_store_has_no_secret() {
+        let (_temp, home) = home();
+        let NewToken { token, stored } = issue(&home, "ann", time(), None).unwrap();
+        let stored_text = format!("{:?}", Reviewers::read(&home).unwrap());
+        assert!(!stored_text.contains(token.trim_start_matches(TOKEN_PREFIX)), "{stored_text}");
+        let shorter = &token[..token.len() - 1];
+        let others = [
+            "",
+            " ",
+            "\n",
+            shorter,
+            &format!("{token}\n"),
+            &format!(" {token}"),
+            &format!("{token}0"),
+            &token.to_uppercase(),
+            token.trim_start_matches(TOKEN_PREFIX),
+            TOKEN_PREFIX,
+            &stored.hash,
+            &stored.id,
+            "ann",
+        ]
+        .map(str::to_owned);
+        for other in others {
+            let refused = Reviewer::with_token(&home, &other, time());
+            assert!(matches!(refused, Err(ReviewerError::UnknownToken)), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_token_makes_no_other_and_an_end_that_cannot_be_read_has_come() {
+        let (_temp, home) = home();
+        let NewToken { token, stored } = issue(&home, "ann", time(), None).unwrap();
+        let by_token = Reviewer::with_token(&home, &token, time()).unwrap();
+        let made = by_token.new_token(&home, "eve", time(), None);
+        assert!(matches!(made, Err(ReviewerError::TokenNeedsTerminal)));
+        assert!(!is_valid_at(&StoredReviewer { expires: Some("never".to_owned()), ..stored }, time()));
+        for name in ["", "  ", "a\nb", &"x".repeat(101)] {
+            assert!(matches!(issue(&home, name, time(), None), Err(ReviewerError::Name(_))), "{name:?}");
+        }
+        assert_eq!(Reviewers::read(&home).unwrap().reviewers.len(), 1);
+    }
+}
