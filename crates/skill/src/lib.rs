@@ -2,7 +2,7 @@
 //!
 //! The principal type is [`Bundle`]: a skill's files by [`SkillPath`], within [`Limits`]. Everything
 //! else reads a bundle ([`Frontmatter`], [`validate()`], [`Digest`]), makes another one from it
-//! ([`Edit`]), compares two ([`diff`]), or turns one into bytes and back ([`archive`]).
+//! ([`Edit`]), compares two ([`diff`]), makes one of two ([`merge`]), or turns one into bytes and back ([`archive`]).
 //!
 //! Nothing here touches a disk, a clock, the environment or the network.
 
@@ -13,6 +13,7 @@ mod digest;
 pub mod edit;
 pub mod frontmatter;
 mod limits;
+pub mod merge;
 mod name;
 mod path;
 mod problem;

@@ -1,0 +1,122 @@
+//! [`Merged`]: the files of three bundles made into one set.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    Conflict, ConflictKind, keys,
+    lines::{self, Clash, Kind},
+};
+use crate::{Bundle, BundleError, File, SkillPath, check_collisions};
+
+/// Merged files that have not yet been held to the limits.
+pub(super) struct Merged {
+    pub files: BTreeMap<SkillPath, File>,
+    pub conflicts: Vec<Conflict>,
+}
+
+/// Merges file by file.
+pub(super) fn merge(base: &Bundle, ours: &Bundle, theirs: &Bundle) -> Merged {
+    let paths: BTreeSet<&SkillPath> = base.paths().chain(ours.paths()).chain(theirs.paths()).collect();
+    let mut merged = Merged { files: BTreeMap::new(), conflicts: Vec::new() };
+    for path in paths {
+        if let Some(file) = merge_file(path, [base, ours, theirs].map(|b| b.get(path)), &mut merged.conflicts) {
+            merged.files.insert(path.clone(), file);
+        }
+    }
+    merged.leave_out_collisions(ours);
+    merged
+}
+
+impl Merged {
+    /// Ours alone and theirs alone have no collisions, so in each pair one path is only theirs.
+    fn leave_out_collisions(&mut self, ours: &Bundle) {
+        while let Err(BundleError::Collision { first, second }) = check_collisions(self.files.keys()) {
+            let (path, with) = if ours.get(&first).is_none() { (first, second) } else { (second, first) };
+            if self.files.remove(&path).is_none() {
+                return;
+            }
+            let replaced = ours.files().filter(|(own, _)| own.folded() == path.folded());
+            self.files.extend(replaced.map(|(own, file)| (own.clone(), file.clone())));
+            self.conflicts.push(Conflict::of_file(&path, ConflictKind::Collision { with }));
+        }
+    }
+}
+
+fn merge_file(path: &SkillPath, files: [Option<&File>; 3], conflicts: &mut Vec<Conflict>) -> Option<File> {
+    let mut conflict = |kind| {
+        let texts = files.map(|file| file.and_then(File::text));
+        conflicts.push(Conflict::of_file(path, kind).with_texts(texts[0], texts[1], texts[2]));
+    };
+    match files {
+        [_, None, None] => None,
+        [None, Some(one), None] | [None, None, Some(one)] => Some(one.clone()),
+        [None, Some(ours), Some(theirs)] => {
+            if !same_content(ours, theirs) {
+                conflict(ConflictKind::AddedByBoth);
+            } else if ours.executable != theirs.executable {
+                conflict(ConflictKind::Executable);
+            }
+            Some(ours.clone())
+        }
+        [Some(base), None, Some(theirs)] => {
+            if !base.same_but_line_ends(theirs) {
+                conflict(ConflictKind::RemovedInOurs);
+            }
+            None
+        }
+        [Some(base), Some(ours), None] => {
+            if base.same_but_line_ends(ours) {
+                return None;
+            }
+            conflict(ConflictKind::RemovedInTheirs);
+            Some(ours.clone())
+        }
+        [Some(base), Some(ours), Some(theirs)] => {
+            let executable = if ours.executable == base.executable { theirs.executable } else { ours.executable };
+            Some(File { executable, ..merge_content(path, [base, ours, theirs], conflicts) })
+        }
+    }
+}
+
+fn same_content(a: &File, b: &File) -> bool {
+    a.same_but_line_ends(&File { bytes: b.bytes.clone(), executable: a.executable })
+}
+
+/// Merges the contents of a file that all three have; the executable bit is that of ours or theirs.
+fn merge_content(path: &SkillPath, [base, ours, theirs]: [&File; 3], conflicts: &mut Vec<Conflict>) -> File {
+    if same_content(base, theirs) || same_content(ours, theirs) {
+        return ours.clone();
+    }
+    let (Some(old), Some(here), Some(there)) = (base.text(), ours.text(), theirs.text()) else {
+        if same_content(base, ours) {
+            return theirs.clone();
+        }
+        let conflict = Conflict::of_file(path, ConflictKind::Binary);
+        conflicts.push(conflict.with_texts(base.text(), ours.text(), theirs.text()));
+        return ours.clone();
+    };
+    let line_end = lines::line_end(here, there);
+    let texts = [old, here, there];
+    let text = if path.is_skill_md() && !same_content(base, ours) {
+        keys::merge(texts, line_end, conflicts)
+    } else {
+        let woven = lines::merge(texts, line_end, kind_of(path));
+        conflicts.extend(woven.clashes.into_iter().map(|clash| of_clash(path, clash, 1)));
+        woven.text
+    };
+    File { bytes: text.into_bytes().into(), executable: ours.executable }
+}
+
+fn kind_of(path: &SkillPath) -> Kind {
+    match path.extension().as_str() {
+        "md" | "markdown" | "txt" => Kind::Markdown,
+        _ => Kind::Code,
+    }
+}
+
+/// The conflict of a clash in a text that begins on a line of the file.
+pub(super) fn of_clash(path: &SkillPath, clash: Clash, first_line: usize) -> Conflict {
+    let lines = Some((clash.lines.start + first_line, clash.lines.end + first_line - 1));
+    let conflict = Conflict { lines, ..Conflict::of_file(path, ConflictKind::Text) };
+    conflict.with_texts(Some(&clash.base), Some(&clash.ours), Some(&clash.theirs))
+}

@@ -1,0 +1,223 @@
+//! [`merge`]: a `SKILL.md`, its frontmatter by key and the rest by lines.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Conflict, ConflictKind,
+    files::of_clash,
+    lines::{self, Kind},
+    words,
+};
+use crate::{
+    Frontmatter, Limits, SkillPath,
+    frontmatter::{self, Split},
+};
+
+/// Merges three texts of `SKILL.md`.
+pub(super) fn merge(texts: [&str; 3], line_end: &str, conflicts: &mut Vec<Conflict>) -> String {
+    let path = SkillPath::skill_md();
+    let [Ok(base), Ok(ours), Ok(theirs)] = texts.map(frontmatter::split) else {
+        let woven = lines::merge(texts, line_end, Kind::Code);
+        conflicts.extend(woven.clashes.into_iter().map(|clash| of_clash(&path, clash, 1)));
+        return woven.text;
+    };
+    let yaml = merge_yaml([base.yaml, ours.yaml, theirs.yaml], line_end, conflicts);
+    let body = lines::merge([base.body, ours.body, theirs.body], line_end, Kind::Markdown);
+    conflicts.extend(body.clashes.into_iter().map(|clash| of_clash(&path, clash, ours.body_line)));
+    let (opening, closing) = fences(texts[1], &ours);
+    let end = if closing.ends_with('\n') || body.text.is_empty() { "" } else { line_end };
+    [opening, &yaml, closing, end, &body.text].concat()
+}
+
+/// What stands before and after the YAML of a text: a byte order mark and the `---` lines.
+fn fences<'a>(text: &'a str, split: &Split<'_>) -> (&'a str, &'a str) {
+    let opening = text.find('\n').map_or(text.len(), |at| at + 1);
+    let closing = opening + split.yaml.len();
+    (&text[..opening], &text[closing..text.len() - split.body.len()])
+}
+
+fn merge_yaml(texts: [&str; 3], line_end: &str, conflicts: &mut Vec<Conflict>) -> String {
+    let path = SkillPath::skill_md();
+    let [base, ours, theirs] = texts.map(normal);
+    if base == theirs || ours == theirs {
+        return texts[1].to_owned();
+    }
+    let entries = if base == ours { [None, None, None] } else { texts.map(entries) };
+    let (text, found) = if let [Some(base), Some(ours), Some(theirs)] = entries {
+        Block { base, ours, theirs, line_end }.merge()
+    } else {
+        let woven = lines::merge(texts, line_end, Kind::Code);
+        // The first line of the YAML is the second of the file.
+        (woven.text, woven.clashes.into_iter().map(|clash| of_clash(&path, clash, 2)).collect())
+    };
+    if !found.is_empty() || base == ours || holds_up(texts, &text) {
+        conflicts.extend(found);
+        return text;
+    }
+    let conflict = Conflict::of_file(&path, ConflictKind::Frontmatter);
+    conflicts.push(conflict.with_texts(Some(texts[0]), Some(texts[1]), Some(texts[2])));
+    texts[1].to_owned()
+}
+
+/// Whether a merged block reads as the three do: no key but theirs, and name and tools not other than
+/// one side has them.
+fn holds_up(texts: [&str; 3], merged: &str) -> bool {
+    let [Some(base), Some(ours), Some(theirs)] = texts.map(read) else { return true };
+    let Some(merged) = read(merged) else { return false };
+    let known = |key: &String| ours.keys.contains(key) || theirs.keys.contains(key);
+    merged.keys.iter().all(known)
+        && one_of(&base.name, &ours.name, &theirs.name) == Some(&merged.name)
+        && one_of(&base.allowed_tools, &ours.allowed_tools, &theirs.allowed_tools) == Some(&merged.allowed_tools)
+}
+
+fn read(yaml: &str) -> Option<Frontmatter> {
+    let text = format!("---\n{yaml}---\n");
+    frontmatter::read(&text, &Limits::default()).ok().map(|reading| reading.frontmatter)
+}
+
+/// The value that one side alone changed, or both alike.
+fn one_of<T: PartialEq>(base: T, ours: T, theirs: T) -> Option<T> {
+    if ours == base {
+        Some(theirs)
+    } else if theirs == base || ours == theirs {
+        Some(ours)
+    } else {
+        None
+    }
+}
+
+/// The text with line feeds only.
+fn normal(text: &str) -> String {
+    text.replace("\r\n", "\n")
+}
+
+/// A key with its value, as text, with the comments and blank lines above it. The last one may be
+/// comments alone, under an empty key.
+struct Entry<'a> {
+    /// The key without what its spellings differ in.
+    key: String,
+    /// The key as it is written.
+    name: &'a str,
+    text: &'a str,
+    /// Its first line in the block, from 0.
+    line: usize,
+}
+
+/// Takes a block apart; `None` when that does not give keys that can be read alone.
+fn entries(yaml: &str) -> Option<Vec<Entry<'_>>> {
+    let mut found: Vec<Entry> = Vec::new();
+    // Where the entry that is being read began, and where what may belong to the next one does.
+    let (mut start, mut start_line, mut lead, mut lead_line) = (0, 0, 0, 0);
+    let mut name: Option<&str> = None;
+    let mut at = 0;
+    for (number, line) in yaml.split_inclusive('\n').enumerate() {
+        let is_lead = line.starts_with('#') || line.trim().is_empty();
+        if !is_lead {
+            if !line.starts_with([' ', '\t', '-']) {
+                let next = line.split_once(':')?.0;
+                if let Some(name) = name.replace(next) {
+                    found.push(entry(name, &yaml[start..lead], start_line));
+                    (start, start_line) = (lead, lead_line);
+                }
+            }
+            (lead, lead_line) = (at + line.len(), number + 1);
+        }
+        at += line.len();
+    }
+    found.push(entry(name?, &yaml[start..lead], start_line));
+    found.push(Entry { key: String::new(), name: "", text: &yaml[lead..], line: lead_line });
+    let alone = |entry: &Entry| entry.key.is_empty() || read(entry.text).is_some_and(|read| read.keys == [entry.name]);
+    let keys: BTreeMap<&str, ()> = found.iter().map(|entry| (entry.key.as_str(), ())).collect();
+    (keys.len() == found.len() && found.iter().all(alone)).then_some(found)
+}
+
+fn entry<'a>(name: &'a str, text: &'a str, line: usize) -> Entry<'a> {
+    let name = name.trim().trim_matches(['"', '\'']);
+    let key = name.chars().filter(|c| !matches!(c, '-' | '_')).flat_map(char::to_lowercase).collect();
+    Entry { key, name, text, line }
+}
+
+/// Three blocks by entry.
+struct Block<'a> {
+    base: Vec<Entry<'a>>,
+    ours: Vec<Entry<'a>>,
+    theirs: Vec<Entry<'a>>,
+    line_end: &'a str,
+}
+
+fn get<'a, 'b>(entries: &'b [Entry<'a>], key: &str) -> Option<&'b Entry<'a>> {
+    entries.iter().find(|entry| entry.key == key)
+}
+
+impl Block<'_> {
+    fn merge(&self) -> (String, Vec<Conflict>) {
+        let mut conflicts = Vec::new();
+        let order = self.order();
+        let texts: Vec<String> = order.iter().filter_map(|key| self.decide(key, &mut conflicts)).collect();
+        (texts.concat(), conflicts)
+    }
+
+    /// All keys of both sides: those of ours as they stand there, unless only theirs put them in
+    /// another order, and each further one after its neighbour on its own side. New keys of both sides
+    /// at one place stand by the alphabet.
+    fn order(&self) -> Vec<&str> {
+        let common = |side: &[Entry]| -> Vec<String> {
+            let kept = |key: &&Entry| [&self.base, &self.ours, &self.theirs].iter().all(|s| get(s, &key.key).is_some());
+            side.iter().filter(kept).map(|entry| entry.key.clone()).collect()
+        };
+        let takes_theirs = common(&self.ours) == common(&self.base) && common(&self.theirs) != common(&self.base);
+        let (first, second) = if takes_theirs { (&self.theirs, &self.ours) } else { (&self.ours, &self.theirs) };
+        let mut order: Vec<&str> = first.iter().map(|entry| entry.key.as_str()).collect();
+        let mut place = 0;
+        for entry in second {
+            if let Some(at) = order.iter().position(|key| *key == entry.key) {
+                place = at + 1;
+                continue;
+            }
+            let is_new = |key: &str| get(&self.base, key).is_none();
+            while order.get(place).is_some_and(|next| is_new(next) && *next < entry.key.as_str()) {
+                place += 1;
+            }
+            order.insert(place, &entry.key);
+            place += 1;
+        }
+        order
+    }
+
+    /// What becomes of a key.
+    fn decide(&self, key: &str, conflicts: &mut Vec<Conflict>) -> Option<String> {
+        let [base, ours, theirs] = [&self.base, &self.ours, &self.theirs].map(|side| get(side, key));
+        let [old, here, there] = [base, ours, theirs].map(|entry| entry.map(|entry| normal(entry.text)));
+        let own = || ours.map(|entry| entry.text.to_owned());
+        match one_of(&old, &here, &there) {
+            Some(chosen) if *chosen == here => own(),
+            Some(chosen) => chosen.as_ref().map(|text| text.replace('\n', self.line_end)),
+            None => match description(key, [&old, &here, &there]) {
+                Some(merged) => Some(merged.replace('\n', self.line_end)),
+                None => {
+                    let name = ours.or(theirs).or(base).map_or(key, |entry| entry.name).to_owned();
+                    // The first line of the YAML is the second of the file.
+                    let lines = ours.map(|own| (own.line + 2, own.line + 1 + own.text.lines().count()));
+                    let conflict = Conflict::of_file(&SkillPath::skill_md(), ConflictKind::Key { key: name });
+                    let conflict = conflict.with_texts(old.as_deref(), here.as_deref(), there.as_deref());
+                    conflicts.push(Conflict { lines, ..conflict });
+                    own()
+                }
+            },
+        }
+    }
+}
+
+/// The entry of `description` merged by words, when it reads as what its three readings give when they
+/// are merged by words.
+fn description(key: &str, texts: [&Option<String>; 3]) -> Option<String> {
+    if key != "description" {
+        return None;
+    }
+    let [Some(base), Some(ours), Some(theirs)] = texts else { return None };
+    let merged = words::merge([base, ours, theirs])?;
+    let value = |text: &str| read(text).and_then(|read| read.description);
+    let values = [value(base)?, value(ours)?, value(theirs)?];
+    let expected = words::merge(values.each_ref().map(String::as_str));
+    (expected.is_some() && value(&merged) == expected).then_some(merged)
+}

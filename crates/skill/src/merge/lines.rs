@@ -1,0 +1,215 @@
+//! [`Woven`]: one text of three, by lines, and by words where lines of prose disagree.
+
+use std::{collections::HashMap, ops::Range};
+
+use super::{
+    hunks::{self, Hunk},
+    pairs,
+    weave::{From, Nearness, Piece, weave},
+    words,
+};
+
+/// A merged text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Woven {
+    pub text: String,
+    pub clashes: Vec<Clash>,
+}
+
+/// Lines on which the sides disagree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Clash {
+    /// The lines of ours, from 0.
+    pub lines: Range<usize>,
+    pub base: String,
+    pub ours: String,
+    pub theirs: String,
+}
+
+/// What a text is, as far as a merge must know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Prose, with code in fences or indented.
+    Markdown,
+    /// Anything that is not prose throughout.
+    Code,
+}
+
+/// How most lines of a text end; as in another text where this one has a single line.
+pub(super) fn line_end(text: &str, other: &str) -> &'static str {
+    let count = |text: &str| (text.matches("\r\n").count(), text.matches('\n').count());
+    let (pairs, all) = Some(count(text)).filter(|(_, all)| *all > 0).unwrap_or_else(|| count(other));
+    if pairs * 2 > all { "\r\n" } else { "\n" }
+}
+
+/// Merges three texts; lines of theirs and merged ones end in `line_end`.
+pub(super) fn merge([base, ours, theirs]: [&str; 3], line_end: &str, kind: Kind) -> Woven {
+    let texts = [Text::new(base, kind), Text::new(ours, kind), Text::new(theirs, kind)];
+    let mut numbers = HashMap::new();
+    let [base, ours, theirs] = texts.each_ref().map(|text| words::numbered(&text.lines, &mut numbers));
+    let changes = |ids: &[u32], side: &Text| {
+        let landmarks = Landmarks::new(&texts[0], &base, ids);
+        let joined = hunks::changes(&base, ids, |range| landmarks.any(range));
+        hunks::slide(&base, ids, pairs::split(joined, &texts[0].lines, &side.lines))
+    };
+    let (here, there) = (changes(&ours, &texts[1]), changes(&theirs, &texts[2]));
+    let pieces = weave([base.len(), ours.len(), theirs.len()], &here, &there, &Beside);
+    let mut writer = Writer { texts: &texts, line_end, text: String::new(), clashes: Vec::new() };
+    pieces.into_iter().for_each(|piece| writer.push(piece));
+    writer.finish()
+}
+
+/// A text by lines.
+struct Text<'a> {
+    /// Without their ends.
+    lines: Vec<&'a str>,
+    /// With their ends.
+    whole: Vec<&'a str>,
+    /// Which lines may be merged by words.
+    is_prose: Vec<bool>,
+    ends_in_newline: bool,
+}
+
+impl<'a> Text<'a> {
+    fn new(text: &'a str, kind: Kind) -> Self {
+        let whole: Vec<&str> = text.split_inclusive('\n').collect();
+        let lines: Vec<&str> = whole.iter().map(|line| without_end(line)).collect();
+        let is_prose = match kind {
+            Kind::Markdown => prose(&lines),
+            Kind::Code => vec![false; lines.len()],
+        };
+        Self { lines, whole, is_prose, ends_in_newline: text.is_empty() || text.ends_with('\n') }
+    }
+}
+
+fn without_end(line: &str) -> &str {
+    line.strip_suffix('\n').map_or(line, |line| line.strip_suffix('\r').unwrap_or(line))
+}
+
+/// Which lines of a Markdown text stand neither in a fence nor indented like code.
+fn prose<'a>(lines: &[&'a str]) -> Vec<bool> {
+    let mut fence: Option<&'a str> = None;
+    let is_prose = |line: &&'a str| {
+        let trimmed = line.trim();
+        let marks = trimmed.len() - trimmed.trim_start_matches(if trimmed.starts_with('~') { '~' } else { '`' }).len();
+        match fence {
+            Some(open) => {
+                if trimmed.len() == marks && trimmed.starts_with(open) {
+                    fence = None;
+                }
+                false
+            }
+            None if marks >= 3 && !trimmed[marks..].contains('`') => {
+                fence = trimmed.get(..marks);
+                false
+            }
+            None => !line.starts_with("    ") && !line.starts_with('\t'),
+        }
+    };
+    lines.iter().map(is_prose).collect()
+}
+
+/// Lines of the base that mark a place: they say something, and stand once in both texts.
+struct Landmarks(Vec<usize>);
+
+impl Landmarks {
+    fn new(text: &Text, base: &[u32], side: &[u32]) -> Self {
+        let mut counts: HashMap<u32, (usize, usize)> = HashMap::new();
+        base.iter().for_each(|id| counts.entry(*id).or_default().0 += 1);
+        side.iter().for_each(|id| counts.entry(*id).or_default().1 += 1);
+        let is_landmark =
+            |(at, id): (usize, &u32)| counts.get(id) == Some(&(1, 1)) && text.lines[at].contains(char::is_alphanumeric);
+        let mut count = 0;
+        let after = base.iter().enumerate().map(|line| {
+            count += usize::from(is_landmark(line));
+            count
+        });
+        Self(std::iter::once(0).chain(after).collect())
+    }
+
+    fn any(&self, range: Range<usize>) -> bool {
+        self.0.get(range.start) < self.0.get(range.end)
+    }
+}
+
+/// The rule for changes that touch.
+struct Beside;
+
+impl Nearness for Beside {
+    fn too_near(&self, a: &Hunk, b: &Hunk) -> bool {
+        if a.reach.start < b.reach.end && b.reach.start < a.reach.end {
+            return true;
+        }
+        let touches = a.reach.end == b.reach.start || b.reach.end == a.reach.start;
+        let stays = |hunk: &Hunk| hunk.in_place || hunk.is_deletion();
+        let is_certain = match (a.is_insertion(), b.is_insertion()) {
+            (true, true) => false,
+            (true, false) => b.in_place,
+            (false, true) => a.in_place,
+            (false, false) => stays(a) && stays(b),
+        };
+        touches && (a.slides() || b.slides() || !is_certain)
+    }
+
+    fn apart(&self, end: usize, start: usize) -> bool {
+        start > end
+    }
+}
+
+struct Writer<'a> {
+    texts: &'a [Text<'a>; 3],
+    line_end: &'a str,
+    text: String,
+    clashes: Vec<Clash>,
+}
+
+impl Writer<'_> {
+    fn push(&mut self, piece: Piece) {
+        let [base, ours, theirs] = self.texts;
+        match piece.from {
+            From::Ours => self.push_ours(piece.ours),
+            From::Theirs => theirs.lines[piece.theirs].iter().for_each(|line| self.push_line(line)),
+            From::Clash if ours.lines[piece.ours.clone()] == theirs.lines[piece.theirs.clone()] => {
+                self.push_ours(piece.ours);
+            }
+            From::Clash => {
+                let ranges = [(base, &piece.base), (ours, &piece.ours), (theirs, &piece.theirs)];
+                let parts = ranges.map(|(text, range)| text.lines[range.clone()].join("\n"));
+                let is_prose = ranges.iter().all(|(text, range)| text.is_prose[(*range).clone()].iter().all(|is| *is));
+                let by_words = |parts: &[String; 3]| words::merge(parts.each_ref().map(String::as_str));
+                if let Some(merged) = is_prose.then(|| by_words(&parts)).flatten() {
+                    merged.split('\n').for_each(|line| self.push_line(line));
+                } else {
+                    let [base, ours, theirs] = parts;
+                    self.clashes.push(Clash { lines: piece.ours.clone(), base, ours, theirs });
+                    self.push_ours(piece.ours);
+                }
+            }
+        }
+    }
+
+    /// Lines of ours with the ends that they have.
+    fn push_ours(&mut self, range: Range<usize>) {
+        let ours = &self.texts[1];
+        for (line, whole) in ours.lines[range.clone()].iter().zip(&ours.whole[range]) {
+            match whole.ends_with('\n') {
+                true => self.text.push_str(whole),
+                false => self.push_line(line),
+            }
+        }
+    }
+
+    fn push_line(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.text.push_str(self.line_end);
+    }
+
+    fn finish(mut self) -> Woven {
+        let [base, ours, theirs] = self.texts.each_ref().map(|text| text.ends_in_newline);
+        let ends_in_newline = if ours == base { theirs } else { ours };
+        if !ends_in_newline {
+            self.text.truncate(without_end(&self.text).len());
+        }
+        Woven { text: self.text, clashes: self.clashes }
+    }
+}

@@ -1,0 +1,119 @@
+//! [`split`]: which lines of a changed block live on, changed, and which are new or gone.
+
+use std::{collections::HashMap, ops::Range};
+
+use super::{hunks::Hunk, words::words};
+
+/// Lines of a change, on either side, over which it is not looked into.
+pub const PAIRED_LINES: usize = 32;
+
+/// What a pair of equal lines counts; of a changed line in place, its share of this.
+const EQUAL: u32 = 1000;
+/// What a pair of equal lines without a word counts: only where nothing else decides.
+const EQUAL_BLANK: u32 = 1;
+/// The least that two lines must share to be the same line, changed.
+const ALIKE: u32 = EQUAL / 2;
+
+/// Cuts each change into lines that live on, in place, and what is new or gone between them.
+pub(super) fn split(hunks: Vec<Hunk>, base: &[&str], side: &[&str]) -> Vec<Hunk> {
+    let mut cut = Vec::new();
+    for hunk in hunks {
+        let lines = [&base[hunk.base.clone()], &side[hunk.side.clone()]];
+        if lines.iter().any(|lines| lines.is_empty() || lines.len() > PAIRED_LINES) {
+            cut.push(hunk);
+        } else {
+            push_parts(&mut cut, &hunk, &pairs(lines));
+        }
+    }
+    cut
+}
+
+/// A line of the base and one of the side, and whether they are equal.
+#[derive(Clone, Copy)]
+struct Pair {
+    base: usize,
+    side: usize,
+    score: u32,
+}
+
+fn push_parts(cut: &mut Vec<Hunk>, hunk: &Hunk, pairs: &[Pair]) {
+    let (mut base, mut side) = (hunk.base.start, hunk.side.start);
+    let mut push = |base: Range<usize>, side: Range<usize>, in_place: bool| {
+        if !(base.is_empty() && side.is_empty()) {
+            cut.push(Hunk { in_place, ..Hunk::new(base, side) });
+        }
+    };
+    for pair in pairs {
+        let at = (hunk.base.start + pair.base, hunk.side.start + pair.side);
+        push(base..at.0, side..at.1, false);
+        if !matches!(pair.score, EQUAL | EQUAL_BLANK) {
+            push(at.0..at.0 + 1, at.1..at.1 + 1, true);
+        }
+        (base, side) = (at.0 + 1, at.1 + 1);
+    }
+    push(base..hunk.base.end, side..hunk.side.end, false);
+}
+
+/// The pairs in order that share most; pairs without a word only beside others.
+fn pairs([base, side]: [&[&str]; 2]) -> Vec<Pair> {
+    let mut numbers = HashMap::new();
+    let mut bags = |lines: &[&str]| -> Vec<Vec<u32>> {
+        // The numbers outlive the lines of either side.
+        lines.iter().map(|line| bag(line, &mut numbers)).collect()
+    };
+    let (base_bags, side_bags) = (bags(base), bags(side));
+    let score = |i: usize, j: usize| match base[i] == side[j] {
+        true if base_bags[i].is_empty() => EQUAL_BLANK,
+        true => EQUAL,
+        false => Some(share(&base_bags[i], &side_bags[j])).filter(|share| *share >= ALIKE).unwrap_or(0),
+    };
+    let width = side.len() + 1;
+    let mut best = vec![0_u32; (base.len() + 1) * width];
+    let mut scores = vec![0_u32; base.len() * side.len()];
+    for i in (0..base.len()).rev() {
+        for j in (0..side.len()).rev() {
+            let score = score(i, j);
+            scores[i * side.len() + j] = score;
+            let paired = if score > 0 { best[(i + 1) * width + j + 1] + score } else { 0 };
+            best[i * width + j] = paired.max(best[(i + 1) * width + j]).max(best[i * width + j + 1]);
+        }
+    }
+    let (mut i, mut j, mut found) = (0, 0, Vec::new());
+    while i < base.len() && j < side.len() {
+        let (here, score) = (best[i * width + j], scores[i * side.len() + j]);
+        if score > 0 && here == best[(i + 1) * width + j + 1] + score {
+            found.push(Pair { base: i, side: j, score });
+            (i, j) = (i + 1, j + 1);
+        } else if here == best[(i + 1) * width + j] {
+            i += 1;
+        } else {
+            j += 1;
+        }
+    }
+    let beside =
+        |a: &Pair, b: &Pair| a.score > EQUAL_BLANK && a.base.abs_diff(b.base) == 1 && a.side.abs_diff(b.side) == 1;
+    let counts = |pair: &Pair| pair.score > EQUAL_BLANK || found.iter().any(|other| beside(other, pair));
+    found.iter().filter(|pair| counts(pair)).copied().collect()
+}
+
+fn bag(line: &str, numbers: &mut HashMap<String, u32>) -> Vec<u32> {
+    let mut bag: Vec<u32> = words(line)
+        .map(|word| {
+            let next = numbers.len() as u32;
+            *numbers.entry(word.to_owned()).or_insert(next)
+        })
+        .collect();
+    bag.sort_unstable();
+    bag
+}
+
+/// How much two sorted bags share, of [`EQUAL`]; less than that, because the lines differ.
+fn share(a: &[u32], b: &[u32]) -> u32 {
+    let (mut i, mut j, mut common) = (0, 0, 0_usize);
+    while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
+        common += usize::from(x == y);
+        (i, j) = (i + usize::from(x <= y), j + usize::from(y <= x));
+    }
+    let all = (a.len() + b.len()).max(1);
+    u32::try_from(common * 2 * (EQUAL as usize - 1) / all).unwrap_or(0)
+}

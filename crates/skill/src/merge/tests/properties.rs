@@ -1,0 +1,88 @@
+//! What holds of every [`merge`], whatever the texts.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Texts of few different lines, many of them repeated, with and without a newline at the end.
+fn any_text() -> impl Strategy<Value = String> {
+    let line = prop::sample::select(vec![
+        "",
+        "- a",
+        "- b",
+        "```",
+        "---",
+        "# Head",
+        "name: x",
+        "description: a b c d e f g h",
+        "license: MIT",
+        "    code",
+        "the quick brown fox jumps over the lazy dog and runs away",
+        "the quick brown cat jumps over the lazy dog and runs off",
+        "the slow brown fox jumps over the lazy dog and runs away",
+    ]);
+    (prop::collection::vec(line, 0..12), any::<bool>())
+        .prop_map(|(lines, newline)| lines.join("\n") + if newline { "\n" } else { "" })
+}
+
+fn any_skill() -> impl Strategy<Value = Bundle> {
+    let file = (prop::sample::select(vec!["SKILL.md", "a.md", "b.py", "bin", "A.md"]), any_text(), any::<bool>());
+    prop::collection::vec(file, 0..4).prop_map(|files| {
+        files.into_iter().fold(Bundle::default(), |bundle, (at, text, executable)| {
+            let bytes = if at == "bin" { [b"\0", text.as_bytes()].concat() } else { text.into_bytes() };
+            let file = File { bytes: bytes.into(), executable };
+            bundle.clone().with_file(path(at), file, &Limits::default()).unwrap_or(bundle)
+        })
+    })
+}
+
+/// Three texts of which two are made from the first by few edits of lines.
+fn related() -> impl Strategy<Value = [String; 3]> {
+    let edits = || prop::collection::vec((any::<prop::sample::Index>(), 0..3_u8, any_text()), 0..4);
+    (any_text(), edits(), edits()).prop_map(|(base, ours, theirs)| {
+        let edited = |edits: Vec<(prop::sample::Index, u8, String)>| {
+            let mut lines: Vec<String> = base.split('\n').map(str::to_owned).collect();
+            for (at, kind, text) in edits {
+                let at = at.index(lines.len());
+                match kind {
+                    0 => lines.insert(at, text),
+                    1 if lines.len() > 1 => drop(lines.remove(at)),
+                    _ => lines[at] = text,
+                }
+            }
+            lines.join("\n")
+        };
+        [edited(ours), edited(theirs)]
+            .into_iter()
+            .fold(vec![base.clone()], |mut all, text| {
+                all.push(text);
+                all
+            })
+            .try_into()
+            .unwrap()
+    })
+}
+
+fn clean(base: &Bundle, ours: &Bundle, theirs: &Bundle) -> Bundle {
+    let done = merge(base, ours, theirs, &Limits::default()).unwrap();
+    assert!(done.is_clean(), "{:?}", done.conflicts);
+    done.bundle
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn a_side_that_changed_nothing_changes_nothing(base in any_skill(), other in any_skill()) {
+        prop_assert_eq!(&clean(&base, &other, &base), &other);
+        prop_assert_eq!(&clean(&base, &base, &other), &other);
+        prop_assert_eq!(&clean(&base, &other, &other), &other);
+    }
+
+    #[test]
+    fn the_sides_can_be_exchanged([base, ours, theirs] in related()) {
+        for at in ["SKILL.md", "a.md", "a.py"] {
+            merged(at, &base, &ours, &theirs);
+        }
+    }
+}
