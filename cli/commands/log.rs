@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::{
     context::{Context, skill_name},
     exit::{CliError, Exit},
-    print::{BAD, FAINT, GOOD, STRONG, visible},
+    print::{BAD, FAINT, GOOD, STRONG, WARN, visible},
 };
 
 /// Flags of `log`.
@@ -51,11 +51,22 @@ fn text(event: &Event) -> String {
         EventStatus::Applied => (GOOD, "applied"),
         EventStatus::Refused => (BAD, "refused"),
         EventStatus::Set => (GOOD, "set"),
+        EventStatus::Proposed => (WARN, "proposed"),
+        EventStatus::Amended => (WARN, "amended"),
+        EventStatus::Accepted => (GOOD, "accepted"),
+        EventStatus::Rejected => (BAD, "rejected"),
+        EventStatus::Stale => (WARN, "stale"),
+        EventStatus::Quarantined => (BAD, "quarantined"),
+        EventStatus::Expired => (WARN, "expired"),
+        EventStatus::Superseded => (WARN, "superseded"),
     };
-    let revision = event.revision.as_ref().map(|id| id.short().to_owned()).unwrap_or_default();
+    let revision = event.revision.as_ref().map(|id| id.short().to_owned());
+    let of_proposal = event.proposal.as_ref().map(|id| format!("proposal {id}"));
+    let result: Vec<String> = revision.into_iter().chain(of_proposal).collect();
+    let result = result.join("  ");
     let time = event.time.get(..19).unwrap_or(&event.time).replace('T', " ");
     let mut text = format!(
-        "{FAINT}{time}{FAINT:#}  {style}{word:<7}{style:#}  {:<11} {STRONG}{}{STRONG:#}  {}  {FAINT}{revision}{FAINT:#}\n",
+        "{FAINT}{time}{FAINT:#}  {style}{word:<8}{style:#}  {:<11} {STRONG}{}{STRONG:#}  {}  {FAINT}{result}{FAINT:#}\n",
         event.action, event.skill, event.actor,
     );
     if let (Some(code), Some(message)) = (&event.code, &event.message) {

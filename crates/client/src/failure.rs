@@ -146,7 +146,10 @@ impl Fails for FindError {
 impl Fails for CommitError {
     fn failure(&self) -> Failure {
         match self {
-            Self::Stale { .. } => Failure::new(FailureKind::Conflict, "stale_revision").hint("run the command again"),
+            Self::Stale { .. } | Self::ProposalMoved { .. } => {
+                Failure::new(FailureKind::Conflict, "stale_revision").hint("run the command again")
+            }
+            Self::QueueFull { .. } => Failure::new(FailureKind::Refused, "policy_denied"),
             Self::NotWritable { .. } => Failure::io().hint("make the library's folder writable, or name another one"),
             Self::Lock(error) => error.failure(),
             Self::Library(error) => error.failure(),

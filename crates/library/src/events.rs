@@ -11,13 +11,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     home::read_optional,
+    proposals::ProposalId,
     revision::{Revision, RevisionId, Stamp},
 };
 
 const FILE: &str = "events.jsonl";
 
 /// How an operation ended for one skill.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EventStatus {
     /// It became a revision.
@@ -26,6 +27,22 @@ pub enum EventStatus {
     Refused,
     /// A setting of the skill changed, such as whether it is enabled.
     Set,
+    /// It was held and became a proposal.
+    Proposed,
+    /// It was held and changed a proposal that waits.
+    Amended,
+    /// A proposal became a revision.
+    Accepted,
+    /// A proposal was turned down or withdrawn.
+    Rejected,
+    /// A proposal was found not to fit the skill any more.
+    Stale,
+    /// A proposal was found to be blocked by the scanner of today.
+    Quarantined,
+    /// A proposal was found to have waited too long.
+    Expired,
+    /// A proposal was found to be in the skill already.
+    Superseded,
 }
 
 /// One thing that was done to a skill, or refused. Operations on several skills make several events
@@ -67,6 +84,9 @@ pub struct Event {
     /// The error's message, when it was refused, or what was set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// The proposal that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposal: Option<String>,
 }
 
 impl Event {
@@ -86,6 +106,7 @@ impl Event {
             previous: None,
             code: None,
             message: None,
+            proposal: None,
         }
     }
 
@@ -102,6 +123,13 @@ impl Event {
     pub fn refused(stamp: &Stamp, skill: &str, action: &str, code: &str, message: &str) -> Self {
         let event = Self::new(stamp, operation_id(stamp), skill, action, EventStatus::Refused);
         Self { code: Some(code.to_owned()), message: Some(message.to_owned()), ..event }
+    }
+
+    /// A proposal came to be, or to another state.
+    #[must_use]
+    pub fn proposal(stamp: &Stamp, skill: &str, action: &str, status: EventStatus, id: &ProposalId) -> Self {
+        let event = Self::new(stamp, operation_id(stamp), skill, action, status);
+        Self { proposal: Some(id.to_string()), ..event }
     }
 
     /// A setting of a skill changed.
@@ -150,7 +178,10 @@ fn is_cut(file: &mut File) -> io::Result<bool> {
 
 /// Adds those events that the log does not have yet.
 pub(crate) fn append_missing(dir: &Dir, events: &[Event]) -> io::Result<()> {
-    let key = |event: &Event| (event.operation.clone(), event.skill.clone(), event.revision.clone());
+    let key = |event: &Event| {
+        let what = (event.status, event.proposal.clone());
+        (event.operation.clone(), event.skill.clone(), event.revision.clone(), what)
+    };
     let known: BTreeSet<_> = read(dir)?.0.iter().map(key).collect();
     let missing: Vec<Event> = events.iter().filter(|event| !known.contains(&key(event))).cloned().collect();
     if missing.is_empty() { Ok(()) } else { append(dir, &missing) }

@@ -20,13 +20,16 @@ use sha2::{Digest as _, Sha256};
 use crate::{
     events::Event,
     home::{read_optional, sync_folder},
+    proposals::store::ProposalFile,
     storage::{HeadChange, Object},
 };
 
 const FILE: &str = "journal";
 const APPLIED: &str = "journal.applied";
 const MAGIC: &[u8; 4] = b"SKHJ";
-const FORMAT: u32 = 1;
+/// The format of a record with proposals; one without has the first, which older versions read.
+const FORMAT: u32 = 2;
+const FORMAT_WITHOUT_PROPOSALS: u32 = 1;
 const FRAME_BYTES: usize = 4 + 4 + 8 + 32;
 
 /// One committed operation.
@@ -41,6 +44,8 @@ pub struct Record {
     /// The temporary folders that the operation exchanges with those of skills. A process that dies
     /// after this record may leave a hand edit in them; in all other ones there is only what it staged.
     pub temporary: Vec<Temporary>,
+    /// The files of proposals that it leaves.
+    pub proposals: Vec<ProposalFile>,
 }
 
 /// A temporary folder of an operation.
@@ -65,6 +70,15 @@ struct Head {
     objects: Vec<ObjectHead>,
     #[serde(default)]
     temporary: Vec<Temporary>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    proposals: Vec<ProposalHead>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ProposalHead {
+    id: String,
+    is_open: bool,
+    len: u64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -236,14 +250,16 @@ fn frame(record: &Record) -> io::Result<Vec<u8>> {
     let objects = record.objects.iter();
     let objects = objects.map(|o| ObjectHead { id: o.id.clone(), kind: o.kind.clone(), len: o.bytes.len() as u64 });
     let head = Head {
-        format: FORMAT,
+        format: if record.proposals.is_empty() { FORMAT_WITHOUT_PROPOSALS } else { FORMAT },
         heads: record.heads.clone(),
         events: record.events.clone(),
         objects: objects.collect(),
         temporary: record.temporary.clone(),
+        proposals: record.proposals.iter().map(ProposalHead::of).collect(),
     };
     let head = serde_json::to_vec(&head)?;
-    let body: Vec<u8> = record.objects.iter().flat_map(|object| &object.bytes).copied().collect();
+    let parts = record.objects.iter().map(|object| &object.bytes);
+    let body: Vec<u8> = parts.chain(record.proposals.iter().map(|file| &file.bytes)).flatten().copied().collect();
     let head_len = u32::try_from(head.len()).map_err(io::Error::other)?;
     let mut framed = Vec::with_capacity(FRAME_BYTES + head.len() + body.len());
     framed.extend(MAGIC);
@@ -282,7 +298,7 @@ fn framed(bytes: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
 fn parse(bytes: &[u8]) -> io::Result<Option<(Record, &[u8])>> {
     let Some((head, mut body, after)) = framed(bytes) else { return Ok(None) };
     let format: Format = serde_json::from_slice(head)?;
-    if format.format != FORMAT {
+    if !(FORMAT_WITHOUT_PROPOSALS..=FORMAT).contains(&format.format) {
         return Err(invalid(&format!(
             "the journal has format {}, this version reads {FORMAT}; use the skillhub that wrote it",
             format.format
@@ -291,14 +307,29 @@ fn parse(bytes: &[u8]) -> io::Result<Option<(Record, &[u8])>> {
     let head: Head = serde_json::from_slice(head)?;
     let mut objects = Vec::with_capacity(head.objects.len());
     for object in &head.objects {
-        let len = usize::try_from(object.len).unwrap_or(usize::MAX);
-        let (bytes, rest) =
-            body.split_at_checked(len).ok_or_else(|| invalid("a record of the journal is too short"))?;
-        objects.push(Object { id: object.id.clone(), kind: object.kind.clone(), bytes: bytes.to_vec() });
-        body = rest;
+        let bytes = take(&mut body, object.len)?;
+        objects.push(Object { id: object.id.clone(), kind: object.kind.clone(), bytes });
+    }
+    let mut proposals = Vec::with_capacity(head.proposals.len());
+    for file in head.proposals {
+        proposals.push(ProposalFile { bytes: take(&mut body, file.len)?, id: file.id, is_open: file.is_open });
     }
     let Head { heads, events, temporary, .. } = head;
-    Ok(Some((Record { heads, events, objects, temporary }, after)))
+    Ok(Some((Record { heads, events, objects, temporary, proposals }, after)))
+}
+
+/// The next `len` bytes of a body.
+fn take(body: &mut &[u8], len: u64) -> io::Result<Vec<u8>> {
+    let len = usize::try_from(len).unwrap_or(usize::MAX);
+    let (bytes, rest) = body.split_at_checked(len).ok_or_else(|| invalid("a record of the journal is too short"))?;
+    *body = rest;
+    Ok(bytes.to_vec())
+}
+
+impl ProposalHead {
+    fn of(file: &ProposalFile) -> Self {
+        Self { id: file.id.clone(), is_open: file.is_open, len: file.bytes.len() as u64 }
+    }
 }
 
 #[cfg(test)]
@@ -312,6 +343,7 @@ mod tests {
             events: vec![],
             objects: vec![Object { id: "1".into(), kind: "blob".into(), bytes: text.as_bytes().to_vec() }],
             temporary: vec![Temporary { skill: text.into(), name: format!(".{text}") }],
+            proposals: vec![],
         }
     }
 
@@ -324,7 +356,8 @@ mod tests {
     #[test]
     fn records_read_back_in_order() {
         let (_temp, mut journal) = journal();
-        let records = [record("a"), record("b"), record("")];
+        let proposals = ["two", ""].map(|text| ProposalFile { id: "p".into(), is_open: true, bytes: text.into() });
+        let records = [record("a"), Record { proposals: proposals.into(), ..record("b") }, record("")];
         for record in &records {
             journal.append(record).unwrap();
         }
@@ -368,14 +401,14 @@ mod tests {
     #[test]
     fn a_whole_record_of_a_later_format_is_refused_rather_than_cut() {
         let (_temp, mut journal) = journal();
-        let head = br#"{"format":2,"changes":[]}"#;
+        let head = br#"{"format":3,"changes":[]}"#;
         let mut framed = b"SKHJ".to_vec();
         framed.extend((head.len() as u32).to_be_bytes());
         framed.extend(0u64.to_be_bytes());
         framed.extend(Sha256::digest(head));
         framed.extend(head);
         journal.file.write_all(&framed).unwrap();
-        assert!(journal.read(0).unwrap_err().to_string().contains("format 2"));
+        assert!(journal.read(0).unwrap_err().to_string().contains("format 3"));
     }
 
     #[test]

@@ -12,6 +12,7 @@
 //!     history.git                   revisions: one reference a skill, one commit a revision
 //!     journal, journal.applied      the commit point, and how far it was applied
 //!     events.jsonl                  everything done or refused
+//!     proposals/<id>.json           held changes that wait, decided/<id>.json those that did
 //!     state.toml                    enabled, pinned, placed links
 //!     lock                          held while committing
 //! ```
@@ -25,13 +26,14 @@ mod journal;
 mod library;
 mod lock;
 mod place;
+mod proposals;
 mod reviewers;
 mod revision;
 mod state;
 mod storage;
 
 pub use agents::{Agent, agents, find_agent};
-pub use events::{Event, EventStatus};
+pub use events::{Event, EventStatus, operation_id};
 pub use home::{Home, PlaceError, ensure_dir, open_dir, write_atomically};
 pub use library::{
     Checkout, Commit, CommitError, Committed, FindError, FolderState, HandEditFault, Library, LibraryError, Recovery,
@@ -39,9 +41,13 @@ pub use library::{
 };
 pub use lock::{LibraryLock, LockError};
 pub use place::{AgentDir, PlaceLinkError, Placed};
+pub use proposals::{
+    DamagedProposal, Decided, Kept, Proposal, ProposalChange, ProposalEntry, ProposalId, ProposalIdError,
+    ProposalState, ProposedFile, changed_files,
+};
 pub use reviewers::{Reviewers, ReviewersError, StoredReviewer};
 pub use revision::{
-    Action, Actor, ActorError, ActorKind, Content, NewRevision, Origin, Revision, RevisionId, RevisionSpec,
+    Acceptance, Action, Actor, ActorError, ActorKind, Content, NewRevision, Origin, Revision, RevisionId, RevisionSpec,
     RevisionSpecError, Stamp,
 };
 pub use state::{SkillState, State, StateError};

@@ -370,7 +370,7 @@ impl Library {
         Ok(own)
     }
 
-    fn own_io(&self) -> impl Fn(io::Error) -> LibraryError {
+    pub(crate) fn own_io(&self) -> impl Fn(io::Error) -> LibraryError {
         let path = self.own.clone();
         move |source| LibraryError::Io { path: path.clone(), source }
     }

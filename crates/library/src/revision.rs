@@ -244,6 +244,15 @@ impl fmt::Display for RevisionId {
     }
 }
 
+/// The proposal that a revision was, and the person who accepted it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Acceptance {
+    /// The proposal's id.
+    pub proposal: String,
+    /// Who accepted it.
+    pub reviewer: Actor,
+}
+
 /// One immutable state of a whole skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revision {
@@ -271,6 +280,8 @@ pub struct Revision {
     pub tombstone: bool,
     /// The skill that took this one's content in, when it was deleted for that.
     pub absorbed_into: Option<String>,
+    /// The proposal that it was, if it was one.
+    pub acceptance: Option<Acceptance>,
 }
 
 impl Revision {
@@ -328,13 +339,15 @@ pub struct NewRevision {
     pub origin: Option<Origin>,
     /// The skill that took this one's content in.
     pub absorbed_into: Option<String>,
+    /// The proposal that it was.
+    pub acceptance: Option<Acceptance>,
 }
 
 impl NewRevision {
     /// A revision with neither origin nor lineage.
     #[must_use]
     pub fn new(content: Content, action: Action, stamp: Stamp) -> Self {
-        Self { content, action, stamp, origin: None, absorbed_into: None }
+        Self { content, action, stamp, origin: None, absorbed_into: None, acceptance: None }
     }
 
     /// The same with an origin.

@@ -43,6 +43,12 @@ pub struct Limits {
     pub operations_per_request: usize,
     /// Characters of a reason, run or thread.
     pub note_chars: usize,
+    /// Proposals of one library that wait for a decision at the same time.
+    pub open_proposals: usize,
+    /// Those of them that are about one skill.
+    pub open_proposals_per_skill: usize,
+    /// Days after which a proposal that nobody decided about can no longer be accepted.
+    pub proposal_days: u32,
 }
 
 impl Default for Limits {
@@ -66,6 +72,9 @@ impl Default for Limits {
             request_bytes: 16 << 20,
             operations_per_request: 100,
             note_chars: 2000,
+            open_proposals: 100,
+            open_proposals_per_skill: 20,
+            proposal_days: 30,
         }
     }
 }

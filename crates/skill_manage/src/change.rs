@@ -192,6 +192,7 @@ fn commit(
         stamp: stamp.clone(),
         origin: change.origin,
         absorbed_into: change.absorbed_into,
+        acceptance: None,
     };
     let commit = Commit {
         skill: change.skill.clone(),

@@ -200,6 +200,12 @@ fn stale_hint(name: &SkillName) -> String {
 fn commit_hint(error: &CommitError) -> Option<String> {
     match error {
         CommitError::Stale { skill, .. } => Some(stale_hint(skill)),
+        CommitError::ProposalMoved { id } => Some(format!("look at it as it is now: `skillhub review show {id}`")),
+        CommitError::QueueFull { .. } => Some(
+            "ask a person to decide, `skillhub review list` shows what waits; what an actor proposed it may withdraw with \
+             `skillhub review reject ID`"
+                .to_owned(),
+        ),
         CommitError::NotWritable { .. } => {
             Some("check who owns the folder and its mode, or name another with --library".to_owned())
         }
@@ -300,7 +306,8 @@ fn snapshot_code(error: &SnapshotError) -> &'static str {
 
 fn commit_code(error: &CommitError) -> &'static str {
     match error {
-        CommitError::Stale { .. } => "stale_revision",
+        CommitError::Stale { .. } | CommitError::ProposalMoved { .. } => "stale_revision",
+        CommitError::QueueFull { .. } => "policy_denied",
         CommitError::Lock(LockError::Locked { .. }) => "locked",
         CommitError::Library(error) => library_code(error),
         CommitError::NotWritable { .. } | CommitError::Lock(LockError::Io(_)) => "io",

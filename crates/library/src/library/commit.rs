@@ -19,6 +19,7 @@ use crate::{
     home::{PlaceError, ensure_dir},
     journal::{Record, Temporary},
     lock::{LibraryLock, LockError},
+    proposals::{ProposalChange, ProposalId, store},
     revision::{Action, Content, NewRevision, Revision, RevisionId},
     storage::{HeadChange, Object, StorageError},
 };
@@ -73,6 +74,22 @@ pub enum CommitError {
         /// Its head now.
         head: Option<RevisionId>,
     },
+    /// Someone else decided about the proposal, changed it, or proposed under its name in between.
+    #[error("the proposal {id} was changed by someone else in the meantime")]
+    ProposalMoved {
+        /// The proposal.
+        id: ProposalId,
+    },
+    /// As many proposals wait as may.
+    #[error("{open} proposals wait already{}, and no more than {limit} may", of_skill(skill.as_ref()))]
+    QueueFull {
+        /// The skill whose own limit is reached; else it is that of the library.
+        skill: Option<SkillName>,
+        /// How many wait.
+        open: usize,
+        /// How many may.
+        limit: usize,
+    },
     /// The library's folder cannot be written.
     #[error("cannot write in the library {path:?}: {source}")]
     NotWritable {
@@ -87,6 +104,10 @@ pub enum CommitError {
     /// The library.
     #[error(transparent)]
     Library(#[from] LibraryError),
+}
+
+fn of_skill(skill: Option<&SkillName>) -> String {
+    skill.map(|skill| format!(" for {skill}")).unwrap_or_default()
 }
 
 impl From<StorageError> for CommitError {
@@ -147,6 +168,22 @@ impl Library {
     /// [`CommitError`]; nothing has changed then. What fails after the commit is no error, see
     /// [`Checkout::Pending`].
     pub fn commit(&mut self, commits: Vec<Commit>) -> Result<Vec<Committed>, CommitError> {
+        self.commit_with(commits, Vec::new())
+    }
+
+    /// The same together with changes of proposals, in one record. Without new revisions it leaves the
+    /// library's folder alone.
+    ///
+    /// # Errors
+    /// [`CommitError`]; nothing has changed then.
+    pub fn commit_with(
+        &mut self,
+        commits: Vec<Commit>,
+        proposals: Vec<ProposalChange>,
+    ) -> Result<Vec<Committed>, CommitError> {
+        if commits.is_empty() {
+            return self.commit_proposals(proposals);
+        }
         let root = self.writable_root()?;
         let follow = commits.iter().map(|commit| self.stage(&root, commit)).collect::<Result<Vec<_>, _>>()?;
         let own = self.ensure_own()?;
@@ -154,7 +191,14 @@ impl Library {
         let recovered = self.recover(&own)?;
         let ours: Vec<&str> = follow.iter().filter_map(Follow::temporary_name).collect();
         self.remove_old_leftovers(&root, &recovered, &ours);
-        self.commit_and_follow(&own, commits, follow, recovered.is_settled())
+        self.commit_and_follow(&own, (commits, proposals), follow, recovered.is_settled())
+    }
+
+    fn commit_proposals(&mut self, proposals: Vec<ProposalChange>) -> Result<Vec<Committed>, CommitError> {
+        let own = self.ensure_own()?;
+        let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
+        let recovered = self.recover(&own)?;
+        self.commit_and_follow(&own, (Vec::new(), proposals), Vec::new(), recovered.is_settled())
     }
 
     /// Commits what stands in a skill's folder; the caller holds the lock and has looked at the
@@ -165,18 +209,18 @@ impl Library {
         commit: Commit,
         settled: bool,
     ) -> Result<Vec<Committed>, CommitError> {
-        self.commit_and_follow(own, vec![commit], vec![Follow::Leave], settled)
+        self.commit_and_follow(own, (vec![commit], Vec::new()), vec![Follow::Leave], settled)
     }
 
     /// `settled` says that nothing older waits to be applied.
     fn commit_and_follow(
         &mut self,
         own: &Dir,
-        commits: Vec<Commit>,
+        (commits, proposals): (Vec<Commit>, Vec<ProposalChange>),
         follow: Vec<Follow>,
         settled: bool,
     ) -> Result<Vec<Committed>, CommitError> {
-        let written = self.commit_locked(own, commits, &follow)?;
+        let written = self.commit_locked(own, commits, proposals, &follow)?;
         let mut settled = settled && written.trouble.is_none();
         let mut committed = Vec::with_capacity(written.parts.len());
         for (part, follow) in written.parts.into_iter().zip(follow) {
@@ -227,24 +271,33 @@ impl Library {
         &mut self,
         own: &Dir,
         commits: Vec<Commit>,
+        proposals: Vec<ProposalChange>,
         follow: &[Follow],
     ) -> Result<Written, CommitError> {
         let temporary = temporary_of(&commits, follow);
-        let mut record = Record { heads: Vec::new(), events: Vec::new(), objects: Vec::new(), temporary };
+        let mut record =
+            Record { heads: Vec::new(), events: Vec::new(), objects: Vec::new(), temporary, proposals: Vec::new() };
         let mut parts = Vec::with_capacity(commits.len());
         let first_stamp = commits.first().and_then(|commit| commit.revisions.first()).map(|revision| &revision.stamp);
         let operation = first_stamp.map(operation_id).unwrap_or_default();
         for commit in commits {
             parts.push(self.prepare(commit, &operation, &mut record)?);
         }
+        let revisions: Vec<_> = parts.iter().map(|part| (part.skill.as_str(), &part.revision)).collect();
+        let (files, events) = self.prepare_proposals(own, proposals, &operation, &revisions)?;
+        record.proposals = files;
+        record.events.extend(events);
         self.journal(own)?.append(&record).map_err(self.own_io())?;
         let trouble = self.write_out(own, &record).err().map(|error| error.to_string());
         Ok(Written { parts, trouble })
     }
 
     fn write_out(&self, own: &Dir, record: &Record) -> Result<(), LibraryError> {
-        self.writable_storage()?.write(&record.objects, &record.heads, false)?;
-        events::append(own, &record.events).map_err(self.own_io())
+        if !record.heads.is_empty() {
+            self.writable_storage()?.write(&record.objects, &record.heads, false)?;
+        }
+        events::append(own, &record.events).map_err(self.own_io())?;
+        store::write(own, &record.proposals, false).map_err(self.own_io())
     }
 
     /// Turns one skill's revisions into objects and adds them to the record.
@@ -314,7 +367,7 @@ impl Library {
             base: Some(part.revision.id.clone()),
             revisions: vec![external(found, part), again(&part.last)],
         };
-        match self.commit_locked(own, vec![commit], &[]) {
+        match self.commit_locked(own, vec![commit], Vec::new(), &[]) {
             Err(error) => put_back(part, displaced, &format!("a hand edit could not be kept: {error}"), settled),
             Ok(kept) => {
                 displaced.discard(&part.skill);
@@ -377,5 +430,6 @@ pub(super) fn again(last: &NewRevision) -> NewRevision {
         stamp: last.stamp.clone(),
         origin: last.origin.clone(),
         absorbed_into: last.absorbed_into.clone(),
+        acceptance: last.acceptance.clone(),
     }
 }

@@ -85,7 +85,7 @@ impl Library {
             base: Some(part.revision.id.clone()),
             revisions: vec![external(found, &part), again(&part.last)],
         };
-        self.commit_locked(own, vec![commit], &[]).is_ok_and(|written| written.trouble.is_none())
+        self.commit_locked(own, vec![commit], Vec::new(), &[]).is_ok_and(|written| written.trouble.is_none())
     }
 
     /// The head of a skill as the part of a commit that would make it; `None` when the scanner of
@@ -104,6 +104,7 @@ impl Library {
             stamp: head.stamp.clone(),
             origin: head.origin.clone(),
             absorbed_into: head.absorbed_into.clone(),
+            acceptance: head.acceptance.clone(),
         };
         Ok(Some(Part { skill: skill.clone(), head: Some(head.clone()), known: vec![files], last, revision: head }))
     }

@@ -14,6 +14,7 @@ use crate::{
     home::{ensure_dir, open_dir, sync_folder},
     journal::{self, Record, Temporary},
     lock::{LibraryLock, LockError},
+    proposals::store,
     storage::{HeadChange, Object},
 };
 
@@ -101,9 +102,13 @@ impl Library {
         let temporary: Vec<Temporary> = contents.records.iter().flat_map(|r| r.temporary.clone()).collect();
         if operations > 0 {
             let events: Vec<Event> = contents.records.iter().flat_map(|record| record.events.clone()).collect();
+            let proposals: Vec<_> = contents.records.iter().flat_map(|record| record.proposals.clone()).collect();
             let objects = objects_of(contents.records);
-            self.writable_storage()?.write(&objects, &heads, traces == Traces::Cut)?;
+            if !heads.is_empty() {
+                self.writable_storage()?.write(&objects, &heads, traces == Traces::Cut)?;
+            }
             events::append_missing(own, &events).map_err(self.own_io())?;
+            store::write(own, &proposals, false).map_err(self.own_io())?;
         }
         let skills = heads.iter().filter(|head| self.check_out_again(head, traces).is_err());
         let pending: Vec<SkillName> = skills.filter_map(|head| SkillName::parse(&head.skill).ok()).collect();
@@ -182,7 +187,11 @@ impl Library {
         let mut journal = self.journal(own)?;
         let records = journal.read(0).map_err(self.own_io())?.records;
         let heads = last_heads(&records);
-        self.writable_storage()?.settle(&objects_of(records), &heads)?;
+        let proposals: Vec<_> = records.iter().flat_map(|record| record.proposals.clone()).collect();
+        store::write(own, &proposals, true).map_err(self.own_io())?;
+        if !heads.is_empty() {
+            self.writable_storage()?.settle(&objects_of(records), &heads)?;
+        }
         self.sync_folders(&heads).map_err(|source| LibraryError::Io { path: self.path.clone(), source })?;
         events::sync(own).map_err(self.own_io())?;
         journal.clear().map_err(self.own_io())

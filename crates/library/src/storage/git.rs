@@ -361,5 +361,6 @@ fn revision_of(parts: Parts, trailers: Trailers, tombstone: bool) -> Result<Revi
         files_changed: trailers.files,
         tombstone,
         absorbed_into: trailers.absorbed_into,
+        acceptance: trailers.acceptance,
     })
 }

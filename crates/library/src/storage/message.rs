@@ -3,7 +3,7 @@
 use scan::Verdict;
 
 use super::StorageError;
-use crate::revision::{Action, Actor, NewRevision, Origin, Stamp};
+use crate::revision::{Acceptance, Action, Actor, NewRevision, Origin, Stamp};
 
 /// Characters of the first line that come from the reason.
 const SUBJECT_CHARS: usize = 60;
@@ -23,6 +23,7 @@ pub(super) struct Trailers {
     pub digest: String,
     pub files: usize,
     pub absorbed_into: Option<String>,
+    pub acceptance: Option<Acceptance>,
 }
 
 impl Trailers {
@@ -41,6 +42,7 @@ impl Trailers {
             digest,
             files,
             absorbed_into: new.absorbed_into.clone(),
+            acceptance: new.acceptance.clone(),
         }
     }
 
@@ -73,6 +75,8 @@ impl Trailers {
             ("Thread", self.thread.clone()),
             ("Origin", origin),
             ("Absorbed-Into", self.absorbed_into.clone()),
+            ("Proposal", self.acceptance.as_ref().map(|acceptance| acceptance.proposal.clone())),
+            ("Reviewer", self.acceptance.as_ref().map(|acceptance| acceptance.reviewer.to_string())),
             ("Verdict", Some(self.verdict.to_string())),
             ("Ruleset", Some(self.ruleset.clone())),
             ("Digest", Some(self.digest.clone())),
@@ -95,6 +99,12 @@ impl Trailers {
             Some(json) => Some(serde_json::from_str(&json).map_err(|_| damaged("Origin"))?),
             None => None,
         };
+        let acceptance = match (value("Proposal"), value("Reviewer")) {
+            (Some(proposal), Some(reviewer)) => {
+                Some(Acceptance { proposal, reviewer: reviewer.parse().map_err(|_| damaged("Reviewer"))? })
+            }
+            _ => None,
+        };
         Ok(Self {
             number: value("Number").and_then(|n| n.parse().ok()).ok_or_else(|| damaged("Number"))?,
             action: value("Action").and_then(|a| Action::from_word(&a)).ok_or_else(|| damaged("Action"))?,
@@ -108,6 +118,7 @@ impl Trailers {
             digest: value("Digest").ok_or_else(|| damaged("Digest"))?,
             files: value("Files").and_then(|n| n.parse().ok()).ok_or_else(|| damaged("Files"))?,
             absorbed_into: value("Absorbed-Into"),
+            acceptance,
         })
     }
 }
@@ -182,6 +193,10 @@ mod tests {
             digest: "sha256:1".into(),
             files: 2,
             absorbed_into: None,
+            acceptance: Some(Acceptance {
+                proposal: "k7m3qx".into(),
+                reviewer: Actor::new(ActorKind::Person, "ann\\ "),
+            }),
         }
     }
 

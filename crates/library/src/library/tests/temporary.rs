@@ -27,7 +27,7 @@ fn dies_after_the_swap(place: &Place, body: &str, edit: impl FnOnce()) -> String
     let root = library.writable_root().unwrap();
     let follow = vec![library.stage(&root, &commit).unwrap()];
     let own = ensure_dir(&place.own()).unwrap();
-    library.commit_locked(&own, vec![commit], &follow).unwrap();
+    library.commit_locked(&own, vec![commit], Vec::new(), &follow).unwrap();
     edit();
     let Some(commit::Follow::Swap(staged)) = follow.into_iter().next() else { panic!() };
     checkout::swap(&name("pdf"), staged).unwrap().unwrap().name().to_owned()

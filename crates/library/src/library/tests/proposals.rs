@@ -1,0 +1,307 @@
+//! Proposals: kept like revisions, decided once, and never in the way when they are damaged.
+
+use super::*;
+use crate::{
+    events::EventStatus,
+    proposals::{Decided, Kept, Proposal, ProposalChange, ProposalEntry, ProposalId, ProposalState, changed_files},
+    revision::Acceptance,
+};
+
+fn id(text: &str) -> ProposalId {
+    ProposalId::parse(text).unwrap()
+}
+
+fn pdf(body: &str) -> Bundle {
+    bundle("pdf", body, &[("notes.md", body)])
+}
+
+/// A proposal of `candidate` for the skill as it stands.
+fn proposal(library: &Library, name_of: &str, candidate: &Bundle) -> Proposal {
+    let head = library.head(&name("pdf")).unwrap();
+    let before = head.as_ref().map_or_else(Bundle::default, |head| library.bundle(&head.id).unwrap());
+    let time = stamp().time;
+    Proposal {
+        id: id(name_of),
+        skill: name("pdf"),
+        state: ProposalState::Pending,
+        revision: 1,
+        action: Action::Patch,
+        base: head.map(|head| head.id),
+        files: changed_files(&before, candidate),
+        digest: candidate.digest(),
+        actor: Actor::new(ActorKind::Agent, name_of),
+        reason: Some("better\nlines".to_owned()),
+        run: None,
+        thread: Some("t".to_owned()),
+        absorbed_into: None,
+        why: "the policy says so".to_owned(),
+        scan: scan::scan(candidate),
+        created: time,
+        updated: time,
+        expires: time + jiff::SignedDuration::from_hours(24),
+        edited_by: None,
+        note: None,
+        decided: None,
+        kept: Kept::default(),
+    }
+}
+
+fn change_of(proposal: Proposal, status: EventStatus) -> ProposalChange {
+    let event = Event::proposal(&stamp(), proposal.skill.as_str(), proposal.action.as_str(), status, &proposal.id);
+    ProposalChange { entry: ProposalEntry::Whole(Box::new(proposal)), event }
+}
+
+fn propose(library: &mut Library, proposal: Proposal) -> Result<(), CommitError> {
+    library.commit_with(Vec::new(), vec![change_of(proposal, EventStatus::Proposed)]).map(drop)
+}
+
+fn read(library: &Library, name: &str) -> Proposal {
+    library.proposal(&id(name)).unwrap().unwrap().into_whole().unwrap()
+}
+
+fn decide(proposal: Proposal, state: ProposalState) -> Proposal {
+    let by = Actor::new(ActorKind::Person, "ann");
+    let decided = Some(Decided { by, time: stamp().time, reason: None, revision: None });
+    Proposal { state, decided, ..proposal }
+}
+
+/// The skill's new revision and the proposal's new state, as acceptance commits them.
+fn accept(library: &mut Library, proposal: Proposal) -> Result<Vec<Committed>, CommitError> {
+    let base = library.bundle(proposal.base.as_ref().unwrap()).unwrap();
+    let candidate = proposal.candidate(&base, library.limits()).unwrap();
+    let mut commit = change(&proposal.skill, proposal.base.clone(), &candidate);
+    let reviewer = Actor::new(ActorKind::Person, "ann");
+    commit.revisions[0].acceptance = Some(Acceptance { proposal: proposal.id.to_string(), reviewer });
+    let accepted = decide(proposal, ProposalState::Accepted);
+    library.commit_with(vec![commit], vec![change_of(accepted, EventStatus::Accepted)])
+}
+
+fn with_proposal() -> Place {
+    let place = Place::new();
+    let mut library = place.open();
+    put(&mut library, &pdf("one"));
+    let proposal = proposal(&library, "aaaaaa", &pdf("two"));
+    propose(&mut library, proposal).unwrap();
+    place
+}
+
+fn journal(place: &Place) -> PathBuf {
+    place.own().join("journal")
+}
+
+fn reboot(place: &Place) {
+    let _absent = fs::remove_file(place.own().join("journal.applied"));
+}
+
+#[test]
+fn a_proposal_reads_back_as_it_was_whatever_its_files_are() {
+    let place = Place::new();
+    let mut library = place.open();
+    put(&mut library, &pdf("one"));
+    let more = [("a.bin", File { bytes: vec![0, 255].into(), executable: false }), ("run.sh", file("é\r\n", true))];
+    let candidate =
+        more.into_iter().fold(pdf("two").without_file(&SkillPath::parse("notes.md").unwrap()), |b, (p, f)| {
+            b.with_file(SkillPath::parse(p).unwrap(), f, &Limits::default()).unwrap()
+        });
+    let written = proposal(&library, "aaaaaa", &candidate);
+    propose(&mut library, written.clone()).unwrap();
+    let found = read(&library, "aaaaaa");
+    assert_eq!(Proposal { kept: Kept::default(), ..found.clone() }, written);
+    let base = library.bundle(found.base.as_ref().unwrap()).unwrap();
+    assert_eq!(found.candidate(&base, library.limits()), Ok(candidate));
+    let text = fs::read_to_string(place.own().join("proposals/aaaaaa.json")).unwrap();
+    assert!(text.contains(r#""text": "é\r\n""#) && text.contains(r#""base64": "AP8=""#), "{text}");
+    assert!(found.candidate(&pdf("other").without_file(&SkillPath::skill_md()), library.limits()).is_ok());
+    assert!(found.candidate(&bundle("pdf", "x", &[("more.md", "x")]), library.limits()).is_err(), "another base");
+}
+
+#[test]
+fn a_proposal_that_was_reported_survives_a_kill_and_a_power_loss() {
+    let place = Place::new();
+    put(&mut place.open(), &pdf("one"));
+    let before = place.save();
+    let mut library = place.open();
+    let proposal = proposal(&library, "aaaaaa", &pdf("two"));
+    propose(&mut library, proposal).unwrap();
+    let journaled = fs::read(journal(&place)).unwrap();
+    for reboots in [false, true] {
+        place.restore(&before);
+        fs::write(journal(&place), &journaled).unwrap();
+        if reboots {
+            reboot(&place);
+        }
+        assert_eq!(read(&place.open(), "aaaaaa").state, ProposalState::Pending);
+        assert_eq!(place.open().events().unwrap().0.len(), 2, "every event once");
+    }
+    fs::write(place.own().join("proposals/aaaaaa.json"), "").unwrap();
+    reboot(&place);
+    assert_eq!(read(&place.open(), "aaaaaa").revision, 1, "a file that the power loss emptied is written again");
+}
+
+#[test]
+fn acceptance_is_one_record_whatever_is_cut_off() {
+    let place = with_proposal();
+    let before = fs::read(journal(&place)).unwrap().len();
+    let saved = place.save();
+    let mut library = place.open();
+    let committed = accept(&mut library, read(&place.open(), "aaaaaa")).unwrap();
+    let after = fs::read(journal(&place)).unwrap();
+    let cuts = (before..after.len()).filter(|at| at % 211 == 0 || after.len() - at < 2).chain([after.len()]);
+    for (number, cut) in cuts.enumerate() {
+        place.restore(&saved);
+        fs::write(journal(&place), &after[..cut]).unwrap();
+        if number % 2 == 0 {
+            reboot(&place);
+        }
+        let library = place.open();
+        let (head, found) = (library.head(&name("pdf")).unwrap().unwrap(), read(&library, "aaaaaa"));
+        let expected = if cut == after.len() { (2, ProposalState::Accepted) } else { (1, ProposalState::Pending) };
+        assert_eq!((head.number, found.state), expected, "{cut}");
+        if cut == after.len() {
+            assert_eq!(found.decided.unwrap().revision, Some(committed[0].revision.id.clone()));
+            assert_eq!(head.acceptance.unwrap().proposal, "aaaaaa");
+            assert!(library.open_proposals().unwrap().is_empty() && library.proposals().unwrap().len() == 1);
+            let last = library.events().unwrap().0.pop().unwrap();
+            assert_eq!((last.status, last.revision), (EventStatus::Accepted, Some(head.id)));
+        }
+    }
+}
+
+#[test]
+fn the_emptied_journal_leaves_every_proposal() {
+    let place = with_proposal();
+    let mut library = place.open();
+    accept(&mut library, read(&place.open(), "aaaaaa")).unwrap();
+    let next = proposal(&library, "bbbbbb", &pdf("three"));
+    propose(&mut library, next).unwrap();
+    let own = library.ensure_own().unwrap();
+    let lock = LibraryLock::acquire(&own, LOCK_WAIT).unwrap();
+    library.checkpoint(&own).unwrap();
+    drop(lock);
+    assert_eq!(fs::read(journal(&place)).unwrap().len(), 0);
+    let found: Vec<_> = place.open().proposals().unwrap().into_iter().map(|e| e.into_whole().unwrap().state).collect();
+    assert_eq!(found, [ProposalState::Accepted, ProposalState::Pending]);
+}
+
+#[test]
+fn of_two_decisions_the_first_stands() {
+    let place = with_proposal();
+    let mut library = place.open();
+    let (one, two) = (read(&library, "aaaaaa"), read(&place.open(), "aaaaaa"));
+    accept(&mut library, one).unwrap();
+    let late = change_of(decide(two.clone(), ProposalState::Rejected), EventStatus::Rejected);
+    let error = place.open().commit_with(Vec::new(), vec![late]).unwrap_err();
+    assert!(matches!(error, CommitError::ProposalMoved { .. }), "{error}");
+    assert!(accept(&mut place.open(), two).is_err());
+    assert_eq!((read(&library, "aaaaaa").state, actions(&library, "pdf").len()), (ProposalState::Accepted, 2));
+}
+
+#[test]
+fn an_actor_has_one_open_proposal_a_skill_and_the_queue_has_an_end() {
+    let place = with_proposal();
+    let mut library = place.open();
+    library.limits = Limits { open_proposals: 3, open_proposals_per_skill: 2, ..Limits::default() };
+    let same = Proposal { id: id("bbbbbb"), ..proposal(&library, "aaaaaa", &pdf("three")) };
+    assert!(matches!(propose(&mut library, same), Err(CommitError::ProposalMoved { .. })));
+    let other = |library: &Library, name_of: &str| proposal(library, name_of, &pdf("three"));
+    let second = other(&library, "bbbbbb");
+    propose(&mut library, second).unwrap();
+    let third = other(&library, "cccccc");
+    let full = propose(&mut library, third.clone()).unwrap_err();
+    assert!(matches!(&full, CommitError::QueueFull { skill: Some(_), open: 2, limit: 2 }), "{full}");
+    fs::write(place.own().join("proposals/damaged.json"), "{").unwrap();
+    let of_other = Proposal { skill: name("other"), ..third };
+    assert!(matches!(propose(&mut library, of_other), Err(CommitError::QueueFull { skill: None, open: 3, .. })));
+    let late = stamp().time + jiff::SignedDuration::from_hours(24);
+    let late = Proposal { created: late, ..other(&library, "cccccc") };
+    propose(&mut library, late).unwrap();
+    assert_eq!(library.open_proposals().unwrap().len(), 4, "expired ones do not count, and are all there");
+}
+
+#[test]
+fn a_damaged_proposal_is_told_breaks_nothing_and_can_be_rejected_with_its_bytes_kept() {
+    let place = with_proposal();
+    let mut library = place.open();
+    let whole = fs::read_to_string(place.own().join("proposals/aaaaaa.json")).unwrap();
+    let damaged = [
+        ("cut", whole[..whole.len() / 2].to_owned()),
+        ("empty", String::new()),
+        ("later", whole.replace("\"format\": 1", "\"format\": 9")),
+        ("moved", whole.clone()),
+        ("path", whole.replace("aaaaaa", "path").replace("notes.md", "../notes.md")),
+        ("state", whole.replace("aaaaaa", "state").replace("pending", "accepted")),
+    ];
+    for (name, text) in &damaged {
+        fs::write(place.own().join(format!("proposals/{name}.json")), text).unwrap();
+    }
+    fs::create_dir(place.own().join("proposals/folder.json")).unwrap();
+    let entries = library.open_proposals().unwrap();
+    assert_eq!(entries.len(), damaged.len() + 2);
+    assert_eq!(entries.iter().filter(|entry| matches!(entry, ProposalEntry::Whole(_))).count(), 1);
+    for (name, text) in &damaged {
+        let entry = library.proposal(&id(name)).unwrap().unwrap();
+        let ProposalEntry::Damaged(mut damaged) = entry else { panic!("{name}") };
+        let by = Actor::new(ActorKind::Person, "ann");
+        damaged.decided = Some(Decided { by, time: stamp().time, reason: None, revision: None });
+        let event = Event::proposal(&stamp(), "", "reject", EventStatus::Rejected, &damaged.id);
+        library
+            .commit_with(Vec::new(), vec![ProposalChange { entry: ProposalEntry::Damaged(damaged), event }])
+            .unwrap();
+        let found = library.proposal(&id(name)).unwrap().unwrap();
+        assert!(!found.is_open() && matches!(&found, ProposalEntry::Damaged(_)));
+        let kept: serde_json::Value =
+            serde_json::from_slice(&fs::read(place.own().join(format!("proposals/decided/{name}.json"))).unwrap())
+                .unwrap();
+        assert_eq!(kept["text"], text.as_str());
+    }
+    assert_eq!(library.open_proposals().unwrap().len(), 2);
+}
+
+#[test]
+fn fields_of_a_later_version_stay_when_a_proposal_is_decided() {
+    let place = with_proposal();
+    let path = place.own().join("proposals/aaaaaa.json");
+    let text = fs::read_to_string(&path).unwrap().replacen('{', "{\"later\": [1, {\"a\": 2}],", 1);
+    fs::write(&path, text.replace("\"scan\": {", "\"scan\": {\"later\": 3,")).unwrap();
+    let mut library = place.open();
+    let rejected = decide(read(&library, "aaaaaa"), ProposalState::Rejected);
+    library.commit_with(Vec::new(), vec![change_of(rejected, EventStatus::Rejected)]).unwrap();
+    let text = fs::read(place.own().join("proposals/decided/aaaaaa.json")).unwrap();
+    let written: serde_json::Value = serde_json::from_slice(&text).unwrap();
+    assert_eq!((&written["later"][1]["a"], &written["scan"]["later"]), (&2.into(), &3.into()));
+    assert_eq!(written["state"], "rejected");
+}
+
+#[test]
+fn a_proposal_of_the_first_format_is_read() {
+    let place = with_proposal();
+    let text = r#"{"format":1,"id":"old","skill":"pdf","state":"pending","revision":2,"action":"write_file","base":null,
+        "files":[{"path":"a.sh","change":"added","executable":true,"text":"x"},{"path":"b","change":"removed"}],
+        "digest":"sha256:0000000000000000000000000000000000000000000000000000000000000000","actor":"agent:a","reason":null,
+        "run":null,"thread":null,"absorbed_into":null,"why":"held","scan":{"ruleset":"1","findings":[]},
+        "created":"2026-01-02T03:04:05Z","updated":"2026-01-02T03:04:05Z","expires":"2026-02-01T03:04:05Z"}"#;
+    fs::write(place.own().join("proposals/old.json"), text).unwrap();
+    let found = read(&place.open(), "old");
+    assert_eq!((found.revision, found.files.len(), found.files[0].file.clone().unwrap().executable), (2, 2, true));
+}
+
+#[test]
+fn a_proposal_for_a_library_without_skills_leaves_its_folder_alone() {
+    let place = Place::new();
+    let mut library = place.open();
+    let proposal = proposal(&library, "aaaaaa", &pdf("one"));
+    propose(&mut library, proposal).unwrap();
+    assert!(!place.skills().exists() && !place.own().join("history.git").exists());
+    reboot(&place);
+    assert_eq!(place.open().open_proposals().unwrap().len(), 1);
+}
+
+#[test]
+fn ids_are_short_and_can_be_typed() {
+    let found: std::collections::BTreeSet<_> = (0..2000).map(|n| ProposalId::of_operation(&format!("{n}"))).collect();
+    assert_eq!(found.len(), 2000);
+    assert!(found.iter().all(|id| id.as_str().len() == 6 && ProposalId::parse(id.as_str()).as_ref() == Ok(id)));
+    for bad in ["", "a/b", "..", "a.b", "é", " ", &"a".repeat(65)] {
+        assert!(ProposalId::parse(bad).is_err(), "{bad}");
+    }
+}

@@ -1,0 +1,307 @@
+//! [`Proposal`]: a held change, kept aside until somebody decides about it.
+//!
+//! Open ones are `proposals/<id>.json` in the library's folder of the home, those that were decided
+//! `proposals/decided/<id>.json`. Both are projections of the journal, as events and heads are: a
+//! proposal is true once its record is synced, and its acceptance is one record with the revision
+//! that it becomes. Nothing in them is ever checked out without being cleared.
+
+mod document;
+mod queue;
+pub(crate) mod store;
+
+use std::fmt;
+
+use jiff::Timestamp;
+use scan::Report;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+use skill::{Bundle, Digest, File, Limits, SkillName, SkillPath, diff::Change};
+use thiserror::Error;
+
+pub use queue::ProposalChange;
+
+use crate::revision::{Action, Actor, RevisionId};
+
+/// The digits of a new id, without those that look alike.
+const DIGITS: &[u8; 31] = b"23456789abcdefghjkmnpqrstuvwxyz";
+
+/// How many of them an id has.
+const ID_DIGITS: usize = 6;
+
+/// Bytes of the longest id that a file of ours may be called after.
+const ID_BYTES: usize = 64;
+
+/// What a proposal is called: six digits and letters, unique in its library.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProposalId(String);
+
+/// The text is no [`ProposalId`].
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{0:?} is no id of a proposal; an id is six letters and digits, such as k7m3qx")]
+pub struct ProposalIdError(pub String);
+
+impl ProposalId {
+    /// Reads an id.
+    ///
+    /// # Errors
+    /// [`ProposalIdError`] for what no file of a proposal could be called after.
+    pub fn parse(text: &str) -> Result<Self, ProposalIdError> {
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+        match !text.is_empty() && text.len() <= ID_BYTES && text.bytes().all(fits) {
+            true => Ok(Self(text.to_owned())),
+            false => Err(ProposalIdError(text.to_owned())),
+        }
+    }
+
+    /// A new id, made from that of an operation ([`crate::operation_id`]).
+    #[must_use]
+    pub fn of_operation(operation: &str) -> Self {
+        let sum: [u8; 32] = Sha256::digest(operation.as_bytes()).into();
+        let mut number = sum.iter().take(8).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+        let mut id = String::with_capacity(ID_DIGITS);
+        for _ in 0..ID_DIGITS {
+            let digit = usize::try_from(number % DIGITS.len() as u64).unwrap_or_default();
+            id.push(DIGITS.get(digit).copied().map_or('2', char::from));
+            number /= DIGITS.len() as u64;
+        }
+        Self(id)
+    }
+
+    /// The id as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ProposalId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Where a proposal stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProposalState {
+    /// It waits for a decision.
+    Pending,
+    /// It does not fit the skill as it is now; it waits to be edited or rejected.
+    Stale,
+    /// The scanner of today blocks it; it waits for a waiver, an edit or its rejection.
+    Quarantined,
+    /// It became a revision.
+    Accepted,
+    /// It was turned down or withdrawn.
+    Rejected,
+    /// Nobody decided in time.
+    Expired,
+    /// The skill came to hold all of it in another way.
+    Superseded,
+}
+
+impl ProposalState {
+    /// The state's word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Stale => "stale",
+            Self::Quarantined => "quarantined",
+            Self::Accepted => "accepted",
+            Self::Rejected => "rejected",
+            Self::Expired => "expired",
+            Self::Superseded => "superseded",
+        }
+    }
+
+    /// Whether it still waits for somebody.
+    #[must_use]
+    pub fn is_open(self) -> bool {
+        matches!(self, Self::Pending | Self::Stale | Self::Quarantined)
+    }
+}
+
+/// One file that a proposal would change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProposedFile {
+    /// Its path inside the skill.
+    pub path: SkillPath,
+    /// What would become of it.
+    pub change: Change,
+    /// What it would be; `None` for one that would be removed.
+    pub file: Option<File>,
+}
+
+/// Who ended the waiting of a proposal, when, why and with what result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decided {
+    /// Who.
+    pub by: Actor,
+    /// When.
+    pub time: Timestamp,
+    /// Why, in their words.
+    pub reason: Option<String>,
+    /// The revision that it became; filled in by the commit.
+    pub revision: Option<RevisionId>,
+}
+
+/// A candidate that waits for a decision, or waited for one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proposal {
+    /// Its id.
+    pub id: ProposalId,
+    /// The skill that it would change.
+    pub skill: SkillName,
+    /// Where it stands.
+    pub state: ProposalState,
+    /// Its own number, from 1; each amendment counts one on.
+    pub revision: u64,
+    /// What was asked for.
+    pub action: Action,
+    /// The head that the candidate was made on.
+    pub base: Option<RevisionId>,
+    /// The candidate, as what differs from the base.
+    pub files: Vec<ProposedFile>,
+    /// The candidate's digest.
+    pub digest: Digest,
+    /// Who proposed it.
+    pub actor: Actor,
+    /// Why, in their words.
+    pub reason: Option<String>,
+    /// The run in which it was proposed.
+    pub run: Option<String>,
+    /// The conversation in which it was proposed.
+    pub thread: Option<String>,
+    /// The skill that takes this one's content in, when it would be deleted for that.
+    pub absorbed_into: Option<String>,
+    /// Why the policy holds it.
+    pub why: String,
+    /// What the scanner said of the candidate when it was proposed.
+    pub scan: Report,
+    /// When it was proposed.
+    pub created: Timestamp,
+    /// When it was last amended.
+    pub updated: Timestamp,
+    /// When nobody can accept it any more.
+    pub expires: Timestamp,
+    /// The person who edited the candidate last.
+    pub edited_by: Option<Actor>,
+    /// Why it is stale, quarantined or superseded.
+    pub note: Option<String>,
+    /// The end of its waiting.
+    pub decided: Option<Decided>,
+    /// What its file held when it was read.
+    pub kept: Kept,
+}
+
+/// What a proposal's file held when it was read: fields that this version does not know, and the mark
+/// by which a commit sees whether somebody else wrote it since.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Kept {
+    mark: Option<Digest>,
+    document: Option<Value>,
+}
+
+/// A file in a proposal's place that cannot be understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DamagedProposal {
+    /// The id in the file's name.
+    pub id: ProposalId,
+    /// The skill that it names, where that can be read.
+    pub skill: Option<SkillName>,
+    /// What is wrong.
+    pub why: String,
+    /// Who rejected it; its bytes are kept all the same.
+    pub decided: Option<Decided>,
+    bytes: Vec<u8>,
+    mark: Option<Digest>,
+}
+
+/// What stands in a proposal's place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProposalEntry {
+    /// A proposal.
+    Whole(Box<Proposal>),
+    /// A file that is none.
+    Damaged(DamagedProposal),
+}
+
+impl ProposalEntry {
+    /// The id.
+    #[must_use]
+    pub fn id(&self) -> &ProposalId {
+        match self {
+            Self::Whole(proposal) => &proposal.id,
+            Self::Damaged(damaged) => &damaged.id,
+        }
+    }
+
+    /// Whether somebody has still to decide.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        match self {
+            Self::Whole(proposal) => proposal.state.is_open(),
+            Self::Damaged(damaged) => damaged.decided.is_none(),
+        }
+    }
+
+    /// The proposal, if it is whole.
+    #[must_use]
+    pub fn into_whole(self) -> Option<Proposal> {
+        match self {
+            Self::Whole(proposal) => Some(*proposal),
+            Self::Damaged(_) => None,
+        }
+    }
+
+    fn mark(&self) -> Option<Digest> {
+        match self {
+            Self::Whole(proposal) => proposal.kept.mark,
+            Self::Damaged(damaged) => damaged.mark,
+        }
+    }
+}
+
+impl Proposal {
+    /// Whether nobody decided until `now`.
+    #[must_use]
+    pub fn is_expired(&self, now: Timestamp) -> bool {
+        self.state.is_open() && self.expires <= now
+    }
+
+    /// The candidate: the files of the base with the proposed ones.
+    ///
+    /// # Errors
+    /// What is wrong when base and files do not make what was proposed.
+    pub fn candidate(&self, base: &Bundle, limits: &Limits) -> Result<Bundle, String> {
+        let changed = |path: &SkillPath| self.files.iter().any(|file| file.path == *path);
+        let kept = base.files().filter(|(path, _)| !changed(path)).map(|(path, file)| (path.clone(), file.clone()));
+        let proposed = self.files.iter().filter_map(|file| Some((file.path.clone(), file.file.clone()?)));
+        let candidate = Bundle::from_files(kept.chain(proposed), limits).map_err(|error| error.to_string())?;
+        match candidate.digest() == self.digest {
+            true => Ok(candidate),
+            false => Err("its files are not those that were proposed".to_owned()),
+        }
+    }
+
+    /// Makes `candidate` on `base` what is proposed.
+    pub fn set_candidate(&mut self, base: Option<RevisionId>, before: &Bundle, candidate: &Bundle) {
+        self.base = base;
+        self.files = changed_files(before, candidate);
+        self.digest = candidate.digest();
+    }
+}
+
+/// What differs between two states of a skill, with the content of the second.
+#[must_use]
+pub fn changed_files(before: &Bundle, after: &Bundle) -> Vec<ProposedFile> {
+    let written = after.files().filter(|(path, file)| before.get(path) != Some(file)).map(|(path, file)| {
+        let change = if before.get(path).is_some() { Change::Modified } else { Change::Added };
+        ProposedFile { path: path.clone(), change, file: Some(file.clone()) }
+    });
+    let removed = before.paths().filter(|path| after.get(path).is_none());
+    let removed = removed.map(|path| ProposedFile { path: path.clone(), change: Change::Removed, file: None });
+    written.chain(removed).collect()
+}

@@ -1,0 +1,290 @@
+//! [`Document`]: a proposal's file as JSON, version 1.
+//!
+//! Texts are stored as such, so that the file can be read, other content as base64. Fields that this
+//! version does not know are written back as they were found.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use skill::{Digest, File, SkillName, SkillPath, diff::Change};
+
+use super::{DamagedProposal, Decided, Kept, Proposal, ProposalEntry, ProposalId, ProposalState, ProposedFile};
+use crate::revision::{Action, Actor, RevisionId};
+
+const FORMAT: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+struct Document {
+    format: u32,
+    id: String,
+    skill: String,
+    state: ProposalState,
+    revision: u64,
+    action: Action,
+    base: Option<RevisionId>,
+    files: Vec<FileDocument>,
+    digest: String,
+    actor: String,
+    reason: Option<String>,
+    run: Option<String>,
+    thread: Option<String>,
+    absorbed_into: Option<String>,
+    why: String,
+    scan: scan::Report,
+    created: String,
+    updated: String,
+    expires: String,
+    edited_by: Option<String>,
+    note: Option<String>,
+    decided: Option<DecidedDocument>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct FileDocument {
+    path: String,
+    change: ChangeWord,
+    #[serde(default)]
+    executable: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    base64: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ChangeWord {
+    Added,
+    Modified,
+    Removed,
+}
+
+#[derive(Serialize, Deserialize)]
+struct DecidedDocument {
+    by: String,
+    time: String,
+    reason: Option<String>,
+    revision: Option<RevisionId>,
+}
+
+/// Reads the file of an id; one that cannot be understood is damaged.
+pub(super) fn parse(id: ProposalId, bytes: Vec<u8>) -> ProposalEntry {
+    let value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+    let mark = Some(Digest::of_bytes(&bytes));
+    match parse_whole(&id, &bytes) {
+        Ok(proposal) => {
+            let kept = Kept { mark, document: Some(value) };
+            ProposalEntry::Whole(Box::new(Proposal { kept, ..proposal }))
+        }
+        Err(why) => {
+            let skill = value["skill"].as_str().and_then(|skill| SkillName::parse(skill).ok());
+            let was_rejected = value["damaged"].is_string();
+            let decided = was_rejected.then(|| decided_of(&value["decided"])).flatten();
+            let why = value["damaged"].as_str().map_or(why, str::to_owned);
+            ProposalEntry::Damaged(DamagedProposal { id, skill, why, decided, bytes, mark })
+        }
+    }
+}
+
+/// What stands in a proposal's place, but cannot even be read.
+pub(super) fn unreadable(id: ProposalId, error: &std::io::Error) -> ProposalEntry {
+    let why = format!("it cannot be read: {error}");
+    ProposalEntry::Damaged(DamagedProposal { id, skill: None, why, decided: None, bytes: Vec::new(), mark: None })
+}
+
+fn decided_of(value: &Value) -> Option<Decided> {
+    let document: DecidedDocument = serde_json::from_value(value.clone()).ok()?;
+    document.into_decided().ok()
+}
+
+fn parse_whole(id: &ProposalId, bytes: &[u8]) -> Result<Proposal, String> {
+    #[derive(Deserialize)]
+    struct Format {
+        format: u32,
+    }
+    let format: Format = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    if format.format != FORMAT {
+        return Err(format!("it has format {}, this version reads {FORMAT}", format.format));
+    }
+    let document: Document = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    if document.id != id.as_str() {
+        return Err(format!("it is the proposal {:?} in the place of another", document.id));
+    }
+    document.into_proposal(id)
+}
+
+impl Document {
+    fn into_proposal(self, id: &ProposalId) -> Result<Proposal, String> {
+        if self.state.is_open() == self.decided.is_some() {
+            return Err(format!("it is {} {} a decision", self.state.as_str(), without(self.state.is_open())));
+        }
+        Ok(Proposal {
+            id: id.clone(),
+            skill: SkillName::parse(&self.skill).map_err(|_| format!("{:?} is no name of a skill", self.skill))?,
+            state: self.state,
+            revision: self.revision,
+            action: self.action,
+            base: self.base,
+            files: self.files.into_iter().map(FileDocument::into_file).collect::<Result<_, _>>()?,
+            digest: self.digest.parse().map_err(|_| format!("{:?} is no digest", self.digest))?,
+            actor: actor(&self.actor)?,
+            reason: self.reason,
+            run: self.run,
+            thread: self.thread,
+            absorbed_into: self.absorbed_into,
+            why: self.why,
+            scan: self.scan,
+            created: time(&self.created)?,
+            updated: time(&self.updated)?,
+            expires: time(&self.expires)?,
+            edited_by: self.edited_by.as_deref().map(actor).transpose()?,
+            note: self.note,
+            decided: self.decided.map(DecidedDocument::into_decided).transpose()?,
+            kept: Kept::default(),
+        })
+    }
+
+    fn of(proposal: &Proposal) -> Self {
+        Self {
+            format: FORMAT,
+            id: proposal.id.to_string(),
+            skill: proposal.skill.to_string(),
+            state: proposal.state,
+            revision: proposal.revision,
+            action: proposal.action,
+            base: proposal.base.clone(),
+            files: proposal.files.iter().map(FileDocument::of).collect(),
+            digest: proposal.digest.to_string(),
+            actor: proposal.actor.to_string(),
+            reason: proposal.reason.clone(),
+            run: proposal.run.clone(),
+            thread: proposal.thread.clone(),
+            absorbed_into: proposal.absorbed_into.clone(),
+            why: proposal.why.clone(),
+            scan: proposal.scan.clone(),
+            created: proposal.created.to_string(),
+            updated: proposal.updated.to_string(),
+            expires: proposal.expires.to_string(),
+            edited_by: proposal.edited_by.as_ref().map(ToString::to_string),
+            note: proposal.note.clone(),
+            decided: proposal.decided.as_ref().map(DecidedDocument::of),
+        }
+    }
+}
+
+fn without(is_open: bool) -> &'static str {
+    if is_open { "and has" } else { "without" }
+}
+
+fn actor(text: &str) -> Result<Actor, String> {
+    text.parse().map_err(|error: crate::revision::ActorError| error.to_string())
+}
+
+fn time(text: &str) -> Result<Timestamp, String> {
+    text.parse().map_err(|_| format!("{text:?} is no time"))
+}
+
+impl FileDocument {
+    fn of(file: &ProposedFile) -> Self {
+        let content = file.file.as_ref();
+        let text = content.and_then(File::text).map(str::to_owned);
+        Self {
+            path: file.path.to_string(),
+            change: match file.change {
+                Change::Added => ChangeWord::Added,
+                Change::Modified => ChangeWord::Modified,
+                Change::Removed => ChangeWord::Removed,
+            },
+            executable: content.is_some_and(|file| file.executable),
+            base64: content.filter(|_| text.is_none()).map(|file| STANDARD.encode(&file.bytes)),
+            text,
+        }
+    }
+
+    fn into_file(self) -> Result<ProposedFile, String> {
+        let path = SkillPath::parse(&self.path).map_err(|error| error.to_string())?;
+        let in_file = |what: &str| format!("{path}: {what}");
+        let bytes = match (self.text, self.base64) {
+            (Some(text), None) => Some(text.into_bytes()),
+            (None, Some(base64)) => Some(STANDARD.decode(base64).map_err(|_| in_file("its content is no base64"))?),
+            (None, None) => None,
+            (Some(_), Some(_)) => return Err(in_file("it has two contents")),
+        };
+        let (change, is_removed) = match self.change {
+            ChangeWord::Added => (Change::Added, false),
+            ChangeWord::Modified => (Change::Modified, false),
+            ChangeWord::Removed => (Change::Removed, true),
+        };
+        if bytes.is_none() != is_removed {
+            return Err(in_file("content and change do not go together"));
+        }
+        let file = bytes.map(|bytes| File { bytes: bytes.into(), executable: self.executable });
+        Ok(ProposedFile { path, change, file })
+    }
+}
+
+impl DecidedDocument {
+    fn of(decided: &Decided) -> Self {
+        Self {
+            by: decided.by.to_string(),
+            time: decided.time.to_string(),
+            reason: decided.reason.clone(),
+            revision: decided.revision.clone(),
+        }
+    }
+
+    fn into_decided(self) -> Result<Decided, String> {
+        Ok(Decided { by: actor(&self.by)?, time: time(&self.time)?, reason: self.reason, revision: self.revision })
+    }
+}
+
+/// The file that an entry is kept as.
+pub(super) fn write(entry: &ProposalEntry) -> serde_json::Result<Vec<u8>> {
+    let document = match entry {
+        ProposalEntry::Whole(proposal) => {
+            let known = serde_json::to_value(Document::of(proposal))?;
+            match &proposal.kept.document {
+                Some(found) => over(found.clone(), known),
+                None => known,
+            }
+        }
+        ProposalEntry::Damaged(damaged) => rejected(damaged)?,
+    };
+    let mut bytes = serde_json::to_vec_pretty(&document)?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+/// A damaged file that was rejected: its bytes, and who did it.
+fn rejected(damaged: &DamagedProposal) -> serde_json::Result<Value> {
+    let (key, content) = match std::str::from_utf8(&damaged.bytes) {
+        Ok(text) => ("text", text.to_owned()),
+        Err(_) => ("base64", STANDARD.encode(&damaged.bytes)),
+    };
+    Ok(json!({
+        "format": FORMAT,
+        "id": damaged.id.as_str(),
+        "skill": damaged.skill.as_ref().map(SkillName::as_str),
+        "state": ProposalState::Rejected,
+        "damaged": damaged.why,
+        key: content,
+        "decided": serde_json::to_value(damaged.decided.as_ref().map(DecidedDocument::of))?,
+    }))
+}
+
+/// What was found, with all that is known written over it.
+fn over(found: Value, known: Value) -> Value {
+    match (found, known) {
+        (Value::Object(mut found), Value::Object(known)) => {
+            let mut fields = Map::new();
+            for (key, value) in known {
+                let before = found.remove(&key).unwrap_or(Value::Null);
+                fields.insert(key, over(before, value));
+            }
+            fields.extend(found);
+            Value::Object(fields)
+        }
+        (_, known) => known,
+    }
+}

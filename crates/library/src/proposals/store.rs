@@ -1,0 +1,114 @@
+//! [`ProposalFile`]: the files of proposals, as the journal holds them and as they stand in the home.
+
+use std::io;
+
+use cap_std::fs::Dir;
+
+use super::{ProposalEntry, ProposalId, document};
+use crate::home::{read_optional, sync_folder};
+
+const OPEN: &str = "proposals";
+const DECIDED: &str = "proposals/decided";
+
+/// A proposal's file as an operation leaves it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProposalFile {
+    /// The proposal.
+    pub id: String,
+    /// Whether it still waits for somebody, by which its folder is known.
+    pub is_open: bool,
+    /// The whole file.
+    pub bytes: Vec<u8>,
+}
+
+/// Which proposals are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Which {
+    Open,
+    Decided,
+}
+
+impl Which {
+    fn folder(self) -> &'static str {
+        match self {
+            Self::Open => OPEN,
+            Self::Decided => DECIDED,
+        }
+    }
+}
+
+/// Writes the files that operations left, the last of each proposal. `durable` syncs them.
+pub(crate) fn write(own: &Dir, files: &[ProposalFile], durable: bool) -> io::Result<()> {
+    let last = |index: usize, file: &ProposalFile| !files.iter().skip(index + 1).any(|later| later.id == file.id);
+    let files: Vec<_> = files.iter().enumerate().filter(|(index, file)| last(*index, file)).map(|(_, f)| f).collect();
+    if files.is_empty() {
+        return Ok(());
+    }
+    own.create_dir_all(DECIDED)?;
+    files.into_iter().try_for_each(|file| write_one(own, file, durable))?;
+    if durable {
+        for folder in [DECIDED, OPEN] {
+            sync_folder(&own.open_dir(folder)?)?;
+        }
+        sync_folder(own)?;
+    }
+    Ok(())
+}
+
+/// Beside and renamed over, so that a reader finds a whole one; one that was decided leaves its old
+/// place last, so that it is never in none.
+fn write_one(own: &Dir, file: &ProposalFile, durable: bool) -> io::Result<()> {
+    let which = if file.is_open { Which::Open } else { Which::Decided };
+    let folder = own.open_dir(which.folder())?;
+    let (name, temporary) = (format!("{}.json", file.id), format!(".{}.tmp", file.id));
+    let mut beside = folder.create(&temporary)?;
+    io::Write::write_all(&mut beside, &file.bytes)?;
+    if durable {
+        beside.sync_data()?;
+    }
+    folder.rename(&temporary, &folder, &name)?;
+    if which == Which::Open {
+        return Ok(());
+    }
+    match own.open_dir(OPEN)?.remove_file(&name) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// The bytes of a proposal's file, open or decided.
+pub(crate) fn bytes(own: &Dir, id: &ProposalId) -> io::Result<Option<Vec<u8>>> {
+    match read_optional(own, &format!("{OPEN}/{id}.json"))? {
+        Some(bytes) => Ok(Some(bytes)),
+        None => read_optional(own, &format!("{DECIDED}/{id}.json")),
+    }
+}
+
+/// All proposals of a folder, sorted by id. One that another process decides meanwhile is left out, one
+/// that cannot be read is damaged.
+pub(crate) fn read(own: &Dir, which: Which) -> io::Result<Vec<ProposalEntry>> {
+    let mut entries = Vec::new();
+    for id in ids(own, which)? {
+        match read_optional(own, &format!("{}/{id}.json", which.folder())) {
+            Ok(Some(bytes)) => entries.push(document::parse(id, bytes)),
+            Ok(None) => {}
+            Err(error) => entries.push(document::unreadable(id, &error)),
+        }
+    }
+    entries.sort_by(|a, b| a.id().cmp(b.id()));
+    Ok(entries)
+}
+
+fn ids(own: &Dir, which: Which) -> io::Result<Vec<ProposalId>> {
+    let entries = match own.read_dir(which.folder()) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut ids = Vec::new();
+    for entry in entries {
+        let name = entry?.file_name();
+        ids.extend(name.to_str().and_then(|name| ProposalId::parse(name.strip_suffix(".json")?).ok()));
+    }
+    Ok(ids)
+}
