@@ -225,7 +225,7 @@ pub enum ProposalEntry {
     /// A proposal.
     Whole(Box<Proposal>),
     /// A file that is none.
-    Damaged(DamagedProposal),
+    Damaged(Box<DamagedProposal>),
 }
 
 impl ProposalEntry {

@@ -82,7 +82,7 @@ pub(super) fn parse(id: ProposalId, bytes: Vec<u8>) -> ProposalEntry {
             let was_rejected = value["damaged"].is_string();
             let decided = was_rejected.then(|| decided_of(&value["decided"])).flatten();
             let why = value["damaged"].as_str().map_or(why, str::to_owned);
-            ProposalEntry::Damaged(DamagedProposal { id, skill, why, decided, bytes, mark })
+            ProposalEntry::Damaged(Box::new(DamagedProposal { id, skill, why, decided, bytes, mark }))
         }
     }
 }
@@ -90,7 +90,8 @@ pub(super) fn parse(id: ProposalId, bytes: Vec<u8>) -> ProposalEntry {
 /// What stands in a proposal's place, but cannot even be read.
 pub(super) fn unreadable(id: ProposalId, error: &std::io::Error) -> ProposalEntry {
     let why = format!("it cannot be read: {error}");
-    ProposalEntry::Damaged(DamagedProposal { id, skill: None, why, decided: None, bytes: Vec::new(), mark: None })
+    let (bytes, mark) = (Vec::new(), None);
+    ProposalEntry::Damaged(Box::new(DamagedProposal { id, skill: None, why, decided: None, bytes, mark }))
 }
 
 fn decided_of(value: &Value) -> Option<Decided> {
