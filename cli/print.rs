@@ -131,12 +131,12 @@ impl Output {
     ///
     /// # Errors
     /// The stream cannot be written.
-    pub fn long_answer(self, document: &impl Serialize, text: &str) -> Result<(), CliError> {
-        if !self.json
-            && io::stdout().is_terminal()
-            && text.lines().count() > terminal_lines()
-            && page(&self.fit_for_reader(text))
-        {
+    pub fn long_answer(self, document: &impl Serialize, text: impl FnOnce() -> String) -> Result<(), CliError> {
+        if self.json {
+            return self.answer(document, |_| Ok(()));
+        }
+        let text = text();
+        if io::stdout().is_terminal() && text.lines().count() > terminal_lines() && page(&self.fit_for_reader(&text)) {
             return Ok(());
         }
         self.answer(document, |out| out.write_all(text.as_bytes()))

@@ -59,7 +59,7 @@ pub fn run(context: &Context, args: &DiffArgs) -> Result<Exit, CliError> {
         true => format!("{head}no difference\n"),
         false => format!("{head}{}", coloured_diff(&difference.text)),
     };
-    context.out.long_answer(&document, &text)?;
+    context.out.long_answer(&document, || text)?;
     Ok(Exit::Done)
 }
 
@@ -73,14 +73,14 @@ fn title(revision: Option<&Revision>) -> String {
 /// The newest revision that a release brought.
 fn installed(context: &Context, name: &SkillName) -> Result<(Option<Revision>, Bundle), CliError> {
     let library = context.library()?;
-    let revisions = library.revisions(name, usize::MAX)?;
-    let of_release = |revision: &&Revision| {
-        revision.origin.as_ref().is_some_and(|origin| origin.digest == revision.digest.to_string())
+    let is_other = |revision: &Revision| {
+        revision.origin.as_ref().is_none_or(|origin| origin.digest != revision.digest.to_string())
     };
-    let revision = revisions.iter().find(of_release).cloned().ok_or_else(|| {
+    let mut revisions = library.walk(name).skip_while(|found| matches!(found, Ok(revision) if is_other(revision)));
+    let revision = revisions.next().ok_or_else(|| {
         CliError::new("not_found", Exit::NotFound, format!("{name} was not installed from anywhere"))
             .hint(format!("`skillhub history {name}` lists its revisions"))
-    })?;
+    })??;
     let bundle = library.bundle(&revision.id)?;
     Ok((Some(revision), bundle))
 }

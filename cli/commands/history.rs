@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 
 use clap::Args;
 use library::Revision;
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::{
@@ -33,10 +34,22 @@ pub fn run(context: &Context, args: &HistoryArgs) -> Result<Exit, CliError> {
     if revisions.is_empty() {
         return Err(library::FindError::NoSkill(name).into());
     }
-    let document =
-        json!({"ok": true, "name": name.as_str(), "revisions": revisions.iter().map(document).collect::<Vec<_>>()});
-    context.out.long_answer(&document, &revisions.iter().map(text).collect::<String>())?;
+    let document = Document { ok: true, name: name.as_str(), revisions: &revisions };
+    context.out.long_answer(&document, || revisions.iter().map(text).collect())?;
     Ok(Exit::Done)
+}
+
+/// The answer, whose revisions become JSON one by one: there may be very many.
+#[derive(Serialize)]
+struct Document<'a> {
+    ok: bool,
+    name: &'a str,
+    #[serde(serialize_with = "one_by_one")]
+    revisions: &'a [Revision],
+}
+
+fn one_by_one<S: Serializer>(revisions: &[Revision], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(revisions.iter().map(document))
 }
 
 /// A revision as JSON.

@@ -35,14 +35,12 @@ pub fn run(context: &Context, args: &LogArgs) -> Result<Exit, CliError> {
     if unreadable > 0 {
         context.out.note(&format!("{unreadable} lines of the event log could not be read"));
     }
-    let text = match events.is_empty() {
-        true => match &name {
-            Some(name) => format!("Nothing was done to {name} here\n"),
-            None => "Nothing was done here yet\n".to_owned(),
-        },
-        false => events.iter().map(text).collect(),
+    let text = || match (events.is_empty(), &name) {
+        (true, Some(name)) => format!("Nothing was done to {name} here\n"),
+        (true, None) => "Nothing was done here yet\n".to_owned(),
+        (false, _) => events.iter().map(text).collect(),
     };
-    context.out.long_answer(&json!({"ok": true, "events": events, "unreadable": unreadable}), &text)?;
+    context.out.long_answer(&json!({"ok": true, "events": events, "unreadable": unreadable}), text)?;
     Ok(Exit::Done)
 }
 

@@ -14,6 +14,7 @@
 //!     events.jsonl                  everything done or refused
 //!     proposals/<id>.json           held changes that wait, decided/<id>.json those that did
 //!     state.toml                    enabled, pinned, placed links
+//!     numbers/<skill>               ids of revisions by number, for speed alone
 //!     lock                          held while committing
 //! ```
 
@@ -26,6 +27,7 @@ mod journal;
 mod library;
 mod lock;
 mod place;
+mod projection;
 mod proposals;
 mod reviewers;
 mod revision;

@@ -3,6 +3,7 @@
 mod commit;
 mod displaced;
 mod hand_edit;
+mod numbers;
 mod recover;
 mod temporary;
 #[cfg(test)]
@@ -25,6 +26,7 @@ pub use hand_edit::{FolderState, HandEditFault, Snapshot, SnapshotError, TakeOve
 pub use recover::Recovery;
 pub use temporary::TemporaryKind;
 
+use self::numbers::Numbers;
 use crate::{
     events::{self, Event},
     home::{Home, PlaceError, ensure_dir, open_dir, sync_folder, write_atomically},
@@ -235,14 +237,19 @@ impl Library {
     /// # Errors
     /// The history cannot be read.
     pub fn revisions(&self, skill: &SkillName, limit: usize) -> Result<Vec<Revision>, StorageError> {
-        let Some(storage) = self.storage()? else { return Ok(Vec::new()) };
-        let mut revisions = Vec::new();
-        let mut next = storage.head(skill)?;
-        while let Some(revision) = next.take().filter(|_| revisions.len() < limit) {
-            next = revision.parent.as_ref().map(|id| storage.revision(id)).transpose()?;
-            revisions.push(revision);
-        }
-        Ok(revisions)
+        self.walk(skill).take(limit).collect()
+    }
+
+    /// A skill's revisions, newest first, each read when asked for; the last may be an error.
+    pub fn walk(&self, skill: &SkillName) -> impl Iterator<Item = Result<Revision, StorageError>> {
+        let mut next = self.head(skill).transpose();
+        std::iter::from_fn(move || {
+            let revision = next.take()?;
+            if let (Ok(Revision { parent: Some(parent), .. }), Ok(Some(storage))) = (&revision, self.storage()) {
+                next = Some(storage.revision(parent));
+            }
+            Some(revision)
+        })
     }
 
     /// The revision that a person means.
@@ -250,22 +257,32 @@ impl Library {
     /// # Errors
     /// [`FindError`]
     pub fn find(&self, skill: &SkillName, spec: &RevisionSpec, as_written: &str) -> Result<Revision, FindError> {
-        let revisions = self.revisions(skill, usize::MAX)?;
-        let head = revisions.first().ok_or_else(|| FindError::NoSkill(skill.clone()))?;
+        let unknown = || FindError::NoSkill(skill.clone());
+        let storage = self.storage()?.ok_or_else(unknown)?;
+        let head = storage.head(skill)?.ok_or_else(unknown)?;
         let missing = || FindError::NoRevision { skill: skill.clone(), spec: as_written.to_owned() };
         let number = match spec {
-            RevisionSpec::Head(steps) => head.number.checked_sub(*steps).ok_or_else(missing)?,
-            RevisionSpec::Number(number) => *number,
-            RevisionSpec::Prefix(prefix) => {
-                let mut found = revisions.iter().filter(|revision| revision.id.as_str().starts_with(prefix));
-                let first = found.next().ok_or_else(missing)?;
+            RevisionSpec::Head(steps) => Some(head.number.checked_sub(*steps).ok_or_else(missing)?),
+            RevisionSpec::Number(number) => Some(*number),
+            RevisionSpec::Prefix(_) => None,
+        };
+        if number == Some(head.number) {
+            return Ok(head);
+        }
+        let own = open_dir(&self.own).ok().flatten();
+        let numbers = Numbers::of(own.as_ref(), storage, skill, &head)?;
+        let id = match (number, spec) {
+            (None, RevisionSpec::Prefix(digits)) => {
+                let mut found = numbers.starting_with(digits);
+                let first = found.next();
                 if found.next().is_some() {
                     return Err(FindError::Ambiguous { skill: skill.clone(), spec: as_written.to_owned() });
                 }
-                first.number
+                first
             }
+            _ => numbers.at(number.unwrap_or_default()),
         };
-        revisions.into_iter().find(|revision| revision.number == number).ok_or_else(missing)
+        Ok(storage.revision(&id.ok_or_else(missing)?)?)
     }
 
     /// The names of the folders that stand in the library, managed or not, sorted; hidden ones and

@@ -108,9 +108,9 @@ fn find_previous(library: &Library, skill: &SkillName, head: &Revision) -> Resul
         }
         FolderState::Absent | FolderState::Clean | FolderState::Missing => {}
     }
-    let mut earlier = library.revisions(skill, usize::MAX)?.into_iter().skip(1);
+    let is_another = |found: &Result<Revision, _>| !matches!(found, Ok(revision) if revision.digest == head.digest);
     let none = || FindError::NoRevision { skill: skill.clone(), spec: "before its head".to_owned() };
-    Ok(earlier.find(|revision| revision.digest != head.digest).ok_or_else(none)?)
+    Ok(library.walk(skill).find(is_another).ok_or_else(none)??)
 }
 
 /// The files of a revision that may be restored.

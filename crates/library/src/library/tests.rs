@@ -6,6 +6,7 @@ mod concurrent;
 mod hand_edits;
 mod histories;
 mod killed;
+mod numbers;
 mod proposals;
 mod reading;
 mod recovery;

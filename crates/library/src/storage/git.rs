@@ -335,7 +335,7 @@ fn read_revision(commit: &Commit<'_>) -> Result<Revision, StorageError> {
     let time = Timestamp::from_second(commit.time().seconds()).map_err(|_| damaged("its time is out of range"))?;
     let parent = commit.parent_id(0).ok().map(|id| RevisionId::new(id.to_string()));
     let parts = Parts { id: RevisionId::new(commit.id().to_string()), parent, time };
-    let tombstone = commit.tree()?.is_empty();
+    let tombstone = commit.tree_id() == Oid::hash_object(ObjectType::Tree, &[])?;
     revision_of(parts, trailers, tombstone)
 }
 

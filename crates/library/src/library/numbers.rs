@@ -1,0 +1,131 @@
+//! [`Numbers`]: the ids of a skill's revisions by their number, so that one is found without a walk
+//! through the history.
+//!
+//! `numbers/<skill>` in the library's folder of the home holds the ids one after the other, 20 bytes
+//! each, as a [`Projection`]. A revision's id covers its parent's, so that whatever precedes an id in
+//! the file precedes it in the history as well, and the file may be behind the head or ahead of it:
+//! it counts from where it meets the head's own line. Short histories have no file.
+
+use cap_std::fs::Dir;
+use skill::SkillName;
+
+use crate::{
+    projection::Projection,
+    revision::{Revision, RevisionId},
+    storage::{Storage, StorageError},
+};
+
+/// The folder of these files.
+pub(super) const FOLDER: &str = "numbers";
+
+const FILE: Projection = Projection { kind: "numbers", format: 1 };
+
+/// Revisions that may be missing in a file before it is written again.
+const BEHIND: usize = 64;
+
+type Id = [u8; 20];
+
+/// The ids of all revisions of a skill, oldest first.
+#[derive(Debug)]
+pub(super) struct Numbers {
+    ids: Vec<Id>,
+}
+
+impl Numbers {
+    /// Those up to a head. `own` is the library's folder in the home, where the file is read, and
+    /// written when it is far behind and may be written.
+    ///
+    /// # Errors
+    /// The history cannot be read, or its numbers have gaps.
+    pub fn of(
+        own: Option<&Dir>,
+        storage: &dyn Storage,
+        skill: &SkillName,
+        head: &Revision,
+    ) -> Result<Self, StorageError> {
+        let name = format!("{FOLDER}/{skill}");
+        let mut ids = own.map(|own| read(own, &name)).unwrap_or_default();
+        let missing = walk(storage, &ids, head)?;
+        let known = place(head.number)? + 1 - missing.len();
+        ids.truncate(known);
+        ids.extend(missing.iter().rev());
+        let numbers = Self { ids };
+        if missing.len() >= BEHIND
+            && let Some(own) = own
+        {
+            let _without_it_the_next_one_walks = own.create_dir_all(FOLDER);
+            let _as_above = FILE.write(own, &name, numbers.ids.as_flattened());
+        }
+        Ok(numbers)
+    }
+
+    /// The revision of a number.
+    pub fn at(&self, number: u64) -> Option<RevisionId> {
+        let place = usize::try_from(number.checked_sub(1)?).ok()?;
+        self.ids.get(place).map(revision_id)
+    }
+
+    /// The revisions whose ids begin with these digits.
+    pub fn starting_with(&self, digits: &str) -> impl Iterator<Item = RevisionId> {
+        self.ids.iter().map(revision_id).filter(move |id| id.as_str().starts_with(digits))
+    }
+}
+
+fn read(own: &Dir, name: &str) -> Vec<Id> {
+    let content = FILE.read(own, name).unwrap_or_default();
+    let (ids, rest) = content.as_chunks();
+    if rest.is_empty() { ids.to_vec() } else { Vec::new() }
+}
+
+/// The ids from the head back to the first that is known, which is left out, newest first.
+fn walk(storage: &dyn Storage, known: &[Id], head: &Revision) -> Result<Vec<Id>, StorageError> {
+    let mut missing = Vec::new();
+    let (mut id, mut number) = (head.id.clone(), head.number);
+    loop {
+        let bytes = id_bytes(&id)?;
+        if known.get(place(number)?) == Some(&bytes) {
+            return Ok(missing);
+        }
+        missing.push(bytes);
+        let revision = storage.revision(&id)?;
+        let gap = || StorageError::Damaged(format!("revision {id} is not number {number} of its history"));
+        if revision.number != number {
+            return Err(gap());
+        }
+        match revision.parent {
+            Some(parent) => (id, number) = (parent, number.checked_sub(1).filter(|n| *n > 0).ok_or_else(gap)?),
+            None if number == 1 => return Ok(missing),
+            None => return Err(gap()),
+        }
+    }
+}
+
+/// The place in a list of the revision of a number.
+fn place(number: u64) -> Result<usize, StorageError> {
+    let place = number.checked_sub(1).and_then(|place| usize::try_from(place).ok());
+    place.ok_or_else(|| StorageError::Damaged(format!("a revision has the number {number}")))
+}
+
+fn id_bytes(id: &RevisionId) -> Result<Id, StorageError> {
+    let damaged = || StorageError::Damaged(format!("{id} is no id of a revision"));
+    let digits = id.as_str().as_bytes();
+    let mut bytes = Id::default();
+    if digits.len() != 2 * bytes.len() {
+        return Err(damaged());
+    }
+    for (byte, pair) in bytes.iter_mut().zip(digits.as_chunks::<2>().0) {
+        let digit = |digit: u8| char::from(digit).to_digit(16);
+        let value = digit(pair[0]).zip(digit(pair[1])).and_then(|(high, low)| u8::try_from(high * 16 + low).ok());
+        *byte = value.ok_or_else(damaged)?;
+    }
+    Ok(bytes)
+}
+
+fn revision_id(id: &Id) -> RevisionId {
+    RevisionId::new(id.iter().fold(String::with_capacity(40), |mut digits, byte| {
+        for digit in [byte >> 4, byte & 15] {
+            digits.extend(char::from_digit(digit.into(), 16));
+        }
+        digits
+    }))
+}

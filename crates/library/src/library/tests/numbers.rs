@@ -1,0 +1,91 @@
+//! Revisions by number, distance and prefix, with and without the file that makes it fast.
+
+use super::*;
+
+/// As many revisions as it takes for the file to be written.
+const MANY: usize = 70;
+
+/// A library with that many revisions of one skill, and their ids.
+fn long_history() -> (Place, Vec<RevisionId>) {
+    let place = Place::new();
+    let mut library = place.open();
+    let ids = (0..MANY).map(|n| put(&mut library, &bundle("pdf", &n.to_string(), &[])).revision.id).collect();
+    (place, ids)
+}
+
+fn find(place: &Place, text: &str) -> Result<RevisionId, FindError> {
+    place.open().find(&name("pdf"), &text.parse().unwrap(), text).map(|revision| revision.id)
+}
+
+/// Asks for revisions in every way.
+fn assert_all_found(place: &Place, ids: &[RevisionId]) {
+    for place_of in [0, 1, ids.len() / 2, ids.len() - 2, ids.len() - 1] {
+        let id = &ids[place_of];
+        let steps = format!("head~{}", ids.len() - 1 - place_of);
+        for text in [id.as_str(), &id.as_str()[..20], &(place_of + 1).to_string(), &steps] {
+            assert_eq!(find(place, text).unwrap(), *id, "{text}");
+        }
+    }
+    for text in [&(ids.len() + 1).to_string(), &format!("head~{}", ids.len()), &"0".repeat(40)] {
+        assert!(matches!(find(place, text), Err(FindError::NoRevision { .. })), "{text}");
+    }
+}
+
+#[test]
+fn what_is_found_is_the_same_without_and_with_the_file_and_when_it_is_damaged() {
+    let (place, ids) = long_history();
+    let file = place.own().join("numbers/pdf");
+    assert!(!file.exists());
+    assert_all_found(&place, &ids);
+    let whole = fs::read(&file).unwrap();
+    assert!(whole.len() < MANY * 20 + 64, "20 bytes a revision");
+    assert_all_found(&place, &ids);
+    assert_eq!(fs::read(&file).unwrap(), whole);
+    for at in [0, 15, 40, whole.len() / 2, whole.len() - 1] {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 1;
+        for damaged in [damaged, whole[..at].to_vec()] {
+            fs::write(&file, damaged).unwrap();
+            assert_all_found(&place, &ids);
+            assert_eq!(fs::read(&file).unwrap(), whole, "it is made again");
+        }
+    }
+}
+
+#[test]
+fn a_revision_is_found_without_reading_those_between() {
+    let (place, ids) = long_history();
+    assert_eq!(find(&place, "2").unwrap(), ids[1]);
+    let between = ids[MANY / 2].as_str();
+    fs::remove_file(place.own().join(format!("history.git/objects/{}/{}", &between[..2], &between[2..]))).unwrap();
+    assert_eq!(find(&place, "2").unwrap(), ids[1]);
+    fs::remove_dir_all(place.own().join("numbers")).unwrap();
+    assert!(matches!(find(&place, "2"), Err(FindError::Storage(_))), "it would have been met on the way");
+}
+
+#[test]
+fn a_file_behind_the_head_ahead_of_it_or_of_another_history_is_not_believed() {
+    let (place, mut ids) = long_history();
+    find(&place, "1").unwrap();
+    let old = ids[MANY - 10].to_string();
+    place.git(&["update-ref", "refs/skills/pdf", &old]);
+    assert_all_found(&place, &ids[..MANY - 9]);
+    ids.truncate(MANY - 9);
+    let mut library = place.open();
+    place.write("pdf/SKILL.md", &skill_md("pdf", &(MANY - 10).to_string()));
+    ids.extend((0..5).map(|n| put(&mut library, &bundle("pdf", &format!("other {n}"), &[])).revision.id));
+    assert_all_found(&place, &ids);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_home_that_cannot_be_written_is_searched_all_the_same() {
+    use std::os::unix::fs::PermissionsExt;
+    let (place, ids) = long_history();
+    fs::write(place.own().join("numbers"), "in the way").unwrap();
+    assert_all_found(&place, &ids);
+    fs::remove_file(place.own().join("numbers")).unwrap();
+    fs::set_permissions(place.own(), fs::Permissions::from_mode(0o500)).unwrap();
+    assert_all_found(&place, &ids);
+    fs::set_permissions(place.own(), fs::Permissions::from_mode(0o700)).unwrap();
+}

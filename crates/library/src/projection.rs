@@ -1,0 +1,94 @@
+//! [`Projection`]: a file of ours that can be made again from the history, and is only there for speed.
+//!
+//! It is a first line that names what it holds and in which format, the content, and the sha256 of
+//! both. What is missing, damaged, cut or of another format reads as nothing, and whoever asked does
+//! without it. It is replaced in one step and never synced: after a power loss it may be gone.
+
+use std::{
+    io,
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+use cap_std::fs::Dir;
+use sha2::{Digest as _, Sha256};
+
+use crate::home::read_optional;
+
+const SUM_BYTES: usize = 32;
+
+/// The end of names under which a projection is written before it takes its place.
+pub(crate) const UNFINISHED: &str = ".unfinished";
+
+/// What a projection holds, and in which format.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Projection {
+    /// A word for the content.
+    pub kind: &'static str,
+    /// Its format's version.
+    pub format: u32,
+}
+
+impl Projection {
+    fn first_line(self) -> String {
+        format!("skillhub {} {}\n", self.kind, self.format)
+    }
+
+    /// The content of the file, if it is whole and of this format.
+    pub fn read(self, dir: &Dir, name: &str) -> Option<Vec<u8>> {
+        let mut bytes = read_optional(dir, name).ok()??;
+        let (content, sum) = bytes.split_at_checked(bytes.len().checked_sub(SUM_BYTES)?)?;
+        let first_line = self.first_line();
+        let is_whole = content.starts_with(first_line.as_bytes()) && Sha256::digest(content).as_slice() == sum;
+        is_whole.then(|| {
+            bytes.truncate(bytes.len() - SUM_BYTES);
+            bytes.split_off(first_line.len())
+        })
+    }
+
+    /// Replaces the file.
+    ///
+    /// # Errors
+    /// What the system said; the old file is then as it was.
+    pub fn write(self, dir: &Dir, name: &str, content: &[u8]) -> io::Result<()> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let count = NEXT.fetch_add(1, Ordering::Relaxed);
+        let unfinished = format!("{name}.{}-{count}{UNFINISHED}", std::process::id());
+        let first_line = self.first_line();
+        let sum = Sha256::new().chain_update(&first_line).chain_update(content).finalize();
+        let bytes = [first_line.as_bytes(), content, sum.as_slice()].concat();
+        let replaced = dir.write(&unfinished, bytes).and_then(|()| dir.rename(&unfinished, dir, name));
+        if replaced.is_err() {
+            let _best_effort = dir.remove_file(&unfinished);
+        }
+        replaced
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_cut_damaged_or_of_another_format_reads_as_nothing() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = Dir::open_ambient_dir(temp.path(), cap_std::ambient_authority()).unwrap();
+        let ours = Projection { kind: "test", format: 1 };
+        assert_eq!(ours.read(&dir, "file"), None);
+        ours.write(&dir, "file", b"old").unwrap();
+        ours.write(&dir, "file", b"content").unwrap();
+        assert_eq!(ours.read(&dir, "file").unwrap(), b"content");
+        for other in [Projection { kind: "test", format: 2 }, Projection { kind: "other", format: 1 }] {
+            assert_eq!(other.read(&dir, "file"), None);
+        }
+        let whole = dir.read("file").unwrap();
+        for at in 0..whole.len() {
+            dir.write("file", &whole[..at]).unwrap();
+            assert_eq!(ours.read(&dir, "file"), None, "cut at {at}");
+            let mut damaged = whole.clone();
+            damaged[at] ^= 1;
+            dir.write("file", &damaged).unwrap();
+            assert_eq!(ours.read(&dir, "file"), None, "damaged at {at}");
+        }
+        assert_eq!(dir.entries().unwrap().count(), 1, "nothing unfinished stays");
+    }
+}
