@@ -98,6 +98,12 @@ pub enum Command {
     Rollback(commands::rollback::RollbackArgs),
     /// Compare the folders with the history
     Status(commands::status::StatusArgs),
+    /// Keep agents from changing a skill
+    Pin(commands::pin::PinArgs),
+    /// Let agents change a skill again; for people
+    Unpin(commands::pin::UnpinArgs),
+    /// Accept what the scanner finds in a file; for people
+    Waive(commands::waive::WaiveArgs),
     /// Make, list or revoke tokens by which a person decides without a terminal
     #[command(subcommand)]
     Reviewer(commands::reviewer::ReviewerCommand),

@@ -145,10 +145,12 @@ fn of_library(library: &Library) -> Result<Vec<Listed>, CliError> {
 fn without_history(library: &Library, name: &SkillName, enabled: bool) -> Result<Option<Listed>, CliError> {
     let (files, fault) = match library.folder_state(name)? {
         FolderState::Modified(cleared) => (cleared.bundle().clone(), None),
-        FolderState::Blocked(HandEditFault::Invalid { bundle, .. }) => match scan::clear(bundle, Baseline::None) {
-            Ok(cleared) => (cleared.bundle().clone(), None),
-            Err(blocked) => (blocked.bundle.clone(), Some(blocked.to_string())),
-        },
+        FolderState::Blocked(HandEditFault::Invalid { bundle, .. }) => {
+            match library.clear(name, bundle, Baseline::None)? {
+                Ok(cleared) => (cleared.bundle().clone(), None),
+                Err(blocked) => (blocked.bundle.clone(), Some(blocked.to_string())),
+            }
+        }
         FolderState::Blocked(fault) => (Bundle::default(), Some(fault.to_string())),
         FolderState::Absent | FolderState::Clean | FolderState::Missing => return Ok(None),
     };

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use library::{Actor, ActorKind, Home, Library, Scope, Stamp};
+use library::{Actor, ActorKind, FindError, Home, Library, Scope, Stamp};
 use skill::{QualifiedName, SkillName};
 use skill_manage::{Elsewhere, Reviewer, ReviewerError};
 
@@ -104,6 +104,21 @@ impl Context {
             libraries.push(Library::open(&user, Scope::User, &self.home, &self.config.library.storage)?);
         }
         Ok(libraries)
+    }
+
+    /// The first of the visible libraries that has a skill, in its history or as a folder.
+    ///
+    /// # Errors
+    /// None has it, or one cannot be read.
+    pub fn library_with(&self, skill: &SkillName) -> Result<Library, CliError> {
+        for library in self.visible_libraries()? {
+            let here = library.head(skill)?.is_some_and(|head| !head.tombstone)
+                || library.folders()?.iter().any(|folder| folder == skill.as_str());
+            if here {
+                return Ok(library);
+            }
+        }
+        Err(FindError::NoSkill(skill.clone()).into())
     }
 
     /// The library's folder, whether or not it is there.

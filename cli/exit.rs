@@ -4,7 +4,7 @@ use client::{Fails, FailureKind};
 use library::ReviewersError;
 use serde_json::{Value, json};
 use skill::{Problem, archive::ArchiveError};
-use skill_manage::{ManageError, ReviewerError};
+use skill_manage::{ManageError, ReviewerError, WaiveError};
 
 /// The exit codes of the command line; their meanings are part of its contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -184,6 +184,25 @@ impl From<ReviewerError> for CliError {
                 Self::new("io", Exit::Failed, message)
             }
         }
+    }
+}
+
+impl From<WaiveError> for CliError {
+    fn from(error: WaiveError) -> Self {
+        let (message, hint) = (error.to_string(), error.hint());
+        let (code, exit) = match error {
+            WaiveError::Library(error) => return error.into(),
+            WaiveError::NoSkill(_) | WaiveError::NoRule(_) | WaiveError::NoFinding { .. } => {
+                ("not_found", Exit::NotFound)
+            }
+            WaiveError::NoSuchWaiver(_) => ("not_found", Exit::NotFound),
+            WaiveError::NotWaivable(_) | WaiveError::TooMany(..) => ("policy_denied", Exit::Refused),
+            WaiveError::Unreadable(..) => ("external_blocked", Exit::Blocked),
+            WaiveError::SeveralFiles { .. } => ("ambiguous_match", Exit::Conflict),
+            WaiveError::File(_) => ("invalid_path", Exit::Invalid),
+            WaiveError::ContentWithoutPath | WaiveError::Reason(_) | WaiveError::End(_) => ("usage", Exit::Usage),
+        };
+        Self::new(code, exit, message).hint(hint)
     }
 }
 

@@ -12,6 +12,8 @@ mod journey;
 mod main_job;
 mod manage;
 mod own_skills;
+#[cfg(unix)]
+mod people;
 mod publishing;
 mod real_skills;
 mod requests;

@@ -8,12 +8,16 @@ mod archive;
 mod git;
 mod sandbox;
 mod snapshot;
+#[cfg(unix)]
+mod terminal;
 
 pub use answer::Answer;
 pub use archive::{Member, zip, zip_bomb};
 pub use git::{bare_log, git, repository};
 pub use sandbox::{Sandbox, canonical};
 pub use snapshot::{Snapshot, set_mode, snapshot, tree, write_files};
+#[cfg(unix)]
+pub use terminal::Terminal;
 
 /// A skill that breaks no rule and makes no scanner speak.
 pub fn skill_md(name: &str, description: &str, body: &str) -> String {

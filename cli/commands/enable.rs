@@ -4,7 +4,6 @@ use clap::Args;
 use serde_json::json;
 
 use crate::{
-    commands::show::no_skill,
     context::{Context, skill_name},
     exit::{CliError, Exit},
     print::STRONG,
@@ -23,23 +22,15 @@ pub struct EnableArgs {
 /// Sets it.
 pub fn run(context: &Context, args: &EnableArgs, enabled: bool) -> Result<Exit, CliError> {
     let name = skill_name(&args.name)?;
-    for library in context.visible_libraries()? {
-        let here = library.head(&name)?.is_some_and(|head| !head.tombstone)
-            || library.folders()?.iter().any(|folder| folder == name.as_str());
-        if !here {
-            continue;
+    let library = context.library_with(&name)?;
+    let action = if enabled { "enable" } else { "disable" };
+    library.set_state(&name, &context.stamp(), action, |state| state.enabled = enabled)?;
+    let document = json!({"ok": true, "name": name.as_str(), "enabled": enabled, "library": library.path()});
+    context.out.answer(&document, |out| match enabled {
+        true => writeln!(out, "{STRONG}{name}{STRONG:#} is in `prompt` and `read` again"),
+        false => {
+            writeln!(out, "{STRONG}{name}{STRONG:#} is left out of `prompt` and `read`; its folder stays where it is")
         }
-        let action = if enabled { "enable" } else { "disable" };
-        library.set_state(&name, &context.stamp(), action, |state| state.enabled = enabled)?;
-        let document = json!({"ok": true, "name": name.as_str(), "enabled": enabled, "library": library.path()});
-        context.out.answer(&document, |out| match enabled {
-            true => writeln!(out, "{STRONG}{name}{STRONG:#} is in `prompt` and `read` again"),
-            false => writeln!(
-                out,
-                "{STRONG}{name}{STRONG:#} is left out of `prompt` and `read`; its folder stays where it is"
-            ),
-        })?;
-        return Ok(Exit::Done);
-    }
-    Err(no_skill(name))
+    })?;
+    Ok(Exit::Done)
 }

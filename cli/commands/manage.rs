@@ -279,7 +279,7 @@ fn utf8(bytes: Vec<u8>, what: &str) -> Result<String, CliError> {
 }
 
 /// Reads a file, or stdin for `-`, of at most `limit` bytes.
-fn read_input(context: &Context, file: &Path, limit: u64) -> Result<Vec<u8>, CliError> {
+pub fn read_input(context: &Context, file: &Path, limit: u64) -> Result<Vec<u8>, CliError> {
     let mut bytes = Vec::new();
     if file == Path::new("-") {
         std::io::stdin().lock().take(limit + 1).read_to_end(&mut bytes)?;

@@ -28,7 +28,11 @@ pub fn severity_style(severity: Severity) -> Style {
 /// A finding: where and what, the text found, and what to do.
 pub fn finding_lines(finding: &Finding) -> Vec<String> {
     let style = severity_style(finding.severity);
-    let known = if finding.new { "" } else { " (known before)" };
+    let known = match (finding.waived, finding.new) {
+        (true, _) => " (waived)",
+        (false, true) => "",
+        (false, false) => " (known before)",
+    };
     vec![
         format!(
             "{style}{}{style:#} {}:{} {} [{}]{known}",
@@ -68,7 +72,8 @@ pub fn detail_lines(details: &Value) -> Vec<String> {
         let line = problem.get("line").and_then(Value::as_u64).map(|line| format!(":{line}")).unwrap_or_default();
         lines.push(format!("{} {}{line} {} [{}]", field("severity"), field("path"), field("message"), field("code")));
     }
-    let findings = list("findings");
+    let mut findings = list("findings");
+    findings.retain(|finding| finding.get("waived") != Some(&Value::Bool(true)));
     // The message of an error tells the worst finding in full.
     for finding in findings.iter().filter(|_| findings.len() > 1) {
         let field = |key| text(finding, key).unwrap_or_default();

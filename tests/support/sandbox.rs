@@ -124,6 +124,15 @@ impl Sandbox {
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
+    /// Runs the program with a reviewer's token.
+    #[track_caller]
+    pub fn run_as(&self, token: &str, args: &[&str]) -> Answer {
+        let args = [args, &["--json"]].concat();
+        let mut command = self.command(&args);
+        command.env("SKILLHUB_REVIEWER_TOKEN", token);
+        self.finish(command, &args)
+    }
+
     /// Sends a request of `skill_manage` on standard input.
     #[track_caller]
     pub fn request(&self, request: &Value) -> Answer {

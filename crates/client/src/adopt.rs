@@ -195,7 +195,7 @@ pub fn adopt(
     for path in paths.iter().flat_map(|path| expand(path)) {
         let mut result = Adopted::of(&path);
         result.agents = agents_of(&path, folders);
-        match look_at(library, &path, &mut result) {
+        match look_at(library, &path, stamp, &mut result) {
             Ok(Some(commit)) if is_doubled(&commits, &commit) => {
                 result.fail(AdoptError::Exists(commit.0));
             }
@@ -250,7 +250,7 @@ fn agents_of(path: &Path, folders: &AgentFolders) -> Vec<&'static str> {
 }
 
 /// What to commit for a folder; `None` when the library has it already.
-fn look_at(library: &Library, path: &Path, result: &mut Adopted) -> Result<Option<Passed>, AdoptError> {
+fn look_at(library: &Library, path: &Path, stamp: &Stamp, result: &mut Adopted) -> Result<Option<Passed>, AdoptError> {
     let bundle = read(path)?;
     let in_library = path.parent() == Some(library.path());
     let name = name_of(path, &bundle, in_library, result)?;
@@ -267,6 +267,7 @@ fn look_at(library: &Library, path: &Path, result: &mut Adopted) -> Result<Optio
     if !in_library && !matches!(library.folder_state(&name)?, FolderState::Absent) {
         return Err(AdoptError::Exists(name));
     }
+    library.check_pinned(&name, &stamp.actor)?;
     let cleared = scan::clear(bundle, Baseline::None)?;
     result.report = Some(cleared.report().clone());
     Ok(Some((name, head.map(|head| head.id), cleared)))

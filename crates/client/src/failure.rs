@@ -128,6 +128,8 @@ impl Fails for LibraryError {
             Self::Storage(error) => error.failure(),
             Self::State(error) => error.failure(),
             Self::Lock(error) => error.failure(),
+            Self::Pinned(skill) => Failure::new(FailureKind::Refused, "policy_denied")
+                .hint(format!("a person can do it, or run `skillhub unpin {skill}`, at a terminal")),
             Self::Io { .. } => Failure::io(),
         }
     }

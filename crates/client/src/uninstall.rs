@@ -98,6 +98,7 @@ pub fn uninstall(
     stamp: &Stamp,
 ) -> Result<Uninstalled, UninstallError> {
     LockFile::read(lock_path)?;
+    library.check_pinned(skill, &stamp.actor)?;
     let head = installed_head(library, skill)?;
     let origin = head.origin.clone().ok_or_else(|| UninstallError::Authored(skill.clone()))?;
     let snapshot = library.snapshot(skill, stamp, TakeOver::Commit)?;

@@ -13,7 +13,7 @@
 //!     journal, journal.applied      the commit point, and how far it was applied
 //!     events.jsonl                  everything done or refused
 //!     proposals/<id>.json           held changes that wait, decided/<id>.json those that did
-//!     state.toml                    enabled, pinned, placed links
+//!     state.toml                    enabled, pinned, placed links, waivers
 //!     numbers/<skill>               ids of revisions by number, for speed alone
 //!     lock                          held while committing
 //! ```
@@ -52,5 +52,5 @@ pub use revision::{
     Acceptance, Action, Actor, ActorError, ActorKind, Content, NewRevision, Origin, Revision, RevisionId, RevisionSpec,
     RevisionSpecError, Stamp,
 };
-pub use state::{SkillState, State, StateError};
+pub use state::{SkillState, State, StateError, StoredWaiver};
 pub use storage::StorageError;

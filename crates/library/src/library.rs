@@ -1,6 +1,7 @@
 //! [`Library`]: a folder of skills with its history, opened for reading or for one operation.
 
 mod commit;
+mod decided;
 mod displaced;
 mod hand_edit;
 mod numbers;
@@ -95,6 +96,9 @@ pub enum LibraryError {
     /// Its lock.
     #[error(transparent)]
     Lock(#[from] LockError),
+    /// A skill that only people may change.
+    #[error("{0} is pinned: only people may change it")]
+    Pinned(SkillName),
     /// The system refused.
     #[error("cannot use {path:?}: {source}")]
     Io {

@@ -3,8 +3,10 @@
 use std::{collections::BTreeMap, io, path::PathBuf};
 
 use cap_std::fs::Dir;
+use jiff::Timestamp;
+use scan::{Severity, Waiver, Waivers};
 use serde::{Deserialize, Serialize};
-use skill::SkillName;
+use skill::{SkillName, SkillPath};
 use thiserror::Error;
 use toml::{Table, Value};
 
@@ -14,7 +16,7 @@ const FILE: &str = "state.toml";
 const FORMAT: u32 = 1;
 
 /// The fields of [`SkillState`]; all others of an entry are kept as they are.
-const KNOWN: [&str; 3] = ["enabled", "pinned", "placed"];
+const KNOWN: [&str; 4] = ["enabled", "pinned", "placed", "waivers"];
 
 /// `state.toml` of a library's folder in the home. A skill without an entry is enabled and not
 /// pinned.
@@ -37,11 +39,65 @@ pub struct SkillState {
     /// Where links to it, or copies of it, were placed in agents' folders: absolute paths.
     #[serde(default)]
     pub placed: Vec<PathBuf>,
+    /// Findings that a person accepted, oldest first; some may have ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waivers: Vec<StoredWaiver>,
+}
+
+/// One finding that a person accepted in one file of the skill, why and until when.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StoredWaiver {
+    /// Names the waiver within the library.
+    pub id: String,
+    /// The rule's id.
+    pub rule: String,
+    /// The file.
+    pub path: String,
+    /// The sha256 of the file's bytes, as `sha256:…`.
+    pub content: String,
+    /// Whether the file was executable.
+    #[serde(default)]
+    pub executable: bool,
+    /// How grave the finding was.
+    pub severity: Severity,
+    /// Why it is acceptable.
+    pub reason: String,
+    /// Who accepted it, `person:id`.
+    pub by: String,
+    /// When, RFC 3339 in UTC.
+    pub created: String,
+    /// From when on it counts again, RFC 3339 in UTC.
+    pub until: String,
+}
+
+impl StoredWaiver {
+    /// What the scanner is told of it; `None` once it has ended, or when a part of it cannot be read.
+    #[must_use]
+    pub fn at(&self, now: Timestamp) -> Option<Waiver> {
+        let until: Timestamp = self.until.parse().ok()?;
+        (now < until).then_some(())?;
+        Some(Waiver {
+            rule: self.rule.clone(),
+            path: SkillPath::parse(&self.path).ok()?,
+            content: self.content.parse().ok()?,
+            executable: self.executable,
+            severity: self.severity,
+        })
+    }
+}
+
+impl SkillState {
+    /// The waivers that are in force at a moment.
+    #[must_use]
+    pub fn waivers_at(&self, now: Timestamp) -> Waivers {
+        Waivers::new(self.waivers.iter().filter_map(|stored| stored.at(now)))
+    }
 }
 
 impl Default for SkillState {
     fn default() -> Self {
-        Self { enabled: true, pinned: false, placed: Vec::new() }
+        Self { enabled: true, pinned: false, placed: Vec::new(), waivers: Vec::new() }
     }
 }
 
@@ -74,6 +130,11 @@ impl State {
     #[must_use]
     pub fn of(&self, skill: &SkillName) -> SkillState {
         self.skills.get(skill.as_str()).cloned().unwrap_or_default()
+    }
+
+    /// The skills for which anything is set, and what.
+    pub fn skills(&self) -> impl Iterator<Item = (&str, &SkillState)> {
+        self.skills.iter().map(|(skill, state)| (skill.as_str(), state))
     }
 
     /// Sets it.
@@ -170,5 +231,41 @@ mod tests {
     fn a_file_of_the_first_format_is_read() {
         let state: State = toml::from_str("format = 1\n[skills.pdf]\nenabled = false\nlater = 1\n").unwrap();
         assert_eq!(state.of(&SkillName::parse("pdf").unwrap()), SkillState { enabled: false, ..SkillState::default() });
+    }
+
+    #[test]
+    fn a_waiver_holds_until_its_end_and_not_when_it_cannot_be_read() {
+        let stored = StoredWaiver {
+            id: "w1".to_owned(),
+            rule: "remote-pipe-to-shell".to_owned(),
+            path: "scripts/a.sh".to_owned(),
+            content: skill::Digest::of_bytes(b"x").to_string(),
+            executable: false,
+            severity: Severity::High,
+            reason: "ours".to_owned(),
+            by: "person:ann".to_owned(),
+            created: "2026-01-01T00:00:00Z".to_owned(),
+            until: "2026-02-01T00:00:00Z".to_owned(),
+        };
+        let at = |text: &str| text.parse::<Timestamp>().unwrap();
+        assert!(stored.at(at("2026-01-31T23:59:59Z")).is_some());
+        assert!(stored.at(at("2026-02-01T00:00:00Z")).is_none());
+        for damaged in [
+            StoredWaiver { until: "never".to_owned(), ..stored.clone() },
+            StoredWaiver { path: "../a.sh".to_owned(), ..stored.clone() },
+            StoredWaiver { content: "sha256:".to_owned(), ..stored.clone() },
+        ] {
+            assert!(damaged.at(at("2026-01-15T00:00:00Z")).is_none(), "{damaged:?}");
+        }
+        let temp = tempfile::tempdir().unwrap();
+        let dir = Dir::open_ambient_dir(temp.path(), cap_std::ambient_authority()).unwrap();
+        let name = SkillName::parse("pdf").unwrap();
+        let mut state = State::default();
+        state.set(&name, SkillState { waivers: vec![stored.clone()], ..SkillState::default() });
+        state.write(&dir).unwrap();
+        assert_eq!(State::read(&dir).unwrap().of(&name).waivers, [stored]);
+        state.set(&name, SkillState::default());
+        state.write(&dir).unwrap();
+        assert!(State::read(&dir).unwrap().of(&name).waivers.is_empty());
     }
 }

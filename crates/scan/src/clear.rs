@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use skill::{Bundle, Digest, SkillPath};
 use thiserror::Error;
 
-use crate::{Finding, Report, Verdict, scan};
+use crate::{Finding, Report, Verdict, Waivers, scan};
 
 /// What a candidate is compared with.
 #[derive(Debug, Clone, Copy)]
@@ -18,7 +18,8 @@ pub enum Baseline<'a> {
     Cleared(&'a Bundle),
 }
 
-/// A skill that passed the scan; [`clear`] is the only way to one.
+/// A skill that passed the scan; [`clear`] is the only way to one, and [`waive`] for what a person
+/// accepted.
 #[derive(Debug, Clone)]
 pub struct Cleared {
     bundle: Bundle,
@@ -61,6 +62,29 @@ pub fn clear(candidate: Bundle, base: Baseline<'_>) -> Result<Cleared, Box<Block
         return Err(Box::new(Blocked { bundle: candidate, report }));
     }
     Ok(Cleared { digest: candidate.digest(), bundle: candidate, report })
+}
+
+/// Judges what [`clear`] said again, without the findings that a person accepted. They stay in the
+/// report, marked as waived.
+///
+/// # Errors
+/// [`Blocked`] when a new finding that nobody accepted is high or critical.
+pub fn waive(judged: Result<Cleared, Box<Blocked>>, waivers: &Waivers) -> Result<Cleared, Box<Blocked>> {
+    match judged {
+        Ok(mut cleared) => {
+            cleared.report.waive(&cleared.bundle, waivers);
+            Ok(cleared)
+        }
+        Err(mut blocked) => {
+            let Blocked { bundle, report } = blocked.as_mut();
+            report.waive(bundle, waivers);
+            if report.verdict() == Verdict::Block {
+                return Err(blocked);
+            }
+            let Blocked { bundle, report } = *blocked;
+            Ok(Cleared { digest: bundle.digest(), bundle, report })
+        }
+    }
 }
 
 /// Scans a bundle and keeps it whatever the verdict; see [`Captured`].
@@ -153,8 +177,12 @@ fn blocked_message(report: &Report) -> String {
     };
     let Finding { rule, severity, path, line, message, remedy, .. } = worst;
     let mut text = format!("{severity} finding {rule} in {path}:{line}: {message}; {remedy}");
-    let others =
-        report.findings.iter().filter(|f| f.new && f.severity.verdict() == Verdict::Block).count().saturating_sub(1);
+    let others = report
+        .findings
+        .iter()
+        .filter(|f| f.new && !f.waived && f.severity.verdict() == Verdict::Block)
+        .count()
+        .saturating_sub(1);
     if others > 0 {
         text.push_str(&format!(" (and {others} more)"));
     }

@@ -26,11 +26,13 @@ mod rules;
 mod scanner;
 pub mod shape;
 mod source;
+mod waiver;
 
-pub use clear::{Baseline, Blocked, Captured, Cleared, capture, clear};
+pub use clear::{Baseline, Blocked, Captured, Cleared, capture, clear, waive};
 pub use level::{LevelError, Severity, Verdict};
 pub use report::{EXCERPT_CHARS, Finding, Report};
 pub use rule::{Role, Rule, Scope, rule, rules, ruleset};
 pub use scanner::scan;
 #[doc(hidden)]
 pub use scanner::steps_of;
+pub use waiver::{Waiver, Waivers, can_be_waived};

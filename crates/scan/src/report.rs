@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Severity, Verdict};
+use skill::Bundle;
+
+use crate::{Severity, Verdict, Waivers};
 
 /// Characters of the longest excerpt; longer lines are cut around the match.
 pub const EXCERPT_CHARS: usize = 160;
@@ -31,6 +33,9 @@ pub struct Finding {
     pub remedy: Cow<'static, str>,
     /// Whether the finding was not there in the cleared base. Of a scan without a base all are new.
     pub new: bool,
+    /// Whether a person accepted it, so that it does not count for the verdict.
+    #[serde(default)]
+    pub waived: bool,
 }
 
 /// What a scan found in one skill.
@@ -52,7 +57,14 @@ impl Report {
         Self { ruleset: crate::ruleset().to_owned(), findings }
     }
 
-    /// The verdict on the skill: a new high or critical finding blocks; a new medium one, or an old
+    /// Marks the findings in a bundle that a person accepted.
+    pub fn waive(&mut self, bundle: &Bundle, waivers: &Waivers) {
+        for finding in &mut self.findings {
+            finding.waived = waivers.cover(finding, bundle);
+        }
+    }
+
+    /// The verdict on the skill, waived findings aside: a new high or critical finding blocks; a new medium one, or an old
     /// one of medium or more, warns.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
@@ -66,20 +78,27 @@ impl Report {
         self.worst_where(true).map_or(Verdict::Allow, Severity::verdict)
     }
 
-    /// The gravest severity, old findings included; `None` without findings.
+    /// The gravest severity, old and waived findings included; `None` without findings.
     #[must_use]
     pub fn worst(&self) -> Option<Severity> {
         self.findings.iter().map(|finding| finding.severity).max()
     }
 
-    /// The first of the gravest new findings: what a message about a block names.
+    /// The first of the gravest new findings that nobody waived: what a message about a block names.
     #[must_use]
     pub fn worst_new(&self) -> Option<&Finding> {
-        self.findings.iter().filter(|finding| finding.new).min_by_key(|finding| std::cmp::Reverse(finding.severity))
+        self.findings
+            .iter()
+            .filter(|finding| finding.new && !finding.waived)
+            .min_by_key(|finding| std::cmp::Reverse(finding.severity))
     }
 
     fn worst_where(&self, new: bool) -> Option<Severity> {
-        self.findings.iter().filter(|finding| finding.new == new).map(|finding| finding.severity).max()
+        self.findings
+            .iter()
+            .filter(|finding| finding.new == new && !finding.waived)
+            .map(|finding| finding.severity)
+            .max()
     }
 }
 
@@ -98,6 +117,7 @@ mod tests {
             message: "m".into(),
             remedy: "r".into(),
             new,
+            waived: false,
         }
     }
 
@@ -129,7 +149,7 @@ mod tests {
 
     #[test]
     fn the_fields_of_a_finding_are_the_documented_ones() {
-        let keys = ["rule", "severity", "category", "path", "line", "excerpt", "message", "remedy", "new"];
+        let keys = ["rule", "severity", "category", "path", "line", "excerpt", "message", "remedy", "new", "waived"];
         let report = Report::new(vec![finding(Severity::Low, true)]);
         let text = format!("{:?}", report.findings[0]);
         assert!(keys.iter().all(|key| text.contains(&format!("{key}:"))), "{text}");

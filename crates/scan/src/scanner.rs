@@ -198,6 +198,7 @@ fn finding(rule: &Rule, severity: Severity, path: &str, line: usize, excerpt: St
         message: message.into(),
         remedy: rule.remedy.into(),
         new: true,
+        waived: false,
     }
 }
 

@@ -49,6 +49,12 @@ pub struct Limits {
     pub open_proposals_per_skill: usize,
     /// Days after which a proposal that nobody decided about can no longer be accepted.
     pub proposal_days: u32,
+    /// Days of a waiver whose end nobody named.
+    pub waiver_days: u32,
+    /// Days of the longest waiver.
+    pub waiver_days_at_most: u32,
+    /// Waivers of one skill, those that have ended aside.
+    pub waivers_per_skill: usize,
 }
 
 impl Default for Limits {
@@ -75,6 +81,9 @@ impl Default for Limits {
             open_proposals: 100,
             open_proposals_per_skill: 20,
             proposal_days: 30,
+            waiver_days: 90,
+            waiver_days_at_most: 365,
+            waivers_per_skill: 100,
         }
     }
 }

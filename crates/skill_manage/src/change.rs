@@ -42,7 +42,7 @@ pub(crate) fn conclude(
     stamp: &Stamp,
 ) -> Result<Report, ManageError> {
     let problems = check_standard(library, &change)?;
-    let cleared = clear(&change)?;
+    let cleared = clear(library, &change)?;
     let mut report = describe(&change, cleared.as_ref(), problems);
     if report.files.is_empty() && !change.checks_out_again {
         return unchanged(library, report, &change);
@@ -77,11 +77,11 @@ pub(crate) fn another_revision(skill: &SkillName) -> String {
 }
 
 /// The candidate as a value that may be committed; `None` for a deletion.
-fn clear(change: &Change<'_>) -> Result<Option<Cleared>, ManageError> {
+fn clear(library: &Library, change: &Change<'_>) -> Result<Option<Cleared>, ManageError> {
     if change.candidate.is_empty() {
         return Ok(None);
     }
-    match scan::clear(change.candidate.clone(), baseline(&change.snapshot)) {
+    match library.clear(change.skill, change.candidate.clone(), baseline(&change.snapshot))? {
         Ok(cleared) => Ok(Some(cleared)),
         Err(blocked) => {
             let hint = match change.action {

@@ -136,7 +136,8 @@ impl ManageError {
             }
             Self::Snapshot(SnapshotError::ExternalBlocked { skill, .. }) => Some(format!(
                 "mend the folder by hand or move it away; where the skill has a history, `skillhub rollback {skill} \
-                 head` keeps that edit in it and restores the skill"
+                 head` keeps that edit in it and restores the skill; a person can accept a finding: `skillhub waive \
+                 {skill} RULE --reason WHY`"
             )),
             Self::Snapshot(SnapshotError::Commit(error)) => commit_hint(error),
             Self::Commit(error) => commit_hint(error),
@@ -221,6 +222,9 @@ fn library_hint(error: &LibraryError) -> Option<String> {
         LibraryError::State(_) => Some(
             "`skillhub where` says where the home is; mend state.toml there, or restore it from a backup".to_owned(),
         ),
+        LibraryError::Pinned(skill) => {
+            Some(format!("a person can make the change, or run `skillhub unpin {skill}`, at a terminal"))
+        }
         LibraryError::Place(PlaceError::Foreign { .. }) => {
             Some("use folders of your own: --library DIR for the skills, SKILLHUB_HOME for the history".to_owned())
         }
@@ -325,7 +329,7 @@ fn find_code(error: &FindError) -> &'static str {
 fn library_code(error: &LibraryError) -> &'static str {
     match error {
         LibraryError::Lock(LockError::Locked { .. }) => "locked",
-        LibraryError::Place(PlaceError::Foreign { .. }) => "policy_denied",
+        LibraryError::Place(PlaceError::Foreign { .. }) | LibraryError::Pinned(_) => "policy_denied",
         LibraryError::Storage(error) => storage_code(error),
         LibraryError::State(StateError::Damaged(_) | StateError::Format(_)) => "damaged_state",
         _ => "io",

@@ -11,6 +11,7 @@ mod change;
 mod error;
 mod manage;
 mod past;
+mod pin;
 mod policy;
 mod report;
 mod request;
@@ -19,11 +20,14 @@ mod rollback;
 #[cfg(test)]
 #[cfg(unix)]
 mod tests;
+mod waive;
 
 pub use error::ManageError;
 pub use manage::{Context, Elsewhere, manage};
+pub use pin::{pin, unpin};
 pub use policy::{Policy, PolicyError};
 pub use report::{Report, Status, VerdictReport};
 pub use request::{Notes, Request, RequestError};
 pub use reviewer::{NewToken, Reviewer, ReviewerError, is_valid_at};
 pub use rollback::{Rollback, roll_back};
+pub use waive::{Waive, WaiveError, unwaive, waive};

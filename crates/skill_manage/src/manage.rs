@@ -2,8 +2,7 @@
 
 use jiff::Timestamp;
 use library::{
-    Action, Actor, ActorKind, CommitError, Event, Library, RevisionSpec, Scope, Snapshot, SnapshotError, Stamp,
-    TakeOver,
+    Action, Actor, CommitError, Event, Library, RevisionSpec, Scope, Snapshot, SnapshotError, Stamp, TakeOver,
 };
 use skill::{Bundle, Edit, SkillName, edit, edit::EditError};
 
@@ -106,7 +105,7 @@ fn attempt(
     context: &Context<'_>,
     stamp: &Stamp,
 ) -> Result<Report, ManageError> {
-    check_pinned(library, &request.skill, context)?;
+    library.check_pinned(&request.skill, &context.actor)?;
     let take_over = if request.dry_run { TakeOver::Pretend } else { TakeOver::Commit };
     let snapshot = library.snapshot(&request.skill, stamp, take_over)?;
     check_elsewhere(&snapshot, request, context)?;
@@ -133,18 +132,6 @@ fn attempt(
         is_edit: true,
     };
     conclude(library, change, context, stamp)
-}
-
-/// Keeps all but people from a skill that a person pinned.
-pub(crate) fn check_pinned(library: &Library, skill: &SkillName, context: &Context<'_>) -> Result<(), ManageError> {
-    let person = context.actor.kind == ActorKind::Person;
-    if person || !library.state()?.of(skill).pinned {
-        return Ok(());
-    }
-    Err(ManageError::PolicyDenied {
-        message: format!("{skill} is pinned: agents may not change it"),
-        hint: "a person can make the change at a terminal".to_owned(),
-    })
 }
 
 /// What a name of another scope means for a request: `create` finds it taken, a change of a built-in

@@ -10,7 +10,7 @@ use skill::{Bundle, SkillName};
 use crate::{
     change::{Change, another_revision, conclude},
     error::ManageError,
-    manage::{Context, builtin_refusal, check_expected, check_pinned, is_unrecorded, note_refusal, retry},
+    manage::{Context, builtin_refusal, check_expected, is_unrecorded, note_refusal, retry},
     report::Report,
     request::{Notes, RequestError},
 };
@@ -55,7 +55,7 @@ fn attempt(
 ) -> Result<Report, ManageError> {
     let skill = &rollback.skill;
     let Some(head) = library.head(skill)? else { return Err(unknown(skill, context)) };
-    check_pinned(library, skill, context)?;
+    library.check_pinned(skill, &context.actor)?;
     let target = find_target(library, rollback, &head)?;
     if target.id == head.id {
         return restore_head(library, rollback, head, context, stamp);

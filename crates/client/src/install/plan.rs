@@ -54,16 +54,22 @@ pub(super) fn plan(
     stamp: &Stamp,
 ) -> Result<Planned, InstallError> {
     check_usable(&candidate)?;
-    let head = library.head(&candidate.name)?;
+    let name = candidate.name.clone();
+    let pinned = library.check_pinned(&name, &stamp.actor);
+    let head = library.head(&name)?;
     let planned = match head {
         Some(head) if !head.tombstone => {
-            let take_over = if request.dry_run || request.frozen { TakeOver::Pretend } else { TakeOver::Commit };
+            let take_over =
+                if request.dry_run || request.frozen || pinned.is_err() { TakeOver::Pretend } else { TakeOver::Commit };
             over_installed(library, candidate, head, take_over, stamp)
         }
         gone => fresh(library, candidate, gone, stamp),
     }?;
     if request.frozen {
         check_frozen(&planned)?;
+    }
+    if matches!(planned.step, Step::Commit { .. }) {
+        pinned?;
     }
     Ok(planned)
 }

@@ -365,7 +365,7 @@ impl Library {
         let commit = Commit {
             skill: part.skill.clone(),
             base: Some(part.revision.id.clone()),
-            revisions: vec![external(found, part), again(&part.last)],
+            revisions: vec![self.external(found, part), again(&part.last)],
         };
         match self.commit_locked(own, vec![commit], Vec::new(), &[]) {
             Err(error) => put_back(part, displaced, &format!("a hand edit could not be kept: {error}"), settled),
@@ -376,6 +376,21 @@ impl Library {
                 id.map_or(Checkout::Done, Checkout::HandEditKept)
             }
         }
+    }
+
+    /// A hand edit as a revision: cleared if the scanner lets it, else kept with its verdict.
+    pub(super) fn external(&self, found: Bundle, part: &Part) -> NewRevision {
+        let baseline = match (&part.head, part.known.first()) {
+            (Some(head), Some(files)) if head.was_cleared() && !head.tombstone => Baseline::Cleared(files),
+            _ => Baseline::None,
+        };
+        let content = match self.clear(&part.skill, found.clone(), baseline) {
+            Ok(Ok(cleared)) => Content::Cleared(cleared),
+            Ok(Err(_)) | Err(_) => Content::Captured(scan::capture(found)),
+        };
+        let stamp = part.last.stamp.external("changed by hand at the same moment");
+        let origin = part.head.as_ref().and_then(|head| head.origin.clone());
+        NewRevision::new(content, Action::External, stamp).with_origin(origin)
     }
 }
 
@@ -400,21 +415,6 @@ fn add_objects(objects: &mut Vec<Object>, more: Vec<Object>) {
             objects.push(object);
         }
     }
-}
-
-/// A hand edit as a revision: cleared if the scanner lets it, else kept with its verdict.
-pub(super) fn external(found: Bundle, part: &Part) -> NewRevision {
-    let baseline = match (&part.head, part.known.first()) {
-        (Some(head), Some(files)) if head.was_cleared() && !head.tombstone => Baseline::Cleared(files),
-        _ => Baseline::None,
-    };
-    let content = match scan::clear(found, baseline) {
-        Ok(cleared) => Content::Cleared(cleared),
-        Err(blocked) => Content::Captured(scan::capture(blocked.bundle)),
-    };
-    let stamp = part.last.stamp.external("changed by hand at the same moment");
-    let origin = part.head.as_ref().and_then(|head| head.origin.clone());
-    NewRevision::new(content, Action::External, stamp).with_origin(origin)
 }
 
 /// The same content once more, over a hand edit.

@@ -10,7 +10,7 @@ use skill::{Bundle, File, SkillName, SkillPath};
 
 use super::{
     Commit, Library, LibraryError,
-    commit::{Part, again, external},
+    commit::{Part, again},
     recover::Traces,
 };
 use crate::{
@@ -83,7 +83,7 @@ impl Library {
         let commit = Commit {
             skill: part.skill.clone(),
             base: Some(part.revision.id.clone()),
-            revisions: vec![external(found, &part), again(&part.last)],
+            revisions: vec![self.external(found, &part), again(&part.last)],
         };
         self.commit_locked(own, vec![commit], Vec::new(), &[]).is_ok_and(|written| written.trouble.is_none())
     }
@@ -93,7 +93,7 @@ impl Library {
     fn part_again(&self, skill: &SkillName) -> Result<Option<Part>, LibraryError> {
         let Some(head) = self.head(skill)? else { return Ok(None) };
         let files = self.bundle(&head.id)?;
-        let content = match scan::clear(files.clone(), Baseline::Cleared(&files)) {
+        let content = match self.clear(skill, files.clone(), Baseline::Cleared(&files))? {
             _ if head.tombstone => Content::Tombstone,
             Ok(cleared) => Content::Cleared(cleared),
             Err(_) => return Ok(None),

@@ -231,27 +231,33 @@ impl Library {
             Err(fault) => FolderState::Blocked(fault.into()),
             Ok(found) if found.is_empty() && committed.is_empty() => FolderState::Absent,
             Ok(found) if found.same_but_line_ends(&visible) => FolderState::Clean,
-            Ok(found) => self.judge(skill, base.as_ref(), &committed, found),
+            Ok(found) => self.judge(skill, base.as_ref(), &committed, found)?,
         };
         Ok(Look { base, committed, state })
     }
 
-    fn judge(&self, skill: &SkillName, head: Option<&Revision>, committed: &Bundle, found: Bundle) -> FolderState {
+    fn judge(
+        &self,
+        skill: &SkillName,
+        head: Option<&Revision>,
+        committed: &Bundle,
+        found: Bundle,
+    ) -> Result<FolderState, LibraryError> {
         let check =
             |bundle: &Bundle| validate_bundle(bundle, Some(skill.as_str()), Strictness::Standard, self.limits());
         let known = if committed.is_empty() { Vec::new() } else { check(committed) };
         let problems: Vec<Problem> =
             check(&found).into_iter().filter(|p| p.is_error() && !p.is_among(&known)).collect();
         if !problems.is_empty() {
-            return FolderState::Blocked(HandEditFault::Invalid { bundle: found, problems });
+            return Ok(FolderState::Blocked(HandEditFault::Invalid { bundle: found, problems }));
         }
         let baseline = match head {
             Some(head) if head.was_cleared() && !head.tombstone => Baseline::Cleared(committed),
             _ => Baseline::None,
         };
-        match scan::clear(found, baseline) {
+        Ok(match self.clear(skill, found, baseline)? {
             Ok(cleared) => FolderState::Modified(Box::new(cleared)),
             Err(blocked) => FolderState::Blocked(blocked.into()),
-        }
+        })
     }
 }

@@ -1,0 +1,71 @@
+//! `skillhub pin` and `skillhub unpin`: whether agents may change a skill.
+
+use clap::Args;
+use library::Library;
+use serde_json::json;
+use skill::SkillName;
+
+use crate::{
+    context::{Context, skill_name},
+    exit::{CliError, Exit},
+    print::STRONG,
+};
+
+/// Flags of `pin`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub pin my-skill                          agents may read it, and change nothing in it
+  skillhub unpin my-skill                        a person takes that back
+
+Anybody may pin. Changes, rollbacks, installs and deletions of a pinned skill by agents are refused; people
+go on changing it.")]
+pub struct PinArgs {
+    /// The skill
+    name: String,
+}
+
+/// Flags of `unpin`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub unpin my-skill                        at a terminal, or with SKILLHUB_REVIEWER_TOKEN
+
+Only people may unpin; see `skillhub reviewer --help`.")]
+pub struct UnpinArgs {
+    /// The skill
+    name: String,
+}
+
+/// Keeps agents from it.
+pub fn pin(context: &Context, args: &PinArgs) -> Result<Exit, CliError> {
+    let name = skill_name(&args.name)?;
+    let library = context.library_with(&name)?;
+    skill_manage::pin(&library, &name, &context.stamp())?;
+    let document = json!({"ok": true, "name": name.as_str(), "pinned": true, "library": library.path()});
+    context
+        .out
+        .answer(&document, |out| writeln!(out, "{STRONG}{name}{STRONG:#} is pinned: only people may change it"))?;
+    Ok(Exit::Done)
+}
+
+/// Lets them at it again.
+pub fn unpin(context: &Context, args: &UnpinArgs) -> Result<Exit, CliError> {
+    let name = skill_name(&args.name)?;
+    let reviewer = context.reviewer("unpinning a skill")?;
+    let library = pinned_library(context, &name)?;
+    skill_manage::unpin(&library, &name, &reviewer, context.now)?;
+    let document = json!({"ok": true, "name": name.as_str(), "pinned": false, "library": library.path()});
+    context.out.answer(&document, |out| {
+        writeln!(out, "{STRONG}{name}{STRONG:#} is unpinned: agents may change it as the policy allows")
+    })?;
+    Ok(Exit::Done)
+}
+
+/// The library in which the skill is pinned, also when it was deleted there, else the one that has it.
+fn pinned_library(context: &Context, name: &SkillName) -> Result<Library, CliError> {
+    for library in context.visible_libraries()? {
+        if library.state()?.of(name).pinned {
+            return Ok(library);
+        }
+    }
+    context.library_with(name)
+}

@@ -1,0 +1,169 @@
+//! `skillhub waive`: a person accepts what the scanner finds in a file.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
+use library::{Library, StoredWaiver};
+use serde_json::{Value, json};
+use skill::{File, Limits, SkillPath};
+use skill_manage::{ManageError, RequestError, Waive, unwaive, waive};
+
+use crate::{
+    commands::manage::read_input,
+    context::{Context, skill_name},
+    exit::{CliError, Exit},
+    print::{STRONG, Table, visible},
+};
+
+/// Flags of `waive`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub waive my-skill remote-pipe-to-shell --reason \"our own installer\"
+  skillhub waive my-skill dynamic-code --path scripts/run.py --reason \"input is checked\" --days 30
+  skillhub waive my-skill private-key --path assets/test.pem --content test.pem --reason \"a test key\"
+  skillhub waive --list
+  skillhub waive --remove 1a2b3c4d
+
+Only people may waive: at a terminal, or with SKILLHUB_REVIEWER_TOKEN. A waiver is for one rule in one file of
+one skill as that file is now (with --content: as it is going to be), for at most a year, 90 days where nothing
+is said. When the file changes or the time is over, the finding counts again. Nothing is waived for `install`,
+`adopt` and `publish`.")]
+pub struct WaiveArgs {
+    /// The skill
+    #[arg(required_unless_present_any = ["list", "remove"], conflicts_with = "remove")]
+    name: Option<String>,
+    /// The rule that the finding names
+    #[arg(required_unless_present_any = ["list", "remove"], conflicts_with_all = ["list", "remove"])]
+    rule: Option<String>,
+    /// The file, where the rule fires in several
+    #[arg(long, value_name = "PATH")]
+    path: Option<String>,
+    /// The content that the file is going to have, `-` for stdin
+    #[arg(long, value_name = "FILE", requires = "path")]
+    content: Option<PathBuf>,
+    /// The file of --content is going to be executable
+    #[arg(long, requires = "content")]
+    executable: bool,
+    /// Why the finding is acceptable here
+    #[arg(long, value_name = "TEXT", required_unless_present_any = ["list", "remove"])]
+    reason: Option<String>,
+    /// For how many days
+    #[arg(long, value_name = "N", conflicts_with = "until")]
+    days: Option<u32>,
+    /// Up to and including this day, in UTC: 2026-12-31
+    #[arg(long, value_name = "DATE")]
+    until: Option<Date>,
+    /// List waivers, of one skill if named
+    #[arg(long, conflicts_with_all = ["remove", "reason", "path", "days", "until"])]
+    list: bool,
+    /// Take a waiver back
+    #[arg(long, value_name = "ID", conflicts_with_all = ["reason", "path", "days", "until"])]
+    remove: Option<String>,
+}
+
+/// Runs it.
+pub fn run(context: &Context, args: &WaiveArgs) -> Result<Exit, CliError> {
+    match (&args.remove, &args.name, &args.rule) {
+        (Some(id), _, _) => remove(context, id),
+        (None, Some(name), Some(rule)) if !args.list => add(context, args, name, rule),
+        (None, name, _) => list(context, name.as_deref()),
+    }
+}
+
+fn add(context: &Context, args: &WaiveArgs, name: &str, rule: &str) -> Result<Exit, CliError> {
+    let name = skill_name(name)?;
+    let path = args.path.as_deref().map(SkillPath::parse).transpose();
+    let path = path.map_err(|fault| ManageError::from(RequestError::Path(fault)))?;
+    let reviewer = context.reviewer("waiving a finding")?;
+    let content = match &args.content {
+        Some(file) => {
+            let bytes = read_input(context, file, Limits::default().request_bytes)?;
+            Some(File { bytes: bytes.into(), executable: args.executable })
+        }
+        None => None,
+    };
+    let order = Waive {
+        skill: &name,
+        rule,
+        path: path.as_ref(),
+        content,
+        reason: args.reason.as_deref().unwrap_or_default(),
+        until: end(context.now, args)?,
+    };
+    let library = context.library_with(&name)?;
+    let stored = waive(&library, &order, &reviewer, context.now)?;
+    let mut document = entry(&library, name.as_str(), &stored, context.now);
+    document["ok"] = json!(true);
+    context.out.answer(&document, |out| {
+        let StoredWaiver { id, rule, path, until, .. } = &stored;
+        writeln!(out, "Waived {STRONG}{rule}{STRONG:#} in {path} of {name} until {until}, as {id}")?;
+        writeln!(out, "It counts again when the file changes; take it back: skillhub waive --remove {id}")
+    })?;
+    Ok(Exit::Done)
+}
+
+fn end(now: Timestamp, args: &WaiveArgs) -> Result<Option<Timestamp>, CliError> {
+    let no_date = |error: jiff::Error| CliError::usage(format!("no time for a waiver: {error}"));
+    match (args.days, args.until) {
+        (Some(days), _) => now.checked_add((i64::from(days) * 24).hours()).map(Some).map_err(no_date),
+        (None, Some(day)) => {
+            let next = day.tomorrow().and_then(|next| next.to_zoned(TimeZone::UTC)).map_err(no_date)?;
+            Ok(Some(next.timestamp()))
+        }
+        (None, None) => Ok(None),
+    }
+}
+
+fn list(context: &Context, name: Option<&str>) -> Result<Exit, CliError> {
+    let name = name.map(skill_name).transpose()?;
+    let mut entries = Vec::new();
+    let mut table = Table::new(&["id", "skill", "rule", "file", "until", "by", "reason"]);
+    for library in context.visible_libraries()? {
+        let state = library.state()?;
+        for (skill, of_skill) in state.skills().filter(|(skill, _)| name.as_ref().is_none_or(|n| n.as_str() == *skill))
+        {
+            for waiver in &of_skill.waivers {
+                entries.push(entry(&library, skill, waiver, context.now));
+                let until = if waiver.at(context.now).is_some() { waiver.until.as_str() } else { "ended" };
+                let cells = [&waiver.id, skill, &waiver.rule, &waiver.path, until, &waiver.by, &waiver.reason];
+                table.row(&cells.map(visible));
+            }
+        }
+    }
+    context.out.answer(&json!({"ok": true, "waivers": entries}), |out| match entries.is_empty() {
+        true => writeln!(out, "Nothing is waived"),
+        false => table.write(out),
+    })?;
+    Ok(Exit::Done)
+}
+
+fn remove(context: &Context, id: &str) -> Result<Exit, CliError> {
+    let reviewer = context.reviewer("taking a waiver back")?;
+    let is_here = |library: &Library| -> Result<bool, CliError> {
+        Ok(library.state()?.skills().any(|(_, state)| state.waivers.iter().any(|waiver| waiver.id == id)))
+    };
+    let mut library = context.library()?;
+    for other in context.visible_libraries()? {
+        if is_here(&other)? {
+            library = other;
+            break;
+        }
+    }
+    let (skill, waiver) = unwaive(&library, id, &reviewer, context.now)?;
+    let mut document = entry(&library, skill.as_str(), &waiver, context.now);
+    document["ok"] = json!(true);
+    document["active"] = json!(false);
+    context.out.answer(&document, |out| {
+        writeln!(out, "{STRONG}{}{STRONG:#} in {} of {skill} counts again", waiver.rule, waiver.path)
+    })?;
+    Ok(Exit::Done)
+}
+
+fn entry(library: &Library, skill: &str, waiver: &StoredWaiver, now: Timestamp) -> Value {
+    json!({
+        "id": waiver.id, "name": skill, "rule": waiver.rule, "path": waiver.path, "content": waiver.content,
+        "severity": waiver.severity, "reason": waiver.reason, "by": waiver.by, "created": waiver.created,
+        "until": waiver.until, "active": waiver.at(now).is_some(), "library": library.path(),
+    })
+}

@@ -1,0 +1,259 @@
+//! [`waive`]: a person accepts what a rule finds in one file of a skill, for a time.
+
+use jiff::{Timestamp, ToSpan};
+use library::{FolderState, Library, LibraryError, SkillState, Stamp, StorageError, StoredWaiver};
+use scan::Finding;
+use skill::{Bundle, BundleError, Digest, File, SkillName, SkillPath};
+use thiserror::Error;
+
+use crate::reviewer::Reviewer;
+
+/// Digits of a waiver's id.
+const ID_DIGITS: usize = 8;
+/// Hours of a day.
+const HOURS_OF_DAY: i64 = 24;
+
+/// What is to be accepted.
+#[derive(Debug, Clone)]
+pub struct Waive<'a> {
+    /// The skill.
+    pub skill: &'a SkillName,
+    /// The rule's id.
+    pub rule: &'a str,
+    /// The file; may be left out where the rule fires in one file only.
+    pub path: Option<&'a SkillPath>,
+    /// The content that the file is going to have, where it does not have it yet.
+    pub content: Option<File>,
+    /// Why it is acceptable.
+    pub reason: &'a str,
+    /// Until when; the default number of days from now otherwise.
+    pub until: Option<Timestamp>,
+}
+
+/// Why nothing was waived.
+#[derive(Debug, Error)]
+pub enum WaiveError {
+    /// No such skill, in the folder or in the history.
+    #[error("the library has no skill {0}")]
+    NoSkill(SkillName),
+    /// The folder cannot be read as a skill.
+    #[error("the folder of {0} cannot be read as a skill: {1}")]
+    Unreadable(SkillName, String),
+    /// A rule that does not exist.
+    #[error("the scanner has no rule {0:?}")]
+    NoRule(String),
+    /// A rule that says that the scan did not see all.
+    #[error("{0} cannot be waived: it says that the scan did not see everything")]
+    NotWaivable(String),
+    /// The rule found nothing there.
+    #[error("{rule} finds nothing in {place}")]
+    NoFinding {
+        /// The rule.
+        rule: String,
+        /// The file, or the skill.
+        place: String,
+    },
+    /// The rule fires in several files.
+    #[error("{rule} fires in several files: {}", paths.join(", "))]
+    SeveralFiles {
+        /// The rule.
+        rule: String,
+        /// The files.
+        paths: Vec<String>,
+    },
+    /// A content without the path of its file.
+    #[error("the content is that of which file?")]
+    ContentWithoutPath,
+    /// The file does not fit into the skill.
+    #[error(transparent)]
+    File(#[from] BundleError),
+    /// No reason, or a book.
+    #[error("a waiver has a reason of 1 to {0} characters")]
+    Reason(usize),
+    /// An end in the past, or too far away.
+    #[error("a waiver ends in the future and after at most {0} days")]
+    End(u32),
+    /// The skill has as many as it may.
+    #[error("{0} has {1} waivers already")]
+    TooMany(SkillName, usize),
+    /// No waiver has this id.
+    #[error("there is no waiver {0}")]
+    NoSuchWaiver(String),
+    /// The library.
+    #[error(transparent)]
+    Library(#[from] LibraryError),
+}
+
+impl From<StorageError> for WaiveError {
+    fn from(error: StorageError) -> Self {
+        Self::Library(error.into())
+    }
+}
+
+impl WaiveError {
+    /// The way on.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match self {
+            Self::NoSkill(_) => "`skillhub list` shows the skills of this library".to_owned(),
+            Self::Unreadable(..) => "mend what is named there first".to_owned(),
+            Self::NoRule(_) => "`skillhub scan --rules` lists the rules".to_owned(),
+            Self::NotWaivable(_) => "change the file so that the scan can read all of it".to_owned(),
+            Self::NoFinding { .. } => {
+                "`skillhub status` and `skillhub scan` name rules and files; --content FILE looks at a file that \
+                 the skill is going to have"
+                    .to_owned()
+            }
+            Self::SeveralFiles { .. } => "say which with --path; each file has a waiver of its own".to_owned(),
+            Self::ContentWithoutPath => "add --path".to_owned(),
+            Self::File(_) => "give another path or a smaller file".to_owned(),
+            Self::Reason(_) => "say in --reason why the finding is acceptable here".to_owned(),
+            Self::End(days) => format!("give --days from 1 to {days}, or --until with a date in that time"),
+            Self::TooMany(..) => "remove one: `skillhub waive --list`, `skillhub waive --remove ID`".to_owned(),
+            Self::NoSuchWaiver(_) => "`skillhub waive --list` shows the ids".to_owned(),
+            Self::Library(_) => "`skillhub doctor` says what is wrong with the library".to_owned(),
+        }
+    }
+}
+
+/// Accepts a finding in one file as it is now, or as it is going to be. The same finding again is the
+/// same waiver, with the new reason and end.
+///
+/// # Errors
+/// [`WaiveError`]; nothing is waived then.
+pub fn waive(
+    library: &Library,
+    order: &Waive<'_>,
+    reviewer: &Reviewer,
+    now: Timestamp,
+) -> Result<StoredWaiver, WaiveError> {
+    if scan::rule(order.rule).is_none() {
+        return Err(WaiveError::NoRule(order.rule.to_owned()));
+    }
+    if !scan::can_be_waived(order.rule) {
+        return Err(WaiveError::NotWaivable(order.rule.to_owned()));
+    }
+    let limits = library.limits();
+    let reason = order.reason.trim();
+    if reason.is_empty() || reason.chars().count() > limits.note_chars {
+        return Err(WaiveError::Reason(limits.note_chars));
+    }
+    let until = end(order.until, now, limits)?;
+    let bundle = with_content(current(library, order.skill)?, order, library)?;
+    let (path, severity) = place(&bundle, order)?;
+    let file = bundle.get(&path).ok_or_else(|| no_finding(order))?;
+    let content = Digest::of_bytes(&file.bytes).to_string();
+    let stored = StoredWaiver {
+        id: id(order, &path, &content, file.executable),
+        rule: order.rule.to_owned(),
+        path: path.to_string(),
+        content,
+        executable: file.executable,
+        severity,
+        reason: reason.to_owned(),
+        by: reviewer.actor().to_string(),
+        created: now.to_string(),
+        until: until.to_string(),
+    };
+    let most = limits.waivers_per_skill;
+    let state = library.state()?.of(order.skill);
+    let others = state.waivers.iter().filter(|other| other.id != stored.id && other.at(now).is_some()).count();
+    if others >= most {
+        return Err(WaiveError::TooMany(order.skill.clone(), most));
+    }
+    let told = format!("{} in {} until {}: {reason}", stored.rule, stored.path, stored.until);
+    let kept = stored.clone();
+    library.set_state(order.skill, &stamp(reviewer, now, told), "waive", |state| {
+        state.waivers.retain(|other| other.id != kept.id && other.at(now).is_some());
+        state.waivers.push(kept);
+    })?;
+    Ok(stored)
+}
+
+/// Takes a waiver back, so that its finding counts again.
+///
+/// # Errors
+/// [`WaiveError::NoSuchWaiver`], or the library's.
+pub fn unwaive(
+    library: &Library,
+    id: &str,
+    reviewer: &Reviewer,
+    now: Timestamp,
+) -> Result<(SkillName, StoredWaiver), WaiveError> {
+    let state = library.state()?;
+    let holds = |state: &SkillState| state.waivers.iter().find(|waiver| waiver.id == id).cloned();
+    let mut found = state.skills().filter_map(|(name, state)| Some((SkillName::parse(name).ok()?, holds(state)?)));
+    let (skill, waiver) = found.next().ok_or_else(|| WaiveError::NoSuchWaiver(id.to_owned()))?;
+    let told = format!("{} in {}", waiver.rule, waiver.path);
+    let remove = |state: &mut SkillState| state.waivers.retain(|other| other.id != id);
+    library.set_state(&skill, &stamp(reviewer, now, told), "unwaive", remove)?;
+    Ok((skill, waiver))
+}
+
+fn stamp(reviewer: &Reviewer, now: Timestamp, told: String) -> Stamp {
+    Stamp { reason: Some(told), ..Stamp::new(reviewer.actor().clone(), now) }
+}
+
+fn end(until: Option<Timestamp>, now: Timestamp, limits: &skill::Limits) -> Result<Timestamp, WaiveError> {
+    let most = limits.waiver_days_at_most;
+    let after =
+        |days: u32| now.checked_add((i64::from(days) * HOURS_OF_DAY).hours()).map_err(|_| WaiveError::End(most));
+    let until = until.map_or_else(|| after(limits.waiver_days), Ok)?;
+    if until <= now || until > after(most)? {
+        return Err(WaiveError::End(most));
+    }
+    Ok(until)
+}
+
+/// The files that stand in the folder, else those of the head.
+fn current(library: &Library, skill: &SkillName) -> Result<Bundle, WaiveError> {
+    match library.folder_state(skill)? {
+        FolderState::Modified(cleared) => Ok(cleared.bundle().clone()),
+        FolderState::Blocked(fault) => match fault.bundle() {
+            Some(bundle) => Ok(bundle.clone()),
+            None => Err(WaiveError::Unreadable(skill.clone(), fault.to_string())),
+        },
+        FolderState::Clean | FolderState::Missing => match library.head(skill)? {
+            Some(head) => Ok(library.bundle(&head.id)?),
+            None => Err(WaiveError::NoSkill(skill.clone())),
+        },
+        FolderState::Absent => Err(WaiveError::NoSkill(skill.clone())),
+    }
+}
+
+/// The files with the content that one of them is going to have.
+fn with_content(current: Bundle, order: &Waive<'_>, library: &Library) -> Result<Bundle, WaiveError> {
+    let Some(file) = &order.content else { return Ok(current) };
+    let path = order.path.ok_or(WaiveError::ContentWithoutPath)?;
+    let mut files: Vec<(SkillPath, File)> =
+        current.files().filter(|(other, _)| *other != path).map(|(path, file)| (path.clone(), file.clone())).collect();
+    files.push((path.clone(), file.clone()));
+    Ok(Bundle::from_files(files, library.limits())?)
+}
+
+/// The one file in which the rule fires, and how gravely.
+fn place(bundle: &Bundle, order: &Waive<'_>) -> Result<(SkillPath, scan::Severity), WaiveError> {
+    let report = scan::scan(bundle);
+    let is_meant =
+        |finding: &&Finding| finding.rule == order.rule && order.path.is_none_or(|path| path.as_str() == finding.path);
+    let found: Vec<&Finding> = report.findings.iter().filter(is_meant).collect();
+    let mut paths: Vec<String> = found.iter().map(|finding| finding.path.clone()).collect();
+    paths.sort();
+    paths.dedup();
+    match (paths.as_slice(), found.iter().map(|finding| finding.severity).max()) {
+        ([path], Some(severity)) => SkillPath::parse(path).map(|path| (path, severity)).map_err(|_| no_finding(order)),
+        ([], _) | (_, None) => Err(no_finding(order)),
+        _ => Err(WaiveError::SeveralFiles { rule: order.rule.to_owned(), paths }),
+    }
+}
+
+fn no_finding(order: &Waive<'_>) -> WaiveError {
+    let place = order.path.map_or_else(|| order.skill.to_string(), |path| format!("{path} of {}", order.skill));
+    WaiveError::NoFinding { rule: order.rule.to_owned(), place }
+}
+
+/// The first digits of the hash of all that a waiver is bound to.
+fn id(order: &Waive<'_>, path: &SkillPath, content: &str, executable: bool) -> String {
+    let bound = format!("{}\n{}\n{path}\n{content}\n{executable}", order.skill, order.rule);
+    Digest::of_bytes(bound.as_bytes()).hex().chars().take(ID_DIGITS).collect()
+}

@@ -1,0 +1,81 @@
+//! A [`Sandbox`] seen from a terminal: programs run with a pseudo-terminal, as a person has one.
+
+use std::{
+    fs::File,
+    io::Read,
+    os::fd::OwnedFd,
+    process::{Command, Stdio},
+};
+
+use rustix::{
+    fs::{Mode, OFlags, open},
+    pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
+};
+
+use super::{Answer, Sandbox};
+
+/// Which streams of a program are the terminal; the others are closed or a pipe.
+#[derive(Debug, Clone, Copy)]
+pub struct Terminal {
+    /// Standard input.
+    pub stdin: bool,
+    /// Standard output.
+    pub stdout: bool,
+}
+
+impl Terminal {
+    /// As a person has it.
+    pub const BOTH: Self = Self { stdin: true, stdout: true };
+}
+
+impl Sandbox {
+    /// Runs the program at a terminal.
+    #[track_caller]
+    pub fn at_terminal(&self, args: &[&str]) -> Answer {
+        self.with_terminal(self.command(args), args, Terminal::BOTH)
+    }
+
+    /// Runs a prepared command with these streams at a terminal.
+    #[track_caller]
+    pub fn with_terminal(&self, mut command: Command, args: &[&str], terminal: Terminal) -> Answer {
+        let (ours, theirs) = pair();
+        let (reader, writer) = std::io::pipe().unwrap();
+        if terminal.stdin {
+            command.stdin(theirs.try_clone().unwrap());
+        }
+        match terminal.stdout {
+            true => command.stdout(theirs.try_clone().unwrap()),
+            false => command.stdout(writer.try_clone().unwrap()),
+        };
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        // The ends of the program are its own now; while one is open here, reading never ends.
+        drop((command, theirs, writer));
+        let mut source = if terminal.stdout { File::from(ours) } else { File::from(OwnedFd::from(reader)) };
+        let mut stdout = Vec::new();
+        // A terminal whose other end is closed is an error to read, after all that was written.
+        let _closed = source.read_to_end(&mut stdout);
+        let mut stderr = Vec::new();
+        child.stderr.take().unwrap().read_to_end(&mut stderr).unwrap();
+        let status = child.wait().unwrap();
+        Answer::new(args.join(" "), std::process::Output { status, stdout, stderr })
+    }
+
+    /// A token of the reviewer `ann`, made at a terminal.
+    #[track_caller]
+    pub fn token(&self) -> String {
+        let answer = self.at_terminal(&["reviewer", "new", "--name", "ann"]).exits(0);
+        let token = answer.text().trim().to_owned();
+        assert!(token.starts_with("skillhub-reviewer-") && !token.contains(char::is_whitespace), "{answer}");
+        token
+    }
+}
+
+/// A new terminal: the end of the one who looks at it, and that of the program.
+fn pair() -> (OwnedFd, OwnedFd) {
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&ours).unwrap();
+    unlockpt(&ours).unwrap();
+    let name = ptsname(&ours, Vec::new()).unwrap();
+    let theirs = open(name, OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty()).unwrap();
+    (ours, theirs)
+}
