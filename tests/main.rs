@@ -6,6 +6,8 @@
 #[cfg(test)]
 mod cli;
 #[cfg(test)]
+mod crowd;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod tidy;

@@ -214,18 +214,41 @@ impl Journal {
     }
 }
 
-/// Whether the journal in a folder, if there is one, holds records that may not have been applied, or
-/// not in this boot of the machine. Reads only.
+/// How far a journal goes and how much of it was applied: two equal marks with nothing pending say that
+/// no commit was on its way in between.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Mark {
+    len: u64,
+    applied: Option<u64>,
+}
+
+impl Mark {
+    /// Whether every record was applied in this boot of the machine.
+    pub fn is_settled(self) -> bool {
+        self.len == 0 || self.applied == Some(self.len)
+    }
+}
+
+/// The mark of the journal in a folder, if there is one. Reads only.
 ///
 /// # Errors
 /// What the system said.
-pub fn is_pending(dir: &Dir) -> io::Result<bool> {
+pub fn mark(dir: &Dir) -> io::Result<Mark> {
     let len = match dir.metadata(FILE) {
         Ok(metadata) => metadata.len(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
         Err(error) => return Err(error),
     };
-    Ok(len > 0 && applied_bytes(dir)? != Some(len))
+    Ok(Mark { len, applied: if len > 0 { applied_bytes(dir)? } else { None } })
+}
+
+/// Whether that journal holds records that may not have been applied, or not in this boot of the
+/// machine. Reads only.
+///
+/// # Errors
+/// What the system said.
+pub fn is_pending(dir: &Dir) -> io::Result<bool> {
+    Ok(!mark(dir)?.is_settled())
 }
 
 fn applied_bytes(dir: &Dir) -> io::Result<Option<u64>> {

@@ -360,6 +360,15 @@ impl Library {
         Ok(LibraryLock::acquire(&self.ensure_own()?, LOCK_WAIT)?)
     }
 
+    /// The turn of one whose commit was overtaken, until dropped: those who were overtaken try one
+    /// after the other, so that nobody is overtaken for ever. Waits for at most ten seconds.
+    ///
+    /// # Errors
+    /// Another process holds it, or the system refused.
+    pub fn turn(&self) -> Result<LibraryLock, LibraryError> {
+        Ok(LibraryLock::acquire_turn(&self.ensure_own()?, LOCK_WAIT)?)
+    }
+
     /// Notes a refusal in the event log.
     ///
     /// # Errors

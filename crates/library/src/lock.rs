@@ -10,9 +10,16 @@ use std::{
 use cap_std::fs::{Dir, OpenOptions};
 use thiserror::Error;
 
-const FILE: &str = "lock";
-const FIRST_PAUSE: Duration = Duration::from_millis(1);
-const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+/// The file of the lock that commits hold.
+const COMMIT: &str = "lock";
+
+/// The file of the lock that those hold who were overtaken, from one attempt to the next.
+const TURN: &str = "turn";
+
+/// How long one who has just come waits before it tries again; half as long each time, so that those
+/// who wait longest try most often and one who comes again and again does not keep the others out.
+const FIRST_PAUSE: Duration = Duration::from_millis(16);
+const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 
 /// Why a lock was not had.
 #[derive(Debug, Error)]
@@ -40,9 +47,21 @@ impl LibraryLock {
     /// # Errors
     /// [`LockError`]
     pub fn acquire(dir: &Dir, wait: Duration) -> Result<Self, LockError> {
+        Self::acquire_file(dir, COMMIT, wait)
+    }
+
+    /// Takes the turn among those who were overtaken, waiting for at most `wait`.
+    ///
+    /// # Errors
+    /// [`LockError`]
+    pub fn acquire_turn(dir: &Dir, wait: Duration) -> Result<Self, LockError> {
+        Self::acquire_file(dir, TURN, wait)
+    }
+
+    fn acquire_file(dir: &Dir, name: &str, wait: Duration) -> Result<Self, LockError> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
-        let mut file = dir.open_with(FILE, &options)?.into_std();
+        let mut file = dir.open_with(name, &options)?.into_std();
         let deadline = Instant::now() + wait;
         let mut pause = FIRST_PAUSE;
         loop {
@@ -54,7 +73,7 @@ impl LibraryLock {
                 }
                 Err(TryLockError::WouldBlock) => thread::sleep(pause),
             }
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            pause = (pause / 2).max(SHORTEST_PAUSE);
         }
         write_holder(&mut file)?;
         Ok(Self { _file: file })

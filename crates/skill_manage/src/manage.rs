@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// How often a request is made again on a head that moved meanwhile.
-const ATTEMPTS: usize = 8;
+const ATTEMPTS: usize = 32;
 
 /// A skill that the library's readers see although it is not in the library.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,13 +76,15 @@ pub(crate) fn retry(
     may_move: bool,
     attempt: impl Fn(&mut Library) -> Result<Report, ManageError>,
 ) -> Result<Report, ManageError> {
-    let mut tries = 1;
-    loop {
+    let mut turn = None;
+    for _ in 1..ATTEMPTS {
         match attempt(library) {
-            Err(error) if may_move && tries < ATTEMPTS && is_stale(&error) => tries += 1,
+            // Without the turn it is tried all the same.
+            Err(error) if may_move && is_stale(&error) => turn = turn.or_else(|| library.turn().ok()),
             result => return result,
         }
     }
+    attempt(library)
 }
 
 fn is_stale(error: &ManageError) -> bool {

@@ -1,5 +1,7 @@
 //! What stands in a skill's folder against what the history says, and taking it over.
 
+use std::{thread, time::Duration};
+
 use scan::{Baseline, Blocked, Cleared};
 use skill::{Bundle, Problem, SkillName, Strictness, validate::validate_bundle};
 use thiserror::Error;
@@ -8,10 +10,16 @@ use super::{Commit, CommitError, LOCK_WAIT, Library, LibraryError};
 use crate::{
     folder::{self, FolderError, Leftovers},
     home::open_dir,
+    journal,
     lock::LibraryLock,
     revision::{Action, Content, NewRevision, Revision, Stamp},
     storage::StorageError,
 };
+
+/// How often a folder that differs from its head is looked at while commits are under way, and the
+/// pause in between: a commit is on its way to the folder for some milliseconds.
+const LOOKS: usize = 25;
+const PAUSE: Duration = Duration::from_millis(2);
 
 /// A skill's folder compared with its head.
 #[derive(Debug)]
@@ -130,7 +138,28 @@ fn external_commit(skill: &SkillName, base: Option<Revision>, cleared: Cleared, 
     (bundle, Commit { skill: skill.clone(), base: base.map(|base| base.id), revisions })
 }
 
-/// A skill's head against its folder.
+/// A skill's head against its folder, before anybody judges the difference.
+struct Comparison {
+    base: Option<Revision>,
+    committed: Bundle,
+    found: Found,
+}
+
+/// What stands in a skill's folder.
+enum Found {
+    /// Nothing, where nothing should be.
+    Absent,
+    /// What was committed.
+    Same,
+    /// Nothing, where something should be.
+    Missing,
+    /// Other files.
+    Different(Bundle),
+    /// What cannot be read as a skill.
+    Unreadable(FolderError),
+}
+
+/// A skill's head against its folder, judged.
 struct Look {
     base: Option<Revision>,
     committed: Bundle,
@@ -149,26 +178,35 @@ impl Look {
         };
         Ok(Snapshot { base: self.base, bundle })
     }
+
+    /// Whether it judges what is compared now.
+    fn is_of(&self, now: &Comparison) -> bool {
+        let same_base = self.base.as_ref().map(|base| &base.id) == now.base.as_ref().map(|base| &base.id);
+        same_base
+            && match (&self.state, &now.found) {
+                (FolderState::Modified(cleared), Found::Different(found)) => cleared.bundle() == found,
+                (FolderState::Blocked(fault), Found::Different(found)) => fault.bundle() == Some(found),
+                (FolderState::Blocked(HandEditFault::Unreadable(_)), Found::Unreadable(_))
+                | (FolderState::Missing, Found::Missing)
+                | (FolderState::Clean, Found::Same)
+                | (FolderState::Absent, Found::Absent) => true,
+                _ => false,
+            }
+    }
 }
 
 impl Library {
-    /// Compares a skill's folder with its head. Changes nothing.
+    /// Compares a skill's folder with its head. Changes nothing and waits for nobody, but for a moment
+    /// while another process's commit is on its way to the folder.
     ///
     /// # Errors
     /// The library or its history cannot be read.
     pub fn folder_state(&self, skill: &SkillName) -> Result<FolderState, LibraryError> {
-        let look = self.look(skill)?;
-        if matches!(look.state, FolderState::Absent | FolderState::Clean) {
-            return Ok(look.state);
-        }
-        let Some(own) = open_dir(self.own_path())? else { return Ok(look.state) };
-        match LibraryLock::acquire(&own, LOCK_WAIT) {
-            Ok(_nobody_commits) => Ok(self.look(skill)?.state),
-            Err(_) => Ok(look.state),
-        }
+        Ok(self.look(skill)?.state)
     }
 
-    /// The skill as an operation should see it, with a good hand edit taken over.
+    /// The skill as an operation should see it, with a good hand edit taken over. The scanner runs while
+    /// nobody is kept waiting: under the lock the folder is only compared with what was judged.
     ///
     /// # Errors
     /// [`SnapshotError::ExternalBlocked`] when the folder holds what cannot be taken over.
@@ -178,65 +216,109 @@ impl Library {
         stamp: &Stamp,
         take_over: TakeOver,
     ) -> Result<Snapshot, SnapshotError> {
-        let look = self.look(skill)?;
-        let is_settled = match look.state {
-            FolderState::Absent | FolderState::Clean => true,
-            FolderState::Modified(_) if take_over == TakeOver::Commit => false,
-            _ => open_dir(self.own_path()).map_err(LibraryError::from)?.is_none(),
-        };
-        if is_settled {
-            return look.pretend(skill);
+        loop {
+            let look = self.look(skill)?;
+            let is_settled = match look.state {
+                FolderState::Absent | FolderState::Clean => true,
+                FolderState::Modified(_) if take_over == TakeOver::Commit => false,
+                _ => open_dir(self.own_path()).map_err(LibraryError::from)?.is_none(),
+            };
+            if is_settled {
+                return look.pretend(skill);
+            }
+            if let Some(snapshot) = self.snapshot_locked(skill, stamp, take_over, look)? {
+                return Ok(snapshot);
+            }
         }
-        self.snapshot_locked(skill, stamp, take_over)
     }
 
-    /// Looks again while nobody commits: what looks like a hand edit may be another process's
-    /// commit whose folder has not followed yet.
+    /// Compares again while nobody commits; `None` when what was judged is not there any more.
     fn snapshot_locked(
         &mut self,
         skill: &SkillName,
         stamp: &Stamp,
         take_over: TakeOver,
-    ) -> Result<Snapshot, SnapshotError> {
+        look: Look,
+    ) -> Result<Option<Snapshot>, SnapshotError> {
         let own = self.ensure_own()?;
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT).map_err(LibraryError::from)?;
         let recovered = self.recover(&own)?;
-        let look = self.look(skill)?;
+        let now = self.compare(skill)?;
+        if recovered.pending.contains(skill) {
+            return Ok(Some(Snapshot { base: now.base, bundle: now.committed }));
+        }
+        if !look.is_of(&now) {
+            return Ok(None);
+        }
         match look.state {
-            _ if recovered.pending.contains(skill) => Ok(Snapshot { base: look.base, bundle: look.committed }),
             FolderState::Modified(cleared) if take_over == TakeOver::Commit => {
                 let (bundle, commit) = external_commit(skill, look.base, *cleared, stamp);
                 let committed = self.commit_as_it_stands(&own, commit, recovered.is_settled()).map_err(Box::new)?;
-                Ok(Snapshot { base: committed.into_iter().next().map(|committed| committed.revision), bundle })
+                let base = committed.into_iter().next().map(|committed| committed.revision);
+                Ok(Some(Snapshot { base, bundle }))
             }
-            _ => look.pretend(skill),
+            _ => look.pretend(skill).map(Some),
         }
     }
 
-    /// The head, its files and how the folder differs from them.
+    /// Judges what a moment shows in which no commit was on its way to the folder. Where none comes, as
+    /// when a folder cannot follow, the last one has to do.
     fn look(&self, skill: &SkillName) -> Result<Look, LibraryError> {
+        let mut left = LOOKS;
+        loop {
+            let before = self.journal_mark()?;
+            let now = self.compare(skill)?;
+            left -= 1;
+            let is_plain = matches!(now.found, Found::Same | Found::Absent);
+            if is_plain || left == 0 || (before.is_settled() && self.journal_mark()? == before) {
+                return Ok(self.judge(skill, now));
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+
+    fn journal_mark(&self) -> Result<journal::Mark, LibraryError> {
+        match open_dir(self.own_path())? {
+            Some(own) => journal::mark(&own).map_err(self.own_io()),
+            None => Ok(journal::Mark::default()),
+        }
+    }
+
+    /// The head, its files and what stands in the folder.
+    fn compare(&self, skill: &SkillName) -> Result<Comparison, LibraryError> {
         let base = self.head(skill)?;
         let committed = match &base {
             Some(head) if !head.tombstone => self.bundle(&head.id)?,
             _ => Bundle::default(),
         };
-        let visible = folder::without_leftovers(&committed);
         let read = match open_dir(self.path())? {
             Some(root) => folder::read(&root, skill.as_str(), Leftovers::Skip, self.limits()),
             None => Err(FolderError::Missing(skill.to_string())),
         };
-        let state = match read {
-            Err(FolderError::Missing(_)) if committed.is_empty() => FolderState::Absent,
-            Err(FolderError::Missing(_)) => FolderState::Missing,
-            Err(fault) => FolderState::Blocked(fault.into()),
-            Ok(found) if found.is_empty() && committed.is_empty() => FolderState::Absent,
-            Ok(found) if found.same_but_line_ends(&visible) => FolderState::Clean,
-            Ok(found) => self.judge(skill, base.as_ref(), &committed, found)?,
+        let found = match read {
+            Err(FolderError::Missing(_)) if committed.is_empty() => Found::Absent,
+            Err(FolderError::Missing(_)) => Found::Missing,
+            Err(fault) => Found::Unreadable(fault),
+            Ok(found) if found.is_empty() && committed.is_empty() => Found::Absent,
+            Ok(found) if found.same_but_line_ends(&folder::without_leftovers(&committed)) => Found::Same,
+            Ok(found) => Found::Different(found),
+        };
+        Ok(Comparison { base, committed, found })
+    }
+
+    fn judge(&self, skill: &SkillName, comparison: Comparison) -> Result<Look, LibraryError> {
+        let Comparison { base, committed, found } = comparison;
+        let state = match found {
+            Found::Absent => FolderState::Absent,
+            Found::Same => FolderState::Clean,
+            Found::Missing => FolderState::Missing,
+            Found::Unreadable(fault) => FolderState::Blocked(fault.into()),
+            Found::Different(found) => self.judge_edit(skill, base.as_ref(), &committed, found)?,
         };
         Ok(Look { base, committed, state })
     }
 
-    fn judge(
+    fn judge_edit(
         &self,
         skill: &SkillName,
         head: Option<&Revision>,

@@ -1,0 +1,140 @@
+//! [`Writer`]: one of the crowd, who makes operation after operation and notes what was acknowledged.
+
+use jiff::Timestamp;
+use library::{Actor, Home, Library, Scope};
+use serde_json::{Value, json};
+use skill::{Limits, SkillName};
+use skill_manage::{Context, Notes, Policy, Request, Rollback};
+
+use crate::support::Sandbox;
+
+/// A revision that a writer was told of.
+#[derive(Debug, Clone)]
+pub struct Acknowledged {
+    pub skill: String,
+    pub revision: String,
+    pub number: u64,
+    pub previous: Option<String>,
+}
+
+/// One of the crowd.
+pub struct Writer<'a> {
+    sandbox: &'a Sandbox,
+    at: usize,
+    skill: String,
+    /// The library, for one who holds it open; the others start a process for each operation.
+    open: Option<Library>,
+    random: u64,
+    may_delete: bool,
+    /// Codes of operations that were refused, as those of the losers of a race are.
+    pub refused: Vec<String>,
+    pub acknowledged: Vec<Acknowledged>,
+}
+
+impl<'a> Writer<'a> {
+    pub fn new(sandbox: &'a Sandbox, at: usize, skill: String, may_delete: bool) -> Self {
+        let open = (at % 2 == 1).then(|| open(sandbox));
+        let random = 0x9e37_79b9_7f4a_7c15 ^ (at as u64 + 1);
+        Self { sandbox, at, skill, open, random, may_delete, refused: Vec::new(), acknowledged: Vec::new() }
+    }
+
+    /// The next number of a fixed row, below `end`.
+    fn random(&mut self, end: u64) -> u64 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        self.random % end
+    }
+
+    /// One operation, chosen by chance.
+    pub fn work(&mut self, step: usize) {
+        let (at, skill) = (self.at, self.skill.clone());
+        let line = format!("Writer {at} has done ");
+        let note = |step: usize| format!("references/{at}-{}.md", step % 7);
+        let request = match self.random(20) {
+            0..=8 => json!({"action": "write_file", "path": note(step), "content": format!("step {step} of {at}\n")}),
+            9..=13 => json!({"action": "patch", "find": line, "replace": format!("{line}{step}, then ")}),
+            14..=15 => json!({"action": "remove_file", "path": note(step + 3)}),
+            16..=17 => json!({"operations": [
+                {"action": "write_file", "path": note(step), "content": format!("first of {step}\n")},
+                {"action": "write_file", "path": note(step + 1), "content": format!("second of {step}\n")},
+            ]}),
+            18 if self.may_delete && at < 2 => json!({"action": "delete"}),
+            _ => return self.roll_back(),
+        };
+        let mut request = request;
+        request["name"] = Value::from(skill);
+        let answer = self.send(&request);
+        self.note(answer);
+    }
+
+    /// Takes the last revision back; one that was deleted comes again.
+    fn roll_back(&mut self) {
+        let answer = match self.open.as_mut() {
+            None => self.sandbox.ask(&["rollback", &self.skill]).json(),
+            Some(library) => {
+                let skill = SkillName::parse(&self.skill).unwrap();
+                let notes = Notes::default();
+                let rollback = Rollback { skill, to: None, expected_revision: None, notes, dry_run: false };
+                answer(skill_manage::roll_back(library, &rollback, &context()))
+            }
+        };
+        self.note(answer);
+    }
+
+    fn send(&mut self, request: &Value) -> Value {
+        match self.open.as_mut() {
+            None => self.sandbox.request(request).json(),
+            Some(library) => {
+                let request = Request::from_json(request.to_string().as_bytes(), &Limits::default()).unwrap();
+                answer(skill_manage::manage(library, &request, &context()))
+            }
+        }
+    }
+
+    fn note(&mut self, answer: Value) {
+        if answer["ok"] == false {
+            let code = answer["error"]["code"].as_str().unwrap().to_owned();
+            let of_races = ["not_found", "no_match"];
+            assert!(of_races.contains(&code.as_str()), "{answer:#}");
+            if code == "not_found" && answer["error"]["message"].as_str().unwrap().contains("no skill") {
+                self.roll_back_deleted();
+            }
+            self.refused.push(code);
+        } else if answer["status"] == "applied" {
+            let text = |key: &str| answer[key].as_str().map(str::to_owned);
+            self.acknowledged.push(Acknowledged {
+                skill: self.skill.clone(),
+                revision: text("revision").unwrap(),
+                number: answer["number"].as_u64().unwrap(),
+                previous: text("previous_revision"),
+            });
+        }
+    }
+
+    /// Brings a skill back that another one deleted; several may try.
+    fn roll_back_deleted(&mut self) {
+        let answer = self.sandbox.ask(&["rollback", &self.skill]).json();
+        if answer["ok"] == true {
+            self.note(answer);
+        }
+    }
+}
+
+fn open(sandbox: &Sandbox) -> Library {
+    let home = Home::at(sandbox.skillhub_home()).unwrap();
+    Library::open(&sandbox.home().join(".agents/skills"), Scope::User, &home, "git").unwrap()
+}
+
+fn context() -> Context<'static> {
+    let actor: Actor = "agent:server".parse().unwrap();
+    Context { actor, time: Timestamp::now(), policy: Policy::Open, elsewhere: &[] }
+}
+
+/// What a call answered, as the command line would print it.
+fn answer(result: Result<skill_manage::Report, skill_manage::ManageError>) -> Value {
+    match result {
+        Ok(report) => serde_json::to_value(report).unwrap(),
+        Err(error) => json!({"ok": false, "error": {"code": error.code(), "message": error.to_string()}}),
+    }
+}
