@@ -3,7 +3,7 @@
 use std::{io, path::PathBuf};
 
 use cap_std::fs::Dir;
-use library::{Home, PlaceError, ensure_dir, open_dir, write_atomically};
+use library::{Durability, Home, PlaceError, ensure_dir, open_dir, write_atomically};
 use skill::Digest;
 use thiserror::Error;
 
@@ -91,7 +91,7 @@ impl Cache {
     fn write(&self, dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
         let (folder, file) = name.split_once('/').unwrap_or((".", name));
         dir.create_dir_all(folder)?;
-        write_atomically(&dir.open_dir(folder)?, file, bytes)
+        write_atomically(&dir.open_dir(folder)?, file, bytes, Durability::Unsynced)
     }
 
     fn io(&self, source: io::Error) -> CacheError {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use cap_std::{ambient_authority, fs::Dir};
-use library::{Library, LibraryError, write_atomically};
+use library::{Durability, Library, LibraryError, write_atomically};
 use skill::SkillName;
 use thiserror::Error;
 use toml::{Table, Value};
@@ -256,7 +256,7 @@ impl LockFile {
         }
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or(LOCK_FILE);
         let dir = Dir::open_ambient_dir(folder_of(path), ambient_authority()).map_err(io)?;
-        write_atomically(&dir, name, file.to_text().as_bytes()).map_err(io)
+        write_atomically(&dir, name, file.to_text().as_bytes(), Durability::Whole).map_err(io)
     }
 
     /// Notes the content that a skill of the library has now; says whether the lock file has the

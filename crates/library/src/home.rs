@@ -140,42 +140,59 @@ pub(crate) fn read_optional(dir: &Dir, name: &str) -> io::Result<Option<Vec<u8>>
     }
 }
 
-/// Replaces a small file of ours in one step: written beside, synced, renamed over, the folder
-/// synced. Threads and processes may do so at the same time; the last one stands.
+/// What a file that was replaced is after a power loss.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// The new one. Two syncs.
+    Durable,
+    /// The new one or the old one, and whole: for what can be made again from the history. One sync.
+    Whole,
+    /// Perhaps empty or cut: for what is held to its digest when it is read. No sync.
+    Unsynced,
+}
+
+/// Replaces a small file of ours in one step: written beside and renamed over. Threads and processes
+/// may do so at the same time; the last one stands.
 ///
 /// # Errors
 /// What the system said; the old file is then as it was, unless only the last sync failed.
-pub fn write_atomically(dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
+pub fn write_atomically(dir: &Dir, name: &str, bytes: &[u8], durability: Durability) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
-    replace(dir, name, bytes, &options)
+    replace(dir, name, bytes, durability, &options)
 }
 
-/// As [`write_atomically`], for a file that only its owner may read and write.
+/// As [`write_atomically`], durable, for a file that only its owner may read and write.
 pub(crate) fn write_private(dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
     cap_std::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    replace(dir, name, bytes, &options)
+    replace(dir, name, bytes, Durability::Durable, &options)
 }
 
-fn replace(dir: &Dir, name: &str, bytes: &[u8], options: &OpenOptions) -> io::Result<()> {
+fn replace(dir: &Dir, name: &str, bytes: &[u8], durability: Durability, options: &OpenOptions) -> io::Result<()> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let temporary = format!("{name}.{}-{}.tmp", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-    let written = write_synced(dir, &temporary, bytes, options);
+    let written = write_new(dir, &temporary, bytes, durability, options);
     let replaced = written.and_then(|()| dir.rename(&temporary, dir, name));
     if replaced.is_err() {
         let _best_effort = dir.remove_file(&temporary);
     }
     replaced?;
-    sync_folder(dir)
+    match durability {
+        Durability::Durable => sync_folder(dir),
+        Durability::Whole | Durability::Unsynced => Ok(()),
+    }
 }
 
-fn write_synced(dir: &Dir, name: &str, bytes: &[u8], options: &OpenOptions) -> io::Result<()> {
+fn write_new(dir: &Dir, name: &str, bytes: &[u8], durability: Durability, options: &OpenOptions) -> io::Result<()> {
     let mut file = dir.open_with(name, options)?;
     io::Write::write_all(&mut file, bytes)?;
-    file.sync_data()
+    match durability {
+        Durability::Durable | Durability::Whole => file.sync_data(),
+        Durability::Unsynced => Ok(()),
+    }
 }
 
 /// Syncs a folder, so that the names in it are durable.

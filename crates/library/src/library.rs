@@ -30,7 +30,7 @@ pub use temporary::TemporaryKind;
 use self::numbers::Numbers;
 use crate::{
     events::{self, Event},
-    home::{Home, PlaceError, ensure_dir, open_dir, sync_folder, write_atomically},
+    home::{Durability, Home, PlaceError, ensure_dir, open_dir, sync_folder, write_atomically},
     journal::Journal,
     lock::{LibraryLock, LockError},
     revision::{Revision, RevisionId, RevisionSpec, Stamp},
@@ -392,7 +392,7 @@ impl Library {
         let own = ensure_dir(&self.own)?;
         if !own.exists("library.toml") {
             let text = format!("format = 1\npath = {:?}\n", self.path.display().to_string());
-            write_atomically(&own, "library.toml", text.as_bytes()).map_err(self.own_io())?;
+            write_atomically(&own, "library.toml", text.as_bytes(), Durability::Durable).map_err(self.own_io())?;
             for above in self.own.ancestors().skip(1).take(2) {
                 sync_folder(&ensure_dir(above)?).map_err(self.own_io())?;
             }

@@ -10,7 +10,7 @@ use skill::{SkillName, SkillPath};
 use thiserror::Error;
 use toml::{Table, Value};
 
-use crate::home::{read_optional, write_atomically};
+use crate::home::{Durability, read_optional, write_atomically};
 
 const FILE: &str = "state.toml";
 const FORMAT: u32 = 1;
@@ -180,7 +180,7 @@ impl State {
         table.insert("format".to_owned(), Value::Integer(FORMAT.into()));
         table.insert("skills".to_owned(), Value::Table(skills));
         let text = toml::to_string(&table).map_err(|error| damaged(error.to_string()))?;
-        Ok(write_atomically(dir, FILE, text.as_bytes())?)
+        Ok(write_atomically(dir, FILE, text.as_bytes(), Durability::Durable)?)
     }
 }
 
