@@ -50,6 +50,12 @@ impl LibraryLock {
         Self::acquire_file(dir, COMMIT, wait)
     }
 
+    /// Whether someone holds the lock at this moment; no where that cannot be known.
+    pub fn is_held(dir: &Dir) -> bool {
+        let file = dir.open(COMMIT).map(cap_std::fs::File::into_std);
+        file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    }
+
     /// Takes the turn among those who were overtaken, waiting for at most `wait`.
     ///
     /// # Errors

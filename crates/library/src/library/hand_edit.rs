@@ -16,10 +16,10 @@ use crate::{
     storage::StorageError,
 };
 
-/// How often a folder that differs from its head is looked at while commits are under way, and the
-/// pause in between: a commit is on its way to the folder for some milliseconds.
-const LOOKS: usize = 25;
+/// The pause between two looks at a folder that differs from its head while a commit is on its way, and
+/// how often it is looked at: two seconds, where a commit takes some milliseconds.
 const PAUSE: Duration = Duration::from_millis(2);
+const LOOKS: usize = 1_000;
 
 /// A skill's folder compared with its head.
 #[derive(Debug)]
@@ -261,26 +261,23 @@ impl Library {
         }
     }
 
-    /// Judges what a moment shows in which no commit was on its way to the folder. Where none comes, as
-    /// when a folder cannot follow, the last one has to do.
+    /// Judges what a moment shows in which no commit was on its way to the folder. Where nobody is at
+    /// work and a folder has not followed all the same, the last one has to do.
     fn look(&self, skill: &SkillName) -> Result<Look, LibraryError> {
+        let own = open_dir(self.own_path())?;
+        let mark = || own.as_ref().map_or(Ok(journal::Mark::default()), journal::mark).map_err(self.own_io());
         let mut left = LOOKS;
         loop {
-            let before = self.journal_mark()?;
+            let is_idle = !own.as_ref().is_some_and(LibraryLock::is_held);
+            let before = mark()?;
             let now = self.compare(skill)?;
             left -= 1;
             let is_plain = matches!(now.found, Found::Same | Found::Absent);
-            if is_plain || left == 0 || (before.is_settled() && self.journal_mark()? == before) {
+            let was_still = (is_idle || before.is_settled()) && mark()? == before;
+            if is_plain || was_still || left == 0 {
                 return Ok(self.judge(skill, now));
             }
             thread::sleep(PAUSE);
-        }
-    }
-
-    fn journal_mark(&self) -> Result<journal::Mark, LibraryError> {
-        match open_dir(self.own_path())? {
-            Some(own) => journal::mark(&own).map_err(self.own_io()),
-            None => Ok(journal::Mark::default()),
         }
     }
 

@@ -120,12 +120,15 @@ fn a_commit_whose_folder_has_not_followed_yet_is_no_hand_edit() {
     put(&mut place.open(), &bundle("pdf", "one", &[]));
     put(&mut place.open(), &bundle("pdf", "two", &[]));
     let committing = LibraryLock::acquire(&open_dir(&place.own()).unwrap().unwrap(), Duration::ZERO).unwrap();
+    let applied = fs::read(place.own().join("journal.applied")).unwrap();
+    fs::remove_file(place.own().join("journal.applied")).unwrap();
     place.write("pdf/SKILL.md", &skill_md("pdf", "one"));
     thread::scope(|scope| {
         let look = scope.spawn(|| place.open().snapshot(&name("pdf"), &stamp(), TakeOver::Commit).unwrap());
         let state = scope.spawn(|| is_clean(&place.open(), "pdf"));
         thread::sleep(Duration::from_millis(200));
         place.write("pdf/SKILL.md", &skill_md("pdf", "two"));
+        fs::write(place.own().join("journal.applied"), applied).unwrap();
         drop(committing);
         assert_eq!(look.join().unwrap().base.unwrap().number, 2);
         assert!(state.join().unwrap());

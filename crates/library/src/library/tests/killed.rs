@@ -36,6 +36,15 @@ fn start(place: &Place) -> Child {
         .unwrap()
 }
 
+/// Waits until a process has reported one more commit.
+fn wait_for_a_report(place: &Place) {
+    let len = || fs::metadata(place.temp.path().join("reported")).map_or(0, |file| file.len());
+    let (before, end) = (len(), Instant::now() + Duration::from_secs(60));
+    while len() == before && Instant::now() < end {
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
 fn kill(mut child: Child) {
     child.kill().unwrap();
     child.wait().unwrap();
@@ -62,7 +71,10 @@ fn what_was_reported_outlives_the_kill_and_the_folder_follows() {
     let place = Place::new();
     for number in 0..KILLS {
         let child = start(&place);
-        thread::sleep(Duration::from_millis(60 + 7 * number));
+        if number % 2 == 0 {
+            wait_for_a_report(&place);
+        }
+        thread::sleep(Duration::from_millis(7 * number));
         kill(child);
         let mut library = place.open();
         let history = library.revisions(&name("pdf"), usize::MAX).unwrap();
