@@ -275,7 +275,7 @@ impl Library {
             let is_plain = matches!(now.found, Found::Same | Found::Absent);
             let was_still = (is_idle || before.is_settled()) && mark()? == before;
             if is_plain || was_still || left == 0 {
-                return Ok(self.judge(skill, now));
+                return self.judge(skill, now);
             }
             thread::sleep(PAUSE);
         }
