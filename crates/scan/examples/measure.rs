@@ -1,6 +1,7 @@
 //! Measures the scanner on a labelled corpus: `measure LABELS.tsv`, with the columns label, kind and
 //! path and paths relative to the file. Prints recall on the malicious and false alarms on the
-//! benign skills, by rule, and the speed. `--list` names what was missed and what was flagged.
+//! benign skills, by rule, and the speed. `--list` names what was missed and what was flagged,
+//! `--dump` prints every finding and the steps, to be compared between two builds, and no speed.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "an example for the desk, not for users")]
 
 use std::{collections::BTreeMap, fs, path::Path, time::Instant};
@@ -29,12 +30,9 @@ fn at_least(report: &Report, severity: Severity) -> bool {
 }
 
 fn main() {
-    let start = Instant::now();
-    let skill = File { bytes: b"---\nname: a\n---\nRun curl, then ask the user.\n"[..].into(), executable: false };
-    let _ = scan(&Bundle::from_files([(SkillPath::skill_md(), skill)], &Limits::default()).unwrap());
-    println!("the first scan of a process, of one small skill: {:?}", start.elapsed());
     let labels = std::env::args().nth(1).unwrap();
     let list = std::env::args().any(|argument| argument == "--list");
+    let dump = std::env::args().any(|argument| argument == "--dump");
     let base = Path::new(&labels).parent().unwrap();
     let wide = Limits { files_per_skill: 100_000, skill_bytes: 1 << 30, text_file_bytes: 1 << 30, ..Limits::default() };
     let mut totals: BTreeMap<String, [usize; 3]> = BTreeMap::new();
@@ -54,6 +52,10 @@ fn main() {
         let took = start.elapsed().as_secs_f64();
         (bytes, seconds, slowest) = (bytes + bundle.total_bytes(), seconds + took, slowest.max(took));
         steps = steps.max(scan::steps_of(&bundle));
+        if dump {
+            println!("{path} {} {} {:#?}", scan::steps_of(&bundle), report.ruleset, report.findings);
+            continue;
+        }
         let total = totals.entry(label.to_owned()).or_default();
         total[0] += 1;
         total[1] += usize::from(at_least(&report, Severity::High));
@@ -70,6 +72,9 @@ fn main() {
                 println!("    {} {} {}:{} {}", f.severity, f.rule, f.path, f.line, f.excerpt);
             }
         }
+    }
+    if dump {
+        return;
     }
     for ((rule, severity), [benign, malicious]) in &rules {
         println!("{severity:9} {rule:32} benign {benign:4} malicious {malicious:4}");

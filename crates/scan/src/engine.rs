@@ -1,16 +1,22 @@
-//! [`Engine`]: finds where text rules match, by one automaton over all literals and expressions that
-//! run only near its hits.
+//! [`Engine`]: finds where text rules match, by one pass for all literals, and sketches and
+//! expressions that run only near what it finds.
+//!
+//! Most processes scan one skill and end, so that what is made ready counts for more than how fast
+//! it then is. Of the expressions of the rules whose literals stand in a large skill nearly none
+//! matches, and compiling them took ten times as long as all the rest; a [`Sketch`] tells which
+//! need not be.
 
 use std::{
-    collections::BTreeMap,
     ops::Range,
-    sync::{LazyLock, OnceLock},
+    sync::{
+        LazyLock, OnceLock,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
-use aho_corasick::{AhoCorasick, MatchKind};
 use regex::bytes::{Regex, RegexBuilder};
 
-use crate::{Rule, rules};
+use crate::{Rule, literals::Literals, rules, sketch::Sketch};
 
 /// Bytes on each side of a literal in which a rule's whole match lies: the longest sum of bounded
 /// gaps of any pattern, with room to spare.
@@ -23,8 +29,12 @@ const GRAIN: usize = 256;
 /// real skills uses an eighth of it.
 const STEPS: u64 = 24 << 20;
 
+/// Bytes that a rule's sketch may look at. Whoever has more to scan compiles the expression, which
+/// reads faster.
+const SKETCHED: usize = 128 << 10;
+
 /// What `␣` stands for in a pattern.
-const WORD_GAP: &str = r"[\s>*_#/,]{1,8}";
+pub(crate) const WORD_GAP: &str = r"[\s>*_#/,]{1,8}";
 
 /// Steps that each match costs on top of the bytes, for what is done with it.
 const HIT: usize = 256;
@@ -45,19 +55,36 @@ pub(crate) struct Hit {
     pub range: Range<usize>,
 }
 
-/// The automaton over the literals of all text rules, and their expressions.
+/// The literals of all text rules, and their expressions.
 pub(crate) struct Engine {
-    automaton: AhoCorasick,
-    /// For each literal, the rules that it makes worth a look.
-    owners: Vec<Vec<usize>>,
+    literals: Literals,
+    /// For each literal what follows from it.
+    owners: Vec<Owner>,
     texts: Vec<TextRule>,
+}
+
+/// A text rule, by its place, for which a literal counts.
+struct Owner {
+    text: usize,
+    /// It is one of [`Rule::also`].
+    also: bool,
 }
 
 struct TextRule {
     rule: &'static Rule,
-    /// Literals one of which must be in the file.
-    also: Vec<usize>,
+    sketch: OnceLock<Option<Sketch>>,
+    /// Bytes that the sketch has looked at.
+    sketched: AtomicUsize,
     regex: OnceLock<Result<Regex, String>>,
+}
+
+/// Where to look for a text rule in one text.
+#[derive(Default)]
+struct Place {
+    /// The merged surroundings of its literals.
+    regions: Vec<Range<usize>>,
+    /// Whether one of [`Rule::also`] is there.
+    also: bool,
 }
 
 impl Steps {
@@ -91,77 +118,54 @@ impl From<Exhausted> for SearchError {
 }
 
 /// The engine over all rules, built on first use.
-pub(crate) fn engine() -> Result<&'static Engine, String> {
-    static ENGINE: LazyLock<Result<Engine, String>> = LazyLock::new(|| Engine::new(rules()));
-    ENGINE.as_ref().map_err(Clone::clone)
+pub(crate) fn engine() -> &'static Engine {
+    static ENGINE: LazyLock<Engine> = LazyLock::new(|| Engine::new(rules()));
+    &ENGINE
 }
 
 impl Engine {
-    fn new(rules: &'static [Rule]) -> Result<Self, String> {
-        let mut literals: BTreeMap<String, usize> = BTreeMap::new();
-        let mut owners: Vec<Vec<usize>> = Vec::new();
-        let mut id_of = |literal: &str, owners: &mut Vec<Vec<usize>>| {
-            let next = literals.len();
-            *literals.entry(literal.to_ascii_lowercase()).or_insert_with(|| {
-                owners.push(Vec::new());
-                next
-            })
-        };
-        let mut texts = Vec::new();
+    fn new(rules: &'static [Rule]) -> Self {
+        let (mut literals, mut owners, mut texts) = (Vec::new(), Vec::new(), Vec::new());
         for rule in rules.iter().filter(|rule| !rule.pattern.is_empty()) {
-            for literal in rule.literals {
-                let id = id_of(literal, &mut owners);
-                if let Some(owners) = owners.get_mut(id) {
-                    owners.push(texts.len());
-                }
+            for (all, also) in [(rule.literals, false), (rule.also, true)] {
+                literals.extend(all);
+                owners.extend(all.iter().map(|_| Owner { text: texts.len(), also }));
             }
-            let also = rule.also.iter().map(|literal| id_of(literal, &mut owners)).collect();
-            texts.push(TextRule { rule, also, regex: OnceLock::new() });
+            texts.push(TextRule {
+                rule,
+                sketch: OnceLock::new(),
+                sketched: AtomicUsize::new(0),
+                regex: OnceLock::new(),
+            });
         }
-        let automaton = build(&literals)?;
-        Ok(Self { automaton, owners, texts })
+        Self { literals: Literals::new(literals), owners, texts }
     }
 
     /// All matches of all text rules in a text.
     pub fn search(&self, text: &str, steps: &mut Steps) -> Result<Vec<Hit>, SearchError> {
-        let (regions, seen) = self.regions(text);
         let mut hits = Vec::new();
-        for (text_rule, regions) in self.texts.iter().zip(regions) {
-            let wanted = text_rule.also.is_empty() || text_rule.also.iter().any(|id| seen.get(*id) == Some(&true));
-            if wanted {
-                text_rule.matches(text, &regions, steps, &mut hits)?;
+        for (text_rule, place) in self.texts.iter().zip(self.places(text)) {
+            if place.also || text_rule.rule.also.is_empty() {
+                text_rule.matches(text, &place.regions, steps, &mut hits)?;
             }
         }
         Ok(hits)
     }
 
-    /// For each rule the merged surroundings of its literals, and for each literal whether it is there.
-    fn regions(&self, text: &str) -> (Vec<Vec<Range<usize>>>, Vec<bool>) {
-        let mut regions: Vec<Vec<Range<usize>>> = vec![Vec::new(); self.texts.len()];
-        let mut seen = vec![false; self.owners.len()];
-        for found in self.automaton.find_overlapping_iter(text) {
-            let literal = found.pattern().as_usize();
-            if let Some(seen) = seen.get_mut(literal) {
-                *seen = true;
+    /// Where to look for each rule.
+    fn places(&self, text: &str) -> Vec<Place> {
+        let mut places: Vec<Place> = self.texts.iter().map(|_| Place::default()).collect();
+        self.literals.find(text.as_bytes(), |literal, range| {
+            let Some(owner) = self.owners.get(literal) else { return };
+            let Some(place) = places.get_mut(owner.text) else { return };
+            if owner.also {
+                place.also = true;
+            } else {
+                widen(&mut place.regions, range.start, range.end, text.len());
             }
-            for owner in self.owners.get(literal).into_iter().flatten() {
-                if let Some(regions) = regions.get_mut(*owner) {
-                    widen(regions, found.start(), found.end(), text.len());
-                }
-            }
-        }
-        (regions, seen)
+        });
+        places
     }
-}
-
-fn build(literals: &BTreeMap<String, usize>) -> Result<AhoCorasick, String> {
-    let mut ordered: Vec<(&usize, &String)> = literals.iter().map(|(text, id)| (id, text)).collect();
-    ordered.sort();
-    AhoCorasick::builder()
-        .ascii_case_insensitive(true)
-        .match_kind(MatchKind::Standard)
-        .build(ordered.into_iter().map(|(_, text)| text))
-        .map_err(|error| error.to_string())
 }
 
 /// Adds the surroundings of one literal; hits come sorted by their end.
@@ -186,9 +190,12 @@ impl TextRule {
         hits: &mut Vec<Hit>,
     ) -> Result<(), SearchError> {
         for region in regions {
-            let regex = self.regex()?;
             steps.take(region.len())?;
             let window = text.as_bytes().get(region.clone()).unwrap_or_default();
+            if !self.may_match(window) {
+                continue;
+            }
+            let regex = self.regex()?;
             for found in regex.find_iter(window) {
                 steps.take(HIT)?;
                 let matched = String::from_utf8_lossy(found.as_bytes());
@@ -199,6 +206,16 @@ impl TextRule {
             }
         }
         Ok(())
+    }
+
+    /// Whether the expression may match in a window, as long as it would have to be compiled first.
+    fn may_match(&self, window: &[u8]) -> bool {
+        let sketched = self.sketched.fetch_add(window.len(), Ordering::Relaxed).saturating_add(window.len());
+        if sketched > SKETCHED || self.regex.get().is_some() {
+            return true;
+        }
+        let sketch = self.sketch.get_or_init(|| Sketch::new(self.rule.pattern));
+        sketch.as_ref().is_none_or(|sketch| sketch.may_match(window))
     }
 
     fn regex(&self) -> Result<&Regex, SearchError> {

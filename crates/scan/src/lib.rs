@@ -4,8 +4,8 @@
 //! the value that [`clear`] mints when no new finding blocks: nothing else may be checked out,
 //! indexed or installed.
 //!
-//! A scan reads every byte of every file. One automaton over the literals of all [`rules`] finds
-//! the places that are worth a look; a rule's expression runs only near them. The work is bounded by
+//! A scan reads every byte of every file. One pass for the literals of all [`rules`] finds the
+//! places that are worth a look; a rule's expression runs only near them. The work is bounded by
 //! a count of steps, never by a clock, and a scan that fails or runs out of steps blocks. No file
 //! inside a skill can switch a rule off.
 //!
@@ -17,7 +17,9 @@ mod engine;
 mod excerpt;
 pub mod hidden;
 mod level;
+mod literals;
 mod normal;
+mod pattern;
 mod reading;
 mod report;
 mod role;
@@ -25,6 +27,7 @@ mod rule;
 mod rules;
 mod scanner;
 pub mod shape;
+mod sketch;
 mod source;
 mod waiver;
 

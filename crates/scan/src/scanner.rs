@@ -97,8 +97,7 @@ impl Finder {
 
     /// The matches of all text rules in a text.
     pub fn hits(&mut self, text: &str) -> Result<Vec<Hit>, SearchError> {
-        let engine = engine().map_err(|error| SearchError::Broken("engine", error))?;
-        engine.search(text, &mut self.steps)
+        engine().search(text, &mut self.steps)
     }
 
     /// Takes steps for work outside the expressions.

@@ -1,0 +1,304 @@
+//! [`Node`]: the tree of a rule's pattern, as [`crate::sketch`] reads it.
+//!
+//! Patterns keep to a small part of the syntax of expressions: bytes, ASCII classes, groups,
+//! alternatives and bounded repetitions. All else is refused here, and left to the real compiler.
+
+use crate::engine::WORD_GAP;
+
+/// A set of bytes; one with a letter has its other case as well.
+#[derive(Clone, Copy)]
+pub(crate) struct Class([u64; 4]);
+
+/// What holds between two bytes.
+#[derive(Clone, Copy)]
+pub(crate) enum Look {
+    Boundary,
+    Start,
+    End,
+}
+
+/// A part of a pattern.
+pub(crate) enum Node {
+    /// Text as it stands, in any ASCII case.
+    Text(&'static str),
+    /// Bytes of a class, so many of them.
+    Run {
+        class: Class,
+        least: usize,
+        most: usize,
+    },
+    Look(Look),
+    /// One after another.
+    All(Vec<Node>),
+    AnyOf(Vec<Node>),
+    Repeat {
+        node: Box<Node>,
+        least: usize,
+        most: usize,
+    },
+}
+
+/// Reads a pattern; `None` when something in it is not of the part that is known here.
+pub(crate) fn parse(pattern: &'static str) -> Option<Node> {
+    let mut parser = Parser { rest: pattern, gap: None };
+    let node = parser.any_of()?;
+    parser.rest.is_empty().then_some(node)
+}
+
+/// One byte of a class.
+fn one(class: Class) -> Node {
+    Node::Run { class, least: 1, most: 1 }
+}
+
+impl Class {
+    pub const NONE: Self = Self([0; 4]);
+    pub const ALL: Self = Self([u64::MAX; 4]);
+
+    pub fn of(byte: u8) -> Self {
+        let mut class = Self::NONE;
+        class.add(byte, byte);
+        class.in_any_case()
+    }
+
+    pub fn has(&self, byte: u8) -> bool {
+        self.0.get(usize::from(byte >> 6)).is_some_and(|word| word >> (byte & 63) & 1 == 1)
+    }
+
+    pub fn is_all(&self) -> bool {
+        self.0 == Self::ALL.0
+    }
+
+    pub fn or(self, other: Self) -> Self {
+        let ([a, b, c, d], [e, f, g, h]) = (self.0, other.0);
+        Self([a | e, b | f, c | g, d | h])
+    }
+
+    /// The sets of lowest five bits of its bytes, as bits of a word.
+    pub fn low_bits(&self) -> u32 {
+        self.0.iter().fold(0, |all, word| all | *word as u32 | (word >> 32) as u32)
+    }
+
+    fn add(&mut self, from: u8, to: u8) {
+        for byte in from..=to {
+            if let Some(word) = self.0.get_mut(usize::from(byte >> 6)) {
+                *word |= 1 << (byte & 63);
+            }
+        }
+    }
+
+    fn not(self) -> Self {
+        Self(self.0.map(|word| !word))
+    }
+
+    /// With each letter its other case. What is negated is negated before, which only widens it.
+    fn in_any_case(self) -> Self {
+        const LETTERS: u64 = 0x07FF_FFFE;
+        let [digits, letters, rest @ ..] = self.0;
+        let either = (letters | letters >> 32) & LETTERS;
+        let [a, b] = rest;
+        Self([digits, letters | either | either << 32, a, b])
+    }
+
+    /// What the letter after a backslash stands for.
+    fn escaped(letter: char) -> Option<Self> {
+        let ranges: &[(u8, u8)] = match letter.to_ascii_lowercase() {
+            's' => &[(b'\t', b'\r'), (b' ', b' ')],
+            'd' => &[(b'0', b'9')],
+            'w' => &[(b'0', b'9'), (b'a', b'z'), (b'A', b'Z'), (b'_', b'_')],
+            _ => return None,
+        };
+        let mut class = Self::NONE;
+        ranges.iter().for_each(|(from, to)| class.add(*from, *to));
+        Some(if letter.is_ascii_uppercase() { class.not() } else { class })
+    }
+}
+
+impl Look {
+    /// Whether it holds before a byte of a window.
+    pub fn holds(self, window: &[u8], at: usize) -> bool {
+        let is_word = |at: Option<usize>| {
+            at.and_then(|at| window.get(at)).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+        };
+        match self {
+            Self::Boundary => is_word(at.checked_sub(1)) != is_word(Some(at)),
+            Self::Start => at == 0,
+            Self::End => at == window.len(),
+        }
+    }
+}
+
+struct Parser {
+    rest: &'static str,
+    /// What `␣` stands for, once it was met: a class and how often.
+    gap: Option<(Class, usize, usize)>,
+}
+
+impl Parser {
+    fn next(&mut self) -> Option<char> {
+        let c = self.rest.chars().next()?;
+        self.rest = self.rest.get(c.len_utf8()..)?;
+        Some(c)
+    }
+
+    fn eat(&mut self, text: &str) -> bool {
+        let rest = self.rest.strip_prefix(text);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+
+    fn any_of(&mut self) -> Option<Node> {
+        let first = self.all()?;
+        if !self.rest.starts_with('|') {
+            return Some(first);
+        }
+        let mut branches = vec![first];
+        while self.eat("|") {
+            branches.push(self.all()?);
+        }
+        Some(Node::AnyOf(branches))
+    }
+
+    fn all(&mut self) -> Option<Node> {
+        let mut nodes: Vec<Node> = Vec::new();
+        while !self.rest.is_empty() && !self.rest.starts_with(['|', ')']) {
+            let node = self.atom()?;
+            nodes.push(self.repeated(node)?);
+        }
+        if nodes.len() == 1 { nodes.pop() } else { Some(Node::All(nodes)) }
+    }
+
+    fn atom(&mut self) -> Option<Node> {
+        let whole = self.rest;
+        if let Some(text) = self.plain() {
+            return Some(Node::Text(text));
+        }
+        let c = self.next()?;
+        Some(match c {
+            '(' => return self.group(),
+            '[' => one(self.class()?),
+            '\\' => return self.escape(),
+            '.' => one(Class::of(b'\n').not()),
+            '^' => Node::Look(Look::Start),
+            '$' => Node::Look(Look::End),
+            '␣' => return self.gap(),
+            '*' | '+' | '?' | '{' => return None,
+            _ => Node::Text(whole.get(..c.len_utf8())?),
+        })
+    }
+
+    /// Letters, digits and the like that stand for themselves; not one that a repetition follows,
+    /// unless it stands alone.
+    fn plain(&mut self) -> Option<&'static str> {
+        let is_plain =
+            |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'-' | b'_' | b'/' | b':' | b'=');
+        let mut length = self.rest.bytes().take_while(|byte| is_plain(byte)).count();
+        if length > 1 && matches!(self.rest.as_bytes().get(length), Some(b'?' | b'{' | b'*' | b'+')) {
+            length -= 1;
+        }
+        let (text, rest) = self.rest.split_at_checked(length).filter(|(text, _)| !text.is_empty())?;
+        self.rest = rest;
+        Some(text)
+    }
+
+    fn gap(&mut self) -> Option<Node> {
+        if self.gap.is_none()
+            && let Node::Run { class, least, most } = parse(WORD_GAP)?
+        {
+            self.gap = Some((class, least, most));
+        }
+        let (class, least, most) = self.gap?;
+        Some(Node::Run { class, least, most })
+    }
+
+    /// A group; a change of case counts for nothing, since every class is case-blind here.
+    fn group(&mut self) -> Option<Node> {
+        if self.eat("?-i)") {
+            return Some(Node::All(Vec::new()));
+        }
+        let known = self.eat("?:") || self.eat("?-i:") || !self.rest.starts_with('?');
+        let node = self.any_of()?;
+        (known && self.eat(")")).then_some(node)
+    }
+
+    fn escape(&mut self) -> Option<Node> {
+        if self.eat("b") {
+            // `\b{start}` and its kin are other assertions.
+            return (!self.rest.starts_with('{')).then_some(Node::Look(Look::Boundary));
+        }
+        match self.rest.chars().next().and_then(Class::escaped) {
+            Some(class) => {
+                self.next();
+                Some(one(class))
+            }
+            None => Some(one(Class::of(self.escaped_byte()?))),
+        }
+    }
+
+    /// What stands after a backslash for one byte.
+    fn escaped_byte(&mut self) -> Option<u8> {
+        match self.next()? {
+            'n' => Some(b'\n'),
+            't' => Some(b'\t'),
+            'r' => Some(b'\r'),
+            'x' => {
+                let digits = self.rest.get(..2)?;
+                self.rest = self.rest.get(2..)?;
+                u8::from_str_radix(digits, 16).ok().filter(u8::is_ascii)
+            }
+            c if c.is_ascii_punctuation() => u8::try_from(c).ok(),
+            _ => None,
+        }
+    }
+
+    fn class(&mut self) -> Option<Class> {
+        let negated = self.eat("^");
+        let mut class = Class::NONE;
+        let mut empty = true;
+        while empty || !self.eat("]") {
+            empty = false;
+            // Operations on sets, sets within sets, and a bracket that comes first.
+            if let [b'[' | b']', ..] | [b'&', b'&', ..] | [b'-', b'-', ..] | [b'~', b'~', ..] = self.rest.as_bytes() {
+                return None;
+            }
+            if let [b'\\', letter, ..] = self.rest.as_bytes()
+                && let Some(escaped) = Class::escaped(char::from(*letter))
+            {
+                self.rest = self.rest.get(2..)?;
+                class = class.or(escaped);
+                continue;
+            }
+            let from = self.class_byte()?;
+            let is_range = self.rest.starts_with('-') && !self.rest.starts_with("-]");
+            let to = if is_range && self.eat("-") { self.class_byte()? } else { from };
+            class.add(from, to);
+        }
+        Some(if negated { class.not() } else { class }.in_any_case())
+    }
+
+    fn class_byte(&mut self) -> Option<u8> {
+        if self.eat("\\") {
+            return self.escaped_byte();
+        }
+        u8::try_from(self.next()?).ok().filter(u8::is_ascii)
+    }
+
+    fn repeated(&mut self, node: Node) -> Option<Node> {
+        let (least, most) = if self.eat("?") {
+            (0, 1)
+        } else if self.eat("{") {
+            let (bounds, rest) = self.rest.split_once('}')?;
+            self.rest = rest;
+            let (least, most) = bounds.split_once(',').unwrap_or((bounds, bounds));
+            (least.parse().ok()?, most.parse().ok()?)
+        } else {
+            return Some(node);
+        };
+        // A lazy repetition matches in the same places as a greedy one.
+        self.eat("?");
+        let node = match node {
+            Node::Run { class, least: 1, most: 1 } => Node::Run { class, least, most },
+            node => Node::Repeat { node: Box::new(node), least, most },
+        };
+        (!self.rest.starts_with(['*', '+', '?', '{'])).then_some(node)
+    }
+}
