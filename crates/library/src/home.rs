@@ -8,7 +8,7 @@ use std::{
 
 use cap_std::{
     ambient_authority,
-    fs::{Dir, OpenOptions},
+    fs::{Dir, DirBuilder, OpenOptions},
 };
 use skill::Digest;
 use thiserror::Error;
@@ -65,6 +65,14 @@ impl Home {
         &self.path
     }
 
+    /// Opens the home, making it when missing, for its user alone where the system knows that.
+    ///
+    /// # Errors
+    /// [`PlaceError`] with what the system said, or that another user owns it.
+    pub fn ensure(&self) -> Result<Dir, PlaceError> {
+        ensure_private_dir(&self.path)
+    }
+
     /// `config.toml`.
     #[must_use]
     pub fn config(&self) -> PathBuf {
@@ -100,6 +108,32 @@ pub fn ensure_dir(path: &Path) -> Result<Dir, PlaceError> {
     Dir::create_ambient_dir_all(path, ambient_authority()).map_err(PlaceError::io(path))?;
     refuse_foreign(path)?;
     Dir::open_ambient_dir(path, ambient_authority()).map_err(PlaceError::io(path))
+}
+
+/// As [`ensure_dir`]; a folder that is made is for its user alone. One that is there stays as it is.
+pub(crate) fn ensure_private_dir(path: &Path) -> Result<Dir, PlaceError> {
+    if let Some((parent, name)) = path.parent().zip(path.file_name()) {
+        Dir::create_ambient_dir_all(parent, ambient_authority()).map_err(PlaceError::io(path))?;
+        let parent = Dir::open_ambient_dir(parent, ambient_authority()).map_err(PlaceError::io(path))?;
+        match parent.create_dir_with(name, &private()) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(PlaceError::io(path)(error)),
+            _ => {}
+        }
+    }
+    ensure_dir(path)
+}
+
+#[cfg(unix)]
+fn private() -> DirBuilder {
+    use cap_std::fs::DirBuilderExt;
+    let mut builder = DirBuilder::new();
+    builder.mode(0o700);
+    builder
+}
+
+#[cfg(not(unix))]
+fn private() -> DirBuilder {
+    DirBuilder::new()
 }
 
 /// Opens a folder; `None` when there is none.

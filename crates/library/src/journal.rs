@@ -11,7 +11,10 @@
 //! sha256 of head and body (32), the head as JSON, and the body: the objects' bytes one after the
 //! other. A record that is cut or does not have its sum ends the journal; it was never reported.
 
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::{
+    io::{self, Read, Seek, SeekFrom, Write},
+    ops::Range,
+};
 
 use cap_std::fs::{Dir, File, OpenOptions};
 use serde::{Deserialize, Serialize};
@@ -19,7 +22,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     events::Event,
-    home::{read_optional, sync_folder},
+    home::{Durability, read_optional, sync_folder, write_atomically},
     proposals::store::ProposalFile,
     storage::{HeadChange, Object},
 };
@@ -95,6 +98,15 @@ pub struct Contents {
     pub records: Vec<Record>,
     /// Bytes after the last whole record: an operation that was cut off before it was reported.
     pub cut_bytes: u64,
+}
+
+/// A stretch of a journal's file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Piece {
+    /// A whole record and its bytes as they stand in the file.
+    Whole(Record, Range<u64>),
+    /// Bytes that are none.
+    Unreadable(Range<u64>),
 }
 
 /// An open journal. Everything but [`Journal::is_pending`] wants the library's lock.
@@ -173,11 +185,61 @@ impl Journal {
             records.push(record);
             rest = after;
         }
-        if holds_a_record(rest) {
+        if first_record(rest).is_some() {
             let at = from + (bytes.len() - rest.len()) as u64;
             return Err(invalid(&format!("the journal is damaged at byte {at} and was left as it is")));
         }
         Ok(Contents { records, cut_bytes: rest.len() as u64 })
+    }
+
+    /// Everything in the file, damaged or not. Whole records are found behind damage as well.
+    ///
+    /// # Errors
+    /// What the system said; `InvalidData` when a whole record cannot be understood, as one of a later
+    /// version.
+    pub fn pieces(&mut self) -> io::Result<Vec<Piece>> {
+        self.file.seek(SeekFrom::Start(0))?;
+        let mut bytes = Vec::new();
+        self.file.read_to_end(&mut bytes)?;
+        let (mut pieces, mut at) = (Vec::new(), 0);
+        while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+            match parse(rest)? {
+                Some((record, after)) => {
+                    let end = bytes.len() - after.len();
+                    pieces.push(Piece::Whole(record, at as u64..end as u64));
+                    at = end;
+                }
+                None => {
+                    let skipped = first_record(rest).unwrap_or(rest.len());
+                    pieces.push(Piece::Unreadable(at as u64..(at + skipped) as u64));
+                    at += skipped;
+                }
+            }
+        }
+        Ok(pieces)
+    }
+
+    /// Puts these stretches of the file in place of all of it, to be applied by the next opening. Whether
+    /// files may have been cut since they were applied stays as known.
+    ///
+    /// # Errors
+    /// What the system said; the journal is then as it was.
+    pub fn keep_only(&mut self, kept: &[Range<u64>]) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        for range in kept {
+            self.file.seek(SeekFrom::Start(range.start))?;
+            let copied = (&self.file).take(range.end - range.start).read_to_end(&mut bytes)?;
+            if copied as u64 != range.end - range.start {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+        match boot_id().filter(|_| self.applied_bytes().is_ok_and(|bytes| bytes.is_some())) {
+            Some(boot) => self.dir.write(APPLIED, format!("1 {boot} 0\n"))?,
+            None => forget_applied(&self.dir)?,
+        }
+        write_atomically(&self.dir, FILE, &bytes, Durability::Durable)?;
+        *self = Self::open(&self.dir)?;
+        Ok(())
     }
 
     /// Drops so many bytes at the end.
@@ -205,10 +267,7 @@ impl Journal {
     /// # Errors
     /// What the system said.
     pub fn clear(&mut self) -> io::Result<()> {
-        match self.dir.remove_file(APPLIED) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
+        forget_applied(&self.dir)?;
         self.file.set_len(0)?;
         self.file.sync_data()
     }
@@ -258,6 +317,13 @@ fn applied_bytes(dir: &Dir) -> io::Result<Option<u64>> {
     Ok(bytes)
 }
 
+fn forget_applied(dir: &Dir) -> io::Result<()> {
+    match dir.remove_file(APPLIED) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
 fn invalid(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
@@ -294,10 +360,10 @@ fn frame(record: &Record) -> io::Result<Vec<u8>> {
     Ok(framed)
 }
 
-/// Whether a whole record begins somewhere in `bytes`.
-fn holds_a_record(bytes: &[u8]) -> bool {
-    let starts = bytes.windows(MAGIC.len()).enumerate().filter(|(_, window)| window == MAGIC).map(|(at, _)| at);
-    starts.filter_map(|at| bytes.get(at..)).any(|rest| framed(rest).is_some())
+/// Where in `bytes` the first whole record begins.
+fn first_record(bytes: &[u8]) -> Option<usize> {
+    let mut starts = bytes.windows(MAGIC.len()).enumerate().filter(|(_, window)| window == MAGIC).map(|(at, _)| at);
+    starts.find(|at| bytes.get(*at..).is_some_and(|rest| framed(rest).is_some()))
 }
 
 /// Head and body of the record at the beginning of `bytes`, and what follows it; `None` when there is

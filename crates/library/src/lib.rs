@@ -38,8 +38,10 @@ pub use agents::{Agent, agents, find_agent};
 pub use events::{Event, EventStatus, operation_id};
 pub use home::{Durability, Home, PlaceError, ensure_dir, open_dir, write_atomically};
 pub use library::{
-    Checkout, Commit, CommitError, Committed, FindError, FolderState, HandEditFault, Library, LibraryError, Recovery,
-    Scope, Snapshot, SnapshotError, TakeOver, TemporaryKind, resolve,
+    Checkout, Commit, CommitError, Committed, EventsMend, FindError, FolderState, HandEditFault, HeadFault,
+    HistoryFault, JournalMend, JournalState, Library, LibraryError, LibraryNote, Lost, Places, Recovery, RelocateError,
+    Relocation, Scope, Snapshot, SnapshotError, StateMend, TakeOver, TemporaryKind, look_at_places, make_private,
+    relocate, resolve,
 };
 pub use lock::{LibraryLock, LockError};
 pub use place::{AgentDir, PlaceLinkError, Placed};
@@ -53,4 +55,4 @@ pub use revision::{
     RevisionSpecError, Stamp,
 };
 pub use state::{SkillState, State, StateError, StoredWaiver};
-pub use storage::StorageError;
+pub use storage::{Damage, StorageError};

@@ -9,6 +9,7 @@ mod recover;
 mod temporary;
 #[cfg(test)]
 mod tests;
+mod upkeep;
 
 use std::{
     cell::OnceCell,
@@ -26,11 +27,15 @@ pub use commit::{Checkout, Commit, CommitError, Committed};
 pub use hand_edit::{FolderState, HandEditFault, Snapshot, SnapshotError, TakeOver};
 pub use recover::Recovery;
 pub use temporary::TemporaryKind;
+pub use upkeep::{
+    EventsMend, HeadFault, HistoryFault, JournalMend, JournalState, LibraryNote, Lost, Places, RelocateError,
+    Relocation, StateMend, look_at_places, make_private, relocate,
+};
 
 use self::numbers::Numbers;
 use crate::{
     events::{self, Event},
-    home::{Durability, Home, PlaceError, ensure_dir, open_dir, sync_folder, write_atomically},
+    home::{Durability, Home, PlaceError, ensure_dir, ensure_private_dir, open_dir, sync_folder, write_atomically},
     journal::Journal,
     lock::{LibraryLock, LockError},
     revision::{Revision, RevisionId, RevisionSpec, Stamp},
@@ -143,15 +148,15 @@ impl Library {
     /// # Errors
     /// [`LibraryError`]; a folder that is not there yet is none.
     pub fn open(path: &Path, scope: Scope, home: &Home, storage_kind: &str) -> Result<Self, LibraryError> {
-        let path = resolve(path).map_err(|source| LibraryError::Io { path: path.to_owned(), source })?;
-        let own = home.library(&path);
-        open_dir(&path)?;
-        open_dir(&own)?;
-        let (storage_kind, storage) = (storage_kind.to_owned(), OnceCell::new());
-        let mut library = Self { path, scope, own, storage_kind, storage, limits: Limits::default() };
+        let mut library = Self::inspect(path, scope, home, storage_kind)?;
         library.storage()?;
         library.recover_if_idle()?;
         Ok(library)
+    }
+
+    fn at(path: PathBuf, scope: Scope, own: PathBuf, storage_kind: &str) -> Self {
+        let (storage_kind, storage) = (storage_kind.to_owned(), OnceCell::new());
+        Self { path, scope, own, storage_kind, storage, limits: Limits::default() }
     }
 
     /// The folder, absolute, links resolved.
@@ -389,6 +394,9 @@ impl Library {
     }
 
     fn ensure_own(&self) -> Result<Dir, LibraryError> {
+        if let Some(home) = self.own.ancestors().nth(2) {
+            ensure_private_dir(home)?;
+        }
         let own = ensure_dir(&self.own)?;
         if !own.exists("library.toml") {
             let text = format!("format = 1\npath = {:?}\n", self.path.display().to_string());

@@ -8,6 +8,7 @@ use std::{
 };
 
 use cap_std::fs::{Dir, OpenOptions};
+use jiff::Timestamp;
 use thiserror::Error;
 
 /// The file of the lock that commits hold.
@@ -20,6 +21,12 @@ const TURN: &str = "turn";
 /// who wait longest try most often and one who comes again and again does not keep the others out.
 const FIRST_PAUSE: Duration = Duration::from_millis(16);
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
+
+/// Bytes of the holder's note that are read.
+const NOTE_BYTES: u64 = 512;
+
+/// Words of the holder's command that its note has at most, the program's name among them.
+const COMMAND_WORDS: usize = 3;
 
 /// Why a lock was not had.
 #[derive(Debug, Error)]
@@ -75,7 +82,8 @@ impl LibraryLock {
                 Ok(()) => break,
                 Err(TryLockError::Error(error)) => return Err(error.into()),
                 Err(TryLockError::WouldBlock) if Instant::now() >= deadline => {
-                    return Err(LockError::Locked { holder: read_holder(&mut file) });
+                    let holder = read_holder(&mut file).unwrap_or_else(|| "another process".to_owned());
+                    return Err(LockError::Locked { holder });
                 }
                 Err(TryLockError::WouldBlock) => thread::sleep(pause),
             }
@@ -86,19 +94,60 @@ impl LibraryLock {
     }
 }
 
+/// Notes who holds the lock, for the message to those who wait; nothing is decided by it.
 fn write_holder(file: &mut File) -> io::Result<()> {
+    let arguments: Vec<String> = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
+    let note = format!("process {}\ncommand {}\nsince {}\n", std::process::id(), command(&arguments), now());
     file.set_len(0)?;
     file.rewind()?;
-    writeln!(file, "process {}", std::process::id())
+    file.write_all(note.as_bytes())
 }
 
-fn read_holder(file: &mut File) -> String {
-    let mut text = String::new();
-    let read = file.rewind().and_then(|()| file.read_to_string(&mut text));
-    match (read, text.trim()) {
-        (Ok(_), holder) if !holder.is_empty() => holder.to_owned(),
-        _ => "another process".to_owned(),
-    }
+/// The time to the second.
+fn now() -> Timestamp {
+    let now = Timestamp::now();
+    Timestamp::from_second(now.as_second()).unwrap_or(now)
+}
+
+/// The program and the words of its command, without flags and what may be somebody's text.
+fn command(arguments: &[String]) -> String {
+    let (program, rest) =
+        arguments.split_first().map_or(("", &[] as &[String]), |(first, rest)| (first.as_str(), rest));
+    let program = program.rsplit(['/', '\\']).next().unwrap_or_default();
+    let words = rest.iter().map(String::as_str).take_while(|word| is_word(word));
+    std::iter::once(program).chain(words).take(COMMAND_WORDS).collect::<Vec<_>>().join(" ")
+}
+
+fn is_word(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c == '_' || c == '-';
+    (1..=24).contains(&text.len()) && !text.starts_with('-') && text.chars().all(is_plain)
+}
+
+/// Who holds the lock, or held it last, as its file says; `None` where it does not say. Every part is
+/// held to its form, since anything may stand in the file.
+fn read_holder(file: &mut File) -> Option<String> {
+    let mut bytes = Vec::new();
+    file.rewind().and_then(|()| file.take(NOTE_BYTES).read_to_end(&mut bytes)).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' '));
+    let process: u32 = value("process")?.parse().ok()?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || " -_.".contains(c);
+    let command: String = value("command").unwrap_or_default().chars().filter(|c| plain(*c)).take(80).collect();
+    let since = value("since").and_then(|since| since.parse::<Timestamp>().ok());
+    let command = if command.trim().is_empty() { String::new() } else { format!(" ({})", command.trim()) };
+    let since = since.map(|since| format!(" since {since}")).unwrap_or_default();
+    Some(format!("process {process}{command}{since}"))
+}
+
+/// Who is noted in the lock file of a folder, and whether the lock is held now; `None` where nobody ever
+/// held it.
+pub(crate) fn last_holder(dir: &Dir) -> io::Result<Option<(String, bool)>> {
+    let mut file = match dir.open(COMMIT) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file?.into_std(),
+    };
+    let holder = read_holder(&mut file).unwrap_or_else(|| "another process".to_owned());
+    Ok(Some((holder, LibraryLock::is_held(dir))))
 }
 
 #[cfg(test)]
@@ -111,8 +160,33 @@ mod tests {
         let dir = Dir::open_ambient_dir(temp.path(), cap_std::ambient_authority()).unwrap();
         let held = LibraryLock::acquire(&dir, Duration::ZERO).unwrap();
         let error = LibraryLock::acquire(&dir, Duration::from_millis(5)).unwrap_err();
-        assert!(error.to_string().contains(&format!("process {}", std::process::id())), "{error}");
+        let message = error.to_string();
+        assert!(message.contains(&format!("process {} (", std::process::id())), "{message}");
+        assert!(message.contains(" since 20"), "{message}");
         drop(held);
         assert!(LibraryLock::acquire(&dir, Duration::ZERO).is_ok());
+    }
+
+    #[test]
+    fn the_note_has_the_words_of_the_command_and_nobodys_text() {
+        let words = |line: &str| command(&line.split('|').map(str::to_owned).collect::<Vec<_>>());
+        assert_eq!(words("/usr/bin/skillhub|manage|patch|secret"), "skillhub manage patch");
+        assert_eq!(words("skillhub|--library|/x|list"), "skillhub");
+        assert_eq!(words("skillhub|install|acme/pdf"), "skillhub install");
+        assert_eq!(words(""), "");
+    }
+
+    #[test]
+    fn a_forged_note_is_shown_as_text_of_the_expected_form_or_not_at_all() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = Dir::open_ambient_dir(temp.path(), cap_std::ambient_authority()).unwrap();
+        let shown = |note: &[u8]| {
+            dir.write(COMMIT, note).unwrap();
+            last_holder(&dir).unwrap().unwrap()
+        };
+        assert_eq!(shown(b"process 7\ncommand a\x1b[2Jb\xe2\x80\xae;rm\nsince now\n").0, "process 7 (a2Jbrm)");
+        assert_eq!(shown(b"process \x1b]0;x\x07\n"), ("another process".to_owned(), false));
+        assert_eq!(shown(&vec![b'x'; 100_000]).0, "another process");
+        assert_eq!(shown(b"process 7\n").0, "process 7", "as earlier versions wrote it");
     }
 }

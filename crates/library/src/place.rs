@@ -7,7 +7,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use cap_std::fs::Dir;
+use cap_std::{ambient_authority, fs::Dir};
 use scan::Cleared;
 use skill::SkillName;
 use thiserror::Error;
@@ -124,6 +124,21 @@ impl AgentDir {
     pub fn remove_link(&self, skill: &SkillName, library: &Path) -> Result<bool, PlaceLinkError> {
         let target = relative(&self.path, &library.join(skill.as_str()));
         if !self.points_to(skill, &target) {
+            return Ok(false);
+        }
+        self.dir.remove_file(skill.as_str()).map_err(self.io(skill))?;
+        Ok(true)
+    }
+
+    /// Takes away a link that leads nowhere. Says whether there was one.
+    ///
+    /// # Errors
+    /// The system refused.
+    pub fn remove_dangling_link(&self, skill: &SkillName) -> Result<bool, PlaceLinkError> {
+        let is_link = self.dir.symlink_metadata(skill.as_str()).is_ok_and(|metadata| metadata.is_symlink());
+        let opened = Dir::open_ambient_dir(self.path.join(skill.as_str()), ambient_authority());
+        let leads_nowhere = opened.is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+        if !is_link || !leads_nowhere {
             return Ok(false);
         }
         self.dir.remove_file(skill.as_str()).map_err(self.io(skill))?;

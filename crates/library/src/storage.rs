@@ -4,10 +4,11 @@
 //! objects, keeps them, and gives them back. The configuration names one ([`open`]); `git` is the
 //! one there is.
 
+mod check;
 mod git;
 mod message;
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use serde::{Deserialize, Serialize};
 use skill::{Bundle, File, SkillName, SkillPath};
@@ -44,6 +45,32 @@ pub struct Prepared {
     pub revision: Revision,
     /// Its objects that the storage does not have yet.
     pub objects: Vec<Object>,
+}
+
+/// A revision that cannot be read, or not whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Damage {
+    /// The revision.
+    pub revision: RevisionId,
+    /// Its place in the skill's history, where that can be read.
+    pub number: Option<u64>,
+    /// What is wrong, as a lower-case fragment.
+    pub what: String,
+    /// The ids of the objects that are missing or wrong, each once.
+    pub objects: Vec<String>,
+}
+
+/// What was found of objects looked at so far, by id: each is looked at once, however many revisions
+/// share it.
+pub type Checked = BTreeMap<String, Option<Fault>>;
+
+/// What is wrong with an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The object itself, or one below it.
+    pub object: String,
+    /// As a lower-case fragment.
+    pub what: String,
 }
 
 /// Why a storage could not do something.
@@ -94,6 +121,18 @@ pub trait Storage: Send {
     /// [`StorageError`]
     fn head(&self, skill: &SkillName) -> Result<Option<Revision>, StorageError>;
 
+    /// The id that stands as a skill's newest revision, which may be damaged.
+    ///
+    /// # Errors
+    /// [`StorageError`]
+    fn head_id(&self, skill: &SkillName) -> Result<Option<RevisionId>, StorageError>;
+
+    /// A file as the object that keeps its content.
+    ///
+    /// # Errors
+    /// [`StorageError`]
+    fn object_of(&self, file: &File) -> Result<Object, StorageError>;
+
     /// The revision of an id.
     ///
     /// # Errors
@@ -124,6 +163,18 @@ pub trait Storage: Send {
     /// # Errors
     /// [`StorageError`]
     fn write(&self, objects: &[Object], heads: &[HeadChange], again: bool) -> Result<(), StorageError>;
+
+    /// Reads a revision and all before it, down to every object, and says which are damaged. It goes
+    /// down to the first, or to one in `checked`. `progress` is called for each revision.
+    ///
+    /// # Errors
+    /// [`StorageError`] of the storage as a whole.
+    fn check(
+        &self,
+        from: &RevisionId,
+        checked: &mut Checked,
+        progress: &mut dyn FnMut(),
+    ) -> Result<Vec<Damage>, StorageError>;
 
     /// Makes objects and heads that were written durable.
     ///

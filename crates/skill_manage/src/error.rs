@@ -225,6 +225,9 @@ fn library_hint(error: &LibraryError) -> Option<String> {
         LibraryError::Pinned(skill) => {
             Some(format!("a person can make the change, or run `skillhub unpin {skill}`, at a terminal"))
         }
+        LibraryError::Io { source, .. } if is_damage(source) => Some(
+            "`skillhub doctor` says what is damaged; with --fix it is kept aside and what can be saved is".to_owned(),
+        ),
         LibraryError::Place(PlaceError::Foreign { .. }) => {
             Some("use folders of your own: --library DIR for the skills, SKILLHUB_HOME for the history".to_owned())
         }
@@ -332,8 +335,14 @@ fn library_code(error: &LibraryError) -> &'static str {
         LibraryError::Place(PlaceError::Foreign { .. }) | LibraryError::Pinned(_) => "policy_denied",
         LibraryError::Storage(error) => storage_code(error),
         LibraryError::State(StateError::Damaged(_) | StateError::Format(_)) => "damaged_state",
+        LibraryError::Io { source, .. } if is_damage(source) => "damaged_history",
         _ => "io",
     }
+}
+
+/// Whether a file of ours could be read and is not what was written.
+fn is_damage(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::InvalidData
 }
 
 fn storage_code(error: &StorageError) -> &'static str {

@@ -97,7 +97,7 @@ impl Library {
         if contents.cut_bytes > 0 {
             journal.cut(contents.cut_bytes).map_err(self.own_io())?;
         }
-        let heads = last_heads(&contents.records);
+        let mut heads = last_heads(&contents.records);
         let operations = contents.records.len();
         let temporary: Vec<Temporary> = contents.records.iter().flat_map(|r| r.temporary.clone()).collect();
         if operations > 0 {
@@ -105,7 +105,10 @@ impl Library {
             let proposals: Vec<_> = contents.records.iter().flat_map(|record| record.proposals.clone()).collect();
             let objects = objects_of(contents.records);
             if !heads.is_empty() {
-                self.writable_storage()?.write(&objects, &heads, traces == Traces::Cut)?;
+                let storage = self.writable_storage()?;
+                storage.write(&objects, &[], traces == Traces::Cut)?;
+                heads = heads.into_iter().map(|head| self.never_back(head, storage)).collect();
+                storage.write(&[], &heads, false)?;
             }
             events::append_missing(own, &events).map_err(self.own_io())?;
             store::write(own, &proposals, false).map_err(self.own_io())?;

@@ -11,6 +11,7 @@ mod proposals;
 mod reading;
 mod recovery;
 mod temporary;
+mod upkeep;
 
 use std::{
     fs,

@@ -11,7 +11,7 @@ use git2::{Commit, ObjectType, Odb, Oid, Repository, RepositoryInitOptions, Repo
 use jiff::Timestamp;
 use skill::{Bundle, Digest, File, Limits, SkillName, SkillPath};
 
-use super::{HeadChange, Object, Prepared, Storage, StorageError, message::Trailers};
+use super::{Checked, Damage, HeadChange, Object, Prepared, Storage, StorageError, check, message::Trailers};
 use crate::{
     home::sync_folder,
     revision::{NewRevision, Revision, RevisionId, Stamp},
@@ -112,11 +112,20 @@ impl Storage for GitStorage {
     }
 
     fn head(&self, skill: &SkillName) -> Result<Option<Revision>, StorageError> {
+        self.head_id(skill)?.map(|id| self.revision(&id)).transpose()
+    }
+
+    fn head_id(&self, skill: &SkillName) -> Result<Option<RevisionId>, StorageError> {
         match self.repository.refname_to_id(&format!("{HEADS}{skill}")) {
-            Ok(id) => Ok(Some(self.revision(&RevisionId::new(id.to_string()))?)),
+            Ok(id) => Ok(Some(RevisionId::new(id.to_string()))),
             Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
             Err(error) => Err(error.into()),
         }
+    }
+
+    fn object_of(&self, file: &File) -> Result<Object, StorageError> {
+        let id = Oid::hash_object(ObjectType::Blob, &file.bytes)?.to_string();
+        Ok(Object { id, kind: ObjectType::Blob.str().to_owned(), bytes: file.bytes.to_vec() })
     }
 
     fn revision(&self, id: &RevisionId) -> Result<Revision, StorageError> {
@@ -175,6 +184,15 @@ impl Storage for GitStorage {
             }
         }
         heads.iter().try_for_each(|head| self.move_head(head, false))
+    }
+
+    fn check(
+        &self,
+        from: &RevisionId,
+        checked: &mut Checked,
+        progress: &mut dyn FnMut(),
+    ) -> Result<Vec<Damage>, StorageError> {
+        check::check(&self.repository, &self.dir, from, checked, progress)
     }
 
     fn settle(&self, objects: &[Object], heads: &[HeadChange]) -> Result<(), StorageError> {
@@ -329,7 +347,7 @@ struct Parts {
     time: Timestamp,
 }
 
-fn read_revision(commit: &Commit<'_>) -> Result<Revision, StorageError> {
+pub(super) fn read_revision(commit: &Commit<'_>) -> Result<Revision, StorageError> {
     let damaged = |what: &str| StorageError::Damaged(format!("revision {}: {what}", commit.id()));
     let trailers = Trailers::parse(commit.message().map_err(|_| damaged("its message is not UTF-8"))?)?;
     let time = Timestamp::from_second(commit.time().seconds()).map_err(|_| damaged("its time is out of range"))?;

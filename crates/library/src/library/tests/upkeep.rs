@@ -1,0 +1,292 @@
+//! Damage that a person asks to have mended: journal, history, heads, event log and state.
+
+use super::*;
+use crate::journal::{Journal, Piece};
+
+fn time() -> Timestamp {
+    stamp().time
+}
+
+fn journal(place: &Place) -> PathBuf {
+    place.own().join("journal")
+}
+
+fn inspect(place: &Place) -> Library {
+    Library::inspect(&place.skills(), Scope::Project, &Home::at(place.home()).unwrap(), "git").unwrap()
+}
+
+/// Forgets which part of the journal was applied, as a crash of the machine does.
+fn reboot(place: &Place) {
+    let _absent = fs::remove_file(place.own().join("journal.applied"));
+}
+
+/// Where each record of the journal begins and ends.
+fn records(place: &Place) -> Vec<std::ops::Range<u64>> {
+    let own = ensure_dir(&place.own()).unwrap();
+    let pieces = Journal::open(&own).unwrap().pieces().unwrap();
+    pieces
+        .into_iter()
+        .map(|piece| match piece {
+            Piece::Whole(_, bytes) => bytes,
+            Piece::Unreadable(bytes) => panic!("{bytes:?}"),
+        })
+        .collect()
+}
+
+fn flip(path: &Path, at: u64) {
+    let mut bytes = fs::read(path).unwrap();
+    bytes[usize::try_from(at).unwrap()] ^= 1;
+    fs::write(path, bytes).unwrap();
+}
+
+fn numbers(library: &Library, skill: &str) -> Vec<u64> {
+    library.revisions(&name(skill), usize::MAX).unwrap().iter().rev().map(|revision| revision.number).collect()
+}
+
+/// All loose objects of the history, gone or emptied, as when the power went before they were synced.
+fn lose_objects(place: &Place) {
+    for folder in fs::read_dir(place.own().join("history.git/objects")).unwrap().map(Result::unwrap) {
+        if folder.file_name().len() == 2 {
+            fs::remove_dir_all(folder.path()).unwrap();
+        }
+    }
+    fs::remove_dir_all(place.own().join("history.git/refs/skills")).unwrap();
+    fs::create_dir(place.own().join("history.git/refs/skills")).unwrap();
+}
+
+/// A library with revisions one, two, three of `pdf`, and one of `other` between, all in the journal.
+fn four_records() -> Place {
+    let place = Place::new();
+    let mut library = place.open();
+    put(&mut library, &pdf("one"));
+    put(&mut library, &pdf("two"));
+    library.commit(vec![change(&name("other"), None, &bundle("other", "x", &[]))]).unwrap();
+    put(&mut library, &pdf("three"));
+    place
+}
+
+fn pdf(body: &str) -> Bundle {
+    bundle("pdf", body, &[("notes.md", body)])
+}
+
+#[test]
+fn damage_in_the_middle_of_the_journal_loses_nothing_that_the_history_has() {
+    for reboots in [false, true] {
+        for damaged in 0..3 {
+            let place = four_records();
+            let before = fs::read(journal(&place)).unwrap();
+            flip(&journal(&place), records(&place)[damaged].start + 60);
+            if reboots {
+                reboot(&place);
+                assert!(place.try_open().is_err(), "an opening refuses");
+            }
+            let mut library = inspect(&place);
+            assert!(matches!(library.journal_state().unwrap(), JournalState::Damaged(_)), "{damaged}");
+            let mend = library.mend_journal(time()).unwrap();
+            assert_eq!(mend.saved, 3, "{mend:?}");
+            assert!(matches!(mend.lost[0], Lost::Bytes(_)));
+            assert!(mend.lost.iter().all(|lost| !matches!(lost, Lost::Operation { .. })), "{:?}", mend.lost);
+            assert_eq!(fs::read(place.own().join(&mend.kept_as)).unwrap().len(), before.len());
+            let library = place.open();
+            assert_eq!((numbers(&library, "pdf"), numbers(&library, "other")), (vec![1, 2, 3], vec![1]));
+            assert!(is_clean(&library, "pdf") && is_clean(&library, "other"));
+            assert_eq!(library.journal_state().unwrap(), JournalState::Sound);
+            place.git(&["fsck", "--strict", "--no-dangling"]);
+        }
+    }
+}
+
+#[test]
+fn operations_on_what_a_damaged_journal_lost_are_named_and_the_others_are_applied() {
+    let place = four_records();
+    let ranges = records(&place);
+    lose_objects(&place);
+    fs::write(place.own().join("events.jsonl"), "").unwrap();
+    flip(&journal(&place), ranges[1].start + 60);
+    reboot(&place);
+    let folder = place.read("pdf/SKILL.md");
+    let mut library = inspect(&place);
+    let mend = library.mend_journal(time()).unwrap();
+    assert_eq!(mend.saved, 2, "{mend:?}");
+    let lost: Vec<_> = mend.lost.iter().filter(|lost| matches!(lost, Lost::Operation { .. })).collect();
+    assert!(matches!(lost[..], [Lost::Operation { skill, what, .. }] if skill == "pdf" && what.contains("edit by")));
+    let mut library = place.open();
+    assert_eq!((numbers(&library, "pdf"), numbers(&library, "other")), (vec![1], vec![1]));
+    assert_eq!(place.read("pdf/SKILL.md"), folder, "the folder still has what the history lost");
+    library.snapshot(&name("pdf"), &stamp(), TakeOver::Commit).unwrap();
+    let head = library.head(&name("pdf")).unwrap().unwrap();
+    assert_eq!((head.number, library.bundle(&head.id).unwrap()), (2, pdf("three")));
+}
+
+#[test]
+fn a_mend_that_was_stopped_at_any_point_can_be_run_again() {
+    let place = four_records();
+    flip(&journal(&place), records(&place)[1].start + 60);
+    reboot(&place);
+    let saved = place.save();
+    inspect(&place).mend_journal(time()).unwrap();
+    let mended = fs::read(journal(&place)).unwrap();
+    // Stopped after the copy, and after the journal was replaced but not applied.
+    for replaced in [false, true] {
+        place.restore(&saved);
+        fs::copy(journal(&place), place.own().join("journal.damaged-20231114T221320Z")).unwrap();
+        if replaced {
+            fs::write(journal(&place), &mended).unwrap();
+        } else {
+            let mend = inspect(&place).mend_journal(time()).unwrap();
+            assert_eq!(mend.kept_as, "journal.damaged-20231114T221320Z-2", "an older copy stays");
+        }
+        let library = place.open();
+        assert_eq!((numbers(&library, "pdf"), numbers(&library, "other")), (vec![1, 2, 3], vec![1]));
+        assert!(is_clean(&library, "pdf"));
+    }
+}
+
+#[test]
+fn a_record_that_was_reported_and_then_damaged_at_the_end_takes_no_head_back() {
+    let place = four_records();
+    let last = records(&place).pop().unwrap();
+    flip(&journal(&place), last.start + 60);
+    reboot(&place);
+    assert!(matches!(inspect(&place).journal_state().unwrap(), JournalState::Cut(_)));
+    let library = place.open();
+    assert_eq!(numbers(&library, "pdf"), [1, 2, 3]);
+    assert!(is_clean(&library, "pdf"));
+}
+
+#[test]
+fn missing_cut_and_altered_objects_are_found_with_their_revisions_and_come_back() {
+    for (what, damage) in [("missing", None), ("empty or cut off", Some(0)), ("empty or cut off", Some(9))] {
+        let place = four_records();
+        let heads = inspect(&place);
+        let head = heads.head(&name("pdf")).unwrap().unwrap();
+        let blob = place.git(&["rev-parse", &format!("{}:notes.md", head.id)]);
+        let blob = blob.trim();
+        let file = place.own().join(format!("history.git/objects/{}/{}", &blob[..2], &blob[2..]));
+        let bytes = fs::read(&file).unwrap();
+        fs::remove_file(&file).unwrap();
+        if let Some(len) = damage {
+            fs::write(&file, &bytes[..len]).unwrap();
+        }
+        let mut library = inspect(&place);
+        let faults = library.check_history(&mut || {}).unwrap();
+        let [HistoryFault::Revision(skill, found)] = &faults[..] else { panic!("{faults:?}") };
+        assert_eq!((skill.as_str(), &found.revision, found.number), ("pdf", &head.id, Some(3)));
+        assert!(found.what.contains("notes.md") && found.what.contains(what), "{found:?}");
+        let objects = found.objects.clone();
+        // Once from the journal, once from the folder alone.
+        if damage.is_none() {
+            library.checkpoint(&ensure_dir(&place.own()).unwrap()).ok();
+            fs::write(journal(&place), "").unwrap();
+        }
+        library.mend_objects(&objects).unwrap();
+        assert!(inspect(&place).check_history(&mut || {}).unwrap().is_empty(), "{what}");
+        place.git(&["fsck", "--strict", "--no-dangling"]);
+    }
+}
+
+#[test]
+fn an_object_with_other_content_is_damage_that_only_its_hash_shows() {
+    let place = four_records();
+    let objects = place.own().join("history.git/objects");
+    let loose: Vec<PathBuf> = fs::read_dir(&objects)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.file_name().unwrap().len() == 2)
+        .flat_map(|folder| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>())
+        .collect();
+    let blobs: Vec<&PathBuf> = loose.iter().filter(|path| kind_of(&place, path) == "blob").collect();
+    let other = fs::read(blobs[0]).unwrap();
+    fs::remove_file(blobs[1]).unwrap();
+    fs::write(blobs[1], other).unwrap();
+    let faults = inspect(&place).check_history(&mut || {}).unwrap();
+    assert!(!faults.is_empty() && format!("{faults:?}").contains("not what its id says"), "{faults:?}");
+}
+
+fn kind_of(place: &Place, object: &Path) -> String {
+    let folder = object.parent().unwrap().file_name().unwrap().to_str().unwrap();
+    let id = format!("{folder}{}", object.file_name().unwrap().to_str().unwrap());
+    place.git(&["cat-file", "-t", &id]).trim().to_owned()
+}
+
+#[test]
+fn a_head_that_leads_nowhere_is_found_and_set_to_what_the_log_names() {
+    for damage in ["x", "1111111111111111111111111111111111111111\n", ""] {
+        let place = four_records();
+        let file = place.own().join("history.git/refs/skills/pdf");
+        match damage {
+            "" => fs::remove_file(&file).unwrap(),
+            text => fs::write(&file, text).unwrap(),
+        }
+        let mut library = inspect(&place);
+        let faults = library.check_history(&mut || {}).unwrap();
+        let [HistoryFault::Head(head)] = &faults[..] else { panic!("{damage:?}: {faults:?}") };
+        assert!(head.is_newest && head.skill.as_str() == "pdf", "{head:?}");
+        library.mend_head(head).unwrap();
+        let library = place.open();
+        assert_eq!(numbers(&library, "pdf"), [1, 2, 3]);
+        assert!(is_clean(&library, "pdf") && inspect(&place).check_history(&mut || {}).unwrap().is_empty());
+    }
+}
+
+#[test]
+fn bad_lines_of_the_event_log_are_kept_aside_and_counted() {
+    let place = four_records();
+    let log = place.own().join("events.jsonl");
+    let good = fs::read_to_string(&log).unwrap();
+    let lines: Vec<&str> = good.lines().collect();
+    let bad = format!("{}\nnot json\n{}\n\u{0}\n{}\n{}", lines[0], lines[1], lines[2], lines[3]);
+    fs::write(&log, &bad).unwrap();
+    let library = inspect(&place);
+    let mend = library.mend_events(time()).unwrap();
+    assert_eq!(mend.dropped, 2);
+    assert_eq!(fs::read_to_string(place.own().join(&mend.kept_as)).unwrap(), bad);
+    let (events, unreadable) = library.events().unwrap();
+    assert_eq!((events.len(), unreadable), (4, 0));
+    library.record(&Event::refused(&stamp(), "pdf", "edit", "x", "after")).unwrap();
+    assert_eq!(library.events().unwrap().0.len(), 5);
+}
+
+#[test]
+fn a_damaged_state_is_kept_aside_and_what_is_not_known_is_closed() {
+    let place = four_records();
+    let library = inspect(&place);
+    library.set_state(&name("pdf"), &stamp(), "pin", |state| state.pinned = true).unwrap();
+    let file = place.own().join("state.toml");
+    let text = fs::read_to_string(&file).unwrap() + "[skills.oth";
+    fs::write(&file, &text).unwrap();
+    assert!(library.state().is_err());
+    let mend = library.mend_state(time()).unwrap();
+    assert_eq!((mend.closed, mend.dropped.len()), (vec!["other".to_owned()], 1));
+    assert_eq!(fs::read_to_string(place.own().join(&mend.kept_as)).unwrap(), text);
+    let state = library.state().unwrap();
+    assert!(state.of(&name("pdf")).pinned && state.of(&name("pdf")).enabled);
+    assert!(state.of(&name("other")).pinned && !state.of(&name("other")).enabled);
+    fs::write(&file, "format = 9\n").unwrap();
+    assert!(library.mend_state(time()).is_err(), "what a later version wrote is not damage");
+}
+
+#[test]
+fn whose_history_it_is_stands_in_its_note() {
+    let place = four_records();
+    let library = inspect(&place);
+    assert_eq!(library.note().unwrap(), LibraryNote::Ours);
+    let file = place.own().join("library.toml");
+    fs::write(&file, "format = 1\npath = \"/elsewhere\"\n").unwrap();
+    assert_eq!(library.note().unwrap(), LibraryNote::Other("/elsewhere".to_owned()));
+    fs::write(&file, "").unwrap();
+    assert!(matches!(library.note().unwrap(), LibraryNote::Damaged(_)));
+    assert!(library.mend_note(time()).unwrap().is_some_and(|kept| place.own().join(kept).exists()));
+    assert_eq!(library.note().unwrap(), LibraryNote::Ours);
+}
+
+#[test]
+fn looking_makes_nothing() {
+    let place = Place::new();
+    let library = inspect(&place);
+    assert_eq!(library.journal_state().unwrap(), JournalState::Sound);
+    assert!(library.check_history(&mut || {}).unwrap().is_empty());
+    assert_eq!(library.note().unwrap(), LibraryNote::Absent);
+    assert_eq!(library.lock_holder().unwrap(), None);
+    assert!(!place.home().exists() && !place.skills().exists());
+}

@@ -1,0 +1,215 @@
+//! [`relocate`]: the history of a library follows its folder to another place.
+//!
+//! What the home keeps for a library is found by the library's path. Nothing in it names that path but the
+//! note and the places in agents' folders, so that moving it is one rename; the note after it says that it
+//! was done, and from where, so that a process that is stopped in between can be followed by another.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use cap_std::fs::Dir;
+use thiserror::Error;
+use toml::{Table, Value};
+
+use super::super::{LOCK_WAIT, LibraryError, resolve};
+use crate::{
+    checkout::KEPT,
+    home::{Durability, Home, PlaceError, ensure_dir, open_dir, read_optional, sync_folder, write_atomically},
+    lock::{LibraryLock, LockError},
+};
+
+const NOTE: &str = "library.toml";
+const MOVED_FROM: &str = "moved_from";
+
+/// What stands in the place of a library that has no history yet.
+const BLANK: [&str; 5] = ["lock", "turn", NOTE, "journal", "journal.applied"];
+
+/// A history that was moved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Relocation {
+    /// The library's former folder.
+    pub from: PathBuf,
+    /// Its folder now.
+    pub to: PathBuf,
+    /// Where the home keeps what belongs to it.
+    pub own: PathBuf,
+    /// Whether an earlier run had moved it already.
+    pub was_moved: bool,
+}
+
+/// Why a history was not moved. Nothing has changed then.
+#[derive(Debug, Error)]
+pub enum RelocateError {
+    /// Nothing is kept for the old folder.
+    #[error("no history is kept for {0:?}")]
+    Unknown(PathBuf),
+    /// The new folder is not there.
+    #[error("there is no folder {0:?}")]
+    Missing(PathBuf),
+    /// Both are one folder.
+    #[error("{0:?} is both the old and the new place")]
+    Same(PathBuf),
+    /// The new folder has a history of its own.
+    #[error("{0:?} has a history of its own already")]
+    HasHistory(PathBuf),
+    /// The old folder still holds skills.
+    #[error("{path:?} still holds {first:?}: it was not moved")]
+    StillThere {
+        /// The old folder.
+        path: PathBuf,
+        /// One of the folders in it.
+        first: String,
+    },
+    /// The home or a lock.
+    #[error(transparent)]
+    Library(#[from] LibraryError),
+}
+
+impl From<PlaceError> for RelocateError {
+    fn from(error: PlaceError) -> Self {
+        Self::Library(error.into())
+    }
+}
+
+impl From<LockError> for RelocateError {
+    fn from(error: LockError) -> Self {
+        Self::Library(error.into())
+    }
+}
+
+/// Gives the history that is kept for the library at `old` to the one at `new`, after its folder was moved
+/// there. Stopped at any point, it can be run again.
+///
+/// # Errors
+/// [`RelocateError`]
+pub fn relocate(home: &Home, old: &Path, new: &Path) -> Result<Relocation, RelocateError> {
+    let (from, to) = (resolved(old)?, resolved(new)?);
+    if open_dir(&to)?.is_none() {
+        return Err(RelocateError::Missing(to));
+    }
+    let target = home.library(&to);
+    let named = std::path::absolute(old).unwrap_or_else(|_| old.to_owned());
+    let Some(source) = kept_for(home, &[&from, &named], &target)? else {
+        return match note_of(&target)? {
+            Some(note) if note.is_moved([&from, &named], &to) => {
+                Ok(Relocation { from: named, to, own: target, was_moved: true })
+            }
+            Some(note) if [&from, &named].iter().any(|path| note.names(path)) => finish(named, to, target),
+            _ => Err(RelocateError::Unknown(named)),
+        };
+    };
+    if from == to && named == to {
+        return Err(RelocateError::Same(to));
+    }
+    if from != to {
+        check_left(&from)?;
+    }
+    let own = ensure_dir(&source)?;
+    let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
+    make_room(&target, &to)?;
+    let libraries = ensure_dir(&home.path().join("libraries"))?;
+    let name = |path: &Path| path.file_name().map(ToOwned::to_owned).unwrap_or_default();
+    let io = |error| PlaceError::io(source.clone())(error);
+    libraries.rename(name(&source), &libraries, name(&target)).map_err(io)?;
+    sync_folder(&libraries).map_err(io)?;
+    finish(named, to, target)
+}
+
+/// Writes into the note whose history this is now.
+fn finish(from: PathBuf, to: PathBuf, own: PathBuf) -> Result<Relocation, RelocateError> {
+    let dir = ensure_dir(&own)?;
+    let io = |error| PlaceError::io(own.join(NOTE))(error);
+    let mut table = note_of(&own)?.map(|note| note.0).unwrap_or_default();
+    table.insert("format".to_owned(), Value::Integer(1));
+    table.insert("path".to_owned(), to.display().to_string().into());
+    table.insert(MOVED_FROM.to_owned(), from.display().to_string().into());
+    write_atomically(&dir, NOTE, table.to_string().as_bytes(), Durability::Durable).map_err(io)?;
+    Ok(Relocation { from, to, own, was_moved: false })
+}
+
+fn resolved(path: &Path) -> Result<PathBuf, RelocateError> {
+    let io = |source| LibraryError::Io { path: path.to_owned(), source };
+    Ok(resolve(path).map_err(io)?)
+}
+
+/// The note of what is kept for a library.
+struct Note(Table);
+
+impl Note {
+    fn names(&self, path: &Path) -> bool {
+        self.text("path") == Some(&path.display().to_string())
+    }
+
+    fn is_moved(&self, from: [&PathBuf; 2], to: &Path) -> bool {
+        let moved_from = self.text(MOVED_FROM);
+        self.names(to) && from.iter().any(|path| moved_from == Some(&path.display().to_string()))
+    }
+
+    fn text(&self, key: &str) -> Option<&str> {
+        self.0.get(key).and_then(Value::as_str)
+    }
+}
+
+fn note_of(own: &Path) -> Result<Option<Note>, RelocateError> {
+    let Some(dir) = open_dir(own)? else { return Ok(None) };
+    let bytes = read_optional(&dir, NOTE).map_err(PlaceError::io(own.join(NOTE)))?.unwrap_or_default();
+    Ok(String::from_utf8(bytes).ok().and_then(|text| text.parse().ok()).map(Note))
+}
+
+/// What is kept for one of some paths: under the path's own id, else where a note names it, as for a path
+/// with a link that is gone. What is under the new id already is none.
+fn kept_for(home: &Home, paths: &[&PathBuf], target: &Path) -> Result<Option<PathBuf>, RelocateError> {
+    for path in paths {
+        let own = home.library(path);
+        if own != target && open_dir(&own)?.is_some() {
+            return Ok(Some(own));
+        }
+    }
+    let libraries = home.path().join("libraries");
+    let Some(dir) = open_dir(&libraries)? else { return Ok(None) };
+    for entry in dir.entries().map_err(PlaceError::io(&libraries))?.flatten() {
+        let own = libraries.join(entry.file_name());
+        if own != target && note_of(&own)?.is_some_and(|note| paths.iter().any(|path| note.names(path))) {
+            return Ok(Some(own));
+        }
+    }
+    Ok(None)
+}
+
+/// Refuses an old folder in which skills stand, or what only a person can decide about.
+fn check_left(from: &Path) -> Result<(), RelocateError> {
+    let Some(root) = open_dir(from)? else { return Ok(()) };
+    let names = root.entries().map_err(PlaceError::io(from))?.flatten();
+    let mut names = names.filter_map(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        (is_folder && (!name.starts_with('.') || name.starts_with(KEPT))).then_some(name)
+    });
+    match names.next() {
+        Some(first) => Err(RelocateError::StillThere { path: from.to_owned(), first }),
+        None => Ok(()),
+    }
+}
+
+/// Takes away what is kept for the new folder, if that is no history.
+fn make_room(target: &Path, to: &Path) -> Result<(), RelocateError> {
+    let Some(dir) = open_dir(target)? else { return Ok(()) };
+    let io = |error: io::Error| PlaceError::io(target)(error);
+    let _lock = LibraryLock::acquire(&dir, LOCK_WAIT)?;
+    let names: Vec<String> =
+        dir.entries().map_err(io)?.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let is_blank = |name: &String| BLANK.contains(&name.as_str()) && (name != "journal" || is_empty(&dir, name));
+    if !names.iter().all(is_blank) {
+        return Err(RelocateError::HasHistory(to.to_owned()));
+    }
+    for name in names {
+        dir.remove_file(name).map_err(io)?;
+    }
+    Ok(())
+}
+
+fn is_empty(dir: &Dir, name: &str) -> bool {
+    dir.symlink_metadata(name).is_ok_and(|metadata| metadata.is_file() && metadata.len() == 0)
+}
