@@ -1,10 +1,13 @@
 //! [`Cache`]: archives that were fetched once, by their hash.
 
-use std::{io, path::PathBuf};
+use std::{
+    io::{self, Read},
+    path::PathBuf,
+};
 
 use cap_std::fs::Dir;
 use library::{Durability, Home, PlaceError, ensure_dir, open_dir, write_atomically};
-use skill::Digest;
+use skill::{Digest, Limits};
 use thiserror::Error;
 
 use crate::failure::{Fails, Failure};
@@ -12,7 +15,17 @@ use crate::failure::{Fails, Failure};
 /// `cache/` of the home. It can be thrown away at any time.
 #[derive(Debug, Clone)]
 pub struct Cache {
+    home: Home,
     path: PathBuf,
+}
+
+/// What a look at every archive of the cache found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CacheCheck {
+    /// Archives looked at.
+    pub archives: usize,
+    /// Files whose bytes do not have the hash that they are named by.
+    pub wrong: Vec<PathBuf>,
 }
 
 /// Why the cache cannot be used.
@@ -44,7 +57,7 @@ impl Cache {
     /// The cache of a home.
     #[must_use]
     pub fn of(home: &Home) -> Self {
-        Self { path: home.cache() }
+        Self { home: home.clone(), path: home.cache() }
     }
 
     /// The archive of a hash, if it is there. One whose bytes no longer have the hash is removed.
@@ -71,7 +84,7 @@ impl Cache {
     /// [`CacheError`]
     pub fn put(&self, bytes: &[u8]) -> Result<Digest, CacheError> {
         let archive = Digest::of_bytes(bytes);
-        let dir = ensure_dir(&self.path)?;
+        let dir = self.ensure()?;
         let name = file_of(&archive);
         if self.get(&archive)?.is_none() {
             self.write(&dir, &name, bytes).map_err(|source| self.io(source))?;
@@ -84,8 +97,47 @@ impl Cache {
     /// # Errors
     /// [`CacheError`]
     pub(crate) fn temporary(&self) -> Result<tempfile::TempDir, CacheError> {
-        ensure_dir(&self.path)?;
+        self.ensure()?;
         tempfile::Builder::new().prefix("fetch-").tempdir_in(&self.path).map_err(|source| self.io(source))
+    }
+
+    /// Compares every archive with its name.
+    ///
+    /// # Errors
+    /// [`CacheError`]
+    pub fn check(&self) -> Result<CacheCheck, CacheError> {
+        let mut found = CacheCheck::default();
+        let Some(dir) = open_dir(&self.path)? else { return Ok(found) };
+        let io = |source| self.io(source);
+        for shard in dir.entries().map_err(io)? {
+            let shard = shard.map_err(io)?;
+            if !shard.file_type().map_err(io)?.is_dir() || shard.file_name().len() != 2 {
+                continue;
+            }
+            let folder = shard.open_dir().map_err(io)?;
+            for entry in folder.entries().map_err(io)? {
+                let file = entry.map_err(io)?.file_name();
+                let Some(hex) = file.to_str().and_then(|name| name.strip_suffix(".skill")) else { continue };
+                found.archives += 1;
+                let is_right = self.read(&folder, &file).is_ok_and(|bytes| Digest::of_bytes(&bytes).hex() == hex);
+                if !is_right {
+                    found.wrong.push(self.path.join(shard.file_name()).join(&file));
+                }
+            }
+        }
+        found.wrong.sort();
+        Ok(found)
+    }
+
+    fn read(&self, folder: &Dir, name: &std::ffi::OsStr) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        folder.open(name)?.take(Limits::default().archive_bytes + 1).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn ensure(&self) -> Result<Dir, CacheError> {
+        self.home.ensure()?;
+        Ok(ensure_dir(&self.path)?)
     }
 
     fn write(&self, dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {

@@ -130,6 +130,9 @@ impl Fails for LibraryError {
             Self::Lock(error) => error.failure(),
             Self::Pinned(skill) => Failure::new(FailureKind::Refused, "policy_denied")
                 .hint(format!("a person can do it, or run `skillhub unpin {skill}`, at a terminal")),
+            Self::Io { source, .. } if source.kind() == std::io::ErrorKind::InvalidData => {
+                Failure::new(FailureKind::Integrity, "damaged_history").hint("run `skillhub doctor`")
+            }
             Self::Io { .. } => Failure::io(),
         }
     }

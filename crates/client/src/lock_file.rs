@@ -1,5 +1,7 @@
 //! [`LockFile`]: `skillhub.lock`, which says exactly what is installed.
 
+mod drift;
+
 use std::{
     collections::BTreeMap,
     io,
@@ -11,6 +13,8 @@ use library::{Durability, Library, LibraryError, write_atomically};
 use skill::SkillName;
 use thiserror::Error;
 use toml::{Table, Value};
+
+pub use drift::{Drift, DriftKind, drifts, mend_drifts};
 
 use crate::failure::{Fails, Failure, FailureKind};
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use jiff::Timestamp;
-use library::{Home, PlaceError, ensure_dir};
+use library::{Home, PlaceError};
 use registry_index::{Index, InitError, OpenError, SeedError, Stamp, seed};
 use skill::Owner;
 use thiserror::Error;
@@ -161,7 +161,7 @@ impl Registries {
 
     fn embedded(&self) -> Result<Registry, RegistryError> {
         let location = self.home.registry();
-        if !ensure_dir(self.home.path())?.is_dir("registry") {
+        if !self.home.ensure()?.is_dir("registry") {
             self.make_embedded(&location)?;
         }
         let index = Index::open(&location)?;
@@ -172,7 +172,7 @@ impl Registries {
     /// half made; of two at one time the first stays.
     fn make_embedded(&self, location: &Path) -> Result<(), RegistryError> {
         let io = |source| RegistryError::Io { path: location.to_owned(), source };
-        let home = ensure_dir(self.home.path())?;
+        let home = self.home.ensure()?;
         let temporary = tempfile::Builder::new().prefix(".registry-").tempdir_in(self.home.path()).map_err(io)?;
         let index = Index::init(temporary.path(), &Stamp { by: "skillhub".to_owned(), at: self.now })?;
         seed(&index, self.now)?;

@@ -182,7 +182,7 @@ fn remove(library: &Library, skill: &SkillName, path: &Path) -> Result<Option<bo
 }
 
 /// What the skill held, newest first.
-fn former_contents(library: &Library, skill: &SkillName) -> impl Iterator<Item = Bundle> {
+pub(crate) fn former_contents(library: &Library, skill: &SkillName) -> impl Iterator<Item = Bundle> {
     let revisions = library.revisions(skill, REVISIONS_OF_COPIES).unwrap_or_default();
     let held = revisions.into_iter().filter(|revision| !revision.tombstone);
     held.filter_map(|revision| library.bundle(&revision.id).ok())

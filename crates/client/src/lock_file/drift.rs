@@ -1,0 +1,172 @@
+//! [`Drift`]: where a lock file and the heads of its library differ.
+//!
+//! The lock file follows a commit, so that a process that dies in between leaves it behind. It also comes
+//! with a clone, and is then ahead. The history tells the two apart: it knows every release that was ever
+//! here.
+
+use std::path::Path;
+
+use library::{Library, LibraryError, Origin, Revision};
+use skill::{Digest, SkillName, archive};
+
+use super::{LockFile, LockFileError, LockedSkill};
+
+/// One entry that differs from the library, or is missing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Drift {
+    /// The entry's name.
+    pub name: String,
+    /// How it differs.
+    pub kind: DriftKind,
+}
+
+/// How an entry differs from the library.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DriftKind {
+    /// The library went on: the entry can be made again from the history.
+    Behind,
+    /// The skill was installed and has no entry.
+    Missing,
+    /// The skill was uninstalled and has an entry still.
+    Gone,
+    /// The entry names a release that was never here.
+    Ahead,
+    /// The skill is not here at all.
+    NotInstalled,
+    /// The entry's name is no skill's.
+    NotAName,
+}
+
+impl DriftKind {
+    /// Whether [`mend_drifts`] does something about it.
+    #[must_use]
+    pub fn can_be_mended(self) -> bool {
+        matches!(self, Self::Behind | Self::Missing | Self::Gone)
+    }
+
+    /// What is so, as a clause about the skill.
+    #[must_use]
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::Behind => "has changed since its entry was written",
+            Self::Missing => "is installed and has no entry",
+            Self::Gone => "was uninstalled and still has an entry",
+            Self::Ahead => "has an entry for a release that was never here; `skillhub install` brings it",
+            Self::NotInstalled => "has an entry and is not installed; `skillhub install` brings it",
+            Self::NotAName => "is no name that a skill can have; take the entry out",
+        }
+    }
+}
+
+/// Compares a lock file with the heads of its library.
+///
+/// # Errors
+/// [`LockFileError`]
+pub fn drifts(path: &Path, library: &Library) -> Result<Vec<Drift>, LockFileError> {
+    let file = LockFile::read(path)?;
+    let mut found = Vec::new();
+    for entry in file.skills() {
+        let kind = match SkillName::parse(entry.bare_name()) {
+            Ok(name) => of_entry(library, &name, entry).map_err(LibraryError::from)?,
+            Err(_) => Some(DriftKind::NotAName),
+        };
+        found.extend(kind.map(|kind| Drift { name: entry.name.clone(), kind }));
+    }
+    for (name, head) in library.skills().map_err(LibraryError::from)? {
+        if let Some(origin) = head.origin
+            && file.find(&name).is_none()
+        {
+            found.push(Drift { name: origin.name, kind: DriftKind::Missing });
+        }
+    }
+    Ok(found)
+}
+
+fn of_entry(
+    library: &Library,
+    name: &SkillName,
+    entry: &LockedSkill,
+) -> Result<Option<DriftKind>, library::StorageError> {
+    let Some(head) = library.head(name)? else { return Ok(Some(DriftKind::NotInstalled)) };
+    let was_here = || -> Result<bool, library::StorageError> {
+        let mut revisions = library.revisions(name, usize::MAX)?.into_iter();
+        Ok(revisions.any(|revision| revision.origin.is_some_and(|origin| origin.digest == entry.digest)))
+    };
+    let or_ahead = |behind| Ok(Some(if was_here()? { behind } else { DriftKind::Ahead }));
+    match &head.origin {
+        _ if head.tombstone => match was_here()? {
+            true => Ok(Some(DriftKind::Gone)),
+            false => Ok(Some(DriftKind::NotInstalled)),
+        },
+        Some(origin) if !is_of(entry, origin) => or_ahead(DriftKind::Behind),
+        None => Ok(Some(DriftKind::Ahead)),
+        Some(_) => Ok((entry.content != head.digest.to_string()).then_some(DriftKind::Behind)),
+    }
+}
+
+fn is_of(entry: &LockedSkill, origin: &Origin) -> bool {
+    entry.name == origin.name
+        && entry.digest == origin.digest
+        && entry.version == origin.version
+        && entry.commit == origin.commit
+}
+
+/// Brings the entries that are behind up to the heads of the library, adds those that are missing and
+/// takes out those of skills that were uninstalled.
+///
+/// # Errors
+/// [`LockFileError`]; the file is then as it was.
+pub fn mend_drifts(path: &Path, library: &Library, drifts: &[Drift]) -> Result<(), LockFileError> {
+    let mut entries = Vec::new();
+    let mut gone = Vec::new();
+    let file = LockFile::read(path)?;
+    for drift in drifts.iter().filter(|drift| drift.kind.can_be_mended()) {
+        let bare = drift.name.rsplit('/').next().unwrap_or(&drift.name);
+        let Ok(name) = SkillName::parse(bare) else { continue };
+        gone.push(drift.name.clone());
+        let head = library.head(&name).map_err(LibraryError::from)?;
+        if let Some((head, origin)) = head.filter(|head| !head.tombstone).and_then(|h| Some((h.clone(), h.origin?))) {
+            let archive = packed(library, &name, &origin)?;
+            entries.push(made_again(file.get(&drift.name), &head, origin, archive));
+        }
+    }
+    LockFile::update(path, library, |file| {
+        let kept: Vec<&String> = entries.iter().map(|entry| &entry.name).collect();
+        for name in gone.iter().filter(|name| !kept.contains(name)) {
+            file.remove(name);
+        }
+        entries.into_iter().for_each(|entry| file.insert(entry));
+    })
+}
+
+/// The hash of the archive of a skill's release: the same files make the same archive.
+fn packed(library: &Library, name: &SkillName, origin: &Origin) -> Result<Option<Digest>, LockFileError> {
+    let revisions = library.revisions(name, usize::MAX).map_err(LibraryError::from)?;
+    let Some(release) = revisions.iter().find(|revision| revision.digest.to_string() == origin.digest) else {
+        return Ok(None);
+    };
+    let files = library.bundle(&release.id).map_err(LibraryError::from)?;
+    Ok(Some(Digest::of_bytes(&archive::pack(&files))))
+}
+
+/// An entry as an install would have written it, with what the old one knows better.
+fn made_again(old: Option<&LockedSkill>, head: &Revision, origin: Origin, archive: Option<Digest>) -> LockedSkill {
+    let same = old.filter(|old| old.digest == origin.digest);
+    let archive = archive.map(|archive| archive.to_string()).or_else(|| same.map(|old| old.archive.clone()));
+    let is_local = !matches!(origin.kind.as_str(), "git") || origin.source.starts_with("file:");
+    LockedSkill {
+        requested: old.map(|old| old.requested.clone()).unwrap_or_default(),
+        local: old.map_or(is_local, |old| old.local),
+        archive: archive.unwrap_or_default(),
+        agents: old.map(|old| old.agents.clone()).unwrap_or_default(),
+        ruleset: same.map_or_else(|| head.ruleset.clone(), |old| old.ruleset.clone()),
+        content: head.digest.to_string(),
+        name: origin.name,
+        version: origin.version,
+        kind: origin.kind,
+        source: origin.source,
+        commit: origin.commit,
+        digest: origin.digest,
+        ..LockedSkill::default()
+    }
+}

@@ -1,0 +1,123 @@
+//! [`MovedPlace`]: places in agents' folders after the library's folder was moved.
+
+use std::path::{Component, Path, PathBuf};
+
+use cap_std::{ambient_authority, fs::Dir};
+use library::{AgentDir, Library, LibraryError, PlaceLinkError, Relocation, SkillState, Stamp};
+use skill::SkillName;
+
+use super::{Standing, look};
+
+/// What became of one place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MovedPlace {
+    /// The skill.
+    pub skill: SkillName,
+    /// Where the place is now.
+    pub path: PathBuf,
+    /// How it stands.
+    pub outcome: MovedOutcome,
+}
+
+/// How a place stands after the move.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MovedOutcome {
+    /// It shows the skill, as before.
+    Kept,
+    /// The link led to the old folder and leads to the new one now.
+    Pointed,
+    /// Nothing is there any more.
+    Gone,
+    /// It was left as it is: why.
+    Left(String),
+}
+
+impl MovedOutcome {
+    /// The outcome in JSON.
+    #[must_use]
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Kept => "kept",
+            Self::Pointed => "pointed",
+            Self::Gone => "gone",
+            Self::Left(_) => "left",
+        }
+    }
+}
+
+/// Points the links of a moved library to its new folder, and notes where they are now. It can be run
+/// again.
+///
+/// # Errors
+/// The library's state cannot be read or written.
+pub fn follow_move(library: &Library, moved: &Relocation, stamp: &Stamp) -> Result<Vec<MovedPlace>, LibraryError> {
+    let state = library.state()?;
+    let mut places = Vec::new();
+    for (name, set) in state.skills() {
+        let Ok(skill) = SkillName::parse(name) else { continue };
+        let before = set.placed.clone();
+        let found: Vec<MovedPlace> = before.iter().map(|path| follow(library, moved, &skill, path)).collect();
+        let mut now: Vec<PathBuf> = found.iter().map(|place| place.path.clone()).collect();
+        now.sort();
+        now.dedup();
+        if now != before {
+            library.set_state(&skill, stamp, "link", |state: &mut SkillState| state.placed = now)?;
+        }
+        places.extend(found);
+    }
+    Ok(places)
+}
+
+fn follow(library: &Library, moved: &Relocation, skill: &SkillName, noted: &Path) -> MovedPlace {
+    let along = carried_along(noted, &moved.from, &moved.to).filter(|path| stands(path));
+    let path = along.unwrap_or_else(|| noted.to_owned());
+    let old = library::resolve(&moved.from).unwrap_or_else(|_| moved.from.clone()).join(skill.as_str());
+    let outcome = match look(library, skill, &path) {
+        Standing::Ours => MovedOutcome::Kept,
+        Standing::Nothing => MovedOutcome::Gone,
+        Standing::Dangling(to) if to == old => match point(library, skill, &path) {
+            Ok(()) => MovedOutcome::Pointed,
+            Err(error) => MovedOutcome::Left(error.to_string()),
+        },
+        Standing::Dangling(to) | Standing::Elsewhere(to) => MovedOutcome::Left(format!("it leads to {}", to.display())),
+        Standing::Other => MovedOutcome::Left("it holds files of its own".to_owned()),
+    };
+    MovedPlace { skill: skill.clone(), path, outcome }
+}
+
+fn point(library: &Library, skill: &SkillName, path: &Path) -> Result<(), PlaceLinkError> {
+    let folder = path.parent().unwrap_or(path);
+    let dir = AgentDir::create(folder)?;
+    dir.remove_dangling_link(skill)?;
+    dir.place_link(skill, library.path()).map(drop)
+}
+
+fn stands(path: &Path) -> bool {
+    let Some((parent, name)) = path.parent().zip(path.file_name()) else { return false };
+    Dir::open_ambient_dir(parent, ambient_authority()).is_ok_and(|dir| dir.symlink_metadata(name).is_ok())
+}
+
+/// Where a path is after the folder that holds both it and the library was moved: the two places of the
+/// library end in the same folders below that one.
+fn carried_along(path: &Path, from: &Path, to: &Path) -> Option<PathBuf> {
+    let (from, to): (Vec<Component<'_>>, Vec<Component<'_>>) = (from.components().collect(), to.components().collect());
+    let shared = from.iter().rev().zip(to.iter().rev()).take_while(|(a, b)| a == b).count();
+    let root = |all: &[Component<'_>]| all.iter().take(all.len() - shared).collect::<PathBuf>();
+    path.strip_prefix(root(&from)).ok().map(|below| root(&to).join(below))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_beside_a_library_goes_along_with_its_project() {
+        let along = |path: &str| {
+            carried_along(Path::new(path), Path::new("/a/p/.agents/skills"), Path::new("/b/q/.agents/skills"))
+        };
+        assert_eq!(along("/a/p/.claude/skills/x"), Some(PathBuf::from("/b/q/.claude/skills/x")));
+        assert_eq!(along("/home/.claude/skills/x"), None);
+        let alone = carried_along(Path::new("/a/.claude/x"), Path::new("/a/one"), Path::new("/a/two"));
+        assert_eq!(alone, None, "nothing but the library's own folder was moved");
+    }
+}

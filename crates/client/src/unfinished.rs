@@ -1,0 +1,93 @@
+//! [`unfinished`]: what a process that was stopped left half made in the home.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use cap_std::{ambient_authority, fs::Dir};
+use library::Home;
+
+/// The age from which on something half made belongs to nobody at work: a fetch, the longest of what makes
+/// such things, ends after two minutes.
+const OLD: Duration = Duration::from_secs(600);
+
+/// Half-made files and folders in the home, its cache and a library's folder in it, sorted. What somebody
+/// may be at work on is left out.
+#[must_use]
+pub fn unfinished(home: &Home, own: &Path) -> Vec<PathBuf> {
+    let cache = home.cache();
+    let mut folders = vec![home.path().to_owned(), own.to_owned()];
+    folders.extend(names_in(&cache).into_iter().map(|name| cache.join(name)).filter(|path| !is_fetch(path)));
+    folders.push(cache);
+    let mut found: Vec<PathBuf> = folders
+        .iter()
+        .flat_map(|folder| names_in(folder).into_iter().map(|name| folder.join(name)))
+        .filter(|path| is_half_made(path) && is_old(path))
+        .collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// Removes one of [`unfinished`].
+///
+/// # Errors
+/// What the system said.
+pub fn remove_unfinished(path: &Path) -> std::io::Result<()> {
+    let Some((parent, name)) = path.parent().zip(path.file_name()) else { return Ok(()) };
+    let dir = Dir::open_ambient_dir(parent, ambient_authority())?;
+    match dir.symlink_metadata(name)?.is_dir() {
+        true => dir.remove_dir_all(name),
+        false => dir.remove_file(name),
+    }
+}
+
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = Dir::open_ambient_dir(folder, ambient_authority()).and_then(|dir| dir.entries());
+    entries.into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect()
+}
+
+fn file_name(path: &Path) -> &str {
+    path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
+}
+
+fn is_fetch(path: &Path) -> bool {
+    file_name(path).starts_with("fetch-")
+}
+
+/// By the names that are given to what is not in its place yet.
+fn is_half_made(path: &Path) -> bool {
+    let name = file_name(path);
+    let is_written_beside = name.strip_suffix(".tmp").and_then(|rest| rest.rsplit_once('.')).is_some_and(|(_, by)| {
+        by.split_once('-').is_some_and(|(process, count)| [process, count].iter().all(|part| is_number(part)))
+    });
+    is_fetch(path) || name.starts_with(".registry-") || name == "history.unfinished" || is_written_beside
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn is_old(path: &Path) -> bool {
+    let Some((parent, name)) = path.parent().zip(path.file_name()) else { return false };
+    let made = Dir::open_ambient_dir(parent, ambient_authority())
+        .and_then(|dir| dir.symlink_metadata(name))
+        .and_then(|metadata| metadata.modified());
+    made.is_ok_and(|made| made.into_std().elapsed().is_ok_and(|age| age >= OLD))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_that_we_give_to_half_made_things_are_ours() {
+        for ours in ["fetch-abc", ".registry-x1", "history.unfinished", "state.toml.12-0.tmp"] {
+            assert!(is_half_made(Path::new(ours)), "{ours}");
+        }
+        for other in ["config.toml", "notes.tmp", "x.12.tmp", "x.a-0.tmp", "registry", "history.git"] {
+            assert!(!is_half_made(Path::new(other)), "{other}");
+        }
+    }
+}
