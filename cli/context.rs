@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Where skills stand below a project's root and a user's home.
-const SKILLS_FOLDER: &str = ".agents/skills";
+pub const SKILLS_FOLDER: &str = ".agents/skills";
 
 /// The variable that holds a reviewer's token.
 const TOKEN_VARIABLE: &str = "SKILLHUB_REVIEWER_TOKEN";
@@ -88,6 +88,16 @@ impl Context {
     /// It cannot be read, another user owns it, or a link leads it out of the project.
     pub fn library(&self) -> Result<Library, CliError> {
         let library = Library::open(&self.place.path, self.place.scope, &self.home, &self.config.library.storage)?;
+        self.place.check_inside(library.path())?;
+        Ok(library)
+    }
+
+    /// The library to be looked at: nothing is applied, and a damaged one opens as well.
+    ///
+    /// # Errors
+    /// Another user owns it, or a link leads it out of the project.
+    pub fn library_to_inspect(&self) -> Result<Library, CliError> {
+        let library = Library::inspect(&self.place.path, self.place.scope, &self.home, &self.config.library.storage)?;
         self.place.check_inside(library.path())?;
         Ok(library)
     }

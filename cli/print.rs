@@ -64,6 +64,13 @@ const TICK: Duration = Duration::from_millis(120);
 /// A sign on the terminal that work goes on; gone when dropped.
 pub struct Working(ProgressBar);
 
+impl Working {
+    /// Says how far the work is.
+    pub fn say(&self, message: String) {
+        self.0.set_message(message);
+    }
+}
+
 impl Drop for Working {
     fn drop(&mut self) {
         self.0.finish_and_clear();

@@ -2,6 +2,7 @@
 
 mod adopting;
 mod bad_input;
+mod doctor;
 mod documents;
 mod failing_closed;
 mod foreign_user;
@@ -16,6 +17,7 @@ mod own_skills;
 mod people;
 mod publishing;
 mod real_skills;
+mod relocating;
 mod requests;
 mod surface;
 mod together;

@@ -1,201 +1,239 @@
-//! `skillhub doctor`: what is wrong with the library.
+//! `skillhub doctor`: what is wrong with the library and the home, and mending it.
+//!
+//! Every check answers with at least one [`Finding`]. Without `--fix` nothing is changed, not even what
+//! every other command applies when it opens a library.
+
+mod history;
+mod home;
+mod installed;
+mod journal;
+mod relocate;
+mod skills;
+
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use library::{Checkout, FolderState, Library, TemporaryKind};
-use serde_json::json;
+use library::Library;
+use serde_json::{Value, json};
 
 use crate::{
     context::Context,
     exit::{CliError, Exit},
-    print::{GOOD, WARN},
+    print::{BAD, FAINT, GOOD, WARN},
 };
 
 /// Flags of `doctor`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  skillhub doctor
-  skillhub doctor --fix                          brings missing folders back, removes temporary ones")]
+  skillhub doctor                                look, and change nothing
+  skillhub doctor --fix                          mend what can be mended; what is replaced is kept aside
+  skillhub doctor --relocate ~/old/project ~/new/project
+                                                 after a project, or a library's folder, was moved
+  skillhub doctor --json | jq '.checks[] | select(.state != \"ok\")'
+
+Ends with 0 when all is well or was mended, and with 1 when something is left.")]
 pub struct DoctorArgs {
     /// Mend what can be mended without losing anything
     #[arg(long)]
     fix: bool,
+    /// Give the history of a library, or project, to the place where its folder was moved
+    #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], conflicts_with = "fix")]
+    relocate: Option<Vec<PathBuf>>,
 }
 
-/// Something that is not as it should be.
-struct Complaint {
+/// How one thing was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// As it should be.
+    Ok,
+    /// Not as it should be.
+    Found,
+    /// Not as it should have been; it is now.
+    Mended,
+    /// Not as it should be, or not looked at, and `--fix` does not help.
+    Cannot,
+}
+
+impl State {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Found => "found",
+            Self::Mended => "mended",
+            Self::Cannot => "cannot",
+        }
+    }
+
+    fn is_open(self) -> bool {
+        matches!(self, Self::Found | Self::Cannot)
+    }
+}
+
+/// What a check says of one thing.
+struct Finding {
+    /// The check.
+    check: &'static str,
+    /// What is wrong, as a stable name; that of the check when nothing is.
     code: &'static str,
-    subject: String,
+    state: State,
+    /// What it is about: a file, a folder, or a skill.
+    path: String,
     message: String,
-    fixed: bool,
 }
 
-impl Complaint {
-    /// One that was mended, or where that was tried, why not.
-    fn mended(code: &'static str, subject: String, message: String, tried: Option<Result<(), String>>) -> Self {
-        let fixed = matches!(tried, Some(Ok(())));
-        let message = match tried {
-            Some(Err(why)) => format!("{message}; not mended: {why}"),
-            _ => message,
+impl Finding {
+    fn to_json(&self) -> Value {
+        json!({
+            "check": self.check, "state": self.state.as_str(), "code": self.code, "path": self.path,
+            "message": self.message,
+        })
+    }
+
+    /// As earlier versions told it.
+    fn to_problem(&self) -> Value {
+        json!({
+            "code": self.code, "subject": self.path, "message": self.message,
+            "fixed": self.state == State::Mended,
+        })
+    }
+}
+
+/// All findings, as the checks add to them.
+struct Findings {
+    fix: bool,
+    list: Vec<Finding>,
+}
+
+impl Findings {
+    fn add(
+        &mut self,
+        check: &'static str,
+        code: &'static str,
+        state: State,
+        path: impl ToString,
+        message: impl ToString,
+    ) {
+        let (path, message) = (path.to_string(), message.to_string());
+        self.list.push(Finding { check, code, state, path, message });
+    }
+
+    /// All is well.
+    fn ok(&mut self, check: &'static str, path: &Path, message: impl ToString) {
+        self.add(check, check, State::Ok, path.display(), message);
+    }
+
+    /// Something that nothing here mends; the message says what does.
+    fn cannot(&mut self, check: &'static str, code: &'static str, path: impl ToString, message: impl ToString) {
+        self.add(check, code, State::Cannot, path, message);
+    }
+
+    /// Something that `mend` mends, if asked to; it says what was done.
+    fn mendable(
+        &mut self,
+        check: &'static str,
+        code: &'static str,
+        path: impl ToString,
+        message: impl ToString,
+        mend: impl FnOnce() -> Result<String, String>,
+    ) {
+        let message = message.to_string();
+        let (state, message) = match self.fix.then(mend) {
+            None => (State::Found, message),
+            Some(Ok(done)) if done.is_empty() => (State::Mended, message),
+            Some(Ok(done)) => (State::Mended, format!("{message}; {done}")),
+            Some(Err(why)) => (State::Cannot, format!("{message}; not mended: {why}")),
         };
-        Self { code, subject, message, fixed }
+        self.add(check, code, state, path, message);
+    }
+
+    /// The check of so many things is done: when nothing was found, all is well.
+    fn close(&mut self, check: &'static str, path: &Path, message: impl ToString) {
+        if !self.list.iter().any(|finding| finding.check == check) {
+            self.ok(check, path, message);
+        }
+    }
+
+    fn count(&self, state: State) -> usize {
+        self.list.iter().filter(|finding| finding.state == state).count()
     }
 }
 
 /// Looks, and mends when asked to.
 pub fn run(context: &Context, args: &DoctorArgs) -> Result<Exit, CliError> {
-    let mut library = context.library()?;
-    let mut complaints = environment();
-    complaints.extend(pending(&mut library)?);
-    let damage = history(&library);
-    if damage.is_empty() {
-        complaints.extend(temporary(&mut library, args.fix)?);
-        complaints.extend(folders(context, &mut library, args.fix)?);
+    if let Some([old, new]) = args.relocate.as_deref() {
+        return relocate::run(context, old, new);
     }
-    complaints.extend(damage);
-    complaints.extend(event_log(&library)?);
-    let open = complaints.iter().filter(|complaint| !complaint.fixed).count();
-    let list: Vec<_> = complaints
-        .iter()
-        .map(|c| json!({"code": c.code, "subject": c.subject, "message": c.message, "fixed": c.fixed}))
-        .collect();
-    context.out.answer(&json!({"ok": open == 0, "library": library.path(), "problems": list}), |out| {
-        for complaint in &complaints {
-            let (style, word) = if complaint.fixed { (GOOD, "mended") } else { (WARN, "found") };
-            writeln!(
-                out,
-                "{style}{word:<7}{style:#} {}: {} [{}]",
-                complaint.subject, complaint.message, complaint.code
-            )?;
+    let mut findings = Findings { fix: args.fix, list: Vec::new() };
+    let mut library = context.library_to_inspect()?;
+    home::check(context, &library, &mut findings)?;
+    check_library(context, &mut library, &mut findings)?;
+    answer(context, &library, &findings)
+}
+
+/// The journal first, since the others look at what follows from it; what is damaged below hides what
+/// rests on it.
+fn check_library(context: &Context, library: &mut Library, findings: &mut Findings) -> Result<(), CliError> {
+    journal::check_note(context, library, findings)?;
+    let is_settled = journal::check(context, library, findings)?;
+    let is_readable = history::check(context, library, findings)?;
+    skills::check_events(context, library, findings)?;
+    let has_state = skills::check_state(context, library, findings)?;
+    if !is_settled || !is_readable {
+        let why = match is_settled {
+            false => "not looked at: the journal comes first, `skillhub doctor --fix`",
+            true => "not looked at: the history cannot be read",
+        };
+        for check in ["temporary", "folders", "lock_file", "links"] {
+            findings.cannot(check, "not_looked_at", library.path().display(), why);
         }
+        return Ok(());
+    }
+    skills::check_temporary(library, findings)?;
+    skills::check_folders(context, library, findings)?;
+    installed::check_lock_file(context, library, findings);
+    match has_state {
+        true => installed::check_links(context, library, findings)?,
+        false => findings.cannot("links", "not_looked_at", library.path().display(), "not looked at without a state"),
+    }
+    Ok(())
+}
+
+fn answer(context: &Context, library: &Library, findings: &Findings) -> Result<Exit, CliError> {
+    let open = findings.list.iter().filter(|finding| finding.state.is_open()).count();
+    let checks: Vec<Value> = findings.list.iter().map(Finding::to_json).collect();
+    let unwell = findings.list.iter().filter(|finding| finding.state != State::Ok);
+    let problems: Vec<Value> = unwell.map(Finding::to_problem).collect();
+    let document = json!({
+        "ok": open == 0, "library": library.path(), "home": context.home.path(), "checks": checks,
+        "problems": problems,
+        "summary": {
+            "ok": findings.count(State::Ok), "mended": findings.count(State::Mended),
+            "found": findings.count(State::Found), "cannot": findings.count(State::Cannot),
+        },
+    });
+    context.out.answer(&document, |out| {
+        for Finding { check, state, path, message, .. } in &findings.list {
+            let style = match state {
+                State::Ok | State::Mended => GOOD,
+                State::Found => WARN,
+                State::Cannot => BAD,
+            };
+            let word = state.as_str();
+            writeln!(out, "{style}{word:<7}{style:#} {check:<10} {message} {FAINT}{path}{FAINT:#}")?;
+        }
+        let mended = match findings.count(State::Mended) {
+            0 => String::new(),
+            count => format!(", {count} mended"),
+        };
         match open {
-            0 => writeln!(out, "{GOOD}All is well{GOOD:#} with {}", library.path().display()),
-            1 => writeln!(out, "1 thing needs a look"),
-            count => writeln!(out, "{count} things need a look"),
+            0 => writeln!(out, "{GOOD}All is well{GOOD:#} with {}{mended}", library.path().display()),
+            _ => {
+                let things = if open == 1 { "1 thing needs a look" } else { &format!("{open} things need a look") };
+                let can_be = findings.count(State::Found) > 0 && !findings.fix;
+                let hint = if can_be { "; `skillhub doctor --fix` mends what can be mended" } else { "" };
+                writeln!(out, "{things}{mended}{hint}")
+            }
         }
     })?;
     Ok(if open == 0 { Exit::Done } else { Exit::Failed })
-}
-
-fn environment() -> Vec<Complaint> {
-    let git = std::process::Command::new("git").arg("--version").output();
-    match git {
-        Ok(output) if output.status.success() => Vec::new(),
-        _ => vec![Complaint {
-            code: "git_missing",
-            subject: "git".to_owned(),
-            message: "the command is not there; installing from git repositories needs it".to_owned(),
-            fixed: false,
-        }],
-    }
-}
-
-/// Reads every revision of every skill.
-fn history(library: &Library) -> Vec<Complaint> {
-    let complain = |subject: String, error: &dyn std::error::Error| Complaint {
-        code: "history_damaged",
-        subject,
-        message: format!("{error}; restore the history from a backup, the skills' folders are untouched"),
-        fixed: false,
-    };
-    let skills = match library.skills() {
-        Ok(skills) => skills,
-        Err(error) => return vec![complain(library.history_path().display().to_string(), &error)],
-    };
-    let mut complaints = Vec::new();
-    for (name, _) in skills {
-        let read = library
-            .revisions(&name, usize::MAX)
-            .and_then(|revisions| revisions.iter().try_for_each(|revision| library.bundle(&revision.id).map(drop)));
-        complaints.extend(read.err().map(|error| complain(name.to_string(), &error)));
-    }
-    complaints
-}
-
-/// What opening the library could not apply, tried once more to say why.
-fn pending(library: &mut Library) -> Result<Vec<Complaint>, CliError> {
-    if !library.has_pending_operations()? {
-        return Ok(Vec::new());
-    }
-    let place = library.own_path().display().to_string();
-    let complain =
-        |subject: String, message: String| Complaint { code: "pending_operations", subject, message, fixed: false };
-    Ok(match library.settle() {
-        Ok(recovery) => {
-            let skills = recovery.pending.into_iter().map(|name| (name.to_string(), "its folder cannot be exchanged"));
-            let folders =
-                recovery.folders.into_iter().map(|name| (name, "it may hold a hand edit, and cannot be read"));
-            let tell = |(subject, why): (String, &str)| {
-                complain(subject, format!("{why}; an operation waits for that, and every command tries again"))
-            };
-            skills.chain(folders).map(tell).collect()
-        }
-        Err(error) => vec![complain(place, format!("operations wait to be applied: {error}"))],
-    })
-}
-
-fn temporary(library: &mut Library, fix: bool) -> Result<Vec<Complaint>, CliError> {
-    let mut complaints = Vec::new();
-    for name in library.temporary_names()? {
-        let Some(kind) = library.temporary_kind(&name)?.filter(|kind| *kind != TemporaryKind::InUse) else { continue };
-        let tried = (fix && kind == TemporaryKind::Leftover).then(|| match library.remove_leftover(&name) {
-            Ok(true) => Ok(()),
-            Ok(false) => Err("an operation that was stopped still waits for it".to_owned()),
-            Err(error) => Err(error.to_string()),
-        });
-        complaints.push(Complaint::mended("temporary_folder", name, describe(kind).to_owned(), tried));
-    }
-    Ok(complaints)
-}
-
-fn describe(kind: TemporaryKind) -> &'static str {
-    match kind {
-        TemporaryKind::InUse => "a temporary folder of a process at work",
-        TemporaryKind::Leftover => "a temporary folder of a process that was stopped",
-        TemporaryKind::Kept => "holds files that no revision has; look at it and remove it by hand",
-        TemporaryKind::Foreign => {
-            "is named like a temporary folder of ours and is none; look at it and remove it by hand"
-        }
-    }
-}
-
-fn folders(context: &Context, library: &mut Library, fix: bool) -> Result<Vec<Complaint>, CliError> {
-    let mut complaints = Vec::new();
-    for (name, _) in library.skills()? {
-        let (code, message) = match library.folder_state(&name)? {
-            FolderState::Absent | FolderState::Clean => continue,
-            FolderState::Missing => ("folder_missing", "its folder is gone".to_owned()),
-            FolderState::Modified(_) => ("hand_edit", "edited by hand; the next change records it".to_owned()),
-            FolderState::Blocked(fault) => ("hand_edit_blocked", format!("edited by hand and not taken over: {fault}")),
-        };
-        let tried = (fix && code == "folder_missing").then(|| restore(context, library, &name));
-        complaints.push(Complaint::mended(code, name.to_string(), message, tried));
-    }
-    Ok(complaints)
-}
-
-fn restore(context: &Context, library: &mut Library, name: &skill::SkillName) -> Result<(), String> {
-    let rollback = skill_manage::Rollback {
-        skill: name.clone(),
-        to: Some("head".to_owned()),
-        expected_revision: None,
-        notes: skill_manage::Notes { reason: Some("doctor: its folder was gone".to_owned()), ..Default::default() },
-        dry_run: false,
-    };
-    let actor = context.manage(&[]).map_err(|error| error.message)?;
-    let report = skill_manage::roll_back(library, &rollback, &actor).map_err(|error| error.to_string())?;
-    match report.checkout {
-        Checkout::Pending(why) => Err(why),
-        Checkout::Done | Checkout::HandEditKept(_) => Ok(()),
-    }
-}
-
-fn event_log(library: &Library) -> Result<Vec<Complaint>, CliError> {
-    let (_, unreadable) = library.events()?;
-    let complaint = || Complaint {
-        code: "events_unreadable",
-        subject: library.own_path().join("events.jsonl").display().to_string(),
-        message: format!("{unreadable} lines cannot be read"),
-        fixed: false,
-    };
-    Ok((unreadable > 0).then(complaint).into_iter().collect())
 }

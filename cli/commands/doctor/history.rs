@@ -1,0 +1,128 @@
+//! The history: every revision read down to each file, and every head.
+
+use library::{Damage, HeadFault, HistoryFault, Library};
+
+use super::Findings;
+use crate::{context::Context, exit::CliError};
+
+/// Damaged revisions of one skill that are named one by one.
+const NAMED: usize = 20;
+
+/// How many revisions are read between two signs of work.
+const STEP: usize = 100;
+
+/// Reads the whole history; says whether every head can be read.
+pub fn check(context: &Context, library: &mut Library, findings: &mut Findings) -> Result<bool, CliError> {
+    let path = library.history_path();
+    let (mut read, before) = look(context, library)?;
+    if before.is_empty() {
+        findings.ok("references", &path, "every skill's head is there");
+        findings.ok("history", &path, format!("all {read} revisions are whole"));
+        return Ok(true);
+    }
+    let mut left = Vec::new();
+    let mut mended = Ok(());
+    if findings.fix {
+        mended = mend(library, &before).map_err(|error| error.to_string());
+        *library = context.library_to_inspect()?;
+        (read, left) = look(context, library)?;
+    }
+    let why_not = mended.err().unwrap_or_else(|| "neither the journal nor the folders have it".to_owned());
+    for fault in &before {
+        let is_left = left.iter().any(|other| same(fault, other));
+        tell(findings, fault, &path.display().to_string(), if is_left { Err(why_not.clone()) } else { Ok(()) });
+    }
+    findings.close("references", &path, "every skill's head is there");
+    findings.close("history", &path, format!("all {read} revisions are whole"));
+    let open = if findings.fix { &left } else { &before };
+    Ok(!open.iter().any(|fault| matches!(fault, HistoryFault::Head(_) | HistoryFault::Whole(_)))
+        && library.skills().is_ok())
+}
+
+fn look(context: &Context, library: &Library) -> Result<(usize, Vec<HistoryFault>), CliError> {
+    let working = context.out.working("reading the history");
+    let mut read = 0;
+    let faults = library.check_history(&mut || {
+        read += 1;
+        if read % STEP == 0 {
+            working.say(format!("reading the history: {read} revisions"));
+        }
+    })?;
+    Ok((read, faults))
+}
+
+/// Brings back what the journal and the folders have, then the heads.
+fn mend(library: &mut Library, faults: &[HistoryFault]) -> Result<(), library::LibraryError> {
+    let objects = faults.iter().flat_map(|fault| match fault {
+        HistoryFault::Revision(_, damage) => damage.objects.clone(),
+        HistoryFault::Head(head) => vec![head.holds.clone()],
+        HistoryFault::Whole(_) => Vec::new(),
+    });
+    let objects: Vec<String> = objects.filter(|id| !id.is_empty()).collect();
+    if !objects.is_empty() {
+        library.mend_objects(&objects)?;
+    }
+    for fault in library.check_history(&mut || {})? {
+        if let HistoryFault::Head(head) = fault {
+            library.mend_head(&head)?;
+        }
+    }
+    Ok(())
+}
+
+fn same(one: &HistoryFault, other: &HistoryFault) -> bool {
+    match (one, other) {
+        (HistoryFault::Revision(a, x), HistoryFault::Revision(b, y)) => a == b && x.revision == y.revision,
+        (HistoryFault::Head(a), HistoryFault::Head(b)) => a.skill == b.skill,
+        (HistoryFault::Whole(_), HistoryFault::Whole(_)) => true,
+        _ => false,
+    }
+}
+
+fn tell(findings: &mut Findings, fault: &HistoryFault, place: &str, mended: Result<(), String>) {
+    let backup = "restore the history from a backup, the skills' folders are untouched";
+    let told = findings.list.iter().filter(|finding| finding.check == "history").count();
+    match fault {
+        HistoryFault::Whole(error) => {
+            findings.cannot("history", "history_damaged", place, format!("{error}; {backup}"));
+        }
+        HistoryFault::Revision(..) if told > NAMED => {}
+        HistoryFault::Revision(skill, damage) => {
+            let message = format!("{}; {backup}", describe(damage));
+            findings.mendable("history", "history_damaged", skill, message, || mended.map(|()| String::new()));
+        }
+        HistoryFault::Head(head) => {
+            findings.mendable("references", "history_damaged", &head.skill, describe_head(head), || {
+                mended.map(|()| String::new())
+            });
+        }
+    }
+}
+
+fn describe(damage: &Damage) -> String {
+    let number = damage.number.map(|number| format!(" (number {number})")).unwrap_or_default();
+    let id = damage.revision.short();
+    match damage.number {
+        Some(_) => format!("revision {id}{number} is damaged: {}", damage.what),
+        None => format!("revision {id} is damaged, and those before it cannot be reached: {}", damage.what),
+    }
+}
+
+fn describe_head(head: &HeadFault) -> String {
+    let holds = match head.holds.as_str() {
+        "" => "there is no reference for its head".to_owned(),
+        id if id.len() == 40 && id.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
+            format!("its head {id} is not there whole")
+        }
+        fault => format!("its head cannot be read ({fault})"),
+    };
+    match &head.last_whole {
+        Some(id) if head.is_newest => format!("{holds}; the log names {} as its head, which is whole", id.short()),
+        Some(id) => format!(
+            "{holds}; the newest revision that is whole is {}, what came after it is lost from the history; \
+             its folder is untouched, and what differs there is taken over as a hand edit",
+            id.short()
+        ),
+        None => format!("{holds}, and the log names no revision that is whole"),
+    }
+}

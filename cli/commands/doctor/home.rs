@@ -1,0 +1,94 @@
+//! The home and what is no library's: modes, owners, half-made things, the cache, the lock.
+
+use library::{Library, Places};
+
+use super::Findings;
+use crate::{context::Context, exit::CliError};
+
+/// Files of other users that are named one by one.
+const NAMED: usize = 10;
+
+/// Everything about the home.
+pub fn check(context: &Context, library: &Library, findings: &mut Findings) -> Result<(), CliError> {
+    check_git(context, findings);
+    let home = context.home.path();
+    let places = library::look_at_places(&[home, library.path()])?;
+    check_owners(context, &places, findings);
+    check_modes(context, &places, findings);
+    check_lock(library, findings)?;
+    for path in client::unfinished(&context.home, library.own_path()) {
+        let what = "was left half made by a process that was stopped";
+        findings.mendable("unfinished", "unfinished", path.display(), what, || {
+            client::remove_unfinished(&path).map(|()| String::new()).map_err(|error| error.to_string())
+        });
+    }
+    findings.close("unfinished", home, "nothing was left half made");
+    check_cache(context, findings)
+}
+
+fn check_git(context: &Context, findings: &mut Findings) {
+    let git = std::process::Command::new("git").arg("--version").output();
+    match git {
+        Ok(output) if output.status.success() => findings.ok("git", context.home.path(), "the command is there"),
+        _ => findings.cannot(
+            "git",
+            "git_missing",
+            "git",
+            "the command is not there; installing from git repositories needs it",
+        ),
+    }
+}
+
+fn check_owners(context: &Context, places: &Places, findings: &mut Findings) {
+    for (path, owner) in places.foreign.iter().take(NAMED) {
+        let message = format!("belongs to another user (id {owner}), who can change it; give it to yourself (chown)");
+        findings.cannot("owners", "foreign_file", path.display(), message);
+    }
+    if places.foreign.len() > NAMED {
+        let message = format!("{} more files belong to other users", places.foreign.len() - NAMED);
+        findings.cannot("owners", "foreign_file", context.home.path().display(), message);
+    }
+    findings.close("owners", context.home.path(), format!("all {} files are your own", places.looked_at));
+}
+
+/// Rights below a home that nobody else can enter matter to nobody; the library's are its user's affair.
+fn check_modes(context: &Context, places: &Places, findings: &mut Findings) {
+    let home = context.home.path();
+    let writable: Vec<_> = places.writable.iter().filter(|path| path.starts_with(home)).cloned().collect();
+    if let Some(first) = writable.first().filter(|_| !places.is_private) {
+        let message = match writable.len() {
+            1 => "other users may write it".to_owned(),
+            count => format!("other users may write it, and {} more files of the home", count - 1),
+        };
+        findings.mendable("modes", "writable_by_others", first.display(), message, || {
+            let closed = library::make_private(home, &writable).map_err(|error| error.to_string());
+            closed.map(|()| "the home is for you alone now (mode 0700)".to_owned())
+        });
+    }
+    findings.close("modes", home, "nobody else may write here");
+}
+
+/// A lock goes with its holder; what its file says is for people.
+fn check_lock(library: &Library, findings: &mut Findings) -> Result<(), CliError> {
+    let path = library.own_path().join("lock");
+    let message = match library.lock_holder()? {
+        None => "nobody ever held it".to_owned(),
+        Some((holder, true)) => format!("{holder} is at work"),
+        Some((holder, false)) => format!("free; {holder} held it last"),
+    };
+    findings.ok("lock", &path, message);
+    Ok(())
+}
+
+fn check_cache(context: &Context, findings: &mut Findings) -> Result<(), CliError> {
+    let path = context.home.cache();
+    let found = client::Cache::of(&context.home).check().map_err(crate::exit::failed)?;
+    for wrong in &found.wrong {
+        findings.mendable("cache", "cache_damaged", wrong.display(), "is not the archive that its name says", || {
+            let removed = client::remove_unfinished(wrong).map_err(|error| error.to_string());
+            removed.map(|()| "removed; it is fetched again when needed".to_owned())
+        });
+    }
+    findings.close("cache", &path, format!("{} archives are what their names say", found.archives));
+    Ok(())
+}

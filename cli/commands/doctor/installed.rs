@@ -1,0 +1,67 @@
+//! What follows from installs: the lock file, and links in agents' folders.
+
+use client::Fails;
+use library::Library;
+
+use super::Findings;
+use crate::{context::Context, exit::CliError};
+
+/// The lock file against the heads.
+pub fn check_lock_file(context: &Context, library: &Library, findings: &mut Findings) {
+    let path = context.lock_path(library);
+    let drifts = match client::drifts(&path, library) {
+        Ok(drifts) => drifts,
+        Err(error) => {
+            let hint = error.failure().hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+            findings.cannot("lock_file", error.failure().code, path.display(), format!("{error}{hint}"));
+            return;
+        }
+    };
+    for drift in &drifts {
+        let message = format!("{} {}", drift.name, drift.kind.describe());
+        match drift.kind {
+            // A clone's lock file names what is not here yet; that is what `install` is for.
+            client::DriftKind::NotInstalled => findings.ok("lock_file", &path, message),
+            kind if kind.can_be_mended() => {
+                findings.mendable("lock_file", "lock_file_behind", path.display(), message, || {
+                    let one = std::slice::from_ref(drift);
+                    let mended = client::mend_drifts(&path, library, one).map_err(|error| error.to_string());
+                    mended.map(|()| "brought up to the library".to_owned())
+                });
+            }
+            _ => findings.cannot("lock_file", "lock_file_ahead", path.display(), message),
+        }
+    }
+    findings.close("lock_file", &path, "it agrees with the library");
+}
+
+/// Where skills were placed for agents.
+pub fn check_links(context: &Context, library: &Library, findings: &mut Findings) -> Result<(), CliError> {
+    let placed = client::placed_skills(library)?;
+    for place in placed.iter().filter(|place| !place.is_well()) {
+        let mut after = String::new();
+        if findings.fix {
+            match client::mend_placed(library, place, &context.stamp()) {
+                Ok(true) => {
+                    findings.mendable("links", "link_broken", place.path.display(), place.describe(), || {
+                        Ok(if place.exists { "placed again".to_owned() } else { "forgotten".to_owned() })
+                    });
+                    continue;
+                }
+                Ok(false) => {}
+                Err(error) => after = format!("; not mended: {error}"),
+            }
+        }
+        let message = format!("{}{after}", place.describe());
+        match place.standing {
+            client::Standing::Elsewhere(_) | client::Standing::Other => {
+                findings.cannot("links", "link_changed", place.path.display(), message);
+            }
+            _ => findings.mendable("links", "link_broken", place.path.display(), message, || {
+                Err("it could not be changed".to_owned())
+            }),
+        }
+    }
+    findings.close("links", library.path(), format!("all {} places in agents' folders are as noted", placed.len()));
+    Ok(())
+}

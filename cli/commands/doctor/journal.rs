@@ -1,0 +1,118 @@
+//! The journal, and whose history it is.
+
+use library::{JournalMend, JournalState, Library, LibraryNote, Lost, Recovery};
+
+use super::Findings;
+use crate::{context::Context, exit::CliError};
+
+/// Whether what the home keeps for this library is this library's.
+pub fn check_note(context: &Context, library: &Library, findings: &mut Findings) -> Result<(), CliError> {
+    let path = library.own_path().join("library.toml");
+    match library.note()? {
+        LibraryNote::Absent => findings.ok("library", &path, "nothing is kept for this library yet"),
+        LibraryNote::Ours => findings.ok("library", &path, "what is kept here is this library's"),
+        LibraryNote::Other(other) => findings.cannot(
+            "library",
+            "other_library",
+            path.display(),
+            format!(
+                "what is kept here is that of {other:?}; if that folder was moved here, \
+                 `skillhub doctor --relocate OLD NEW` is the way; if the note is wrong, mend the path in it"
+            ),
+        ),
+        LibraryNote::Damaged(why) => {
+            let message = format!("does not say which library this is: {why}");
+            findings.mendable("library", "library_note_damaged", path.display(), message, || {
+                let kept = library.mend_note(context.now).map_err(|error| error.to_string())?;
+                Ok(kept.map_or_else(|| "written again".to_owned(), |kept| format!("written again, the old is {kept}")))
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Looks at the journal; says whether everything in it is applied.
+pub fn check(context: &Context, library: &mut Library, findings: &mut Findings) -> Result<bool, CliError> {
+    let path = library.own_path().join("journal");
+    let place = path.display().to_string();
+    let state = match library.journal_state() {
+        Err(error @ library::LibraryError::Io { .. }) => {
+            findings.cannot("journal", "journal_unreadable", place, error);
+            return Ok(false);
+        }
+        state => state?,
+    };
+    let (code, message) = match state {
+        JournalState::Sound => {
+            findings.ok("journal", &path, "every record is whole and applied");
+            return Ok(true);
+        }
+        JournalState::Pending(bytes) => {
+            ("pending_operations", format!("{bytes} bytes of operations wait to be applied; any command does it"))
+        }
+        JournalState::Cut(bytes) => {
+            ("journal_cut", format!("ends with {bytes} bytes of an operation that was cut off before it was reported"))
+        }
+        JournalState::Damaged(at) => {
+            ("journal_damaged", format!("is damaged at byte {at}; every command refuses until it is mended"))
+        }
+    };
+    if !findings.fix {
+        findings.mendable("journal", code, place, message, || Ok(String::new()));
+        return Ok(false);
+    }
+    let is_damaged = matches!(state, JournalState::Damaged(_));
+    let done = match is_damaged {
+        true => library.mend_journal(context.now).map(|mend| tell(findings, &place, mend)),
+        false => library.settle(),
+    };
+    let recovery = match done {
+        Ok(recovery) => recovery,
+        Err(error) => {
+            findings.cannot("journal", code, place, format!("{message}; not mended: {error}"));
+            return Ok(false);
+        }
+    };
+    findings
+        .mendable("journal", code, &place, message, || Ok(format!("{} operations were applied", recovery.operations)));
+    Ok(tell_pending(findings, recovery))
+}
+
+/// What a damaged journal lost, thing by thing; nothing goes silently.
+fn tell(findings: &mut Findings, place: &str, mend: JournalMend) -> Recovery {
+    let aside = &mend.kept_as;
+    for lost in &mend.lost {
+        match lost {
+            Lost::Bytes(bytes) => {
+                let (from, to) = (bytes.start, bytes.end);
+                let message = format!("bytes {from} to {to} could not be read; the journal as it was is {aside}");
+                findings.mendable("journal", "journal_bytes_lost", place, message, || Ok(String::new()));
+            }
+            Lost::Known { skill, revision } => {
+                let message = format!("its revision {} stood in the damaged part and is whole", revision.short());
+                findings.mendable("journal", "journal_revision_whole", skill, message, || Ok(String::new()));
+            }
+            Lost::Operation { skill, revision, base, what } => {
+                let base = base.as_ref().map_or("nothing", |base| base.short());
+                let message = format!(
+                    "revision {} ({what}) was made on {base}, which is lost, and could not be applied; \
+                     its content is in {aside} alone",
+                    revision.short()
+                );
+                findings.cannot("journal", "revision_lost", skill, message);
+            }
+        }
+    }
+    mend.recovery
+}
+
+fn tell_pending(findings: &mut Findings, recovery: Recovery) -> bool {
+    let is_settled = recovery.is_settled();
+    let skills = recovery.pending.into_iter().map(|name| (name.to_string(), "its folder cannot be exchanged"));
+    let folders = recovery.folders.into_iter().map(|name| (name, "it may hold a hand edit, and cannot be read"));
+    for (subject, why) in skills.chain(folders) {
+        let message = format!("{why}; an operation waits for that, and every command tries again");
+        findings.cannot("journal", "pending_operations", subject, message);
+    }
+    is_settled
+}

@@ -1,0 +1,100 @@
+//! `skillhub doctor --relocate`: the history follows a library that was moved.
+
+use std::path::Path;
+
+use client::MovedOutcome;
+use library::{Library, RelocateError, Relocation, Scope};
+use serde_json::json;
+
+use crate::{
+    context::{Context, SKILLS_FOLDER},
+    exit::{CliError, Exit},
+    print::{STRONG, WARN, shell_word},
+};
+
+/// Moves what the home keeps, then points the links.
+pub fn run(context: &Context, old: &Path, new: &Path) -> Result<Exit, CliError> {
+    let (old, new) = (context.absolute(old), context.absolute(new));
+    let moved = relocate(context, &old, &new)?;
+    let library = Library::open(&moved.to, scope(context, &moved), &context.home, &context.config.library.storage)?;
+    let places = client::follow_move(&library, &moved, &context.stamp())?;
+    let skills = library.skills()?.len();
+    let links: Vec<_> = places
+        .iter()
+        .map(|place| {
+            let why = match &place.outcome {
+                MovedOutcome::Left(why) => Some(why),
+                _ => None,
+            };
+            json!({"skill": place.skill.as_str(), "path": place.path, "status": place.outcome.as_str(), "message": why})
+        })
+        .collect();
+    let document = json!({
+        "ok": true, "from": moved.from, "to": moved.to, "history": library.history_path(), "skills": skills,
+        "status": if moved.was_moved { "unchanged" } else { "moved" }, "links": links,
+    });
+    context.out.answer(&document, |out| {
+        let word = if moved.was_moved { "was moved before" } else { "is moved" };
+        writeln!(out, "The history of {skills} skills {word}: {STRONG}{}{STRONG:#}", moved.to.display())?;
+        for place in &places {
+            let path = place.path.display();
+            match &place.outcome {
+                MovedOutcome::Kept => writeln!(out, "  {path} shows {} as before", place.skill)?,
+                MovedOutcome::Pointed => writeln!(out, "  {path} leads to the new place of {}", place.skill)?,
+                MovedOutcome::Gone => writeln!(out, "  {WARN}gone{WARN:#} {path}, where {} was", place.skill)?,
+                MovedOutcome::Left(why) => writeln!(out, "  {WARN}left{WARN:#} {path}: {why}")?,
+            }
+        }
+        writeln!(out, "Look at it: {}", doctor_there(&moved.to))
+    })?;
+    Ok(Exit::Done)
+}
+
+/// The folders are libraries, or else projects that have one.
+fn relocate(context: &Context, old: &Path, new: &Path) -> Result<Relocation, CliError> {
+    let of_project = |error: RelocateError| match error {
+        RelocateError::Unknown(_) => {
+            let (old, new) = (old.join(SKILLS_FOLDER), new.join(SKILLS_FOLDER));
+            library::relocate(&context.home, &old, &new).map_err(|in_project| match in_project {
+                RelocateError::Unknown(_) | RelocateError::Missing(_) => error,
+                other => other,
+            })
+        }
+        other => Err(other),
+    };
+    Ok(library::relocate(&context.home, old, new).or_else(of_project)?)
+}
+
+/// The command that looks at a library; a project's is seen from inside of it, with its lock file.
+fn doctor_there(library: &Path) -> String {
+    let word = |path: &Path| shell_word(&path.display().to_string());
+    let project =
+        library.ancestors().nth(2).filter(|root| library.ends_with(SKILLS_FOLDER) && root.join(".git").exists());
+    match project {
+        Some(root) => format!("cd {} && skillhub doctor", word(root)),
+        None => format!("skillhub --library {} doctor", word(library)),
+    }
+}
+
+fn scope(context: &Context, moved: &Relocation) -> Scope {
+    if moved.to == context.user_home.join(SKILLS_FOLDER) { Scope::User } else { Scope::Project }
+}
+
+impl From<RelocateError> for CliError {
+    fn from(error: RelocateError) -> Self {
+        let message = error.to_string();
+        match error {
+            RelocateError::Unknown(_) => Self::new("not_found", Exit::NotFound, message)
+                .hint("name the folder as it was; libraries/*/library.toml in the home has the paths that are known"),
+            RelocateError::Missing(_) => {
+                Self::new("not_found", Exit::NotFound, message).hint("move the folder first, then its history")
+            }
+            RelocateError::Same(_) => Self::usage(message).hint("name the old place, then the new one"),
+            RelocateError::HasHistory(_) => Self::new("exists", Exit::Conflict, message)
+                .hint("skills were changed there since; keep one of the two: move the other folder away first"),
+            RelocateError::StillThere { .. } => Self::new("exists", Exit::Conflict, message)
+                .hint("move what is in it to the new place, then run the command again"),
+            RelocateError::Library(error) => error.into(),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The library's files beside the history, and the skills' folders.
+
+use library::{Checkout, FolderState, Library, LibraryError, StateError, TemporaryKind};
+
+use super::Findings;
+use crate::{context::Context, exit::CliError};
+
+/// Whether every line of the event log can be read.
+pub fn check_events(context: &Context, library: &Library, findings: &mut Findings) -> Result<(), CliError> {
+    let path = library.own_path().join("events.jsonl");
+    let (events, unreadable) = match library.events() {
+        Err(error @ LibraryError::Io { .. }) => {
+            findings.cannot("events", "events_unreadable", path.display(), error);
+            return Ok(());
+        }
+        events => events?,
+    };
+    if unreadable > 0 {
+        let lines = if unreadable == 1 { "1 line".to_owned() } else { format!("{unreadable} lines") };
+        findings.mendable("events", "events_unreadable", path.display(), format!("{lines} cannot be read"), || {
+            let mend = library.mend_events(context.now).map_err(|error| error.to_string())?;
+            Ok(format!("left out now; the log as it was is {}", mend.kept_as))
+        });
+    }
+    findings.close("events", &path, format!("all {} lines can be read", events.len()));
+    Ok(())
+}
+
+/// Whether the state can be read; says so.
+pub fn check_state(context: &Context, library: &Library, findings: &mut Findings) -> Result<bool, CliError> {
+    let path = library.own_path().join("state.toml");
+    match library.state() {
+        Ok(_) => findings.ok("state", &path, "it can be read"),
+        Err(LibraryError::State(error @ StateError::Damaged(_))) => {
+            findings.mendable("state", "state_damaged", path.display(), error, || {
+                let mend = library.mend_state(context.now).map_err(|error| error.to_string())?;
+                let dropped = match mend.dropped.len() {
+                    0 => String::new(),
+                    count => format!(", {count} lines of it could not be read"),
+                };
+                let closed = match mend.closed.is_empty() {
+                    true => String::new(),
+                    false => format!(
+                        "; what was set is not known of {}, disabled and pinned now: \
+                         `skillhub enable NAME` shows one to agents again",
+                        mend.closed.join(", ")
+                    ),
+                };
+                Ok(format!("written again, the old is {}{dropped}{closed}", mend.kept_as))
+            });
+        }
+        Err(LibraryError::State(error)) => findings.cannot("state", "state_damaged", path.display(), error),
+        Err(error) => return Err(error.into()),
+    }
+    Ok(library.state().is_ok())
+}
+
+/// What stands under temporary names in the library.
+pub fn check_temporary(library: &mut Library, findings: &mut Findings) -> Result<(), CliError> {
+    for name in library.temporary_names()? {
+        let Some(kind) = library.temporary_kind(&name)?.filter(|kind| *kind != TemporaryKind::InUse) else { continue };
+        if kind != TemporaryKind::Leftover {
+            findings.cannot("temporary", "temporary_folder", &name, describe(kind));
+            continue;
+        }
+        findings.mendable("temporary", "temporary_folder", &name, describe(kind), || {
+            match library.remove_leftover(&name) {
+                Ok(true) => Ok(String::new()),
+                Ok(false) => Err("an operation that was stopped still waits for it".to_owned()),
+                Err(error) => Err(error.to_string()),
+            }
+        });
+    }
+    let path = library.path().to_owned();
+    findings.close("temporary", &path, "no temporary folder was left");
+    Ok(())
+}
+
+fn describe(kind: TemporaryKind) -> &'static str {
+    match kind {
+        TemporaryKind::InUse => "a temporary folder of a process at work",
+        TemporaryKind::Leftover => "a temporary folder of a process that was stopped",
+        TemporaryKind::Kept => "holds files that no revision has; look at it and remove it by hand",
+        TemporaryKind::Foreign => {
+            "is named like a temporary folder of ours and is none; look at it and remove it by hand"
+        }
+    }
+}
+
+/// Every skill's folder against its head.
+pub fn check_folders(context: &Context, library: &mut Library, findings: &mut Findings) -> Result<(), CliError> {
+    let skills = library.skills()?;
+    for (name, _) in &skills {
+        match library.folder_state(name)? {
+            FolderState::Absent | FolderState::Clean => {}
+            FolderState::Missing => {
+                findings.mendable("folders", "folder_missing", name, "its folder is gone", || {
+                    restore(context, library, name).map(|()| "brought back from the history".to_owned())
+                });
+            }
+            FolderState::Modified(_) => {
+                findings.cannot("folders", "hand_edit", name, "edited by hand; the next change records it");
+            }
+            FolderState::Blocked(fault) => {
+                let message = format!(
+                    "edited by hand and not taken over: {fault}; mend the folder, or bring the head back, which \
+                     keeps the edit in the history: skillhub rollback {name} head"
+                );
+                findings.cannot("folders", "hand_edit_blocked", name, message);
+            }
+        }
+    }
+    let path = library.path().to_owned();
+    findings.close("folders", &path, format!("all {} skills' folders are as their heads", skills.len()));
+    Ok(())
+}
+
+fn restore(context: &Context, library: &mut Library, name: &skill::SkillName) -> Result<(), String> {
+    let rollback = skill_manage::Rollback {
+        skill: name.clone(),
+        to: Some("head".to_owned()),
+        expected_revision: None,
+        notes: skill_manage::Notes { reason: Some("doctor: its folder was gone".to_owned()), ..Default::default() },
+        dry_run: false,
+    };
+    let actor = context.manage(&[]).map_err(|error| error.message)?;
+    let report = skill_manage::roll_back(library, &rollback, &actor).map_err(|error| error.to_string())?;
+    match report.checkout {
+        Checkout::Pending(why) => Err(why),
+        Checkout::Done | Checkout::HandEditKept(_) => Ok(()),
+    }
+}
