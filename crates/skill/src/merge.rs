@@ -20,33 +20,42 @@
 //! are merged as in prose. A block that does not come apart into keys that can be read alone is merged
 //! by lines.
 //!
-//! **Lines.** Each side is compared with the base by a patience diff. Then:
-//! - Unchanged lines between two changes of one side hold them apart only if one of them says
-//!   something and stands exactly once in both texts; otherwise both are one change. A blank line, a
-//!   code fence or a bare bullet is no landmark.
-//! - An inserted or deleted block that could stand a line higher or lower with the same result (a
-//!   bullet like its neighbours) has no certain place: a change of the other side within or at the edge
-//!   of where it could stand is a conflict.
-//! - A changed line is *in place* when it shares at least half of its words with the line that it
-//!   replaces, and stands in the same order as the others of its block.
-//! - Changes that touch without an unchanged line between them merge when each is a line in place or a
-//!   deletion, or one is an insertion and the other a line in place. Two insertions at one point are a
-//!   conflict unless they are equal.
+//! **Lines.** Both sides are compared with the base, and a change has a place only where every shortest
+//! comparison agrees on it:
+//! - *Landmarks* are lines that say something (a letter or digit) and stand exactly once in both texts,
+//!   in the longest run that has the same order. Between two landmarks the changes of one side are one
+//!   change; a blank line, a code fence or a bullet that stands twice marks no place.
+//! - A line is *certain* if all shortest comparisons between its landmarks keep it, and as the same line.
+//!   A change reaches over the uncertain lines beside it: a bullet added among equal ones could stand
+//!   anywhere among them, so any change of the other side there is a conflict.
+//! - Within a change a line is *in place* when it shares at least half of its words with one line of the
+//!   base, a quarter where one line stands for one, and with no other line as many.
+//! - Changes of the two sides with an unchanged line between them merge. Those that touch merge when
+//!   each is a line in place or a deletion, or one is an insertion and the other a line in place; two
+//!   insertions at one point do not. Equal changes are one.
 //! - What is left in conflict is tried by words, in prose of Markdown and plain text, never in code
-//!   blocks, indented lines or other files. Changes merge if at least [`WORDS_APART`] unchanged
-//!   words stand between them.
+//!   blocks, indented lines or other files. Changes merge if at least [`WORDS_APART`] unchanged words
+//!   stand between them, by the same rules of certainty.
 //!
 //! **Line ends.** Those of ours are kept, and lines of theirs take them; a side that changed nothing
 //! else has not changed the file. The newline at the end of the file is merged on its own.
 //!
+//! # Why a clean result is right
+//!
+//! A change of theirs is put between lines that ours is certain to have kept, and the other way round;
+//! there is one way to do that. What both sides read alike is told apart by nothing and so is never
+//! decided here. What was merged by key is read again, and refused if it does not say what it should.
+//!
 //! # Cost
 //!
-//! Work is bounded by sizes, never by a clock. Of texts with `n` and `m` lines between their common
-//! start and end, the comparison takes `O((n + m) log(n + m))` where lines are unique and at worst about
-//! `n * m` steps within the bounds of `similar`; over [`MAX_CELLS`] the whole middle counts as one
-//! change. Everything after that is linear in lines, but for pairing lines within a change, which is
-//! skipped over [`PAIRED_LINES`] lines a side.
+//! Work is bounded by sizes, never by a clock. Landmarks take `O(n log n)` for texts of `n` lines. A
+//! stretch of `k` and `l` lines between landmarks takes `O(k * l)` steps and memory up to [`MAX_CELLS`],
+//! and all stretches of a text up to [`CELLS_PER_TEXT`] a side, for lines and again for words; beyond
+//! that, all of the stretch is within reach of its change, which can only make a conflict. Looking for
+//! lines in place is skipped in changes of more than [`PAIRED_LINES`] lines and linear in the text
+//! otherwise.
 
+mod align;
 mod clash;
 mod files;
 mod hunks;
@@ -58,8 +67,8 @@ mod tests;
 mod weave;
 mod words;
 
+pub use align::{CELLS_PER_TEXT, MAX_CELLS};
 pub use clash::{Conflict, ConflictKind};
-pub use hunks::MAX_CELLS;
 pub use pairs::PAIRED_LINES;
 pub use words::WORDS_APART;
 

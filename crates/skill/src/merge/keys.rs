@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Conflict, ConflictKind,
+    align::CELLS_PER_TEXT,
     files::of_clash,
     lines::{self, Kind},
     words,
@@ -215,9 +216,9 @@ fn description(key: &str, texts: [&Option<String>; 3]) -> Option<String> {
         return None;
     }
     let [Some(base), Some(ours), Some(theirs)] = texts else { return None };
-    let merged = words::merge([base, ours, theirs])?;
+    let merged = words::merge([base, ours, theirs], &mut [CELLS_PER_TEXT; 2])?;
     let value = |text: &str| read(text).and_then(|read| read.description);
     let values = [value(base)?, value(ours)?, value(theirs)?];
-    let expected = words::merge(values.each_ref().map(String::as_str));
+    let expected = words::merge(values.each_ref().map(String::as_str), &mut [CELLS_PER_TEXT; 2]);
     (expected.is_some() && value(&merged) == expected).then_some(merged)
 }

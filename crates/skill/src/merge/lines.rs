@@ -3,6 +3,7 @@
 use std::{collections::HashMap, ops::Range};
 
 use super::{
+    align::{Alignment, CELLS_PER_TEXT},
     hunks::{self, Hunk},
     pairs,
     weave::{From, Nearness, Piece, weave},
@@ -47,14 +48,16 @@ pub(super) fn merge([base, ours, theirs]: [&str; 3], line_end: &str, kind: Kind)
     let texts = [Text::new(base, kind), Text::new(ours, kind), Text::new(theirs, kind)];
     let mut numbers = HashMap::new();
     let [base, ours, theirs] = texts.each_ref().map(|text| words::numbered(&text.lines, &mut numbers));
+    let may_mark: Vec<bool> = texts[0].lines.iter().map(|line| line.contains(char::is_alphanumeric)).collect();
     let changes = |ids: &[u32], side: &Text| {
-        let landmarks = Landmarks::new(&texts[0], &base, ids);
-        let joined = hunks::changes(&base, ids, |range| landmarks.any(range));
-        hunks::slide(&base, ids, pairs::split(joined, &texts[0].lines, &side.lines))
+        let found = Alignment::new(&base, ids, &may_mark, &mut { CELLS_PER_TEXT });
+        let joined = hunks::changes(&found, ids.len(), |mut range| range.any(|at| found.is_landmark[at]));
+        hunks::reaching(&found, pairs::split(joined, &found, &texts[0].lines, &side.lines))
     };
     let (here, there) = (changes(&ours, &texts[1]), changes(&theirs, &texts[2]));
     let pieces = weave([base.len(), ours.len(), theirs.len()], &here, &there, &Beside);
-    let mut writer = Writer { texts: &texts, line_end, text: String::new(), clashes: Vec::new() };
+    let budgets = [CELLS_PER_TEXT; 2];
+    let mut writer = Writer { texts: &texts, line_end, budgets, text: String::new(), clashes: Vec::new() };
     pieces.into_iter().for_each(|piece| writer.push(piece));
     writer.finish()
 }
@@ -109,27 +112,9 @@ fn prose<'a>(lines: &[&'a str]) -> Vec<bool> {
     lines.iter().map(is_prose).collect()
 }
 
-/// Lines of the base that mark a place: they say something, and stand once in both texts.
-struct Landmarks(Vec<usize>);
-
-impl Landmarks {
-    fn new(text: &Text, base: &[u32], side: &[u32]) -> Self {
-        let mut counts: HashMap<u32, (usize, usize)> = HashMap::new();
-        base.iter().for_each(|id| counts.entry(*id).or_default().0 += 1);
-        side.iter().for_each(|id| counts.entry(*id).or_default().1 += 1);
-        let is_landmark =
-            |(at, id): (usize, &u32)| counts.get(id) == Some(&(1, 1)) && text.lines[at].contains(char::is_alphanumeric);
-        let mut count = 0;
-        let after = base.iter().enumerate().map(|line| {
-            count += usize::from(is_landmark(line));
-            count
-        });
-        Self(std::iter::once(0).chain(after).collect())
-    }
-
-    fn any(&self, range: Range<usize>) -> bool {
-        self.0.get(range.start) < self.0.get(range.end)
-    }
+/// Lines as one text in which no line and one blank line differ.
+fn whole_lines(lines: &[&str]) -> String {
+    lines.iter().flat_map(|line| [line, "\n"]).collect()
 }
 
 /// The rule for changes that touch.
@@ -148,7 +133,7 @@ impl Nearness for Beside {
             (false, true) => a.in_place,
             (false, false) => stays(a) && stays(b),
         };
-        touches && (a.slides() || b.slides() || !is_certain)
+        touches && !is_certain
     }
 
     fn apart(&self, end: usize, start: usize) -> bool {
@@ -159,6 +144,8 @@ impl Nearness for Beside {
 struct Writer<'a> {
     texts: &'a [Text<'a>; 3],
     line_end: &'a str,
+    /// What comparing words may still cost, of either side.
+    budgets: [usize; 2],
     text: String,
     clashes: Vec<Clash>,
 }
@@ -174,11 +161,14 @@ impl Writer<'_> {
             }
             From::Clash => {
                 let ranges = [(base, &piece.base), (ours, &piece.ours), (theirs, &piece.theirs)];
-                let parts = ranges.map(|(text, range)| text.lines[range.clone()].join("\n"));
+                let parts = ranges.map(|(text, range)| whole_lines(&text.lines[range.clone()]));
                 let is_prose = ranges.iter().all(|(text, range)| text.is_prose[(*range).clone()].iter().all(|is| *is));
-                let by_words = |parts: &[String; 3]| words::merge(parts.each_ref().map(String::as_str));
-                if let Some(merged) = is_prose.then(|| by_words(&parts)).flatten() {
-                    merged.split('\n').for_each(|line| self.push_line(line));
+                let merged = match is_prose {
+                    true => words::merge(parts.each_ref().map(String::as_str), &mut self.budgets),
+                    false => None,
+                };
+                if let Some(merged) = merged.filter(|text| text.is_empty() || text.ends_with('\n')) {
+                    merged.split_terminator('\n').for_each(|line| self.push_line(line));
                 } else {
                     let [base, ours, theirs] = parts;
                     self.clashes.push(Clash { lines: piece.ours.clone(), base, ours, theirs });

@@ -1,8 +1,8 @@
 //! [`split`]: which lines of a changed block live on, changed, and which are new or gone.
 
-use std::{collections::HashMap, ops::Range};
+use std::{cmp::Ordering, collections::HashMap, ops::Range};
 
-use super::{hunks::Hunk, words::words};
+use super::{align::Alignment, hunks::Hunk, words::words};
 
 /// Lines of a change, on either side, over which it is not looked into.
 pub const PAIRED_LINES: usize = 32;
@@ -14,15 +14,22 @@ const EQUAL_BLANK: u32 = 1;
 /// The least that two lines must share to be the same line, changed.
 const ALIKE: u32 = EQUAL / 2;
 
+/// The same where one line alone stands in the place of one, and nothing else could be meant.
+const ALIKE_ALONE: u32 = EQUAL / 4;
+
 /// Cuts each change into lines that live on, in place, and what is new or gone between them.
-pub(super) fn split(hunks: Vec<Hunk>, base: &[&str], side: &[&str]) -> Vec<Hunk> {
+pub(super) fn split(hunks: Vec<Hunk>, found: &Alignment, base: &[&str], side: &[&str]) -> Vec<Hunk> {
     let mut cut = Vec::new();
     for hunk in hunks {
         let lines = [&base[hunk.base.clone()], &side[hunk.side.clone()]];
         if lines.iter().any(|lines| lines.is_empty() || lines.len() > PAIRED_LINES) {
             cut.push(hunk);
         } else {
-            push_parts(&mut cut, &hunk, &pairs(lines));
+            let is_kept = |i: usize, j: usize| {
+                let (i, j) = (hunk.base.start + i, hunk.side.start + j);
+                found.is_certain[i] && found.kept[i] == Some(j)
+            };
+            push_parts(&mut cut, &hunk, &pairs(lines, is_kept));
         }
     }
     cut
@@ -55,25 +62,13 @@ fn push_parts(cut: &mut Vec<Hunk>, hunk: &Hunk, pairs: &[Pair]) {
 }
 
 /// The pairs in order that share most; pairs without a word only beside others.
-fn pairs([base, side]: [&[&str]; 2]) -> Vec<Pair> {
-    let mut numbers = HashMap::new();
-    let mut bags = |lines: &[&str]| -> Vec<Vec<u32>> {
-        // The numbers outlive the lines of either side.
-        lines.iter().map(|line| bag(line, &mut numbers)).collect()
-    };
-    let (base_bags, side_bags) = (bags(base), bags(side));
-    let score = |i: usize, j: usize| match base[i] == side[j] {
-        true if base_bags[i].is_empty() => EQUAL_BLANK,
-        true => EQUAL,
-        false => Some(share(&base_bags[i], &side_bags[j])).filter(|share| *share >= ALIKE).unwrap_or(0),
-    };
+fn pairs([base, side]: [&[&str]; 2], is_kept: impl Fn(usize, usize) -> bool) -> Vec<Pair> {
+    let scores = scores([base, side], is_kept);
     let width = side.len() + 1;
     let mut best = vec![0_u32; (base.len() + 1) * width];
-    let mut scores = vec![0_u32; base.len() * side.len()];
     for i in (0..base.len()).rev() {
         for j in (0..side.len()).rev() {
-            let score = score(i, j);
-            scores[i * side.len() + j] = score;
+            let score = scores[i * side.len() + j];
             let paired = if score > 0 { best[(i + 1) * width + j + 1] + score } else { 0 };
             best[i * width + j] = paired.max(best[(i + 1) * width + j]).max(best[i * width + j + 1]);
         }
@@ -90,17 +85,55 @@ fn pairs([base, side]: [&[&str]; 2]) -> Vec<Pair> {
             j += 1;
         }
     }
-    let beside =
+    let is_beside =
         |a: &Pair, b: &Pair| a.score > EQUAL_BLANK && a.base.abs_diff(b.base) == 1 && a.side.abs_diff(b.side) == 1;
-    let counts = |pair: &Pair| pair.score > EQUAL_BLANK || found.iter().any(|other| beside(other, pair));
+    let counts = |pair: &Pair| pair.score > EQUAL_BLANK || found.iter().any(|other| is_beside(other, pair));
     found.iter().filter(|pair| counts(pair)).copied().collect()
 }
 
-fn bag(line: &str, numbers: &mut HashMap<String, u32>) -> Vec<u32> {
+/// What each pair of lines counts: nothing unless they are alike, and more alike than either is to any
+/// other line; equal ones only where that is certain.
+fn scores([base, side]: [&[&str]; 2], is_kept: impl Fn(usize, usize) -> bool) -> Vec<u32> {
+    let mut numbers = HashMap::new();
+    let base_bags: Vec<_> = base.iter().map(|line| bag(line, &mut numbers)).collect();
+    let side_bags: Vec<_> = side.iter().map(|line| bag(line, &mut numbers)).collect();
+    let alike = if base.len() == 1 && side.len() == 1 { ALIKE_ALONE } else { ALIKE };
+    let cells = || (0..base.len()).flat_map(|i| (0..side.len()).map(move |j| (i, j)));
+    let shares: Vec<u32> =
+        cells().map(|(i, j)| if base[i] == side[j] { EQUAL } else { share(&base_bags[i], &side_bags[j]) }).collect();
+    let at = |i: usize, j: usize| shares[i * side.len() + j];
+    let rows: Vec<_> = (0..base.len()).map(|i| alone_best((0..side.len()).map(|j| at(i, j)))).collect();
+    let columns: Vec<_> = (0..side.len()).map(|j| alone_best((0..base.len()).map(|i| at(i, j)))).collect();
+    let is_best = |i: usize, j: usize| rows[i] == Some(j) && columns[j] == Some(i);
+    let score = |(i, j)| match base[i] == side[j] {
+        true if !is_kept(i, j) => 0,
+        true if base_bags[i].is_empty() => EQUAL_BLANK,
+        true => EQUAL,
+        false if at(i, j) >= alike && is_best(i, j) => at(i, j),
+        false => 0,
+    };
+    cells().map(score).collect()
+}
+
+/// Where the greatest stands, unless it stands twice.
+fn alone_best(shares: impl Iterator<Item = u32>) -> Option<usize> {
+    let mut best = (0, None);
+    for (at, share) in shares.enumerate() {
+        match share.cmp(&best.0) {
+            Ordering::Greater => best = (share, Some(at)),
+            Ordering::Equal => best.1 = None,
+            Ordering::Less => {}
+        }
+    }
+    best.1
+}
+
+/// The words of a line as sorted numbers.
+fn bag<'a>(line: &'a str, numbers: &mut HashMap<&'a str, u32>) -> Vec<u32> {
     let mut bag: Vec<u32> = words(line)
         .map(|word| {
-            let next = numbers.len() as u32;
-            *numbers.entry(word.to_owned()).or_insert(next)
+            let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
+            *numbers.entry(word).or_insert(next)
         })
         .collect();
     bag.sort_unstable();

@@ -1,6 +1,9 @@
 //! What a merge takes, what it leaves to a person, and where it puts things.
 
+mod bounds;
+mod oracle;
 mod properties;
+mod replay;
 
 use super::*;
 use crate::{File, SkillPath};
@@ -53,7 +56,11 @@ fn repeated_lines_are_no_place() {
     // Where the bullet was added, nobody can say.
     assert_eq!(merged("a.md", base, "- a\n- a\n- a\n- a\nend\n", "- a\n- b\n- a\nend\n"), None);
     assert_eq!(merged("a.md", base, "- a\n- a\nend\n", "- a\n- b\n- a\nend\n"), None);
-    assert_eq!(merged("a.md", base, "- a\n- a\n- a\n- a\nend\n", "- a\n- a\n- a\nthe end\n"), None);
+    // Wherever it was, it is before the line that theirs changed.
+    assert_eq!(
+        merged("a.md", base, "- a\n- a\n- a\n- a\nend\n", "- a\n- a\n- a\nthe end\n").unwrap(),
+        "- a\n- a\n- a\n- a\nthe end\n"
+    );
     assert_eq!(
         merged("a.md", &format!("{base}more\n"), "- a\n- a\n- a\n- a\nend\nmore\n", "- a\n- a\n- a\nend\nless\n")
             .unwrap(),
@@ -147,4 +154,154 @@ fn files_are_merged_one_by_one() {
             "both sides added g, with different contents",
         ]
     );
+}
+
+/// The conflicts of merging one file, told.
+fn told(at: &str, base: &str, ours: &str, theirs: &str) -> Vec<String> {
+    let [base, ours, theirs] = [base, ours, theirs].map(|text| bundle(&[(at, text)]));
+    let done = merge(&base, &ours, &theirs, &Limits::default()).unwrap();
+    done.conflicts.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_conflict_keeps_ours_and_says_where_and_what() {
+    let base = bundle(&[("a.py", "one\ntwo\nthree\nfour\nfive\n")]);
+    let ours = bundle(&[("a.py", "zero\none\n2\nthree\nfour\nfive\n")]);
+    let theirs = bundle(&[("a.py", "one\nzwei\nthree\nfour\ncinq\n")]);
+    let done = merge(&base, &ours, &theirs, &Limits::default()).unwrap();
+    let text = done.bundle.get(&path("a.py")).unwrap().text().unwrap();
+    assert_eq!(text, "zero\none\n2\nthree\nfour\ncinq\n", "ours only where in conflict");
+    let [conflict] = done.conflicts.as_slice() else { panic!("{done:?}") };
+    assert_eq!((&conflict.kind, conflict.lines), (&ConflictKind::Text, Some((3, 3))));
+    let texts = [&conflict.base, &conflict.ours, &conflict.theirs].map(|text| text.as_deref().unwrap());
+    assert_eq!(texts, ["two\n", "2\n", "zwei\n"]);
+    let json = serde_json::to_value(conflict).unwrap();
+    assert_eq!((&json["kind"], &json["path"], &json["lines"][0]), (&"text".into(), &"a.py".into(), &3.into()));
+    assert_eq!(told("a", "x\n", "1\nx\n", "2\nx\n"), ["both sides changed line 1 of a, each differently"]);
+    let long = |mark: &str| format!("{}\n", mark.repeat(10_000));
+    let [base, ours, theirs] = ["a", "b", "é"].map(|mark| bundle(&[("a", &long(mark))]));
+    let done = merge(&base, &ours, &theirs, &Limits::default()).unwrap();
+    assert!(done.conflicts[0].theirs.as_ref().unwrap().len() < 5000);
+}
+
+#[test]
+fn executable_bits_and_binary_files() {
+    let file = |bytes: &[u8], executable| File { bytes: bytes.into(), executable };
+    let of = |file: File| Bundle::from_files([(path("x"), file)], &Limits::default()).unwrap();
+    let done = |base: File, ours: File, theirs: File| {
+        let done = merge(&of(base), &of(ours), &of(theirs), &Limits::default()).unwrap();
+        let kinds: Vec<ConflictKind> = done.conflicts.iter().map(|conflict| conflict.kind.clone()).collect();
+        (done.bundle.get(&path("x")).unwrap().clone(), kinds)
+    };
+    assert_eq!(done(file(b"1\n", false), file(b"1\n", true), file(b"2\n", false)), (file(b"2\n", true), vec![]));
+    assert_eq!(done(file(b"1\n", true), file(b"2\n", true), file(b"1\n", false)), (file(b"2\n", false), vec![]));
+    assert_eq!(done(file(b"\0a", false), file(b"\0a", true), file(b"\0b", false)), (file(b"\0b", true), vec![]));
+    let both = done(file(b"\0a", false), file(b"\0b", false), file(b"\0c", false));
+    assert_eq!(both, (file(b"\0b", false), vec![ConflictKind::Binary]));
+    let added = merge(&Bundle::default(), &of(file(b"1", false)), &of(file(b"1", true)), &Limits::default()).unwrap();
+    assert_eq!(added.conflicts[0].kind, ConflictKind::Executable);
+}
+
+#[test]
+fn a_removed_file_stays_removed_unless_it_changed() {
+    let base = bundle(&[("a", "1\n"), ("b", "1\n")]);
+    let removed = bundle(&[("b", "1\n")]);
+    for (other, is_clean) in [("1\n", true), ("1\r\n", true), ("2\n", false)] {
+        let other = bundle(&[("a", other), ("b", "2\n")]);
+        let done = merge(&base, &removed, &other, &Limits::default()).unwrap();
+        assert_eq!((done.is_clean(), done.bundle), (is_clean, bundle(&[("b", "2\n")])));
+        assert_eq!(merge(&base, &other, &removed, &Limits::default()).unwrap().is_clean(), is_clean);
+    }
+    let nothing = Bundle::default();
+    assert_eq!(
+        merge(&base, &nothing, &base, &Limits::default()).unwrap(),
+        Merge { bundle: nothing, conflicts: vec![] }
+    );
+}
+
+#[test]
+fn a_folder_spelled_in_two_ways_keeps_the_files_of_ours() {
+    let base = bundle(&[("docs/a.md", "1")]);
+    let ours = bundle(&[("docs/a.md", "1"), ("docs/b.md", "1")]);
+    let theirs = bundle(&[("Docs/a.md", "1")]);
+    let done = merge(&base, &ours, &theirs, &Limits::default()).unwrap();
+    assert_eq!(done.bundle, ours);
+    assert_eq!(done.conflicts.len(), 1);
+}
+
+#[test]
+fn what_two_sides_make_too_large_is_an_error() {
+    let limits = Limits { files_per_skill: 2, ..Limits::default() };
+    let [base, ours, theirs] = [vec![("a", "1")], vec![("a", "1"), ("b", "1")], vec![("a", "1"), ("c", "1")]];
+    let done = merge(&bundle(&base), &bundle(&ours), &bundle(&theirs), &limits);
+    assert_eq!(done, Err(BundleError::TooManyFiles { files: 3, limit: 2 }));
+}
+
+#[test]
+fn the_newline_at_the_end_is_merged_on_its_own() {
+    assert_eq!(merged("a", "one\ntwo\nthree", "1\ntwo\nthree", "one\ntwo\nthree\n").unwrap(), "1\ntwo\nthree\n");
+    assert_eq!(merged("a", "one\ntwo\nthree\n", "one\ntwo\nthree", "1\ntwo\nthree\n").unwrap(), "1\ntwo\nthree");
+    assert_eq!(merged("a", "one\ntwo", "one\ntwo\nthree", "one\ntwo\n").unwrap(), "one\ntwo\nthree\n");
+    assert_eq!(merged("a", "one\n", "", "one"), Some(String::new()));
+}
+
+#[test]
+fn no_line_and_a_blank_line_are_two_things() {
+    let base = "one two three\n\nfour five six\n";
+    let ours = "one two three\n\nnew\n\nfour five six\n";
+    assert_eq!(merged("a.md", base, ours, "one two three\nfour five six\n"), None);
+}
+
+#[test]
+fn comments_order_and_removed_keys_of_the_frontmatter() {
+    let base = "---\nname: a\n# why\nlicense: MIT\nmetadata:\n  k: v\n---\nbody\n";
+    let with = |from: &str, to: &str| base.replace(from, to);
+    // A key removed on one side and another changed on the other.
+    assert_eq!(
+        merged("SKILL.md", base, &with("# why\nlicense: MIT\n", ""), &with("k: v", "k: w")).unwrap(),
+        "---\nname: a\nmetadata:\n  k: w\n---\nbody\n"
+    );
+    assert_eq!(
+        told("SKILL.md", base, &with("# why\nlicense: MIT\n", ""), &with("MIT", "BSD")),
+        ["both sides changed `license` in the frontmatter of SKILL.md, each differently"]
+    );
+    // The order of the side that changed it.
+    let sorted = "---\n# why\nlicense: MIT\nname: a\nmetadata:\n  k: v\n---\nbody\n";
+    assert_eq!(merged("SKILL.md", base, sorted, &with("k: v", "k: w")).unwrap(), sorted.replace("k: v", "k: w"));
+    // One added the tools in one spelling, one in the other.
+    assert_eq!(
+        merged(
+            "SKILL.md",
+            base,
+            &with("name: a\n", "name: a\nallowed-tools: Read\n"),
+            &with("name: a\n", "name: a\nallowedTools: Bash\n")
+        ),
+        None
+    );
+    // A block that does not come apart is merged by lines.
+    let anchored = "---\nname: &n a\nlicense: MIT\nmetadata: {k: *n}\nversion: 1\n---\nbody\n";
+    assert_eq!(
+        merged(
+            "SKILL.md",
+            anchored,
+            &anchored.replace("&n a", "&n b"),
+            &anchored.replace("MIT", "BSD").replace("version: 1", "version: 2")
+        )
+        .unwrap(),
+        "---\nname: &n b\nlicense: BSD\nmetadata: {k: *n}\nversion: 2\n---\nbody\n"
+    );
+    // Without any frontmatter too.
+    assert_eq!(merged("SKILL.md", "one\ntwo\nthree\n", "1\ntwo\nthree\n", "one\ntwo\n3\n").unwrap(), "1\ntwo\n3\n");
+}
+
+#[test]
+fn frontmatter_keeps_the_line_ends_and_byte_order_mark_of_ours() {
+    let base = "---\nname: a\nlicense: MIT\n---\none\ntwo\nthree\n";
+    let ours = format!("\u{FEFF}{}", base.replace("MIT", "BSD").replace("three", "3")).replace('\n', "\r\n");
+    let theirs = base.replace("license", "version: 1\nlicense").replace("one", "1");
+    let [base, ours, theirs] = [base, &ours, &theirs].map(|text| bundle(&[("SKILL.md", text)]));
+    let done = merge(&base, &ours, &theirs, &Limits::default()).unwrap();
+    assert!(done.is_clean(), "{:?}", done.conflicts);
+    let expected = "\u{FEFF}---\nname: a\nversion: 1\nlicense: BSD\n---\n1\ntwo\n3\n".replace('\n', "\r\n");
+    assert_eq!(done.bundle.skill_md(), Some(expected.as_str()));
 }

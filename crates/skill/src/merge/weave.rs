@@ -50,7 +50,8 @@ pub(super) fn weave(lens: [usize; 3], ours: &[Hunk], theirs: &[Hunk], nearness: 
     pieces.done
 }
 
-/// How many hunks from the first on hang together: by a pair that is too near, with all between.
+/// How many hunks from the first on hang together: by a pair that is too near or of one side and with
+/// the same places, with all between.
 fn group_len(hunks: &[Sided], nearness: &impl Nearness) -> usize {
     let (mut at, mut len) = (0, 1);
     while at < len {
@@ -59,7 +60,11 @@ fn group_len(hunks: &[Sided], nearness: &impl Nearness) -> usize {
             if nearness.apart(hunk.reach.end, other.reach.start) {
                 break;
             }
-            if *other_side != side && nearness.too_near(hunk, other) {
+            let is_near = match *other_side == side {
+                true => other.reach.start < hunk.reach.end,
+                false => nearness.too_near(hunk, other),
+            };
+            if is_near {
                 len = len.max(other_at + 1);
             }
         }

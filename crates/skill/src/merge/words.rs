@@ -3,6 +3,7 @@
 use std::{collections::HashMap, ops::Range};
 
 use super::{
+    align::Alignment,
     hunks::{self, Hunk},
     weave::{From, Nearness, weave},
 };
@@ -59,18 +60,22 @@ fn kind(c: char) -> Kind {
 }
 
 /// The text with the changes of both sides, where all of them are far enough from each other.
-pub(super) fn merge(texts: [&str; 3]) -> Option<String> {
+/// The budgets are what comparing either side may still cost.
+pub(super) fn merge(texts: [&str; 3], budgets: &mut [usize; 2]) -> Option<String> {
     let tokens = texts.map(|text| tokens(text).collect::<Vec<_>>());
     let mut numbers = HashMap::new();
     let [base, ours, theirs] = tokens.each_ref().map(|tokens| numbered(tokens, &mut numbers));
     let counted = Counted::new(&tokens[0]);
-    let changes = |side: &[u32]| {
-        let joined = hunks::changes(&base, side, |range| counted.words(range) >= WORDS_APART);
-        hunks::slide(&base, side, joined)
+    let may_mark: Vec<bool> = tokens[0].iter().map(|token| is_word(token)).collect();
+    let changes = |side: &[u32], budget: &mut usize| {
+        let found = Alignment::new(&base, side, &may_mark, budget);
+        let certain = |range: Range<usize>| range.filter(|at| found.is_certain[*at] && may_mark[*at]).count();
+        hunks::reaching(&found, hunks::changes(&found, side.len(), |range| certain(range) >= WORDS_APART))
     };
     let lens = [base.len(), ours.len(), theirs.len()];
+    let [own, other] = budgets;
     let mut text = String::new();
-    for piece in weave(lens, &changes(&ours), &changes(&theirs), &counted) {
+    for piece in weave(lens, &changes(&ours, own), &changes(&theirs, other), &counted) {
         let (here, there) = (&tokens[1][piece.ours], &tokens[2][piece.theirs]);
         match piece.from {
             From::Ours => text.extend(here.iter().copied()),

@@ -70,13 +70,36 @@ fn clean(base: &Bundle, ours: &Bundle, theirs: &Bundle) -> Bundle {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn a_side_that_changed_nothing_changes_nothing(base in any_skill(), other in any_skill()) {
         prop_assert_eq!(&clean(&base, &other, &base), &other);
         prop_assert_eq!(&clean(&base, &base, &other), &other);
         prop_assert_eq!(&clean(&base, &other, &other), &other);
+    }
+
+    /// Every other line may be changed by one side or the other.
+    #[test]
+    fn changes_with_a_line_between_are_all_taken(changes in prop::collection::vec((any::<bool>(), 0..5_u8, 0..3_usize), 1..12)) {
+        let line = |number: usize| format!("{number} what stands on line {number}\n");
+        let [mut base, mut ours, mut theirs, mut all] = [const { String::new() }; 4];
+        let mut number = 0;
+        let mut unchanged = |texts: [&mut String; 4]| {
+            number += 1;
+            texts.into_iter().for_each(|text| text.push_str(&line(number)));
+        };
+        for (at, (is_ours, kind, more)) in changes.into_iter().enumerate() {
+            (0..=more).for_each(|_| unchanged([&mut base, &mut ours, &mut theirs, &mut all]));
+            let old = if kind == 4 { String::new() } else { format!("old {at}\n") };
+            let new = ["", "new\n", "\n", "- a\n- a\n", "added\n"][usize::from(kind)].replace("new", &format!("new {at}"));
+            base.push_str(&old);
+            ours.push_str(if is_ours { &new } else { &old });
+            theirs.push_str(if is_ours { &old } else { &new });
+            all.push_str(&new);
+        }
+        unchanged([&mut base, &mut ours, &mut theirs, &mut all]);
+        prop_assert_eq!(merged("a.py", &base, &ours, &theirs), Some(all));
     }
 
     #[test]

@@ -1,0 +1,67 @@
+//! Texts that are hard to compare: the merge ends in time, and in doubt with a conflict.
+
+use super::{replay::Random, *};
+
+/// Set to anything, takes texts as large as a text file may be instead of the smaller ones of an
+/// ordinary run, which is not optimised.
+const FULL: &str = "SKILLHUB_MERGE_FULL";
+
+fn bytes() -> usize {
+    if std::env::var_os(FULL).is_some() { (1 << 20) - 100 } else { 1 << 13 }
+}
+
+fn filled(mut line: impl FnMut(usize) -> String) -> String {
+    let mut text = String::with_capacity(bytes());
+    for number in 0.. {
+        let line = line(number);
+        if text.len() + line.len() > bytes() {
+            break;
+        }
+        text.push_str(&line);
+    }
+    text
+}
+
+/// Three texts of a kind that makes comparing hard.
+fn hard_texts() -> Vec<(&'static str, [String; 3])> {
+    let mut random = Random(7);
+    let mut noise =
+        |words: usize, end: &'static str| [0; 3].map(|_| filled(|_| format!("w{}{end}", random.below(words))));
+    let (few, many, prose) = (noise(3, "\n"), noise(100_000, "\n"), noise(50, " "));
+    let blank = "\n".repeat(bytes());
+    let ordered = filled(|number| format!("{number}\n"));
+    let reversed: String = ordered.lines().rev().flat_map(|line| [line, "\n"]).collect();
+    let paragraphs = |seed: u64| {
+        let mut random = Random(seed);
+        filled(|number| {
+            format!("# {number}\n{}\n", (0..4000).map(|_| ["a ", "b ", "c "][random.below(3)]).collect::<String>())
+        })
+    };
+    let blocks = |seed: u64| {
+        let mut random = Random(seed);
+        filled(|number| {
+            format!("# {number}\n{}", (0..30).map(|_| ["a\n", "b\n", "c\n"][random.below(3)]).collect::<String>())
+        })
+    };
+    vec![
+        ("few lines", few),
+        ("many lines", many),
+        ("one line of prose", prose),
+        ("blank", [blank.clone(), format!("{blank}x\n"), blank[9..].to_owned()]),
+        ("reversed", [ordered.clone(), reversed.clone(), format!("{reversed}x\n")]),
+        ("paragraphs", [1, 2, 3].map(paragraphs)),
+        ("blocks", [1, 2, 3].map(blocks)),
+    ]
+}
+
+#[test]
+fn hard_texts_end_in_time_and_in_conflict() {
+    for (name, [base, ours, theirs]) in hard_texts() {
+        let start = std::time::Instant::now();
+        let [base, ours, theirs] = [base, ours, theirs].map(|text| bundle(&[("a.md", &text)]));
+        let done = merge(&base, &ours, &theirs, &Limits::default()).unwrap();
+        eprintln!("{name}: {:?}, {} conflicts", start.elapsed(), done.conflicts.len());
+        assert!(!done.is_clean(), "{name}");
+        assert!(done.conflicts.iter().all(|conflict| conflict.to_string().len() < 200), "{name}");
+    }
+}
