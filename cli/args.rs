@@ -104,6 +104,9 @@ pub enum Command {
     Unpin(commands::pin::UnpinArgs),
     /// Accept what the scanner finds in a file; for people
     Waive(commands::waive::WaiveArgs),
+    /// Look at held changes, and accept or reject them
+    #[command(subcommand)]
+    Review(commands::review::ReviewCommand),
     /// Make, list or revoke tokens by which a person decides without a terminal
     #[command(subcommand)]
     Reviewer(commands::reviewer::ReviewerCommand),

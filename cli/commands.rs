@@ -20,6 +20,7 @@ pub mod place;
 pub mod prompt;
 pub mod publish;
 pub mod read;
+pub mod review;
 pub mod reviewer;
 pub mod rollback;
 pub mod scan;

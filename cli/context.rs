@@ -17,7 +17,7 @@ use crate::{
 pub const SKILLS_FOLDER: &str = ".agents/skills";
 
 /// The variable that holds a reviewer's token.
-const TOKEN_VARIABLE: &str = "SKILLHUB_REVIEWER_TOKEN";
+pub const TOKEN_VARIABLE: &str = "SKILLHUB_REVIEWER_TOKEN";
 
 /// The way on for who could not prove to be a person.
 const PROOF_HINT: &str = "run the command at a terminal, or with the token that a person made there with \

@@ -114,9 +114,9 @@ fn exit_of(code: &str) -> Exit {
         "scan_blocked" | "external_blocked" => Exit::Blocked,
         "policy_denied" => Exit::Refused,
         "exists" | "stale_revision" | "no_match" | "ambiguous_match" | "count_mismatch" | "locked"
-        | "ambiguous_name" => Exit::Conflict,
+        | "ambiguous_name" | "merge_conflict" | "already_decided" | "proposal_expired" => Exit::Conflict,
         "not_found" => Exit::NotFound,
-        "damaged_history" | "damaged_state" => Exit::Integrity,
+        "damaged_history" | "damaged_state" | "damaged_proposal" => Exit::Integrity,
         _ => Exit::Failed,
     }
 }

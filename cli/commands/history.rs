@@ -72,6 +72,8 @@ pub fn document(revision: &Revision) -> Value {
         "files": revision.files_changed,
         "deleted": revision.tombstone,
         "absorbed_into": revision.absorbed_into,
+        "proposal": revision.acceptance.as_ref().map(|acceptance| &acceptance.proposal),
+        "reviewer": revision.acceptance.as_ref().map(|acceptance| acceptance.reviewer.to_string()),
     })
 }
 
@@ -93,6 +95,10 @@ fn text(revision: &Revision) -> String {
     );
     if let Some(reason) = &stamp.reason {
         text.push_str(&format!("      {}\n", visible(&reason.replace('\n', " "))));
+    }
+    if let Some(acceptance) = &revision.acceptance {
+        let by = visible(&acceptance.reviewer.to_string());
+        text.push_str(&format!("      proposal {} accepted by {by}\n", visible(&acceptance.proposal)));
     }
     if let Some(origin) = &revision.origin
         && matches!(revision.action, library::Action::Install | library::Action::Update)

@@ -125,8 +125,12 @@ pub fn print(out: Output, report: &Report) -> Result<Exit, CliError> {
             Status::Applied => "Applied",
             Status::Unchanged => "Unchanged",
             Status::DryRun => "Would apply",
+            Status::Proposed => "Proposed",
         };
         let revision = match (report.number, &report.revision) {
+            _ if report.status == Status::Proposed => {
+                report.proposal.as_ref().map(|id| format!(" as {STRONG}{id}{STRONG:#}")).unwrap_or_default()
+            }
             (Some(number), Some(id)) => format!(", revision {number} ({})", id.short()),
             _ => String::new(),
         };
@@ -246,7 +250,8 @@ fn path(args: &ManageArgs) -> Result<SkillPath, CliError> {
     parse_path(args.path.as_deref().ok_or_else(|| missing("--path"))?)
 }
 
-fn parse_path(text: &str) -> Result<SkillPath, CliError> {
+/// A path inside a skill from the command line.
+pub fn parse_path(text: &str) -> Result<SkillPath, CliError> {
     let path = SkillPath::parse(text.strip_prefix("./").unwrap_or(text));
     Ok(path.map_err(|error| ManageError::from(RequestError::from(error)))?)
 }

@@ -6,7 +6,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use clap::Args;
 use library::{FindError, Revision};
 use serde_json::json;
-use skill::{Bundle, SkillName, SkillPath};
+use skill::{Bundle, File, SkillName, SkillPath};
 use skill_manage::{ManageError, RequestError};
 
 use crate::{
@@ -74,6 +74,12 @@ fn show_file(context: &Context, name: &SkillName, bundle: &Bundle, path: &str) -
         CliError::new("not_found", Exit::NotFound, format!("{name} has no file {path} at that revision"))
             .hint(format!("`skillhub show {name}` lists its files"))
     })?;
+    print_file(context, &parsed, file)
+}
+
+/// Prints one file of a skill, to a pipe as it is.
+pub fn print_file(context: &Context, path: &SkillPath, file: &File) -> Result<Exit, CliError> {
+    let path = path.as_str();
     let document = match file.text() {
         Some(text) => json!({"ok": true, "path": path, "text": text}),
         None => json!({"ok": true, "path": path, "base64": STANDARD.encode(&file.bytes)}),

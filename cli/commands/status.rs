@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use skill::{Bundle, SkillName, diff};
 
 use crate::{
-    commands::show::no_skill,
+    commands::{review, show::no_skill},
     context::{Context, skill_name},
     exit::{CliError, Exit},
     print::{BAD, FAINT, GOOD, STRONG, WARN, finding_lines, problem_line},
@@ -36,10 +36,13 @@ struct SkillStatus {
 /// Compares them.
 pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
     let library = context.library()?;
-    let names = match &args.name {
-        Some(name) => vec![skill_name(name)?],
+    let named = args.name.as_deref().map(skill_name).transpose()?;
+    let named = named.as_ref();
+    let names = match named {
+        Some(name) => vec![name.clone()],
         None => all_names(&library)?,
     };
+    let waiting = review::waiting(&library, context.now)?;
     let mut skills = Vec::new();
     for name in names {
         match look(&library, &name)? {
@@ -48,7 +51,13 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
             None => {}
         }
     }
-    let document = json!({"ok": true, "skills": skills.iter().map(document).collect::<Vec<_>>()});
+    let waits = |name: &SkillName| waiting.get(name).copied().unwrap_or(0);
+    let of_skill = |skill: &SkillStatus| document(skill, waits(&skill.name));
+    let document = json!({
+        "ok": true,
+        "skills": skills.iter().map(of_skill).collect::<Vec<_>>(),
+        "proposals": waiting.values().sum::<usize>(),
+    });
     context.out.answer(&document, |out| {
         for skill in &skills {
             let style = match skill.state {
@@ -66,6 +75,10 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
                 writeln!(out, "  {line}")?;
             }
         }
+        for (name, count) in waiting.iter().filter(|(name, _)| named.is_none_or(|named| named == *name)) {
+            let wait = if *count == 1 { "proposal waits" } else { "proposals wait" };
+            writeln!(out, "{WARN}{count} {wait}{WARN:#} for {name}: skillhub review list --skill {name}")?;
+        }
         if skills.is_empty() {
             writeln!(out, "There are no skills in {}", library.path().display())?;
         }
@@ -74,8 +87,8 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-fn document(skill: &SkillStatus) -> Value {
-    json!({"name": skill.name.as_str(), "state": skill.state, "managed": skill.managed, "files": skill.files})
+fn document(skill: &SkillStatus, proposals: usize) -> Value {
+    json!({"proposals": proposals, "name": skill.name.as_str(), "state": skill.state, "managed": skill.managed, "files": skill.files})
 }
 
 /// The skills of the history and the folders that could be skills.

@@ -1,22 +1,26 @@
 //! [`Change`]: what a request came to, judged and committed by [`conclude`].
 
 use library::{
-    Action, Checkout, Commit, Committed, Content, FolderState, Library, NewRevision, Origin, Snapshot, Stamp,
+    Acceptance, Action, Checkout, Commit, Committed, Content, EventStatus, FolderState, Library, NewRevision, Origin,
+    Proposal, Snapshot, Stamp,
 };
 use scan::{Baseline, Cleared, Verdict};
-use skill::{Bundle, Problem, SkillName, Strictness, diff, validate::validate_bundle};
+use skill::{Bundle, Edit, Problem, SkillName, Strictness, diff, validate::validate_bundle};
 
 use crate::{
     error::ManageError,
     manage::Context,
     policy::{Decision, Proposed},
     report::{Report, ReportedProblem, Status, VerdictReport},
+    review,
 };
 
 /// A change that was worked out and is to be judged and committed.
 pub(crate) struct Change<'a> {
     pub skill: &'a SkillName,
     pub action: Action,
+    /// The edits that were asked for, if it was made by edits.
+    pub edits: &'a [Edit],
     /// What it was made on.
     pub snapshot: Snapshot,
     /// What it makes; empty for a deletion.
@@ -32,6 +36,35 @@ pub(crate) struct Change<'a> {
     /// Whether the standard and the policy may refuse it. A rollback applies once cleared: what it
     /// brings back was valid when it was committed.
     pub is_edit: bool,
+    /// Whether it was made on what its actor has proposed, and holds that as well.
+    pub on_proposal: bool,
+    /// The proposal that it is, which a person accepted; the policy has no say in it then.
+    pub accepted: Option<Accepted<'a>>,
+}
+
+/// An accepted proposal as it will be, and the stamp of whoever accepted it.
+pub(crate) struct Accepted<'a> {
+    pub proposal: Proposal,
+    pub stamp: &'a Stamp,
+}
+
+/// A change that neither the standard nor the scanner refuses.
+pub(crate) struct Judged {
+    pub report: Report,
+    cleared: Option<Cleared>,
+}
+
+impl Judged {
+    /// What the scanner said.
+    pub fn scan(&self) -> scan::Report {
+        let VerdictReport { ruleset, findings, .. } = self.report.verdict.clone();
+        scan::Report { ruleset, findings }
+    }
+
+    /// Why the policy holds the change, if it does.
+    pub fn decide(&self, change: &Change<'_>, context: &Context<'_>) -> Result<Option<String>, ManageError> {
+        check_policy(change, context, &self.report, self.cleared.as_ref())
+    }
 }
 
 /// Steps 4 to 9: the standard, the scanner, the policy, the commit and the report.
@@ -41,18 +74,29 @@ pub(crate) fn conclude(
     context: &Context<'_>,
     stamp: &Stamp,
 ) -> Result<Report, ManageError> {
-    let problems = check_standard(library, &change)?;
-    let cleared = clear(library, &change)?;
-    let mut report = describe(&change, cleared.as_ref(), problems);
-    if report.files.is_empty() && !change.checks_out_again {
-        return unchanged(library, report, &change);
+    let judged = judge(library, &change)?;
+    if judged.report.files.is_empty() && change.on_proposal && !change.dry_run {
+        return review::take_back(library, change.skill, judged.report, stamp);
     }
-    check_policy(&change, context, &report, cleared.as_ref())?;
+    if judged.report.files.is_empty() && !change.checks_out_again {
+        return unchanged(library, judged.report, &change);
+    }
+    if let Some(why) = judged.decide(&change, context)? {
+        return review::hold(library, change, judged, &why, (context, stamp));
+    }
+    let Judged { mut report, cleared } = judged;
     if !change.dry_run {
         let committed = commit(library, change, cleared, stamp)?;
         applied(&mut report, committed);
     }
     Ok(report)
+}
+
+/// The standard and the scanner.
+pub(crate) fn judge(library: &Library, change: &Change<'_>) -> Result<Judged, ManageError> {
+    let problems = check_standard(library, change)?;
+    let cleared = clear(library, change)?;
+    Ok(Judged { report: describe(change, cleared.as_ref(), problems), cleared })
 }
 
 /// Refuses an edit that brings an error. What was wrong before is told and does not block.
@@ -121,7 +165,8 @@ fn describe(change: &Change<'_>, cleared: Option<&Cleared>, problems: Vec<Report
         diff: if is_shown { difference.text } else { String::new() },
         verdict: verdict_of(cleared),
         problems,
-        proposal: None,
+        proposal: change.accepted.as_ref().map(|accepted| accepted.proposal.id.to_string()),
+        proposal_revision: change.accepted.as_ref().map(|accepted| accepted.proposal.revision),
         checkout: Checkout::Done,
         message: change.messages.join("; "),
     }
@@ -155,27 +200,21 @@ fn unchanged(library: &Library, mut report: Report, change: &Change<'_>) -> Resu
     Ok(report)
 }
 
+/// Why the policy holds a change, if it does.
 fn check_policy(
     change: &Change<'_>,
     context: &Context<'_>,
     report: &Report,
     cleared: Option<&Cleared>,
-) -> Result<(), ManageError> {
-    if !change.is_edit {
-        return Ok(());
+) -> Result<Option<String>, ManageError> {
+    if !change.is_edit || change.accepted.is_some() {
+        return Ok(None);
     }
     let verdict = cleared.map_or(Verdict::Allow, |cleared| cleared.report().new_verdict());
     let proposed = Proposed { before: &change.snapshot, after: &change.candidate, files: &report.files, verdict };
     match context.policy.decide(context.actor.kind, &proposed) {
-        Decision::Apply => Ok(()),
-        Decision::Hold(why) => Err(ManageError::PolicyDenied {
-            message: format!("a person must decide about this change of {}: {why}", change.skill),
-            hint: match verdict {
-                Verdict::Allow => "ask a person to make the change at a terminal",
-                _ => "change what the findings name, or ask a person to make the change at a terminal",
-            }
-            .to_owned(),
-        }),
+        Decision::Apply => Ok(None),
+        Decision::Hold(why) => Ok(Some(why)),
     }
 }
 
@@ -192,14 +231,22 @@ fn commit(
         stamp: stamp.clone(),
         origin: change.origin,
         absorbed_into: change.absorbed_into,
-        acceptance: None,
+        acceptance: change.accepted.as_ref().map(Accepted::acceptance),
     };
+    let accepted =
+        change.accepted.map(|Accepted { proposal, stamp }| review::noted(proposal, EventStatus::Accepted, stamp));
     let commit = Commit {
         skill: change.skill.clone(),
         base: change.snapshot.base.map(|base| base.id),
         revisions: change.hand_edit.into_iter().chain([revision]).collect(),
     };
-    Ok(library.commit(vec![commit])?.into_iter().next())
+    Ok(library.commit_with(vec![commit], accepted.into_iter().collect())?.into_iter().next())
+}
+
+impl Accepted<'_> {
+    fn acceptance(&self) -> Acceptance {
+        Acceptance { proposal: self.proposal.id.to_string(), reviewer: self.stamp.actor.clone() }
+    }
 }
 
 fn applied(report: &mut Report, committed: Option<Committed>) {

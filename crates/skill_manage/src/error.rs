@@ -5,10 +5,10 @@ use library::{
 };
 use scan::Finding;
 use serde_json::{Value, json};
-use skill::{BundleError, Problem, SkillName, edit::EditError};
+use skill::{BundleError, Problem, SkillName, edit::EditError, merge::Conflict};
 use thiserror::Error;
 
-use crate::request::RequestError;
+use crate::{request::RequestError, review::ReviewError};
 
 /// Why nothing was changed.
 #[derive(Debug, Error)]
@@ -68,6 +68,22 @@ pub enum ManageError {
         /// What it is.
         head: Option<String>,
     },
+    /// Two changes do not go together.
+    #[error("{message}")]
+    MergeConflict {
+        /// Which and why.
+        message: String,
+        /// The way on.
+        hint: String,
+        /// The places.
+        conflicts: Vec<Conflict>,
+    },
+    /// Two changes together pass a limit.
+    #[error("{0}")]
+    TooLarge(String),
+    /// The proposal cannot be decided about as asked.
+    #[error(transparent)]
+    Review(#[from] ReviewError),
     /// The skill could not be looked at.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
@@ -111,6 +127,9 @@ impl ManageError {
             Self::InvalidSkill { .. } => "invalid_skill",
             Self::ScanBlocked { .. } => "scan_blocked",
             Self::PolicyDenied { .. } => "policy_denied",
+            Self::MergeConflict { .. } => "merge_conflict",
+            Self::TooLarge(_) => "too_large",
+            Self::Review(error) => error.code(),
             Self::StaleRevision { .. } | Self::Commit(CommitError::Stale { .. }) => "stale_revision",
             Self::Snapshot(error) => snapshot_code(error),
             Self::Commit(error) => commit_code(error),
@@ -123,7 +142,11 @@ impl ManageError {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::PolicyDenied { hint, .. } | Self::ScanBlocked { hint, .. } => Some(hint.clone()),
+            Self::PolicyDenied { hint, .. } | Self::ScanBlocked { hint, .. } | Self::MergeConflict { hint, .. } => {
+                Some(hint.clone())
+            }
+            Self::TooLarge(_) => Some("move parts to further files, or leave out what agents do not need".to_owned()),
+            Self::Review(error) => Some(error.hint()),
             Self::Request(error) => Some(request_hint(error).to_owned()),
             Self::Edit { name, fault } => edit_hint(name, fault),
             Self::ExistsElsewhere { .. } => Some("choose another name, or change that skill where it is".to_owned()),
@@ -162,6 +185,9 @@ impl ManageError {
             }
             Self::InvalidSkill { problems, .. } => json!({"problems": problems}),
             Self::ScanBlocked { findings, .. } => json!({"findings": findings}),
+            Self::MergeConflict { conflicts, .. } => json!({"conflicts": conflicts}),
+            Self::Review(ReviewError::Amended { is, .. }) => json!({"revision": is}),
+            Self::Review(ReviewError::AlreadyDecided { state, .. }) => json!({"state": state.as_str()}),
             Self::StaleRevision { expected, head, .. } => json!({"expected": expected, "head": head}),
             Self::Commit(CommitError::Stale { head, .. }) => json!({"head": head}),
             Self::Snapshot(SnapshotError::ExternalBlocked { fault, .. }) => fault_details(fault),

@@ -15,6 +15,7 @@ mod pin;
 mod policy;
 mod report;
 mod request;
+pub mod review;
 mod reviewer;
 mod rollback;
 #[cfg(test)]

@@ -13,6 +13,7 @@ use crate::{
     policy::Policy,
     report::Report,
     request::{Notes, Request},
+    review,
 };
 
 /// How often a request is made again on a head that moved meanwhile.
@@ -70,26 +71,39 @@ pub fn manage(library: &mut Library, request: &Request, context: &Context<'_>) -
     result
 }
 
-/// Repeats an attempt whose base moved, when the caller did not insist on that base.
-pub(crate) fn retry(
+/// Repeats an attempt that another process overtook.
+pub(crate) fn retry_stale<T>(
     library: &mut Library,
-    may_move: bool,
-    attempt: impl Fn(&mut Library) -> Result<Report, ManageError>,
-) -> Result<Report, ManageError> {
+    mut attempt: impl FnMut(&mut Library) -> Result<T, ManageError>,
+) -> Result<T, ManageError> {
     let mut turn = None;
     for _ in 1..ATTEMPTS {
         match attempt(library) {
             // Without the turn it is tried all the same.
-            Err(error) if may_move && is_stale(&error) => turn = turn.or_else(|| library.turn().ok()),
+            Err(error) if is_stale(&error) => turn = turn.or_else(|| library.turn().ok()),
             result => return result,
         }
     }
     attempt(library)
 }
 
+/// Repeats an attempt whose base moved, when the caller did not insist on that base.
+pub(crate) fn retry(
+    library: &mut Library,
+    may_move: bool,
+    attempt: impl Fn(&mut Library) -> Result<Report, ManageError>,
+) -> Result<Report, ManageError> {
+    match may_move {
+        true => retry_stale(library, attempt),
+        false => attempt(library),
+    }
+}
+
 fn is_stale(error: &ManageError) -> bool {
     match error {
-        ManageError::Commit(error) => matches!(error, CommitError::Stale { .. }),
+        ManageError::Commit(error) => {
+            matches!(error, CommitError::Stale { .. } | CommitError::ProposalMoved { .. })
+        }
         ManageError::Snapshot(SnapshotError::Commit(error)) => matches!(**error, CommitError::Stale { .. }),
         _ => false,
     }
@@ -117,12 +131,13 @@ fn attempt(
         messages.push("the folder was changed by hand; that edit would be recorded first".to_owned());
     }
     check_expected(&request.skill, request.expected_revision.as_deref(), &snapshot, hand_edit)?;
-    let (candidate, notes) = apply_all(request, &snapshot, library)?;
+    let (candidate, notes, on_proposal) = work_out(library, request, &snapshot, stamp)?;
     messages.extend(notes);
     let origin = snapshot.base.as_ref().and_then(|base| base.origin.clone()).filter(|_| snapshot.exists());
     let change = Change {
         skill: &request.skill,
         action: request.action,
+        edits: &request.edits,
         snapshot,
         candidate,
         origin,
@@ -132,6 +147,8 @@ fn attempt(
         messages,
         dry_run: request.dry_run,
         is_edit: true,
+        on_proposal,
+        accepted: None,
     };
     conclude(library, change, context, stamp)
 }
@@ -139,14 +156,23 @@ fn attempt(
 /// What a name of another scope means for a request: `create` finds it taken, a change of a built-in
 /// skill is refused, any other scope is simply not this library.
 fn check_elsewhere(snapshot: &Snapshot, request: &Request, context: &Context<'_>) -> Result<(), ManageError> {
+    if matches!(request.edits.first(), Some(Edit::Create { .. })) {
+        return check_free(&request.skill, snapshot, context);
+    }
     let mut others = context.elsewhere.iter().filter(|other| other.name == request.skill);
     let Some(first) = others.next().filter(|_| !snapshot.exists()) else { return Ok(()) };
-    if matches!(request.edits.first(), Some(Edit::Create { .. })) {
-        return Err(ManageError::ExistsElsewhere { name: first.name.clone(), place: first.place.clone() });
-    }
     match first.scope {
         Scope::Builtin => Err(builtin_refusal(&first.name)),
         Scope::Project | Scope::User => Ok(()),
+    }
+}
+
+/// Refuses to create a skill under a name that another scope has.
+pub(crate) fn check_free(skill: &SkillName, snapshot: &Snapshot, context: &Context<'_>) -> Result<(), ManageError> {
+    let mut others = context.elsewhere.iter().filter(|other| other.name == *skill);
+    match others.next().filter(|_| !snapshot.exists()) {
+        Some(first) => Err(ManageError::ExistsElsewhere { name: first.name.clone(), place: first.place.clone() }),
+        None => Ok(()),
     }
 }
 
@@ -188,6 +214,27 @@ pub(crate) fn check_expected(
         (false, false) => head.map(|head| head.id.to_string()),
     };
     Err(ManageError::StaleRevision { name: name.clone(), expected: expected.to_owned(), head })
+}
+
+/// The candidate of a request: its edits on the skill, or, where they do not fit there, on what the same
+/// actor has proposed already; and whether it was the latter.
+fn work_out(
+    library: &Library,
+    request: &Request,
+    snapshot: &Snapshot,
+    stamp: &Stamp,
+) -> Result<(Bundle, Vec<String>, bool), ManageError> {
+    let fault = match apply_all(request, snapshot, library) {
+        Ok((candidate, notes)) => return Ok((candidate, notes, false)),
+        Err(fault @ ManageError::Edit { .. }) => fault,
+        Err(error) => return Err(error),
+    };
+    match review::apply_on_own(library, &request.skill, &request.edits, snapshot, stamp)? {
+        Some((candidate, id)) => {
+            Ok((candidate, vec![format!("the edit was made on the proposal {id} that waits")], true))
+        }
+        None => Err(fault),
+    }
 }
 
 fn apply_all(request: &Request, snapshot: &Snapshot, library: &Library) -> Result<(Bundle, Vec<String>), ManageError> {

@@ -13,8 +13,10 @@ pub enum Status {
     Applied,
     /// The skill was like that already.
     Unchanged,
-    /// It would be a new revision.
+    /// It would be a new revision, or a proposal.
     DryRun,
+    /// It waits for a person to decide.
+    Proposed,
 }
 
 /// What the scanner said of the skill as it would be.
@@ -87,8 +89,10 @@ pub struct Report {
     pub verdict: VerdictReport,
     /// How the skill departs from the standard.
     pub problems: Vec<ReportedProblem>,
-    /// The proposal that a held change became; none yet.
+    /// The proposal that a held change became or amended, or that was accepted.
     pub proposal: Option<String>,
+    /// That proposal's own revision.
+    pub proposal_revision: Option<u64>,
     /// `done` or `pending`.
     #[serde(serialize_with = "checkout_word")]
     pub checkout: Checkout,

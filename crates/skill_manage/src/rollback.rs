@@ -68,6 +68,7 @@ fn attempt(
     let change = Change {
         skill,
         action: Action::Rollback,
+        edits: &[],
         snapshot,
         candidate,
         origin: target.origin.clone(),
@@ -77,6 +78,8 @@ fn attempt(
         messages: vec![format!("the files are those of revision {} ({})", target.number, target.id.short())],
         dry_run: rollback.dry_run,
         is_edit: false,
+        on_proposal: false,
+        accepted: None,
     };
     conclude(library, change, context, stamp)
 }
@@ -175,6 +178,7 @@ fn restore_head(
     let change = Change {
         skill,
         action: Action::Rollback,
+        edits: &[],
         snapshot,
         candidate,
         origin,
@@ -184,6 +188,8 @@ fn restore_head(
         messages: vec![message.to_owned()],
         dry_run: rollback.dry_run,
         is_edit: false,
+        on_proposal: false,
+        accepted: None,
     };
     conclude(library, change, context, stamp)
 }

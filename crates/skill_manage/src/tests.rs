@@ -8,6 +8,7 @@ mod errors;
 mod hand_edits;
 mod policies;
 mod report;
+mod review;
 mod rollback;
 mod scanning;
 
@@ -78,6 +79,13 @@ impl Place {
     fn applied(&mut self, request: Value) -> Report {
         let report = self.manage(request).unwrap();
         assert_eq!(report.status, Status::Applied, "{}", report.message);
+        report
+    }
+
+    /// The report of a request that is held, after which neither disk nor history differ.
+    fn held(&mut self, request: Value) -> Report {
+        let report = self.undisturbed(|place| place.manage(request).unwrap());
+        assert!(report.status == Status::Proposed && report.proposal.is_some(), "{}", report.message);
         report
     }
 

@@ -41,11 +41,9 @@ fn balanced_applies_text_and_holds_scripts_that_are_warned_of() {
     let warned = script_with(Verdict::Warn);
     let script = json!({"action": "write_file", "name": "s", "path": "scripts/run.sh", "content": warned});
     let mut place = Place::with_skill();
-    let error = place.refused(script.clone());
-    assert_eq!(error.code(), "policy_denied");
-    assert!(error.to_string().contains("scripts/run.sh"), "{error}");
-    assert!(error.hint().is_some());
-    assert_eq!(place.last_refusal(), ("write_file".to_owned(), "policy_denied".to_owned()));
+    let report = place.held(script.clone());
+    assert!(report.message.contains("scripts/run.sh"), "{}", report.message);
+    assert_eq!(place.last_event().status, EventStatus::Proposed);
     place.applied(json!({"action": "write_file", "name": "s", "path": "scripts/run.sh", "content": "#!/bin/sh\nls\n"}));
     place.applied(patch("First.", "1."));
     place.policy = Policy::Open;
@@ -61,10 +59,7 @@ fn balanced_applies_text_and_holds_scripts_that_are_warned_of() {
 fn evals_do_not_change_together_with_what_they_judge() {
     let mut place = Place::with_skill();
     let evals = json!({"action": "write_file", "path": "evals/evals.json", "content": "{}\n"});
-    let error = place.refused(json!({"name": "s", "operations": [
-        {"action": "patch", "find": "First.", "replace": "1."}, evals,
-    ]}));
-    assert_eq!(error.code(), "policy_denied");
+    place.held(json!({"name": "s", "operations": [{"action": "patch", "find": "First.", "replace": "1."}, evals]}));
     place.applied(json!({"name": "s", "operations": [evals]}));
 }
 
@@ -72,9 +67,9 @@ fn evals_do_not_change_together_with_what_they_judge() {
 fn strict_holds_every_edit_of_an_agent_but_neither_deletion_nor_rollback() {
     let mut place = Place::with_skill();
     place.policy = Policy::Strict;
-    assert_eq!(place.refused(patch("First.", "1.")).code(), "policy_denied");
+    place.held(patch("First.", "1."));
     let create = json!({"action": "create", "name": "new", "content": skill_md("new", "# N\n")});
-    assert_eq!(place.refused(create).code(), "policy_denied");
+    place.held(create);
     place.applied(json!({"action": "delete", "name": "s"}));
     assert_eq!(place.rollback(None).unwrap().status, Status::Applied);
 }

@@ -27,6 +27,7 @@ fn a_report_has_the_fields_of_the_contract() {
         "previous_revision",
         "problems",
         "proposal",
+        "proposal_revision",
         "revision",
         "status",
         "verdict",

@@ -52,8 +52,8 @@ fn an_old_finding_neither_blocks_nor_holds_a_change_of_another_file() {
     let finding = &report.verdict.findings[0];
     assert_eq!((finding.path.as_str(), finding.new), ("scripts/run.sh", false), "the whole skill is scanned");
     place.applied(json!({"action": "write_file", "name": "s", "path": "scripts/ok.sh", "content": SCRIPT}));
-    let error = place.refused(patch_in("scripts/run.sh", "#!/bin/sh\n", "#!/bin/sh\necho hello\n"));
-    assert_eq!(error.code(), "policy_denied", "in a file that changes it counts as new");
+    let report = place.held(patch_in("scripts/run.sh", "#!/bin/sh\n", "#!/bin/sh\necho hello\n"));
+    assert!(report.verdict.findings[0].new, "in a file that changes it counts as new");
 }
 
 #[test]

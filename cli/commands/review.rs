@@ -1,0 +1,230 @@
+//! `skillhub review`: held changes, and what a person decides about them.
+
+mod edit;
+mod queue;
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+use skill::{SkillName, SkillPath};
+use skill_manage::{
+    Report, Status,
+    review::{self, Accept, Decider, Difference, ProposalRef, Reject},
+};
+
+pub use queue::waiting;
+
+use crate::{
+    commands::{manage, show::print_file},
+    context::{Context, TOKEN_VARIABLE},
+    exit::{CliError, Exit},
+    print::{GOOD, STRONG, WARN, coloured_diff, visible},
+};
+
+/// What to do with proposals.
+#[derive(Debug, Subcommand)]
+#[command(after_help = "Examples:
+  skillhub review list                           what waits for you
+  skillhub review show k7m3qx                    who wants it, why it is held, what the scanner says
+  skillhub review diff k7m3qx --onto-head        what accepting it would change now
+  skillhub review accept k7m3qx                  make it the skill's newest revision
+  skillhub review accept k7m3qx@2                only if it is still at the revision 2 that you looked at
+  skillhub review edit k7m3qx                    change it in $EDITOR first
+  skillhub review reject k7m3qx --reason \"wrong tool\"
+
+Accepting and editing are for people: at a terminal, or with SKILLHUB_REVIEWER_TOKEN. Who proposed a
+change may also reject it, which takes it back.")]
+pub enum ReviewCommand {
+    /// List the proposals that wait
+    List(queue::ListArgs),
+    /// Show a proposal: who, why, the findings, the files
+    Show {
+        /// The proposal
+        #[arg(value_name = "ID")]
+        id: String,
+        /// Print this file as it is proposed
+        path: Option<String>,
+    },
+    /// Show what a proposal changes
+    Diff {
+        /// The proposal
+        #[arg(value_name = "ID")]
+        id: String,
+        /// Against the skill as it is now, in place of the revision that it was made on
+        #[arg(long)]
+        onto_head: bool,
+    },
+    /// Change a proposal before deciding; it gets a new revision of its own
+    Edit(edit::EditArgs),
+    /// Make proposals the newest revisions of their skills
+    Accept(DecideArgs),
+    /// Turn proposals down, damaged and expired ones as well
+    Reject(DecideArgs),
+}
+
+/// Flags of `review accept` and `review reject`.
+#[derive(Debug, Args)]
+pub struct DecideArgs {
+    /// The proposals; ID@N only while it is at its revision N
+    #[arg(required = true, value_name = "ID")]
+    ids: Vec<String>,
+    /// Only if it is at this revision of its own
+    #[arg(long, value_name = "N")]
+    revision: Option<u64>,
+    /// Why, for the history
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+/// Runs it.
+pub fn run(context: &Context, command: &ReviewCommand) -> Result<Exit, CliError> {
+    match command {
+        ReviewCommand::List(args) => queue::list(context, args),
+        ReviewCommand::Show { id, path: None } => queue::show(context, &target(id)?),
+        ReviewCommand::Show { id, path: Some(path) } => show_file(context, &target(id)?, &manage::parse_path(path)?),
+        ReviewCommand::Diff { id, onto_head } => diff(context, &target(id)?, *onto_head),
+        ReviewCommand::Edit(args) => edit::run(context, args),
+        ReviewCommand::Accept(args) => accept(context, args),
+        ReviewCommand::Reject(args) => reject(context, args),
+    }
+}
+
+/// A proposal as it is named on the command line.
+fn target(text: &str) -> Result<ProposalRef, CliError> {
+    text.parse().map_err(|error: review::ProposalRefError| {
+        CliError::usage(error.to_string()).hint("`skillhub review list` shows the ids")
+    })
+}
+
+/// The proposals of a decision; `--revision` is that of a single one.
+fn targets(args: &DecideArgs) -> Result<Vec<ProposalRef>, CliError> {
+    let mut targets = args.ids.iter().map(|id| target(id)).collect::<Result<Vec<_>, _>>()?;
+    match (args.revision, targets.as_mut_slice()) {
+        (None, _) => {}
+        (Some(revision), [one]) if one.revision.is_none_or(|named| named == revision) => one.revision = Some(revision),
+        (Some(_), _) => {
+            return Err(CliError::usage("--revision goes with one proposal; of several write each as ID@N"));
+        }
+    }
+    Ok(targets)
+}
+
+/// Prints one file of the candidate.
+fn show_file(context: &Context, target: &ProposalRef, path: &SkillPath) -> Result<Exit, CliError> {
+    let library = context.library()?;
+    let proposal = review::proposal(&library, target)?;
+    let candidate = review::candidate(&library, &proposal)?;
+    let file = candidate.get(path).ok_or_else(|| {
+        let message = format!("the proposal {} has no file {path}", proposal.id);
+        CliError::new("not_found", Exit::NotFound, message)
+            .hint(format!("`skillhub review show {}` lists what it changes", proposal.id))
+    })?;
+    print_file(context, path, file)
+}
+
+fn diff(context: &Context, target: &ProposalRef, onto_head: bool) -> Result<Exit, CliError> {
+    let difference = review::difference(&context.library()?, target, onto_head)?;
+    let Difference { proposal, files, text, conflicts, moved } = difference;
+    let from = if onto_head { json!("head") } else { json!(proposal.base) };
+    let document = json!({
+        "ok": true, "id": proposal.id.as_str(), "name": proposal.skill.as_str(), "revision": proposal.revision,
+        "from": from, "files": files, "diff": text, "moved": moved, "conflicts": conflicts,
+    });
+    let mut shown = coloured_diff(&text);
+    for conflict in &conflicts {
+        shown.push_str(&format!("{WARN}conflict{WARN:#}: {}\n", visible(&conflict.to_string())));
+    }
+    if moved && !onto_head {
+        context.out.note("The skill has changed since; --onto-head shows what accepting would do now");
+    }
+    context.out.long_answer(&document, || shown)?;
+    Ok(Exit::Done)
+}
+
+fn accept(context: &Context, args: &DecideArgs) -> Result<Exit, CliError> {
+    let targets = targets(args)?;
+    let reviewer = context.reviewer("accepting a proposal")?;
+    let elsewhere = context.elsewhere()?;
+    let mut library = context.library()?;
+    let manage = context.manage(&elsewhere)?;
+    let mut one = |target: ProposalRef| -> Result<Report, CliError> {
+        let accept = Accept { target, reason: args.reason.clone() };
+        let report = review::accept(&mut library, &accept, &reviewer, &manage)?;
+        if report.status == Status::Applied
+            && let Ok(skill) = SkillName::parse(&report.name)
+        {
+            context.refresh_lock(&library, &skill);
+        }
+        Ok(report)
+    };
+    match targets.as_slice() {
+        [target] => manage::print(context.out, &one(target.clone())?),
+        _ => batch(context, targets, |target| {
+            let report = one(target)?;
+            let number = report.number.map(|number| format!(", revision {number}")).unwrap_or_default();
+            Ok((json!(report), format!("{}{number}", report.name)))
+        }),
+    }
+}
+
+fn reject(context: &Context, args: &DecideArgs) -> Result<Exit, CliError> {
+    let targets = targets(args)?;
+    let proof = context.reviewer("rejecting the proposal of another");
+    let decider = match &proof {
+        Ok(reviewer) => Decider::Person(reviewer),
+        Err(_) if std::env::var_os(TOKEN_VARIABLE).is_none_or(|token| token.is_empty()) => {
+            Decider::Actor(&context.actor)
+        }
+        Err(_) => return proof.map(|_| Exit::Refused),
+    };
+    let mut library = context.library()?;
+    let mut one = |target: ProposalRef| -> Result<(Value, String), CliError> {
+        let reject = Reject { target, reason: args.reason.clone() };
+        let rejected = review::reject(&mut library, &reject, decider, context.now)?;
+        let document = json!({
+            "ok": true, "id": rejected.id.as_str(), "name": rejected.skill, "state": "rejected",
+            "by": rejected.by.to_string(),
+        });
+        let skill = rejected.skill.map(|skill| format!(" for {skill}")).unwrap_or_default();
+        Ok((document, format!("the proposal {}{skill} is rejected", rejected.id)))
+    };
+    match targets.as_slice() {
+        [target] => {
+            let (document, text) = one(target.clone())?;
+            context
+                .out
+                .answer(&document, |out| writeln!(out, "{GOOD}Done{GOOD:#}: {text}; it is kept with its reason"))?;
+            Ok(Exit::Done)
+        }
+        _ => batch(context, targets, one),
+    }
+}
+
+/// Decides about several: what can be done is done, and the gravest exit code is that of all.
+fn batch(
+    context: &Context,
+    targets: Vec<ProposalRef>,
+    mut one: impl FnMut(ProposalRef) -> Result<(Value, String), CliError>,
+) -> Result<Exit, CliError> {
+    let (mut documents, mut lines, mut exit) = (Vec::new(), Vec::new(), Exit::Done);
+    for target in targets {
+        let id = target.to_string();
+        match one(target) {
+            Ok((document, line)) => {
+                documents.push(document);
+                lines.push(format!("{GOOD}done{GOOD:#} {STRONG}{id}{STRONG:#}  {line}"));
+            }
+            Err(error) => {
+                exit = exit.max(error.exit);
+                let mut document = error.to_json();
+                document["id"] = json!(id);
+                documents.push(document);
+                let hint = error.hint.map(|hint| format!("\n  {}", visible(&hint))).unwrap_or_default();
+                lines.push(format!("{WARN}not{WARN:#}  {STRONG}{id}{STRONG:#}  {}{hint}", visible(&error.message)));
+            }
+        }
+    }
+    context.out.answer(&json!({"ok": exit == Exit::Done, "proposals": documents}), |out| {
+        lines.iter().try_for_each(|line| writeln!(out, "{line}"))
+    })?;
+    Ok(exit)
+}

@@ -1,0 +1,123 @@
+//! `skillhub review edit`: a proposal changed by a person before the decision.
+
+use std::{io::IsTerminal, path::PathBuf, process::Command};
+
+use clap::Args;
+use library::Proposal;
+use skill::{File, Limits, SkillPath};
+use skill_manage::review::{self, EditProposal, Replacement};
+
+use super::target;
+use crate::{
+    commands::manage::{self, parse_path, read_input},
+    context::Context,
+    exit::{CliError, Exit, io_at},
+};
+
+/// Flags of `review edit`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub review edit k7m3qx                    in $VISUAL or $EDITOR
+  skillhub review edit k7m3qx --path scripts/run.sh --content run.sh
+  skillhub review edit k7m3qx --remove scripts/extra.sh")]
+pub struct EditArgs {
+    /// The proposal; ID@N only while it is at its revision N
+    #[arg(value_name = "ID")]
+    id: String,
+    /// The file to replace; with --content, once for each file
+    #[arg(long, value_name = "PATH", requires = "content")]
+    path: Vec<String>,
+    /// The whole file as it is to be, `-` for stdin
+    #[arg(long, value_name = "FILE", requires = "path")]
+    content: Vec<PathBuf>,
+    /// A file to take out of the proposed skill
+    #[arg(long, value_name = "PATH")]
+    remove: Vec<String>,
+    /// Why, for the log
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+/// Edits.
+pub fn run(context: &Context, args: &EditArgs) -> Result<Exit, CliError> {
+    let mut target = target(&args.id)?;
+    let reviewer = context.reviewer("editing a proposal")?;
+    let elsewhere = context.elsewhere()?;
+    let mut library = context.library()?;
+    let replacements = match args.path.is_empty() && args.remove.is_empty() {
+        true => {
+            let proposal = review::waiting(&library, &target, context.now)?;
+            target.revision = Some(proposal.revision);
+            in_editor(context, &proposal, review::edited_files(&library, &proposal)?)?
+        }
+        false => of_flags(context, args)?,
+    };
+    let request = EditProposal { target, replacements, reason: args.reason.clone() };
+    let report = review::edit(&mut library, &request, &reviewer, &context.manage(&elsewhere)?)?;
+    manage::print(context.out, &report)
+}
+
+fn of_flags(context: &Context, args: &EditArgs) -> Result<Vec<Replacement>, CliError> {
+    if args.path.len() != args.content.len() {
+        return Err(CliError::usage("every --path needs its --content"));
+    }
+    let mut replacements = Vec::new();
+    for (path, content) in args.path.iter().zip(&args.content) {
+        let bytes = Some(read_input(context, content, Limits::default().skill_bytes)?);
+        replacements.push(Replacement { path: parse_path(path)?, bytes });
+    }
+    for path in &args.remove {
+        replacements.push(Replacement { path: parse_path(path)?, bytes: None });
+    }
+    Ok(replacements)
+}
+
+/// Opens the proposed texts in the user's editor and takes those that were changed.
+fn in_editor(
+    context: &Context,
+    proposal: &Proposal,
+    files: Vec<(SkillPath, File)>,
+) -> Result<Vec<Replacement>, CliError> {
+    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
+        return Err(CliError::usage("an editor needs a terminal").hint("give --path PATH --content FILE"));
+    }
+    let texts: Vec<_> = files.into_iter().filter(|(_, file)| file.text().is_some()).collect();
+    if texts.is_empty() {
+        return Err(CliError::usage(format!("the proposal {} has no text to edit", proposal.id))
+            .hint("give --path PATH --content FILE"));
+    }
+    let folder = tempfile::tempdir()?;
+    let mut places = Vec::new();
+    for (path, file) in &texts {
+        let place = folder.path().join(path.as_str());
+        place.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(io_at(&place))?;
+        std::fs::write(&place, &file.bytes).map_err(io_at(&place))?;
+        places.push(place);
+    }
+    run_editor(&places)?;
+    let mut replacements = Vec::new();
+    for ((path, file), place) in texts.iter().zip(&places) {
+        let bytes = read_input(context, place, Limits::default().skill_bytes)?;
+        if *bytes != *file.bytes {
+            replacements.push(Replacement { path: path.clone(), bytes: Some(bytes) });
+        }
+    }
+    match replacements.is_empty() {
+        true => Err(CliError::usage("nothing was changed in the editor; the proposal is as it was")),
+        false => Ok(replacements),
+    }
+}
+
+fn run_editor(places: &[PathBuf]) -> Result<(), CliError> {
+    let set = |name: &str| std::env::var(name).ok().filter(|editor| !editor.trim().is_empty());
+    let editor = set("VISUAL").or_else(|| set("EDITOR")).unwrap_or_else(|| "vi".to_owned());
+    let mut words = editor.split_whitespace();
+    let program = words.next().unwrap_or("vi");
+    let failed = |what: String| CliError::new("io", Exit::Failed, what).hint("set VISUAL or EDITOR to an editor");
+    let status = Command::new(program).args(words).args(places).status();
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(failed(format!("the editor {editor} ended with {status}; the proposal is as it was"))),
+        Err(error) => Err(failed(format!("cannot run the editor {editor}: {error}"))),
+    }
+}

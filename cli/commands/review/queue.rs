@@ -1,0 +1,242 @@
+//! `skillhub review list` and `show`: what waits, and everything about one of it.
+
+use std::collections::BTreeMap;
+
+use clap::Args;
+use jiff::Timestamp;
+use library::{Actor, DamagedProposal, Library, Proposal, ProposalEntry, ProposalState};
+use serde_json::{Value, json};
+use skill::{SkillName, diff::Change};
+use skill_manage::review::{self, ProposalRef};
+
+use crate::{
+    context::{Context, skill_name},
+    exit::{CliError, Exit},
+    print::{BAD, FAINT, GOOD, STRONG, Table, WARN, finding_lines, verdict_style, visible},
+};
+
+/// Flags of `review list`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub review list
+  skillhub review list --all --skill my-skill --json")]
+pub struct ListArgs {
+    /// Those that were decided as well
+    #[arg(long)]
+    all: bool,
+    /// Only those about this skill
+    #[arg(long, value_name = "NAME")]
+    skill: Option<String>,
+}
+
+/// Lists proposals, the oldest first.
+pub fn list(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
+    let skill = args.skill.as_deref().map(skill_name).transpose()?;
+    let entries = review::list(&context.library()?, args.all, skill.as_ref())?;
+    let documents: Vec<Value> = entries.iter().map(|entry| summary(entry, context.now)).collect();
+    context.out.answer(&json!({"ok": true, "proposals": documents}), |out| {
+        if entries.is_empty() {
+            let none = if args.all { "There are no proposals" } else { "Nothing waits for a decision" };
+            return writeln!(out, "{none}");
+        }
+        let mut table = Table::new(&["id", "skill", "state", "verdict", "actor", "action", "created", "reason"]);
+        entries.iter().for_each(|entry| table.row(&row(entry, context.now)));
+        table.write(out)
+    })?;
+    Ok(Exit::Done)
+}
+
+/// How many proposals wait for each skill, without those that expired.
+///
+/// # Errors
+/// The library cannot be read.
+pub fn waiting(library: &Library, now: Timestamp) -> Result<BTreeMap<SkillName, usize>, CliError> {
+    let mut waiting = BTreeMap::new();
+    for proposal in library.open_proposals()?.into_iter().filter_map(ProposalEntry::into_whole) {
+        if !proposal.is_expired(now) {
+            *waiting.entry(proposal.skill).or_default() += 1;
+        }
+    }
+    Ok(waiting)
+}
+
+/// The id as it is to be typed: with the proposal's own revision once it was amended.
+fn typed_id(proposal: &Proposal) -> String {
+    match proposal.revision {
+        1 => proposal.id.to_string(),
+        revision => format!("{}@{revision}", proposal.id),
+    }
+}
+
+fn row(entry: &ProposalEntry, now: Timestamp) -> Vec<String> {
+    match entry {
+        ProposalEntry::Whole(proposal) => vec![
+            typed_id(proposal),
+            proposal.skill.to_string(),
+            review::state_at(proposal, now).as_str().to_owned(),
+            proposal.scan.verdict().to_string(),
+            visible(&proposal.actor.to_string()),
+            proposal.action.as_str().to_owned(),
+            day(proposal.created),
+            visible(&proposal.reason.as_deref().unwrap_or_default().replace('\n', " ")),
+        ],
+        ProposalEntry::Damaged(damaged) => {
+            let skill = damaged.skill.as_ref().map(ToString::to_string).unwrap_or_default();
+            let cells = [damaged.id.to_string(), skill, "damaged".to_owned()];
+            let rest = [String::new(), String::new(), String::new(), String::new(), visible(&damaged.why)];
+            cells.into_iter().chain(rest).collect()
+        }
+    }
+}
+
+fn day(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%d %H:%M").to_string()
+}
+
+fn summary(entry: &ProposalEntry, now: Timestamp) -> Value {
+    match entry {
+        ProposalEntry::Whole(proposal) => json!({
+            "id": proposal.id.as_str(),
+            "name": proposal.skill.as_str(),
+            "state": review::state_at(proposal, now),
+            "revision": proposal.revision,
+            "action": proposal.action.as_str(),
+            "actor": actor(&proposal.actor),
+            "reason": proposal.reason,
+            "why": proposal.why,
+            "created": proposal.created.to_string(),
+            "updated": proposal.updated.to_string(),
+            "expires": proposal.expires.to_string(),
+            "verdict": proposal.scan.verdict(),
+            "note": proposal.note,
+        }),
+        ProposalEntry::Damaged(damaged) => json!({
+            "id": damaged.id.as_str(),
+            "name": damaged.skill.as_ref().map(SkillName::as_str),
+            "state": if damaged.decided.is_some() { "rejected" } else { "damaged" },
+            "damaged": damaged.why,
+            "revision": null, "action": null, "actor": null, "reason": null, "why": null, "created": null,
+            "updated": null, "expires": null, "verdict": null, "note": null,
+        }),
+    }
+}
+
+fn actor(actor: &Actor) -> Value {
+    json!({"kind": actor.kind.as_str(), "id": actor.id})
+}
+
+/// Shows everything about one proposal but its text.
+pub fn show(context: &Context, target: &ProposalRef) -> Result<Exit, CliError> {
+    let library = context.library()?;
+    let entry = review::get(&library, &target.id)?;
+    let mut document = summary(&entry, context.now);
+    let text = match &entry {
+        ProposalEntry::Whole(proposal) => {
+            let moved = library.head(&proposal.skill)?.map(|head| head.id) != proposal.base;
+            document = over(document, details(proposal, moved));
+            about(proposal, moved, context.now)
+        }
+        ProposalEntry::Damaged(damaged) => about_damaged(damaged),
+    };
+    context.out.long_answer(&json!({"ok": true, "proposal": document}), || text)?;
+    Ok(Exit::Done)
+}
+
+fn over(mut document: Value, more: Value) -> Value {
+    if let (Some(document), Value::Object(more)) = (document.as_object_mut(), more) {
+        document.extend(more);
+    }
+    document
+}
+
+fn details(proposal: &Proposal, moved: bool) -> Value {
+    let files = proposal.files.iter().map(|file| {
+        json!({
+            "path": file.path.as_str(),
+            "change": file.change,
+            "size": file.file.as_ref().map(|file| file.bytes.len()),
+            "executable": file.file.as_ref().map(|file| file.executable),
+        })
+    });
+    let decided = proposal.decided.as_ref().map(|decided| {
+        json!({
+            "by": actor(&decided.by), "time": decided.time.to_string(), "reason": decided.reason,
+            "revision": decided.revision,
+        })
+    });
+    json!({
+        "base": proposal.base,
+        "moved": moved,
+        "digest": proposal.digest.to_string(),
+        "run": proposal.run,
+        "thread": proposal.thread,
+        "absorbed_into": proposal.absorbed_into,
+        "edited_by": proposal.edited_by.as_ref().map(actor),
+        "files": files.collect::<Vec<_>>(),
+        "ruleset": proposal.scan.ruleset,
+        "findings": proposal.scan.findings,
+        "decided": decided,
+    })
+}
+
+fn about(proposal: &Proposal, moved: bool, now: Timestamp) -> String {
+    let state = review::state_at(proposal, now);
+    let style = match state {
+        ProposalState::Accepted => GOOD,
+        ProposalState::Rejected | ProposalState::Quarantined => BAD,
+        _ => WARN,
+    };
+    let (verdict, id) = (proposal.scan.verdict(), typed_id(proposal));
+    let of_verdict = verdict_style(verdict);
+    let mut text = format!(
+        "{STRONG}{id}{STRONG:#}  {style}{}{style:#}  {} {STRONG}{}{STRONG:#}  by {}  \
+         {of_verdict}{verdict}{of_verdict:#}\n",
+        state.as_str(),
+        proposal.action.as_str(),
+        proposal.skill,
+        visible(&proposal.actor.to_string()),
+    );
+    let mut line = |label: &str, value: &str| {
+        text.push_str(&format!("  {FAINT}{label:<9}{FAINT:#} {}\n", visible(&value.replace('\n', " "))));
+    };
+    let mut optional = |label: &str, value: Option<&str>| value.into_iter().for_each(|value| line(label, value));
+    optional("held", Some(&proposal.why));
+    optional("reason", proposal.reason.as_deref());
+    optional("run", proposal.run.as_deref());
+    optional("thread", proposal.thread.as_deref());
+    optional("note", proposal.note.as_deref());
+    optional("edited by", proposal.edited_by.as_ref().map(ToString::to_string).as_deref());
+    optional("created", Some(&day(proposal.created)));
+    optional("expires", Some(&day(proposal.expires)).filter(|_| proposal.state.is_open()).map(String::as_str));
+    if moved && proposal.state.is_open() {
+        line("head", "the skill has changed since; `review diff --onto-head` shows what accepting would do");
+    }
+    if let Some(decided) = &proposal.decided {
+        let reason = decided.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+        line("decided", &format!("{} by {}{reason}", day(decided.time), decided.by));
+        let revision = decided.revision.as_ref().map(|id| id.short());
+        revision.into_iter().for_each(|id| line("revision", id));
+    }
+    for file in &proposal.files {
+        let word = match file.change {
+            Change::Added => "added",
+            Change::Modified => "modified",
+            Change::Removed => "removed",
+        };
+        let runs = if file.file.as_ref().is_some_and(|file| file.executable) { "  executable" } else { "" };
+        text.push_str(&format!("  {word:<9} {}{runs}\n", visible(file.path.as_str())));
+    }
+    for finding in proposal.scan.findings.iter().filter(|finding| finding.new) {
+        finding_lines(finding).iter().for_each(|line| text.push_str(&format!("  {line}\n")));
+    }
+    text
+}
+
+fn about_damaged(damaged: &DamagedProposal) -> String {
+    format!(
+        "{STRONG}{}{STRONG:#}  {BAD}damaged{BAD:#}\n  {}\n  clear it away: skillhub review reject {}\n",
+        damaged.id,
+        visible(&damaged.why),
+        damaged.id
+    )
+}

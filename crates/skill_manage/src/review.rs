@@ -1,0 +1,259 @@
+//! [`accept`], [`reject`] and [`edit`]: what becomes of a held change.
+//!
+//! A change that the policy holds waits as a `library::Proposal` (`hold`). An accepted one goes through
+//! the spine of `manage` again: it is brought onto the head as that is now (`rebase`), held to the
+//! standard and scanned by the rules of today, and committed in one record with the proposal's new
+//! state. Accepting and editing take a [`Reviewer`](crate::Reviewer), which only a person has; an actor
+//! may take back what it proposed itself.
+
+mod accept;
+mod decide;
+mod edit;
+mod hold;
+mod rebase;
+
+use std::{fmt, str::FromStr};
+
+use jiff::Timestamp;
+use library::{Library, LibraryError, Proposal, ProposalEntry, ProposalId, ProposalState};
+use skill::{
+    Bundle, SkillName,
+    diff::{self, FileChange},
+    merge::Conflict,
+};
+use thiserror::Error;
+
+pub use accept::{Accept, accept};
+pub use decide::{Decider, Reject, Rejected, reject};
+pub use edit::{EditProposal, Replacement, edit, edited_files};
+pub(crate) use hold::{apply_on_own, hold, noted, take_back};
+
+use crate::error::ManageError;
+
+/// Which proposal is meant, and which of its own revisions: `k7m3qx`, or `k7m3qx@2`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProposalRef {
+    /// The proposal.
+    pub id: ProposalId,
+    /// The revision that was looked at; `None` for whichever it is at.
+    pub revision: Option<u64>,
+}
+
+/// The text is no [`ProposalRef`].
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{0:?} names no proposal; write its id, or ID@N for its revision N, as `skillhub review list` shows them")]
+pub struct ProposalRefError(pub String);
+
+impl FromStr for ProposalRef {
+    type Err = ProposalRefError;
+    fn from_str(text: &str) -> Result<Self, ProposalRefError> {
+        let error = || ProposalRefError(text.to_owned());
+        let (id, revision) = match text.split_once('@') {
+            Some((id, revision)) => (id, Some(revision.parse().map_err(|_| error())?)),
+            None => (text, None),
+        };
+        Ok(Self { id: ProposalId::parse(id).map_err(|_| error())?, revision })
+    }
+}
+
+impl fmt::Display for ProposalRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.revision {
+            Some(revision) => write!(f, "{}@{revision}", self.id),
+            None => write!(f, "{}", self.id),
+        }
+    }
+}
+
+/// Why a proposal cannot be decided about as asked.
+#[derive(Debug, Error)]
+pub enum ReviewError {
+    /// The library has no such proposal.
+    #[error("there is no proposal {0}")]
+    NotFound(ProposalId),
+    /// Somebody was faster.
+    #[error("the proposal {id} is {} already{}", state.as_str(), by.as_ref().map(|by| format!(", by {by}")).unwrap_or_default())]
+    AlreadyDecided {
+        /// The proposal.
+        id: ProposalId,
+        /// What it is.
+        state: ProposalState,
+        /// Who decided.
+        by: Option<String>,
+    },
+    /// It waited too long.
+    #[error("the proposal {id} expired on {expires}")]
+    Expired {
+        /// The proposal.
+        id: ProposalId,
+        /// When.
+        expires: Timestamp,
+    },
+    /// It is at another revision than the one that was looked at.
+    #[error("the proposal {id} is at revision {is}, not at {asked}")]
+    Amended {
+        /// The proposal.
+        id: ProposalId,
+        /// The revision that was asked for.
+        asked: u64,
+        /// The one that it is at.
+        is: u64,
+    },
+    /// Its file cannot be understood.
+    #[error("the proposal {id} is damaged: {why}")]
+    Damaged {
+        /// The proposal.
+        id: ProposalId,
+        /// What is wrong.
+        why: String,
+    },
+    /// An edit that leaves it as it is.
+    #[error("the proposal {0} is like that already; nothing was edited")]
+    NotEdited(ProposalId),
+    /// Somebody else proposed it.
+    #[error("the proposal {id} is not one of {actor}, and rejecting that of another is for people")]
+    NotYours {
+        /// The proposal.
+        id: ProposalId,
+        /// Who asked.
+        actor: String,
+    },
+}
+
+impl ReviewError {
+    /// The code of the contract.
+    pub(crate) fn code(&self) -> &'static str {
+        match self {
+            Self::NotFound(_) => "not_found",
+            Self::AlreadyDecided { .. } => "already_decided",
+            Self::Expired { .. } => "proposal_expired",
+            Self::Amended { .. } => "stale_revision",
+            Self::Damaged { .. } => "damaged_proposal",
+            Self::NotEdited(_) => "invalid_request",
+            Self::NotYours { .. } => "policy_denied",
+        }
+    }
+
+    /// The way on.
+    pub(crate) fn hint(&self) -> String {
+        match self {
+            Self::NotFound(_) => "`skillhub review list --all` shows the proposals of this library".to_owned(),
+            Self::AlreadyDecided { id, .. } => format!("`skillhub review show {id}` says what became of it"),
+            Self::Expired { id, .. } => {
+                format!("have it proposed again, or clear it away: skillhub review reject {id}")
+            }
+            Self::Amended { id, is, .. } => {
+                format!("look at it as it is now, `skillhub review diff {id}`, and then decide about {id}@{is}")
+            }
+            Self::Damaged { id, .. } => format!("clear it away, its bytes are kept: skillhub review reject {id}"),
+            Self::NotEdited(id) => format!("`skillhub review diff {id}` shows what it changes"),
+            Self::NotYours { .. } => {
+                "a person does it at a terminal, or with a token in SKILLHUB_REVIEWER_TOKEN".to_owned()
+            }
+        }
+    }
+}
+
+/// Where a proposal stands at a moment: one that waited too long is expired, whether or not its file
+/// says so yet.
+#[must_use]
+pub fn state_at(proposal: &Proposal, now: Timestamp) -> ProposalState {
+    if proposal.is_expired(now) { ProposalState::Expired } else { proposal.state }
+}
+
+/// The proposals of a library, the oldest first, damaged ones last: those that wait, or `all`; of one
+/// skill, or of every one.
+///
+/// # Errors
+/// The library cannot be read.
+pub fn list(library: &Library, all: bool, skill: Option<&SkillName>) -> Result<Vec<ProposalEntry>, LibraryError> {
+    let mut entries = if all { library.proposals()? } else { library.open_proposals()? };
+    entries.retain(|entry| match entry {
+        ProposalEntry::Whole(proposal) => skill.is_none_or(|skill| proposal.skill == *skill),
+        ProposalEntry::Damaged(damaged) => skill.is_none_or(|skill| damaged.skill.as_ref() == Some(skill)),
+    });
+    entries.sort_by_key(|entry| match entry {
+        ProposalEntry::Whole(proposal) => (false, proposal.created),
+        ProposalEntry::Damaged(_) => (true, Timestamp::MIN),
+    });
+    Ok(entries)
+}
+
+/// The proposal of an id.
+///
+/// # Errors
+/// There is none, or the library cannot be read.
+pub fn get(library: &Library, id: &ProposalId) -> Result<ProposalEntry, ManageError> {
+    Ok(library.proposal(id)?.ok_or_else(|| ReviewError::NotFound(id.clone()))?)
+}
+
+/// The proposal that is meant, if it can still be edited or accepted.
+///
+/// # Errors
+/// [`ReviewError`], or the library cannot be read.
+pub fn waiting(library: &Library, target: &ProposalRef, now: Timestamp) -> Result<Proposal, ManageError> {
+    decide::check_waits(get(library, &target.id)?, target, now)
+}
+
+/// The proposal that is meant, whatever became of it.
+///
+/// # Errors
+/// [`ReviewError`], or the library cannot be read.
+pub fn proposal(library: &Library, target: &ProposalRef) -> Result<Proposal, ManageError> {
+    let proposal = whole(get(library, &target.id)?)?;
+    decide::check_revision(&proposal, target)?;
+    Ok(proposal)
+}
+
+/// The files of a skill as they are proposed.
+///
+/// # Errors
+/// The proposal is damaged, or the library cannot be read.
+pub fn candidate(library: &Library, proposal: &Proposal) -> Result<Bundle, ManageError> {
+    Ok(rebase::contents(library, proposal)?.1)
+}
+
+/// A proposal that is whole.
+pub(crate) fn whole(entry: ProposalEntry) -> Result<Proposal, ManageError> {
+    match entry {
+        ProposalEntry::Whole(proposal) => Ok(*proposal),
+        ProposalEntry::Damaged(damaged) => Err(ReviewError::Damaged { id: damaged.id, why: damaged.why }.into()),
+    }
+}
+
+/// What a proposal would change.
+#[derive(Debug)]
+pub struct Difference {
+    /// The proposal.
+    pub proposal: Proposal,
+    /// The files that would change.
+    pub files: Vec<FileChange>,
+    /// The change as a unified diff.
+    pub text: String,
+    /// Where it does not go together with the head; empty when it does, or when that was not asked.
+    pub conflicts: Vec<Conflict>,
+    /// Whether the head is not the revision that it was made on.
+    pub moved: bool,
+}
+
+/// What a proposal changes against the revision that it was made on or, `onto_head`, what accepting it
+/// now would change. Hand edits that no revision holds yet are not looked at.
+///
+/// # Errors
+/// There is no such proposal, it is damaged, or the library cannot be read.
+pub fn difference(library: &Library, target: &ProposalRef, onto_head: bool) -> Result<Difference, ManageError> {
+    let proposal = proposal(library, target)?;
+    let head = library.head(&proposal.skill)?;
+    let moved = head.as_ref().map(|head| &head.id) != proposal.base.as_ref();
+    let (base, candidate) = rebase::contents(library, &proposal)?;
+    let (before, after, conflicts) = match onto_head {
+        true => {
+            let now = head.map_or_else(|| Ok(Bundle::default()), |head| library.bundle(&head.id))?;
+            let merged = rebase::merge(library, &base, &now, &candidate)?;
+            (now, merged.bundle, merged.conflicts)
+        }
+        false => (base, candidate, Vec::new()),
+    };
+    let difference = diff::diff(&before, &after);
+    Ok(Difference { proposal, files: difference.files, text: difference.text, conflicts, moved })
+}

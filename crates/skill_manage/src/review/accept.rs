@@ -1,0 +1,160 @@
+//! [`accept`]: a proposal becomes a revision, on the head as it is now and by the rules of today.
+
+use library::{Action, EventStatus, Library, Proposal, ProposalState, Snapshot, Stamp, TakeOver};
+
+use super::{
+    ProposalRef,
+    decide::{closed, find_open},
+    hold::noted,
+    rebase::{Rebased, rebase},
+};
+use crate::{
+    change::{Accepted, Change, conclude},
+    error::ManageError,
+    manage::{Context, check_free, retry_stale},
+    report::{Report, Status, VerdictReport},
+    reviewer::Reviewer,
+};
+
+/// What is asked of [`accept`].
+#[derive(Debug, Clone)]
+pub struct Accept {
+    /// The proposal, and the revision of it that was looked at. Without one it is whichever stands
+    /// there when the work begins; one that comes in between is refused.
+    pub target: ProposalRef,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// Makes a proposal the skill's newest revision, by the one who proposed it. The head may have moved
+/// since, if both changes go together.
+///
+/// # Errors
+/// [`ManageError`]; the skill is as it was then. A proposal that does not fit any more is noted as
+/// stale, one that the scanner blocks as quarantined.
+pub fn accept(
+    library: &mut Library,
+    accept: &Accept,
+    reviewer: &Reviewer,
+    context: &Context<'_>,
+) -> Result<Report, ManageError> {
+    let stamp = Stamp { reason: accept.reason.clone(), ..Stamp::new(reviewer.actor().clone(), context.time) };
+    let mut target = accept.target.clone();
+    let seen = find_open(library, &target, &stamp)?;
+    target.revision = Some(seen.revision);
+    retry_stale(library, |library| attempt(library, &target, context, &stamp))
+}
+
+fn attempt(
+    library: &mut Library,
+    target: &ProposalRef,
+    context: &Context<'_>,
+    stamp: &Stamp,
+) -> Result<Report, ManageError> {
+    let proposal = find_open(library, target, stamp)?;
+    library.check_pinned(&proposal.skill, &proposal.actor)?;
+    let snapshot = library.snapshot(&proposal.skill, stamp, TakeOver::Commit)?;
+    if proposal.action == Action::Create {
+        check_free(&proposal.skill, &snapshot, context)?;
+    }
+    match rebase(library, &proposal, &snapshot)? {
+        Rebased::Stale(why, conflicts) => {
+            let hint = format!(
+                "see both, `skillhub review diff {id} --onto-head`; then bring them together, `skillhub review edit {id}`, \
+                 or `skillhub review reject {id}`",
+                id = proposal.id
+            );
+            put_aside(library, proposal, ProposalState::Stale, &why, stamp)?;
+            Err(ManageError::MergeConflict { message: why, hint, conflicts })
+        }
+        Rebased::Clean(candidate) if candidate == snapshot.bundle => superseded(library, proposal, &snapshot, stamp),
+        Rebased::Clean(candidate) => {
+            let skill = proposal.skill.clone();
+            let accepted = Accepted { proposal: closed(proposal.clone(), ProposalState::Accepted, stamp), stamp };
+            let change = Change {
+                skill: &skill,
+                action: proposal.action,
+                edits: &[],
+                origin: snapshot.base.as_ref().and_then(|base| base.origin.clone()).filter(|_| snapshot.exists()),
+                snapshot,
+                candidate,
+                absorbed_into: proposal.absorbed_into.clone(),
+                hand_edit: None,
+                checks_out_again: false,
+                messages: vec![format!("{} accepted the proposal {}", stamp.actor, proposal.id)],
+                dry_run: false,
+                is_edit: true,
+                on_proposal: false,
+                accepted: Some(accepted),
+            };
+            let original = original_stamp(&proposal, stamp);
+            let result = conclude(library, change, context, &original);
+            if let Err(ManageError::ScanBlocked { message, .. }) = &result {
+                put_aside(library, proposal, ProposalState::Quarantined, message, stamp)?;
+            }
+            result
+        }
+    }
+}
+
+/// Who proposed it and why, at the moment of the acceptance.
+fn original_stamp(proposal: &Proposal, stamp: &Stamp) -> Stamp {
+    Stamp {
+        actor: proposal.actor.clone(),
+        time: stamp.time,
+        reason: proposal.reason.clone(),
+        run: proposal.run.clone(),
+        thread: proposal.thread.clone(),
+    }
+}
+
+/// Notes why a proposal cannot become a revision now; it goes on waiting.
+fn put_aside(
+    library: &mut Library,
+    proposal: Proposal,
+    state: ProposalState,
+    why: &str,
+    stamp: &Stamp,
+) -> Result<(), ManageError> {
+    if proposal.state == state && proposal.note.as_deref() == Some(why) {
+        return Ok(());
+    }
+    let status = if state == ProposalState::Stale { EventStatus::Stale } else { EventStatus::Quarantined };
+    let aside = Proposal { state, note: Some(why.to_owned()), ..proposal };
+    library.commit_with(Vec::new(), vec![noted(aside, status, stamp)])?;
+    Ok(())
+}
+
+/// Ends a proposal that the skill holds already.
+fn superseded(
+    library: &mut Library,
+    proposal: Proposal,
+    snapshot: &Snapshot,
+    stamp: &Stamp,
+) -> Result<Report, ManageError> {
+    let note = "the skill was like that already".to_owned();
+    let proposal = Proposal { note: Some(note.clone()), ..closed(proposal, ProposalState::Superseded, stamp) };
+    library.commit_with(Vec::new(), vec![noted(proposal.clone(), EventStatus::Superseded, stamp)])?;
+    let base = snapshot.base.as_ref();
+    Ok(Report {
+        ok: true,
+        status: Status::Unchanged,
+        action: proposal.action,
+        name: proposal.skill.to_string(),
+        revision: base.map(|base| base.id.clone()),
+        number: base.map(|base| base.number),
+        previous_revision: base.map(|base| base.id.clone()),
+        files: Vec::new(),
+        diff: String::new(),
+        verdict: VerdictReport {
+            level: proposal.scan.verdict(),
+            ruleset: proposal.scan.ruleset.clone(),
+            findings: proposal.scan.findings.clone(),
+        },
+        problems: Vec::new(),
+        proposal: Some(proposal.id.to_string()),
+        proposal_revision: Some(proposal.revision),
+        checkout: library::Checkout::Done,
+        message: format!("{note}; the proposal is closed as superseded"),
+    })
+}

@@ -1,0 +1,265 @@
+//! [`hold`]: a change that a person must decide about becomes a proposal, or amends one.
+//!
+//! An actor has one proposal a skill that waits and still fits; what it sends next joins it. The actor
+//! sees the live skill, not its candidate, so an edit is worked out on the live skill and both changes
+//! are merged. Where they touch the same place, the edit is worked out on the candidate instead: there a
+//! patch finds its text or fails, and a file that is written anew replaces what the actor wrote before.
+//! An edit that only makes sense on the candidate, such as a patch of a skill that is itself only
+//! proposed, is worked out there as well.
+
+use jiff::{SignedDuration, Timestamp};
+use library::{
+    Action, Actor, Event, EventStatus, Kept, Library, Proposal, ProposalChange, ProposalEntry, ProposalId,
+    ProposalState, Snapshot, Stamp, changed_files, operation_id,
+};
+use skill::{Bundle, Edit, SkillName, edit};
+
+use super::{
+    decide::{closed, expire},
+    rebase::{self, Rebased, rebase},
+};
+use crate::{
+    change::{Change, Judged, judge},
+    error::ManageError,
+    manage::Context,
+    report::{Report, Status},
+};
+
+/// Makes a proposal of a judged change, or amends the one that its actor has waiting.
+pub(crate) fn hold(
+    library: &mut Library,
+    change: Change<'_>,
+    judged: Judged,
+    why: &str,
+    (context, stamp): (&Context<'_>, &Stamp),
+) -> Result<Report, ManageError> {
+    let own = own_proposal(library, change.skill, stamp)?;
+    if change.dry_run {
+        return Ok(would_be_held(judged.report, why, own.as_ref()));
+    }
+    let Some(own) = own else { return propose(library, &change, judged, why, stamp, Vec::new()) };
+    let on_head = match rebase(library, &own, &change.snapshot)? {
+        Rebased::Clean(bundle) => bundle,
+        Rebased::Stale(reason, _) => {
+            let stale = set_aside(own, &reason, stamp);
+            return propose(library, &change, judged, why, stamp, vec![stale]);
+        }
+    };
+    let joined = join(library, &change, &own, &on_head)?;
+    if joined == change.snapshot.bundle {
+        return take_back(library, change.skill, judged.report, stamp);
+    }
+    let is_new = joined != on_head;
+    let change = Change { candidate: joined, ..change };
+    let judged = judge(library, &change)?;
+    let why = judged.decide(&change, context)?.unwrap_or_else(|| why.to_owned());
+    match is_new {
+        true => amend(library, own, &change, judged, &why, stamp),
+        false => Ok(held(judged.report, &own, "the same change waits already")),
+    }
+}
+
+/// The proposal of this actor for this skill that waits and that nothing is known against.
+fn own_proposal(library: &Library, skill: &SkillName, stamp: &Stamp) -> Result<Option<Proposal>, ManageError> {
+    let is_own = |proposal: &Proposal| {
+        proposal.skill == *skill
+            && proposal.actor == stamp.actor
+            && proposal.state != ProposalState::Stale
+            && !proposal.is_expired(stamp.time)
+    };
+    Ok(library.open_proposals()?.into_iter().filter_map(ProposalEntry::into_whole).find(is_own))
+}
+
+/// A request's edits on what its actor has proposed already; `None` where there is no such proposal or
+/// they do not fit there either.
+pub(crate) fn apply_on_own(
+    library: &Library,
+    skill: &SkillName,
+    edits: &[Edit],
+    snapshot: &Snapshot,
+    stamp: &Stamp,
+) -> Result<Option<(Bundle, ProposalId)>, ManageError> {
+    let Some(own) = own_proposal(library, skill, stamp)? else { return Ok(None) };
+    let Rebased::Clean(on_head) = rebase(library, &own, snapshot)? else { return Ok(None) };
+    Ok(apply(library, edits, &on_head).ok().map(|candidate| (candidate, own.id)))
+}
+
+fn apply(library: &Library, edits: &[Edit], bundle: &Bundle) -> Result<Bundle, edit::EditError> {
+    edits.iter().try_fold(bundle.clone(), |bundle, edit| Ok(edit::apply(edit, &bundle, library.limits())?.bundle))
+}
+
+/// What waits and the new edit together.
+fn join(library: &Library, change: &Change<'_>, own: &Proposal, on_head: &Bundle) -> Result<Bundle, ManageError> {
+    let merged = rebase::merge(library, &change.snapshot.bundle, on_head, &change.candidate)?;
+    if merged.is_clean() {
+        return Ok(merged.bundle);
+    }
+    apply(library, change.edits, on_head).map_err(|_| ManageError::MergeConflict {
+        message: format!("the edit of {} does not go together with what {} proposes already", change.skill, own.id),
+        hint: format!(
+            "look at it, `skillhub review diff {id}`, and edit what stands there, or take it back, `skillhub review \
+             reject {id}`",
+            id = own.id
+        ),
+        conflicts: merged.conflicts,
+    })
+}
+
+fn would_be_held(mut report: Report, why: &str, own: Option<&Proposal>) -> Report {
+    report.add(&format!("it would be held for a person to decide: {why}"));
+    if let Some(own) = own {
+        report.add(&format!("it would join the proposal {} that waits", own.id));
+    }
+    report
+}
+
+fn propose(
+    library: &mut Library,
+    change: &Change<'_>,
+    judged: Judged,
+    why: &str,
+    stamp: &Stamp,
+    mut changes: Vec<ProposalChange>,
+) -> Result<Report, ManageError> {
+    let proposal = Proposal {
+        id: ProposalId::of_operation(&operation_id(stamp)),
+        skill: change.skill.clone(),
+        state: ProposalState::Pending,
+        revision: 1,
+        action: change.action,
+        base: change.snapshot.base.as_ref().map(|base| base.id.clone()),
+        files: changed_files(&change.snapshot.bundle, &change.candidate),
+        digest: change.candidate.digest(),
+        actor: stamp.actor.clone(),
+        reason: stamp.reason.clone(),
+        run: stamp.run.clone(),
+        thread: stamp.thread.clone(),
+        absorbed_into: change.absorbed_into.clone(),
+        why: why.to_owned(),
+        scan: judged.scan(),
+        created: stamp.time,
+        updated: stamp.time,
+        expires: expiry(library, stamp.time),
+        edited_by: None,
+        note: None,
+        decided: None,
+        kept: Kept::default(),
+    };
+    changes.extend(expired(library, stamp)?);
+    changes.push(noted(proposal.clone(), EventStatus::Proposed, stamp));
+    library.commit_with(Vec::new(), changes)?;
+    Ok(held(judged.report, &proposal, &format!("held for a person to decide: {why}")))
+}
+
+fn amend(
+    library: &mut Library,
+    own: Proposal,
+    change: &Change<'_>,
+    judged: Judged,
+    why: &str,
+    stamp: &Stamp,
+) -> Result<Report, ManageError> {
+    let mut amended = Proposal {
+        state: ProposalState::Pending,
+        revision: own.revision + 1,
+        action: action_of(change, own.action),
+        reason: both_reasons(own.reason.as_deref(), stamp.reason.as_deref(), library.limits().note_chars),
+        run: stamp.run.clone().or(own.run),
+        thread: stamp.thread.clone().or(own.thread),
+        absorbed_into: change.absorbed_into.clone().or(own.absorbed_into),
+        why: why.to_owned(),
+        scan: judged.scan(),
+        updated: stamp.time,
+        expires: expiry(library, stamp.time),
+        note: None,
+        ..own
+    };
+    let base = change.snapshot.base.as_ref().map(|base| base.id.clone());
+    amended.set_candidate(base, &change.snapshot.bundle, &change.candidate);
+    library.commit_with(Vec::new(), vec![noted(amended.clone(), EventStatus::Amended, stamp)])?;
+    let message = format!("held for a person to decide, with what waited already: {why}");
+    Ok(held(judged.report, &amended, &message))
+}
+
+/// Ends the proposal of an actor whose newest edit takes back all of it.
+pub(crate) fn take_back(
+    library: &mut Library,
+    skill: &SkillName,
+    report: Report,
+    stamp: &Stamp,
+) -> Result<Report, ManageError> {
+    let report = Report { status: Status::Unchanged, files: Vec::new(), diff: String::new(), ..report };
+    let Some(own) = own_proposal(library, skill, stamp)? else { return Ok(report) };
+    let id = own.id.clone();
+    let withdrawn = closed(own, ProposalState::Rejected, stamp);
+    library.commit_with(Vec::new(), vec![noted(withdrawn, EventStatus::Rejected, stamp)])?;
+    let mut report = report;
+    report.add(&format!("the edit takes back all that waited as {id}, which is withdrawn"));
+    Ok(report)
+}
+
+/// A proposal that does not fit any more, beside which its actor may have another.
+fn set_aside(own: Proposal, reason: &str, stamp: &Stamp) -> ProposalChange {
+    let stale = Proposal { state: ProposalState::Stale, note: Some(reason.to_owned()), ..own };
+    noted(stale, EventStatus::Stale, stamp)
+}
+
+/// The proposals of the library that waited too long, as such.
+fn expired(library: &Library, stamp: &Stamp) -> Result<Vec<ProposalChange>, ManageError> {
+    let open = library.open_proposals()?.into_iter().filter_map(ProposalEntry::into_whole);
+    Ok(open.filter(|proposal| proposal.is_expired(stamp.time)).map(|proposal| expire(proposal, stamp)).collect())
+}
+
+fn held(mut report: Report, proposal: &Proposal, message: &str) -> Report {
+    report.status = Status::Proposed;
+    report.proposal = Some(proposal.id.to_string());
+    report.proposal_revision = Some(proposal.revision);
+    report.action = proposal.action;
+    report.add(message);
+    let id = &proposal.id;
+    report.add(&format!(
+        "a person looks at it with `skillhub review diff {id}` and ends it with `skillhub review \
+                         accept {id}@{}` or `reject`",
+        proposal.revision
+    ));
+    report
+}
+
+/// The end of a proposal's waiting that was made or amended at `time`.
+pub(super) fn expiry(library: &Library, time: Timestamp) -> Timestamp {
+    let waits = SignedDuration::from_hours(24 * i64::from(library.limits().proposal_days));
+    time.checked_add(waits).unwrap_or(Timestamp::MAX)
+}
+
+/// A proposal as it is from now on, with the event of that.
+pub(crate) fn noted(proposal: Proposal, status: EventStatus, stamp: &Stamp) -> ProposalChange {
+    let event = Event::proposal(stamp, proposal.skill.as_str(), proposal.action.as_str(), status, &proposal.id);
+    let event = Event { message: proposal.note.clone(), ..event };
+    ProposalChange { entry: ProposalEntry::Whole(Box::new(proposal)), event }
+}
+
+/// What an amended proposal does as a whole.
+fn action_of(change: &Change<'_>, before: Action) -> Action {
+    match (change.candidate.is_empty(), change.snapshot.exists()) {
+        (true, _) => Action::Delete,
+        (false, false) => Action::Create,
+        (false, true) if before == change.action => before,
+        (false, true) => Action::Operations,
+    }
+}
+
+/// The reasons of both edits, where they fit.
+fn both_reasons(before: Option<&str>, now: Option<&str>, limit_chars: usize) -> Option<String> {
+    match (before, now) {
+        (Some(before), Some(now)) if before != now => {
+            let both = format!("{before}; {now}");
+            Some(if both.chars().count() <= limit_chars { both } else { now.to_owned() })
+        }
+        (before, now) => now.or(before).map(str::to_owned),
+    }
+}
+
+/// Whether an actor is the one who proposed.
+pub(super) fn is_own(proposal: &Proposal, actor: &Actor) -> bool {
+    proposal.actor == *actor
+}

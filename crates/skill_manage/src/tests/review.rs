@@ -1,0 +1,397 @@
+//! Held changes: proposed, amended, accepted on a head that moved, and never applied unseen.
+
+use library::{Action, Proposal, ProposalEntry, ProposalId, ProposalState};
+
+use super::*;
+use crate::{
+    Reviewer,
+    review::{
+        Accept, Decider, EditProposal, ProposalRef, Reject, Rejected, Replacement, accept, difference, edit, get, list,
+        reject,
+    },
+};
+
+/// A policy that holds everything, and who decides.
+pub(super) fn strict() -> Place {
+    let mut place = Place::with_skill();
+    place.policy = Policy::Strict;
+    place
+}
+
+pub(super) fn ann() -> Reviewer {
+    Reviewer::for_test("ann")
+}
+
+impl Place {
+    pub(super) fn accept(&mut self, target: &str) -> Result<Report, ManageError> {
+        self.accept_at(target, time())
+    }
+
+    pub(super) fn accept_at(&mut self, target: &str, time: Timestamp) -> Result<Report, ManageError> {
+        let context =
+            Context { actor: self.actor.clone(), time, policy: self.policy, elsewhere: &self.elsewhere.clone() };
+        let accept_this = Accept { target: target.parse().unwrap(), reason: Some("fine".to_owned()) };
+        accept(&mut self.library, &accept_this, &ann(), &context)
+    }
+
+    pub(super) fn reject(&mut self, target: &str) -> Result<Rejected, ManageError> {
+        let this = Reject { target: target.parse().unwrap(), reason: Some("no".to_owned()) };
+        reject(&mut self.library, &this, Decider::Person(&ann()), time())
+    }
+
+    fn withdraw(&mut self, target: &str) -> Result<Rejected, ManageError> {
+        let this = Reject { target: target.parse().unwrap(), reason: None };
+        reject(&mut self.library, &this, Decider::Actor(&self.actor.clone()), time())
+    }
+
+    fn edit_proposal(&mut self, target: &str, files: &[(&str, Option<&str>)]) -> Result<Report, ManageError> {
+        let replacements =
+            files.iter().map(|(at, text)| Replacement { path: path(at), bytes: text.map(|t| t.as_bytes().to_vec()) });
+        let request =
+            EditProposal { target: target.parse().unwrap(), replacements: replacements.collect(), reason: None };
+        let context = Context { actor: self.actor.clone(), time: time(), policy: self.policy, elsewhere: &[] };
+        edit(&mut self.library, &request, &ann(), &context)
+    }
+
+    /// The id of a held request.
+    pub(super) fn proposed(&mut self, request: Value) -> String {
+        self.held(request).proposal.unwrap()
+    }
+
+    pub(super) fn proposal(&self, id: &str) -> Proposal {
+        get(&self.library, &ProposalId::parse(id).unwrap()).unwrap().into_whole().unwrap()
+    }
+
+    /// A change by a person, which is applied.
+    pub(super) fn by_person(&mut self, request: Value) {
+        let actor = std::mem::replace(&mut self.actor, Actor::new(ActorKind::Person, "ben"));
+        self.applied(request);
+        self.actor = actor;
+    }
+
+    fn skill_text(&self) -> String {
+        self.read("SKILL.md")
+    }
+}
+
+fn write(path: &str, content: &str) -> Value {
+    json!({"action": "write_file", "name": "s", "path": path, "content": content})
+}
+
+#[test]
+fn an_accepted_proposal_is_a_revision_of_its_author_that_names_the_reviewer() {
+    let mut place = strict();
+    let mut request = patch("First.", "1.");
+    request["reason"] = json!("shorter");
+    let report = place.held(request);
+    assert!(report.diff.contains("+1.") && report.revision.is_none(), "{report:?}");
+    let id = report.proposal.unwrap();
+    assert_eq!(place.last_event().status, EventStatus::Proposed);
+    let report = place.accept(&id).unwrap();
+    assert_eq!((report.status, report.number, report.proposal.as_deref()), (Status::Applied, Some(2), Some(&*id)));
+    let head = place.head();
+    assert_eq!((head.action, head.stamp.actor.to_string().as_str()), (Action::Patch, "agent:tester"));
+    assert_eq!(head.stamp.reason.as_deref(), Some("shorter"));
+    let acceptance = head.acceptance.clone().unwrap();
+    assert_eq!((acceptance.proposal, acceptance.reviewer.to_string()), (id.clone(), "person:ann".to_owned()));
+    let proposal = place.proposal(&id);
+    assert_eq!((proposal.state, proposal.decided.unwrap().revision), (ProposalState::Accepted, Some(head.id)));
+    let events: Vec<_> = place.library.events().unwrap().0.iter().rev().take(2).map(|event| event.status).collect();
+    assert_eq!(events, [EventStatus::Accepted, EventStatus::Applied]);
+    assert!(place.skill_text().contains("1."));
+}
+
+#[test]
+fn the_same_request_again_is_the_same_proposal() {
+    let mut place = strict();
+    for request in [patch("First.", "1."), write("scripts/new.sh", "#!/bin/sh\necho\n")] {
+        let mut place = strict();
+        let first = place.held(request.clone());
+        let events = place.library.events().unwrap().0.len();
+        let again = place.held(request);
+        assert_eq!((again.proposal, again.proposal_revision), (first.proposal, Some(1)));
+        assert_eq!((again.diff, place.library.events().unwrap().0.len()), (first.diff, events));
+    }
+    let create = json!({"action": "create", "name": "new", "content": skill_md("new", "# N\n")});
+    assert_eq!(place.proposed(create.clone()), place.proposed(create));
+    assert_eq!(list(&place.library, true, None).unwrap().len(), 1);
+}
+
+#[test]
+fn a_further_held_edit_joins_the_proposal_although_its_actor_saw_the_live_skill() {
+    let mut place = strict();
+    let id = place.proposed(patch("First.", "1."));
+    let whole = skill_md("s", "# S\n\nFirst.\n\nSecond, as I saw the live one.\n");
+    for (request, revision) in [
+        (write("references/notes.md", "new\n"), 2),
+        (json!({"action": "edit", "name": "s", "content": whole}), 3),
+        (patch("First.", "First."), 0),
+        (patch("1.", "one."), 4),
+    ] {
+        if revision == 0 {
+            continue;
+        }
+        let report = place.held(request);
+        assert_eq!((report.proposal.as_ref(), report.proposal_revision), (Some(&id), Some(revision)));
+        assert_eq!(place.last_event().status, EventStatus::Amended);
+    }
+    assert_eq!(list(&place.library, false, None).unwrap().len(), 1);
+    assert_eq!(place.accept(&format!("{id}@3")).unwrap_err().code(), "stale_revision");
+    place.accept(&format!("{id}@4")).unwrap();
+    assert!(place.skill_text().contains("one.\n\nSecond, as I saw the live one."), "{}", place.skill_text());
+    assert_eq!((place.read("references/notes.md").as_str(), place.head().action), ("new\n", Action::Operations));
+}
+
+#[test]
+fn a_file_that_is_written_anew_replaces_what_its_author_proposed_before() {
+    let mut place = strict();
+    let id = place.proposed(write("scripts/new.sh", "#!/bin/sh\necho one\n"));
+    assert_eq!(place.held(write("scripts/new.sh", "#!/bin/sh\necho two\n")).proposal_revision, Some(2));
+    place.held(patch("First.", "1."));
+    place.accept(&id).unwrap();
+    assert_eq!(place.read("scripts/new.sh"), "#!/bin/sh\necho two\n");
+    assert!(place.skill_text().contains("1."));
+}
+
+#[test]
+fn a_skill_that_is_only_proposed_can_be_worked_on_before_it_exists() {
+    let mut place = Place::new();
+    place.policy = Policy::Strict;
+    let id = place.proposed(json!({"action": "create", "name": "s", "content": skill_md("s", "# S\n\nFirst.\n")}));
+    place.held(patch("First.", "1."));
+    place.held(write("references/a.md", "a\n"));
+    assert_eq!((place.proposal(&id).revision, place.proposal(&id).action), (3, Action::Create));
+    assert!(place.tree().is_empty(), "nothing of a proposal is served");
+    assert_eq!(place.accept(&id).unwrap().number, Some(1));
+    assert_eq!((place.read("references/a.md").as_str(), place.head().action), ("a\n", Action::Create));
+    assert!(place.skill_text().ends_with("1.\n"));
+}
+
+#[test]
+fn edits_that_take_each_other_back_leave_no_proposal() {
+    let mut place = strict();
+    let id = place.proposed(write("scripts/new.sh", "#!/bin/sh\necho one\n"));
+    let report = place.manage(json!({"action": "remove_file", "name": "s", "path": "scripts/new.sh"})).unwrap();
+    assert_eq!((report.status, place.proposal(&id).state), (Status::Unchanged, ProposalState::Rejected));
+}
+
+#[test]
+fn other_actors_have_proposals_of_their_own_and_what_is_applied_at_once_still_is() {
+    let mut place = Place::with_skill();
+    let warned = script_with(Verdict::Warn);
+    let id = place.proposed(write("scripts/run.sh", &warned));
+    place.applied(patch("First.", "1."));
+    place.actor.id = "other".to_owned();
+    let other = place.proposed(write("scripts/other.sh", &warned));
+    assert_ne!(id, other);
+    place.accept(&id).unwrap();
+    place.accept(&other).unwrap();
+    assert!(place.skill_text().contains("1."));
+    assert_eq!((place.read("scripts/run.sh"), place.read("scripts/other.sh")), (warned.clone(), warned));
+}
+
+#[test]
+fn a_dry_run_says_that_it_would_be_held_and_stores_nothing() {
+    let mut place = strict();
+    let mut request = patch("First.", "1.");
+    request["dry_run"] = json!(true);
+    let events = place.library.events().unwrap().0.len();
+    let report = place.undisturbed(|place| place.manage(request).unwrap());
+    assert_eq!((report.status, report.proposal), (Status::DryRun, None));
+    assert!(report.message.contains("held for a person"), "{}", report.message);
+    assert!(list(&place.library, true, None).unwrap().is_empty());
+    assert_eq!(place.library.events().unwrap().0.len(), events);
+}
+
+#[test]
+fn what_the_scanner_blocks_is_refused_and_never_a_proposal() {
+    let mut place = strict();
+    let request = write("scripts/run.sh", &script_with(Verdict::Block));
+    assert_eq!(place.refused(request.clone()).code(), "scan_blocked");
+    assert!(list(&place.library, true, None).unwrap().is_empty());
+    let id = place.proposed(patch("First.", "1."));
+    assert_eq!(place.refused(request).code(), "scan_blocked", "an amendment is scanned as well");
+    assert_eq!(place.proposal(&id).revision, 1);
+}
+
+#[test]
+fn a_base_that_moved_is_merged_and_one_that_moved_in_the_same_place_makes_it_stale() {
+    let mut place = strict();
+    let id = place.proposed(patch("First.", "1."));
+    place.by_person(patch("Second.", "2."));
+    assert!(difference(&place.library, &id.parse().unwrap(), true).unwrap().conflicts.is_empty());
+    place.accept(&id).unwrap();
+    assert!(place.skill_text().contains("1.\n\n2."), "{}", place.skill_text());
+
+    let id = place.proposed(patch("1.", "one"));
+    place.by_person(patch("1.", "eins"));
+    let error = place.undisturbed(|place| place.accept(&id).unwrap_err());
+    assert_eq!(error.code(), "merge_conflict");
+    assert_eq!(error.details()["conflicts"].as_array().unwrap().len(), 1, "{error}");
+    assert_eq!((place.proposal(&id).state, place.last_event().status), (ProposalState::Stale, EventStatus::Stale));
+    let events = place.library.events().unwrap().0.len();
+    assert_eq!(place.accept(&id).unwrap_err().code(), "merge_conflict");
+    assert_eq!(place.library.events().unwrap().0.len(), events, "it is noted once");
+}
+
+#[test]
+fn a_stale_proposal_is_settled_by_an_edit_of_the_files_in_conflict() {
+    let mut place = strict();
+    let id = place.proposed(json!({"name": "s", "operations": [
+        {"action": "patch", "find": "First.", "replace": "1."},
+        {"action": "patch", "path": "references/notes.md", "find": "beta", "replace": "BETA"},
+    ]}));
+    place.by_person(patch("First.", "eins"));
+    assert_eq!(place.accept(&id).unwrap_err().code(), "merge_conflict");
+    let other = place.edit_proposal(&id, &[("references/notes.md", Some("x\n"))]).unwrap_err();
+    assert_eq!(other.code(), "merge_conflict", "it does not settle SKILL.md");
+    let settled = skill_md("s", "# S\n\neins, 1.\n\nSecond.\n");
+    let report = place.edit_proposal(&id, &[("SKILL.md", Some(&settled))]).unwrap();
+    assert_eq!((report.status, report.proposal_revision), (Status::Proposed, Some(2)));
+    assert_eq!(place.proposal(&id).edited_by, Some(Actor::new(ActorKind::Person, "ann")));
+    place.accept(&format!("{id}@2")).unwrap();
+    assert_eq!(place.skill_text(), settled);
+    assert_eq!(place.read("references/notes.md"), "alpha\nBETA\nalpha\n");
+}
+
+#[test]
+fn an_edited_proposal_is_held_to_the_standard_and_scanned() {
+    let mut place = strict();
+    let id = place.proposed(patch("First.", "1."));
+    assert_eq!(place.edit_proposal(&id, &[("SKILL.md", Some("no frontmatter"))]).unwrap_err().code(), "invalid_skill");
+    let hostile = script_with(Verdict::Block);
+    assert_eq!(place.edit_proposal(&id, &[("scripts/run.sh", Some(&hostile))]).unwrap_err().code(), "scan_blocked");
+    assert_eq!(place.edit_proposal(&id, &[("assets/none", None)]).unwrap_err().code(), "invalid_request");
+    assert_eq!(place.proposal(&id).revision, 1);
+    place.edit_proposal(&id, &[("references/notes.md", None)]).unwrap();
+    place.accept(&id).unwrap();
+    assert!(!place.path("references/notes.md").exists());
+}
+
+#[test]
+fn an_author_with_a_stale_proposal_may_have_another() {
+    let mut place = strict();
+    let id = place.proposed(patch("First.", "1."));
+    place.by_person(patch("First.", "eins"));
+    let other = place.proposed(patch("eins", "one"));
+    assert_ne!(id, other);
+    assert_eq!(place.proposal(&id).state, ProposalState::Stale);
+    place.accept(&other).unwrap();
+    assert!(place.skill_text().contains("one"));
+    place.reject(&id).unwrap();
+}
+
+#[test]
+fn what_the_skill_holds_already_is_superseded() {
+    let mut place = strict();
+    let id = place.proposed(patch("First.", "1."));
+    place.by_person(patch("First.", "1."));
+    let report = place.undisturbed(|place| place.accept(&id).unwrap());
+    assert_eq!((report.status, place.proposal(&id).state), (Status::Unchanged, ProposalState::Superseded));
+}
+
+#[test]
+fn a_skill_that_was_deleted_or_made_meanwhile_leaves_the_proposal_stale() {
+    let mut place = strict();
+    let id = place.proposed(patch("First.", "1."));
+    place.by_person(json!({"action": "delete", "name": "s"}));
+    let error = place.accept(&id).unwrap_err();
+    assert!(error.code() == "merge_conflict" && error.to_string().contains("deleted"), "{error}");
+    let create = |text: &str| json!({"action": "create", "name": "n", "content": skill_md("n", text)});
+    let id = place.proposed(create("# N\n"));
+    place.by_person(create("# other\n"));
+    let error = place.accept(&id).unwrap_err();
+    assert!(error.code() == "merge_conflict" && error.to_string().contains("there is a skill n now"), "{error}");
+}
+
+#[test]
+fn a_pin_stands_above_an_acceptance() {
+    let mut place = strict();
+    let id = place.proposed(patch("First.", "1."));
+    let pin = |place: &Place, pinned| {
+        place.library.set_state(&name("s"), &place.stamp(), "pin", |state| state.pinned = pinned).unwrap();
+    };
+    pin(&place, true);
+    assert_eq!(place.undisturbed(|place| place.accept(&id).unwrap_err()).code(), "policy_denied");
+    assert_eq!(place.proposal(&id).state, ProposalState::Pending);
+    pin(&place, false);
+    place.accept(&id).unwrap();
+}
+
+#[test]
+fn a_hand_edit_that_is_found_on_the_way_is_recorded_and_merged_and_a_bad_one_refuses() {
+    let mut place = strict();
+    let id = place.proposed(patch("First.", "1."));
+    place.write("references/notes.md", "by hand\n");
+    place.accept(&id).unwrap();
+    assert_eq!(place.actions()[..2], ["patch", "external"]);
+    assert_eq!(place.read("references/notes.md"), "by hand\n");
+    let id = place.proposed(patch("1.", "one"));
+    place.write("scripts/run.sh", &script_with(Verdict::Block));
+    assert_eq!(place.undisturbed(|place| place.accept(&id).unwrap_err()).code(), "external_blocked");
+    assert_eq!(place.proposal(&id).state, ProposalState::Pending);
+}
+
+#[test]
+fn an_accepted_candidate_is_scanned_by_the_rules_of_today() {
+    let mut place = strict();
+    let id = place.proposed(write("scripts/new.sh", "#!/bin/sh\necho\n"));
+    // What a proposal holds that was made when the rules let it pass.
+    let mut proposal = place.proposal(&id);
+    let base = place.library.bundle(&place.head().id).unwrap();
+    let hostile = File { bytes: script_with(Verdict::Block).into_bytes().into(), executable: false };
+    let candidate = base.clone().with_file(path("scripts/new.sh"), hostile, &Limits::default()).unwrap();
+    proposal.set_candidate(Some(place.head().id), &base, &candidate);
+    let event = Event::proposal(&place.stamp(), "s", "patch", EventStatus::Amended, &proposal.id);
+    let entry = ProposalEntry::Whole(Box::new(proposal));
+    place.library.commit_with(Vec::new(), vec![library::ProposalChange { entry, event }]).unwrap();
+    let error = place.undisturbed(|place| place.accept(&id).unwrap_err());
+    assert_eq!(error.code(), "scan_blocked");
+    assert!(!error.details()["findings"].as_array().unwrap().is_empty());
+    assert_eq!(place.proposal(&id).state, ProposalState::Quarantined);
+    assert_eq!(place.last_event().status, EventStatus::Quarantined);
+    place.edit_proposal(&id, &[("scripts/new.sh", Some("#!/bin/sh\nls\n"))]).unwrap();
+    place.accept(&id).unwrap();
+}
+
+#[test]
+fn only_people_reject_what_is_not_theirs() {
+    let mut place = strict();
+    let id = place.proposed(patch("First.", "1."));
+    place.actor.id = "other".to_owned();
+    assert_eq!(place.withdraw(&id).unwrap_err().code(), "policy_denied");
+    place.actor.id = "tester".to_owned();
+    place.withdraw(&id).unwrap();
+    assert_eq!(place.withdraw(&id).unwrap_err().code(), "already_decided");
+    assert_eq!(place.accept(&id).unwrap_err().code(), "already_decided");
+    let id = place.proposed(patch("First.", "1."));
+    assert_eq!(place.reject(&format!("{id}@2")).unwrap_err().code(), "stale_revision");
+    place.reject(&id).unwrap();
+    let decided = place.proposal(&id).decided.unwrap();
+    assert_eq!((decided.by.to_string().as_str(), decided.reason.as_deref()), ("person:ann", Some("no")));
+}
+
+#[test]
+fn nobody_accepts_what_waited_too_long() {
+    let mut place = strict();
+    let id = place.proposed(patch("First.", "1."));
+    let late = time() + jiff::SignedDuration::from_hours(24 * 30);
+    assert_eq!(place.undisturbed(|place| place.accept_at(&id, late).unwrap_err()).code(), "proposal_expired");
+    assert_eq!((place.proposal(&id).state, place.last_event().status), (ProposalState::Expired, EventStatus::Expired));
+    assert_eq!(place.accept(&id).unwrap_err().code(), "proposal_expired");
+    place.reject(&id).unwrap();
+    assert_ne!(place.proposed(patch("First.", "1.")), id);
+}
+
+#[test]
+fn deletions_and_roots_of_a_proposal_are_what_they_say() {
+    let mut place = strict();
+    let id = place.proposed(patch("First.", "1."));
+    place.policy = Policy::Open;
+    place.applied(json!({"action": "delete", "name": "s"}));
+    assert_eq!(place.accept(&id).unwrap_err().code(), "merge_conflict");
+    for bad in ["", "@1", "a@", "a@x", "../a", "a b"] {
+        assert!(bad.parse::<ProposalRef>().is_err(), "{bad}");
+    }
+    assert_eq!("k7m3qx@2".parse::<ProposalRef>().unwrap().to_string(), "k7m3qx@2");
+}
