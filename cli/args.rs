@@ -107,6 +107,8 @@ pub enum Command {
     /// Look at held changes, and accept or reject them
     #[command(subcommand)]
     Review(commands::review::ReviewCommand),
+    /// Show who may change what here, and which file says so
+    Policy(commands::policy::PolicyArgs),
     /// Make, list or revoke tokens by which a person decides without a terminal
     #[command(subcommand)]
     Reviewer(commands::reviewer::ReviewerCommand),

@@ -17,6 +17,7 @@ pub mod new;
 pub mod pack;
 pub mod pin;
 pub mod place;
+pub mod policy;
 pub mod prompt;
 pub mod publish;
 pub mod read;

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use client::PolicyFile;
 use jiff::Timestamp;
 use library::{Actor, ActorKind, FindError, Home, Library, Scope, Stamp};
 use skill::{QualifiedName, SkillName};
-use skill_manage::{Elsewhere, Reviewer, ReviewerError};
+use skill_manage::{Elsewhere, Layer, Policy, Preset, PresetError, Reviewer, ReviewerError, Rule};
 
 use crate::{
     args::Global,
@@ -15,6 +16,12 @@ use crate::{
 
 /// Where skills stand below a project's root and a user's home.
 pub const SKILLS_FOLDER: &str = ".agents/skills";
+
+/// What an administrator sets for all users; it can only tighten what they set.
+const SYSTEM_POLICY: &str = "/etc/skillhub/policy.toml";
+
+/// The variable that names a further such file.
+const POLICY_VARIABLE: &str = "SKILLHUB_POLICY";
 
 /// The variable that holds a reviewer's token.
 pub const TOKEN_VARIABLE: &str = "SKILLHUB_REVIEWER_TOKEN";
@@ -199,13 +206,30 @@ impl Context {
 
     /// The change-management context for `skill_manage`.
     pub fn manage<'a>(&self, elsewhere: &'a [Elsewhere]) -> Result<skill_manage::Context<'a>, CliError> {
-        let policy = match &self.config.policy {
-            Some(policy) => policy.parse().map_err(|error: skill_manage::PolicyError| {
-                CliError::usage(format!("{}: {error}", self.home.config().display()))
-            })?,
-            None => skill_manage::Policy::default(),
-        };
-        Ok(skill_manage::Context { actor: self.actor.clone(), time: self.now, policy, elsewhere })
+        Ok(skill_manage::Context { actor: self.actor.clone(), time: self.now, policy: self.policy()?, elsewhere })
+    }
+
+    /// What holds for changes: the user's own policy, tightened by that of the system and by one that
+    /// the environment names.
+    ///
+    /// # Errors
+    /// One of the files cannot be read or understood. It is never passed over.
+    pub fn policy(&self) -> Result<Policy, CliError> {
+        let mut own = layer(&self.config.policy_file(&self.home))?;
+        own.preset = own.preset.or(Some(Preset::default()));
+        let mut others = Vec::new();
+        if let Some(file) = PolicyFile::read(Path::new(SYSTEM_POLICY)).map_err(failed)? {
+            others.push(layer(&file)?);
+        }
+        if let Some(path) = std::env::var_os(POLICY_VARIABLE).filter(|path| !path.is_empty()) {
+            let path = self.cwd.join(path);
+            let file = PolicyFile::read(&path).map_err(failed)?.ok_or_else(|| {
+                CliError::new("invalid_config", Exit::Usage, format!("there is no {}", path.display()))
+                    .hint(format!("{POLICY_VARIABLE} names a file that has to be there"))
+            })?;
+            others.push(layer(&file)?);
+        }
+        Ok(Policy::new(own, others))
     }
 
     /// The person who decides; `what` says what only people do, as in `waiving a finding`.
@@ -325,6 +349,16 @@ fn prove(id: &str, home: &Home, now: Timestamp, missing: &str) -> Result<Reviewe
             other => other.into(),
         }),
     }
+}
+
+/// One file's part of the policy.
+fn layer(file: &PolicyFile) -> Result<Layer, CliError> {
+    let path = file.path.display().to_string();
+    let no_preset = |error: PresetError| {
+        CliError::new("invalid_config", Exit::Usage, format!("{path}: {error}")).hint(format!("mend {path}"))
+    };
+    let preset = file.preset.as_deref().map(str::parse).transpose().map_err(no_preset)?;
+    Ok(Layer { rules: file.rules(Rule::check).map_err(failed)?, preset, file: path })
 }
 
 /// The name of the user for the history.

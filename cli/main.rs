@@ -59,6 +59,7 @@ fn run(context: &Context, command: &Command) -> Result<Exit, CliError> {
         Command::Unpin(args) => commands::pin::unpin(context, args),
         Command::Waive(args) => commands::waive::run(context, args),
         Command::Review(command) => commands::review::run(context, command),
+        Command::Policy(args) => commands::policy::run(context, args),
         Command::Reviewer(command) => commands::reviewer::run(context, command),
         Command::Log(args) => commands::log::run(context, args),
         Command::Prompt(args) => commands::prompt::run(context, args),

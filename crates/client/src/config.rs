@@ -10,8 +10,12 @@ use library::{Home, PlaceError, open_dir};
 use serde::Deserialize;
 use skill::{Owner, OwnerError};
 use thiserror::Error;
+use toml::Table;
 
-use crate::failure::{Fails, Failure, FailureKind};
+use crate::{
+    failure::{Fails, Failure, FailureKind},
+    policy_file::PolicyFile,
+};
 
 const FORMAT: u32 = 1;
 const FILE: &str = "config.toml";
@@ -23,6 +27,10 @@ const FILE: &str = "config.toml";
 /// owner = "acme"                 # who publishes
 /// policy = "balanced"            # what agents may change: open, balanced or strict
 ///
+/// [[rules]]                      # what goes before the preset, the first that fits; see docs/guides/policy.md
+/// decision = "hold"
+/// changes = ["scripts"]
+///
 /// [registries.team]              # for --registry team, and for the owners it may serve
 /// location = "/srv/skills"       # a folder or a file:// URL
 /// owners = ["acme"]              # one registry may have "*"
@@ -30,7 +38,7 @@ const FILE: &str = "config.toml";
 /// [library]
 /// storage = "git"
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     #[serde(default = "format")]
@@ -41,6 +49,9 @@ pub struct Config {
     /// How much agents may change without a person: open, balanced (what stands without it) or strict.
     #[serde(default)]
     pub policy: Option<String>,
+    /// Rules that go before it.
+    #[serde(default)]
+    rules: Vec<Table>,
     /// Registries by name.
     #[serde(default)]
     pub registries: BTreeMap<String, RegistryConfig>,
@@ -90,6 +101,7 @@ impl Default for Config {
             format: FORMAT,
             owner: None,
             policy: None,
+            rules: Vec::new(),
             registries: BTreeMap::new(),
             library: LibraryConfig::default(),
         }
@@ -131,6 +143,16 @@ pub enum ConfigError {
         /// What is wrong with it.
         source: OwnerError,
     },
+    /// A rule that cannot be read.
+    #[error("rule {number} of {} cannot be used: {message}", path.display())]
+    Rule {
+        /// The file.
+        path: PathBuf,
+        /// Which one, from 1.
+        number: usize,
+        /// What is wrong with it.
+        message: String,
+    },
     /// The home cannot be used.
     #[error(transparent)]
     Place(#[from] PlaceError),
@@ -147,7 +169,10 @@ pub enum ConfigError {
 impl Fails for ConfigError {
     fn failure(&self) -> Failure {
         match self {
-            Self::Damaged { path, .. } | Self::OwnerTwice { path, .. } | Self::Owner { path, .. } => {
+            Self::Damaged { path, .. }
+            | Self::OwnerTwice { path, .. }
+            | Self::Owner { path, .. }
+            | Self::Rule { path, .. } => {
                 Failure::new(FailureKind::Usage, "invalid_config").hint(format!("mend {}", path.display()))
             }
             Self::Format { .. } => Failure::new(FailureKind::Usage, "invalid_config").hint("use a newer skillhub"),
@@ -187,6 +212,12 @@ impl Config {
         }
         config.check_owners(path)?;
         Ok(config)
+    }
+
+    /// What the user's `config.toml` says about changes.
+    #[must_use]
+    pub fn policy_file(&self, home: &Home) -> PolicyFile {
+        PolicyFile::new(home.config(), self.policy.clone(), self.rules.clone())
     }
 
     fn check_owners(&self, path: &Path) -> Result<(), ConfigError> {

@@ -134,6 +134,27 @@ pub fn read<'a>(text: &'a str, limits: &Limits) -> Result<Reading<'a>, Frontmatt
     }
 }
 
+/// What a `SKILL.md` says under the keys that `is_wanted` by their letters and digits in lower case:
+/// `allowedtools` for `allowed-tools`, `Allowed_Tools` and every other spelling. The texts are there to be
+/// compared with those of another version; aliases are resolved, and what cannot be told apart counts.
+///
+/// # Errors
+/// [`FrontmatterError`], as [`read`].
+pub fn values_of(
+    text: &str,
+    limits: &Limits,
+    is_wanted: impl Fn(&str) -> bool,
+) -> Result<Vec<String>, FrontmatterError> {
+    let reading = read(text, limits)?;
+    let yaml = split(text)?.yaml;
+    match reading.quoted_line {
+        Some(_) => {
+            fields::values_of(&lenient::quote_values(yaml).map_or_else(String::new, |(quoted, _)| quoted), is_wanted)
+        }
+        None => fields::values_of(yaml, is_wanted),
+    }
+}
+
 /// A text as a YAML scalar that reads back as the same text: quoted where a parser would take it
 /// for something else (`no`, `1.10`, `a: b`).
 #[must_use]
@@ -221,6 +242,21 @@ mod tests {
             assert_eq!(fields(yaml).allowed_tools.as_ref(), Some(&expected), "{yaml}");
         }
         assert_eq!(fields("allowed-tools: []").allowed_tools, Some(vec![]));
+    }
+
+    #[test]
+    fn values_are_compared_under_every_spelling_of_their_key() {
+        let of = |yaml: &str| {
+            let text = format!("---\nname: a\n{yaml}\n---\n");
+            values_of(&text, &Limits::default(), |key| key == "allowedtools").unwrap()
+        };
+        assert!(of("license: MIT").is_empty());
+        for key in ["allowed-tools", "Allowed-Tools", "allowed_tools", "ALLOWEDTOOLS", "\"allowed\\x2dtools\"", "<<"] {
+            assert_ne!(of(&format!("{key}: [a]")), of(&format!("{key}: [b]")), "{key}");
+        }
+        assert_ne!(of("x: &x [a]\nallowed-tools: *x"), of("x: &x [b]\nallowed-tools: *x"), "an alias");
+        assert_eq!(of("allowed-tools: [a]\nlicense: MIT"), of("license: ISC\nallowed-tools: [a]"));
+        assert!(values_of("no frontmatter", &Limits::default(), |_| true).is_err());
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::{
     manage::Context,
     policy::{Decision, Proposed},
     report::{Report, ReportedProblem, Status, VerdictReport},
+    request::action_of,
     review,
 };
 
@@ -33,8 +34,7 @@ pub(crate) struct Change<'a> {
     pub checks_out_again: bool,
     pub messages: Vec<String>,
     pub dry_run: bool,
-    /// Whether the standard and the policy may refuse it. A rollback applies once cleared: what it
-    /// brings back was valid when it was committed.
+    /// Whether the standard may refuse it. What a rollback brings back was valid when it was committed.
     pub is_edit: bool,
     /// Whether it was made on what its actor has proposed, and holds that as well.
     pub on_proposal: bool,
@@ -61,8 +61,8 @@ impl Judged {
         scan::Report { ruleset, findings }
     }
 
-    /// Why the policy holds the change, if it does.
-    pub fn decide(&self, change: &Change<'_>, context: &Context<'_>) -> Result<Option<String>, ManageError> {
+    /// Whether the policy applies or holds the change, and why; what it refuses is an error.
+    pub fn decide(&self, change: &Change<'_>, context: &Context<'_>) -> Result<Decision, ManageError> {
         check_policy(change, context, &self.report, self.cleared.as_ref())
     }
 }
@@ -81,11 +81,14 @@ pub(crate) fn conclude(
     if judged.report.files.is_empty() && !change.checks_out_again {
         return unchanged(library, judged.report, &change);
     }
-    if let Some(why) = judged.decide(&change, context)? {
-        return review::hold(library, change, judged, &why, (context, stamp));
-    }
+    let why = match judged.decide(&change, context)? {
+        Decision::Hold(why) => return review::hold(library, change, judged, &why, (context, stamp)),
+        Decision::Apply(why) | Decision::Refuse(why) => why,
+    };
     let Judged { mut report, cleared } = judged;
-    if !change.dry_run {
+    if change.dry_run {
+        report.add(&format!("it would be applied: {why}"));
+    } else {
         let committed = commit(library, change, cleared, stamp)?;
         applied(&mut report, committed);
     }
@@ -200,21 +203,45 @@ fn unchanged(library: &Library, mut report: Report, change: &Change<'_>) -> Resu
     Ok(report)
 }
 
-/// Why the policy holds a change, if it does.
+/// What was asked for, of several edits what each is. What joins a proposal may be made of any edits.
+fn actions_of(change: &Change<'_>) -> Vec<Action> {
+    match change.edits {
+        _ if change.on_proposal => {
+            vec![Action::Create, Action::Edit, Action::Patch, Action::WriteFile, Action::RemoveFile]
+        }
+        [] => vec![change.action],
+        edits => edits.iter().map(action_of).collect(),
+    }
+}
+
+/// Whether the policy applies or holds a change, and why; what it refuses is an error.
 fn check_policy(
     change: &Change<'_>,
     context: &Context<'_>,
     report: &Report,
     cleared: Option<&Cleared>,
-) -> Result<Option<String>, ManageError> {
-    if !change.is_edit || change.accepted.is_some() {
-        return Ok(None);
+) -> Result<Decision, ManageError> {
+    if change.accepted.is_some() {
+        return Ok(Decision::Apply("a person accepted it".to_owned()));
     }
     let verdict = cleared.map_or(Verdict::Allow, |cleared| cleared.report().new_verdict());
-    let proposed = Proposed { before: &change.snapshot, after: &change.candidate, files: &report.files, verdict };
-    match context.policy.decide(context.actor.kind, &proposed) {
-        Decision::Apply => Ok(None),
-        Decision::Hold(why) => Ok(Some(why)),
+    let actions = actions_of(change);
+    let proposed = Proposed {
+        skill: change.skill.as_str(),
+        actions: &actions,
+        origin: change.origin.as_ref(),
+        before: &change.snapshot,
+        after: &change.candidate,
+        files: &report.files,
+        verdict,
+    };
+    match context.policy.decide(&context.actor, &proposed) {
+        Decision::Refuse(why) => Err(ManageError::PolicyDenied {
+            message: format!("the policy refuses this change of {}: {why}", change.skill),
+            hint: "leave out what the policy refuses; `skillhub policy` shows it, and a person can change it"
+                .to_owned(),
+        }),
+        decided => Ok(decided),
     }
 }
 

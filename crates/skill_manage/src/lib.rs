@@ -26,7 +26,7 @@ mod waive;
 pub use error::ManageError;
 pub use manage::{Context, Elsewhere, manage};
 pub use pin::{pin, unpin};
-pub use policy::{Policy, PolicyError};
+pub use policy::{Class, Layer, Policy, Preset, PresetError, Rule, RuleError, Ruling};
 pub use report::{Report, Status, VerdictReport};
 pub use request::{Notes, Request, RequestError};
 pub use reviewer::{NewToken, Reviewer, ReviewerError, is_valid_at};

@@ -1,15 +1,31 @@
 //! [`Policy`]: what becomes of a change that the scanner let through.
+//!
+//! A policy has layers: the user's, and those that can only tighten it. Each layer is a list of rules and
+//! a preset. A change is cut into its [`Part`]s, one for each kind of thing that each file is; in a layer
+//! the first rule that fits a part decides about it, else the preset; the strictest answer over all parts,
+//! all edits of the request and all layers is the decision. So no part is freed by a rule for another one,
+//! and no layer by another layer.
+
+mod part;
+mod rule;
+#[cfg(test)]
+mod tests;
 
 use std::{fmt, str::FromStr};
 
-use library::{ActorKind, Snapshot};
+use library::{Action, Actor, ActorKind};
 use scan::Verdict;
-use skill::{Bundle, Limits, diff::Change, diff::FileChange, frontmatter};
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// How much agents may change without a person.
+pub use part::Class;
+pub(crate) use part::Proposed;
+use part::{Part, parts};
+pub use rule::{Rule, RuleError};
+
+/// How much agents may change without a person, where no rule of their own says it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub enum Policy {
+pub enum Preset {
     /// Whatever the scanner lets through.
     Open,
     /// Text at once; what can run or widen rights only when the scanner has nothing to say.
@@ -19,24 +35,24 @@ pub enum Policy {
     Strict,
 }
 
-/// The text is no [`Policy`].
+/// The text is no [`Preset`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0:?} is no policy; it is one of open, balanced, strict")]
-pub struct PolicyError(pub String);
+pub struct PresetError(pub String);
 
-impl FromStr for Policy {
-    type Err = PolicyError;
-    fn from_str(text: &str) -> Result<Self, PolicyError> {
+impl FromStr for Preset {
+    type Err = PresetError;
+    fn from_str(text: &str) -> Result<Self, PresetError> {
         match text {
             "open" => Ok(Self::Open),
             "balanced" => Ok(Self::Balanced),
             "strict" => Ok(Self::Strict),
-            other => Err(PolicyError(other.to_owned())),
+            other => Err(PresetError(other.to_owned())),
         }
     }
 }
 
-impl fmt::Display for Policy {
+impl fmt::Display for Preset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Open => "open",
@@ -46,150 +62,134 @@ impl fmt::Display for Policy {
     }
 }
 
-/// A change as the policy sees it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Proposed<'a> {
-    pub before: &'a Snapshot,
-    pub after: &'a Bundle,
-    pub files: &'a [FileChange],
-    /// The verdict over new findings alone.
-    pub verdict: Verdict,
+/// What a rule says of a change, from the mildest to the strictest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ruling {
+    /// It becomes a revision.
+    Apply,
+    /// A person looks at it first.
+    Hold,
+    /// It is refused.
+    Deny,
 }
 
-/// What the policy says.
+/// One file's part of a policy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layer {
+    /// Where it is written, for messages.
+    pub file: String,
+    /// What decides where no rule fits; without one, nothing is held here.
+    pub preset: Option<Preset>,
+    /// The rules, the first that fits going before all others.
+    pub rules: Vec<Rule>,
+}
+
+/// What holds for changes: the user's layer, and others that can only tighten it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policy {
+    layers: Vec<Layer>,
+}
+
+/// What the policy says, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Decision {
-    Apply,
+    /// It becomes a revision: by which part of the policy.
+    Apply(String),
     /// A person must look at it first: why.
     Hold(String),
+    /// It is refused: why.
+    Refuse(String),
+}
+
+impl From<Preset> for Policy {
+    fn from(preset: Preset) -> Self {
+        Self::new(Layer { file: "the default".to_owned(), preset: Some(preset), rules: Vec::new() }, Vec::new())
+    }
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Preset::default().into()
+    }
 }
 
 impl Policy {
-    /// Decides about an edit by a kind of actor. People's changes are applied; so are deletions.
-    pub(crate) fn decide(self, actor: ActorKind, change: &Proposed<'_>) -> Decision {
-        if actor == ActorKind::Person || change.after.is_empty() {
-            return Decision::Apply;
+    /// The user's layer and those that tighten it.
+    #[must_use]
+    pub fn new(own: Layer, others: Vec<Layer>) -> Self {
+        Self { layers: std::iter::once(own).chain(others).collect() }
+    }
+
+    /// The layers, the user's first.
+    #[must_use]
+    pub fn layers(&self) -> &[Layer] {
+        &self.layers
+    }
+
+    /// Decides about a change that an actor wants. A rollback cannot wait for anybody: what would hold
+    /// one refuses it.
+    pub(crate) fn decide(&self, actor: &Actor, change: &Proposed<'_>) -> Decision {
+        let mut strictest: Option<(Ruling, String)> = None;
+        for part in parts(change) {
+            for action in change.actions {
+                let rulings = self.layers.iter().filter_map(|layer| layer.rule(actor, *action, &part, change));
+                for (ruling, why) in rulings {
+                    if strictest.as_ref().is_none_or(|(known, _)| ruling > *known) {
+                        strictest = Some((ruling, why));
+                    }
+                }
+            }
+        }
+        match strictest.unwrap_or((Ruling::Apply, "nothing is touched".to_owned())) {
+            (Ruling::Apply, why) => Decision::Apply(why),
+            (Ruling::Hold, why) if !change.actions.contains(&Action::Rollback) => Decision::Hold(why),
+            (_, why) => Decision::Refuse(why),
+        }
+    }
+}
+
+impl Layer {
+    /// What this layer says of one part; `None` where it says nothing.
+    fn rule(&self, actor: &Actor, action: Action, part: &Part<'_>, change: &Proposed<'_>) -> Option<(Ruling, String)> {
+        let fitting = self.rules.iter().enumerate().find(|(_, rule)| rule.fits(actor, action, part, change));
+        match (fitting, self.preset) {
+            (Some((at, rule)), _) => Some((rule.decision, self.told(at, rule, part))),
+            (None, preset) => preset.map(|preset| preset.rule(actor.kind, action, part, change)),
+        }
+    }
+
+    fn told(&self, at: usize, rule: &Rule, part: &Part<'_>) -> String {
+        let word = match rule.decision {
+            Ruling::Apply => "applies",
+            Ruling::Hold => "holds",
+            Ruling::Deny => "denies",
+        };
+        let why = rule.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+        format!("rule {} of {} {word} a change of {} ({}){why}", at + 1, self.file, part.path, part.class)
+    }
+}
+
+impl Preset {
+    /// Presets are about edits: a deletion or a rollback can be taken back, and applies once cleared.
+    fn rule(self, actor: ActorKind, action: Action, part: &Part<'_>, change: &Proposed<'_>) -> (Ruling, String) {
+        let applied = |why: String| (Ruling::Apply, why);
+        if actor == ActorKind::Person {
+            return applied("changes by people are applied".to_owned());
+        }
+        if matches!(action, Action::Delete | Action::Rollback) {
+            return applied(format!("the policy `{self}` leaves deletions and rollbacks alone"));
         }
         match self {
-            Self::Open => Decision::Apply,
-            Self::Balanced => balanced(change),
-            Self::Strict => Decision::Hold("the policy `strict` holds every change that an agent makes".to_owned()),
+            Self::Strict => (Ruling::Hold, "the policy `strict` holds every change that an agent makes".to_owned()),
+            Self::Balanced if part.class == Class::Evals && change.moves_its_evals() => {
+                (Ruling::Hold, "evals change together with what they judge".to_owned())
+            }
+            Self::Balanced if part.class.is_delicate() && !part.removed && change.verdict >= Verdict::Warn => {
+                let why = format!("{} can run or widen rights, and the scanner warns of it", part.path);
+                (Ruling::Hold, why)
+            }
+            Self::Open | Self::Balanced => applied(format!("the policy `{self}` applies it")),
         }
-    }
-}
-
-fn balanced(change: &Proposed<'_>) -> Decision {
-    let (evals, judged): (Vec<_>, Vec<_>) =
-        change.files.iter().partition(|file| file.path.top_folder() == Some("evals"));
-    if !evals.is_empty() && !judged.is_empty() && change.before.exists() {
-        return Decision::Hold("evals change together with what they judge".to_owned());
-    }
-    if change.verdict < Verdict::Warn {
-        return Decision::Apply;
-    }
-    let delicate = change.files.iter().find(|file| is_delicate(change, file));
-    match delicate {
-        Some(file) => Decision::Hold(format!("{} can run or widen rights, and the scanner warns of it", file.path)),
-        None => Decision::Apply,
-    }
-}
-
-/// Whether a changed file can run, or the change widens what the skill may do.
-fn is_delicate(change: &Proposed<'_>, file: &FileChange) -> bool {
-    if file.change == Change::Removed {
-        return false;
-    }
-    let executable = |bundle: &Bundle| bundle.get(&file.path).is_some_and(|file| file.executable);
-    file.path.top_folder().is_some_and(|folder| folder.eq_ignore_ascii_case("scripts"))
-        || (executable(change.after) && !executable(&change.before.bundle))
-        || (file.path.is_skill_md() && rights(&change.before.bundle) != rights(change.after))
-}
-
-/// What a skill's frontmatter says about tools: their list, and the text that holds its `tool_schema`.
-fn rights(bundle: &Bundle) -> (Option<Vec<String>>, Option<&str>) {
-    let Some(text) = bundle.skill_md() else { return (None, None) };
-    let Ok(reading) = frontmatter::read(text, &Limits::default()) else { return (None, None) };
-    let has_schema = reading.frontmatter.has("tool_schema");
-    let schema = frontmatter::split(text).ok().filter(|_| has_schema).map(|split| schema_in(split.yaml));
-    (reading.frontmatter.allowed_tools, schema)
-}
-
-/// The part of a frontmatter that decides its `tool_schema`: from the key on, or all of it where the
-/// key is written another way or an alias could refer to what stands before.
-fn schema_in(yaml: &str) -> &str {
-    let start = if yaml.starts_with("tool_schema") { Some(0) } else { yaml.find("\ntool_schema") };
-    start.and_then(|at| yaml.get(at..)).filter(|rest| !rest.contains('*')).unwrap_or(yaml)
-}
-
-#[cfg(test)]
-mod tests {
-    use skill::{File, SkillPath, diff};
-
-    use super::*;
-
-    fn bundle(files: &[(&str, &str, bool)]) -> Bundle {
-        let files = files.iter().map(|(path, text, executable)| {
-            (SkillPath::parse(path).unwrap(), File { bytes: text.as_bytes().into(), executable: *executable })
-        });
-        Bundle::from_files(files, &Limits::default()).unwrap()
-    }
-
-    fn decide(policy: Policy, actor: ActorKind, before: &Bundle, after: &Bundle, verdict: Verdict) -> Decision {
-        let files = diff::diff(before, after).files;
-        let before = Snapshot { base: None, bundle: before.clone() };
-        policy.decide(actor, &Proposed { before: &before, after, files: &files, verdict })
-    }
-
-    #[test]
-    fn text_is_applied_and_what_runs_waits_when_warned_of() {
-        let md = "---\nname: a\n---\n";
-        let base = bundle(&[("SKILL.md", md, false)]);
-        let decide = |after: &Bundle, verdict| decide(Policy::Balanced, ActorKind::Agent, &base, after, verdict);
-        let text = bundle(&[("SKILL.md", "---\nname: a\n---\nmore", false)]);
-        assert_eq!(decide(&text, Verdict::Warn), Decision::Apply);
-        for after in [
-            bundle(&[("SKILL.md", md, false), ("scripts/a.sh", "x", false)]),
-            bundle(&[("SKILL.md", md, false), ("assets/a", "x", true)]),
-            bundle(&[("SKILL.md", "---\nname: a\nallowed-tools: Bash\n---\n", false)]),
-            bundle(&[("SKILL.md", "---\nname: a\ntool_schema: {steps: []}\n---\n", false)]),
-        ] {
-            assert_eq!(decide(&after, Verdict::Allow), Decision::Apply);
-            assert!(matches!(decide(&after, Verdict::Warn), Decision::Hold(_)), "{after:?}");
-        }
-    }
-
-    #[test]
-    fn a_tool_schema_cannot_change_unseen() {
-        let skill = |fields: &str| bundle(&[("SKILL.md", &format!("---\nname: a\n{fields}---\n"), false)]);
-        let waits = |before: &str, after: &str| {
-            let (before, after) = (skill(before), skill(after));
-            decide(Policy::Balanced, ActorKind::Agent, &before, &after, Verdict::Warn) != Decision::Apply
-        };
-        assert!(waits("tool_schema: {steps: [a]}\n", "tool_schema: {steps: [b]}\n"));
-        assert!(waits("\"tool\\x5fschema\": {steps: [a]}\n", "\"tool\\x5fschema\": {steps: [b]}\n"), "an escaped key");
-        assert!(waits("x: &x [a]\ntool_schema: *x\n", "x: &x [b]\ntool_schema: *x\n"), "an alias");
-        assert!(!waits("license: MIT\ntool_schema: {steps: [a]}\n", "license: ISC\ntool_schema: {steps: [a]}\n"));
-    }
-
-    #[test]
-    fn evals_do_not_change_with_what_they_judge() {
-        let base = bundle(&[("SKILL.md", "1", false), ("evals/evals.json", "1", false)]);
-        let both = bundle(&[("SKILL.md", "2", false), ("evals/evals.json", "2", false)]);
-        let one = bundle(&[("SKILL.md", "1", false), ("evals/evals.json", "2", false)]);
-        assert!(matches!(decide(Policy::Balanced, ActorKind::Agent, &base, &both, Verdict::Allow), Decision::Hold(_)));
-        assert_eq!(decide(Policy::Balanced, ActorKind::Agent, &base, &one, Verdict::Allow), Decision::Apply);
-        assert_eq!(
-            decide(Policy::Balanced, ActorKind::Agent, &Bundle::default(), &both, Verdict::Allow),
-            Decision::Apply
-        );
-    }
-
-    #[test]
-    fn strict_holds_agents_and_open_holds_nobody() {
-        let (base, after) =
-            (bundle(&[("SKILL.md", "1", false)]), bundle(&[("SKILL.md", "2", false), ("scripts/a", "", true)]));
-        assert!(matches!(decide(Policy::Strict, ActorKind::Agent, &base, &after, Verdict::Allow), Decision::Hold(_)));
-        assert_eq!(decide(Policy::Strict, ActorKind::Person, &base, &after, Verdict::Warn), Decision::Apply);
-        assert_eq!(decide(Policy::Open, ActorKind::Agent, &base, &after, Verdict::Warn), Decision::Apply);
     }
 }

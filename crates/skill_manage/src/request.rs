@@ -294,7 +294,8 @@ fn note(field: &str, value: Option<String>, limits: &Limits) -> Result<Option<St
     }
 }
 
-fn action_of(edit: &Edit) -> Action {
+/// What one edit does.
+pub(crate) fn action_of(edit: &Edit) -> Action {
     match edit {
         Edit::Create { .. } => Action::Create,
         Edit::Edit { .. } => Action::Edit,

@@ -20,7 +20,7 @@ use scan::Verdict;
 use serde_json::{Value, json};
 use skill::{Bundle, File, Limits, SkillName, SkillPath};
 
-use crate::{Context, Elsewhere, ManageError, Notes, Policy, Report, Request, Rollback, Status, manage, roll_back};
+use crate::{Context, Elsewhere, ManageError, Notes, Preset, Report, Request, Rollback, Status, manage, roll_back};
 
 /// A script that nothing is to be said about.
 const SCRIPT: &str = "#!/bin/sh\necho one\necho two\n";
@@ -30,7 +30,7 @@ struct Place {
     temp: tempfile::TempDir,
     library: Library,
     actor: Actor,
-    policy: Policy,
+    policy: Preset,
     elsewhere: Vec<Elsewhere>,
 }
 
@@ -40,7 +40,7 @@ impl Place {
         let temp = tempfile::tempdir().unwrap();
         let library = open(&temp);
         let actor = Actor::new(ActorKind::Agent, "tester");
-        Self { temp, library, actor, policy: Policy::Balanced, elsewhere: Vec::new() }
+        Self { temp, library, actor, policy: Preset::Balanced, elsewhere: Vec::new() }
     }
 
     /// A library with a skill `s` of three files, at revision 1.
@@ -72,7 +72,7 @@ impl Place {
     fn manage(&mut self, request: Value) -> Result<Report, ManageError> {
         let request = Request::from_json(request.to_string().as_bytes(), &Limits::default())?;
         let (actor, elsewhere) = (self.actor.clone(), self.elsewhere.clone());
-        let context = Context { actor, time: time(), policy: self.policy, elsewhere: &elsewhere };
+        let context = Context { actor, time: time(), policy: self.policy.into(), elsewhere: &elsewhere };
         manage(&mut self.library, &request, &context)
     }
 
@@ -112,7 +112,7 @@ impl Place {
             dry_run,
         };
         let (actor, elsewhere) = (self.actor.clone(), self.elsewhere.clone());
-        let context = Context { actor, time: time(), policy: self.policy, elsewhere: &elsewhere };
+        let context = Context { actor, time: time(), policy: self.policy.into(), elsewhere: &elsewhere };
         roll_back(&mut self.library, &rollback, &context)
     }
 

@@ -86,6 +86,26 @@ impl Frontmatter {
     }
 }
 
+/// The values of a map's keys that `is_wanted` by their letters and digits in lower case, so that no
+/// spelling hides one; with aliases resolved, as text to be compared and nothing else. What a merge key
+/// brings counts as wanted.
+pub(super) fn values_of(yaml: &str, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<String>, FrontmatterError> {
+    let map = match serde_yaml::from_str::<Value>(yaml).map_err(|error| yaml_error(&error))? {
+        Value::Mapping(map) => map,
+        Value::Null => Mapping::new(),
+        _ => return Err(FrontmatterError::NotAMap),
+    };
+    let is_meant = |key: &Value| {
+        let text = key_text(key);
+        let plain: String = text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+        text == "<<" || !key.is_string() || is_wanted(&plain)
+    };
+    let mut values: Vec<String> =
+        map.iter().filter(|(key, _)| is_meant(key)).map(|(key, value)| format!("{key:?}: {value:?}")).collect();
+    values.sort();
+    Ok(values)
+}
+
 struct Reader<'a> {
     yaml: &'a str,
     map: Mapping,

@@ -22,6 +22,7 @@ use crate::{
     change::{Change, Judged, judge},
     error::ManageError,
     manage::Context,
+    policy::Decision,
     report::{Report, Status},
 };
 
@@ -52,7 +53,10 @@ pub(crate) fn hold(
     let is_new = joined != on_head;
     let change = Change { candidate: joined, ..change };
     let judged = judge(library, &change)?;
-    let why = judged.decide(&change, context)?.unwrap_or_else(|| why.to_owned());
+    let why = match judged.decide(&change, context)? {
+        Decision::Hold(why) => why,
+        Decision::Apply(_) | Decision::Refuse(_) => why.to_owned(),
+    };
     match is_new {
         true => amend(library, own, &change, judged, &why, stamp),
         false => Ok(held(judged.report, &own, "the same change waits already")),

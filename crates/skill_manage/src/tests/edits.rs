@@ -140,7 +140,7 @@ fn a_request_that_was_applied_before_changes_nothing() {
     let same =
         place.undisturbed(|place| place.manage(json!({"action": "edit", "name": "s", "content": text})).unwrap());
     assert_eq!((same.status, same.number), (Status::Unchanged, Some(2)));
-    place.policy = Policy::Strict;
+    place.policy = Preset::Strict;
     let strict = place.undisturbed(|place| place.manage(patch("First.", "First and foremost.")).unwrap());
     assert_eq!(strict.status, Status::Unchanged, "there is nothing for a person to decide");
 }
@@ -278,7 +278,7 @@ fn patches_made_at_once_all_land_and_one_that_insists_on_its_base_does_not() {
         let context = Context {
             actor: Actor::new(ActorKind::Agent, word),
             time: time(),
-            policy: Policy::Balanced,
+            policy: Preset::Balanced.into(),
             elsewhere: &[],
         };
         barrier.wait();

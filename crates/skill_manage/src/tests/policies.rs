@@ -11,7 +11,7 @@ fn a_pinned_skill_is_changed_by_people_only() {
     let mut place = Place::with_skill();
     place.applied(patch("First.", "1."));
     pin(&place, true);
-    place.policy = Policy::Open;
+    place.policy = Preset::Open;
     for kind in [ActorKind::Agent, ActorKind::Optimizer, ActorKind::External] {
         place.actor.kind = kind;
         for request in [patch("1.", "2."), patch("not there", "x"), json!({"action": "delete", "name": "s"})] {
@@ -46,11 +46,11 @@ fn balanced_applies_text_and_holds_scripts_that_are_warned_of() {
     assert_eq!(place.last_event().status, EventStatus::Proposed);
     place.applied(json!({"action": "write_file", "name": "s", "path": "scripts/run.sh", "content": "#!/bin/sh\nls\n"}));
     place.applied(patch("First.", "1."));
-    place.policy = Policy::Open;
+    place.policy = Preset::Open;
     let report = place.applied(script.clone());
     assert_eq!(report.verdict.level, Verdict::Warn);
     let mut people = Place::with_skill();
-    people.policy = Policy::Strict;
+    people.policy = Preset::Strict;
     people.actor.kind = ActorKind::Person;
     people.applied(script);
 }
@@ -66,7 +66,7 @@ fn evals_do_not_change_together_with_what_they_judge() {
 #[test]
 fn strict_holds_every_edit_of_an_agent_but_neither_deletion_nor_rollback() {
     let mut place = Place::with_skill();
-    place.policy = Policy::Strict;
+    place.policy = Preset::Strict;
     place.held(patch("First.", "1."));
     let create = json!({"action": "create", "name": "new", "content": skill_md("new", "# N\n")});
     place.held(create);

@@ -14,7 +14,7 @@ use crate::{
 /// A policy that holds everything, and who decides.
 pub(super) fn strict() -> Place {
     let mut place = Place::with_skill();
-    place.policy = Policy::Strict;
+    place.policy = Preset::Strict;
     place
 }
 
@@ -29,7 +29,7 @@ impl Place {
 
     pub(super) fn accept_at(&mut self, target: &str, time: Timestamp) -> Result<Report, ManageError> {
         let context =
-            Context { actor: self.actor.clone(), time, policy: self.policy, elsewhere: &self.elsewhere.clone() };
+            Context { actor: self.actor.clone(), time, policy: self.policy.into(), elsewhere: &self.elsewhere.clone() };
         let accept_this = Accept { target: target.parse().unwrap(), reason: Some("fine".to_owned()) };
         accept(&mut self.library, &accept_this, &ann(), &context)
     }
@@ -49,7 +49,7 @@ impl Place {
             files.iter().map(|(at, text)| Replacement { path: path(at), bytes: text.map(|t| t.as_bytes().to_vec()) });
         let request =
             EditProposal { target: target.parse().unwrap(), replacements: replacements.collect(), reason: None };
-        let context = Context { actor: self.actor.clone(), time: time(), policy: self.policy, elsewhere: &[] };
+        let context = Context { actor: self.actor.clone(), time: time(), policy: self.policy.into(), elsewhere: &[] };
         edit(&mut self.library, &request, &ann(), &context)
     }
 
@@ -156,7 +156,7 @@ fn a_file_that_is_written_anew_replaces_what_its_author_proposed_before() {
 #[test]
 fn a_skill_that_is_only_proposed_can_be_worked_on_before_it_exists() {
     let mut place = Place::new();
-    place.policy = Policy::Strict;
+    place.policy = Preset::Strict;
     let id = place.proposed(json!({"action": "create", "name": "s", "content": skill_md("s", "# S\n\nFirst.\n")}));
     place.held(patch("First.", "1."));
     place.held(write("references/a.md", "a\n"));
@@ -387,7 +387,7 @@ fn nobody_accepts_what_waited_too_long() {
 fn deletions_and_roots_of_a_proposal_are_what_they_say() {
     let mut place = strict();
     let id = place.proposed(patch("First.", "1."));
-    place.policy = Policy::Open;
+    place.policy = Preset::Open;
     place.applied(json!({"action": "delete", "name": "s"}));
     assert_eq!(place.accept(&id).unwrap_err().code(), "merge_conflict");
     for bad in ["", "@1", "a@", "a@x", "../a", "a b"] {

@@ -19,7 +19,7 @@ fn a_blocked_change_writes_nothing_tells_its_findings_and_is_noted() {
     assert_eq!(place.last_refusal(), ("write_file".to_owned(), "scan_blocked".to_owned()));
     let event = place.last_event();
     assert_eq!((event.run.as_deref(), event.thread.as_deref()), (Some("run-1"), Some("thread-1")));
-    place.policy = Policy::Open;
+    place.policy = Preset::Open;
     place.actor.kind = ActorKind::Person;
     assert_eq!(place.refused(bad).code(), "scan_blocked", "neither policy nor person is asked");
 }

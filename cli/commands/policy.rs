@@ -1,0 +1,80 @@
+//! `skillhub policy`: who may change what here, and which file says so.
+
+use clap::Args;
+use serde_json::json;
+use skill_manage::{Layer, Rule, Ruling};
+
+use crate::{
+    context::Context,
+    exit::{CliError, Exit},
+    print::{BAD, FAINT, GOOD, STRONG, WARN, visible},
+};
+
+/// Flags of `policy`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub policy                                what holds here
+  skillhub manage patch my-skill --find a --replace b --dry-run
+                                                 what it means for one change
+
+A policy is changed by editing its file; there is no command for it. Yours is `policy` and `[[rules]]` in
+config.toml of the home. /etc/skillhub/policy.toml, and a file that SKILLHUB_POLICY names, can only tighten
+it: of all answers the strictest stands (apply, hold, deny). A project has no say in it.
+
+  policy = \"balanced\"              open, balanced or strict
+
+  [[rules]]                        the first rule that fits goes before the preset
+  decision = \"hold\"                apply, hold or deny
+  changes = [\"scripts\"]            text, scripts, allowed-tools, tool_schema, executables, evals, any
+  actions = [\"write_file\"]         create, edit, patch, write_file, remove_file, delete, rollback
+  actor = \"agent\"                  agent, optimizer, person, or one by its id: agent:ci-*
+  origin = \"installed\"             authored or installed
+  skill = \"team-*\"
+  verdict = \"warn\"                 allow or warn: from that verdict on
+  why = \"scripts are reviewed\"     told to whoever is held or refused")]
+pub struct PolicyArgs {}
+
+/// Shows it.
+pub fn run(context: &Context, _args: &PolicyArgs) -> Result<Exit, CliError> {
+    let policy = context.policy()?;
+    let layers: Vec<_> = policy.layers().iter().map(document).collect();
+    context.out.answer(&json!({"ok": true, "layers": layers}), |out| {
+        for layer in policy.layers() {
+            writeln!(out, "{STRONG}{}{STRONG:#}", visible(&layer.file))?;
+            for (at, rule) in layer.rules.iter().enumerate() {
+                let style = match rule.decision {
+                    Ruling::Apply => GOOD,
+                    Ruling::Hold => WARN,
+                    Ruling::Deny => BAD,
+                };
+                let word = json!(rule.decision);
+                writeln!(out, "  {}. {style}{:<5}{style:#} {}", at + 1, word.as_str().unwrap_or_default(), told(rule))?;
+            }
+            match layer.preset {
+                Some(preset) if layer.rules.is_empty() => writeln!(out, "  {preset}")?,
+                Some(preset) => writeln!(out, "  else {preset}")?,
+                None => writeln!(out, "  {FAINT}nothing else is said here{FAINT:#}")?,
+            }
+        }
+        Ok(())
+    })?;
+    Ok(Exit::Done)
+}
+
+fn document(layer: &Layer) -> serde_json::Value {
+    json!({"file": layer.file, "preset": layer.preset.map(|preset| preset.to_string()), "rules": layer.rules})
+}
+
+/// The conditions of a rule in one line.
+fn told(rule: &Rule) -> String {
+    let value = json!(rule);
+    let conditions = value.as_object().into_iter().flatten().filter(|(key, _)| *key != "decision");
+    let words: Vec<String> = conditions
+        .map(|(key, value)| {
+            let list =
+                value.as_array().map(|list| list.iter().filter_map(|one| one.as_str()).collect::<Vec<_>>().join(", "));
+            format!("{key}: {}", list.or_else(|| value.as_str().map(str::to_owned)).unwrap_or_default())
+        })
+        .collect();
+    if words.is_empty() { "everything".to_owned() } else { visible(&words.join("; ")) }
+}

@@ -1,0 +1,136 @@
+//! [`PolicyFile`]: what one file says about who may change what, read and not yet understood.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use cap_std::{ambient_authority, fs::Dir};
+use serde::{Deserialize, de::DeserializeOwned};
+use toml::{Table, Value};
+
+use crate::config::ConfigError;
+
+const FORMAT: u32 = 1;
+
+/// The preset and the rules of one file. What they mean is decided above, where changes are judged.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PolicyFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// The preset's word.
+    pub preset: Option<String>,
+    rules: Vec<Table>,
+}
+
+/// A file that has nothing but a policy:
+///
+/// ```toml
+/// format = 1
+/// policy = "strict"
+///
+/// [[rules]]
+/// decision = "deny"
+/// changes = ["scripts"]
+/// ```
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    format: u32,
+    policy: Option<String>,
+    #[serde(default)]
+    rules: Vec<Table>,
+}
+
+impl PolicyFile {
+    pub(crate) fn new(path: PathBuf, preset: Option<String>, rules: Vec<Table>) -> Self {
+        Self { path, preset, rules }
+    }
+
+    /// Reads a file that has nothing but a policy; `None` where there is none.
+    ///
+    /// # Errors
+    /// [`ConfigError`]; a file that cannot be read or understood is never passed over.
+    pub fn read(path: &Path) -> Result<Option<Self>, ConfigError> {
+        let io = |source| ConfigError::Io { path: path.to_owned(), source };
+        let text = match read(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(io(error)),
+        };
+        let damaged = |message: String| ConfigError::Damaged { path: path.to_owned(), message };
+        let document: Document =
+            toml::from_str(&text).map_err(|error| damaged(error.to_string().trim_end().to_owned()))?;
+        match document.format {
+            FORMAT => Ok(Some(Self::new(path.to_owned(), document.policy, document.rules))),
+            found => Err(ConfigError::Format { path: path.to_owned(), found }),
+        }
+    }
+
+    /// The rules as whoever judges changes understands them; `check` refuses those that make no sense.
+    ///
+    /// # Errors
+    /// [`ConfigError::Rule`] with the number of the first that is none.
+    pub fn rules<T: DeserializeOwned, E: std::fmt::Display>(
+        &self,
+        check: impl Fn(&T) -> Result<(), E>,
+    ) -> Result<Vec<T>, ConfigError> {
+        let mut rules = Vec::new();
+        for (at, table) in self.rules.iter().enumerate() {
+            let fault = |message: String| ConfigError::Rule { path: self.path.clone(), number: at + 1, message };
+            let read = Value::Table(table.clone()).try_into();
+            let rule: T = read.map_err(|error| fault(error.message().to_owned()))?;
+            check(&rule).map_err(|error| fault(error.to_string()))?;
+            rules.push(rule);
+        }
+        Ok(rules)
+    }
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    let (folder, name) = match (path.parent(), path.file_name()) {
+        (Some(folder), Some(name)) => (folder, name),
+        _ => return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file")),
+    };
+    // The last part may be a link, as what a system manages often is; it leads wherever it leads, since
+    // the file can only tighten.
+    let resolved = library::resolve(&folder.join(name))?;
+    let parent = resolved.parent().unwrap_or(Path::new("/"));
+    Dir::open_ambient_dir(parent, ambient_authority())?.read_to_string(resolved.file_name().unwrap_or(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Deserialize, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    struct Named {
+        name: String,
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_says_nothing_and_a_damaged_one_is_an_error() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = Dir::open_ambient_dir(temp.path(), ambient_authority()).unwrap();
+        let path = temp.path().join("policy.toml");
+        assert_eq!(PolicyFile::read(&path).unwrap(), None);
+        dir.write("policy.toml", "format = 1\npolicy = \"strict\"\n[[rules]]\nname = \"a\"\n[[rules]]\nnam = 1\n")
+            .unwrap();
+        let file = PolicyFile::read(&path).unwrap().unwrap();
+        assert_eq!(file.preset.as_deref(), Some("strict"));
+        let error = file.rules(|_: &Named| Ok::<(), String>(())).unwrap_err();
+        assert!(matches!(&error, ConfigError::Rule { number: 2, .. }), "{error}");
+        for damaged in
+            ["", "policy = \"strict\"", "format = 1\npolicy = 1", "format = 1\nowner = \"a\"", "format = 1\n[rules]"]
+        {
+            dir.write("policy.toml", damaged).unwrap();
+            assert!(matches!(PolicyFile::read(&path), Err(ConfigError::Damaged { .. })), "{damaged}");
+        }
+        dir.write("policy.toml", "format = 2").unwrap();
+        assert!(matches!(PolicyFile::read(&path), Err(ConfigError::Format { found: 2, .. })));
+        dir.remove_file("policy.toml").unwrap();
+        dir.create_dir("policy.toml").unwrap();
+        assert!(matches!(PolicyFile::read(&path), Err(ConfigError::Io { .. })));
+    }
+}
