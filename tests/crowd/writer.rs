@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use library::{Actor, Home, Library, Scope};
 use serde_json::{Value, json};
 use skill::{Limits, SkillName};
-use skill_manage::{Context, Notes, Policy, Request, Rollback};
+use skill_manage::{Context, Notes, Preset, Request, Rollback};
 
 use crate::support::Sandbox;
 
@@ -128,7 +128,7 @@ fn open(sandbox: &Sandbox) -> Library {
 
 fn context() -> Context<'static> {
     let actor: Actor = "agent:server".parse().unwrap();
-    Context { actor, time: Timestamp::now(), policy: Policy::Open, elsewhere: &[] }
+    Context { actor, time: Timestamp::now(), policy: Preset::Open.into(), elsewhere: &[] }
 }
 
 /// What a call answered, as the command line would print it.
