@@ -2,11 +2,12 @@
 
 use std::{
     collections::BTreeSet,
+    fs::File,
     io::{self, Read, Seek, SeekFrom, Write},
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use cap_std::fs::{Dir, File, OpenOptions};
+use cap_std::fs::{Dir, OpenOptions};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -16,6 +17,9 @@ use crate::{
 };
 
 const FILE: &str = "events.jsonl";
+
+/// How many bytes at the end are looked at first for the beginning of the last line.
+const TAIL_BYTES: u64 = 4096;
 
 /// How an operation ended for one skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -148,32 +152,46 @@ pub fn operation_id(stamp: &Stamp) -> String {
     format!("{:x}-{:x}-{count:x}", stamp.time.as_nanosecond(), std::process::id())
 }
 
-/// Adds events to the log in a library's folder of the home. One write, so that lines of several
-/// processes do not mix; on a line of its own, also after one that a crash cut.
+/// Adds events to the log in a library's folder of the home, one writer at a time. A line without its
+/// end is what a killed process left of one that it never reported, and goes.
 pub(crate) fn append(dir: &Dir, events: &[Event]) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true);
-    let mut file = dir.open_with(FILE, &options)?;
-    let mut lines = Vec::new();
-    if is_cut(&mut file)? {
-        lines.push(b'\n');
-    }
+    let mut file = dir.open_with(FILE, &options)?.into_std();
+    file.lock()?;
+    let mut lines = drop_cut_line(&mut file)?;
     for event in events {
         serde_json::to_writer(&mut lines, event)?;
         lines.push(b'\n');
     }
-    file.write_all(&lines)
+    let before = file.metadata()?.len();
+    let written = file.write_all(&lines);
+    if written.is_err() {
+        let _best_effort = file.set_len(before);
+    }
+    written
 }
 
-/// Whether the last line has no end.
-fn is_cut(file: &mut File) -> io::Result<bool> {
-    if file.metadata()?.len() == 0 {
-        return Ok(false);
+/// Takes away what stands after the last end of a line; where that is a whole event, the end that it
+/// still needs is returned.
+fn drop_cut_line(file: &mut File) -> io::Result<Vec<u8>> {
+    let len = file.metadata()?.len();
+    let mut from = len;
+    let mut tail = Vec::new();
+    while from > 0 && !tail.contains(&b'\n') {
+        from = from.saturating_sub(TAIL_BYTES.max(len - from));
+        file.seek(SeekFrom::Start(from))?;
+        tail.clear();
+        Read::take(&mut *file, len - from).read_to_end(&mut tail)?;
     }
-    let mut last = [0];
-    file.seek(SeekFrom::End(-1))?;
-    file.read_exact(&mut last)?;
-    Ok(last != *b"\n")
+    let cut = tail.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    if serde_json::from_slice::<Event>(cut).is_ok() {
+        return Ok(b"\n".to_vec());
+    }
+    if !cut.is_empty() {
+        file.set_len(len - cut.len() as u64)?;
+    }
+    Ok(Vec::new())
 }
 
 /// Adds those events that the log does not have yet.
@@ -196,16 +214,51 @@ pub(crate) fn sync(dir: &Dir) -> io::Result<()> {
     }
 }
 
-/// All events, oldest first, and the number of lines that could not be read.
+/// All events, oldest first, and the number of lines that could not be read. What stands after the last
+/// end of a line is none, unless it is a whole event: see [`append`].
 pub(crate) fn read(dir: &Dir) -> io::Result<(Vec<Event>, usize)> {
     let bytes = read_optional(dir, FILE)?.unwrap_or_default();
     let mut events = Vec::new();
     let mut unreadable = 0;
-    for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+    for line in bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| *line != b"\n") {
         match serde_json::from_slice(line) {
             Ok(event) => events.push(event),
-            Err(_) => unreadable += 1,
+            Err(_) => unreadable += usize::from(line.ends_with(b"\n")),
         }
     }
     Ok((events, unreadable))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_was_cut_at_any_byte_is_written_again() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = Dir::open_ambient_dir(temp.path(), cap_std::ambient_authority()).unwrap();
+        let event: Event = serde_json::from_str(
+            r#"{"v":1,"time":"2026-01-02T03:04:05Z","operation":"1-2","skill":"a","action":"create",
+            "status":"applied","actor":"agent:a"}"#,
+        )
+        .unwrap();
+        let long = "x".repeat(TAIL_BYTES as usize + 10);
+        let events = [("a", "short"), ("b", &long), ("c", "short")].map(|(skill, reason)| Event {
+            skill: skill.to_owned(),
+            reason: Some(reason.to_owned()),
+            ..event.clone()
+        });
+        append(&dir, &events).unwrap();
+        let whole = dir.read(FILE).unwrap();
+        for cut in (0..=whole.len()).filter(|cut| cut % 7 == 0 || *cut + 5 > whole.len()) {
+            dir.write(FILE, &whole[..cut]).unwrap();
+            assert_eq!(read(&dir).unwrap().1, 0, "a line without its end is no damage: cut at {cut}");
+            append_missing(&dir, &events).unwrap();
+            let lines = dir.read(FILE).unwrap();
+            assert!(lines.trim_ascii_end() == whole.trim_ascii_end(), "cut at {cut}");
+        }
+        dir.write(FILE, [b"no event\n", whole.as_slice()].concat()).unwrap();
+        append_missing(&dir, &events).unwrap();
+        assert_eq!(read(&dir).unwrap(), (events.to_vec(), 1), "a damaged line stays and is counted");
+    }
 }
