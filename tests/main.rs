@@ -6,6 +6,9 @@
 #[cfg(test)]
 mod cli;
 #[cfg(test)]
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod crash;
+#[cfg(test)]
 mod crowd;
 #[cfg(test)]
 mod support;

@@ -15,7 +15,7 @@ pub use answer::Answer;
 pub use archive::{Member, zip, zip_bomb};
 pub use git::{bare_log, git, repository};
 pub use sandbox::{Sandbox, canonical};
-pub use snapshot::{Snapshot, set_mode, snapshot, tree, write_files};
+pub use snapshot::{Entry, Snapshot, set_mode, snapshot, tree, write_files};
 #[cfg(unix)]
 pub use terminal::Terminal;
 

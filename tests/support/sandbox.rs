@@ -20,7 +20,12 @@ pub struct Sandbox {
 impl Sandbox {
     /// Makes one, outside of any git repository.
     pub fn new() -> Self {
-        let dir = tempfile::Builder::new().prefix("skillhub-test-").tempdir().unwrap();
+        Self::below(&std::env::temp_dir())
+    }
+
+    /// Makes one below a folder.
+    pub fn below(parent: &Path) -> Self {
+        let dir = tempfile::Builder::new().prefix("skillhub-test-").tempdir_in(parent).unwrap();
         for folder in ["home", "work", "tmp"] {
             fs::create_dir(dir.path().join(folder)).unwrap();
         }

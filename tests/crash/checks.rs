@@ -1,0 +1,212 @@
+//! [`Expected`]: what may be left of a command that died, and what must be.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    observed::{Observed, folders, is_object},
+    place::Place,
+    scenario::Scenario,
+};
+use crate::support::{Answer, Snapshot, git};
+
+/// A command's effect when nothing goes wrong, with the states between its operations.
+pub struct Expected {
+    pub before: Observed,
+    pub after: Observed,
+    /// How many revisions each skill has before the command and after each of its operations.
+    steps: Vec<BTreeMap<String, usize>>,
+    /// Codes of what `doctor` finds before the command.
+    known_problems: Vec<String>,
+}
+
+/// What was found after a death.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// The command left no trace.
+    Nothing,
+    /// Some of the command's operations are whole, the later ones left no trace.
+    Part,
+    /// Everything.
+    Everything,
+}
+
+/// What a look found wrong, one sentence each.
+pub type Faults = Vec<String>;
+
+impl Expected {
+    /// Runs the command to its end.
+    pub fn of(place: &Place, scenario: &Scenario) -> Self {
+        let sandbox = &place.sandbox;
+        let known_problems = open_problems(&sandbox.ask(&["doctor"]));
+        place.restore();
+        let before = Observed::of(sandbox).unwrap();
+        scenario.run(sandbox).exits(0);
+        let after = Observed::of(sandbox).unwrap();
+        let mut counts = before.counts();
+        let mut steps = vec![counts.clone()];
+        let new = &after.events[before.events.len()..];
+        for operation in new.chunk_by(|one, next| one.operation == next.operation) {
+            operation.iter().for_each(|event| *counts.entry(event.skill.clone()).or_default() += 1);
+            steps.push(counts.clone());
+        }
+        assert_eq!(counts, after.counts(), "{}: every revision has its event", scenario.name);
+        Self { before, after, steps, known_problems }
+    }
+
+    /// What an agent that only walks the folders sees right after the death: each skill as it was or as
+    /// it will be.
+    pub fn check_walk(&self, place: &Place) -> Faults {
+        let [now, before, after] = [&folders(&place.sandbox), &self.before.folders, &self.after.folders].map(of_skills);
+        let names: BTreeSet<_> = now.keys().chain(before.keys()).chain(after.keys()).collect();
+        let mut faults = Faults::new();
+        for name in names {
+            let found = now.get(name);
+            if found != before.get(name) && found != after.get(name) {
+                faults.push(format!("a walk finds {found:?} in {name}"));
+            }
+        }
+        faults
+    }
+
+    /// Holds what is there after recovery to what was reported.
+    pub fn check(&self, found: &Observed, acknowledged: bool) -> Result<Found, Faults> {
+        let mut faults = Faults::new();
+        let counts = found.counts();
+        let Some(step) = self.steps.iter().position(|step| *step == counts) else {
+            return Err(vec![format!("revisions are {counts:?}, none of {:?}", self.steps)]);
+        };
+        for (skill, revisions) in &found.history {
+            let old = self.before.history.get(skill).map_or(&[][..], Vec::as_slice);
+            if !revisions.starts_with(old) {
+                faults.push(format!("an older revision of {skill} is not what it was"));
+            }
+            let new = revisions.iter().zip(&self.after.history[skill]).skip(old.len());
+            if new.clone().any(|(found, whole)| (&found.action, &found.tree) != (&whole.action, &whole.tree)) {
+                faults.push(format!("a new revision of {skill} does not hold what it should: {:?}", new.last()));
+            }
+        }
+        faults.extend(self.check_folders(found, step));
+        faults.extend(check_events(found));
+        faults.extend(self.check_rest(found));
+        if acknowledged && step + 1 < self.steps.len() {
+            faults.push(format!("it was reported, and only {step} of {} operations are there", self.steps.len() - 1));
+        }
+        let all = step + 1 == self.steps.len();
+        let found = if all {
+            Found::Everything
+        } else if step == 0 {
+            Found::Nothing
+        } else {
+            Found::Part
+        };
+        if faults.is_empty() { Ok(found) } else { Err(faults) }
+    }
+
+    /// Every folder is its head, byte for byte; or as it was, where nothing has happened.
+    fn check_folders(&self, found: &Observed, step: usize) -> Faults {
+        let mut wanted: BTreeMap<_, _> = found.heads.clone();
+        wanted.retain(|_, files| !files.is_empty());
+        if found.folders == wanted || (step == 0 && found.folders == self.before.folders) {
+            return Faults::new();
+        }
+        if step + 1 == self.steps.len() && found.folders == self.after.folders {
+            return Faults::new();
+        }
+        let differ = |name: &&String| found.folders.get(*name) != wanted.get(*name);
+        let names = found.folders.keys().chain(wanted.keys()).filter(differ);
+        names.map(|name| format!("the folder of {name} is not its head: {:?}", found.folders.get(name))).collect()
+    }
+
+    /// No name is left that is there neither before nor after, and no entry of the lock file.
+    fn check_rest(&self, found: &Observed) -> Faults {
+        let is_known = |path: &str| self.before.paths.contains(path) || self.after.paths.contains(path);
+        let is_new = |path: &&String| {
+            !is_known(path) && path.rsplit_once('/').is_none_or(|(folder, _)| is_known(folder) || is_object(folder))
+        };
+        let mut faults: Faults =
+            found.paths.iter().filter(is_new).map(|path| format!("{path} is left behind")).collect();
+        for (skill, entry) in &found.locked {
+            if ![&self.before, &self.after].iter().any(|state| state.locked.get(skill) == Some(entry)) {
+                faults.push(format!("the lock file says of {skill}: {entry}"));
+            }
+        }
+        faults
+    }
+
+    /// Looks with the real program and with git, in the way of the `turn`th run, and mends.
+    pub fn recover(&self, place: &Place, turn: usize) -> Faults {
+        let sandbox = &place.sandbox;
+        let mut faults = Faults::new();
+        for command in [&["status"][..], &["log"], &["list"], &["doctor", "--fix"]].into_iter().skip(turn % 4).take(1) {
+            let answer = sandbox.ask(command);
+            let unmended = command[0] == "doctor" && answer.exit == 1;
+            if answer.exit != 0 && !unmended {
+                faults.push(format!("the first command fails: {answer}"));
+            }
+        }
+        let doctor = sandbox.ask(&["doctor", "--fix"]);
+        let open = open_problems(&doctor);
+        if open.iter().any(|code| !self.known_problems.contains(code)) || ![0, 1].contains(&doctor.exit) {
+            faults.push(format!("doctor cannot mend it: {doctor}"));
+        }
+        for skill in self.before.history.keys() {
+            let answer = sandbox.ask(&["history", skill]);
+            if answer.exit != 0 {
+                faults.push(format!("history fails: {answer}"));
+            }
+        }
+        if let Some(own) = super::observed::own(sandbox).filter(|own| own.join("history.git").exists()) {
+            let history = own.join("history.git");
+            let history = ["--git-dir", history.to_str().unwrap()];
+            git(sandbox, &[&history[..], &["fsck", "--strict", "--no-dangling"]].concat());
+            git(sandbox, &[&history[..], &["log", "--all", "--format=%H"]].concat());
+        }
+        faults
+    }
+
+    /// The command once more: it ends as it should, and nothing is left of the death.
+    pub fn check_again(&self, place: &Place, scenario: &Scenario, found: Found) -> Faults {
+        let answer = scenario.run(&place.sandbox);
+        let may_end = match found {
+            Found::Nothing => &[0][..],
+            Found::Part | Found::Everything => &[0, 6, 7],
+        };
+        if !may_end.contains(&answer.exit) {
+            return vec![format!("run again it fails: {answer}")];
+        }
+        let now = match Observed::of(&place.sandbox) {
+            Ok(now) => now,
+            Err(error) => return vec![error],
+        };
+        let mut faults = check_events(&now);
+        if now.folders != self.after.folders {
+            faults.push(format!("run again the folders are not as they should: {answer}"));
+        }
+        faults
+    }
+}
+
+/// The files that belong to skills, without the folders of tools that are carried along, one by one.
+fn of_skills(folders: &BTreeMap<String, Snapshot>) -> BTreeMap<String, Snapshot> {
+    let mut folders = folders.clone();
+    folders.values_mut().for_each(|files| files.retain(|path, _| !path.starts_with(".git/")));
+    folders.retain(|_, files| !files.is_empty());
+    folders
+}
+
+/// Every revision has one event, and every event its revision.
+fn check_events(found: &Observed) -> Faults {
+    let mut known: Vec<_> = found.history.values().flatten().map(|revision| &revision.id).collect();
+    let mut told: Vec<_> = found.events.iter().map(|event| &event.revision).collect();
+    known.sort();
+    told.sort();
+    if known == told { Faults::new() } else { vec![format!("revisions {known:?} and events {told:?} differ")] }
+}
+
+/// The codes of what `doctor` found and did not mend.
+fn open_problems(doctor: &Answer) -> Vec<String> {
+    let document = doctor.json();
+    let problems = document["problems"].as_array().cloned().unwrap_or_default();
+    let open = problems.iter().filter(|problem| problem["fixed"] != true);
+    open.map(|problem| problem["code"].as_str().unwrap_or_default().to_owned()).collect()
+}

@@ -1,0 +1,175 @@
+//! [`Observed`]: what a library is, read by others than skillhub: git, and a walk over its files.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::PathBuf,
+};
+
+use git2::{Repository, Sort, TreeWalkResult};
+use serde_json::Value;
+
+use crate::support::{Entry, Sandbox, Snapshot, snapshot, tree};
+
+/// A library as it is found.
+#[derive(Debug, Clone, Default)]
+pub struct Observed {
+    /// The revisions of each skill, oldest first.
+    pub history: BTreeMap<String, Vec<Revision>>,
+    /// The files of each skill's head.
+    pub heads: BTreeMap<String, Snapshot>,
+    /// The files of each folder in the library, and of what is not a folder.
+    pub folders: BTreeMap<String, Snapshot>,
+    /// What the event log says was applied, in order.
+    pub events: Vec<Event>,
+    /// Lines of the event log that are none.
+    pub unreadable_events: usize,
+    /// What the lock file says of each skill.
+    pub locked: BTreeMap<String, String>,
+    /// Every path, but for the names of git's objects.
+    pub paths: BTreeSet<String>,
+}
+
+/// A revision as git shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revision {
+    pub id: String,
+    pub action: String,
+    pub tree: String,
+}
+
+/// One line of the event log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    pub operation: String,
+    pub skill: String,
+    pub revision: String,
+}
+
+/// The folder of the user's library.
+pub fn library(sandbox: &Sandbox) -> PathBuf {
+    sandbox.home().join(".agents/skills")
+}
+
+/// The folder of that library in the home, once there is one.
+pub fn own(sandbox: &Sandbox) -> Option<PathBuf> {
+    let mut entries = fs::read_dir(sandbox.skillhub_home().join("libraries")).ok()?;
+    entries.next().map(|entry| entry.unwrap().path())
+}
+
+/// The folders of a library without our temporary ones, as a plain walk finds them.
+pub fn folders(sandbox: &Sandbox) -> BTreeMap<String, Snapshot> {
+    let Ok(entries) = fs::read_dir(library(sandbox)) else { return BTreeMap::new() };
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let names = names.filter(|name| !name.starts_with(".skillhub-"));
+    names.map(|name| (name.clone(), snapshot(&library(sandbox).join(name)))).collect()
+}
+
+impl Observed {
+    /// Looks at a library that no process is at work on. What git cannot read is an error.
+    pub fn of(sandbox: &Sandbox) -> Result<Self, String> {
+        let mut observed = Self { folders: folders(sandbox), paths: paths(sandbox), ..Self::default() };
+        let Some(own) = own(sandbox) else { return Ok(observed) };
+        if own.join("history.git").exists() {
+            observed.read_history(&own).map_err(|error| format!("git cannot read the history: {error}"))?;
+        }
+        observed.read_events(&fs::read_to_string(own.join("events.jsonl")).unwrap_or_default());
+        observed.read_lock_file(&fs::read_to_string(own.join("skillhub.lock")).unwrap_or_default())?;
+        Ok(observed)
+    }
+
+    fn read_history(&mut self, own: &std::path::Path) -> Result<(), git2::Error> {
+        let repository = Repository::open_bare(own.join("history.git"))?;
+        for reference in repository.references_glob("refs/skills/*")? {
+            let reference = reference?;
+            let skill = reference.name()?.trim_start_matches("refs/skills/").to_owned();
+            let head = reference.peel_to_commit()?;
+            let mut walk = repository.revwalk()?;
+            walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE)?;
+            walk.push(head.id())?;
+            let revisions = walk.map(|id| revision(&repository, id?)).collect::<Result<_, _>>()?;
+            self.history.insert(skill.clone(), revisions);
+            self.heads.insert(skill, files(&repository, &head.tree()?)?);
+        }
+        Ok(())
+    }
+
+    fn read_events(&mut self, text: &str) {
+        for line in text.lines().filter(|line| !line.is_empty()) {
+            let Ok(event) = serde_json::from_str::<Value>(line) else {
+                self.unreadable_events += 1;
+                continue;
+            };
+            if event["status"] == "applied" {
+                let [operation, skill, revision] =
+                    ["operation", "skill", "revision"].map(|key| event[key].as_str().unwrap_or_default().to_owned());
+                self.events.push(Event { operation, skill, revision });
+            }
+        }
+    }
+
+    fn read_lock_file(&mut self, text: &str) -> Result<(), String> {
+        let table: toml::Table = text.parse().map_err(|error| format!("the lock file cannot be read: {error}"))?;
+        for entry in table.get("skill").and_then(toml::Value::as_array).into_iter().flatten() {
+            self.locked.insert(entry["name"].to_string(), entry.to_string());
+        }
+        Ok(())
+    }
+
+    /// How many revisions each skill has.
+    pub fn counts(&self) -> BTreeMap<String, usize> {
+        self.history.iter().map(|(skill, revisions)| (skill.clone(), revisions.len())).collect()
+    }
+}
+
+fn revision(repository: &Repository, id: git2::Oid) -> Result<Revision, git2::Error> {
+    let commit = repository.find_commit(id)?;
+    let message = commit.message()?;
+    let action = message.lines().find_map(|line| line.strip_prefix("Skillhub-Action: ")).unwrap_or_default();
+    Ok(Revision { id: id.to_string(), action: action.to_owned(), tree: commit.tree_id().to_string() })
+}
+
+fn files(repository: &Repository, tree: &git2::Tree<'_>) -> Result<Snapshot, git2::Error> {
+    let mut files = Snapshot::new();
+    let mut failed = None;
+    tree.walk(git2::TreeWalkMode::PreOrder, |folder, entry| {
+        if entry.kind() == Some(git2::ObjectType::Blob) {
+            match repository.find_blob(entry.id()) {
+                Ok(blob) => {
+                    let path = format!("{folder}{}", entry.name().unwrap_or_default());
+                    files.insert(path, Entry::File(entry.filemode() == 0o100_755, blob.content().to_vec()));
+                }
+                Err(error) => failed = Some(error),
+            }
+        }
+        TreeWalkResult::Ok
+    })?;
+    failed.map_or(Ok(files), Err)
+}
+
+/// Every path of a sandbox. Objects of git have names that differ from run to run, as revisions hold the
+/// time; a name that is not one of an object stays.
+fn paths(sandbox: &Sandbox) -> BTreeSet<String> {
+    tree(&sandbox.path("")).into_keys().filter(|path| !is_object(path)).collect()
+}
+
+/// Whether a path is that of an object of git, or of a folder of them.
+pub fn is_object(path: &str) -> bool {
+    let Some((_, name)) = path.rsplit_once("/objects/") else { return false };
+    let is_hex = |text: &str, len| text.len() == len && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let pack = name.strip_prefix("pack/pack-").and_then(|name| name.rsplit_once('.'));
+    is_hex(name, 2)
+        || name.split_once('/').is_some_and(|(folder, rest)| is_hex(folder, 2) && is_hex(rest, 38))
+        || pack.is_some_and(|(sum, kind)| is_hex(sum, 40) && matches!(kind, "pack" | "idx"))
+}
+
+#[test]
+fn names_that_git_leaves_behind_are_no_objects() {
+    let object = "0123456789abcdef0123456789abcdef01234567";
+    for path in [format!("a/objects/{}/{}", &object[..2], &object[2..]), format!("a/objects/pack/pack-{object}.idx")] {
+        assert!(is_object(&path), "{path}");
+    }
+    for path in ["a/objects/tmp_object_git2_1", "a/objects/01/tmp_obj_2", "a/objects/pack/pack-1.idx", "a/journal"] {
+        assert!(!is_object(path), "{path}");
+    }
+}

@@ -1,0 +1,80 @@
+//! [`Place`]: a sandbox that is made once and brought back to what it was for each run of a command.
+//!
+//! A library is known by its path, so a run needs the same path and not only the same files. It stands
+//! on a file system in memory where there is one.
+
+use std::{
+    fs, io,
+    os::unix::fs::{PermissionsExt, symlink},
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use tempfile::TempDir;
+
+use super::tracer::{Ended, GATE, Watcher, trace};
+use crate::support::Sandbox;
+
+/// A sandbox and a copy of what it was.
+pub struct Place {
+    pub sandbox: Sandbox,
+    root: PathBuf,
+    saved: TempDir,
+}
+
+impl Place {
+    /// Prepares a sandbox and keeps a copy of it.
+    pub fn new(prepare: fn(&Sandbox)) -> Self {
+        let memory = Path::new("/dev/shm");
+        let below = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+        let sandbox = Sandbox::below(&below);
+        prepare(&sandbox);
+        let saved = tempfile::tempdir_in(&below).unwrap();
+        let root = sandbox.path("").canonicalize().unwrap();
+        copy(&root, saved.path()).unwrap();
+        Self { sandbox, root, saved }
+    }
+
+    /// Makes everything as it was when it was prepared.
+    pub fn restore(&self) {
+        clear(&self.root).unwrap();
+        copy(self.saved.path(), &self.root).unwrap();
+    }
+
+    /// Runs skillhub with `--json` under the tracer.
+    pub fn trace(&self, args: &[&str], stdin: &[u8], watcher: &mut dyn Watcher) -> Ended {
+        let mut shell = Command::new("sh");
+        self.sandbox.confine(&mut shell).args(["-c", GATE, env!("CARGO_BIN_EXE_skillhub")]).args(args).arg("--json");
+        trace(shell, stdin, &self.root, watcher)
+    }
+}
+
+fn clear(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            fs::remove_dir_all(entry.path())?;
+        } else {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Copies everything below a folder with modes and links into another that exists.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (from, to, kind) = (entry.path(), to.join(entry.file_name()), entry.file_type()?);
+        if kind.is_symlink() {
+            symlink(fs::read_link(&from)?, to)?;
+        } else if kind.is_dir() {
+            fs::create_dir(&to)?;
+            copy(&from, &to)?;
+            fs::set_permissions(&to, fs::Permissions::from_mode(entry.metadata()?.permissions().mode()))?;
+        } else {
+            fs::copy(&from, &to)?;
+        }
+    }
+    Ok(())
+}
