@@ -102,11 +102,11 @@ impl<'a> Trial<'a> {
     fn kills(&self) -> Vec<Kill> {
         let mut kills = Vec::new();
         for boundary in &self.boundaries {
-            let mut orders = vec![Order::Kill, Order::GoThenKill];
-            orders.extend(boundary.effect.can_be_cut().then_some(Order::HalfThenKill));
             let at = |order, again| Kill { boundary: boundary.number, order, again };
-            kills.extend(orders.iter().map(|order| at(*order, None)));
             kills.extend((0..4).map(|step| at(Order::Kill, Some((boundary.number * 7 + step * 13) % RECOVERY))));
+            kills.push(at(Order::Kill, None));
+            kills.extend(boundary.effect.can_be_cut().then_some(at(Order::HalfThenKill, None)));
+            kills.push(at(Order::GoThenKill, None));
         }
         kills
     }
@@ -154,10 +154,10 @@ impl Tally {
     }
 }
 
-/// So many of a list, evenly spread.
+/// So many of a list, evenly spread, the last one among them.
 fn spread<T: Copy>(all: &[T], wanted: usize) -> Vec<T> {
     let wanted = wanted.min(all.len());
-    (0..wanted).map(|at| all[at * all.len() / wanted]).collect()
+    (1..=wanted).map(|at| all[at * all.len() / wanted - 1]).collect()
 }
 
 /// How many kills are wanted of each scenario; all with `None`.
