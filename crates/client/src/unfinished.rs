@@ -12,6 +12,11 @@ use library::Home;
 /// such things, ends after two minutes.
 const OLD: Duration = Duration::from_secs(600);
 
+/// Where files of a history are made, below the library's folder in the home, and how their names begin
+/// until they are whole.
+const OF_HISTORY: [(&str, &str); 2] =
+    [("history.git/objects", "tmp_object_git2_"), ("history.git/objects/pack", "pack_git2_")];
+
 /// Half-made files and folders in the home, its cache and a library's folder in it, sorted. What somebody
 /// may be at work on is left out.
 #[must_use]
@@ -23,8 +28,13 @@ pub fn unfinished(home: &Home, own: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = folders
         .iter()
         .flat_map(|folder| names_in(folder).into_iter().map(|name| folder.join(name)))
-        .filter(|path| is_half_made(path) && is_old(path))
+        .filter(|path| is_half_made(path))
         .collect();
+    for (folder, beginning) in OF_HISTORY {
+        let names = names_in(&own.join(folder)).into_iter().filter(|name| name.starts_with(beginning));
+        found.extend(names.map(|name| own.join(folder).join(name)));
+    }
+    found.retain(|path| is_old(path));
     found.sort();
     found.dedup();
     found
