@@ -15,4 +15,6 @@ mod observed;
 mod place;
 mod scenario;
 mod sweep;
+mod tally;
 mod tracer;
+mod trial;

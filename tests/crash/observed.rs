@@ -11,6 +11,9 @@ use serde_json::Value;
 
 use crate::support::{Entry, Sandbox, Snapshot, snapshot, tree};
 
+/// What only the command knew that wrote an entry of the lock file, and `doctor` cannot find again.
+const BY_THE_COMMAND: [&str; 2] = ["requested", "agents"];
+
 /// A library as it is found.
 #[derive(Debug, Clone, Default)]
 pub struct Observed {
@@ -24,7 +27,7 @@ pub struct Observed {
     pub events: Vec<Event>,
     /// Lines of the event log that are none.
     pub unreadable_events: usize,
-    /// What the lock file says of each skill.
+    /// What the lock file says of each skill, but for [`BY_THE_COMMAND`].
     pub locked: BTreeMap<String, String>,
     /// Every path, but for the names of git's objects.
     pub paths: BTreeSet<String>,
@@ -111,6 +114,8 @@ impl Observed {
     fn read_lock_file(&mut self, text: &str) -> Result<(), String> {
         let table: toml::Table = text.parse().map_err(|error| format!("the lock file cannot be read: {error}"))?;
         for entry in table.get("skill").and_then(toml::Value::as_array).into_iter().flatten() {
+            let mut entry = entry.as_table().cloned().unwrap_or_default();
+            BY_THE_COMMAND.iter().for_each(|key| drop(entry.remove(*key)));
             self.locked.insert(entry["name"].to_string(), entry.to_string());
         }
         Ok(())

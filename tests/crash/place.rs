@@ -8,6 +8,7 @@ use std::{
     os::unix::fs::{PermissionsExt, symlink},
     path::{Path, PathBuf},
     process::Command,
+    time::{Duration, SystemTime},
 };
 
 use tempfile::TempDir;
@@ -41,12 +42,37 @@ impl Place {
         copy(self.saved.path(), &self.root).unwrap();
     }
 
+    #[expect(dead_code, reason = "for power losses")]
+    /// The folder that holds all of it, without links in its path.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Lets an hour go by: what is half made now belongs to nobody at work.
+    pub fn grow_old(&self) {
+        grow_old(&self.root, SystemTime::now() - Duration::from_secs(3600)).unwrap();
+    }
+
     /// Runs skillhub with `--json` under the tracer.
     pub fn trace(&self, args: &[&str], stdin: &[u8], watcher: &mut dyn Watcher) -> Ended {
         let mut shell = Command::new("sh");
         self.sandbox.confine(&mut shell).args(["-c", GATE, env!("CARGO_BIN_EXE_skillhub")]).args(args).arg("--json");
         trace(shell, stdin, &self.root, watcher)
     }
+}
+
+/// Sets the time of change of everything below a folder.
+fn grow_old(folder: &Path, time: SystemTime) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let (path, kind) = entry.and_then(|entry| Ok((entry.path(), entry.file_type()?)))?;
+        if kind.is_dir() {
+            grow_old(&path, time)?;
+        }
+        if !kind.is_symlink() {
+            fs::File::open(&path)?.set_modified(time)?;
+        }
+    }
+    Ok(())
 }
 
 fn clear(folder: &Path) -> io::Result<()> {

@@ -43,8 +43,8 @@ pub enum Order {
     GoThenKill,
     /// Half of a write is carried out, and the process is killed after it.
     HalfThenKill,
+    #[expect(dead_code, reason = "for refusals")]
     /// It is not carried out, and the process is told this error.
-    #[expect(dead_code, reason = "for the sweep of errors")]
     Fail(Errno),
 }
 

@@ -1,0 +1,157 @@
+//! [`Trial`]: a scenario with a place of its own, in which its command is run and disturbed.
+
+use std::{env, sync::Mutex, thread};
+
+use super::{
+    boundaries::{Boundary, Effect},
+    checks::{Expected, Faults},
+    observed::Observed,
+    place::Place,
+    scenario::{SCENARIOS, Scenario},
+    tally::Tally,
+    tracer::{Ended, Order, Watcher},
+};
+
+/// A scenario, its place, and what its command does when nothing goes wrong.
+pub struct Trial {
+    pub scenario: &'static Scenario,
+    pub place: Place,
+    pub expected: Expected,
+    pub boundaries: Vec<Boundary>,
+}
+
+/// What a command said before its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Said {
+    /// That it is done.
+    Done,
+    /// That it is not.
+    Refused,
+    Nothing,
+}
+
+/// How a command ended that was disturbed.
+pub struct Outcome {
+    /// How it was disturbed, for messages.
+    pub name: String,
+    pub said: Said,
+    /// What was wrong with it already.
+    pub faults: Faults,
+}
+
+/// Lets everything pass and notes it.
+#[derive(Default)]
+struct Count(Vec<Boundary>);
+
+impl Watcher for Count {
+    fn before(&mut self, boundary: &Boundary) -> Order {
+        self.0.push(boundary.clone());
+        Order::Go
+    }
+}
+
+impl Trial {
+    pub fn new(scenario: &'static Scenario) -> Self {
+        let place = Place::new(scenario.prepare);
+        let expected = Expected::of(&place, scenario);
+        let mut trial = Self { scenario, place, expected, boundaries: Vec::new() };
+        let mut count = Count::default();
+        let ended = trial.run(&mut count);
+        assert_eq!(ended.exit, Some(0), "{}: {}", scenario.name, ended.stderr);
+        assert!(count.0.iter().any(|boundary| boundary.effect == Effect::Print), "{:?}", count.0);
+        trial.boundaries = count.0;
+        trial
+    }
+
+    /// Runs the command in the place as it was prepared.
+    pub fn run(&self, watcher: &mut dyn Watcher) -> Ended {
+        self.place.restore();
+        self.run_here(watcher)
+    }
+
+    /// Runs the command in the place as it is.
+    pub fn run_here(&self, watcher: &mut dyn Watcher) -> Ended {
+        self.place.trace(self.scenario.args, (self.scenario.stdin)().as_bytes(), watcher)
+    }
+
+    /// Opens what is left with the real program, and holds it to what was said. `turn` chooses the first
+    /// command to do so.
+    pub fn judge(&self, outcome: Outcome, turn: usize) -> Tally {
+        let Outcome { name, said, mut faults } = outcome;
+        faults.extend(self.expected.recover(&self.place, turn));
+        let checked = Observed::of(&self.place.sandbox).map_err(|error| vec![error]);
+        let checked = checked.and_then(|found| self.expected.check(&found, said));
+        let found = match checked {
+            Ok(found) => {
+                faults.extend(self.expected.check_again(&self.place, self.scenario, found));
+                Some(found)
+            }
+            Err(more) => {
+                faults.extend(more);
+                None
+            }
+        };
+        let faults = faults.iter().map(|fault| format!("{}, {name}: {fault}", self.scenario.name)).collect();
+        Tally::of(found, said == Said::Done, faults)
+    }
+}
+
+/// What a command printed before it was killed.
+pub fn said(ended: &Ended) -> Said {
+    match serde_json::from_slice::<serde_json::Value>(&ended.stdout) {
+        Ok(answer) if answer["ok"] == true => Said::Done,
+        Ok(_) => Said::Refused,
+        Err(_) => Said::Nothing,
+    }
+}
+
+/// Whether this machine is one on which nothing can be traced, as its user says.
+pub fn is_skipped() -> bool {
+    env::var("SKILLHUB_CRASH").is_ok_and(|word| word == "skip")
+}
+
+/// Runs as many `cases` of all scenarios as `variable` says (a number, or `all`), else `sample`, evenly
+/// spread; on each processor a scenario at a time.
+pub fn run_all<C: Copy>(
+    variable: &str,
+    sample: usize,
+    cases: impl Fn(&Trial) -> Vec<C> + Sync,
+    run: impl Fn(&Trial, C) -> Tally + Sync,
+) -> Tally {
+    let wanted = env::var(variable).unwrap_or_else(|_| sample.to_string());
+    let only = env::var("SKILLHUB_CRASH_ONLY").ok();
+    let is_chosen = |scenario: &&Scenario| only.as_deref().is_none_or(|only| scenario.name == only);
+    let queue = Mutex::new(SCENARIOS.iter().filter(is_chosen).collect::<Vec<_>>());
+    let each = (wanted != "all").then(|| wanted.parse::<usize>().unwrap().div_ceil(queue.lock().unwrap().len()));
+    let all = Mutex::new(Tally::default());
+    let next = || queue.lock().unwrap().pop();
+    let work = || {
+        while let Some(scenario) = next() {
+            let trial = Trial::new(scenario);
+            let cases = cases(&trial);
+            let mut tally = Tally::default();
+            for case in spread(&cases, each.unwrap_or(cases.len())) {
+                tally.add(run(&trial, case));
+            }
+            println!(
+                "{:32} {:3} boundaries, {:4} trials: {tally}",
+                scenario.name,
+                trial.boundaries.len(),
+                tally.trials
+            );
+            all.lock().unwrap().add(tally);
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(work);
+        }
+    });
+    all.into_inner().unwrap()
+}
+
+/// So many of a list, evenly spread, the last one among them.
+fn spread<T: Copy>(all: &[T], wanted: usize) -> Vec<T> {
+    let wanted = wanted.min(all.len());
+    (1..=wanted).map(|at| all[at * all.len() / wanted - 1]).collect()
+}
