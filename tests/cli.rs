@@ -17,6 +17,7 @@ mod own_skills;
 mod people;
 mod publishing;
 mod real_skills;
+mod registries;
 mod relocating;
 mod requests;
 mod surface;

@@ -34,8 +34,12 @@ pub struct SearchArgs {
 /// Searches; nothing found is no failure.
 pub fn run(context: &Context, args: &SearchArgs) -> Result<Exit, CliError> {
     let query = args.query.join(" ");
-    let results = client::search(&context.registries(), &query, args.limit.get()).map_err(failed)?;
-    let document = json!({"ok": true, "results": results});
+    let found = client::search(&context.registries(), &query, args.limit.get()).map_err(failed)?;
+    for skipped in &found.skipped {
+        context.out.note(&format!("left out, {skipped}; all faults: skillhub index verify"));
+    }
+    let results = found.results;
+    let document = json!({"ok": true, "results": results, "skipped": found.skipped});
     context.out.answer(&document, |out| {
         for result in &results {
             writeln!(out, "{STRONG}{}{STRONG:#} {FAINT}{}{FAINT:#}", result.name, result.version)?;

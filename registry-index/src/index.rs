@@ -31,6 +31,15 @@ pub struct Index {
     pub(crate) config: Config,
 }
 
+/// What of an index can be read.
+#[derive(Debug, Default)]
+pub struct Readable {
+    /// The newest release of every skill whose lines are all sound, sorted by owner and name.
+    pub entries: Vec<Entry>,
+    /// Why the others were left out.
+    pub damaged: Vec<ReadError>,
+}
+
 /// One file of the tree, as the sparse index serves it over HTTP.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexFile {
@@ -224,16 +233,33 @@ impl Index {
     /// # Errors
     /// [`ReadError`] when git fails or a line is damaged.
     pub fn all(&self) -> Result<Vec<Entry>, ReadError> {
+        let Readable { entries, damaged } = self.readable()?;
+        match damaged.into_iter().next() {
+            Some(error) => Err(error),
+            None => Ok(entries),
+        }
+    }
+
+    /// As [`Index::all`], without the skills of which a line is damaged: these are told beside. A skill is
+    /// left out whole, since what its damaged line says, such as a yank, is not known.
+    ///
+    /// # Errors
+    /// [`ReadError::Store`] when git fails on the index as a whole.
+    pub fn readable(&self) -> Result<Readable, ReadError> {
         let snapshot = self.store.snapshot()?;
-        let mut entries = Vec::new();
+        let mut found = Readable::default();
         for (path, id) in snapshot.files(shard::is_shard)? {
-            if shard::skill_at(&path).is_some() {
-                let releases = parse_lines(&path, &snapshot.read_blob(id)?)?.into_entries();
-                entries.extend(newest(&releases, false).cloned());
+            if shard::skill_at(&path).is_none() {
+                continue;
+            }
+            let read = snapshot.read_blob(id).map_err(ReadError::from).and_then(|bytes| parse_lines(&path, &bytes));
+            match read {
+                Ok(lines) => found.entries.extend(newest(&lines.into_entries(), false).cloned()),
+                Err(error) => found.damaged.push(error),
             }
         }
-        entries.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(entries)
+        found.entries.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(found)
     }
 
     /// One file of the index by its path in the tree, `pd/f-/pdf-forms/acme`; `None` when there is none.

@@ -32,7 +32,7 @@ pub use config::{BundlePlace, Config, ConfigError};
 pub use content::FetchError;
 pub use entry::{Entry, Fields, LineError, Withdrawal};
 pub use flags::FlagError;
-pub use index::{Index, IndexFile, InitError, OpenError, ReadError};
+pub use index::{Index, IndexFile, InitError, OpenError, ReadError, Readable};
 pub use publish::{AppendError, Appended, NewRelease, Stamp};
 pub use seeds::{SeedError, seed, seeds};
 pub use store::StoreError;

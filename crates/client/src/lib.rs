@@ -44,7 +44,7 @@ pub use publish::{PublishError, PublishOptions, PublishStatus, Published, Publis
 pub use registry::{EMBEDDED, Registries, Registry, RegistryError};
 pub use releases::{Info, YankError, Yanked, info, yank};
 pub use resolve::{ResolveError, Resolved, resolve};
-pub use search::{DEFAULT_RESULTS, SearchError, SearchResult, search};
+pub use search::{DEFAULT_RESULTS, Found as SearchFound, SearchError, SearchResult, search};
 pub use spec::{GitSpec, Request, Spec, SpecError};
 pub use unfinished::{remove_unfinished, unfinished};
 pub use uninstall::{UninstallError, Uninstalled, uninstall};

@@ -1,5 +1,7 @@
 //! [`Registries`]: which registry is meant, and [`Registry`], one of them opened.
 
+mod seen;
+
 use std::{
     fmt, io,
     path::{Path, PathBuf},
@@ -7,7 +9,7 @@ use std::{
 
 use jiff::Timestamp;
 use library::{Home, PlaceError};
-use registry_index::{Index, InitError, OpenError, SeedError, Stamp, seed};
+use registry_index::{Index, InitError, OpenError, ReadError, SeedError, Stamp, seed};
 use skill::Owner;
 use thiserror::Error;
 
@@ -59,6 +61,22 @@ pub enum RegistryError {
     /// The embedded registry could not be filled.
     #[error("cannot fill the embedded registry: {0}")]
     Seed(#[from] SeedError),
+    /// It does not hold what was seen of it before.
+    #[error(
+        "the registry {} has gone back, or was written anew: it no longer holds the commit {seen}",
+        location.display()
+    )]
+    WentBack {
+        /// The registry.
+        location: PathBuf,
+        /// The commit seen last.
+        seen: String,
+        /// The file that remembers it.
+        note: PathBuf,
+    },
+    /// It cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
     /// The home cannot be used.
     #[error(transparent)]
     Place(#[from] PlaceError),
@@ -80,6 +98,11 @@ impl Fails for RegistryError {
             Self::Open(error) => error.failure(),
             Self::Init(error) => error.failure(),
             Self::Seed(_) => Failure::new(FailureKind::Failed, "seed_failed"),
+            Self::WentBack { note, .. } => Failure::new(FailureKind::Integrity, "registry_went_back").hint(format!(
+                "ask who runs it; if it was made anew on purpose, take its line out of {}",
+                note.display()
+            )),
+            Self::Read(error) => error.failure(),
             Self::Place(error) => error.failure(),
             Self::Io { .. } => Failure::io(),
         }
@@ -153,9 +176,9 @@ impl Registries {
     fn named(&self, name: Option<&str>) -> Result<Registry, RegistryError> {
         let Some(name) = name else { return self.embedded() };
         match self.config.registries.get(name) {
-            Some(registry) => Registry::open(name, &registry.location, self.home.path()),
+            Some(registry) => Registry::open(name, &registry.location, self.home.path(), &self.home),
             None if name == EMBEDDED => self.embedded(),
-            None => Registry::open(name, name, Path::new("")),
+            None => Registry::open(name, name, Path::new(""), &self.home),
         }
     }
 
@@ -190,7 +213,7 @@ impl Registries {
 }
 
 impl Registry {
-    fn open(name: &str, location: &str, base: &Path) -> Result<Self, RegistryError> {
+    fn open(name: &str, location: &str, base: &Path, home: &Home) -> Result<Self, RegistryError> {
         let unreachable = || RegistryError::Unreachable { location: location.to_owned() };
         let path = match location.contains("://") {
             true => paths::of_file_url(location).ok_or_else(unreachable)?,
@@ -198,6 +221,9 @@ impl Registry {
         };
         let path = library::resolve(&path).map_err(|source| RegistryError::Io { path, source })?;
         let index = Index::open(&path)?;
+        if path != home.registry() {
+            seen::check_grown(home, &path, &index)?;
+        }
         Ok(Self { name: name.to_owned(), location: path, index })
     }
 

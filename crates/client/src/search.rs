@@ -63,25 +63,36 @@ impl Fails for SearchError {
     }
 }
 
+/// What a search came to.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// The skills, best first.
+    pub results: Vec<SearchResult>,
+    /// Skills that could not be looked at, one sentence each.
+    pub skipped: Vec<String>,
+}
+
 /// Finds skills, best first, at most `limit`.
 ///
 /// Every word must be found; when no skill has them all, those are returned that have some. An empty
-/// query finds everything.
+/// query finds everything. A skill whose lines in the index are damaged is left out and told.
 ///
 /// # Errors
 /// [`SearchError`]
-pub fn search(registries: &Registries, query: &str, limit: usize) -> Result<Vec<SearchResult>, SearchError> {
-    let mut found = Vec::new();
+pub fn search(registries: &Registries, query: &str, limit: usize) -> Result<Found, SearchError> {
+    let (mut found, mut skipped) = (Vec::new(), Vec::new());
     for registry in registries.all()? {
-        let entries = registry.index().all()?;
+        let readable = registry.index().readable()?;
+        skipped.extend(readable.damaged.iter().map(|error| format!("{}: {error}", registry.name())));
         found.extend(
-            entries
+            readable
+                .entries
                 .into_iter()
                 .filter(|entry| registries.is_asked_for(&registry, &entry.name.owner))
                 .map(|entry| (registry.name().to_owned(), entry)),
         );
     }
-    Ok(rank(found, query, limit))
+    Ok(Found { results: rank(found, query, limit), skipped })
 }
 
 fn rank(entries: Vec<(String, Entry)>, query: &str, limit: usize) -> Vec<SearchResult> {

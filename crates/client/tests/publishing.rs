@@ -161,7 +161,7 @@ fn an_owner_is_asked_for_at_one_registry_without_a_fallback() {
     world.config = client::Config::parse(&text, &world.home.config()).unwrap();
     assert_eq!(world.refused("acme/pdf"), (FailureKind::NotFound, "not_found"));
     assert_eq!(world.refused("pdf"), (FailureKind::NotFound, "not_found"));
-    assert!(search(&world.registries(), "pdf", 10).unwrap().iter().all(|found| found.name != "acme/pdf"));
+    assert!(search(&world.registries(), "pdf", 10).unwrap().results.iter().all(|found| found.name != "acme/pdf"));
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn the_embedded_registry_is_made_once_with_the_first_party_skills_when_many_star
         starts.into_iter().map(|start| start.join().unwrap()).collect()
     });
     assert!(opened.iter().all(Result::is_ok), "{opened:?}");
-    let found = search(&world.registries(), "skillhub", 50).unwrap();
+    let found = search(&world.registries(), "skillhub", 50).unwrap().results;
     assert_eq!(found.len(), registry_index::seeds().unwrap().len());
     let left: Vec<_> = fs::read_dir(world.home.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(left, ["registry"], "nothing temporary stays");

@@ -1,0 +1,74 @@
+//! Registries that are damaged, or that went back.
+
+use std::fs;
+
+use crate::support::{Sandbox, git};
+
+/// A registry with two skills, the second with two releases.
+fn registry(sandbox: &Sandbox) -> String {
+    let place = sandbox.path("registry").display().to_string();
+    sandbox.done(&["index", "init", &place]);
+    for (name, what) in [("alpha", "one"), ("beta", "one"), ("beta", "two")] {
+        sandbox.skill(name, &format!("Does {what}. Use in tests."), &[]);
+        sandbox.done(&["publish", name, "--owner", "acme", "--registry", &place]);
+    }
+    place
+}
+
+#[test]
+fn a_damaged_line_hides_its_skill_and_no_other_and_is_told() {
+    let sandbox = Sandbox::new();
+    let place = registry(&sandbox);
+    let copy = sandbox.path("copy").display().to_string();
+    git(&sandbox, &["clone", "--quiet", &place, &copy]);
+    let file = sandbox.path("copy/be/ta/beta/acme");
+    fs::write(&file, fs::read_to_string(&file).unwrap().replacen("\"version\"", "\"vers\"", 1)).unwrap();
+    let who = ["-c", "user.name=x", "-c", "user.email=x@y"];
+    git(&sandbox, &[&["-C", &copy], &who[..], &["commit", "--quiet", "-am", "damage"]].concat());
+    git(&sandbox, &["-C", &copy, "push", "--quiet"]);
+    let found = sandbox.ask(&["search", "does", "--registry", &place]);
+    assert!(found.stderr.contains("be/ta/beta/acme") && found.stderr.contains("index verify"), "{found}");
+    let found = found.done();
+    let names: Vec<_> = found["results"].as_array().unwrap().iter().map(|skill| skill["name"].clone()).collect();
+    assert_eq!(names, ["acme/alpha"], "{found:#}");
+    assert_eq!(found["skipped"].as_array().unwrap().len(), 1);
+    sandbox.ask(&["info", "acme/beta", "--registry", &place]).refused_with_hint(8, "damaged_index");
+    sandbox.ask(&["index", "verify", &place]).exits(8);
+}
+
+#[test]
+fn a_registry_that_went_back_is_refused_until_a_person_says_otherwise() {
+    let sandbox = Sandbox::new();
+    let place = registry(&sandbox);
+    sandbox.done(&["info", "acme/beta", "--registry", &place]);
+    let newest = git(&sandbox, &["--git-dir", &place, "rev-parse", "refs/heads/main"]);
+    git(&sandbox, &["--git-dir", &place, "update-ref", "refs/heads/main", "refs/heads/main~1"]);
+    for command in [&["info", "acme/beta"][..], &["search", "does"], &["install", "acme/beta"]] {
+        let error =
+            sandbox.ask(&[command, &["--registry", &place]].concat()).refused_with_hint(8, "registry_went_back");
+        assert!(error["hint"].as_str().unwrap().contains("registries.toml"), "{error:#}");
+    }
+    git(&sandbox, &["--git-dir", &place, "update-ref", "refs/heads/main", newest.trim()]);
+    sandbox.skill("beta", "Does three. Use in tests.", &[]);
+    sandbox.done(&["publish", "beta", "--owner", "acme", "--registry", &place]);
+    sandbox.done(&["info", "acme/beta", "--registry", &place]);
+    git(&sandbox, &["--git-dir", &place, "update-ref", "refs/heads/main", newest.trim()]);
+    sandbox.ask(&["info", "acme/beta", "--registry", &place]).refused(8, "registry_went_back");
+    fs::write(sandbox.skillhub_home().join("registries.toml"), "format = 1\n").unwrap();
+    sandbox.done(&["info", "acme/beta", "--registry", &place]);
+    fs::write(sandbox.skillhub_home().join("registries.toml"), "format = 1\nseen").unwrap();
+    sandbox.ask(&["info", "acme/beta", "--registry", &place]).refused(1, "io");
+}
+
+#[test]
+fn files_of_any_size_are_refused_before_they_are_read() {
+    let sandbox = Sandbox::project();
+    fs::create_dir(sandbox.skillhub_home()).unwrap();
+    let sparse = |path: std::path::PathBuf, bytes: u64| fs::File::create(path).unwrap().set_len(bytes).unwrap();
+    sparse(sandbox.cwd().join("skillhub.lock"), 1 << 40);
+    let error = sandbox.ask(&["install"]).refused(1, "io");
+    assert!(error["message"].as_str().unwrap().contains("16777216 bytes"), "{error:#}");
+    sparse(sandbox.skillhub_home().join("config.toml"), 1 << 40);
+    let error = sandbox.ask(&["list"]).refused(1, "io");
+    assert!(error["message"].as_str().unwrap().contains("1048576 bytes"), "{error:#}");
+}
