@@ -28,6 +28,10 @@ pub(crate) const KEPT: &str = ".skillhub-kept-";
 /// The end of the name under which a skill's folder is put aside where two cannot be exchanged.
 const ASIDE: &str = "-old";
 
+/// The end of the name of a folder that is being removed. It was looked at: what is left of it after a
+/// kill is nobody's edit.
+const GONE: &str = "-gone";
+
 /// What the name of a folder that recovery stages ends with, before a mark of the skill.
 const AGAIN: &str = "-again-";
 
@@ -62,7 +66,7 @@ impl Staged {
 impl Drop for Staged {
     fn drop(&mut self) {
         if let Some(name) = self.name.take() {
-            let _best_effort = self.root.remove_dir_all(name);
+            throw_away(&self.root, &name);
         }
     }
 }
@@ -92,6 +96,18 @@ fn mark(skill: &str) -> String {
 /// The temporary name of an operation, of that or of the name under which it puts a folder aside.
 pub(crate) fn without_aside(name: &str) -> &str {
     name.strip_suffix(ASIDE).unwrap_or(name)
+}
+
+/// Whether a temporary name is that of a folder that is being removed.
+pub(crate) fn is_gone(name: &str) -> bool {
+    name.ends_with(GONE)
+}
+
+/// Removes a folder that was looked at, under a name that says so, since a kill may come in between.
+fn throw_away(root: &Dir, name: &str) {
+    let gone = format!("{name}{GONE}");
+    let name = if root.rename(name, root, &gone).is_ok() { &gone } else { name };
+    let _best_effort = root.remove_dir_all(name);
 }
 
 /// The process that made a temporary name; `None` for a name that is no such one.
@@ -186,7 +202,7 @@ impl Displaced {
     /// Throws it away, but for what tools keep in it, which goes on in the skill's folder.
     pub fn discard(self, skill: &SkillName) {
         self.carry_leftovers(skill);
-        let _best_effort = self.root.remove_dir_all(&self.name);
+        throw_away(&self.root, &self.name);
     }
 
     /// Puts the folder back where it was; what took its place is thrown away.
@@ -198,7 +214,7 @@ impl Displaced {
             return self.root.rename(&self.name, &self.root, skill.as_str());
         }
         let ours = exchange(&self.root, &self.name, skill.as_str(), exchange_in_one_step)?;
-        let _best_effort = self.root.remove_dir_all(ours);
+        throw_away(&self.root, &ours);
         Ok(())
     }
 

@@ -319,9 +319,17 @@ fn is_executable(_metadata: &std::fs::Metadata) -> bool {
 /// Writes a bundle as the new folder `name` below `parent`, modes 0644 and 0755, not synced.
 ///
 /// # Errors
-/// What the system said; an existing `name` is one.
+/// What the system said; an existing `name` is one. Nothing is left of the folder then.
 pub fn write(parent: &Dir, name: &str, bundle: &Bundle) -> io::Result<()> {
     parent.create_dir(name)?;
+    let written = write_into(parent, name, bundle);
+    if written.is_err() {
+        let _best_effort = parent.remove_dir_all(name);
+    }
+    written
+}
+
+fn write_into(parent: &Dir, name: &str, bundle: &Bundle) -> io::Result<()> {
     let dir = parent.open_dir_nofollow(name)?;
     for (path, file) in bundle.files() {
         if let Some((folder, _)) = path.as_str().rsplit_once('/') {
@@ -379,6 +387,17 @@ mod tests {
         let bundle = Bundle::from_files(files, &Limits::default()).unwrap();
         write(&dir, "s", &bundle).unwrap();
         assert_eq!(read_s(&dir).unwrap(), bundle);
+    }
+
+    #[test]
+    fn a_folder_that_is_there_is_not_taken_for_a_half_written_one() {
+        let (_temp, dir) = temp();
+        let file = File { bytes: b"x".as_slice().into(), executable: false };
+        let bundle = Bundle::from_files([(SkillPath::skill_md(), file)], &Limits::default()).unwrap();
+        dir.create_dir("s").unwrap();
+        dir.write("s/mine", "mine").unwrap();
+        assert!(write(&dir, "s", &bundle).is_err());
+        assert_eq!(dir.read_to_string("s/mine").unwrap(), "mine");
     }
 
     #[test]

@@ -165,7 +165,25 @@ fn refuse_foreign(_path: &Path) -> Result<(), PlaceError> {
     Ok(())
 }
 
-/// Reads a whole small file of ours; `None` when there is none.
+/// Reads a file that is known to be small; `None` when there is none.
+///
+/// # Errors
+/// What the system said; one that is larger than `limit` bytes is `FileTooLarge`.
+pub fn read_bounded(dir: &Dir, name: &str, limit: u64) -> io::Result<Option<Vec<u8>>> {
+    let file = match dir.open(name) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file?,
+    };
+    let mut bytes = Vec::new();
+    io::Read::read_to_end(&mut io::Read::take(file, limit + 1), &mut bytes)?;
+    if bytes.len() as u64 > limit {
+        let message = format!("{name} has more than {limit} bytes, which no skillhub writes");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    Ok(Some(bytes))
+}
+
+/// Reads a whole file of ours; `None` when there is none.
 pub(crate) fn read_optional(dir: &Dir, name: &str) -> io::Result<Option<Vec<u8>>> {
     match dir.read(name) {
         Ok(bytes) => Ok(Some(bytes)),

@@ -36,7 +36,7 @@ mod storage;
 
 pub use agents::{Agent, agents, find_agent};
 pub use events::{Event, EventStatus, operation_id};
-pub use home::{Durability, Home, PlaceError, ensure_dir, open_dir, write_atomically};
+pub use home::{Durability, Home, PlaceError, ensure_dir, open_dir, read_bounded, write_atomically};
 pub use library::{
     Checkout, Commit, CommitError, Committed, EventsMend, FindError, FolderState, HandEditFault, HeadFault,
     HistoryFault, JournalMend, JournalState, Library, LibraryError, LibraryNote, Lost, Places, Recovery, RelocateError,

@@ -13,6 +13,7 @@ use skill::SkillName;
 use thiserror::Error;
 
 use crate::{
+    checkout,
     folder::{self, Leftovers},
     home::{PlaceError, ensure_dir, open_dir},
 };
@@ -151,19 +152,35 @@ impl AgentDir {
     /// # Errors
     /// The system refused.
     pub fn remove_copy(&self, skill: &SkillName, files: &skill::Bundle) -> Result<bool, PlaceLinkError> {
-        let found = folder::read(&self.dir, skill.as_str(), Leftovers::Skip, &skill::Limits::default());
-        if !found.is_ok_and(|found| found.same_but_line_ends(files)) || self.holds_repository(skill) {
+        if !self.holds_only(skill.as_str(), files) {
             return Ok(false);
         }
-        self.dir.remove_dir_all(skill.as_str()).map_err(self.io(skill))?;
+        self.remove_looked_at(skill, |aside| self.holds_only(aside, files))
+    }
+
+    /// Puts a folder aside, looks at it once more where nobody finds it, and removes it or puts it back:
+    /// an edit of the moment between is not lost.
+    fn remove_looked_at(&self, skill: &SkillName, may_go: impl FnOnce(&str) -> bool) -> Result<bool, PlaceLinkError> {
+        let aside = checkout::temporary_name();
+        self.dir.rename(skill.as_str(), &self.dir, &aside).map_err(self.io(skill))?;
+        if !may_go(&aside) {
+            return self.dir.rename(&aside, &self.dir, skill.as_str()).map(|()| false).map_err(self.io(skill));
+        }
+        self.dir.remove_dir_all(&aside).map_err(self.io(skill))?;
         Ok(true)
     }
 
+    /// Whether a folder holds these files and nothing of somebody's own.
+    fn holds_only(&self, name: &str, files: &skill::Bundle) -> bool {
+        let found = folder::read(&self.dir, name, Leftovers::Skip, &skill::Limits::default());
+        found.is_ok_and(|found| found.same_but_line_ends(files)) && !self.holds_repository(name)
+    }
+
     /// Whether a copy holds a history that is nowhere else.
-    fn holds_repository(&self, skill: &SkillName) -> bool {
+    fn holds_repository(&self, name: &str) -> bool {
         let is_repository = |path: &String| REPOSITORIES.contains(&path.rsplit('/').next().unwrap_or(path));
-        let leftovers = folder::open(&self.dir, skill.as_str())
-            .and_then(|dir| folder::leftovers_of(dir, &skill::Limits::default()));
+        let leftovers =
+            folder::open(&self.dir, name).and_then(|dir| folder::leftovers_of(dir, &skill::Limits::default()));
         leftovers.map_or(true, |left| left.iter().any(is_repository))
     }
 
@@ -236,5 +253,18 @@ mod tests {
         assert!(!agent.remove_copy(&name, &bundle).unwrap(), "a history of somebody's own stays");
         agent.dir.remove_dir("pdf/.git").unwrap();
         assert!(agent.remove_copy(&name, &bundle).unwrap() && !agent.dir.exists("pdf"));
+    }
+
+    #[test]
+    fn a_copy_that_is_edited_while_it_is_taken_away_comes_back() {
+        let temp = tempfile::tempdir().unwrap();
+        let agent = AgentDir::create(temp.path()).unwrap();
+        let name = SkillName::parse("pdf").unwrap();
+        agent.dir.create_dir("pdf").unwrap();
+        agent.dir.write("pdf/SKILL.md", "mine").unwrap();
+        assert!(!agent.remove_looked_at(&name, |aside| !agent.dir.exists(format!("{aside}/SKILL.md"))).unwrap());
+        assert_eq!(agent.dir.read_to_string("pdf/SKILL.md").unwrap(), "mine");
+        assert!(agent.remove_looked_at(&name, |_| true).unwrap());
+        assert_eq!(agent.dir.entries().unwrap().count(), 0, "nothing is left aside");
     }
 }

@@ -6,11 +6,11 @@ use cap_std::fs::Dir;
 use jiff::Timestamp;
 use scan::{Severity, Waiver, Waivers};
 use serde::{Deserialize, Serialize};
-use skill::{SkillName, SkillPath};
+use skill::{Limits, SkillName, SkillPath};
 use thiserror::Error;
 use toml::{Table, Value};
 
-use crate::home::{Durability, read_optional, write_atomically};
+use crate::home::{Durability, read_bounded, write_atomically};
 
 const FILE: &str = "state.toml";
 const FORMAT: u32 = 1;
@@ -147,7 +147,7 @@ impl State {
     }
 
     pub(crate) fn read(dir: &Dir) -> Result<Self, StateError> {
-        let Some(bytes) = read_optional(dir, FILE)? else { return Ok(Self::default()) };
+        let Some(bytes) = read_bounded(dir, FILE, Limits::default().state_bytes)? else { return Ok(Self::default()) };
         let text = String::from_utf8(bytes).map_err(|error| StateError::Damaged(error.to_string()))?;
         let state: Self = toml::from_str(&text).map_err(|error| StateError::Damaged(error.message().to_owned()))?;
         match state.format {
@@ -159,8 +159,8 @@ impl State {
     /// Writes it over the file, whose fields that this version does not know stay.
     pub(crate) fn write(&self, dir: &Dir) -> Result<(), StateError> {
         let damaged = |error: String| StateError::Damaged(error);
-        let old =
-            String::from_utf8(read_optional(dir, FILE)?.unwrap_or_default()).map_err(|e| damaged(e.to_string()))?;
+        let old = String::from_utf8(read_bounded(dir, FILE, Limits::default().state_bytes)?.unwrap_or_default())
+            .map_err(|e| damaged(e.to_string()))?;
         let mut table: Table = toml::from_str(&old).map_err(|error| damaged(error.message().to_owned()))?;
         let mut skills = match table.remove("skills") {
             Some(Value::Table(skills)) => skills,

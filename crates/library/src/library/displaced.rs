@@ -36,6 +36,10 @@ impl Library {
         let Some(root) = open_dir(self.path())? else { return Ok(Vec::new()) };
         let mut left = Vec::new();
         for name in self.temporary_names()? {
+            if checkout::is_gone(&name) {
+                let _next_time = root.remove_dir_all(&name);
+                continue;
+            }
             let again = heads.iter().find(|head| checkout::is_name_again(&name, &head.skill));
             let recorded = temporary.iter().find(|folder| folder.name == checkout::without_aside(&name));
             let recorded = recorded.and_then(|folder| heads.iter().find(|head| head.skill == folder.skill));
@@ -66,8 +70,7 @@ impl Library {
         };
         let new = self.head(&skill)?.map_or_else(|| head.new.clone(), |now| now.id);
         let (_, states) = self.states_since(&HeadChange { new, ..head.clone() })?;
-        let is_known = found.files().all(|(path, file)| states.iter().any(|state| holds(state, path, file, traces)));
-        if !is_known {
+        if !is_known(&found, &states, traces) {
             let Some(part) = self.part_again(&skill)? else { return Ok(rename_kept(root, name)) };
             if !self.keep_found(own, found, part) {
                 return Ok(false);
@@ -110,15 +113,54 @@ impl Library {
     }
 }
 
-/// Whether a file of a displaced folder is that of a revision, or a cut form of it where one may be.
-fn holds(state: &Bundle, path: &SkillPath, file: &File, traces: Traces) -> bool {
-    state.get(path).is_some_and(|whole| {
-        whole.same_but_line_ends(file) || (traces == Traces::Cut && whole.bytes.starts_with(&file.bytes))
-    })
+/// Whether a displaced folder holds nothing that somebody wrote or took away: after a kill it is a whole
+/// state, since a folder is removed under another name; after a crash of the machine files may be cut or
+/// missing.
+fn is_known(found: &Bundle, states: &[Bundle], traces: Traces) -> bool {
+    match traces {
+        Traces::Whole => {
+            let is_state = |state: &Bundle| folder::without_leftovers(state).same_but_line_ends(found);
+            found.is_empty() || states.iter().any(is_state)
+        }
+        Traces::Cut => found.files().all(|(path, file)| states.iter().any(|state| holds(state, path, file))),
+    }
+}
+
+/// Whether a file is that of a revision, or a cut form of it.
+fn holds(state: &Bundle, path: &SkillPath, file: &File) -> bool {
+    state.get(path).is_some_and(|whole| whole.same_but_line_ends(file) || whole.bytes.starts_with(&file.bytes))
 }
 
 /// Gives a folder the name of one that a person has to look at.
 fn rename_kept(root: &Dir, name: &str) -> bool {
     let rest = name.strip_prefix(TEMPORARY).unwrap_or(name);
     root.rename(name, root, format!("{KEPT}{rest}")).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use skill::Limits;
+
+    use super::*;
+
+    fn bundle(files: &[(&str, &str)]) -> Bundle {
+        let files = files.iter().map(|(path, text)| {
+            (SkillPath::parse(path).unwrap(), File { bytes: text.as_bytes().into(), executable: false })
+        });
+        Bundle::from_files(files, &Limits::default()).unwrap()
+    }
+
+    #[test]
+    fn a_file_that_a_hand_took_away_is_an_edit_unless_the_machine_went_down() {
+        let states = [bundle(&[("SKILL.md", "one"), ("b", "b")]), bundle(&[("SKILL.md", "two"), ("b", "b")])];
+        for whole in &states {
+            assert!(is_known(whole, &states, Traces::Whole) && is_known(whole, &states, Traces::Cut));
+        }
+        for left in [bundle(&[("SKILL.md", "one")]), bundle(&[("b", "b")])] {
+            assert!(!is_known(&left, &states, Traces::Whole), "a killed process leaves whole folders: {left:?}");
+            assert!(is_known(&left, &states, Traces::Cut), "{left:?}");
+        }
+        assert!(is_known(&Bundle::default(), &states, Traces::Whole));
+        assert!(!is_known(&bundle(&[("SKILL.md", "mine")]), &states, Traces::Cut));
+    }
 }

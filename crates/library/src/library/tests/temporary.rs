@@ -108,7 +108,9 @@ fn a_former_state_goes_also_when_it_is_half_removed_or_its_edit_was_kept() {
             revisions = 4;
         }
         if half {
-            fs::remove_file(place.skills().join(&temporary).join("SKILL.md")).unwrap();
+            let gone = place.skills().join(format!("{temporary}-gone"));
+            fs::rename(place.skills().join(&temporary), &gone).unwrap();
+            fs::remove_file(gone.join("SKILL.md")).unwrap();
         }
         let library = place.open();
         assert_eq!((actions(&library, "pdf").len(), place.names()), (revisions, vec!["pdf".to_owned()]));
@@ -172,4 +174,15 @@ fn a_commit_takes_away_what_was_left_long_ago_and_leaves_all_else() {
     assert_eq!(kinds(&library), [leftover, leftover, strange, strange], "a number says nothing after so long");
     put(&mut library, &pdf("two"));
     assert_eq!(kinds(&library), [None, None, strange, strange]);
+}
+
+#[test]
+fn a_deletion_by_hand_at_the_kill_is_kept() {
+    let place = Place::new();
+    put(&mut place.open(), &pdf("one"));
+    dies_after_the_swap(&place, "two", || fs::remove_file(place.skills().join("pdf/notes.md")).unwrap());
+    let library = place.open();
+    assert_eq!(actions(&library, "pdf"), [Action::Edit, Action::Edit, Action::External, Action::Edit]);
+    let kept = library.find(&name("pdf"), &RevisionSpec::Head(1), "head~1").unwrap();
+    assert_eq!(library.bundle(&kept.id).unwrap().len(), 1, "without the file that was taken away");
 }

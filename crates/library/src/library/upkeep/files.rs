@@ -5,12 +5,13 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use cap_std::fs::OpenOptions;
 use jiff::Timestamp;
 use serde::Deserialize;
+use skill::Limits;
 use toml::{Table, Value};
 
 use super::super::{LOCK_WAIT, Library, LibraryError};
 use crate::{
     events::{self, Event},
-    home::{Durability, open_dir, read_optional, write_atomically},
+    home::{Durability, open_dir, read_bounded, write_atomically},
     lock::LibraryLock,
     state::{State, StateError},
 };
@@ -65,7 +66,7 @@ impl Library {
     /// The system refused.
     pub fn note(&self) -> Result<LibraryNote, LibraryError> {
         let Some(own) = open_dir(self.own_path())? else { return Ok(LibraryNote::Absent) };
-        let Some(bytes) = read_optional(&own, NOTE).map_err(self.own_io())? else {
+        let Some(bytes) = read_bounded(&own, NOTE, Limits::default().state_bytes).map_err(self.own_io())? else {
             let is_empty = own.entries().map_err(self.own_io())?.next().is_none();
             return Ok(if is_empty { LibraryNote::Absent } else { LibraryNote::Damaged("it is missing".to_owned()) });
         };
@@ -137,7 +138,8 @@ impl Library {
         if let Err(StateError::Format(format)) = State::read(&own) {
             return Err(StateError::Format(format).into());
         }
-        let bytes = read_optional(&own, STATE).map_err(self.own_io())?.unwrap_or_default();
+        let bytes =
+            read_bounded(&own, STATE, Limits::default().state_bytes).map_err(self.own_io())?.unwrap_or_default();
         let mut saved = Saved::of(&String::from_utf8_lossy(&bytes));
         let known = self.skills()?.into_iter().map(|(name, _)| name.to_string());
         let closed = saved.close(known.collect());

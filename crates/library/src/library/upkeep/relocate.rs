@@ -10,13 +10,14 @@ use std::{
 };
 
 use cap_std::fs::Dir;
+use skill::Limits;
 use thiserror::Error;
 use toml::{Table, Value};
 
 use super::super::{LOCK_WAIT, LibraryError, resolve};
 use crate::{
     checkout::KEPT,
-    home::{Durability, Home, PlaceError, ensure_dir, open_dir, read_optional, sync_folder, write_atomically},
+    home::{Durability, Home, PlaceError, ensure_dir, open_dir, read_bounded, sync_folder, write_atomically},
     lock::{LibraryLock, LockError},
 };
 
@@ -154,7 +155,9 @@ impl Note {
 
 fn note_of(own: &Path) -> Result<Option<Note>, RelocateError> {
     let Some(dir) = open_dir(own)? else { return Ok(None) };
-    let bytes = read_optional(&dir, NOTE).map_err(PlaceError::io(own.join(NOTE)))?.unwrap_or_default();
+    let bytes = read_bounded(&dir, NOTE, Limits::default().state_bytes)
+        .map_err(PlaceError::io(own.join(NOTE)))?
+        .unwrap_or_default();
     Ok(String::from_utf8(bytes).ok().and_then(|text| text.parse().ok()).map(Note))
 }
 
