@@ -21,7 +21,7 @@ use serde::Serialize;
 
 pub use diff::coloured as coloured_diff;
 pub use table::Table;
-pub use terminal::{tamed, visible};
+pub use terminal::{plain_json, tamed, visible};
 pub use verdict::{finding_lines, problem_line, severity_style, verdict_style};
 
 use crate::exit::{CliError, Exit};
@@ -106,6 +106,7 @@ impl Output {
                 false => serde_json::to_writer(&mut rendered, document),
             };
             written.map_err(io::Error::from)?;
+            rendered = plain_json(&String::from_utf8_lossy(&rendered)).into_bytes();
             rendered.push(b'\n');
         } else {
             text(&mut rendered)?;

@@ -31,6 +31,26 @@ pub fn tamed(text: &str) -> String {
     shown
 }
 
+/// A JSON document with the controls in its texts that JSON lets stand (those of C1, and what turns the
+/// direction of text) by their numbers: the same document, and nothing that a terminal or a reader obeys.
+pub fn plain_json(document: &str) -> String {
+    let steers = |c: char| c.is_control() && !c.is_ascii_control() || c == '\u{7f}' || turns_direction(c);
+    let mut shown = String::with_capacity(document.len());
+    for c in document.chars() {
+        if steers(c) {
+            let _infallible = write!(shown, "\\u{:04x}", u32::from(c));
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+/// Marks, embeddings, overrides and isolates.
+fn turns_direction(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 fn push(shown: &mut String, c: char, by_number: bool) {
     if by_number {
         let _infallible = write!(shown, "\\u{{{:x}}}", u32::from(c));
@@ -64,6 +84,19 @@ mod tests {
         assert_eq!(tamed(&text), text);
         assert_eq!(tamed("\u{1b}"), "\\u{1b}");
         assert_eq!(tamed("\u{1b}[31"), "\\u{1b}[31");
+    }
+
+    #[test]
+    fn json_keeps_its_value_and_steers_nobody() {
+        let text = "a\u{9b}2J\u{7f}\u{202e}b\u{2066}\u{200f}\u{61c} \u{1b}\n\t\"\\ \u{a0}技能 👩\u{200d}👧";
+        let value = serde_json::json!({ text: [text, 1] });
+        for written in [value.to_string(), serde_json::to_string_pretty(&value).unwrap()] {
+            let plain = plain_json(&written);
+            assert_eq!(serde_json::from_str::<serde_json::Value>(&plain).unwrap(), value);
+            let steers = |c: char| (c.is_control() && c != '\n') || turns_direction(c);
+            assert!(!plain.contains(steers), "{plain:?}");
+            assert!(plain.contains("技能 👩\u{200d}👧"), "scripts stay as they are");
+        }
     }
 
     #[test]

@@ -6,9 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use library::{Home, PlaceError, open_dir};
+use library::{Home, PlaceError, open_dir, read_bounded};
 use serde::Deserialize;
-use skill::{Owner, OwnerError};
+use skill::{Limits, Owner, OwnerError};
 use thiserror::Error;
 use toml::Table;
 
@@ -190,9 +190,12 @@ impl Config {
     pub fn read(home: &Home) -> Result<Self, ConfigError> {
         let path = home.config();
         let Some(dir) = open_dir(home.path())? else { return Ok(Self::default()) };
-        match dir.read_to_string(FILE) {
-            Ok(text) => Self::parse(&text, &path),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
+        match read_bounded(&dir, FILE, Limits::default().settings_bytes) {
+            Ok(None) => Ok(Self::default()),
+            Ok(Some(bytes)) => match String::from_utf8(bytes) {
+                Ok(text) => Self::parse(&text, &path),
+                Err(error) => Err(ConfigError::Damaged { message: error.utf8_error().to_string(), path }),
+            },
             Err(source) => Err(ConfigError::Io { path, source }),
         }
     }

@@ -14,6 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use cap_std::{ambient_authority, fs::Dir};
 use git2::{ObjectType, Oid, TreeWalkMode, TreeWalkResult};
 use skill::{Bundle, BundleError, File, Limits, PathError, SkillPath};
 use thiserror::Error;
@@ -34,6 +35,9 @@ const MOST_ENTRIES: usize = 200_000;
 
 /// How often a running git is looked at.
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// After how many of these looks the size of what it has fetched is added up.
+const ROUNDS_BETWEEN_SIZES: u32 = 10;
 
 /// What git reads from the environment and could be led astray by.
 const UNSET: [&str; 15] = [
@@ -74,6 +78,14 @@ pub enum GitError {
         url: String,
         /// The limit.
         seconds: u64,
+    },
+    /// git fetched too much.
+    #[error("git fetched more than {limit} bytes of {url} for one commit")]
+    TooMuch {
+        /// The URL.
+        url: String,
+        /// The limit.
+        limit: u64,
     },
     /// git failed.
     #[error("git cannot fetch {reference} of {url}: {message}")]
@@ -116,6 +128,8 @@ impl Fails for GitError {
         match self {
             Self::NoGit => Failure::new(FailureKind::Failed, "no_git").hint("install git"),
             Self::TooSlow { .. } => Failure::new(FailureKind::Unreachable, "network"),
+            Self::TooMuch { .. } => Failure::new(FailureKind::Invalid, "too_large")
+                .hint("clone it yourself and install from the folder of the skill"),
             Self::Fetch { reference, .. } if reference == "HEAD" => {
                 Failure::new(FailureKind::Unreachable, "git_failed")
                     .hint("check the URL, and that git can fetch it without asking for a password")
@@ -140,7 +154,7 @@ impl Repository {
         let reference = commit.or(spec.reference.as_deref()).unwrap_or("HEAD");
         let path = folder.path();
         let init = ["init", "--quiet", "--bare", "--template=", "--"].map(OsStr::new);
-        run(git(path).args(init).arg(path), &url, reference)?;
+        run(git(path).args(init).arg(path), path, &url, reference)?;
         let mut fetch = git(path);
         fetch.arg("-c").arg(format!("protocol.{}.allow=always", spec.transport()));
         fetch.arg("--git-dir").arg(path);
@@ -153,7 +167,7 @@ impl Repository {
             "--no-write-commit-graph",
         ]);
         fetch.args(["--no-auto-maintenance", "--", url.as_str(), reference]);
-        run(&mut fetch, &url, reference)?;
+        run(&mut fetch, path, &url, reference)?;
         let repo = git2::Repository::open_bare(path)?;
         let commit = fetched_commit(&repo)?;
         Ok(Self { repo, commit, _folder: folder })
@@ -333,15 +347,20 @@ fn git(folder: &Path) -> Command {
     command
 }
 
-fn run(command: &mut Command, url: &str, reference: &str) -> Result<(), GitError> {
+fn run(command: &mut Command, folder: &Path, url: &str, reference: &str) -> Result<(), GitError> {
     let mut errors = tempfile::tempfile()?;
     command.stderr(Stdio::from(errors.try_clone()?));
     let child = command.spawn().map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => GitError::NoGit,
         _ => GitError::Io(error),
     })?;
-    let Some(status) = wait(child)? else {
-        return Err(GitError::TooSlow { url: url.to_owned(), seconds: FETCH_LIMIT.as_secs() });
+    let limit = Limits::default().fetch_bytes;
+    let status = match wait(child, folder, limit)? {
+        Ended::ByItself(status) => status,
+        Ended::TooSlow => {
+            return Err(GitError::TooSlow { url: url.to_owned(), seconds: FETCH_LIMIT.as_secs() });
+        }
+        Ended::TooMuch => return Err(GitError::TooMuch { url: url.to_owned(), limit }),
     };
     if status.success() {
         return Ok(());
@@ -353,20 +372,51 @@ fn run(command: &mut Command, url: &str, reference: &str) -> Result<(), GitError
     Err(GitError::Fetch { url: url.to_owned(), reference: reference.to_owned(), message })
 }
 
-/// The status of a child that ended in time; `None` for one that had to be stopped.
-fn wait(mut child: Child) -> io::Result<Option<ExitStatus>> {
+/// How a git ended.
+enum Ended {
+    ByItself(ExitStatus),
+    /// It was stopped.
+    TooSlow,
+    /// It was stopped, or has left more than it may.
+    TooMuch,
+}
+
+/// Waits for a child, and stops it when it takes too long or writes too much into its folder.
+fn wait(mut child: Child, folder: &Path, limit: u64) -> io::Result<Ended> {
     let deadline = Instant::now() + FETCH_LIMIT;
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
-        }
-        if Instant::now() >= deadline {
+    for round in 0u32.. {
+        let ended = child.try_wait()?;
+        if (ended.is_some() || round.is_multiple_of(ROUNDS_BETWEEN_SIZES)) && bytes_in(folder) > limit {
             child.kill()?;
             child.wait()?;
-            return Ok(None);
+            return Ok(Ended::TooMuch);
+        }
+        if let Some(status) = ended {
+            return Ok(Ended::ByItself(status));
+        }
+        if Instant::now() >= deadline {
+            break;
         }
         thread::sleep(PAUSE);
     }
+    child.kill()?;
+    child.wait()?;
+    Ok(Ended::TooSlow)
+}
+
+/// The bytes of all files in a folder, as far as they can be seen.
+fn bytes_in(folder: &Path) -> u64 {
+    fn below(dir: &Dir) -> u64 {
+        let entries = dir.entries().into_iter().flatten().flatten();
+        entries
+            .map(|entry| match entry.metadata() {
+                Ok(metadata) if metadata.is_dir() => entry.open_dir().map_or(0, |dir| below(&dir)),
+                Ok(metadata) => metadata.len(),
+                Err(_) => 0,
+            })
+            .sum()
+    }
+    Dir::open_ambient_dir(folder, ambient_authority()).map_or(0, |dir| below(&dir))
 }
 
 /// The lines that say what is wrong, without control characters.
@@ -379,4 +429,25 @@ fn last_words(text: &str) -> String {
     lines.truncate(3);
     let text = lines.join("; ");
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(500).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sleeper(script: &str) -> Child {
+        Command::new("sh").arg("-c").arg(script).spawn().unwrap()
+    }
+
+    #[test]
+    fn a_git_that_writes_too_much_is_stopped_and_one_that_has_written_too_much_is_refused() {
+        let temp = tempfile::tempdir().unwrap();
+        let file = temp.path().join("pack");
+        let write = |more: &str| format!("head -c 5000 /dev/zero > {}; {more}", file.display());
+        let begun = Instant::now();
+        assert!(matches!(wait(sleeper(&write("exec sleep 60")), temp.path(), 4000).unwrap(), Ended::TooMuch));
+        assert!(begun.elapsed() < Duration::from_secs(30));
+        assert!(matches!(wait(sleeper(&write("true")), temp.path(), 4000).unwrap(), Ended::TooMuch));
+        assert!(matches!(wait(sleeper(&write("true")), temp.path(), 6000).unwrap(), Ended::ByItself(_)));
+    }
 }

@@ -9,8 +9,8 @@ use std::{
 };
 
 use cap_std::{ambient_authority, fs::Dir};
-use library::{Durability, Library, LibraryError, write_atomically};
-use skill::SkillName;
+use library::{Durability, Library, LibraryError, read_bounded, write_atomically};
+use skill::{Limits, SkillName};
 use thiserror::Error;
 use toml::{Table, Value};
 
@@ -146,17 +146,20 @@ impl LockFile {
     pub fn read(path: &Path) -> Result<Self, LockFileError> {
         let io = |source| LockFileError::Io { path: path.to_owned(), source };
         let empty = Self { path: path.to_owned(), ..Self::default() };
-        let Some(name) = path.file_name() else { return Ok(empty) };
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Ok(empty) };
         let dir = match Dir::open_ambient_dir(folder_of(path), ambient_authority()) {
             Ok(dir) => dir,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(empty),
             Err(error) => return Err(io(error)),
         };
-        match dir.read_to_string(name) {
-            Ok(text) => Self::parse(&text, path),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(empty),
-            Err(error) => Err(io(error)),
-        }
+        let Some(bytes) = read_bounded(&dir, name, Limits::default().lock_file_bytes).map_err(io)? else {
+            return Ok(empty);
+        };
+        let damaged = |error: std::string::FromUtf8Error| LockFileError::Damaged {
+            path: path.to_owned(),
+            message: error.utf8_error().to_string(),
+        };
+        Self::parse(&String::from_utf8(bytes).map_err(damaged)?, path)
     }
 
     /// Reads the text of a lock file.

@@ -55,6 +55,14 @@ pub struct Limits {
     pub waiver_days_at_most: u32,
     /// Waivers of one skill, those that have ended aside.
     pub waivers_per_skill: usize,
+    /// Bytes of `config.toml`, and of other files that a person writes.
+    pub settings_bytes: u64,
+    /// Bytes of a lock file.
+    pub lock_file_bytes: u64,
+    /// Bytes of `state.toml` and other small files in the home.
+    pub state_bytes: u64,
+    /// Bytes that git may fetch for one source.
+    pub fetch_bytes: u64,
 }
 
 impl Default for Limits {
@@ -84,6 +92,10 @@ impl Default for Limits {
             waiver_days: 90,
             waiver_days_at_most: 365,
             waivers_per_skill: 100,
+            settings_bytes: 1 << 20,
+            lock_file_bytes: 16 << 20,
+            state_bytes: 16 << 20,
+            fetch_bytes: 512 << 20,
         }
     }
 }
