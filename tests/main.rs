@@ -11,6 +11,8 @@ mod crash;
 #[cfg(test)]
 mod crowd;
 #[cfg(test)]
+mod histories;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod tidy;

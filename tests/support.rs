@@ -6,6 +6,7 @@
 mod answer;
 mod archive;
 mod git;
+mod random;
 mod sandbox;
 mod snapshot;
 #[cfg(unix)]
@@ -14,6 +15,7 @@ mod terminal;
 pub use answer::Answer;
 pub use archive::{Member, zip, zip_bomb};
 pub use git::{bare_log, git, repository};
+pub use random::Random;
 pub use sandbox::{Sandbox, canonical};
 pub use snapshot::{Entry, Snapshot, set_mode, snapshot, tree, write_files};
 #[cfg(unix)]

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use skill::{Limits, SkillName};
 use skill_manage::{Context, Notes, Preset, Request, Rollback};
 
-use crate::support::Sandbox;
+use crate::support::{Random, Sandbox};
 
 /// A revision that a writer was told of.
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ pub struct Writer<'a> {
     skill: String,
     /// The library, for one who holds it open; the others start a process for each operation.
     open: Option<Library>,
-    random: u64,
+    random: Random,
     may_delete: bool,
     /// Codes of operations that were refused, as those of the losers of a race are.
     pub refused: Vec<String>,
@@ -34,16 +34,8 @@ pub struct Writer<'a> {
 impl<'a> Writer<'a> {
     pub fn new(sandbox: &'a Sandbox, at: usize, skill: String, may_delete: bool) -> Self {
         let open = (at % 2 == 1).then(|| open(sandbox));
-        let random = 0x9e37_79b9_7f4a_7c15 ^ (at as u64 + 1);
+        let random = Random::new(at as u64);
         Self { sandbox, at, skill, open, random, may_delete, refused: Vec::new(), acknowledged: Vec::new() }
-    }
-
-    /// The next number of a fixed row, below `end`.
-    fn random(&mut self, end: u64) -> u64 {
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        self.random % end
     }
 
     /// One operation, chosen by chance.
@@ -51,7 +43,7 @@ impl<'a> Writer<'a> {
         let (at, skill) = (self.at, self.skill.clone());
         let line = format!("Writer {at} has done ");
         let note = |step: usize| format!("references/{at}-{}.md", step % 7);
-        let request = match self.random(20) {
+        let request = match self.random.below(20) {
             0..=8 => json!({"action": "write_file", "path": note(step), "content": format!("step {step} of {at}\n")}),
             9..=13 => json!({"action": "patch", "find": line, "replace": format!("{line}{step}, then ")}),
             14..=15 => json!({"action": "remove_file", "path": note(step + 3)}),

@@ -12,7 +12,7 @@ mod tests;
 mod upkeep;
 
 use std::{
-    cell::OnceCell,
+    cell::{OnceCell, RefCell},
     io,
     path::{Component, Path, PathBuf},
     time::Duration,
@@ -83,6 +83,8 @@ pub struct Library {
     own: PathBuf,
     storage_kind: String,
     storage: OnceCell<Box<dyn Storage>>,
+    /// The revision whose files were read last: an operation looks at its base more than once.
+    last_read: RefCell<Option<(RevisionId, Bundle)>>,
     limits: Limits,
 }
 
@@ -156,7 +158,7 @@ impl Library {
 
     fn at(path: PathBuf, scope: Scope, own: PathBuf, storage_kind: &str) -> Self {
         let (storage_kind, storage) = (storage_kind.to_owned(), OnceCell::new());
-        Self { path, scope, own, storage_kind, storage, limits: Limits::default() }
+        Self { path, scope, own, storage_kind, storage, last_read: RefCell::new(None), limits: Limits::default() }
     }
 
     /// The folder, absolute, links resolved.
@@ -217,7 +219,13 @@ impl Library {
     /// # Errors
     /// The history cannot be read, or has no such revision.
     pub fn bundle(&self, id: &RevisionId) -> Result<Bundle, StorageError> {
-        self.storage()?.map_or_else(|| Err(StorageError::UnknownRevision(id.to_string())), |s| s.bundle(id))
+        if let Some((_, files)) = self.last_read.borrow().as_ref().filter(|(read, _)| read == id) {
+            return Ok(files.clone());
+        }
+        let storage = self.storage()?.ok_or_else(|| StorageError::UnknownRevision(id.to_string()))?;
+        let files = storage.bundle(id)?;
+        *self.last_read.borrow_mut() = Some((id.clone(), files.clone()));
+        Ok(files)
     }
 
     /// What one file was in a revision and in those before it, newest first, each read when asked for;

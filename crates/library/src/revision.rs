@@ -315,6 +315,16 @@ impl Content {
         }
     }
 
+    /// The digest of the files, as the scanner took it.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        match self {
+            Self::Cleared(cleared) => cleared.digest(),
+            Self::Captured(captured) => captured.digest(),
+            Self::Tombstone => Bundle::default().digest(),
+        }
+    }
+
     /// The scanner's verdict.
     #[must_use]
     pub fn verdict(&self) -> Verdict {

@@ -310,7 +310,7 @@ impl Library {
             return Err(CommitError::Stale { head: now.cloned(), skill: commit.skill });
         }
         let mut before = match &head {
-            Some(head) => Some((head.clone(), storage.bundle(&head.id)?)),
+            Some(head) => Some((head.clone(), self.bundle(&head.id)?)),
             None => None,
         };
         let mut known: Vec<Bundle> = before.iter().map(|(_, bundle)| bundle.clone()).collect();

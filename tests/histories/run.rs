@@ -1,0 +1,334 @@
+//! [`Run`]: a library beside the list of what its one skill should have been.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use jiff::Timestamp;
+use library::{Home, Library, ProposalId, Scope};
+use serde_json::Value;
+use skill::{Digest, Limits, SkillName};
+use skill_manage::{
+    Context, ManageError, Notes, Policy, Report, Request, Reviewer, Rollback, Status, manage,
+    review::{self, Accept, Decider, ProposalRef, Reject},
+    roll_back,
+};
+use tempfile::TempDir;
+
+use super::model::{self, Files};
+use crate::support::{Random, set_mode, snapshot, write_files};
+
+const TOKEN: &str = "skillhub-reviewer-of-the-histories";
+
+/// How many of what a run made.
+pub struct Made {
+    pub revisions: usize,
+    pub crashes: usize,
+    pub proposals: usize,
+}
+
+/// A change that waits: what it was made on and what it makes.
+struct Held {
+    id: ProposalId,
+    base: Files,
+    after: Files,
+}
+
+/// One history in the making.
+pub struct Run {
+    place: TempDir,
+    library: Library,
+    random: Random,
+    /// What each revision should hold, from the first on.
+    revisions: Vec<Files>,
+    /// What stands in the folder.
+    folder: Files,
+    held: Option<Held>,
+    crashes: usize,
+    proposals: usize,
+}
+
+/// A place in memory where there is one: nothing here depends on a disk.
+fn place() -> TempDir {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap()
+}
+
+fn open(place: &Path) -> Library {
+    Library::open(&place.join("library"), Scope::User, &Home::at(place.join("home")).unwrap(), "git").unwrap()
+}
+
+fn name() -> SkillName {
+    SkillName::parse("demo").unwrap()
+}
+
+fn context(policy: Policy) -> Context<'static> {
+    Context { actor: "agent:a".parse().unwrap(), time: Timestamp::now(), policy, elsewhere: &[] }
+}
+
+/// Makes a token that the home knows, as a person at a terminal would.
+fn appoint(home: &Path) {
+    let hash = Digest::of_bytes(TOKEN.as_bytes()).hex();
+    let reviewer = format!("id = \"1\"\nname = \"ann\"\nhash = \"{hash}\"\ncreated = \"2026-01-01T00:00:00Z\"\n");
+    fs::create_dir_all(home).unwrap();
+    fs::write(home.join("reviewers.toml"), format!("format = 1\n[[reviewers]]\n{reviewer}")).unwrap();
+    set_mode(&home.join("reviewers.toml"), 0o600);
+}
+
+impl Run {
+    pub fn new(seed: u64) -> Self {
+        let place = place();
+        appoint(&place.path().join("home"));
+        let (library, random) = (open(place.path()), Random::new(seed));
+        let (revisions, folder) = (Vec::new(), Files::new());
+        Self { place, library, random, revisions, folder, held: None, crashes: 0, proposals: 0 }
+    }
+
+    fn head(&self) -> Files {
+        self.revisions.last().cloned().unwrap_or_default()
+    }
+
+    /// One thing that happens, by chance.
+    pub fn step(&mut self) {
+        match self.random.below(20) {
+            0..=7 => self.edit(),
+            8..=9 => self.crash(),
+            10 => self.delete(),
+            11..=12 => self.roll_back(),
+            13..=15 => self.edit_by_hand(),
+            16..=17 => self.hold(),
+            18 => self.decide(),
+            _ => self.library = open(self.place.path()),
+        }
+    }
+
+    /// What a look at the skill does first: a hand edit becomes a revision.
+    fn take_over(&mut self) {
+        if self.folder != self.head() {
+            self.revisions.push(self.folder.clone());
+        }
+    }
+
+    fn manage(&mut self, request: &Value, policy: Policy) -> Report {
+        let request = Request::from_json(request.to_string().as_bytes(), &Limits::default()).unwrap();
+        manage(&mut self.library, &request, &context(policy)).unwrap()
+    }
+
+    /// What an operation left.
+    fn note(&mut self, report: &Report, after: Files) {
+        assert_eq!(report.status, if after == self.head() { Status::Unchanged } else { Status::Applied });
+        if report.status == Status::Applied {
+            self.revisions.push(after.clone());
+            self.folder = after;
+        }
+        assert_eq!(report.number, Some(self.revisions.len() as u64));
+    }
+
+    fn edit(&mut self) {
+        self.take_over();
+        let edit = model::edit(&self.head(), &mut self.random);
+        let report = self.manage(&edit.request, Policy::Open);
+        self.note(&report, edit.after);
+    }
+
+    fn delete(&mut self) {
+        if self.folder.is_empty() {
+            return;
+        }
+        self.take_over();
+        let report = self.manage(&serde_json::json!({"action": "delete", "name": "demo"}), Policy::Open);
+        self.note(&report, Files::new());
+    }
+
+    /// Brings any revision back that the skill was not deleted in.
+    fn roll_back(&mut self) {
+        let to = self.random.below(self.revisions.len().max(1) as u64);
+        let to = usize::try_from(to).unwrap();
+        if self.revisions.get(to).is_none_or(Files::is_empty) || self.folder.is_empty() != self.head().is_empty() {
+            return;
+        }
+        self.take_over();
+        self.restore(to);
+    }
+
+    fn restore(&mut self, to: usize) {
+        let to_text = Some((to + 1).to_string());
+        let rollback =
+            Rollback { skill: name(), to: to_text, expected_revision: None, notes: Notes::default(), dry_run: false };
+        let report = roll_back(&mut self.library, &rollback, &context(Policy::Open)).unwrap();
+        self.note(&report, self.revisions[to].clone());
+        assert_eq!(snapshot(&self.skill()), model::on_disk(&self.revisions[to]));
+    }
+
+    fn skill(&self) -> PathBuf {
+        self.place.path().join("library/demo")
+    }
+
+    fn edit_by_hand(&mut self) {
+        if self.folder.is_empty() {
+            return;
+        }
+        let (path, text, executable) = model::file(&mut self.random);
+        let file = self.skill().join(path);
+        write_files(&self.skill(), &[(path, text.as_bytes(), executable)]);
+        set_mode(&file, if executable { 0o755 } else { 0o644 });
+        self.folder.insert(path.to_owned(), (text, executable));
+    }
+
+    /// A change that a person has to look at.
+    fn hold(&mut self) {
+        if self.held.is_some() || self.folder.is_empty() {
+            return;
+        }
+        self.take_over();
+        let base = self.head();
+        let edit = model::edit(&base, &mut self.random);
+        let report = self.manage(&edit.request, Policy::Strict);
+        if edit.after == base {
+            assert_eq!(report.status, Status::Unchanged);
+            return;
+        }
+        assert_eq!(report.status, Status::Proposed);
+        let id = ProposalId::parse(report.proposal.as_deref().unwrap()).unwrap();
+        self.held = Some(Held { id, base, after: edit.after });
+        self.proposals += 1;
+    }
+
+    /// A person accepts what waits, or turns it down.
+    fn decide(&mut self) {
+        let Some(held) = self.held.take() else { return };
+        let home = Home::at(self.place.path().join("home")).unwrap();
+        let reviewer = Reviewer::with_token(&home, TOKEN, Timestamp::now()).unwrap();
+        let target = ProposalRef { id: held.id.clone(), revision: None };
+        if self.random.below(3) == 0 {
+            let reject = Reject { target, reason: None };
+            review::reject(&mut self.library, &reject, Decider::Person(&reviewer), Timestamp::now()).unwrap();
+            return;
+        }
+        let is_taken_over = self.folder != self.head();
+        let accept = Accept { target, reason: None };
+        match review::accept(&mut self.library, &accept, &reviewer, &context(Policy::Open)) {
+            Ok(report) => {
+                if is_taken_over {
+                    self.take_over();
+                }
+                let after = self.accepted(&held, &report);
+                self.note(&report, after);
+            }
+            Err(ManageError::MergeConflict { .. }) => {
+                self.take_over();
+                assert_ne!(self.head(), held.base, "what did not move fits");
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// What an accepted proposal makes of the head: itself where the head did not move, else each file
+    /// that only one of both changed as that one has it.
+    fn accepted(&self, held: &Held, report: &Report) -> Files {
+        let head = self.head();
+        if head == held.base {
+            return held.after.clone();
+        }
+        let now = report.revision.as_ref().map(|id| self.library.bundle(id).unwrap()).unwrap();
+        let now: Files = now
+            .files()
+            .map(|(path, file)| (path.to_string(), (file.text().unwrap().to_owned(), file.executable)))
+            .collect();
+        for path in held.base.keys().chain(held.after.keys()).chain(head.keys()) {
+            let (base, ours, theirs) = (held.base.get(path), head.get(path), held.after.get(path));
+            if ours == base {
+                assert_eq!(now.get(path), theirs, "{path}: only the proposal changed it");
+            } else if theirs == base {
+                assert_eq!(now.get(path), ours, "{path}: the proposal did not change it");
+            }
+        }
+        now
+    }
+
+    /// An operation after which the process is killed or the machine goes down: what follows from the
+    /// journal is as it was before, all of it or in part.
+    fn crash(&mut self) {
+        let home = self.place.path().join("home/libraries");
+        let Some(own) = fs::read_dir(&home).ok().and_then(|mut entries| entries.next()) else { return };
+        let (own, kept) = (own.unwrap().path(), self.place.path().join("kept"));
+        copy(&own, &kept);
+        let before = self.folder.clone();
+        self.edit();
+        let is_killed = self.random.below(2) == 0;
+        for part in ["history.git", "events.jsonl", "proposals"] {
+            if kept.join(part).exists() && (is_killed || self.random.below(2) == 0) {
+                replace(&kept.join(part), &own.join(part));
+            }
+        }
+        if is_killed {
+            replace(&kept.join("journal.applied"), &own.join("journal.applied"));
+        } else {
+            let _absent = fs::remove_file(own.join("journal.applied"));
+        }
+        let is_folder_behind = self.random.below(2) == 0;
+        if is_folder_behind && before == self.revisions[self.revisions.len().saturating_sub(2)] {
+            let _absent = fs::remove_dir_all(self.skill());
+            for (path, (text, executable)) in &before {
+                write_files(&self.skill(), &[(path, text.as_bytes(), *executable)]);
+            }
+        }
+        fs::remove_dir_all(&kept).unwrap();
+        self.crashes += 1;
+        self.library = open(self.place.path());
+    }
+
+    /// Holds the library to the list and brings some revisions back.
+    pub fn check(mut self) -> Made {
+        self.library = open(self.place.path());
+        self.look_at_history();
+        for _ in 0..2 {
+            self.roll_back();
+        }
+        self.look_at_history();
+        Made { revisions: self.revisions.len(), crashes: self.crashes, proposals: self.proposals }
+    }
+
+    fn look_at_history(&mut self) {
+        assert_eq!(snapshot(&self.skill()), model::on_disk(&self.folder));
+        let revisions = self.library.revisions(&name(), usize::MAX).unwrap();
+        assert_eq!(revisions.len(), self.revisions.len());
+        for (revision, files) in revisions.iter().rev().zip(&self.revisions) {
+            let bundle = self.library.bundle(&revision.id).unwrap();
+            let found = bundle
+                .files()
+                .map(|(path, file)| (path.to_string(), (file.text().unwrap().to_owned(), file.executable)));
+            assert_eq!(found.collect::<Files>(), *files, "revision {}", revision.number);
+            assert_eq!((bundle.digest(), revision.tombstone), (revision.digest, files.is_empty()));
+        }
+        if let Some(held) = &self.held {
+            let open = review::list(&self.library, false, None).unwrap();
+            assert_eq!(open.iter().map(|entry| entry.id().as_str()).collect::<Vec<_>>(), [held.id.as_str()]);
+        }
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        put(&entry.path(), &to.join(entry.file_name()));
+    }
+}
+
+fn put(from: &Path, to: &Path) {
+    if from.is_dir() {
+        copy(from, to);
+    } else {
+        fs::copy(from, to).unwrap();
+    }
+}
+
+/// Puts a file or folder back as it was kept; one that was not there goes away.
+fn replace(kept: &Path, now: &Path) {
+    let _absent = if now.is_dir() { fs::remove_dir_all(now) } else { fs::remove_file(now) };
+    if kept.exists() {
+        put(kept, now);
+    }
+}
