@@ -10,7 +10,7 @@ use library::{Home, Library, ProposalId, Scope};
 use serde_json::Value;
 use skill::{Digest, Limits, SkillName};
 use skill_manage::{
-    Context, ManageError, Notes, Policy, Report, Request, Reviewer, Rollback, Status, manage,
+    Context, ManageError, Notes, Preset, Report, Request, Reviewer, Rollback, Status, manage,
     review::{self, Accept, Decider, ProposalRef, Reject},
     roll_back,
 };
@@ -63,8 +63,8 @@ fn name() -> SkillName {
     SkillName::parse("demo").unwrap()
 }
 
-fn context(policy: Policy) -> Context<'static> {
-    Context { actor: "agent:a".parse().unwrap(), time: Timestamp::now(), policy, elsewhere: &[] }
+fn context(preset: Preset) -> Context<'static> {
+    Context { actor: "agent:a".parse().unwrap(), time: Timestamp::now(), policy: preset.into(), elsewhere: &[] }
 }
 
 /// Makes a token that the home knows, as a person at a terminal would.
@@ -110,9 +110,9 @@ impl Run {
         }
     }
 
-    fn manage(&mut self, request: &Value, policy: Policy) -> Report {
+    fn manage(&mut self, request: &Value, preset: Preset) -> Report {
         let request = Request::from_json(request.to_string().as_bytes(), &Limits::default()).unwrap();
-        manage(&mut self.library, &request, &context(policy)).unwrap()
+        manage(&mut self.library, &request, &context(preset)).unwrap()
     }
 
     /// What an operation left.
@@ -128,7 +128,7 @@ impl Run {
     fn edit(&mut self) {
         self.take_over();
         let edit = model::edit(&self.head(), &mut self.random);
-        let report = self.manage(&edit.request, Policy::Open);
+        let report = self.manage(&edit.request, Preset::Open);
         self.note(&report, edit.after);
     }
 
@@ -137,7 +137,7 @@ impl Run {
             return;
         }
         self.take_over();
-        let report = self.manage(&serde_json::json!({"action": "delete", "name": "demo"}), Policy::Open);
+        let report = self.manage(&serde_json::json!({"action": "delete", "name": "demo"}), Preset::Open);
         self.note(&report, Files::new());
     }
 
@@ -156,7 +156,7 @@ impl Run {
         let to_text = Some((to + 1).to_string());
         let rollback =
             Rollback { skill: name(), to: to_text, expected_revision: None, notes: Notes::default(), dry_run: false };
-        let report = roll_back(&mut self.library, &rollback, &context(Policy::Open)).unwrap();
+        let report = roll_back(&mut self.library, &rollback, &context(Preset::Open)).unwrap();
         self.note(&report, self.revisions[to].clone());
         assert_eq!(snapshot(&self.skill()), model::on_disk(&self.revisions[to]));
     }
@@ -184,7 +184,7 @@ impl Run {
         self.take_over();
         let base = self.head();
         let edit = model::edit(&base, &mut self.random);
-        let report = self.manage(&edit.request, Policy::Strict);
+        let report = self.manage(&edit.request, Preset::Strict);
         if edit.after == base {
             assert_eq!(report.status, Status::Unchanged);
             return;
@@ -208,7 +208,7 @@ impl Run {
         }
         let is_taken_over = self.folder != self.head();
         let accept = Accept { target, reason: None };
-        match review::accept(&mut self.library, &accept, &reviewer, &context(Policy::Open)) {
+        match review::accept(&mut self.library, &accept, &reviewer, &context(Preset::Open)) {
             Ok(report) => {
                 if is_taken_over {
                     self.take_over();
