@@ -53,7 +53,7 @@
 //! and all stretches of a text up to [`CELLS_PER_TEXT`] a side, for lines and again for words; beyond
 //! that, all of the stretch is within reach of its change, which can only make a conflict. Looking for
 //! lines in place is skipped in changes of more than [`PAIRED_LINES`] lines and linear in the text
-//! otherwise.
+//! otherwise; words are looked at in passages of up to [`PASSAGE_BYTES`].
 
 mod align;
 mod clash;
@@ -70,7 +70,7 @@ mod words;
 pub use align::{CELLS_PER_TEXT, MAX_CELLS};
 pub use clash::{Conflict, ConflictKind};
 pub use pairs::PAIRED_LINES;
-pub use words::WORDS_APART;
+pub use words::{PASSAGE_BYTES, WORDS_APART};
 
 use crate::{Bundle, BundleError, Limits};
 

@@ -6,7 +6,7 @@ use std::{collections::HashMap, ops::Range};
 /// longer compared element by element.
 pub const MAX_CELLS: usize = 1 << 22;
 /// How large the sum of these products may be over one text and one side.
-pub const CELLS_PER_TEXT: usize = 1 << 24;
+pub const CELLS_PER_TEXT: usize = 1 << 23;
 
 /// A base and a side, element by element.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::{cmp::Ordering, collections::HashMap, ops::Range};
 use super::{align::Alignment, hunks::Hunk, words::words};
 
 /// Lines of a change, on either side, over which it is not looked into.
-pub const PAIRED_LINES: usize = 32;
+pub const PAIRED_LINES: usize = 16;
 
 /// What a pair of equal lines counts; of a changed line in place, its share of this.
 const EQUAL: u32 = 1000;

@@ -16,6 +16,10 @@ use super::{
 /// about the same phrase, whose grammar or sense hangs on both.
 pub const WORDS_APART: usize = 3;
 
+/// Bytes over which lines in conflict, in any of the three, are no longer tried by words: nobody wrote
+/// them as one passage, and comparing them would cost more than the lines did.
+pub const PASSAGE_BYTES: usize = 1 << 16;
+
 /// The words of a text: runs of letters and digits, each ideograph one, without what is between.
 pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     tokens(text).filter(|token| is_word(token))
@@ -62,6 +66,9 @@ fn kind(c: char) -> Kind {
 /// The text with the changes of both sides, where all of them are far enough from each other.
 /// The budgets are what comparing either side may still cost.
 pub(super) fn merge(texts: [&str; 3], budgets: &mut [usize; 2]) -> Option<String> {
+    if texts.iter().any(|text| text.len() > PASSAGE_BYTES) {
+        return None;
+    }
     let tokens = texts.map(|text| tokens(text).collect::<Vec<_>>());
     let mut numbers = HashMap::new();
     let [base, ours, theirs] = tokens.each_ref().map(|tokens| numbered(tokens, &mut numbers));
