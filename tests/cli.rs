@@ -20,5 +20,7 @@ mod real_skills;
 mod registries;
 mod relocating;
 mod requests;
+#[cfg(unix)]
+mod review;
 mod surface;
 mod together;

@@ -102,7 +102,8 @@ fn targets(args: &DecideArgs) -> Result<Vec<ProposalRef>, CliError> {
         (None, _) => {}
         (Some(revision), [one]) if one.revision.is_none_or(|named| named == revision) => one.revision = Some(revision),
         (Some(_), _) => {
-            return Err(CliError::usage("--revision goes with one proposal; of several write each as ID@N"));
+            return Err(CliError::usage("--revision goes with one proposal and one number")
+                .hint("of several proposals write each as ID@N"));
         }
     }
     Ok(targets)

@@ -9,6 +9,7 @@ mod hand_edits;
 mod policies;
 mod report;
 mod review;
+mod review_queue;
 mod rollback;
 mod scanning;
 

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// A policy that holds everything, and who decides.
-pub(super) fn strict() -> Place {
+fn strict() -> Place {
     let mut place = Place::with_skill();
     place.policy = Preset::Strict;
     place

@@ -1,0 +1,128 @@
+//! Many proposals against a base that moves: each accounted for, none at a wrong place.
+
+use std::collections::BTreeMap;
+
+use library::ProposalState;
+
+use super::*;
+use crate::review::list;
+
+/// Proposals of the default run; the variable below sets another number.
+const PROPOSALS: usize = 36;
+const VARIABLE: &str = "SKILLHUB_TEST_PROPOSALS";
+/// Proposals that wait at the same time.
+const ROUND: usize = 12;
+
+/// Numbers that look drawn, the same in every run.
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % end
+    }
+}
+
+fn section(number: usize) -> String {
+    let (tool, unit) = (["hammer", "saw", "lathe", "drill", "file"][number % 5], ["inch", "metre", "yard"][number % 3]);
+    format!(
+        "## Section {number}\n\nFor case {number} take the {tool} and measure in the {unit} of plan {number}.\nThen note the \
+         result of step {number} on its sheet.\n\n"
+    )
+}
+
+/// What a proposal changes: a line of a section, both, a line more, or a file of its own.
+fn request(kind: usize, number: usize, place: usize) -> Value {
+    let line = format!("Then note the result of step {place} on its sheet.");
+    match kind {
+        0 => patch(&line, &format!("Then note the mark-{number} result of step {place} on its sheet.")),
+        1 => patch(&line, &format!("Write mark-{number} down,\nthen rest.")),
+        2 => patch(&line, &format!("{line}\nAnd mark-{number} as well.")),
+        _ => json!({"action": "write_file", "name": "s", "path": format!("references/note-{number}.md"),
+            "content": format!("## Section {place}\nmark-{number}\n")}),
+    }
+}
+
+/// The marks of a text by the section that they stand in.
+fn marks(text: &str) -> BTreeMap<usize, usize> {
+    let mut found = BTreeMap::new();
+    let mut place = usize::MAX;
+    for line in text.lines() {
+        place = line.strip_prefix("## Section ").map_or(place, |number| number.parse().unwrap());
+        for (at, _) in line.match_indices("mark-") {
+            let digits: String = line[at + 5..].chars().take_while(char::is_ascii_digit).collect();
+            assert!(found.insert(digits.parse().unwrap(), place).is_none(), "{line} stands twice");
+        }
+    }
+    found
+}
+
+#[test]
+fn proposals_on_a_moving_base_land_where_they_were_meant_or_nowhere() {
+    let all = std::env::var(VARIABLE).ok().and_then(|number| number.parse().ok()).unwrap_or(PROPOSALS);
+    let (mut place, mut draw) = (Place::new(), Draw(7));
+    let sections = (2 * all).min(400);
+    let body: String = (0..sections).map(section).collect();
+    place.applied(json!({"action": "create", "name": "s", "content": skill_md("s", &body)}));
+    place.policy = Policy::Strict;
+    let (mut meant, mut ends) = (BTreeMap::new(), BTreeMap::new());
+    // Every proposal has a section of its own, and people change the others meanwhile.
+    let own = |number: usize| number * 2 % sections;
+    for round in (0..all).step_by(ROUND) {
+        let mut waiting = Vec::new();
+        for number in round..(round + ROUND).min(all) {
+            place.actor.id = format!("a{number}");
+            let text = place.read("SKILL.md");
+            let line = format!("Then note the result of step {} on its sheet.", own(number));
+            let kind = if text.contains(&line) { draw.below(4) } else { 3 };
+            waiting.push((number, place.proposed(request(kind, number, own(number)))));
+        }
+        for _ in 0..1 + draw.below(6) {
+            let other = draw.below(sections / 2) * 2 + 1;
+            let text = format!("plan {other}.");
+            if place.read("SKILL.md").contains(&text) {
+                place.by_person(patch(&text, &format!("plan {other}, edited.")));
+            }
+        }
+        while !waiting.is_empty() {
+            let (number, id) = waiting.swap_remove(draw.below(waiting.len()));
+            let end = match draw.below(10) {
+                0 => place.reject(&id).map(|_| "rejected").unwrap(),
+                1 => {
+                    let late = time() + jiff::SignedDuration::from_hours(24 * 31);
+                    assert_eq!(place.accept_at(&id, late).unwrap_err().code(), "proposal_expired");
+                    "expired"
+                }
+                _ => match place.accept(&id) {
+                    Ok(report) => {
+                        assert_eq!(report.status, Status::Applied, "{}", report.message);
+                        meant.insert(number, own(number));
+                        "accepted"
+                    }
+                    Err(error) => {
+                        assert_eq!(error.code(), "merge_conflict", "{error}");
+                        "stale"
+                    }
+                },
+            };
+            ends.insert(id, end);
+        }
+    }
+    let mut found = marks(&place.read("SKILL.md"));
+    for number in meant.keys() {
+        let file = place.path(&format!("references/note-{number}.md"));
+        file.exists().then(|| found.extend(marks(&fs::read_to_string(file).unwrap())));
+    }
+    assert_eq!(found, meant, "nothing lost, nothing at a wrong place, nothing that nobody accepted");
+    let listed = list(&place.library, true, None).unwrap();
+    let states: BTreeMap<_, _> = listed.into_iter().map(|entry| (entry.id().to_string(), entry)).collect();
+    assert_eq!(states.len(), all);
+    for (id, entry) in states {
+        let state = entry.into_whole().unwrap().state;
+        assert_eq!(state.as_str(), ends[&id], "{id}");
+        assert_ne!(state, ProposalState::Pending);
+    }
+    let dead = ends.values().filter(|end| **end == "stale").count();
+    println!("{all} proposals: {} accepted, {dead} stale", meant.len());
+    assert!(dead * 50 <= all, "{dead} of {all} proposals died though they touch places of their own");
+}

@@ -1,0 +1,182 @@
+//! Held changes from outside: `review` by agents and by people, by two at once, and with damaged files.
+
+use std::{fs, path::PathBuf, process::Command};
+
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Sandbox, skill_md, snapshot};
+
+/// A library with the skill `demo`, in which every change of an agent is held.
+fn strict() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.create("demo", "alpha line\n\nbeta line\n\ngamma line");
+    fs::write(sandbox.skillhub_home().join("config.toml"), "policy = \"strict\"\n").unwrap();
+    sandbox
+}
+
+fn patch(sandbox: &Sandbox, find: &str, replace: &str) -> Value {
+    sandbox.done(&["manage", "patch", "demo", "--find", find, "--replace", replace, "--reason", "better"])
+}
+
+fn held(sandbox: &Sandbox, find: &str, replace: &str) -> String {
+    let report = patch(sandbox, find, replace);
+    assert_eq!((&report["status"], &report["ok"]), (&json!("proposed"), &json!(true)), "{report:#}");
+    report["proposal"].as_str().unwrap().to_owned()
+}
+
+fn states(sandbox: &Sandbox) -> Vec<String> {
+    let listed = sandbox.done(&["review", "list", "--all"]);
+    listed["proposals"].as_array().unwrap().iter().map(|p| p["state"].as_str().unwrap().to_owned()).collect()
+}
+
+/// The folder in the home in which proposals wait.
+fn queue(sandbox: &Sandbox) -> PathBuf {
+    let history = PathBuf::from(sandbox.done(&["where"])["history"].as_str().unwrap());
+    history.parent().unwrap().join("proposals")
+}
+
+#[test]
+fn a_held_change_is_listed_shown_and_applied_by_a_person_alone() {
+    let sandbox = strict();
+    let before = snapshot(&sandbox.user_skill("demo"));
+    let id = held(&sandbox, "alpha line", "alpha two");
+    assert_eq!(held(&sandbox, "alpha line", "alpha two"), id, "the same request again");
+    assert_eq!(snapshot(&sandbox.user_skill("demo")), before);
+    let listed = &sandbox.done(&["review", "list", "--skill", "demo"])["proposals"][0];
+    for key in ["id", "name", "state", "actor", "reason", "created", "expires", "verdict"] {
+        assert!(!listed[key].is_null(), "{key} of {listed:#}");
+    }
+    let shown = sandbox.done(&["review", "show", &id]);
+    assert_eq!(
+        (&shown["proposal"]["files"][0]["path"], &shown["proposal"]["moved"]),
+        (&json!("SKILL.md"), &json!(false))
+    );
+    assert!(sandbox.run(&["review", "show", &id, "SKILL.md"]).exits(0).text().contains("alpha two"));
+    assert!(sandbox.done(&["review", "diff", &id])["diff"].as_str().unwrap().contains("+alpha two"));
+    assert_eq!(sandbox.done(&["status"])["proposals"], 1);
+    for args in [&["review", "accept", &id][..], &["--actor", "person:ann", "review", "accept", &id]] {
+        sandbox.ask(args).refused_with_hint(5, "policy_denied");
+    }
+    sandbox.run_as("skillhub-reviewer-forged", &["review", "accept", &id]).refused_with_hint(5, "policy_denied");
+    sandbox.run_as("forged", &["review", "reject", &id]).refused_with_hint(5, "policy_denied");
+    sandbox.ask(&["--actor", "agent:other", "review", "reject", &id]).refused_with_hint(5, "policy_denied");
+    assert_eq!((states(&sandbox), snapshot(&sandbox.user_skill("demo"))), (vec!["pending".to_owned()], before));
+    let report = sandbox.run_as(&sandbox.token(), &["review", "accept", &id, "--reason", "fine"]).done();
+    assert_eq!((&report["status"], &report["number"]), (&json!("applied"), &json!(2)));
+    let newest = sandbox.done(&["history", "demo"])["revisions"][0].clone();
+    assert_eq!((&newest["proposal"], &newest["reviewer"]), (&json!(id), &json!("person:ann")));
+    assert_eq!(newest["actor"]["kind"], "agent");
+    let log = sandbox.done(&["log", "demo"]);
+    let words: Vec<&str> = log["events"].as_array().unwrap().iter().map(|e| e["status"].as_str().unwrap()).collect();
+    assert_eq!(words, ["accepted", "applied", "proposed", "applied"]);
+    sandbox.ask(&["review", "reject", &id]).refused_with_hint(6, "already_decided");
+}
+
+#[test]
+fn only_the_revision_that_was_looked_at_is_accepted() {
+    let sandbox = strict();
+    let token = sandbox.token();
+    let id = held(&sandbox, "alpha line", "alpha two");
+    assert_eq!(held(&sandbox, "gamma line", "gamma two"), id);
+    for args in [vec!["review", "accept", &format!("{id}@1")], vec!["review", "accept", &id, "--revision", "1"]] {
+        let error = sandbox.run_as(&token, &args).refused_with_hint(6, "stale_revision");
+        assert_eq!(error["details"]["revision"], 2);
+    }
+    sandbox.run_as(&token, &["review", "accept", &format!("{id}@2")]).done();
+    let text = fs::read_to_string(sandbox.user_skill("demo").join("SKILL.md")).unwrap();
+    assert!(text.contains("alpha two") && text.contains("gamma two"), "{text}");
+}
+
+#[test]
+fn a_person_at_a_terminal_edits_in_an_editor_and_accepts() {
+    let sandbox = strict();
+    let id = held(&sandbox, "alpha line", "alpha two");
+    let editor = sandbox.path("editor");
+    fs::write(&editor, "#!/bin/sh\nsed -i 's/alpha two/alpha three/' \"$1\"\n").unwrap();
+    let args = ["review", "edit", &id];
+    let edit = |editor: &str| -> Answer {
+        let mut command: Command = sandbox.command(&args);
+        command.env("EDITOR", editor);
+        sandbox.with_terminal(command, &args, crate::support::Terminal::BOTH)
+    };
+    edit("true").exits(2);
+    edit("false").exits(1);
+    edit(&format!("sh {}", editor.display())).exits(0);
+    sandbox.ask(&args).refused_with_hint(5, "policy_denied");
+    sandbox.at_terminal(&["review", "accept", &id]).exits(0);
+    assert!(fs::read_to_string(sandbox.user_skill("demo").join("SKILL.md")).unwrap().contains("alpha three"));
+}
+
+#[test]
+fn of_processes_that_accept_at_once_one_wins() {
+    let sandbox = strict();
+    let token = sandbox.token();
+    let id = held(&sandbox, "alpha line", "alpha two");
+    let args = ["review", "accept", &id, "--json"];
+    let children: Vec<_> =
+        (0..4).map(|_| sandbox.start(sandbox.command(&args).env("SKILLHUB_REVIEWER_TOKEN", &token))).collect();
+    let codes: Vec<_> = children.into_iter().map(|child| child.wait_with_output().unwrap().status.code()).collect();
+    assert_eq!(codes.iter().filter(|code| **code == Some(0)).count(), 1, "{codes:?}");
+    assert!(codes.iter().all(|code| matches!(code, Some(0 | 6))), "{codes:?}");
+    assert_eq!(sandbox.done(&["history", "demo"])["revisions"].as_array().unwrap().len(), 2);
+}
+
+/// Accepting processes are killed at any moment: the skill and its proposal always agree.
+#[test]
+fn a_killed_acceptance_is_whole_or_was_none() {
+    let sandbox = strict();
+    let token = sandbox.token();
+    for number in 0..6 {
+        let (find, replace) = (format!("beta {number}"), format!("beta {}", number + 1));
+        let find = if number == 0 { "beta line" } else { &find };
+        let id = held(&sandbox, find, &replace);
+        let args = ["review", "accept", &id];
+        let mut child = sandbox.start(sandbox.command(&args).env("SKILLHUB_REVIEWER_TOKEN", &token));
+        std::thread::sleep(std::time::Duration::from_millis(8 * number));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let state = sandbox.done(&["review", "show", &id])["proposal"]["state"].clone();
+        let newest = sandbox.done(&["history", "demo"])["revisions"][0]["proposal"].clone();
+        assert_eq!(state == "accepted", newest == id.as_str(), "{state} {newest}");
+        if state == "pending" {
+            sandbox.run_as(&token, &["review", "accept", &id]).done();
+        }
+        assert_eq!(sandbox.done(&["status", "demo"])["skills"][0]["state"], "clean");
+    }
+}
+
+#[test]
+fn a_conflict_is_told_and_a_damaged_file_breaks_nothing() {
+    let sandbox = strict();
+    let token = sandbox.token();
+    let id = held(&sandbox, "alpha line", "alpha two");
+    let file = sandbox.user_skill("demo").join("SKILL.md");
+    fs::write(&file, fs::read_to_string(&file).unwrap().replace("alpha line", "alpha by hand")).unwrap();
+    let error = sandbox.run_as(&token, &["review", "accept", &id]).refused_with_hint(6, "merge_conflict");
+    assert_eq!(error["details"]["conflicts"][0]["path"], "SKILL.md");
+    assert!(fs::read_to_string(&file).unwrap().contains("alpha by hand"));
+    assert_eq!(sandbox.done(&["review", "diff", &id, "--onto-head"])["conflicts"].as_array().unwrap().len(), 1);
+    fs::write(queue(&sandbox).join("broken.json"), "{\"format\": 1").unwrap();
+    assert_eq!(states(&sandbox), ["stale", "damaged"]);
+    sandbox.run_as(&token, &["review", "accept", "broken"]).refused_with_hint(8, "damaged_proposal");
+    sandbox.ask(&["review", "reject", "broken"]).refused_with_hint(5, "policy_denied");
+    let both = sandbox.run_as(&token, &["review", "reject", "broken", &id, "nothere"]).exits(7).json();
+    assert_eq!(both["proposals"][2]["error"]["code"], "not_found");
+    assert_eq!(states(&sandbox), ["rejected", "rejected"]);
+    for bad in [&["review", "show", "../x"][..], &["review", "accept", "a", "b", "--revision", "1"]] {
+        sandbox.run_as(&token, bad).refused_with_hint(2, "usage");
+    }
+}
+
+#[test]
+fn a_held_creation_is_served_nowhere_until_it_is_accepted() {
+    let sandbox = strict();
+    let text = skill_md("fresh", "Does new things. Use in tests.", "Text.");
+    let report = sandbox.run_with(&["manage", "create", "fresh", "--content", "-", "--json"], text.as_bytes()).done();
+    let id = report["proposal"].as_str().unwrap().to_owned();
+    assert!(!sandbox.user_skill("fresh").exists());
+    assert!(!sandbox.run(&["prompt"]).exits(0).text().contains("fresh"));
+    sandbox.ask(&["read", "fresh"]).refused(7, "not_found");
+    sandbox.run_as(&sandbox.token(), &["review", "accept", &id]).done();
+    assert!(sandbox.run(&["prompt"]).exits(0).text().contains("fresh"));
+}
