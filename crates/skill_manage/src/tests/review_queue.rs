@@ -64,7 +64,7 @@ fn proposals_on_a_moving_base_land_where_they_were_meant_or_nowhere() {
     let sections = (2 * all).min(400);
     let body: String = (0..sections).map(section).collect();
     place.applied(json!({"action": "create", "name": "s", "content": skill_md("s", &body)}));
-    place.policy = Policy::Strict;
+    place.policy = Preset::Strict;
     let (mut meant, mut ends) = (BTreeMap::new(), BTreeMap::new());
     // Every proposal has a section of its own, and people change the others meanwhile.
     let own = |number: usize| number * 2 % sections;
