@@ -1,7 +1,10 @@
 //! The `skillhub` command as a user meets it: the real binary in a [`Sandbox`](crate::support::Sandbox).
 
 mod adopting;
+#[cfg(unix)]
+mod agent_attacks;
 mod bad_input;
+mod delicate_changes;
 mod doctor;
 mod documents;
 mod failing_closed;
