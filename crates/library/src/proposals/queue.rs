@@ -95,8 +95,8 @@ impl Library {
         Ok((files, events))
     }
 
-    /// Refuses a new proposal when its actor has one open for the skill, which is to be amended, or
-    /// when the queue is full. `closed` end with the same record, and expired ones are not counted.
+    /// Refuses a new proposal when its actor has one open for the skill that still fits, which is to be
+    /// amended, or when the queue is full. `closed` end with the same record, and expired ones are not counted.
     fn admit(&self, own: &Dir, new: &Proposal, closed: &[ProposalId]) -> Result<(), CommitError> {
         let queue = store::read(own, Which::Open).map_err(self.own_io())?;
         let waiting: Vec<&ProposalEntry> =
@@ -107,7 +107,8 @@ impl Library {
             ProposalEntry::Damaged(_) => None,
         });
         let of_skill: Vec<_> = of_skill.filter(|open| !open.is_expired(new.created)).collect();
-        if let Some(own) = of_skill.iter().find(|open| open.actor == new.actor) {
+        let is_own = |open: &&&Box<Proposal>| open.actor == new.actor && open.state != ProposalState::Stale;
+        if let Some(own) = of_skill.iter().find(is_own) {
             return Err(CommitError::ProposalMoved { id: own.id.clone() });
         }
         let (open, limits) = (waiting.iter().copied().filter(|entry| waits(entry)).count(), self.limits());
