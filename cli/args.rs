@@ -129,6 +129,8 @@ pub enum Command {
     Where(commands::place::WhereArgs),
     /// Look for what is wrong with the library, and mend it
     Doctor(commands::doctor::DoctorArgs),
+    /// Make what the library keeps small, losing nothing
+    Gc(commands::gc::GcArgs),
     /// Print completions for a shell
     Completions(commands::completions::CompletionsArgs),
     /// See the main job done in a temporary place

@@ -6,6 +6,7 @@ pub mod diff;
 pub mod doctor;
 pub mod enable;
 mod found;
+pub mod gc;
 pub mod history;
 pub mod index;
 pub mod info;

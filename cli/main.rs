@@ -68,6 +68,7 @@ fn run(context: &Context, command: &Command) -> Result<Exit, CliError> {
         Command::Disable(args) => commands::enable::run(context, args, false),
         Command::Index(command) => commands::index::run(context, command),
         Command::Where(args) => commands::place::run(context, args),
+        Command::Gc(args) => commands::gc::run(context, args),
         Command::Doctor(args) => commands::doctor::run(context, args),
         Command::Completions(args) => commands::completions::run(args),
         Command::Tour(args) => commands::tour::run(context, args),

@@ -3,6 +3,7 @@
 use std::{
     io::{self, Read},
     path::PathBuf,
+    time::Duration,
 };
 
 use cap_std::fs::Dir;
@@ -17,6 +18,24 @@ use crate::failure::{Fails, Failure};
 pub struct Cache {
     home: Home,
     path: PathBuf,
+}
+
+/// Bytes of archives that the cache may keep.
+pub const CACHE_BYTES: u64 = 256 << 20;
+
+/// What the names of temporary folders begin with.
+const FETCH: &str = "fetch-";
+
+/// How long a fetch may take before its folder counts as left behind.
+const LONGEST_FETCH: Duration = Duration::from_secs(24 * 3600);
+
+/// The bytes of the cache before and after it was trimmed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Trimmed {
+    /// Before.
+    pub before: u64,
+    /// After.
+    pub after: u64,
 }
 
 /// What a look at every archive of the cache found.
@@ -98,7 +117,28 @@ impl Cache {
     /// [`CacheError`]
     pub(crate) fn temporary(&self) -> Result<tempfile::TempDir, CacheError> {
         self.ensure()?;
-        tempfile::Builder::new().prefix("fetch-").tempdir_in(&self.path).map_err(|source| self.io(source))
+        tempfile::Builder::new().prefix(FETCH).tempdir_in(&self.path).map_err(|source| self.io(source))
+    }
+
+    /// Removes the archives that were fetched first when there are more than `limit` bytes of them,
+    /// until half of that is left, and folders of fetches that were stopped.
+    ///
+    /// # Errors
+    /// [`CacheError`]
+    pub fn trim(&self, limit: u64) -> Result<Trimmed, CacheError> {
+        let Some(dir) = open_dir(&self.path)? else { return Ok(Trimmed::default()) };
+        let mut archives = archives(&dir).map_err(|source| self.io(source))?;
+        let before = archives.iter().map(|archive| archive.bytes).sum();
+        let mut after = before;
+        if before > limit {
+            archives.sort_by_key(|archive| archive.made);
+            for archive in archives {
+                if after > limit / 2 && dir.remove_file(&archive.name).is_ok() {
+                    after -= archive.bytes;
+                }
+            }
+        }
+        Ok(Trimmed { before, after })
     }
 
     /// Compares every archive with its name.
@@ -151,6 +191,35 @@ impl Cache {
     }
 }
 
+struct Archive {
+    name: String,
+    bytes: u64,
+    made: std::time::SystemTime,
+}
+
+/// What is in the cache; folders of fetches that nobody can be at any more are removed on the way.
+fn archives(dir: &Dir) -> io::Result<Vec<Archive>> {
+    let mut archives = Vec::new();
+    for folder in dir.entries()? {
+        let folder = folder?;
+        let name = folder.file_name().to_string_lossy().into_owned();
+        if name.starts_with(FETCH) {
+            let made = folder.metadata()?.modified()?.into_std();
+            if made.elapsed().is_ok_and(|age| age > LONGEST_FETCH) {
+                let _best_effort = dir.remove_dir_all(&name);
+            }
+        } else if folder.file_type()?.is_dir() {
+            for file in dir.open_dir(&name)?.entries()? {
+                let file = file?;
+                let metadata = file.metadata()?;
+                let name = format!("{name}/{}", file.file_name().to_string_lossy());
+                archives.push(Archive { name, bytes: metadata.len(), made: metadata.modified()?.into_std() });
+            }
+        }
+    }
+    Ok(archives)
+}
+
 /// `<first two digits>/<64 digits>.skill`.
 fn file_of(archive: &Digest) -> String {
     let hex = archive.hex();
@@ -160,6 +229,27 @@ fn file_of(archive: &Digest) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_oldest_archives_go_when_there_is_too_much() {
+        let temp = tempfile::tempdir().unwrap();
+        let cache = Cache::of(&Home::at(temp.path().join("home")).unwrap());
+        assert_eq!(cache.trim(10).unwrap(), Trimmed::default());
+        let dir = ensure_dir(&cache.path).unwrap();
+        let archives: Vec<Digest> = (0..4u8).map(|n| cache.put(&[n; 100]).unwrap()).collect();
+        for (age, archive) in archives.iter().enumerate() {
+            let made = std::time::SystemTime::now() - Duration::from_secs(1000 - age as u64);
+            dir.open_with(file_of(archive), cap_std::fs::OpenOptions::new().write(true))
+                .unwrap()
+                .into_std()
+                .set_modified(made)
+                .unwrap();
+        }
+        assert_eq!(cache.trim(400).unwrap(), Trimmed { before: 400, after: 400 });
+        assert_eq!(cache.trim(399).unwrap(), Trimmed { before: 400, after: 100 });
+        let left: Vec<bool> = archives.iter().map(|archive| cache.get(archive).unwrap().is_some()).collect();
+        assert_eq!(left, [false, false, false, true]);
+    }
 
     #[test]
     fn what_is_kept_comes_back_and_damage_does_not() {

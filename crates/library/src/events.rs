@@ -1,5 +1,7 @@
 //! [`Event`]: one line of the log of everything that was done or refused.
 
+mod aside;
+
 use std::{
     collections::BTreeSet,
     fs::File,
@@ -15,6 +17,9 @@ use crate::{
     proposals::ProposalId,
     revision::{Revision, RevisionId, Stamp},
 };
+
+use aside::InPlace;
+pub(crate) use aside::put_aside;
 
 const FILE: &str = "events.jsonl";
 
@@ -155,6 +160,7 @@ pub fn operation_id(stamp: &Stamp) -> String {
 /// Adds events to the log in a library's folder of the home, one writer at a time. A line without its
 /// end is what a killed process left of one that it never reported, and goes.
 pub(crate) fn append(dir: &Dir, events: &[Event]) -> io::Result<()> {
+    let _in_place = InPlace::to_write(dir)?;
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true);
     let mut file = dir.open_with(FILE, &options)?.into_std();
@@ -217,13 +223,20 @@ pub(crate) fn sync(dir: &Dir) -> io::Result<()> {
 /// All events, oldest first, and the number of lines that could not be read. What stands after the last
 /// end of a line is none, unless it is a whole event: see [`append`].
 pub(crate) fn read(dir: &Dir) -> io::Result<(Vec<Event>, usize)> {
-    let bytes = read_optional(dir, FILE)?.unwrap_or_default();
+    let _in_place = InPlace::to_read(dir);
     let mut events = Vec::new();
     let mut unreadable = 0;
-    for line in bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| *line != b"\n") {
-        match serde_json::from_slice(line) {
-            Ok(event) => events.push(event),
-            Err(_) => unreadable += usize::from(line.ends_with(b"\n")),
+    let in_use = read_optional(dir, FILE)?.unwrap_or_default();
+    for part in aside::read(dir)?.into_iter().chain([Ok(in_use)]) {
+        let Ok(bytes) = part else {
+            unreadable += 1;
+            continue;
+        };
+        for line in bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| *line != b"\n") {
+            match serde_json::from_slice(line) {
+                Ok(event) => events.push(event),
+                Err(_) => unreadable += usize::from(line.ends_with(b"\n")),
+            }
         }
     }
     Ok((events, unreadable))

@@ -11,7 +11,7 @@
 //! <home>/libraries/<id>/
 //!     history.git                   revisions: one reference a skill, one commit a revision
 //!     journal, journal.applied      the commit point, and how far it was applied
-//!     events.jsonl                  everything done or refused
+//!     events.jsonl, events.<n>.…    everything done or refused, and the older part of it compressed
 //!     proposals/<id>.json           held changes that wait, decided/<id>.json those that did
 //!     state.toml                    enabled, pinned, placed links, waivers
 //!     numbers/<skill>               ids of revisions by number, for speed alone
@@ -38,9 +38,9 @@ pub use agents::{Agent, agents, find_agent};
 pub use events::{Event, EventStatus, operation_id};
 pub use home::{Durability, Home, PlaceError, ensure_dir, open_dir, read_bounded, write_atomically};
 pub use library::{
-    Checkout, Commit, CommitError, Committed, EventsMend, FindError, FolderState, HandEditFault, HeadFault,
+    Checkout, Collected, Commit, CommitError, Committed, EventsMend, FindError, FolderState, HandEditFault, HeadFault,
     HistoryFault, JournalMend, JournalState, Library, LibraryError, LibraryNote, Lost, Places, Recovery, RelocateError,
-    Relocation, Scope, Snapshot, SnapshotError, StateMend, TakeOver, TemporaryKind, look_at_places, make_private,
+    Relocation, Scope, Sizes, Snapshot, SnapshotError, StateMend, TakeOver, TemporaryKind, look_at_places, make_private,
     relocate, resolve,
 };
 pub use lock::{LibraryLock, LockError};

@@ -3,6 +3,7 @@
 mod commit;
 mod decided;
 mod displaced;
+mod gc;
 mod hand_edit;
 mod numbers;
 mod recover;
@@ -24,6 +25,7 @@ use skill::{Bundle, File, Limits, SkillName, SkillPath};
 use thiserror::Error;
 
 pub use commit::{Checkout, Commit, CommitError, Committed};
+pub use gc::{Collected, Sizes};
 pub use hand_edit::{FolderState, HandEditFault, Snapshot, SnapshotError, TakeOver};
 pub use recover::Recovery;
 pub use temporary::TemporaryKind;
@@ -198,8 +200,9 @@ impl Library {
     pub fn skills(&self) -> Result<Vec<(SkillName, Revision)>, StorageError> {
         let Some(storage) = self.storage()? else { return Ok(Vec::new()) };
         let mut skills = Vec::new();
-        for name in storage.skills()? {
-            if let Some(head) = storage.head(&name)?.filter(|head| !head.tombstone) {
+        for (name, id) in storage.heads()? {
+            let head = storage.revision(&id)?;
+            if !head.tombstone {
                 skills.push((name, head));
             }
         }

@@ -109,11 +109,11 @@ impl From<git2::Error> for StorageError {
 
 /// Keeps revisions and gives them back.
 pub trait Storage: Send {
-    /// All skills that have a revision, deleted ones included, sorted.
+    /// The newest revision of every skill that has one, deleted ones included, sorted.
     ///
     /// # Errors
     /// [`StorageError`]
-    fn skills(&self) -> Result<Vec<SkillName>, StorageError>;
+    fn heads(&self) -> Result<Vec<(SkillName, RevisionId)>, StorageError>;
 
     /// A skill's newest revision.
     ///
@@ -181,6 +181,13 @@ pub trait Storage: Send {
     /// # Errors
     /// [`StorageError`]
     fn settle(&self, objects: &[Object], heads: &[HeadChange]) -> Result<(), StorageError>;
+
+    /// Takes as little room as it can for all that it keeps, and removes what dead processes left. The
+    /// caller is the only one who writes.
+    ///
+    /// # Errors
+    /// [`StorageError`]; everything is kept then.
+    fn compact(&self) -> Result<(), StorageError>;
 }
 
 /// Opens the storage of a kind in a folder; `create` makes it when it is missing, else the answer

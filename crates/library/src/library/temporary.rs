@@ -89,7 +89,7 @@ impl Library {
     }
 }
 
-fn kind(root: &Dir, name: &str) -> Option<TemporaryKind> {
+pub(super) fn kind(root: &Dir, name: &str) -> Option<TemporaryKind> {
     let metadata = root.symlink_metadata(name).ok()?;
     Some(if name.starts_with(KEPT) {
         TemporaryKind::Kept
@@ -100,6 +100,11 @@ fn kind(root: &Dir, name: &str) -> Option<TemporaryKind> {
     } else {
         TemporaryKind::Leftover
     })
+}
+
+/// Whether nothing was written to a file for long.
+pub(super) fn is_old_file(entry: &cap_std::fs::DirEntry) -> std::io::Result<bool> {
+    Ok(entry.metadata()?.modified()?.into_std().elapsed().is_ok_and(|age| age >= OLD))
 }
 
 /// Whether nothing was put into a folder for long.

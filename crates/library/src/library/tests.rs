@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests look at the disk from outside")]
 
 mod concurrent;
+mod gc;
 mod hand_edits;
 mod histories;
 mod killed;

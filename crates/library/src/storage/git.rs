@@ -1,10 +1,10 @@
 //! [`GitStorage`]: revisions as commits of a bare git repository, one reference a skill.
 
-use std::{
-    collections::BTreeMap,
-    io::{self, Write},
-    path::Path,
-};
+mod concat;
+mod packs;
+mod refs;
+
+use std::{collections::BTreeMap, io, path::Path};
 
 use cap_std::{ambient_authority, fs::Dir};
 use git2::{Commit, ObjectType, Odb, Oid, Repository, RepositoryInitOptions, RepositoryOpenFlags, Tree};
@@ -18,7 +18,10 @@ use crate::{
 };
 
 const HEADS: &str = "refs/skills/";
-const UNFINISHED: &str = "history.unfinished";
+pub(crate) const UNFINISHED: &str = "history.unfinished";
+
+/// References with a file of their own from which on they are packed into one.
+const MANY_HEADS: usize = 64;
 const FILE_MODE: i32 = 0o100_644;
 const EXECUTABLE_MODE: i32 = 0o100_755;
 
@@ -53,27 +56,6 @@ impl GitStorage {
         })
     }
 
-    /// Listing passes over a reference that cannot be read; a skill must not disappear like that.
-    fn check_loose_heads(&self, listed: &[SkillName]) -> Result<(), StorageError> {
-        let entries = match self.dir.read_dir(HEADS) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(error.into()),
-        };
-        for entry in entries {
-            let file = entry?.file_name();
-            let name = file.to_str().and_then(|file| SkillName::parse(file).ok());
-            let Some(name) = name.filter(|name| !listed.contains(name)) else { continue };
-            match self.repository.refname_to_id(&format!("{HEADS}{name}")) {
-                Err(error) if error.code() != git2::ErrorCode::NotFound => {
-                    return Err(StorageError::Damaged(format!("the head of {name} cannot be read")));
-                }
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
     fn read_tree(&self, tree: &Tree<'_>, prefix: &str, files: &mut Vec<(SkillPath, File)>) -> Result<(), StorageError> {
         for entry in tree.iter() {
             let damaged = |what: &str| StorageError::Damaged(format!("{prefix}: {what}"));
@@ -99,16 +81,8 @@ impl GitStorage {
 }
 
 impl Storage for GitStorage {
-    fn skills(&self) -> Result<Vec<SkillName>, StorageError> {
-        let mut skills = Vec::new();
-        for reference in self.repository.references_glob(&format!("{HEADS}*"))? {
-            let reference = reference?;
-            let name = reference.name().ok().and_then(|name| name.strip_prefix(HEADS)).unwrap_or_default();
-            skills.extend(SkillName::parse(name));
-        }
-        skills.sort();
-        self.check_loose_heads(&skills)?;
-        Ok(skills)
+    fn heads(&self) -> Result<Vec<(SkillName, RevisionId)>, StorageError> {
+        Ok(self.all_heads()?.into_iter().map(|(name, id)| (name, RevisionId::new(id.to_string()))).collect())
     }
 
     fn head(&self, skill: &SkillName) -> Result<Option<Revision>, StorageError> {
@@ -196,49 +170,31 @@ impl Storage for GitStorage {
     }
 
     fn settle(&self, objects: &[Object], heads: &[HeadChange]) -> Result<(), StorageError> {
-        let mut pack = self.repository.packbuilder()?;
-        for object in objects {
-            pack.insert_object(Oid::from_str(&object.id)?, None)?;
+        self.write_pack(objects)?;
+        heads.iter().try_for_each(|head| self.move_head(head, heads.len() < MANY_HEADS))?;
+        if self.loose_heads()?.len() < MANY_HEADS || !self.pack_heads()? {
+            heads.iter().try_for_each(|head| self.move_head(head, true))?;
         }
-        if !objects.is_empty() {
-            pack.write(&self.repository.path().join("objects/pack"), 0o444)?;
-            self.sync_packs()?;
-        }
-        heads.iter().try_for_each(|head| self.move_head(head, true))?;
         sync_dir(&self.dir, HEADS)?;
         for object in objects {
             self.forget_loose(&object.id);
         }
+        let _many_packs_are_only_slower = self.join_packs();
         Ok(())
+    }
+
+    fn compact(&self) -> Result<(), StorageError> {
+        self.repack()?;
+        self.forget_old_locks()?;
+        self.pack_heads().map(drop)
     }
 }
 
 impl GitStorage {
-    /// Writes a reference as git does, beside it and renamed over, so that a reader finds the old or
-    /// the new one whatever stood there, and a lock that a killed process left is no obstacle.
-    fn move_head(&self, head: &HeadChange, durable: bool) -> Result<(), StorageError> {
-        let name = format!("{HEADS}{}", head.skill);
-        let lock = format!("{name}.lock");
-        self.dir.create_dir_all(HEADS)?;
-        let mut file = self.dir.create(&lock)?;
-        file.write_all(format!("{}\n", head.new).as_bytes())?;
-        if durable {
-            file.sync_all()?;
-        }
-        Ok(self.dir.rename(&lock, &self.dir, &name)?)
-    }
-
     fn forget_loose(&self, id: &str) {
         if let (Some(folder), Some(rest)) = (id.get(..2), id.get(2..)) {
             let _absent = self.dir.remove_file(format!("objects/{folder}/{rest}"));
         }
-    }
-
-    fn sync_packs(&self) -> Result<(), StorageError> {
-        for entry in self.dir.read_dir("objects/pack")? {
-            entry?.open()?.sync_all()?;
-        }
-        Ok(sync_dir(&self.dir, "objects/pack")?)
     }
 }
 

@@ -89,3 +89,20 @@ fn a_home_that_cannot_be_written_is_searched_all_the_same() {
     assert_all_found(&place, &ids);
     fs::set_permissions(place.own(), fs::Permissions::from_mode(0o700)).unwrap();
 }
+
+/// Makes a place for `bench/scale.py`: `SKILLHUB_PLACE` names its folder, `SKILLHUB_REVISIONS` their number.
+#[test]
+#[ignore = "makes thousands of revisions, for measuring"]
+fn a_place_to_measure() {
+    let folder = PathBuf::from(std::env::var_os("SKILLHUB_PLACE").expect("SKILLHUB_PLACE is to name a folder"));
+    let count: usize = std::env::var("SKILLHUB_REVISIONS").unwrap().parse().unwrap();
+    let home = Home::at(folder.join("home")).unwrap();
+    let mut library = Library::open(&folder.join("skills"), Scope::Project, &home, "git").unwrap();
+    let around = "Some text that stays, which has a few words.\n".repeat(20);
+    let mut base = None;
+    for state in 1..=count {
+        let bundle = bundle("long", &format!("{around}\nstate {state}\n{around}"), &[]);
+        let committed = library.commit(vec![change(&name("long"), base, &bundle)]).unwrap().remove(0);
+        base = Some(committed.revision.id);
+    }
+}

@@ -1,0 +1,124 @@
+//! [`Collected`]: what a collection of garbage freed.
+
+use cap_std::fs::Dir;
+
+use super::{HISTORY, LOCK_WAIT, Library, LibraryError, TemporaryKind, temporary};
+use crate::{events, home::open_dir, lock::LibraryLock, projection};
+
+/// Bytes of a library's folder in the home, by what they are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sizes {
+    /// Revisions.
+    pub history: u64,
+    /// Operations that are not settled yet.
+    pub journal: u64,
+    /// The event log.
+    pub events: u64,
+    /// All else.
+    pub other: u64,
+}
+
+impl Sizes {
+    /// All of it.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.history + self.journal + self.events + self.other
+    }
+
+    fn of(own: &Dir) -> std::io::Result<Self> {
+        let mut sizes = Self::default();
+        for entry in own.entries()? {
+            let name = entry?.file_name();
+            let bytes = size(own, &name)?;
+            match name.to_string_lossy() {
+                name if name == HISTORY => sizes.history += bytes,
+                name if name.starts_with("journal") => sizes.journal += bytes,
+                name if name.starts_with("events.") => sizes.events += bytes,
+                _ => sizes.other += bytes,
+            }
+        }
+        Ok(sizes)
+    }
+}
+
+fn size(dir: &Dir, name: &std::ffi::OsStr) -> std::io::Result<u64> {
+    let metadata = match dir.symlink_metadata(name) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(0),
+        metadata => metadata?,
+    };
+    if !metadata.is_dir() {
+        return Ok(metadata.len());
+    }
+    let dir = dir.open_dir(name)?;
+    let mut bytes = 0;
+    for entry in dir.entries()? {
+        bytes += size(&dir, &entry?.file_name())?;
+    }
+    Ok(bytes)
+}
+
+/// What [`Library::collect_garbage`] did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Collected {
+    /// The sizes before.
+    pub before: Sizes,
+    /// The sizes after.
+    pub after: Sizes,
+    /// Temporary folders that were removed from the library.
+    pub folders: Vec<String>,
+    /// Whether operations wait to be applied, so that the journal stayed.
+    pub pending: bool,
+}
+
+impl Library {
+    /// Makes what the library keeps as small as it gets without losing anything: settles the journal,
+    /// packs the history and the older events, and removes what dead processes left.
+    ///
+    /// # Errors
+    /// The lock was not to be had, the history is damaged, or the system refused; nothing is lost then.
+    pub fn collect_garbage(&mut self) -> Result<Collected, LibraryError> {
+        let Some(own) = open_dir(&self.own)? else { return Ok(Collected::default()) };
+        let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
+        let before = Sizes::of(&own).map_err(self.own_io())?;
+        let recovered = self.recover(&own)?;
+        let pending = !recovered.is_settled();
+        if !pending && before.journal > 0 {
+            self.checkpoint(&own)?;
+        }
+        if let Some(storage) = self.storage()? {
+            storage.compact()?;
+        }
+        if !pending {
+            events::put_aside(&own).map_err(self.own_io())?;
+        }
+        remove_unfinished(&own).map_err(self.own_io())?;
+        let mut folders = Vec::new();
+        if let Some(root) = open_dir(&self.path)? {
+            for name in self.temporary_names()? {
+                let is_left = temporary::kind(&root, &name) == Some(TemporaryKind::Leftover);
+                if is_left && !recovered.folders.contains(&name) && root.remove_dir_all(&name).is_ok() {
+                    folders.push(name);
+                }
+            }
+        }
+        let after = Sizes::of(&own).map_err(self.own_io())?;
+        Ok(Collected { before, after, folders, pending })
+    }
+}
+
+/// Removes files that dead processes wrote to put them in place of others, and did not.
+fn remove_unfinished(own: &Dir) -> std::io::Result<()> {
+    for folder in [".", super::numbers::FOLDER] {
+        let Ok(dir) = own.open_dir(folder) else { continue };
+        for entry in dir.entries()? {
+            let entry = entry?;
+            let file = entry.file_name();
+            let file = file.to_string_lossy();
+            let is_unfinished = file.ends_with(".tmp") || file.ends_with(projection::UNFINISHED);
+            if is_unfinished && entry.metadata()?.is_file() && temporary::is_old_file(&entry)? {
+                dir.remove_file(&*file)?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,308 @@
+//! Packs: what a checkpoint writes, how many small ones become one, and the one that a collection of
+//! garbage makes of everything.
+//!
+//! A pack is there once its index is. What it replaces goes only after it is synced and was looked at,
+//! so that a kill at any moment leaves the objects in one place at least; who has an old pack open reads
+//! on in it, and who meets one that is gone looks again.
+
+use std::{
+    collections::{BTreeSet, HashSet},
+    io::{self, Write},
+    time::Duration,
+};
+
+use cap_std::fs::{Dir, OpenOptions};
+use git2::{ObjectType, Odb, Oid, PackBuilder};
+
+use super::{
+    GitStorage,
+    concat::{Pack, concat, entries},
+    object_type, sync_dir,
+};
+use crate::storage::{Object, StorageError};
+
+const FOLDER: &str = "objects/pack";
+
+/// Where the pack of everything is written before it takes its place; as git wants it, a folder of
+/// objects of its own.
+const UNFINISHED: &str = "gc.unfinished";
+
+/// Packs over which the small ones become one.
+const MANY_PACKS: usize = 8;
+
+/// Bytes of packs that are put together; larger ones are left to a collection of garbage.
+const CONCAT_BYTES: u64 = 64 << 20;
+
+/// The age from which on an unfinished file belongs to nobody at work.
+const OLD: Duration = Duration::from_secs(600);
+
+/// The files beside a pack, of the same name. The index goes first: without it there is no pack.
+const PARTS: [&str; 5] = ["idx", "rev", "bitmap", "mtimes", "pack"];
+
+/// A pack that may be replaced.
+struct Small {
+    name: String,
+    bytes: u64,
+}
+
+impl GitStorage {
+    /// Writes objects as one pack, durably. One that is not there any more is written again.
+    pub(super) fn write_pack(&self, objects: &[Object]) -> Result<(), StorageError> {
+        if objects.is_empty() {
+            return Ok(());
+        }
+        let odb = self.repository.odb()?;
+        let mut pack = self.repository.packbuilder()?;
+        for object in objects {
+            let id = Oid::from_str(&object.id)?;
+            if !odb.exists(id) {
+                odb.write(object_type(&object.kind)?, &object.bytes)?;
+            }
+            pack.insert_object(id, None)?;
+        }
+        pack.write(&self.repository.path().join(FOLDER), 0o444)?;
+        self.sync_packs()
+    }
+
+    fn sync_packs(&self) -> Result<(), StorageError> {
+        for entry in self.dir.read_dir(FOLDER)? {
+            entry?.open()?.sync_all()?;
+        }
+        Ok(sync_dir(&self.dir, FOLDER)?)
+    }
+
+    /// Makes one pack of the small ones when there are many.
+    pub(super) fn join_packs(&self) -> Result<(), StorageError> {
+        let mut packs = self.packs()?;
+        if packs.len() <= MANY_PACKS {
+            return Ok(());
+        }
+        packs.sort_by_key(|pack| pack.bytes);
+        let mut bytes = 0;
+        packs.retain(|pack| {
+            bytes += pack.bytes;
+            bytes <= CONCAT_BYTES
+        });
+        if packs.len() < 2 {
+            return Ok(());
+        }
+        let folder = self.dir.open_dir(FOLDER)?;
+        let read = |pack: &Small| -> io::Result<Pack> {
+            let part = |part: &str| folder.read(format!("{}.{part}", pack.name));
+            Ok(Pack { pack: part("pack")?, index: part("idx")? })
+        };
+        let parts: Vec<Pack> = packs.iter().map(read).collect::<Result<_, _>>()?;
+        let made = match concat(&parts) {
+            Some(joined) => place(&folder, &joined)?,
+            None => self.rebuild(&parts)?,
+        };
+        self.forget_packs(&packs, &made)
+    }
+
+    /// Makes one pack of several that hold objects twice.
+    fn rebuild(&self, parts: &[Pack]) -> Result<String, StorageError> {
+        let mut builder = self.repository.packbuilder()?;
+        for part in parts {
+            let damaged = || StorageError::Damaged(format!("the index of pack {}", part.name()));
+            for entry in entries(&part.index).ok_or_else(damaged)? {
+                builder.insert_object(Oid::from_bytes(&entry.id)?, None)?;
+            }
+        }
+        builder.write(&self.repository.path().join(FOLDER), 0o444)?;
+        self.sync_packs()?;
+        Ok(format!("pack-{}", builder.name()?.unwrap_or_default()))
+    }
+
+    /// Makes one pack of every object there is, with deltas between the revisions of a file, looks
+    /// whether all are in it, and takes the packs and files away in which they were.
+    pub(super) fn repack(&self) -> Result<(), StorageError> {
+        self.forget_unfinished()?;
+        let replaced = self.packs()?;
+        let odb = self.repository.odb()?;
+        let mut ids = Vec::new();
+        odb.foreach(|id| {
+            ids.push(*id);
+            true
+        })?;
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let name = self.build(&ids)?;
+        let staged = self.dir.open_dir(UNFINISHED)?.open_dir("pack")?;
+        let folder = self.dir.open_dir(FOLDER)?;
+        for part in ["pack", "idx"] {
+            let file = format!("{name}.{part}");
+            staged.open(&file)?.sync_all()?;
+            staged.rename(&file, &folder, &file)?;
+            sync_dir(&self.dir, FOLDER)?;
+        }
+        self.forget_packs(&replaced, &name)?;
+        self.forget_all_loose(&ids.into_iter().collect())?;
+        Ok(self.dir.remove_dir_all(UNFINISHED)?)
+    }
+
+    /// Writes the pack of these objects to [`UNFINISHED`] and reads each of them there.
+    fn build(&self, ids: &[Oid]) -> Result<String, StorageError> {
+        let mut builder = self.repository.packbuilder()?;
+        builder.set_threads(0);
+        let mut seen = HashSet::new();
+        for (skill, head) in self.all_heads()? {
+            self.insert_history(&mut builder, skill.as_str(), head, &mut seen)?;
+        }
+        for id in ids {
+            builder.insert_object(*id, None)?;
+        }
+        self.dir.create_dir_all(format!("{UNFINISHED}/pack"))?;
+        let unfinished = self.repository.path().join(UNFINISHED);
+        builder.write(&unfinished.join("pack"), 0o444)?;
+        let name = format!("pack-{}", builder.name()?.unwrap_or_default());
+        let written = Odb::new()?;
+        let path = unfinished.to_str().ok_or_else(|| StorageError::Damaged("its path is not UTF-8".to_owned()))?;
+        written.add_disk_alternate(path)?;
+        for id in ids {
+            written.read(*id)?;
+        }
+        Ok(name)
+    }
+
+    /// Names each object by skill and path, so that the states of one file stand beside each other and
+    /// are kept as what differs.
+    fn insert_history(
+        &self,
+        builder: &mut PackBuilder<'_>,
+        skill: &str,
+        head: Oid,
+        seen: &mut HashSet<Oid>,
+    ) -> Result<(), StorageError> {
+        let mut next = Some(head);
+        while let Some(id) = next.take().filter(|id| seen.insert(*id)) {
+            let commit = self.repository.find_commit(id)?;
+            builder.insert_object(id, None)?;
+            self.insert_tree(builder, skill, commit.tree_id(), seen)?;
+            next = commit.parent_id(0).ok();
+        }
+        Ok(())
+    }
+
+    fn insert_tree(
+        &self,
+        builder: &mut PackBuilder<'_>,
+        path: &str,
+        id: Oid,
+        seen: &mut HashSet<Oid>,
+    ) -> Result<(), StorageError> {
+        if !seen.insert(id) {
+            return Ok(());
+        }
+        builder.insert_object(id, Some(path))?;
+        for entry in self.repository.find_tree(id)?.iter() {
+            let path = format!("{path}/{}", String::from_utf8_lossy(entry.name_bytes()));
+            match entry.kind() {
+                Some(ObjectType::Tree) => self.insert_tree(builder, &path, entry.id(), seen)?,
+                Some(ObjectType::Blob) if seen.insert(entry.id()) => builder.insert_object(entry.id(), Some(&path))?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The packs that nobody asked git to keep.
+    fn packs(&self) -> Result<Vec<Small>, StorageError> {
+        let mut packs = Vec::new();
+        for entry in self.dir.read_dir(FOLDER)? {
+            let entry = entry?;
+            let file = entry.file_name();
+            let Some(name) = file.to_str().and_then(|file| file.strip_suffix(".pack")) else { continue };
+            let has = |part: &str| self.dir.exists(format!("{FOLDER}/{name}.{part}"));
+            if has("idx") && !has("keep") && !has("promisor") {
+                packs.push(Small { name: name.to_owned(), bytes: entry.metadata()?.len() });
+            }
+        }
+        Ok(packs)
+    }
+
+    fn forget_packs(&self, packs: &[Small], but: &str) -> Result<(), StorageError> {
+        let folder = self.dir.open_dir(FOLDER)?;
+        let replaced = packs.iter().filter(|pack| pack.name != but);
+        let files: Vec<String> = replaced.flat_map(|pack| PARTS.map(|part| format!("{}.{part}", pack.name))).collect();
+        if !files.is_empty() {
+            // It lists packs that are about to go; git makes it again.
+            let _absent = folder.remove_file("multi-pack-index");
+        }
+        for file in files {
+            match folder.remove_file(file) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the files of objects that a pack holds, and folders that are empty then.
+    fn forget_all_loose(&self, packed: &BTreeSet<Oid>) -> Result<(), StorageError> {
+        let objects = self.dir.open_dir("objects")?;
+        for folder in objects.entries()? {
+            let folder = folder?.file_name();
+            let Some(start) = folder.to_str().filter(|name| name.len() == 2) else { continue };
+            for file in objects.open_dir(start)?.entries()? {
+                let file = file?.file_name();
+                let id = file.to_str().and_then(|rest| Oid::from_str(&format!("{start}{rest}")).ok());
+                if id.is_some_and(|id| packed.contains(&id)) {
+                    objects.remove_file(format!("{start}/{}", file.to_string_lossy()))?;
+                }
+            }
+            let _not_empty = objects.remove_dir(start);
+        }
+        Ok(())
+    }
+
+    /// Removes what was written of packs and objects by processes that did not finish.
+    fn forget_unfinished(&self) -> Result<(), StorageError> {
+        let _absent = self.dir.remove_dir_all(UNFINISHED);
+        let is_known = |part: &str| PARTS.contains(&part) || matches!(part, "keep" | "promisor");
+        for entry in self.dir.read_dir(FOLDER)? {
+            let entry = entry?;
+            let file = entry.file_name();
+            let file = file.to_string_lossy();
+            let (name, part) = file.rsplit_once('.').unwrap_or((&file, ""));
+            let is_alone = part != "idx" && !self.dir.exists(format!("{FOLDER}/{name}.idx"));
+            let is_ours = name.starts_with("pack-") && is_known(part) || file.starts_with("multi-pack-index");
+            if (is_alone && part == "pack" || !is_ours) && is_old(&entry)? {
+                self.dir.remove_file(format!("{FOLDER}/{file}"))?;
+            }
+        }
+        let objects = self.dir.open_dir("objects")?;
+        for folder in objects.entries()? {
+            let Some(start) = folder?.file_name().to_str().filter(|name| name.len() == 2).map(str::to_owned) else {
+                continue;
+            };
+            let folder = objects.open_dir(start)?;
+            for entry in folder.entries()? {
+                let entry = entry?;
+                if entry.file_name().to_string_lossy().starts_with("tmp_obj") && is_old(&entry)? {
+                    folder.remove_file(entry.file_name())?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_old(entry: &cap_std::fs::DirEntry) -> io::Result<bool> {
+    Ok(entry.metadata()?.modified()?.into_std().elapsed().is_ok_and(|age| age > OLD))
+}
+
+/// Writes a pack into git's folder, durably, the index last; returns its name.
+fn place(folder: &Dir, pack: &Pack) -> Result<String, StorageError> {
+    let name = format!("pack-{}", pack.name());
+    for (part, bytes) in [("pack", &pack.pack), ("idx", &pack.index)] {
+        let unfinished = format!("tmp_{name}.{part}");
+        let _left_by_a_dead_process = folder.remove_file(&unfinished);
+        let mut file = folder.open_with(&unfinished, OpenOptions::new().write(true).create_new(true))?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        folder.rename(&unfinished, folder, format!("{name}.{part}"))?;
+    }
+    sync_dir(folder, ".")?;
+    Ok(name)
+}
