@@ -1,10 +1,10 @@
 //! [`Listed`]: the skills that are visible from where a command was given.
 
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
-use library::{FolderState, HandEditFault, Library, Revision, Scope};
+use library::{Closeness, FolderState, Front, Glance, HandEditFault, Head, Library, Scope, Standing, State};
 use scan::Baseline;
-use skill::{Bundle, SkillName, validate::load};
+use skill::{Bundle, Limits, SkillName, validate::load};
 
 use crate::{
     context::Context,
@@ -23,7 +23,7 @@ pub struct Listed {
     /// What it does and when to use it; empty where that cannot be read.
     pub description: String,
     /// Its newest revision; `None` for a folder without history and for a built-in skill.
-    pub head: Option<Revision>,
+    pub head: Option<Head>,
     /// The author's version, or that of the release.
     pub version: Option<String>,
     /// Whether agents see it.
@@ -34,8 +34,16 @@ pub struct Listed {
     pub missing: bool,
     /// Why agents do not see it although it is enabled.
     pub fault: Option<String>,
-    /// Its files as our own readers see them: those of the head.
-    pub files: Bundle,
+    source: Source,
+}
+
+/// Where a skill's files are.
+#[derive(Debug)]
+enum Source {
+    /// In the library of this place in the catalogue.
+    Library(usize),
+    /// Inside the program.
+    Program(Bundle),
 }
 
 /// All visible skills: those of the first library, then of the others. One whose name is taken already
@@ -43,6 +51,8 @@ pub struct Listed {
 pub struct Catalogue {
     /// Skills by precedence.
     pub skills: Vec<Listed>,
+    places: BTreeMap<SkillName, usize>,
+    libraries: Vec<Library>,
     /// Sentences about what is left out and why.
     pub notes: Vec<String>,
 }
@@ -69,12 +79,16 @@ impl Catalogue {
     /// # Errors
     /// A library cannot be read.
     pub fn collect(context: &Context, with_builtin: bool) -> Result<Self, CliError> {
-        let mut catalogue = Self { skills: Vec::new(), notes: Vec::new() };
-        for library in context.visible_libraries()? {
-            for listed in of_library(&library)? {
-                catalogue.add(listed);
+        let libraries = context.visible_libraries()?;
+        let mut catalogue =
+            Self { skills: Vec::new(), places: BTreeMap::new(), libraries: Vec::new(), notes: Vec::new() };
+        for (place, library) in libraries.iter().enumerate() {
+            let state = library.state()?;
+            for glance in library.glances(Closeness::Signatures)? {
+                catalogue.add(listed(library, place, glance, &state));
             }
         }
+        catalogue.libraries = libraries;
         if with_builtin {
             for (name, files) in builtin()? {
                 catalogue.add(of_builtin(name, files));
@@ -84,14 +98,50 @@ impl Catalogue {
     }
 
     fn add(&mut self, listed: Listed) {
-        match self.skills.iter().find(|known| known.name == listed.name) {
+        match self.places.get(&listed.name).and_then(|place| self.skills.get(*place)) {
             Some(_) if listed.scope == Scope::Builtin => {}
             Some(known) => {
                 let place = |path: &Option<PathBuf>| path.as_ref().map(|p| p.display().to_string()).unwrap_or_default();
                 let (by, hidden) = (place(&known.path), place(&listed.path));
                 self.notes.push(format!("{} in {hidden} is shadowed by the one in {by}", listed.name));
             }
-            None => self.skills.push(listed),
+            None => {
+                self.places.insert(listed.name.clone(), self.skills.len());
+                self.skills.push(listed);
+            }
+        }
+    }
+
+    /// Whether a skill of this name is in it.
+    pub fn has(&self, name: &str) -> bool {
+        SkillName::parse(name).is_ok_and(|name| self.places.contains_key(&name))
+    }
+
+    /// A skill's files as our own readers see them: those of the head, or, where there is none, those
+    /// of the folder after the scanner let them pass.
+    ///
+    /// # Errors
+    /// The library cannot be read, or the scanner blocks the folder.
+    pub fn files(&self, listed: &Listed) -> Result<Bundle, CliError> {
+        let library = match &listed.source {
+            Source::Program(files) => return Ok(files.clone()),
+            Source::Library(place) => self.libraries.get(*place),
+        };
+        let gone = || CliError::new("not_found", Exit::NotFound, format!("{} is gone", listed.name));
+        let library = library.ok_or_else(gone)?;
+        if let Some(head) = &listed.head {
+            return Ok(library.bundle(&head.id)?);
+        }
+        match library.folder_state(&listed.name)? {
+            FolderState::Modified(cleared) => Ok(cleared.bundle().clone()),
+            FolderState::Blocked(HandEditFault::Invalid { bundle, .. }) => {
+                match library.clear(&listed.name, bundle, Baseline::None)? {
+                    Ok(cleared) => Ok(cleared.bundle().clone()),
+                    Err(blocked) => Err(unusable(&listed.name, &blocked.to_string())),
+                }
+            }
+            FolderState::Blocked(fault) => Err(unusable(&listed.name, &fault.to_string())),
+            FolderState::Absent | FolderState::Clean | FolderState::Missing => Err(gone()),
         }
     }
 
@@ -100,7 +150,7 @@ impl Catalogue {
     /// # Errors
     /// No visible skill has that name.
     pub fn find(&self, name: &SkillName) -> Result<&Listed, CliError> {
-        self.skills.iter().find(|listed| listed.name == *name).ok_or_else(|| {
+        self.places.get(name).and_then(|place| self.skills.get(*place)).ok_or_else(|| {
             CliError::new("not_found", Exit::NotFound, format!("there is no skill {name} here"))
                 .hint("`skillhub list` shows the skills that are visible from this folder")
         })
@@ -112,91 +162,54 @@ impl Catalogue {
     }
 }
 
-/// The skills of one library: those of its history, and folders without one.
-fn of_library(library: &Library) -> Result<Vec<Listed>, CliError> {
-    let state = library.state()?;
-    let mut skills = Vec::new();
-    for (name, head) in library.skills()? {
-        let files = library.bundle(&head.id)?;
-        let folder = library.folder_state(&name)?;
-        let missing = matches!(folder, FolderState::Missing);
-        let (edited, fault) = match folder {
-            FolderState::Blocked(fault) => (true, Some(format!("its folder was changed by hand: {fault}"))),
-            FolderState::Modified(_) => (true, None),
-            FolderState::Missing => (false, Some("its folder is missing".to_owned())),
-            FolderState::Absent | FolderState::Clean => (false, None),
-        };
-        let evolved = head.origin.as_ref().is_some_and(|origin| origin.digest != head.digest.to_string());
-        let listed = listed(library, name.clone(), files, state.of(&name).enabled, fault);
-        let version = head.origin.as_ref().and_then(|origin| origin.version.clone()).or(listed.version);
-        skills.push(Listed { head: Some(head), version, modified: edited || evolved, missing, ..listed });
-    }
-    for name in library.folders()?.iter().filter_map(|folder| SkillName::parse(folder).ok()) {
-        if !skills.iter().any(|known| known.name == name) {
-            skills.extend(without_history(library, &name, state.of(&name).enabled)?);
-        }
-    }
-    skills.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(skills)
-}
-
-/// A folder that looks like a skill but has no history yet. It is read leniently, as other clients do,
-/// but what the scanner blocks is not shown to agents.
-fn without_history(library: &Library, name: &SkillName, enabled: bool) -> Result<Option<Listed>, CliError> {
-    let (files, fault) = match library.folder_state(name)? {
-        FolderState::Modified(cleared) => (cleared.bundle().clone(), None),
-        FolderState::Blocked(HandEditFault::Invalid { bundle, .. }) => {
-            match library.clear(name, bundle, Baseline::None)? {
-                Ok(cleared) => (cleared.bundle().clone(), None),
-                Err(blocked) => (blocked.bundle.clone(), Some(blocked.to_string())),
-            }
-        }
-        FolderState::Blocked(fault) => (Bundle::default(), Some(fault.to_string())),
-        FolderState::Absent | FolderState::Clean | FolderState::Missing => return Ok(None),
+/// A skill of a library.
+fn listed(library: &Library, place: usize, glance: Glance, state: &State) -> Listed {
+    let Glance { name, head, front, standing, .. } = glance;
+    let Front { description, version, fault: unreadable } = front;
+    let release = head.as_ref().and_then(|head| Some((head.origin.as_ref()?, &head.digest)));
+    let evolved = release.is_some_and(|(origin, digest)| origin.digest != *digest);
+    let version = release.and_then(|(origin, _)| origin.version.clone()).or(version);
+    let fault = match &standing {
+        Standing::Blocked(fault) if head.is_some() => Some(format!("its folder was changed by hand: {fault}")),
+        Standing::Blocked(fault) => Some(fault.clone()),
+        Standing::Missing => Some("its folder is missing".to_owned()),
+        Standing::Clean | Standing::Modified => None,
     };
-    Ok(Some(listed(library, name.clone(), files, enabled, fault)))
-}
-
-fn listed(library: &Library, name: SkillName, files: Bundle, enabled: bool, fault: Option<String>) -> Listed {
-    let path = Some(library.path().join(name.as_str()));
-    let text = files.skill_md().unwrap_or_default().as_bytes();
-    let (description, version, unreadable) = match load(text, name.as_str(), library.limits()) {
-        Ok(loaded) => (loaded.description, loaded.frontmatter.version(), None),
-        Err(problems) => (String::new(), None, problems.first().map(|problem| problem.message.clone())),
-    };
-    let fault = fault.or(unreadable);
+    let edited = head.is_some() && matches!(standing, Standing::Modified | Standing::Blocked(_));
     Listed {
-        name,
         scope: library.scope(),
-        path,
+        path: Some(library.path().join(name.as_str())),
         description,
-        head: None,
         version,
-        enabled,
-        modified: false,
-        missing: false,
-        fault,
-        files,
+        enabled: state.of(&name).enabled,
+        modified: edited || evolved,
+        missing: standing == Standing::Missing,
+        fault: fault.or(unreadable),
+        source: Source::Library(place),
+        name,
+        head,
     }
 }
 
 fn of_builtin(name: SkillName, files: Bundle) -> Listed {
-    let text = files.skill_md().unwrap_or_default().as_bytes();
-    let loaded = load(text, name.as_str(), &skill::Limits::default()).ok();
-    let version = loaded.as_ref().and_then(|loaded| loaded.frontmatter.version());
-    let description = loaded.map(|loaded| loaded.description).unwrap_or_default();
-    let (scope, path, head, fault) = (Scope::Builtin, None, None, None);
+    let Front { description, version, .. } = Front::of(&files, &name, &Limits::default());
     Listed {
         name,
-        scope,
-        path,
+        scope: Scope::Builtin,
+        path: None,
         description,
-        head,
+        head: None,
         version,
         enabled: true,
         modified: false,
         missing: false,
-        fault,
-        files,
+        fault: None,
+        source: Source::Program(files),
     }
+}
+
+/// The error of a skill that agents may not see.
+pub fn unusable(name: &SkillName, fault: &str) -> CliError {
+    CliError::new("external_blocked", Exit::Blocked, format!("{name} cannot be used: {fault}"))
+        .hint(format!("`skillhub status {name}` says more"))
 }

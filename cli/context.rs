@@ -193,7 +193,7 @@ impl Context {
         let mut skills = Vec::new();
         for library in self.visible_libraries()?.iter().skip(1) {
             let place = format!("in {}", library.path().display());
-            for (name, _) in library.skills()? {
+            for (name, _) in library.heads()? {
                 skills.push(Elsewhere { name, scope: Scope::User, place: place.clone() });
             }
         }

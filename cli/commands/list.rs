@@ -101,8 +101,7 @@ fn unmanaged(context: &Context, catalogue: &Catalogue) -> Result<Vec<Unmanaged>,
     let mut found = Vec::new();
     for folders in [context.agent_folders(), context.user_agent_folders()] {
         for skill in client::unmanaged(&library, &folders).map_err(failed)? {
-            let is_listed = catalogue.skills.iter().any(|listed| listed.name.as_str() == skill.name);
-            if !is_listed && !found.iter().any(|known: &Unmanaged| known.path == skill.path) {
+            if !catalogue.has(&skill.name) && !found.iter().any(|known: &Unmanaged| known.path == skill.path) {
                 found.push(skill);
             }
         }

@@ -5,7 +5,7 @@ use serde_json::json;
 use skill::validate::load;
 
 use crate::{
-    catalogue::{Catalogue, Listed},
+    catalogue::{Catalogue, Listed, unusable},
     commands::prompt::escape,
     context::{Context, skill_name},
     exit::{CliError, Exit},
@@ -30,11 +30,11 @@ pub fn run(context: &Context, args: &ReadArgs) -> Result<Exit, CliError> {
     let catalogue = Catalogue::collect(context, true)?;
     let listed = catalogue.find(&name)?;
     check_readable(listed)?;
-    let text = listed.files.skill_md().unwrap_or_default();
+    let bundle = catalogue.files(listed)?;
+    let text = bundle.skill_md().unwrap_or_default();
     let loaded = load(text.as_bytes(), name.as_str(), &skill::Limits::default())
         .map_err(|problems| CliError::invalid_skill(name.as_str(), &problems))?;
-    let files: Vec<&str> =
-        listed.files.paths().filter(|path| !path.is_skill_md()).map(skill::SkillPath::as_str).collect();
+    let files: Vec<&str> = bundle.paths().filter(|path| !path.is_skill_md()).map(skill::SkillPath::as_str).collect();
     let document = json!({
         "ok": true, "name": name.as_str(), "path": listed.path, "content": loaded.body, "files": files,
     });
@@ -71,8 +71,7 @@ fn check_readable(listed: &Listed) -> Result<(), CliError> {
             .hint(format!("`skillhub enable {name}` lets agents see it again")));
     }
     match &listed.fault {
-        Some(fault) => Err(CliError::new("external_blocked", Exit::Blocked, format!("{name} cannot be used: {fault}"))
-            .hint(format!("`skillhub status {name}` says more"))),
+        Some(fault) => Err(unusable(name, fault)),
         None => Ok(()),
     }
 }

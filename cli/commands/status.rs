@@ -1,7 +1,7 @@
 //! `skillhub status`: the folders against the history.
 
 use clap::Args;
-use library::{FolderState, HandEditFault, Library};
+use library::{Closeness, FolderState, Glance, HandEditFault, Library, Standing};
 use serde_json::{Value, json};
 use skill::{Bundle, SkillName, diff};
 
@@ -38,19 +38,11 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
     let library = context.library()?;
     let named = args.name.as_deref().map(skill_name).transpose()?;
     let named = named.as_ref();
-    let names = match named {
-        Some(name) => vec![name.clone()],
-        None => all_names(&library)?,
+    let skills = match named {
+        Some(name) => vec![look(&library, name)?.ok_or_else(|| no_skill(name.clone()))?],
+        None => look_at_all(&library)?,
     };
     let waiting = review::waiting(&library, context.now)?;
-    let mut skills = Vec::new();
-    for name in names {
-        match look(&library, &name)? {
-            Some(status) => skills.push(status),
-            None if args.name.is_some() => return Err(no_skill(name)),
-            None => {}
-        }
-    }
     let waits = |name: &SkillName| waiting.get(name).copied().unwrap_or(0);
     let of_skill = |skill: &SkillStatus| document(skill, waits(&skill.name));
     let document = json!({
@@ -91,13 +83,25 @@ fn document(skill: &SkillStatus, proposals: usize) -> Value {
     json!({"proposals": proposals, "name": skill.name.as_str(), "state": skill.state, "managed": skill.managed, "files": skill.files})
 }
 
-/// The skills of the history and the folders that could be skills.
-fn all_names(library: &Library) -> Result<Vec<SkillName>, CliError> {
-    let mut names: Vec<SkillName> = library.skills()?.into_iter().map(|(name, _)| name).collect();
-    names.extend(library.folders()?.iter().filter_map(|folder| SkillName::parse(folder).ok()));
-    names.sort();
-    names.dedup();
-    Ok(names)
+/// Every folder is read; one that is not as it was found good is looked at for what differs.
+fn look_at_all(library: &Library) -> Result<Vec<SkillStatus>, CliError> {
+    let mut skills = Vec::new();
+    for glance in library.glances(Closeness::Contents)? {
+        let Glance { name, head, standing, paths, .. } = glance;
+        let managed = head.is_some();
+        match standing {
+            Standing::Clean => {
+                skills.push(SkillStatus { name, managed, state: "clean", files: Vec::new(), lines: Vec::new() });
+            }
+            Standing::Modified if !paths.is_empty() => {
+                let files = paths.iter().map(|path| json!({"path": path.as_str(), "change": "added"})).collect();
+                let lines = paths.iter().map(|path| format!("added {path}")).collect();
+                skills.push(SkillStatus { name, managed, state: "modified", files, lines });
+            }
+            _ => skills.extend(look(library, &name)?),
+        }
+    }
+    Ok(skills)
 }
 
 fn look(library: &Library, name: &SkillName) -> Result<Option<SkillStatus>, CliError> {

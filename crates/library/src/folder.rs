@@ -5,6 +5,7 @@
 
 mod listing;
 mod search;
+mod signature;
 
 use std::{
     io::{self, Read, Write},
@@ -20,6 +21,7 @@ use skill::{Bundle, BundleError, File, Limits, PathError, SkillPath};
 use thiserror::Error;
 
 pub use search::find_skills;
+pub(crate) use signature::{Content, Signature, content, signature};
 
 use crate::home::sync_folder;
 use listing::{Entry, Kind};

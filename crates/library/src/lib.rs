@@ -15,6 +15,7 @@
 //!     proposals/<id>.json           held changes that wait, decided/<id>.json those that did
 //!     state.toml                    enabled, pinned, placed links, waivers
 //!     numbers/<skill>               ids of revisions by number, for speed alone
+//!     glances                       what lists of skills say, for speed alone
 //!     lock                          held while committing
 //! ```
 
@@ -38,9 +39,9 @@ pub use agents::{Agent, agents, find_agent};
 pub use events::{Event, EventStatus, operation_id};
 pub use home::{Durability, Home, PlaceError, ensure_dir, open_dir, read_bounded, write_atomically};
 pub use library::{
-    Checkout, Collected, Commit, CommitError, Committed, EventsMend, FindError, FolderState, HandEditFault, HeadFault,
+    Checkout, Closeness, Collected, Commit, CommitError, Committed, EventsMend, FindError, FolderState, Front, Glance, HandEditFault, Head, HeadFault,
     HistoryFault, JournalMend, JournalState, Library, LibraryError, LibraryNote, Lost, Places, Recovery, RelocateError,
-    Relocation, Scope, Sizes, Snapshot, SnapshotError, StateMend, TakeOver, TemporaryKind, look_at_places, make_private,
+    Relocation, Scope, Sizes, Snapshot, SnapshotError, Standing, StateMend, TakeOver, TemporaryKind, look_at_places, make_private,
     relocate, resolve,
 };
 pub use lock::{LibraryLock, LockError};

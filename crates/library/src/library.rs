@@ -4,9 +4,11 @@ mod commit;
 mod decided;
 mod displaced;
 mod gc;
+mod glance;
 mod hand_edit;
 mod numbers;
 mod recover;
+mod remembered;
 mod temporary;
 #[cfg(test)]
 mod tests;
@@ -26,6 +28,7 @@ use thiserror::Error;
 
 pub use commit::{Checkout, Commit, CommitError, Committed};
 pub use gc::{Collected, Sizes};
+pub use glance::{Closeness, Front, Glance, Head, Standing};
 pub use hand_edit::{FolderState, HandEditFault, Snapshot, SnapshotError, TakeOver};
 pub use recover::Recovery;
 pub use temporary::TemporaryKind;

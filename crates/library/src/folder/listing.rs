@@ -94,6 +94,29 @@ pub(super) fn file_size(dir: &Dir, name: &str) -> io::Result<u64> {
     Ok(dir.symlink_metadata(name)?.len())
 }
 
+/// What the system says of a file.
+pub(super) struct Stat {
+    /// Size, times, inode and mode.
+    pub text: String,
+    /// The second of its newest time.
+    pub changed: i64,
+}
+
+/// Looks at a file in a folder, links not followed.
+#[cfg(unix)]
+pub(super) fn stat(dir: &Dir, name: &str) -> io::Result<Stat> {
+    use rustix::fs::{AtFlags, statat};
+    let stat = statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    let (modified, changed) = ((stat.st_mtime, stat.st_mtime_nsec), (stat.st_ctime, stat.st_ctime_nsec));
+    let text = format!("{} {modified:?} {changed:?} {} {:o}", stat.st_size, stat.st_ino, stat.st_mode);
+    Ok(Stat { text, changed: modified.0.max(changed.0) })
+}
+
+#[cfg(not(unix))]
+pub(super) fn stat(_dir: &Dir, _name: &str) -> io::Result<Stat> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 /// Lists a folder that was opened for this alone. One that was opened without the right to be read
 /// is opened again.
 pub(super) fn entries(dir: &Dir) -> io::Result<Vec<Entry>> {

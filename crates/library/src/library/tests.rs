@@ -4,6 +4,7 @@
 
 mod concurrent;
 mod gc;
+mod glances;
 mod hand_edits;
 mod histories;
 mod killed;

@@ -1,0 +1,139 @@
+//! [`Remembered`]: what was found out about skills when they were looked at last.
+//!
+//! `glances` in the library's folder of the home holds, for each skill, what its head's `SKILL.md`
+//! says, and the signature of its folder when that was found to be as committed; for a folder without
+//! history, its digest, its signature and the ruleset by which the scanner let it pass. What a line
+//! says counts only for the same head, and for the same digest or signature and ruleset. That something
+//! is blocked is never remembered. It is a [`Projection`]: when it is damaged, nothing is known.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cap_std::fs::Dir;
+use serde::{Deserialize, Serialize};
+use skill::{Digest, SkillName};
+
+use super::{
+    LibraryError,
+    glance::{Front, Head},
+};
+use crate::{
+    folder::Signature,
+    projection::Projection,
+    revision::{Revision, RevisionId},
+};
+
+const FILE: Projection = Projection { kind: "glances", format: 1 };
+const NAME: &str = "glances";
+
+/// The file is written again when one skill in so many is new.
+const NEWS: usize = 50;
+
+/// It is written in any case when so many are new.
+const MUCH_NEWS: usize = 200;
+
+/// What is known of one skill.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Known {
+    /// Its head; `None` for a folder without history.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<Head>,
+    /// Whether it is deleted at its head.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub tombstone: bool,
+    /// What its `SKILL.md` says.
+    pub front: Front,
+    /// The signature of the folder that was as the head has it, or that the scanner let pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+    /// The digest of a folder without history.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    found: Option<String>,
+    /// Whether that is a valid skill.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub valid: bool,
+    /// The rules by which the scanner let it pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ruleset: Option<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out a reference")]
+fn is_no(value: &bool) -> bool {
+    !value
+}
+
+impl Known {
+    fn nothing() -> Self {
+        let (head, folder, found, ruleset) = (None, None, None, None);
+        Self { head, tombstone: false, front: Front::default(), folder, found, valid: false, ruleset }
+    }
+
+    /// A folder without history that the scanner of today let pass.
+    pub fn of_folder(digest: Digest, valid: bool, front: Front) -> Self {
+        let (found, ruleset) = (Some(digest.to_string()), Some(scan::ruleset().to_owned()));
+        Self { front, found, valid, ruleset, ..Self::nothing() }
+    }
+
+    /// The digest that the folder has when it is as known.
+    pub fn digest(&self) -> Option<&str> {
+        self.head.as_ref().map(|head| head.digest.as_str()).or(self.found.as_deref())
+    }
+}
+
+/// All that is known, and how much of it is new.
+#[derive(Debug, Default)]
+pub(super) struct Remembered {
+    skills: BTreeMap<String, Known>,
+    news: usize,
+}
+
+impl Remembered {
+    pub fn read(own: Option<&Dir>) -> Self {
+        let content = own.and_then(|own| FILE.read(own, NAME)).unwrap_or_default();
+        Self { skills: serde_json::from_slice(&content).unwrap_or_default(), news: 0 }
+    }
+
+    /// What is known of a skill at this head.
+    pub fn of_head(&self, name: &SkillName, id: &RevisionId) -> Option<Known> {
+        let known = self.skills.get(name.as_str())?;
+        (known.head.as_ref()?.id == *id).then(|| known.clone())
+    }
+
+    pub fn learn_head(&mut self, name: &SkillName, head: &Revision, front: Front) -> Known {
+        let known = Known { head: Some(head.into()), tombstone: head.tombstone, front, ..Known::nothing() };
+        self.learn(name, known.clone());
+        known
+    }
+
+    /// What is known of a folder without history.
+    pub fn without_history(&self, name: &SkillName) -> Known {
+        let is_of_today = |known: &&Known| known.head.is_none() && known.ruleset.as_deref() == Some(scan::ruleset());
+        self.skills.get(name.as_str()).filter(is_of_today).cloned().unwrap_or_else(Known::nothing)
+    }
+
+    /// The folder of this signature is as known, if it is old enough for that to be told.
+    pub fn learn_folder(&mut self, name: &SkillName, known: Known, signature: Option<&Signature>) {
+        let folder = signature.filter(|signature| signature.is_settled).map(|signature| signature.sum.clone());
+        if folder.is_some() || known.head.is_none() {
+            self.learn(name, Known { folder, ..known });
+        }
+    }
+
+    fn learn(&mut self, name: &SkillName, known: Known) {
+        if self.skills.get(name.as_str()) != Some(&known) {
+            self.skills.insert(name.as_str().to_owned(), known);
+            self.news += 1;
+        }
+    }
+
+    /// Writes down what is known of these skills and of deleted ones, if there is enough news. Where
+    /// that is not possible, the next reader finds it out again.
+    pub fn write(mut self, names: &BTreeSet<&str>, own: impl FnOnce() -> Result<Dir, LibraryError>) {
+        if self.news < MUCH_NEWS && self.news * NEWS <= self.skills.len() {
+            return;
+        }
+        self.skills.retain(|name, known| known.tombstone || names.contains(name.as_str()));
+        if let (Ok(own), Ok(content)) = (own(), serde_json::to_vec(&self.skills)) {
+            let _the_next_reader_finds_out = FILE.write(&own, NAME, &content);
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! What lists of skills say, with what is remembered, without it, and when that is wrong.
+
+use super::*;
+
+fn glances(library: &Library, closeness: Closeness) -> Vec<Glance> {
+    library.glances(closeness).unwrap()
+}
+
+/// The standings by name, the same however closely one looks.
+fn standings(library: &Library) -> Vec<(String, Standing)> {
+    let of = |closeness| -> Vec<_> {
+        glances(library, closeness).into_iter().map(|glance| (glance.name.to_string(), glance.standing)).collect()
+    };
+    let quick = of(Closeness::Signatures);
+    assert_eq!(quick, of(Closeness::Contents));
+    quick
+}
+
+fn put_named(library: &mut Library, skill: &str, body: &str) -> Revision {
+    let base = library.head(&name(skill)).unwrap().map(|head| head.id);
+    library
+        .commit(vec![change(&name(skill), base, &bundle(skill, body, &[("notes.md", body)]))])
+        .unwrap()
+        .remove(0)
+        .revision
+}
+
+/// Makes every file of the library look as if it had been written long ago.
+fn age(place: &Place) {
+    let long_ago = std::time::SystemTime::now() - Duration::from_secs(100);
+    for skill in place.names() {
+        for file in fs::read_dir(place.skills().join(skill)).unwrap() {
+            fs::File::open(file.unwrap().path()).unwrap().set_modified(long_ago).unwrap();
+        }
+    }
+}
+
+/// Looks until something is remembered: the time at which a file's entry changed cannot be set.
+fn remember(place: &Place) {
+    age(place);
+    std::thread::sleep(Duration::from_millis(3100));
+    for closeness in [Closeness::Signatures, Closeness::Contents] {
+        glances(&place.open(), closeness);
+    }
+    assert!(place.own().join("glances").exists());
+}
+
+#[test]
+fn each_kind_of_change_is_seen_with_and_without_what_is_remembered() {
+    let place = Place::new();
+    let mut library = place.open();
+    for skill in ["clean", "edited", "blocked", "missing", "gone", "again"] {
+        put_named(&mut library, skill, "one");
+    }
+    let head = library.head(&name("gone")).unwrap().unwrap();
+    library.commit(vec![tombstone(&name("gone"), &head)]).unwrap();
+    place.write("new/SKILL.md", &skill_md("new", "found"));
+    place.write("odd/SKILL.md", "no frontmatter");
+    fs::create_dir(place.skills().join("empty")).unwrap();
+    remember(&place);
+    place.write("edited/SKILL.md", &skill_md("edited", "two"));
+    let (path, bad) = hostile();
+    place.write(&format!("blocked/{path}"), bad.text().unwrap());
+    fs::remove_dir_all(place.skills().join("missing")).unwrap();
+    put_named(&mut library, "again", "two");
+    let check = |what: &str| {
+        let found = standings(&place.open());
+        let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["again", "blocked", "clean", "edited", "missing", "new", "odd"], "{what}");
+        let standing = |name: &str| found.iter().find(|(found, _)| found == name).unwrap().1.clone();
+        assert_eq!(standing("again"), Standing::Clean, "{what}");
+        assert_eq!(standing("clean"), Standing::Clean, "{what}");
+        assert_eq!(standing("edited"), Standing::Modified, "{what}");
+        assert_eq!(standing("missing"), Standing::Missing, "{what}");
+        assert_eq!(standing("new"), Standing::Modified, "{what}");
+        assert!(matches!(standing("blocked"), Standing::Blocked(_)), "{what}");
+        let glances = glances(&place.open(), Closeness::Contents);
+        let glance = |name: &str| glances.iter().find(|glance| glance.name.as_str() == name).unwrap();
+        assert_eq!(glance("again").head.as_ref().unwrap().number, 2, "{what}");
+        assert_eq!(glance("new").front.description, "Reads and writes documents of the kind new.");
+        assert_eq!(glance("new").paths, [SkillPath::skill_md()]);
+        assert!(glance("odd").front.fault.is_some() && glance("odd").paths.is_empty());
+    };
+    check("remembered");
+    let whole = fs::read(place.own().join("glances")).unwrap();
+    for at in [0, whole.len() / 2, whole.len() - 1] {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 1;
+        fs::write(place.own().join("glances"), damaged).unwrap();
+        check("damaged");
+    }
+    fs::write(place.own().join("glances"), "").unwrap();
+    check("empty");
+    fs::remove_file(place.own().join("glances")).unwrap();
+    fs::create_dir(place.own().join("glances")).unwrap();
+    check("not to be written");
+}
+
+#[test]
+fn a_change_of_the_same_size_and_time_is_seen() {
+    let place = Place::new();
+    let mut library = place.open();
+    put_named(&mut library, "pdf", "one");
+    remember(&place);
+    let path = place.skills().join("pdf/notes.md");
+    let modified = fs::metadata(&path).unwrap().modified().unwrap();
+    fs::write(&path, "two").unwrap();
+    fs::File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
+    assert_eq!(standings(&library), [("pdf".to_owned(), Standing::Modified)]);
+    fs::write(&path, "one").unwrap();
+    assert_eq!(standings(&library), [("pdf".to_owned(), Standing::Clean)]);
+}
+
+#[test]
+fn a_folder_that_was_just_written_is_not_trusted_by_its_signature() {
+    let place = Place::new();
+    let mut library = place.open();
+    put_named(&mut library, "pdf", "one");
+    glances(&library, Closeness::Signatures);
+    let text = fs::read(place.own().join("glances")).unwrap_or_default();
+    assert!(!String::from_utf8_lossy(&text).contains("\"folder\""), "{text:?}");
+}
+
+#[test]
+fn a_folder_without_history_that_the_scanner_blocks_is_looked_at_each_time() {
+    let place = Place::new();
+    let (path, bad) = hostile();
+    place.write("pdf/SKILL.md", &skill_md("pdf", "x"));
+    let library = place.open();
+    assert_eq!(standings(&library), [("pdf".to_owned(), Standing::Modified)]);
+    age(&place);
+    std::thread::sleep(Duration::from_millis(3100));
+    standings(&library);
+    let remembered = fs::read(place.own().join("glances")).unwrap();
+    assert!(String::from_utf8_lossy(&remembered).contains("\"folder\""));
+    place.write(&format!("pdf/{path}"), bad.text().unwrap());
+    assert!(matches!(standings(&library).as_slice(), [(_, Standing::Blocked(_))]));
+    fs::write(place.own().join("glances"), remembered).unwrap();
+    assert!(matches!(standings(&library).as_slice(), [(_, Standing::Blocked(_))]));
+}
