@@ -4,20 +4,14 @@
 //! both. What is missing, damaged, cut or of another format reads as nothing, and whoever asked does
 //! without it. It is replaced in one step and never synced: after a power loss it may be gone.
 
-use std::{
-    io,
-    sync::atomic::{AtomicU32, Ordering},
-};
+use std::io;
 
 use cap_std::fs::Dir;
 use sha2::{Digest as _, Sha256};
 
-use crate::home::read_optional;
+use crate::home::{Durability, read_optional, write_atomically};
 
 const SUM_BYTES: usize = 32;
-
-/// The end of names under which a projection is written before it takes its place.
-pub(crate) const UNFINISHED: &str = ".unfinished";
 
 /// What a projection holds, and in which format.
 #[derive(Debug, Clone, Copy)]
@@ -50,17 +44,10 @@ impl Projection {
     /// # Errors
     /// What the system said; the old file is then as it was.
     pub fn write(self, dir: &Dir, name: &str, content: &[u8]) -> io::Result<()> {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let count = NEXT.fetch_add(1, Ordering::Relaxed);
-        let unfinished = format!("{name}.{}-{count}{UNFINISHED}", std::process::id());
         let first_line = self.first_line();
         let sum = Sha256::new().chain_update(&first_line).chain_update(content).finalize();
         let bytes = [first_line.as_bytes(), content, sum.as_slice()].concat();
-        let replaced = dir.write(&unfinished, bytes).and_then(|()| dir.rename(&unfinished, dir, name));
-        if replaced.is_err() {
-            let _best_effort = dir.remove_file(&unfinished);
-        }
-        replaced
+        write_atomically(dir, name, &bytes, Durability::Unsynced)
     }
 }
 

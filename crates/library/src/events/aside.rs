@@ -13,7 +13,7 @@ use cap_std::fs::{Dir, File, OpenOptions};
 use flate2::{Compression, read::GzDecoder, write::GzEncoder};
 
 use super::FILE;
-use crate::home::{read_optional, write_atomically};
+use crate::home::{Durability, read_optional, write_atomically};
 
 const LOCK: &str = "events.lock";
 const PACKED: &str = ".gz";
@@ -71,7 +71,7 @@ pub(crate) fn put_aside(dir: &Dir) -> io::Result<()> {
         let Some(bytes) = read_optional(dir, &plain)? else { continue };
         let mut packed = GzEncoder::new(Vec::new(), Compression::best());
         packed.write_all(&bytes)?;
-        write_atomically(dir, &format!("{plain}{PACKED}"), &packed.finish()?)?;
+        write_atomically(dir, &format!("{plain}{PACKED}"), &packed.finish()?, Durability::Durable)?;
         dir.remove_file(&plain)?;
     }
     Ok(())

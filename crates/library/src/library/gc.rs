@@ -3,7 +3,7 @@
 use cap_std::fs::Dir;
 
 use super::{HISTORY, LOCK_WAIT, Library, LibraryError, TemporaryKind, temporary};
-use crate::{events, home::open_dir, lock::LibraryLock, projection};
+use crate::{events, home::open_dir, lock::LibraryLock};
 
 /// Bytes of a library's folder in the home, by what they are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -108,14 +108,13 @@ impl Library {
 
 /// Removes files that dead processes wrote to put them in place of others, and did not.
 fn remove_unfinished(own: &Dir) -> std::io::Result<()> {
-    for folder in [".", super::numbers::FOLDER] {
+    for folder in [".", super::numbers::FOLDER, "proposals", "proposals/decided"] {
         let Ok(dir) = own.open_dir(folder) else { continue };
         for entry in dir.entries()? {
             let entry = entry?;
             let file = entry.file_name();
             let file = file.to_string_lossy();
-            let is_unfinished = file.ends_with(".tmp") || file.ends_with(projection::UNFINISHED);
-            if is_unfinished && entry.metadata()?.is_file() && temporary::is_old_file(&entry)? {
+            if file.ends_with(".tmp") && entry.metadata()?.is_file() && temporary::is_old_file(&entry)? {
                 dir.remove_file(&*file)?;
             }
         }

@@ -81,7 +81,8 @@ fn all_revisions_and_events_are_there_after_it_and_take_little_room() {
     assert_sound(&place);
     assert_eq!(place.git(&["for-each-ref"]).lines().count(), 2);
     let again = library.collect_garbage().unwrap();
-    assert_eq!(again.after, collected.after);
+    assert!(again.after.total().abs_diff(collected.after.total()) < 1000, "{again:?}");
+    assert_eq!(packs(&place).len(), 1);
     put(&mut library, &bundle("pdf", "after", &[]));
     assert_eq!(place.open().head(&name("pdf")).unwrap().unwrap().number, 61);
     assert_eq!(place.open().events().unwrap().0.len(), before.1.len() + 1);
