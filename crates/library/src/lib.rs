@@ -39,10 +39,10 @@ pub use agents::{Agent, agents, find_agent};
 pub use events::{Event, EventStatus, operation_id};
 pub use home::{Durability, Home, PlaceError, ensure_dir, open_dir, read_bounded, write_atomically};
 pub use library::{
-    Checkout, Closeness, Collected, Commit, CommitError, Committed, EventsMend, FindError, FolderState, Front, Glance, HandEditFault, Head, HeadFault,
-    HistoryFault, JournalMend, JournalState, Library, LibraryError, LibraryNote, Lost, Places, Recovery, RelocateError,
-    Relocation, Scope, Sizes, Snapshot, SnapshotError, Standing, StateMend, TakeOver, TemporaryKind, look_at_places, make_private,
-    relocate, resolve,
+    Checkout, Closeness, Collected, Commit, CommitError, Committed, EventsMend, FindError, FolderState, Front, Glance,
+    HandEditFault, Head, HeadFault, HistoryFault, JournalMend, JournalState, Library, LibraryError, LibraryNote, Lost,
+    Places, Recovery, RelocateError, Relocation, Scope, Sizes, Snapshot, SnapshotError, Standing, StateMend, TakeOver,
+    TemporaryKind, look_at_places, make_private, relocate, resolve,
 };
 pub use lock::{LibraryLock, LockError};
 pub use place::{AgentDir, PlaceLinkError, Placed};

@@ -85,7 +85,7 @@ impl Library {
             }
         }
         if let Some(storage) = self.storage()? {
-            names.extend(storage.skills().unwrap_or_default());
+            names.extend(storage.heads().unwrap_or_default().into_iter().map(|(name, _)| name));
         }
         names.sort();
         names.dedup();
