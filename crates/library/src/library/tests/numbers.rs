@@ -90,12 +90,13 @@ fn a_home_that_cannot_be_written_is_searched_all_the_same() {
     fs::set_permissions(place.own(), fs::Permissions::from_mode(0o700)).unwrap();
 }
 
-/// Makes a place for `bench/scale.py`: `SKILLHUB_PLACE` names its folder, `SKILLHUB_REVISIONS` their number.
+/// Thousands of revisions for `bench/scale.py` come from here: `SKILLHUB_PLACE` names the folder for
+/// them and `SKILLHUB_REVISIONS` their number; else there are a few in a temporary one.
 #[test]
-#[ignore = "makes thousands of revisions, for measuring"]
-fn a_place_to_measure() {
-    let folder = PathBuf::from(std::env::var_os("SKILLHUB_PLACE").expect("SKILLHUB_PLACE is to name a folder"));
-    let count: usize = std::env::var("SKILLHUB_REVISIONS").unwrap().parse().unwrap();
+fn as_many_revisions_as_wanted_can_be_made() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = std::env::var_os("SKILLHUB_PLACE").map_or_else(|| temp.path().to_owned(), PathBuf::from);
+    let count = std::env::var("SKILLHUB_REVISIONS").map_or(3, |count| count.parse().unwrap());
     let home = Home::at(folder.join("home")).unwrap();
     let mut library = Library::open(&folder.join("skills"), Scope::Project, &home, "git").unwrap();
     let around = "Some text that stays, which has a few words.\n".repeat(20);
@@ -105,4 +106,5 @@ fn a_place_to_measure() {
         let committed = library.commit(vec![change(&name("long"), base, &bundle)]).unwrap().remove(0);
         base = Some(committed.revision.id);
     }
+    assert_eq!(library.revisions(&name("long"), usize::MAX).unwrap().len(), count);
 }
