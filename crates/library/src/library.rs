@@ -51,6 +51,9 @@ use crate::{
 /// The folder inside a library's home that holds its history.
 const HISTORY: &str = "history.git";
 
+/// Revisions from which on they are read in several threads.
+const MANY_REVISIONS: usize = 1000;
+
 /// How long an operation waits for the library's lock.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
 
@@ -260,7 +263,14 @@ impl Library {
     /// # Errors
     /// The history cannot be read.
     pub fn revisions(&self, skill: &SkillName, limit: usize) -> Result<Vec<Revision>, StorageError> {
-        self.walk(skill).take(limit).collect()
+        let Some(storage) = self.storage()? else { return Ok(Vec::new()) };
+        let Some(head) = storage.head(skill)? else { return Ok(Vec::new()) };
+        if usize::try_from(head.number).is_ok_and(|number| number.min(limit) < MANY_REVISIONS) {
+            return self.walk(skill).take(limit).collect();
+        }
+        let own = open_dir(&self.own).ok().flatten();
+        let ids = Numbers::of(own.as_ref(), storage, skill, &head)?.newest(limit);
+        numbers::read_many(&self.storage_kind, &self.history_path(), &ids)
     }
 
     /// A skill's revisions, newest first, each read when asked for; the last may be an error.

@@ -6,13 +6,15 @@
 //! the file precedes it in the history as well, and the file may be behind the head or ahead of it:
 //! it counts from where it meets the head's own line. Short histories have no file.
 
+use std::{path::Path, thread};
+
 use cap_std::fs::Dir;
 use skill::SkillName;
 
 use crate::{
     projection::Projection,
     revision::{Revision, RevisionId},
-    storage::{Storage, StorageError},
+    storage::{self, Storage, StorageError},
 };
 
 /// The folder of these files.
@@ -65,10 +67,33 @@ impl Numbers {
         self.ids.get(place).map(revision_id)
     }
 
+    /// The newest revisions, at most `limit`, newest first.
+    pub fn newest(&self, limit: usize) -> Vec<RevisionId> {
+        self.ids.iter().rev().take(limit).map(revision_id).collect()
+    }
+
     /// The revisions whose ids begin with these digits.
     pub fn starting_with(&self, digits: &str) -> impl Iterator<Item = RevisionId> {
         self.ids.iter().map(revision_id).filter(move |id| id.as_str().starts_with(digits))
     }
+}
+
+/// Reads many revisions, in as many threads as there are processors, each with the history opened for
+/// itself.
+pub(super) fn read_many(kind: &str, history: &Path, ids: &[RevisionId]) -> Result<Vec<Revision>, StorageError> {
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let read = |ids: &[RevisionId]| -> Result<Vec<Revision>, StorageError> {
+        let gone = || StorageError::Damaged("it is gone".to_owned());
+        let storage = storage::open(kind, history, false)?.ok_or_else(gone)?;
+        ids.iter().map(|id| storage.revision(id)).collect()
+    };
+    let parts = thread::scope(|scope| {
+        let parts = ids.chunks(ids.len().div_ceil(threads).max(1));
+        let parts: Vec<_> = parts.map(|part| (part, scope.spawn(|| read(part)))).collect();
+        let join = |(part, thread): (_, thread::ScopedJoinHandle<'_, _>)| thread.join().unwrap_or_else(|_| read(part));
+        parts.into_iter().map(join).collect::<Result<Vec<_>, _>>()
+    })?;
+    Ok(parts.concat())
 }
 
 fn read(own: &Dir, name: &str) -> Vec<Id> {

@@ -87,10 +87,8 @@ impl Trailers {
 
     pub fn parse(message: &str) -> Result<Self, StorageError> {
         let block = message.trim_end().rsplit("\n\n").next().unwrap_or_default();
-        let value = |key: &str| {
-            let mut lines = block.lines().filter_map(|line| line.strip_prefix("Skillhub-")?.split_once(": "));
-            lines.find(|(found, _)| *found == key).map(|(_, value)| unescape(value))
-        };
+        let trailers: Vec<(&str, &str)> = block.lines().filter_map(trailer).collect();
+        let value = |key: &str| trailers.iter().find(|(found, _)| *found == key).map(|(_, value)| unescape(value));
         let damaged = |key: &str| StorageError::Damaged(format!("a revision has no readable `Skillhub-{key}` trailer"));
         if value("Format").as_deref() != Some("1") {
             return Err(damaged("Format"));
@@ -121,6 +119,12 @@ impl Trailers {
             acceptance,
         })
     }
+}
+
+/// The key and value of a trailer's line.
+fn trailer(line: &str) -> Option<(&str, &str)> {
+    let (key, value) = line.strip_prefix("Skillhub-")?.split_once(':')?;
+    Some((key, value.strip_prefix(' ')?))
 }
 
 /// A text as one short line without control characters.
