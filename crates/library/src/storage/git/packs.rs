@@ -144,7 +144,6 @@ impl GitStorage {
     /// Writes the pack of these objects to [`UNFINISHED`] and reads each of them there.
     fn build(&self, ids: &[Oid]) -> Result<String, StorageError> {
         let mut builder = self.repository.packbuilder()?;
-        builder.set_threads(0);
         let mut seen = HashSet::new();
         for (skill, head) in self.all_heads()? {
             self.insert_history(&mut builder, skill.as_str(), head, &mut seen)?;
