@@ -12,7 +12,10 @@ mod record;
 #[cfg(test)]
 mod tests;
 
-use std::io::{Cursor, Read};
+use std::{
+    collections::BTreeMap,
+    io::{Cursor, Read},
+};
 
 pub use error::ArchiveError;
 use layout::{Member, Method};
@@ -196,9 +199,9 @@ fn without_folder(path: &SkillPath, folder: Option<&str>) -> Result<SkillPath, A
 
 /// A folder that has the name of a file would make readers disagree about which of them is there.
 fn check_folders(folders: &[SkillPath], named: &[(SkillPath, &Member<'_>)]) -> Result<(), ArchiveError> {
+    let files: BTreeMap<String, &SkillPath> = named.iter().map(|(path, _)| (path.folded(), path)).collect();
     for folder in folders {
-        let folded = folder.folded();
-        if let Some((path, _)) = named.iter().find(|(path, _)| path.folded() == folded) {
+        if let Some(path) = files.get(&folder.folded()) {
             return Err(ArchiveError::Duplicate { first: path.to_string(), second: format!("{folder}/") });
         }
     }

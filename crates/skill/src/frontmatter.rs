@@ -155,16 +155,34 @@ pub fn values_of(
     }
 }
 
-/// A text as a YAML scalar that reads back as the same text: quoted where a parser would take it
-/// for something else (`no`, `1.10`, `a: b`).
+/// A text as a YAML scalar that reads back as the same text where it stands behind `key: `: quoted where
+/// a parser would take it for something else (`no`, `1.10`, `a: b`).
 #[must_use]
 pub fn scalar(text: &str) -> String {
-    let parsed = serde_yaml::from_str::<serde_yaml::Value>(text);
     let as_old_boolean = matches!(text.to_ascii_lowercase().as_str(), "y" | "n" | "yes" | "no" | "on" | "off");
-    match parsed {
-        Ok(serde_yaml::Value::String(same)) if same == text && !as_old_boolean => text.to_owned(),
-        _ => serde_json::Value::from(text).to_string(),
+    let read = serde_yaml::from_str::<serde_yaml::Mapping>(&format!("key: {text}\n"));
+    let is_itself = read.is_ok_and(|read| read.len() == 1 && read.values().all(|value| value.as_str() == Some(text)));
+    match is_itself && !as_old_boolean && text.chars().all(is_plain) {
+        true => text.to_owned(),
+        false => quoted(text),
     }
+}
+
+/// A text in double quotes, with escapes for what YAML takes for line ends or does not take at all.
+fn quoted(text: &str) -> String {
+    let mut scalar = String::with_capacity(text.len() + 2);
+    for c in serde_json::Value::from(text).to_string().chars() {
+        match is_plain(c) {
+            true => scalar.push(c),
+            false => scalar.push_str(&format!("\\u{:04x}", u32::from(c))),
+        }
+    }
+    scalar
+}
+
+/// Whether a YAML parser takes a character as it is, and for no line end.
+fn is_plain(c: char) -> bool {
+    !c.is_control() && !matches!(c, '\u{A0}' | '\u{2028}' | '\u{2029}' | '\u{FEFF}' | '\u{FFFE}' | '\u{FFFF}')
 }
 
 #[cfg(test)]
@@ -261,7 +279,11 @@ mod tests {
 
     #[test]
     fn scalars_read_back_as_text() {
-        for text in ["plain words", "no", "On", "1.10", "a: b", "#x", "", "- a", "技能", "it's", "null", "~", "x\ny"]
+        let lines =
+            ["x\ny", "yes:]\u{2028}no", "yes: \u{2028}no \u{85}\u{2029} \u{a0}\u{7f}\u{feff}\u{ffff} \t\u{10ffff}\\"];
+        for text in ["plain words", "no", "On", "1.10", "a: b", "#x", "", "- a", "技能", "it's", "null", "~"]
+            .into_iter()
+            .chain(lines)
         {
             let yaml = format!("name: {}", scalar(text));
             assert_eq!(fields(&yaml).name.as_deref(), Some(text), "{yaml}");

@@ -13,7 +13,7 @@ use crate::Limits;
 /// No segment is empty, `.`, `..`, `.git` or `.gitmodules` in any case, ends in a dot or a space, or
 /// is a device name of Windows; no character is a NUL, a control or bidirectional character, a
 /// backslash or a colon (drive letters, NTFS streams). A `SkillPath` can therefore be joined to a
-/// folder without leaving it.
+/// folder without leaving it, also by somebody who decodes `%2e` first, however often.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SkillPath(String);
 
@@ -107,19 +107,28 @@ impl SkillPath {
         self.file_name().rsplit_once('.').map_or_else(String::new, |(_, ext)| ext.to_ascii_lowercase())
     }
 
-    /// The key under which two paths are the same on some file system: NFKC and lower case.
+    /// The key under which two paths are the same on some file system: NFKC without regard to case, and
+    /// without what some of them pass over.
     #[must_use]
     pub fn folded(&self) -> String {
         fold(&self.0)
     }
 }
 
-/// A path or folder under NFKC and lower case.
+/// A path or folder under NFKC and full case folding: by way of the upper case, which makes `SS` of an
+/// `ß` and one letter of the two forms of sigma, as ext4 and APFS do where they ignore case.
 pub(crate) fn fold(path: &str) -> String {
     if path.is_ascii() {
         return path.to_ascii_lowercase();
     }
-    path.nfkc().flat_map(char::to_lowercase).nfkc().collect()
+    let lower = path.nfkc().filter(|c| !is_passed_over(*c)).flat_map(char::to_lowercase);
+    lower.flat_map(char::to_uppercase).flat_map(char::to_lowercase).nfkc().collect()
+}
+
+/// Characters without a form of their own that a file system which ignores case passes over as well.
+fn is_passed_over(c: char) -> bool {
+    matches!(c, '\u{034F}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}')
+        || matches!(c, '\u{3164}' | '\u{FE00}'..='\u{FE0F}' | '\u{FFA0}')
 }
 
 fn check_whole(text: &str) -> Result<(), PathError> {
@@ -145,11 +154,9 @@ fn check_whole(text: &str) -> Result<(), PathError> {
 fn check_segment(path: &str, segment: &str) -> Result<(), PathError> {
     let compatible: Cow<'_, str> =
         if segment.is_ascii() { segment.into() } else { segment.nfkc().collect::<String>().into() };
-    match compatible.trim_matches(' ') {
-        "" | "." => return Err(PathError::Empty(path.to_owned())),
-        ".." => return Err(PathError::Escapes(path.to_owned())),
-        other if other.contains(['/', '\\', ':']) => return Err(PathError::Escapes(path.to_owned())),
-        _ => {}
+    check_dots(path, &compatible)?;
+    if compatible.contains('%') {
+        check_decoded(path, &compatible)?;
     }
     if segment.len() > Limits::default().path_segment_bytes {
         return Err(PathError::TooLong(path.to_owned()));
@@ -159,6 +166,58 @@ fn check_segment(path: &str, segment: &str) -> Result<(), PathError> {
         return Err(PathError::Reserved { path: path.to_owned(), segment: segment.to_owned() });
     }
     Ok(())
+}
+
+/// Refuses a segment that leads elsewhere than into a file or folder of its own.
+fn check_dots(path: &str, segment: &str) -> Result<(), PathError> {
+    match segment.trim_matches(' ') {
+        "" | "." => Err(PathError::Empty(path.to_owned())),
+        ".." => Err(PathError::Escapes(path.to_owned())),
+        other if other.contains(['/', '\\', ':']) => Err(PathError::Escapes(path.to_owned())),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a segment that would lead out when `%2e` and kin are taken for characters, however often.
+/// Nothing here does that, but a server or a browser may. What only names a place inside passes, as
+/// files do that are named after the page that they were saved from.
+fn check_decoded(path: &str, segment: &str) -> Result<(), PathError> {
+    let mut now = segment.as_bytes().to_vec();
+    loop {
+        let next = percent_decoded(&now);
+        if next.len() == now.len() {
+            return Ok(());
+        }
+        let text = String::from_utf8_lossy(&next).replace('\\', "/");
+        let is_drive = text.as_bytes().get(1) == Some(&b':');
+        if is_drive || text.starts_with('/') || text.split('/').any(|part| part.trim_matches(' ') == "..") {
+            return Err(PathError::Escapes(path.to_owned()));
+        }
+        if next.contains(&0) {
+            return Err(PathError::BadCharacter { path: path.to_owned(), character: '\0' });
+        }
+        now = next;
+    }
+}
+
+/// The bytes with each `%` and two hexadecimal digits made one.
+fn percent_decoded(bytes: &[u8]) -> Vec<u8> {
+    let digit = |at: usize| bytes.get(at).and_then(|byte| char::from(*byte).to_digit(16));
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        match (byte, digit(at + 1), digit(at + 2)) {
+            (b'%', Some(high), Some(low)) => {
+                decoded.extend(u8::try_from(high * 16 + low));
+                at += 3;
+            }
+            _ => {
+                decoded.push(*byte);
+                at += 1;
+            }
+        }
+    }
+    decoded
 }
 
 /// What git, skillhub or Windows keeps for itself, in any case.
@@ -238,6 +297,15 @@ mod tests {
             "C:\\x",
             "\\\\h\\s",
             "a/.. /b",
+            "%2e%2e/b",
+            "%252E%252e/b",
+            "a/..%2fb",
+            "a/%25252e%25252e%25255cb",
+            "a/％２ｅ％２ｅ/b",
+            "%2fetc",
+            "a/%43%3a",
+            "a/․․/b",
+            "a／..／b",
         ] {
             assert!(SkillPath::parse(bad).is_err(), "{bad}");
         }
@@ -277,7 +345,17 @@ mod tests {
     fn folding_finds_what_collides() {
         let fold = |p: &str| SkillPath::parse(p).unwrap().folded();
         assert_eq!(fold("SKILL.md"), fold("skill.MD"));
-        assert_eq!(fold("ﬁle"), fold("file"));
+        for (one, other) in [
+            ("ﬁle", "file"),
+            ("straße", "STRASSE"),
+            ("σας", "ΣΑΣ"),
+            ("ı", "I"),
+            ("İ", "i\u{307}"),
+            ("①", "1"),
+            ("a\u{fe0f}", "A"),
+        ] {
+            assert_eq!(fold(one), fold(other), "{one} {other}");
+        }
         assert_ne!(fold("a"), fold("b"));
     }
 }

@@ -306,29 +306,31 @@ fn holds_end(text: &[u8]) -> bool {
     text.windows(END.len()).any(|window| window == END)
 }
 
-/// A member's name, which must be UTF-8 and agree with a second spelling in the extra fields.
+/// A member's name, which must be UTF-8 and agree with every other spelling in the extra fields.
 fn name_of<'a>(name: &'a [u8], extra: &[u8]) -> Result<&'a str, ArchiveError> {
     let lossy = || String::from_utf8_lossy(name).into_owned();
-    let second = extra_field(extra, UNICODE_NAME);
-    if second.is_some_and(|field| field.get(5..) != Some(name)) {
-        return Err(ArchiveError::Inconsistent { member: lossy(), field: "name" });
+    let differs = |field| ArchiveError::Inconsistent { member: lossy(), field };
+    let fields = extra_fields(extra).ok_or_else(|| differs("extra"))?;
+    if fields.iter().any(|(id, field)| *id == UNICODE_NAME && field.get(5..) != Some(name)) {
+        return Err(differs("name"));
     }
     std::str::from_utf8(name).map_err(|_| ArchiveError::NameEncoding { member: lossy() })
 }
 
 fn has_field(extra: &[u8], id: u16) -> bool {
-    extra_field(extra, id).is_some()
+    extra_fields(extra).is_none_or(|fields| fields.iter().any(|(found, _)| *found == id))
 }
 
-fn extra_field(mut extra: &[u8], id: u16) -> Option<&[u8]> {
-    while let (Some(found), Some(len)) = (Fields(extra).u16(0), Fields(extra).u16(2)) {
+/// The extra fields by their ids; `None` when they do not end where they are said to.
+fn extra_fields(mut extra: &[u8]) -> Option<Vec<(u16, &[u8])>> {
+    let mut fields = Vec::new();
+    while !extra.is_empty() {
+        let (id, len) = (Fields(extra).u16(0)?, Fields(extra).u16(2)?);
         let end = 4 + usize::from(len);
-        if found == id {
-            return extra.get(4..end);
-        }
+        fields.push((id, extra.get(4..end)?));
         extra = extra.get(end..)?;
     }
-    None
+    Some(fields)
 }
 
 /// Little-endian numbers at offsets.

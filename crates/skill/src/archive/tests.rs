@@ -238,8 +238,11 @@ fn zip_slip_in_every_spelling_is_an_escape_of_its_own() {
 }
 
 #[test]
-fn encoded_dots_are_no_more_than_letters() {
-    for name in ["%2e%2e%2fx", "%252e%252e/x"] {
+fn encoded_dots_are_an_escape_and_encoded_letters_are_letters() {
+    for name in ["%2e%2e%2fx", "%252e%252e/x", "a/..%2f..%5cx", "%2fx", "a/%43%3Ax"] {
+        assert!(matches!(refusal(raw(name, b"y")), ArchiveError::Escapes { .. }), "{name}");
+    }
+    for name in ["100%.md", "https%3A%2F%2Fexample.org%2Fa.md", "%e4%b8", "a%zz"] {
         let bundle = open(&with_skill_md(raw(name, b"y"))).unwrap();
         assert!(bundle.get(&path(name)).is_some(), "taken as it stands, never decoded: {name}");
     }
@@ -343,6 +346,9 @@ fn records_that_differ_are_refused() {
         ("method", Raw { local_method: Some(8), ..base.clone() }),
         ("size", Raw { size: 6, ..base.clone() }),
         ("name", Raw { extra: b"\x75\x70\x06\0\x01abcdb".to_vec(), ..base.clone() }),
+        ("name", Raw { extra: b"\x75\x70\x06\0\x01abcda\x75\x70\x06\0\x01abcdb".to_vec(), ..base.clone() }),
+        ("extra", Raw { extra: b"\x75\x70\x07\0\x01abcd".to_vec(), ..base.clone() }),
+        ("extra", Raw { local_extra: b"\0".to_vec(), ..base.clone() }),
         ("size", Raw { flags: 8, descriptor: b"not a descriptor".to_vec(), ..base.clone() }),
         ("size", Raw { flags: 8, descriptor: vec![0; 12], local_size: Some(3), ..base.clone() }),
     ];
