@@ -165,6 +165,36 @@ pub fn open_at(path: &Path) -> Result<Dir, FolderError> {
     listing::open_at(path).map_err(|error| FolderError::io(&path.display().to_string(), error))
 }
 
+/// The bytes of one file of an open folder; `None` where there is no regular one, or it has more bytes
+/// than `limit`.
+///
+/// # Errors
+/// What the system said of a file that is there.
+pub fn read_file(dir: &Dir, name: &str, limit: u64) -> io::Result<Option<Vec<u8>>> {
+    // A link fails to open, and a pipe opens without waiting.
+    let file = match listing::open_file(dir, name) {
+        Ok(file) => file,
+        Err(error) if dir.symlink_metadata(name).is_ok_and(|found| found.is_file()) => return Err(error),
+        Err(_) => return Ok(None),
+    };
+    let metadata = file.metadata()?;
+    if !metadata.is_file() || metadata.len() > limit {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    file.take(limit + 1).read_to_end(&mut bytes)?;
+    Ok(Some(bytes).filter(|bytes| bytes.len() as u64 <= limit))
+}
+
+/// Opens a folder at a path that was resolved before. One on which a name has become a link since leads
+/// elsewhere, and is refused.
+///
+/// # Errors
+/// What the system said.
+pub fn open_resolved(path: &Path) -> io::Result<Dir> {
+    listing::open_resolved(path)
+}
+
 /// As [`open_at`], creating the folder and its parents when missing. Whose it is does not matter: what
 /// a person wants made may stand in a folder of everybody's, such as `/tmp`.
 ///
@@ -290,13 +320,13 @@ pub(crate) fn sync(dir: &Dir) -> io::Result<()> {
     for entry in dir.entries()? {
         let entry = entry?;
         let kind = entry.file_type()?;
-        if entry.file_name().to_str().is_some_and(|name| LEFTOVERS.contains(&name)) {
-            continue;
-        }
+        let name = entry.file_name();
+        // No file of a skill has a name that is no text.
+        let Some(name) = name.to_str().filter(|name| !LEFTOVERS.contains(name)) else { continue };
         if kind.is_dir() {
-            sync(&dir.open_dir_nofollow(entry.file_name())?)?;
+            sync(&listing::open_child(dir, name)?)?;
         } else if kind.is_file() {
-            entry.open()?.sync_all()?;
+            listing::open_file(dir, name)?.sync_all()?;
         }
     }
     sync_folder(dir)

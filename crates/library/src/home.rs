@@ -13,6 +13,8 @@ use cap_std::{
 use skill::Digest;
 use thiserror::Error;
 
+use crate::folder;
+
 /// `SKILLHUB_HOME`: history, state and events of every library, configuration, the embedded
 /// registry and the cache. Created when first written to.
 #[derive(Debug, Clone)]
@@ -147,6 +149,30 @@ pub fn open_dir(path: &Path) -> Result<Option<Dir>, PlaceError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(PlaceError::Io { path: path.to_owned(), source }),
     }
+}
+
+/// As [`open_dir`] for a path that was resolved before: where a name on it has become a link since, it
+/// leads elsewhere, and is refused.
+pub(crate) fn open_resolved(path: &Path) -> Result<Option<Dir>, PlaceError> {
+    refuse_foreign(path)?;
+    match folder::open_resolved(path) {
+        Ok(dir) => Ok(Some(dir)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(PlaceError::Io { path: path.to_owned(), source }),
+    }
+}
+
+/// As [`open_resolved`], creating the folder and its parents when missing.
+pub(crate) fn ensure_resolved(path: &Path) -> Result<Dir, PlaceError> {
+    let mut above = path.ancestors();
+    let found = above.find_map(|ancestor| open_resolved(ancestor).transpose().map(|dir| (ancestor, dir)));
+    let (ancestor, dir) = found.ok_or_else(|| PlaceError::io(path)(io::ErrorKind::NotFound.into()))?;
+    let below = path.strip_prefix(ancestor).unwrap_or(path);
+    if below.as_os_str().is_empty() {
+        return dir;
+    }
+    dir?.create_dir_all(below).map_err(PlaceError::io(path))?;
+    open_resolved(path)?.ok_or_else(|| PlaceError::io(path)(io::ErrorKind::NotFound.into()))
 }
 
 /// Refuses a folder that another user owns; one that does not exist passes.

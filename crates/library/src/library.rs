@@ -40,7 +40,10 @@ pub use upkeep::{
 use self::numbers::Numbers;
 use crate::{
     events::{self, Event},
-    home::{Durability, Home, PlaceError, ensure_dir, ensure_private_dir, open_dir, sync_folder, write_atomically},
+    home::{
+        Durability, Home, PlaceError, ensure_dir, ensure_private_dir, open_dir, open_resolved, sync_folder,
+        write_atomically,
+    },
     journal::Journal,
     lock::{LibraryLock, LockError},
     revision::{Revision, RevisionId, RevisionSpec, Stamp},
@@ -325,7 +328,7 @@ impl Library {
     /// The system refused.
     pub fn folders(&self) -> Result<Vec<String>, LibraryError> {
         let io = |source| LibraryError::Io { path: self.path.clone(), source };
-        let Some(root) = open_dir(&self.path)? else { return Ok(Vec::new()) };
+        let Some(root) = self.root()? else { return Ok(Vec::new()) };
         let mut names = Vec::new();
         for entry in root.entries().map_err(io)? {
             let entry = entry.map_err(io)?;
@@ -415,6 +418,12 @@ impl Library {
             Some(own) => events::read(&own).map_err(self.own_io()),
             None => Ok((Vec::new(), 0)),
         }
+    }
+
+    /// The open folder; `None` while there is none. Its path was resolved when the library was opened, and
+    /// a link that was put there since is not followed.
+    fn root(&self) -> Result<Option<Dir>, PlaceError> {
+        open_resolved(&self.path)
     }
 
     fn ensure_own(&self) -> Result<Dir, LibraryError> {

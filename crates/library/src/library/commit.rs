@@ -16,7 +16,7 @@ use crate::{
     checkout::{self, Displaced, Staged},
     events::{self, Event, operation_id},
     folder,
-    home::{PlaceError, ensure_dir},
+    home::{PlaceError, ensure_resolved},
     journal::{Record, Temporary},
     lock::{LibraryLock, LockError},
     proposals::{ProposalChange, ProposalId, store},
@@ -243,7 +243,7 @@ impl Library {
     }
 
     pub(super) fn writable_root(&self) -> Result<Dir, CommitError> {
-        ensure_dir(self.path()).map_err(|error| match error {
+        ensure_resolved(self.path()).map_err(|error| match error {
             PlaceError::Io { source, .. } => self.not_writable(source),
             foreign @ PlaceError::Foreign { .. } => foreign.into(),
         })

@@ -16,7 +16,6 @@ use super::{
 use crate::{
     checkout::{self, Displaced, KEPT, TEMPORARY},
     folder::{self, FolderError, Leftovers},
-    home::open_dir,
     journal::Temporary,
     revision::{Content, NewRevision},
     storage::HeadChange,
@@ -33,7 +32,7 @@ impl Library {
         heads: &[HeadChange],
         traces: Traces,
     ) -> Result<Vec<String>, LibraryError> {
-        let Some(root) = open_dir(self.path())? else { return Ok(Vec::new()) };
+        let Some(root) = self.root()? else { return Ok(Vec::new()) };
         let mut left = Vec::new();
         for name in self.temporary_names()? {
             if checkout::is_gone(&name) {

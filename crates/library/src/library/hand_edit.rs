@@ -288,7 +288,7 @@ impl Library {
             Some(head) if !head.tombstone => self.bundle(&head.id)?,
             _ => Bundle::default(),
         };
-        let read = match open_dir(self.path())? {
+        let read = match self.root()? {
             Some(root) => folder::read(&root, skill.as_str(), Leftovers::Skip, self.limits()),
             None => Err(FolderError::Missing(skill.to_string())),
         };

@@ -11,7 +11,7 @@ use crate::{
     checkout,
     events::{self, Event},
     folder::{self, FolderError, Leftovers},
-    home::{ensure_dir, open_dir, sync_folder},
+    home::{ensure_dir, ensure_resolved, open_dir, sync_folder},
     journal::{self, Record, Temporary},
     lock::{LibraryLock, LockError},
     proposals::store,
@@ -127,7 +127,7 @@ impl Library {
     fn check_out_again(&self, head: &HeadChange, traces: Traces) -> Result<(), LibraryError> {
         let Ok(skill) = SkillName::parse(&head.skill) else { return Ok(()) };
         let new = self.bundle(&head.new)?;
-        let root = ensure_dir(self.path())?;
+        let root = ensure_resolved(self.path())?;
         let found = match folder::read(&root, skill.as_str(), Leftovers::Skip, self.limits()) {
             Ok(found) => found,
             Err(FolderError::Missing(_)) => Bundle::default(),
@@ -201,7 +201,7 @@ impl Library {
     }
 
     fn sync_folders(&self, heads: &[HeadChange]) -> io::Result<()> {
-        let Ok(Some(root)) = open_dir(self.path()) else { return Ok(()) };
+        let Ok(Some(root)) = self.root() else { return Ok(()) };
         for head in heads {
             match root.open_dir(&head.skill) {
                 Ok(dir) => match folder::sync(&dir) {

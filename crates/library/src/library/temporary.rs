@@ -11,7 +11,6 @@ use cap_std::fs::Dir;
 use super::{LOCK_WAIT, Library, LibraryError, Recovery};
 use crate::{
     checkout::{self, KEPT, TEMPORARY},
-    home::open_dir,
     lock::LibraryLock,
 };
 
@@ -40,7 +39,7 @@ impl Library {
     /// The system refused.
     pub fn temporary_names(&self) -> Result<Vec<String>, LibraryError> {
         let io = |source| LibraryError::Io { path: self.path.clone(), source };
-        let Some(root) = open_dir(&self.path)? else { return Ok(Vec::new()) };
+        let Some(root) = self.root()? else { return Ok(Vec::new()) };
         let mut names = Vec::new();
         for entry in root.entries().map_err(io)? {
             names.extend(entry.map_err(io)?.file_name().into_string().ok().filter(|name| name.starts_with(TEMPORARY)));
@@ -54,7 +53,7 @@ impl Library {
     /// # Errors
     /// The system refused.
     pub fn temporary_kind(&self, name: &str) -> Result<Option<TemporaryKind>, LibraryError> {
-        Ok(open_dir(&self.path)?.and_then(|root| kind(&root, name)))
+        Ok(self.root()?.and_then(|root| kind(&root, name)))
     }
 
     /// Removes a [`TemporaryKind::Leftover`], after what is pending was applied. Says whether it is
@@ -66,7 +65,7 @@ impl Library {
         let own = self.ensure_own()?;
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
         let recovered = self.recover(&own)?;
-        let Some(root) = open_dir(&self.path)? else { return Ok(true) };
+        let Some(root) = self.root()? else { return Ok(true) };
         match kind(&root, name) {
             None => Ok(true),
             Some(TemporaryKind::Leftover) if !recovered.folders.iter().any(|left| left == name) => {

@@ -22,7 +22,7 @@ pub use relocate::{RelocateError, Relocation, relocate};
 
 use super::{Library, LibraryError, Scope, resolve};
 use crate::{
-    home::{Home, open_dir, sync_folder},
+    home::{Home, open_dir, open_resolved, sync_folder},
     lock,
 };
 
@@ -38,7 +38,7 @@ impl Library {
     pub fn inspect(path: &Path, scope: Scope, home: &Home, storage_kind: &str) -> Result<Self, LibraryError> {
         let path = resolve(path).map_err(|source| LibraryError::Io { path: path.to_owned(), source })?;
         let own = home.library(&path);
-        open_dir(&path)?;
+        open_resolved(&path)?;
         open_dir(&own)?;
         Ok(Self::at(path, scope, own, storage_kind))
     }

@@ -124,7 +124,7 @@ impl Library {
             Piece::Unreadable(_) => None,
         });
         let mut found: Vec<Object> = records.flatten().collect();
-        if let Some(root) = open_dir(self.path())? {
+        if let Some(root) = self.root()? {
             found.extend(self.folders()?.iter().flat_map(|name| self.files_as_objects(&root, name)));
         }
         found.retain(|object| missing.contains(&object.id));
