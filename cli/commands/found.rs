@@ -21,7 +21,7 @@ const DEPTH: usize = 8;
 /// A skill that stands at a path.
 #[derive(Debug, Clone)]
 pub struct Found {
-    /// The folder or file.
+    /// The folder, with links resolved, or the file.
     pub path: PathBuf,
     /// Whether it is packed.
     pub archive: bool,
@@ -45,7 +45,8 @@ impl Found {
         if self.archive {
             return Ok(archive::unpack(&read_archive(&self.path, &limits)?, &limits)?);
         }
-        Ok(folder::read_dir(folder::open_at(&self.path)?, leftovers, &limits)?)
+        let dir = folder::open_resolved(&self.path).map_err(io_at(&self.path))?;
+        Ok(folder::read_dir(dir, leftovers, &limits)?)
     }
 }
 

@@ -13,7 +13,7 @@ use skill::{
 use crate::{
     commands::found::{Found, find, map_parallel},
     context::Context,
-    exit::{CliError, Exit},
+    exit::{CliError, Exit, io_at},
     print::{BAD, GOOD, STRONG, problem_line},
 };
 
@@ -82,7 +82,7 @@ fn look(found: &Found, strictness: Strictness) -> Result<Examined, CliError> {
     if found.archive {
         return Ok(examine_bundle(&found.bundle(folder::Leftovers::Skip)?, None, strictness, &limits));
     }
-    let survey = folder::survey(folder::open_at(&found.path)?, &limits)?;
+    let survey = folder::survey(folder::open_resolved(&found.path).map_err(io_at(&found.path))?, &limits)?;
     let folder = found.folder_name();
     let listing = Listing { folder: folder.as_deref(), skill_md: survey.skill_md.as_deref(), paths: &survey.paths };
     Ok(examine(&listing, strictness, &limits))

@@ -5,7 +5,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use cap_std::{ambient_authority, fs::Dir};
 use library::{
     Action, Commit, CommitError, Committed, Content, FolderState, Library, LibraryError, NewRevision, RevisionId,
     Stamp, StorageError,
@@ -232,10 +231,8 @@ fn is_doubled(commits: &[Passed], commit: &Passed) -> bool {
 /// The folder itself when it is a skill, else its children that are.
 fn expand(path: &Path) -> Vec<PathBuf> {
     let resolved = library::resolve(path).unwrap_or_else(|_| path.to_owned());
-    let has_skill_md = |path: &Path| {
-        let dir = Dir::open_ambient_dir(path, ambient_authority());
-        dir.is_ok_and(|dir| skill_md_of(&dir).is_ok_and(|found| found.is_some()))
-    };
+    let has_skill_md =
+        |path: &Path| folder::open_resolved(path).is_ok_and(|dir| skill_md_of(&dir).is_ok_and(|found| found.is_some()));
     if has_skill_md(&resolved) {
         return vec![resolved];
     }
@@ -274,8 +271,7 @@ fn look_at(library: &Library, path: &Path, stamp: &Stamp, result: &mut Adopted) 
 }
 
 fn read(path: &Path) -> Result<Bundle, AdoptError> {
-    let dir = Dir::open_ambient_dir(path, ambient_authority())
-        .map_err(|source| AdoptError::Open { path: path.to_owned(), source })?;
+    let dir = folder::open_resolved(path).map_err(|source| AdoptError::Open { path: path.to_owned(), source })?;
     if !skill_md_of(&dir).is_ok_and(|found| found.is_some()) {
         return Err(AdoptError::NoSkill { path: path.to_owned() });
     }

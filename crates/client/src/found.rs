@@ -186,12 +186,7 @@ pub(crate) fn in_folder(top: &Dir) -> Result<Vec<Found>, FolderError> {
 /// The bytes of the `SKILL.md` in a folder; `None` without a regular one.
 pub(crate) fn skill_md_of(dir: &Dir) -> Result<Option<Vec<u8>>, FolderError> {
     let limit = Limits::default().text_file_bytes;
-    match dir.symlink_metadata(SkillPath::SKILL_MD) {
-        Ok(metadata) if metadata.is_file() && metadata.len() <= limit => {
-            dir.read(SkillPath::SKILL_MD).map(Some).map_err(|source| io(SkillPath::SKILL_MD, source))
-        }
-        _ => Ok(None),
-    }
+    folder::read_file(dir, SkillPath::SKILL_MD, limit).map_err(|source| io(SkillPath::SKILL_MD, source))
 }
 
 fn io(path: &str, source: std::io::Error) -> FolderError {

@@ -23,6 +23,7 @@ use crate::{
     cache::{Cache, CacheError},
     failure::{Fails, Failure, FailureKind},
     found::{DEEPEST, Found, SKIPPED_FOLDERS},
+    publish::bundle_failure,
     spec::GitSpec,
 };
 
@@ -106,6 +107,14 @@ pub enum GitError {
     /// A submodule.
     #[error("{0} is a submodule; skills hold regular files only")]
     Submodule(String),
+    /// A mode that git does not give to files: of a device, or with the setuid bit.
+    #[error("{path} has the mode {mode:o}; skills hold regular files only")]
+    Mode {
+        /// The file.
+        path: String,
+        /// Its mode.
+        mode: i32,
+    },
     /// A name that no skill's file can have.
     #[error(transparent)]
     Path(#[from] PathError),
@@ -137,10 +146,11 @@ impl Fails for GitError {
             Self::Fetch { .. } => Failure::new(FailureKind::Unreachable, "git_failed")
                 .hint("check the URL and the branch, tag or whole commit id after the @"),
             Self::Read(_) | Self::Io(_) => Failure::io(),
-            Self::Link(_) | Self::Submodule(_) | Self::Path(_) | Self::NameEncoding(_) => {
+            Self::Link(_) | Self::Submodule(_) | Self::Mode { .. } | Self::Path(_) | Self::NameEncoding(_) => {
                 Failure::new(FailureKind::Invalid, "invalid_path")
+                    .hint("nothing was installed; its author has to mend it")
             }
-            Self::Bundle(_) => Failure::new(FailureKind::Invalid, "too_large"),
+            Self::Bundle(error) => bundle_failure(error),
             Self::Cache(error) => error.failure(),
         }
     }
@@ -223,7 +233,9 @@ impl Repository {
             if !count_down(&mut left) {
                 return TreeWalkResult::Abort;
             }
-            if entry.kind() == Some(ObjectType::Tree) && SKIPPED_FOLDERS.contains(&entry.name().unwrap_or_default()) {
+            let name = entry.name().unwrap_or_default();
+            // No git puts a `.git` into a tree; its files are refused by their names.
+            if entry.kind() == Some(ObjectType::Tree) && name != ".git" && SKIPPED_FOLDERS.contains(&name) {
                 return TreeWalkResult::Skip;
             }
             match list(below, entry) {
@@ -297,13 +309,23 @@ fn check_walk(walked: Result<(), git2::Error>, left: usize) -> Result<(), GitErr
 fn list(below: &str, entry: &git2::TreeEntry<'_>) -> Result<Option<(SkillPath, Oid, bool)>, GitError> {
     let name = entry.name().map_err(|_| GitError::NameEncoding(below.to_owned()))?;
     let path = format!("{below}{name}");
-    match entry.filemode() {
+    match entry.filemode_raw() {
+        // The name of a folder is judged with those of its files.
         0o040_000 => Ok(None),
         0o120_000 => Err(GitError::Link(path)),
         0o160_000 => Err(GitError::Submodule(path)),
-        _ if matches!(name, ".DS_Store" | "Thumbs.db" | "desktop.ini") => Ok(None),
-        mode => Ok(Some((SkillPath::parse(&path)?, entry.id(), mode & 0o100 != 0))),
+        // 664 is what git made in its first months.
+        0o100_644 | 0o100_664 | 0o100_755 if is_left_behind(name) => Ok(None),
+        mode @ (0o100_644 | 0o100_664 | 0o100_755) => {
+            Ok(Some((SkillPath::parse(&path)?, entry.id(), mode & 0o100 != 0)))
+        }
+        mode => Err(GitError::Mode { path, mode }),
     }
+}
+
+/// What systems leave in folders.
+fn is_left_behind(name: &str) -> bool {
+    matches!(name, ".DS_Store" | "Thumbs.db" | "desktop.ini")
 }
 
 fn join(base: &str, folder: &str) -> String {

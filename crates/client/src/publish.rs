@@ -12,8 +12,8 @@ use registry_index::{AppendError, Appended, Entry, NewRelease, ReadError, Stamp,
 use scan::{Baseline, Blocked, Cleared, Report, Verdict};
 use semver::Version;
 use skill::{
-    Bundle, Digest, Limits, NameError, Owner, OwnerError, Problem, QualifiedName, SkillName, Strictness, archive,
-    frontmatter, validate::validate_bundle,
+    Bundle, BundleError, Digest, Limits, NameError, Owner, OwnerError, Problem, QualifiedName, SkillName, Strictness,
+    archive, frontmatter, validate::validate_bundle,
 };
 use thiserror::Error;
 
@@ -215,10 +215,21 @@ pub(crate) fn folder_failure(error: &FolderError) -> Failure {
             Failure::new(FailureKind::Invalid, "invalid_path").hint("put the file itself in place of the link")
         }
         FolderError::Special(_) | FolderError::Path(_) | FolderError::NameEncoding(_) => {
-            Failure::new(FailureKind::Invalid, "invalid_path")
+            Failure::new(FailureKind::Invalid, "invalid_path").hint("rename or remove that file")
         }
-        FolderError::Bundle(_) => Failure::new(FailureKind::Invalid, "too_large"),
+        FolderError::Bundle(error) => bundle_failure(error),
         FolderError::Io { .. } => Failure::io(),
+    }
+}
+
+pub(crate) fn bundle_failure(error: &BundleError) -> Failure {
+    match error {
+        BundleError::Collision { .. } => {
+            Failure::new(FailureKind::Invalid, "invalid_path").hint("rename one of the two")
+        }
+        BundleError::TooManyFiles { .. } | BundleError::TooManyBytes { .. } | BundleError::TextTooLarge { .. } => {
+            Failure::new(FailureKind::Invalid, "too_large").hint("leave out what agents do not need")
+        }
     }
 }
 

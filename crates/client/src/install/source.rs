@@ -18,7 +18,7 @@ use super::{InstallError, InstallRequest, Installer};
 use crate::{
     cache::Cache,
     found::{self, Found},
-    git_source::Repository,
+    git_source::{GitError, Repository},
     lock_file::LockedSkill,
     paths,
     registry::Registry,
@@ -288,7 +288,7 @@ impl Source<'_> {
             let fallback = fallback.unwrap_or_else(|| git.repository_name()).to_owned();
             let place = Local { kind: "git", source: git.url(), local: git.transport() == "file" };
             let mut candidate = self.candidate(&skill, &fallback, bundle, place, Some(repository.commit()))?;
-            let path = if skill.folder.is_empty() { None } else { skill.folder.parse().ok() };
+            let path = if skill.folder.is_empty() { None } else { Some(skill.folder.parse().map_err(GitError::from)?) };
             candidate.requested = GitSpec { path, ..git.clone() }.to_string();
             candidates.push(candidate);
         }
