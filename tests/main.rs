@@ -11,6 +11,11 @@ mod crash;
 #[cfg(test)]
 mod crowd;
 #[cfg(test)]
+#[path = "../fuzz/src/lib.rs"]
+mod fuzz;
+#[cfg(test)]
+mod fuzzed;
+#[cfg(test)]
 mod histories;
 #[cfg(test)]
 mod support;

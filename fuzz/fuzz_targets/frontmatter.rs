@@ -1,0 +1,5 @@
+//! [`fuzz::frontmatter`] under libFuzzer.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::frontmatter::run(bytes));

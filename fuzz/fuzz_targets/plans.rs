@@ -1,0 +1,5 @@
+//! [`fuzz::plans`] under libFuzzer.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::plans::run(bytes));

@@ -1,0 +1,14 @@
+//! [`TARGETS`]: what the fuzzer calls, each a plain function from bytes that panics on a finding.
+//!
+//! `fuzz/run` builds them with libFuzzer. The integration tests compile these files as well and play
+//! the committed inputs through them.
+
+pub mod archive;
+pub mod frontmatter;
+mod place;
+pub mod plans;
+pub mod request;
+
+/// Each target's name, which is also that of its folder in `corpus`, and its function.
+pub const TARGETS: [(&str, fn(&[u8])); 4] =
+    [("archive", archive::run), ("frontmatter", frontmatter::run), ("request", request::run), ("plans", plans::run)];
