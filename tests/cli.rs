@@ -4,6 +4,7 @@ mod adopting;
 #[cfg(unix)]
 mod agent_attacks;
 mod bad_input;
+mod containment;
 mod delicate_changes;
 mod doctor;
 mod documents;

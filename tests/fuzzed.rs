@@ -2,10 +2,10 @@
 
 use std::{fs, path::Path};
 
-use crate::fuzz::TARGETS;
+use crate::fuzz::{TARGETS, Target};
 
 /// Plays every input of a target, and says how many there are.
-fn played(target: &str, play: fn(&[u8])) -> usize {
+fn played(target: &str, play: Target) -> usize {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(target);
     let mut files: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();

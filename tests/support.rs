@@ -14,7 +14,7 @@ mod terminal;
 
 pub use answer::Answer;
 pub use archive::{Member, zip, zip_bomb};
-pub use git::{bare_log, git, repository};
+pub use git::{bare_log, git, git_bytes, repository};
 pub use random::Random;
 pub use sandbox::{Sandbox, canonical};
 pub use snapshot::{Entry, Snapshot, set_mode, snapshot, tree, write_files};

@@ -95,6 +95,11 @@ fn every_invariant_names_what_holds_it() {
 }
 
 #[test]
+fn every_threat_that_names_a_test_has_it() {
+    assert_none(documents::unheld_threats(&CHECKOUT));
+}
+
+#[test]
 fn clippy_files_repeat_each_other() {
     assert_none(documents::differing_clippy_files(&CHECKOUT));
 }

@@ -9,6 +9,9 @@ mod place;
 pub mod plans;
 pub mod request;
 
+/// A function that panics when the bytes lead to a finding.
+pub type Target = fn(&[u8]);
+
 /// Each target's name, which is also that of its folder in `corpus`, and its function.
-pub const TARGETS: [(&str, fn(&[u8])); 4] =
+pub const TARGETS: [(&str, Target); 4] =
     [("archive", archive::run), ("frontmatter", frontmatter::run), ("request", request::run), ("plans", plans::run)];

@@ -206,11 +206,11 @@ fn text(plan: &mut Unstructured<'_>) -> Result<String> {
     let mut text = match plan.int_in_range(0..=3)? {
         0 => (*plan.choose(&WORDS)?).to_owned(),
         1 => piece(plan)?,
-        2 => piece(plan)?.replace("  ", *plan.choose(&["\t", " ", "    ", "\u{a0}"])?),
+        2 => piece(plan)?.replace("  ", plan.choose(&["\t", " ", "    ", "\u{a0}"])?),
         _ => plan.arbitrary::<String>()?,
     };
     if plan.ratio(1, 4)? {
-        text.push_str(*plan.choose(&WORDS)?);
+        text.push_str(plan.choose(&WORDS)?);
     }
     if plan.ratio(1, 8)? {
         text = text.replace('\n', "\r\n");

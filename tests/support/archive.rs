@@ -12,13 +12,47 @@ pub struct Member {
     /// 0 for stored, 8 for deflated.
     method: u16,
     crc: u32,
+    /// The mode, file type and all.
+    mode: u32,
+    /// What the first record says it is called, where that is something else.
+    first_name: Option<String>,
+    /// 1 for encrypted, 0x800 for names in UTF-8.
+    flags: u16,
+    /// What goes before the comment of both records.
+    extra: Vec<u8>,
 }
 
 impl Member {
     /// A stored member.
     pub fn stored(name: &str, bytes: &[u8]) -> Self {
         let size = u32::try_from(bytes.len()).unwrap();
-        Self { name: name.to_owned(), data: bytes.to_vec(), size, method: 0, crc: crc32(bytes) }
+        let (name, data, crc) = (name.to_owned(), bytes.to_vec(), crc32(bytes));
+        Self { name, data, size, method: 0, crc, mode: 0, first_name: None, flags: 0x0800, extra: Vec::new() }
+    }
+
+    /// The same with a mode, such as that of a link.
+    pub fn with_mode(self, mode: u32) -> Self {
+        Self { mode, ..self }
+    }
+
+    /// The same, called something else in the record before its data.
+    pub fn first_called(self, name: &str) -> Self {
+        Self { first_name: Some(name.to_owned()), ..self }
+    }
+
+    /// The same, said to be encrypted.
+    pub fn encrypted(self) -> Self {
+        Self { flags: self.flags | 1, ..self }
+    }
+
+    /// The same, said to unpack to so many bytes.
+    pub fn said_to_have(self, size: u32) -> Self {
+        Self { size, ..self }
+    }
+
+    /// The same with an extra field.
+    pub fn with_extra(self, extra: &[u8]) -> Self {
+        Self { extra: extra.to_vec(), ..self }
     }
 }
 
@@ -28,16 +62,19 @@ pub fn zip(members: &[Member]) -> Vec<u8> {
     let mut directory = Vec::new();
     for member in members {
         let offset = u32::try_from(file.len()).unwrap();
-        let common = common_header(member);
+        let first_name = member.first_name.as_ref().unwrap_or(&member.name);
         file.extend(b"PK\x03\x04");
-        file.extend(&common);
-        file.extend(member.name.as_bytes());
+        file.extend(common_header(member, first_name));
+        file.extend(first_name.as_bytes());
+        file.extend(&member.extra);
         file.extend(&member.data);
         directory.extend(b"PK\x01\x02\x14\x03");
-        directory.extend(&common);
-        directory.extend([0; 10]);
+        directory.extend(common_header(member, &member.name));
+        directory.extend([0; 6]);
+        directory.extend((member.mode << 16).to_le_bytes());
         directory.extend(offset.to_le_bytes());
         directory.extend(member.name.as_bytes());
+        directory.extend(&member.extra);
     }
     let count = u16::try_from(members.len()).unwrap().to_le_bytes();
     let offset = u32::try_from(file.len()).unwrap().to_le_bytes();
@@ -51,25 +88,25 @@ pub fn zip(members: &[Member]) -> Vec<u8> {
 }
 
 /// What the two headers of a member share: version, flags, method, time, checksum, sizes, lengths.
-fn common_header(member: &Member) -> Vec<u8> {
+fn common_header(member: &Member, name: &str) -> Vec<u8> {
     let packed = u32::try_from(member.data.len()).unwrap();
-    let name = u16::try_from(member.name.len()).unwrap();
+    let name = u16::try_from(name.len()).unwrap();
     let mut header = Vec::new();
-    for word in [20, 0x0800, member.method, 0, 0x21] {
+    for word in [20, member.flags, member.method, 0, 0x21] {
         header.extend(word.to_le_bytes());
     }
     for number in [member.crc, packed, member.size] {
         header.extend(number.to_le_bytes());
     }
     header.extend(name.to_le_bytes());
-    header.extend([0, 0]);
+    header.extend(u16::try_from(member.extra.len()).unwrap().to_le_bytes());
     header
 }
 
 /// A zip file with a `SKILL.md` and a member of `size` zeros in a thousandth of the bytes.
 pub fn zip_bomb(skill_md: &str, size: u32) -> Vec<u8> {
-    let bomb =
-        Member { name: "assets/zeros.bin".to_owned(), data: deflated_zeros(size), size, method: 8, crc: 0x1234_5678 };
+    let zeros = Member::stored("assets/zeros.bin", &deflated_zeros(size));
+    let bomb = Member { size, method: 8, crc: 0x1234_5678, ..zeros };
     zip(&[Member::stored("SKILL.md", skill_md.as_bytes()), bomb])
 }
 

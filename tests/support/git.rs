@@ -7,6 +7,12 @@ use super::Sandbox;
 /// Runs git and gives what it printed.
 #[track_caller]
 pub fn git(sandbox: &Sandbox, args: &[&str]) -> String {
+    String::from_utf8(git_bytes(sandbox, args)).unwrap()
+}
+
+/// As [`git`], where what it prints may be anything.
+#[track_caller]
+pub fn git_bytes(sandbox: &Sandbox, args: &[&str]) -> Vec<u8> {
     let mut command = Command::new("git");
     sandbox.confine(&mut command).args(args);
     command.env("GIT_AUTHOR_NAME", "Test").env("GIT_AUTHOR_EMAIL", "test@example.org");
@@ -14,7 +20,7 @@ pub fn git(sandbox: &Sandbox, args: &[&str]) -> String {
     let output = command.output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "git {}: {error}", args.join(" "));
-    String::from_utf8(output.stdout).unwrap()
+    output.stdout
 }
 
 /// Makes a git repository of a folder with everything in it as one commit.

@@ -19,6 +19,8 @@ pub enum Entry {
     Link(PathBuf),
     /// A file: whether its owner may run it, and its bytes.
     File(bool, Vec<u8>),
+    /// A pipe, a socket or a device, which is not opened.
+    Special,
 }
 
 /// The files of a folder and whether they are executable, without its folders.
@@ -47,6 +49,8 @@ fn collect(folder: &Path, below: &str, entries: &mut Snapshot) {
             collect(&entry.path(), &format!("{path}/"), entries);
         } else if kind.is_symlink() {
             entries.insert(path, Entry::Link(fs::read_link(entry.path()).unwrap()));
+        } else if !kind.is_file() {
+            entries.insert(path, Entry::Special);
         } else {
             let executable = entry.metadata().unwrap().permissions().mode() & 0o100 != 0;
             entries.insert(path, Entry::File(executable, fs::read(entry.path()).unwrap()));

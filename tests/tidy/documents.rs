@@ -7,6 +7,7 @@ use toml::Table;
 use super::tree::{Fault, Tree};
 
 const ARCHITECTURE: &str = "docs/ARCHITECTURE.md";
+const THREATS: &str = "docs/THREATS.md";
 /// What starts the list of an invariant's keepers.
 const HELD_BY: &str = "Held by:";
 /// The documents that every checkout has.
@@ -117,6 +118,21 @@ pub fn unheld_invariants(tree: &Tree) -> Vec<Fault> {
     faults
 }
 
+/// Names in the tables of the threats that are no test: a claim that nothing holds.
+pub fn unheld_threats(tree: &Tree) -> Vec<Fault> {
+    let functions = tree.sources().iter().flat_map(|source| source.functions());
+    let tests: BTreeSet<_> = functions.filter(|function| function.is_test).map(|function| function.name).collect();
+    let is_word = |c: char| matches!(c, 'a'..='z' | '0'..='9' | '_');
+    let is_claim = |name: &&str| name.matches('_').count() > 1 && !name.starts_with('_') && name.chars().all(is_word);
+    let mut faults = Vec::new();
+    for (at, line) in tree.text(THREATS).unwrap_or_default().lines().enumerate() {
+        let claims = line.split('`').skip(1).step_by(2).filter(is_claim);
+        let unheld = claims.filter(|name| !tests.contains(*name));
+        faults.extend(unheld.map(|name| Fault::new(THREATS, at + 1, format!("`{name}` is no test"))));
+    }
+    faults
+}
+
 fn invariants(text: &str) -> Vec<Invariant> {
     let mut found: Vec<Invariant> = Vec::new();
     let mut depth = None;
@@ -200,6 +216,14 @@ fn unheld_invariants_are_found() {
     assert_eq!(found, [6, 7, 8, 8]);
     assert_eq!(unheld_invariants(&tree("# Invariants\n\nnone yet")).len(), 1);
     assert_eq!(unheld_invariants(&tree("# Invariants\n1. A. Held by: `good`")), []);
+}
+
+#[test]
+fn threats_that_no_test_holds_are_found() {
+    let text = "Prose with `node_modules` and `__a_folder__`.\n| class | `held_by_a_test`, `other` |\n| x | `no_more_test` |\n";
+    let source = "#[test]\nfn held_by_a_test() {}\nfn no_more_test() {}";
+    let found = unheld_threats(&Tree::of(&[(THREATS, text), ("a.rs", source)]));
+    assert_eq!(found.iter().map(|fault| fault.line).collect::<Vec<_>>(), [3]);
 }
 
 #[test]
