@@ -220,6 +220,8 @@ mod tests {
         let error = read("---\nname: a\ndescription: [x\n---\n", &Limits::default()).unwrap_err();
         assert!(matches!(&error, FrontmatterError::Yaml { line: Some(line), .. } if *line >= 3), "{error:?}");
         assert!(!error.to_string().contains(" at line "), "{error}");
+        let returns = read("---\nname: a\rb\r\r\u{2028}\u{85}\r[\r\n---\n", &Limits::default()).unwrap_err();
+        assert!(matches!(&returns, FrontmatterError::Yaml { line: Some(2 | 3), .. }), "{returns:?}");
         assert!(matches!(read("---\na: 1\na: 2\n---\n", &Limits::default()), Err(FrontmatterError::Yaml { .. })));
         assert_eq!(read("---\n- a\n---\n", &Limits::default()).unwrap_err(), FrontmatterError::NotAMap);
         assert_eq!(read("name: a", &Limits::default()).unwrap_err(), FrontmatterError::Missing);

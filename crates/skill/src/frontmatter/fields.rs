@@ -65,7 +65,7 @@ struct MetadataAsText {
 impl Frontmatter {
     /// Reads the fields of a YAML text.
     pub(super) fn from_yaml(yaml: &str) -> Result<Self, FrontmatterError> {
-        let map = match serde_yaml::from_str::<Value>(yaml).map_err(|error| yaml_error(&error))? {
+        let map = match serde_yaml::from_str::<Value>(yaml).map_err(|error| yaml_error(&error, yaml))? {
             Value::Mapping(map) => map,
             Value::Null => Mapping::new(),
             _ => return Err(FrontmatterError::NotAMap),
@@ -90,7 +90,7 @@ impl Frontmatter {
 /// spelling hides one; with aliases resolved, as text to be compared and nothing else. What a merge key
 /// brings counts as wanted.
 pub(super) fn values_of(yaml: &str, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<String>, FrontmatterError> {
-    let map = match serde_yaml::from_str::<Value>(yaml).map_err(|error| yaml_error(&error))? {
+    let map = match serde_yaml::from_str::<Value>(yaml).map_err(|error| yaml_error(&error, yaml))? {
         Value::Mapping(map) => map,
         Value::Null => Mapping::new(),
         _ => return Err(FrontmatterError::NotAMap),
@@ -243,8 +243,11 @@ pub fn split_tools(text: &str) -> Vec<String> {
     text.split(separates).filter(|tool| !tool.is_empty()).map(str::to_owned).collect()
 }
 
-fn yaml_error(error: &serde_yaml::Error) -> FrontmatterError {
-    let line = error.location().map(|location| location.line() + 1);
+/// The parser's error with its line in the file, whose lines end as everywhere else: YAML takes a lone
+/// carriage return and some signs of Unicode for the end of a line as well.
+fn yaml_error(error: &serde_yaml::Error, yaml: &str) -> FrontmatterError {
+    let lines = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count();
+    let line = error.location().map(|at| 2 + lines(yaml.as_bytes().get(..at.index()).unwrap_or(yaml.as_bytes())));
     let message = without_positions(&error.to_string());
     FrontmatterError::Yaml { message, line }
 }
