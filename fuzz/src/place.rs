@@ -14,7 +14,7 @@ use arbitrary::{Result, Unstructured};
 use jiff::Timestamp;
 use library::{Actor, ActorKind, Home, Library, Scope};
 use skill::Bundle;
-use skill_manage::{Context, Policy};
+use skill_manage::{Context, Preset};
 
 use super::plans::{is_real, planned_text};
 
@@ -85,9 +85,9 @@ impl Place {
         Library::open(&self.library(), Scope::User, &home, "git").expect("the library opens")
     }
 
-    pub(super) fn context(policy: Policy) -> Context<'static> {
+    pub(super) fn context(preset: Preset) -> Context<'static> {
         let time = Timestamp::from_second(1_767_225_600).expect("a time");
-        Context { actor: Actor::new(ActorKind::Agent, "fuzz"), time, policy, elsewhere: &[] }
+        Context { actor: Actor::new(ActorKind::Agent, "fuzz"), time, policy: preset.into(), elsewhere: &[] }
     }
 
     /// Writes a file of a skill as an editor would, never through a link.

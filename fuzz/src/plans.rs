@@ -10,7 +10,7 @@ use library::{
 };
 use serde_json::{Value, json};
 use skill::{Bundle, Limits, SkillName};
-use skill_manage::{Notes, Policy, Request, Rollback, Status, manage, roll_back};
+use skill_manage::{Notes, Preset, Request, Rollback, Status, manage, roll_back};
 
 use super::place::{Place, SECRET, holds_secret};
 
@@ -79,8 +79,8 @@ impl Run {
     fn request(&mut self, skill: usize, plan: &mut Unstructured<'_>) -> Result<()> {
         let request = planned_request(SKILLS[skill], plan)?;
         let Ok(request) = Request::from_json(request.to_string().as_bytes(), &Limits::default()) else { return Ok(()) };
-        let policy = if plan.ratio(1, 8)? { Policy::Balanced } else { Policy::Open };
-        match manage(&mut self.library, &request, &Place::context(policy)) {
+        let preset = if plan.ratio(1, 8)? { Preset::Balanced } else { Preset::Open };
+        match manage(&mut self.library, &request, &Place::context(preset)) {
             Ok(report) => {
                 assert_told_nothing(&serde_json::to_string(&report).expect("a report is JSON"));
                 if report.status == Status::Applied {
@@ -99,7 +99,7 @@ impl Run {
             _ => Some(plan.int_in_range(1..=6)?.to_string()),
         };
         let rollback = rollback(SKILLS[skill], to, plan.ratio(1, 8)?);
-        match roll_back(&mut self.library, &rollback, &Place::context(Policy::Open)) {
+        match roll_back(&mut self.library, &rollback, &Place::context(Preset::Open)) {
             Ok(report) => {
                 assert_told_nothing(&serde_json::to_string(&report).expect("a report is JSON"));
                 if report.status == Status::Applied {
@@ -180,7 +180,7 @@ impl Run {
             let good = self.seen[at].iter().filter(|(revision, _)| !revision.tombstone && revision.was_cleared());
             let Some((revision, bundle)) = good.min_by_key(|(revision, _)| revision.id.clone()) else { continue };
             let rollback = rollback(skill, Some(revision.id.to_string()), false);
-            let restored = roll_back(&mut self.library, &rollback, &Place::context(Policy::Open));
+            let restored = roll_back(&mut self.library, &rollback, &Place::context(Preset::Open));
             assert!(restored.is_ok(), "revision {} is not restored: {restored:?}", revision.number);
             self.place.assert_holds(skill, bundle);
         }
