@@ -35,13 +35,14 @@ pub fn looks_applied(patch: &Patch, bundle: &Bundle) -> bool {
 #[must_use]
 pub fn shows_applied(patch: &Patch, step: Step<'_>, now: &str, limits: &Limits) -> bool {
     let Ok(Some(plan)) = patch::find_plan(patch, step.before, limits) else { return false };
+    let stands = |inserted: &str| now.contains(&plan.inserted) || with_plain_ends(now).contains(inserted);
     let [made, inserted, after, before, now] =
         [&plan.text, &plan.inserted, step.after, step.before, now].map(with_plain_ends);
     if before == made || before == now {
         return false;
     }
     if made == after {
-        return now.contains(&inserted);
+        return stands(&inserted);
     }
     tells_something(&patch.replace)
         && !patch::stands_replaced(patch, step.before)
