@@ -93,7 +93,7 @@ impl Library {
         }
         remove_unfinished(&own).map_err(self.own_io())?;
         let mut folders = Vec::new();
-        if let Some(root) = open_dir(&self.path)? {
+        if let Some(root) = self.root()? {
             for name in self.temporary_names()? {
                 let is_left = temporary::kind(&root, &name) == Some(TemporaryKind::Leftover);
                 if is_left && !recovered.folders.contains(&name) && root.remove_dir_all(&name).is_ok() {

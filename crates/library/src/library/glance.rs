@@ -153,7 +153,7 @@ impl Library {
             (name, known)
         }));
         known.sort_by(|(a, _), (b, _)| a.cmp(b));
-        let seen = match open_dir(&self.path)? {
+        let seen = match self.root()? {
             Some(root) => self.see(&root, &known, closeness),
             None => known.iter().map(|_| Seen::default()).collect(),
         };
