@@ -9,6 +9,7 @@ use std::{
     collections::hash_map::RandomState,
     hash::{BuildHasher, Hasher},
     io,
+    path::Path,
     sync::atomic::{AtomicU32, Ordering},
 };
 
@@ -17,7 +18,10 @@ use scan::Cleared;
 use sha2::{Digest as _, Sha256};
 use skill::{Bundle, Limits, SkillName};
 
-use crate::folder::{self, Leftovers};
+use crate::{
+    folder::{self, Leftovers},
+    home::sync_folder,
+};
 
 /// The beginning of every temporary name that we make in a library.
 pub(crate) const TEMPORARY: &str = ".skillhub-";
@@ -199,9 +203,13 @@ impl Displaced {
         folder::read(&self.root, &self.name, Leftovers::Skip, limits).ok()
     }
 
-    /// Throws it away, but for what tools keep in it, which goes on in the skill's folder.
+    /// Throws it away, but for what tools keep in it, which goes on in the skill's folder; where that
+    /// cannot be, all of it is kept for a person to look at.
     pub fn discard(self, skill: &SkillName) {
-        self.carry_leftovers(skill);
+        if self.carry_leftovers(skill).is_err() {
+            keep_aside(&self.root, &self.name);
+            return;
+        }
         throw_away(&self.root, &self.name);
     }
 
@@ -218,24 +226,38 @@ impl Displaced {
         Ok(())
     }
 
+    /// Makes a folder if need be, and sees to it that what is moved there does not go with it when the
+    /// power does.
+    fn make_durable(&self, folder: &str) -> io::Result<()> {
+        self.root.create_dir_all(folder)?;
+        let above = Path::new(folder).ancestors().skip(1).filter(|path| !path.as_os_str().is_empty());
+        above.map(|path| self.root.open_dir(path)).try_for_each(|dir| sync_folder(&dir?))?;
+        sync_folder(&self.root)
+    }
+
     /// Moves what tools left in the old folder (a `.git`, say) to the skill's place. When the skill is
     /// gone, what can be made again is not kept.
-    fn carry_leftovers(&self, skill: &SkillName) {
+    fn carry_leftovers(&self, skill: &SkillName) -> io::Result<()> {
         let opened = folder::open(&self.root, &self.name);
         let found = opened.and_then(|dir| folder::leftovers_of(dir, &Limits::default())).unwrap_or_default();
         for path in found {
             let (parent, name) = path.rsplit_once('/').map_or(("", path.as_str()), |(parent, name)| (parent, name));
-            let is_cache = CACHES.contains(&name);
-            if is_cache && !self.replaced {
-                continue;
+            let (from, to) = (format!("{}/{path}", self.name), format!("{skill}/{path}"));
+            if !CACHES.contains(&name) {
+                self.make_durable(&format!("{skill}/{parent}"))?;
+                self.root.rename(from, &self.root, to)?;
+            } else if self.replaced {
+                let _its_folder_is_gone = self.root.rename(from, &self.root, to);
             }
-            if !is_cache {
-                let _exists = self.root.create_dir_all(format!("{skill}/{parent}"));
-            }
-            let from = format!("{}/{path}", self.name);
-            let _its_folder_is_gone = self.root.rename(from, &self.root, format!("{skill}/{path}"));
         }
+        Ok(())
     }
+}
+
+/// Gives a folder the name of one that a person has to look at.
+pub(crate) fn keep_aside(root: &Dir, name: &str) -> bool {
+    let rest = name.strip_prefix(TEMPORARY).unwrap_or(name);
+    root.rename(name, root, format!("{KEPT}{rest}")).is_ok()
 }
 
 /// Exchanges a temporary name and a skill's, in one step, or in several where the file system cannot;
@@ -352,6 +374,18 @@ mod tests {
         root.create_dir_all("s/vendor/__pycache__").unwrap();
         swap(&name, stage(&root, &bundle("two")).unwrap()).unwrap().unwrap().discard(&name);
         assert!(root.is_dir("s/vendor/lib/.git"));
+    }
+
+    #[test]
+    fn what_a_tool_keeps_is_put_aside_where_it_cannot_be_carried_on() {
+        let (_temp, root, name) = root();
+        swap(&name, stage(&root, &bundle("one")).unwrap()).unwrap();
+        root.create_dir_all("s/.git/objects").unwrap();
+        let displaced = remove(&root, &name, temporary_name()).unwrap().unwrap();
+        root.write("s", "in the way").unwrap();
+        displaced.discard(&name);
+        let kept = names(&root).into_iter().find(|name| name.starts_with(KEPT)).unwrap();
+        assert!(root.is_dir(format!("{kept}/.git/objects")));
     }
 
     #[test]

@@ -11,10 +11,10 @@ use skill::{Bundle, File, SkillName, SkillPath};
 use super::{
     Commit, Library, LibraryError,
     commit::{Part, again},
-    recover::Traces,
+    recover::{Traces, is_cut_form},
 };
 use crate::{
-    checkout::{self, Displaced, KEPT, TEMPORARY},
+    checkout::{self, Displaced},
     folder::{self, FolderError, Leftovers},
     journal::Temporary,
     revision::{Content, NewRevision},
@@ -60,17 +60,17 @@ impl Library {
         head: &HeadChange,
         traces: Traces,
     ) -> Result<bool, LibraryError> {
-        let Ok(skill) = SkillName::parse(&head.skill) else { return Ok(rename_kept(root, name)) };
+        let Ok(skill) = SkillName::parse(&head.skill) else { return Ok(checkout::keep_aside(root, name)) };
         let found = match folder::read(root, name, Leftovers::Skip, self.limits()) {
             Ok(found) => found,
             Err(FolderError::Missing(_)) => return Ok(true),
             Err(FolderError::Io { .. }) => return Ok(false),
-            Err(_) => return Ok(rename_kept(root, name)),
+            Err(_) => return Ok(checkout::keep_aside(root, name)),
         };
         let new = self.head(&skill)?.map_or_else(|| head.new.clone(), |now| now.id);
         let (_, states) = self.states_since(&HeadChange { new, ..head.clone() })?;
         if !is_known(&found, &states, traces) {
-            let Some(part) = self.part_again(&skill)? else { return Ok(rename_kept(root, name)) };
+            let Some(part) = self.part_again(&skill)? else { return Ok(checkout::keep_aside(root, name)) };
             if !self.keep_found(own, found, part) {
                 return Ok(false);
             }
@@ -127,13 +127,7 @@ fn is_known(found: &Bundle, states: &[Bundle], traces: Traces) -> bool {
 
 /// Whether a file is that of a revision, or a cut form of it.
 fn holds(state: &Bundle, path: &SkillPath, file: &File) -> bool {
-    state.get(path).is_some_and(|whole| whole.same_but_line_ends(file) || whole.bytes.starts_with(&file.bytes))
-}
-
-/// Gives a folder the name of one that a person has to look at.
-fn rename_kept(root: &Dir, name: &str) -> bool {
-    let rest = name.strip_prefix(TEMPORARY).unwrap_or(name);
-    root.rename(name, root, format!("{KEPT}{rest}")).is_ok()
+    state.get(path).is_some_and(|whole| whole.same_but_line_ends(file) || is_cut_form(file, whole))
 }
 
 #[cfg(test)]
