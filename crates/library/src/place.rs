@@ -15,7 +15,7 @@ use thiserror::Error;
 use crate::{
     checkout,
     folder::{self, Leftovers},
-    home::{PlaceError, ensure_dir, open_dir},
+    home::{PlaceError, ensure_dir, open_dir, sync_folder},
 };
 
 /// What version control keeps a history in.
@@ -127,7 +127,8 @@ impl AgentDir {
         if !self.points_to(skill, &target) {
             return Ok(false);
         }
-        self.dir.remove_file(skill.as_str()).map_err(self.io(skill))?;
+        // The state forgets the link next, and could not take away one that a power loss brought back.
+        self.dir.remove_file(skill.as_str()).and_then(|()| sync_folder(&self.dir)).map_err(self.io(skill))?;
         Ok(true)
     }
 
