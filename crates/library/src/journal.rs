@@ -164,10 +164,13 @@ impl Journal {
     pub fn append(&mut self, record: &Record) -> io::Result<()> {
         let before = self.len()?;
         let written = self.file.write_all(&frame(record)?).and_then(|()| self.file.sync_data());
-        if written.is_err() {
-            let _best_effort = self.file.set_len(before).and_then(|()| self.file.sync_data());
-        }
-        written
+        written.map_err(|error| match self.file.set_len(before).and_then(|()| self.file.sync_data()) {
+            Ok(()) => error,
+            Err(_) => {
+                let doubt = format!("{error}; it cannot be told whether the change is kept: look at the history");
+                io::Error::new(error.kind(), doubt)
+            }
+        })
     }
 
     /// Reads the records that begin at byte `from`, which must be 0 or the end of one.
