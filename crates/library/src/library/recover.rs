@@ -4,7 +4,7 @@ use std::{io, time::Duration};
 
 use cap_std::fs::Dir;
 use scan::Baseline;
-use skill::{Bundle, SkillName};
+use skill::{Bundle, File, SkillName};
 
 use super::{LOCK_WAIT, Library, LibraryError, commit::CHECKPOINT_BYTES};
 use crate::{
@@ -133,7 +133,8 @@ impl Library {
             Err(FolderError::Missing(_)) => Bundle::default(),
             Err(_) => return Ok(()),
         };
-        if found.same_but_line_ends(&folder::without_leftovers(&new)) {
+        let is_empty_rest = new.is_empty() && found.is_empty() && root.is_dir(skill.as_str());
+        if found.same_but_line_ends(&folder::without_leftovers(&new)) && !is_empty_rest {
             return Ok(());
         }
         let (old, states) = self.states_since(head)?;
@@ -247,14 +248,19 @@ fn is_left_by_a_crash(found: &Bundle, state: &Bundle, traces: Traces) -> bool {
     let state = folder::without_leftovers(state);
     found.same_but_line_ends(&state)
         || (traces == Traces::Cut
-            && found
-                .files()
-                .all(|(path, file)| state.get(path).is_some_and(|whole| whole.bytes.starts_with(&file.bytes))))
+            && found.files().all(|(path, file)| state.get(path).is_some_and(|whole| is_cut_form(file, whole))))
+}
+
+/// Whether a file is what a power loss can have left of another: its beginning, with zeros where bytes
+/// never came to the disk.
+pub(super) fn is_cut_form(file: &File, whole: &File) -> bool {
+    file.bytes.len() <= whole.bytes.len()
+        && file.bytes.iter().zip(whole.bytes.iter()).all(|(found, written)| found == written || *found == 0)
 }
 
 #[cfg(test)]
 mod tests {
-    use skill::{File, Limits, SkillPath};
+    use skill::{Limits, SkillPath};
 
     use super::*;
 
@@ -268,13 +274,21 @@ mod tests {
     #[test]
     fn traces_of_a_crash_are_told_from_a_hand_edit() {
         let state = bundle(&[("SKILL.md", "new text"), ("b", "b")]);
-        let cut = [bundle(&[("SKILL.md", ""), ("b", "b")]), bundle(&[("SKILL.md", "new t")]), bundle(&[("b", "")])];
+        let cut = [
+            bundle(&[("SKILL.md", ""), ("b", "b")]),
+            bundle(&[("SKILL.md", "new t")]),
+            bundle(&[("b", "")]),
+            bundle(&[("SKILL.md", "new\0\0\0\0\0"), ("b", "\0")]),
+            bundle(&[("SKILL.md", "\0\0\0\0text")]),
+        ];
         for left in &cut {
             assert!(is_left_by_a_crash(left, &state, Traces::Cut), "{left:?}");
             assert!(!is_left_by_a_crash(left, &state, Traces::Whole), "a killed process cuts no file: {left:?}");
         }
         assert!(is_left_by_a_crash(&state, &state, Traces::Whole));
-        for edited in [bundle(&[("SKILL.md", "mine")]), bundle(&[("SKILL.md", "new text"), ("c", "")])] {
+        for edited in
+            [bundle(&[("SKILL.md", "mine")]), bundle(&[("b", "b\0")]), bundle(&[("SKILL.md", "new text"), ("c", "")])]
+        {
             assert!(!is_left_by_a_crash(&edited, &state, Traces::Cut), "{edited:?}");
         }
     }
