@@ -117,8 +117,13 @@ fn look(library: &Library, skill: &SkillName, path: &Path) -> Standing {
 /// The system or the library refused.
 pub fn mend_placed(library: &Library, placed: &PlacedSkill, stamp: &Stamp) -> Result<bool, PlaceLinkError> {
     let Some(folder) = placed.path.parent() else { return Ok(false) };
-    let Some(dir) = AgentDir::open(folder)? else {
-        return Ok(!placed.exists && forget(library, placed, stamp));
+    let has_agent = |folder: &Path| Dir::open_ambient_dir(folder, ambient_authority()).is_ok();
+    let dir = match AgentDir::open(folder)? {
+        Some(dir) => dir,
+        None if !placed.exists => return Ok(forget(library, placed, stamp)),
+        // Lost with the power, perhaps; an agent that is gone altogether gets nothing.
+        None if folder.parent().is_some_and(has_agent) => AgentDir::create(folder)?,
+        None => return Ok(false),
     };
     match &placed.standing {
         Standing::Ours if placed.exists => Ok(true),
