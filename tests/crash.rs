@@ -11,8 +11,11 @@
 
 mod boundaries;
 mod checks;
+mod disk;
 mod observed;
 mod place;
+mod power;
+mod random;
 mod scenario;
 mod sweep;
 mod tally;

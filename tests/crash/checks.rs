@@ -16,6 +16,8 @@ pub struct Expected {
     pub after: Observed,
     /// How many revisions each skill has before the command and after each of its operations.
     steps: Vec<BTreeMap<String, usize>>,
+    /// The command is the one that mends after each death.
+    is_mending: bool,
     /// Codes of what `doctor` finds before the command.
     known_problems: Vec<String>,
 }
@@ -51,7 +53,7 @@ impl Expected {
             steps.push(counts.clone());
         }
         assert_eq!(counts, after.counts(), "{}: every revision has its event", scenario.name);
-        Self { before, after, steps, known_problems }
+        Self { before, after, steps, is_mending: scenario.args == ["doctor", "--fix"], known_problems }
     }
 
     /// What an agent that only walks the folders sees right after the death: each skill as it was or as
@@ -91,7 +93,8 @@ impl Expected {
         faults.extend(self.check_rest(found));
         let operations = self.steps.len() - 1;
         let all = step == operations;
-        if (said == Said::Done && !all) || (said == Said::Refused && all && operations > 0) {
+        let is_against_its_word = all && operations > 0 && !self.is_mending;
+        if (said == Said::Done && !all) || (said == Said::Refused && is_against_its_word) {
             faults.push(format!("{step} of {operations} operations are there, and it said {said:?}"));
         }
         let found = if all {
@@ -150,7 +153,10 @@ impl Expected {
         let doctor = sandbox.ask(&["doctor", "--fix"]);
         let open = open_problems(&doctor);
         if open.iter().any(|code| !self.known_problems.contains(code)) || ![0, 1].contains(&doctor.exit) {
-            faults.push(format!("doctor cannot mend it: {doctor}"));
+            let document = doctor.json();
+            let is_wrong = |check: &&serde_json::Value| check["state"] != "ok";
+            let wrong: Vec<_> = document["checks"].as_array().into_iter().flatten().filter(is_wrong).collect();
+            faults.push(format!("doctor cannot mend it: {wrong:?}"));
         }
         for skill in self.before.history.keys() {
             let answer = sandbox.ask(&["history", skill]);

@@ -155,7 +155,13 @@ fn files(repository: &Repository, tree: &git2::Tree<'_>) -> Result<Snapshot, git
 /// Every path of a sandbox. Objects of git have names that differ from run to run, as revisions hold the
 /// time; a name that is not one of an object stays.
 fn paths(sandbox: &Sandbox) -> BTreeSet<String> {
-    tree(&sandbox.path("")).into_keys().filter(|path| !is_object(path)).collect()
+    tree(&sandbox.path("")).into_keys().filter(|path| !is_object(path) && !is_of_no_use(path)).collect()
+}
+
+/// Whether a path is one of those that git puts into a repository for people, and nobody misses.
+fn is_of_no_use(path: &str) -> bool {
+    let below = path.rsplit_once("/history.git/").map_or("", |(_, below)| below);
+    ["description", "hooks", "info"].iter().any(|name| below.split('/').next() == Some(name))
 }
 
 /// Whether a path is that of an object of git, or of a folder of them.

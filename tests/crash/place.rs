@@ -42,7 +42,6 @@ impl Place {
         copy(self.saved.path(), &self.root).unwrap();
     }
 
-    #[expect(dead_code, reason = "for power losses")]
     /// The folder that holds all of it, without links in its path.
     pub fn root(&self) -> &Path {
         &self.root

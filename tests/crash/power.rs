@@ -1,0 +1,66 @@
+//! [`Loss`]: the power goes in the midst of a command, and what was not synced is lost, kept or cut.
+
+use std::{env, fs, time::Instant};
+
+use super::{
+    disk::Disk,
+    observed::own,
+    random::Random,
+    scenario::SCENARIOS,
+    tally::Tally,
+    trial::{Outcome, Trial, is_skipped, run_all, said},
+};
+
+/// How many cases `cargo test` takes, of all scenarios together.
+const SAMPLE: usize = 60;
+/// How many there are of each scenario, of as many as one likes.
+const ALL: usize = 100;
+const SEED: u64 = 20_261_121;
+
+/// One power loss.
+#[derive(Debug, Clone, Copy)]
+struct Loss {
+    case: usize,
+    seed: u64,
+}
+
+fn losses(trial: &Trial) -> Vec<Loss> {
+    let number = |name| env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
+    let seed = number("SKILLHUB_CRASH_SEED").unwrap_or(SEED);
+    let first = SCENARIOS.iter().position(|scenario| scenario.name == trial.scenario.name).unwrap() * ALL;
+    let only = number("SKILLHUB_CRASH_CASE");
+    let cases = (first..first + ALL).filter(|case| only.is_none_or(|only| only == *case as u64));
+    cases.map(|case| Loss { case, seed }).collect()
+}
+
+fn run(trial: &Trial, loss: Loss) -> Tally {
+    let mut random = Random::of(loss.seed, loss.case);
+    trial.place.restore();
+    let mut disk = Disk::of(trial.place.root(), random.below(trial.boundaries.len()));
+    let ended = trial.run_here(&mut disk);
+    let pending = disk.pending();
+    disk.lose_power(&mut random);
+    boot_again(trial);
+    let at = ended.killed_at.as_ref().map(ToString::to_string).unwrap_or_default();
+    let name = format!("case {} of seed {}, after {at} with {pending} names pending", loss.case, loss.seed);
+    trial.judge(Outcome { name, said: said(&ended), faults: Vec::new() }, loss.case)
+}
+
+/// The machine has another boot id now.
+fn boot_again(trial: &Trial) {
+    let Some(path) = own(&trial.place.sandbox).map(|own| own.join("journal.applied")) else { return };
+    let Ok(note) = fs::read_to_string(&path) else { return };
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    fs::write(path, note.replace(boot.trim(), "00000000-0000-4000-8000-000000000000")).unwrap();
+}
+
+#[test]
+fn what_was_reported_outlives_the_power_and_the_rest_is_whole_or_nothing() {
+    if is_skipped() {
+        return;
+    }
+    let began = Instant::now();
+    let all = run_all("SKILLHUB_CRASH_LOSSES", SAMPLE, losses, run);
+    println!("{} power losses, seed {SEED} or as given: {all}; {:.0} s", all.trials, began.elapsed().as_secs_f64());
+    all.assert_good();
+}
