@@ -36,7 +36,9 @@ fn losses(trial: &Trial) -> Vec<Loss> {
 fn run(trial: &Trial, loss: Loss) -> Tally {
     let mut random = Random::of(loss.seed, loss.case);
     trial.place.restore();
-    let mut disk = Disk::of(trial.place.root(), random.below(trial.boundaries.len()));
+    // One in five comes after the report, which is where nothing may be lost.
+    let last = trial.boundaries.len() - 1;
+    let mut disk = Disk::of(trial.place.root(), random.below(last * 5 / 4).min(last));
     let ended = trial.run_here(&mut disk);
     let pending = disk.pending();
     disk.lose_power(&mut random);
