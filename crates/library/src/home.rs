@@ -273,6 +273,18 @@ fn write_new(dir: &Dir, name: &str, bytes: &[u8], durability: Durability, option
     }
 }
 
+/// Syncs a folder and all above it, so that a power loss takes away none on the way to what is new in it.
+/// Those that we may not open were not made by us, and some file systems sync no folders.
+pub(crate) fn sync_folders_above(folder: &Path) -> io::Result<()> {
+    for path in folder.ancestors().filter(|path| !path.as_os_str().is_empty()) {
+        match Dir::open_ambient_dir(path, ambient_authority()).and_then(|dir| sync_folder(&dir)) {
+            Err(error) if matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::InvalidInput) => {}
+            synced => synced?,
+        }
+    }
+    Ok(())
+}
+
 /// Syncs a folder, so that the names in it are durable.
 pub(crate) fn sync_folder(dir: &Dir) -> io::Result<()> {
     dir.open(".")?.sync_all()

@@ -122,13 +122,9 @@ impl Journal {
     /// # Errors
     /// What the system said.
     pub fn open(dir: &Dir) -> io::Result<Self> {
-        let is_new = !dir.exists(FILE);
         let mut options = OpenOptions::new();
         options.read(true).append(true).create(true);
         let file = dir.open_with(FILE, &options)?;
-        if is_new {
-            sync_folder(dir)?;
-        }
         Ok(Self { dir: dir.try_clone()?, file })
     }
 
@@ -163,6 +159,9 @@ impl Journal {
     /// What the system said; the record may then be in the file in part, and will be cut.
     pub fn append(&mut self, record: &Record) -> io::Result<()> {
         let before = self.len()?;
+        if before == 0 {
+            sync_folder(&self.dir)?;
+        }
         let written = self.file.write_all(&frame(record)?).and_then(|()| self.file.sync_data());
         written.map_err(|error| match self.file.set_len(before).and_then(|()| self.file.sync_data()) {
             Ok(()) => error,

@@ -41,7 +41,7 @@ use self::numbers::Numbers;
 use crate::{
     events::{self, Event},
     home::{
-        Durability, Home, PlaceError, ensure_dir, ensure_private_dir, open_dir, open_resolved, sync_folder,
+        Durability, Home, PlaceError, ensure_dir, ensure_private_dir, open_dir, open_resolved, sync_folders_above,
         write_atomically,
     },
     journal::Journal,
@@ -432,11 +432,10 @@ impl Library {
         }
         let own = ensure_dir(&self.own)?;
         if !own.exists("library.toml") {
+            let above = self.own.parent().map_or(Ok(()), sync_folders_above);
+            above.map_err(self.own_io())?;
             let text = format!("format = 1\npath = {:?}\n", self.path.display().to_string());
             write_atomically(&own, "library.toml", text.as_bytes(), Durability::Durable).map_err(self.own_io())?;
-            for above in self.own.ancestors().skip(1).take(2) {
-                sync_folder(&ensure_dir(above)?).map_err(self.own_io())?;
-            }
         }
         Ok(own)
     }
