@@ -1,6 +1,9 @@
 //! [`Expected`]: what may be left of a command that died, and what must be.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    process::Command,
+};
 
 use super::{
     observed::{Observed, folders, is_object},
@@ -8,7 +11,7 @@ use super::{
     scenario::Scenario,
     trial::Said,
 };
-use crate::support::{Answer, Snapshot, git};
+use crate::support::{Answer, Snapshot};
 
 /// A command's effect when nothing goes wrong, with the states between its operations.
 pub struct Expected {
@@ -165,10 +168,15 @@ impl Expected {
             }
         }
         if let Some(own) = super::observed::own(sandbox).filter(|own| own.join("history.git").exists()) {
-            let history = own.join("history.git");
-            let history = ["--git-dir", history.to_str().unwrap()];
-            git(sandbox, &[&history[..], &["fsck", "--strict", "--no-dangling"]].concat());
-            git(sandbox, &[&history[..], &["log", "--all", "--format=%H"]].concat());
+            for args in [&["fsck", "--strict", "--no-dangling"][..], &["log", "--all", "--format=%H"]] {
+                let mut command = Command::new("git");
+                let output =
+                    sandbox.confine(&mut command).arg("--git-dir").arg(own.join("history.git")).args(args).output();
+                let output = output.unwrap();
+                if !output.status.success() {
+                    faults.push(format!("git {}: {}", args[0], String::from_utf8_lossy(&output.stderr)));
+                }
+            }
         }
         faults
     }

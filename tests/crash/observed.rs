@@ -14,6 +14,9 @@ use crate::support::{Entry, Sandbox, Snapshot, snapshot, tree};
 /// What only the command knew that wrote an entry of the lock file, and `doctor` cannot find again.
 const BY_THE_COMMAND: [&str; 2] = ["requested", "agents"];
 
+/// What a command that only reads may write, to be faster the next time.
+const READERS_KEEP: [&str; 2] = ["glances", "numbers"];
+
 /// A library as it is found.
 #[derive(Debug, Clone, Default)]
 pub struct Observed {
@@ -158,8 +161,12 @@ fn paths(sandbox: &Sandbox) -> BTreeSet<String> {
     tree(&sandbox.path("")).into_keys().filter(|path| !is_object(path) && !is_of_no_use(path)).collect()
 }
 
-/// Whether a path is one of those that git puts into a repository for people, and nobody misses.
+/// Whether a path is one of those that nobody misses: what readers keep, and what git puts into a
+/// repository for people.
 fn is_of_no_use(path: &str) -> bool {
+    if path.contains("/libraries/") && path.split('/').any(|part| READERS_KEEP.contains(&part)) {
+        return true;
+    }
     let below = path.rsplit_once("/history.git/").map_or("", |(_, below)| below);
     ["description", "hooks", "info"].iter().any(|name| below.split('/').next() == Some(name))
 }
