@@ -4,7 +4,11 @@ mod concat;
 mod packs;
 mod refs;
 
-use std::{collections::BTreeMap, io, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+    path::Path,
+};
 
 use cap_std::{ambient_authority, fs::Dir};
 use git2::{Commit, ObjectType, Odb, Oid, Repository, RepositoryInitOptions, RepositoryOpenFlags, Tree};
@@ -178,6 +182,14 @@ impl Storage for GitStorage {
         sync_dir(&self.dir, HEADS)?;
         for object in objects {
             self.forget_loose(&object.id);
+        }
+        // One that comes back with a power loss, empty or cut, would stand before the whole one.
+        let folders: BTreeSet<&str> = objects.iter().filter_map(|object| object.id.get(..2)).collect();
+        for folder in folders {
+            match sync_dir(&self.dir, &format!("objects/{folder}")) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+                _ => {}
+            }
         }
         let _many_packs_are_only_slower = self.join_packs();
         Ok(())
