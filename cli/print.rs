@@ -122,6 +122,7 @@ impl Output {
         match (self.has_colors(), io::stdout().is_terminal()) {
             (true, _) => tamed(text),
             (false, true) => tamed(&strip_str(text).to_string()),
+            (false, false) if is_plain(text) => text.to_owned(),
             (false, false) => strip_str(text).to_string(),
         }
     }
@@ -183,6 +184,11 @@ impl Output {
         }
         error.exit
     }
+}
+
+/// Whether a text has no byte that could be part of a style.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'))
 }
 
 /// A reader that has seen enough (`| head`) is no failure.

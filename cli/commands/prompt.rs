@@ -111,6 +111,10 @@ fn xml(skills: &[&Listed]) -> String {
 /// A value as XML text, so that no description closes its own element.
 pub fn escape(value: &str) -> String {
     let mut text = String::with_capacity(value.len());
+    if value.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'&' | b'<' | b'>' | b'"' | b'\'')) {
+        text.push_str(value);
+        return text;
+    }
     for c in value.chars() {
         match c {
             '&' => text.push_str("&amp;"),

@@ -19,7 +19,7 @@ use crate::{
 };
 
 use aside::InPlace;
-pub(crate) use aside::put_aside;
+pub(crate) use aside::{damaged, put_aside};
 
 const FILE: &str = "events.jsonl";
 
@@ -232,14 +232,23 @@ pub(crate) fn read(dir: &Dir) -> io::Result<(Vec<Event>, usize)> {
             unreadable += 1;
             continue;
         };
-        for line in bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| *line != b"\n") {
-            match serde_json::from_slice(line) {
-                Ok(event) => events.push(event),
-                Err(_) => unreadable += usize::from(line.ends_with(b"\n")),
-            }
-        }
+        let (of_part, unreadable_of_part) = parse(&bytes);
+        events.extend(of_part);
+        unreadable += unreadable_of_part;
     }
     Ok((events, unreadable))
+}
+
+fn parse(bytes: &[u8]) -> (Vec<Event>, usize) {
+    let mut events = Vec::new();
+    let mut unreadable = 0;
+    for line in bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| *line != b"\n") {
+        match serde_json::from_slice(line) {
+            Ok(event) => events.push(event),
+            Err(_) => unreadable += usize::from(line.ends_with(b"\n")),
+        }
+    }
+    (events, unreadable)
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use skill::{Bundle, BundleError, File, Limits, PathError, SkillPath};
 use thiserror::Error;
 
 pub use search::find_skills;
-pub(crate) use signature::{Content, Signature, content, signature};
+pub(crate) use signature::{Content, Signature, content};
 
 use crate::home::sync_folder;
 use listing::{Entry, Kind};
@@ -91,6 +91,8 @@ struct Found {
 /// A walk over a folder: every directory opened once, without following links.
 struct Walk {
     dirs: Vec<Dir>,
+    /// The path of each directory with a slash at its end, that of the folder itself being empty.
+    prefixes: Vec<String>,
     files: Vec<Found>,
     leftovers: Vec<String>,
 }
@@ -208,26 +210,19 @@ pub fn create_at(path: &Path) -> Result<Dir, FolderError> {
 
 impl Walk {
     fn over(dir: Dir, leftovers: Leftovers, limits: &Limits) -> Result<Self, FolderError> {
-        let mut walk = Self { dirs: vec![dir], files: Vec::new(), leftovers: Vec::new() };
-        let mut prefixes = vec![String::new()];
+        let mut walk =
+            Self { dirs: vec![dir], prefixes: vec![String::new()], files: Vec::new(), leftovers: Vec::new() };
         let mut next = 0;
         while next < walk.dirs.len() {
-            let prefix = prefixes[next].clone();
-            walk.enter(next, &prefix, &mut prefixes, leftovers, limits)?;
+            let prefix = walk.prefixes[next].clone();
+            walk.enter(next, &prefix, leftovers, limits)?;
             next += 1;
         }
         walk.files.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(walk)
     }
 
-    fn enter(
-        &mut self,
-        parent: usize,
-        prefix: &str,
-        prefixes: &mut Vec<String>,
-        leftovers: Leftovers,
-        limits: &Limits,
-    ) -> Result<(), FolderError> {
+    fn enter(&mut self, parent: usize, prefix: &str, leftovers: Leftovers, limits: &Limits) -> Result<(), FolderError> {
         let entries = listing::entries(&self.dirs[parent]).map_err(|error| FolderError::io(prefix, error))?;
         for Entry { name, kind } in entries {
             let name = name.to_str().ok_or_else(|| FolderError::NameEncoding(name.to_string_lossy().into_owned()))?;
@@ -246,7 +241,7 @@ impl Walk {
                     let parsed = SkillPath::parse(&path)?;
                     let child = listing::open_child(&self.dirs[parent], name);
                     self.dirs.push(child.map_err(|error| FolderError::io(&path, error))?);
-                    prefixes.push(format!("{parsed}/"));
+                    self.prefixes.push(format!("{parsed}/"));
                 }
             }
             self.check_number(limits)?;

@@ -12,7 +12,7 @@ use std::{
 use cap_std::fs::{Dir, File, OpenOptions};
 use flate2::{Compression, read::GzDecoder, write::GzEncoder};
 
-use super::FILE;
+use super::{FILE, parse};
 use crate::home::{Durability, read_optional, write_atomically};
 
 const LOCK: &str = "events.lock";
@@ -58,11 +58,14 @@ fn lock_file(dir: &Dir) -> io::Result<std::fs::File> {
     Ok(dir.open_with(LOCK, options.read(true).write(true).create(true))?.into_std())
 }
 
-/// Puts the log in use aside when it is long, and compresses what was put aside. The caller holds the
-/// library's lock.
+/// Puts the log in use aside when it is long and nothing is wrong with it, and compresses what was put
+/// aside. The caller holds the library's lock.
 pub(crate) fn put_aside(dir: &Dir) -> io::Result<()> {
     let is_long = dir.metadata(FILE).is_ok_and(|file| file.len() >= WORTHWHILE);
-    if is_long && let Some(_nobody_writes) = alone(dir)? {
+    if is_long
+        && let Some(_nobody_writes) = alone(dir)?
+        && parse(&read_optional(dir, FILE)?.unwrap_or_default()).1 == 0
+    {
         let next = numbers(dir)?.last().map_or(1, |number| number + 1);
         dir.rename(FILE, dir, name(next))?;
     }
@@ -112,6 +115,17 @@ fn numbers(dir: &Dir) -> io::Result<Vec<u64>> {
 /// What was put aside, oldest first, each file's lines or why they cannot be read.
 pub(super) fn read(dir: &Dir) -> io::Result<Vec<io::Result<Vec<u8>>>> {
     numbers(dir)?.into_iter().map(|number| read_one(dir, &name(number))).collect()
+}
+
+/// The names of the files among them that cannot be unpacked.
+pub(crate) fn damaged(dir: &Dir) -> io::Result<Vec<String>> {
+    let mut damaged = Vec::new();
+    for number in numbers(dir)? {
+        if read_one(dir, &name(number))?.is_err() {
+            damaged.push(format!("{}{PACKED}", name(number)));
+        }
+    }
+    Ok(damaged)
 }
 
 fn read_one(dir: &Dir, plain: &str) -> io::Result<io::Result<Vec<u8>>> {

@@ -126,26 +126,21 @@ pub(super) fn file_size(dir: &Dir, name: &str) -> io::Result<u64> {
     Ok(dir.symlink_metadata(name)?.len())
 }
 
-/// What the system says of a file.
-pub(super) struct Stat {
-    /// Size, times, inode and mode.
-    pub text: String,
-    /// The second of its newest time.
-    pub changed: i64,
-}
-
-/// Looks at a file in a folder, links not followed.
+/// Adds what the system says of a path in a folder, links not followed, and returns the second of its
+/// newest time.
 #[cfg(unix)]
-pub(super) fn stat(dir: &Dir, name: &str) -> io::Result<Stat> {
+pub(super) fn add_stat(dir: &Dir, path: &str, hasher: &mut impl std::hash::Hasher) -> io::Result<i64> {
+    use std::hash::Hash;
+
     use rustix::fs::{AtFlags, statat};
-    let stat = statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
-    let (modified, changed) = ((stat.st_mtime, stat.st_mtime_nsec), (stat.st_ctime, stat.st_ctime_nsec));
-    let text = format!("{} {modified:?} {changed:?} {} {:o}", stat.st_size, stat.st_ino, stat.st_mode);
-    Ok(Stat { text, changed: modified.0.max(changed.0) })
+    let stat = statat(dir, path, AtFlags::SYMLINK_NOFOLLOW)?;
+    (stat.st_mtime, stat.st_mtime_nsec, stat.st_ctime, stat.st_ctime_nsec).hash(hasher);
+    (stat.st_size, stat.st_ino, stat.st_mode).hash(hasher);
+    Ok(stat.st_mtime.max(stat.st_ctime))
 }
 
 #[cfg(not(unix))]
-pub(super) fn stat(_dir: &Dir, _name: &str) -> io::Result<Stat> {
+pub(super) fn add_stat(_dir: &Dir, _path: &str, _hasher: &mut impl std::hash::Hasher) -> io::Result<i64> {
     Err(io::ErrorKind::Unsupported.into())
 }
 

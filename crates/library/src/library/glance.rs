@@ -1,6 +1,6 @@
 //! [`Glance`]: what a reader of a whole library needs of one skill, ten thousand of them in a moment.
 
-use std::{collections::BTreeSet, thread};
+use std::thread;
 
 use cap_std::fs::Dir;
 use scan::Baseline;
@@ -97,6 +97,13 @@ pub struct Glance {
     pub paths: Vec<SkillPath>,
 }
 
+impl Glance {
+    fn of(name: SkillName, found: Found) -> Self {
+        let Found { known: Known { head, front, .. }, standing, paths, .. } = found;
+        Self { name, head, front, standing, paths }
+    }
+}
+
 /// How closely folders are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Closeness {
@@ -110,16 +117,20 @@ pub enum Closeness {
 /// What was seen of one folder.
 #[derive(Default)]
 struct Seen {
+    /// It has the signature that is known.
+    is_as_known: bool,
+    /// Its new one.
     signature: Option<Signature>,
     content: Option<Content>,
 }
 
-/// What a folder without history was found to be.
+/// What was found out of a skill.
 struct Found {
     known: Known,
     standing: Standing,
-    /// Whether that holds as long as content and rules are the same: not where a waiver let it pass,
-    /// which ends.
+    paths: Vec<SkillPath>,
+    /// Whether the same content is the same by the same rules: not where a folder without history is
+    /// blocked, or a waiver let it pass, which ends.
     lasts: bool,
 }
 
@@ -130,9 +141,9 @@ impl Library {
     /// The history cannot be read.
     pub fn heads(&self) -> Result<Vec<(SkillName, Head)>, StorageError> {
         let own = open_dir(&self.own).ok().flatten();
-        let mut remembered = Remembered::read(own.as_ref());
-        let heads = self.heads_with(&mut remembered)?;
-        Ok(heads.into_iter().filter_map(|(name, known)| Some((name, known.head?))).collect())
+        let heads = self.heads_with(&mut Remembered::read(own.as_ref()))?;
+        let exists = heads.into_iter().filter(|(_, known)| !known.tombstone);
+        Ok(exists.filter_map(|(name, known)| Some((name, known.head?))).collect())
     }
 
     /// The skills of the history and the folders that may be skills without one, sorted by name. It
@@ -143,113 +154,117 @@ impl Library {
     pub fn glances(&self, closeness: Closeness) -> Result<Vec<Glance>, LibraryError> {
         let own = open_dir(&self.own)?;
         let mut remembered = Remembered::read(own.as_ref());
-        let mut known = self.heads_with(&mut remembered)?;
-        let folders: BTreeSet<SkillName> =
-            self.folders()?.iter().filter_map(|folder| SkillName::parse(folder).ok()).collect();
-        let managed: BTreeSet<&SkillName> = known.iter().map(|(name, _)| name).collect();
-        let others: Vec<_> = folders.iter().filter(|name| !managed.contains(name)).cloned().collect();
-        known.extend(others.into_iter().map(|name| {
-            let known = remembered.without_history(&name);
-            (name, known)
-        }));
-        known.sort_by(|(a, _), (b, _)| a.cmp(b));
-        let seen = match self.root()? {
-            Some(root) => self.see(&root, &known, closeness),
-            None => known.iter().map(|_| Seen::default()).collect(),
-        };
-        let mut glances = Vec::with_capacity(known.len());
-        for ((name, known), seen) in known.into_iter().zip(seen) {
-            glances.extend(self.glance(name, known, seen, &mut remembered)?);
+        let heads = self.heads_with(&mut remembered)?;
+        let (gone, mut skills): (Vec<_>, Vec<_>) = heads.into_iter().partition(|(_, known)| known.tombstone);
+        let managed = skills.len();
+        for folder in self.folders()? {
+            let is_managed = skills.get(..managed).unwrap_or_default();
+            let is_managed = is_managed.binary_search_by(|(name, _)| name.as_str().cmp(&folder)).is_ok();
+            if let (false, Ok(name)) = (is_managed, SkillName::parse(&folder)) {
+                let known = remembered.take_folder(&name);
+                skills.push((name, known));
+            }
         }
-        let names: BTreeSet<&str> = glances.iter().map(|glance| glance.name.as_str()).collect();
-        remembered.write(&names, || self.ensure_own());
-        Ok(glances)
+        skills.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let seen = match self.root()? {
+            Some(root) => self.see(&root, &skills, closeness),
+            None => skills.iter().map(|_| Seen::default()).collect(),
+        };
+        let mut found = Vec::with_capacity(skills.len());
+        for ((name, known), seen) in skills.into_iter().zip(seen) {
+            let one = self.judge_glance(&name, known, seen, &mut remembered.news)?;
+            found.extend(one.map(|one| (name, one)));
+        }
+        let lasting = found.iter().filter(|(_, found)| found.lasts).map(|(name, found)| (name, &found.known));
+        let lasting: Vec<_> = gone.iter().map(|(name, known)| (name, known)).chain(lasting).collect();
+        remembered.write(lasting.into_iter(), || self.ensure_own());
+        Ok(found.into_iter().map(|(name, found)| Glance::of(name, found)).collect())
     }
 
-    /// What is known of each skill that exists in the history.
+    /// What is known of each skill in the history, deleted ones included.
     fn heads_with(&self, remembered: &mut Remembered) -> Result<Vec<(SkillName, Known)>, StorageError> {
         let Some(storage) = self.storage()? else { return Ok(Vec::new()) };
         let mut heads = Vec::new();
         for (name, id) in storage.heads()? {
-            let known = match remembered.of_head(&name, &id) {
+            let known = match remembered.take_head(&name, &id) {
                 Some(known) => known,
                 None => {
                     let head = storage.revision(&id)?;
                     let files = if head.tombstone { Bundle::default() } else { storage.bundle(&id)? };
-                    remembered.learn_head(&name, &head, Front::of(&files, &name, self.limits()))
+                    remembered.news += 1;
+                    Known::of_head(&head, Front::of(&files, &name, self.limits()))
                 }
             };
-            if !known.tombstone {
-                heads.push((name, known));
-            }
+            heads.push((name, known));
         }
         Ok(heads)
     }
 
-    /// Looks at the folders, each as closely as it takes: reads those of which nothing is known for
-    /// their signature.
+    /// Looks at the folders, each as closely as it takes: reads those that do not have the signature
+    /// that is known.
     fn see(&self, root: &Dir, skills: &[(SkillName, Known)], closeness: Closeness) -> Vec<Seen> {
         let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS);
         let chunk = skills.len().div_ceil(threads).max(1);
         let limits = self.limits();
         let look = move |(name, known): &(SkillName, Known)| {
-            let signature = folder::signature(root, name.as_str(), limits);
-            let is_known = signature.as_ref().is_some_and(|found| known.folder.as_ref() == Some(&found.sum));
-            let is_read = closeness == Closeness::Contents || !is_known;
+            let is_as_known = known.folder.as_ref().is_some_and(|folder| folder.is_of(root, name.as_str()));
+            let is_read = closeness == Closeness::Contents || !is_as_known;
+            let signature = (!is_as_known).then(|| Signature::of(root, name.as_str(), limits)).flatten();
             let content = is_read.then(|| folder::content(root, name.as_str(), limits)).flatten();
-            Seen { signature, content }
+            Seen { is_as_known, signature, content }
         };
         thread::scope(|scope| {
             let parts: Vec<_> = skills
                 .chunks(chunk)
                 .map(|part| (part, scope.spawn(move || part.iter().map(look).collect::<Vec<_>>())))
                 .collect();
-            parts
-                .into_iter()
-                .flat_map(|(part, seen)| seen.join().unwrap_or_else(|_| part.iter().map(look).collect()))
-                .collect()
+            let join = |(part, seen): (&[_], thread::ScopedJoinHandle<'_, Vec<_>>)| {
+                seen.join().unwrap_or_else(|_| part.iter().map(look).collect())
+            };
+            parts.into_iter().flat_map(join).collect()
         })
     }
 
-    /// `None` where nothing stands that could be a skill.
-    fn glance(
+    /// `None` where nothing stands that could be a skill. Counts what is new to be remembered.
+    fn judge_glance(
         &self,
-        name: SkillName,
+        name: &SkillName,
         known: Known,
         seen: Seen,
-        remembered: &mut Remembered,
-    ) -> Result<Option<Glance>, LibraryError> {
-        let is_same = match (&seen.content, &seen.signature) {
-            (Some(content), _) => known.digest() == Some(content.digest.to_string().as_str()),
-            (None, Some(signature)) => known.folder.as_ref() == Some(&signature.sum),
-            (None, None) => false,
+        news: &mut usize,
+    ) -> Result<Option<Found>, LibraryError> {
+        let is_same = match &seen.content {
+            Some(content) => known.digest() == Some(content.digest.to_string().as_str()),
+            None => seen.is_as_known,
         };
-        let Some(head) = known.head.clone() else {
-            let found = match is_same {
-                true => Some(Found { known, standing: Standing::Modified, lasts: true }),
-                false => self.look_without_history(&name)?,
-            };
-            let Some(Found { known, standing, lasts }) = found else { return Ok(None) };
-            if lasts {
-                remembered.learn_folder(&name, known.clone(), seen.signature.as_ref());
-            }
-            let paths = seen.content.filter(|_| known.valid).map(|content| content.paths).unwrap_or_default();
-            return Ok(Some(Glance { name, head: None, front: known.front, standing, paths }));
-        };
-        let standing = match is_same {
-            true => Standing::Clean,
-            false => match self.folder_state(&name)? {
-                FolderState::Clean | FolderState::Absent => Standing::Clean,
-                FolderState::Missing => Standing::Missing,
-                FolderState::Modified(_) => Standing::Modified,
-                FolderState::Blocked(fault) => Standing::Blocked(fault.to_string()),
+        let mut found = match (is_same, known.head.is_some()) {
+            (true, true) => Found { known, standing: Standing::Clean, paths: Vec::new(), lasts: true },
+            (true, false) => Found { known, standing: Standing::Modified, paths: Vec::new(), lasts: true },
+            (false, true) => Found { standing: self.standing(name)?, known, paths: Vec::new(), lasts: true },
+            (false, false) => match self.look_without_history(name)? {
+                Some(found) => found,
+                None => return Ok(None),
             },
         };
-        let front = known.front.clone();
-        if standing == Standing::Clean {
-            remembered.learn_folder(&name, known, seen.signature.as_ref());
+        if found.known.valid {
+            found.paths = seen.content.map(|content| content.paths).unwrap_or_default();
         }
-        Ok(Some(Glance { name, head: Some(head), front, standing, paths: Vec::new() }))
+        if !(is_same && seen.is_as_known) {
+            let is_good = found.known.head.is_none() || found.standing == Standing::Clean;
+            found.known.folder = seen.signature.filter(|_| is_good && found.lasts);
+            *news += usize::from(found.known.folder.is_some());
+        }
+        Ok(Some(found))
+    }
+
+    /// How the folder of a skill with a history stands to its head.
+    fn standing(&self, name: &SkillName) -> Result<Standing, LibraryError> {
+        Ok(match self.folder_state(name)? {
+            FolderState::Clean | FolderState::Absent => Standing::Clean,
+            FolderState::Missing => Standing::Missing,
+            FolderState::Modified(_) => Standing::Modified,
+            FolderState::Blocked(fault) => Standing::Blocked(fault.to_string()),
+        })
     }
 
     /// A folder that looks like a skill but has no history yet. It is read leniently, as other clients
@@ -257,7 +272,7 @@ impl Library {
     fn look_without_history(&self, name: &SkillName) -> Result<Option<Found>, LibraryError> {
         let blocked = |files: &Bundle, why: String| {
             let known = Known::of_folder(files.digest(), false, Front::of(files, name, self.limits()));
-            Found { known, standing: Standing::Blocked(why), lasts: false }
+            Found { known, standing: Standing::Blocked(why), paths: Vec::new(), lasts: false }
         };
         let (cleared, valid) = match self.folder_state(name)? {
             FolderState::Modified(cleared) => (*cleared, true),
@@ -276,6 +291,6 @@ impl Library {
         let front = Front::of(cleared.bundle(), name, self.limits());
         let known = Known::of_folder(cleared.digest(), valid, front);
         let lasts = cleared.report().findings.iter().all(|finding| !finding.waived);
-        Ok(Some(Found { known, standing: Standing::Modified, lasts }))
+        Ok(Some(Found { known, standing: Standing::Modified, paths: Vec::new(), lasts }))
     }
 }

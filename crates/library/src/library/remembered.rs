@@ -6,10 +6,10 @@
 //! says counts only for the same head, and for the same digest or signature and ruleset. That something
 //! is blocked is never remembered. It is a [`Projection`]: when it is damaged, nothing is known.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::HashMap;
 
 use cap_std::fs::Dir;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use skill::{Digest, SkillName};
 
 use super::{
@@ -44,7 +44,7 @@ pub(super) struct Known {
     pub front: Front,
     /// The signature of the folder that was as the head has it, or that the scanner let pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub folder: Option<String>,
+    pub folder: Option<Signature>,
     /// The digest of a folder without history.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     found: Option<String>,
@@ -67,6 +67,11 @@ impl Known {
         Self { head, tombstone: false, front: Front::default(), folder, found, valid: false, ruleset }
     }
 
+    /// A skill at its head.
+    pub fn of_head(head: &Revision, front: Front) -> Self {
+        Self { head: Some(head.into()), tombstone: head.tombstone, front, ..Self::nothing() }
+    }
+
     /// A folder without history that the scanner of today let pass.
     pub fn of_folder(digest: Digest, valid: bool, front: Front) -> Self {
         let (found, ruleset) = (Some(digest.to_string()), Some(scan::ruleset().to_owned()));
@@ -82,8 +87,9 @@ impl Known {
 /// All that is known, and how much of it is new.
 #[derive(Debug, Default)]
 pub(super) struct Remembered {
-    skills: BTreeMap<String, Known>,
-    news: usize,
+    skills: HashMap<String, Known>,
+    /// Skills about which something was found out.
+    pub news: usize,
 }
 
 impl Remembered {
@@ -92,47 +98,33 @@ impl Remembered {
         Self { skills: serde_json::from_slice(&content).unwrap_or_default(), news: 0 }
     }
 
-    /// What is known of a skill at this head.
-    pub fn of_head(&self, name: &SkillName, id: &RevisionId) -> Option<Known> {
-        let known = self.skills.get(name.as_str())?;
-        (known.head.as_ref()?.id == *id).then(|| known.clone())
+    /// Takes out what is known of a skill at this head.
+    pub fn take_head(&mut self, name: &SkillName, id: &RevisionId) -> Option<Known> {
+        let is_at = |known: &Known| known.head.as_ref().is_some_and(|head| head.id == *id);
+        self.skills.get(name.as_str()).is_some_and(is_at).then(|| self.skills.remove(name.as_str())).flatten()
     }
 
-    pub fn learn_head(&mut self, name: &SkillName, head: &Revision, front: Front) -> Known {
-        let known = Known { head: Some(head.into()), tombstone: head.tombstone, front, ..Known::nothing() };
-        self.learn(name, known.clone());
-        known
+    /// Takes out what is known of a folder without history.
+    pub fn take_folder(&mut self, name: &SkillName) -> Known {
+        let known = self.skills.remove(name.as_str());
+        let is_of_today = |known: &Known| known.head.is_none() && known.ruleset.as_deref() == Some(scan::ruleset());
+        known.filter(is_of_today).unwrap_or_else(Known::nothing)
     }
 
-    /// What is known of a folder without history.
-    pub fn without_history(&self, name: &SkillName) -> Known {
-        let is_of_today = |known: &&Known| known.head.is_none() && known.ruleset.as_deref() == Some(scan::ruleset());
-        self.skills.get(name.as_str()).filter(is_of_today).cloned().unwrap_or_else(Known::nothing)
-    }
-
-    /// The folder of this signature is as known, if it is old enough for that to be told.
-    pub fn learn_folder(&mut self, name: &SkillName, known: Known, signature: Option<&Signature>) {
-        let folder = signature.filter(|signature| signature.is_settled).map(|signature| signature.sum.clone());
-        if folder.is_some() || known.head.is_none() {
-            self.learn(name, Known { folder, ..known });
-        }
-    }
-
-    fn learn(&mut self, name: &SkillName, known: Known) {
-        if self.skills.get(name.as_str()) != Some(&known) {
-            self.skills.insert(name.as_str().to_owned(), known);
-            self.news += 1;
-        }
-    }
-
-    /// Writes down what is known of these skills and of deleted ones, if there is enough news. Where
-    /// that is not possible, the next reader finds it out again.
-    pub fn write(mut self, names: &BTreeSet<&str>, own: impl FnOnce() -> Result<Dir, LibraryError>) {
-        if self.news < MUCH_NEWS && self.news * NEWS <= self.skills.len() {
+    /// Writes down what is known of these skills, if there is enough news. Where that is not possible,
+    /// the next reader finds it out again.
+    pub fn write<'a>(
+        &self,
+        skills: impl ExactSizeIterator<Item = (&'a SkillName, &'a Known)>,
+        own: impl FnOnce() -> Result<Dir, LibraryError>,
+    ) {
+        if self.news < MUCH_NEWS && self.news * NEWS <= skills.len() {
             return;
         }
-        self.skills.retain(|name, known| known.tombstone || names.contains(name.as_str()));
-        if let (Ok(own), Ok(content)) = (own(), serde_json::to_vec(&self.skills)) {
+        let mut content = Vec::new();
+        let written =
+            serde_json::Serializer::new(&mut content).collect_map(skills.map(|(name, known)| (name.as_str(), known)));
+        if let (Ok(()), Ok(own)) = (written, own()) {
             let _the_next_reader_finds_out = FILE.write(&own, NAME, &content);
         }
     }

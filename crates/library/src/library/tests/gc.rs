@@ -268,6 +268,9 @@ fn the_log_reads_the_same_wherever_putting_aside_was_stopped() {
     assert!(own.join("events.jsonl").exists(), "a short log stays");
     fs::write(own.join("events.1.jsonl.gz"), "damaged").unwrap();
     assert_eq!((read().0.len(), read().1), (10, 1), "damage is told");
+    let mended = library.mend_events(stamp().time).unwrap();
+    assert!(mended.dropped == 1 && mended.kept_as.starts_with("events.1.jsonl.gz"), "{mended:?}");
+    assert_eq!((read().0.len(), read().1), (10, 0), "and put aside by doctor");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Seek, SeekFrom, Write};
 
-use cap_std::fs::OpenOptions;
+use cap_std::fs::{Dir, OpenOptions};
 use jiff::Timestamp;
 use serde::Deserialize;
 use skill::Limits;
@@ -36,7 +36,7 @@ pub enum LibraryNote {
 /// What became of a damaged event log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventsMend {
-    /// The name of the copy of the log as it was, beside it.
+    /// The names of copies of the log as it was, and of older parts of it that cannot be unpacked.
     pub kept_as: String,
     /// Lines that could not be read and are only in the copy now.
     pub dropped: usize,
@@ -98,7 +98,8 @@ impl Library {
         Ok(kept)
     }
 
-    /// Keeps a copy of the event log and leaves the lines in it that can be read.
+    /// Keeps a copy of the event log and leaves the lines in it that can be read. Older parts that cannot be
+    /// unpacked are put aside.
     ///
     /// # Errors
     /// The lock was not to be had, or the system refused.
@@ -106,23 +107,18 @@ impl Library {
         let own = self.ensure_own()?;
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
         let mend = || -> std::io::Result<EventsMend> {
-            let kept_as = super::keep_copy(&own, EVENTS, time)?;
-            let mut old = own.open(EVENTS)?;
-            let mut bytes = Vec::new();
-            old.read_to_end(&mut bytes)?;
-            let lines = bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
-            let (good, bad): (Vec<&[u8]>, Vec<&[u8]>) =
-                lines.partition(|line| serde_json::from_slice::<Event>(line).is_ok());
-            write_atomically(&own, EVENTS, &good.concat(), Durability::Durable)?;
-            // A refusal may be noted at any time, without the lock: what came in between goes along.
-            let mut late = Vec::new();
-            old.seek(SeekFrom::Start(bytes.len() as u64))?;
-            old.read_to_end(&mut late)?;
-            if !late.is_empty() {
-                own.open_with(EVENTS, OpenOptions::new().append(true))?.write_all(&late)?;
+            let mut kept_as = Vec::new();
+            for part in events::damaged(&own)? {
+                let aside = super::aside_name(&own, &part, time);
+                own.rename(&part, &own, &aside)?;
+                kept_as.push(aside);
             }
-            events::sync(&own)?;
-            Ok(EventsMend { kept_as, dropped: bad.len() })
+            let mut dropped = kept_as.len();
+            if own.exists(EVENTS) {
+                kept_as.push(super::keep_copy(&own, EVENTS, time)?);
+                dropped += drop_bad_lines(&own)?;
+            }
+            Ok(EventsMend { kept_as: kept_as.join(", "), dropped })
         };
         mend().map_err(self.own_io())
     }
@@ -240,6 +236,25 @@ fn merge(into: &mut Table, from: Table) {
             (_, value) => drop(into.insert(key, value)),
         }
     }
+}
+
+/// Leaves the lines in the event log that can be read, and says how many it dropped.
+fn drop_bad_lines(own: &Dir) -> std::io::Result<usize> {
+    let mut old = own.open(EVENTS)?;
+    let mut bytes = Vec::new();
+    old.read_to_end(&mut bytes)?;
+    let lines = bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+    let (good, bad): (Vec<&[u8]>, Vec<&[u8]>) = lines.partition(|line| serde_json::from_slice::<Event>(line).is_ok());
+    write_atomically(own, EVENTS, &good.concat(), Durability::Durable)?;
+    // A refusal may be noted at any time, without the lock: what came in between goes along.
+    let mut late = Vec::new();
+    old.seek(SeekFrom::Start(bytes.len() as u64))?;
+    old.read_to_end(&mut late)?;
+    if !late.is_empty() {
+        own.open_with(EVENTS, OpenOptions::new().append(true))?.write_all(&late)?;
+    }
+    events::sync(own)?;
+    Ok(bad.len())
 }
 
 #[cfg(test)]
