@@ -143,12 +143,14 @@ fn installed_head(library: &Library, skill: &SkillName) -> Result<Revision, Unin
     }
 }
 
-/// Takes away what was placed in agents' folders and forgets it.
+/// Takes away what was placed in agents' folders and forgets it, but for what the system did not let go:
+/// `doctor` tries that again.
 fn take_away(library: &Library, skill: &SkillName, stamp: &Stamp, result: &mut Uninstalled) {
     let placed = library.state().map(|state| state.of(skill).placed).unwrap_or_default();
     if placed.is_empty() {
         return;
     }
+    let mut refused = Vec::new();
     for path in placed {
         match remove(library, skill, &path) {
             Ok(Some(true)) => result.removed.push(path),
@@ -156,11 +158,12 @@ fn take_away(library: &Library, skill: &SkillName, stamp: &Stamp, result: &mut U
             Ok(None) => {}
             Err(error) => {
                 result.warnings.push(error.to_string());
+                refused.push(path.clone());
                 result.kept.push(path);
             }
         }
     }
-    if let Err(error) = library.set_state(skill, stamp, "unlink", |state| state.placed.clear()) {
+    if let Err(error) = library.set_state(skill, stamp, "unlink", |state| state.placed = refused) {
         result.warnings.push(format!("the places of {skill} were not forgotten: {error}"));
     }
 }
