@@ -13,9 +13,12 @@ use library::Home;
 const OLD: Duration = Duration::from_secs(600);
 
 /// Where files of a history are made, below the library's folder in the home, and how their names begin
-/// until they are whole.
-const OF_HISTORY: [(&str, &str); 2] =
-    [("history.git/objects", "tmp_object_git2_"), ("history.git/objects/pack", "pack_git2_")];
+/// or end until they are whole.
+const OF_HISTORY: [(&str, &str, &str); 3] = [
+    ("history.git/objects", "tmp_object_git2_", ""),
+    ("history.git/objects/pack", "pack_git2_", ""),
+    ("history.git/refs/skills", "", ".lock"),
+];
 
 /// Half-made files and folders in the home, its cache and a library's folder in it, sorted. What somebody
 /// may be at work on is left out.
@@ -30,8 +33,9 @@ pub fn unfinished(home: &Home, own: &Path) -> Vec<PathBuf> {
         .flat_map(|folder| names_in(folder).into_iter().map(|name| folder.join(name)))
         .filter(|path| is_half_made(path))
         .collect();
-    for (folder, beginning) in OF_HISTORY {
-        let names = names_in(&own.join(folder)).into_iter().filter(|name| name.starts_with(beginning));
+    for (folder, beginning, end) in OF_HISTORY {
+        let is_temporary = |name: &String| name.starts_with(beginning) && name.ends_with(end);
+        let names = names_in(&own.join(folder)).into_iter().filter(is_temporary);
         found.extend(names.map(|name| own.join(folder).join(name)));
     }
     found.retain(|path| is_old(path));

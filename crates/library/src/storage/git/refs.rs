@@ -67,12 +67,19 @@ impl GitStorage {
         let name = format!("{HEADS}{}", head.skill);
         let lock = format!("{name}.lock");
         self.dir.create_dir_all(HEADS)?;
-        let mut file = self.dir.create(&lock)?;
-        file.write_all(format!("{}\n", head.new).as_bytes())?;
-        if durable {
-            file.sync_all()?;
+        let write = || -> io::Result<()> {
+            let mut file = self.dir.create(&lock)?;
+            file.write_all(format!("{}\n", head.new).as_bytes())?;
+            if durable {
+                file.sync_all()?;
+            }
+            self.dir.rename(&lock, &self.dir, &name)
+        };
+        let written = write();
+        if written.is_err() {
+            let _best_effort = self.dir.remove_file(&lock);
         }
-        Ok(self.dir.rename(&lock, &self.dir, &name)?)
+        Ok(written?)
     }
 
     /// Moves all heads into one file, durably, and takes their own files away. Says whether it did:
