@@ -203,14 +203,18 @@ impl Displaced {
         folder::read(&self.root, &self.name, Leftovers::Skip, limits).ok()
     }
 
-    /// Throws it away, but for what tools keep in it, which goes on in the skill's folder; where that
-    /// cannot be, all of it is kept for a person to look at.
-    pub fn discard(self, skill: &SkillName) {
-        if self.carry_leftovers(skill).is_err() {
-            keep_aside(&self.root, &self.name);
-            return;
+    /// Throws it away, but for what tools keep in it, which goes on in the skill's folder. Where something
+    /// is in the way there, all of it is kept for a person to look at.
+    ///
+    /// # Errors
+    /// What the system said; the folder then stays under [`Displaced::name`], to be tried again.
+    pub fn discard(self, skill: &SkillName) -> io::Result<()> {
+        match self.carry_leftovers(skill) {
+            Ok(()) => throw_away(&self.root, &self.name),
+            Err(error) if is_in_the_way(&error) && keep_aside(&self.root, &self.name) => {}
+            Err(error) => return Err(error),
         }
-        throw_away(&self.root, &self.name);
+        Ok(())
     }
 
     /// Puts the folder back where it was; what took its place is thrown away.
@@ -252,6 +256,11 @@ impl Displaced {
         }
         Ok(())
     }
+}
+
+fn is_in_the_way(error: &io::Error) -> bool {
+    use io::ErrorKind::{AlreadyExists, DirectoryNotEmpty, IsADirectory, NotADirectory};
+    matches!(error.kind(), AlreadyExists | DirectoryNotEmpty | IsADirectory | NotADirectory)
 }
 
 /// Gives a folder the name of one that a person has to look at.
@@ -327,7 +336,7 @@ mod tests {
         assert!(swap(&name, stage(&root, &bundle("one")).unwrap()).unwrap().is_none());
         let displaced = swap(&name, stage(&root, &bundle("two")).unwrap()).unwrap().unwrap();
         assert_eq!(displaced.bundle(&Limits::default()), Some(bundle("one")));
-        displaced.discard(&name);
+        displaced.discard(&name).unwrap();
         assert_eq!(root.read_to_string("s/SKILL.md").unwrap(), "two");
         drop(stage(&root, &bundle("three")).unwrap());
         assert_eq!(names(&root), ["s"]);
@@ -339,9 +348,9 @@ mod tests {
         swap(&name, stage(&root, &bundle("one")).unwrap()).unwrap();
         root.create_dir_all("s/.git/objects").unwrap();
         root.create_dir("s/__pycache__").unwrap();
-        swap(&name, stage(&root, &bundle("two")).unwrap()).unwrap().unwrap().discard(&name);
+        swap(&name, stage(&root, &bundle("two")).unwrap()).unwrap().unwrap().discard(&name).unwrap();
         assert!(root.is_dir("s/.git/objects") && root.is_dir("s/__pycache__"));
-        remove(&root, &name, temporary_name()).unwrap().unwrap().discard(&name);
+        remove(&root, &name, temporary_name()).unwrap().unwrap().discard(&name).unwrap();
         assert!(root.is_dir("s/.git/objects") && !root.exists("s/__pycache__") && !root.exists("s/SKILL.md"));
     }
 
@@ -372,7 +381,7 @@ mod tests {
         swap(&name, stage(&root, &bundle("one")).unwrap()).unwrap();
         root.create_dir_all("s/vendor/lib/.git").unwrap();
         root.create_dir_all("s/vendor/__pycache__").unwrap();
-        swap(&name, stage(&root, &bundle("two")).unwrap()).unwrap().unwrap().discard(&name);
+        swap(&name, stage(&root, &bundle("two")).unwrap()).unwrap().unwrap().discard(&name).unwrap();
         assert!(root.is_dir("s/vendor/lib/.git"));
     }
 
@@ -383,7 +392,7 @@ mod tests {
         root.create_dir_all("s/.git/objects").unwrap();
         let displaced = remove(&root, &name, temporary_name()).unwrap().unwrap();
         root.write("s", "in the way").unwrap();
-        displaced.discard(&name);
+        displaced.discard(&name).unwrap();
         let kept = names(&root).into_iter().find(|name| name.starts_with(KEPT)).unwrap();
         assert!(root.is_dir(format!("{kept}/.git/objects")));
     }

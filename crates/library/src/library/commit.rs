@@ -359,8 +359,7 @@ impl Library {
         };
         let is_known = |known: &Bundle| folder::without_leftovers(known).same_but_line_ends(&found);
         if found.is_empty() || part.known.iter().any(is_known) {
-            displaced.discard(&part.skill);
-            return Checkout::Done;
+            return discard(part, displaced, Checkout::Done, settled);
         }
         let commit = Commit {
             skill: part.skill.clone(),
@@ -370,10 +369,9 @@ impl Library {
         match self.commit_locked(own, vec![commit], Vec::new(), &[]) {
             Err(error) => put_back(part, displaced, &format!("a hand edit could not be kept: {error}"), settled),
             Ok(kept) => {
-                displaced.discard(&part.skill);
                 *settled &= kept.trouble.is_none();
                 let id = kept.parts.into_iter().next().and_then(|part| part.revision.parent);
-                id.map_or(Checkout::Done, Checkout::HandEditKept)
+                discard(part, displaced, id.map_or(Checkout::Done, Checkout::HandEditKept), settled)
             }
         }
     }
@@ -391,6 +389,18 @@ impl Library {
         let stamp = part.last.stamp.external("changed by hand at the same moment");
         let origin = part.head.as_ref().and_then(|head| head.origin.clone());
         NewRevision::new(content, Action::External, stamp).with_origin(origin)
+    }
+}
+
+/// Throws a former folder away; what tools keep in it waits in it where it cannot be carried on.
+fn discard(part: &Part, displaced: Displaced, done: Checkout, settled: &mut bool) -> Checkout {
+    let name = displaced.name().to_owned();
+    match displaced.discard(&part.skill) {
+        Ok(()) => done,
+        Err(error) => {
+            *settled = false;
+            Checkout::Pending(format!("what a tool keeps in the folder is still in {name}: {error}"))
+        }
     }
 }
 

@@ -76,7 +76,7 @@ impl Library {
             }
         }
         let io = |source| LibraryError::Io { path: self.path().join(name), source };
-        Displaced::found(root, name, &skill).map_err(io)?.discard(&skill);
+        Displaced::found(root, name, &skill).and_then(|displaced| displaced.discard(&skill)).map_err(io)?;
         Ok(!root.exists(name))
     }
 

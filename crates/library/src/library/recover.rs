@@ -150,10 +150,7 @@ impl Library {
             checkout::stage(&root, &cleared, name).and_then(|staged| checkout::swap(&skill, staged))
         };
         let put = displaced.and_then(|displaced| match displaced {
-            Some(displaced) if displaced.bundle(self.limits()).as_ref() == Some(&found) => {
-                displaced.discard(&skill);
-                Ok(())
-            }
+            Some(displaced) if displaced.bundle(self.limits()).as_ref() == Some(&found) => displaced.discard(&skill),
             Some(edited_meanwhile) => edited_meanwhile.put_back(&skill),
             None => Ok(()),
         });
