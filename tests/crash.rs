@@ -12,6 +12,7 @@
 mod boundaries;
 mod checks;
 mod disk;
+mod errors;
 mod observed;
 mod place;
 mod power;

@@ -78,7 +78,7 @@ impl Expected {
     pub fn check(&self, found: &Observed, said: Said) -> Result<Found, Faults> {
         let mut faults = Faults::new();
         let counts = found.counts();
-        let Some(step) = self.steps.iter().position(|step| *step == counts) else {
+        let Some(step) = self.step(&counts, said) else {
             return Err(vec![format!("revisions are {counts:?}, none of {:?}", self.steps)]);
         };
         for (skill, revisions) in &found.history {
@@ -102,12 +102,21 @@ impl Expected {
         }
         let found = if all {
             Found::Everything
-        } else if step == 0 {
+        } else if counts == self.steps[0] {
             Found::Nothing
         } else {
             Found::Part
         };
         if faults.is_empty() { Ok(found) } else { Err(faults) }
+    }
+
+    /// How many operations are there. A command that says of some skills that it refuses them does the
+    /// others, in one operation: that counts as the last but one.
+    fn step(&self, counts: &BTreeMap<String, usize>, said: Said) -> Option<usize> {
+        let is_before_or_after =
+            |(skill, count): (&String, &usize)| self.steps.iter().any(|step| step.get(skill) == Some(count));
+        let some = || said == Said::Refused && counts.iter().all(is_before_or_after);
+        self.steps.iter().position(|step| step == counts).or_else(|| some().then(|| self.steps.len() - 2))
     }
 
     /// Every folder is its head, byte for byte; or as it was, where nothing has happened.

@@ -43,7 +43,6 @@ pub enum Order {
     GoThenKill,
     /// Half of a write is carried out, and the process is killed after it.
     HalfThenKill,
-    #[expect(dead_code, reason = "for refusals")]
     /// It is not carried out, and the process is told this error.
     Fail(Errno),
 }

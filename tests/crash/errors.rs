@@ -1,0 +1,114 @@
+//! [`Refusal`]: the system refuses one call, or every one like it from there on, as a full disk does.
+
+use std::time::Instant;
+
+use nix::errno::Errno;
+use serde_json::Value;
+
+use super::{
+    boundaries::{Boundary, Effect},
+    observed::folders,
+    tally::Tally,
+    tracer::{Order, Watcher},
+    trial::{Outcome, Said, Trial, is_skipped, run_all, said},
+};
+
+/// How many refusals `cargo test` takes, of all scenarios together.
+const SAMPLE: usize = 90;
+
+/// What the system refuses.
+#[derive(Debug, Clone, Copy)]
+struct Refusal {
+    boundary: usize,
+    error: Errno,
+    /// It goes on refusing.
+    from_there_on: bool,
+}
+
+impl Refusal {
+    /// Whether this error is one of such a call.
+    fn is_of(self, effect: &Effect) -> bool {
+        let needs_room = matches!(
+            effect,
+            Effect::Write(..)
+                | Effect::Create { .. }
+                | Effect::MakeFolder(_)
+                | Effect::Link { .. }
+                | Effect::Symlink { .. }
+                | Effect::Rename { exchange: false, .. }
+        );
+        match self.error {
+            Errno::ENOSPC => needs_room,
+            Errno::EIO => matches!(effect, Effect::Write(..) | Effect::Sync(_) | Effect::Resize(_)),
+            Errno::EROFS => !matches!(effect, Effect::Print | Effect::Write(..) | Effect::Sync(_)),
+            _ => !matches!(effect, Effect::Print | Effect::Write(..) | Effect::Sync(_) | Effect::Resize(_)),
+        }
+    }
+}
+
+impl Watcher for Refusal {
+    fn before(&mut self, boundary: &Boundary) -> Order {
+        let is_its_turn = boundary.number == self.boundary || (self.from_there_on && boundary.number > self.boundary);
+        if is_its_turn && self.is_of(&boundary.effect) { Order::Fail(self.error) } else { Order::Go }
+    }
+}
+
+/// Every refusal that a command can meet.
+fn refusals(trial: &Trial) -> Vec<Refusal> {
+    let mut refusals = Vec::new();
+    for boundary in &trial.boundaries {
+        for error in [Errno::ENOSPC, Errno::EIO, Errno::EROFS, Errno::EACCES] {
+            for from_there_on in [false, true] {
+                let refusal = Refusal { boundary: boundary.number, error, from_there_on };
+                refusals.extend(refusal.is_of(&boundary.effect).then_some(refusal));
+            }
+        }
+    }
+    refusals
+}
+
+fn run(trial: &Trial, mut refusal: Refusal) -> Tally {
+    let ended = trial.run(&mut refusal);
+    let answer: Value = serde_json::from_slice(&ended.stdout).unwrap_or_default();
+    let mut said = said(&ended);
+    let mut faults = trial.expected.check_walk(&trial.place);
+    let is_clear = answer["ok"] == true || says_why(&answer);
+    if !is_clear || (ended.exit == Some(0)) != (said == Said::Done) || ended.stderr.contains("panicked") {
+        faults.push(format!("it ended with {:?}: {answer} {}", ended.exit, ended.stderr));
+    }
+    let is_as_reported = folders(&trial.place.sandbox) == trial.expected.after.folders;
+    if said == Said::Done && !is_pending(&answer) && !is_as_reported {
+        faults.push(format!("it was reported as done, and the folders are not so: {answer}"));
+    }
+    let at = trial.boundaries.get(refusal.boundary).map(ToString::to_string).unwrap_or_default();
+    let more = if refusal.from_there_on { " from there on" } else { "" };
+    let name = format!("{:?} at {at}{more}", refusal.error);
+    if answer.to_string().contains("cannot be told whether") {
+        said = Said::Nothing;
+    }
+    trial.judge(Outcome { name, said, faults }, refusal.boundary)
+}
+
+/// Whether a refusal has a message, that of the command or those of its skills.
+fn says_why(answer: &Value) -> bool {
+    let skills = answer["skills"].as_array().into_iter().flatten();
+    let mut errors = skills.chain([answer]).map(|part| &part["error"]["message"]).filter_map(Value::as_str);
+    errors.any(|message| message.len() > 10) || answer["problems"].as_array().is_some_and(|list| !list.is_empty())
+}
+
+/// Whether an answer says that a folder will only follow later.
+fn is_pending(answer: &Value) -> bool {
+    let skills = answer["skills"].as_array().into_iter().flatten();
+    skills.chain([answer]).any(|skill| skill["checkout"].as_str().is_some_and(|word| word != "done"))
+}
+
+#[test]
+fn a_command_that_the_system_refuses_something_says_so_and_loses_nothing() {
+    if is_skipped() {
+        return;
+    }
+    let began = Instant::now();
+    let all = run_all("SKILLHUB_CRASH_ERRORS", SAMPLE, refusals, run);
+    println!("{} refusals: {all}; {:.0} s", all.trials, began.elapsed().as_secs_f64());
+    all.assert_good();
+}
