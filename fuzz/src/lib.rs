@@ -5,6 +5,7 @@
 
 pub mod archive;
 pub mod frontmatter;
+pub mod merge;
 mod place;
 pub mod plans;
 pub mod request;
@@ -13,5 +14,10 @@ pub mod request;
 pub type Target = fn(&[u8]);
 
 /// Each target's name, which is also that of its folder in `corpus`, and its function.
-pub const TARGETS: [(&str, Target); 4] =
-    [("archive", archive::run), ("frontmatter", frontmatter::run), ("request", request::run), ("plans", plans::run)];
+pub const TARGETS: [(&str, Target); 5] = [
+    ("archive", archive::run),
+    ("frontmatter", frontmatter::run),
+    ("request", request::run),
+    ("merge", merge::run),
+    ("plans", plans::run),
+];
