@@ -133,6 +133,6 @@ fn fault_lines(fault: &HandEditFault) -> Vec<String> {
     match fault {
         HandEditFault::Unreadable(error) => vec![error.to_string()],
         HandEditFault::Invalid { problems, .. } => problems.iter().map(problem_line).collect(),
-        HandEditFault::Hostile(blocked) => blocked.report.findings.iter().flat_map(finding_lines).collect(),
+        HandEditFault::Hostile(blocked) => blocked.report().findings.iter().flat_map(finding_lines).collect(),
     }
 }

@@ -162,7 +162,7 @@ impl Fails for AdoptError {
 
     fn report(&self) -> Option<&Report> {
         match self {
-            Self::Blocked(blocked) => Some(&blocked.report),
+            Self::Blocked(blocked) => Some(blocked.report()),
             _ => None,
         }
     }

@@ -195,7 +195,7 @@ impl Fails for PublishError {
 
     fn report(&self) -> Option<&Report> {
         match self {
-            Self::Blocked(blocked) => Some(&blocked.report),
+            Self::Blocked(blocked) => Some(blocked.report()),
             _ => None,
         }
     }

@@ -36,14 +36,19 @@ pub struct Captured {
     report: Report,
 }
 
-/// The scan blocks the candidate.
+/// The scan blocks the candidate. [`waive`] trusts that the report is that of the bundle, so only
+/// [`clear`] can put the two together, and nothing can change one of them:
+///
+/// ```compile_fail,E0451
+/// let bundle = skill::Bundle::default();
+/// let report = scan::scan(&bundle);
+/// let blocked = scan::Blocked { bundle, report };
+/// ```
 #[derive(Debug, Clone, Error)]
 #[error("{}", blocked_message(report))]
 pub struct Blocked {
-    /// The skill as it was given.
-    pub bundle: Bundle,
-    /// What was found.
-    pub report: Report,
+    bundle: Bundle,
+    report: Report,
 }
 
 /// Scans a candidate and mints it as cleared unless a new finding blocks.
@@ -122,6 +127,26 @@ impl Cleared {
     #[must_use]
     pub fn into_parts(self) -> (Bundle, Digest, Report) {
         (self.bundle, self.digest, self.report)
+    }
+}
+
+impl Blocked {
+    /// The skill as it was given.
+    #[must_use]
+    pub fn bundle(&self) -> &Bundle {
+        &self.bundle
+    }
+
+    /// What was found.
+    #[must_use]
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// What was found.
+    #[must_use]
+    pub fn into_report(self) -> Report {
+        self.report
     }
 }
 

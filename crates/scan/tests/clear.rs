@@ -25,8 +25,8 @@ fn a_new_finding_blocks_and_says_what_to_do() {
     for part in ["remote-pipe-to-shell", "scripts/a.sh:1", "pipes a download", "ship the code"] {
         assert!(message.contains(part), "{part} in {message}");
     }
-    assert_eq!(blocked.bundle.len(), 2, "the candidate is handed back");
-    assert_eq!(blocked.report.new_verdict(), Verdict::Block);
+    assert_eq!(blocked.bundle().len(), 2, "the candidate is handed back");
+    assert_eq!(blocked.report().new_verdict(), Verdict::Block);
 }
 
 #[test]
@@ -52,8 +52,8 @@ fn a_file_that_is_touched_is_judged_as_new() {
 fn secrets_are_not_repeated_in_reports() {
     let token = ["AKIA", "Q3EGWZ5JXKP7LV2M"].concat();
     let blocked = clear(bundle(&[("a.py", &token)]), Baseline::None).unwrap_err();
-    assert_eq!(blocked.report.worst(), Some(Severity::High));
-    assert!(blocked.report.findings.iter().all(|finding| !finding.excerpt.contains(&token)));
+    assert_eq!(blocked.report().worst(), Some(Severity::High));
+    assert!(blocked.report().findings.iter().all(|finding| !finding.excerpt.contains(&token)));
 }
 
 #[test]

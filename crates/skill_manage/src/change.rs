@@ -135,7 +135,11 @@ fn clear(library: &Library, change: &Change<'_>) -> Result<Option<Cleared>, Mana
                 Action::Rollback => another_revision(change.skill),
                 _ => "change the lines that the findings name; `skillhub scan --explain RULE` says more".to_owned(),
             };
-            Err(ManageError::ScanBlocked { message: blocked.to_string(), findings: blocked.report.findings, hint })
+            Err(ManageError::ScanBlocked {
+                message: blocked.to_string(),
+                findings: blocked.into_report().findings,
+                hint,
+            })
         }
     }
 }

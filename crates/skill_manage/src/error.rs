@@ -291,7 +291,7 @@ fn fault_details(fault: &HandEditFault) -> Value {
     match fault {
         HandEditFault::Unreadable(_) => json!({}),
         HandEditFault::Invalid { problems, .. } => json!({"problems": problems}),
-        HandEditFault::Hostile(blocked) => json!({"findings": blocked.report.findings}),
+        HandEditFault::Hostile(blocked) => json!({"findings": blocked.report().findings}),
     }
 }
 

@@ -242,7 +242,7 @@ impl Fails for InstallError {
 
     fn report(&self) -> Option<&Report> {
         match self {
-            Self::Blocked(blocked) => Some(&blocked.report),
+            Self::Blocked(blocked) => Some(blocked.report()),
             _ => None,
         }
     }

@@ -279,7 +279,7 @@ impl Library {
             FolderState::Blocked(HandEditFault::Invalid { bundle, .. }) => {
                 match self.clear(name, bundle, Baseline::None)? {
                     Ok(cleared) => (cleared, false),
-                    Err(found) => return Ok(Some(blocked(&found.bundle, found.to_string()))),
+                    Err(found) => return Ok(Some(blocked(found.bundle(), found.to_string()))),
                 }
             }
             FolderState::Blocked(fault) => {

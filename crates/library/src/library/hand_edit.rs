@@ -66,7 +66,7 @@ impl HandEditFault {
         match self {
             Self::Unreadable(_) => None,
             Self::Invalid { bundle, .. } => Some(bundle),
-            Self::Hostile(blocked) => Some(&blocked.bundle),
+            Self::Hostile(blocked) => Some(blocked.bundle()),
         }
     }
 }
