@@ -157,11 +157,7 @@ impl ManageError {
             Self::Snapshot(SnapshotError::ExternalBlocked { fault: HandEditFault::Unreadable(_), .. }) => {
                 Some("remove or rename what is named there; nothing else in the folder is touched".to_owned())
             }
-            Self::Snapshot(SnapshotError::ExternalBlocked { skill, .. }) => Some(format!(
-                "mend the folder by hand or move it away; where the skill has a history, `skillhub rollback {skill} \
-                 head` keeps that edit in it and restores the skill; a person can accept a finding: `skillhub waive \
-                 {skill} RULE --reason WHY`"
-            )),
+            Self::Snapshot(SnapshotError::ExternalBlocked { skill, fault }) => Some(hand_edit_hint(skill, fault)),
             Self::Snapshot(SnapshotError::Commit(error)) => commit_hint(error),
             Self::Commit(error) => commit_hint(error),
             Self::Find(error) => find_hint(error),
@@ -284,6 +280,19 @@ fn find_hint(error: &FindError) -> Option<String> {
             Some(format!("`skillhub history {skill}` lists its revisions"))
         }
         FindError::Storage(error) => storage_hint(error),
+    }
+}
+
+fn hand_edit_hint(skill: &SkillName, fault: &HandEditFault) -> String {
+    let mend = format!(
+        "mend the folder by hand or move it away; where the skill has a history, `skillhub rollback {skill} head` \
+         keeps that edit in it and restores the skill"
+    );
+    match fault {
+        HandEditFault::Hostile(_) => {
+            format!("{mend}; a person can accept a finding: `skillhub waive {skill} RULE --reason WHY`")
+        }
+        _ => mend,
     }
 }
 
