@@ -203,6 +203,11 @@ fn terminal_lines() -> usize {
     terminal_size::terminal_size_of(io::stdout()).map_or(40, |(_, height)| usize::from(height.0))
 }
 
+/// A stored time to the second, so that those of a list are equally long.
+pub fn second(time: &str) -> String {
+    time.parse::<jiff::Timestamp>().map_or_else(|_| visible(time), |time| format!("{time:.0}"))
+}
+
 /// A text as one word of a shell, so that a printed command can be typed as it stands.
 pub fn shell_word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./@:+=,~%^".contains(c);

@@ -9,7 +9,7 @@ use skill_manage::{Reviewer, ReviewerError, is_valid_at};
 use crate::{
     context::{Context, user},
     exit::{CliError, Exit},
-    print::{STRONG, Table, visible},
+    print::{STRONG, Table, second, visible},
 };
 
 /// Days of the longest token that has an end.
@@ -89,11 +89,11 @@ fn list(context: &Context) -> Result<Exit, CliError> {
         let mut table = Table::new(&["id", "name", "created", "ends"]);
         for stored in &known {
             let ends = match &stored.expires {
-                Some(end) if is_valid_at(stored, context.now) => visible(end),
+                Some(end) if is_valid_at(stored, context.now) => second(end),
                 Some(_) => "ended".to_owned(),
                 None => "never".to_owned(),
             };
-            table.row(&[visible(&stored.id), visible(&stored.name), visible(&stored.created), ends]);
+            table.row(&[visible(&stored.id), visible(&stored.name), second(&stored.created), ends]);
         }
         table.write(out)
     })?;
