@@ -13,7 +13,7 @@ use crate::{
     commands::manage::read_input,
     context::{Context, skill_name},
     exit::{CliError, Exit},
-    print::{STRONG, Table, visible},
+    print::{STRONG, Table, second, visible},
 };
 
 /// Flags of `waive`.
@@ -42,7 +42,7 @@ pub struct WaiveArgs {
     /// The content that the file is going to have, `-` for stdin
     #[arg(long, value_name = "FILE", requires = "path")]
     content: Option<PathBuf>,
-    /// The file of --content is going to be executable
+    /// The file of --content is going to be executable, as it is where a proposal or the skill says so
     #[arg(long, requires = "content")]
     executable: bool,
     /// Why the finding is acceptable here
@@ -96,9 +96,10 @@ fn add(context: &Context, args: &WaiveArgs, name: &str, rule: &str) -> Result<Ex
     let mut document = entry(&library, name.as_str(), &stored, context.now);
     document["ok"] = json!(true);
     context.out.answer(&document, |out| {
-        let StoredWaiver { id, rule, path, until, .. } = &stored;
-        writeln!(out, "Waived {STRONG}{rule}{STRONG:#} in {path} of {name} until {until}, as {id}")?;
-        writeln!(out, "It counts again when the file changes; take it back: skillhub waive --remove {id}")
+        let StoredWaiver { id, rule, path, until, executable, .. } = &stored;
+        let mode = if *executable { "an executable" } else { "no executable" };
+        writeln!(out, "Waived {STRONG}{rule}{STRONG:#} in {path} of {name} until {}, as {id}", second(until))?;
+        writeln!(out, "For this content as {mode} file; the finding counts again when either changes. Take it back: skillhub waive --remove {id}")
     })?;
     Ok(Exit::Done)
 }
@@ -118,15 +119,16 @@ fn end(now: Timestamp, args: &WaiveArgs) -> Result<Option<Timestamp>, CliError> 
 fn list(context: &Context, name: Option<&str>) -> Result<Exit, CliError> {
     let name = name.map(skill_name).transpose()?;
     let mut entries = Vec::new();
-    let mut table = Table::new(&["id", "skill", "rule", "file", "until", "by", "reason"]);
+    let mut table = Table::new(&["id", "skill", "rule", "file", "executable", "until", "by", "reason"]);
     for library in context.visible_libraries()? {
         let state = library.state()?;
         for (skill, of_skill) in state.skills().filter(|(skill, _)| name.as_ref().is_none_or(|n| n.as_str() == *skill))
         {
             for waiver in &of_skill.waivers {
                 entries.push(entry(&library, skill, waiver, context.now));
-                let until = if waiver.at(context.now).is_some() { waiver.until.as_str() } else { "ended" };
-                let cells = [&waiver.id, skill, &waiver.rule, &waiver.path, until, &waiver.by, &waiver.reason];
+                let until = if waiver.at(context.now).is_some() { second(&waiver.until) } else { "ended".to_owned() };
+                let mode = if waiver.executable { "yes" } else { "no" };
+                let cells = [&waiver.id, skill, &waiver.rule, &waiver.path, mode, &until, &waiver.by, &waiver.reason];
                 table.row(&cells.map(visible));
             }
         }
@@ -163,6 +165,7 @@ fn remove(context: &Context, id: &str) -> Result<Exit, CliError> {
 fn entry(library: &Library, skill: &str, waiver: &StoredWaiver, now: Timestamp) -> Value {
     json!({
         "id": waiver.id, "name": skill, "rule": waiver.rule, "path": waiver.path, "content": waiver.content,
+        "executable": waiver.executable,
         "severity": waiver.severity, "reason": waiver.reason, "by": waiver.by, "created": waiver.created,
         "until": waiver.until, "active": waiver.at(now).is_some(), "library": library.path(),
     })

@@ -159,6 +159,31 @@ fn a_hand_edit_is_taken_over_once_its_finding_is_waived() {
 }
 
 #[test]
+fn a_waiver_takes_the_executable_bit_of_the_file_that_stands_there() {
+    let sandbox = sandbox();
+    let token = sandbox.token();
+    write_files(&sandbox.user_skill("demo"), &[("scripts/run.sh", b"echo\n", true)]);
+    sandbox.done(&patch("alpha", "beta"));
+    write_script(&sandbox, &piped()).refused(4, "scan_blocked");
+    let rule = ["waive", "demo", "remote-pipe-to-shell", "--path", "scripts/run.sh"];
+    let waived = sandbox.run_as(&token, &[&rule[..], &["--content", "new", "--reason", "ours"]].concat()).done();
+    assert_eq!(waived["executable"], true);
+    write_script(&sandbox, &piped()).done();
+    let listed = sandbox.run(&["waive", "--list"]).exits(0).text();
+    let (head, row) = listed.split_once('\n').unwrap();
+    let (_, after) = row.split_once("  yes  ").unwrap();
+    assert!(head.contains("EXECUTABLE") && !after.contains('.'), "{listed}");
+}
+
+#[test]
+fn a_hand_edit_that_is_merely_invalid_is_not_to_be_waived() {
+    let sandbox = sandbox();
+    fs::write(sandbox.user_skill("demo").join("SKILL.md"), "no frontmatter\n").unwrap();
+    let error = sandbox.ask(&patch("alpha", "beta")).refused_with_hint(4, "external_blocked");
+    assert!(!error["hint"].as_str().unwrap().contains("waive"), "{error:#}");
+}
+
+#[test]
 fn waivers_that_make_no_sense_are_refused_with_the_way_on() {
     let sandbox = sandbox();
     let token = sandbox.token();
@@ -182,6 +207,9 @@ fn waivers_that_make_no_sense_are_refused_with_the_way_on() {
     let error = refused(&["demo", rule], 6, "ambiguous_match");
     assert!(error["message"].as_str().unwrap().contains("scripts/b.sh"), "{error:#}");
     waive(&["demo", rule, "--path", "scripts/a.sh", "--reason", "r", "--days", "365"]).done();
+    let other = waive(&["demo", rule, "--reason", "the one that is left"]).done();
+    assert_eq!(other["path"], "scripts/b.sh");
+    waive(&["--remove", other["id"].as_str().unwrap()]).done();
     let until = waive(&["demo", rule, "--path", "scripts/a.sh", "--reason", "again"]).done()["until"].clone();
     let listed = sandbox.done(&["waive", "--list"])["waivers"].clone();
     assert_eq!((listed.as_array().unwrap().len(), &listed[0]["reason"]), (1, &json!("again")), "renewed");

@@ -1,8 +1,8 @@
 //! [`waive`]: a person accepts what a rule finds in one file of a skill, for a time.
 
 use jiff::{Timestamp, ToSpan};
-use library::{FolderState, Library, LibraryError, SkillState, Stamp, StorageError, StoredWaiver};
-use scan::Finding;
+use library::{FolderState, Library, LibraryError, ProposalEntry, SkillState, Stamp, StorageError, StoredWaiver};
+use scan::{Finding, Waivers};
 use skill::{Bundle, BundleError, Digest, File, SkillName, SkillPath};
 use thiserror::Error;
 
@@ -140,7 +140,7 @@ pub fn waive(
     }
     let until = end(order.until, now, limits)?;
     let bundle = with_content(current(library, order.skill)?, order, library)?;
-    let (path, severity) = place(&bundle, order)?;
+    let (path, severity) = place(&bundle, order, &library.state()?.of(order.skill).waivers_at(now))?;
     let file = bundle.get(&path).ok_or_else(|| no_finding(order))?;
     let content = Digest::of_bytes(&file.bytes).to_string();
     let stored = StoredWaiver {
@@ -227,16 +227,38 @@ fn with_content(current: Bundle, order: &Waive<'_>, library: &Library) -> Result
     let path = order.path.ok_or(WaiveError::ContentWithoutPath)?;
     let mut files: Vec<(SkillPath, File)> =
         current.files().filter(|(other, _)| *other != path).map(|(path, file)| (path.clone(), file.clone())).collect();
-    files.push((path.clone(), file.clone()));
+    let executable = file.executable || is_executable(library, order.skill, path, file, current.get(path))?;
+    files.push((path.clone(), File { executable, ..file.clone() }));
     Ok(Bundle::from_files(files, library.limits())?)
 }
 
-/// The one file in which the rule fires, and how gravely.
-fn place(bundle: &Bundle, order: &Waive<'_>) -> Result<(SkillPath, scan::Severity), WaiveError> {
-    let report = scan::scan(bundle);
+/// Whether a content is executable where nobody says so: as a proposal has the very same, else as the
+/// file that stands there.
+fn is_executable(
+    library: &Library,
+    skill: &SkillName,
+    path: &SkillPath,
+    content: &File,
+    stands: Option<&File>,
+) -> Result<bool, WaiveError> {
+    let open = library.open_proposals()?.into_iter().filter_map(ProposalEntry::into_whole);
+    let files = open.filter(|proposal| proposal.skill == *skill).flat_map(|proposal| proposal.files);
+    let same = files.filter(|proposed| proposed.path == *path).filter_map(|proposed| proposed.file);
+    let bits: Vec<bool> = same.filter(|file| file.bytes == content.bytes).map(|file| file.executable).collect();
+    Ok(if bits.is_empty() { stands.is_some_and(|file| file.executable) } else { bits.contains(&true) })
+}
+
+/// The one file in which the rule fires, and how gravely. Where it fires in several, those count in which
+/// nobody accepted it yet.
+fn place(bundle: &Bundle, order: &Waive<'_>, waivers: &Waivers) -> Result<(SkillPath, scan::Severity), WaiveError> {
+    let mut report = scan::scan(bundle);
+    report.waive(bundle, waivers);
     let is_meant =
         |finding: &&Finding| finding.rule == order.rule && order.path.is_none_or(|path| path.as_str() == finding.path);
-    let found: Vec<&Finding> = report.findings.iter().filter(is_meant).collect();
+    let mut found: Vec<&Finding> = report.findings.iter().filter(is_meant).collect();
+    if found.iter().any(|finding| !finding.waived) {
+        found.retain(|finding| !finding.waived);
+    }
     let mut paths: Vec<String> = found.iter().map(|finding| finding.path.clone()).collect();
     paths.sort();
     paths.dedup();

@@ -88,13 +88,23 @@ fn attempt(
                 accepted: Some(accepted),
             };
             let original = original_stamp(&proposal, stamp);
-            let result = conclude(library, change, context, &original);
-            if let Err(ManageError::ScanBlocked { message, .. }) = &result {
+            let mut result = conclude(library, change, context, &original);
+            if let Err(ManageError::ScanBlocked { message, hint, .. }) = &mut result {
+                *hint = way_past_the_scan(&proposal);
                 put_aside(library, proposal, ProposalState::Quarantined, message, stamp)?;
             }
             result
         }
     }
+}
+
+fn way_past_the_scan(proposal: &Proposal) -> String {
+    let Proposal { id, skill, .. } = proposal;
+    format!(
+        "change the lines that the findings name, `skillhub review edit {id}`; or accept a finding, `skillhub waive \
+         {skill} RULE --path P --content FILE --reason WHY` with the file from `skillhub review show {id} P`, and \
+         accept again"
+    )
 }
 
 /// Who proposed it and why, at the moment of the acceptance.
