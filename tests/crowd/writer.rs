@@ -87,7 +87,8 @@ impl<'a> Writer<'a> {
     fn note(&mut self, answer: Value) {
         if answer["ok"] == false {
             let code = answer["error"]["code"].as_str().unwrap().to_owned();
-            let of_races = ["not_found", "no_match"];
+            // On a machine that does other things as well, the wait for the lock may come to its end.
+            let of_races = ["not_found", "no_match", "locked"];
             assert!(of_races.contains(&code.as_str()), "{answer:#}");
             if code == "not_found" && answer["error"]["message"].as_str().unwrap().contains("no skill") {
                 self.roll_back_deleted();

@@ -253,7 +253,8 @@ impl Journal {
         self.file.sync_data()
     }
 
-    /// Notes that all records are applied in this boot of the machine.
+    /// Notes that all records are applied in this boot of the machine. An empty journal is marked as
+    /// well: its first record is then known to be of this boot, should the process be killed.
     ///
     /// # Errors
     /// What the system said.
@@ -271,7 +272,8 @@ impl Journal {
     pub fn clear(&mut self) -> io::Result<()> {
         forget_applied(&self.dir)?;
         self.file.set_len(0)?;
-        self.file.sync_data()
+        self.file.sync_data()?;
+        self.mark_applied()
     }
 }
 

@@ -376,7 +376,8 @@ impl Library {
         let mut state = before.clone();
         state.set(skill, of_skill);
         state.write(&own)?;
-        let noted = events::append(&own, &[Event::set(stamp, skill.as_str(), action)]);
+        let event = Event::set(stamp, skill.as_str(), action);
+        let noted = events::append(&own, &[event]).and_then(|()| events::sync(&own));
         if noted.is_err() {
             before.write(&own)?;
         }

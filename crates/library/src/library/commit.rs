@@ -20,7 +20,7 @@ use crate::{
     journal::{Record, Temporary},
     lock::{LibraryLock, LockError},
     proposals::{ProposalChange, ProposalId, store},
-    revision::{Action, Content, NewRevision, Revision, RevisionId},
+    revision::{Action, ActorKind, Content, NewRevision, Revision, RevisionId},
     storage::{HeadChange, Object, StorageError},
 };
 
@@ -188,10 +188,19 @@ impl Library {
         let follow = commits.iter().map(|commit| self.stage(&root, commit)).collect::<Result<Vec<_>, _>>()?;
         let own = self.ensure_own()?;
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
+        self.check_still_free(&commits)?;
         let recovered = self.recover(&own)?;
         let ours: Vec<&str> = follow.iter().filter_map(Follow::temporary_name).collect();
         self.remove_old_leftovers(&root, &recovered, &ours);
         self.commit_and_follow(&own, (commits, proposals), follow, recovered.is_settled())
+    }
+
+    /// Refuses what others than people would change in a skill that was pinned since they looked; the
+    /// caller holds the lock.
+    fn check_still_free(&self, commits: &[Commit]) -> Result<(), LibraryError> {
+        let last = commits.iter().filter_map(|commit| Some((&commit.skill, commit.revisions.last()?)));
+        let mut changed = last.filter(|(_, revision)| revision.stamp.actor.kind != ActorKind::External);
+        changed.try_for_each(|(skill, revision)| self.check_pinned(skill, &revision.stamp.actor))
     }
 
     fn commit_proposals(&mut self, proposals: Vec<ProposalChange>) -> Result<Vec<Committed>, CommitError> {

@@ -32,7 +32,7 @@ impl Sizes {
             let bytes = size(own, &name)?;
             match name.to_string_lossy() {
                 name if name == HISTORY => sizes.history += bytes,
-                name if name.starts_with("journal") => sizes.journal += bytes,
+                name if name == "journal" => sizes.journal += bytes,
                 name if name.starts_with("events.") => sizes.events += bytes,
                 _ => sizes.other += bytes,
             }

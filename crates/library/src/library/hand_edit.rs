@@ -1,6 +1,9 @@
 //! What stands in a skill's folder against what the history says, and taking it over.
 
-use std::{thread, time::Duration};
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
 
 use scan::{Baseline, Blocked, Cleared};
 use skill::{Bundle, Problem, SkillName, Strictness, validate::validate_bundle};
@@ -16,10 +19,13 @@ use crate::{
     storage::StorageError,
 };
 
-/// The pause between two looks at a folder that differs from its head while a commit is on its way, and
-/// how often it is looked at: two seconds, where a commit takes some milliseconds.
+/// How long a folder that differs from its head is looked at while a commit is on its way, which takes
+/// some milliseconds, and the pause in between.
+const PATIENCE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(2);
-const LOOKS: usize = 1_000;
+
+/// How often a folder that goes on changing is judged before others have to wait for it.
+const ATTEMPTS: usize = 8;
 
 /// A skill's folder compared with its head.
 #[derive(Debug)]
@@ -216,8 +222,10 @@ impl Library {
         stamp: &Stamp,
         take_over: TakeOver,
     ) -> Result<Snapshot, SnapshotError> {
+        let mut left = ATTEMPTS;
         loop {
             let look = self.look(skill)?;
+            left = left.saturating_sub(1);
             let is_settled = match look.state {
                 FolderState::Absent | FolderState::Clean => true,
                 FolderState::Modified(_) if take_over == TakeOver::Commit => false,
@@ -226,19 +234,20 @@ impl Library {
             if is_settled {
                 return look.pretend(skill);
             }
-            if let Some(snapshot) = self.snapshot_locked(skill, stamp, take_over, look)? {
+            if let Some(snapshot) = self.snapshot_locked(skill, stamp, take_over, (left > 0).then_some(look))? {
                 return Ok(snapshot);
             }
         }
     }
 
-    /// Compares again while nobody commits; `None` when what was judged is not there any more.
+    /// Compares again while nobody commits; `None` when what was judged is not there any more. Without a
+    /// judgement it is made here, while others wait.
     fn snapshot_locked(
         &mut self,
         skill: &SkillName,
         stamp: &Stamp,
         take_over: TakeOver,
-        look: Look,
+        look: Option<Look>,
     ) -> Result<Option<Snapshot>, SnapshotError> {
         let own = self.ensure_own()?;
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT).map_err(LibraryError::from)?;
@@ -247,9 +256,11 @@ impl Library {
         if recovered.pending.contains(skill) {
             return Ok(Some(Snapshot { base: now.base, bundle: now.committed }));
         }
-        if !look.is_of(&now) {
-            return Ok(None);
-        }
+        let look = match look {
+            Some(look) if look.is_of(&now) => look,
+            Some(_) => return Ok(None),
+            None => self.judge(skill, now)?,
+        };
         match look.state {
             FolderState::Modified(cleared) if take_over == TakeOver::Commit => {
                 let (bundle, commit) = external_commit(skill, look.base, *cleared, stamp);
@@ -266,15 +277,14 @@ impl Library {
     fn look(&self, skill: &SkillName) -> Result<Look, LibraryError> {
         let own = open_dir(self.own_path())?;
         let mark = || own.as_ref().map_or(Ok(journal::Mark::default()), journal::mark).map_err(self.own_io());
-        let mut left = LOOKS;
+        let end = Instant::now() + PATIENCE;
         loop {
             let is_idle = !own.as_ref().is_some_and(LibraryLock::is_held);
             let before = mark()?;
             let now = self.compare(skill)?;
-            left -= 1;
             let is_plain = matches!(now.found, Found::Same | Found::Absent);
             let was_still = (is_idle || before.is_settled()) && mark()? == before;
-            if is_plain || was_still || left == 0 {
+            if is_plain || was_still || Instant::now() >= end {
                 return self.judge(skill, now);
             }
             thread::sleep(PAUSE);

@@ -81,6 +81,27 @@ fn a_hand_edit_made_after_the_kill_is_not_overwritten() {
     }
 }
 
+/// Which boot a record is of is known from the first one on, also where the journal was empty before.
+#[test]
+fn a_hand_that_cuts_a_file_after_the_kill_is_no_trace_of_a_power_loss() {
+    for settles in [false, true] {
+        let place = Place::new();
+        let mut library = place.open();
+        put(&mut library, &pdf("one"));
+        if settles {
+            library.checkpoint(&ensure_dir(&place.own()).unwrap()).unwrap();
+        }
+        let applied = fs::read(place.own().join("journal.applied")).unwrap();
+        let text = place.read("pdf/SKILL.md");
+        put(&mut library, &pdf("two"));
+        fs::write(place.own().join("journal.applied"), applied).unwrap();
+        place.write("pdf/SKILL.md", &text[..text.len() - 2]);
+        let cut = place.read("pdf/SKILL.md");
+        place.open();
+        assert_eq!(place.read("pdf/SKILL.md"), cut);
+    }
+}
+
 #[test]
 fn a_process_killed_before_a_deletion_reached_the_folder_has_deleted() {
     let place = Place::new();
