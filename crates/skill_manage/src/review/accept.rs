@@ -1,6 +1,6 @@
 //! [`accept`]: a proposal becomes a revision, on the head as it is now and by the rules of today.
 
-use library::{Action, EventStatus, Library, Proposal, ProposalState, Snapshot, Stamp, TakeOver};
+use library::{EventStatus, Library, Proposal, ProposalState, Snapshot, Stamp, TakeOver};
 
 use super::{
     ProposalRef,
@@ -54,10 +54,11 @@ fn attempt(
     let proposal = find_open(library, target, stamp)?;
     library.check_pinned(&proposal.skill, &proposal.actor)?;
     let snapshot = library.snapshot(&proposal.skill, stamp, TakeOver::Commit)?;
-    if proposal.action == Action::Create {
+    let rebased = rebase(library, &proposal, &snapshot)?;
+    if matches!(&rebased, Rebased::Clean(candidate) if !candidate.is_empty()) {
         check_free(&proposal.skill, &snapshot, context)?;
     }
-    match rebase(library, &proposal, &snapshot)? {
+    match rebased {
         Rebased::Stale(why, conflicts) => {
             let hint = format!(
                 "see both, `skillhub review diff {id} --onto-head`; then bring them together, `skillhub review edit {id}`, \
