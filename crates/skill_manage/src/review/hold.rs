@@ -175,6 +175,7 @@ fn amend(
         scan: judged.scan(),
         updated: stamp.time,
         expires: expiry(library, stamp.time),
+        edited_by: None,
         note: None,
         ..own
     };
