@@ -5,7 +5,7 @@ mod queue;
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use skill::{SkillName, SkillPath};
+use skill::{SkillName, SkillPath, merge::Conflict};
 use skill_manage::{
     Report, Status,
     review::{self, Accept, Decider, Difference, ProposalRef, Reject},
@@ -26,8 +26,8 @@ use crate::{
   skillhub review list                           what waits for you
   skillhub review show k7m3qx                    who wants it, why it is held, what the scanner says
   skillhub review diff k7m3qx --onto-head        what accepting it would change now
-  skillhub review accept k7m3qx                  make it the skill's newest revision
-  skillhub review accept k7m3qx@2                only if it is still at the revision 2 that you looked at
+  skillhub review accept k7m3qx@1                make it the skill's newest revision, if it is still at its
+                                                 revision 1 that you looked at
   skillhub review edit k7m3qx                    change it in $EDITOR first
   skillhub review reject k7m3qx --reason \"wrong tool\"
 
@@ -64,7 +64,7 @@ pub enum ReviewCommand {
 /// Flags of `review accept` and `review reject`.
 #[derive(Debug, Args)]
 pub struct DecideArgs {
-    /// The proposals; ID@N only while it is at its revision N
+    /// The proposals; ID@N only while it is at its revision N, which accepting an amended one needs
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
     /// Only if it is at this revision of its own
@@ -132,13 +132,25 @@ fn diff(context: &Context, target: &ProposalRef, onto_head: bool) -> Result<Exit
     });
     let mut shown = coloured_diff(&text);
     for conflict in &conflicts {
-        shown.push_str(&format!("{WARN}conflict{WARN:#}: {}\n", visible(&conflict.to_string())));
+        shown.push_str(&conflict_text(conflict));
+        shown.push('\n');
     }
     if moved && !onto_head {
         context.out.note("The skill has changed since; --onto-head shows what accepting would do now");
     }
     context.out.long_answer(&document, || shown)?;
     Ok(Exit::Done)
+}
+
+/// A conflict with what stands at its place: before both changes, in the skill, and as proposed.
+fn conflict_text(conflict: &Conflict) -> String {
+    let mut text = format!("{WARN}conflict{WARN:#}: {}", visible(&conflict.to_string()));
+    for (label, there) in [("base", &conflict.base), ("skill", &conflict.ours), ("proposed", &conflict.theirs)] {
+        let Some(there) = there else { continue };
+        text.push_str(&format!("\n  {label}:"));
+        there.lines().for_each(|line| text.push_str(&format!("\n    {}", visible(line))));
+    }
+    text
 }
 
 fn accept(context: &Context, args: &DecideArgs) -> Result<Exit, CliError> {

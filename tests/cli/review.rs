@@ -78,10 +78,16 @@ fn only_the_revision_that_was_looked_at_is_accepted() {
     let token = sandbox.token();
     let id = held(&sandbox, "alpha line", "alpha two");
     assert_eq!(held(&sandbox, "gamma line", "gamma two"), id);
-    for args in [vec!["review", "accept", &format!("{id}@1")], vec!["review", "accept", &id, "--revision", "1"]] {
+    for args in [
+        vec!["review", "accept", &format!("{id}@1")],
+        vec!["review", "accept", &id, "--revision", "1"],
+        vec!["review", "accept", &id],
+    ] {
         let error = sandbox.run_as(&token, &args).refused_with_hint(6, "stale_revision");
         assert_eq!(error["details"]["revision"], 2);
     }
+    sandbox.run(&["review", "show", &format!("{id}@1")]).exits(6);
+    assert!(sandbox.run(&["review", "show", &id]).exits(0).text().contains(&format!("{id}@2")));
     sandbox.run_as(&token, &["review", "accept", &format!("{id}@2")]).done();
     let text = fs::read_to_string(sandbox.user_skill("demo").join("SKILL.md")).unwrap();
     assert!(text.contains("alpha two") && text.contains("gamma two"), "{text}");
@@ -103,7 +109,7 @@ fn a_person_at_a_terminal_edits_in_an_editor_and_accepts() {
     edit("false").exits(1);
     edit(&format!("sh {}", editor.display())).exits(0);
     sandbox.ask(&args).refused_with_hint(5, "policy_denied");
-    sandbox.at_terminal(&["review", "accept", &id]).exits(0);
+    sandbox.at_terminal(&["review", "accept", &format!("{id}@2")]).exits(0);
     assert!(fs::read_to_string(sandbox.user_skill("demo").join("SKILL.md")).unwrap().contains("alpha three"));
 }
 
@@ -156,6 +162,8 @@ fn a_conflict_is_told_and_a_damaged_file_breaks_nothing() {
     assert_eq!(error["details"]["conflicts"][0]["path"], "SKILL.md");
     assert!(fs::read_to_string(&file).unwrap().contains("alpha by hand"));
     assert_eq!(sandbox.done(&["review", "diff", &id, "--onto-head"])["conflicts"].as_array().unwrap().len(), 1);
+    let shown = sandbox.run(&["review", "diff", &id, "--onto-head"]).exits(0).text();
+    assert!(["alpha line", "alpha by hand", "alpha two"].iter().all(|text| shown.contains(text)), "{shown}");
     fs::write(queue(&sandbox).join("broken.json"), "{\"format\": 1").unwrap();
     assert_eq!(states(&sandbox), ["stale", "damaged"]);
     sandbox.run_as(&token, &["review", "accept", "broken"]).refused_with_hint(8, "damaged_proposal");

@@ -4,10 +4,10 @@ use std::{io::IsTerminal, path::PathBuf, process::Command};
 
 use clap::Args;
 use library::Proposal;
-use skill::{File, Limits, SkillPath};
-use skill_manage::review::{self, EditProposal, Replacement};
+use skill::Limits;
+use skill_manage::review::{self, EditProposal, Editable, Replacement};
 
-use super::target;
+use super::{conflict_text, target};
 use crate::{
     commands::manage::{self, parse_path, read_input},
     context::Context,
@@ -44,15 +44,16 @@ pub fn run(context: &Context, args: &EditArgs) -> Result<Exit, CliError> {
     let reviewer = context.reviewer("editing a proposal")?;
     let elsewhere = context.elsewhere()?;
     let mut library = context.library()?;
-    let replacements = match args.path.is_empty() && args.remove.is_empty() {
+    let (replacements, shown) = match args.path.is_empty() && args.remove.is_empty() {
         true => {
             let proposal = review::waiting(&library, &target, context.now)?;
             target.revision = Some(proposal.revision);
-            in_editor(context, &proposal, review::edited_files(&library, &proposal)?)?
+            let editable = review::editable(&library, &proposal)?;
+            (in_editor(context, &proposal, &editable)?, Some(editable.shown))
         }
-        false => of_flags(context, args)?,
+        false => (of_flags(context, args)?, None),
     };
-    let request = EditProposal { target, replacements, reason: args.reason.clone() };
+    let request = EditProposal { target, replacements, shown, reason: args.reason.clone() };
     let report = review::edit(&mut library, &request, &reviewer, &context.manage(&elsewhere)?)?;
     manage::print(context.out, &report)
 }
@@ -72,16 +73,13 @@ fn of_flags(context: &Context, args: &EditArgs) -> Result<Vec<Replacement>, CliE
     Ok(replacements)
 }
 
-/// Opens the proposed texts in the user's editor and takes those that were changed.
-fn in_editor(
-    context: &Context,
-    proposal: &Proposal,
-    files: Vec<(SkillPath, File)>,
-) -> Result<Vec<Replacement>, CliError> {
+/// Opens the proposed texts in the user's editor and takes those that were changed, with those in
+/// which something is to be settled. What that is, is said before.
+fn in_editor(context: &Context, proposal: &Proposal, editable: &Editable) -> Result<Vec<Replacement>, CliError> {
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
         return Err(CliError::usage("an editor needs a terminal").hint("give --path PATH --content FILE"));
     }
-    let texts: Vec<_> = files.into_iter().filter(|(_, file)| file.text().is_some()).collect();
+    let texts: Vec<_> = editable.files.iter().filter(|(_, file)| file.text().is_some()).collect();
     if texts.is_empty() {
         return Err(CliError::usage(format!("the proposal {} has no text to edit", proposal.id))
             .hint("give --path PATH --content FILE"));
@@ -94,17 +92,22 @@ fn in_editor(
         std::fs::write(&place, &file.bytes).map_err(io_at(&place))?;
         places.push(place);
     }
+    for conflict in &editable.conflicts {
+        context.out.note(&conflict_text(conflict));
+    }
     run_editor(&places)?;
-    let mut replacements = Vec::new();
+    let (mut replacements, mut is_changed) = (Vec::new(), false);
     for ((path, file), place) in texts.iter().zip(&places) {
         let bytes = read_input(context, place, Limits::default().skill_bytes)?;
-        if *bytes != *file.bytes {
+        let changed = *bytes != *file.bytes;
+        is_changed |= changed;
+        if changed || editable.conflicts.iter().any(|conflict| conflict.path == *path) {
             replacements.push(Replacement { path: path.clone(), bytes: Some(bytes) });
         }
     }
-    match replacements.is_empty() {
-        true => Err(CliError::usage("nothing was changed in the editor; the proposal is as it was")),
-        false => Ok(replacements),
+    match is_changed {
+        false => Err(CliError::usage("nothing was changed in the editor; the proposal is as it was")),
+        true => Ok(replacements),
     }
 }
 

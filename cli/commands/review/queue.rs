@@ -60,12 +60,9 @@ pub fn waiting(library: &Library, now: Timestamp) -> Result<BTreeMap<SkillName, 
     Ok(waiting)
 }
 
-/// The id as it is to be typed: with the proposal's own revision once it was amended.
+/// The id as it is to be typed: with the proposal's own revision, so that nothing newer is meant.
 fn typed_id(proposal: &Proposal) -> String {
-    match proposal.revision {
-        1 => proposal.id.to_string(),
-        revision => format!("{}@{revision}", proposal.id),
-    }
+    format!("{}@{}", proposal.id, proposal.revision)
 }
 
 fn row(entry: &ProposalEntry, now: Timestamp) -> Vec<String> {
@@ -128,7 +125,10 @@ fn actor(actor: &Actor) -> Value {
 /// Shows everything about one proposal but its text.
 pub fn show(context: &Context, target: &ProposalRef) -> Result<Exit, CliError> {
     let library = context.library()?;
-    let entry = review::get(&library, &target.id)?;
+    let entry = match target.revision {
+        Some(_) => ProposalEntry::Whole(Box::new(review::proposal(&library, target)?)),
+        None => review::get(&library, &target.id)?,
+    };
     let mut document = summary(&entry, context.now);
     let text = match &entry {
         ProposalEntry::Whole(proposal) => {

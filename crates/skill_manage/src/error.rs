@@ -182,7 +182,7 @@ impl ManageError {
             Self::InvalidSkill { problems, .. } => json!({"problems": problems}),
             Self::ScanBlocked { findings, .. } => json!({"findings": findings}),
             Self::MergeConflict { conflicts, .. } => json!({"conflicts": conflicts}),
-            Self::Review(ReviewError::Amended { is, .. }) => json!({"revision": is}),
+            Self::Review(ReviewError::Amended { is, .. } | ReviewError::Unnamed { is, .. }) => json!({"revision": is}),
             Self::Review(ReviewError::AlreadyDecided { state, .. }) => json!({"state": state.as_str()}),
             Self::StaleRevision { expected, head, .. } => json!({"expected": expected, "head": head}),
             Self::Commit(CommitError::Stale { head, .. }) => json!({"head": head}),

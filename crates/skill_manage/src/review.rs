@@ -25,7 +25,7 @@ use thiserror::Error;
 
 pub use accept::{Accept, accept};
 pub use decide::{Decider, Reject, Rejected, reject};
-pub use edit::{EditProposal, Replacement, edit, edited_files};
+pub use edit::{EditProposal, Editable, Replacement, edit, editable};
 pub(crate) use hold::{apply_on_own, hold, noted, take_back};
 
 use crate::error::ManageError;
@@ -99,6 +99,14 @@ pub enum ReviewError {
         /// The one that it is at.
         is: u64,
     },
+    /// It was amended, and which of its revisions is accepted was not said.
+    #[error("the proposal {id} was amended and is at revision {is}; say which revision you accept")]
+    Unnamed {
+        /// The proposal.
+        id: ProposalId,
+        /// The one that it is at.
+        is: u64,
+    },
     /// Its file cannot be understood.
     #[error("the proposal {id} is damaged: {why}")]
     Damaged {
@@ -110,6 +118,9 @@ pub enum ReviewError {
     /// An edit that leaves it as it is.
     #[error("the proposal {0} is like that already; nothing was edited")]
     NotEdited(ProposalId),
+    /// An edit that takes out every file, of a proposal that is no deletion.
+    #[error("the edit would leave no file of what {0} proposes; nothing was edited")]
+    NothingLeft(ProposalId),
     /// Somebody else proposed it.
     #[error("the proposal {id} is not one of {actor}, and rejecting that of another is for people")]
     NotYours {
@@ -127,9 +138,9 @@ impl ReviewError {
             Self::NotFound(_) => "not_found",
             Self::AlreadyDecided { .. } => "already_decided",
             Self::Expired { .. } => "proposal_expired",
-            Self::Amended { .. } => "stale_revision",
+            Self::Amended { .. } | Self::Unnamed { .. } => "stale_revision",
             Self::Damaged { .. } => "damaged_proposal",
-            Self::NotEdited(_) => "invalid_request",
+            Self::NotEdited(_) | Self::NothingLeft(_) => "invalid_request",
             Self::NotYours { .. } => "policy_denied",
         }
     }
@@ -142,11 +153,14 @@ impl ReviewError {
             Self::Expired { id, .. } => {
                 format!("have it proposed again, or clear it away: skillhub review reject {id}")
             }
-            Self::Amended { id, is, .. } => {
+            Self::Amended { id, is, .. } | Self::Unnamed { id, is } => {
                 format!("look at it as it is now, `skillhub review diff {id}`, and then decide about {id}@{is}")
             }
             Self::Damaged { id, .. } => format!("clear it away, its bytes are kept: skillhub review reject {id}"),
             Self::NotEdited(id) => format!("`skillhub review diff {id}` shows what it changes"),
+            Self::NothingLeft(id) => {
+                format!("turn it down, `skillhub review reject {id}`; `skillhub manage delete` deletes a skill")
+            }
             Self::NotYours { .. } => {
                 "a person does it at a terminal, or with a token in SKILLHUB_REVIEWER_TOKEN".to_owned()
             }

@@ -3,7 +3,7 @@
 use library::{EventStatus, Library, Proposal, ProposalState, Snapshot, Stamp, TakeOver};
 
 use super::{
-    ProposalRef,
+    ProposalRef, ReviewError,
     decide::{closed, find_open},
     hold::noted,
     rebase::{Rebased, rebase},
@@ -19,8 +19,8 @@ use crate::{
 /// What is asked of [`accept`].
 #[derive(Debug, Clone)]
 pub struct Accept {
-    /// The proposal, and the revision of it that was looked at. Without one it is whichever stands
-    /// there when the work begins; one that comes in between is refused.
+    /// The proposal, and the revision of it that was looked at, which has to be named of one that was
+    /// amended.
     pub target: ProposalRef,
     /// Why.
     pub reason: Option<String>,
@@ -41,6 +41,9 @@ pub fn accept(
     let stamp = Stamp { reason: accept.reason.clone(), ..Stamp::new(reviewer.actor().clone(), context.time) };
     let mut target = accept.target.clone();
     let seen = find_open(library, &target, &stamp)?;
+    if target.revision.is_none() && seen.revision > 1 {
+        return Err(ReviewError::Unnamed { id: seen.id, is: seen.revision }.into());
+    }
     target.revision = Some(seen.revision);
     retry_stale(library, |library| attempt(library, &target, context, &stamp))
 }

@@ -1,7 +1,10 @@
 //! [`edit`]: a person changes what is proposed, before deciding.
 
-use library::{EventStatus, Library, Proposal, ProposalState, Stamp, TakeOver};
-use skill::{Bundle, File, SkillPath};
+use library::{Action, EventStatus, Library, Proposal, ProposalState, Stamp, TakeOver};
+use skill::{
+    Bundle, File, SkillPath,
+    merge::{Conflict, Merge},
+};
 
 use super::{
     ProposalRef, ReviewError,
@@ -33,32 +36,48 @@ pub struct EditProposal {
     pub target: ProposalRef,
     /// The files.
     pub replacements: Vec<Replacement>,
+    /// What they were made from, if that is an [`Editable`]; what the skill has changed since then is
+    /// kept. Without it they count as made from the revision that the proposal is on.
+    pub shown: Option<Bundle>,
     /// Why.
     pub reason: Option<String>,
 }
 
-/// The files of a proposal's candidate on the head as it is, for an editor: those that it changes, and
-/// those where the two disagree, as the skill has them now.
+/// A proposal as it is on the head, to be edited.
+#[derive(Debug)]
+pub struct Editable {
+    /// The whole skill: the head with the proposal's changes where they fit.
+    pub shown: Bundle,
+    /// The files that the proposal changes, as the skill shown has them; one that the head has not any
+    /// more, as it is proposed.
+    pub files: Vec<(SkillPath, File)>,
+    /// Where the head and the proposal disagree. The files have the head's text there.
+    pub conflicts: Vec<Conflict>,
+}
+
+/// A proposal brought onto the head as it is, for an editor.
 ///
 /// # Errors
-/// The proposal is none that waits, or the library cannot be read.
-pub fn edited_files(library: &Library, proposal: &Proposal) -> Result<Vec<(SkillPath, File)>, ManageError> {
+/// The proposal is damaged, or the library cannot be read.
+pub fn editable(library: &Library, proposal: &Proposal) -> Result<Editable, ManageError> {
     let (base, candidate) = rebase::contents(library, proposal)?;
     let now = match library.head(&proposal.skill)? {
         Some(head) => library.bundle(&head.id)?,
         None => Bundle::default(),
     };
-    let merged = rebase::merge(library, &base, &now, &candidate)?;
+    let Merge { bundle: shown, conflicts } = rebase::merge(library, &base, &now, &candidate)?;
     let of = |path: &SkillPath| {
-        let conflict = merged.conflicts.iter().any(|conflict| conflict.path == *path);
-        let file = if conflict { candidate.get(path).or_else(|| now.get(path)) } else { merged.bundle.get(path) };
-        Some((path.clone(), file?.clone()))
+        let in_doubt = conflicts.iter().any(|conflict| conflict.path == *path);
+        let file = shown.get(path).or_else(|| candidate.get(path).filter(|_| in_doubt))?;
+        Some((path.clone(), file.clone()))
     };
-    Ok(proposal.files.iter().filter_map(|file| of(&file.path)).collect())
+    let files = proposal.files.iter().filter_map(|file| of(&file.path)).collect();
+    Ok(Editable { shown, files, conflicts })
 }
 
 /// Makes a proposal's next revision by a person, on the head as it is now. Files that both changed in
-/// the same place have to be among the replacements: they settle what stands there.
+/// the same place have to be among the replacements: they settle what stands there, and what the skill
+/// has changed in other places stays.
 ///
 /// # Errors
 /// [`ManageError`]; the proposal is then as it was.
@@ -84,6 +103,8 @@ fn attempt(
     let snapshot = library.snapshot(&proposal.skill, stamp, TakeOver::Commit)?;
     let (base, candidate) = rebase::contents(library, &proposal)?;
     let merged = rebase::merge(library, &base, &snapshot.bundle, &candidate)?;
+    let files = Files { base, candidate: &candidate, now: &snapshot.bundle, merged: &merged.bundle };
+    let (edited, settled) = files.with(library, request)?;
     let is_settled = |path: &SkillPath| request.replacements.iter().any(|replacement| replacement.path == *path);
     let open: Vec<_> = merged.conflicts.into_iter().filter(|conflict| !is_settled(&conflict.path)).collect();
     if let Some(first) = open.first() {
@@ -93,10 +114,14 @@ fn attempt(
             conflicts: open,
         });
     }
-    let edited = replace(library, merged.bundle, &candidate, &request.replacements)?;
+    if edited.is_empty() && proposal.action != Action::Delete {
+        return Err(ReviewError::NothingLeft(proposal.id).into());
+    }
     if edited == candidate && proposal.base.as_ref() == snapshot.base.as_ref().map(|base| &base.id) {
         return Err(ReviewError::NotEdited(proposal.id).into());
     }
+    let mut messages = vec![format!("{} edited the proposal {}", stamp.actor, proposal.id)];
+    messages.extend(settled.iter().map(|conflict| format!("the file that was given settles that {conflict}")));
     let change = Change {
         skill: &proposal.skill,
         action: proposal.action,
@@ -107,7 +132,7 @@ fn attempt(
         absorbed_into: None,
         hand_edit: None,
         checks_out_again: false,
-        messages: vec![format!("{} edited the proposal {}", stamp.actor, proposal.id)],
+        messages,
         dry_run: false,
         is_edit: true,
         on_proposal: false,
@@ -139,20 +164,49 @@ fn attempt(
     Ok(report)
 }
 
-/// The bundle with the files replaced; one keeps the executable bit that it has.
-fn replace(
-    library: &Library,
-    bundle: Bundle,
-    candidate: &Bundle,
-    replacements: &[Replacement],
-) -> Result<Bundle, ManageError> {
-    replacements.iter().try_fold(bundle, |bundle, Replacement { path, bytes }| match bytes {
-        None => Ok(bundle.without_file(path)),
-        Some(bytes) => {
-            let executable = candidate.get(path).or_else(|| bundle.get(path)).is_some_and(|file| file.executable);
-            let file = File { bytes: bytes.as_slice().into(), executable };
-            let too_large = |error: skill::BundleError| ManageError::TooLarge(error.to_string());
-            bundle.with_file(path.clone(), file, library.limits()).map_err(too_large)
-        }
-    })
+/// The states of a skill that an edit brings together.
+struct Files<'a> {
+    base: Bundle,
+    candidate: &'a Bundle,
+    now: &'a Bundle,
+    merged: &'a Bundle,
+}
+
+impl Files<'_> {
+    /// The merged skill with the files replaced, each with what the skill has changed in other places
+    /// than the replacement; and the places in which the replacement stands against the skill.
+    fn with(&self, library: &Library, request: &EditProposal) -> Result<(Bundle, Vec<Conflict>), ManageError> {
+        let (from, side, now) = match &request.shown {
+            Some(shown) => (shown, shown, self.merged),
+            None => (&self.base, self.candidate, self.now),
+        };
+        let given = self.replace(library, side, &request.replacements)?;
+        let both = match from == now {
+            true => Merge { bundle: given, conflicts: Vec::new() },
+            false => rebase::merge(library, from, &given, now)?,
+        };
+        let kept = request.replacements.iter().map(|Replacement { path, bytes }| Replacement {
+            path: path.clone(),
+            bytes: bytes
+                .as_ref()
+                .map(|bytes| both.bundle.get(path).map_or_else(|| bytes.clone(), |file| file.bytes.to_vec())),
+        });
+        let edited = self.replace(library, self.merged, &kept.collect::<Vec<_>>())?;
+        let is_given = |path: &SkillPath| request.replacements.iter().any(|replacement| replacement.path == *path);
+        Ok((edited, both.conflicts.into_iter().filter(|conflict| is_given(&conflict.path)).collect()))
+    }
+
+    /// A bundle with files replaced; one keeps the executable bit that it has.
+    fn replace(&self, library: &Library, bundle: &Bundle, with: &[Replacement]) -> Result<Bundle, ManageError> {
+        with.iter().try_fold(bundle.clone(), |bundle, Replacement { path, bytes }| match bytes {
+            None => Ok(bundle.without_file(path)),
+            Some(bytes) => {
+                let before = self.candidate.get(path).or_else(|| self.merged.get(path));
+                let executable = before.is_some_and(|file| file.executable);
+                let file = File { bytes: bytes.as_slice().into(), executable };
+                let too_large = |error: skill::BundleError| ManageError::TooLarge(error.to_string());
+                bundle.with_file(path.clone(), file, library.limits()).map_err(too_large)
+            }
+        })
+    }
 }

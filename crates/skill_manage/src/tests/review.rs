@@ -6,8 +6,8 @@ use super::*;
 use crate::{
     Reviewer,
     review::{
-        Accept, Decider, EditProposal, ProposalRef, Reject, Rejected, Replacement, accept, difference, edit, get, list,
-        reject,
+        Accept, Decider, EditProposal, Editable, ProposalRef, Reject, Rejected, Replacement, accept, difference, edit,
+        editable, get, list, reject,
     },
 };
 
@@ -47,8 +47,12 @@ impl Place {
     fn edit_proposal(&mut self, target: &str, files: &[(&str, Option<&str>)]) -> Result<Report, ManageError> {
         let replacements =
             files.iter().map(|(at, text)| Replacement { path: path(at), bytes: text.map(|t| t.as_bytes().to_vec()) });
-        let request =
-            EditProposal { target: target.parse().unwrap(), replacements: replacements.collect(), reason: None };
+        let request = EditProposal {
+            target: target.parse().unwrap(),
+            replacements: replacements.collect(),
+            shown: None,
+            reason: None,
+        };
         let context = Context { actor: self.actor.clone(), time: time(), policy: self.policy.into(), elsewhere: &[] };
         edit(&mut self.library, &request, &ann(), &context)
     }
@@ -148,7 +152,7 @@ fn a_file_that_is_written_anew_replaces_what_its_author_proposed_before() {
     let id = place.proposed(write("scripts/new.sh", "#!/bin/sh\necho one\n"));
     assert_eq!(place.held(write("scripts/new.sh", "#!/bin/sh\necho two\n")).proposal_revision, Some(2));
     place.held(patch("First.", "1."));
-    place.accept(&id).unwrap();
+    place.accept(&format!("{id}@3")).unwrap();
     assert_eq!(place.read("scripts/new.sh"), "#!/bin/sh\necho two\n");
     assert!(place.skill_text().contains("1."));
 }
@@ -162,7 +166,7 @@ fn a_skill_that_is_only_proposed_can_be_worked_on_before_it_exists() {
     place.held(write("references/a.md", "a\n"));
     assert_eq!((place.proposal(&id).revision, place.proposal(&id).action), (3, Action::Create));
     assert!(place.tree().is_empty(), "nothing of a proposal is served");
-    assert_eq!(place.accept(&id).unwrap().number, Some(1));
+    assert_eq!(place.accept(&format!("{id}@3")).unwrap().number, Some(1));
     assert_eq!((place.read("references/a.md").as_str(), place.head().action), ("a\n", Action::Create));
     assert!(place.skill_text().ends_with("1.\n"));
 }
@@ -255,6 +259,68 @@ fn a_stale_proposal_is_settled_by_an_edit_of_the_files_in_conflict() {
 }
 
 #[test]
+fn an_edit_made_on_the_old_base_takes_nothing_back_that_the_skill_changed_since() {
+    for conflict in [false, true] {
+        let mut place = strict();
+        let id = place.proposed(patch("First.", "1."));
+        place.by_person(patch("Does a thing.", "Does one thing."));
+        if conflict {
+            place.by_person(patch("First.", "eins"));
+        }
+        place.edit_proposal(&id, &[("SKILL.md", Some(&skill_md("s", "# S\n\nuno\n\nSecond.\n")))]).unwrap();
+        assert_eq!(place.proposal(&id).base, Some(place.head().id));
+        place.accept(&format!("{id}@2")).unwrap();
+        let text = place.skill_text();
+        assert!(text.contains("Does one thing.") && text.ends_with("uno\n\nSecond.\n"), "{text}");
+    }
+}
+
+#[test]
+fn an_editor_is_shown_the_skill_as_it_is_with_what_fits_of_the_proposal() {
+    let mut place = strict();
+    let id = place.proposed(json!({"name": "s", "operations": [
+        {"action": "patch", "find": "First.", "replace": "1."},
+        {"action": "patch", "path": "references/notes.md", "find": "beta", "replace": "BETA"},
+    ]}));
+    place.by_person(patch("First.", "eins"));
+    let Editable { shown, files, conflicts } = editable(&place.library, &place.proposal(&id)).unwrap();
+    assert_eq!((files.len(), conflicts.len()), (2, 1));
+    let text = |at: &str| shown.get(&path(at)).unwrap().text().unwrap().to_owned();
+    assert_eq!(
+        (text("SKILL.md"), text("references/notes.md")),
+        (place.skill_text(), "alpha\nBETA\nalpha\n".to_owned())
+    );
+    place.by_person(patch("Second.", "2."));
+    let bytes = Some(text("SKILL.md").replace("eins", "eins, 1.").into_bytes());
+    let replacements = vec![Replacement { path: path("SKILL.md"), bytes }];
+    let request = EditProposal { target: id.parse().unwrap(), replacements, shown: Some(shown), reason: None };
+    let context = Context { actor: place.actor.clone(), time: time(), policy: place.policy.into(), elsewhere: &[] };
+    edit(&mut place.library, &request, &ann(), &context).unwrap();
+    place.accept(&format!("{id}@2")).unwrap();
+    assert!(place.skill_text().ends_with("eins, 1.\n\n2.\n"), "{}", place.skill_text());
+}
+
+#[test]
+fn an_edit_that_leaves_nothing_is_no_deletion() {
+    let mut place = Place::new();
+    place.policy = Preset::Strict;
+    let id = place.proposed(json!({"action": "create", "name": "s", "content": skill_md("s", "# S\n")}));
+    assert_eq!(place.edit_proposal(&id, &[("SKILL.md", None)]).unwrap_err().code(), "invalid_request");
+    assert_eq!(place.proposal(&id).revision, 1);
+}
+
+#[test]
+fn an_amended_proposal_is_accepted_by_its_revision_alone() {
+    let mut place = strict();
+    let id = place.proposed(patch("First.", "1."));
+    place.held(patch("Second.", "2."));
+    let error = place.undisturbed(|place| place.accept(&id).unwrap_err());
+    assert_eq!((error.code(), &error.details()["revision"]), ("stale_revision", &json!(2)));
+    assert!(error.hint().unwrap().contains(&format!("{id}@2")));
+    place.accept(&format!("{id}@2")).unwrap();
+}
+
+#[test]
 fn an_edited_proposal_is_held_to_the_standard_and_scanned() {
     let mut place = strict();
     let id = place.proposed(patch("First.", "1."));
@@ -264,7 +330,7 @@ fn an_edited_proposal_is_held_to_the_standard_and_scanned() {
     assert_eq!(place.edit_proposal(&id, &[("assets/none", None)]).unwrap_err().code(), "invalid_request");
     assert_eq!(place.proposal(&id).revision, 1);
     place.edit_proposal(&id, &[("references/notes.md", None)]).unwrap();
-    place.accept(&id).unwrap();
+    place.accept(&format!("{id}@2")).unwrap();
     assert!(!place.path("references/notes.md").exists());
 }
 
@@ -351,7 +417,7 @@ fn an_accepted_candidate_is_scanned_by_the_rules_of_today() {
     assert_eq!(place.proposal(&id).state, ProposalState::Quarantined);
     assert_eq!(place.last_event().status, EventStatus::Quarantined);
     place.edit_proposal(&id, &[("scripts/new.sh", Some("#!/bin/sh\nls\n"))]).unwrap();
-    place.accept(&id).unwrap();
+    place.accept(&format!("{id}@2")).unwrap();
 }
 
 #[test]
