@@ -194,6 +194,32 @@ fn a_reference_that_points_nowhere_is_set_again() {
 }
 
 #[test]
+fn a_lost_reference_is_never_papered_over_by_a_new_first_revision() {
+    let sandbox = project();
+    fs::remove_file(own(&sandbox).join("history.git/refs/skills/demo")).unwrap();
+    let refused = sandbox.ask(&["manage", "patch", "demo", "--find", "beta", "--replace", "gamma"]);
+    refused.refused(8, "damaged_history");
+    is_found_and_mended(&sandbox, "references");
+    sandbox.done(&["manage", "patch", "demo", "--find", "beta", "--replace", "gamma"]);
+    assert_eq!(sandbox.done(&["history", "demo"])["revisions"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn a_history_that_is_gone_is_told_and_comes_back_from_the_journal() {
+    let sandbox = project();
+    let own = own(&sandbox);
+    fs::remove_dir_all(own.join("history.git")).unwrap();
+    sandbox.ask(&["manage", "patch", "demo", "--find", "beta", "--replace", "gamma"]).refused(8, "damaged_history");
+    let found = sandbox.ask(&["doctor"]).exits(1).json();
+    assert_eq!(of(&found, "references").0, ["found", "found"], "{found:#}");
+    fs::remove_dir_all(own.join("history.git")).unwrap();
+    let mended = sandbox.ask(&["doctor", "--fix"]).exits(0).json();
+    assert_eq!(of(&mended, "references").0, ["mended", "mended"], "{mended:#}");
+    assert_well(&sandbox);
+    assert_eq!(sandbox.done(&["history", "demo"])["revisions"].as_array().unwrap().len(), 2);
+}
+
+#[test]
 fn bad_lines_of_the_log_a_damaged_state_and_a_damaged_note_are_kept_aside() {
     let sandbox = project();
     let own = own(&sandbox);

@@ -59,7 +59,8 @@ fn mend(library: &mut Library, faults: &[HistoryFault]) -> Result<(), library::L
         HistoryFault::Whole(_) => Vec::new(),
     });
     let objects: Vec<String> = objects.filter(|id| !id.is_empty()).collect();
-    if !objects.is_empty() {
+    let is_lost = |fault: &HistoryFault| matches!(fault, HistoryFault::Head(head) if head.last_whole.is_none());
+    if !objects.is_empty() || faults.iter().any(is_lost) {
         library.mend_objects(&objects)?;
     }
     for fault in library.check_history(&mut || {})? {

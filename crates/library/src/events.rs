@@ -11,6 +11,7 @@ use std::{
 
 use cap_std::fs::{Dir, OpenOptions};
 use serde::{Deserialize, Serialize};
+use skill::SkillName;
 
 use crate::{
     home::read_optional,
@@ -237,6 +238,24 @@ pub(crate) fn read(dir: &Dir) -> io::Result<(Vec<Event>, usize)> {
         unreadable += unreadable_of_part;
     }
     Ok((events, unreadable))
+}
+
+/// The newest revision that the log says a skill came to. Only the lines with its name are parsed.
+pub(crate) fn last_applied(dir: &Dir, skill: &SkillName) -> io::Result<Option<RevisionId>> {
+    let _in_place = InPlace::to_read(dir);
+    let in_use = read_optional(dir, FILE)?.unwrap_or_default();
+    let of_skill = |bytes: &[u8]| {
+        let text = String::from_utf8_lossy(bytes);
+        let events = text.lines().rev().filter(|line| line.contains(skill.as_str()));
+        let mut events = events.filter_map(|line| serde_json::from_str::<Event>(line).ok());
+        let is_applied = |event: &Event| event.skill == skill.as_str() && event.status == EventStatus::Applied;
+        events.find_map(|event| is_applied(&event).then_some(event.revision).flatten())
+    };
+    if let Some(id) = of_skill(&in_use) {
+        return Ok(Some(id));
+    }
+    let older: Vec<_> = aside::read(dir)?.into_iter().flatten().collect();
+    Ok(older.iter().rev().find_map(|bytes| of_skill(bytes)))
 }
 
 fn parse(bytes: &[u8]) -> (Vec<Event>, usize) {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::{
-    home::{Home, PlaceError, ensure_dir, open_dir, write_private},
+    home::{Home, PlaceError, open_dir, write_private},
     lock::{LibraryLock, LockError},
 };
 
@@ -94,7 +94,7 @@ impl Reviewers {
         home: &Home,
         change: impl FnOnce(&mut Self) -> Result<T, E>,
     ) -> Result<T, E> {
-        let dir = ensure_dir(home.path()).map_err(ReviewersError::from)?;
+        let dir = home.ensure().map_err(ReviewersError::from)?;
         let _lock = LibraryLock::acquire(&dir, LOCK_WAIT).map_err(ReviewersError::from)?;
         let mut reviewers = Self::read_in(&dir)?;
         let result = change(&mut reviewers)?;
@@ -188,6 +188,7 @@ mod tests {
         let ids: Vec<_> = Reviewers::read(&home).unwrap().reviewers.into_iter().map(|one| one.id).collect();
         assert_eq!(ids, ["a", "b"]);
         let dir = open_dir(home.path()).unwrap().unwrap();
+        assert_eq!(dir.dir_metadata().unwrap().permissions().mode() & 0o777, 0o700, "the home too");
         assert_eq!(dir.metadata(FILE).unwrap().permissions().mode() & 0o777, 0o600);
         for mode in [0o640, 0o604, 0o622, 0o666] {
             dir.set_permissions(FILE, cap_std::fs::Permissions::from_mode(mode)).unwrap();

@@ -260,7 +260,7 @@ fn library_hint(error: &LibraryError) -> Option<String> {
 fn storage_hint(error: &StorageError) -> Option<String> {
     match error {
         StorageError::Damaged(_) => {
-            Some("`skillhub doctor` names what is damaged; the skills' folders are not touched".to_owned())
+            Some("`skillhub doctor` names what is damaged, `skillhub doctor --fix` mends what can be; the folders are not touched".to_owned())
         }
         _ => None,
     }

@@ -290,7 +290,7 @@ impl Library {
         let first_stamp = commits.first().and_then(|commit| commit.revisions.first()).map(|revision| &revision.stamp);
         let operation = first_stamp.map(operation_id).unwrap_or_default();
         for commit in commits {
-            parts.push(self.prepare(commit, &operation, &mut record)?);
+            parts.push(self.prepare(own, commit, &operation, &mut record)?);
         }
         let revisions: Vec<_> = parts.iter().map(|part| (part.skill.as_str(), &part.revision)).collect();
         let (files, events) = self.prepare_proposals(own, proposals, &operation, &revisions)?;
@@ -310,7 +310,7 @@ impl Library {
     }
 
     /// Turns one skill's revisions into objects and adds them to the record.
-    fn prepare(&self, commit: Commit, operation: &str, record: &mut Record) -> Result<Part, CommitError> {
+    fn prepare(&self, own: &Dir, commit: Commit, operation: &str, record: &mut Record) -> Result<Part, CommitError> {
         let storage = self.writable_storage()?;
         let head = storage.head(&commit.skill)?;
         let now = record.heads.iter().find(|change| change.skill == commit.skill.as_str()).map(|change| &change.new);
@@ -320,7 +320,10 @@ impl Library {
         }
         let mut before = match &head {
             Some(head) => Some((head.clone(), self.bundle(&head.id)?)),
-            None => None,
+            None => {
+                self.refuse_lost_head(own, &commit.skill)?;
+                None
+            }
         };
         let mut known: Vec<Bundle> = before.iter().map(|(_, bundle)| bundle.clone()).collect();
         let mut last = None;
@@ -338,6 +341,18 @@ impl Library {
         let old = head.as_ref().map(|head| head.id.clone());
         record.heads.push(HeadChange { skill: commit.skill.to_string(), old, new: revision.id.clone() });
         Ok(Part { skill: commit.skill, head, known, last, revision })
+    }
+
+    /// Refuses a first revision of a skill that had one before: a head that was lost would stay lost.
+    fn refuse_lost_head(&self, own: &Dir, skill: &SkillName) -> Result<(), LibraryError> {
+        match events::last_applied(own, skill).map_err(self.own_io())? {
+            None => Ok(()),
+            Some(id) => Err(StorageError::Damaged(format!(
+                "{skill} has no head, but the log names its revision {}",
+                id.short()
+            ))
+            .into()),
+        }
     }
 
     fn check_out(&mut self, own: &Dir, part: &Part, follow: Follow, settled: &mut bool) -> Checkout {

@@ -47,7 +47,7 @@ impl Library {
     pub fn check_history(&self, progress: &mut dyn FnMut()) -> Result<Vec<HistoryFault>, LibraryError> {
         let storage = match self.storage() {
             Ok(Some(storage)) => storage,
-            Ok(None) => return Ok(Vec::new()),
+            Ok(None) => return self.all_heads_missing(),
             Err(error) => return Ok(vec![HistoryFault::Whole(error)]),
         };
         let mut checked = Checked::new();
@@ -70,6 +70,13 @@ impl Library {
             }
         }
         Ok(faults)
+    }
+
+    /// Where there is no history at all: every skill that the event log says had a revision.
+    fn all_heads_missing(&self) -> Result<Vec<HistoryFault>, LibraryError> {
+        let mut checked = Checked::new();
+        let names = self.skills_ever()?.into_iter();
+        names.map(|name| Ok(HistoryFault::Head(self.head_fault(name, String::new(), &mut checked)?))).collect()
     }
 
     /// The skills that the history has a reference for, readable or not, or that the event log says became
@@ -111,7 +118,7 @@ impl Library {
     }
 
     /// Writes objects of the history again, as far as the journal and the skills' folders still hold them:
-    /// `missing` are ids of objects that are gone or damaged.
+    /// `missing` are ids of objects that are gone or damaged. Where there is no history at all, all is missing.
     ///
     /// # Errors
     /// The lock was not to be had, or the system refused.
@@ -127,7 +134,9 @@ impl Library {
         if let Some(root) = self.root()? {
             found.extend(self.folders()?.iter().flat_map(|name| self.files_as_objects(&root, name)));
         }
-        found.retain(|object| missing.contains(&object.id));
+        if self.storage()?.is_some() {
+            found.retain(|object| missing.contains(&object.id));
+        }
         Ok(self.writable_storage()?.write(&found, &[], true)?)
     }
 
