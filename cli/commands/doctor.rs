@@ -153,6 +153,14 @@ impl Findings {
         }
     }
 
+    /// What a check gave; one that could not come to an end is told, and the others still run.
+    fn unless_broken<T>(&mut self, check: &'static str, library: &Library, done: Result<T, CliError>) -> Option<T> {
+        done.map_err(|error| {
+            self.cannot(check, error.code, library.path().display(), format!("not looked at: {}", error.message));
+        })
+        .ok()
+    }
+
     fn count(&self, state: State) -> usize {
         self.list.iter().filter(|finding| finding.state == state).count()
     }
@@ -166,18 +174,23 @@ pub fn run(context: &Context, args: &DoctorArgs) -> Result<Exit, CliError> {
     let mut findings = Findings { fix: args.fix, list: Vec::new() };
     let mut library = context.library_to_inspect()?;
     home::check(context, &library, &mut findings)?;
-    check_library(context, &mut library, &mut findings)?;
+    check_library(context, &mut library, &mut findings);
     answer(context, &library, &findings)
 }
 
 /// The journal first, since the others look at what follows from it; what is damaged below hides what
 /// rests on it.
-fn check_library(context: &Context, library: &mut Library, findings: &mut Findings) -> Result<(), CliError> {
-    journal::check_note(context, library, findings)?;
-    let is_settled = journal::check(context, library, findings)?;
-    let is_readable = history::check(context, library, findings)?;
-    skills::check_events(context, library, findings)?;
-    let has_state = skills::check_state(context, library, findings)?;
+fn check_library(context: &Context, library: &mut Library, findings: &mut Findings) {
+    let note = journal::check_note(context, library, findings);
+    findings.unless_broken("library", library, note);
+    let settled = journal::check(context, library, findings);
+    let is_settled = findings.unless_broken("journal", library, settled).unwrap_or(false);
+    let readable = history::check(context, library, findings);
+    let is_readable = findings.unless_broken("history", library, readable).unwrap_or(false);
+    let events = skills::check_events(context, library, findings);
+    findings.unless_broken("events", library, events);
+    let state = skills::check_state(context, library, findings);
+    let has_state = findings.unless_broken("state", library, state).unwrap_or(false);
     if !is_settled || !is_readable {
         let why = match is_settled {
             false => "not looked at: the journal comes first, `skillhub doctor --fix`",
@@ -186,16 +199,20 @@ fn check_library(context: &Context, library: &mut Library, findings: &mut Findin
         for check in ["temporary", "folders", "lock_file", "links"] {
             findings.cannot(check, "not_looked_at", library.path().display(), why);
         }
-        return Ok(());
+        return;
     }
-    skills::check_temporary(library, findings)?;
-    skills::check_folders(context, library, findings)?;
+    let temporary = skills::check_temporary(library, findings);
+    findings.unless_broken("temporary", library, temporary);
+    let folders = skills::check_folders(context, library, findings);
+    findings.unless_broken("folders", library, folders);
     installed::check_lock_file(context, library, findings);
     match has_state {
-        true => installed::check_links(context, library, findings)?,
+        true => {
+            let links = installed::check_links(context, library, findings);
+            findings.unless_broken("links", library, links);
+        }
         false => findings.cannot("links", "not_looked_at", library.path().display(), "not looked at without a state"),
     }
-    Ok(())
 }
 
 fn answer(context: &Context, library: &Library, findings: &Findings) -> Result<Exit, CliError> {

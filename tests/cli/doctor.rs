@@ -241,6 +241,37 @@ fn bad_lines_of_the_log_a_damaged_state_and_a_damaged_note_are_kept_aside() {
 }
 
 #[test]
+fn a_state_that_is_gone_is_told() {
+    let sandbox = project();
+    sandbox.done(&["disable", "demo"]);
+    fs::remove_file(own(&sandbox).join("state.toml")).unwrap();
+    let found = sandbox.ask(&["doctor"]).exits(1).json();
+    assert_eq!(of(&found, "state").0, ["cannot"], "{found:#}");
+}
+
+#[test]
+fn an_object_cut_to_nothing_ends_no_check_but_its_own() {
+    let sandbox = project();
+    let own = own(&sandbox);
+    fs::write(own.join("journal"), "").unwrap();
+    fs::remove_dir_all(skill(&sandbox, "demo")).unwrap();
+    let of_loose = own.join("history.git/objects");
+    for folder in fs::read_dir(&of_loose).unwrap().map(|entry| entry.unwrap()) {
+        let name = folder.file_name().into_string().unwrap();
+        for file in fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()) {
+            if name.len() == 2 {
+                fs::remove_file(&file).unwrap();
+                fs::write(&file, "").unwrap();
+            }
+        }
+    }
+    let found = sandbox.ask(&["doctor", "--fix"]).exits(1).json();
+    for check in ["library", "journal", "references", "events", "state", "folders", "links"] {
+        assert!(!of(&found, check).0.is_empty(), "{check}: {found:#}");
+    }
+}
+
+#[test]
 fn a_note_of_another_library_is_not_overwritten() {
     let sandbox = project();
     let note = own(&sandbox).join("library.toml");

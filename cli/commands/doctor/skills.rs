@@ -30,6 +30,11 @@ pub fn check_events(context: &Context, library: &Library, findings: &mut Finding
 pub fn check_state(context: &Context, library: &Library, findings: &mut Findings) -> Result<bool, CliError> {
     let path = library.own_path().join("state.toml");
     match library.state() {
+        Ok(_) if is_lost(library) => {
+            let what = "is gone, though the log says that something was set, and nothing of it holds; \
+                        set again what should (pin, disable, waive)";
+            findings.cannot("state", "state_gone", path.display(), what);
+        }
         Ok(_) => findings.ok("state", &path, "it can be read"),
         Err(LibraryError::State(error @ StateError::Damaged(_))) => {
             findings.mendable("state", "state_damaged", path.display(), error, || {
@@ -53,6 +58,13 @@ pub fn check_state(context: &Context, library: &Library, findings: &mut Findings
         Err(error) => return Err(error.into()),
     }
     Ok(library.state().is_ok())
+}
+
+/// Whether there is no state where the log says that something was set.
+fn is_lost(library: &Library) -> bool {
+    let is_set = |event: &library::Event| event.status == library::EventStatus::Set;
+    !library.own_path().join("state.toml").exists()
+        && library.events().is_ok_and(|(events, _)| events.iter().any(is_set))
 }
 
 /// What stands under temporary names in the library.
@@ -91,7 +103,14 @@ fn describe(kind: TemporaryKind) -> &'static str {
 pub fn check_folders(context: &Context, library: &mut Library, findings: &mut Findings) -> Result<(), CliError> {
     let skills = library.skills()?;
     for (name, _) in &skills {
-        match library.folder_state(name)? {
+        let state = match library.folder_state(name) {
+            Ok(state) => state,
+            Err(error) => {
+                findings.cannot("folders", "not_looked_at", name, format!("cannot be compared with its head: {error}"));
+                continue;
+            }
+        };
+        match state {
             FolderState::Absent | FolderState::Clean => {}
             FolderState::Missing => {
                 findings.mendable("folders", "folder_missing", name, "its folder is gone", || {
