@@ -218,7 +218,7 @@ fn batch(
     targets: Vec<ProposalRef>,
     mut one: impl FnMut(ProposalRef) -> Result<(Value, String), CliError>,
 ) -> Result<Exit, CliError> {
-    let (mut documents, mut lines, mut exit) = (Vec::new(), Vec::new(), Exit::Done);
+    let (mut documents, mut lines, mut exit, mut gravest) = (Vec::new(), Vec::new(), Exit::Done, Value::Null);
     for target in targets {
         let id = target.to_string();
         match one(target) {
@@ -227,8 +227,10 @@ fn batch(
                 lines.push(format!("{GOOD}done{GOOD:#} {STRONG}{id}{STRONG:#}  {line}"));
             }
             Err(error) => {
-                exit = exit.max(error.exit);
                 let mut document = error.to_json();
+                if error.exit > exit {
+                    (exit, gravest) = (error.exit, document["error"].clone());
+                }
                 document["id"] = json!(id);
                 documents.push(document);
                 let hint = error.hint.map(|hint| format!("\n  {}", visible(&hint))).unwrap_or_default();
@@ -236,8 +238,10 @@ fn batch(
             }
         }
     }
-    context.out.answer(&json!({"ok": exit == Exit::Done, "proposals": documents}), |out| {
-        lines.iter().try_for_each(|line| writeln!(out, "{line}"))
-    })?;
+    let mut answer = json!({"ok": exit == Exit::Done, "proposals": documents});
+    if !gravest.is_null() {
+        answer["error"] = gravest;
+    }
+    context.out.answer(&answer, |out| lines.iter().try_for_each(|line| writeln!(out, "{line}")))?;
     Ok(exit)
 }

@@ -170,6 +170,7 @@ fn a_conflict_is_told_and_a_damaged_file_breaks_nothing() {
     sandbox.ask(&["review", "reject", "broken"]).refused_with_hint(5, "policy_denied");
     let both = sandbox.run_as(&token, &["review", "reject", "broken", &id, "nothere"]).exits(7).json();
     assert_eq!(both["proposals"][2]["error"]["code"], "not_found");
+    assert_eq!(both["error"], both["proposals"][2]["error"], "the gravest");
     assert_eq!(states(&sandbox), ["rejected", "rejected"]);
     for bad in [&["review", "show", "../x"][..], &["review", "accept", "a", "b", "--revision", "1"]] {
         sandbox.run_as(&token, bad).refused_with_hint(2, "usage");
