@@ -197,7 +197,7 @@ def growth(count: int) -> None:
     place = Place(f"growth-{count}")
     shutil.rmtree(place.path, ignore_errors=True)
     place.path.mkdir(parents=True)
-    with_revisions(place, count, words(1, 1900))
+    with_revisions(place, count, words(1, 1600))
     size = (place.library / "long/SKILL.md").stat().st_size
     print(f"{count} revisions of a SKILL.md of {size} bytes: {files_of(place.home) / 1e6:.2f} MB in the home")
     started = time.perf_counter()

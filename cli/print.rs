@@ -106,11 +106,12 @@ impl Output {
                 false => serde_json::to_writer(&mut rendered, document),
             };
             written.map_err(io::Error::from)?;
-            rendered = plain_json(&String::from_utf8_lossy(&rendered)).into_bytes();
+            let written = text_of(rendered);
+            rendered = if is_plain(&written) { written } else { plain_json(&written) }.into_bytes();
             rendered.push(b'\n');
         } else {
             text(&mut rendered)?;
-            rendered = self.fit_for_reader(&String::from_utf8_lossy(&rendered)).into_bytes();
+            rendered = self.fit_for_reader(text_of(rendered)).into_bytes();
         }
         let mut out = io::stdout().lock();
         quiet_on_closed_pipe(out.write_all(&rendered).and_then(|()| out.flush()))
@@ -118,12 +119,12 @@ impl Output {
 
     /// A text without styles where they are not wanted, and tamed where a terminal may show it. A
     /// pipe gets all else as it is.
-    fn fit_for_reader(self, text: &str) -> String {
+    fn fit_for_reader(self, text: String) -> String {
         match (self.has_colors(), io::stdout().is_terminal()) {
-            (true, _) => tamed(text),
-            (false, true) => tamed(&strip_str(text).to_string()),
-            (false, false) if is_plain(text) => text.to_owned(),
-            (false, false) => strip_str(text).to_string(),
+            _ if is_plain(&text) => text,
+            (true, _) => tamed(&text),
+            (false, true) => tamed(&strip_str(&text).to_string()),
+            (false, false) => strip_str(&text).to_string(),
         }
     }
 
@@ -145,7 +146,10 @@ impl Output {
             return self.answer(document, |_| Ok(()));
         }
         let text = text();
-        if io::stdout().is_terminal() && text.lines().count() > terminal_lines() && page(&self.fit_for_reader(&text)) {
+        if io::stdout().is_terminal()
+            && text.lines().count() > terminal_lines()
+            && page(&self.fit_for_reader(text.clone()))
+        {
             return Ok(());
         }
         self.answer(document, |out| out.write_all(text.as_bytes()))
@@ -184,6 +188,10 @@ impl Output {
         }
         error.exit
     }
+}
+
+fn text_of(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 /// Whether a text has no byte that could be part of a style.

@@ -3,9 +3,9 @@
 use std::num::NonZeroUsize;
 
 use clap::Args;
-use library::Revision;
+use library::{Actor, Origin, Revision, RevisionId};
+use scan::Verdict;
 use serde::{Serialize, Serializer};
-use serde_json::{Value, json};
 
 use crate::{
     context::{Context, skill_name},
@@ -49,32 +49,56 @@ struct Document<'a> {
 }
 
 fn one_by_one<S: Serializer>(revisions: &[Revision], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(revisions.iter().map(document))
+    serializer.collect_seq(revisions.iter().map(Row::from))
 }
 
 /// A revision as JSON.
-pub fn document(revision: &Revision) -> Value {
-    let stamp = &revision.stamp;
-    json!({
-        "number": revision.number,
-        "revision": revision.id,
-        "parent": revision.parent,
-        "time": stamp.time.to_string(),
-        "action": revision.action.as_str(),
-        "actor": {"kind": stamp.actor.kind.as_str(), "id": stamp.actor.id},
-        "reason": stamp.reason,
-        "run": stamp.run,
-        "thread": stamp.thread,
-        "origin": revision.origin,
-        "verdict": revision.verdict,
-        "ruleset": revision.ruleset,
-        "digest": revision.digest.to_string(),
-        "files": revision.files_changed,
-        "deleted": revision.tombstone,
-        "absorbed_into": revision.absorbed_into,
-        "proposal": revision.acceptance.as_ref().map(|acceptance| &acceptance.proposal),
-        "reviewer": revision.acceptance.as_ref().map(|acceptance| acceptance.reviewer.to_string()),
-    })
+#[derive(Serialize)]
+struct Row<'a> {
+    number: u64,
+    revision: &'a RevisionId,
+    parent: Option<&'a RevisionId>,
+    time: String,
+    action: &'static str,
+    actor: &'a Actor,
+    reason: Option<&'a str>,
+    run: Option<&'a str>,
+    thread: Option<&'a str>,
+    origin: Option<&'a Origin>,
+    verdict: Verdict,
+    ruleset: &'a str,
+    digest: String,
+    files: usize,
+    deleted: bool,
+    absorbed_into: Option<&'a str>,
+    proposal: Option<&'a str>,
+    reviewer: Option<String>,
+}
+
+impl<'a> From<&'a Revision> for Row<'a> {
+    fn from(revision: &'a Revision) -> Self {
+        let stamp = &revision.stamp;
+        Self {
+            number: revision.number,
+            revision: &revision.id,
+            parent: revision.parent.as_ref(),
+            time: stamp.time.to_string(),
+            action: revision.action.as_str(),
+            actor: &stamp.actor,
+            reason: stamp.reason.as_deref(),
+            run: stamp.run.as_deref(),
+            thread: stamp.thread.as_deref(),
+            origin: revision.origin.as_ref(),
+            verdict: revision.verdict,
+            ruleset: &revision.ruleset,
+            digest: revision.digest.to_string(),
+            files: revision.files_changed,
+            deleted: revision.tombstone,
+            absorbed_into: revision.absorbed_into.as_deref(),
+            proposal: revision.acceptance.as_ref().map(|acceptance| acceptance.proposal.as_str()),
+            reviewer: revision.acceptance.as_ref().map(|acceptance| acceptance.reviewer.to_string()),
+        }
+    }
 }
 
 fn text(revision: &Revision) -> String {

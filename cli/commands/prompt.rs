@@ -2,6 +2,8 @@
 
 mod fit;
 
+use std::borrow::Cow;
+
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
@@ -58,12 +60,18 @@ pub fn run(context: &Context, args: &PromptArgs) -> Result<Exit, CliError> {
             context.out.note(&format!("{} is left out: {fault}", listed.name));
         }
     }
-    let entries: Vec<Value> = skills.iter().map(|listed| document(listed)).collect();
     let names: Vec<&str> = left_out.iter().map(|listed| listed.name.as_str()).collect();
-    let document = json!({"ok": true, "skills": entries, "left_out": names});
-    context.out.answer(&document, |out| match args.format {
-        Format::Json => writeln!(out, "{document:#}"),
-        _ => write!(out, "{}{}", render(&skills), rest(&names)),
+    let document = || {
+        let entries: Vec<Value> = skills.iter().map(|listed| document(listed)).collect();
+        json!({"ok": true, "skills": entries, "left_out": names})
+    };
+    let answer = if context.out.json { document() } else { Value::Null };
+    context.out.answer(&answer, |out| match args.format {
+        Format::Json => writeln!(out, "{:#}", document()),
+        _ => {
+            out.write_all(render(&skills).as_bytes())?;
+            out.write_all(rest(&names).as_bytes())
+        }
     })?;
     Ok(Exit::Done)
 }
@@ -92,7 +100,8 @@ fn document(listed: &Listed) -> Value {
 }
 
 fn xml(skills: &[&Listed]) -> String {
-    let mut text = "<available_skills>\n".to_owned();
+    let mut text = String::with_capacity(skills.len() * 400);
+    text.push_str("<available_skills>\n");
     for listed in skills {
         let fields = [
             ("name", listed.name.as_str()),
@@ -101,7 +110,9 @@ fn xml(skills: &[&Listed]) -> String {
         ];
         text.push_str("<skill>\n");
         for (tag, value) in fields {
-            text.push_str(&format!("<{tag}>\n{}\n</{tag}>\n", escape(value)));
+            for part in ["<", tag, ">\n", &escape(value), "\n</", tag, ">\n"] {
+                text.push_str(part);
+            }
         }
         text.push_str("</skill>\n");
     }
@@ -109,12 +120,12 @@ fn xml(skills: &[&Listed]) -> String {
 }
 
 /// A value as XML text, so that no description closes its own element.
-pub fn escape(value: &str) -> String {
-    let mut text = String::with_capacity(value.len());
-    if value.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'&' | b'<' | b'>' | b'"' | b'\'')) {
-        text.push_str(value);
-        return text;
+pub fn escape(value: &str) -> Cow<'_, str> {
+    let is_plain = |byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'&' | b'<' | b'>' | b'"' | b'\'');
+    if value.bytes().all(is_plain) {
+        return value.into();
     }
+    let mut text = String::with_capacity(value.len());
     for c in value.chars() {
         match c {
             '&' => text.push_str("&amp;"),
@@ -126,7 +137,7 @@ pub fn escape(value: &str) -> String {
             c => text.push(c),
         }
     }
-    text
+    text.into()
 }
 
 fn markdown(skills: &[&Listed]) -> String {

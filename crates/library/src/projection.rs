@@ -1,17 +1,19 @@
 //! [`Projection`]: a file of ours that can be made again from the history, and is only there for speed.
 //!
-//! It is a first line that names what it holds and in which format, the content, and the sha256 of
-//! both. What is missing, damaged, cut or of another format reads as nothing, and whoever asked does
+//! It is a first line that names what it holds and in which format, the content, and a sum of both
+//! that tells damage, not malice: who could forge it could forge the history beside it. What is missing, damaged, cut or of another format reads as nothing, and whoever asked does
 //! without it. It is replaced in one step and never synced: after a power loss it may be gone.
 
-use std::io;
+use std::{
+    hash::{DefaultHasher, Hasher},
+    io,
+};
 
 use cap_std::fs::Dir;
-use sha2::{Digest as _, Sha256};
 
 use crate::home::{Durability, read_optional, write_atomically};
 
-const SUM_BYTES: usize = 32;
+const SUM_BYTES: usize = 8;
 
 /// What a projection holds, and in which format.
 #[derive(Debug, Clone, Copy)]
@@ -22,20 +24,41 @@ pub(crate) struct Projection {
     pub format: u32,
 }
 
+/// The content of a file that was read.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Content {
+    bytes: Vec<u8>,
+    from: usize,
+}
+
+impl Content {
+    /// The bytes, without the first line and the sum.
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.get(self.from..).unwrap_or_default()
+    }
+}
+
+/// The same for the same bytes, by one version of the program.
+fn sum_of(bytes: &[u8]) -> [u8; SUM_BYTES] {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(bytes);
+    hasher.finish().to_be_bytes()
+}
+
 impl Projection {
     fn first_line(self) -> String {
         format!("skillhub {} {}\n", self.kind, self.format)
     }
 
     /// The content of the file, if it is whole and of this format.
-    pub fn read(self, dir: &Dir, name: &str) -> Option<Vec<u8>> {
+    pub fn read(self, dir: &Dir, name: &str) -> Option<Content> {
         let mut bytes = read_optional(dir, name).ok()??;
         let (content, sum) = bytes.split_at_checked(bytes.len().checked_sub(SUM_BYTES)?)?;
         let first_line = self.first_line();
-        let is_whole = content.starts_with(first_line.as_bytes()) && Sha256::digest(content).as_slice() == sum;
+        let is_whole = content.starts_with(first_line.as_bytes()) && sum_of(content) == sum;
         is_whole.then(|| {
             bytes.truncate(bytes.len() - SUM_BYTES);
-            bytes.split_off(first_line.len())
+            Content { bytes, from: first_line.len() }
         })
     }
 
@@ -45,8 +68,8 @@ impl Projection {
     /// What the system said; the old file is then as it was.
     pub fn write(self, dir: &Dir, name: &str, content: &[u8]) -> io::Result<()> {
         let first_line = self.first_line();
-        let sum = Sha256::new().chain_update(&first_line).chain_update(content).finalize();
-        let bytes = [first_line.as_bytes(), content, sum.as_slice()].concat();
+        let mut bytes = [first_line.as_bytes(), content].concat();
+        bytes.extend(sum_of(&bytes));
         write_atomically(dir, name, &bytes, Durability::Unsynced)
     }
 }
@@ -63,7 +86,7 @@ mod tests {
         assert_eq!(ours.read(&dir, "file"), None);
         ours.write(&dir, "file", b"old").unwrap();
         ours.write(&dir, "file", b"content").unwrap();
-        assert_eq!(ours.read(&dir, "file").unwrap(), b"content");
+        assert_eq!(ours.read(&dir, "file").unwrap().bytes(), b"content");
         for other in [Projection { kind: "test", format: 2 }, Projection { kind: "other", format: 1 }] {
             assert_eq!(other.read(&dir, "file"), None);
         }

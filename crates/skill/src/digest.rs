@@ -47,7 +47,8 @@ impl Digest {
     /// The 64 hexadecimal digits without the prefix.
     #[must_use]
     pub fn hex(&self) -> String {
-        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+        let digits = self.0.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
     }
 }
 

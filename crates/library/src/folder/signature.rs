@@ -22,7 +22,8 @@ const SETTLED_SECONDS: i64 = 2;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Signature {
     sum: u64,
-    paths: Vec<String>,
+    /// One a line.
+    paths: String,
 }
 
 /// What [`read_dir`] found, without the bytes.
@@ -49,6 +50,7 @@ impl Signature {
         let walk = Walk::over(listing::open_child(root, name).ok()?, Leftovers::Skip, limits).ok()?;
         let folders = walk.prefixes.iter().map(|prefix| prefix.trim_end_matches('/').to_owned());
         let paths: Vec<String> = folders.chain(walk.files.iter().map(|found| found.path.to_string())).collect();
+        let paths = paths.join("\n");
         let (sum, newest) = look(root, name, &paths)?;
         Some((Self { sum, paths }, newest))
     }
@@ -60,11 +62,11 @@ impl Signature {
 }
 
 /// The sum over paths in the folder `name`, and the second of their newest time.
-fn look(root: &Dir, name: &str, paths: &[String]) -> Option<(u64, i64)> {
+fn look(root: &Dir, name: &str, paths: &str) -> Option<(u64, i64)> {
     let mut hasher = DefaultHasher::new();
     let mut newest = i64::MIN;
     let mut whole = String::new();
-    for path in paths {
+    for path in paths.split('\n') {
         whole.clear();
         whole.push_str(name);
         if !path.is_empty() {

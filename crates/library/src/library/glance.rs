@@ -177,7 +177,7 @@ impl Library {
         }
         let lasting = found.iter().filter(|(_, found)| found.lasts).map(|(name, found)| (name, &found.known));
         let lasting: Vec<_> = gone.iter().map(|(name, known)| (name, known)).chain(lasting).collect();
-        remembered.write(lasting.into_iter(), || self.ensure_own());
+        remembered.write(lasting, || self.ensure_own());
         Ok(found.into_iter().map(|(name, found)| Glance::of(name, found)).collect())
     }
 

@@ -98,7 +98,7 @@ pub(super) fn read_many(kind: &str, history: &Path, ids: &[RevisionId]) -> Resul
 
 fn read(own: &Dir, name: &str) -> Vec<Id> {
     let content = FILE.read(own, name).unwrap_or_default();
-    let (ids, rest) = content.as_chunks();
+    let (ids, rest) = content.bytes().as_chunks();
     if rest.is_empty() { ids.to_vec() } else { Vec::new() }
 }
 

@@ -6,10 +6,8 @@
 //! says counts only for the same head, and for the same digest or signature and ruleset. That something
 //! is blocked is never remembered. It is a [`Projection`]: when it is damaged, nothing is known.
 
-use std::collections::HashMap;
-
 use cap_std::fs::Dir;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use skill::{Digest, SkillName};
 
 use super::{
@@ -87,7 +85,8 @@ impl Known {
 /// All that is known, and how much of it is new.
 #[derive(Debug, Default)]
 pub(super) struct Remembered {
-    skills: HashMap<String, Known>,
+    /// By name.
+    skills: Vec<(String, Option<Known>)>,
     /// Skills about which something was found out.
     pub news: usize,
 }
@@ -95,36 +94,34 @@ pub(super) struct Remembered {
 impl Remembered {
     pub fn read(own: Option<&Dir>) -> Self {
         let content = own.and_then(|own| FILE.read(own, NAME)).unwrap_or_default();
-        Self { skills: serde_json::from_slice(&content).unwrap_or_default(), news: 0 }
+        Self { skills: serde_json::from_slice(content.bytes()).unwrap_or_default(), news: 0 }
+    }
+
+    fn place(&mut self, name: &SkillName) -> Option<&mut Option<Known>> {
+        let place = self.skills.binary_search_by(|(known, _)| known.as_str().cmp(name.as_str())).ok()?;
+        self.skills.get_mut(place).map(|(_, known)| known)
     }
 
     /// Takes out what is known of a skill at this head.
     pub fn take_head(&mut self, name: &SkillName, id: &RevisionId) -> Option<Known> {
-        let is_at = |known: &Known| known.head.as_ref().is_some_and(|head| head.id == *id);
-        self.skills.get(name.as_str()).is_some_and(is_at).then(|| self.skills.remove(name.as_str())).flatten()
+        self.place(name)?.take_if(|known| known.head.as_ref().is_some_and(|head| head.id == *id))
     }
 
     /// Takes out what is known of a folder without history.
     pub fn take_folder(&mut self, name: &SkillName) -> Known {
-        let known = self.skills.remove(name.as_str());
-        let is_of_today = |known: &Known| known.head.is_none() && known.ruleset.as_deref() == Some(scan::ruleset());
-        known.filter(is_of_today).unwrap_or_else(Known::nothing)
+        let is_of_today = |known: &mut Known| known.head.is_none() && known.ruleset.as_deref() == Some(scan::ruleset());
+        self.place(name).and_then(|known| known.take_if(is_of_today)).unwrap_or_else(Known::nothing)
     }
 
     /// Writes down what is known of these skills, if there is enough news. Where that is not possible,
     /// the next reader finds it out again.
-    pub fn write<'a>(
-        &self,
-        skills: impl ExactSizeIterator<Item = (&'a SkillName, &'a Known)>,
-        own: impl FnOnce() -> Result<Dir, LibraryError>,
-    ) {
+    pub fn write(&self, mut skills: Vec<(&SkillName, &Known)>, own: impl FnOnce() -> Result<Dir, LibraryError>) {
         if self.news < MUCH_NEWS && self.news * NEWS <= skills.len() {
             return;
         }
-        let mut content = Vec::new();
-        let written =
-            serde_json::Serializer::new(&mut content).collect_map(skills.map(|(name, known)| (name.as_str(), known)));
-        if let (Ok(()), Ok(own)) = (written, own()) {
+        skills.sort_by(|(a, _), (b, _)| a.as_str().cmp(b.as_str()));
+        let lines: Vec<_> = skills.into_iter().map(|(name, known)| (name.as_str(), known)).collect();
+        if let (Ok(content), Ok(own)) = (serde_json::to_vec(&lines), own()) {
             let _the_next_reader_finds_out = FILE.write(&own, NAME, &content);
         }
     }
