@@ -103,11 +103,11 @@ impl Library {
             queue.iter().filter(|entry| entry.is_open() && !closed.contains(entry.id())).collect();
         let waits = |entry: &&ProposalEntry| !is_expired(entry, new.created);
         let of_skill = waiting.iter().filter_map(|entry| match entry {
-            ProposalEntry::Whole(proposal) => Some(proposal).filter(|open| open.skill == new.skill),
+            ProposalEntry::Whole(proposal) => Some(proposal.as_ref()).filter(|open| open.skill == new.skill),
             ProposalEntry::Damaged(_) => None,
         });
         let of_skill: Vec<_> = of_skill.filter(|open| !open.is_expired(new.created)).collect();
-        let is_own = |open: &&&Box<Proposal>| open.actor == new.actor && open.state != ProposalState::Stale;
+        let is_own = |open: &&&Proposal| open.actor == new.actor && open.state != ProposalState::Stale;
         if let Some(own) = of_skill.iter().find(is_own) {
             return Err(CommitError::ProposalMoved { id: own.id.clone() });
         }
