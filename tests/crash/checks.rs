@@ -94,8 +94,9 @@ impl Expected {
         faults.extend(self.check_folders(found, step));
         faults.extend(check_events(found));
         faults.extend(self.check_rest(found));
+        faults.extend(self.check_proposals(found, step, said));
         let operations = self.steps.len() - 1;
-        let all = step == operations;
+        let all = step == operations && (operations > 0 || found.proposals == self.after.proposals);
         let is_against_its_word = all && operations > 0 && !self.is_mending;
         if (said == Said::Done && !all) || (said == Said::Refused && is_against_its_word) {
             faults.push(format!("{step} of {operations} operations are there, and it said {said:?}"));
@@ -108,6 +109,20 @@ impl Expected {
             Found::Part
         };
         if faults.is_empty() { Ok(found) } else { Err(faults) }
+    }
+
+    /// Proposals are as before or as after, and that goes with the revisions and with what was said.
+    fn check_proposals(&self, found: &Observed, step: usize, said: Said) -> Faults {
+        let is = |state: &Observed| found.proposals == state.proposals;
+        let operations = self.steps.len() - 1;
+        let is_right = match (said, step) {
+            (Said::Done, _) => is(&self.after),
+            (_, _) if operations == 0 => is(&self.before) || is(&self.after),
+            (_, 0) => is(&self.before),
+            (_, step) => step < operations || is(&self.after),
+        };
+        let fault = || format!("it said {said:?} after {step} operations, and proposals are {:?}", found.proposals);
+        if is_right { Faults::new() } else { vec![fault()] }
     }
 
     /// How many operations are there. A command that says of some skills that it refuses them does the
@@ -136,7 +151,8 @@ impl Expected {
 
     /// No name is left that is there neither before nor after, and no entry of the lock file.
     fn check_rest(&self, found: &Observed) -> Faults {
-        let is_known = |path: &str| self.before.paths.contains(path) || self.after.paths.contains(path);
+        let is_known =
+            |path: &str| self.before.paths.contains(path) || self.after.paths.contains(path) || is_put_aside(path);
         let is_new = |path: &&String| {
             !is_known(path) && path.rsplit_once('/').is_none_or(|(folder, _)| is_known(folder) || is_object(folder))
         };
@@ -214,6 +230,15 @@ impl Expected {
         }
         faults
     }
+}
+
+/// Whether a path is a part of the event log that waits to be packed.
+fn is_put_aside(path: &str) -> bool {
+    path.rsplit_once("/events.").is_some_and(|(_, name)| name.strip_suffix(".jsonl").is_some_and(is_number))
+}
+
+fn is_number(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The files that belong to skills, without the folders of tools that are carried along, one by one.

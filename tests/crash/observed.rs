@@ -3,9 +3,11 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
-    path::PathBuf,
+    io::Read,
+    path::{Path, PathBuf},
 };
 
+use flate2::read::GzDecoder;
 use git2::{Repository, Sort, TreeWalkResult};
 use serde_json::Value;
 
@@ -13,6 +15,9 @@ use crate::support::{Entry, Sandbox, Snapshot, snapshot, tree};
 
 /// What only the command knew that wrote an entry of the lock file, and `doctor` cannot find again.
 const BY_THE_COMMAND: [&str; 2] = ["requested", "agents"];
+
+/// What says of a proposal when it was made and decided, and on which revisions.
+const OF_ITS_TIME: [&str; 7] = ["id", "base", "created", "updated", "expires", "decided", "scan"];
 
 /// What a command that only reads may write, to be faster the next time.
 const READERS_KEEP: [&str; 2] = ["glances", "numbers"];
@@ -26,6 +31,8 @@ pub struct Observed {
     pub heads: BTreeMap<String, Snapshot>,
     /// The files of each folder in the library, and of what is not a folder.
     pub folders: BTreeMap<String, Snapshot>,
+    /// What each proposal is, but for names and times; sorted.
+    pub proposals: Vec<String>,
     /// What the event log says was applied, in order.
     pub events: Vec<Event>,
     /// Lines of the event log that are none.
@@ -79,12 +86,16 @@ impl Observed {
         if own.join("history.git").exists() {
             observed.read_history(&own).map_err(|error| format!("git cannot read the history: {error}"))?;
         }
+        for part in (1..).map_while(|number| put_aside(&own, number)) {
+            observed.read_events(&part);
+        }
         observed.read_events(&fs::read_to_string(own.join("events.jsonl")).unwrap_or_default());
+        observed.read_proposals(&own)?;
         observed.read_lock_file(&fs::read_to_string(own.join("skillhub.lock")).unwrap_or_default())?;
         Ok(observed)
     }
 
-    fn read_history(&mut self, own: &std::path::Path) -> Result<(), git2::Error> {
+    fn read_history(&mut self, own: &Path) -> Result<(), git2::Error> {
         let repository = Repository::open_bare(own.join("history.git"))?;
         for reference in repository.references_glob("refs/skills/*")? {
             let reference = reference?;
@@ -114,6 +125,22 @@ impl Observed {
         }
     }
 
+    fn read_proposals(&mut self, own: &Path) -> Result<(), String> {
+        let queue = own.join("proposals");
+        let entries = [queue.join("decided"), queue].into_iter().flat_map(fs::read_dir).flatten();
+        let files = entries.map(|entry| entry.unwrap().path()).filter(|path| path.extension() == Some("json".as_ref()));
+        for file in files {
+            let text = fs::read_to_string(&file).unwrap();
+            let mut document: Value =
+                serde_json::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))?;
+            let fields = document.as_object_mut().ok_or("a proposal is no object")?;
+            fields.retain(|key, _| !OF_ITS_TIME.contains(&key.as_str()));
+            self.proposals.push(document.to_string());
+        }
+        self.proposals.sort();
+        Ok(())
+    }
+
     fn read_lock_file(&mut self, text: &str) -> Result<(), String> {
         let table: toml::Table = text.parse().map_err(|error| format!("the lock file cannot be read: {error}"))?;
         for entry in table.get("skill").and_then(toml::Value::as_array).into_iter().flatten() {
@@ -128,6 +155,15 @@ impl Observed {
     pub fn counts(&self) -> BTreeMap<String, usize> {
         self.history.iter().map(|(skill, revisions)| (skill.clone(), revisions.len())).collect()
     }
+}
+
+/// A part of the event log that was put aside: the packed one as soon as it is there.
+fn put_aside(own: &Path, number: u32) -> Option<String> {
+    let plain = own.join(format!("events.{number}.jsonl"));
+    let Ok(packed) = fs::File::open(plain.with_extension("jsonl.gz")) else { return fs::read_to_string(plain).ok() };
+    let mut text = String::new();
+    GzDecoder::new(packed).read_to_string(&mut text).unwrap();
+    Some(text)
 }
 
 fn revision(repository: &Repository, id: git2::Oid) -> Result<Revision, git2::Error> {
@@ -158,7 +194,14 @@ fn files(repository: &Repository, tree: &git2::Tree<'_>) -> Result<Snapshot, git
 /// Every path of a sandbox. Objects of git have names that differ from run to run, as revisions hold the
 /// time; a name that is not one of an object stays.
 fn paths(sandbox: &Sandbox) -> BTreeSet<String> {
-    tree(&sandbox.path("")).into_keys().filter(|path| !is_object(path) && !is_of_no_use(path)).collect()
+    let paths = tree(&sandbox.path("")).into_keys().filter(|path| !is_object(path) && !is_of_no_use(path));
+    paths.map(without_id).collect()
+}
+
+/// The path of a proposal without its id, which differs from run to run.
+fn without_id(path: String) -> String {
+    let is_proposal = path.contains("/proposals/") && path.ends_with(".json");
+    path.rsplit_once('/').filter(|_| is_proposal).map_or_else(|| path.clone(), |(folder, _)| format!("{folder}/*.json"))
 }
 
 /// Whether a path is one of those that nobody misses: what readers keep, and what git puts into a

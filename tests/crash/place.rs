@@ -4,6 +4,7 @@
 //! on a file system in memory where there is one.
 
 use std::{
+    ffi::OsStr,
     fs, io,
     os::unix::fs::{PermissionsExt, symlink},
     path::{Path, PathBuf},
@@ -13,7 +14,10 @@ use std::{
 
 use tempfile::TempDir;
 
-use super::tracer::{Ended, GATE, Watcher, trace};
+use super::{
+    scenario::as_reviewer,
+    tracer::{Ended, GATE, Watcher, trace},
+};
 use crate::support::Sandbox;
 
 /// A sandbox and a copy of what it was.
@@ -53,9 +57,10 @@ impl Place {
     }
 
     /// Runs skillhub with `--json` under the tracer.
-    pub fn trace(&self, args: &[&str], stdin: &[u8], watcher: &mut dyn Watcher) -> Ended {
+    pub fn trace(&self, args: &[impl AsRef<OsStr>], stdin: &[u8], watcher: &mut dyn Watcher) -> Ended {
         let mut shell = Command::new("sh");
         self.sandbox.confine(&mut shell).args(["-c", GATE, env!("CARGO_BIN_EXE_skillhub")]).args(args).arg("--json");
+        as_reviewer(&self.sandbox, &mut shell);
         trace(shell, stdin, &self.root, watcher)
     }
 }

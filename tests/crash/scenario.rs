@@ -1,23 +1,59 @@
 //! [`Scenario`]: a prepared place and one command in it.
 
+use std::{fs, process::Command};
+
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::json;
 
 use crate::support::{Answer, Sandbox, skill_md, write_files};
 
+use super::observed::own;
+
 /// A command, and what is there before it.
 pub struct Scenario {
     pub name: &'static str,
     pub prepare: fn(&Sandbox),
+    /// The arguments; [`PROPOSAL`] stands for the id of the proposal in the library.
     pub args: &'static [&'static str],
     pub stdin: fn() -> String,
 }
 
+/// A word in arguments for what only the prepared place knows.
+const PROPOSAL: &str = "PROPOSAL";
+/// Where a place has its reviewer's token.
+const TOKEN: &str = "token";
+
 impl Scenario {
     /// Runs the command without a tracer.
     pub fn run(&self, sandbox: &Sandbox) -> Answer {
-        sandbox.run_with(&[self.args, &["--json"]].concat(), (self.stdin)().as_bytes())
+        let args = self.args_in(sandbox);
+        let args: Vec<&str> = args.iter().map(String::as_str).chain(["--json"]).collect();
+        let mut command = sandbox.command(&args);
+        as_reviewer(sandbox, &mut command);
+        sandbox.finish_with(command, &args, (self.stdin)().as_bytes())
     }
+
+    /// The arguments as they are in a place.
+    pub fn args_in(&self, sandbox: &Sandbox) -> Vec<String> {
+        let word = |arg: &&str| if **arg == *PROPOSAL { proposal(sandbox) } else { (*arg).to_owned() };
+        self.args.iter().map(word).collect()
+    }
+}
+
+/// Lets a command act for the reviewer of the place, where there is one.
+pub fn as_reviewer(sandbox: &Sandbox, command: &mut Command) {
+    if let Ok(token) = fs::read_to_string(sandbox.path(TOKEN)) {
+        command.env("SKILLHUB_REVIEWER_TOKEN", token);
+    }
+}
+
+/// The id of the one proposal in a library, open or decided.
+fn proposal(sandbox: &Sandbox) -> String {
+    let queue = own(sandbox).unwrap().join("proposals");
+    let entries = [queue.join("decided"), queue].into_iter().flat_map(fs::read_dir).flatten();
+    let mut ids =
+        entries.filter_map(|entry| Some(entry.unwrap().file_name().to_str()?.strip_suffix(".json")?.to_owned()));
+    ids.next().expect("a proposal was prepared")
 }
 
 const REQUEST: &[&str] = &["manage", "--request", "-"];
@@ -84,6 +120,21 @@ pub const SCENARIOS: &[Scenario] = &[
         stdin: || "z".repeat(LAST_BYTES),
     },
     Scenario { name: "doctor --fix", prepare: missing_folder, args: &["doctor", "--fix"], stdin: String::new },
+    Scenario {
+        name: "a change that is held",
+        prepare: strict,
+        args: &["manage", "patch", "demo", "--find", "alpha line", "--replace", "gamma line"],
+        stdin: String::new,
+    },
+    Scenario { name: "accept", prepare: held, args: &["review", "accept", PROPOSAL], stdin: String::new },
+    Scenario {
+        name: "accept after a change",
+        prepare: held_and_moved,
+        args: &["review", "accept", PROPOSAL],
+        stdin: String::new,
+    },
+    Scenario { name: "reject", prepare: held, args: &["review", "reject", PROPOSAL], stdin: String::new },
+    Scenario { name: "gc", prepare: long_log, args: &["gc"], stdin: String::new },
 ];
 
 fn one_skill(sandbox: &Sandbox) {
@@ -114,7 +165,7 @@ fn operations() -> String {
 }
 
 fn sources(sandbox: &Sandbox) {
-    std::fs::create_dir(sandbox.home().join(".claude")).unwrap();
+    fs::create_dir(sandbox.home().join(".claude")).unwrap();
     for name in ["one", "two", "three"] {
         let files = [("scripts/run.sh", "#!/bin/sh\nprintf x\n"), ("references/a.md", "a\n")];
         sandbox.skill(name, &format!("Does what {name} says. Use in tests."), &files);
@@ -146,7 +197,50 @@ fn hand_edit(sandbox: &Sandbox) {
 
 fn missing_folder(sandbox: &Sandbox) {
     two_revisions(sandbox);
-    std::fs::remove_dir_all(sandbox.user_skill("demo")).unwrap();
+    fs::remove_dir_all(sandbox.user_skill("demo")).unwrap();
+}
+
+/// A library in which every change of an agent is held, and a reviewer.
+fn strict(sandbox: &Sandbox) {
+    one_skill(sandbox);
+    fs::write(sandbox.path(TOKEN), sandbox.token()).unwrap();
+    set_policy(sandbox, "strict");
+}
+
+fn set_policy(sandbox: &Sandbox, preset: &str) {
+    fs::write(sandbox.skillhub_home().join("config.toml"), format!("policy = \"{preset}\"\n")).unwrap();
+}
+
+/// A change that waits.
+fn held(sandbox: &Sandbox) {
+    strict(sandbox);
+    let operations = json!({"name": "demo", "operations": [
+        {"action": "patch", "find": "alpha line", "replace": "gamma line"},
+        {"action": "write_file", "path": "references/held.md", "content": "held\n"},
+    ]});
+    let report = sandbox.request(&operations).done();
+    assert_eq!(report["status"], "proposed");
+}
+
+/// A change that waits while another file is changed.
+fn held_and_moved(sandbox: &Sandbox) {
+    held(sandbox);
+    set_policy(sandbox, "open");
+    sandbox.done(&["manage", "write_file", "demo", "--path", "references/other.md", "--content", "-"]);
+    set_policy(sandbox, "strict");
+}
+
+/// A log that `gc` puts aside, loose objects and several references.
+fn long_log(sandbox: &Sandbox) {
+    two_revisions(sandbox);
+    sandbox.create("other", "one line");
+    let reason = "a word ".repeat(280);
+    for step in 0..20 {
+        let (skill, content) = (["demo", "other"][step % 2], format!("step {step}\n"));
+        let write = json!({"action": "write_file", "name": skill, "path": "references/step.md", "content": content,
+            "reason": reason});
+        sandbox.request(&write).done();
+    }
 }
 
 /// What a checkpoint waits for.
@@ -157,7 +251,7 @@ const LAST_BYTES: usize = 64 << 10;
 /// A journal that one more file fills, of a skill that is small.
 fn long_journal(sandbox: &Sandbox) {
     one_skill(sandbox);
-    let journal = || super::observed::own(sandbox).unwrap().join("journal").metadata().unwrap().len() as usize;
+    let journal = || own(sandbox).unwrap().join("journal").metadata().unwrap().len() as usize;
     for number in 1.. {
         let Some(left) = JOURNAL_BYTES.checked_sub(journal() + LAST_BYTES / 2).filter(|left| *left > LAST_BYTES) else {
             break;

@@ -71,7 +71,7 @@ impl Trial {
 
     /// Runs the command in the place as it is.
     pub fn run_here(&self, watcher: &mut dyn Watcher) -> Ended {
-        self.place.trace(self.scenario.args, (self.scenario.stdin)().as_bytes(), watcher)
+        self.place.trace(&self.scenario.args_in(&self.place.sandbox), (self.scenario.stdin)().as_bytes(), watcher)
     }
 
     /// Opens what is left with the real program, and holds it to what was said. `turn` chooses the first

@@ -94,7 +94,13 @@ impl Sandbox {
     /// Runs the program with something on standard input.
     #[track_caller]
     pub fn run_with(&self, args: &[&str], stdin: &[u8]) -> Answer {
-        let mut child = self.start(self.command(args).stdin(Stdio::piped()));
+        self.finish_with(self.command(args), args, stdin)
+    }
+
+    /// Runs a prepared command with something on standard input.
+    #[track_caller]
+    pub fn finish_with(&self, mut command: Command, args: &[&str], stdin: &[u8]) -> Answer {
+        let mut child = self.start(command.stdin(Stdio::piped()));
         let mut pipe = child.stdin.take().unwrap();
         std::thread::scope(|scope| {
             scope.spawn(move || {

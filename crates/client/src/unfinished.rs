@@ -14,7 +14,9 @@ const OLD: Duration = Duration::from_secs(600);
 
 /// Where files of a history are made, below the library's folder in the home, and how their names begin
 /// or end until they are whole.
-const OF_HISTORY: [(&str, &str, &str); 3] = [
+const OF_HISTORY: [(&str, &str, &str); 5] = [
+    ("history.git", "gc.unfinished", ""),
+    ("history.git/objects/pack", "tmp_pack-", ""),
     ("history.git/objects", "tmp_object_git2_", ""),
     ("history.git/objects/pack", "pack_git2_", ""),
     ("history.git/refs/skills", "", ".lock"),
