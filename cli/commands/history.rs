@@ -73,6 +73,7 @@ struct Row<'a> {
     absorbed_into: Option<&'a str>,
     proposal: Option<&'a str>,
     reviewer: Option<String>,
+    edited_by: Option<String>,
 }
 
 impl<'a> From<&'a Revision> for Row<'a> {
@@ -97,8 +98,20 @@ impl<'a> From<&'a Revision> for Row<'a> {
             absorbed_into: revision.absorbed_into.as_deref(),
             proposal: revision.acceptance.as_ref().map(|acceptance| acceptance.proposal.as_str()),
             reviewer: revision.acceptance.as_ref().map(|acceptance| acceptance.reviewer.to_string()),
+            edited_by: edited_by(revision).map(ToString::to_string),
         }
     }
+}
+
+fn edited_by(revision: &Revision) -> Option<&Actor> {
+    revision.acceptance.as_ref()?.edited_by.as_ref()
+}
+
+/// Who let a proposal become this revision, and who changed it before.
+pub fn accepted(revision: &Revision) -> Option<String> {
+    let acceptance = revision.acceptance.as_ref()?;
+    let edited = acceptance.edited_by.as_ref().map(|actor| format!("edited by {actor}, ")).unwrap_or_default();
+    Some(visible(&format!("proposal {} {edited}accepted by {}", acceptance.proposal, acceptance.reviewer)))
 }
 
 fn text(revision: &Revision) -> String {
@@ -120,9 +133,8 @@ fn text(revision: &Revision) -> String {
     if let Some(reason) = &stamp.reason {
         text.push_str(&format!("      {}\n", visible(&reason.replace('\n', " "))));
     }
-    if let Some(acceptance) = &revision.acceptance {
-        let by = visible(&acceptance.reviewer.to_string());
-        text.push_str(&format!("      proposal {} accepted by {by}\n", visible(&acceptance.proposal)));
+    if let Some(accepted) = accepted(revision) {
+        text.push_str(&format!("      {accepted}\n"));
     }
     if let Some(origin) = &revision.origin
         && matches!(revision.action, library::Action::Install | library::Action::Update)

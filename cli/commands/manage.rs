@@ -9,7 +9,7 @@ use clap::Args;
 use library::Action;
 use serde_json::json;
 use skill::{Edit, Limits, SkillPath, diff::Change, edit::Patch};
-use skill_manage::{ManageError, Notes, Report, Request, RequestError, Status};
+use skill_manage::{ManageError, Notes, Report, Request, RequestError, Ruling, Status};
 
 use crate::{
     context::Context,
@@ -124,6 +124,8 @@ pub fn print(out: Output, report: &Report) -> Result<Exit, CliError> {
         let what = match report.status {
             Status::Applied => "Applied",
             Status::Unchanged => "Unchanged",
+            Status::DryRun if report.decision.is_none() => "Would take back",
+            Status::DryRun if report.decision == Some(Ruling::Hold) => "Would be held",
             Status::DryRun => "Would apply",
             Status::Proposed => "Proposed",
         };

@@ -10,9 +10,10 @@ use skill::{Bundle, File, SkillName, SkillPath};
 use skill_manage::{ManageError, RequestError};
 
 use crate::{
+    commands::history::accepted,
     context::{Context, skill_name},
     exit::{CliError, Exit},
-    print::Table,
+    print::{Table, visible},
 };
 
 /// Flags of `show`.
@@ -56,14 +57,24 @@ fn show_files(context: &Context, name: &SkillName, revision: &Revision, bundle: 
         .files()
         .map(|(path, file)| json!({"path": path.as_str(), "size": file.bytes.len(), "executable": file.executable}))
         .collect();
-    let document = json!({"ok": true, "name": name.as_str(), "revision": revision.id, "files": files});
+    let acceptance = revision.acceptance.as_ref();
+    let document = json!({
+        "ok": true, "name": name.as_str(), "revision": revision.id, "number": revision.number, "files": files,
+        "actor": revision.stamp.actor, "proposal": acceptance.map(|acceptance| &acceptance.proposal),
+        "reviewer": acceptance.map(|acceptance| acceptance.reviewer.to_string()),
+        "edited_by": acceptance.and_then(|acceptance| Some(acceptance.edited_by.as_ref()?.to_string())),
+    });
     context.out.answer(&document, |out| {
         let mut table = Table::new(&["file", "bytes", "mode"]);
         for (path, file) in bundle.files() {
             let mode = if file.executable { "executable" } else { "" };
             table.row(&[path.to_string(), file.bytes.len().to_string(), mode.to_owned()]);
         }
-        table.write(out)
+        table.write(out)?;
+        match accepted(revision) {
+            Some(accepted) => writeln!(out, "by {}, {accepted}", visible(&revision.stamp.actor.to_string())),
+            None => Ok(()),
+        }
     })?;
     Ok(Exit::Done)
 }

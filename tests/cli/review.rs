@@ -110,6 +110,19 @@ fn a_person_at_a_terminal_edits_in_an_editor_and_accepts() {
     edit(&format!("sh {}", editor.display())).exits(0);
     sandbox.ask(&args).refused_with_hint(5, "policy_denied");
     sandbox.at_terminal(&["review", "accept", &format!("{id}@2")]).exits(0);
+    let newest = sandbox.done(&["history", "demo"])["revisions"][0].clone();
+    let shown = sandbox.done(&["show", "demo"]);
+    let editor = newest["edited_by"].as_str().unwrap();
+    assert!(editor.starts_with("person") && newest["actor"]["kind"] == "agent", "{newest:#}");
+    assert_eq!((&shown["edited_by"], &shown["proposal"], &shown["number"]), (&json!(editor), &json!(id), &json!(2)));
+    for args in [["history", "demo"], ["show", "demo"]] {
+        let text = sandbox.run(&args).exits(0).text();
+        assert!(text.contains(&format!("proposal {id} edited by {editor}, accepted by")), "{text}");
+    }
+    let git_dir = sandbox.done(&["where"])["history"].as_str().unwrap().to_owned();
+    let git = Command::new("git").args(["--git-dir", &git_dir, "log", "-1", "refs/skills/demo"]).output().unwrap();
+    let log = String::from_utf8(git.stdout).unwrap();
+    assert!(log.contains(&format!("Skillhub-Edited-By: {editor}")), "{log}");
     assert!(fs::read_to_string(sandbox.user_skill("demo").join("SKILL.md")).unwrap().contains("alpha three"));
 }
 

@@ -251,6 +251,8 @@ pub struct Acceptance {
     pub proposal: String,
     /// Who accepted it.
     pub reviewer: Actor,
+    /// The person who edited it last, so that it is not all its author's.
+    pub edited_by: Option<Actor>,
 }
 
 /// One immutable state of a whole skill.

@@ -10,7 +10,7 @@ use skill::{Bundle, Edit, Problem, SkillName, Strictness, diff, validate::valida
 use crate::{
     error::ManageError,
     manage::Context,
-    policy::{Decision, Proposed},
+    policy::{Decision, Proposed, Ruling},
     report::{Report, ReportedProblem, Status, VerdictReport},
     request::action_of,
     review,
@@ -74,18 +74,22 @@ pub(crate) fn conclude(
     context: &Context<'_>,
     stamp: &Stamp,
 ) -> Result<Report, ManageError> {
-    let judged = judge(library, &change)?;
-    if judged.report.files.is_empty() && change.on_proposal && !change.dry_run {
-        return review::take_back(library, change.skill, judged.report, stamp);
+    let mut judged = judge(library, &change)?;
+    if judged.report.files.is_empty() && change.on_proposal {
+        return review::take_back(library, &change, judged.report, stamp);
     }
     if judged.report.files.is_empty() && !change.checks_out_again {
         return unchanged(library, judged.report, &change);
     }
     let why = match judged.decide(&change, context)? {
-        Decision::Hold(why) => return review::hold(library, change, judged, &why, (context, stamp)),
+        Decision::Hold(why) => {
+            judged.report.decision = Some(Ruling::Hold);
+            return review::hold(library, change, judged, &why, (context, stamp));
+        }
         Decision::Apply(why) | Decision::Refuse(why) => why,
     };
     let Judged { mut report, cleared } = judged;
+    report.decision = Some(Ruling::Apply);
     if change.dry_run {
         report.add(&format!("it would be applied: {why}"));
     } else {
@@ -174,6 +178,7 @@ fn describe(change: &Change<'_>, cleared: Option<&Cleared>, problems: Vec<Report
         problems,
         proposal: change.accepted.as_ref().map(|accepted| accepted.proposal.id.to_string()),
         proposal_revision: change.accepted.as_ref().map(|accepted| accepted.proposal.revision),
+        decision: None,
         checkout: Checkout::Done,
         message: change.messages.join("; "),
     }
@@ -276,7 +281,11 @@ fn commit(
 
 impl Accepted<'_> {
     fn acceptance(&self) -> Acceptance {
-        Acceptance { proposal: self.proposal.id.to_string(), reviewer: self.stamp.actor.clone() }
+        Acceptance {
+            proposal: self.proposal.id.to_string(),
+            reviewer: self.stamp.actor.clone(),
+            edited_by: self.proposal.edited_by.clone(),
+        }
     }
 }
 

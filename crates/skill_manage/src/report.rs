@@ -5,6 +5,8 @@ use scan::{Finding, Verdict};
 use serde::{Serialize, Serializer};
 use skill::{Problem, diff::FileChange};
 
+use crate::policy::Ruling;
+
 /// What became of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -93,6 +95,9 @@ pub struct Report {
     pub proposal: Option<String>,
     /// That proposal's own revision.
     pub proposal_revision: Option<u64>,
+    /// What the policy says of it, of a dry run as well: `apply` or `hold`; null where nothing is changed,
+    /// since the policy is not asked then. What it denies is an error.
+    pub decision: Option<Ruling>,
     /// `done` or `pending`.
     #[serde(serialize_with = "checkout_word")]
     pub checkout: Checkout,

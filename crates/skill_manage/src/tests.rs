@@ -21,7 +21,9 @@ use scan::Verdict;
 use serde_json::{Value, json};
 use skill::{Bundle, File, Limits, SkillName, SkillPath};
 
-use crate::{Context, Elsewhere, ManageError, Notes, Preset, Report, Request, Rollback, Status, manage, roll_back};
+use crate::{
+    Context, Elsewhere, Layer, ManageError, Notes, Policy, Preset, Report, Request, Rollback, Status, manage, roll_back,
+};
 
 /// A script that nothing is to be said about.
 const SCRIPT: &str = "#!/bin/sh\necho one\necho two\n";
@@ -71,9 +73,13 @@ impl Place {
     }
 
     fn manage(&mut self, request: Value) -> Result<Report, ManageError> {
+        self.manage_under(self.policy.into(), request)
+    }
+
+    fn manage_under(&mut self, policy: Policy, request: Value) -> Result<Report, ManageError> {
         let request = Request::from_json(request.to_string().as_bytes(), &Limits::default())?;
         let (actor, elsewhere) = (self.actor.clone(), self.elsewhere.clone());
-        let context = Context { actor, time: time(), policy: self.policy.into(), elsewhere: &elsewhere };
+        let context = Context { actor, time: time(), policy, elsewhere: &elsewhere };
         manage(&mut self.library, &request, &context)
     }
 
@@ -194,6 +200,12 @@ fn open(temp: &tempfile::TempDir) -> Library {
 
 fn time() -> Timestamp {
     Timestamp::from_second(1_767_225_600).unwrap()
+}
+
+/// A policy of a preset and one rule.
+fn with_rule(preset: Preset, rule: Value) -> Policy {
+    let rules = vec![serde_json::from_value(rule).unwrap()];
+    Policy::new(Layer { file: "config.toml".to_owned(), preset: Some(preset), rules }, Vec::new())
 }
 
 fn name(text: &str) -> SkillName {

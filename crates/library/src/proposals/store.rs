@@ -56,32 +56,54 @@ pub(crate) fn write(own: &Dir, files: &[ProposalFile], durable: bool) -> io::Res
 }
 
 /// Beside and renamed over, so that a reader finds a whole one; one that was decided leaves its old
-/// place last, so that it is never in none.
+/// place last, so that it is never in none. A state in which it waited, as a journal gives back whose
+/// later records were lost, takes no decision back.
 fn write_one(own: &Dir, file: &ProposalFile, durable: bool) -> io::Result<()> {
     let which = if file.is_open { Which::Open } else { Which::Decided };
     let folder = own.open_dir(which.folder())?;
     let (name, temporary) = (format!("{}.json", file.id), format!(".{}.tmp", file.id));
+    if file.is_open && is_decided(own, &name)? {
+        return remove_open(own, &name);
+    }
     let mut beside = folder.create(&temporary)?;
     io::Write::write_all(&mut beside, &file.bytes)?;
     if durable {
         beside.sync_data()?;
     }
     folder.rename(&temporary, &folder, &name)?;
-    if which == Which::Open {
-        return Ok(());
+    match which {
+        Which::Open => Ok(()),
+        Which::Decided => remove_open(own, &name),
     }
-    match own.open_dir(OPEN)?.remove_file(&name) {
+}
+
+fn remove_open(own: &Dir, name: &str) -> io::Result<()> {
+    match own.open_dir(OPEN)?.remove_file(name) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
 }
 
-/// The bytes of a proposal's file, open or decided.
-pub(crate) fn bytes(own: &Dir, id: &ProposalId) -> io::Result<Option<Vec<u8>>> {
-    match read_optional(own, &format!("{OPEN}/{id}.json"))? {
-        Some(bytes) => Ok(Some(bytes)),
-        None => read_optional(own, &format!("{DECIDED}/{id}.json")),
+/// Whether a file stands in the folder of those that were decided. It counts, whatever stands in the
+/// other one.
+fn is_decided(own: &Dir, name: &str) -> io::Result<bool> {
+    match own.symlink_metadata(format!("{DECIDED}/{name}")) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
     }
+}
+
+/// The bytes of a proposal's file, decided or open. One that is decided while this looks is found in its
+/// new place.
+pub(crate) fn bytes(own: &Dir, id: &ProposalId) -> io::Result<Option<Vec<u8>>> {
+    for which in [Which::Decided, Which::Open, Which::Decided] {
+        let found = read_optional(own, &format!("{}/{id}.json", which.folder()))?;
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
 }
 
 /// All proposals of a folder, sorted by id. One that another process decides meanwhile is left out, one
@@ -89,6 +111,9 @@ pub(crate) fn bytes(own: &Dir, id: &ProposalId) -> io::Result<Option<Vec<u8>>> {
 pub(crate) fn read(own: &Dir, which: Which) -> io::Result<Vec<ProposalEntry>> {
     let mut entries = Vec::new();
     for id in ids(own, which)? {
+        if which == Which::Open && is_decided(own, &format!("{id}.json"))? {
+            continue;
+        }
         match read_optional(own, &format!("{}/{id}.json", which.folder())) {
             Ok(Some(bytes)) => entries.push(document::parse(id, bytes)),
             Ok(None) => {}

@@ -77,12 +77,17 @@ impl Trailers {
             ("Absorbed-Into", self.absorbed_into.clone()),
             ("Proposal", self.acceptance.as_ref().map(|acceptance| acceptance.proposal.clone())),
             ("Reviewer", self.acceptance.as_ref().map(|acceptance| acceptance.reviewer.to_string())),
+            ("Edited-By", self.edited_by().map(ToString::to_string)),
             ("Verdict", Some(self.verdict.to_string())),
             ("Ruleset", Some(self.ruleset.clone())),
             ("Digest", Some(self.digest.clone())),
             ("Files", Some(self.files.to_string())),
         ];
         pairs.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+    }
+
+    fn edited_by(&self) -> Option<&Actor> {
+        self.acceptance.as_ref()?.edited_by.as_ref()
     }
 
     pub fn parse(message: &str) -> Result<Self, StorageError> {
@@ -99,7 +104,9 @@ impl Trailers {
         };
         let acceptance = match (value("Proposal"), value("Reviewer")) {
             (Some(proposal), Some(reviewer)) => {
-                Some(Acceptance { proposal, reviewer: reviewer.parse().map_err(|_| damaged("Reviewer"))? })
+                let edited_by = value("Edited-By").map(|actor| actor.parse().map_err(|_| damaged("Edited-By")));
+                let reviewer = reviewer.parse().map_err(|_| damaged("Reviewer"))?;
+                Some(Acceptance { proposal, reviewer, edited_by: edited_by.transpose()? })
             }
             _ => None,
         };
@@ -200,6 +207,7 @@ mod tests {
             acceptance: Some(Acceptance {
                 proposal: "k7m3qx".into(),
                 reviewer: Actor::new(ActorKind::Person, "ann\\ "),
+                edited_by: Some(Actor::new(ActorKind::Person, "ben")),
             }),
         }
     }

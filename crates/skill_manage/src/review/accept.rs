@@ -168,6 +168,7 @@ fn superseded(
         problems: Vec::new(),
         proposal: Some(proposal.id.to_string()),
         proposal_revision: Some(proposal.revision),
+        decision: None,
         checkout: library::Checkout::Done,
         message: format!("{note}; the proposal is closed as superseded"),
     })

@@ -22,7 +22,7 @@ use crate::{
     change::{Change, Judged, judge},
     error::ManageError,
     manage::Context,
-    policy::Decision,
+    policy::{Decision, Ruling},
     report::{Report, Status},
 };
 
@@ -34,11 +34,9 @@ pub(crate) fn hold(
     why: &str,
     (context, stamp): (&Context<'_>, &Stamp),
 ) -> Result<Report, ManageError> {
-    let own = own_proposal(library, change.skill, stamp)?;
-    if change.dry_run {
-        return Ok(would_be_held(judged.report, why, own.as_ref()));
-    }
-    let Some(own) = own else { return propose(library, &change, judged, why, stamp, Vec::new()) };
+    let Some(own) = own_proposal(library, change.skill, stamp)? else {
+        return propose(library, &change, judged, why, stamp, Vec::new());
+    };
     let on_head = match rebase(library, &own, &change.snapshot)? {
         Rebased::Clean(bundle) => bundle,
         Rebased::Stale(reason, _) => {
@@ -48,16 +46,18 @@ pub(crate) fn hold(
     };
     let joined = join(library, &change, &own, &on_head)?;
     if joined == change.snapshot.bundle {
-        return take_back(library, change.skill, judged.report, stamp);
+        return take_back(library, &change, judged.report, stamp);
     }
     let is_new = joined != on_head;
     let change = Change { candidate: joined, ..change };
-    let judged = judge(library, &change)?;
+    let mut judged = judge(library, &change)?;
     let why = match judged.decide(&change, context)? {
         Decision::Hold(why) => why,
         Decision::Apply(_) | Decision::Refuse(_) => why.to_owned(),
     };
+    judged.report.decision = Some(Ruling::Hold);
     match is_new {
+        _ if change.dry_run => Ok(would_be_held(judged.report, &why, Some(&own), is_new)),
         true => amend(library, own, &change, judged, &why, stamp),
         false => Ok(held(judged.report, &own, "the same change waits already")),
     }
@@ -92,10 +92,15 @@ fn apply(library: &Library, edits: &[Edit], bundle: &Bundle) -> Result<Bundle, e
     edits.iter().try_fold(bundle.clone(), |bundle, edit| Ok(edit::apply(edit, &bundle, library.limits())?.bundle))
 }
 
-/// What waits and the new edit together.
+/// What waits and the new edit together. A deletion takes away what was only proposed as well, and an edit
+/// of a skill goes together with no deletion of it, whichever files the two touch.
 fn join(library: &Library, change: &Change<'_>, own: &Proposal, on_head: &Bundle) -> Result<Bundle, ManageError> {
+    if change.candidate.is_empty() {
+        return Ok(Bundle::default());
+    }
     let merged = rebase::merge(library, &change.snapshot.bundle, on_head, &change.candidate)?;
-    if merged.is_clean() {
+    let deletes = on_head.is_empty() && change.snapshot.exists();
+    if merged.is_clean() && !deletes {
         return Ok(merged.bundle);
     }
     apply(library, change.edits, on_head).map_err(|_| ManageError::MergeConflict {
@@ -109,10 +114,12 @@ fn join(library: &Library, change: &Change<'_>, own: &Proposal, on_head: &Bundle
     })
 }
 
-fn would_be_held(mut report: Report, why: &str, own: Option<&Proposal>) -> Report {
+fn would_be_held(mut report: Report, why: &str, own: Option<&Proposal>, is_new: bool) -> Report {
     report.add(&format!("it would be held for a person to decide: {why}"));
-    if let Some(own) = own {
-        report.add(&format!("it would join the proposal {} that waits", own.id));
+    match own {
+        Some(own) if is_new => report.add(&format!("it would join the proposal {} that waits", own.id)),
+        Some(own) => report.add(&format!("the same change waits already, as the proposal {}", own.id)),
+        None => {}
     }
     report
 }
@@ -125,6 +132,9 @@ fn propose(
     stamp: &Stamp,
     mut changes: Vec<ProposalChange>,
 ) -> Result<Report, ManageError> {
+    if change.dry_run {
+        return Ok(would_be_held(judged.report, why, None, true));
+    }
     let proposal = Proposal {
         id: ProposalId::of_operation(&operation_id(stamp)),
         skill: change.skill.clone(),
@@ -189,16 +199,21 @@ fn amend(
 /// Ends the proposal of an actor whose newest edit takes back all of it.
 pub(crate) fn take_back(
     library: &mut Library,
-    skill: &SkillName,
+    change: &Change<'_>,
     report: Report,
     stamp: &Stamp,
 ) -> Result<Report, ManageError> {
-    let report = Report { status: Status::Unchanged, files: Vec::new(), diff: String::new(), ..report };
-    let Some(own) = own_proposal(library, skill, stamp)? else { return Ok(report) };
+    let mut report =
+        Report { status: Status::Unchanged, files: Vec::new(), diff: String::new(), decision: None, ..report };
+    let Some(own) = own_proposal(library, change.skill, stamp)? else { return Ok(report) };
     let id = own.id.clone();
+    if change.dry_run {
+        report.status = Status::DryRun;
+        report.add(&format!("the edit would take back all that waits as {id}, and withdraw it"));
+        return Ok(report);
+    }
     let withdrawn = closed(own, ProposalState::Rejected, stamp);
     library.commit_with(Vec::new(), vec![noted(withdrawn, EventStatus::Rejected, stamp)])?;
-    let mut report = report;
     report.add(&format!("the edit takes back all that waited as {id}, which is withdrawn"));
     Ok(report)
 }

@@ -4,7 +4,7 @@ use library::{Action, Proposal, ProposalEntry, ProposalId, ProposalState};
 
 use super::*;
 use crate::{
-    Reviewer,
+    Reviewer, Ruling,
     review::{
         Accept, Decider, EditProposal, Editable, ProposalRef, Reject, Rejected, Replacement, accept, difference, edit,
         editable, get, list, reject,
@@ -208,6 +208,68 @@ fn a_dry_run_says_that_it_would_be_held_and_stores_nothing() {
 }
 
 #[test]
+fn a_dry_run_comes_to_what_the_request_would_come_to() {
+    let dry = |mut request: Value| {
+        request["dry_run"] = json!(true);
+        request
+    };
+    let mut place = strict();
+    let first = place.undisturbed(|place| place.manage(dry(patch("First.", "1."))).unwrap());
+    assert_eq!((first.status, first.decision), (Status::DryRun, Some(Ruling::Hold)));
+    let id = place.proposed(patch("First.", "1."));
+    let events = place.library.events().unwrap().0.len();
+    let same = place.manage(dry(patch("First.", "1."))).unwrap();
+    assert!(same.message.contains("waits already"), "{}", same.message);
+    let joined = place.manage(dry(patch("Second.", "2."))).unwrap();
+    assert_eq!((joined.status, joined.decision), (Status::DryRun, Some(Ruling::Hold)));
+    assert!(joined.diff.contains("+1.") && joined.diff.contains("+2."), "{}", joined.diff);
+    let back = place.manage(dry(patch("1.", "First."))).unwrap();
+    assert_eq!((back.status, back.decision), (Status::DryRun, None));
+    assert!(back.message.contains("take back"), "{}", back.message);
+    let whole = place.manage(json!({"action": "edit", "name": "s", "content": "x", "dry_run": true})).unwrap_err();
+    assert_eq!(whole.code(), "invalid_skill");
+    assert_eq!((place.proposal(&id).revision, place.library.events().unwrap().0.len()), (1, events));
+    place.policy = Preset::Open;
+    let report = place.undisturbed(|place| place.manage(dry(patch("Second.", "2."))).unwrap());
+    assert_eq!((report.status, report.decision), (Status::DryRun, Some(Ruling::Apply)));
+    assert_eq!(place.applied(patch("Second.", "2.")).decision, Some(Ruling::Apply));
+}
+
+/// The policy `open` with a rule that holds deletions.
+fn deletions_wait() -> Policy {
+    with_rule(Preset::Open, json!({"decision": "hold", "actions": ["delete"]}))
+}
+
+fn delete() -> Value {
+    json!({"action": "delete", "name": "s"})
+}
+
+#[test]
+fn a_held_deletion_joins_whatever_its_author_proposed_before() {
+    for request in [write("references/more.md", "more\n"), patch("First.", "1."), write("scripts/new.sh", SCRIPT)] {
+        let mut place = strict();
+        let id = place.proposed(request.clone());
+        let report = place.undisturbed(|place| place.manage_under(deletions_wait(), delete()).unwrap());
+        assert_eq!((report.status, report.action), (Status::Proposed, Action::Delete), "{}", report.message);
+        assert_eq!((report.proposal.as_ref(), report.proposal_revision), (Some(&id), Some(2)), "{request}");
+        place.accept(&format!("{id}@2")).unwrap();
+        assert!(place.tree().is_empty() && place.head().tombstone, "{request}");
+    }
+}
+
+#[test]
+fn nothing_is_added_to_a_proposed_deletion_of_the_skill() {
+    for request in [write("references/more.md", "more\n"), patch("First.", "1.")] {
+        let mut place = strict();
+        let id = place.manage_under(deletions_wait(), delete()).unwrap().proposal.unwrap();
+        let error = place.refused(request);
+        assert_eq!(error.code(), "merge_conflict", "{error}");
+        assert!(error.hint().unwrap().contains(&format!("reject {id}")));
+        assert_eq!(place.proposal(&id).revision, 1);
+    }
+}
+
+#[test]
 fn what_the_scanner_blocks_is_refused_and_never_a_proposal() {
     let mut place = strict();
     let request = write("scripts/run.sh", &script_with(Verdict::Block));
@@ -254,6 +316,7 @@ fn a_stale_proposal_is_settled_by_an_edit_of_the_files_in_conflict() {
     assert_eq!((report.status, report.proposal_revision), (Status::Proposed, Some(2)));
     assert_eq!(place.proposal(&id).edited_by, Some(Actor::new(ActorKind::Person, "ann")));
     place.accept(&format!("{id}@2")).unwrap();
+    assert_eq!(place.head().acceptance.unwrap().edited_by, Some(Actor::new(ActorKind::Person, "ann")));
     assert_eq!(place.skill_text(), settled);
     assert_eq!(place.read("references/notes.md"), "alpha\nBETA\nalpha\n");
 }

@@ -71,7 +71,7 @@ fn accept(library: &mut Library, proposal: Proposal) -> Result<Vec<Committed>, C
     let candidate = proposal.candidate(&base, library.limits()).unwrap();
     let mut commit = change(&proposal.skill, proposal.base.clone(), &candidate);
     let reviewer = Actor::new(ActorKind::Person, "ann");
-    commit.revisions[0].acceptance = Some(Acceptance { proposal: proposal.id.to_string(), reviewer });
+    commit.revisions[0].acceptance = Some(Acceptance { proposal: proposal.id.to_string(), reviewer, edited_by: None });
     let accepted = decide(proposal, ProposalState::Accepted);
     library.commit_with(vec![commit], vec![change_of(accepted, EventStatus::Accepted)])
 }
@@ -164,6 +164,40 @@ fn acceptance_is_one_record_whatever_is_cut_off() {
             let last = library.events().unwrap().0.pop().unwrap();
             assert_eq!((last.status, last.revision), (EventStatus::Accepted, Some(head.id)));
         }
+    }
+}
+
+/// The folder of the state after a decision, and a journal that knows nothing of it or is not applied.
+#[test]
+fn what_is_decided_never_waits_again_whatever_a_replay_gives_back() {
+    let place = with_proposal();
+    let waiting = fs::read(place.own().join("proposals/aaaaaa.json")).unwrap();
+    let proposed = fs::read(journal(&place)).unwrap();
+    let mut library = place.open();
+    accept(&mut library, read(&place.open(), "aaaaaa")).unwrap();
+    let both = fs::read(journal(&place)).unwrap();
+    for (kept, reboots, left) in [
+        (&proposed, true, false),
+        (&proposed, true, true),
+        (&both, true, true),
+        (&both, false, true),
+        (&Vec::new(), false, true),
+        (&Vec::new(), true, true),
+    ] {
+        fs::write(journal(&place), kept).unwrap();
+        if reboots {
+            reboot(&place);
+        }
+        if left {
+            fs::write(place.own().join("proposals/aaaaaa.json"), &waiting).unwrap();
+        }
+        let mut library = place.open();
+        assert_eq!(read(&library, "aaaaaa").state, ProposalState::Accepted);
+        assert!(library.open_proposals().unwrap().is_empty());
+        assert_eq!(library.proposals().unwrap().len(), 1);
+        let stale = Proposal { kept: Kept::default(), ..read(&library, "aaaaaa") };
+        let again = Proposal { state: ProposalState::Pending, decided: None, ..stale };
+        assert!(matches!(propose(&mut library, again), Err(CommitError::ProposalMoved { .. })));
     }
 }
 
