@@ -4,6 +4,7 @@ mod edit;
 mod queue;
 
 use clap::{Args, Subcommand};
+use library::Stamp;
 use serde_json::{Value, json};
 use skill::{SkillName, SkillPath, merge::Conflict};
 use skill_manage::{
@@ -155,7 +156,8 @@ fn conflict_text(conflict: &Conflict) -> String {
 
 fn accept(context: &Context, args: &DecideArgs) -> Result<Exit, CliError> {
     let targets = targets(args)?;
-    let reviewer = context.reviewer("accepting a proposal")?;
+    let reviewer =
+        context.reviewer("accepting a proposal").inspect_err(|error| note_refused(context, args, &targets, error))?;
     let elsewhere = context.elsewhere()?;
     let mut library = context.library()?;
     let manage = context.manage(&elsewhere)?;
@@ -177,6 +179,13 @@ fn accept(context: &Context, args: &DecideArgs) -> Result<Exit, CliError> {
             Ok((json!(report), format!("{}{number}", report.name)))
         }),
     }
+}
+
+/// Notes who tried to accept without being a person.
+fn note_refused(context: &Context, args: &DecideArgs, targets: &[ProposalRef], error: &CliError) {
+    let Ok(library) = context.library() else { return };
+    let stamp = Stamp { reason: args.reason.clone(), ..context.stamp() };
+    targets.iter().for_each(|target| review::note_refused(&library, &target.id, &stamp, error.code, &error.message));
 }
 
 fn reject(context: &Context, args: &DecideArgs) -> Result<Exit, CliError> {

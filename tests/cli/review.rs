@@ -68,7 +68,10 @@ fn a_held_change_is_listed_shown_and_applied_by_a_person_alone() {
     assert_eq!(newest["actor"]["kind"], "agent");
     let log = sandbox.done(&["log", "demo"]);
     let words: Vec<&str> = log["events"].as_array().unwrap().iter().map(|e| e["status"].as_str().unwrap()).collect();
-    assert_eq!(words, ["accepted", "applied", "proposed", "applied"]);
+    assert_eq!(words, ["accepted", "applied", "refused", "refused", "proposed", "applied"]);
+    let tried = &log["events"][3];
+    assert_eq!((&tried["action"], &tried["code"]), (&json!("accept"), &json!("policy_denied")), "{tried:#}");
+    assert_eq!((&tried["proposal"], &tried["actor"]), (&json!(id), &json!("agent")));
     sandbox.ask(&["review", "reject", &id]).refused_with_hint(6, "already_decided");
 }
 

@@ -19,7 +19,8 @@ use crate::{
 #[command(after_help = "Examples:
   skillhub review edit k7m3qx                    in $VISUAL or $EDITOR
   skillhub review edit k7m3qx --path scripts/run.sh --content run.sh
-  skillhub review edit k7m3qx --remove scripts/extra.sh")]
+  skillhub review edit k7m3qx --remove scripts/extra.sh
+  skillhub review edit k7m3qx --not-executable scripts/run.sh")]
 pub struct EditArgs {
     /// The proposal; ID@N only while it is at its revision N
     #[arg(value_name = "ID")]
@@ -33,6 +34,9 @@ pub struct EditArgs {
     /// A file to take out of the proposed skill
     #[arg(long, value_name = "PATH")]
     remove: Vec<String>,
+    /// A file that is not to be executable
+    #[arg(long, value_name = "PATH")]
+    not_executable: Vec<String>,
     /// Why, for the log
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
@@ -44,16 +48,18 @@ pub fn run(context: &Context, args: &EditArgs) -> Result<Exit, CliError> {
     let reviewer = context.reviewer("editing a proposal")?;
     let elsewhere = context.elsewhere()?;
     let mut library = context.library()?;
-    let (replacements, shown) = match args.path.is_empty() && args.remove.is_empty() {
-        true => {
+    let not_executable = args.not_executable.iter().map(|path| parse_path(path)).collect::<Result<Vec<_>, _>>()?;
+    let is_by_flags = [&args.path, &args.remove, &args.not_executable].iter().any(|paths| !paths.is_empty());
+    let (replacements, shown) = match is_by_flags {
+        true => (of_flags(context, args)?, None),
+        false => {
             let proposal = review::waiting(&library, &target, context.now)?;
             target.revision = Some(proposal.revision);
             let editable = review::editable(&library, &proposal)?;
             (in_editor(context, &proposal, &editable)?, Some(editable.shown))
         }
-        false => (of_flags(context, args)?, None),
     };
-    let request = EditProposal { target, replacements, shown, reason: args.reason.clone() };
+    let request = EditProposal { target, replacements, not_executable, shown, reason: args.reason.clone() };
     let report = review::edit(&mut library, &request, &reviewer, &context.manage(&elsewhere)?)?;
     manage::print(context.out, &report)
 }

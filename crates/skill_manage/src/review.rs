@@ -23,7 +23,7 @@ use skill::{
 };
 use thiserror::Error;
 
-pub use accept::{Accept, accept};
+pub use accept::{Accept, accept, note_refused};
 pub use decide::{Decider, Reject, Rejected, reject};
 pub use edit::{EditProposal, Editable, Replacement, edit, editable};
 pub(crate) use hold::{apply_on_own, hold, noted, take_back};

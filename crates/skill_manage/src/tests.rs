@@ -3,9 +3,11 @@
 #![expect(clippy::disallowed_methods, reason = "tests look at the disk from outside")]
 
 mod again;
+mod decisions;
 mod edits;
 mod errors;
 mod hand_edits;
+mod held;
 mod policies;
 mod report;
 mod review;

@@ -1,6 +1,9 @@
 //! [`accept`]: a proposal becomes a revision, on the head as it is now and by the rules of today.
 
-use library::{EventStatus, Library, Proposal, ProposalState, Snapshot, Stamp, TakeOver};
+use library::{
+    Event, EventStatus, Library, Proposal, ProposalEntry, ProposalId, ProposalState, Snapshot, Stamp, TakeOver,
+};
+use skill::SkillName;
 
 use super::{
     ProposalRef, ReviewError,
@@ -39,13 +42,37 @@ pub fn accept(
     context: &Context<'_>,
 ) -> Result<Report, ManageError> {
     let stamp = Stamp { reason: accept.reason.clone(), ..Stamp::new(reviewer.actor().clone(), context.time) };
-    let mut target = accept.target.clone();
-    let seen = find_open(library, &target, &stamp)?;
+    let result = accept_named(library, accept.target.clone(), context, &stamp);
+    if let Err(error) = &result {
+        note_refused(library, &accept.target.id, &stamp, error.code(), &error.to_string());
+    }
+    result
+}
+
+/// Notes in the event log who tried in vain to accept a proposal, and why it was refused.
+pub fn note_refused(library: &Library, id: &ProposalId, stamp: &Stamp, code: &str, message: &str) {
+    let Ok(Some(entry)) = library.proposal(id) else { return };
+    let skill = match &entry {
+        ProposalEntry::Whole(proposal) => Some(&proposal.skill),
+        ProposalEntry::Damaged(damaged) => damaged.skill.as_ref(),
+    };
+    let event = Event::refused(stamp, skill.map_or("", SkillName::as_str), "accept", code, message);
+    // The refusal itself is the answer; a log that cannot be written must not hide it.
+    let _unlogged = library.record(&Event { proposal: Some(id.to_string()), ..event });
+}
+
+fn accept_named(
+    library: &mut Library,
+    mut target: ProposalRef,
+    context: &Context<'_>,
+    stamp: &Stamp,
+) -> Result<Report, ManageError> {
+    let seen = find_open(library, &target, stamp)?;
     if target.revision.is_none() && seen.revision > 1 {
         return Err(ReviewError::Unnamed { id: seen.id, is: seen.revision }.into());
     }
     target.revision = Some(seen.revision);
-    retry_stale(library, |library| attempt(library, &target, context, &stamp))
+    retry_stale(library, |library| attempt(library, &target, context, stamp))
 }
 
 fn attempt(

@@ -2,7 +2,8 @@
 
 use library::{Action, EventStatus, Library, Proposal, ProposalState, Stamp, TakeOver};
 use skill::{
-    Bundle, File, SkillPath,
+    Bundle, BundleError, File, SkillName, SkillPath,
+    edit::EditError,
     merge::{Conflict, Merge},
 };
 
@@ -36,6 +37,8 @@ pub struct EditProposal {
     pub target: ProposalRef,
     /// The files.
     pub replacements: Vec<Replacement>,
+    /// Files that are not to be executable.
+    pub not_executable: Vec<SkillPath>,
     /// What they were made from, if that is an [`Editable`]; what the skill has changed since then is
     /// kept. Without it they count as made from the revision that the proposal is on.
     pub shown: Option<Bundle>,
@@ -105,6 +108,7 @@ fn attempt(
     let merged = rebase::merge(library, &base, &snapshot.bundle, &candidate)?;
     let files = Files { base, candidate: &candidate, now: &snapshot.bundle, merged: &merged.bundle };
     let (edited, settled) = files.with(library, request)?;
+    let edited = without_bits(library, &proposal.skill, edited, &request.not_executable)?;
     let is_settled = |path: &SkillPath| request.replacements.iter().any(|replacement| replacement.path == *path);
     let open: Vec<_> = merged.conflicts.into_iter().filter(|conflict| !is_settled(&conflict.path)).collect();
     if let Some(first) = open.first() {
@@ -164,6 +168,27 @@ fn attempt(
     Ok(report)
 }
 
+/// A bundle in which these files are not executable.
+fn without_bits(
+    library: &Library,
+    skill: &SkillName,
+    bundle: Bundle,
+    paths: &[SkillPath],
+) -> Result<Bundle, ManageError> {
+    paths.iter().try_fold(bundle, |bundle, path| {
+        let file = bundle.get(path).cloned().ok_or_else(|| ManageError::Edit {
+            name: skill.clone(),
+            fault: EditError::FileNotFound { path: path.clone(), nearest: Vec::new() },
+        })?;
+        let file = File { executable: false, ..file };
+        bundle.with_file(path.clone(), file, library.limits()).map_err(too_large)
+    })
+}
+
+fn too_large(error: BundleError) -> ManageError {
+    ManageError::TooLarge(error.to_string())
+}
+
 /// The states of a skill that an edit brings together.
 struct Files<'a> {
     base: Bundle,
@@ -204,7 +229,6 @@ impl Files<'_> {
                 let before = self.candidate.get(path).or_else(|| self.merged.get(path));
                 let executable = before.is_some_and(|file| file.executable);
                 let file = File { bytes: bytes.as_slice().into(), executable };
-                let too_large = |error: skill::BundleError| ManageError::TooLarge(error.to_string());
                 bundle.with_file(path.clone(), file, library.limits()).map_err(too_large)
             }
         })

@@ -18,6 +18,7 @@ fn a_report_has_the_fields_of_the_contract() {
     let documented = [
         "action",
         "checkout",
+        "decision",
         "diff",
         "files",
         "message",
