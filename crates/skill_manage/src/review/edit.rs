@@ -107,8 +107,7 @@ fn attempt(
     let (base, candidate) = rebase::contents(library, &proposal)?;
     let merged = rebase::merge(library, &base, &snapshot.bundle, &candidate)?;
     let files = Files { base, candidate: &candidate, now: &snapshot.bundle, merged: &merged.bundle };
-    let (edited, settled) = files.with(library, request)?;
-    let edited = without_bits(library, &proposal.skill, edited, &request.not_executable)?;
+    let (edited, settled) = files.with(library, &proposal.skill, request)?;
     let is_settled = |path: &SkillPath| request.replacements.iter().any(|replacement| replacement.path == *path);
     let open: Vec<_> = merged.conflicts.into_iter().filter(|conflict| !is_settled(&conflict.path)).collect();
     if let Some(first) = open.first() {
@@ -200,7 +199,12 @@ struct Files<'a> {
 impl Files<'_> {
     /// The merged skill with the files replaced, each with what the skill has changed in other places
     /// than the replacement; and the places in which the replacement stands against the skill.
-    fn with(&self, library: &Library, request: &EditProposal) -> Result<(Bundle, Vec<Conflict>), ManageError> {
+    fn with(
+        &self,
+        library: &Library,
+        skill: &SkillName,
+        request: &EditProposal,
+    ) -> Result<(Bundle, Vec<Conflict>), ManageError> {
         let (from, side, now) = match &request.shown {
             Some(shown) => (shown, shown, self.merged),
             None => (&self.base, self.candidate, self.now),
@@ -217,6 +221,7 @@ impl Files<'_> {
                 .map(|bytes| both.bundle.get(path).map_or_else(|| bytes.clone(), |file| file.bytes.to_vec())),
         });
         let edited = self.replace(library, self.merged, &kept.collect::<Vec<_>>())?;
+        let edited = without_bits(library, skill, edited, &request.not_executable)?;
         let is_given = |path: &SkillPath| request.replacements.iter().any(|replacement| replacement.path == *path);
         Ok((edited, both.conflicts.into_iter().filter(|conflict| is_given(&conflict.path)).collect()))
     }
