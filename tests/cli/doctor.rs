@@ -404,7 +404,10 @@ fn folders_and_temporary_names_are_told_and_hand_edits_are_left_to_people() {
     let sandbox = project();
     fs::remove_dir_all(skill(&sandbox, "demo")).unwrap();
     is_found_and_mended(&sandbox, "folders");
-    fs::create_dir(skill(&sandbox, ".skillhub-999999999-0-abc")).unwrap();
+    let leftover = skill(&sandbox, ".skillhub-999999999-0-abc");
+    fs::create_dir(&leftover).unwrap();
+    assert_well(&sandbox);
+    make_old(&leftover);
     is_found_and_mended(&sandbox, "temporary");
     fs::create_dir(skill(&sandbox, ".skillhub-kept-7-0-abc")).unwrap();
     let fixed = sandbox.ask(&["doctor", "--fix"]).exits(1).json();

@@ -5,6 +5,8 @@
 //! ([`swap`]); what was displaced is handed back, to be compared with what it should have been, and
 //! is then thrown away or put back.
 
+mod maker;
+
 use std::{
     collections::hash_map::RandomState,
     hash::{BuildHasher, Hasher},
@@ -17,6 +19,8 @@ use cap_std::fs::Dir;
 use scan::Cleared;
 use sha2::{Digest as _, Sha256};
 use skill::{Bundle, Limits, SkillName};
+
+pub(crate) use maker::Maker;
 
 use crate::{
     folder::{self, Leftovers},
@@ -78,8 +82,8 @@ impl Drop for Staged {
 /// A name that nobody else has, in another container neither.
 pub(crate) fn temporary_name() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    let (process, count) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-    format!("{TEMPORARY}{process}-{count}-{:08x}", RandomState::new().build_hasher().finish() >> 32)
+    let (maker, count) = (Maker::this(), NEXT.fetch_add(1, Ordering::Relaxed));
+    format!("{TEMPORARY}{maker}-{count}-{:08x}", RandomState::new().build_hasher().finish() >> 32)
 }
 
 /// As [`temporary_name`] for what recovery does to a skill's folder, whose journal record is older.
@@ -112,27 +116,6 @@ fn throw_away(root: &Dir, name: &str) {
     let gone = format!("{name}{GONE}");
     let name = if root.rename(name, root, &gone).is_ok() { &gone } else { name };
     let _best_effort = root.remove_dir_all(name);
-}
-
-/// The process that made a temporary name; `None` for a name that is no such one.
-pub(crate) fn maker_of(name: &str) -> Option<i32> {
-    name.strip_prefix(TEMPORARY)?.split('-').next()?.parse().ok()
-}
-
-/// Whether the process that made a temporary name still runs; yes where that cannot be known.
-pub(crate) fn maker_is_alive(name: &str) -> bool {
-    maker_of(name).is_none_or(is_running)
-}
-
-#[cfg(unix)]
-fn is_running(pid: i32) -> bool {
-    rustix::process::Pid::from_raw(pid)
-        .is_some_and(|pid| !matches!(rustix::process::test_kill_process(pid), Err(rustix::io::Errno::SRCH)))
-}
-
-#[cfg(not(unix))]
-fn is_running(_pid: i32) -> bool {
-    true
 }
 
 /// Writes cleared files as a temporary folder of this name in the library.

@@ -14,13 +14,13 @@ use serde::{Deserialize, Serialize};
 use skill::SkillName;
 
 use crate::{
-    home::read_optional,
+    home::{Durability, read_optional, sync_folder, write_atomically},
     proposals::ProposalId,
     revision::{Revision, RevisionId, Stamp},
 };
 
 use aside::InPlace;
-pub(crate) use aside::{damaged, put_aside};
+pub(crate) use aside::{alone, damaged, put_aside};
 
 const FILE: &str = "events.jsonl";
 
@@ -212,10 +212,10 @@ pub(crate) fn append_missing(dir: &Dir, events: &[Event]) -> io::Result<()> {
     if missing.is_empty() { Ok(()) } else { append(dir, &missing) }
 }
 
-/// Makes the log durable.
+/// Makes the log durable, and its name, which may be new.
 pub(crate) fn sync(dir: &Dir) -> io::Result<()> {
     match dir.open(FILE) {
-        Ok(file) => file.sync_all(),
+        Ok(file) => file.sync_all().and_then(|()| sync_folder(dir)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
     }
@@ -256,6 +256,16 @@ pub(crate) fn last_applied(dir: &Dir, skill: &SkillName) -> io::Result<Option<Re
     }
     let older: Vec<_> = aside::read(dir)?.into_iter().flatten().collect();
     Ok(older.iter().rev().find_map(|bytes| of_skill(bytes)))
+}
+
+/// Leaves the lines in the log that can be read, and says how many it dropped. The caller has the log
+/// [`alone`].
+pub(crate) fn drop_bad_lines(dir: &Dir) -> io::Result<usize> {
+    let bytes = read_optional(dir, FILE)?.unwrap_or_default();
+    let lines = bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+    let (good, bad): (Vec<&[u8]>, Vec<&[u8]>) = lines.partition(|line| serde_json::from_slice::<Event>(line).is_ok());
+    write_atomically(dir, FILE, &good.concat(), Durability::Durable)?;
+    Ok(bad.len())
 }
 
 fn parse(bytes: &[u8]) -> (Vec<Event>, usize) {

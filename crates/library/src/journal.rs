@@ -334,7 +334,7 @@ fn invalid(what: &str) -> io::Error {
 
 /// What tells one boot of the machine from another, where the system says it; without it every
 /// opening applies the journal again.
-fn boot_id() -> Option<String> {
+pub(crate) fn boot_id() -> Option<String> {
     let proc = Dir::open_ambient_dir("/proc/sys/kernel/random", cap_std::ambient_authority()).ok()?;
     proc.read_to_string("boot_id").ok().map(|id| id.trim().to_owned())
 }

@@ -80,7 +80,8 @@ pub(crate) fn put_aside(dir: &Dir) -> io::Result<()> {
     Ok(())
 }
 
-fn alone(dir: &Dir) -> io::Result<Option<std::fs::File>> {
+/// Holds off all who read or write the log, until dropped; `None` where they do so all the time.
+pub(crate) fn alone(dir: &Dir) -> io::Result<Option<std::fs::File>> {
     let lock = lock_file(dir)?;
     let deadline = Instant::now() + WAIT;
     while lock.try_lock().is_err() {

@@ -10,7 +10,7 @@ use cap_std::fs::Dir;
 
 use super::{LOCK_WAIT, Library, LibraryError, Recovery};
 use crate::{
-    checkout::{self, KEPT, TEMPORARY},
+    checkout::{KEPT, Maker, TEMPORARY},
     lock::LibraryLock,
 };
 
@@ -88,16 +88,16 @@ impl Library {
     }
 }
 
+/// A folder is nobody's once its maker is known to be dead, or when it is old: a process of another
+/// container may be at work in one whose maker is not known here.
 pub(super) fn kind(root: &Dir, name: &str) -> Option<TemporaryKind> {
     let metadata = root.symlink_metadata(name).ok()?;
-    Some(if name.starts_with(KEPT) {
-        TemporaryKind::Kept
-    } else if !metadata.is_dir() || checkout::maker_of(name).is_none() {
-        TemporaryKind::Foreign
-    } else if checkout::maker_is_alive(name) && !is_old(root, name) {
-        TemporaryKind::InUse
-    } else {
-        TemporaryKind::Leftover
+    let maker = Maker::of(name).filter(|_| metadata.is_dir());
+    Some(match maker {
+        _ if name.starts_with(KEPT) => TemporaryKind::Kept,
+        None => TemporaryKind::Foreign,
+        Some(maker) if maker.is_known_dead() || is_old(root, name) => TemporaryKind::Leftover,
+        Some(_) => TemporaryKind::InUse,
     })
 }
 

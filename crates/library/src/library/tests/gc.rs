@@ -228,6 +228,8 @@ fn what_dead_processes_left_goes_and_what_is_kept_for_a_person_stays() {
     place.write(&format!(".skillhub-{dead}-0-0000/SKILL.md"), "staged");
     place.write(".skillhub-kept-1/SKILL.md", "mine");
     let long_ago = std::time::SystemTime::now() - Duration::from_secs(3600);
+    let folder = fs::File::open(place.skills().join(format!(".skillhub-{dead}-0-0000"))).unwrap();
+    folder.set_modified(long_ago).unwrap();
     for file in ["state.toml.1-0.tmp", "history.git/objects/pack/tmp_pack_x"] {
         let file = fs::File::create(place.own().join(file)).unwrap();
         file.set_modified(long_ago).unwrap();

@@ -16,7 +16,7 @@ fn pdf(body: &str) -> Bundle {
 fn name_of_the_dead() -> String {
     let mut child = Command::new("true").spawn().unwrap();
     child.wait().unwrap();
-    format!(".skillhub-{}-0-0123abcd", child.id())
+    checkout::temporary_name().replacen(&std::process::id().to_string(), &child.id().to_string(), 1)
 }
 
 /// Commits `pdf` with this body as far as a process comes that dies while it looks at what it displaced.
@@ -159,21 +159,28 @@ fn a_commit_takes_away_what_was_left_long_ago_and_leaves_all_else() {
     let place = Place::new();
     let mut library = place.open();
     let (dead, alive) = (name_of_the_dead(), checkout::temporary_name());
+    let elsewhere = ".skillhub-999999999.00000000-0-0123abcd".to_owned();
     let foreign = [".skillhub-notes".to_owned(), format!("{dead}-file")];
-    for folder in [&dead, &alive, &foreign[0]] {
+    for folder in [&dead, &alive, &elsewhere, &foreign[0]] {
         place.write(&format!("{folder}/SKILL.md"), "part of it");
     }
     place.write(&foreign[1], "a file");
     let kinds =
-        |library: &Library| [&dead, &alive, &foreign[0], &foreign[1]].map(|n| library.temporary_kind(n).unwrap());
+        |library: &Library| {
+        [&dead, &alive, &elsewhere, &foreign[0], &foreign[1]].map(|n| library.temporary_kind(n).unwrap())
+    };
     let [leftover, in_use, strange] = [TemporaryKind::Leftover, TemporaryKind::InUse, TemporaryKind::Foreign].map(Some);
     put(&mut library, &pdf("one"));
-    assert_eq!(kinds(&library), [leftover, in_use, strange, strange]);
-    assert!(!library.remove_leftover(&alive).unwrap() && !library.remove_leftover(&foreign[0]).unwrap());
-    [&dead, &alive, &foreign[0], &foreign[1]].into_iter().for_each(|name| age(&place, name));
-    assert_eq!(kinds(&library), [leftover, leftover, strange, strange], "a number says nothing after so long");
+    assert_eq!(kinds(&library), [leftover, in_use, in_use, strange, strange]);
+    for kept in [&alive, &elsewhere, &foreign[0]] {
+        assert!(!library.remove_leftover(kept).unwrap());
+    }
+    assert_eq!(library.collect_garbage().unwrap().folders, std::slice::from_ref(&dead));
+    place.write(&format!("{dead}/SKILL.md"), "part of it");
+    [&dead, &alive, &elsewhere, &foreign[0], &foreign[1]].into_iter().for_each(|name| age(&place, name));
+    assert_eq!(kinds(&library), [leftover, leftover, leftover, strange, strange], "a number says nothing after so long");
     put(&mut library, &pdf("two"));
-    assert_eq!(kinds(&library), [None, None, strange, strange]);
+    assert_eq!(kinds(&library), [None, None, None, strange, strange]);
 }
 
 #[test]

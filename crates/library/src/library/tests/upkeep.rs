@@ -290,3 +290,27 @@ fn looking_makes_nothing() {
     assert_eq!(library.lock_holder().unwrap(), None);
     assert!(!place.home().exists() && !place.skills().exists());
 }
+
+#[test]
+fn no_line_is_lost_that_somebody_writes_while_the_log_is_mended() {
+    let place = four_records();
+    let (library, before) = (place.open(), place.open().events().unwrap().0.len());
+    let writers = 4;
+    let lines_each = 150;
+    std::thread::scope(|scope| {
+        for writer in 0..writers {
+            let library = place.open();
+            scope.spawn(move || {
+                for line in 0..lines_each {
+                    let event = Event::refused(&stamp(), "pdf", "edit", "io", &format!("{writer} {line}"));
+                    library.record(&event).unwrap();
+                }
+            });
+        }
+        for _ in 0..15 {
+            library.mend_events(time()).unwrap();
+        }
+    });
+    let (events, unreadable) = library.events().unwrap();
+    assert_eq!((events.len(), unreadable), (before + writers * lines_each, 0));
+}

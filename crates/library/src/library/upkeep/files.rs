@@ -1,8 +1,5 @@
 //! [`LibraryNote`], and mending the small files of a library: event log, state and note.
 
-use std::io::{Read, Seek, SeekFrom, Write};
-
-use cap_std::fs::{Dir, OpenOptions};
 use jiff::Timestamp;
 use serde::Deserialize;
 use skill::Limits;
@@ -10,7 +7,7 @@ use toml::{Table, Value};
 
 use super::super::{LOCK_WAIT, Library, LibraryError};
 use crate::{
-    events::{self, Event},
+    events,
     home::{Durability, open_dir, read_bounded, write_atomically},
     lock::LibraryLock,
     state::{State, StateError},
@@ -107,6 +104,8 @@ impl Library {
         let own = self.ensure_own()?;
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
         let mend = || -> std::io::Result<EventsMend> {
+            let busy = || std::io::Error::new(std::io::ErrorKind::ResourceBusy, "others read or write the event log");
+            let _nobody_writes = events::alone(&own)?.ok_or_else(busy)?;
             let mut kept_as = Vec::new();
             for part in events::damaged(&own)? {
                 let aside = super::aside_name(&own, &part, time);
@@ -116,7 +115,7 @@ impl Library {
             let mut dropped = kept_as.len();
             if own.exists(EVENTS) {
                 kept_as.push(super::keep_copy(&own, EVENTS, time)?);
-                dropped += drop_bad_lines(&own)?;
+                dropped += events::drop_bad_lines(&own)?;
             }
             Ok(EventsMend { kept_as: kept_as.join(", "), dropped })
         };
@@ -236,25 +235,6 @@ fn merge(into: &mut Table, from: Table) {
             (_, value) => drop(into.insert(key, value)),
         }
     }
-}
-
-/// Leaves the lines in the event log that can be read, and says how many it dropped.
-fn drop_bad_lines(own: &Dir) -> std::io::Result<usize> {
-    let mut old = own.open(EVENTS)?;
-    let mut bytes = Vec::new();
-    old.read_to_end(&mut bytes)?;
-    let lines = bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
-    let (good, bad): (Vec<&[u8]>, Vec<&[u8]>) = lines.partition(|line| serde_json::from_slice::<Event>(line).is_ok());
-    write_atomically(own, EVENTS, &good.concat(), Durability::Durable)?;
-    // A refusal may be noted at any time, without the lock: what came in between goes along.
-    let mut late = Vec::new();
-    old.seek(SeekFrom::Start(bytes.len() as u64))?;
-    old.read_to_end(&mut late)?;
-    if !late.is_empty() {
-        own.open_with(EVENTS, OpenOptions::new().append(true))?.write_all(&late)?;
-    }
-    events::sync(own)?;
-    Ok(bad.len())
 }
 
 #[cfg(test)]

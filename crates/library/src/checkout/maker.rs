@@ -1,0 +1,81 @@
+//! [`Maker`]: the process that made a temporary name, and whether it is known to be gone.
+//!
+//! The number of a process says something only in the boot of the machine and the container that it was
+//! given in: elsewhere the maker may be at work though nobody here has its number. So a name carries a
+//! mark of that place as well.
+
+use std::sync::OnceLock;
+
+use cap_std::{ambient_authority, fs::Dir};
+use sha2::{Digest as _, Sha256};
+
+use super::TEMPORARY;
+use crate::journal::boot_id;
+
+/// Who made a temporary name.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Maker {
+    process: i32,
+    /// The mark of where it runs; names of earlier versions have none.
+    place: Option<String>,
+}
+
+impl Maker {
+    /// That of a temporary name; `None` for a name that is no such one.
+    pub fn of(name: &str) -> Option<Self> {
+        let who = name.strip_prefix(TEMPORARY)?.split('-').next()?;
+        let (process, place) = who.split_once('.').map_or((who, None), |(process, place)| (process, Some(place)));
+        Some(Self { process: process.parse().ok()?, place: place.map(str::to_owned) })
+    }
+
+    /// Whether it ran here and does not any more; no where that cannot be known.
+    pub fn is_known_dead(&self) -> bool {
+        self.place.is_some() && self.place.as_deref() == here() && !is_running(self.process)
+    }
+
+    /// How this process stands in a temporary name.
+    pub fn this() -> String {
+        let place = here().map(|place| format!(".{place}")).unwrap_or_default();
+        format!("{}{place}", std::process::id())
+    }
+}
+
+/// A mark of the boot of the machine and the container in which numbers of processes mean what they mean
+/// to this one, where the system says which these are.
+fn here() -> Option<&'static str> {
+    static HERE: OnceLock<Option<String>> = OnceLock::new();
+    let mark = || {
+        let container = Dir::open_ambient_dir("/proc/self/ns", ambient_authority()).ok()?.read_link("pid").ok()?;
+        let sum = Sha256::digest(format!("{} {}", boot_id()?, container.display()));
+        Some(sum.iter().take(4).map(|byte| format!("{byte:02x}")).collect())
+    };
+    HERE.get_or_init(mark).as_deref()
+}
+
+#[cfg(unix)]
+fn is_running(pid: i32) -> bool {
+    rustix::process::Pid::from_raw(pid)
+        .is_some_and(|pid| !matches!(rustix::process::test_kill_process(pid), Err(rustix::io::Errno::SRCH)))
+}
+
+#[cfg(not(unix))]
+fn is_running(_pid: i32) -> bool {
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_process_of_this_place_is_known_to_be_dead() {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        let (dead, this) = (child.id(), Maker::this());
+        let is_dead = |who: &str| Maker::of(&format!("{TEMPORARY}{who}-0-0123abcd")).unwrap().is_known_dead();
+        let place = this.split_once('.').map(|(_, place)| place.to_owned());
+        assert!(!is_dead(&this) && !is_dead(&dead.to_string()) && !is_dead(&format!("{dead}.00000000")));
+        assert_eq!(place.as_ref().is_some_and(|place| is_dead(&format!("{dead}.{place}"))), place.is_some());
+        assert_eq!(Maker::of(".skillhub-notes"), None);
+    }
+}
