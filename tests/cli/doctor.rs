@@ -241,12 +241,25 @@ fn bad_lines_of_the_log_a_damaged_state_and_a_damaged_note_are_kept_aside() {
 }
 
 #[test]
-fn a_state_that_is_gone_is_told() {
+fn a_state_that_is_gone_lets_no_agent_through_and_comes_back_from_the_log() {
     let sandbox = project();
     sandbox.done(&["disable", "demo"]);
-    fs::remove_file(own(&sandbox).join("state.toml")).unwrap();
-    let found = sandbox.ask(&["doctor"]).exits(1).json();
-    assert_eq!(of(&found, "state").0, ["cannot"], "{found:#}");
+    sandbox.done(&["pin", "demo"]);
+    let file = own(&sandbox).join("state.toml");
+    let before = fs::read_to_string(&file).unwrap();
+    fs::remove_file(&file).unwrap();
+    let patch = ["manage", "patch", "demo", "--find", "beta", "--replace", "gamma"];
+    for refused in [&patch[..], &["prompt"], &["list"], &["read", "demo"], &["enable", "demo"], &["unpin", "demo"]] {
+        let answer = sandbox.ask(refused);
+        if refused != ["unpin", "demo"] {
+            let error = answer.refused_with_hint(8, "damaged_state");
+            assert!(error["hint"].as_str().unwrap().contains("doctor --fix"), "{error:#}");
+        }
+    }
+    let message = is_found_and_mended(&sandbox, "state");
+    assert!(message.contains("made again of the event log"), "{message}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), before);
+    sandbox.ask(&patch).refused(5, "policy_denied");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The library's files beside the history, and the skills' folders.
 
-use library::{Checkout, FolderState, Library, LibraryError, StateError, TemporaryKind};
+use library::{Checkout, FolderState, Library, LibraryError, StateError, StateMend, TemporaryKind};
 
 use super::Findings;
 use crate::{context::Context, exit::CliError};
@@ -29,35 +29,52 @@ pub fn check_events(context: &Context, library: &Library, findings: &mut Finding
 /// Whether the state can be read; says so.
 pub fn check_state(context: &Context, library: &Library, findings: &mut Findings) -> Result<bool, CliError> {
     let path = library.own_path().join("state.toml");
+    let mut mend = |code: &'static str, what: String| {
+        findings.mendable("state", code, path.display(), what, || {
+            library.mend_state(context.now).map(|mend| told(&mend)).map_err(|error| error.to_string())
+        });
+    };
     match library.state() {
         Ok(_) if is_lost(library) => {
-            let what = "is gone, though the log says that something was set, and nothing of it holds; \
-                        set again what should (pin, disable, waive)";
-            findings.cannot("state", "state_gone", path.display(), what);
+            let what = "is gone, though the log says that something was set, and nothing of it holds";
+            mend("state_gone", what.to_owned());
         }
         Ok(_) => findings.ok("state", &path, "it can be read"),
-        Err(LibraryError::State(error @ StateError::Damaged(_))) => {
-            findings.mendable("state", "state_damaged", path.display(), error, || {
-                let mend = library.mend_state(context.now).map_err(|error| error.to_string())?;
-                let dropped = match mend.dropped.len() {
-                    0 => String::new(),
-                    count => format!(", {count} lines of it could not be read"),
-                };
-                let closed = match mend.closed.is_empty() {
-                    true => String::new(),
-                    false => format!(
-                        "; what was set is not known of {}, disabled and pinned now: \
-                         `skillhub enable NAME` shows one to agents again",
-                        mend.closed.join(", ")
-                    ),
-                };
-                Ok(format!("written again, the old is {}{dropped}{closed}", mend.kept_as))
-            });
+        Err(LibraryError::State(StateError::Gone)) => {
+            let what = "is gone, and every command that asks what was set of a skill refuses";
+            mend("state_gone", what.to_owned());
         }
+        Err(LibraryError::State(error @ StateError::Damaged(_))) => mend("state_damaged", error.to_string()),
         Err(LibraryError::State(error)) => findings.cannot("state", "state_damaged", path.display(), error),
         Err(error) => return Err(error.into()),
     }
     Ok(library.state().is_ok())
+}
+
+/// What was done about a state, and what nothing here can do.
+fn told(mend: &StateMend) -> String {
+    let mut told = match &mend.kept_as {
+        Some(kept) => format!("written again, the old is {kept}"),
+        None => "made again of the event log".to_owned(),
+    };
+    if !mend.dropped.is_empty() {
+        told += &format!(", {} lines of it could not be read", mend.dropped.len());
+    }
+    if !mend.closed.is_empty() {
+        let names = mend.closed.join(", ");
+        told += &format!(
+            "; what was set is not known of {names}, disabled and pinned now: `skillhub enable NAME` shows one to \
+             agents again, `skillhub unpin NAME` lets them change it"
+        );
+    }
+    if !mend.unknown.is_empty() {
+        let names = mend.unknown.join(", ");
+        told += &format!(
+            "; waivers, and links in agents' folders, are not known of {names}: waive again what should hold, \
+             `skillhub install NAME` notes the links"
+        );
+    }
+    told
 }
 
 /// Whether there is no state where the log says that something was set.

@@ -115,7 +115,10 @@ impl Fails for StorageError {
 impl Fails for StateError {
     fn failure(&self) -> Failure {
         match self {
-            Self::Damaged(_) | Self::Format(_) => Failure::new(FailureKind::Integrity, "damaged_state"),
+            Self::Gone | Self::Damaged(_) => {
+                Failure::new(FailureKind::Integrity, "damaged_state").hint("run `skillhub doctor --fix`")
+            }
+            Self::Format(_) => Failure::new(FailureKind::Integrity, "damaged_state"),
             Self::Io(_) => Failure::io(),
         }
     }

@@ -11,12 +11,14 @@ use std::{
 
 use cap_std::fs::{Dir, OpenOptions};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use skill::SkillName;
 
 use crate::{
     home::{Durability, read_optional, sync_folder, write_atomically},
     proposals::ProposalId,
     revision::{Revision, RevisionId, Stamp},
+    state::SkillState,
 };
 
 use aside::InPlace;
@@ -97,6 +99,9 @@ pub struct Event {
     /// The proposal that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposal: Option<String>,
+    /// All that is set for the skill since, as `state.toml` has it: a lost state is made again of this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set: Option<Value>,
 }
 
 impl Event {
@@ -117,6 +122,7 @@ impl Event {
             code: None,
             message: None,
             proposal: None,
+            set: None,
         }
     }
 
@@ -142,10 +148,11 @@ impl Event {
         Self { proposal: Some(id.to_string()), ..event }
     }
 
-    /// A setting of a skill changed.
+    /// A setting of a skill changed to this.
     #[must_use]
-    pub fn set(stamp: &Stamp, skill: &str, action: &str) -> Self {
-        Self::new(stamp, operation_id(stamp), skill, action, EventStatus::Set)
+    pub fn set(stamp: &Stamp, skill: &str, action: &str, state: &SkillState) -> Self {
+        let event = Self::new(stamp, operation_id(stamp), skill, action, EventStatus::Set);
+        Self { set: serde_json::to_value(state).ok(), ..event }
     }
 }
 

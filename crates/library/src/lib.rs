@@ -13,7 +13,7 @@
 //!     journal, journal.applied      the commit point, and how far it was applied
 //!     events.jsonl, events.<n>.…    everything done or refused, and the older part of it compressed
 //!     proposals/<id>.json           held changes that wait, decided/<id>.json those that did
-//!     state.toml                    enabled, pinned, placed links, waivers
+//!     state.toml, state.written     enabled, pinned, placed links, waivers; that there is such a state
 //!     numbers/<skill>               ids of revisions by number, for speed alone
 //!     glances                       what lists of skills say, for speed alone
 //!     lock                          held while committing

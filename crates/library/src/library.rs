@@ -373,11 +373,12 @@ impl Library {
         if of_skill == before.of(skill) {
             return Ok(());
         }
+        let event = Event::set(stamp, skill.as_str(), action, &of_skill);
         let mut state = before.clone();
         state.set(skill, of_skill);
         state.write(&own)?;
-        let event = Event::set(stamp, skill.as_str(), action);
-        let noted = events::append(&own, &[event]).and_then(|()| events::sync(&own));
+        let note = || State::note_written(&own).and_then(|()| events::append(&own, &[event]));
+        let noted = note().and_then(|()| events::sync(&own));
         if noted.is_err() {
             before.write(&own)?;
         }

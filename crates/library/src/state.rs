@@ -15,6 +15,9 @@ use crate::home::{Durability, read_bounded, write_atomically};
 const FILE: &str = "state.toml";
 const FORMAT: u32 = 1;
 
+/// Stands beside the state once there was one, so that a state that is gone is not taken for empty.
+const WRITTEN: &str = "state.written";
+
 /// The fields of [`SkillState`]; all others of an entry are kept as they are.
 const KNOWN: [&str; 4] = ["enabled", "pinned", "placed", "waivers"];
 
@@ -105,9 +108,12 @@ fn yes() -> bool {
     true
 }
 
-/// Why the state cannot be used. It is never taken for empty because it is damaged.
+/// Why the state cannot be used. It is never taken for empty because it is damaged or gone.
 #[derive(Debug, Error)]
 pub enum StateError {
+    /// There was one, and its file is not there any more.
+    #[error("state.toml is gone, and with it what was set of the skills: pins, waivers, which are disabled")]
+    Gone,
     /// Not the format that this version reads.
     #[error("state.toml is damaged and was left as it is: {0}")]
     Damaged(String),
@@ -147,13 +153,23 @@ impl State {
     }
 
     pub(crate) fn read(dir: &Dir) -> Result<Self, StateError> {
-        let Some(bytes) = read_bounded(dir, FILE, Limits::default().state_bytes)? else { return Ok(Self::default()) };
+        let Some(bytes) = read_bounded(dir, FILE, Limits::default().state_bytes)? else {
+            return if dir.symlink_metadata(WRITTEN).is_ok() { Err(StateError::Gone) } else { Ok(Self::default()) };
+        };
         let text = String::from_utf8(bytes).map_err(|error| StateError::Damaged(error.to_string()))?;
         let state: Self = toml::from_str(&text).map_err(|error| StateError::Damaged(error.message().to_owned()))?;
         match state.format {
             FORMAT => Ok(state),
             other => Err(StateError::Format(other)),
         }
+    }
+
+    /// Notes that there is a state, if there is one, so that its loss is seen.
+    pub(crate) fn note_written(dir: &Dir) -> io::Result<()> {
+        if dir.symlink_metadata(WRITTEN).is_ok() || dir.symlink_metadata(FILE).is_err() {
+            return Ok(());
+        }
+        write_atomically(dir, WRITTEN, b"1\n", Durability::Durable)
     }
 
     /// Writes it over the file, whose fields that this version does not know stay.

@@ -241,9 +241,12 @@ fn library_hint(error: &LibraryError) -> Option<String> {
     match error {
         LibraryError::Lock(error) => lock_hint(error),
         LibraryError::Storage(error) => storage_hint(error),
-        LibraryError::State(_) => Some(
-            "`skillhub where` says where the home is; mend state.toml there, or restore it from a backup".to_owned(),
+        LibraryError::State(StateError::Gone | StateError::Damaged(_)) => Some(
+            "restore state.toml in the home from a backup (`skillhub where` names the place), or run \
+             `skillhub doctor --fix`, which makes of it what is known and keeps the rest closed"
+                .to_owned(),
         ),
+        LibraryError::State(_) => Some("`skillhub where` says where the home is; see to state.toml there".to_owned()),
         LibraryError::Pinned(skill) => {
             Some(format!("a person can make the change, or run `skillhub unpin {skill}`, at a terminal"))
         }
@@ -369,7 +372,7 @@ fn library_code(error: &LibraryError) -> &'static str {
         LibraryError::Lock(LockError::Locked { .. }) => "locked",
         LibraryError::Place(PlaceError::Foreign { .. }) | LibraryError::Pinned(_) => "policy_denied",
         LibraryError::Storage(error) => storage_code(error),
-        LibraryError::State(StateError::Damaged(_) | StateError::Format(_)) => "damaged_state",
+        LibraryError::State(StateError::Gone | StateError::Damaged(_) | StateError::Format(_)) => "damaged_state",
         LibraryError::Io { source, .. } if is_damage(source) => "damaged_history",
         _ => "io",
     }

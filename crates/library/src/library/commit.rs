@@ -21,6 +21,7 @@ use crate::{
     lock::{LibraryLock, LockError},
     proposals::{ProposalChange, ProposalId, store},
     revision::{Action, ActorKind, Content, NewRevision, Revision, RevisionId},
+    state::State,
     storage::{HeadChange, Object, StorageError},
 };
 
@@ -283,6 +284,8 @@ impl Library {
         proposals: Vec<ProposalChange>,
         follow: &[Follow],
     ) -> Result<Written, CommitError> {
+        // Of a state that an earlier version wrote; where it cannot be noted, the next commit tries again.
+        let _next_time = State::note_written(own);
         let temporary = temporary_of(&commits, follow);
         let mut record =
             Record { heads: Vec::new(), events: Vec::new(), objects: Vec::new(), temporary, proposals: Vec::new() };

@@ -8,17 +8,19 @@ mod history;
 mod journal;
 mod places;
 mod relocate;
+mod state;
 
 use std::{io, path::Path};
 
 use cap_std::fs::Dir;
 use jiff::Timestamp;
 
-pub use files::{EventsMend, LibraryNote, StateMend};
+pub use files::{EventsMend, LibraryNote};
 pub use history::{HeadFault, HistoryFault};
 pub use journal::{JournalMend, JournalState, Lost};
 pub use places::{Places, look_at_places, make_private};
 pub use relocate::{RelocateError, Relocation, relocate};
+pub use state::StateMend;
 
 use super::{Library, LibraryError, Scope, resolve};
 use crate::{

@@ -165,8 +165,7 @@ fn a_commit_takes_away_what_was_left_long_ago_and_leaves_all_else() {
         place.write(&format!("{folder}/SKILL.md"), "part of it");
     }
     place.write(&foreign[1], "a file");
-    let kinds =
-        |library: &Library| {
+    let kinds = |library: &Library| {
         [&dead, &alive, &elsewhere, &foreign[0], &foreign[1]].map(|n| library.temporary_kind(n).unwrap())
     };
     let [leftover, in_use, strange] = [TemporaryKind::Leftover, TemporaryKind::InUse, TemporaryKind::Foreign].map(Some);
@@ -178,7 +177,11 @@ fn a_commit_takes_away_what_was_left_long_ago_and_leaves_all_else() {
     assert_eq!(library.collect_garbage().unwrap().folders, std::slice::from_ref(&dead));
     place.write(&format!("{dead}/SKILL.md"), "part of it");
     [&dead, &alive, &elsewhere, &foreign[0], &foreign[1]].into_iter().for_each(|name| age(&place, name));
-    assert_eq!(kinds(&library), [leftover, leftover, leftover, strange, strange], "a number says nothing after so long");
+    assert_eq!(
+        kinds(&library),
+        [leftover, leftover, leftover, strange, strange],
+        "a number says nothing after so long"
+    );
     put(&mut library, &pdf("two"));
     assert_eq!(kinds(&library), [None, None, None, strange, strange]);
 }

@@ -258,12 +258,76 @@ fn a_damaged_state_is_kept_aside_and_what_is_not_known_is_closed() {
     assert!(library.state().is_err());
     let mend = library.mend_state(time()).unwrap();
     assert_eq!((mend.closed, mend.dropped.len()), (vec!["other".to_owned()], 1));
-    assert_eq!(fs::read_to_string(place.own().join(&mend.kept_as)).unwrap(), text);
+    assert_eq!(fs::read_to_string(place.own().join(mend.kept_as.unwrap())).unwrap(), text);
     let state = library.state().unwrap();
     assert!(state.of(&name("pdf")).pinned && state.of(&name("pdf")).enabled);
     assert!(state.of(&name("other")).pinned && !state.of(&name("other")).enabled);
     fs::write(&file, "format = 9\n").unwrap();
     assert!(library.mend_state(time()).is_err(), "what a later version wrote is not damage");
+}
+
+/// What was set in turn of two skills, and the state that came of it.
+fn with_a_state() -> (Place, State) {
+    let place = four_records();
+    let library = place.open();
+    let placed = vec![PathBuf::from("/agent/skills/pdf")];
+    library.set_state(&name("pdf"), &stamp(), "pin", |state| state.pinned = true).unwrap();
+    library.set_state(&name("other"), &stamp(), "disable", |state| state.enabled = false).unwrap();
+    library.set_state(&name("other"), &stamp(), "enable", |state| state.enabled = true).unwrap();
+    library.set_state(&name("pdf"), &stamp(), "link", |state| state.placed = placed).unwrap();
+    let state = library.state().unwrap();
+    (place, state)
+}
+
+#[test]
+fn a_state_that_is_gone_is_never_empty_and_the_log_gives_it_back() {
+    let (place, before) = with_a_state();
+    fs::remove_file(place.own().join("state.toml")).unwrap();
+    let library = inspect(&place);
+    let agent = Actor::new(ActorKind::Agent, "a");
+    for gone in [library.state().map(drop), library.check_pinned(&name("pdf"), &agent)] {
+        assert!(matches!(gone, Err(LibraryError::State(StateError::Gone))), "{gone:?}");
+    }
+    assert!(library.set_state(&name("pdf"), &stamp(), "unpin", |state| state.pinned = false).is_err());
+    let mend = library.mend_state(time()).unwrap();
+    assert_eq!(mend, StateMend { kept_as: None, dropped: Vec::new(), closed: Vec::new(), unknown: Vec::new() });
+    assert_eq!(library.state().unwrap(), before);
+}
+
+#[test]
+fn the_state_of_an_earlier_version_is_not_lost_unseen_either() {
+    let (place, before) = with_a_state();
+    fs::remove_file(place.own().join("state.written")).unwrap();
+    place.open().commit(vec![change(&name("third"), None, &bundle("third", "x", &[]))]).unwrap();
+    fs::remove_file(place.own().join("state.toml")).unwrap();
+    // Its log has the words of what was done alone.
+    let log = place.own().join("events.jsonl");
+    let lines = fs::read_to_string(&log).unwrap();
+    let lines =
+        lines.lines().map(|line| line.split(",\"set\":").next().unwrap().trim_end_matches('}').to_owned() + "}\n");
+    fs::write(&log, lines.collect::<String>()).unwrap();
+    let library = inspect(&place);
+    assert!(library.state().is_err());
+    let mend = library.mend_state(time()).unwrap();
+    assert_eq!((mend.closed, mend.unknown), (Vec::new(), vec!["pdf".to_owned()]));
+    let state = library.state().unwrap();
+    assert!(state.of(&name("pdf")).pinned && state.of(&name("other")) == before.of(&name("other")));
+}
+
+#[test]
+fn where_the_log_has_lost_lines_too_every_skill_is_closed() {
+    for (damage, mended) in [("{\"v\":1}\n", false), ("{\"v\":1}\n", true), ("", false)] {
+        let (place, _) = with_a_state();
+        fs::remove_file(place.own().join("state.toml")).unwrap();
+        fs::write(place.own().join("events.jsonl"), damage).unwrap();
+        let library = inspect(&place);
+        if mended {
+            library.mend_events(time()).unwrap();
+        }
+        assert_eq!(library.mend_state(time()).unwrap().closed, ["other", "pdf"]);
+        let state = library.state().unwrap();
+        assert!(["pdf", "other"].iter().all(|skill| state.of(&name(skill)).pinned && !state.of(&name(skill)).enabled));
+    }
 }
 
 #[test]
