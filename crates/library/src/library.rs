@@ -46,8 +46,8 @@ use crate::{
     },
     journal::Journal,
     lock::{LibraryLock, LockError},
-    revision::{Revision, RevisionId, RevisionSpec, Stamp},
-    state::{SkillState, State, StateError},
+    revision::{Revision, RevisionId, RevisionSpec},
+    state::StateError,
     storage::{self, Storage, StorageError},
 };
 
@@ -341,48 +341,6 @@ impl Library {
         }
         names.sort();
         Ok(names)
-    }
-
-    /// What people decided about the skills.
-    ///
-    /// # Errors
-    /// The state is damaged or cannot be read.
-    pub fn state(&self) -> Result<State, LibraryError> {
-        match open_dir(&self.own)? {
-            Some(own) => Ok(State::read(&own)?),
-            None => Ok(State::default()),
-        }
-    }
-
-    /// Changes what is decided about a skill and notes it in the event log as `action`.
-    ///
-    /// # Errors
-    /// [`LibraryError`]; the state is then as it was.
-    pub fn set_state(
-        &self,
-        skill: &SkillName,
-        stamp: &Stamp,
-        action: &str,
-        change: impl FnOnce(&mut SkillState),
-    ) -> Result<(), LibraryError> {
-        let own = self.ensure_own()?;
-        let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
-        let before = State::read(&own)?;
-        let mut of_skill = before.of(skill);
-        change(&mut of_skill);
-        if of_skill == before.of(skill) {
-            return Ok(());
-        }
-        let event = Event::set(stamp, skill.as_str(), action, &of_skill);
-        let mut state = before.clone();
-        state.set(skill, of_skill);
-        state.write(&own)?;
-        let note = || State::note_written(&own).and_then(|()| events::append(&own, &[event]));
-        let noted = note().and_then(|()| events::sync(&own));
-        if noted.is_err() {
-            before.write(&own)?;
-        }
-        noted.map_err(self.own_io())
     }
 
     /// The right to change what belongs to this library, until dropped. Waits for at most ten seconds;

@@ -1,13 +1,61 @@
-//! [`Library`]: what people decided about a skill, where it bears on what others may do to it.
+//! [`Library`]: what people decided about a skill, and where it bears on what others may do to it.
 
 use jiff::Timestamp;
 use scan::{Baseline, Blocked, Cleared, Waivers};
 use skill::{Bundle, SkillName};
 
-use super::{Library, LibraryError};
-use crate::revision::{Actor, ActorKind};
+use super::{LOCK_WAIT, Library, LibraryError};
+use crate::{
+    events::{self, Event},
+    home::open_dir,
+    lock::LibraryLock,
+    revision::{Actor, ActorKind, Stamp},
+    state::{SkillState, State},
+};
 
 impl Library {
+    /// What people decided about the skills.
+    ///
+    /// # Errors
+    /// The state is damaged or cannot be read.
+    pub fn state(&self) -> Result<State, LibraryError> {
+        match open_dir(&self.own)? {
+            Some(own) => Ok(State::read(&own)?),
+            None => Ok(State::default()),
+        }
+    }
+
+    /// Changes what is decided about a skill and notes it in the event log as `action`.
+    ///
+    /// # Errors
+    /// [`LibraryError`]; the state is then as it was.
+    pub fn set_state(
+        &self,
+        skill: &SkillName,
+        stamp: &Stamp,
+        action: &str,
+        change: impl FnOnce(&mut SkillState),
+    ) -> Result<(), LibraryError> {
+        let own = self.ensure_own()?;
+        let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
+        let before = State::read(&own)?;
+        let mut of_skill = before.of(skill);
+        change(&mut of_skill);
+        if of_skill == before.of(skill) {
+            return Ok(());
+        }
+        let event = Event::set(stamp, skill.as_str(), action, &of_skill);
+        let mut state = before.clone();
+        state.set(skill, of_skill);
+        state.write(&own)?;
+        let note = || State::note_written(&own).and_then(|()| events::append(&own, &[event]));
+        let noted = note().and_then(|()| events::sync(&own));
+        if noted.is_err() {
+            before.write(&own)?;
+        }
+        noted.map_err(self.own_io())
+    }
+
     /// Scans a candidate of a skill and mints it as cleared unless a new finding blocks that no waiver
     /// in force covers.
     ///

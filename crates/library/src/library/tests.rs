@@ -26,7 +26,10 @@ use skill::{Bundle, File, Limits, SkillName, SkillPath};
 use tempfile::TempDir;
 
 use super::*;
-use crate::revision::{Action, Actor, ActorKind, Content, NewRevision};
+use crate::{
+    revision::{Action, Actor, ActorKind, Content, NewRevision, Stamp},
+    state::State,
+};
 
 /// A library and its home in a temporary place.
 struct Place {
