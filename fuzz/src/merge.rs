@@ -42,19 +42,11 @@ pub fn run(bytes: &[u8]) {
     let (Ok(one), Ok(other)) = (merge(&base, &ours, &theirs, &limits), merge(&base, &theirs, &ours, &limits)) else {
         return;
     };
-    // Which line ends are ours is a matter of direction, and so is what a side that mixes them changed.
-    if ![&base, &ours, &theirs].into_iter().any(mixes_line_ends) {
-        assert_eq!(one.is_clean(), other.is_clean(), "{:?} {:?}", one.conflicts, other.conflicts);
-    }
+    assert_eq!(one.is_clean(), other.is_clean(), "{:?} {:?}", one.conflicts, other.conflicts);
     assert!(one.bundle.total_bytes() <= limits.skill_bytes);
     for conflict in &one.conflicts {
         assert!(!conflict.to_string().is_empty());
     }
-}
-
-fn mixes_line_ends(bundle: &Bundle) -> bool {
-    let mixes = |text: &str| text.contains("\r\n") && text.replace("\r\n", "").contains('\n');
-    bundle.files().any(|(_, file)| file.text().is_some_and(mixes))
 }
 
 /// A base of some files.

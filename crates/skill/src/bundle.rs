@@ -34,8 +34,12 @@ impl File {
     }
 }
 
-fn lines_without_ends(text: &str) -> impl Iterator<Item = &str> {
-    text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line))
+/// The lines, and whether each has an end. A `\r` that no `\n` follows is a part of its line.
+fn lines_without_ends(text: &str) -> impl Iterator<Item = (&str, bool)> {
+    text.split_inclusive('\n').map(|line| match line.strip_suffix('\n') {
+        Some(line) => (line.strip_suffix('\r').unwrap_or(line), true),
+        None => (line, false),
+    })
 }
 
 /// A skill's files by path, within the limits of size and number, with no two paths that would be
@@ -270,6 +274,9 @@ mod tests {
     fn line_ends_alone_are_no_difference() {
         let file = |text: &str| File { bytes: text.as_bytes().into(), executable: false };
         assert!(file("a\r\nb\r\n").same_but_line_ends(&file("a\nb\n")));
+        for (one, other) in [("a", "a\r"), ("a", "a\n"), ("a\r", "a\r\n"), ("a\r\r\n", "a\n"), ("", "\n")] {
+            assert!(!file(one).same_but_line_ends(&file(other)), "{one:?} {other:?}");
+        }
         assert!(!file("a\rb").same_but_line_ends(&file("a\nb")));
         assert!(!file("a\0\r\n").same_but_line_ends(&file("a\0\n")), "binary is compared as it is");
     }

@@ -57,7 +57,8 @@ pub(super) fn merge([base, ours, theirs]: [&str; 3], line_end: &str, kind: Kind)
     let (here, there) = (changes(&ours, &texts[1]), changes(&theirs, &texts[2]));
     let pieces = weave([base.len(), ours.len(), theirs.len()], &here, &there, &Beside);
     let budgets = [CELLS_PER_TEXT; 2];
-    let mut writer = Writer { texts: &texts, line_end, budgets, text: String::new(), clashes: Vec::new() };
+    let mut writer =
+        Writer { texts: &texts, line_end, budgets, text: String::new(), end_bytes: 0, clashes: Vec::new() };
     pieces.into_iter().for_each(|piece| writer.push(piece));
     writer.finish()
 }
@@ -147,6 +148,8 @@ struct Writer<'a> {
     /// What comparing words may still cost, of either side.
     budgets: [usize; 2],
     text: String,
+    /// Bytes of the end of the line that was written last.
+    end_bytes: usize,
     clashes: Vec<Clash>,
 }
 
@@ -183,7 +186,10 @@ impl Writer<'_> {
         let ours = &self.texts[1];
         for (line, whole) in ours.lines[range.clone()].iter().zip(&ours.whole[range]) {
             match whole.ends_with('\n') {
-                true => self.text.push_str(whole),
+                true => {
+                    self.text.push_str(whole);
+                    self.end_bytes = whole.len() - line.len();
+                }
                 false => self.push_line(line),
             }
         }
@@ -192,13 +198,14 @@ impl Writer<'_> {
     fn push_line(&mut self, line: &str) {
         self.text.push_str(line);
         self.text.push_str(self.line_end);
+        self.end_bytes = self.line_end.len();
     }
 
     fn finish(mut self) -> Woven {
         let [base, ours, theirs] = self.texts.each_ref().map(|text| text.ends_in_newline);
         let ends_in_newline = if ours == base { theirs } else { ours };
         if !ends_in_newline {
-            self.text.truncate(without_end(&self.text).len());
+            self.text.truncate(self.text.len() - self.end_bytes);
         }
         Woven { text: self.text, clashes: self.clashes }
     }

@@ -305,3 +305,29 @@ fn frontmatter_keeps_the_line_ends_and_byte_order_mark_of_ours() {
     let expected = "\u{FEFF}---\nname: a\nversion: 1\nlicense: BSD\n---\n1\ntwo\n3\n".replace('\n', "\r\n");
     assert_eq!(done.bundle.skill_md(), Some(expected.as_str()));
 }
+
+/// Texts of up to two lines with every end that a line can have, the lone `\r` among them.
+fn texts_by_ends() -> Vec<String> {
+    let ends = ["\n", "\r\n"];
+    let mut texts: Vec<String> = ["", "\n", "\r\n", "\r"].map(|end| format!("---{end}")).into();
+    texts.extend(ends.iter().flat_map(|end| ["---", "---\r", "x\n"].map(|last| format!("---{end}{last}"))));
+    texts.extend(ends.iter().flat_map(|end| ends.map(|last| format!("---{end}---{last}"))));
+    texts
+}
+
+#[test]
+fn line_ends_of_any_kind_make_no_difference_to_which_side_is_ours() {
+    let texts = texts_by_ends();
+    for at in ["SKILL.md", "a.md"] {
+        for (n, base) in (0..texts.len().pow(3)).map(|n| (n, &texts[n % texts.len()])) {
+            let [ours, theirs] = [n / texts.len() % texts.len(), n / texts.len().pow(2)].map(|at| &texts[at]);
+            let [one, a, b] = [base, ours, theirs].map(|text| bundle(&[(at, text)]));
+            let both = [merge(&one, &a, &b, &Limits::default()), merge(&one, &b, &a, &Limits::default())];
+            let [here, there] = both.map(|merged| merged.unwrap().is_clean());
+            assert_eq!(here, there, "{at} {base:?} {ours:?} {theirs:?}");
+        }
+        let [base, side] = ["---\n---", "---\n---\r"].map(|text| bundle(&[(at, text)]));
+        let taken = merge(&base, &base, &side, &Limits::default()).unwrap();
+        assert_eq!(taken.bundle, side, "a lone return at the end is a change");
+    }
+}
