@@ -7,7 +7,7 @@ mod history;
 mod home;
 mod installed;
 mod journal;
-mod relocate;
+pub mod relocate;
 mod skills;
 
 use std::path::{Path, PathBuf};
@@ -183,6 +183,8 @@ pub fn run(context: &Context, args: &DoctorArgs) -> Result<Exit, CliError> {
 fn check_library(context: &Context, library: &mut Library, findings: &mut Findings) {
     let note = journal::check_note(context, library, findings);
     findings.unless_broken("library", library, note);
+    let moved = journal::check_moved(context, library, findings);
+    findings.unless_broken("library", library, moved);
     let settled = journal::check(context, library, findings);
     let is_settled = findings.unless_broken("journal", library, settled).unwrap_or(false);
     let readable = history::check(context, library, findings);

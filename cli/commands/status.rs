@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use skill::{Bundle, SkillName, diff};
 
 use crate::{
-    commands::{review, show::no_skill},
+    commands::{doctor::relocate::command, review, show::no_skill},
     context::{Context, skill_name},
     exit::{CliError, Exit},
     print::{BAD, FAINT, GOOD, STRONG, WARN, finding_lines, problem_line},
@@ -44,11 +44,13 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
     };
     let waiting = review::waiting(&library, context.now)?;
     let waits = |name: &SkillName| waiting.get(name).copied().unwrap_or(0);
+    let moved_from = library.moved_from(&context.home)?;
     let of_skill = |skill: &SkillStatus| document(skill, waits(&skill.name));
     let document = json!({
         "ok": true,
         "skills": skills.iter().map(of_skill).collect::<Vec<_>>(),
         "proposals": waiting.values().sum::<usize>(),
+        "moved_from": moved_from,
     });
     context.out.answer(&document, |out| {
         for skill in &skills {
@@ -73,6 +75,14 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
         }
         if skills.is_empty() {
             writeln!(out, "There are no skills in {}", library.path().display())?;
+        }
+        for old in &moved_from {
+            writeln!(
+                out,
+                "{WARN}Was this library moved{WARN:#} from {}? Then bring its history along:",
+                old.display()
+            )?;
+            writeln!(out, "  {}", command(old, library.path()))?;
         }
         Ok(())
     })?;

@@ -41,6 +41,34 @@ fn a_project_that_was_moved_keeps_its_history_its_state_and_its_links() {
 }
 
 #[test]
+fn whoever_looks_at_a_moved_library_is_told_the_way_and_blocks_it_by_nothing() {
+    let (sandbox, old, new) = moved_project();
+    let run = |args: &[&str]| {
+        let mut command = sandbox.command(args);
+        command.arg("--json").current_dir(&new);
+        sandbox.finish(command, args)
+    };
+    for look in ["list", "prompt", "doctor"] {
+        run(&[look]);
+    }
+    run(&["rollback", "demo"]);
+    let old_library = fs::canonicalize(&old).unwrap().join(".agents/skills");
+    assert_eq!(run(&["status"]).done()["moved_from"], serde_json::json!([text(&old_library)]));
+    let mut status = sandbox.command(&["status"]);
+    status.current_dir(&new);
+    let said = sandbox.finish(status, &["status"]).exits(0).text();
+    let command = said.lines().find_map(|line| line.trim().strip_prefix("skillhub doctor --relocate ")).unwrap();
+    let doctor = run(&["doctor"]).exits(1).json();
+    assert!(doctor.to_string().contains(command), "{doctor:#}");
+    let places: Vec<&str> = command.split(' ').collect();
+    let answer = sandbox.done(&[&["doctor", "--relocate"], places.as_slice()].concat());
+    assert_eq!(answer["status"], "moved");
+    assert_eq!(run(&["history", "demo"]).done()["revisions"].as_array().unwrap().len(), 2);
+    assert_eq!(run(&["status"]).done()["moved_from"], serde_json::json!([]));
+    run(&["doctor"]).done();
+}
+
+#[test]
 fn a_moved_library_takes_its_links_and_its_lock_file_along() {
     let sandbox = Sandbox::new();
     let (old, new) = (sandbox.path("old/skills"), sandbox.path("new/skills"));

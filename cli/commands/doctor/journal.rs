@@ -2,7 +2,7 @@
 
 use library::{JournalMend, JournalState, Library, LibraryNote, Lost, Recovery};
 
-use super::Findings;
+use super::{Findings, relocate::command};
 use crate::{context::Context, exit::CliError};
 
 /// Whether what the home keeps for this library is this library's.
@@ -27,6 +27,19 @@ pub fn check_note(context: &Context, library: &Library, findings: &mut Findings)
                 Ok(kept.map_or_else(|| "written again".to_owned(), |kept| format!("written again, the old is {kept}")))
             });
         }
+    }
+    Ok(())
+}
+
+/// Whether the library looks as if it was moved here, and its history was not.
+pub fn check_moved(context: &Context, library: &Library, findings: &mut Findings) -> Result<(), CliError> {
+    for old in library.moved_from(&context.home)? {
+        let message = format!(
+            "has no history, and that of {} has skills of the same names; if the folder was moved, bring it along: {}",
+            old.display(),
+            command(&old, library.path())
+        );
+        findings.cannot("library", "library_moved", library.path().display(), message);
     }
     Ok(())
 }

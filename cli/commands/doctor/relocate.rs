@@ -50,6 +50,12 @@ pub fn run(context: &Context, old: &Path, new: &Path) -> Result<Exit, CliError> 
     Ok(Exit::Done)
 }
 
+/// The command that brings a library's history to where its folder is now.
+pub fn command(from: &Path, to: &Path) -> String {
+    let word = |path: &Path| shell_word(&path.display().to_string());
+    format!("skillhub doctor --relocate {} {}", word(from), word(to))
+}
+
 /// The folders are libraries, or else projects that have one.
 fn relocate(context: &Context, old: &Path, new: &Path) -> Result<Relocation, CliError> {
     let of_project = |error: RelocateError| match error {

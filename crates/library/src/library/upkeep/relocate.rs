@@ -14,9 +14,10 @@ use skill::Limits;
 use thiserror::Error;
 use toml::{Table, Value};
 
-use super::super::{LOCK_WAIT, LibraryError, resolve};
+use super::super::{LOCK_WAIT, Library, LibraryError, resolve};
 use crate::{
     checkout::KEPT,
+    events::{self, EventStatus},
     home::{Durability, Home, PlaceError, ensure_dir, open_dir, read_bounded, sync_folder, write_atomically},
     lock::{LibraryLock, LockError},
 };
@@ -25,7 +26,8 @@ const NOTE: &str = "library.toml";
 const MOVED_FROM: &str = "moved_from";
 
 /// What stands in the place of a library that has no history yet.
-const BLANK: [&str; 5] = ["lock", "turn", NOTE, "journal", "journal.applied"];
+const BLANK: [&str; 7] = ["lock", "turn", NOTE, "journal", "journal.applied", "events.lock", "glances"];
+const EVENTS: &str = "events.jsonl";
 
 /// A history that was moved.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,7 +111,7 @@ pub fn relocate(home: &Home, old: &Path, new: &Path) -> Result<Relocation, Reloc
     }
     let own = ensure_dir(&source)?;
     let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
-    make_room(&target, &to)?;
+    make_room(&target, &to, &own)?;
     let libraries = ensure_dir(&home.path().join("libraries"))?;
     let name = |path: &Path| path.file_name().map(ToOwned::to_owned).unwrap_or_default();
     let io = |error| PlaceError::io(source.clone())(error);
@@ -181,6 +183,36 @@ fn kept_for(home: &Home, paths: &[&PathBuf], target: &Path) -> Result<Option<Pat
     Ok(None)
 }
 
+impl Library {
+    /// Where this library may have been moved from, when it has folders and no history: libraries that the
+    /// home knows, in whose place no skill stands any more, and that have skills of these names.
+    ///
+    /// # Errors
+    /// The home or this library cannot be read.
+    pub fn moved_from(&self, home: &Home) -> Result<Vec<PathBuf>, LibraryError> {
+        let here = self.folders()?;
+        if here.is_empty() || self.storage()?.is_some() {
+            return Ok(Vec::new());
+        }
+        let libraries = home.path().join("libraries");
+        let Some(dir) = open_dir(&libraries)? else { return Ok(Vec::new()) };
+        let mut found = Vec::new();
+        for entry in dir.entries().map_err(PlaceError::io(&libraries))?.flatten() {
+            let own = libraries.join(entry.file_name());
+            let Ok(Some(note)) = note_of(&own) else { continue };
+            let Some(old) = note.text("path").map(PathBuf::from).filter(|old| old != self.path()) else { continue };
+            let former = Self::at(old.clone(), self.scope(), own, &self.storage_kind);
+            let heads = former.storage().ok().flatten().and_then(|storage| storage.heads().ok()).unwrap_or_default();
+            let is_here = heads.iter().any(|(name, _)| here.iter().any(|folder| folder == name.as_str()));
+            if is_here && check_left(&old).is_ok() {
+                found.push(old);
+            }
+        }
+        found.sort();
+        Ok(found)
+    }
+}
+
 /// Refuses an old folder in which skills stand, or what only a person can decide about.
 fn check_left(from: &Path) -> Result<(), RelocateError> {
     let Some(root) = open_dir(from)? else { return Ok(()) };
@@ -196,17 +228,25 @@ fn check_left(from: &Path) -> Result<(), RelocateError> {
     }
 }
 
-/// Takes away what is kept for the new folder, if that is no history.
-fn make_room(target: &Path, to: &Path) -> Result<(), RelocateError> {
+/// Takes away what is kept for the new folder, if that is no history. What was refused there is told in
+/// the log that takes its place.
+fn make_room(target: &Path, to: &Path, source: &Dir) -> Result<(), RelocateError> {
     let Some(dir) = open_dir(target)? else { return Ok(()) };
     let io = |error: io::Error| PlaceError::io(target)(error);
     let _lock = LibraryLock::acquire(&dir, LOCK_WAIT)?;
     let names: Vec<String> =
         dir.entries().map_err(io)?.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-    let is_blank = |name: &String| BLANK.contains(&name.as_str()) && (name != "journal" || is_empty(&dir, name));
+    let (refused, unreadable) = events::read(&dir).map_err(io)?;
+    let is_log = unreadable == 0 && refused.iter().all(|event| event.status == EventStatus::Refused);
+    let is_blank = |name: &String| match name.as_str() {
+        "journal" => is_empty(&dir, name),
+        EVENTS => is_log,
+        other => BLANK.contains(&other),
+    };
     if !names.iter().all(is_blank) {
         return Err(RelocateError::HasHistory(to.to_owned()));
     }
+    events::append_missing(source, &refused).and_then(|()| events::sync(source)).map_err(io)?;
     for name in names {
         dir.remove_file(name).map_err(io)?;
     }
