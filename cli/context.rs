@@ -44,6 +44,8 @@ pub struct Context {
     pub registry: Option<String>,
     /// The settings of the user.
     pub config: client::Config,
+    /// Why those could not be read, where it is the command's work to tell that; they are the defaults then.
+    pub config_fault: Option<CliError>,
     /// Who acts.
     pub actor: Actor,
     /// When.
@@ -69,6 +71,16 @@ impl Context {
     /// # Errors
     /// Flags that do not fit, a home that cannot be used, a damaged configuration.
     pub fn new(global: &Global) -> Result<Self, CliError> {
+        let mut context = Self::to_inspect(global)?;
+        context.config_fault.take().map_or(Ok(context), Err)
+    }
+
+    /// As [`Context::new`] for a command that looks for damage: a damaged configuration is noted, and
+    /// lets no change through.
+    ///
+    /// # Errors
+    /// Flags that do not fit, a home that cannot be used.
+    pub fn to_inspect(global: &Global) -> Result<Self, CliError> {
         let out = Output { json: global.json, quiet: global.quiet, color: global.color };
         let user_home = std::env::home_dir().filter(|home| home.is_absolute()).ok_or_else(|| {
             CliError::usage("there is no home folder for this user").hint("set HOME to an absolute path")
@@ -80,13 +92,16 @@ impl Context {
             None => user_home.join(".skillhub"),
         };
         let home = Home::at(home)?;
-        let config = client::Config::read(&home).map_err(failed)?;
+        let (config, config_fault) = match client::Config::read(&home) {
+            Ok(config) => (config, None),
+            Err(error) => (client::Config::default(), Some(failed(error))),
+        };
         let place = LibraryPlace::resolve(global, &cwd, &user_home)?;
         let now = Timestamp::now();
         let actor = actor(global.actor.as_deref(), &home, now)?;
         let names_no_person = global.actor.is_some() && actor.kind != ActorKind::Person;
         let registry = global.registry.clone().filter(|registry| !registry.is_empty());
-        Ok(Self { out, home, user_home, cwd, registry, config, actor, now, names_no_person, place })
+        Ok(Self { out, home, user_home, cwd, registry, config, config_fault, actor, now, names_no_person, place })
     }
 
     /// Opens the library.
@@ -215,6 +230,9 @@ impl Context {
     /// # Errors
     /// One of the files cannot be read or understood. It is never passed over.
     pub fn policy(&self) -> Result<Policy, CliError> {
+        if let Some(fault) = &self.config_fault {
+            return Err(CliError::new(fault.code, fault.exit, fault.message.clone()));
+        }
         let mut own = layer(&self.config.policy_file(&self.home))?;
         own.preset = own.preset.or(Some(Preset::default()));
         let mut others = Vec::new();

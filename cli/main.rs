@@ -26,6 +26,9 @@ fn main() -> ExitCode {
     let out = Output { json: cli.global.json, quiet: cli.global.quiet, color: cli.global.color };
     let result = match &cli.command {
         Command::Completions(args) => commands::completions::run(args),
+        Command::Doctor(args) => {
+            Context::to_inspect(&cli.global).and_then(|context| commands::doctor::run(&context, args))
+        }
         command => Context::new(&cli.global).and_then(|context| run(&context, command)),
     };
     match result {

@@ -8,6 +8,7 @@ mod home;
 mod installed;
 mod journal;
 pub mod relocate;
+mod settings;
 mod skills;
 
 use std::path::{Path, PathBuf};
@@ -173,6 +174,7 @@ pub fn run(context: &Context, args: &DoctorArgs) -> Result<Exit, CliError> {
     }
     let mut findings = Findings { fix: args.fix, list: Vec::new() };
     let mut library = context.library_to_inspect()?;
+    settings::check(context, &mut findings);
     home::check(context, &library, &mut findings)?;
     check_library(context, &mut library, &mut findings);
     answer(context, &library, &findings)
@@ -198,11 +200,13 @@ fn check_library(context: &Context, library: &mut Library, findings: &mut Findin
             false => "not looked at: the journal comes first, `skillhub doctor --fix`",
             true => "not looked at: the history cannot be read",
         };
-        for check in ["temporary", "folders", "lock_file", "links"] {
+        for check in ["proposals", "temporary", "folders", "lock_file", "links"] {
             findings.cannot(check, "not_looked_at", library.path().display(), why);
         }
         return;
     }
+    let proposals = settings::check_proposals(context, library, findings);
+    findings.unless_broken("proposals", library, proposals);
     let temporary = skills::check_temporary(library, findings);
     findings.unless_broken("temporary", library, temporary);
     let folders = skills::check_folders(context, library, findings);

@@ -1,5 +1,7 @@
 //! `doctor` on broken homes and libraries: what it finds, what it mends, and what it leaves alone.
 
+mod settings;
+
 use std::{
     fs,
     path::{Path, PathBuf},

@@ -47,8 +47,8 @@ pub use library::{
 pub use lock::{LibraryLock, LockError};
 pub use place::{AgentDir, PlaceLinkError, Placed};
 pub use proposals::{
-    DamagedProposal, Decided, Kept, Proposal, ProposalChange, ProposalEntry, ProposalId, ProposalIdError,
-    ProposalState, ProposedFile, changed_files,
+    DamagedProposal, Decided, Kept, Proposal, ProposalChange, ProposalEntry, ProposalFault, ProposalFaultKind,
+    ProposalId, ProposalIdError, ProposalState, ProposedFile, changed_files,
 };
 pub use reviewers::{Reviewers, ReviewersError, StoredReviewer};
 pub use revision::{

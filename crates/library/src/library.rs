@@ -32,6 +32,7 @@ pub use glance::{Closeness, Front, Glance, Head, Standing};
 pub use hand_edit::{FolderState, HandEditFault, Snapshot, SnapshotError, TakeOver};
 pub use recover::Recovery;
 pub use temporary::TemporaryKind;
+pub(crate) use upkeep::aside_name;
 pub use upkeep::{
     EventsMend, HeadFault, HistoryFault, JournalMend, JournalState, LibraryNote, Lost, Places, RelocateError,
     Relocation, StateMend, look_at_places, make_private, relocate,

@@ -5,6 +5,7 @@
 //! proposal is true once its record is synced, and its acceptance is one record with the revision
 //! that it becomes. Nothing in them is ever checked out without being cleared.
 
+mod check;
 mod document;
 mod queue;
 pub(crate) mod store;
@@ -19,6 +20,7 @@ use sha2::{Digest as _, Sha256};
 use skill::{Bundle, Digest, File, Limits, SkillName, SkillPath, diff::Change};
 use thiserror::Error;
 
+pub use check::{ProposalFault, ProposalFaultKind};
 pub use queue::ProposalChange;
 
 use crate::revision::{Action, Actor, RevisionId};

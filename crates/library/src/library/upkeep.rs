@@ -59,7 +59,7 @@ impl Library {
 }
 
 /// A name that no other file kept aside has.
-fn aside_name(dir: &Dir, name: &str, time: Timestamp) -> String {
+pub(crate) fn aside_name(dir: &Dir, name: &str, time: Timestamp) -> String {
     let stamped = format!("{name}{DAMAGED}{}", time.strftime("%Y%m%dT%H%M%SZ"));
     let numbered = (2..).map(|number| format!("{stamped}-{number}"));
     let mut names = std::iter::once(stamped.clone()).chain(numbered);

@@ -94,6 +94,12 @@ fn is_decided(own: &Dir, name: &str) -> io::Result<bool> {
     }
 }
 
+/// The folder of those that wait, or of those that were decided; made where there is none.
+pub(super) fn folder(own: &Dir, which: Which) -> io::Result<Dir> {
+    own.create_dir_all(which.folder())?;
+    own.open_dir(which.folder())
+}
+
 /// The bytes of a proposal's file, decided or open. One that is decided while this looks is found in its
 /// new place.
 pub(crate) fn bytes(own: &Dir, id: &ProposalId) -> io::Result<Option<Vec<u8>>> {
@@ -124,7 +130,8 @@ pub(crate) fn read(own: &Dir, which: Which) -> io::Result<Vec<ProposalEntry>> {
     Ok(entries)
 }
 
-fn ids(own: &Dir, which: Which) -> io::Result<Vec<ProposalId>> {
+/// The ids after which files of a folder are called.
+pub(super) fn ids(own: &Dir, which: Which) -> io::Result<Vec<ProposalId>> {
     let entries = match own.read_dir(which.folder()) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

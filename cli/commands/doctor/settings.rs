@@ -1,0 +1,97 @@
+//! What people set: configuration, policy, reviewers, and the proposals that wait for them.
+
+use library::{Library, ProposalFault, ProposalFaultKind, Reviewers};
+
+use super::Findings;
+use crate::{context::Context, exit::CliError};
+
+/// `config.toml`, the policy with that of the system, and who may decide.
+pub fn check(context: &Context, findings: &mut Findings) {
+    let path = context.home.config();
+    match &context.config_fault {
+        Some(fault) => {
+            let (code, message) = (fault.code, &fault.message);
+            let what = format!("{message}; every other command refuses until it is mended by hand");
+            findings.cannot("config", code, path.display(), what);
+            findings.cannot("policy", "not_looked_at", path.display(), "not looked at: config.toml comes first");
+        }
+        None => {
+            findings.ok("config", &path, "it can be read");
+            check_policy(context, findings);
+        }
+    }
+    check_reviewers(context, findings);
+}
+
+fn check_policy(context: &Context, findings: &mut Findings) {
+    match context.policy() {
+        Ok(policy) => {
+            let rules: usize = policy.layers().iter().map(|layer| layer.rules.len()).sum();
+            let rules = if rules == 1 { "1 rule".to_owned() } else { format!("{rules} rules") };
+            let files: Vec<&str> = policy.layers().iter().map(|layer| layer.file.as_str()).collect();
+            findings.ok("policy", &context.home.config(), format!("{rules} can be read, of {}", files.join(", ")));
+        }
+        Err(error) => {
+            let what = format!("{}; every change is refused until it is mended by hand", error.message);
+            findings.cannot("policy", error.code, context.home.config().display(), what);
+        }
+    }
+}
+
+fn check_reviewers(context: &Context, findings: &mut Findings) {
+    let path = Reviewers::path(&context.home);
+    match Reviewers::read(&context.home) {
+        Ok(reviewers) => {
+            let tokens = match reviewers.reviewers.len() {
+                0 => "nobody has a token".to_owned(),
+                1 => "1 token".to_owned(),
+                count => format!("{count} tokens"),
+            };
+            findings.ok("reviewers", &path, tokens);
+        }
+        Err(error) => {
+            let error = CliError::from(skill_manage::ReviewerError::from(error));
+            let hint = error.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+            findings.cannot("reviewers", error.code, path.display(), format!("{}{hint}", error.message));
+        }
+    }
+}
+
+/// Whether every proposal can be read, stands in one place, and leads to what was proposed.
+pub fn check_proposals(context: &Context, library: &Library, findings: &mut Findings) -> Result<(), CliError> {
+    let path = library.own_path().join("proposals");
+    let (count, faults) = library.check_proposals()?;
+    for fault in &faults {
+        let what = describe(fault);
+        match fault.kind {
+            ProposalFaultKind::Twice | ProposalFaultKind::Misplaced => {
+                findings.mendable("proposals", "proposal_misplaced", &fault.id, what, || {
+                    match library.mend_proposal(fault, context.now).map_err(|error| error.to_string())? {
+                        Some(place) => Ok(format!("it is {place} now")),
+                        None => Err("it is in no place where it could be mended".to_owned()),
+                    }
+                });
+            }
+            _ => findings.cannot("proposals", "damaged_proposal", &fault.id, what),
+        }
+    }
+    findings.close("proposals", &path, format!("all {count} can be read and stand in their places"));
+    Ok(())
+}
+
+fn describe(fault: &ProposalFault) -> String {
+    let id = &fault.id;
+    match &fault.kind {
+        ProposalFaultKind::Damaged(why) => {
+            format!("is damaged: {why}; `skillhub review reject {id}` puts it aside and keeps its bytes")
+        }
+        ProposalFaultKind::Twice => "is decided, and stands among those that wait as well".to_owned(),
+        ProposalFaultKind::Misplaced => "stands among those that wait though it is decided, or the reverse".to_owned(),
+        ProposalFaultKind::Unfounded(why) => {
+            format!("cannot be accepted: {why}; `skillhub review reject {id}` ends its waiting")
+        }
+        ProposalFaultKind::NoRevision(revision) => {
+            format!("was accepted, and the revision {} that it became cannot be read", revision.short())
+        }
+    }
+}
