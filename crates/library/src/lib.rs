@@ -15,6 +15,7 @@
 //!     proposals/<id>.json           held changes that wait, decided/<id>.json those that did
 //!     state.toml, state.written     enabled, pinned, placed links, waivers; that there is such a state
 //!     numbers/<skill>               ids of revisions by number, for speed alone
+//!     revisions/<skill>             what long histories say of their revisions, for speed alone
 //!     glances                       what lists of skills say, for speed alone
 //!     lock                          held while committing
 //! ```

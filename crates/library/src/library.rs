@@ -9,6 +9,7 @@ mod hand_edit;
 mod numbers;
 mod recover;
 mod remembered;
+mod rows;
 mod temporary;
 #[cfg(test)]
 mod tests;
@@ -55,8 +56,8 @@ use crate::{
 /// The folder inside a library's home that holds its history.
 const HISTORY: &str = "history.git";
 
-/// Revisions from which on they are read in several threads.
-const MANY_REVISIONS: usize = 1000;
+/// Revisions from which on it pays to keep what they say in a file of its own.
+const MANY_REVISIONS: usize = 250;
 
 /// How long an operation waits for the library's lock.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
@@ -273,8 +274,9 @@ impl Library {
             return self.walk(skill).take(limit).collect();
         }
         let own = open_dir(&self.own).ok().flatten();
-        let ids = Numbers::of(own.as_ref(), storage, skill, &head)?.newest(limit);
-        numbers::read_many(&self.storage_kind, &self.history_path(), &ids)
+        let numbers = Numbers::of(own.as_ref(), storage, skill, &head)?;
+        let read = |ids: &[_]| numbers::read_many(&self.storage_kind, &self.history_path(), ids);
+        rows::newest(own.as_ref(), skill, numbers.ids(), limit, read)
     }
 
     /// A skill's revisions, newest first, each read when asked for; the last may be an error.

@@ -20,7 +20,7 @@ mod problem;
 pub mod validate;
 
 pub use bundle::{Bundle, BundleError, File, check_collisions};
-pub use digest::{Digest, DigestError};
+pub use digest::{Digest, DigestError, hex};
 pub use edit::Edit;
 pub use frontmatter::Frontmatter;
 pub use limits::Limits;

@@ -108,7 +108,7 @@ impl Library {
 
 /// Removes files that dead processes wrote to put them in place of others, and did not.
 fn remove_unfinished(own: &Dir) -> std::io::Result<()> {
-    for folder in [".", super::numbers::FOLDER, "proposals", "proposals/decided"] {
+    for folder in [".", super::numbers::FOLDER, super::rows::FOLDER, "proposals", "proposals/decided"] {
         let Ok(dir) = own.open_dir(folder) else { continue };
         for entry in dir.entries()? {
             let entry = entry?;

@@ -25,7 +25,11 @@ const FILE: Projection = Projection { kind: "numbers", format: 1 };
 /// Revisions that may be missing in a file before it is written again.
 const BEHIND: usize = 64;
 
-type Id = [u8; 20];
+/// Revisions that take longer to read than a thread and another opening of the history.
+const WORTH_A_THREAD: usize = 500;
+
+/// A revision's id, as bytes.
+pub(super) type Id = [u8; 20];
 
 /// The ids of all revisions of a skill, oldest first.
 #[derive(Debug)]
@@ -67,9 +71,9 @@ impl Numbers {
         self.ids.get(place).map(revision_id)
     }
 
-    /// The newest revisions, at most `limit`, newest first.
-    pub fn newest(&self, limit: usize) -> Vec<RevisionId> {
-        self.ids.iter().rev().take(limit).map(revision_id).collect()
+    /// All ids, oldest first.
+    pub fn ids(&self) -> &[Id] {
+        &self.ids
     }
 
     /// The revisions whose ids begin with these digits.
@@ -79,14 +83,21 @@ impl Numbers {
 }
 
 /// Reads many revisions, in as many threads as there are processors, each with the history opened for
-/// itself.
-pub(super) fn read_many(kind: &str, history: &Path, ids: &[RevisionId]) -> Result<Vec<Revision>, StorageError> {
-    let threads = thread::available_parallelism().map_or(1, usize::from);
-    let read = |ids: &[RevisionId]| -> Result<Vec<Revision>, StorageError> {
+/// itself. A few are read in one.
+pub(super) fn read_many(kind: &str, history: &Path, ids: &[Id]) -> Result<Vec<Revision>, StorageError> {
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let threads = processors.min(ids.len().div_ceil(WORTH_A_THREAD));
+    let read = |ids: &[Id]| -> Result<Vec<Revision>, StorageError> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
         let gone = || StorageError::Damaged("it is gone".to_owned());
         let storage = storage::open(kind, history, false)?.ok_or_else(gone)?;
-        ids.iter().map(|id| storage.revision(id)).collect()
+        ids.iter().map(|id| storage.revision(&revision_id(id))).collect()
     };
+    if threads < 2 {
+        return read(ids);
+    }
     let parts = thread::scope(|scope| {
         let parts = ids.chunks(ids.len().div_ceil(threads).max(1));
         let parts: Vec<_> = parts.map(|part| (part, scope.spawn(|| read(part)))).collect();
@@ -146,11 +157,6 @@ fn id_bytes(id: &RevisionId) -> Result<Id, StorageError> {
     Ok(bytes)
 }
 
-fn revision_id(id: &Id) -> RevisionId {
-    RevisionId::new(id.iter().fold(String::with_capacity(40), |mut digits, byte| {
-        for digit in [byte >> 4, byte & 15] {
-            digits.extend(char::from_digit(digit.into(), 16));
-        }
-        digits
-    }))
+pub(super) fn revision_id(id: &Id) -> RevisionId {
+    RevisionId::new(skill::hex(id))
 }

@@ -1,0 +1,213 @@
+//! [`Rows`]: what a long history says of its revisions, so that thousands of them are not read one by
+//! one to be listed.
+//!
+//! `revisions/<skill>` in the library's folder of the home is a [`Projection`] with a row of the same
+//! length for each revision, oldest first, behind the texts that the rows name by their place, each
+//! once: the length of these (4 bytes, big endian), then a JSON array. A row counts only where the
+//! revision of its number has the id that stands in it; what has an id never changes. Number and parent are not
+//! in it: they follow from the ids. Short histories have no file.
+
+use std::collections::HashMap;
+
+use cap_std::fs::Dir;
+use jiff::Timestamp;
+use skill::{Digest, SkillName};
+
+use super::numbers::{Id, revision_id};
+use crate::{
+    projection::Projection,
+    revision::{Acceptance, Action, Revision, Stamp},
+    storage::StorageError,
+};
+
+/// The folder of these files.
+pub(super) const FOLDER: &str = "revisions";
+
+const FILE: Projection = Projection { kind: "revisions", format: 1 };
+
+/// Revisions that may be missing in a file before it is written again.
+const BEHIND: usize = 64;
+
+/// Action, actor, reason, run, thread, origin, verdict, ruleset, what absorbed it, proposal, reviewer.
+const TEXTS: usize = 11;
+
+const ID: usize = size_of::<Id>();
+const DIGEST: usize = 32;
+
+/// Id, digest, second, number of changed files, whether it is a tombstone, and the places of its texts.
+const ROW: usize = ID + DIGEST + 8 + 8 + 1 + 4 * TEXTS;
+
+/// The rows of one skill.
+#[derive(Debug, Default)]
+struct Rows {
+    texts: Vec<String>,
+    rows: Vec<[u8; ROW]>,
+}
+
+/// A skill's newest revisions, at most `limit`, newest first. `ids` are those of all, oldest first; what
+/// no row is known of is read by `read`, which gets ids and keeps their order. `own` is the library's
+/// folder in the home, where the file is read, and written when it is far behind and may be written.
+///
+/// # Errors
+/// Those of `read`.
+pub(super) fn newest(
+    own: Option<&Dir>,
+    skill: &SkillName,
+    ids: &[Id],
+    limit: usize,
+    read: impl FnOnce(&[Id]) -> Result<Vec<Revision>, StorageError>,
+) -> Result<Vec<Revision>, StorageError> {
+    let name = format!("{FOLDER}/{skill}");
+    let first = ids.len().saturating_sub(limit);
+    let mut rows = own.and_then(|own| Rows::read(own, &name)).unwrap_or_default();
+    rows.keep_those_of(ids);
+    let known = rows.rows.len();
+    let told = (first..known).map(|place| rows.revision(ids, place)).collect::<Option<Vec<_>>>();
+    let (mut revisions, is_sound) = told.map_or((Vec::new(), false), |told| (told, true));
+    let from = if is_sound { known.max(first) } else { first };
+    let news = read(ids.get(from..).unwrap_or_default())?;
+    if news.len() >= BEHIND
+        && let Some(own) = own
+        && rows.add(ids, from, &news)
+    {
+        let _without_it_all_are_read = own.create_dir_all(FOLDER);
+        let _as_above = rows.write(own, &name);
+    }
+    revisions.extend(news);
+    revisions.reverse();
+    Ok(revisions)
+}
+
+impl Rows {
+    fn read(own: &Dir, name: &str) -> Option<Self> {
+        let content = FILE.read(own, name)?;
+        let (length, rest) = content.bytes().split_first_chunk()?;
+        let (texts, rows) = rest.split_at_checked(usize::try_from(u32::from_be_bytes(*length)).ok()?)?;
+        let (rows, cut) = rows.as_chunks();
+        cut.is_empty().then_some(())?;
+        Some(Self { texts: serde_json::from_slice(texts).ok()?, rows: rows.to_vec() })
+    }
+
+    fn write(&self, own: &Dir, name: &str) -> std::io::Result<()> {
+        let texts = serde_json::to_vec(&self.texts)?;
+        let length = u32::try_from(texts.len()).map_err(std::io::Error::other)?;
+        FILE.write(own, name, &[&length.to_be_bytes(), texts.as_slice(), self.rows.as_flattened()].concat())
+    }
+
+    /// Drops the rows from the first on that is not of the revision that has its number.
+    fn keep_those_of(&mut self, ids: &[Id]) {
+        let same = self.rows.iter().zip(ids).take_while(|(row, id)| row.starts_with(*id)).count();
+        self.rows.truncate(same);
+    }
+
+    /// The revision at a place, from 0; `None` where its row cannot be understood.
+    fn revision(&self, ids: &[Id], place: usize) -> Option<Revision> {
+        let (id, rest) = self.rows.get(place)?.split_first_chunk::<ID>()?;
+        let (digest, rest) = rest.split_first_chunk::<DIGEST>()?;
+        let (second, rest) = rest.split_first_chunk()?;
+        let (files, rest) = rest.split_first_chunk()?;
+        let (tombstone, rest) = rest.split_first()?;
+        let mut texts = [None; TEXTS];
+        for (text, place) in texts.iter_mut().zip(rest.as_chunks().0) {
+            *text = match usize::try_from(u32::from_be_bytes(*place)).ok()?.checked_sub(1) {
+                Some(place) => Some(self.texts.get(place)?.as_str()),
+                None => None,
+            };
+        }
+        let [action, actor, reason, run, thread, origin, verdict, ruleset, absorbed, proposal, reviewer] = texts;
+        let acceptance = match (proposal, reviewer) {
+            (Some(proposal), Some(reviewer)) => {
+                Some(Acceptance { proposal: proposal.to_owned(), reviewer: reviewer.parse().ok()? })
+            }
+            _ => None,
+        };
+        Some(Revision {
+            id: revision_id(id),
+            number: u64::try_from(place).ok()?.checked_add(1)?,
+            parent: place.checked_sub(1).and_then(|before| ids.get(before)).map(revision_id),
+            action: Action::from_word(action?)?,
+            stamp: Stamp {
+                actor: actor?.parse().ok()?,
+                time: Timestamp::from_second(i64::from_be_bytes(*second)).ok()?,
+                reason: reason.map(str::to_owned),
+                run: run.map(str::to_owned),
+                thread: thread.map(str::to_owned),
+            },
+            origin: origin.map(serde_json::from_str).transpose().ok()?,
+            verdict: verdict?.parse().ok()?,
+            ruleset: ruleset?.to_owned(),
+            digest: Digest::from_bytes(*digest),
+            files_changed: usize::try_from(u64::from_be_bytes(*files)).ok()?,
+            tombstone: *tombstone != 0,
+            absorbed_into: absorbed.map(str::to_owned),
+            acceptance,
+        })
+    }
+
+    /// Adds revisions that stand from `place` on. Says no where there is a gap before them, or where
+    /// they say something else of their numbers and parents than the ids do; then nothing is to be written.
+    fn add(&mut self, ids: &[Id], place: usize, revisions: &[Revision]) -> bool {
+        if place > self.rows.len() {
+            return false;
+        }
+        self.rows.truncate(place);
+        let mut places: HashMap<String, u32> = self.texts.iter().cloned().zip(1..).collect();
+        revisions.iter().all(|revision| {
+            let row = self.row_of(ids, revision, &mut places);
+            let is_next = row.is_some() && usize::try_from(revision.number) == Ok(self.rows.len() + 1);
+            self.rows.extend(row);
+            is_next
+        })
+    }
+
+    fn row_of(&mut self, ids: &[Id], revision: &Revision, places: &mut HashMap<String, u32>) -> Option<[u8; ROW]> {
+        let id = ids.get(self.rows.len())?;
+        let parent = self.rows.len().checked_sub(1).and_then(|before| ids.get(before)).map(revision_id);
+        if revision_id(id) != revision.id || parent != revision.parent {
+            return None;
+        }
+        let mut bytes = Vec::with_capacity(ROW);
+        bytes.extend(id);
+        bytes.extend(revision.digest.as_bytes());
+        bytes.extend(revision.stamp.time.as_second().to_be_bytes());
+        bytes.extend(u64::try_from(revision.files_changed).ok()?.to_be_bytes());
+        bytes.push(revision.tombstone.into());
+        for text in texts_of(revision)? {
+            let place = match text {
+                Some(text) => self.place_of(text, places)?,
+                None => 0,
+            };
+            bytes.extend(place.to_be_bytes());
+        }
+        bytes.try_into().ok()
+    }
+
+    /// The place of a text, from 1, which is added where it is new.
+    fn place_of(&mut self, text: String, places: &mut HashMap<String, u32>) -> Option<u32> {
+        if let Some(place) = places.get(&text) {
+            return Some(*place);
+        }
+        self.texts.push(text.clone());
+        let place = u32::try_from(self.texts.len()).ok()?;
+        places.insert(text, place);
+        Some(place)
+    }
+}
+
+/// In the order of a row; `None` where one cannot be written.
+fn texts_of(revision: &Revision) -> Option<[Option<String>; TEXTS]> {
+    let Revision { action, stamp, origin, verdict, ruleset, absorbed_into, acceptance, .. } = revision;
+    Some([
+        Some(action.as_str().to_owned()),
+        Some(stamp.actor.to_string()),
+        stamp.reason.clone(),
+        stamp.run.clone(),
+        stamp.thread.clone(),
+        origin.as_ref().map(serde_json::to_string).transpose().ok()?,
+        Some(verdict.to_string()),
+        Some(ruleset.clone()),
+        absorbed_into.clone(),
+        acceptance.as_ref().map(|acceptance| acceptance.proposal.clone()),
+        acceptance.as_ref().map(|acceptance| acceptance.reviewer.to_string()),
+    ])
+}
