@@ -80,7 +80,8 @@ fn what_is_listed_is_what_the_history_says_with_and_without_the_file() {
 fn the_revisions_that_are_listed_are_not_read() {
     let place = long_history();
     let all = listed(&place, usize::MAX);
-    let of = |id: &RevisionId| place.own().join(format!("history.git/objects/{}/{}", &id.as_str()[..2], &id.as_str()[2..]));
+    let of =
+        |id: &RevisionId| place.own().join(format!("history.git/objects/{}/{}", &id.as_str()[..2], &id.as_str()[2..]));
     fs::remove_file(of(&all[MANY / 2].id)).unwrap();
     assert_eq!(listed(&place, usize::MAX), all);
     fs::remove_file(file_of(&place)).unwrap();
