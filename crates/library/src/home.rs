@@ -273,6 +273,16 @@ fn write_new(dir: &Dir, name: &str, bytes: &[u8], durability: Durability, option
     }
 }
 
+/// Puts other bytes in place of what a small file holds, not synced, and without emptying it in between:
+/// file systems write one that was emptied out at once when it is closed. Who reads meanwhile may see
+/// some of both.
+pub(crate) fn overwrite(file: &mut std::fs::File, bytes: &[u8]) -> io::Result<()> {
+    io::Seek::rewind(file)?;
+    io::Write::write_all(file, bytes)?;
+    let len = bytes.len() as u64;
+    if file.metadata()?.len() > len { file.set_len(len) } else { Ok(()) }
+}
+
 /// Syncs a folder and all above it, so that a power loss takes away none on the way to what is new in it.
 /// Those that we may not open were not made by us, and some file systems sync no folders.
 pub(crate) fn sync_folders_above(folder: &Path) -> io::Result<()> {

@@ -22,7 +22,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     events::Event,
-    home::{Durability, read_optional, sync_folder, write_atomically},
+    home::{Durability, overwrite, read_optional, sync_folder, write_atomically},
     proposals::store::ProposalFile,
     storage::{HeadChange, Object},
 };
@@ -254,15 +254,18 @@ impl Journal {
     }
 
     /// Notes that all records are applied in this boot of the machine. An empty journal is marked as
-    /// well: its first record is then known to be of this boot, should the process be killed.
+    /// well: its first record is then known to be of this boot, should the process be killed. Whoever
+    /// reads the note while it is written reads the old number, the new one, or one that is neither, and
+    /// then holds the journal for pending.
     ///
     /// # Errors
     /// What the system said.
     pub fn mark_applied(&self) -> io::Result<()> {
-        match boot_id() {
-            Some(boot) => self.dir.write(APPLIED, format!("1 {boot} {}\n", self.len()?)),
-            None => Ok(()),
-        }
+        let Some(boot) = boot_id() else { return Ok(()) };
+        let mut options = OpenOptions::new();
+        options.write(true).create(true);
+        let mut file = self.dir.open_with(APPLIED, &options)?.into_std();
+        overwrite(&mut file, format!("1 {boot} {}\n", self.len()?).as_bytes())
     }
 
     /// Empties the journal after everything in it was made durable.
@@ -546,6 +549,21 @@ mod tests {
         journal.append(&record("b")).unwrap();
         assert_eq!(journal.len().unwrap(), len);
         assert!(journal.is_pending().unwrap(), "another journal of the same length is not applied");
+    }
+
+    #[test]
+    fn a_mark_of_fewer_digits_leaves_nothing_of_the_one_before() {
+        let (_temp, mut journal) = journal();
+        for text in ["a".repeat(1000), "b".to_owned()] {
+            journal.append(&record(&text)).unwrap();
+            journal.mark_applied().unwrap();
+            assert!(boot_id().is_none() || !journal.is_pending().unwrap());
+        }
+        journal.cut(journal.len().unwrap() - 50).unwrap();
+        journal.mark_applied().unwrap();
+        if let Some(boot) = boot_id() {
+            assert_eq!(journal.dir.read_to_string(APPLIED).unwrap(), format!("1 {boot} 50\n"));
+        }
     }
 
     #[test]

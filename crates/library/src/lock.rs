@@ -2,7 +2,7 @@
 
 use std::{
     fs::{File, TryLockError},
-    io::{self, Read, Seek, Write},
+    io::{self, Read, Seek},
     thread,
     time::{Duration, Instant},
 };
@@ -10,6 +10,8 @@ use std::{
 use cap_std::fs::{Dir, OpenOptions};
 use jiff::Timestamp;
 use thiserror::Error;
+
+use crate::home::overwrite;
 
 /// The file of the lock that commits hold.
 const COMMIT: &str = "lock";
@@ -99,9 +101,7 @@ impl LibraryLock {
 fn write_holder(file: &mut File) -> io::Result<()> {
     let arguments: Vec<String> = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
     let note = format!("process {}\ncommand {}\nsince {}\n", std::process::id(), command(&arguments), now());
-    file.set_len(0)?;
-    file.rewind()?;
-    file.write_all(note.as_bytes())
+    overwrite(file, note.as_bytes())
 }
 
 /// The time to the second.
