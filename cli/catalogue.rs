@@ -1,6 +1,6 @@
 //! [`Listed`]: the skills that are visible from where a command was given.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{collections::HashMap, path::PathBuf};
 
 use library::{Closeness, FolderState, Front, Glance, HandEditFault, Head, Library, Scope, Standing, State};
 use scan::Baseline;
@@ -51,7 +51,7 @@ enum Source {
 pub struct Catalogue {
     /// Skills by precedence.
     pub skills: Vec<Listed>,
-    places: BTreeMap<SkillName, usize>,
+    places: HashMap<SkillName, usize>,
     libraries: Vec<Library>,
     /// Sentences about what is left out and why.
     pub notes: Vec<String>,
@@ -81,7 +81,7 @@ impl Catalogue {
     pub fn collect(context: &Context, with_builtin: bool) -> Result<Self, CliError> {
         let libraries = context.visible_libraries()?;
         let mut catalogue =
-            Self { skills: Vec::new(), places: BTreeMap::new(), libraries: Vec::new(), notes: Vec::new() };
+            Self { skills: Vec::new(), places: HashMap::new(), libraries: Vec::new(), notes: Vec::new() };
         for (place, library) in libraries.iter().enumerate() {
             let state = library.state()?;
             for glance in library.glances(Closeness::Signatures)? {

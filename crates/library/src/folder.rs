@@ -188,6 +188,16 @@ pub fn read_file(dir: &Dir, name: &str, limit: u64) -> io::Result<Option<Vec<u8>
     Ok(Some(bytes).filter(|bytes| bytes.len() as u64 <= limit))
 }
 
+/// The names of the folders in one that was opened for this, in no order; those that are no text and
+/// links are left out.
+///
+/// # Errors
+/// What the system said.
+pub(crate) fn folders_in(dir: &Dir) -> io::Result<Vec<String>> {
+    let folders = listing::entries(dir)?.into_iter().filter(|entry| entry.kind == Kind::Folder);
+    Ok(folders.filter_map(|entry| entry.name.into_string().ok()).collect())
+}
+
 /// Opens a folder at a path that was resolved before. One on which a name has become a link since leads
 /// elsewhere, and is refused.
 ///

@@ -42,6 +42,7 @@ pub use upkeep::{
 use self::numbers::Numbers;
 use crate::{
     events::{self, Event},
+    folder,
     home::{
         Durability, Home, PlaceError, ensure_dir, ensure_private_dir, open_dir, open_resolved, sync_folders_above,
         write_atomically,
@@ -332,16 +333,8 @@ impl Library {
     pub fn folders(&self) -> Result<Vec<String>, LibraryError> {
         let io = |source| LibraryError::Io { path: self.path.clone(), source };
         let Some(root) = self.root()? else { return Ok(Vec::new()) };
-        let mut names = Vec::new();
-        for entry in root.entries().map_err(io)? {
-            let entry = entry.map_err(io)?;
-            if let Ok(name) = entry.file_name().into_string()
-                && !name.starts_with('.')
-                && entry.file_type().map_err(io)?.is_dir()
-            {
-                names.push(name);
-            }
-        }
+        let mut names = folder::folders_in(&root).map_err(io)?;
+        names.retain(|name| !name.starts_with('.'));
         names.sort();
         Ok(names)
     }

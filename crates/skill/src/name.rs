@@ -49,6 +49,9 @@ impl SkillName {
     /// # Errors
     /// The first rule that the text breaks; [`SkillName::faults`] lists them all.
     pub fn parse(text: &str) -> Result<Self, NameError> {
+        if is_plain(text) {
+            return Ok(Self(text.to_owned()));
+        }
         let name = normal_form(text);
         match faults_of(&name).into_iter().next() {
             Some(fault) => Err(fault),
@@ -77,6 +80,17 @@ impl SkillName {
 
 fn normal_form(text: &str) -> String {
     text.trim().nfkc().collect()
+}
+
+/// Whether a text is a name in ASCII, as most are: without a fault, and its own normal form.
+fn is_plain(text: &str) -> bool {
+    let is_known = |byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-');
+    !text.is_empty()
+        && text.len() <= Limits::default().name_chars
+        && text.bytes().all(is_known)
+        && !text.starts_with('-')
+        && !text.ends_with('-')
+        && !text.contains("--")
 }
 
 fn faults_of(name: &str) -> Vec<NameError> {
@@ -211,6 +225,23 @@ mod tests {
         assert!(!chinese.is_publishable());
         assert_eq!(SkillName::parse("ｐｄｆ").unwrap().as_str(), "pdf", "NFKC first");
         assert!(!SkillName::parse("con").unwrap().is_publishable());
+    }
+
+    #[test]
+    fn what_is_plain_is_a_name_in_its_normal_form() {
+        let letters = ["a", "z", "0", "9", "-", "A", "_", " ", "é", "ｐ", "/", "."];
+        let texts = letters.iter().flat_map(|a| letters.iter().map(move |b| format!("{a}{b}")));
+        let long = [63, 64, 65].map(|count| "a".repeat(count));
+        let mut plain = 0;
+        for text in texts.flat_map(|text| letters.map(|c| format!("{text}{c}"))).chain(long) {
+            if is_plain(&text) {
+                plain += 1;
+                assert_eq!((normal_form(&text), faults_of(&text)), (text.clone(), vec![]));
+            } else {
+                assert!(text.bytes().any(|b| !b.is_ascii_alphanumeric() || b.is_ascii_uppercase()) || text.len() > 64);
+            }
+        }
+        assert_eq!(plain, 4 * 5 * 4 + 2, "three with the hyphen in the middle, and the long ones");
     }
 
     #[test]

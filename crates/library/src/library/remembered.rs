@@ -87,6 +87,9 @@ impl Known {
 pub(super) struct Remembered {
     /// By name.
     skills: Vec<(String, Option<Known>)>,
+    /// The place behind the skill that was asked for last: who asks for one after the other finds the
+    /// next one there.
+    next: usize,
     /// Skills about which something was found out.
     pub news: usize,
 }
@@ -94,11 +97,16 @@ pub(super) struct Remembered {
 impl Remembered {
     pub fn read(own: Option<&Dir>) -> Self {
         let content = own.and_then(|own| FILE.read(own, NAME)).unwrap_or_default();
-        Self { skills: serde_json::from_slice(content.bytes()).unwrap_or_default(), news: 0 }
+        Self { skills: serde_json::from_slice(content.bytes()).unwrap_or_default(), next: 0, news: 0 }
     }
 
     fn place(&mut self, name: &SkillName) -> Option<&mut Option<Known>> {
-        let place = self.skills.binary_search_by(|(known, _)| known.as_str().cmp(name.as_str())).ok()?;
+        let is_next = self.skills.get(self.next).is_some_and(|(known, _)| known == name.as_str());
+        let place = match is_next {
+            true => self.next,
+            false => self.skills.binary_search_by(|(known, _)| known.as_str().cmp(name.as_str())).ok()?,
+        };
+        self.next = place + 1;
         self.skills.get_mut(place).map(|(_, known)| known)
     }
 

@@ -26,13 +26,12 @@ const OLD_LOCK: Duration = Duration::from_secs(600);
 impl GitStorage {
     /// All heads, sorted. Files of their own go before the packed ones, and are read before them: what
     /// is packed meanwhile is then found there.
-    pub(super) fn all_heads(&self) -> Result<BTreeMap<SkillName, Oid>, StorageError> {
-        let loose = self.loose_heads()?;
-        let mut heads = BTreeMap::new();
-        for line in self.packed()?.lines() {
-            heads.extend(packed_head(line));
-        }
-        heads.extend(loose);
+    pub(super) fn all_heads(&self) -> Result<Vec<(SkillName, Oid)>, StorageError> {
+        let mut heads = self.loose_heads()?;
+        heads.extend(self.packed()?.lines().filter_map(packed_head));
+        // The one that was read first stays first.
+        heads.sort_by(|(a, _), (b, _)| a.cmp(b));
+        heads.dedup_by(|(later, _), (first, _)| later == first);
         Ok(heads)
     }
 
