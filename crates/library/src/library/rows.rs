@@ -28,8 +28,9 @@ const FILE: Projection = Projection { kind: "revisions", format: 1 };
 /// Revisions that may be missing in a file before it is written again.
 const BEHIND: usize = 64;
 
-/// Action, actor, reason, run, thread, origin, verdict, ruleset, what absorbed it, proposal, reviewer.
-const TEXTS: usize = 11;
+/// Action, actor, reason, run, thread, origin, verdict, ruleset, what absorbed it, proposal, reviewer,
+/// who edited the proposal.
+const TEXTS: usize = 12;
 
 const ID: usize = size_of::<Id>();
 const DIGEST: usize = 32;
@@ -114,10 +115,12 @@ impl Rows {
                 None => None,
             };
         }
-        let [action, actor, reason, run, thread, origin, verdict, ruleset, absorbed, proposal, reviewer] = texts;
+        let [action, actor, reason, run, thread, origin, verdict, ruleset, absorbed, proposal, reviewer, editor] =
+            texts;
         let acceptance = match (proposal, reviewer) {
             (Some(proposal), Some(reviewer)) => {
-                Some(Acceptance { proposal: proposal.to_owned(), reviewer: reviewer.parse().ok()? })
+                let edited_by = editor.map(str::parse).transpose().ok()?;
+                Some(Acceptance { proposal: proposal.to_owned(), reviewer: reviewer.parse().ok()?, edited_by })
             }
             _ => None,
         };
@@ -209,5 +212,6 @@ fn texts_of(revision: &Revision) -> Option<[Option<String>; TEXTS]> {
         absorbed_into.clone(),
         acceptance.as_ref().map(|acceptance| acceptance.proposal.clone()),
         acceptance.as_ref().map(|acceptance| acceptance.reviewer.to_string()),
+        acceptance.as_ref().and_then(|acceptance| Some(acceptance.edited_by.as_ref()?.to_string())),
     ])
 }

@@ -27,7 +27,9 @@ fn revision(number: usize) -> NewRevision {
         digest: files.digest().to_string(),
     });
     let reviewer = Actor::new(ActorKind::Person, "bo");
-    let acceptance = number.is_multiple_of(8).then(|| Acceptance { proposal: format!("k{number}"), reviewer });
+    let edited_by = number.is_multiple_of(16).then(|| Actor::new(ActorKind::Person, "cy"));
+    let proposal = format!("k{number}");
+    let acceptance = number.is_multiple_of(8).then(|| Acceptance { proposal, reviewer, edited_by });
     let absorbed_into = number.is_multiple_of(10).then(|| "other".to_owned());
     NewRevision { absorbed_into, acceptance, ..NewRevision::new(content, Action::Edit, stamp).with_origin(origin) }
 }
