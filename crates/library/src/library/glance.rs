@@ -99,7 +99,8 @@ pub struct Glance {
 
 impl Glance {
     fn of(name: SkillName, found: Found) -> Self {
-        let Found { known: Known { head, front, .. }, standing, paths, .. } = found;
+        let Found { known, standing, paths, .. } = found;
+        let Known { head, front, .. } = *known;
         Self { name, head, front, standing, paths }
     }
 }
@@ -126,7 +127,7 @@ struct Seen {
 
 /// What was found out of a skill.
 struct Found {
-    known: Known,
+    known: Box<Known>,
     standing: Standing,
     paths: Vec<SkillPath>,
     /// Whether the same content is the same by the same rules: not where a folder without history is
@@ -175,14 +176,14 @@ impl Library {
             let one = self.judge_glance(&name, known, seen, &mut remembered.news)?;
             found.extend(one.map(|one| (name, one)));
         }
-        let lasting = found.iter().filter(|(_, found)| found.lasts).map(|(name, found)| (name, &found.known));
-        let lasting: Vec<_> = gone.iter().map(|(name, known)| (name, known)).chain(lasting).collect();
+        let lasting = found.iter().filter(|(_, found)| found.lasts).map(|(name, found)| (name, found.known.as_ref()));
+        let lasting: Vec<_> = gone.iter().map(|(name, known)| (name, known.as_ref())).chain(lasting).collect();
         remembered.write(lasting, || self.ensure_own());
         Ok(found.into_iter().map(|(name, found)| Glance::of(name, found)).collect())
     }
 
     /// What is known of each skill in the history, deleted ones included.
-    fn heads_with(&self, remembered: &mut Remembered) -> Result<Vec<(SkillName, Known)>, StorageError> {
+    fn heads_with(&self, remembered: &mut Remembered) -> Result<Vec<(SkillName, Box<Known>)>, StorageError> {
         let Some(storage) = self.storage()? else { return Ok(Vec::new()) };
         let mut heads = Vec::new();
         for (name, id) in storage.heads()? {
@@ -192,7 +193,7 @@ impl Library {
                     let head = storage.revision(&id)?;
                     let files = if head.tombstone { Bundle::default() } else { storage.bundle(&id)? };
                     remembered.news += 1;
-                    Known::of_head(&head, Front::of(&files, &name, self.limits()))
+                    Box::new(Known::of_head(&head, Front::of(&files, &name, self.limits())))
                 }
             };
             heads.push((name, known));
@@ -202,11 +203,11 @@ impl Library {
 
     /// Looks at the folders, each as closely as it takes: reads those that do not have the signature
     /// that is known.
-    fn see(&self, root: &Dir, skills: &[(SkillName, Known)], closeness: Closeness) -> Vec<Seen> {
+    fn see(&self, root: &Dir, skills: &[(SkillName, Box<Known>)], closeness: Closeness) -> Vec<Seen> {
         let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS);
         let chunk = skills.len().div_ceil(threads).max(1);
         let limits = self.limits();
-        let look = move |(name, known): &(SkillName, Known)| {
+        let look = move |(name, known): &(SkillName, Box<Known>)| {
             let is_as_known = known.folder.as_ref().is_some_and(|folder| folder.is_of(root, name.as_str()));
             let is_read = closeness == Closeness::Contents || !is_as_known;
             let signature = (!is_as_known).then(|| Signature::of(root, name.as_str(), limits)).flatten();
@@ -229,7 +230,7 @@ impl Library {
     fn judge_glance(
         &self,
         name: &SkillName,
-        known: Known,
+        known: Box<Known>,
         seen: Seen,
         news: &mut usize,
     ) -> Result<Option<Found>, LibraryError> {
@@ -272,7 +273,7 @@ impl Library {
     fn look_without_history(&self, name: &SkillName) -> Result<Option<Found>, LibraryError> {
         let blocked = |files: &Bundle, why: String| {
             let known = Known::of_folder(files.digest(), false, Front::of(files, name, self.limits()));
-            Found { known, standing: Standing::Blocked(why), paths: Vec::new(), lasts: false }
+            Found { known: Box::new(known), standing: Standing::Blocked(why), paths: Vec::new(), lasts: false }
         };
         let (cleared, valid) = match self.folder_state(name)? {
             FolderState::Modified(cleared) => (*cleared, true),
@@ -291,6 +292,6 @@ impl Library {
         let front = Front::of(cleared.bundle(), name, self.limits());
         let known = Known::of_folder(cleared.digest(), valid, front);
         let lasts = cleared.report().findings.iter().all(|finding| !finding.waived);
-        Ok(Some(Found { known, standing: Standing::Modified, paths: Vec::new(), lasts }))
+        Ok(Some(Found { known: Box::new(known), standing: Standing::Modified, paths: Vec::new(), lasts }))
     }
 }

@@ -86,7 +86,7 @@ impl Known {
 #[derive(Debug, Default)]
 pub(super) struct Remembered {
     /// By name.
-    skills: Vec<(String, Option<Known>)>,
+    skills: Vec<(String, Option<Box<Known>>)>,
     /// The place behind the skill that was asked for last: who asks for one after the other finds the
     /// next one there.
     next: usize,
@@ -100,7 +100,7 @@ impl Remembered {
         Self { skills: serde_json::from_slice(content.bytes()).unwrap_or_default(), next: 0, news: 0 }
     }
 
-    fn place(&mut self, name: &SkillName) -> Option<&mut Option<Known>> {
+    fn place(&mut self, name: &SkillName) -> Option<&mut Option<Box<Known>>> {
         let is_next = self.skills.get(self.next).is_some_and(|(known, _)| known == name.as_str());
         let place = match is_next {
             true => self.next,
@@ -111,14 +111,15 @@ impl Remembered {
     }
 
     /// Takes out what is known of a skill at this head.
-    pub fn take_head(&mut self, name: &SkillName, id: &RevisionId) -> Option<Known> {
+    pub fn take_head(&mut self, name: &SkillName, id: &RevisionId) -> Option<Box<Known>> {
         self.place(name)?.take_if(|known| known.head.as_ref().is_some_and(|head| head.id == *id))
     }
 
     /// Takes out what is known of a folder without history.
-    pub fn take_folder(&mut self, name: &SkillName) -> Known {
-        let is_of_today = |known: &mut Known| known.head.is_none() && known.ruleset.as_deref() == Some(scan::ruleset());
-        self.place(name).and_then(|known| known.take_if(is_of_today)).unwrap_or_else(Known::nothing)
+    pub fn take_folder(&mut self, name: &SkillName) -> Box<Known> {
+        let is_of_today =
+            |known: &mut Box<Known>| known.head.is_none() && known.ruleset.as_deref() == Some(scan::ruleset());
+        self.place(name).and_then(|known| known.take_if(is_of_today)).unwrap_or_else(|| Box::new(Known::nothing()))
     }
 
     /// Writes down what is known of these skills, if there is enough news. Where that is not possible,
