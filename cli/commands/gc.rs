@@ -2,7 +2,7 @@
 
 use clap::Args;
 use client::{CACHE_BYTES, Cache};
-use library::Sizes;
+use library::{ProposalId, Sizes};
 use serde_json::{Value, json};
 
 use crate::{
@@ -17,10 +17,14 @@ use crate::{
   skillhub gc                                    the library that is in use here
   skillhub gc --global --json
 
-Nothing is lost: every revision and every line of the log stays. The history becomes one pack, the older
-part of the log is compressed, what stopped commands left is removed, and of fetched archives those that
-were not used for longest go when there are more than 256 MiB.")]
+Every revision, every line of the log and every proposal that waits stays. The history becomes one pack,
+the older part of the log is compressed, and what stopped commands left is removed. Of proposals that were
+decided, the newest 1,000 or 64 MiB are kept; of fetched archives, those that were not used for longest go
+when there are more than 256 MiB.")]
 pub struct GcArgs {}
+
+/// How many of the proposals that go are named.
+const NAMED: usize = 10;
 
 /// Collects it.
 pub fn run(context: &Context, _args: &GcArgs) -> Result<Exit, CliError> {
@@ -29,10 +33,11 @@ pub fn run(context: &Context, _args: &GcArgs) -> Result<Exit, CliError> {
     let cache = Cache::of(&context.home).trim(CACHE_BYTES).map_err(failed)?;
     let (before, after) = (collected.before, collected.after);
     let freed = (before.total() + cache.before).saturating_sub(after.total() + cache.after);
+    let dropped: Vec<&str> = collected.proposals.iter().map(ProposalId::as_str).collect();
     let document = json!({
         "ok": true, "library": library.path(), "before": sizes(&before), "after": sizes(&after),
         "cache": {"before": cache.before, "after": cache.after}, "freed": freed,
-        "folders": collected.folders, "pending": collected.pending,
+        "folders": collected.folders, "proposals": dropped, "pending": collected.pending,
     });
     context.out.answer(&document, |out| {
         let mut table = Table::new(&["what", "bytes before", "bytes after"]);
@@ -49,6 +54,11 @@ pub fn run(context: &Context, _args: &GcArgs) -> Result<Exit, CliError> {
         table.write(out)?;
         for folder in &collected.folders {
             writeln!(out, "{FAINT}removed {folder}, which a command that was stopped left in the library{FAINT:#}")?;
+        }
+        if !dropped.is_empty() {
+            let (count, first) = (dropped.len(), dropped.iter().take(NAMED).copied().collect::<Vec<_>>().join(", "));
+            let more = if count > NAMED { ", …" } else { "" };
+            writeln!(out, "{FAINT}dropped the {count} proposals decided longest ago ({first}{more}); `skillhub log` has what became of them{FAINT:#}")?;
         }
         writeln!(out, "{GOOD}{freed} bytes freed{GOOD:#}")
     })?;

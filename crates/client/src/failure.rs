@@ -157,7 +157,7 @@ impl Fails for CommitError {
             Self::Stale { .. } | Self::ProposalMoved { .. } => {
                 Failure::new(FailureKind::Conflict, "stale_revision").hint("run the command again")
             }
-            Self::QueueFull { .. } => Failure::new(FailureKind::Refused, "policy_denied"),
+            Self::QueueFull { .. } | Self::QueueTooLarge { .. } => Failure::new(FailureKind::Refused, "policy_denied"),
             Self::NotWritable { .. } => Failure::io().hint("make the library's folder writable, or name another one"),
             Self::Lock(error) => error.failure(),
             Self::Library(error) => error.failure(),

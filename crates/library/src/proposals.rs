@@ -10,12 +10,11 @@ mod document;
 mod queue;
 pub(crate) mod store;
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use jiff::Timestamp;
 use scan::Report;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use skill::{Bundle, Digest, File, Limits, SkillName, SkillPath, diff::Change};
 use thiserror::Error;
@@ -198,12 +197,11 @@ pub struct Proposal {
     pub kept: Kept,
 }
 
-/// What a proposal's file held when it was read: fields that this version does not know, and the mark
-/// by which a commit sees whether somebody else wrote it since.
+/// A proposal's file as it was read: it has the fields that this version does not know, and by it a
+/// commit sees whether somebody else wrote it since.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Kept {
-    mark: Option<Digest>,
-    document: Option<Value>,
+    file: Option<Arc<[u8]>>,
 }
 
 /// A file in a proposal's place that cannot be understood.
@@ -217,8 +215,8 @@ pub struct DamagedProposal {
     pub why: String,
     /// Who rejected it; its bytes are kept all the same.
     pub decided: Option<Decided>,
-    bytes: Vec<u8>,
-    mark: Option<Digest>,
+    /// What was found, where it could be read at all.
+    file: Option<Vec<u8>>,
 }
 
 /// What stands in a proposal's place.
@@ -258,10 +256,19 @@ impl ProposalEntry {
         }
     }
 
-    fn mark(&self) -> Option<Digest> {
+    /// The end of its waiting.
+    fn decided(&self) -> Option<&Decided> {
         match self {
-            Self::Whole(proposal) => proposal.kept.mark,
-            Self::Damaged(damaged) => damaged.mark,
+            Self::Whole(proposal) => proposal.decided.as_ref(),
+            Self::Damaged(damaged) => damaged.decided.as_ref(),
+        }
+    }
+
+    /// Its file as it was read.
+    fn file(&self) -> Option<&[u8]> {
+        match self {
+            Self::Whole(proposal) => proposal.kept.file.as_deref(),
+            Self::Damaged(damaged) => damaged.file.as_deref(),
         }
     }
 }

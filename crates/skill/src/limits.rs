@@ -47,6 +47,13 @@ pub struct Limits {
     pub open_proposals: usize,
     /// Those of them that are about one skill.
     pub open_proposals_per_skill: usize,
+    /// Bytes of all their files: they are read whenever a change is held. The largest skill there may be
+    /// takes a third of it.
+    pub open_proposals_bytes: u64,
+    /// Decided proposals that a collection of garbage leaves. Revisions and log have what became of all.
+    pub decided_proposals: usize,
+    /// Bytes of the files of those.
+    pub decided_proposals_bytes: u64,
     /// Days after which a proposal that nobody decided about can no longer be accepted.
     pub proposal_days: u32,
     /// Days of a waiver whose end nobody named.
@@ -88,6 +95,9 @@ impl Default for Limits {
             note_chars: 2000,
             open_proposals: 100,
             open_proposals_per_skill: 20,
+            open_proposals_bytes: 64 << 20,
+            decided_proposals: 1000,
+            decided_proposals_bytes: 64 << 20,
             proposal_days: 30,
             waiver_days: 90,
             waiver_days_at_most: 365,

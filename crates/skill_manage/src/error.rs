@@ -224,7 +224,7 @@ fn commit_hint(error: &CommitError) -> Option<String> {
     match error {
         CommitError::Stale { skill, .. } => Some(stale_hint(skill)),
         CommitError::ProposalMoved { id } => Some(format!("look at it as it is now: `skillhub review show {id}`")),
-        CommitError::QueueFull { .. } => Some(
+        CommitError::QueueFull { .. } | CommitError::QueueTooLarge { .. } => Some(
             "ask a person to decide, `skillhub review list` shows what waits; what an actor proposed it may withdraw with \
              `skillhub review reject ID`"
                 .to_owned(),
@@ -352,7 +352,7 @@ fn snapshot_code(error: &SnapshotError) -> &'static str {
 fn commit_code(error: &CommitError) -> &'static str {
     match error {
         CommitError::Stale { .. } | CommitError::ProposalMoved { .. } => "stale_revision",
-        CommitError::QueueFull { .. } => "policy_denied",
+        CommitError::QueueFull { .. } | CommitError::QueueTooLarge { .. } => "policy_denied",
         CommitError::Lock(LockError::Locked { .. }) => "locked",
         CommitError::Library(error) => library_code(error),
         CommitError::NotWritable { .. } | CommitError::Lock(LockError::Io(_)) => "io",

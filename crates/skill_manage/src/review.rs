@@ -148,7 +148,11 @@ impl ReviewError {
     /// The way on.
     pub(crate) fn hint(&self) -> String {
         match self {
-            Self::NotFound(_) => "`skillhub review list --all` shows the proposals of this library".to_owned(),
+            Self::NotFound(_) => {
+                "`skillhub review list --all` shows the proposals of this library; of those that `gc` \
+                                  dropped, `skillhub log` has what became of them"
+                    .to_owned()
+            }
             Self::AlreadyDecided { id, .. } => format!("`skillhub review show {id}` says what became of it"),
             Self::Expired { id, .. } => {
                 format!("have it proposed again, or clear it away: skillhub review reject {id}")

@@ -91,6 +91,14 @@ pub enum CommitError {
         /// How many may.
         limit: usize,
     },
+    /// What waits would be more than is read at every turn.
+    #[error("{bytes} bytes of proposals would wait, and no more than {limit} may")]
+    QueueTooLarge {
+        /// How many would.
+        bytes: u64,
+        /// How many may.
+        limit: u64,
+    },
     /// The library's folder cannot be written.
     #[error("cannot write in the library {path:?}: {source}")]
     NotWritable {

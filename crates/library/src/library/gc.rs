@@ -3,7 +3,7 @@
 use cap_std::fs::Dir;
 
 use super::{HISTORY, LOCK_WAIT, Library, LibraryError, TemporaryKind, temporary};
-use crate::{events, home::open_dir, lock::LibraryLock};
+use crate::{events, home::open_dir, lock::LibraryLock, proposals::ProposalId};
 
 /// Bytes of a library's folder in the home, by what they are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -66,13 +66,16 @@ pub struct Collected {
     pub after: Sizes,
     /// Temporary folders that were removed from the library.
     pub folders: Vec<String>,
+    /// Proposals that were decided longest ago and are not kept any more; the log has their events.
+    pub proposals: Vec<ProposalId>,
     /// Whether operations wait to be applied, so that the journal stayed.
     pub pending: bool,
 }
 
 impl Library {
-    /// Makes what the library keeps as small as it gets without losing anything: settles the journal,
-    /// packs the history and the older events, and removes what dead processes left.
+    /// Makes what the library keeps as small as it gets without losing anything that is true: settles the
+    /// journal, packs the history and the older events, removes what dead processes left, and drops the
+    /// oldest of the proposals that were decided.
     ///
     /// # Errors
     /// The lock was not to be had, the history is damaged, or the system refused; nothing is lost then.
@@ -88,8 +91,10 @@ impl Library {
         if let Some(storage) = self.storage()? {
             storage.compact()?;
         }
+        let mut proposals = Vec::new();
         if !pending {
             events::put_aside(&own).map_err(self.own_io())?;
+            proposals = self.drop_decided(&own).map_err(self.own_io())?;
         }
         remove_unfinished(&own).map_err(self.own_io())?;
         let mut folders = Vec::new();
@@ -102,7 +107,7 @@ impl Library {
             }
         }
         let after = Sizes::of(&own).map_err(self.own_io())?;
-        Ok(Collected { before, after, folders, pending })
+        Ok(Collected { before, after, folders, proposals, pending })
     }
 }
 

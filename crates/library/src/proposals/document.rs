@@ -7,7 +7,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use skill::{Digest, File, SkillName, SkillPath, diff::Change};
+use skill::{File, SkillName, SkillPath, diff::Change};
 
 use super::{DamagedProposal, Decided, Kept, Proposal, ProposalEntry, ProposalId, ProposalState, ProposedFile};
 use crate::revision::{Action, Actor, RevisionId};
@@ -70,19 +70,17 @@ struct DecidedDocument {
 
 /// Reads the file of an id; one that cannot be understood is damaged.
 pub(super) fn parse(id: ProposalId, bytes: Vec<u8>) -> ProposalEntry {
-    let value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
-    let mark = Some(Digest::of_bytes(&bytes));
     match parse_whole(&id, &bytes) {
         Ok(proposal) => {
-            let kept = Kept { mark, document: Some(value) };
-            ProposalEntry::Whole(Box::new(Proposal { kept, ..proposal }))
+            ProposalEntry::Whole(Box::new(Proposal { kept: Kept { file: Some(bytes.into()) }, ..proposal }))
         }
         Err(why) => {
+            let value: Value = serde_json::from_slice(&bytes).unwrap_or_default();
             let skill = value["skill"].as_str().and_then(|skill| SkillName::parse(skill).ok());
             let was_rejected = value["damaged"].is_string();
             let decided = was_rejected.then(|| decided_of(&value["decided"])).flatten();
             let why = value["damaged"].as_str().map_or(why, str::to_owned);
-            ProposalEntry::Damaged(Box::new(DamagedProposal { id, skill, why, decided, bytes, mark }))
+            ProposalEntry::Damaged(Box::new(DamagedProposal { id, skill, why, decided, file: Some(bytes) }))
         }
     }
 }
@@ -90,8 +88,7 @@ pub(super) fn parse(id: ProposalId, bytes: Vec<u8>) -> ProposalEntry {
 /// What stands in a proposal's place, but cannot even be read.
 pub(super) fn unreadable(id: ProposalId, error: &std::io::Error) -> ProposalEntry {
     let why = format!("it cannot be read: {error}");
-    let (bytes, mark) = (Vec::new(), None);
-    ProposalEntry::Damaged(Box::new(DamagedProposal { id, skill: None, why, decided: None, bytes, mark }))
+    ProposalEntry::Damaged(Box::new(DamagedProposal { id, skill: None, why, decided: None, file: None }))
 }
 
 fn decided_of(value: &Value) -> Option<Decided> {
@@ -104,11 +101,15 @@ fn parse_whole(id: &ProposalId, bytes: &[u8]) -> Result<Proposal, String> {
     struct Format {
         format: u32,
     }
-    let format: Format = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
-    if format.format != FORMAT {
-        return Err(format!("it has format {}, this version reads {FORMAT}", format.format));
+    let another = |format| format!("it has format {format}, this version reads {FORMAT}");
+    let document: Document =
+        serde_json::from_slice(bytes).map_err(|error| match serde_json::from_slice::<Format>(bytes) {
+            Ok(Format { format }) if format != FORMAT => another(format),
+            _ => error.to_string(),
+        })?;
+    if document.format != FORMAT {
+        return Err(another(document.format));
     }
-    let document: Document = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     if document.id != id.as_str() {
         return Err(format!("it is the proposal {:?} in the place of another", document.id));
     }
@@ -245,8 +246,8 @@ pub(super) fn write(entry: &ProposalEntry) -> serde_json::Result<Vec<u8>> {
     let document = match entry {
         ProposalEntry::Whole(proposal) => {
             let known = serde_json::to_value(Document::of(proposal))?;
-            match &proposal.kept.document {
-                Some(found) => over(found.clone(), known),
+            match &proposal.kept.file {
+                Some(found) => over(serde_json::from_slice(found)?, known),
                 None => known,
             }
         }
@@ -259,9 +260,10 @@ pub(super) fn write(entry: &ProposalEntry) -> serde_json::Result<Vec<u8>> {
 
 /// A damaged file that was rejected: its bytes, and who did it.
 fn rejected(damaged: &DamagedProposal) -> serde_json::Result<Value> {
-    let (key, content) = match std::str::from_utf8(&damaged.bytes) {
+    let bytes = damaged.file.as_deref().unwrap_or_default();
+    let (key, content) = match std::str::from_utf8(bytes) {
         Ok(text) => ("text", text.to_owned()),
-        Err(_) => ("base64", STANDARD.encode(&damaged.bytes)),
+        Err(_) => ("base64", STANDARD.encode(bytes)),
     };
     Ok(json!({
         "format": FORMAT,

@@ -2,7 +2,6 @@
 
 use cap_std::fs::Dir;
 use jiff::Timestamp;
-use skill::Digest;
 
 use super::{
     Proposal, ProposalEntry, ProposalId, ProposalState, document,
@@ -74,10 +73,10 @@ impl Library {
         revisions: &[(&str, &Revision)],
     ) -> Result<(Vec<ProposalFile>, Vec<Event>), CommitError> {
         let closed: Vec<ProposalId> = changes.iter().map(|change| change.entry.id().clone()).collect();
-        let (mut files, mut events) = (Vec::new(), Vec::new());
+        let (mut files, mut events, mut grows) = (Vec::new(), Vec::new(), false);
         for ProposalChange { mut entry, mut event } in changes {
-            let found = store::bytes(own, entry.id()).map_err(self.own_io())?.map(|bytes| Digest::of_bytes(&bytes));
-            if found != entry.mark() {
+            let found = store::bytes(own, entry.id()).map_err(self.own_io())?;
+            if found.as_deref() != entry.file() {
                 return Err(CommitError::ProposalMoved { id: entry.id().clone() });
             }
             match &mut entry {
@@ -89,10 +88,48 @@ impl Library {
                 operation.clone_into(&mut event.operation);
             }
             let bytes = document::write(&entry).map_err(|error| self.own_io()(error.into()))?;
+            grows |= is_fuller(&entry, &bytes, found.as_deref());
             files.push(ProposalFile { id: entry.id().to_string(), is_open: entry.is_open(), bytes });
             events.push(event);
         }
+        if grows {
+            self.check_bytes(own, &files)?;
+        }
         Ok((files, events))
+    }
+
+    /// Refuses what would leave more waiting than may be read whenever a change is held.
+    fn check_bytes(&self, own: &Dir, files: &[ProposalFile]) -> Result<(), CommitError> {
+        let limit = self.limits().open_proposals_bytes;
+        let new = files.iter().filter(|file| file.is_open).map(|file| file.bytes.len() as u64).sum::<u64>();
+        let bytes = new + store::open_bytes(own, files).map_err(self.own_io())?;
+        match bytes > limit {
+            true => Err(CommitError::QueueTooLarge { bytes, limit }),
+            false => Ok(()),
+        }
+    }
+
+    /// Drops the proposals that were decided longest ago, when there are more than may be kept, and what
+    /// waits beside its own decision. The caller holds the lock and has emptied the journal.
+    pub(crate) fn drop_decided(&self, own: &Dir) -> std::io::Result<Vec<ProposalId>> {
+        store::drop_doubles(own)?;
+        let mut decided: Vec<(Timestamp, ProposalId, u64)> = Vec::new();
+        store::each(own, Which::Decided, |entry| {
+            let bytes = entry.file().map_or(0, |file| file.len() as u64);
+            decided.extend(entry.decided().map(|end| (end.time, entry.id().clone(), bytes)));
+        })?;
+        decided.sort();
+        let (mut count, mut total) = (0, 0);
+        let limits = self.limits();
+        let is_kept = |(_, _, bytes): &&(Timestamp, ProposalId, u64)| {
+            (count, total) = (count + 1, total + bytes);
+            count <= limits.decided_proposals && total <= limits.decided_proposals_bytes
+        };
+        let kept = decided.iter().rev().take_while(is_kept).count();
+        decided.truncate(decided.len() - kept);
+        let dropped: Vec<ProposalId> = decided.into_iter().map(|(_, id, _)| id).collect();
+        store::remove_decided(own, &dropped)?;
+        Ok(dropped)
     }
 
     /// Refuses a new proposal when its actor has one open for the skill that still fits, which is to be
@@ -122,6 +159,12 @@ impl Library {
             (false, false) => Ok(()),
         }
     }
+}
+
+/// Whether more waits for a person than did before. What is noted about a proposal is not held to that.
+fn is_fuller(entry: &ProposalEntry, now: &[u8], before: Option<&[u8]>) -> bool {
+    let is_pending = matches!(entry, ProposalEntry::Whole(proposal) if proposal.state == ProposalState::Pending);
+    is_pending && now.len() > before.map_or(0, <[u8]>::len)
 }
 
 fn is_expired(entry: &ProposalEntry, now: Timestamp) -> bool {

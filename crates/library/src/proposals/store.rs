@@ -112,22 +112,62 @@ pub(crate) fn bytes(own: &Dir, id: &ProposalId) -> io::Result<Option<Vec<u8>>> {
     Ok(None)
 }
 
-/// All proposals of a folder, sorted by id. One that another process decides meanwhile is left out, one
-/// that cannot be read is damaged.
+/// All proposals of a folder, sorted by id.
 pub(crate) fn read(own: &Dir, which: Which) -> io::Result<Vec<ProposalEntry>> {
     let mut entries = Vec::new();
+    each(own, which, |entry| entries.push(entry))?;
+    entries.sort_by(|a, b| a.id().cmp(b.id()));
+    Ok(entries)
+}
+
+/// Looks at the proposals of a folder one by one. One that another process decides meanwhile is left out,
+/// one that cannot be read is damaged.
+pub(crate) fn each(own: &Dir, which: Which, mut look: impl FnMut(ProposalEntry)) -> io::Result<()> {
     for id in ids(own, which)? {
         if which == Which::Open && is_decided(own, &format!("{id}.json"))? {
             continue;
         }
         match read_optional(own, &format!("{}/{id}.json", which.folder())) {
-            Ok(Some(bytes)) => entries.push(document::parse(id, bytes)),
+            Ok(Some(bytes)) => look(document::parse(id, bytes)),
             Ok(None) => {}
-            Err(error) => entries.push(document::unreadable(id, &error)),
+            Err(error) => look(document::unreadable(id, &error)),
         }
     }
-    entries.sort_by(|a, b| a.id().cmp(b.id()));
-    Ok(entries)
+    Ok(())
+}
+
+/// Bytes of the proposals that wait, but for those that are about to be written.
+pub(crate) fn open_bytes(own: &Dir, written: &[ProposalFile]) -> io::Result<u64> {
+    let mut bytes = 0;
+    for id in ids(own, Which::Open)?.iter().filter(|id| written.iter().all(|file| file.id != id.as_str())) {
+        bytes += match own.symlink_metadata(format!("{OPEN}/{id}.json")) {
+            Ok(metadata) => metadata.len(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+            Err(error) => return Err(error),
+        };
+    }
+    Ok(bytes)
+}
+
+/// Removes what stands in the place of those that wait beside its own decision.
+pub(crate) fn drop_doubles(own: &Dir) -> io::Result<()> {
+    for id in ids(own, Which::Open)? {
+        let name = format!("{id}.json");
+        if is_decided(own, &name)? {
+            remove_open(own, &name)?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes decided proposals for good.
+pub(crate) fn remove_decided(own: &Dir, ids: &[ProposalId]) -> io::Result<()> {
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let folder = own.open_dir(DECIDED)?;
+    ids.iter().try_for_each(|id| folder.remove_file(format!("{id}.json")))?;
+    sync_folder(&folder)
 }
 
 /// The ids after which files of a folder are called.

@@ -253,6 +253,64 @@ fn an_actor_has_one_open_proposal_a_skill_and_the_queue_has_an_end() {
 }
 
 #[test]
+fn what_waits_is_bounded_by_its_bytes_too() {
+    let place = with_proposal();
+    let mut library = place.open();
+    let size = |name: &str| fs::metadata(place.own().join(format!("proposals/{name}.json"))).unwrap().len();
+    let limit = 2 * size("aaaaaa") + 100;
+    library.limits = Limits { open_proposals_bytes: limit, ..Limits::default() };
+    let large = pdf(&"much ".repeat(100));
+    let too_large = proposal(&library, "bbbbbb", &large);
+    let full = propose(&mut library, too_large).unwrap_err();
+    assert!(matches!(full, CommitError::QueueTooLarge { bytes, .. } if bytes > limit), "{full}");
+    let second = proposal(&library, "bbbbbb", &pdf("two"));
+    propose(&mut library, second).unwrap();
+    let base = library.bundle(&library.head(&name("pdf")).unwrap().unwrap().id).unwrap();
+    let mut amended = read(&library, "bbbbbb");
+    amended.set_candidate(amended.base.clone(), &base, &large);
+    let amend = |library: &mut Library, proposal: Proposal, status| {
+        library.commit_with(Vec::new(), vec![change_of(proposal, status)]).map(drop)
+    };
+    let full = amend(&mut library, amended, EventStatus::Amended).unwrap_err();
+    assert!(matches!(full, CommitError::QueueTooLarge { .. }), "an amendment as well: {full}");
+    assert_eq!(read(&library, "bbbbbb").candidate(&base, library.limits()), Ok(pdf("two")));
+    let note = Some("why ".repeat(50));
+    let stale = Proposal { state: ProposalState::Stale, note, ..read(&library, "bbbbbb") };
+    amend(&mut library, stale, EventStatus::Stale).unwrap();
+}
+
+#[test]
+fn a_collection_drops_the_oldest_that_were_decided_and_nothing_that_waits() {
+    let place = with_proposal();
+    let mut library = place.open();
+    for (at, name_of) in ["dddddd", "cccccc", "bbbbbb", "eeeeee"].into_iter().enumerate() {
+        let next = proposal(&library, name_of, &pdf(name_of));
+        propose(&mut library, next).unwrap();
+        let mut rejected = decide(read(&library, name_of), ProposalState::Rejected);
+        let later = jiff::SignedDuration::from_secs(i64::try_from(at).unwrap());
+        rejected.decided.as_mut().unwrap().time = stamp().time + later;
+        library.commit_with(Vec::new(), vec![change_of(rejected, EventStatus::Rejected)]).unwrap();
+    }
+    fs::write(place.own().join("proposals/decided/broken.json"), "{").unwrap();
+    fs::copy(place.own().join("proposals/decided/eeeeee.json"), place.own().join("proposals/eeeeee.json")).unwrap();
+    let events = library.events().unwrap();
+    assert!(library.collect_garbage().unwrap().proposals.is_empty());
+    assert!(!place.own().join("proposals/eeeeee.json").exists(), "what stands beside its decision goes");
+    library.limits = Limits { decided_proposals: 2, ..Limits::default() };
+    assert_eq!(library.collect_garbage().unwrap().proposals, [id("dddddd"), id("cccccc")]);
+    let size = fs::metadata(place.own().join("proposals/decided/eeeeee.json")).unwrap().len();
+    library.limits = Limits { decided_proposals_bytes: size + 10, ..Limits::default() };
+    assert_eq!(library.collect_garbage().unwrap().proposals, [id("bbbbbb")]);
+    reboot(&place);
+    let mut library = place.open();
+    let left: Vec<_> = library.proposals().unwrap().iter().map(|entry| entry.id().to_string()).collect();
+    assert_eq!(left, ["aaaaaa", "broken", "eeeeee"], "what waits or cannot be understood stays");
+    assert_eq!(library.events().unwrap(), events, "no event is lost");
+    assert!(library.collect_garbage().unwrap().proposals.is_empty());
+    accept(&mut library, read(&place.open(), "aaaaaa")).unwrap();
+}
+
+#[test]
 fn a_damaged_proposal_is_told_breaks_nothing_and_can_be_rejected_with_its_bytes_kept() {
     let place = with_proposal();
     let mut library = place.open();
