@@ -5,6 +5,7 @@
 //! ([`swap`]); what was displaced is handed back, to be compared with what it should have been, and
 //! is then thrown away or put back.
 
+mod by_files;
 mod maker;
 
 use std::{
@@ -20,6 +21,7 @@ use scan::Cleared;
 use sha2::{Digest as _, Sha256};
 use skill::{Bundle, Limits, SkillName};
 
+pub(crate) use by_files::{finish, take_away};
 pub(crate) use maker::Maker;
 
 use crate::{
@@ -101,9 +103,15 @@ fn mark(skill: &str) -> String {
     Sha256::digest(skill).iter().take(6).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The temporary name of an operation, of that or of the name under which it puts a folder aside.
+/// The temporary name of an operation, of that or of the names under which it puts a folder aside.
 pub(crate) fn without_aside(name: &str) -> &str {
+    let name = by_files::without_part(name).unwrap_or(name);
     name.strip_suffix(ASIDE).unwrap_or(name)
+}
+
+/// Whether a temporary name is that of a folder into which a skill's is being moved.
+pub(crate) fn is_part(name: &str) -> bool {
+    by_files::without_part(name).is_some()
 }
 
 /// Whether a temporary name is that of a folder that is being removed.
@@ -161,7 +169,7 @@ pub fn swap(skill: &SkillName, mut staged: Staged) -> io::Result<Option<Displace
 /// # Errors
 /// What the system said; the skill's folder is then as it was.
 pub fn remove(root: &Dir, skill: &SkillName, name: String) -> io::Result<Option<Displaced>> {
-    match root.rename(skill.as_str(), root, &name) {
+    match take_away(root, skill.as_str(), &name) {
         Ok(()) => Ok(Some(Displaced { root: root.try_clone()?, name, replaced: false })),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
@@ -261,9 +269,9 @@ fn exchange(
     in_one_step: impl FnOnce(&Dir, &str, &str) -> io::Result<()>,
 ) -> io::Result<String> {
     match in_one_step(root, temporary, skill) {
-        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
+        Err(error) if is_no_exchange(&error) => {
             let aside = format!("{temporary}{ASIDE}");
-            root.rename(skill, root, &aside)?;
+            take_away(root, skill, &aside)?;
             if let Err(error) = root.rename(temporary, root, skill) {
                 root.rename(&aside, root, skill)?;
                 return Err(error);
@@ -272,6 +280,12 @@ fn exchange(
         }
         result => result.map(|()| temporary.to_owned()),
     }
+}
+
+/// Whether a file system exchanges no folders, or not these.
+fn is_no_exchange(error: &io::Error) -> bool {
+    use io::ErrorKind::{CrossesDevices, InvalidInput, Unsupported};
+    matches!(error.kind(), CrossesDevices | InvalidInput | Unsupported)
 }
 
 #[cfg(any(target_os = "linux", target_vendor = "apple"))]

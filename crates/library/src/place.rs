@@ -163,7 +163,7 @@ impl AgentDir {
     /// an edit of the moment between is not lost.
     fn remove_looked_at(&self, skill: &SkillName, may_go: impl FnOnce(&str) -> bool) -> Result<bool, PlaceLinkError> {
         let aside = checkout::temporary_name();
-        self.dir.rename(skill.as_str(), &self.dir, &aside).map_err(self.io(skill))?;
+        checkout::take_away(&self.dir, skill.as_str(), &aside).map_err(self.io(skill))?;
         if !may_go(&aside) {
             return self.dir.rename(&aside, &self.dir, skill.as_str()).map(|()| false).map_err(self.io(skill));
         }

@@ -39,16 +39,26 @@ impl Library {
                 let _next_time = root.remove_dir_all(&name);
                 continue;
             }
-            let again = heads.iter().find(|head| checkout::is_name_again(&name, &head.skill));
-            let recorded = temporary.iter().find(|folder| folder.name == checkout::without_aside(&name));
-            let recorded = recorded.and_then(|folder| heads.iter().find(|head| head.skill == folder.skill));
-            let traces = if again.is_some() { Traces::Cut } else { traces };
-            let Some(head) = again.or(recorded) else { continue };
+            let Some((head, is_again)) = head_of(&name, temporary, heads) else { continue };
+            let traces = if is_again { Traces::Cut } else { traces };
             if !matches!(self.settle_folder(own, &root, &name, head, traces), Ok(true)) {
                 left.push(name);
             }
         }
         Ok(left)
+    }
+
+    /// Goes on with taking away skills' folders where that has to be done file by file. What cannot be moved
+    /// goes back, or is kept.
+    pub(super) fn finish_moves(&self, temporary: &[Temporary], heads: &[HeadChange]) -> Result<(), LibraryError> {
+        let Some(root) = self.root()? else { return Ok(()) };
+        for name in self.temporary_names()?.into_iter().filter(|name| checkout::is_part(name)) {
+            let head = head_of(&name, temporary, heads).map(|(head, _)| head);
+            if let Some(skill) = head.and_then(|head| SkillName::parse(&head.skill).ok()) {
+                let _back_or_kept = checkout::finish(&root, skill.as_str(), &name);
+            }
+        }
+        Ok(())
     }
 
     /// Says whether the folder is gone or kept.
@@ -110,6 +120,15 @@ impl Library {
         };
         Ok(Some(Part { skill: skill.clone(), head: Some(head.clone()), known: vec![files], last, revision: head }))
     }
+}
+
+/// The change of the skill to which a temporary folder belongs, and whether recovery itself made it.
+fn head_of<'a>(name: &str, temporary: &[Temporary], heads: &'a [HeadChange]) -> Option<(&'a HeadChange, bool)> {
+    if let Some(again) = heads.iter().find(|head| checkout::is_name_again(name, &head.skill)) {
+        return Some((again, true));
+    }
+    let folder = temporary.iter().find(|folder| folder.name == checkout::without_aside(name))?;
+    heads.iter().find(|head| head.skill == folder.skill).map(|head| (head, false))
 }
 
 /// Whether a displaced folder holds nothing that somebody wrote or took away: after a kill it is a whole

@@ -21,6 +21,12 @@ fn name_of_the_dead() -> String {
 
 /// Commits `pdf` with this body as far as a process comes that dies while it looks at what it displaced.
 fn dies_after_the_swap(place: &Place, body: &str, edit: impl FnOnce()) -> String {
+    let staged = dies_before_the_swap(place, body, edit);
+    checkout::swap(&name("pdf"), staged).unwrap().unwrap().name().to_owned()
+}
+
+/// As far as a process comes that dies as soon as the record is synced.
+fn dies_before_the_swap(place: &Place, body: &str, edit: impl FnOnce()) -> checkout::Staged {
     let mut library = place.open();
     let base = library.head(&name("pdf")).unwrap().map(|head| head.id);
     let commit = change(&name("pdf"), base, &pdf(body));
@@ -30,7 +36,7 @@ fn dies_after_the_swap(place: &Place, body: &str, edit: impl FnOnce()) -> String
     library.commit_locked(&own, vec![commit], Vec::new(), &follow).unwrap();
     edit();
     let Some(commit::Follow::Swap(staged)) = follow.into_iter().next() else { panic!() };
-    checkout::swap(&name("pdf"), staged).unwrap().unwrap().name().to_owned()
+    staged
 }
 
 fn age(place: &Place, name: &str) {
@@ -195,4 +201,43 @@ fn a_deletion_by_hand_at_the_kill_is_kept() {
     assert_eq!(actions(&library, "pdf"), [Action::Edit, Action::Edit, Action::External, Action::Edit]);
     let kept = library.find(&name("pdf"), &RevisionSpec::Head(1), "head~1").unwrap();
     assert_eq!(library.bundle(&kept.id).unwrap().len(), 1, "without the file that was taken away");
+}
+
+#[test]
+fn a_folder_that_was_being_moved_file_by_file_at_the_kill_is_no_hand_edit() {
+    let files = ["SKILL.md", "notes.md", ".git/HEAD"];
+    for (moved, reboots, edits) in
+        (0..8).flat_map(|moved| [(moved, false, false), (moved, true, false), (moved, false, true)])
+    {
+        let place = Place::new();
+        put(&mut place.open(), &pdf("one"));
+        place.write("pdf/.git/HEAD", "ref: refs/heads/main");
+        let edit = || {
+            if edits {
+                place.write("pdf/notes.md", "by hand")
+            }
+        };
+        let staged = dies_before_the_swap(&place, "two", edit);
+        let part = format!("{}-old-part", staged.name().unwrap());
+        std::mem::forget(staged);
+        for (_, file) in files.iter().enumerate().filter(|(at, _)| moved & 1 << at != 0) {
+            let to = place.skills().join(&part).join(file);
+            fs::create_dir_all(to.parent().unwrap()).unwrap();
+            fs::rename(place.skills().join("pdf").join(file), to).unwrap();
+        }
+        if reboots {
+            fs::remove_file(place.own().join("journal.applied")).unwrap();
+        }
+        // Where nothing was moved yet, the folder is looked at as any other is.
+        if edits && moved == 0 {
+            continue;
+        }
+        let library = place.open();
+        let all = [Action::Edit, Action::Edit, Action::External, Action::Edit];
+        let expected = if edits { &all[..] } else { &all[..2] };
+        assert_eq!(actions(&library, "pdf"), expected, "{moved} {reboots} {edits}");
+        assert_eq!((place.read("pdf/notes.md").as_str(), place.names()), ("two", vec!["pdf".to_owned()]));
+        assert_eq!(place.read("pdf/.git/HEAD"), "ref: refs/heads/main");
+        assert!(is_clean(&library, "pdf") && !place.open().has_pending_operations().unwrap());
+    }
 }

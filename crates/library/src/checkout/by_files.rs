@@ -1,0 +1,134 @@
+//! [`take_away`]: a folder goes under another name, also where the file system moves no folders.
+//!
+//! That of a lower layer of an overlay, as a container's image has it, cannot be renamed; the files in it
+//! can. They go one by one into a folder beside, which gets the name once all of them are in it. A kill in
+//! between leaves that folder, by whose name [`finish`] knows what it is.
+
+use std::io;
+
+use cap_fs_ext::DirExt;
+use cap_std::fs::Dir;
+
+/// What the name of a folder ends with into which another one is moved.
+const PART: &str = "-part";
+
+/// Gives a folder another name, which nothing has.
+///
+/// # Errors
+/// What the system said; the folder is then where it was.
+pub(crate) fn take_away(root: &Dir, from: &str, to: &str) -> io::Result<()> {
+    match root.rename(from, root, to) {
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => finish(root, from, &part_of(to)),
+        result => result,
+    }
+}
+
+/// The temporary name that [`take_away`] was on the way to; `None` for one that is no way.
+pub(crate) fn without_part(name: &str) -> Option<&str> {
+    name.strip_suffix(PART)
+}
+
+fn part_of(to: &str) -> String {
+    format!("{to}{PART}")
+}
+
+/// Goes on with moving a folder. Where that cannot be done, as where somebody wrote a file anew that was
+/// moved already, all that can go back does, and the rest is kept for a person.
+///
+/// # Errors
+/// What the system said.
+pub(crate) fn finish(root: &Dir, from: &str, part: &str) -> io::Result<()> {
+    let Some(to) = without_part(part) else { return Err(io::ErrorKind::InvalidInput.into()) };
+    let moved = move_into(root, from, part).and_then(|()| match root.symlink_metadata(to) {
+        Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+        Err(_) => root.rename(part, root, to),
+    });
+    if moved.is_err() && move_into(root, part, from).is_err() {
+        super::keep_aside(root, part);
+    }
+    moved
+}
+
+/// Moves all that stands in a folder into another, which may have some of it already, and removes the
+/// first; that is gone when it was done before. Nothing is written over.
+fn move_into(root: &Dir, from: &str, to: &str) -> io::Result<()> {
+    move_between((root, from), (root, to))
+}
+
+fn move_between((above, from): (&Dir, &str), (beside, to): (&Dir, &str)) -> io::Result<()> {
+    let source = match above.open_dir_nofollow(from) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        source => source?,
+    };
+    match beside.create_dir(to) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        made => made.and_then(|()| beside.set_permissions(to, source.dir_metadata()?.permissions()))?,
+    }
+    let target = beside.open_dir_nofollow(to)?;
+    for entry in source.entries()?.collect::<io::Result<Vec<_>>>()? {
+        let name = entry.file_name();
+        match name.to_str().filter(|_| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
+            Some(folder) => move_between((&source, folder), (&target, folder))?,
+            None if target.symlink_metadata(&name).is_ok() => return Err(io::ErrorKind::AlreadyExists.into()),
+            None => source.rename(&name, &target, &name)?,
+        }
+    }
+    above.remove_dir(from)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn root() -> (tempfile::TempDir, Dir) {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = Dir::open_ambient_dir(temp.path(), cap_std::ambient_authority()).unwrap();
+        dir.create_dir_all("s/deep/er").unwrap();
+        for (path, text) in [("s/a", "1"), ("s/deep/b", "2"), ("s/deep/er/c", "3")] {
+            dir.write(path, text).unwrap();
+        }
+        (temp, dir)
+    }
+
+    fn texts(dir: &Dir, folder: &str) -> BTreeMap<&'static str, String> {
+        let paths = ["a", "deep/b", "deep/er/c"].into_iter();
+        paths.filter_map(|path| Some((path, dir.read_to_string(format!("{folder}/{path}")).ok()?))).collect()
+    }
+
+    #[test]
+    fn a_move_that_was_stopped_after_any_file_is_brought_to_its_end() {
+        let (_temp, whole) = root();
+        let all = texts(&whole, "s");
+        for moved in 0..8 {
+            let (_temp, dir) = root();
+            dir.create_dir_all("t-part/deep").unwrap();
+            for (at, path) in ["a", "deep/b", "deep/er/c"].into_iter().enumerate() {
+                if moved & 1 << at != 0 {
+                    dir.create_dir_all("t-part/deep/er").unwrap();
+                    dir.rename(format!("s/{path}"), &dir, format!("t-part/{path}")).unwrap();
+                }
+            }
+            finish(&dir, "s", "t-part").unwrap();
+            assert_eq!(texts(&dir, "t"), all);
+            assert!(!dir.exists("s") && !dir.exists("t-part"));
+        }
+        let (_temp, dir) = root();
+        dir.rename("s", &dir, "t-part").unwrap();
+        finish(&dir, "s", "t-part").unwrap();
+        assert_eq!(texts(&dir, "t"), all, "stopped after the last of them");
+    }
+
+    #[test]
+    fn what_somebody_writes_meanwhile_is_never_written_over() {
+        let (_temp, dir) = root();
+        dir.create_dir("t-part").unwrap();
+        dir.write("t-part/a", "moved before").unwrap();
+        assert!(finish(&dir, "s", "t-part").is_err());
+        assert_eq!((texts(&dir, "s").len(), dir.read_to_string("s/a").unwrap().as_str()), (3, "1"));
+        let names: Vec<_> = dir.entries().unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        let kept = names.iter().find_map(|name| name.to_str().filter(|name| name.starts_with(super::super::KEPT)));
+        assert_eq!(dir.read_to_string(format!("{}/a", kept.unwrap())).unwrap(), "moved before");
+    }
+}
