@@ -16,6 +16,8 @@ mod installing;
 mod journey;
 mod main_job;
 mod manage;
+#[cfg(target_os = "linux")]
+mod mounted;
 mod own_skills;
 #[cfg(unix)]
 mod people;

@@ -107,7 +107,7 @@ impl Fails for StorageError {
             Self::UnknownRevision(_) => Failure::new(FailureKind::NotFound, "not_found"),
             Self::Damaged(_) => Failure::new(FailureKind::Integrity, "damaged_history").hint("run `skillhub doctor`"),
             Self::Uncleared(_) => Failure::new(FailureKind::Blocked, "scan_blocked"),
-            Self::Git(_) | Self::Io(_) => Failure::io(),
+            Self::Git(_) | Self::Io(_) => Failure::io().hint("see that the disk has room and may be written"),
         }
     }
 }
@@ -136,7 +136,7 @@ impl Fails for LibraryError {
             Self::Io { source, .. } if source.kind() == std::io::ErrorKind::InvalidData => {
                 Failure::new(FailureKind::Integrity, "damaged_history").hint("run `skillhub doctor`")
             }
-            Self::Io { .. } => Failure::io(),
+            Self::Io { .. } => Failure::io().hint("see that the disk has room and may be written"),
         }
     }
 }

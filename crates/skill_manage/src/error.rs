@@ -230,7 +230,7 @@ fn commit_hint(error: &CommitError) -> Option<String> {
                 .to_owned(),
         ),
         CommitError::NotWritable { .. } => {
-            Some("check who owns the folder and its mode, or name another with --library".to_owned())
+            Some("see that its disk has room, who owns the folder and its mode, or name another with --library".to_owned())
         }
         CommitError::Lock(error) => lock_hint(error),
         CommitError::Library(error) => library_hint(error),
@@ -256,8 +256,15 @@ fn library_hint(error: &LibraryError) -> Option<String> {
         LibraryError::Place(PlaceError::Foreign { .. }) => {
             Some("use folders of your own: --library DIR for the skills, SKILLHUB_HOME for the history".to_owned())
         }
-        _ => None,
+        LibraryError::Io { .. } | LibraryError::Place(PlaceError::Io { .. }) => Some(refused_hint()),
     }
+}
+
+/// Where the system refuses a file of ours.
+fn refused_hint() -> String {
+    "see that the disk has room and may be written (`skillhub where` names the places); nothing was lost, and the same \
+     command goes on from here"
+        .to_owned()
 }
 
 fn storage_hint(error: &StorageError) -> Option<String> {
@@ -265,6 +272,7 @@ fn storage_hint(error: &StorageError) -> Option<String> {
         StorageError::Damaged(_) => {
             Some("`skillhub doctor` names what is damaged, `skillhub doctor --fix` mends what can be; the folders are not touched".to_owned())
         }
+        StorageError::Git(_) | StorageError::Io(_) => Some(refused_hint()),
         _ => None,
     }
 }
@@ -272,7 +280,7 @@ fn storage_hint(error: &StorageError) -> Option<String> {
 fn lock_hint(error: &LockError) -> Option<String> {
     match error {
         LockError::Locked { .. } => Some("try again when that process is done".to_owned()),
-        LockError::Io(_) => None,
+        LockError::Io(_) => Some(refused_hint()),
     }
 }
 
