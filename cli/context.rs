@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use client::PolicyFile;
 use jiff::Timestamp;
-use library::{Actor, ActorKind, FindError, Home, Library, Scope, Stamp};
+use library::{Actor, ActorKind, Denied, FindError, Home, Library, Scope, Stamp, WholeChange};
 use skill::{QualifiedName, SkillName};
 use skill_manage::{Elsewhere, Layer, Policy, Preset, PresetError, Reviewer, ReviewerError, Rule};
 
@@ -248,6 +248,15 @@ impl Context {
             others.push(layer(&file)?);
         }
         Ok(Policy::new(own, others))
+    }
+
+    /// What the policy says of installs, updates, adoptions and uninstalls by who acts here.
+    ///
+    /// # Errors
+    /// As [`Context::policy`].
+    pub fn permit(&self) -> Result<impl Fn(&WholeChange<'_>) -> Result<(), Denied>, CliError> {
+        let (policy, actor) = (self.policy()?, self.actor.clone());
+        Ok(move |change: &WholeChange<'_>| policy.permit(&actor, change))
     }
 
     /// The person who decides; `what` says what only people do, as in `waiving a finding`.

@@ -21,6 +21,8 @@ mod mounted;
 mod own_skills;
 #[cfg(unix)]
 mod people;
+#[cfg(unix)]
+mod permits;
 mod publishing;
 mod real_skills;
 mod registries;

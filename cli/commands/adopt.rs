@@ -34,7 +34,8 @@ pub fn run(context: &Context, args: &AdoptArgs) -> Result<Exit, CliError> {
     let paths: Vec<PathBuf> = args.path.iter().map(|path| context.absolute(path)).collect();
     let mut library = context.library()?;
     let folders = context.user_agent_folders();
-    let mut adopted = client::adopt(&mut library, &paths, &folders, args.dry_run, &context.stamp()).map_err(failed)?;
+    let (stamp, permit) = (context.stamp(), context.permit()?);
+    let mut adopted = client::adopt(&mut library, &paths, &folders, args.dry_run, (&stamp, &permit)).map_err(failed)?;
     if let [Adopted { error: Some(_), .. }] = adopted.as_slice()
         && let Some(error) = adopted.pop().and_then(|only| only.error)
     {

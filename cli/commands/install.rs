@@ -70,6 +70,7 @@ pub fn run(context: &Context, args: &InstallArgs) -> Result<Exit, CliError> {
         lock_path: &lock_path,
         user_home: Some(&context.user_home),
         stamp: &context.stamp(),
+        permit: &context.permit()?,
     };
     let working = context.out.working("installing");
     let installed = installer.install(&request).map_err(failed)?;

@@ -26,7 +26,8 @@ it: of all answers the strictest stands (apply, hold, deny). A project has no sa
   [[rules]]                        the first rule that fits goes before the preset
   decision = \"hold\"                apply, hold or deny
   changes = [\"scripts\"]            text, scripts, allowed-tools, tool_schema, executables, evals, any
-  actions = [\"write_file\"]         create, edit, patch, write_file, remove_file, delete, rollback
+  actions = [\"write_file\"]         create, edit, patch, write_file, remove_file, delete, rollback; and, only
+                                   where they are named, install, update, adopt, uninstall
   actor = \"agent\"                  agent, optimizer, person, or one by its id: agent:ci-*
   origin = \"installed\"             authored or installed
   skill = \"team-*\"

@@ -32,7 +32,8 @@ pub fn run(context: &Context, args: &UninstallArgs) -> Result<Exit, CliError> {
     let names = args.name.iter().map(|name| skill_name(name)).collect::<Result<Vec<_>, _>>()?;
     let mut library = context.library()?;
     let lock_path = context.lock_path(&library);
-    let mut one = |name| client::uninstall(&mut library, name, &lock_path, &context.stamp());
+    let permit = context.permit()?;
+    let mut one = |name| client::uninstall(&mut library, name, &lock_path, &context.stamp(), &permit);
     let mut outcomes: Vec<Outcome> = names.iter().map(|name| (name, one(name))).collect();
     if let [(_, Err(_))] = outcomes.as_slice()
         && let Some((_, Err(error))) = outcomes.pop()

@@ -6,8 +6,8 @@ use std::{
 };
 
 use library::{
-    Action, Commit, CommitError, Committed, Content, FolderState, Library, LibraryError, NewRevision, RevisionId,
-    Stamp, StorageError,
+    Action, Commit, CommitError, Committed, Content, Denied, Event, FolderState, Library, LibraryError, NewRevision,
+    Permit, RevisionId, Stamp, StorageError, WholeChange,
     folder::{self, FolderError, Leftovers},
 };
 use scan::{Baseline, Blocked, Cleared, Report};
@@ -121,6 +121,9 @@ pub enum AdoptError {
     /// The scan blocks.
     #[error(transparent)]
     Blocked(#[from] Box<Blocked>),
+    /// The policy refuses.
+    #[error(transparent)]
+    Denied(#[from] Denied),
     /// The library has another skill of this name.
     #[error("the library has another skill called {0}")]
     Exists(SkillName),
@@ -155,6 +158,7 @@ impl Fails for AdoptError {
             Self::Blocked(_) => Failure::new(FailureKind::Blocked, "scan_blocked")
                 .hint("follow the remedy of each finding, then adopt it again"),
             Self::Exists(_) => Failure::new(FailureKind::Conflict, "exists").hint("rename one of the two"),
+            Self::Denied(error) => error.failure(),
             Self::Library(error) => error.failure(),
             Self::Commit(error) => error.failure(),
         }
@@ -187,14 +191,14 @@ pub fn adopt(
     paths: &[PathBuf],
     folders: &AgentFolders,
     dry_run: bool,
-    stamp: &Stamp,
+    (stamp, permit): (&Stamp, &Permit<'_>),
 ) -> Result<Vec<Adopted>, AdoptError> {
     let mut results = Vec::new();
     let mut commits = Vec::new();
     for path in paths.iter().flat_map(|path| expand(path)) {
         let mut result = Adopted::of(&path);
         result.agents = agents_of(&path, folders);
-        match look_at(library, &path, stamp, &mut result) {
+        match look_at(library, &path, (stamp, permit), &mut result) {
             Ok(Some(commit)) if is_doubled(&commits, &commit) => {
                 result.fail(AdoptError::Exists(commit.0));
             }
@@ -203,7 +207,14 @@ pub fn adopt(
                 commits.push(commit);
             }
             Ok(None) => result.status = AdoptStatus::Unchanged,
-            Err(error) => result.fail(error),
+            Err(error) => {
+                if let (AdoptError::Denied(denied), false) = (&error, dry_run) {
+                    let (skill, code) = (denied.skill.as_str(), denied.failure().code);
+                    let event = Event::refused(stamp, skill, denied.action.as_str(), code, &denied.to_string());
+                    let _best_effort = library.record(&event);
+                }
+                result.fail(error);
+            }
         }
         results.push(result);
     }
@@ -247,7 +258,12 @@ fn agents_of(path: &Path, folders: &AgentFolders) -> Vec<&'static str> {
 }
 
 /// What to commit for a folder; `None` when the library has it already.
-fn look_at(library: &Library, path: &Path, stamp: &Stamp, result: &mut Adopted) -> Result<Option<Passed>, AdoptError> {
+fn look_at(
+    library: &Library,
+    path: &Path,
+    (stamp, permit): (&Stamp, &Permit<'_>),
+    result: &mut Adopted,
+) -> Result<Option<Passed>, AdoptError> {
     let bundle = read(path)?;
     let in_library = path.parent() == Some(library.path());
     let name = name_of(path, &bundle, in_library, result)?;
@@ -267,6 +283,14 @@ fn look_at(library: &Library, path: &Path, stamp: &Stamp, result: &mut Adopted) 
     library.check_pinned(&name, &stamp.actor)?;
     let cleared = scan::clear(bundle, Baseline::None)?;
     result.report = Some(cleared.report().clone());
+    permit(&WholeChange {
+        skill: &name,
+        action: Action::Adopt,
+        origin: None,
+        before: &Bundle::default(),
+        after: cleared.bundle(),
+        verdict: cleared.report().verdict(),
+    })?;
     Ok(Some((name, head.map(|head| head.id), cleared)))
 }
 

@@ -3,7 +3,9 @@
 //! Every error enum says in one `match` of its own, behind [`Fails`], which class it belongs to, its
 //! stable code and what to do next. Errors of the crates below that pass through are classed here.
 
-use library::{CommitError, FindError, LibraryError, LockError, PlaceError, SnapshotError, StateError, StorageError};
+use library::{
+    CommitError, Denied, FindError, LibraryError, LockError, PlaceError, SnapshotError, StateError, StorageError,
+};
 use registry_index::{InitError, OpenError, ReadError, StoreError};
 use scan::Report;
 use skill::Problem;
@@ -85,6 +87,15 @@ impl Fails for PlaceError {
                 .hint("use a folder of your own, or run as the user who owns it"),
             Self::Io { .. } => Failure::io(),
         }
+    }
+}
+
+impl Fails for Denied {
+    fn failure(&self) -> Failure {
+        Failure::new(FailureKind::Refused, "policy_denied").hint(
+            "a person does it, at a terminal or with `--actor person` and a token in SKILLHUB_REVIEWER_TOKEN; \
+             `skillhub policy` shows the rules",
+        )
     }
 }
 

@@ -10,7 +10,7 @@ mod source;
 
 use std::path::{Path, PathBuf};
 
-use library::{Checkout, Committed, Event, Home, Library, Origin, RevisionId, Stamp};
+use library::{Checkout, Committed, Event, Home, Library, Origin, Permit, RevisionId, Stamp};
 use scan::Report;
 use skill::{Digest, SkillName};
 
@@ -20,7 +20,7 @@ use source::{Candidate, Order};
 
 use crate::{
     agent_folders::{AgentFolder, AgentFolders},
-    failure::{Fails, FailureKind},
+    failure::{Fails, Failure, FailureKind},
     found::Pick,
     lock_file::{LockFile, LockedSkill},
     registry::Registries,
@@ -129,6 +129,8 @@ pub struct Installer<'a> {
     pub user_home: Option<&'a Path>,
     /// Who, when and why.
     pub stamp: &'a Stamp,
+    /// What the policy says.
+    pub permit: &'a Permit<'a>,
 }
 
 /// The skills of one request as they come, each with its turn, so that results keep the order.
@@ -214,7 +216,7 @@ impl Installer<'_> {
             }
             return;
         }
-        match plan::plan(self.library, candidate, request, self.stamp) {
+        match plan::plan(self.library, candidate, request, (self.stamp, self.permit)) {
             Ok(plan) => batch.pass(plan),
             Err(error) => batch.fail(Installed::failed(label, version, error)),
         }
@@ -310,13 +312,12 @@ impl Installer<'_> {
         }
     }
 
-    /// Refusals by the scan are events; that they cannot be noted hides no error.
+    /// Refusals by the scan, a pin and the policy are events; that they cannot be noted hides no error.
     fn record_refusals(&self, failed: &[(usize, Installed)]) {
         for (_, result) in failed {
-            if let Some(error) = &result.error
-                && result.status == InstallStatus::Blocked
-            {
-                let code = error.failure().code;
+            let Some(error) = &result.error else { continue };
+            let Failure { kind, code, .. } = error.failure();
+            if matches!(kind, FailureKind::Blocked | FailureKind::Refused) {
                 let skill = result.name.rsplit('/').next().unwrap_or(&result.name);
                 let event = Event::refused(self.stamp, skill, "install", code, &error.to_string());
                 let _best_effort = self.library.record(&event);

@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use library::{
-    Action, AgentDir, Checkout, Commit, CommitError, Content, FolderState, Library, LibraryError, NewRevision,
-    PlaceLinkError, Revision, RevisionId, SnapshotError, Stamp, StorageError, TakeOver,
+    Action, AgentDir, Checkout, Commit, CommitError, Content, Denied, Event, FolderState, Library, LibraryError,
+    NewRevision, Permit, PlaceLinkError, Revision, RevisionId, SnapshotError, Stamp, StorageError, TakeOver,
+    WholeChange,
 };
+use scan::Verdict;
 use skill::{Bundle, SkillName};
 use thiserror::Error;
 
@@ -51,6 +53,9 @@ pub enum UninstallError {
     /// The lock file.
     #[error(transparent)]
     LockFile(#[from] LockFileError),
+    /// The policy refuses.
+    #[error(transparent)]
+    Denied(#[from] Denied),
     /// The folder holds what cannot be taken over.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
@@ -79,11 +84,31 @@ impl Fails for UninstallError {
             Self::Authored(name) => Failure::new(FailureKind::Refused, "not_installed")
                 .hint(format!("delete it: skillhub manage delete {name}")),
             Self::LockFile(error) => error.failure(),
+            Self::Denied(error) => error.failure(),
             Self::Snapshot(error) => error.failure(),
             Self::Library(error) => error.failure(),
             Self::Commit(error) => error.failure(),
         }
     }
+}
+
+/// Asks the policy; a refusal is an event, and that it cannot be noted hides it not.
+fn check_permit(
+    library: &Library,
+    (skill, head): (&SkillName, &Revision),
+    stamp: &Stamp,
+    permit: &Permit<'_>,
+) -> Result<(), UninstallError> {
+    let (before, after) = (library.bundle(&head.id)?, Bundle::default());
+    let action = Action::Uninstall;
+    let origin = head.origin.as_ref();
+    let permitted =
+        permit(&WholeChange { skill, action, origin, before: &before, after: &after, verdict: Verdict::Allow });
+    Ok(permitted.inspect_err(|denied| {
+        let code = denied.failure().code;
+        let event = Event::refused(stamp, skill.as_str(), action.as_str(), code, &denied.to_string());
+        let _best_effort = library.record(&event);
+    })?)
 }
 
 /// Uninstalls a skill: takes a good hand edit over, commits a tombstone, takes links and copies away,
@@ -96,11 +121,13 @@ pub fn uninstall(
     skill: &SkillName,
     lock_path: &Path,
     stamp: &Stamp,
+    permit: &Permit<'_>,
 ) -> Result<Uninstalled, UninstallError> {
     LockFile::read(lock_path)?;
     library.check_pinned(skill, &stamp.actor)?;
     let head = installed_head(library, skill)?;
     let origin = head.origin.clone().ok_or_else(|| UninstallError::Authored(skill.clone()))?;
+    check_permit(library, (skill, &head), stamp, permit)?;
     let snapshot = library.snapshot(skill, stamp, TakeOver::Commit)?;
     let base = snapshot.base.map(|base| base.id);
     let gone = NewRevision::new(Content::Tombstone, Action::Uninstall, stamp.clone()).with_origin(Some(origin.clone()));

@@ -6,10 +6,10 @@ use std::{fs, path::PathBuf};
 use client::{AdoptStatus, Adopted, Fails, FailureKind, adopt, unmanaged};
 use library::Action;
 
-use crate::support::{World, name, skill_md, write};
+use crate::support::{World, name, permit_all, skill_md, write};
 
 fn adopted(world: &World, paths: &[PathBuf]) -> Vec<Adopted> {
-    adopt(&mut world.library(), paths, &world.agents(), false, &World::stamp()).unwrap()
+    adopt(&mut world.library(), paths, &world.agents(), false, (&World::stamp(), &permit_all)).unwrap()
 }
 
 #[test]

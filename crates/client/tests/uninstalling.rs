@@ -6,7 +6,7 @@ use std::fs;
 use client::{Fails, FailureKind, InstallRequest, uninstall};
 use library::Action;
 
-use crate::support::{World, name, request, skill_md, write};
+use crate::support::{World, name, permit_all, request, skill_md, write};
 
 #[test]
 fn links_and_lock_entry_go_and_the_history_stays() {
@@ -14,7 +14,7 @@ fn links_and_lock_entry_go_and_the_history_stays() {
     fs::create_dir(world.project().join(".claude")).unwrap();
     world.release("pdf", "1.0.0", "One.");
     world.install_one("acme/pdf");
-    let gone = uninstall(&mut world.library(), &name("pdf"), &world.lock_path(), &World::stamp()).unwrap();
+    let gone = uninstall(&mut world.library(), &name("pdf"), &world.lock_path(), &World::stamp(), &permit_all).unwrap();
     assert_eq!((gone.name.as_str(), gone.warnings.len()), ("acme/pdf", 0));
     assert_eq!(gone.removed, [world.project().join(".claude/skills/pdf")]);
     assert!(!world.library_path().join("pdf").exists());
@@ -30,7 +30,7 @@ fn a_hand_edit_is_a_revision_before_the_skill_goes() {
     world.release("pdf", "1.0.0", "One.");
     world.install_one("acme/pdf");
     write(&world.library_path().join("pdf/SKILL.md"), &skill_md("pdf", "Mine."));
-    let gone = uninstall(&mut world.library(), &name("pdf"), &world.lock_path(), &World::stamp()).unwrap();
+    let gone = uninstall(&mut world.library(), &name("pdf"), &world.lock_path(), &World::stamp(), &permit_all).unwrap();
     let kept = world.library().bundle(&gone.previous.unwrap()).unwrap();
     assert!(kept.skill_md().unwrap().contains("Mine."));
 }
@@ -43,7 +43,7 @@ fn edited_copies_stay() {
     world.install_with(&InstallRequest { copy: true, agents, ..request(&["acme/pdf"]) }).unwrap();
     let edited = world.project().join(".claude/skills/pdf");
     write(&edited.join("SKILL.md"), "mine");
-    let gone = uninstall(&mut world.library(), &name("pdf"), &world.lock_path(), &World::stamp()).unwrap();
+    let gone = uninstall(&mut world.library(), &name("pdf"), &world.lock_path(), &World::stamp(), &permit_all).unwrap();
     assert_eq!(gone.kept, std::slice::from_ref(&edited));
     assert_eq!(gone.removed, [world.project().join(".roo/skills/pdf")]);
     assert!(edited.exists());
@@ -53,7 +53,8 @@ fn edited_copies_stay() {
 fn only_installed_skills_are_uninstalled() {
     let world = World::new();
     let refused = |skill: &str| {
-        let error = uninstall(&mut world.library(), &name(skill), &world.lock_path(), &World::stamp()).unwrap_err();
+        let error = uninstall(&mut world.library(), &name(skill), &world.lock_path(), &World::stamp(), &permit_all)
+            .unwrap_err();
         (error.failure().kind, error.failure().hint.unwrap())
     };
     assert_eq!(refused("pdf").0, FailureKind::NotFound);
@@ -61,8 +62,14 @@ fn only_installed_skills_are_uninstalled() {
     write(&folder.join("SKILL.md"), &skill_md("pdf", "Mine."));
     let (kind, hint) = refused("pdf");
     assert!(kind == FailureKind::NotFound && hint.contains("adopt"), "{hint}");
-    client::adopt(&mut world.library(), std::slice::from_ref(&folder), &world.agents(), false, &World::stamp())
-        .unwrap();
+    client::adopt(
+        &mut world.library(),
+        std::slice::from_ref(&folder),
+        &world.agents(),
+        false,
+        (&World::stamp(), &permit_all),
+    )
+    .unwrap();
     let (kind, hint) = refused("pdf");
     assert!(kind == FailureKind::Refused && hint.contains("skillhub manage delete pdf"), "{hint}");
     assert!(folder.exists());

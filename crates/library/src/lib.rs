@@ -35,6 +35,7 @@ mod reviewers;
 mod revision;
 mod state;
 mod storage;
+mod whole_change;
 
 pub use agents::{Agent, agents, find_agent};
 pub use events::{Event, EventStatus, operation_id};
@@ -58,3 +59,4 @@ pub use revision::{
 };
 pub use state::{SkillState, State, StateError, StoredWaiver};
 pub use storage::{Damage, StorageError};
+pub use whole_change::{Denied, Permit, WholeChange};

@@ -239,7 +239,7 @@ fn check_policy(
         skill: change.skill.as_str(),
         actions: &actions,
         origin: change.origin.as_ref(),
-        before: &change.snapshot,
+        before: &change.snapshot.bundle,
         after: &change.candidate,
         files: &report.files,
         verdict,

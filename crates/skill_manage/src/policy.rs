@@ -13,9 +13,10 @@ mod tests;
 
 use std::{fmt, str::FromStr};
 
-use library::{Action, Actor, ActorKind};
+use library::{Action, Actor, ActorKind, Denied, WholeChange};
 use scan::Verdict;
 use serde::{Deserialize, Serialize};
+use skill::diff;
 use thiserror::Error;
 
 pub use part::Class;
@@ -127,6 +128,34 @@ impl Policy {
         &self.layers
     }
 
+    /// Decides about an install, update, adoption or uninstall that an actor wants. Presets leave them
+    /// alone; rules hold that name them. They cannot wait: what would hold one refuses it.
+    ///
+    /// # Errors
+    /// [`Denied`], with the rule.
+    pub fn permit(&self, actor: &Actor, change: &WholeChange<'_>) -> Result<(), Denied> {
+        let mut rules = self.layers.iter().flat_map(|layer| &layer.rules);
+        if !rules.any(|rule| rule.names(change.action)) {
+            return Ok(());
+        }
+        let files = diff::diff(change.before, change.after).files;
+        let proposed = Proposed {
+            skill: change.skill.as_str(),
+            actions: &[change.action],
+            origin: change.origin,
+            before: change.before,
+            after: change.after,
+            files: &files,
+            verdict: change.verdict,
+        };
+        match self.decide(actor, &proposed) {
+            Decision::Apply(_) => Ok(()),
+            Decision::Hold(why) | Decision::Refuse(why) => {
+                Err(Denied { skill: change.skill.clone(), action: change.action, why })
+            }
+        }
+    }
+
     /// Decides about a change that an actor wants. A rollback cannot wait for anybody: what would hold
     /// one refuses it.
     pub(crate) fn decide(&self, actor: &Actor, change: &Proposed<'_>) -> Decision {
@@ -177,8 +206,8 @@ impl Preset {
         if actor == ActorKind::Person {
             return applied("changes by people are applied".to_owned());
         }
-        if matches!(action, Action::Delete | Action::Rollback) {
-            return applied(format!("the policy `{self}` leaves deletions and rollbacks alone"));
+        if matches!(action, Action::Delete | Action::Rollback) || rule::is_of_a_whole_skill(action) {
+            return applied(format!("the policy `{self}` is about edits alone"));
         }
         match self {
             Self::Strict => (Ruling::Hold, "the policy `strict` holds every change that an agent makes".to_owned()),

@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use library::{CommitError, LibraryError, SnapshotError, StorageError, folder::FolderError};
+use library::{CommitError, Denied, LibraryError, SnapshotError, StorageError, folder::FolderError};
 use registry_index::FetchError;
 use scan::{Blocked, Report};
 use skill::{NameError, Problem, SkillName, archive::ArchiveError};
@@ -124,6 +124,9 @@ pub enum InstallError {
     /// The scan blocks.
     #[error(transparent)]
     Blocked(#[from] Box<Blocked>),
+    /// The policy refuses.
+    #[error(transparent)]
+    Denied(#[from] Denied),
     /// Another skill of this bare name is in the library.
     #[error("the library has {present} under the name {name}; {wanted} would take its place")]
     Exists {
@@ -220,6 +223,7 @@ impl Fails for InstallError {
             Self::Blocked(_) => {
                 of(FailureKind::Blocked, "scan_blocked").hint("read the findings; nothing was installed")
             }
+            Self::Denied(error) => error.failure(),
             Self::Exists { name, is_unmanaged: true, .. } => of(FailureKind::Conflict, "exists")
                 .hint(format!("take the folder over (skillhub adopt), or move it away; then install {name} again")),
             Self::Exists { name, is_installed: true, .. } => of(FailureKind::Conflict, "exists")

@@ -1,7 +1,8 @@
 //! [`plan`]: what installing a skill that was fetched means for the library as it is.
 
 use library::{
-    Action, Commit, Content, FolderState, Library, NewRevision, Origin, Revision, SnapshotError, Stamp, TakeOver,
+    Action, Commit, Content, FolderState, Library, NewRevision, Origin, Permit, Revision, SnapshotError, Stamp,
+    TakeOver, WholeChange,
 };
 use scan::{Baseline, Cleared};
 use skill::{Bundle, Limits, SkillPath, validate};
@@ -51,7 +52,7 @@ pub(super) fn plan(
     library: &mut Library,
     candidate: Candidate,
     request: &InstallRequest,
-    stamp: &Stamp,
+    (stamp, permit): (&Stamp, &Permit<'_>),
 ) -> Result<Planned, InstallError> {
     check_usable(&candidate)?;
     let name = candidate.name.clone();
@@ -68,10 +69,22 @@ pub(super) fn plan(
     if request.frozen {
         check_frozen(&planned)?;
     }
-    if matches!(planned.step, Step::Commit { .. }) {
+    if let Step::Commit { commit: Some(commit), .. } = &planned.step {
         pinned?;
+        permit(&whole_change(&planned, commit))?;
     }
     Ok(planned)
+}
+
+fn whole_change<'a>(planned: &'a Planned, commit: &Commit) -> WholeChange<'a> {
+    WholeChange {
+        skill: &planned.candidate.name,
+        action: commit.revisions.first().map_or(Action::Install, |revision| revision.action),
+        origin: Some(&planned.candidate.origin),
+        before: &planned.before,
+        after: planned.cleared.bundle(),
+        verdict: planned.cleared.report().verdict(),
+    }
 }
 
 /// Lenient as every client: only what makes a skill unusable counts.

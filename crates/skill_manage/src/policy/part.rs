@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use library::{Action, Origin, Snapshot};
+use library::{Action, Origin};
 use scan::Verdict;
 use serde::{Deserialize, Serialize};
 use skill::{Bundle, Limits, SkillPath, diff::Change, diff::FileChange, frontmatter};
@@ -82,7 +82,7 @@ pub(crate) struct Proposed<'a> {
     /// What was asked for; of several edits what each is.
     pub actions: &'a [Action],
     pub origin: Option<&'a Origin>,
-    pub before: &'a Snapshot,
+    pub before: &'a Bundle,
     pub after: &'a Bundle,
     pub files: &'a [FileChange],
     /// The verdict over new findings alone.
@@ -93,7 +93,7 @@ impl Proposed<'_> {
     /// Whether evals change together with what they judge.
     pub fn moves_its_evals(&self) -> bool {
         let (evals, judged): (Vec<_>, Vec<_>) = self.files.iter().partition(|file| is_eval(&file.path));
-        !evals.is_empty() && !judged.is_empty() && self.before.exists()
+        !evals.is_empty() && !judged.is_empty() && !self.before.is_empty()
     }
 }
 
@@ -117,7 +117,7 @@ pub(crate) fn parts<'a>(change: &Proposed<'a>) -> Vec<Part<'a>> {
 
 fn classes(change: &Proposed<'_>, path: &SkillPath) -> Vec<Class> {
     let is_executable = |bundle: &Bundle| bundle.get(path).is_some_and(|file| file.executable);
-    let (before, after) = (&change.before.bundle, change.after);
+    let (before, after) = (change.before, change.after);
     let mut classes = Vec::new();
     if is_eval(path) {
         classes.push(Class::Evals);

@@ -20,7 +20,7 @@ pub struct Rule {
     /// Who: `agent` (all who are no person), `optimizer`, `person`, or one of a kind by its id, `agent:ci-*`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor: Option<Who>,
-    /// Doing what.
+    /// Doing what. What brings or takes a whole skill is only meant where it is named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub actions: Vec<Doing>,
     /// To what kind of thing.
@@ -65,6 +65,14 @@ pub enum Doing {
     Delete,
     /// An earlier revision back.
     Rollback,
+    /// A skill from a registry or another source, that is not here yet.
+    Install,
+    /// Another release over an installed one.
+    Update,
+    /// A folder taken over as a skill.
+    Adopt,
+    /// An installed skill away.
+    Uninstall,
 }
 
 /// Where a skill comes from.
@@ -105,11 +113,16 @@ impl Rule {
         }
     }
 
+    /// Whether it names an action.
+    pub(super) fn names(&self, action: Action) -> bool {
+        self.actions.iter().any(|doing| doing.is(action))
+    }
+
     /// Whether it is about a part of a change that an actor wants by an action.
     pub(super) fn fits(&self, actor: &Actor, action: Action, part: &Part<'_>, change: &Proposed<'_>) -> bool {
         let is_person = actor.kind == ActorKind::Person;
         self.actor.as_ref().map_or(!is_person, |who| who.is(actor))
-            && (self.actions.is_empty() || self.actions.iter().any(|doing| doing.is(action)))
+            && (self.names(action) || self.actions.is_empty() && !is_of_a_whole_skill(action))
             && (self.changes.is_empty() || self.changes.iter().any(|class| [part.class, Class::Any].contains(class)))
             && self.origin.is_none_or(|from| (from == OriginKind::Installed) == change.origin.is_some())
             && self.skill.as_ref().is_none_or(|pattern| matches(pattern, change.skill))
@@ -167,9 +180,18 @@ impl Doing {
             Self::RemoveFile => Action::RemoveFile,
             Self::Delete => Action::Delete,
             Self::Rollback => Action::Rollback,
+            Self::Install => Action::Install,
+            Self::Update => Action::Update,
+            Self::Adopt => Action::Adopt,
+            Self::Uninstall => Action::Uninstall,
         };
         meant == action
     }
+}
+
+/// Whether an action brings a skill from elsewhere or takes such a one away.
+pub(super) fn is_of_a_whole_skill(action: Action) -> bool {
+    matches!(action, Action::Install | Action::Update | Action::Adopt | Action::Uninstall)
 }
 
 /// Whether a text is as a pattern says, in which `*` stands for any characters.

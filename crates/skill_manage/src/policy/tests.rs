@@ -1,7 +1,7 @@
 //! Every preset, actor, kind of change and verdict; rules and layers.
 
-use library::{Actor, Origin, Snapshot};
-use skill::{Bundle, File, Limits, SkillPath, diff};
+use library::{Actor, Origin};
+use skill::{Bundle, File, Limits, SkillName, SkillPath, diff};
 
 use super::*;
 
@@ -38,14 +38,13 @@ impl Case<'_> {
 
     fn decide(&self, policy: &Policy) -> Decision {
         let files = diff::diff(&self.before, &self.after).files;
-        let before = Snapshot { base: None, bundle: self.before.clone() };
         let text = || "acme/a".to_owned();
         let origin = Origin { kind: text(), source: text(), name: text(), version: None, commit: None, digest: text() };
         let change = Proposed {
             skill: "a",
             actions: self.actions,
             origin: self.installed.then_some(&origin),
-            before: &before,
+            before: &self.before,
             after: &self.after,
             files: &files,
             verdict: self.verdict,
@@ -251,7 +250,7 @@ fn rules_that_could_not_mean_what_they_say_are_refused() {
         "{\"decision\":\"Apply\"}",
         "{\"decision\":\"allow\"}",
         "{\"decision\":\"hold\",\"action\":[\"patch\"]}",
-        "{\"decision\":\"hold\",\"actions\":[\"install\"]}",
+        "{\"decision\":\"hold\",\"actions\":[\"publish\"]}",
         "{\"decision\":\"hold\",\"actions\":[\"Patch\"]}",
         "{\"decision\":\"hold\",\"changes\":[\"script\"]}",
         "{\"decision\":\"hold\",\"changes\":\"scripts\"}",
@@ -272,4 +271,49 @@ fn rules_that_could_not_mean_what_they_say_are_refused() {
     }
     assert!(checked("{\"decision\":\"apply\",\"actor\":\"agent\"}").is_ok());
     assert_eq!(checked("{\"decision\":\"deny\",\"verdict\":\"block\"}"), Err(RuleError::Blocked));
+}
+
+#[test]
+fn what_comes_or_goes_as_a_whole_is_for_rules_that_name_it_alone() {
+    let rule = |text: &str| -> Rule { serde_json::from_str(text).unwrap() };
+    let layer = |preset, rules| Layer { file: "policy.toml".to_owned(), preset, rules };
+    let policy = |text: &str| Policy::new(layer(Some(Preset::Open), vec![rule(text)]), Vec::new());
+    let (empty, files) = (Bundle::default(), bundle(&[("SKILL.md", MD, false), ("scripts/a.sh", "1", false)]));
+    let skill = SkillName::parse("team-a").unwrap();
+    let asked = |policy: &Policy, kind, action, before: &Bundle, after: &Bundle| {
+        let change = WholeChange { skill: &skill, action, origin: None, before, after, verdict: Verdict::Warn };
+        policy.permit(&Actor::new(kind, "x"), &change).map_err(|denied| denied.to_string())
+    };
+    let install = |policy: &Policy, kind| asked(policy, kind, Action::Install, &empty, &files);
+    let agent = ActorKind::Agent;
+    for refuses in [
+        r#"{"decision": "deny", "actions": ["install"], "why": "ask ann"}"#,
+        r#"{"decision": "hold", "actions": ["update", "install"], "actor": "agent", "changes": ["scripts"]}"#,
+        r#"{"decision": "hold", "actions": ["install"], "skill": "team-*", "verdict": "warn"}"#,
+    ] {
+        let told = install(&policy(refuses), agent).unwrap_err();
+        assert!(told.starts_with("the policy refuses to install team-a: rule 1 of policy.toml"), "{told}");
+        assert!(install(&policy(refuses), ActorKind::Person).is_ok(), "{refuses}");
+        assert!(asked(&policy(refuses), agent, Action::Uninstall, &files, &empty).is_ok(), "{refuses}");
+        assert!(asked(&policy(refuses), agent, Action::Install, &files, &files).is_ok(), "nothing is touched");
+    }
+    for lets in [
+        r#"{"decision": "deny"}"#,
+        r#"{"decision": "deny", "actions": ["install"], "skill": "other"}"#,
+        r#"{"decision": "deny", "actions": ["install"], "changes": ["executables"]}"#,
+        r#"{"decision": "deny", "actions": ["install"], "actor": "agent:ci-*"}"#,
+    ] {
+        assert_eq!(install(&policy(lets), agent), Ok(()), "{lets}");
+    }
+    for preset in [Preset::Open, Preset::Balanced, Preset::Strict] {
+        assert_eq!(install(&preset.into(), agent), Ok(()), "{preset}");
+    }
+    let frees = layer(Some(Preset::Strict), vec![rule(r#"{"decision": "apply", "actions": ["install"]}"#)]);
+    let denies = layer(None, vec![rule(r#"{"decision": "deny", "actions": ["install"]}"#)]);
+    assert!(install(&Policy::new(frees, vec![denies]), agent).is_err(), "a layer can only tighten");
+    let gone = policy(r#"{"decision": "deny", "actions": ["uninstall", "adopt"], "actor": "person"}"#);
+    for action in [Action::Uninstall, Action::Adopt] {
+        assert!(asked(&gone, ActorKind::Person, action, &files, &empty).is_err());
+        assert!(asked(&gone, agent, action, &files, &empty).is_ok());
+    }
 }

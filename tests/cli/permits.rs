@@ -1,0 +1,73 @@
+//! Rules about skills that come or go as a whole, where an agent runs the command and where a person does.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::support::{Sandbox, snapshot};
+
+/// A sandbox with this policy in its `config.toml`.
+fn with_rules(rules: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.done(&["where"]);
+    fs::create_dir_all(sandbox.skillhub_home()).unwrap();
+    fs::write(sandbox.skillhub_home().join("config.toml"), rules).unwrap();
+    sandbox
+}
+
+#[test]
+fn an_agent_installs_updates_and_uninstalls_no_more_than_rules_let_it_and_a_person_does() {
+    let sandbox = with_rules(
+        "policy = \"open\"\n[[rules]]\ndecision = \"deny\"\nactions = [\"install\", \"adopt\"]\nwhy = \"ask ann\"\n\
+         [[rules]]\ndecision = \"hold\"\nactions = [\"update\", \"uninstall\"]\nactor = \"agent\"\n",
+    );
+    let token = sandbox.token();
+    let source = sandbox.skill("demo", "From a folder. Use in tests.", &[]);
+    let source = source.to_str().unwrap().to_owned();
+    for args in [&["install", &source][..], &["install", &source, "--dry-run"], &["adopt", &source]] {
+        let error = sandbox.ask(args).refused_with_hint(5, "policy_denied");
+        assert!(error["message"].as_str().unwrap().contains("ask ann"), "{error:#}");
+        assert!(error["hint"].as_str().unwrap().contains("a person"), "{error:#}");
+        sandbox.ask(&[args, &["--actor", "person:ann"]].concat()).refused(5, "policy_denied");
+        assert!(!sandbox.user_skill("demo").exists());
+    }
+    let log = sandbox.done(&["log", "demo"]);
+    let refused = log["events"].as_array().unwrap();
+    let words: Vec<_> = refused.iter().map(|event| (&event["action"], &event["code"], &event["actor"])).collect();
+    let denied = json!("policy_denied");
+    assert_eq!(words[..], [(&json!("adopt"), &denied, &json!("agent")), (&json!("install"), &denied, &json!("agent"))]);
+    sandbox.run_as(&token, &["install", &source, "--actor", "person"]).done();
+    assert_eq!(sandbox.done(&["install", &source])["skills"][0]["status"], "unchanged");
+    let before = snapshot(&sandbox.user_skill("demo"));
+    sandbox.skill("demo", "Another. Use in tests.", &[]);
+    for args in [&["install", &source][..], &["uninstall", "demo"]] {
+        sandbox.ask(args).refused_with_hint(5, "policy_denied");
+        assert_eq!(snapshot(&sandbox.user_skill("demo")), before, "{args:?}");
+    }
+    sandbox.run_as(&token, &["install", &source, "--actor", "person"]).done();
+    sandbox.run_as(&token, &["uninstall", "demo", "--actor", "person"]).done();
+    assert!(!sandbox.user_skill("demo").exists());
+}
+
+#[test]
+fn of_a_batch_what_the_rules_let_through_is_installed() {
+    let sandbox = with_rules("[[rules]]\ndecision = \"deny\"\nactions = [\"install\"]\nskill = \"team-*\"\n");
+    let sources = ["team-a", "other"].map(|name| sandbox.skill(name, "A skill. Use in tests.", &[]));
+    let [team, other] = sources.each_ref().map(|path| path.to_str().unwrap());
+    let both = sandbox.ask(&["install", team, other]).exits(5).json();
+    assert_eq!(both["skills"][0]["error"]["code"], "policy_denied");
+    assert_eq!(both["skills"][1]["status"], "installed");
+    assert!(!sandbox.user_skill("team-a").exists() && sandbox.user_skill("other").exists());
+}
+
+#[test]
+fn presets_and_rules_that_name_no_install_leave_it_alone() {
+    let sandbox = with_rules("policy = \"strict\"\n[[rules]]\ndecision = \"deny\"\n");
+    let source = sandbox.skill("demo", "From a folder. Use in tests.", &[]);
+    sandbox.done(&["install", source.to_str().unwrap()]);
+    sandbox.done(&["uninstall", "demo"]);
+    fs::write(sandbox.skillhub_home().join("config.toml"), "[[rules]]\ndecision = \"deny\"\nactions = [\"instal\"]\n")
+        .unwrap();
+    sandbox.ask(&["install", source.to_str().unwrap()]).refused(2, "invalid_config");
+    assert!(!sandbox.user_skill("demo").exists(), "a policy that cannot be read lets nothing in");
+}
