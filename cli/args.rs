@@ -8,7 +8,7 @@ use crate::{commands, print::Color};
 
 /// skillhub: publish, find, install and safely evolve Agent Skills.
 #[derive(Debug, Parser)]
-#[command(name = "skillhub", version, max_term_width = 110, arg_required_else_help = true)]
+#[command(name = "skillhub", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = "Examples:
   skillhub tour                                  see the main job done, leaving nothing behind
   skillhub search pdf                            find a skill

@@ -17,6 +17,7 @@ use anstream::{AutoStream, ColorChoice, adapter::strip_str};
 use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;
 use indicatif::ProgressBar;
+use jiff::Timestamp;
 use serde::Serialize;
 
 pub use diff::coloured as coloured_diff;
@@ -211,9 +212,14 @@ fn terminal_lines() -> usize {
     terminal_size::terminal_size_of(io::stdout()).map_or(40, |(_, height)| usize::from(height.0))
 }
 
-/// A stored time to the second, so that those of a list are equally long.
-pub fn second(time: &str) -> String {
-    time.parse::<jiff::Timestamp>().map_or_else(|_| visible(time), |time| format!("{time:.0}"))
+/// A time as everything that is printed has it: RFC 3339 in UTC, to the second.
+pub fn time(time: Timestamp) -> String {
+    format!("{time:.0}")
+}
+
+/// The same of a stored time.
+pub fn stored_time(text: &str) -> String {
+    text.parse().map_or_else(|_| visible(text), time)
 }
 
 /// A text as one word of a shell, so that a printed command can be typed as it stands.

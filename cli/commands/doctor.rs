@@ -27,7 +27,7 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   skillhub doctor                                look, and change nothing
-  skillhub doctor --fix                          mend what can be mended; what is replaced is kept aside
+  skillhub doctor --fix                          mend what can be; what is replaced is kept aside
   skillhub doctor --relocate ~/old/project ~/new/project
                                                  after a project, or a library's folder, was moved
   skillhub doctor --json | jq '.checks[] | select(.state != \"ok\")'

@@ -17,10 +17,10 @@ use crate::{
   skillhub gc                                    the library that is in use here
   skillhub gc --global --json
 
-Every revision, every line of the log and every proposal that waits stays. The history becomes one pack,
-the older part of the log is compressed, and what stopped commands left is removed. Of proposals that were
-decided, the newest 1,000 or 64 MiB are kept; of fetched archives, those that were not used for longest go
-when there are more than 256 MiB.")]
+Every revision, every line of the log and every proposal that waits stays. The history becomes one
+pack, the older part of the log is compressed, and what stopped commands left is removed. Of
+proposals that were decided, the newest 1,000 or 64 MiB are kept; of fetched archives, those that
+were not used for longest go when there are more than 256 MiB.")]
 pub struct GcArgs {}
 
 /// How many of the proposals that go are named.

@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 use crate::{
     context::{Context, skill_name},
     exit::{CliError, Exit},
-    print::{FAINT, STRONG, verdict_style, visible},
+    print::{FAINT, STRONG, time, verdict_style, visible},
 };
 
 /// Flags of `history`.
@@ -83,7 +83,7 @@ impl<'a> From<&'a Revision> for Row<'a> {
             number: revision.number,
             revision: &revision.id,
             parent: revision.parent.as_ref(),
-            time: stamp.time.to_string(),
+            time: time(stamp.time),
             action: revision.action.as_str(),
             actor: &stamp.actor,
             reason: stamp.reason.as_deref(),
@@ -125,7 +125,7 @@ fn text(revision: &Revision) -> String {
         "{STRONG}{:>3}{STRONG:#} {FAINT}{}{FAINT:#}  {}  {:<11} {}  {files}  {style}{}{style:#}\n",
         revision.number,
         revision.id.short(),
-        stamp.time.strftime("%Y-%m-%d %H:%M:%S"),
+        time(stamp.time),
         revision.action.as_str(),
         stamp.actor,
         revision.verdict,

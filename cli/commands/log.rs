@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::{
     context::{Context, skill_name},
     exit::{CliError, Exit},
-    print::{BAD, FAINT, GOOD, STRONG, WARN, visible},
+    print::{BAD, FAINT, GOOD, STRONG, WARN, stored_time, visible},
 };
 
 /// Flags of `log`.
@@ -32,6 +32,7 @@ pub fn run(context: &Context, args: &LogArgs) -> Result<Exit, CliError> {
     events.retain(|event| name.as_ref().is_none_or(|name| event.skill == name.as_str()));
     events.reverse();
     events.truncate(args.limit.map_or(usize::MAX, NonZeroUsize::get));
+    events.iter_mut().for_each(|event| event.time = stored_time(&event.time));
     if unreadable > 0 {
         context.out.note(&format!("{unreadable} lines of the event log could not be read"));
     }
@@ -62,10 +63,9 @@ fn text(event: &Event) -> String {
     let of_proposal = event.proposal.as_ref().map(|id| format!("proposal {id}"));
     let result: Vec<String> = revision.into_iter().chain(of_proposal).collect();
     let result = result.join("  ");
-    let time = event.time.get(..19).unwrap_or(&event.time).replace('T', " ");
     let mut text = format!(
-        "{FAINT}{time}{FAINT:#}  {style}{word:<8}{style:#}  {:<11} {STRONG}{}{STRONG:#}  {}  {FAINT}{result}{FAINT:#}\n",
-        event.action, event.skill, event.actor,
+        "{FAINT}{}{FAINT:#}  {style}{word:<8}{style:#}  {:<11} {STRONG}{}{STRONG:#}  {}  {FAINT}{result}{FAINT:#}\n",
+        event.time, event.action, event.skill, event.actor,
     );
     if let (Some(code), Some(message)) = (&event.code, &event.message) {
         text.push_str(&format!("    {code}: {}\n", visible(message)));

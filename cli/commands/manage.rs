@@ -23,11 +23,11 @@ use crate::{
 
 Examples:
   skillhub manage create pdf-forms --content SKILL.md
-  skillhub manage patch pdf-forms --find \"--old-flag\" --replace \"--new-flag\" --reason \"renamed in 2.0\"
+  skillhub manage patch pdf-forms --find \"--old\" --replace \"--new\" --reason \"renamed in 2.0\"
   skillhub manage patch pdf-forms --path scripts/fill.py --find-file old.txt --replace-file new.txt
   skillhub manage write_file pdf-forms --path scripts/fill.py --content fill.py --executable
   skillhub manage delete pdf-forms
-  echo '{\"action\":\"patch\",\"name\":\"pdf-forms\",\"find\":\"a\",\"replace\":\"b\"}' | skillhub manage --request -")]
+  echo '{\"action\":\"patch\",\"name\":\"pdf\",\"find\":\"a\",\"replace\":\"b\"}' | skillhub manage --request -")]
 pub struct ManageArgs {
     /// What to do: create, edit, patch, delete, write_file or remove_file
     #[arg(required_unless_present = "request")]

@@ -17,7 +17,7 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   skillhub new pdf-forms
-  skillhub new pdf-forms --description \"Fills PDF forms. Use when a PDF has fields to fill.\" --in skills")]
+  skillhub new pdf-forms --description \"Fills PDF forms. Use when a PDF has fields.\" --in skills")]
 pub struct NewArgs {
     /// The skill's name, which is also its folder's
     name: String,

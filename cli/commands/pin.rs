@@ -17,8 +17,8 @@ use crate::{
   skillhub pin my-skill                          agents may read it, and change nothing in it
   skillhub unpin my-skill                        a person takes that back
 
-Anybody may pin. Changes, rollbacks, installs and deletions of a pinned skill by agents are refused; people
-go on changing it.")]
+Anybody may pin. Changes, rollbacks, installs and deletions of a pinned skill by agents are
+refused; people go on changing it.")]
 pub struct PinArgs {
     /// The skill
     name: String,

@@ -17,17 +17,19 @@ use crate::{
   skillhub manage patch my-skill --find a --replace b --dry-run
                                                  what it means for one change
 
-A policy is changed by editing its file; there is no command for it. Yours is `policy` and `[[rules]]` in
-config.toml of the home. /etc/skillhub/policy.toml, and a file that SKILLHUB_POLICY names, can only tighten
-it: of all answers the strictest stands (apply, hold, deny). A project has no say in it.
+A policy is changed by editing its file; there is no command for it. Yours is `policy` and
+`[[rules]]` in config.toml of the home. /etc/skillhub/policy.toml, and a file that SKILLHUB_POLICY
+names, can only tighten it: of all answers the strictest stands (apply, hold, deny). A project has
+no say in it.
 
   policy = \"balanced\"              open, balanced or strict
 
   [[rules]]                        the first rule that fits goes before the preset
   decision = \"hold\"                apply, hold or deny
-  changes = [\"scripts\"]            text, scripts, allowed-tools, tool_schema, executables, evals, any
-  actions = [\"write_file\"]         create, edit, patch, write_file, remove_file, delete, rollback; and, only
-                                   where they are named, install, update, adopt, uninstall
+  changes = [\"scripts\"]            text, scripts, allowed-tools, tool_schema, executables, evals,
+                                   any
+  actions = [\"write_file\"]         create, edit, patch, write_file, remove_file, delete, rollback;
+                                   and, only where they are named, install, update, adopt, uninstall
   actor = \"agent\"                  agent, optimizer, person, or one by its id: agent:ci-*
   origin = \"installed\"             authored or installed
   skill = \"team-*\"

@@ -27,13 +27,13 @@ use crate::{
   skillhub review list                           what waits for you
   skillhub review show k7m3qx                    who wants it, why it is held, what the scanner says
   skillhub review diff k7m3qx --onto-head        what accepting it would change now
-  skillhub review accept k7m3qx@1                make it the skill's newest revision, if it is still at its
-                                                 revision 1 that you looked at
+  skillhub review accept k7m3qx@1                make it the skill's newest revision, if it is
+                                                 still at its revision 1 that you looked at
   skillhub review edit k7m3qx                    change it in $EDITOR first
   skillhub review reject k7m3qx --reason \"wrong tool\"
 
-Accepting and editing are for people: at a terminal, or with SKILLHUB_REVIEWER_TOKEN. Who proposed a
-change may also reject it, which takes it back.")]
+Accepting and editing are for people: at a terminal, or with SKILLHUB_REVIEWER_TOKEN. Who proposed
+a change may also reject it, which takes it back.")]
 pub enum ReviewCommand {
     /// List the proposals that wait
     List(queue::ListArgs),

@@ -9,7 +9,7 @@ use skill_manage::{Reviewer, ReviewerError, is_valid_at};
 use crate::{
     context::{Context, user},
     exit::{CliError, Exit},
-    print::{STRONG, Table, second, visible},
+    print::{STRONG, Table, stored_time, visible},
 };
 
 /// Days of the longest token that has an end.
@@ -23,9 +23,9 @@ const MOST_DAYS: u32 = 3650;
   skillhub reviewer list
   skillhub reviewer revoke 1a2b3c4d
 
-Waiving findings, unpinning, accepting proposals and making tokens are for people. At a terminal you are
-taken for one; a script of yours shows a token instead. Give it to no agent: who has it decides as you.
-The home keeps its hash, in reviewers.toml.")]
+Waiving findings, unpinning, accepting proposals and making tokens are for people. At a terminal
+you are taken for one; a script of yours shows a token instead. Give it to no agent: who has it
+decides as you. The home keeps its hash, in reviewers.toml.")]
 pub enum ReviewerCommand {
     /// Make a token; it is shown this once
     New {
@@ -64,7 +64,8 @@ fn new(context: &Context, name: Option<&str>, days: Option<u32>) -> Result<Exit,
     document["ok"] = json!(true);
     document["token"] = json!(made.token);
     context.out.answer(&document, |out| writeln!(out, "{}", made.token))?;
-    let until = stored.expires.as_ref().map_or("until it is revoked".to_owned(), |end| format!("until {end}"));
+    let until =
+        stored.expires.as_ref().map_or("until it is revoked".to_owned(), |end| format!("until {}", stored_time(end)));
     context.out.note(&format!(
         "This token lets whoever has it decide as {}, {until}. It is not shown again; put it into \
          SKILLHUB_REVIEWER_TOKEN where you decide, and give it to no agent. Its id is {}.",
@@ -89,11 +90,11 @@ fn list(context: &Context) -> Result<Exit, CliError> {
         let mut table = Table::new(&["id", "name", "created", "ends"]);
         for stored in &known {
             let ends = match &stored.expires {
-                Some(end) if is_valid_at(stored, context.now) => second(end),
+                Some(end) if is_valid_at(stored, context.now) => stored_time(end),
                 Some(_) => "ended".to_owned(),
                 None => "never".to_owned(),
             };
-            table.row(&[visible(&stored.id), visible(&stored.name), second(&stored.created), ends]);
+            table.row(&[visible(&stored.id), visible(&stored.name), stored_time(&stored.created), ends]);
         }
         table.write(out)
     })?;
@@ -112,7 +113,7 @@ fn revoke(context: &Context, id: &str) -> Result<Exit, CliError> {
 
 fn entry(stored: &StoredReviewer, now: Timestamp) -> Value {
     json!({
-        "id": stored.id, "name": stored.name, "created": stored.created, "expires": stored.expires,
+        "id": stored.id, "name": stored.name, "created": stored_time(&stored.created), "expires": stored.expires.as_deref().map(stored_time),
         "valid": is_valid_at(stored, now),
     })
 }

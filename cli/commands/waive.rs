@@ -13,7 +13,7 @@ use crate::{
     commands::manage::read_input,
     context::{Context, skill_name},
     exit::{CliError, Exit},
-    print::{STRONG, Table, second, visible},
+    print::{STRONG, Table, stored_time, visible},
 };
 
 /// Flags of `waive`.
@@ -21,14 +21,14 @@ use crate::{
 #[command(after_help = "Examples:
   skillhub waive my-skill remote-pipe-to-shell --reason \"our own installer\"
   skillhub waive my-skill dynamic-code --path scripts/run.py --reason \"input is checked\" --days 30
-  skillhub waive my-skill private-key --path assets/test.pem --content test.pem --reason \"a test key\"
+  skillhub waive my-skill private-key --path assets/test.pem --content test.pem --reason \"for tests\"
   skillhub waive --list
   skillhub waive --remove 1a2b3c4d
 
-Only people may waive: at a terminal, or with SKILLHUB_REVIEWER_TOKEN. A waiver is for one rule in one file of
-one skill as that file is now (with --content: as it is going to be), for at most a year, 90 days where nothing
-is said. When the file changes or the time is over, the finding counts again. Nothing is waived for `install`,
-`adopt` and `publish`.")]
+Only people may waive: at a terminal, or with SKILLHUB_REVIEWER_TOKEN. A waiver is for one rule in
+one file of one skill as that file is now (with --content: as it is going to be), for at most a
+year, 90 days where nothing is said. When the file changes or the time is over, the finding counts
+again. Nothing is waived for `install`, `adopt` and `publish`.")]
 pub struct WaiveArgs {
     /// The skill
     #[arg(required_unless_present_any = ["list", "remove"], conflicts_with = "remove")]
@@ -98,7 +98,7 @@ fn add(context: &Context, args: &WaiveArgs, name: &str, rule: &str) -> Result<Ex
     context.out.answer(&document, |out| {
         let StoredWaiver { id, rule, path, until, executable, .. } = &stored;
         let mode = if *executable { "an executable" } else { "no executable" };
-        writeln!(out, "Waived {STRONG}{rule}{STRONG:#} in {path} of {name} until {}, as {id}", second(until))?;
+        writeln!(out, "Waived {STRONG}{rule}{STRONG:#} in {path} of {name} until {}, as {id}", stored_time(until))?;
         writeln!(out, "For this content as {mode} file; the finding counts again when either changes. Take it back: skillhub waive --remove {id}")
     })?;
     Ok(Exit::Done)
@@ -126,7 +126,8 @@ fn list(context: &Context, name: Option<&str>) -> Result<Exit, CliError> {
         {
             for waiver in &of_skill.waivers {
                 entries.push(entry(&library, skill, waiver, context.now));
-                let until = if waiver.at(context.now).is_some() { second(&waiver.until) } else { "ended".to_owned() };
+                let until =
+                    if waiver.at(context.now).is_some() { stored_time(&waiver.until) } else { "ended".to_owned() };
                 let mode = if waiver.executable { "yes" } else { "no" };
                 let cells = [&waiver.id, skill, &waiver.rule, &waiver.path, mode, &until, &waiver.by, &waiver.reason];
                 table.row(&cells.map(visible));
@@ -166,7 +167,7 @@ fn entry(library: &Library, skill: &str, waiver: &StoredWaiver, now: Timestamp) 
     json!({
         "id": waiver.id, "name": skill, "rule": waiver.rule, "path": waiver.path, "content": waiver.content,
         "executable": waiver.executable,
-        "severity": waiver.severity, "reason": waiver.reason, "by": waiver.by, "created": waiver.created,
-        "until": waiver.until, "active": waiver.at(now).is_some(), "library": library.path(),
+        "severity": waiver.severity, "reason": waiver.reason, "by": waiver.by, "created": stored_time(&waiver.created),
+        "until": stored_time(&waiver.until), "active": waiver.at(now).is_some(), "library": library.path(),
     })
 }

@@ -21,10 +21,15 @@ fn every_command_has_help_with_examples() {
     for name in ["install", "manage", "publish", "rollback", "tour"] {
         assert!(commands.contains(name), "{name} is not among {commands:?}");
     }
+    let mut pages = sandbox.run(&["--help"]).exits(0).text();
     for name in &commands {
         let help = sandbox.run(&[name, "--help"]).exits(0).text();
+        pages.push_str(&help);
         assert!(help.contains("Examples:\n  "), "{name} has no examples:\n{help}");
         assert!(help.contains(&format!("skillhub {name}")), "the examples of {name} show something else:\n{help}");
+    }
+    for line in pages.lines() {
+        assert!(line.chars().count() <= 100, "{line}");
     }
     assert!(tree(&sandbox.home()).is_empty(), "help makes nothing");
 }

@@ -12,7 +12,7 @@ use skill_manage::review::{self, ProposalRef};
 use crate::{
     context::{Context, skill_name},
     exit::{CliError, Exit},
-    print::{BAD, FAINT, GOOD, STRONG, Table, WARN, finding_lines, verdict_style, visible},
+    print::{BAD, FAINT, GOOD, STRONG, Table, WARN, finding_lines, time, verdict_style, visible},
 };
 
 /// Flags of `review list`.
@@ -74,7 +74,7 @@ fn row(entry: &ProposalEntry, now: Timestamp) -> Vec<String> {
             proposal.scan.verdict().to_string(),
             visible(&proposal.actor.to_string()),
             proposal.action.as_str().to_owned(),
-            day(proposal.created),
+            time(proposal.created),
             visible(&proposal.reason.as_deref().unwrap_or_default().replace('\n', " ")),
         ],
         ProposalEntry::Damaged(damaged) => {
@@ -84,10 +84,6 @@ fn row(entry: &ProposalEntry, now: Timestamp) -> Vec<String> {
             cells.into_iter().chain(rest).collect()
         }
     }
-}
-
-fn day(time: Timestamp) -> String {
-    time.strftime("%Y-%m-%d %H:%M").to_string()
 }
 
 fn summary(entry: &ProposalEntry, now: Timestamp) -> Value {
@@ -101,9 +97,9 @@ fn summary(entry: &ProposalEntry, now: Timestamp) -> Value {
             "actor": actor(&proposal.actor),
             "reason": proposal.reason,
             "why": proposal.why,
-            "created": proposal.created.to_string(),
-            "updated": proposal.updated.to_string(),
-            "expires": proposal.expires.to_string(),
+            "created": time(proposal.created),
+            "updated": time(proposal.updated),
+            "expires": time(proposal.expires),
             "verdict": proposal.scan.verdict(),
             "note": proposal.note,
         }),
@@ -160,7 +156,7 @@ fn details(proposal: &Proposal, moved: bool) -> Value {
     });
     let decided = proposal.decided.as_ref().map(|decided| {
         json!({
-            "by": actor(&decided.by), "time": decided.time.to_string(), "reason": decided.reason,
+            "by": actor(&decided.by), "time": time(decided.time), "reason": decided.reason,
             "revision": decided.revision,
         })
     });
@@ -206,14 +202,14 @@ fn about(proposal: &Proposal, moved: bool, now: Timestamp) -> String {
     optional("thread", proposal.thread.as_deref());
     optional("note", proposal.note.as_deref());
     optional("edited by", proposal.edited_by.as_ref().map(ToString::to_string).as_deref());
-    optional("created", Some(&day(proposal.created)));
-    optional("expires", Some(&day(proposal.expires)).filter(|_| proposal.state.is_open()).map(String::as_str));
+    optional("created", Some(&time(proposal.created)));
+    optional("expires", Some(&time(proposal.expires)).filter(|_| proposal.state.is_open()).map(String::as_str));
     if moved && proposal.state.is_open() {
         line("head", "the skill has changed since; `review diff --onto-head` shows what accepting would do");
     }
     if let Some(decided) = &proposal.decided {
         let reason = decided.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-        line("decided", &format!("{} by {}{reason}", day(decided.time), decided.by));
+        line("decided", &format!("{} by {}{reason}", time(decided.time), decided.by));
         let revision = decided.revision.as_ref().map(|id| id.short());
         revision.into_iter().for_each(|id| line("revision", id));
     }

@@ -82,7 +82,7 @@ pub enum ReviewError {
         by: Option<String>,
     },
     /// It waited too long.
-    #[error("the proposal {id} expired on {expires}")]
+    #[error("the proposal {id} expired on {expires:.0}")]
     Expired {
         /// The proposal.
         id: ProposalId,

@@ -171,8 +171,8 @@ fn issue(home: &Home, name: &str, now: Timestamp, expires: Option<Timestamp>) ->
         id: hash.chars().take(ID_DIGITS).collect(),
         name: name.to_owned(),
         hash,
-        created: now.to_string(),
-        expires: expires.map(|end| end.to_string()),
+        created: format!("{now:.0}"),
+        expires: expires.map(|end| format!("{end:.0}")),
     };
     Reviewers::change(home, |known| {
         known.reviewers.push(stored.clone());

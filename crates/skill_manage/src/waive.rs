@@ -152,8 +152,8 @@ pub fn waive(
         severity,
         reason: reason.to_owned(),
         by: reviewer.actor().to_string(),
-        created: now.to_string(),
-        until: until.to_string(),
+        created: format!("{now:.0}"),
+        until: format!("{until:.0}"),
     };
     let most = limits.waivers_per_skill;
     let state = library.state()?.of(order.skill);
