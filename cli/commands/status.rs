@@ -1,7 +1,9 @@
 //! `skillhub status`: the folders against the history.
 
 use clap::Args;
-use library::{Closeness, FolderState, Glance, HandEditFault, Library, Standing};
+use jiff::{SignedDuration, Timestamp};
+use library::{Closeness, FolderState, Glance, HandEditFault, Library, RevisionId, Standing};
+use scan::{Finding, Verdict};
 use serde_json::{Value, json};
 use skill::{Bundle, SkillName, diff};
 
@@ -9,7 +11,7 @@ use crate::{
     commands::{doctor::relocate::command, review, show::no_skill},
     context::{Context, skill_name},
     exit::{CliError, Exit},
-    print::{BAD, FAINT, GOOD, STRONG, WARN, finding_lines, problem_line},
+    print::{BAD, FAINT, GOOD, STRONG, WARN, finding_lines, problem_line, stored_time, visible},
 };
 
 /// Flags of `status`.
@@ -19,7 +21,10 @@ use crate::{
   skillhub status my-skill --json
 
 States: clean; modified (edited by hand, recorded by the next change); missing (no folder);
-blocked (edited into something that is not taken over: mend it, or `skillhub rollback NAME head`).")]
+blocked (edited into something that is not taken over: mend it, or `skillhub rollback NAME head`).
+
+What the scanner warned of when a skill's newest revision was let pass is shown with it, as the rules
+of today see it; so are waivers that ended, or end within two weeks.")]
 pub struct StatusArgs {
     /// The skill; all of them otherwise
     name: Option<String>,
@@ -31,7 +36,12 @@ struct SkillStatus {
     state: &'static str,
     files: Vec<Value>,
     lines: Vec<String>,
+    /// What the scanner says of a head that was let pass with a warning.
+    findings: Vec<Finding>,
 }
+
+/// Days before its end from which on a waiver is named.
+const SOON_DAYS: i64 = 14;
 
 /// Compares them.
 pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
@@ -42,6 +52,7 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
         Some(name) => vec![look(&library, name)?.ok_or_else(|| no_skill(name.clone()))?],
         None => look_at_all(&library)?,
     };
+    let waivers = ending_waivers(&library, named, context.now)?;
     let waiting = review::waiting(&library, context.now)?;
     let waits = |name: &SkillName| waiting.get(name).copied().unwrap_or(0);
     let moved_from = library.moved_from(&context.home)?;
@@ -51,6 +62,7 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
         "skills": skills.iter().map(of_skill).collect::<Vec<_>>(),
         "proposals": waiting.values().sum::<usize>(),
         "moved_from": moved_from,
+        "waivers": waivers,
     });
     context.out.answer(&document, |out| {
         for skill in &skills {
@@ -65,9 +77,16 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
                 "{style}{:<8}{style:#} {STRONG}{}{STRONG:#}{FAINT}{managed}{FAINT:#}",
                 skill.state, skill.name
             )?;
-            for line in &skill.lines {
+            let findings = skill.findings.iter().filter(|finding| !finding.waived).flat_map(finding_lines);
+            for line in skill.lines.iter().cloned().chain(findings) {
                 writeln!(out, "  {line}")?;
             }
+        }
+        for waiver in &waivers {
+            let word = |key: &str| visible(waiver[key].as_str().unwrap_or_default());
+            let ends = if waiver["active"] == true { "ends" } else { "ended" };
+            let (id, rule, path, name, until) = (word("id"), word("rule"), word("path"), word("name"), word("until"));
+            writeln!(out, "{WARN}a waiver {ends}{WARN:#} {until}: {id}, {rule} in {path} of {name}")?;
         }
         for (name, count) in waiting.iter().filter(|(name, _)| named.is_none_or(|named| named == *name)) {
             let wait = if *count == 1 { "proposal waits" } else { "proposals wait" };
@@ -90,7 +109,7 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
 }
 
 fn document(skill: &SkillStatus, proposals: usize) -> Value {
-    json!({"proposals": proposals, "name": skill.name.as_str(), "state": skill.state, "managed": skill.managed, "files": skill.files})
+    json!({"proposals": proposals, "name": skill.name.as_str(), "state": skill.state, "managed": skill.managed, "files": skill.files, "findings": skill.findings})
 }
 
 /// Every folder is read; one that is not as it was found good is looked at for what differs.
@@ -99,14 +118,25 @@ fn look_at_all(library: &Library) -> Result<Vec<SkillStatus>, CliError> {
     for glance in library.glances(Closeness::Contents)? {
         let Glance { name, head, standing, paths, .. } = glance;
         let managed = head.is_some();
+        let findings = match &head {
+            Some(head) if head.verdict == Verdict::Warn => findings_of(library, &name, &head.id)?,
+            _ => Vec::new(),
+        };
         match standing {
             Standing::Clean => {
-                skills.push(SkillStatus { name, managed, state: "clean", files: Vec::new(), lines: Vec::new() });
+                skills.push(SkillStatus {
+                    name,
+                    managed,
+                    state: "clean",
+                    files: Vec::new(),
+                    lines: Vec::new(),
+                    findings,
+                });
             }
             Standing::Modified if !paths.is_empty() => {
                 let files = paths.iter().map(|path| json!({"path": path.as_str(), "change": "added"})).collect();
                 let lines = paths.iter().map(|path| format!("added {path}")).collect();
-                skills.push(SkillStatus { name, managed, state: "modified", files, lines });
+                skills.push(SkillStatus { name, managed, state: "modified", files, lines, findings });
             }
             _ => skills.extend(look(library, &name)?),
         }
@@ -136,7 +166,35 @@ fn look(library: &Library, name: &SkillName) -> Result<Option<SkillStatus>, CliE
     let changed =
         files.iter().map(|f| format!("{} {}", f["change"].as_str().unwrap_or(""), f["path"].as_str().unwrap_or("")));
     let lines = changed.chain(lines).collect();
-    Ok(Some(SkillStatus { name: name.clone(), managed: head.is_some(), state, files, lines }))
+    let findings = match &head {
+        Some(head) if head.verdict == Verdict::Warn => findings_of(library, name, &head.id)?,
+        _ => Vec::new(),
+    };
+    Ok(Some(SkillStatus { name: name.clone(), managed: head.is_some(), state, files, lines, findings }))
+}
+
+/// What the rules of today find in a head, and which of it is waived.
+fn findings_of(library: &Library, name: &SkillName, head: &RevisionId) -> Result<Vec<Finding>, CliError> {
+    let files = library.bundle(head)?;
+    let mut report = scan::scan(&files);
+    report.waive(&files, &library.waivers(name)?);
+    Ok(report.findings)
+}
+
+/// The waivers that ended or end soon, of one skill or of all.
+fn ending_waivers(library: &Library, named: Option<&SkillName>, now: Timestamp) -> Result<Vec<Value>, CliError> {
+    let soon = now.saturating_add(SignedDuration::from_hours(24 * SOON_DAYS)).unwrap_or(now);
+    let mut ending = Vec::new();
+    for (name, state) in library.state()?.skills().filter(|(name, _)| named.is_none_or(|n| n.as_str() == *name)) {
+        let ends = state.waivers.iter().filter(|waiver| waiver.at(soon).is_none());
+        ending.extend(ends.map(|waiver| {
+            json!({
+                "id": waiver.id, "name": name, "rule": waiver.rule, "path": waiver.path,
+                "until": stored_time(&waiver.until), "active": waiver.at(now).is_some(),
+            })
+        }));
+    }
+    Ok(ending)
 }
 
 fn fault_lines(fault: &HandEditFault) -> Vec<String> {

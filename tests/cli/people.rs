@@ -135,6 +135,43 @@ fn what_a_person_waived_is_let_through_and_shown_as_waived() {
 }
 
 #[test]
+fn status_shows_what_was_let_pass_with_a_warning_and_which_waivers_end() {
+    let sandbox = sandbox();
+    let token = sandbox.token();
+    let text =
+        crate::support::skill_md("demo", "Does things. Use in tests.", &super::delicate_changes::warned("SKILL.md"));
+    sandbox.run_with(&["manage", "edit", "demo", "--content", "-", "--json"], text.as_bytes()).done();
+    let newest = sandbox.done(&["history", "demo"])["revisions"][0].clone();
+    assert_eq!(newest["verdict"], "warn", "{newest:#}");
+    sandbox.create("quiet", "Nothing is to be said.");
+    for args in [&["status"][..], &["status", "demo"]] {
+        let skill = sandbox.done(args)["skills"][0].clone();
+        assert_eq!((&skill["name"], &skill["state"]), (&json!("demo"), &json!("clean")));
+        let rule = skill["findings"][0]["rule"].as_str().unwrap().to_owned();
+        let shown = sandbox.run(args).exits(0).text();
+        assert!(shown.contains(&rule) && shown.contains("SKILL.md"), "{shown}");
+    }
+    assert_eq!(sandbox.done(&["status", "quiet"])["skills"][0]["findings"], json!([]));
+    let rule = sandbox.done(&["status", "demo"])["skills"][0]["findings"][0]["rule"].as_str().unwrap().to_owned();
+    let waive = ["waive", "demo", &rule, "--path", "SKILL.md", "--reason", "meant so"];
+    sandbox.run_as(&token, &waive).done();
+    assert_eq!(sandbox.done(&["status"])["waivers"], json!([]), "its end is far away");
+    assert!(!sandbox.run(&["status", "demo"]).exits(0).text().contains(&rule), "what is waived is not told again");
+    let id = sandbox.run_as(&token, &[&waive[..], &["--days", "7"]].concat()).done()["id"].clone();
+    let waivers = sandbox.done(&["status"])["waivers"].clone();
+    assert_eq!((&waivers[0]["id"], &waivers[0]["active"]), (&id, &json!(true)), "{waivers:#}");
+    assert!(sandbox.run(&["status", "demo"]).exits(0).text().contains("a waiver ends 20"));
+    assert_eq!(sandbox.done(&["status", "quiet"])["waivers"], json!([]));
+    let own = sandbox.done(&["where"])["history"].as_str().unwrap().replace("history.git", "state.toml");
+    let state = fs::read_to_string(&own).unwrap();
+    let until = waivers[0]["until"].as_str().unwrap();
+    fs::write(&own, state.replace(until, "2026-01-02T03:04:05Z")).unwrap();
+    assert_eq!(sandbox.done(&["status"])["waivers"][0]["active"], false);
+    let shown = sandbox.run(&["status"]).exits(0).text();
+    assert!(shown.contains("a waiver ended 2026-01-02T03:04:05Z") && shown.contains(&rule), "{shown}");
+}
+
+#[test]
 fn a_hand_edit_is_taken_over_once_its_finding_is_waived() {
     let sandbox = sandbox();
     let token = sandbox.token();

@@ -3,7 +3,7 @@
 use std::thread;
 
 use cap_std::fs::Dir;
-use scan::Baseline;
+use scan::{Baseline, Verdict};
 use serde::{Deserialize, Serialize};
 use skill::{Bundle, Limits, SkillName, SkillPath, validate::load};
 
@@ -30,6 +30,8 @@ pub struct Head {
     pub number: u64,
     /// The digest of its files, `sha256:…`.
     pub digest: String,
+    /// What the scanner said when it was committed.
+    pub verdict: Verdict,
     /// The release that it is or derives from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
@@ -38,7 +40,8 @@ pub struct Head {
 impl From<&Revision> for Head {
     fn from(revision: &Revision) -> Self {
         let (id, origin) = (revision.id.clone(), revision.origin.clone());
-        Self { id, number: revision.number, digest: revision.digest.to_string(), origin }
+        let (number, verdict) = (revision.number, revision.verdict);
+        Self { id, number, digest: revision.digest.to_string(), verdict, origin }
     }
 }
 
