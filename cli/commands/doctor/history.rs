@@ -23,6 +23,8 @@ pub fn check(context: &Context, library: &mut Library, findings: &mut Findings) 
     let mut left = Vec::new();
     let mut mended = Ok(());
     if findings.fix {
+        mend_packs(library, &before);
+        *library = context.library_to_inspect()?;
         mended = mend(library, &before).map_err(|error| error.to_string());
         *library = context.library_to_inspect()?;
         (read, left) = look(context, library)?;
@@ -51,12 +53,21 @@ fn look(context: &Context, library: &Library) -> Result<(usize, Vec<HistoryFault
     Ok((read, faults))
 }
 
+/// Makes the indexes of packs again; one that is not whole ends nothing, and is told as left.
+fn mend_packs(library: &mut Library, faults: &[HistoryFault]) {
+    for fault in faults {
+        if let HistoryFault::Pack(name) = fault {
+            let _told_as_left = library.mend_pack(name);
+        }
+    }
+}
+
 /// Brings back what the journal and the folders have, then the heads.
 fn mend(library: &mut Library, faults: &[HistoryFault]) -> Result<(), library::LibraryError> {
     let objects = faults.iter().flat_map(|fault| match fault {
         HistoryFault::Revision(_, damage) => damage.objects.clone(),
         HistoryFault::Head(head) => vec![head.holds.clone()],
-        HistoryFault::Whole(_) => Vec::new(),
+        HistoryFault::Pack(_) | HistoryFault::Whole(_) => Vec::new(),
     });
     let objects: Vec<String> = objects.filter(|id| !id.is_empty()).collect();
     let is_lost = |fault: &HistoryFault| matches!(fault, HistoryFault::Head(head) if head.last_whole.is_none());
@@ -75,6 +86,7 @@ fn same(one: &HistoryFault, other: &HistoryFault) -> bool {
     match (one, other) {
         (HistoryFault::Revision(a, x), HistoryFault::Revision(b, y)) => a == b && x.revision == y.revision,
         (HistoryFault::Head(a), HistoryFault::Head(b)) => a.skill == b.skill,
+        (HistoryFault::Pack(a), HistoryFault::Pack(b)) => a == b,
         (HistoryFault::Whole(_), HistoryFault::Whole(_)) => true,
         _ => false,
     }
@@ -86,6 +98,12 @@ fn tell(findings: &mut Findings, fault: &HistoryFault, place: &str, mended: Resu
     match fault {
         HistoryFault::Whole(error) => {
             findings.cannot("history", "history_damaged", place, format!("{error}; {backup}"));
+        }
+        HistoryFault::Pack(name) => {
+            let message = format!("{name}.pack has lost its index, without which nothing in it can be read; {backup}");
+            findings.mendable("history", "history_damaged", place, message, || {
+                mended.map(|()| "the index was made again of it".to_owned())
+            });
         }
         HistoryFault::Revision(..) if told > NAMED => {}
         HistoryFault::Revision(skill, damage) => {

@@ -176,6 +176,19 @@ pub trait Storage: Send {
         progress: &mut dyn FnMut(),
     ) -> Result<Vec<Damage>, StorageError>;
 
+    /// The names of packs of which the index is missing, so that nothing in them can be read, and whether
+    /// each was so for long: a process may be at work in one that is new.
+    ///
+    /// # Errors
+    /// [`StorageError`]
+    fn lone_packs(&self) -> Result<Vec<(String, bool)>, StorageError>;
+
+    /// Makes the index of such a pack again. The caller is the only one who writes.
+    ///
+    /// # Errors
+    /// [`StorageError`]; the pack is not whole, and stays as it is.
+    fn index_pack(&self, name: &str) -> Result<(), StorageError>;
+
     /// Makes objects and heads that were written durable.
     ///
     /// # Errors

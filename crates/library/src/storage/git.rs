@@ -1,6 +1,7 @@
 //! [`GitStorage`]: revisions as commits of a bare git repository, one reference a skill.
 
 mod concat;
+mod lone;
 mod packs;
 mod refs;
 
@@ -171,6 +172,14 @@ impl Storage for GitStorage {
         progress: &mut dyn FnMut(),
     ) -> Result<Vec<Damage>, StorageError> {
         check::check(&self.repository, &self.dir, from, checked, progress)
+    }
+
+    fn lone_packs(&self) -> Result<Vec<(String, bool)>, StorageError> {
+        lone::packs(&self.dir)
+    }
+
+    fn index_pack(&self, name: &str) -> Result<(), StorageError> {
+        lone::index(&self.repository, &self.dir, name)
     }
 
     fn settle(&self, objects: &[Object], heads: &[HeadChange]) -> Result<(), StorageError> {

@@ -230,6 +230,33 @@ fn a_head_that_leads_nowhere_is_found_and_set_to_what_the_log_names() {
 }
 
 #[test]
+fn a_pack_that_lost_its_index_is_never_garbage_and_gets_it_back() {
+    let place = four_records();
+    place.open().collect_garbage().unwrap();
+    let folder = place.own().join("history.git/objects/pack");
+    let files = || fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    let of = |part: &str| files().find(|path| path.extension().is_some_and(|found| found == part)).unwrap();
+    let pack = of("pack");
+    let old = std::time::SystemTime::now() - Duration::from_secs(3600);
+    fs::File::open(&pack).unwrap().set_modified(old).unwrap();
+    fs::remove_file(of("idx")).unwrap();
+    let _refuses_or_leaves_it = Library::open(&place.skills(), Scope::Project, &Home::at(place.home()).unwrap(), "git")
+        .and_then(|mut library| library.collect_garbage());
+    assert!(pack.exists());
+    let faults = inspect(&place).check_history(&mut || {}).unwrap();
+    let HistoryFault::Pack(name) = &faults[0] else { panic!("{faults:?}") };
+    inspect(&place).mend_pack(name).unwrap();
+    assert!(inspect(&place).check_history(&mut || {}).unwrap().is_empty());
+    assert_eq!(numbers(&place.open(), "pdf"), [1, 2, 3]);
+    place.git(&["fsck", "--strict", "--no-dangling"]);
+    fs::remove_file(of("idx")).unwrap();
+    flip(&of("pack"), 100);
+    let HistoryFault::Pack(name) = &inspect(&place).check_history(&mut || {}).unwrap()[0] else { panic!() };
+    assert!(inspect(&place).mend_pack(name).is_err(), "one that is not whole stays as it is");
+    assert!(of("pack").exists());
+}
+
+#[test]
 fn bad_lines_of_the_event_log_are_kept_aside_and_counted() {
     let place = four_records();
     let log = place.own().join("events.jsonl");

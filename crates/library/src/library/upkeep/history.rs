@@ -21,6 +21,8 @@ pub enum HistoryFault {
     Revision(SkillName, Damage),
     /// A skill's head.
     Head(HeadFault),
+    /// The index of a pack is missing: nothing in it can be read.
+    Pack(String),
     /// The history as a whole.
     Whole(StorageError),
 }
@@ -69,7 +71,20 @@ impl Library {
                 }
             }
         }
+        let has_faults = !faults.is_empty();
+        let lone = storage.lone_packs()?.into_iter().filter(|(_, is_old)| *is_old || has_faults);
+        faults.splice(0..0, lone.map(|(name, _)| HistoryFault::Pack(name)));
         Ok(faults)
+    }
+
+    /// Makes the index of a pack again, after which it can be read.
+    ///
+    /// # Errors
+    /// The lock was not to be had, or the pack is not whole; it stays as it is.
+    pub fn mend_pack(&mut self, name: &str) -> Result<(), LibraryError> {
+        let own = self.ensure_own()?;
+        let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
+        Ok(self.writable_storage()?.index_pack(name)?)
     }
 
     /// Where there is no history at all: every skill that the event log says had a revision.

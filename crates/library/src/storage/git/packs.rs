@@ -21,7 +21,7 @@ use super::{
 };
 use crate::storage::{Object, StorageError};
 
-const FOLDER: &str = "objects/pack";
+pub(super) const FOLDER: &str = "objects/pack";
 
 /// Where the pack of everything is written before it takes its place; as git wants it, a folder of
 /// objects of its own.
@@ -255,7 +255,8 @@ impl GitStorage {
         Ok(())
     }
 
-    /// Removes what was written of packs and objects by processes that did not finish.
+    /// Removes what was written of packs and objects by processes that did not finish. A pack without its
+    /// index is left: it may have lost it, and be the only one that has what is in it.
     fn forget_unfinished(&self) -> Result<(), StorageError> {
         let _absent = self.dir.remove_dir_all(UNFINISHED);
         let is_known = |part: &str| PARTS.contains(&part) || matches!(part, "keep" | "promisor");
@@ -264,9 +265,8 @@ impl GitStorage {
             let file = entry.file_name();
             let file = file.to_string_lossy();
             let (name, part) = file.rsplit_once('.').unwrap_or((&file, ""));
-            let is_alone = part != "idx" && !self.dir.exists(format!("{FOLDER}/{name}.idx"));
             let is_ours = name.starts_with("pack-") && is_known(part) || file.starts_with("multi-pack-index");
-            if (is_alone && part == "pack" || !is_ours) && is_old(&entry)? {
+            if !is_ours && is_old(&entry)? {
                 self.dir.remove_file(format!("{FOLDER}/{file}"))?;
             }
         }
@@ -287,7 +287,7 @@ impl GitStorage {
     }
 }
 
-fn is_old(entry: &cap_std::fs::DirEntry) -> io::Result<bool> {
+pub(super) fn is_old(entry: &cap_std::fs::DirEntry) -> io::Result<bool> {
     Ok(entry.metadata()?.modified()?.into_std().elapsed().is_ok_and(|age| age > OLD))
 }
 

@@ -1,0 +1,46 @@
+//! Packs without their index: found, and read once more to make it again.
+
+use std::{collections::BTreeSet, io};
+
+use cap_std::fs::Dir;
+use git2::{Indexer, Repository};
+
+use super::{
+    packs::{FOLDER, is_old},
+    sync_dir,
+};
+use crate::storage::StorageError;
+
+/// The names of packs of which the index is missing, and whether that was so for long.
+pub(super) fn packs(dir: &Dir) -> Result<Vec<(String, bool)>, StorageError> {
+    let (mut packs, mut indexed) = (Vec::new(), BTreeSet::new());
+    for entry in dir.read_dir(FOLDER)? {
+        let entry = entry?;
+        let file = entry.file_name().to_string_lossy().into_owned();
+        match file.strip_prefix("pack-").and_then(|rest| rest.rsplit_once('.')) {
+            Some((_, "idx")) => drop(indexed.insert(file.trim_end_matches(".idx").to_owned())),
+            Some((_, "pack")) => packs.push((file.trim_end_matches(".pack").to_owned(), is_old(&entry)?)),
+            _ => {}
+        }
+    }
+    packs.retain(|(name, _)| !indexed.contains(name));
+    packs.sort();
+    Ok(packs)
+}
+
+/// Reads a pack and writes it with its index, under the name that its content gives it.
+pub(super) fn index(repository: &Repository, dir: &Dir, name: &str) -> Result<(), StorageError> {
+    let folder = repository.path().join(FOLDER);
+    let odb = repository.odb()?;
+    let mut indexer = Indexer::new(Some(&odb), &folder, 0o444, true)?;
+    io::copy(&mut dir.open(format!("{FOLDER}/{name}.pack"))?, &mut indexer)?;
+    let made = format!("pack-{}", indexer.commit()?);
+    for part in ["pack", "idx"] {
+        dir.open(format!("{FOLDER}/{made}.{part}"))?.sync_all()?;
+    }
+    sync_dir(dir, FOLDER)?;
+    if made != name {
+        dir.remove_file(format!("{FOLDER}/{name}.pack"))?;
+    }
+    Ok(())
+}
