@@ -7,6 +7,7 @@ mod diff;
 mod table;
 mod terminal;
 mod verdict;
+mod wrap;
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -24,6 +25,7 @@ pub use diff::coloured as coloured_diff;
 pub use table::Table;
 pub use terminal::{plain_json, tamed, visible};
 pub use verdict::{finding_lines, problem_line, severity_style, verdict_style};
+pub use wrap::wrapped;
 
 use crate::exit::{CliError, Exit};
 
@@ -206,6 +208,11 @@ fn quiet_on_closed_pipe(result: io::Result<()>) -> Result<(), CliError> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => Ok(other?),
     }
+}
+
+/// How wide the terminal is, where there is one.
+pub fn terminal_columns() -> Option<usize> {
+    terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0))
 }
 
 fn terminal_lines() -> usize {

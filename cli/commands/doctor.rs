@@ -10,6 +10,7 @@ mod journal;
 pub mod relocate;
 mod settings;
 mod skills;
+mod text;
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +21,7 @@ use serde_json::{Value, json};
 use crate::{
     context::Context,
     exit::{CliError, Exit},
-    print::{BAD, FAINT, GOOD, WARN},
+    print::terminal_columns,
 };
 
 /// Flags of `doctor`.
@@ -235,28 +236,7 @@ fn answer(context: &Context, library: &Library, findings: &Findings) -> Result<E
         },
     });
     context.out.answer(&document, |out| {
-        for Finding { check, state, path, message, .. } in &findings.list {
-            let style = match state {
-                State::Ok | State::Mended => GOOD,
-                State::Found => WARN,
-                State::Cannot => BAD,
-            };
-            let word = state.as_str();
-            writeln!(out, "{style}{word:<7}{style:#} {check:<10} {message} {FAINT}{path}{FAINT:#}")?;
-        }
-        let mended = match findings.count(State::Mended) {
-            0 => String::new(),
-            count => format!(", {count} mended"),
-        };
-        match open {
-            0 => writeln!(out, "{GOOD}All is well{GOOD:#} with {}{mended}", library.path().display()),
-            _ => {
-                let things = if open == 1 { "1 thing needs a look" } else { &format!("{open} things need a look") };
-                let can_be = findings.count(State::Found) > 0 && !findings.fix;
-                let hint = if can_be { "; `skillhub doctor --fix` mends what can be mended" } else { "" };
-                writeln!(out, "{things}{mended}{hint}")
-            }
-        }
+        text::write(out, findings, terminal_columns(), &library.path().display().to_string())
     })?;
     Ok(if open == 0 { Exit::Done } else { Exit::Failed })
 }

@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use anstyle::Style;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use super::terminal_columns;
+
 /// Spaces between two columns.
 const GAP: usize = 2;
 
@@ -21,8 +23,7 @@ pub struct Table {
 impl Table {
     /// A table with a head.
     pub fn new(head: &[&str]) -> Self {
-        let width = terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0));
-        Self { rows: vec![head.iter().map(|title| title.to_uppercase()).collect()], terminal: width }
+        Self { rows: vec![head.iter().map(|title| title.to_uppercase()).collect()], terminal: terminal_columns() }
     }
 
     /// Adds a row.

@@ -109,6 +109,26 @@ fn a_journal_cut_at_its_end_loses_what_was_never_reported() {
 }
 
 #[test]
+fn a_journal_that_is_garbage_is_kept_aside_before_it_is_cut() {
+    for command in ["doctor", "list"] {
+        let sandbox = project();
+        let own = own(&sandbox);
+        let garbage = "no journal at all, whoever wrote it ".repeat(9);
+        fs::write(own.join("journal"), &garbage).unwrap();
+        fs::remove_file(own.join("journal.applied")).unwrap();
+        if command == "list" {
+            sandbox.done(&["list"]);
+        } else {
+            assert!(is_found_and_mended(&sandbox, "journal").contains("journal.damaged-"));
+        }
+        let kept = fs::read_dir(&own).unwrap().map(|entry| entry.unwrap().path());
+        let kept: Vec<PathBuf> = kept.filter(|path| path.to_string_lossy().contains("journal.damaged-")).collect();
+        assert_eq!(fs::read_to_string(&kept[0]).unwrap(), garbage);
+        assert_well(&sandbox);
+    }
+}
+
+#[test]
 fn a_journal_damaged_in_the_middle_is_refused_by_all_but_doctor_and_saved() {
     let sandbox = project();
     let own = own(&sandbox);

@@ -63,9 +63,10 @@ pub fn check(context: &Context, library: &mut Library, findings: &mut Findings) 
         JournalState::Pending(bytes) => {
             ("pending_operations", format!("{bytes} bytes of operations wait to be applied; any command does it"))
         }
-        JournalState::Cut(bytes) => {
-            ("journal_cut", format!("ends with {bytes} bytes of an operation that was cut off before it was reported"))
-        }
+        JournalState::Cut(bytes) => (
+            "journal_cut",
+            format!("ends with {bytes} bytes that are no whole operation, as of one cut off before it was reported"),
+        ),
         JournalState::Damaged(at) => {
             ("journal_damaged", format!("is damaged at byte {at}; every command refuses until it is mended"))
         }
@@ -86,8 +87,9 @@ pub fn check(context: &Context, library: &mut Library, findings: &mut Findings) 
             return Ok(false);
         }
     };
-    findings
-        .mendable("journal", code, &place, message, || Ok(format!("{} operations were applied", recovery.operations)));
+    let kept = recovery.kept_as.as_ref().map(|kept| format!("; the journal as it was is {kept}")).unwrap_or_default();
+    let done = format!("{} operations were applied{kept}", recovery.operations);
+    findings.mendable("journal", code, &place, message, || Ok(done));
     Ok(tell_pending(findings, recovery))
 }
 

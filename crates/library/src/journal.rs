@@ -98,6 +98,8 @@ pub struct Contents {
     pub records: Vec<Record>,
     /// Bytes after the last whole record: an operation that was cut off before it was reported.
     pub cut_bytes: u64,
+    /// Whether those bytes cannot be the beginning of a record, so that they may be anything.
+    pub is_garbage: bool,
 }
 
 /// A stretch of a journal's file.
@@ -191,7 +193,7 @@ impl Journal {
             let at = from + (bytes.len() - rest.len()) as u64;
             return Err(invalid(&format!("the journal is damaged at byte {at} and was left as it is")));
         }
-        Ok(Contents { records, cut_bytes: rest.len() as u64 })
+        Ok(Contents { records, cut_bytes: rest.len() as u64, is_garbage: !is_beginning(rest) })
     }
 
     /// Everything in the file, damaged or not. Whole records are found behind damage as well.
@@ -391,6 +393,17 @@ fn framed(bytes: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
 
 /// The first record of `bytes` and what follows it; `None` when there is no whole one. A whole one
 /// that cannot be understood is an error: it was reported as done.
+/// Whether these bytes are the beginning of a record that is longer: what a process leaves that is stopped
+/// while it writes one.
+pub(crate) fn is_beginning(bytes: &[u8]) -> bool {
+    let number = |from: usize, to: usize| {
+        bytes.get(from..to).map(|digits| digits.iter().fold(0_u64, |number, digit| number << 8 | u64::from(*digit)))
+    };
+    let starts = bytes.iter().zip(MAGIC).all(|(found, expected)| found == expected);
+    let whole = number(4, 8).zip(number(8, 16)).map(|(head, body)| head.saturating_add(body));
+    starts && whole.is_none_or(|whole| whole.saturating_add(FRAME_BYTES as u64) > bytes.len() as u64)
+}
+
 fn parse(bytes: &[u8]) -> io::Result<Option<(Record, &[u8])>> {
     let Some((head, mut body, after)) = framed(bytes) else { return Ok(None) };
     let format: Format = serde_json::from_slice(head)?;

@@ -34,6 +34,7 @@ pub use hand_edit::{FolderState, HandEditFault, Snapshot, SnapshotError, TakeOve
 pub use recover::Recovery;
 pub use temporary::TemporaryKind;
 pub(crate) use upkeep::aside_name;
+use upkeep::keep_copy;
 pub use upkeep::{
     EventsMend, HeadFault, HistoryFault, JournalMend, JournalState, LibraryNote, Lost, Places, RelocateError,
     Relocation, StateMend, look_at_places, make_private, relocate,

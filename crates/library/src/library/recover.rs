@@ -3,10 +3,11 @@
 use std::{io, time::Duration};
 
 use cap_std::fs::Dir;
+use jiff::Timestamp;
 use scan::Baseline;
 use skill::{Bundle, File, SkillName};
 
-use super::{LOCK_WAIT, Library, LibraryError, commit::CHECKPOINT_BYTES};
+use super::{LOCK_WAIT, Library, LibraryError, commit::CHECKPOINT_BYTES, keep_copy};
 use crate::{
     checkout,
     events::{self, Event},
@@ -25,6 +26,9 @@ pub struct Recovery {
     pub operations: usize,
     /// Bytes of an operation that was cut off before it was reported, and dropped.
     pub cut_bytes: u64,
+    /// The name of a copy of the journal, where what was dropped may be more than an operation that was
+    /// cut off.
+    pub kept_as: Option<String>,
     /// Skills whose folder could not be brought to the head, as where it is a mount point. It is tried
     /// again by every opening, and what stands there is no hand edit.
     pub pending: Vec<SkillName>,
@@ -94,7 +98,11 @@ impl Library {
         let applied = journal.applied_bytes().map_err(self.own_io())?;
         let traces = if applied.is_some() { Traces::Whole } else { Traces::Cut };
         let contents = journal.read(applied.unwrap_or(0)).map_err(self.own_io())?;
+        let mut kept_as = None;
         if contents.cut_bytes > 0 {
+            if contents.is_garbage {
+                kept_as = Some(keep_copy(own, "journal", Timestamp::now()).map_err(self.own_io())?);
+            }
             journal.cut(contents.cut_bytes).map_err(self.own_io())?;
         }
         let mut heads = last_heads(&contents.records);
@@ -117,7 +125,7 @@ impl Library {
         let skills = heads.iter().filter(|head| self.check_out_again(head, traces).is_err());
         let pending: Vec<SkillName> = skills.filter_map(|head| SkillName::parse(&head.skill).ok()).collect();
         let folders = self.settle_temporary(own, &temporary, &heads, traces)?;
-        let recovery = Recovery { operations, cut_bytes: contents.cut_bytes, pending, folders };
+        let recovery = Recovery { operations, cut_bytes: contents.cut_bytes, kept_as, pending, folders };
         if recovery.is_settled() {
             journal.mark_applied().map_err(self.own_io())?;
         }

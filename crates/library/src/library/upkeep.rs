@@ -67,7 +67,7 @@ pub(crate) fn aside_name(dir: &Dir, name: &str, time: Timestamp) -> String {
 }
 
 /// Keeps a durable copy of a file; says under which name.
-fn keep_copy(dir: &Dir, name: &str, time: Timestamp) -> io::Result<String> {
+pub(super) fn keep_copy(dir: &Dir, name: &str, time: Timestamp) -> io::Result<String> {
     let aside = aside_name(dir, name, time);
     dir.copy(name, dir, &aside)?;
     dir.open(&aside)?.sync_all()?;

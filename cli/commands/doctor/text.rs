@@ -1,0 +1,89 @@
+//! [`write()`]: the findings as lines for people, as wide as their terminal.
+
+use std::io::{self, Write};
+
+use unicode_width::UnicodeWidthStr;
+
+use super::{Finding, Findings, State};
+use crate::print::{BAD, FAINT, GOOD, WARN, wrapped};
+
+/// Columns before a message: the state, and the check.
+const MARGIN: usize = 20;
+
+/// What a check says that had to be left out because of another one.
+const NOT_LOOKED_AT: &str = "not_looked_at";
+
+/// A finding as it is shown, and what it is about.
+struct Line<'a> {
+    state: State,
+    check: &'a str,
+    message: String,
+    path: &'a str,
+}
+
+/// Writes them, and how many things need a look. `width` is that of the terminal; what is written
+/// elsewhere has one line for each.
+pub fn write(out: &mut dyn Write, findings: &Findings, width: Option<usize>, library: &str) -> io::Result<()> {
+    let width = width.map_or(usize::MAX, |width| width.saturating_sub(MARGIN).max(MARGIN));
+    let lines = lines(&findings.list);
+    lines.iter().try_for_each(|line| line.write(out, width))?;
+    let open = lines.iter().filter(|line| line.state.is_open() && line.check != OTHERS).count();
+    let open = open.max(usize::from(findings.list.iter().any(|finding| finding.state.is_open())));
+    let mended = match findings.count(State::Mended) {
+        0 => String::new(),
+        count => format!(", {count} mended"),
+    };
+    if open == 0 {
+        return writeln!(out, "{GOOD}All is well{GOOD:#} with {library}{mended}");
+    }
+    let things = if open == 1 { "1 thing needs a look" } else { &format!("{open} things need a look") };
+    let can_be = findings.count(State::Found) > 0 && !findings.fix;
+    let hint = if can_be { "; `skillhub doctor --fix` mends what can be mended" } else { "" };
+    writeln!(out, "{things}{mended}{hint}")
+}
+
+/// How the checks that were left out for one reason are called together.
+const OTHERS: &str = "others";
+
+fn lines(findings: &[Finding]) -> Vec<Line<'_>> {
+    let mut lines: Vec<Line<'_>> = Vec::new();
+    for finding in findings {
+        let Finding { check, state, path, message, .. } = finding;
+        let is_left_out = finding.code == NOT_LOOKED_AT && message.starts_with("not looked at: the journal");
+        let together = lines.iter_mut().find(|line| is_left_out && line.check == OTHERS);
+        match together {
+            Some(line) => line.message = line.message.replacen(':', &format!(", {check}:"), 1),
+            None => {
+                let (check, message) = match is_left_out {
+                    true => (OTHERS, format!("{check}: {message}")),
+                    false => (*check, message.clone()),
+                };
+                lines.push(Line { state: *state, check, message, path });
+            }
+        }
+    }
+    lines
+}
+
+impl Line<'_> {
+    fn write(&self, out: &mut dyn Write, width: usize) -> io::Result<()> {
+        let style = match self.state {
+            State::Ok | State::Mended => GOOD,
+            State::Found => WARN,
+            State::Cannot => BAD,
+        };
+        let (word, check, margin) = (self.state.as_str(), self.check, " ".repeat(MARGIN));
+        write!(out, "{style}{word:<7}{style:#} {check:<11} ")?;
+        let lines: Vec<String> = self.message.lines().flat_map(|line| wrapped(line, width)).collect();
+        write!(out, "{}", lines.join(&format!("\n{margin}")))?;
+        // Where all is as it should be, the place is in the document alone.
+        let last = lines.last().map_or(0, |line| line.width());
+        match self.state {
+            State::Ok => writeln!(out),
+            _ if last.saturating_add(2 + self.path.width()) <= width => {
+                writeln!(out, "  {FAINT}{}{FAINT:#}", self.path)
+            }
+            _ => writeln!(out, "\n{margin}{FAINT}{}{FAINT:#}", self.path),
+        }
+    }
+}
