@@ -1,5 +1,6 @@
 //! `doctor` on broken homes and libraries: what it finds, what it mends, and what it leaves alone.
 
+mod journal;
 mod settings;
 
 use std::{
@@ -86,84 +87,6 @@ fn all_is_well_in_a_new_place_and_after_ordinary_work() {
     let sandbox = project();
     assert_well(&sandbox);
     assert!(sandbox.run(&["doctor"]).exits(0).text().contains("All is well with"));
-}
-
-#[test]
-fn a_journal_that_waits_is_applied() {
-    let sandbox = project();
-    fs::remove_file(own(&sandbox).join("journal.applied")).unwrap();
-    is_found_and_mended(&sandbox, "journal");
-}
-
-#[test]
-fn a_journal_cut_at_its_end_loses_what_was_never_reported() {
-    let sandbox = project();
-    let own = own(&sandbox);
-    let mut bytes = fs::read(own.join("journal")).unwrap();
-    let tail = bytes[..70].to_vec();
-    bytes.extend(tail);
-    fs::write(own.join("journal"), bytes).unwrap();
-    fs::remove_file(own.join("journal.applied")).unwrap();
-    is_found_and_mended(&sandbox, "journal");
-    assert_eq!(sandbox.done(&["history", "demo"])["revisions"].as_array().unwrap().len(), 2);
-}
-
-#[test]
-fn a_journal_that_is_garbage_is_kept_aside_before_it_is_cut() {
-    for command in ["doctor", "list"] {
-        let sandbox = project();
-        let own = own(&sandbox);
-        let garbage = "no journal at all, whoever wrote it ".repeat(9);
-        fs::write(own.join("journal"), &garbage).unwrap();
-        fs::remove_file(own.join("journal.applied")).unwrap();
-        if command == "list" {
-            sandbox.done(&["list"]);
-        } else {
-            assert!(is_found_and_mended(&sandbox, "journal").contains("journal.damaged-"));
-        }
-        let kept = fs::read_dir(&own).unwrap().map(|entry| entry.unwrap().path());
-        let kept: Vec<PathBuf> = kept.filter(|path| path.to_string_lossy().contains("journal.damaged-")).collect();
-        assert_eq!(fs::read_to_string(&kept[0]).unwrap(), garbage);
-        assert_well(&sandbox);
-    }
-}
-
-#[test]
-fn a_journal_damaged_in_the_middle_is_refused_by_all_but_doctor_and_saved() {
-    let sandbox = project();
-    let own = own(&sandbox);
-    let mut bytes = fs::read(own.join("journal")).unwrap();
-    bytes[60] ^= 1;
-    fs::write(own.join("journal"), &bytes).unwrap();
-    fs::remove_file(own.join("journal.applied")).unwrap();
-    let error = sandbox.ask(&["list"]).refused_with_hint(8, "damaged_history");
-    assert!(error["hint"].as_str().unwrap().contains("doctor"), "{error:#}");
-    assert_eq!(fs::read(own.join("journal")).unwrap(), bytes, "left as it is");
-    let message = is_found_and_mended(&sandbox, "journal");
-    assert!(message.contains("could not be read") && message.contains("journal.damaged-"), "{message}");
-    let kept = fs::read_dir(&own).unwrap().map(|entry| entry.unwrap().path());
-    let kept: Vec<PathBuf> = kept.filter(|path| path.to_string_lossy().contains("journal.damaged-")).collect();
-    assert_eq!(fs::read(&kept[0]).unwrap(), bytes);
-    assert_eq!(sandbox.done(&["history", "demo"])["revisions"].as_array().unwrap().len(), 2);
-}
-
-#[test]
-fn what_a_damaged_journal_lost_is_named_and_leaves_the_exit_code_at_one() {
-    let sandbox = Sandbox::new();
-    sandbox.create("demo", "alpha");
-    sandbox.done(&["manage", "patch", "demo", "--find", "alpha", "--replace", "beta", "--reason", "better"]);
-    let own = own(&sandbox);
-    let mut bytes = fs::read(own.join("journal")).unwrap();
-    bytes[60] ^= 1;
-    fs::write(own.join("journal"), &bytes).unwrap();
-    fs::remove_file(own.join("journal.applied")).unwrap();
-    fs::remove_dir_all(own.join("history.git")).unwrap();
-    let fixed = sandbox.ask(&["doctor", "--fix"]).exits(1).json();
-    let (states, message) = of(&fixed, "journal");
-    assert!(states.contains(&"cannot".to_owned()), "{fixed:#}");
-    assert!(message.contains("better") && message.contains("patch by agent"), "{message}");
-    let text = fs::read_to_string(sandbox.user_skill("demo").join("SKILL.md")).unwrap();
-    assert!(text.contains("beta"), "the folder is untouched: {text}");
 }
 
 #[test]
