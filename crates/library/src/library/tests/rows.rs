@@ -10,7 +10,8 @@ const MANY: usize = 270;
 fn revision(number: usize) -> NewRevision {
     let text = |every: usize| number.is_multiple_of(every).then(|| format!("{every} in\n{number} \\ \u{7}é"));
     let actor = Actor::new([ActorKind::Agent, ActorKind::Person][number % 2], format!("ann {}", number % 7));
-    let time = Timestamp::from_second(1_700_000_000 + number as i64 * if number % 5 == 0 { -90_000 } else { 61 });
+    let time =
+        Timestamp::from_second(1_700_000_000 + number as i64 * if number.is_multiple_of(5) { -90_000 } else { 61 });
     let stamp = Stamp { reason: text(3), run: text(4), thread: text(5), ..Stamp::new(actor, time.unwrap()) };
     let files = bundle("pdf", &number.to_string(), &[("references/a.md", "a")][..number % 2]);
     let content = match number % 9 {
@@ -29,7 +30,7 @@ fn revision(number: usize) -> NewRevision {
     let reviewer = Actor::new(ActorKind::Person, "bo");
     let edited_by = number.is_multiple_of(16).then(|| Actor::new(ActorKind::Person, "cy"));
     let proposal = format!("k{number}");
-    let acceptance = number.is_multiple_of(8).then(|| Acceptance { proposal, reviewer, edited_by });
+    let acceptance = number.is_multiple_of(8).then_some(Acceptance { proposal, reviewer, edited_by });
     let absorbed_into = number.is_multiple_of(10).then(|| "other".to_owned());
     NewRevision { absorbed_into, acceptance, ..NewRevision::new(content, Action::Edit, stamp).with_origin(origin) }
 }
