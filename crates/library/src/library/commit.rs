@@ -242,6 +242,9 @@ impl Library {
         let mut settled = settled && written.trouble.is_none();
         let mut committed = Vec::with_capacity(written.parts.len());
         for (part, follow) in written.parts.into_iter().zip(follow) {
+            if let (None, Some(files)) = (&written.trouble, part.known.last()) {
+                *self.last_read.borrow_mut() = Some((part.revision.id.clone(), files.clone()));
+            }
             let checkout = match &written.trouble {
                 Some(trouble) => Checkout::Pending(trouble.clone()),
                 None => self.check_out(own, &part, follow, &mut settled),

@@ -2,6 +2,7 @@
 
 mod concat;
 mod lone;
+mod loose;
 mod packs;
 mod refs;
 
@@ -152,16 +153,10 @@ impl Storage for GitStorage {
     }
 
     fn write(&self, objects: &[Object], heads: &[HeadChange], again: bool) -> Result<(), StorageError> {
-        let odb = self.repository.odb()?;
-        for object in objects {
-            if again {
-                self.forget_loose(&object.id);
-            }
-            let written = odb.write(object_type(&object.kind)?, &object.bytes)?;
-            if written.to_string() != object.id {
-                return Err(StorageError::Damaged(format!("object {} does not have that id", object.id)));
-            }
+        if again {
+            objects.iter().for_each(|object| self.forget_loose(&object.id));
         }
+        self.write_loose(objects)?;
         heads.iter().try_for_each(|head| self.move_head(head, false))
     }
 
@@ -208,14 +203,6 @@ impl Storage for GitStorage {
         self.repack()?;
         self.forget_old_locks()?;
         self.pack_heads().map(drop)
-    }
-}
-
-impl GitStorage {
-    fn forget_loose(&self, id: &str) {
-        if let (Some(folder), Some(rest)) = (id.get(..2), id.get(2..)) {
-            let _absent = self.dir.remove_file(format!("objects/{folder}/{rest}"));
-        }
     }
 }
 

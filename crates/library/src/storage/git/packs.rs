@@ -17,7 +17,7 @@ use git2::{ObjectType, Odb, Oid, PackBuilder};
 use super::{
     GitStorage,
     concat::{Pack, concat, entries},
-    object_type, sync_dir,
+    loose, object_type, sync_dir,
 };
 use crate::storage::{Object, StorageError};
 
@@ -278,7 +278,7 @@ impl GitStorage {
             let folder = objects.open_dir(start)?;
             for entry in folder.entries()? {
                 let entry = entry?;
-                if entry.file_name().to_string_lossy().starts_with("tmp_obj") && is_old(&entry)? {
+                if entry.file_name().to_string_lossy().starts_with(loose::UNFINISHED) && is_old(&entry)? {
                     folder.remove_file(entry.file_name())?;
                 }
             }

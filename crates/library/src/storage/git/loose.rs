@@ -1,0 +1,120 @@
+//! Loose objects: what a commit writes of a revision, one file each, until a checkpoint packs them.
+//!
+//! The journal holds the same bytes, so nothing is synced here. A file gets its name when it is whole: a
+//! killed process leaves none that is cut, and what it did not finish is for a collection of garbage.
+
+use std::io::{self, Write};
+
+use cap_std::fs::{Dir, OpenOptions};
+use flate2::{Compression, write::ZlibEncoder};
+use sha1::{Digest as _, Sha1};
+
+use super::{GitStorage, object_type};
+use crate::{
+    checkout::temporary_name,
+    storage::{Object, StorageError},
+};
+
+const FOLDER: &str = "objects";
+
+/// How the names of unfinished files begin, those of git as well.
+pub(super) const UNFINISHED: &str = "tmp_obj";
+
+impl GitStorage {
+    /// Writes objects in place of what stands there, after looking whether each has its id.
+    pub(super) fn write_loose(&self, objects: &[Object]) -> Result<(), StorageError> {
+        if objects.is_empty() {
+            return Ok(());
+        }
+        let folder = self.dir.open_dir(FOLDER)?;
+        objects.iter().try_for_each(|object| write(&folder, object))
+    }
+
+    pub(super) fn forget_loose(&self, id: &str) {
+        if let (Some(folder), Some(rest)) = (id.get(..2), id.get(2..)) {
+            let _absent = self.dir.remove_file(format!("{FOLDER}/{folder}/{rest}"));
+        }
+    }
+}
+
+fn write(objects: &Dir, object: &Object) -> Result<(), StorageError> {
+    let head = format!("{} {}\0", object_type(&object.kind)?.str(), object.bytes.len());
+    let id = skill::hex(&Sha1::new().chain_update(&head).chain_update(&object.bytes).finalize());
+    if id != object.id {
+        return Err(StorageError::Damaged(format!("object {} does not have that id", object.id)));
+    }
+    let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(head.as_bytes())?;
+    packed.write_all(&object.bytes)?;
+    let (folder, rest) = id.split_at(2);
+    let unfinished = format!("{folder}/{UNFINISHED}{}", temporary_name());
+    let written = create(objects, folder, &unfinished)?
+        .write_all(&packed.finish()?)
+        .and_then(|()| objects.rename(&unfinished, objects, format!("{folder}/{rest}")));
+    if written.is_err() {
+        let _best_effort = objects.remove_file(&unfinished);
+    }
+    Ok(written?)
+}
+
+/// Makes a file that nobody but git changes the mode of, and its folder where there is none.
+fn create(objects: &Dir, folder: &str, file: &str) -> io::Result<cap_std::fs::File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    cap_std::fs::OpenOptionsExt::mode(&mut options, 0o444);
+    match objects.open_with(file, &options) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            objects.create_dir_all(folder)?;
+            objects.open_with(file, &options)
+        }
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use git2::{ObjectType, Oid};
+
+    use super::*;
+
+    #[test]
+    fn git_reads_what_is_written_also_over_a_damaged_file_and_no_other_id_is_taken() {
+        let temp = tempfile::tempdir().unwrap();
+        let storage = GitStorage::open(&temp.path().join("history.git"), true).unwrap().unwrap();
+        let of = |kind: ObjectType, bytes: &[u8]| Object {
+            id: Oid::hash_object(kind, bytes).unwrap().to_string(),
+            kind: kind.str().to_owned(),
+            bytes: bytes.to_vec(),
+        };
+        let long: Vec<u8> = (0..100_000_u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+        let objects = [
+            of(ObjectType::Blob, b""),
+            of(ObjectType::Blob, &b"a line\n".repeat(10_000)),
+            of(ObjectType::Blob, &long),
+            of(ObjectType::Tree, b""),
+        ];
+        let read = |object: &Object| {
+            let odb = storage.repository.odb().unwrap();
+            odb.refresh().unwrap();
+            odb.read(Oid::from_str(&object.id).unwrap()).map(|found| found.data().to_vec())
+        };
+        storage.write_loose(&objects).unwrap();
+        for object in &objects {
+            assert_eq!(read(object).unwrap(), object.bytes);
+            let file = format!("objects/{}/{}", &object.id[..2], &object.id[2..]);
+            storage.dir.remove_file(&file).unwrap();
+            storage.dir.write(&file, "").unwrap();
+            storage.write_loose(std::slice::from_ref(object)).unwrap();
+            assert_eq!(read(object).unwrap(), object.bytes, "an empty file was in its place");
+        }
+        let other = Object { bytes: b"another text".to_vec(), ..objects[1].clone() };
+        assert!(matches!(storage.write_loose(&[other]), Err(StorageError::Damaged(_))));
+        assert_eq!(read(&objects[1]).unwrap(), objects[1].bytes);
+        let names = storage.dir.open_dir(FOLDER).unwrap().entries().unwrap().flat_map(|folder| {
+            let folder = folder.unwrap().open_dir().unwrap();
+            folder.entries().unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()).collect::<Vec<_>>()
+        });
+        assert!(names.into_iter().all(|name| !name.starts_with(UNFINISHED)), "nothing unfinished stays");
+    }
+}
