@@ -89,7 +89,8 @@ fn rest(names: &[&str]) -> String {
 }
 
 fn location(listed: &Listed) -> String {
-    listed.path.as_ref().map(|path| path.join("SKILL.md").display().to_string()).unwrap_or_default()
+    let file = listed.path.as_ref().map(|path| path.join("SKILL.md").into_os_string().into_string());
+    file.map(|text| text.unwrap_or_else(|odd| odd.to_string_lossy().into_owned())).unwrap_or_default()
 }
 
 fn document(listed: &Listed) -> Value {
@@ -122,7 +123,8 @@ fn xml(skills: &[&Listed]) -> String {
 /// A value as XML text, so that no description closes its own element.
 pub fn escape(value: &str) -> Cow<'_, str> {
     let is_plain = |byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'&' | b'<' | b'>' | b'"' | b'\'');
-    if value.bytes().all(is_plain) {
+    // Without a way out early, so that the compiler makes wide steps of it.
+    if value.bytes().fold(true, |plain, byte| plain & is_plain(byte)) {
         return value.into();
     }
     let mut text = String::with_capacity(value.len());
