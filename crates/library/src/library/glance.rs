@@ -15,7 +15,7 @@ use crate::{
     folder::{self, Content, Signature},
     home::open_dir,
     revision::{Origin, Revision, RevisionId},
-    storage::StorageError,
+    storage::{Storage, StorageError},
 };
 
 /// Threads that look at folders; more of them wait for the same disk.
@@ -145,7 +145,7 @@ impl Library {
     /// The history cannot be read.
     pub fn heads(&self) -> Result<Vec<(SkillName, Head)>, StorageError> {
         let own = open_dir(&self.own).ok().flatten();
-        let heads = self.heads_with(&mut Remembered::read(own.as_ref()))?;
+        let heads = self.heads_with(&mut Remembered::read(own.as_ref()), self.head_ids()?)?;
         let exists = heads.into_iter().filter(|(_, known)| !known.tombstone);
         Ok(exists.filter_map(|(name, known)| Some((name, known.head?))).collect())
     }
@@ -157,11 +157,15 @@ impl Library {
     /// The library or its history cannot be read.
     pub fn glances(&self, closeness: Closeness) -> Result<Vec<Glance>, LibraryError> {
         let own = open_dir(&self.own)?;
-        let mut remembered = Remembered::read(own.as_ref());
-        let heads = self.heads_with(&mut remembered)?;
+        let (mut remembered, ids, folders) = thread::scope(|scope| {
+            let remembered = scope.spawn(|| Remembered::read(own.as_ref()));
+            let (ids, folders) = (self.head_ids(), self.folders());
+            (remembered.join().unwrap_or_default(), ids, folders)
+        });
+        let heads = self.heads_with(&mut remembered, ids?)?;
         let (gone, mut skills): (Vec<_>, Vec<_>) = heads.into_iter().partition(|(_, known)| known.tombstone);
         let managed = skills.len();
-        for folder in self.folders()? {
+        for folder in folders? {
             let is_managed = skills.get(..managed).unwrap_or_default();
             let is_managed = is_managed.binary_search_by(|(name, _)| name.as_str().cmp(&folder)).is_ok();
             if let (false, Ok(name)) = (is_managed, SkillName::parse(&folder)) {
@@ -185,11 +189,20 @@ impl Library {
         Ok(found.into_iter().map(|(name, found)| Glance::of(name, found)).collect())
     }
 
-    /// What is known of each skill in the history, deleted ones included.
-    fn heads_with(&self, remembered: &mut Remembered) -> Result<Vec<(SkillName, Box<Known>)>, StorageError> {
+    /// The heads of all skills in the history, sorted by name.
+    fn head_ids(&self) -> Result<Vec<(SkillName, RevisionId)>, StorageError> {
+        self.storage()?.map_or(Ok(Vec::new()), Storage::heads)
+    }
+
+    /// What is known of these heads, deleted skills included.
+    fn heads_with(
+        &self,
+        remembered: &mut Remembered,
+        ids: Vec<(SkillName, RevisionId)>,
+    ) -> Result<Vec<(SkillName, Box<Known>)>, StorageError> {
         let Some(storage) = self.storage()? else { return Ok(Vec::new()) };
-        let mut heads = Vec::new();
-        for (name, id) in storage.heads()? {
+        let mut heads = Vec::with_capacity(ids.len());
+        for (name, id) in ids {
             let known = match remembered.take_head(&name, &id) {
                 Some(known) => known,
                 None => {

@@ -97,7 +97,8 @@ pub(super) struct Remembered {
 impl Remembered {
     pub fn read(own: Option<&Dir>) -> Self {
         let content = own.and_then(|own| FILE.read(own, NAME)).unwrap_or_default();
-        Self { skills: serde_json::from_slice(content.bytes()).unwrap_or_default(), next: 0, news: 0 }
+        let text = std::str::from_utf8(content.bytes()).unwrap_or_default();
+        Self { skills: serde_json::from_str(text).unwrap_or_default(), next: 0, news: 0 }
     }
 
     fn place(&mut self, name: &SkillName) -> Option<&mut Option<Box<Known>>> {

@@ -88,7 +88,7 @@ impl GitStorage {
 
 impl Storage for GitStorage {
     fn heads(&self) -> Result<Vec<(SkillName, RevisionId)>, StorageError> {
-        Ok(self.all_heads()?.into_iter().map(|(name, id)| (name, RevisionId::new(id.to_string()))).collect())
+        Ok(self.all_heads()?.into_iter().map(|(name, id)| (name, RevisionId::new(skill::hex(id.as_bytes())))).collect())
     }
 
     fn head(&self, skill: &SkillName) -> Result<Option<Revision>, StorageError> {
