@@ -3,11 +3,11 @@
 
     python3 bench/write_path.py [SKILL_MD]
 
-Builds skillhub for release and makes a library of one skill in a temporary folder. Measures, in turns:
+Builds skillhub for release, unless SKILLHUB names one, and makes a library of one skill in a temporary folder. Measures, in turns:
 a process that patches one line of its SKILL.md (a text of 22 KB, or the file given), the start of a
 process that does nothing, an append of as many bytes with one `fdatasync`, and `git commit -a` of the
 same change. Counts the syncs of a patch, of a batch and of an install of several skills with `strace`,
-where that is there. Then a process that is running patches many times.
+where that is there. Then a process that is running patches many times, on that disk and in memory.
 """
 
 import os
@@ -23,7 +23,8 @@ import time
 
 ROUNDS = 60
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PROGRAM = ROOT / "target" / "release" / "skillhub"
+GIVEN = os.environ.get("SKILLHUB")
+PROGRAM = pathlib.Path(GIVEN) if GIVEN else ROOT / "target" / "release" / "skillhub"
 LINE = "The value of the counter is "
 
 
@@ -96,7 +97,9 @@ def main() -> None:
     text = pathlib.Path(sys.argv[1]).read_text() if len(sys.argv) > 1 else text_of_22_kb()
     if LINE not in text:
         text += f"\n{LINE}0.\n"
-    subprocess.run(["cargo", "build", "--release", "--quiet"], cwd=ROOT, check=True)
+    if not GIVEN:
+        build = ["cargo", "build", "--release", "--quiet", "-p", "skillhub", "-p", "skill_manage"]
+        subprocess.run([*build, "--bin", "skillhub", "--example", "measure"], cwd=ROOT, check=True)
     with tempfile.TemporaryDirectory(dir=ROOT / "target") as folder:
         root = pathlib.Path(folder)
         place, commit = Place(root, text), git_floor(root, text)
@@ -127,7 +130,11 @@ def main() -> None:
             f'{{"action":"write_file","path":"references/{n}.md","content":"x"}}' for n in range(20))
         request = f'{{"name":"{place.name}","operations":[{operations}]}}'
         print(f"syncs of 20 operations: {syncs(place, 'manage', '--request', '-', input=request.encode())}")
-    subprocess.run(["cargo", "run", "--release", "--quiet", "-p", "skill_manage", "--example", "measure"], cwd=ROOT, check=True)
+    measure = PROGRAM.parent / "examples" / "measure"
+    for where in [ROOT / "target", pathlib.Path("/dev/shm")]:
+        if measure.exists() and where.exists():
+            print(f"in {where.name}:", flush=True)
+            subprocess.run([measure], cwd=where, check=True)
 
 
 if __name__ == "__main__":
