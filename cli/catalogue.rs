@@ -4,11 +4,13 @@ use std::{collections::HashMap, path::PathBuf};
 
 use library::{Closeness, FolderState, Front, Glance, HandEditFault, Head, Library, Scope, Standing, State};
 use scan::Baseline;
+use serde_json::{Value, json};
 use skill::{Bundle, Limits, SkillName, validate::load};
 
 use crate::{
     context::Context,
     exit::{CliError, Exit},
+    print::Output,
 };
 
 /// A skill of a library, or one inside the program.
@@ -34,6 +36,8 @@ pub struct Listed {
     pub missing: bool,
     /// Why agents do not see it although it is enabled.
     pub fault: Option<String>,
+    /// Whether that is damage of its history.
+    pub damaged: bool,
     source: Source,
 }
 
@@ -156,10 +160,28 @@ impl Catalogue {
         })
     }
 
+    /// What is damaged of single skills, which the others do not suffer from: told to people, and as a part
+    /// of the document.
+    pub fn problems(&self, out: Output) -> Vec<Value> {
+        let damaged = self.skills.iter().filter(|listed| listed.damaged);
+        damaged.map(|listed| problem(out, &listed.name, listed.fault.as_deref().unwrap_or_default())).collect()
+    }
+
     /// The skills that agents see.
     pub fn visible(&self) -> impl Iterator<Item = &Listed> {
         self.skills.iter().filter(|listed| listed.enabled && listed.fault.is_none())
     }
+}
+
+/// Tells people of one skill that is damaged; gives what the document says of it.
+pub fn problem(out: Output, name: &SkillName, why: &str) -> Value {
+    out.note(&format!("{name}: {why}; run `skillhub doctor`"));
+    json!({"skill": name.as_str(), "code": "damaged_history", "message": why})
+}
+
+/// The exit code of an answer that goes on without damaged skills.
+pub fn exit_with(problems: &[Value]) -> Exit {
+    if problems.is_empty() { Exit::Done } else { Exit::Integrity }
 }
 
 /// A skill of a library.
@@ -173,6 +195,7 @@ fn listed(library: &Library, place: usize, glance: Glance, state: &State) -> Lis
         Standing::Blocked(fault) if head.is_some() => Some(format!("its folder was changed by hand: {fault}")),
         Standing::Blocked(fault) => Some(fault.clone()),
         Standing::Missing => Some("its folder is missing".to_owned()),
+        Standing::Damaged(why) => Some(format!("its history is damaged: {why}")),
         Standing::Clean | Standing::Modified => None,
     };
     let edited = head.is_some() && matches!(standing, Standing::Modified | Standing::Blocked(_));
@@ -184,6 +207,7 @@ fn listed(library: &Library, place: usize, glance: Glance, state: &State) -> Lis
         enabled: state.of(&name).enabled,
         modified: edited || evolved,
         missing: standing == Standing::Missing,
+        damaged: matches!(standing, Standing::Damaged(_)),
         fault: fault.or(unreadable),
         source: Source::Library(place),
         name,
@@ -203,6 +227,7 @@ fn of_builtin(name: SkillName, files: Bundle) -> Listed {
         enabled: true,
         modified: false,
         missing: false,
+        damaged: false,
         fault: None,
         source: Source::Program(files),
     }

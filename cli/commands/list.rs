@@ -5,7 +5,7 @@ use client::Unmanaged;
 use serde_json::{Value, json};
 
 use crate::{
-    catalogue::{Catalogue, Listed},
+    catalogue::{Catalogue, Listed, exit_with},
     context::Context,
     exit::{CliError, Exit, failed},
     print::{FAINT, STRONG, Table, shell_word, visible},
@@ -34,11 +34,13 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     }
     let catalogue = Catalogue::collect(context, args.builtin)?;
     let unmanaged = unmanaged(context, &catalogue)?;
+    let problems = catalogue.problems(context.out);
     let document = json!({
-        "ok": true,
+        "ok": problems.is_empty(),
         "skills": catalogue.skills.iter().map(document).collect::<Vec<_>>(),
         "unmanaged": unmanaged.iter().map(unmanaged_document).collect::<Vec<_>>(),
         "notes": catalogue.notes,
+        "problems": problems,
     });
     context.out.answer(&document, |out| {
         if catalogue.skills.is_empty() {
@@ -67,7 +69,7 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
         }
         Ok(())
     })?;
-    Ok(Exit::Done)
+    Ok(exit_with(&problems))
 }
 
 /// Every agent with its folder here, those in use first.
@@ -120,7 +122,7 @@ fn document(listed: &Listed) -> Value {
         "number": listed.head.as_ref().map(|head| head.number),
         "enabled": listed.enabled,
         "modified": listed.modified,
-        "managed": listed.head.is_some(),
+        "managed": listed.head.is_some() || listed.damaged,
         "description": listed.description,
         "fault": listed.fault,
     })
@@ -133,6 +135,7 @@ fn unmanaged_document(skill: &Unmanaged) -> Value {
 fn row(listed: &Listed) -> [String; 5] {
     let state = match (listed.enabled, &listed.fault, listed.modified, &listed.head) {
         _ if listed.missing => "folder missing",
+        _ if listed.damaged => "damaged",
         (_, Some(_), _, _) => "blocked",
         (false, None, _, _) => "disabled",
         (true, None, true, _) => "changed here",

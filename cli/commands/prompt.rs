@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use crate::{
-    catalogue::{Catalogue, Listed},
+    catalogue::{Catalogue, Listed, exit_with},
     context::Context,
     exit::{CliError, Exit},
 };
@@ -55,7 +55,8 @@ pub fn run(context: &Context, args: &PromptArgs) -> Result<Exit, CliError> {
     for note in &catalogue.notes {
         context.out.note(note);
     }
-    for listed in catalogue.skills.iter().filter(|listed| listed.enabled) {
+    let problems = catalogue.problems(context.out);
+    for listed in catalogue.skills.iter().filter(|listed| listed.enabled && !listed.damaged) {
         if let Some(fault) = &listed.fault {
             context.out.note(&format!("{} is left out: {fault}", listed.name));
         }
@@ -63,7 +64,7 @@ pub fn run(context: &Context, args: &PromptArgs) -> Result<Exit, CliError> {
     let names: Vec<&str> = left_out.iter().map(|listed| listed.name.as_str()).collect();
     let document = || {
         let entries: Vec<Value> = skills.iter().map(|listed| document(listed)).collect();
-        json!({"ok": true, "skills": entries, "left_out": names})
+        json!({"ok": problems.is_empty(), "skills": entries, "left_out": names, "problems": problems})
     };
     let answer = if context.out.json { document() } else { Value::Null };
     context.out.answer(&answer, |out| match args.format {
@@ -73,9 +74,10 @@ pub fn run(context: &Context, args: &PromptArgs) -> Result<Exit, CliError> {
             out.write_all(rest(&names).as_bytes())
         }
     })?;
+    let exit = exit_with(&problems);
     // The process ends here: giving back tens of thousands of pieces of memory would only take time.
     std::mem::forget(catalogue);
-    Ok(Exit::Done)
+    Ok(exit)
 }
 
 /// What an agent is told of the skills that did not fit.

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use skill::{Bundle, SkillName, diff};
 
 use crate::{
+    catalogue::{exit_with, problem},
     commands::{doctor::relocate::command, review, show::no_skill},
     context::{Context, skill_name},
     exit::{CliError, Exit},
@@ -48,17 +49,20 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
     let library = context.library()?;
     let named = args.name.as_deref().map(skill_name).transpose()?;
     let named = named.as_ref();
+    let mut damaged = Vec::new();
     let skills = match named {
         Some(name) => vec![look(&library, name)?.ok_or_else(|| no_skill(name.clone()))?],
-        None => look_at_all(&library)?,
+        None => look_at_all(&library, &mut damaged)?,
     };
     let waivers = ending_waivers(&library, named, context.now)?;
     let waiting = review::waiting(&library, context.now)?;
     let waits = |name: &SkillName| waiting.get(name).copied().unwrap_or(0);
     let moved_from = library.moved_from(&context.home)?;
     let of_skill = |skill: &SkillStatus| document(skill, waits(&skill.name));
+    let problems: Vec<Value> = damaged.iter().map(|(name, why)| problem(context.out, name, why)).collect();
     let document = json!({
-        "ok": true,
+        "ok": problems.is_empty(),
+        "problems": problems,
         "skills": skills.iter().map(of_skill).collect::<Vec<_>>(),
         "proposals": waiting.values().sum::<usize>(),
         "moved_from": moved_from,
@@ -105,15 +109,16 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
         }
         Ok(())
     })?;
-    Ok(Exit::Done)
+    Ok(exit_with(&problems))
 }
 
 fn document(skill: &SkillStatus, proposals: usize) -> Value {
     json!({"proposals": proposals, "name": skill.name.as_str(), "state": skill.state, "managed": skill.managed, "files": skill.files, "findings": skill.findings})
 }
 
-/// Every folder is read; one that is not as it was found good is looked at for what differs.
-fn look_at_all(library: &Library) -> Result<Vec<SkillStatus>, CliError> {
+/// Every folder is read; one that is not as it was found good is looked at for what differs. Those with a
+/// history that is damaged are told apart, since nothing can be said of their folders.
+fn look_at_all(library: &Library, damaged: &mut Vec<(SkillName, String)>) -> Result<Vec<SkillStatus>, CliError> {
     let mut skills = Vec::new();
     for glance in library.glances(Closeness::Contents)? {
         let Glance { name, head, standing, paths, .. } = glance;
@@ -123,6 +128,11 @@ fn look_at_all(library: &Library) -> Result<Vec<SkillStatus>, CliError> {
             _ => Vec::new(),
         };
         match standing {
+            Standing::Damaged(why) => {
+                let lines = vec![format!("its history is damaged: {why}; run `skillhub doctor`")];
+                damaged.push((name.clone(), format!("its history is damaged: {why}")));
+                skills.push(SkillStatus { name, managed: true, state: "blocked", files: Vec::new(), lines, findings });
+            }
             Standing::Clean => {
                 skills.push(SkillStatus {
                     name,

@@ -1,6 +1,7 @@
 //! `doctor` on broken homes and libraries: what it finds, what it mends, and what it leaves alone.
 
 mod journal;
+mod one_skill;
 mod settings;
 
 use std::{

@@ -32,10 +32,12 @@ fn a_skill_whose_head_cannot_be_read_does_not_disappear() {
     let place = sandbox.done(&["where"]);
     let history = place["history"].as_str().unwrap();
     fs::write(format!("{history}/refs/skills/demo"), "x").unwrap();
-    for command in [&["list"][..], &["prompt"], &["status"], &["history", "demo"]] {
-        let error = sandbox.ask(command).refused_with_hint(8, "damaged_history");
-        assert!(error["hint"].as_str().unwrap().contains("doctor"), "{error:#}");
+    for command in ["list", "prompt", "status"] {
+        let document = sandbox.ask(&[command]).exits(8).json();
+        assert_eq!(document["problems"][0]["skill"], "demo", "{document:#}");
     }
+    let error = sandbox.ask(&["history", "demo"]).refused_with_hint(8, "damaged_history");
+    assert!(error["hint"].as_str().unwrap().contains("doctor"), "{error:#}");
     let doctor = sandbox.ask(&["doctor"]).exits(1).json();
     assert_eq!(doctor["problems"][0]["code"], "history_damaged");
 }

@@ -230,6 +230,16 @@ impl Displaced {
         sync_folder(&self.root)
     }
 
+    /// Whether the same files stand at two paths.
+    fn is_same(&self, one: &str, other: &str) -> bool {
+        let read = |path: &str| {
+            let (parent, name) = path.rsplit_once('/')?;
+            let parent = self.root.open_dir(parent).ok()?;
+            folder::read(&parent, name, Leftovers::Read, &Limits::default()).ok()
+        };
+        read(one).is_some_and(|files| read(other).as_ref() == Some(&files))
+    }
+
     /// Moves what tools left in the old folder (a `.git`, say) to the skill's place. When the skill is
     /// gone, what can be made again is not kept.
     fn carry_leftovers(&self, skill: &SkillName) -> io::Result<()> {
@@ -238,6 +248,10 @@ impl Displaced {
         for path in found {
             let (parent, name) = path.rsplit_once('/').map_or(("", path.as_str()), |(parent, name)| (parent, name));
             let (from, to) = (format!("{}/{path}", self.name), format!("{skill}/{path}"));
+            if self.is_same(&from, &to) {
+                // A release may have such files itself: they are the new folder's own.
+                continue;
+            }
             if !CACHES.contains(&name) {
                 self.make_durable(&format!("{skill}/{parent}"))?;
                 self.root.rename(from, &self.root, to)?;
@@ -370,6 +384,24 @@ mod tests {
         remove(&root, &name, temporary_name()).unwrap().unwrap().put_back(&name).unwrap();
         assert!(root.is_dir("s/.git") && root.exists("s/SKILL.md"));
         assert_eq!(names(&root), ["s"]);
+    }
+
+    #[test]
+    fn what_a_release_itself_has_of_a_tool_is_not_kept_at_every_commit() {
+        let (_temp, root, name) = root();
+        let with = |text: &str, hgrc: &str| {
+            let file = File { bytes: hgrc.as_bytes().into(), executable: false };
+            bundle(text).with_file(SkillPath::parse(".hg/hgrc").unwrap(), file, &Limits::default()).unwrap()
+        };
+        swap(&name, stage(&root, &with("one", "a")).unwrap()).unwrap();
+        for text in ["two", "three"] {
+            swap(&name, stage(&root, &with(text, "a")).unwrap()).unwrap().unwrap().discard(&name).unwrap();
+            assert_eq!(names(&root), ["s"]);
+            assert_eq!(root.read_to_string("s/.hg/hgrc").unwrap(), "a");
+        }
+        root.write("s/.hg/mine", "x").unwrap();
+        swap(&name, stage(&root, &with("four", "a")).unwrap()).unwrap().unwrap().discard(&name).unwrap();
+        assert!(names(&root).iter().any(|name| name.starts_with(KEPT)), "what differs is somebody's");
     }
 
     #[test]

@@ -115,6 +115,12 @@ pub trait Storage: Send {
     /// [`StorageError`]
     fn heads(&self) -> Result<Vec<(SkillName, RevisionId)>, StorageError>;
 
+    /// The same; `None` stands for the head of a skill that cannot be read, which ends nothing.
+    ///
+    /// # Errors
+    /// [`StorageError`]
+    fn heads_found(&self) -> Result<Vec<(SkillName, Option<RevisionId>)>, StorageError>;
+
     /// A skill's newest revision.
     ///
     /// # Errors

@@ -83,6 +83,8 @@ pub enum Standing {
     Modified,
     /// Edited by hand, or without a history, in a way that is not shown to agents: why.
     Blocked(String),
+    /// Not to be told: what the history has of the skill is damaged: how.
+    Damaged(String),
 }
 
 /// A skill of a library as a list needs it.
@@ -101,6 +103,11 @@ pub struct Glance {
 }
 
 impl Glance {
+    /// A skill of which the history is damaged.
+    fn damaged(name: SkillName, why: String) -> Self {
+        Self { name, head: None, front: Front::default(), standing: Standing::Damaged(why), paths: Vec::new() }
+    }
+
     fn of(name: SkillName, found: Found) -> Self {
         let Found { known, standing, paths, .. } = found;
         let Known { head, front, .. } = *known;
@@ -138,6 +145,21 @@ struct Found {
     lasts: bool,
 }
 
+/// Skills and their heads, as far as those can be read.
+type HeadIds = Vec<(SkillName, Option<RevisionId>)>;
+
+/// Skills, and those of which the history is damaged: how.
+type Heads = (Vec<(SkillName, Box<Known>)>, Vec<(SkillName, String)>);
+
+/// What is damaged of one skill; any other error ends the work on all.
+fn damage(error: StorageError) -> Result<String, StorageError> {
+    match error {
+        StorageError::Damaged(why) => Ok(why),
+        StorageError::UnknownRevision(id) => Ok(format!("its revision {id} is missing")),
+        other => Err(other),
+    }
+}
+
 impl Library {
     /// The heads of the skills that exist, sorted by name.
     ///
@@ -145,7 +167,10 @@ impl Library {
     /// The history cannot be read.
     pub fn heads(&self) -> Result<Vec<(SkillName, Head)>, StorageError> {
         let own = open_dir(&self.own).ok().flatten();
-        let heads = self.heads_with(&mut Remembered::read(own.as_ref()), self.head_ids()?)?;
+        let (heads, damaged) = self.heads_with(&mut Remembered::read(own.as_ref()), self.head_ids()?)?;
+        if let Some((_, why)) = damaged.into_iter().next() {
+            return Err(StorageError::Damaged(why));
+        }
         let exists = heads.into_iter().filter(|(_, known)| !known.tombstone);
         Ok(exists.filter_map(|(name, known)| Some((name, known.head?))).collect())
     }
@@ -162,12 +187,13 @@ impl Library {
             let (ids, folders) = (self.head_ids(), self.folders());
             (remembered.join().unwrap_or_default(), ids, folders)
         });
-        let heads = self.heads_with(&mut remembered, ids?)?;
+        let (heads, mut damaged) = self.heads_with(&mut remembered, ids?)?;
         let (gone, mut skills): (Vec<_>, Vec<_>) = heads.into_iter().partition(|(_, known)| known.tombstone);
         let managed = skills.len();
         for folder in folders? {
             let is_managed = skills.get(..managed).unwrap_or_default();
-            let is_managed = is_managed.binary_search_by(|(name, _)| name.as_str().cmp(&folder)).is_ok();
+            let is_managed = is_managed.binary_search_by(|(name, _)| name.as_str().cmp(&folder)).is_ok()
+                || damaged.iter().any(|(name, _)| name.as_str() == folder);
             if let (false, Ok(name)) = (is_managed, SkillName::parse(&folder)) {
                 let known = remembered.take_folder(&name);
                 skills.push((name, known));
@@ -180,41 +206,53 @@ impl Library {
         };
         let mut found = Vec::with_capacity(skills.len());
         for ((name, known), seen) in skills.into_iter().zip(seen) {
-            let one = self.judge_glance(&name, known, seen, &mut remembered.news)?;
-            found.extend(one.map(|one| (name, one)));
+            match self.judge_glance(&name, known, seen, &mut remembered.news) {
+                Ok(one) => found.extend(one.map(|one| (name, one))),
+                Err(LibraryError::Storage(error)) => damaged.push((name, damage(error)?)),
+                Err(error) => return Err(error),
+            }
         }
         let lasting = found.iter().filter(|(_, found)| found.lasts).map(|(name, found)| (name, found.known.as_ref()));
         let lasting: Vec<_> = gone.iter().map(|(name, known)| (name, known.as_ref())).chain(lasting).collect();
         remembered.write(lasting, || self.ensure_own());
-        Ok(found.into_iter().map(|(name, found)| Glance::of(name, found)).collect())
-    }
-
-    /// The heads of all skills in the history, sorted by name.
-    fn head_ids(&self) -> Result<Vec<(SkillName, RevisionId)>, StorageError> {
-        self.storage()?.map_or(Ok(Vec::new()), Storage::heads)
-    }
-
-    /// What is known of these heads, deleted skills included.
-    fn heads_with(
-        &self,
-        remembered: &mut Remembered,
-        ids: Vec<(SkillName, RevisionId)>,
-    ) -> Result<Vec<(SkillName, Box<Known>)>, StorageError> {
-        let Some(storage) = self.storage()? else { return Ok(Vec::new()) };
-        let mut heads = Vec::with_capacity(ids.len());
-        for (name, id) in ids {
-            let known = match remembered.take_head(&name, &id) {
-                Some(known) => known,
-                None => {
-                    let head = storage.revision(&id)?;
-                    let files = if head.tombstone { Bundle::default() } else { storage.bundle(&id)? };
-                    remembered.news += 1;
-                    Box::new(Known::of_head(&head, Front::of(&files, &name, self.limits())))
-                }
-            };
-            heads.push((name, known));
+        let mut glances: Vec<Glance> = found.into_iter().map(|(name, found)| Glance::of(name, found)).collect();
+        if !damaged.is_empty() {
+            glances.extend(damaged.into_iter().map(|(name, why)| Glance::damaged(name, why)));
+            glances.sort_by(|a, b| a.name.cmp(&b.name));
         }
-        Ok(heads)
+        Ok(glances)
+    }
+
+    /// The heads of all skills in the history, sorted by name; `None` for one that cannot be read.
+    fn head_ids(&self) -> Result<HeadIds, StorageError> {
+        self.storage()?.map_or(Ok(Vec::new()), Storage::heads_found)
+    }
+
+    /// What is known of these heads, deleted skills included, and what is damaged of others.
+    fn heads_with(&self, remembered: &mut Remembered, ids: HeadIds) -> Result<Heads, StorageError> {
+        let (mut heads, mut damaged) = (Vec::with_capacity(ids.len()), Vec::new());
+        let Some(storage) = self.storage()? else { return Ok((heads, damaged)) };
+        let know = |name: &SkillName, id: &RevisionId| -> Result<_, StorageError> {
+            let head = storage.revision(id)?;
+            let files = if head.tombstone { Bundle::default() } else { storage.bundle(id)? };
+            Ok(Box::new(Known::of_head(&head, Front::of(&files, name, self.limits()))))
+        };
+        for (name, id) in ids {
+            let Some(id) = id else {
+                damaged.push((name.clone(), format!("the head of {name} cannot be read")));
+                continue;
+            };
+            if let Some(known) = remembered.take_head(&name, &id) {
+                heads.push((name, known));
+                continue;
+            }
+            remembered.news += 1;
+            match know(&name, &id) {
+                Ok(known) => heads.push((name, known)),
+                Err(error) => damaged.push((name, damage(error)?)),
+            }
+        }
+        Ok((heads, damaged))
     }
 
     /// Looks at the folders, each as closely as it takes: reads those that do not have the signature

@@ -91,8 +91,19 @@ impl Storage for GitStorage {
         Ok(self.all_heads()?.into_iter().map(|(name, id)| (name, RevisionId::new(skill::hex(id.as_bytes())))).collect())
     }
 
+    fn heads_found(&self) -> Result<Vec<(SkillName, Option<RevisionId>)>, StorageError> {
+        let id = |id: Oid| RevisionId::new(id.to_string());
+        Ok(Self::heads_found(self)?.into_iter().map(|(name, found)| (name, found.map(id))).collect())
+    }
+
     fn head(&self, skill: &SkillName) -> Result<Option<Revision>, StorageError> {
-        self.head_id(skill)?.map(|id| self.revision(&id)).transpose()
+        let Some(id) = self.head_id(skill)? else { return Ok(None) };
+        self.revision(&id).map(Some).map_err(|error| match error {
+            StorageError::UnknownRevision(id) => {
+                StorageError::Damaged(format!("the head of {skill} is {id}, which is missing"))
+            }
+            other => other,
+        })
     }
 
     fn head_id(&self, skill: &SkillName) -> Result<Option<RevisionId>, StorageError> {

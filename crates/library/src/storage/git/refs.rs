@@ -23,12 +23,24 @@ const FIRST_LINE: &str = "# pack-refs with: peeled fully-peeled sorted ";
 /// The age from which on a lock of the packed references is one that a dead process left.
 const OLD_LOCK: Duration = Duration::from_secs(600);
 
+fn readable((name, id): (SkillName, Option<Oid>)) -> Result<(SkillName, Oid), StorageError> {
+    match id {
+        Some(id) => Ok((name, id)),
+        None => Err(StorageError::Damaged(format!("the head of {name} cannot be read"))),
+    }
+}
+
 impl GitStorage {
     /// All heads, sorted. Files of their own go before the packed ones, and are read before them: what
     /// is packed meanwhile is then found there.
     pub(super) fn all_heads(&self) -> Result<Vec<(SkillName, Oid)>, StorageError> {
-        let mut heads = self.loose_heads()?;
-        heads.extend(self.packed()?.lines().filter_map(packed_head));
+        self.heads_found()?.into_iter().map(readable).collect()
+    }
+
+    /// As [`GitStorage::all_heads`]; `None` stands for a head that cannot be read.
+    pub(super) fn heads_found(&self) -> Result<Vec<(SkillName, Option<Oid>)>, StorageError> {
+        let mut heads = self.loose_heads_found()?;
+        heads.extend(self.packed()?.lines().filter_map(packed_head).map(|(name, id)| (name, Some(id))));
         // The one that was read first stays first.
         heads.sort_by(|(a, _), (b, _)| a.cmp(b));
         heads.dedup_by(|(later, _), (first, _)| later == first);
@@ -37,6 +49,10 @@ impl GitStorage {
 
     /// A head that cannot be read is damage: a skill must not disappear like that.
     pub(super) fn loose_heads(&self) -> Result<Vec<(SkillName, Oid)>, StorageError> {
+        self.loose_heads_found()?.into_iter().map(readable).collect()
+    }
+
+    fn loose_heads_found(&self) -> Result<Vec<(SkillName, Option<Oid>)>, StorageError> {
         let folder = match self.dir.open_dir(HEADS) {
             Ok(folder) => folder,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -48,8 +64,6 @@ impl GitStorage {
             let Some(name) = file.to_str().and_then(|file| SkillName::parse(file).ok()) else { continue };
             let Some(bytes) = read_optional(&folder, name.as_str())? else { continue };
             let id = std::str::from_utf8(&bytes).ok().and_then(|text| parse_id(text.trim_end()));
-            let damaged = || StorageError::Damaged(format!("the head of {name} cannot be read"));
-            let id = id.ok_or_else(damaged)?;
             heads.push((name, id));
         }
         Ok(heads)
