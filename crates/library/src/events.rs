@@ -22,7 +22,7 @@ use crate::{
 };
 
 use aside::InPlace;
-pub(crate) use aside::{alone, damaged, put_aside};
+pub(crate) use aside::{alone, damaged, has_gap, put_aside};
 
 const FILE: &str = "events.jsonl";
 

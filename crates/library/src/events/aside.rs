@@ -113,6 +113,12 @@ fn numbers(dir: &Dir) -> io::Result<Vec<u64>> {
     Ok(numbers)
 }
 
+/// Whether a part that was put aside is gone: they are numbered from 1.
+pub(crate) fn has_gap(dir: &Dir) -> io::Result<bool> {
+    let numbers = numbers(dir)?;
+    Ok(numbers.last().is_some_and(|last| *last != numbers.len() as u64))
+}
+
 /// What was put aside, oldest first, each file's lines or why they cannot be read.
 pub(super) fn read(dir: &Dir) -> io::Result<Vec<io::Result<Vec<u8>>>> {
     numbers(dir)?.into_iter().map(|number| read_one(dir, &name(number))).collect()

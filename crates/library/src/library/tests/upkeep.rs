@@ -341,6 +341,47 @@ fn the_state_of_an_earlier_version_is_not_lost_unseen_either() {
     assert!(state.of(&name("pdf")).pinned && state.of(&name("other")) == before.of(&name("other")));
 }
 
+/// Puts the log's lines aside, each part as long as `parts` says; the rest stays in use.
+fn put_lines_aside(place: &Place, parts: &[usize]) {
+    let log = place.own().join("events.jsonl");
+    let text = fs::read_to_string(&log).unwrap();
+    let mut lines = text.split_inclusive('\n');
+    for (index, count) in parts.iter().enumerate() {
+        let part: String = lines.by_ref().take(*count).collect();
+        fs::write(place.own().join(format!("events.{}.jsonl", index + 1)), part).unwrap();
+    }
+    fs::write(log, lines.collect::<String>()).unwrap();
+}
+
+#[test]
+fn a_part_of_the_log_that_is_gone_is_a_loss_whatever_was_set_later() {
+    for (parts, lost) in [
+        (&[1, 2][..], None),
+        (&[], Some("events.jsonl")),
+        (&[1, 2], Some("events.1.jsonl")),
+        (&[1, 2], Some("events.2.jsonl")),
+        (&[1, 2], Some("events.jsonl")),
+        (&[4, 2, 1], Some("events.2.jsonl")),
+    ] {
+        let (place, before) = with_a_state();
+        put_lines_aside(&place, parts);
+        if let Some(lost) = lost {
+            fs::remove_file(place.own().join(lost)).unwrap();
+        }
+        let library = inspect(&place);
+        library.set_state(&name("other"), &stamp(), "enable", |state| state.enabled = true).unwrap();
+        fs::remove_file(place.own().join("state.toml")).unwrap();
+        let closed = library.mend_state(time()).unwrap().closed;
+        let state = library.state().unwrap();
+        if lost.is_none() {
+            assert_eq!((closed, state), (Vec::new(), before));
+            continue;
+        }
+        assert_eq!(closed, ["other", "pdf"], "{lost:?} of {parts:?}");
+        assert!(["pdf", "other"].iter().all(|skill| state.of(&name(skill)).pinned && !state.of(&name(skill)).enabled));
+    }
+}
+
 #[test]
 fn where_the_log_has_lost_lines_too_every_skill_is_closed() {
     for (damage, mended) in [("{\"v\":1}\n", false), ("{\"v\":1}\n", true), ("", false)] {

@@ -47,11 +47,12 @@ impl Library {
         if let Err(StateError::Format(format)) = State::read(&own) {
             return Err(StateError::Format(format).into());
         }
-        let known: Vec<String> = self.skills()?.into_iter().map(|(name, _)| name.to_string()).collect();
+        let skills: Vec<SkillName> = self.skills()?.into_iter().map(|(name, _)| name).collect();
+        let known: Vec<String> = skills.iter().map(ToString::to_string).collect();
         let mend = match read_bounded(&own, STATE, Limits::default().state_bytes).map_err(self.own_io())? {
             None => {
                 let (events, unreadable) = events::read(&own).map_err(self.own_io())?;
-                let is_whole = unreadable == 0 && !was_log_mended(&own).map_err(self.own_io())?;
+                let is_whole = unreadable == 0 && self.is_log_whole(&own, &events, &skills)?;
                 let logged =
                     Logged::of(&events, if is_whole && events.iter().any(is_set) { Vec::new() } else { known });
                 logged.state.write(&own)?;
@@ -69,6 +70,22 @@ impl Library {
         State::note_written(&own).map_err(self.own_io())?;
         State::read(&own)?;
         Ok(mend)
+    }
+
+    /// Whether nothing is known to be lost of the event log: no lines were dropped, no part between others
+    /// is gone, and it tells of every revision. Where one is not told of, what was set about then may be
+    /// lost with it, of any skill.
+    fn is_log_whole(&self, own: &Dir, events: &[Event], skills: &[SkillName]) -> Result<bool, LibraryError> {
+        if was_log_mended(own).map_err(self.own_io())? || events::has_gap(own).map_err(self.own_io())? {
+            return Ok(false);
+        }
+        let applied = events.iter().filter(|event| event.status == EventStatus::Applied);
+        let told: BTreeSet<_> = applied.filter_map(|event| event.revision.as_ref()).collect();
+        let is_told = |skill| match self.revisions(skill, usize::MAX) {
+            Ok(revisions) => revisions.iter().all(|revision| told.contains(&revision.id)),
+            Err(_) => false,
+        };
+        Ok(skills.iter().all(is_told))
     }
 }
 
