@@ -87,6 +87,10 @@ fn describe(fault: &ProposalFault) -> String {
         }
         ProposalFaultKind::Twice => "is decided, and stands among those that wait as well".to_owned(),
         ProposalFaultKind::Misplaced => "stands among those that wait though it is decided, or the reverse".to_owned(),
+        ProposalFaultKind::InDoubt => format!(
+            "waits, and its file among the decided ones holds no decision; both are left, and `skillhub review \
+             accept {id}` or `reject {id}` decides it again"
+        ),
         ProposalFaultKind::Unfounded(why) => {
             format!("cannot be accepted: {why}; `skillhub review reject {id}` ends its waiting")
         }

@@ -90,6 +90,17 @@ fn proposals_stand_in_one_place_and_lead_to_what_was_proposed() {
 }
 
 #[test]
+fn a_proposal_beside_a_damaged_decision_is_told_left_and_can_be_decided_again() {
+    let (sandbox, id) = with_a_proposal();
+    fs::write(own(&sandbox).join("proposals/decided").join(format!("{id}.json")), "").unwrap();
+    sandbox.done(&["gc"]);
+    assert!(is_told_and_left(&sandbox, "proposals").contains(&format!("review accept {id}")));
+    assert_eq!(sandbox.done(&["review", "list"])["proposals"][0]["id"], id.as_str());
+    sandbox.done(&["review", "reject", &id, "--reason", "no"]);
+    assert_well(&sandbox);
+}
+
+#[test]
 fn a_decided_proposal_that_still_waits_is_put_aside() {
     let (sandbox, id) = with_a_proposal();
     let folder = own(&sandbox).join("proposals");

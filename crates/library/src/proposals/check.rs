@@ -33,6 +33,8 @@ pub enum ProposalFaultKind {
     Twice,
     /// Its file stands among those that wait though it is decided, or the other way round.
     Misplaced,
+    /// It waits, and its file among the decided ones holds no decision: nobody knows whether there was one.
+    InDoubt,
     /// It waits, and what it was made on does not lead to what was proposed any more: why.
     Unfounded(String),
     /// It was accepted, and the revision that it became cannot be read.
@@ -49,13 +51,18 @@ impl Library {
         let read = |which| store::read(&own, which).map_err(self.own_io());
         let (open, decided) = (read(Which::Open)?, read(Which::Decided)?);
         let waiting = store::ids(&own, Which::Open).map_err(self.own_io())?;
+        let count = open.len() + decided.len();
+        let (twins, decided): (Vec<_>, Vec<_>) =
+            decided.into_iter().partition(|entry| entry.is_open() && waiting.contains(entry.id()));
         let twice = waiting.into_iter().filter(|id| decided.iter().any(|entry| entry.id() == id));
         let mut faults: Vec<_> = twice.map(|id| ProposalFault { id, kind: ProposalFaultKind::Twice }).collect();
+        let in_doubt = twins.iter().map(|entry| entry.id().clone());
+        faults.extend(in_doubt.map(|id| ProposalFault { id, kind: ProposalFaultKind::InDoubt }));
         for (entries, place) in [(&open, Which::Open), (&decided, Which::Decided)] {
             let kinds = entries.iter().filter_map(|entry| Some((entry.id().clone(), self.fault_of(entry, place)?)));
             faults.extend(kinds.map(|(id, kind)| ProposalFault { id, kind }));
         }
-        Ok((open.len() + decided.len(), faults))
+        Ok((count, faults))
     }
 
     fn fault_of(&self, entry: &ProposalEntry, place: Which) -> Option<ProposalFaultKind> {

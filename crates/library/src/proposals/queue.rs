@@ -38,12 +38,14 @@ impl Library {
     /// # Errors
     /// The system refused.
     pub fn proposals(&self) -> Result<Vec<ProposalEntry>, LibraryError> {
-        let mut open = self.read_proposals(Which::Open)?;
-        let decided = self.read_proposals(Which::Decided)?;
-        open.retain(|entry| decided.iter().all(|decided| decided.id() != entry.id()));
-        open.extend(decided);
-        open.sort_by(|a, b| a.id().cmp(b.id()));
-        Ok(open)
+        let open = self.read_proposals(Which::Open)?;
+        let mut all = self.read_proposals(Which::Decided)?;
+        all.retain(|entry| !entry.is_open() || open.iter().all(|open| open.id() != entry.id()));
+        let waiting = open.into_iter().filter(|open| all.iter().all(|entry| entry.id() != open.id()));
+        let waiting: Vec<_> = waiting.collect();
+        all.extend(waiting);
+        all.sort_by(|a, b| a.id().cmp(b.id()));
+        Ok(all)
     }
 
     /// The proposal of an id.
@@ -73,36 +75,48 @@ impl Library {
         revisions: &[(&str, &Revision)],
     ) -> Result<(Vec<ProposalFile>, Vec<Event>), CommitError> {
         let closed: Vec<ProposalId> = changes.iter().map(|change| change.entry.id().clone()).collect();
-        let (mut files, mut events, mut grows) = (Vec::new(), Vec::new(), false);
+        let (mut files, mut events, mut new, mut fuller) = (Vec::new(), Vec::new(), Vec::new(), None);
         for ProposalChange { mut entry, mut event } in changes {
             let found = store::bytes(own, entry.id()).map_err(self.own_io())?;
             if found.as_deref() != entry.file() {
                 return Err(CommitError::ProposalMoved { id: entry.id().clone() });
             }
-            match &mut entry {
-                ProposalEntry::Whole(proposal) if found.is_none() => self.admit(own, proposal, &closed)?,
-                ProposalEntry::Whole(proposal) => name_revision(proposal, &mut event, revisions),
-                ProposalEntry::Damaged(_) => {}
+            if let (ProposalEntry::Whole(proposal), Some(_)) = (&mut entry, &found) {
+                name_revision(proposal, &mut event, revisions);
             }
             if !operation.is_empty() {
                 operation.clone_into(&mut event.operation);
             }
             let bytes = document::write(&entry).map_err(|error| self.own_io()(error.into()))?;
-            grows |= is_fuller(&entry, &bytes, found.as_deref());
+            fuller = fuller.max(filled_at(&entry, &bytes, found.as_deref()));
             files.push(ProposalFile { id: entry.id().to_string(), is_open: entry.is_open(), bytes });
             events.push(event);
+            new.extend(entry.into_whole().filter(|_| found.is_none()));
         }
-        if grows {
-            self.check_bytes(own, &files)?;
+        if let Some(now) = new.iter().map(|proposal| proposal.created).chain(fuller).max() {
+            let waiting = self.waiting(own, &closed, now)?;
+            new.iter().try_for_each(|new| self.admit(&waiting, new))?;
+            if fuller.is_some() {
+                self.check_bytes(&waiting, &files)?;
+            }
         }
         Ok((files, events))
     }
 
+    /// What waits and counts: `closed` end or change with the same record, and of expired ones nobody can
+    /// accept any.
+    fn waiting(&self, own: &Dir, closed: &[ProposalId], now: Timestamp) -> Result<Vec<ProposalEntry>, CommitError> {
+        let mut waiting = store::read(own, Which::Open).map_err(self.own_io())?;
+        waiting.retain(|entry| entry.is_open() && !closed.contains(entry.id()) && !is_expired(entry, now));
+        Ok(waiting)
+    }
+
     /// Refuses what would leave more waiting than may be read whenever a change is held.
-    fn check_bytes(&self, own: &Dir, files: &[ProposalFile]) -> Result<(), CommitError> {
+    fn check_bytes(&self, waiting: &[ProposalEntry], files: &[ProposalFile]) -> Result<(), CommitError> {
         let limit = self.limits().open_proposals_bytes;
-        let new = files.iter().filter(|file| file.is_open).map(|file| file.bytes.len() as u64).sum::<u64>();
-        let bytes = new + store::open_bytes(own, files).map_err(self.own_io())?;
+        let new = files.iter().filter(|file| file.is_open).map(|file| file.bytes.len() as u64);
+        let old = waiting.iter().filter_map(ProposalEntry::file).map(|file| file.len() as u64);
+        let bytes = new.chain(old).sum();
         match bytes > limit {
             true => Err(CommitError::QueueTooLarge { bytes, limit }),
             false => Ok(()),
@@ -133,22 +147,18 @@ impl Library {
     }
 
     /// Refuses a new proposal when its actor has one open for the skill that still fits, which is to be
-    /// amended, or when the queue is full. `closed` end with the same record, and expired ones are not counted.
-    fn admit(&self, own: &Dir, new: &Proposal, closed: &[ProposalId]) -> Result<(), CommitError> {
-        let queue = store::read(own, Which::Open).map_err(self.own_io())?;
-        let waiting: Vec<&ProposalEntry> =
-            queue.iter().filter(|entry| entry.is_open() && !closed.contains(entry.id())).collect();
-        let waits = |entry: &&ProposalEntry| !is_expired(entry, new.created);
+    /// amended, or when the queue is full.
+    fn admit(&self, waiting: &[ProposalEntry], new: &Proposal) -> Result<(), CommitError> {
         let of_skill = waiting.iter().filter_map(|entry| match entry {
             ProposalEntry::Whole(proposal) => Some(proposal.as_ref()).filter(|open| open.skill == new.skill),
             ProposalEntry::Damaged(_) => None,
         });
-        let of_skill: Vec<_> = of_skill.filter(|open| !open.is_expired(new.created)).collect();
+        let of_skill: Vec<_> = of_skill.collect();
         let is_own = |open: &&&Proposal| open.actor == new.actor && open.state != ProposalState::Stale;
         if let Some(own) = of_skill.iter().find(is_own) {
             return Err(CommitError::ProposalMoved { id: own.id.clone() });
         }
-        let (open, limits) = (waiting.iter().copied().filter(|entry| waits(entry)).count(), self.limits());
+        let (open, limits) = (waiting.len(), self.limits());
         match (open >= limits.open_proposals, of_skill.len() >= limits.open_proposals_per_skill) {
             (true, _) => Err(CommitError::QueueFull { skill: None, open, limit: limits.open_proposals }),
             (false, true) => Err(CommitError::QueueFull {
@@ -161,10 +171,12 @@ impl Library {
     }
 }
 
-/// Whether more waits for a person than did before. What is noted about a proposal is not held to that.
-fn is_fuller(entry: &ProposalEntry, now: &[u8], before: Option<&[u8]>) -> bool {
-    let is_pending = matches!(entry, ProposalEntry::Whole(proposal) if proposal.state == ProposalState::Pending);
-    is_pending && now.len() > before.map_or(0, <[u8]>::len)
+/// When more came to wait for a person than did before, if it did. What is noted about a proposal is not
+/// held to that.
+fn filled_at(entry: &ProposalEntry, now: &[u8], before: Option<&[u8]>) -> Option<Timestamp> {
+    let ProposalEntry::Whole(proposal) = entry else { return None };
+    let is_fuller = proposal.state == ProposalState::Pending && now.len() > before.map_or(0, <[u8]>::len);
+    is_fuller.then(|| proposal.created.max(proposal.updated))
 }
 
 fn is_expired(entry: &ProposalEntry, now: Timestamp) -> bool {

@@ -62,7 +62,7 @@ fn write_one(own: &Dir, file: &ProposalFile, durable: bool) -> io::Result<()> {
     let which = if file.is_open { Which::Open } else { Which::Decided };
     let folder = own.open_dir(which.folder())?;
     let (name, temporary) = (format!("{}.json", file.id), format!(".{}.tmp", file.id));
-    if file.is_open && is_decided(own, &name)? {
+    if file.is_open && is_decided(own, &file.id) {
         return remove_open(own, &name);
     }
     let mut beside = folder.create(&temporary)?;
@@ -84,14 +84,18 @@ fn remove_open(own: &Dir, name: &str) -> io::Result<()> {
     }
 }
 
-/// Whether a file stands in the folder of those that were decided. It counts, whatever stands in the
-/// other one.
-fn is_decided(own: &Dir, name: &str) -> io::Result<bool> {
-    match own.symlink_metadata(format!("{DECIDED}/{name}")) {
-        Ok(_) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
+/// Whether a file with a decision stands in the folder of those that were decided. It counts, whatever
+/// stands in the other one; one that is damaged or cannot be read takes the place of none that waits.
+fn is_decided(own: &Dir, id: &str) -> bool {
+    let Ok(id) = ProposalId::parse(id) else { return false };
+    match read_one(own, &id, Which::Decided) {
+        Ok(Some(bytes)) => !document::parse(id, bytes).is_open(),
+        _ => false,
     }
+}
+
+fn read_one(own: &Dir, id: &ProposalId, which: Which) -> io::Result<Option<Vec<u8>>> {
+    read_optional(own, &format!("{}/{id}.json", which.folder()))
 }
 
 /// The folder of those that wait, or of those that were decided; made where there is none.
@@ -103,13 +107,12 @@ pub(super) fn folder(own: &Dir, which: Which) -> io::Result<Dir> {
 /// The bytes of a proposal's file, decided or open. One that is decided while this looks is found in its
 /// new place.
 pub(crate) fn bytes(own: &Dir, id: &ProposalId) -> io::Result<Option<Vec<u8>>> {
-    for which in [Which::Decided, Which::Open, Which::Decided] {
-        let found = read_optional(own, &format!("{}/{id}.json", which.folder()))?;
-        if found.is_some() {
-            return Ok(found);
-        }
+    if !is_decided(own, id.as_str())
+        && let Some(open) = read_one(own, id, Which::Open)?
+    {
+        return Ok(Some(open));
     }
-    Ok(None)
+    read_one(own, id, Which::Decided)
 }
 
 /// All proposals of a folder, sorted by id.
@@ -124,10 +127,10 @@ pub(crate) fn read(own: &Dir, which: Which) -> io::Result<Vec<ProposalEntry>> {
 /// one that cannot be read is damaged.
 pub(crate) fn each(own: &Dir, which: Which, mut look: impl FnMut(ProposalEntry)) -> io::Result<()> {
     for id in ids(own, which)? {
-        if which == Which::Open && is_decided(own, &format!("{id}.json"))? {
+        if which == Which::Open && is_decided(own, id.as_str()) {
             continue;
         }
-        match read_optional(own, &format!("{}/{id}.json", which.folder())) {
+        match read_one(own, &id, which) {
             Ok(Some(bytes)) => look(document::parse(id, bytes)),
             Ok(None) => {}
             Err(error) => look(document::unreadable(id, &error)),
@@ -136,25 +139,11 @@ pub(crate) fn each(own: &Dir, which: Which, mut look: impl FnMut(ProposalEntry))
     Ok(())
 }
 
-/// Bytes of the proposals that wait, but for those that are about to be written.
-pub(crate) fn open_bytes(own: &Dir, written: &[ProposalFile]) -> io::Result<u64> {
-    let mut bytes = 0;
-    for id in ids(own, Which::Open)?.iter().filter(|id| written.iter().all(|file| file.id != id.as_str())) {
-        bytes += match own.symlink_metadata(format!("{OPEN}/{id}.json")) {
-            Ok(metadata) => metadata.len(),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
-            Err(error) => return Err(error),
-        };
-    }
-    Ok(bytes)
-}
-
 /// Removes what stands in the place of those that wait beside its own decision.
 pub(crate) fn drop_doubles(own: &Dir) -> io::Result<()> {
     for id in ids(own, Which::Open)? {
-        let name = format!("{id}.json");
-        if is_decided(own, &name)? {
-            remove_open(own, &name)?;
+        if is_decided(own, id.as_str()) {
+            remove_open(own, &format!("{id}.json"))?;
         }
     }
     Ok(())

@@ -3,7 +3,10 @@
 use super::*;
 use crate::{
     events::EventStatus,
-    proposals::{Decided, Kept, Proposal, ProposalChange, ProposalEntry, ProposalId, ProposalState, changed_files},
+    proposals::{
+        Decided, Kept, Proposal, ProposalChange, ProposalEntry, ProposalFaultKind, ProposalId, ProposalState,
+        changed_files,
+    },
     revision::Acceptance,
 };
 
@@ -277,6 +280,50 @@ fn what_waits_is_bounded_by_its_bytes_too() {
     let note = Some("why ".repeat(50));
     let stale = Proposal { state: ProposalState::Stale, note, ..read(&library, "bbbbbb") };
     amend(&mut library, stale, EventStatus::Stale).unwrap();
+}
+
+#[test]
+fn what_expired_takes_no_room() {
+    let place = with_proposal();
+    let mut library = place.open();
+    let size = fs::metadata(place.own().join("proposals/aaaaaa.json")).unwrap().len();
+    library.limits = Limits { open_proposals_bytes: size + 100, ..Limits::default() };
+    let second = proposal(&library, "bbbbbb", &pdf("two"));
+    let full = propose(&mut library, second.clone()).unwrap_err();
+    assert!(matches!(full, CommitError::QueueTooLarge { .. }), "{full}");
+    let late = read(&library, "aaaaaa").expires;
+    propose(&mut library, Proposal { created: late, updated: late, ..second }).unwrap();
+    let longer = Proposal { updated: late, reason: Some("why ".repeat(20)), ..read(&library, "bbbbbb") };
+    library.commit_with(Vec::new(), vec![change_of(longer, EventStatus::Amended)]).unwrap();
+    assert_eq!(library.open_proposals().unwrap().len(), 2, "it is all there");
+}
+
+#[test]
+fn what_waits_is_lost_to_no_damaged_decision() {
+    for damage in ["", "{\"format\": 1", "\0\0\0"] {
+        let place = with_proposal();
+        let decided = place.own().join("proposals/decided/aaaaaa.json");
+        fs::write(&decided, damage).unwrap();
+        for reboots in [false, true] {
+            if reboots {
+                reboot(&place);
+            }
+            let mut library = place.open();
+            assert!(library.collect_garbage().unwrap().proposals.is_empty());
+            assert_eq!(read(&library, "aaaaaa").state, ProposalState::Pending, "{damage:?}");
+            assert_eq!((library.open_proposals().unwrap().len(), library.proposals().unwrap().len()), (1, 1));
+            assert_eq!(fs::read_to_string(&decided).unwrap(), damage);
+            let (count, faults) = library.check_proposals().unwrap();
+            let kinds: Vec<_> = faults.iter().map(|fault| &fault.kind).collect();
+            assert_eq!((count, &kinds[..]), (2, &[&ProposalFaultKind::InDoubt][..]));
+            assert_eq!(library.mend_proposal(&faults[0], stamp().time).unwrap(), None, "both are left");
+        }
+        let mut library = place.open();
+        accept(&mut library, read(&place.open(), "aaaaaa")).unwrap();
+        assert!(!place.own().join("proposals/aaaaaa.json").exists() && library.open_proposals().unwrap().is_empty());
+        assert_eq!(read(&library, "aaaaaa").state, ProposalState::Accepted);
+        assert_eq!(library.check_proposals().unwrap().1, []);
+    }
 }
 
 #[test]
