@@ -75,7 +75,7 @@ impl State {
 struct Finding {
     /// The check.
     check: &'static str,
-    /// What is wrong, as a stable name; that of the check when nothing is.
+    /// What is wrong or to be noted, as a stable name; that of the check when nothing is.
     code: &'static str,
     state: State,
     /// What it is about: a file, a folder, or a skill.
@@ -122,6 +122,11 @@ impl Findings {
     /// All is well.
     fn ok(&mut self, check: &'static str, path: &Path, message: impl ToString) {
         self.add(check, check, State::Ok, path.display(), message);
+    }
+
+    /// All may be well, and somebody may know better.
+    fn note(&mut self, check: &'static str, code: &'static str, path: impl ToString, message: impl ToString) {
+        self.add(check, code, State::Ok, path, message);
     }
 
     /// Something that nothing here mends; the message says what does.

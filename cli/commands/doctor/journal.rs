@@ -31,7 +31,8 @@ pub fn check_note(context: &Context, library: &Library, findings: &mut Findings)
     Ok(())
 }
 
-/// Whether the library looks as if it was moved here, and its history was not.
+/// Whether the library looks as if it was moved here, and its history was not. One that was cloned anew
+/// looks the same, so that this is no fault.
 pub fn check_moved(context: &Context, library: &Library, findings: &mut Findings) -> Result<(), CliError> {
     for old in library.moved_from(&context.home)? {
         let message = format!(
@@ -39,7 +40,7 @@ pub fn check_moved(context: &Context, library: &Library, findings: &mut Findings
             old.display(),
             command(&old, library.path())
         );
-        findings.cannot("library", "library_moved", library.path().display(), message);
+        findings.note("library", "library_moved", library.path().display(), message);
     }
     Ok(())
 }
