@@ -42,3 +42,32 @@ fn lists_go_on_with_the_other_skills_and_tell_the_damaged_one() {
         }
     }
 }
+
+/// Every file of an object of `demo` that stands alone.
+fn loose_objects(sandbox: &Sandbox) -> Vec<std::path::PathBuf> {
+    let folders = fs::read_dir(own(sandbox).join("history.git/objects")).unwrap().map(|entry| entry.unwrap().path());
+    let folders = folders.filter(|folder| folder.file_name().unwrap().len() == 2);
+    folders.flat_map(|folder| fs::read_dir(folder).unwrap()).map(|entry| entry.unwrap().path()).collect()
+}
+
+#[test]
+fn an_object_that_is_cut_keeps_no_command_waiting_and_is_written_again() {
+    let count = loose_objects(&project()).len();
+    assert!(count >= 3, "a commit, a tree and a file at least");
+    for (number, part) in (0..count).zip([1, 0, 2].into_iter().cycle()) {
+        let sandbox = project();
+        let object = loose_objects(&sandbox).swap_remove(number);
+        let whole = fs::read(&object).unwrap();
+        fs::remove_file(&object).unwrap();
+        fs::write(&object, &whole[..whole.len() * part / 2 - part / 2]).unwrap();
+        let _absent = fs::remove_file(own(&sandbox).join("glances"));
+        for command in [&["history", "demo"][..], &["show", "demo"], &["status"], &["list"], &["doctor"]] {
+            let exit = sandbox.ask(command).exit;
+            assert!([0, 1, 8].contains(&exit), "{command:?} exits {exit}");
+        }
+        sandbox.ask(&["doctor", "--fix"]).exits(0);
+        sandbox.done(&["show", "demo"]);
+        sandbox.done(&["gc"]);
+        assert_eq!(sandbox.done(&["doctor"])["ok"], true);
+    }
+}

@@ -3,18 +3,14 @@
 //! Loose objects are inflated here and not by libgit2, which does not come to an end on one that a crash
 //! cut off.
 
-use std::io::Read;
-
 use cap_std::fs::Dir;
-use flate2::read::ZlibDecoder;
 use git2::{ObjectType, Oid, Repository, Tree};
-use skill::Limits;
 
-use super::{Checked, Damage, Fault, StorageError, git::read_revision};
+use super::{
+    Checked, Damage, Fault, StorageError,
+    git::{inflate, read_revision},
+};
 use crate::revision::RevisionId;
-
-/// What an object may have beyond the bytes of a skill's files: the header of a loose one.
-const HEADER_BYTES: u64 = 64;
 
 /// Walks from a revision to the first, or to one that was checked, and says which are damaged.
 pub(super) fn check(
@@ -140,18 +136,11 @@ impl Check<'_> {
 
 /// What is wrong with the file of a loose object: it must inflate to a header and bytes that have the id.
 fn loose_fault(file: cap_std::fs::File, id: Oid, kind: ObjectType) -> Option<String> {
-    let cut = || Some("empty or cut off".to_owned());
-    let limit = Limits::default().skill_bytes + HEADER_BYTES;
-    let mut bytes = Vec::new();
-    if ZlibDecoder::new(file).take(limit + 1).read_to_end(&mut bytes).is_err() || bytes.is_empty() {
-        return cut();
-    }
-    let Some(end) = bytes.iter().position(|byte| *byte == 0) else { return cut() };
-    let (head, content) = (String::from_utf8_lossy(bytes.get(..end)?), bytes.get(end + 1..)?);
+    let Some((head, content)) = inflate(file) else { return Some("empty or cut off".to_owned()) };
     if head != format!("{} {}", kind.str(), content.len()) {
-        return cut();
+        return Some("of another kind".to_owned());
     }
-    match Oid::hash_object(kind, content) {
+    match Oid::hash_object(kind, &content) {
         Ok(found) if found == id => None,
         _ => Some("not what its id says".to_owned()),
     }

@@ -10,12 +10,15 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     io,
     path::Path,
+    sync::Arc,
 };
 
 use cap_std::{ambient_authority, fs::Dir};
 use git2::{Commit, ObjectType, Odb, Oid, Repository, RepositoryInitOptions, RepositoryOpenFlags, Tree};
 use jiff::Timestamp;
 use skill::{Bundle, Digest, File, Limits, SkillName, SkillPath};
+
+pub(super) use loose::inflate;
 
 use super::{Checked, Damage, HeadChange, Object, Prepared, Storage, StorageError, check, message::Trailers};
 use crate::{
@@ -56,10 +59,24 @@ impl GitStorage {
     fn commit(&self, id: &RevisionId) -> Result<Commit<'_>, StorageError> {
         let unknown = || StorageError::UnknownRevision(id.to_string());
         let oid = Oid::from_str(id.as_str()).map_err(|_| unknown())?;
+        self.loose(oid)?;
         self.repository.find_commit(oid).map_err(|error| match error.code() {
             git2::ErrorCode::NotFound => unknown(),
             _ => error.into(),
         })
+    }
+
+    fn tree(&self, id: Oid) -> Result<Tree<'_>, StorageError> {
+        self.loose(id)?;
+        Ok(self.repository.find_tree(id)?)
+    }
+
+    fn blob(&self, id: Oid) -> Result<Arc<[u8]>, StorageError> {
+        match self.loose(id)? {
+            Some((head, content)) if head.starts_with(ObjectType::Blob.str()) => Ok(content.into()),
+            Some(_) => Err(StorageError::Damaged(format!("the object {id} is no file"))),
+            None => Ok(self.repository.find_blob(id)?.content().into()),
+        }
     }
 
     fn read_tree(&self, tree: &Tree<'_>, prefix: &str, files: &mut Vec<(SkillPath, File)>) -> Result<(), StorageError> {
@@ -69,15 +86,12 @@ impl GitStorage {
             let path = format!("{prefix}{name}");
             match entry.kind() {
                 Some(ObjectType::Tree) => {
-                    self.read_tree(&self.repository.find_tree(entry.id())?, &format!("{path}/"), files)?;
+                    self.read_tree(&self.tree(entry.id())?, &format!("{path}/"), files)?;
                 }
                 Some(ObjectType::Blob) if matches!(entry.filemode(), FILE_MODE | EXECUTABLE_MODE) => {
                     let path = SkillPath::parse(&path).map_err(|error| damaged(&error.to_string()))?;
-                    let blob = self.repository.find_blob(entry.id())?;
-                    files.push((
-                        path,
-                        File { bytes: blob.content().into(), executable: entry.filemode() == EXECUTABLE_MODE },
-                    ));
+                    let executable = entry.filemode() == EXECUTABLE_MODE;
+                    files.push((path, File { bytes: self.blob(entry.id())?, executable }));
                 }
                 _ => return Err(damaged("neither a file nor a folder")),
             }
@@ -125,20 +139,28 @@ impl Storage for GitStorage {
 
     fn bundle(&self, id: &RevisionId) -> Result<Bundle, StorageError> {
         let mut files = Vec::new();
-        self.read_tree(&self.commit(id)?.tree()?, "", &mut files)?;
+        self.read_tree(&self.tree(self.commit(id)?.tree_id())?, "", &mut files)?;
         Bundle::from_files(files, &Limits::default()).map_err(|error| StorageError::Damaged(error.to_string()))
     }
 
     fn file(&self, id: &RevisionId, path: &SkillPath) -> Result<Option<File>, StorageError> {
-        let entry = match self.commit(id)?.tree()?.get_path(Path::new(path.as_str())) {
-            Err(error) if error.code() == git2::ErrorCode::NotFound => return Ok(None),
-            entry => entry?,
-        };
-        if entry.kind() != Some(ObjectType::Blob) {
-            return Ok(None);
+        let mut tree = self.tree(self.commit(id)?.tree_id())?;
+        let mut segments = path.segments().peekable();
+        while let Some(segment) = segments.next() {
+            let Some((kind, id, mode)) =
+                tree.get_name(segment).map(|entry| (entry.kind(), entry.id(), entry.filemode()))
+            else {
+                break;
+            };
+            match (kind, segments.peek()) {
+                (Some(ObjectType::Tree), Some(_)) => tree = self.tree(id)?,
+                (Some(ObjectType::Blob), None) => {
+                    return Ok(Some(File { bytes: self.blob(id)?, executable: mode == EXECUTABLE_MODE }));
+                }
+                _ => break,
+            }
         }
-        let blob = self.repository.find_blob(entry.id())?;
-        Ok(Some(File { bytes: blob.content().into(), executable: entry.filemode() == EXECUTABLE_MODE }))
+        Ok(None)
     }
 
     fn prepare(&self, before: Option<(&Revision, &Bundle)>, new: &NewRevision) -> Result<Prepared, StorageError> {

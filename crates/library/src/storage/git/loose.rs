@@ -3,11 +3,14 @@
 //! The journal holds the same bytes, so nothing is synced here. A file gets its name when it is whole: a
 //! killed process leaves none that is cut, and what it did not finish is for a collection of garbage.
 
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 
-use cap_std::fs::{Dir, OpenOptions};
-use flate2::{Compression, write::ZlibEncoder};
+use cap_std::fs::{Dir, File, OpenOptions};
+use flate2::{Compression, read::ZlibDecoder, write::ZlibEncoder};
+use git2::Oid;
 use sha1::{Digest as _, Sha1};
+
+use skill::Limits;
 
 use super::{GitStorage, object_type};
 use crate::{
@@ -16,6 +19,9 @@ use crate::{
 };
 
 const FOLDER: &str = "objects";
+
+/// Bytes of the longest header: a kind and a number.
+const HEADER_BYTES: u64 = 32;
 
 /// How the names of unfinished files begin, those of git as well.
 pub(super) const UNFINISHED: &str = "tmp_obj";
@@ -30,11 +36,42 @@ impl GitStorage {
         objects.iter().try_for_each(|object| write(&folder, object))
     }
 
+    /// The header and the content of an object, where it has a file of its own.
+    ///
+    /// # Errors
+    /// The file is cut or no object. libgit2 would read one that is cut for ever, so nothing that may be
+    /// loose is read by it before this was asked.
+    pub(super) fn loose(&self, id: Oid) -> Result<Option<(String, Vec<u8>)>, StorageError> {
+        let hex = id.to_string();
+        let (folder, rest) = hex.split_at(2);
+        match self.dir.open(format!("{FOLDER}/{folder}/{rest}")) {
+            Ok(file) => {
+                let cut = || StorageError::Damaged(format!("the object {hex} is empty or cut off"));
+                inflate(file).map(Some).ok_or_else(cut)
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     pub(super) fn forget_loose(&self, id: &str) {
         if let (Some(folder), Some(rest)) = (id.get(..2), id.get(2..)) {
             let _absent = self.dir.remove_file(format!("{FOLDER}/{folder}/{rest}"));
         }
     }
+}
+
+/// The header and the content that a file of an object holds, when it holds as much as it says.
+pub(in crate::storage) fn inflate(file: File) -> Option<(String, Vec<u8>)> {
+    let limit = Limits::default().skill_bytes + HEADER_BYTES;
+    let mut bytes = Vec::new();
+    ZlibDecoder::new(file).take(limit + 1).read_to_end(&mut bytes).ok()?;
+    let end = bytes.iter().position(|byte| *byte == 0)?;
+    let content = bytes.split_off(end + 1);
+    bytes.pop();
+    let head = String::from_utf8(bytes).ok()?;
+    let is_whole = head.rsplit_once(' ').is_some_and(|(_, length)| length.parse() == Ok(content.len()));
+    is_whole.then_some((head, content))
 }
 
 fn write(objects: &Dir, object: &Object) -> Result<(), StorageError> {
@@ -74,7 +111,7 @@ fn create(objects: &Dir, folder: &str, file: &str) -> io::Result<cap_std::fs::Fi
 
 #[cfg(test)]
 mod tests {
-    use git2::{ObjectType, Oid};
+    use git2::ObjectType;
 
     use super::*;
 

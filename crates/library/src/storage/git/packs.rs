@@ -55,6 +55,9 @@ impl GitStorage {
         let mut pack = self.repository.packbuilder()?;
         for object in objects {
             let id = Oid::from_str(&object.id)?;
+            if self.loose(id).is_err() {
+                self.forget_loose(&object.id);
+            }
             if !odb.exists(id) {
                 odb.write(object_type(&object.kind)?, &object.bytes)?;
             }
@@ -127,6 +130,7 @@ impl GitStorage {
         if ids.is_empty() {
             return Ok(());
         }
+        ids.iter().try_for_each(|id| self.loose(*id).map(drop))?;
         let name = self.build(&ids)?;
         let staged = self.dir.open_dir(UNFINISHED)?.open_dir("pack")?;
         let folder = self.dir.open_dir(FOLDER)?;
@@ -175,6 +179,7 @@ impl GitStorage {
     ) -> Result<(), StorageError> {
         let mut next = Some(head);
         while let Some(id) = next.take().filter(|id| seen.insert(*id)) {
+            self.loose(id)?;
             let commit = self.repository.find_commit(id)?;
             builder.insert_object(id, None)?;
             self.insert_tree(builder, skill, commit.tree_id(), seen)?;
@@ -194,7 +199,7 @@ impl GitStorage {
             return Ok(());
         }
         builder.insert_object(id, Some(path))?;
-        for entry in self.repository.find_tree(id)?.iter() {
+        for entry in self.tree(id)?.iter() {
             let path = format!("{path}/{}", String::from_utf8_lossy(entry.name_bytes()));
             match entry.kind() {
                 Some(ObjectType::Tree) => self.insert_tree(builder, &path, entry.id(), seen)?,
