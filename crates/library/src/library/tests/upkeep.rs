@@ -1,7 +1,10 @@
 //! Damage that a person asks to have mended: journal, history, heads, event log and state.
 
 use super::*;
-use crate::journal::{Journal, Piece};
+use crate::{
+    events::EventStatus,
+    journal::{Journal, Piece},
+};
 
 fn time() -> Timestamp {
     stamp().time
@@ -363,13 +366,15 @@ fn a_part_of_the_log_that_is_gone_is_a_loss_whatever_was_set_later() {
         (&[1, 2], Some("events.jsonl")),
         (&[4, 2, 1], Some("events.2.jsonl")),
     ] {
-        let (place, before) = with_a_state();
+        let (place, _) = with_a_state();
         put_lines_aside(&place, parts);
         if let Some(lost) = lost {
             fs::remove_file(place.own().join(lost)).unwrap();
         }
         let library = inspect(&place);
-        library.set_state(&name("other"), &stamp(), "enable", |state| state.enabled = true).unwrap();
+        library.set_state(&name("other"), &stamp(), "disable", |state| state.enabled = false).unwrap();
+        assert_eq!(library.events().unwrap().0.pop().unwrap().status, EventStatus::Set);
+        let before = library.state().unwrap();
         fs::remove_file(place.own().join("state.toml")).unwrap();
         let closed = library.mend_state(time()).unwrap().closed;
         let state = library.state().unwrap();
