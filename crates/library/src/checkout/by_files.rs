@@ -33,24 +33,36 @@ fn part_of(to: &str) -> String {
 }
 
 /// Goes on with moving a folder. Where that cannot be done, as where somebody wrote a file anew that was
-/// moved already, all that can go back does, and the rest is kept for a person.
+/// moved already, all that can go back does.
 ///
 /// # Errors
-/// What the system said.
+/// What the system said; what [`give_back`] could not move either stands under the name of the part.
 pub(crate) fn finish(root: &Dir, from: &str, part: &str) -> io::Result<()> {
     let Some(to) = without_part(part) else { return Err(io::ErrorKind::InvalidInput.into()) };
     let moved = move_into(root, from, part).and_then(|()| match root.symlink_metadata(to) {
         Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
         Err(_) => root.rename(part, root, to),
     });
-    if moved.is_err() && move_into(root, part, from).is_err() {
-        super::keep_aside(root, part);
+    if moved.is_err() {
+        give_back(root, from, part);
     }
     moved
 }
 
+/// Moves back what stands in a part. Only files are kept for a person whose place somebody took; what the
+/// system refuses, as where the disk is full, stays in the part, and is tried again.
+pub(crate) fn give_back(root: &Dir, from: &str, part: &str) {
+    if move_into(root, part, from).is_err_and(|error| super::is_in_the_way(&error)) {
+        super::keep_aside(root, part);
+    }
+}
+
 /// Moves all that stands in a folder into another, which may have some of it already, and removes the
-/// first; that is gone when it was done before. Nothing is written over.
+/// first; that is gone when it was done before. Nothing is written over: what is in the way is passed over,
+/// and the rest moves.
+///
+/// # Errors
+/// What the system said first; that something was in the way only where it said nothing else.
 fn move_into(root: &Dir, from: &str, to: &str) -> io::Result<()> {
     move_between((root, from), (root, to))
 }
@@ -60,20 +72,32 @@ fn move_between((above, from): (&Dir, &str), (beside, to): (&Dir, &str)) -> io::
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         source => source?,
     };
-    match beside.create_dir(to) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        made => made.and_then(|()| beside.set_permissions(to, source.dir_metadata()?.permissions()))?,
-    }
-    let target = beside.open_dir_nofollow(to)?;
+    let target = ensure_like(&source, beside, to)?;
+    let mut moved = Ok(());
     for entry in source.entries()?.collect::<io::Result<Vec<_>>>()? {
         let name = entry.file_name();
-        match name.to_str().filter(|_| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
-            Some(folder) => move_between((&source, folder), (&target, folder))?,
-            None if target.symlink_metadata(&name).is_ok() => return Err(io::ErrorKind::AlreadyExists.into()),
-            None => source.rename(&name, &target, &name)?,
-        }
+        let one = match name.to_str().filter(|_| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
+            Some(folder) => move_between((&source, folder), (&target, folder)),
+            None if target.symlink_metadata(&name).is_ok() => Err(io::ErrorKind::AlreadyExists.into()),
+            None => source.rename(&name, &target, &name),
+        };
+        let says_more = moved.as_ref().map_or_else(super::is_in_the_way, |()| true);
+        moved = if one.is_err() && says_more { one } else { moved };
     }
-    above.remove_dir(from)
+    moved.and_then(|()| above.remove_dir(from))
+}
+
+/// Opens a folder, made with the mode of another where there is none.
+fn ensure_like(source: &Dir, beside: &Dir, name: &str) -> io::Result<Dir> {
+    match beside.create_dir(name) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            if !beside.symlink_metadata(name)?.is_dir() {
+                return Err(error);
+            }
+        }
+        made => made.and_then(|()| beside.set_permissions(name, source.dir_metadata()?.permissions()))?,
+    }
+    beside.open_dir_nofollow(name)
 }
 
 #[cfg(test)]
@@ -130,5 +154,45 @@ mod tests {
         let names: Vec<_> = dir.entries().unwrap().map(|entry| entry.unwrap().file_name()).collect();
         let kept = names.iter().find_map(|name| name.to_str().filter(|name| name.starts_with(super::super::KEPT)));
         assert_eq!(dir.read_to_string(format!("{}/a", kept.unwrap())).unwrap(), "moved before");
+    }
+    #[test]
+    fn what_is_in_the_way_keeps_nothing_else_from_going_back() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = Dir::open_ambient_dir(temp.path(), cap_std::ambient_authority()).unwrap();
+        // Whichever folder is read first, and whichever file in it, one that is not in the way comes later.
+        for folder in ["one/er", "two/er"] {
+            dir.create_dir_all(format!("s/{folder}")).unwrap();
+            dir.create_dir_all(format!("t-part/{folder}")).unwrap();
+            for file in ["a", "er/b"] {
+                let path = format!("{}/{file}", folder.trim_end_matches("/er"));
+                dir.write(format!("s/{path}"), "written anew").unwrap();
+                dir.write(format!("t-part/{path}"), "moved before").unwrap();
+            }
+            dir.write(format!("t-part/{folder}/c"), "moved before").unwrap();
+        }
+        assert_eq!(finish(&dir, "s", "t-part").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        let names: Vec<_> =
+            dir.entries().unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let kept = names.iter().find(|name| name.starts_with(super::super::KEPT)).unwrap();
+        assert_eq!(names.len(), 2, "{names:?}");
+        for folder in ["one", "two"] {
+            for (file, here, aside) in
+                [("a", "written anew", true), ("er/b", "written anew", true), ("er/c", "moved before", false)]
+            {
+                assert_eq!(dir.read_to_string(format!("s/{folder}/{file}")).unwrap(), here);
+                assert_eq!(dir.exists(format!("{kept}/{folder}/{file}")), aside, "{folder}/{file}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_the_system_refuses_stays_where_the_next_try_finds_it() {
+        let (_temp, dir) = root();
+        dir.rename("s", &dir, "t-part").unwrap();
+        let refused = "s".repeat(300);
+        assert!(finish(&dir, &refused, "t-part").is_err());
+        assert_eq!(texts(&dir, "t-part").len(), 3);
+        finish(&dir, "s", "t-part").unwrap();
+        assert_eq!(texts(&dir, "t").len(), 3);
     }
 }

@@ -31,10 +31,15 @@ impl Library {
         temporary: &[Temporary],
         heads: &[HeadChange],
         traces: Traces,
+        unfinished: &[Temporary],
     ) -> Result<Vec<String>, LibraryError> {
         let Some(root) = self.root()? else { return Ok(Vec::new()) };
         let mut left = Vec::new();
         for name in self.temporary_names()? {
+            if unfinished.iter().any(|folder| folder.name == name) {
+                left.push(name);
+                continue;
+            }
             if checkout::is_gone(&name) {
                 let _next_time = root.remove_dir_all(&name);
                 continue;
@@ -49,16 +54,25 @@ impl Library {
     }
 
     /// Goes on with taking away skills' folders where that has to be done file by file. What cannot be moved
-    /// goes back, or is kept.
-    pub(super) fn finish_moves(&self, temporary: &[Temporary], heads: &[HeadChange]) -> Result<(), LibraryError> {
-        let Some(root) = self.root()? else { return Ok(()) };
+    /// goes back, or is kept. Returns the folders that the system let go neither way: a file that a skill
+    /// lacks is in there, and nobody took it away.
+    pub(super) fn finish_moves(
+        &self,
+        temporary: &[Temporary],
+        heads: &[HeadChange],
+    ) -> Result<Vec<Temporary>, LibraryError> {
+        let Some(root) = self.root()? else { return Ok(Vec::new()) };
+        let mut unfinished = Vec::new();
         for name in self.temporary_names()?.into_iter().filter(|name| checkout::is_part(name)) {
             let head = head_of(&name, temporary, heads).map(|(head, _)| head);
             if let Some(skill) = head.and_then(|head| SkillName::parse(&head.skill).ok()) {
-                let _back_or_kept = checkout::finish(&root, skill.as_str(), &name);
+                let moved = checkout::finish(&root, skill.as_str(), &name);
+                if moved.is_err() && root.symlink_metadata(&name).is_ok() {
+                    unfinished.push(Temporary { name, skill: skill.to_string() });
+                }
             }
         }
-        Ok(())
+        Ok(unfinished)
     }
 
     /// Says whether the folder is gone or kept.

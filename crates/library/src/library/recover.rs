@@ -121,10 +121,12 @@ impl Library {
             events::append_missing(own, &events).map_err(self.own_io())?;
             store::write(own, &proposals, false).map_err(self.own_io())?;
         }
-        self.finish_moves(&temporary, &heads)?;
-        let skills = heads.iter().filter(|head| self.check_out_again(head, traces).is_err());
+        let unfinished = self.finish_moves(&temporary, &heads)?;
+        let skills = heads.iter().filter(|head| {
+            unfinished.iter().any(|folder| folder.skill == head.skill) || self.check_out_again(head, traces).is_err()
+        });
         let pending: Vec<SkillName> = skills.filter_map(|head| SkillName::parse(&head.skill).ok()).collect();
-        let folders = self.settle_temporary(own, &temporary, &heads, traces)?;
+        let folders = self.settle_temporary(own, &temporary, &heads, traces, &unfinished)?;
         let recovery = Recovery { operations, cut_bytes: contents.cut_bytes, kept_as, pending, folders };
         if recovery.is_settled() {
             journal.mark_applied().map_err(self.own_io())?;
