@@ -21,7 +21,7 @@ use scan::Cleared;
 use sha2::{Digest as _, Sha256};
 use skill::{Bundle, Limits, SkillName};
 
-pub(crate) use by_files::{finish, take_away};
+pub(crate) use by_files::{finish, give_back, take_away};
 pub(crate) use maker::Maker;
 
 use crate::{
@@ -76,7 +76,7 @@ impl Staged {
 impl Drop for Staged {
     fn drop(&mut self) {
         if let Some(name) = self.name.take() {
-            throw_away(&self.root, &name);
+            let _best_effort = throw_away(&self.root, &name);
         }
     }
 }
@@ -88,14 +88,17 @@ pub(crate) fn temporary_name() -> String {
     format!("{TEMPORARY}{maker}-{count}-{:08x}", RandomState::new().build_hasher().finish() >> 32)
 }
 
-/// As [`temporary_name`] for what recovery does to a skill's folder, whose journal record is older.
+/// As [`temporary_name`] for what is done to a skill's folder with no journal record that names it: by
+/// recovery, whose record is older, and in an agent's folder.
 pub(crate) fn temporary_name_again(skill: &str) -> String {
     format!("{}{AGAIN}{}", temporary_name(), mark(skill))
 }
 
 /// Whether [`temporary_name_again`] made a name for a skill.
 pub(crate) fn is_name_again(name: &str, skill: &str) -> bool {
-    without_aside(name).split_once(AGAIN).is_some_and(|(_, of_skill)| of_skill == mark(skill))
+    without_aside(name.strip_suffix(GONE).unwrap_or(name))
+        .split_once(AGAIN)
+        .is_some_and(|(_, of_skill)| of_skill == mark(skill))
 }
 
 /// A mark of a skill that fits into any file name.
@@ -120,10 +123,10 @@ pub(crate) fn is_gone(name: &str) -> bool {
 }
 
 /// Removes a folder that was looked at, under a name that says so, since a kill may come in between.
-fn throw_away(root: &Dir, name: &str) {
+pub(crate) fn throw_away(root: &Dir, name: &str) -> io::Result<()> {
     let gone = format!("{name}{GONE}");
     let name = if root.rename(name, root, &gone).is_ok() { &gone } else { name };
-    let _best_effort = root.remove_dir_all(name);
+    root.remove_dir_all(name)
 }
 
 /// Writes cleared files as a temporary folder of this name in the library.
@@ -201,7 +204,7 @@ impl Displaced {
     /// What the system said; the folder then stays under [`Displaced::name`], to be tried again.
     pub fn discard(self, skill: &SkillName) -> io::Result<()> {
         match self.carry_leftovers(skill) {
-            Ok(()) => throw_away(&self.root, &self.name),
+            Ok(()) => drop(throw_away(&self.root, &self.name)),
             Err(error) if is_in_the_way(&error) && keep_aside(&self.root, &self.name) => {}
             Err(error) => return Err(error),
         }
@@ -217,7 +220,7 @@ impl Displaced {
             return self.root.rename(&self.name, &self.root, skill.as_str());
         }
         let ours = exchange(&self.root, &self.name, skill.as_str(), exchange_in_one_step)?;
-        throw_away(&self.root, &ours);
+        let _best_effort = throw_away(&self.root, &ours);
         Ok(())
     }
 

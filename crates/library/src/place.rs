@@ -13,7 +13,7 @@ use skill::SkillName;
 use thiserror::Error;
 
 use crate::{
-    checkout,
+    checkout::{self, Maker},
     folder::{self, Leftovers},
     home::{PlaceError, ensure_dir, open_dir, sync_folder},
 };
@@ -153,21 +153,41 @@ impl AgentDir {
     /// # Errors
     /// The system refused.
     pub fn remove_copy(&self, skill: &SkillName, files: &skill::Bundle) -> Result<bool, PlaceLinkError> {
+        self.bring_back(skill).map_err(self.io(skill))?;
         if !self.holds_only(skill.as_str(), files) {
             return Ok(false);
         }
         self.remove_looked_at(skill, |aside| self.holds_only(aside, files))
     }
 
+    /// Brings back a copy that a killed process was taking away, and ends what it had looked at.
+    fn bring_back(&self, skill: &SkillName) -> io::Result<()> {
+        for entry in self.dir.entries()? {
+            let Ok(name) = entry?.file_name().into_string() else { continue };
+            let is_left = Maker::of(&name).is_some_and(|maker| maker.is_known_dead());
+            if !is_left || !checkout::is_name_again(&name, skill.as_str()) {
+                continue;
+            }
+            if checkout::is_gone(&name) {
+                self.dir.remove_dir_all(&name)?;
+            } else if checkout::is_part(&name) {
+                checkout::give_back(&self.dir, skill.as_str(), &name);
+            } else if self.dir.symlink_metadata(skill.as_str()).is_err() {
+                self.dir.rename(&name, &self.dir, skill.as_str())?;
+            }
+        }
+        Ok(())
+    }
+
     /// Puts a folder aside, looks at it once more where nobody finds it, and removes it or puts it back:
     /// an edit of the moment between is not lost.
     fn remove_looked_at(&self, skill: &SkillName, may_go: impl FnOnce(&str) -> bool) -> Result<bool, PlaceLinkError> {
-        let aside = checkout::temporary_name();
+        let aside = checkout::temporary_name_again(skill.as_str());
         checkout::take_away(&self.dir, skill.as_str(), &aside).map_err(self.io(skill))?;
         if !may_go(&aside) {
             return self.dir.rename(&aside, &self.dir, skill.as_str()).map(|()| false).map_err(self.io(skill));
         }
-        self.dir.remove_dir_all(&aside).map_err(self.io(skill))?;
+        checkout::throw_away(&self.dir, &aside).map_err(self.io(skill))?;
         Ok(true)
     }
 
@@ -267,5 +287,56 @@ mod tests {
         assert_eq!(agent.dir.read_to_string("pdf/SKILL.md").unwrap(), "mine");
         assert!(agent.remove_looked_at(&name, |_| true).unwrap());
         assert_eq!(agent.dir.entries().unwrap().count(), 0, "nothing is left aside");
+    }
+    /// A copy of two files, and the name under which a process that is gone was putting it aside.
+    fn copy_and_name_of_the_dead() -> (tempfile::TempDir, AgentDir, SkillName, skill::Bundle, String) {
+        let temp = tempfile::tempdir().unwrap();
+        let agent = AgentDir::create(temp.path()).unwrap();
+        let name = SkillName::parse("pdf").unwrap();
+        let files = [skill::SkillPath::skill_md(), skill::SkillPath::parse("docs/b.md").unwrap()]
+            .map(|path| (path, skill::File { bytes: b"x".as_slice().into(), executable: false }));
+        let bundle = skill::Bundle::from_files(files, &skill::Limits::default()).unwrap();
+        agent.place_copy(&name, &scan::clear(bundle.clone(), scan::Baseline::None).unwrap()).unwrap();
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        let (ours, dead) = (std::process::id().to_string(), child.id().to_string());
+        let aside = checkout::temporary_name_again("pdf").replacen(&ours, &dead, 1);
+        (temp, agent, name, bundle, aside)
+    }
+
+    #[test]
+    fn a_copy_that_a_killed_process_was_taking_away_is_taken_away() {
+        for files_moved in 0..3 {
+            let (_temp, agent, name, bundle, aside) = copy_and_name_of_the_dead();
+            let part = format!("{aside}-part");
+            agent.dir.create_dir_all(format!("{part}/docs")).unwrap();
+            for file in ["docs/b.md", "SKILL.md"].iter().take(files_moved) {
+                agent.dir.rename(format!("pdf/{file}"), &agent.dir, format!("{part}/{file}")).unwrap();
+            }
+            assert!(agent.remove_copy(&name, &bundle).unwrap(), "{files_moved} files were moved");
+            assert_eq!(agent.dir.entries().unwrap().count(), 0, "nothing is left aside");
+        }
+        let (_temp, agent, name, bundle, aside) = copy_and_name_of_the_dead();
+        agent.dir.rename("pdf", &agent.dir, &aside).unwrap();
+        agent.dir.create_dir(format!("{aside}-1-gone")).unwrap();
+        agent.dir.create_dir(format!("{aside}-gone")).unwrap();
+        agent.dir.write(format!("{aside}-gone/SKILL.md"), "half of it").unwrap();
+        assert!(agent.remove_copy(&name, &bundle).unwrap());
+        assert_eq!(agent.dir.entries().unwrap().count(), 1, "but for what has no name of ours");
+    }
+
+    #[test]
+    fn what_somebody_wrote_since_the_kill_stays() {
+        let (_temp, agent, name, bundle, aside) = copy_and_name_of_the_dead();
+        let part = format!("{aside}-part");
+        agent.dir.create_dir(&part).unwrap();
+        agent.dir.rename("pdf/SKILL.md", &agent.dir, format!("{part}/SKILL.md")).unwrap();
+        agent.dir.write("pdf/SKILL.md", "mine").unwrap();
+        assert!(!agent.remove_copy(&name, &bundle).unwrap());
+        assert_eq!(agent.dir.read_to_string("pdf/SKILL.md").unwrap(), "mine");
+        assert!(agent.dir.exists("pdf/docs/b.md") && !agent.dir.exists(&part));
+        let at_work = format!("{}-part", checkout::temporary_name_again("pdf"));
+        agent.dir.create_dir(&at_work).unwrap();
+        assert!(!agent.remove_copy(&name, &bundle).unwrap() && agent.dir.exists(&at_work));
     }
 }
