@@ -33,7 +33,18 @@ impl GitStorage {
             return Ok(());
         }
         let folder = self.dir.open_dir(FOLDER)?;
-        objects.iter().try_for_each(|object| write(&folder, object))
+        objects.iter().try_for_each(|object| write(&folder, object)).map_err(|error| self.named(error))
+    }
+
+    /// What the system said, with the place of which it did.
+    fn named(&self, error: StorageError) -> StorageError {
+        match error {
+            StorageError::Io(error) => {
+                let place = self.repository.path().join(FOLDER);
+                StorageError::Io(io::Error::new(error.kind(), format!("{}: {error}", place.display())))
+            }
+            other => other,
+        }
     }
 
     /// The header and the content of an object, where it has a file of its own.
