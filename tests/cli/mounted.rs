@@ -132,6 +132,33 @@ fn skills_of_a_lower_layer_are_changed_deleted_and_brought_back() {
     place.is_well();
 }
 
+#[test]
+fn a_lower_layer_that_finds_no_room_above_it_is_no_hand_edit() {
+    let sandbox = Sandbox::new();
+    let long = "a line of a long text\n".repeat(3000);
+    let text = skill_md("demo", "Does it. Use in tests.", "alpha");
+    let names = ["references/1.md", "references/2.md", "references/3.md", "references/4.md", "references/5.md"];
+    let files = names.iter().map(|name| (*name, long.as_bytes(), false));
+    let files: Vec<_> = files.chain([("SKILL.md", text.as_bytes(), false)]).collect();
+    write_files(&sandbox.path("lower/demo"), &files);
+    // Room for the folder that is made, and not for that which it displaces. The notes that root may keep
+    // are kept on every disk.
+    let script = "test -z \"$OVERLAY\"; mkdir upper home/.agents home/.agents/skills\n\
+                  mount -t tmpfs -o size=560k none upper; mkdir upper/files upper/work\n\
+                  mount -t overlay overlay -o lowerdir=lower,upperdir=upper/files,workdir=upper/work home/.agents/skills";
+    let Some(place) = Mounted::new(sandbox, script).filter(|_| has_small_pages()) else { return };
+    let count =
+        || place.sh(&format!("find {}/.agents/skills/demo -type f", place.sandbox.home().display())).lines().count();
+    assert_eq!(patched(&place, "alpha", "beta")["checkout"], "pending");
+    assert_eq!(count(), files.len(), "what was moved is back");
+    place.done(&["status"]);
+    assert_eq!(count(), files.len());
+    place.sh(&format!("mount -o remount,size=8m none {}", place.sandbox.path("upper").display()));
+    assert_eq!(patched(&place, "beta", "gamma")["number"], 3, "nobody's edit is seen in between");
+    assert_eq!(count(), files.len());
+    place.is_well();
+}
+
 /// Every command answers, with an error that says what to do where it is one.
 #[track_caller]
 fn everything_answers(place: &Mounted) {
