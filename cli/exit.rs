@@ -1,9 +1,12 @@
 //! [`CliError`]: any failure as an exit code, a message and a hint, in one place.
 
-use client::{Fails, FailureKind};
 use library::ReviewersError;
 use serde_json::{Value, json};
-use skill::{Problem, archive::ArchiveError};
+use skill::{
+    Problem,
+    archive::ArchiveError,
+    failure::{Fails, FailureKind},
+};
 use skill_manage::{ManageError, ReviewerError, WaiveError};
 
 /// The exit codes of the command line; their meanings are part of its contract.
@@ -106,55 +109,39 @@ impl CliError {
     }
 }
 
-/// The exit code that goes with an error's code.
-fn exit_of(code: &str) -> Exit {
-    match code {
-        "invalid_request" | "usage" => Exit::Usage,
-        "invalid_skill" | "invalid_path" | "too_large" => Exit::Invalid,
-        "scan_blocked" | "external_blocked" => Exit::Blocked,
-        "policy_denied" => Exit::Refused,
-        "exists" | "stale_revision" | "no_match" | "ambiguous_match" | "count_mismatch" | "locked"
-        | "ambiguous_name" | "merge_conflict" | "already_decided" | "proposal_expired" => Exit::Conflict,
-        "not_found" => Exit::NotFound,
-        "damaged_history" | "damaged_state" | "damaged_proposal" => Exit::Integrity,
-        _ => Exit::Failed,
-    }
-}
-
 impl From<ManageError> for CliError {
     fn from(error: ManageError) -> Self {
-        let code = error.code();
-        Self {
-            code,
-            exit: exit_of(code),
-            message: error.to_string(),
-            hint: error.hint(),
-            details: Box::new(error.details()),
-        }
+        failed(error)
     }
 }
 
 impl From<library::LibraryError> for CliError {
     fn from(error: library::LibraryError) -> Self {
-        ManageError::from(error).into()
+        failed(error)
     }
 }
 
 impl From<library::StorageError> for CliError {
     fn from(error: library::StorageError) -> Self {
-        ManageError::from(error).into()
+        failed(error)
     }
 }
 
 impl From<library::FindError> for CliError {
     fn from(error: library::FindError) -> Self {
-        ManageError::from(error).into()
+        failed(error)
     }
 }
 
 impl From<library::PlaceError> for CliError {
     fn from(error: library::PlaceError) -> Self {
-        library::LibraryError::from(error).into()
+        failed(error)
+    }
+}
+
+impl From<library::folder::FolderError> for CliError {
+    fn from(error: library::folder::FolderError) -> Self {
+        failed(error)
     }
 }
 
@@ -206,28 +193,6 @@ impl From<WaiveError> for CliError {
     }
 }
 
-impl From<library::folder::FolderError> for CliError {
-    fn from(error: library::folder::FolderError) -> Self {
-        use library::folder::FolderError;
-        let message = error.to_string();
-        match error {
-            FolderError::Missing(_) => Self::new("not_found", Exit::NotFound, message),
-            FolderError::Link(_) => Self::new("invalid_path", Exit::Invalid, message)
-                .hint("replace the link by the file that it leads to; links are never followed"),
-            FolderError::Special(_) | FolderError::Path(_) | FolderError::NameEncoding(_) => {
-                Self::new("invalid_path", Exit::Invalid, message).hint("rename or remove that file")
-            }
-            FolderError::Bundle(skill::BundleError::Collision { .. }) => {
-                Self::new("invalid_path", Exit::Invalid, message).hint("rename one of the two")
-            }
-            FolderError::Bundle(_) => {
-                Self::new("too_large", Exit::Invalid, message).hint("leave out what agents do not need")
-            }
-            FolderError::Io { .. } => Self::new("io", Exit::Failed, message),
-        }
-    }
-}
-
 impl From<ArchiveError> for CliError {
     fn from(error: ArchiveError) -> Self {
         Self::new("invalid_archive", Exit::Invalid, error.to_string())
@@ -241,22 +206,15 @@ impl From<std::io::Error> for CliError {
     }
 }
 
-/// An error of the client: it says itself what it means.
+/// An error that says itself what it means.
 pub fn failed(error: impl Fails) -> CliError {
     let failure = error.failure();
-    let mut details = json!({});
-    if let Some(report) = error.report() {
-        details["findings"] = json!(report.findings);
-    }
-    if !error.problems().is_empty() {
-        details["problems"] = json!(error.problems());
-    }
     CliError {
         code: failure.code,
         exit: failure.kind.into(),
         message: error.to_string(),
         hint: failure.hint,
-        details: Box::new(details),
+        details: Box::new(error.details()),
     }
 }
 

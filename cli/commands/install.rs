@@ -3,8 +3,9 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use client::{Fails, InstallRequest, InstallStatus, Installed, Installer, Pick};
+use client::{InstallRequest, InstallStatus, Installed, Installer, Pick};
 use serde_json::{Value, json};
+use skill::failure::Fails;
 
 use crate::{
     context::Context,

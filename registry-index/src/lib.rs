@@ -16,6 +16,7 @@
 mod config;
 mod content;
 mod entry;
+mod failures;
 mod flags;
 mod folder;
 mod history;

@@ -1,7 +1,7 @@
 //! What follows from installs: the lock file, and links in agents' folders.
 
-use client::Fails;
 use library::Library;
+use skill::failure::Fails;
 
 use super::Findings;
 use crate::{context::Context, exit::CliError};

@@ -11,16 +11,12 @@ use library::{
     folder::{self, FolderError, Leftovers},
 };
 use scan::{Baseline, Blocked, Cleared, Report};
+use serde_json::Value;
+use skill::failure::{Fails, Failure, FailureKind};
 use skill::{Bundle, Digest, Limits, NameError, Problem, SkillName, SkillPath, validate};
 use thiserror::Error;
 
-use crate::{
-    agent_folders::AgentFolders,
-    failure::{Fails, Failure, FailureKind},
-    found::skill_md_of,
-    publish::folder_failure,
-    unmanaged::children,
-};
+use crate::{agent_folders::AgentFolders, failure::details, found::skill_md_of, unmanaged::children};
 
 /// How taking over one folder ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,7 +147,7 @@ impl Fails for AdoptError {
             Self::NoSkill { .. } => {
                 Failure::new(FailureKind::NotFound, "not_found").hint("name a folder with a SKILL.md, or one of such")
             }
-            Self::Folder { source, .. } => folder_failure(source),
+            Self::Folder { source, .. } => source.failure(),
             Self::Invalid { path, .. } => Failure::new(FailureKind::Invalid, "invalid_skill")
                 .hint(format!("see all problems: skillhub validate {}", path.display())),
             Self::Name { .. } => Failure::new(FailureKind::Invalid, "invalid_name").hint("rename the folder"),
@@ -164,14 +160,24 @@ impl Fails for AdoptError {
         }
     }
 
-    fn report(&self) -> Option<&Report> {
+    fn details(&self) -> Value {
+        details(self.report(), self.problems())
+    }
+}
+
+impl AdoptError {
+    /// What the scanner found, when that is the reason.
+    #[must_use]
+    pub fn report(&self) -> Option<&Report> {
         match self {
             Self::Blocked(blocked) => Some(blocked.report()),
             _ => None,
         }
     }
 
-    fn problems(&self) -> &[Problem] {
+    /// What is wrong with the skill, when that is the reason.
+    #[must_use]
+    pub fn problems(&self) -> &[Problem] {
         match self {
             Self::Invalid { problems, .. } => problems,
             _ => &[],

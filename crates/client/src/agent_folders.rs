@@ -3,12 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use library::{agents, find_agent};
+use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
 
-use crate::{
-    failure::{Fails, Failure, FailureKind},
-    search,
-};
+use crate::search;
 
 /// One folder in which agents look for skills.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,10 +8,9 @@ use std::{
 
 use cap_std::fs::Dir;
 use library::{Durability, Home, PlaceError, ensure_dir, open_dir, write_atomically};
+use skill::failure::{Fails, Failure};
 use skill::{Digest, Limits};
 use thiserror::Error;
-
-use crate::failure::{Fails, Failure};
 
 /// `cache/` of the home. It can be thrown away at any time.
 #[derive(Debug, Clone)]

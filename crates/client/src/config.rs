@@ -8,14 +8,12 @@ use std::{
 
 use library::{Home, PlaceError, open_dir, read_bounded};
 use serde::Deserialize;
+use skill::failure::{Fails, Failure, FailureKind};
 use skill::{Limits, Owner, OwnerError};
 use thiserror::Error;
 use toml::Table;
 
-use crate::{
-    failure::{Fails, Failure, FailureKind},
-    policy_file::PolicyFile,
-};
+use crate::policy_file::PolicyFile;
 
 const FORMAT: u32 = 1;
 const FILE: &str = "config.toml";

@@ -2,10 +2,9 @@
 
 use cap_std::fs::Dir;
 use library::folder::{self, FolderError};
+use skill::failure::{Fails, Failure, FailureKind};
 use skill::{Limits, SkillPath, validate};
 use thiserror::Error;
-
-use crate::failure::{Fails, Failure, FailureKind};
 
 /// How deep below a source's top a skill is looked for.
 pub(crate) const DEEPEST: usize = 5;

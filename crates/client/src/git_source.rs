@@ -16,14 +16,13 @@ use std::{
 
 use cap_std::{ambient_authority, fs::Dir};
 use git2::{ObjectType, Oid, TreeWalkMode, TreeWalkResult};
+use skill::failure::{Fails, Failure, FailureKind};
 use skill::{Bundle, BundleError, File, Limits, PathError, SkillPath};
 use thiserror::Error;
 
 use crate::{
     cache::{Cache, CacheError},
-    failure::{Fails, Failure, FailureKind},
     found::{DEEPEST, Found, SKIPPED_FOLDERS},
-    publish::bundle_failure,
     spec::GitSpec,
 };
 
@@ -150,7 +149,7 @@ impl Fails for GitError {
                 Failure::new(FailureKind::Invalid, "invalid_path")
                     .hint("nothing was installed; its author has to mend it")
             }
-            Self::Bundle(error) => bundle_failure(error),
+            Self::Bundle(error) => error.failure(),
             Self::Cache(error) => error.failure(),
         }
     }

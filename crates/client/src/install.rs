@@ -16,11 +16,11 @@ use skill::{Digest, SkillName};
 
 pub use error::InstallError;
 use plan::{Planned, Step};
+use skill::failure::{Fails, Failure, FailureKind};
 use source::{Candidate, Order};
 
 use crate::{
     agent_folders::{AgentFolder, AgentFolders},
-    failure::{Fails, Failure, FailureKind},
     found::Pick,
     lock_file::{LockFile, LockedSkill},
     registry::Registries,

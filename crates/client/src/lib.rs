@@ -33,7 +33,6 @@ pub use adopt::{AdoptError, AdoptStatus, Adopted, adopt};
 pub use agent_folders::{AgentError, AgentFolder, AgentFolders};
 pub use cache::{CACHE_BYTES, Cache, CacheCheck, CacheError, Trimmed};
 pub use config::{Config, ConfigError, LibraryConfig, RegistryConfig};
-pub use failure::{Fails, Failure, FailureKind};
 pub use found::{Pick, PickError, SKIPPED_FOLDERS};
 pub use git_source::GitError;
 pub use install::{InstallError, InstallRequest, InstallStatus, Installed, Installer};

@@ -10,13 +10,12 @@ use std::{
 
 use cap_std::{ambient_authority, fs::Dir};
 use library::{Durability, Library, LibraryError, read_bounded, write_atomically};
+use skill::failure::{Fails, Failure, FailureKind};
 use skill::{Limits, SkillName};
 use thiserror::Error;
 use toml::{Table, Value};
 
 pub use drift::{Drift, DriftKind, drifts, mend_drifts};
-
-use crate::failure::{Fails, Failure, FailureKind};
 
 /// The file's name in a project's root.
 pub const LOCK_FILE: &str = "skillhub.lock";

@@ -11,14 +11,16 @@ use library::folder::{self, FolderError, Leftovers};
 use registry_index::{AppendError, Appended, Entry, NewRelease, ReadError, Stamp, newest, next_patch};
 use scan::{Baseline, Blocked, Cleared, Report, Verdict};
 use semver::Version;
+use serde_json::Value;
+use skill::failure::{Fails, Failure, FailureKind};
 use skill::{
-    Bundle, BundleError, Digest, Limits, NameError, Owner, OwnerError, Problem, QualifiedName, SkillName, Strictness,
-    archive, frontmatter, validate::validate_bundle,
+    Bundle, Digest, Limits, NameError, Owner, OwnerError, Problem, QualifiedName, SkillName, Strictness, archive,
+    frontmatter, validate::validate_bundle,
 };
 use thiserror::Error;
 
 use crate::{
-    failure::{Fails, Failure, FailureKind},
+    failure::details,
     registry::{Registries, Registry, RegistryError},
 };
 
@@ -172,7 +174,7 @@ impl Fails for PublishError {
                 Failure::new(FailureKind::NotFound, "not_found").hint("name the folder that holds the SKILL.md")
             }
             Self::Open { .. } => Failure::io(),
-            Self::Folder { source, .. } => folder_failure(source),
+            Self::Folder { source, .. } => source.failure(),
             Self::Invalid { path, .. } => {
                 invalid("invalid_skill").hint(format!("see all problems: skillhub validate {}", path.display()))
             }
@@ -193,42 +195,27 @@ impl Fails for PublishError {
         }
     }
 
-    fn report(&self) -> Option<&Report> {
+    fn details(&self) -> Value {
+        details(self.report(), self.problems())
+    }
+}
+
+impl PublishError {
+    /// What the scanner found, when that is the reason.
+    #[must_use]
+    pub fn report(&self) -> Option<&Report> {
         match self {
             Self::Blocked(blocked) => Some(blocked.report()),
             _ => None,
         }
     }
 
-    fn problems(&self) -> &[Problem] {
+    /// What is wrong with the skill, when that is the reason.
+    #[must_use]
+    pub fn problems(&self) -> &[Problem] {
         match self {
             Self::Invalid { problems, .. } => problems,
             _ => &[],
-        }
-    }
-}
-
-pub(crate) fn folder_failure(error: &FolderError) -> Failure {
-    match error {
-        FolderError::Missing(_) => Failure::new(FailureKind::NotFound, "not_found"),
-        FolderError::Link(_) => {
-            Failure::new(FailureKind::Invalid, "invalid_path").hint("put the file itself in place of the link")
-        }
-        FolderError::Special(_) | FolderError::Path(_) | FolderError::NameEncoding(_) => {
-            Failure::new(FailureKind::Invalid, "invalid_path").hint("rename or remove that file")
-        }
-        FolderError::Bundle(error) => bundle_failure(error),
-        FolderError::Io { .. } => Failure::io(),
-    }
-}
-
-pub(crate) fn bundle_failure(error: &BundleError) -> Failure {
-    match error {
-        BundleError::Collision { .. } => {
-            Failure::new(FailureKind::Invalid, "invalid_path").hint("rename one of the two")
-        }
-        BundleError::TooManyFiles { .. } | BundleError::TooManyBytes { .. } | BundleError::TextTooLarge { .. } => {
-            Failure::new(FailureKind::Invalid, "too_large").hint("leave out what agents do not need")
         }
     }
 }

@@ -11,13 +11,10 @@ use jiff::Timestamp;
 use library::{Home, PlaceError};
 use registry_index::{Index, InitError, OpenError, ReadError, SeedError, Stamp, seed};
 use skill::Owner;
+use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
 
-use crate::{
-    config::Config,
-    failure::{Fails, Failure, FailureKind},
-    paths,
-};
+use crate::{config::Config, paths};
 
 /// The name of the registry inside the home.
 pub const EMBEDDED: &str = "local";

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use registry_index::{Entry, FlagError, Stamp, Wanted};
 use skill::QualifiedName;
+use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
 
 use crate::{
-    failure::{Fails, Failure, FailureKind},
     registry::Registries,
     resolve::{self, ResolveError},
     spec::Spec,

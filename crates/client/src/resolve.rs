@@ -2,11 +2,11 @@
 
 use registry_index::{Entry, ReadError, Wanted, newest, select};
 use semver::Version;
+use skill::failure::{Fails, Failure, FailureKind};
 use skill::{QualifiedName, SkillName};
 use thiserror::Error;
 
 use crate::{
-    failure::{Fails, Failure, FailureKind},
     registry::{Registries, Registry, RegistryError},
     search,
     spec::{Request, Spec},

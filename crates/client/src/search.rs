@@ -4,12 +4,10 @@ use std::collections::BTreeSet;
 
 use registry_index::{Entry, ReadError};
 use serde::Serialize;
+use skill::failure::{Fails, Failure};
 use unicode_normalization::UnicodeNormalization;
 
-use crate::{
-    failure::{Fails, Failure},
-    registry::{Registries, Registry, RegistryError},
-};
+use crate::registry::{Registries, Registry, RegistryError};
 use thiserror::Error;
 
 /// Results that are returned when nobody says how many.

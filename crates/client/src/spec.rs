@@ -3,13 +3,11 @@
 use std::{fmt, str::FromStr};
 
 use registry_index::{Wanted, WantedError};
+use skill::failure::{Fails, Failure, FailureKind};
 use skill::{NameError, OwnerError, PathError, QualifiedName, QualifiedNameError, SkillName, SkillPath};
 use thiserror::Error;
 
-use crate::{
-    failure::{Fails, Failure, FailureKind},
-    paths,
-};
+use crate::paths;
 
 /// What to install, as it stands on a command line. `Display` gives a text that reads back the same.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,13 +8,11 @@ use library::{
     WholeChange,
 };
 use scan::Verdict;
+use skill::failure::{Fails, Failure, FailureKind};
 use skill::{Bundle, SkillName};
 use thiserror::Error;
 
-use crate::{
-    failure::{Fails, Failure, FailureKind},
-    lock_file::{LockFile, LockFileError},
-};
+use crate::lock_file::{LockFile, LockFileError};
 
 /// Revisions that are searched for the one that a copy in an agent's folder holds.
 const REVISIONS_OF_COPIES: usize = 100;

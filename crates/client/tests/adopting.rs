@@ -3,8 +3,9 @@
 
 use std::{fs, path::PathBuf};
 
-use client::{AdoptStatus, Adopted, Fails, FailureKind, adopt, unmanaged};
+use client::{AdoptStatus, Adopted, adopt, unmanaged};
 use library::Action;
+use skill::failure::{Fails, FailureKind};
 
 use crate::support::{World, name, permit_all, skill_md, write};
 

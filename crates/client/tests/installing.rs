@@ -3,8 +3,9 @@
 
 use std::{fs, path::Path};
 
-use client::{Fails, FailureKind, InstallError, InstallRequest, InstallStatus, Pick, PublishOptions};
+use client::{InstallError, InstallRequest, InstallStatus, Pick, PublishOptions};
 use library::{AgentDir, FolderState};
+use skill::failure::{Fails, FailureKind};
 
 use crate::support::{World, name, permit_all, request, skill_md, write};
 

@@ -3,8 +3,9 @@
 
 use std::fs;
 
-use client::{Fails, FailureKind, InstallError, InstallRequest, InstallStatus, LockFile};
+use client::{InstallError, InstallRequest, InstallStatus, LockFile};
 use library::Action;
+use skill::failure::{Fails, FailureKind};
 
 use crate::support::{World, name, request, skill_md, write};
 

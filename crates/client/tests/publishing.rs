@@ -3,7 +3,8 @@
 
 use std::{fs, thread};
 
-use client::{Fails, FailureKind, PublishError, PublishOptions, PublishStatus, Registries, info, search, yank};
+use client::{PublishError, PublishOptions, PublishStatus, Registries, info, search, yank};
+use skill::failure::{Fails, FailureKind};
 
 use crate::support::{World, skill_md, write};
 

@@ -3,7 +3,8 @@
 
 use std::{fs, path::PathBuf, process::Command};
 
-use client::{Fails, FailureKind, InstallRequest, InstallStatus, Pick};
+use client::{InstallRequest, InstallStatus, Pick};
+use skill::failure::{Fails, FailureKind};
 
 use crate::support::{World, request, skill_md, write};
 

@@ -7,11 +7,12 @@ use std::{
 };
 
 use client::{
-    AgentFolders, Config, Fails, FailureKind, InstallError, InstallRequest, Installed, Installer, PublishError,
-    PublishOptions, Published, Publisher, Registries, Spec, publish,
+    AgentFolders, Config, InstallError, InstallRequest, Installed, Installer, PublishError, PublishOptions, Published,
+    Publisher, Registries, Spec, publish,
 };
 use library::{Actor, ActorKind, Home, Library, Scope, Stamp};
 use skill::SkillName;
+use skill::failure::{Fails, FailureKind};
 
 pub struct World {
     _temp: tempfile::TempDir,

@@ -3,8 +3,9 @@
 
 use std::fs;
 
-use client::{Fails, FailureKind, InstallRequest, uninstall};
+use client::{InstallRequest, uninstall};
 use library::Action;
+use skill::failure::{Fails, FailureKind};
 
 use crate::support::{World, name, permit_all, request, skill_md, write};
 

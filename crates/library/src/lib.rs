@@ -23,6 +23,7 @@
 mod agents;
 mod checkout;
 mod events;
+mod failures;
 pub mod folder;
 mod home;
 mod journal;

@@ -11,6 +11,7 @@ mod bundle;
 pub mod diff;
 mod digest;
 pub mod edit;
+pub mod failure;
 pub mod frontmatter;
 mod limits;
 pub mod merge;

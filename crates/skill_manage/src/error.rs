@@ -1,11 +1,14 @@
 //! [`ManageError`]: why a request was refused, with its code and the way on.
 
-use library::{
-    CommitError, FindError, HandEditFault, LibraryError, LockError, PlaceError, SnapshotError, StateError, StorageError,
-};
+use library::{CommitError, FindError, LibraryError, SnapshotError, StorageError};
 use scan::Finding;
 use serde_json::{Value, json};
-use skill::{BundleError, Problem, SkillName, edit::EditError, merge::Conflict};
+use skill::{
+    BundleError, Problem, SkillName,
+    edit::EditError,
+    failure::{Fails, Failure, FailureKind},
+    merge::Conflict,
+};
 use thiserror::Error;
 
 use crate::{request::RequestError, review::ReviewError};
@@ -120,55 +123,41 @@ impl ManageError {
     /// The code of the contract.
     #[must_use]
     pub fn code(&self) -> &'static str {
-        match self {
-            Self::Request(error) => request_code(error),
-            Self::Edit { fault, .. } => edit_code(fault),
-            Self::ExistsElsewhere { .. } => "exists",
-            Self::InvalidSkill { .. } => "invalid_skill",
-            Self::ScanBlocked { .. } => "scan_blocked",
-            Self::PolicyDenied { .. } => "policy_denied",
-            Self::MergeConflict { .. } => "merge_conflict",
-            Self::TooLarge(_) => "too_large",
-            Self::Review(error) => error.code(),
-            Self::StaleRevision { .. } | Self::Commit(CommitError::Stale { .. }) => "stale_revision",
-            Self::Snapshot(error) => snapshot_code(error),
-            Self::Commit(error) => commit_code(error),
-            Self::Find(error) => find_code(error),
-            Self::Library(error) => library_code(error),
-        }
+        self.failure().code
     }
 
     /// The way on.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
+        self.failure().hint
+    }
+}
+
+impl Fails for ManageError {
+    fn failure(&self) -> Failure {
         match self {
-            Self::PolicyDenied { hint, .. } | Self::ScanBlocked { hint, .. } | Self::MergeConflict { hint, .. } => {
-                Some(hint.clone())
-            }
-            Self::TooLarge(_) => Some("move parts to further files, or leave out what agents do not need".to_owned()),
-            Self::Review(error) => Some(error.hint()),
-            Self::Request(error) => Some(request_hint(error).to_owned()),
-            Self::Edit { name, fault } => edit_hint(name, fault),
-            Self::ExistsElsewhere { .. } => Some("choose another name, or change that skill where it is".to_owned()),
-            Self::InvalidSkill { .. } => {
-                Some("mend the problems listed in details and send the request again".to_owned())
-            }
-            Self::StaleRevision { name, .. } => Some(stale_hint(name)),
-            Self::Snapshot(SnapshotError::ExternalBlocked { fault: HandEditFault::Unreadable(_), .. }) => {
-                Some("remove or rename what is named there; nothing else in the folder is touched".to_owned())
-            }
-            Self::Snapshot(SnapshotError::ExternalBlocked { skill, fault }) => Some(hand_edit_hint(skill, fault)),
-            Self::Snapshot(SnapshotError::Commit(error)) => commit_hint(error),
-            Self::Commit(error) => commit_hint(error),
-            Self::Find(error) => find_hint(error),
-            Self::Snapshot(SnapshotError::Library(error)) | Self::Library(error) => library_hint(error),
-            Self::Snapshot(SnapshotError::Storage(error)) => storage_hint(error),
+            Self::Request(error) => error.failure(),
+            Self::Edit { name, fault } => edit_failure(name, fault),
+            Self::ExistsElsewhere { .. } => Failure::new(FailureKind::Conflict, "exists")
+                .hint("choose another name, or change that skill where it is"),
+            Self::InvalidSkill { .. } => Failure::new(FailureKind::Invalid, "invalid_skill")
+                .hint("mend the problems listed in details and send the request again"),
+            Self::ScanBlocked { hint, .. } => Failure::new(FailureKind::Blocked, "scan_blocked").hint(hint),
+            Self::PolicyDenied { hint, .. } => Failure::new(FailureKind::Refused, "policy_denied").hint(hint),
+            Self::MergeConflict { hint, .. } => Failure::new(FailureKind::Conflict, "merge_conflict").hint(hint),
+            Self::TooLarge(_) => Failure::new(FailureKind::Invalid, "too_large").hint(SPLIT),
+            Self::StaleRevision { name, .. } => Failure::new(FailureKind::Conflict, "stale_revision").hint(format!(
+                "look at what changed, `skillhub diff {name}`, and send the request again on the newest revision"
+            )),
+            Self::Review(error) => error.failure(),
+            Self::Snapshot(error) => error.failure(),
+            Self::Commit(error) => error.failure(),
+            Self::Find(error) => error.failure(),
+            Self::Library(error) => error.failure(),
         }
     }
 
-    /// What a program needs to go on: matches, findings or problems.
-    #[must_use]
-    pub fn details(&self) -> Value {
+    fn details(&self) -> Value {
         match self {
             Self::Edit { fault: EditError::NoMatch { path, nearest }, .. } => {
                 json!({"path": path.as_str(), "matches": nearest})
@@ -182,219 +171,60 @@ impl ManageError {
             Self::InvalidSkill { problems, .. } => json!({"problems": problems}),
             Self::ScanBlocked { findings, .. } => json!({"findings": findings}),
             Self::MergeConflict { conflicts, .. } => json!({"conflicts": conflicts}),
-            Self::Review(ReviewError::Amended { is, .. } | ReviewError::Unnamed { is, .. }) => json!({"revision": is}),
-            Self::Review(ReviewError::AlreadyDecided { state, .. }) => json!({"state": state.as_str()}),
             Self::StaleRevision { expected, head, .. } => json!({"expected": expected, "head": head}),
-            Self::Commit(CommitError::Stale { head, .. }) => json!({"head": head}),
-            Self::Snapshot(SnapshotError::ExternalBlocked { fault, .. }) => fault_details(fault),
+            Self::Review(error) => error.details(),
+            Self::Commit(error) => error.details(),
+            Self::Snapshot(error) => error.details(),
             _ => json!({}),
         }
     }
 }
 
-fn edit_hint(name: &SkillName, fault: &EditError) -> Option<String> {
+/// The way on from what is too large.
+const SPLIT: &str = "move parts to further files, or leave out what agents do not need";
+
+fn edit_failure(name: &SkillName, fault: &EditError) -> Failure {
+    use FailureKind::{Conflict, Invalid, NotFound, Usage};
+    let of = Failure::new;
+    let count = "details.matches has the lines; add surrounding text to find, or say how many with expected_count";
     match fault {
-        EditError::NotFound => Some("`skillhub list` shows the skills of this library".to_owned()),
-        EditError::NoMatch { path, .. } => Some(format!("`skillhub show {name} {path}` prints the file as it is")),
-        EditError::FileNotFound { .. } => Some(format!("`skillhub show {name}` lists its files")),
-        EditError::AmbiguousMatch { .. } | EditError::CountMismatch { .. } => Some(
-            "details.matches has the lines; add surrounding text to find, or say how many with expected_count"
-                .to_owned(),
-        ),
-        EditError::Exists => Some(format!("`skillhub show {name} SKILL.md` prints it; use edit or patch")),
-        EditError::RemovesSkillMd => Some(format!("`skillhub manage delete {name}` removes the whole skill")),
-        EditError::FolderNotAllowed { .. } | EditError::Bundle(BundleError::Collision { .. }) => {
-            Some("give another path, such as references/notes.md".to_owned())
+        EditError::Exists => {
+            of(Conflict, "exists").hint(format!("`skillhub show {name} SKILL.md` prints it; use edit or patch"))
         }
-        EditError::TooLarge { .. } | EditError::Bundle(_) => {
-            Some("move parts to further files, or leave out what agents do not need".to_owned())
+        EditError::NotFound => of(NotFound, "not_found").hint("`skillhub list` shows the skills of this library"),
+        EditError::FileNotFound { .. } => {
+            of(NotFound, "not_found").hint(format!("`skillhub show {name}` lists its files"))
         }
-        EditError::NotText { .. } => Some("replace the whole file with write_file".to_owned()),
+        EditError::NotText { .. } => of(Usage, "invalid_request").hint("replace the whole file with write_file"),
         EditError::EmptyFind | EditError::ZeroCount => {
-            Some("`skillhub manage --help` has an example for each action".to_owned())
+            of(Usage, "invalid_request").hint("`skillhub manage --help` has an example for each action")
         }
-    }
-}
-
-fn stale_hint(name: &SkillName) -> String {
-    format!("look at what changed, `skillhub diff {name}`, and send the request again on the newest revision")
-}
-
-fn commit_hint(error: &CommitError) -> Option<String> {
-    match error {
-        CommitError::Stale { skill, .. } => Some(stale_hint(skill)),
-        CommitError::ProposalMoved { id } => Some(format!("look at it as it is now: `skillhub review show {id}`")),
-        CommitError::QueueFull { .. } | CommitError::QueueTooLarge { .. } => Some(
-            "ask a person to decide, `skillhub review list` shows what waits; what an actor proposed it may withdraw with \
-             `skillhub review reject ID`"
-                .to_owned(),
-        ),
-        CommitError::NotWritable { .. } => {
-            Some("see that its disk has room, who owns the folder and its mode, or name another with --library".to_owned())
+        EditError::RemovesSkillMd => {
+            of(Usage, "invalid_request").hint(format!("`skillhub manage delete {name}` removes the whole skill"))
         }
-        CommitError::Lock(error) => lock_hint(error),
-        CommitError::Library(error) => library_hint(error),
-    }
-}
-
-fn library_hint(error: &LibraryError) -> Option<String> {
-    match error {
-        LibraryError::Lock(error) => lock_hint(error),
-        LibraryError::Storage(error) => storage_hint(error),
-        LibraryError::State(StateError::Gone | StateError::Damaged(_)) => Some(
-            "restore state.toml in the home from a backup (`skillhub where` names the place), or run \
-             `skillhub doctor --fix`, which makes of it what is known and keeps the rest closed"
-                .to_owned(),
-        ),
-        LibraryError::State(_) => Some("`skillhub where` says where the home is; see to state.toml there".to_owned()),
-        LibraryError::Pinned(skill) => {
-            Some(format!("a person can make the change, or run `skillhub unpin {skill}`, at a terminal"))
+        EditError::AmbiguousMatch { .. } => of(Conflict, "ambiguous_match").hint(count),
+        EditError::CountMismatch { .. } => of(Conflict, "count_mismatch").hint(count),
+        EditError::NoMatch { path, .. } => {
+            of(Conflict, "no_match").hint(format!("`skillhub show {name} {path}` prints the file as it is"))
         }
-        LibraryError::Io { source, .. } if is_damage(source) => Some(
-            "`skillhub doctor` says what is damaged; with --fix it is kept aside and what can be saved is".to_owned(),
-        ),
-        LibraryError::Place(PlaceError::Foreign { .. }) => {
-            Some("use folders of your own: --library DIR for the skills, SKILLHUB_HOME for the history".to_owned())
+        EditError::FolderNotAllowed { .. } | EditError::Bundle(BundleError::Collision { .. }) => {
+            of(Invalid, "invalid_path").hint("give another path, such as references/notes.md")
         }
-        LibraryError::Io { .. } | LibraryError::Place(PlaceError::Io { .. }) => Some(refused_hint()),
+        EditError::TooLarge { .. } | EditError::Bundle(_) => of(Invalid, "too_large").hint(SPLIT),
     }
 }
 
-/// Where the system refuses a file of ours.
-fn refused_hint() -> String {
-    "see that the disk has room and may be written (`skillhub where` names the places); nothing was lost, and the same \
-     command goes on from here"
-        .to_owned()
-}
-
-fn storage_hint(error: &StorageError) -> Option<String> {
-    match error {
-        StorageError::Damaged(_) => {
-            Some("`skillhub doctor` names what is damaged, `skillhub doctor --fix` mends what can be; the folders are not touched".to_owned())
+impl Fails for RequestError {
+    fn failure(&self) -> Failure {
+        match self {
+            Self::Malformed(_) => Failure::new(FailureKind::Usage, "invalid_request")
+                .hint("`skillhub manage --help` has an example for each action"),
+            Self::Name { .. } => Failure::new(FailureKind::Invalid, "invalid_skill")
+                .hint("use lower-case letters, digits and single hyphens"),
+            Self::Path(_) => Failure::new(FailureKind::Invalid, "invalid_path")
+                .hint("give a path inside the skill, such as scripts/run.py"),
+            Self::TooLarge(_) => Failure::new(FailureKind::Invalid, "too_large")
+                .hint("split the material into smaller files or requests"),
         }
-        StorageError::Git(_) | StorageError::Io(_) => Some(refused_hint()),
-        _ => None,
-    }
-}
-
-fn lock_hint(error: &LockError) -> Option<String> {
-    match error {
-        LockError::Locked { .. } => Some("try again when that process is done".to_owned()),
-        LockError::Io(_) => Some(refused_hint()),
-    }
-}
-
-fn find_hint(error: &FindError) -> Option<String> {
-    match error {
-        FindError::NoSkill(_) => Some("`skillhub list` shows the skills of this library".to_owned()),
-        FindError::NoRevision { skill, .. } | FindError::Ambiguous { skill, .. } => {
-            Some(format!("`skillhub history {skill}` lists its revisions"))
-        }
-        FindError::Storage(error) => storage_hint(error),
-    }
-}
-
-fn hand_edit_hint(skill: &SkillName, fault: &HandEditFault) -> String {
-    let mend = format!(
-        "mend the folder by hand or move it away; where the skill has a history, `skillhub rollback {skill} head` \
-         keeps that edit in it and restores the skill"
-    );
-    match fault {
-        HandEditFault::Hostile(_) => {
-            format!("{mend}; a person can accept a finding: `skillhub waive {skill} RULE --reason WHY`")
-        }
-        _ => mend,
-    }
-}
-
-fn fault_details(fault: &HandEditFault) -> Value {
-    match fault {
-        HandEditFault::Unreadable(_) => json!({}),
-        HandEditFault::Invalid { problems, .. } => json!({"problems": problems}),
-        HandEditFault::Hostile(blocked) => json!({"findings": blocked.report().findings}),
-    }
-}
-
-fn request_hint(error: &RequestError) -> &'static str {
-    match error {
-        RequestError::Malformed(_) => "`skillhub manage --help` has an example for each action",
-        RequestError::Name { .. } => "use lower-case letters, digits and single hyphens",
-        RequestError::Path(_) => "give a path inside the skill, such as scripts/run.py",
-        RequestError::TooLarge(_) => "split the material into smaller files or requests",
-    }
-}
-
-fn request_code(error: &RequestError) -> &'static str {
-    match error {
-        RequestError::Malformed(_) => "invalid_request",
-        RequestError::Name { .. } => "invalid_skill",
-        RequestError::Path(_) => "invalid_path",
-        RequestError::TooLarge(_) => "too_large",
-    }
-}
-
-fn edit_code(error: &EditError) -> &'static str {
-    match error {
-        EditError::Exists => "exists",
-        EditError::NotFound | EditError::FileNotFound { .. } => "not_found",
-        EditError::NotText { .. } | EditError::EmptyFind | EditError::ZeroCount | EditError::RemovesSkillMd => {
-            "invalid_request"
-        }
-        EditError::AmbiguousMatch { .. } => "ambiguous_match",
-        EditError::CountMismatch { .. } => "count_mismatch",
-        EditError::NoMatch { .. } => "no_match",
-        EditError::FolderNotAllowed { .. } | EditError::Bundle(BundleError::Collision { .. }) => "invalid_path",
-        EditError::TooLarge { .. } | EditError::Bundle(_) => "too_large",
-    }
-}
-
-fn snapshot_code(error: &SnapshotError) -> &'static str {
-    match error {
-        SnapshotError::ExternalBlocked { .. } => "external_blocked",
-        SnapshotError::Library(error) => library_code(error),
-        SnapshotError::Storage(error) => storage_code(error),
-        SnapshotError::Commit(error) => commit_code(error),
-    }
-}
-
-fn commit_code(error: &CommitError) -> &'static str {
-    match error {
-        CommitError::Stale { .. } | CommitError::ProposalMoved { .. } => "stale_revision",
-        CommitError::QueueFull { .. } | CommitError::QueueTooLarge { .. } => "policy_denied",
-        CommitError::Lock(LockError::Locked { .. }) => "locked",
-        CommitError::Library(error) => library_code(error),
-        CommitError::NotWritable { .. } | CommitError::Lock(LockError::Io(_)) => "io",
-    }
-}
-
-fn find_code(error: &FindError) -> &'static str {
-    match error {
-        FindError::NoSkill(_) | FindError::NoRevision { .. } => "not_found",
-        FindError::Ambiguous { .. } => "ambiguous_name",
-        FindError::Storage(error) => storage_code(error),
-    }
-}
-
-fn library_code(error: &LibraryError) -> &'static str {
-    match error {
-        LibraryError::Lock(LockError::Locked { .. }) => "locked",
-        LibraryError::Place(PlaceError::Foreign { .. }) | LibraryError::Pinned(_) => "policy_denied",
-        LibraryError::Storage(error) => storage_code(error),
-        LibraryError::State(StateError::Gone | StateError::Damaged(_) | StateError::Format(_)) => "damaged_state",
-        LibraryError::Io { source, .. } if is_damage(source) => "damaged_history",
-        _ => "io",
-    }
-}
-
-/// Whether a file of ours could be read and is not what was written.
-fn is_damage(error: &std::io::Error) -> bool {
-    error.kind() == std::io::ErrorKind::InvalidData
-}
-
-fn storage_code(error: &StorageError) -> &'static str {
-    match error {
-        StorageError::Damaged(_) => "damaged_history",
-        StorageError::UnknownRevision(_) => "not_found",
-        _ => "io",
     }
 }

@@ -16,9 +16,11 @@ use std::{fmt, str::FromStr};
 
 use jiff::Timestamp;
 use library::{Library, LibraryError, Proposal, ProposalEntry, ProposalId, ProposalState};
+use serde_json::{Value, json};
 use skill::{
     Bundle, SkillName,
     diff::{self, FileChange},
+    failure::{Fails, Failure, FailureKind},
     merge::Conflict,
 };
 use thiserror::Error;
@@ -131,22 +133,31 @@ pub enum ReviewError {
     },
 }
 
-impl ReviewError {
-    /// The code of the contract.
-    pub(crate) fn code(&self) -> &'static str {
-        match self {
-            Self::NotFound(_) => "not_found",
-            Self::AlreadyDecided { .. } => "already_decided",
-            Self::Expired { .. } => "proposal_expired",
-            Self::Amended { .. } | Self::Unnamed { .. } => "stale_revision",
-            Self::Damaged { .. } => "damaged_proposal",
-            Self::NotEdited(_) | Self::NothingLeft(_) => "invalid_request",
-            Self::NotYours { .. } => "policy_denied",
-        }
+impl Fails for ReviewError {
+    fn failure(&self) -> Failure {
+        let (kind, code) = match self {
+            Self::NotFound(_) => (FailureKind::NotFound, "not_found"),
+            Self::AlreadyDecided { .. } => (FailureKind::Conflict, "already_decided"),
+            Self::Expired { .. } => (FailureKind::Conflict, "proposal_expired"),
+            Self::Amended { .. } | Self::Unnamed { .. } => (FailureKind::Conflict, "stale_revision"),
+            Self::Damaged { .. } => (FailureKind::Integrity, "damaged_proposal"),
+            Self::NotEdited(_) | Self::NothingLeft(_) => (FailureKind::Usage, "invalid_request"),
+            Self::NotYours { .. } => (FailureKind::Refused, "policy_denied"),
+        };
+        Failure::new(kind, code).hint(self.hint())
     }
 
-    /// The way on.
-    pub(crate) fn hint(&self) -> String {
+    fn details(&self) -> Value {
+        match self {
+            Self::Amended { is, .. } | Self::Unnamed { is, .. } => json!({"revision": is}),
+            Self::AlreadyDecided { state, .. } => json!({"state": state.as_str()}),
+            _ => json!({}),
+        }
+    }
+}
+
+impl ReviewError {
+    fn hint(&self) -> String {
         match self {
             Self::NotFound(_) => {
                 "`skillhub review list --all` shows the proposals of this library; of those that `gc` \

@@ -21,7 +21,7 @@ use jiff::Timestamp;
 use library::{Actor, ActorKind, Event, EventStatus, Home, Library, Revision, Scope, Stamp};
 use scan::Verdict;
 use serde_json::{Value, json};
-use skill::{Bundle, File, Limits, SkillName, SkillPath};
+use skill::{Bundle, File, Limits, SkillName, SkillPath, failure::Fails};
 
 use crate::{
     Context, Elsewhere, Layer, ManageError, Notes, Policy, Preset, Report, Request, Rollback, Status, manage, roll_back,

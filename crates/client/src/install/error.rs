@@ -5,19 +5,14 @@ use std::{io, path::PathBuf};
 use library::{CommitError, Denied, LibraryError, SnapshotError, StorageError, folder::FolderError};
 use registry_index::FetchError;
 use scan::{Blocked, Report};
+use serde_json::Value;
+use skill::failure::{Fails, Failure, FailureKind};
 use skill::{NameError, Problem, SkillName, archive::ArchiveError};
 use thiserror::Error;
 
 use crate::{
-    agent_folders::AgentError,
-    cache::CacheError,
-    failure::{Fails, Failure, FailureKind},
-    found::PickError,
-    git_source::GitError,
-    lock_file::LockFileError,
-    publish::folder_failure,
-    resolve::ResolveError,
-    spec::SpecError,
+    agent_folders::AgentError, cache::CacheError, failure::details, found::PickError, git_source::GitError,
+    lock_file::LockFileError, resolve::ResolveError, spec::SpecError,
 };
 
 /// Why a skill, or a whole batch, was not installed.
@@ -210,7 +205,7 @@ impl Fails for InstallError {
                 .hint("install without --frozen to change the lock file, if that is what you want"),
             Self::Archive { .. } => of(FailureKind::Invalid, "invalid_archive")
                 .hint("get the archive again, or pack the skill anew with `skillhub pack DIR`"),
-            Self::Folder { source, .. } => folder_failure(source),
+            Self::Folder { source, .. } => source.failure(),
             Self::Open { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 of(FailureKind::NotFound, "not_found").hint("check the path")
             }
@@ -244,14 +239,24 @@ impl Fails for InstallError {
         }
     }
 
-    fn report(&self) -> Option<&Report> {
+    fn details(&self) -> Value {
+        details(self.report(), self.problems())
+    }
+}
+
+impl InstallError {
+    /// What the scanner found, when that is the reason.
+    #[must_use]
+    pub fn report(&self) -> Option<&Report> {
         match self {
             Self::Blocked(blocked) => Some(blocked.report()),
             _ => None,
         }
     }
 
-    fn problems(&self) -> &[Problem] {
+    /// What is wrong with the skill, when that is the reason.
+    #[must_use]
+    pub fn problems(&self) -> &[Problem] {
         match self {
             Self::Invalid { problems, .. } => problems,
             _ => &[],

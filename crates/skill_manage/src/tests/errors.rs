@@ -63,7 +63,7 @@ fn faults_of_the_library_have_their_codes_and_ways_on() {
         (LibraryError::Lock(locked()).into(), "locked", true),
         (SnapshotError::Commit(Box::new(CommitError::Lock(locked()))).into(), "locked", true),
         (not_writable.into(), "io", true),
-        (LockError::Io(broken()).into_library().into(), "io", false),
+        (LockError::Io(broken()).into_library().into(), "io", true),
         (foreign.into(), "policy_denied", true),
         (SnapshotError::ExternalBlocked { skill: name("s"), fault: unreadable }.into(), "external_blocked", true),
         (SnapshotError::Storage(StorageError::Damaged("x".into())).into(), "damaged_history", true),
