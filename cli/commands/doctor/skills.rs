@@ -29,6 +29,9 @@ pub fn check_events(context: &Context, library: &Library, findings: &mut Finding
 /// Whether the state can be read; says so.
 pub fn check_state(context: &Context, library: &Library, findings: &mut Findings) -> Result<bool, CliError> {
     let path = library.own_path().join("state.toml");
+    if findings.fix {
+        library.note_state()?;
+    }
     let mut mend = |code: &'static str, what: String| {
         findings.mendable("state", code, path.display(), what, || {
             library.mend_state(context.now).map(|mend| told(&mend)).map_err(|error| error.to_string())

@@ -22,6 +22,9 @@ const OF_HISTORY: [(&str, &str, &str); 5] = [
     ("history.git/refs/skills", "", ".lock"),
 ];
 
+/// How the names of objects begin until they are whole, in the folders of objects.
+const OBJECT: &str = "tmp_obj";
+
 /// Half-made files and folders in the home, its cache and a library's folder in it, sorted. What somebody
 /// may be at work on is left out.
 #[must_use]
@@ -35,6 +38,11 @@ pub fn unfinished(home: &Home, own: &Path) -> Vec<PathBuf> {
         .flat_map(|folder| names_in(folder).into_iter().map(|name| folder.join(name)))
         .filter(|path| is_half_made(path))
         .collect();
+    let objects = own.join("history.git/objects");
+    for folder in names_in(&objects).into_iter().filter(|name| name.len() == 2) {
+        let names = names_in(&objects.join(&folder)).into_iter().filter(|name| name.starts_with(OBJECT));
+        found.extend(names.map(|name| objects.join(&folder).join(name)));
+    }
     for (folder, beginning, end) in OF_HISTORY {
         let is_temporary = |name: &String| name.starts_with(beginning) && name.ends_with(end);
         let names = names_in(&own.join(folder)).into_iter().filter(is_temporary);

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     events::{self, Event, EventStatus},
-    home::{Durability, read_bounded, write_atomically},
+    home::{Durability, open_dir, read_bounded, write_atomically},
     lock::LibraryLock,
     state::{SkillState, State, StateError},
 };
@@ -70,6 +70,17 @@ impl Library {
         State::note_written(&own).map_err(self.own_io())?;
         State::read(&own)?;
         Ok(mend)
+    }
+
+    /// Notes that there is a state, where a process was stopped before it did.
+    ///
+    /// # Errors
+    /// The system refused.
+    pub fn note_state(&self) -> Result<(), LibraryError> {
+        match open_dir(&self.own)? {
+            Some(own) => State::note_written(&own).map_err(self.own_io()),
+            None => Ok(()),
+        }
     }
 
     /// Whether nothing is known to be lost of the event log: no lines were dropped, no part between others
