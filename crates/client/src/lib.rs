@@ -4,7 +4,7 @@
 //! [`publish()`], which makes a release of a folder. Both work on [`Registries`].
 //!
 //! Nothing here renders, prompts or reads the environment: time, identity, the user's home and what
-//! stands in variables come in as arguments. Every error says through [`Fails`] which class it is of
+//! stands in variables come in as arguments. Every error says through [`skill::failure::Fails`] which class it is of
 //! and what can be done.
 
 mod adopt;

@@ -1,4 +1,4 @@
-//! Measures changes made by a process that is running: `measure [COUNT]` patches one line of a
+//! Measures changes made by a process that is running: `patches [COUNT]` patches one line of a
 //! SKILL.md of 22 KB so often, and prints time and CPU of one patch and the size of the home.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "an example for the desk, not for users")]
 
