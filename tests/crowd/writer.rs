@@ -88,7 +88,7 @@ impl<'a> Writer<'a> {
         if answer["ok"] == false {
             let code = answer["error"]["code"].as_str().unwrap().to_owned();
             // On a machine that does other things as well, the wait for the lock may come to its end.
-            let of_races = ["not_found", "no_match", "locked"];
+            let of_races = ["not_found", "no_match", "locked", "stale_revision"];
             let message = answer["error"]["message"].as_str().unwrap();
             // Of two that bring a deleted skill back, the later one finds the deletion before the last revision.
             let before_is_deletion = code == "invalid_request" && message.contains("is its deletion");
