@@ -256,8 +256,11 @@ impl Displaced {
                 continue;
             }
             if !CACHES.contains(&name) {
-                self.make_durable(&format!("{skill}/{parent}"))?;
+                let folder = format!("{skill}/{parent}");
+                self.make_durable(&folder)?;
                 self.root.rename(from, &self.root, to)?;
+                // Durable before the old folder goes, which would take it along when the power is lost.
+                sync_folder(&self.root.open_dir(folder)?)?;
             } else if self.replaced {
                 let _its_folder_is_gone = self.root.rename(from, &self.root, to);
             }

@@ -391,11 +391,11 @@ fn framed(bytes: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     (found == *sum).then_some((head, body, after))
 }
 
-/// The first record of `bytes` and what follows it; `None` when there is no whole one. A whole one
-/// that cannot be understood is an error: it was reported as done.
 /// Whether these bytes are the beginning of a record that is longer: what a process leaves that is stopped
-/// while it writes one.
-pub(crate) fn is_beginning(bytes: &[u8]) -> bool {
+/// while it writes one. After a power loss zeros may stand at its end, for what never came to the disk.
+fn is_beginning(bytes: &[u8]) -> bool {
+    let written = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    let bytes = bytes.get(..written).unwrap_or_default();
     let number = |from: usize, to: usize| {
         bytes.get(from..to).map(|digits| digits.iter().fold(0_u64, |number, digit| number << 8 | u64::from(*digit)))
     };
@@ -404,6 +404,8 @@ pub(crate) fn is_beginning(bytes: &[u8]) -> bool {
     starts && whole.is_none_or(|whole| whole.saturating_add(FRAME_BYTES as u64) > bytes.len() as u64)
 }
 
+/// The first record of `bytes` and what follows it; `None` when there is no whole one. A whole one
+/// that cannot be understood is an error: it was reported as done.
 fn parse(bytes: &[u8]) -> io::Result<Option<(Record, &[u8])>> {
     let Some((head, mut body, after)) = framed(bytes) else { return Ok(None) };
     let format: Format = serde_json::from_slice(head)?;
@@ -562,6 +564,20 @@ mod tests {
         journal.append(&record("b")).unwrap();
         assert_eq!(journal.len().unwrap(), len);
         assert!(journal.is_pending().unwrap(), "another journal of the same length is not applied");
+    }
+
+    #[test]
+    fn what_a_stopped_write_leaves_is_told_from_damage() {
+        let whole = frame(&record("a")).unwrap();
+        for at in 0..whole.len() {
+            let mut cut = whole[..at].to_vec();
+            assert!(is_beginning(&cut), "{at}");
+            cut.resize(whole.len(), 0);
+            assert!(is_beginning(&cut), "{at} and zeros");
+        }
+        let mut damaged = whole.clone();
+        damaged[60] ^= 1;
+        assert!(!is_beginning(&damaged) && !is_beginning(b"something else"));
     }
 
     #[test]

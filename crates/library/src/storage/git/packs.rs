@@ -63,15 +63,28 @@ impl GitStorage {
             }
             pack.insert_object(id, None)?;
         }
-        pack.write(&self.repository.path().join(FOLDER), 0o444)?;
-        self.sync_packs()
+        let name = self.stage(&mut pack)?;
+        self.place_staged(&name)
     }
 
-    fn sync_packs(&self) -> Result<(), StorageError> {
-        for entry in self.dir.read_dir(FOLDER)? {
-            entry?.open()?.sync_all()?;
+    /// Writes a pack to [`UNFINISHED`]; returns its name.
+    fn stage(&self, pack: &mut PackBuilder<'_>) -> Result<String, StorageError> {
+        self.dir.create_dir_all(format!("{UNFINISHED}/pack"))?;
+        pack.write(&self.repository.path().join(UNFINISHED).join("pack"), 0o444)?;
+        Ok(format!("pack-{}", pack.name()?.unwrap_or_default()))
+    }
+
+    /// Gives a staged pack its place, durably: what stands there is whole, also after a power loss.
+    fn place_staged(&self, name: &str) -> Result<(), StorageError> {
+        let staged = self.dir.open_dir(UNFINISHED)?.open_dir("pack")?;
+        let folder = self.dir.open_dir(FOLDER)?;
+        for part in ["pack", "idx"] {
+            let file = format!("{name}.{part}");
+            staged.open(&file)?.sync_all()?;
+            staged.rename(&file, &folder, &file)?;
+            sync_dir(&self.dir, FOLDER)?;
         }
-        Ok(sync_dir(&self.dir, FOLDER)?)
+        Ok(self.dir.remove_dir_all(UNFINISHED)?)
     }
 
     /// Makes one pack of the small ones when there are many.
@@ -111,9 +124,9 @@ impl GitStorage {
                 builder.insert_object(Oid::from_bytes(&entry.id)?, None)?;
             }
         }
-        builder.write(&self.repository.path().join(FOLDER), 0o444)?;
-        self.sync_packs()?;
-        Ok(format!("pack-{}", builder.name()?.unwrap_or_default()))
+        let name = self.stage(&mut builder)?;
+        self.place_staged(&name)?;
+        Ok(name)
     }
 
     /// Makes one pack of every object there is, with deltas between the revisions of a file, looks
@@ -132,17 +145,9 @@ impl GitStorage {
         }
         ids.iter().try_for_each(|id| self.loose(*id).map(drop))?;
         let name = self.build(&ids)?;
-        let staged = self.dir.open_dir(UNFINISHED)?.open_dir("pack")?;
-        let folder = self.dir.open_dir(FOLDER)?;
-        for part in ["pack", "idx"] {
-            let file = format!("{name}.{part}");
-            staged.open(&file)?.sync_all()?;
-            staged.rename(&file, &folder, &file)?;
-            sync_dir(&self.dir, FOLDER)?;
-        }
+        self.place_staged(&name)?;
         self.forget_packs(&replaced, &name)?;
-        self.forget_all_loose(&ids.into_iter().collect())?;
-        Ok(self.dir.remove_dir_all(UNFINISHED)?)
+        self.forget_all_loose(&ids.into_iter().collect())
     }
 
     /// Writes the pack of these objects to [`UNFINISHED`] and reads each of them there.
@@ -155,10 +160,8 @@ impl GitStorage {
         for id in ids {
             builder.insert_object(*id, None)?;
         }
-        self.dir.create_dir_all(format!("{UNFINISHED}/pack"))?;
+        let name = self.stage(&mut builder)?;
         let unfinished = self.repository.path().join(UNFINISHED);
-        builder.write(&unfinished.join("pack"), 0o444)?;
-        let name = format!("pack-{}", builder.name()?.unwrap_or_default());
         let written = Odb::new()?;
         let path = unfinished.to_str().ok_or_else(|| StorageError::Damaged("its path is not UTF-8".to_owned()))?;
         written.add_disk_alternate(path)?;
@@ -179,7 +182,6 @@ impl GitStorage {
     ) -> Result<(), StorageError> {
         let mut next = Some(head);
         while let Some(id) = next.take().filter(|id| seen.insert(*id)) {
-            self.loose(id)?;
             let commit = self.repository.find_commit(id)?;
             builder.insert_object(id, None)?;
             self.insert_tree(builder, skill, commit.tree_id(), seen)?;
@@ -199,7 +201,7 @@ impl GitStorage {
             return Ok(());
         }
         builder.insert_object(id, Some(path))?;
-        for entry in self.tree(id)?.iter() {
+        for entry in self.repository.find_tree(id)?.iter() {
             let path = format!("{path}/{}", String::from_utf8_lossy(entry.name_bytes()));
             match entry.kind() {
                 Some(ObjectType::Tree) => self.insert_tree(builder, &path, entry.id(), seen)?,
