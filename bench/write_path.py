@@ -82,6 +82,15 @@ def git_floor(root: pathlib.Path, text: str):
     return commit
 
 
+def folders(root: pathlib.Path, text: str, name: str) -> list[str]:
+    """Ten skills in folders of their own."""
+    made = [root / f"other-{n}" for n in range(10)]
+    for folder in made:
+        folder.mkdir()
+        (folder / "SKILL.md").write_text(text.replace(f"name: {name}", f"name: {folder.name}", 1))
+    return list(map(str, made))
+
+
 def append_synced(file, data: bytes) -> None:
     file.write(data)
     file.flush()
@@ -99,7 +108,7 @@ def main() -> None:
         text += f"\n{LINE}0.\n"
     if not GIVEN:
         build = ["cargo", "build", "--release", "--quiet", "-p", "skillhub", "-p", "skill_manage"]
-        subprocess.run([*build, "--bin", "skillhub", "--example", "measure"], cwd=ROOT, check=True)
+        subprocess.run([*build, "--bin", "skillhub", "--example", "patches"], cwd=ROOT, check=True)
     with tempfile.TemporaryDirectory(dir=ROOT / "target") as folder:
         root = pathlib.Path(folder)
         place, commit = Place(root, text), git_floor(root, text)
@@ -130,11 +139,12 @@ def main() -> None:
             f'{{"action":"write_file","path":"references/{n}.md","content":"x"}}' for n in range(20))
         request = f'{{"name":"{place.name}","operations":[{operations}]}}'
         print(f"syncs of 20 operations: {syncs(place, 'manage', '--request', '-', input=request.encode())}")
-    measure = PROGRAM.parent / "examples" / "measure"
+        print(f"syncs of an install of 10 skills: {syncs(place, 'install', *folders(root, text, place.name))}")
+    patches = PROGRAM.parent / "examples" / "patches"
     for where in [ROOT / "target", pathlib.Path("/dev/shm")]:
-        if measure.exists() and where.exists():
+        if patches.exists() and where.exists():
             print(f"in {where.name}:", flush=True)
-            subprocess.run([measure], cwd=where, check=True)
+            subprocess.run([patches], cwd=where, check=True)
 
 
 if __name__ == "__main__":

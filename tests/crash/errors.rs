@@ -86,7 +86,7 @@ fn run(trial: &Trial, mut refusal: Refusal) -> Tally {
     if answer.to_string().contains("cannot be told whether") {
         said = Said::Nothing;
     }
-    trial.judge(Outcome { name, said, faults }, refusal.boundary)
+    trial.judge(Outcome { name, said, faults, powerless: false }, refusal.boundary)
 }
 
 /// Whether a refusal has a message, that of the command or those of its skills.

@@ -15,6 +15,7 @@ use std::{
 use tempfile::TempDir;
 
 use super::{
+    observed::own,
     scenario::as_reviewer,
     tracer::{Ended, GATE, Watcher, trace},
 };
@@ -54,6 +55,16 @@ impl Place {
     /// Lets an hour go by: what is half made now belongs to nobody at work.
     pub fn grow_old(&self) {
         grow_old(&self.root, SystemTime::now() - Duration::from_secs(3600)).unwrap();
+    }
+
+    /// Takes away the ends of the journal that were put aside for people to look at.
+    pub fn take_torn_records(&self) {
+        for entry in own(&self.sandbox).into_iter().flat_map(|own| fs::read_dir(own).unwrap()) {
+            let path = entry.unwrap().path();
+            if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("journal.damaged-")) {
+                fs::remove_file(path).unwrap();
+            }
+        }
     }
 
     /// Runs skillhub with `--json` under the tracer.

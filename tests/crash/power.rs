@@ -45,7 +45,7 @@ fn run(trial: &Trial, loss: Loss) -> Tally {
     boot_again(trial);
     let at = ended.killed_at.as_ref().map(ToString::to_string).unwrap_or_default();
     let name = format!("case {} of seed {}, after {at} with {pending} names pending", loss.case, loss.seed);
-    trial.judge(Outcome { name, said: said(&ended), faults: Vec::new() }, loss.case)
+    trial.judge(Outcome { name, said: said(&ended), faults: Vec::new(), powerless: true }, loss.case)
 }
 
 /// The machine has another boot id now.

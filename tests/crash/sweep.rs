@@ -57,7 +57,7 @@ fn run(trial: &Trial, kill: Kill) -> Tally {
     let faults = trial.expected.check_walk(&trial.place);
     let recovered = kill.again.map(|again| trial.place.trace(&["doctor", "--fix"], b"", &mut At(again, Order::Kill)));
     let at = ended.killed_at.as_ref().map(ToString::to_string).unwrap_or_default();
-    let outcome = Outcome { name: format!("{kill} at {at}"), said: said(&ended), faults };
+    let outcome = Outcome { name: format!("{kill} at {at}"), said: said(&ended), faults, powerless: false };
     let tally = trial.judge(outcome, kill.boundary);
     let second_kills = usize::from(recovered.is_some_and(|recovered| recovered.killed_at.is_some()));
     Tally { trials: usize::from(ended.killed_at.is_some()), second_kills, ..tally }

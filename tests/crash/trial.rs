@@ -37,6 +37,8 @@ pub struct Outcome {
     pub said: Said,
     /// What was wrong with it already.
     pub faults: Faults,
+    /// Whether the power went: a record that lost its middle cannot be told from damage, and is put aside.
+    pub powerless: bool,
 }
 
 /// Lets everything pass and notes it.
@@ -77,8 +79,11 @@ impl Trial {
     /// Opens what is left with the real program, and holds it to what was said. `turn` chooses the first
     /// command to do so.
     pub fn judge(&self, outcome: Outcome, turn: usize) -> Tally {
-        let Outcome { name, said, mut faults } = outcome;
+        let Outcome { name, said, mut faults, powerless } = outcome;
         faults.extend(self.expected.recover(&self.place, turn));
+        if powerless {
+            self.place.take_torn_records();
+        }
         let checked = Observed::of(&self.place.sandbox).map_err(|error| vec![error]);
         let checked = checked.and_then(|found| self.expected.check(&found, said));
         let found = match checked {

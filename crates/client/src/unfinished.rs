@@ -14,8 +14,9 @@ const OLD: Duration = Duration::from_secs(600);
 
 /// Where files of a history are made, below the library's folder in the home, and how their names begin
 /// or end until they are whole.
-const OF_HISTORY: [(&str, &str, &str); 5] = [
+const OF_HISTORY: [(&str, &str, &str); 6] = [
     ("history.git", "gc.unfinished", ""),
+    ("history.git", "packed-refs.lock", ""),
     ("history.git/objects/pack", "tmp_pack-", ""),
     ("history.git/objects", "tmp_object_git2_", ""),
     ("history.git/objects/pack", "pack_git2_", ""),
