@@ -1,6 +1,7 @@
 //! [`Crowd`]: writers, readers and perhaps an editor at work until all operations are done.
 
 use std::{
+    collections::BTreeMap,
     sync::atomic::{AtomicBool, Ordering},
     thread,
     time::Instant,
@@ -65,10 +66,12 @@ impl Crowd {
             ended.into_iter().for_each(|result| result.unwrap());
             (editor.map(|editor| editor.join().unwrap()).unwrap_or_default(), walker.join().unwrap())
         });
-        let refused: usize = writers.iter().map(|writer| writer.refused.len()).sum();
+        let mut refused = BTreeMap::<String, usize>::new();
+        let codes = writers.iter().flat_map(|writer| &writer.refused);
+        codes.for_each(|code| *refused.entry(code.clone()).or_default() += 1);
         let acknowledged: Vec<_> = writers.into_iter().map(|writer| writer.acknowledged).collect();
         println!(
-            "{what}: {} operations in {:.1} s, {} acknowledged, {refused} refused, {} saved by hand; {walks}",
+            "{what}: {} operations in {:.1} s, {} acknowledged, refused {refused:?}, {} saved by hand; {walks}",
             WRITERS * self.operations,
             began.elapsed().as_secs_f64(),
             acknowledged.iter().map(Vec::len).sum::<usize>(),

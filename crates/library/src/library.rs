@@ -358,6 +358,14 @@ impl Library {
         Ok(LibraryLock::acquire_turn(&self.ensure_own()?, LOCK_WAIT)?)
     }
 
+    /// The turn, when somebody who was overtaken has it: whoever comes new waits behind, instead of
+    /// overtaking once more. `None` when nobody has it, or too many wait.
+    #[must_use]
+    pub fn turn_behind(&self) -> Option<LibraryLock> {
+        let own = open_dir(&self.own).ok()??;
+        LibraryLock::is_turn_held(&own).then(|| self.turn().ok()).flatten()
+    }
+
     /// Notes a refusal in the event log.
     ///
     /// # Errors

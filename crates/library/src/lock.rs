@@ -61,7 +61,16 @@ impl LibraryLock {
 
     /// Whether someone holds the lock at this moment; no where that cannot be known.
     pub fn is_held(dir: &Dir) -> bool {
-        let file = dir.open(COMMIT).map(cap_std::fs::File::into_std);
+        Self::is_file_held(dir, COMMIT)
+    }
+
+    /// Whether somebody who was overtaken has the turn at this moment; no where that cannot be known.
+    pub fn is_turn_held(dir: &Dir) -> bool {
+        Self::is_file_held(dir, TURN)
+    }
+
+    fn is_file_held(dir: &Dir, name: &str) -> bool {
+        let file = dir.open(name).map(cap_std::fs::File::into_std);
         file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 

@@ -76,7 +76,7 @@ pub(crate) fn retry_stale<T>(
     library: &mut Library,
     mut attempt: impl FnMut(&mut Library) -> Result<T, ManageError>,
 ) -> Result<T, ManageError> {
-    let mut turn = None;
+    let mut turn = library.turn_behind();
     for _ in 1..ATTEMPTS {
         match attempt(library) {
             // Without the turn it is tried all the same.
