@@ -56,10 +56,14 @@ fn main() {
             println!("{path} {} {} {:#?}", scan::steps_of(&bundle), report.ruleset, report.findings);
             continue;
         }
-        let total = totals.entry(label.to_owned()).or_default();
-        total[0] += 1;
-        total[1] += usize::from(at_least(&report, Severity::High));
-        total[2] += usize::from(at_least(&report, Severity::Medium));
+        let source = columns.get(3).map(|source| format!("{label} {source}"));
+        let class = columns.get(4).filter(|class| !class.contains('/')).map(|class| format!("{label} class {class}"));
+        for group in [Some(label.to_owned()), source, class].into_iter().flatten() {
+            let total = totals.entry(group).or_default();
+            total[0] += 1;
+            total[1] += usize::from(at_least(&report, Severity::High));
+            total[2] += usize::from(at_least(&report, Severity::Medium));
+        }
         let mut fired: Vec<_> = report.findings.iter().map(|f| (f.rule.to_string(), f.severity)).collect();
         fired.sort();
         fired.dedup();

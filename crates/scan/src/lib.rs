@@ -15,6 +15,7 @@ mod clear;
 mod encoded;
 mod engine;
 mod excerpt;
+mod flow;
 pub mod hidden;
 mod level;
 mod literals;

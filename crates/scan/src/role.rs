@@ -89,6 +89,15 @@ fn is_talk(role: Role, source: &Source<'_>, line: usize, offset: usize) -> bool 
     }
 }
 
+/// Lines before a block of code in which a text says what it shows.
+const INTRODUCTION: usize = 6;
+
+/// Whether the lines above call what stands on a line bad, or teach about attacks.
+pub(crate) fn is_lesson(source: &Source<'_>, line: usize) -> bool {
+    let above = (line.saturating_sub(INTRODUCTION)..line).map(|at| source.line(at));
+    above.into_iter().any(|text| has(TEACHING, text) || has(BAD, text))
+}
+
 /// What stands in the line before and after a byte, within bounds.
 fn around<'a>(source: &'a Source<'_>, line: usize, offset: usize) -> (&'a str, &'a str) {
     let text = source.text.as_ref();

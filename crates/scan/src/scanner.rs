@@ -10,7 +10,7 @@ use skill::Bundle;
 use crate::{
     Finding, Report, Rule, Severity, encoded,
     engine::{Hit, SearchError, Steps, engine},
-    excerpt, hidden, normal, role,
+    excerpt, flow, hidden, normal, role,
     rules::package,
     shape,
     source::Source,
@@ -44,11 +44,17 @@ pub fn steps_of(bundle: &Bundle) -> u64 {
 
 fn scan_bundle(bundle: &Bundle) -> Vec<Finding> {
     let mut finder = Finder::new();
+    let mut sources = Vec::new();
     for (path, file) in bundle.files() {
         let source = Source::new(path, file);
         finder.begin();
         shape::check_file(bundle, path, file, &source, &mut finder);
         scan_file(&source, &mut finder);
+        sources.push(source);
+    }
+    finder.begin();
+    if let (Err(error), Some(first)) = (flow::check(bundle, &sources, &mut finder), sources.first()) {
+        finder.failed(first, &error);
     }
     finder.findings
 }
@@ -98,6 +104,16 @@ impl Finder {
     /// The matches of all text rules in a text.
     pub fn hits(&mut self, text: &str) -> Result<Vec<Hit>, SearchError> {
         engine().search(text, &mut self.steps)
+    }
+
+    /// Whether something as grave of the same category is known of a line.
+    pub fn knows(&self, rule: &Rule, severity: Severity, path: &str, line: usize) -> bool {
+        self.findings.iter().any(|known| {
+            known.line == line + 1
+                && known.path == path
+                && known.category == rule.category
+                && known.severity >= severity
+        })
     }
 
     /// Takes steps for work outside the expressions.

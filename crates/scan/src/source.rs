@@ -66,6 +66,34 @@ impl<'a> Source<'a> {
         (0..self.starts.len()).map(|index| (index, self.line(index)))
     }
 
+    /// The fenced blocks of a text: the word behind the fence, the first line of the code, the code.
+    pub fn blocks(&self) -> impl Iterator<Item = (&str, usize, &str)> {
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            while self.fenced.get(at) == Some(&false) {
+                at += 1;
+            }
+            self.fenced.get(at)?;
+            let fence = self.line(at).trim_start_matches([' ', '\t', '>']);
+            let tag = fence.trim_start_matches(['`', '~']).split([' ', '{', ',', '\r']).next().unwrap_or("");
+            let first = at + 1;
+            at = first;
+            while self.fenced.get(at) == Some(&true) && !self.closes(first - 1, at) {
+                at += 1;
+            }
+            let code = self.text.get(self.line_start(first)..self.line_start(at)).unwrap_or("");
+            at += 1;
+            Some((tag, first, code))
+        })
+    }
+
+    /// Whether a line closes the fence that another one opened.
+    fn closes(&self, open: usize, line: usize) -> bool {
+        let bare = |line: usize| self.line(line).trim_start_matches([' ', '\t', '>']).trim_end();
+        let run = |text: &str| text.chars().take_while(|c| Some(*c) == bare(open).chars().next()).count();
+        run(bare(line)) == bare(line).len() && run(bare(line)) >= run(bare(open))
+    }
+
     pub fn kind(&self) -> Kind {
         self.kind
     }

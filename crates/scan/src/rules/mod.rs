@@ -1,12 +1,13 @@
 //! The rules as data, by category.
 
 mod data;
+pub(crate) mod flow;
 mod infrastructure;
 pub(crate) mod obfuscation;
 pub(crate) mod package;
 mod persistence;
 mod prompt;
-mod remote;
+pub(crate) mod remote;
 mod secrets;
 mod shell;
 pub(crate) mod unicode;
@@ -16,6 +17,7 @@ use crate::Rule;
 /// The rules of all categories.
 pub(crate) const ALL: &[&[Rule]] = &[
     data::RULES,
+    flow::RULES,
     infrastructure::RULES,
     obfuscation::RULES,
     package::RULES,

@@ -90,7 +90,7 @@ const INSTALLERS: &[&str] = &[
 ];
 
 /// Whether the text names a host that is known for its installer, over TLS and with checks on.
-fn from_known_host(text: &str) -> bool {
+pub(crate) fn from_known_host(text: &str) -> bool {
     let hosts = text.split("https://").skip(1).map(|rest| rest.to_ascii_lowercase());
     let known = |rest: &String| {
         INSTALLERS.iter().any(|host| {

@@ -1,0 +1,246 @@
+//! JavaScript, and TypeScript as far as it is the same, as a [`Program`](super::program::Program).
+
+use tree_sitter::Node;
+
+use super::program::{Act, Builder, Call, Expr, children, unescaped};
+
+/// Adds the statements below a node.
+pub(super) fn lower(to: &mut Builder<'_>, node: Node<'_>) {
+    to.deeper(|to| statement(to, node));
+}
+
+fn statement(to: &mut Builder<'_>, node: Node<'_>) {
+    match node.kind() {
+        "function_declaration" | "generator_function_declaration" | "method_definition" => function(to, node),
+        "variable_declarator" => {
+            let given = field(node, "value").map(|given| expr(to, given)).unwrap_or_default();
+            if let Some(name) = field(node, "name") {
+                bind(to, name, &given);
+            }
+        }
+        "import_statement" => import(to, node),
+        "return_statement" => {
+            let given = Expr::List(all(to, node));
+            to.step(Act::Return(given));
+        }
+        "for_in_statement" => {
+            let given = field(node, "right").map(|given| expr(to, given)).unwrap_or_default();
+            if let Some(left) = field(node, "left") {
+                bind(to, left, &given);
+            }
+            field(node, "body").into_iter().for_each(|body| lower(to, body));
+        }
+        "expression_statement" | "throw_statement" | "parenthesized_expression" => {
+            for child in children(node) {
+                let given = expr(to, child);
+                to.step(Act::Run(given));
+            }
+        }
+        "field_definition" => {
+            let given = field(node, "value").map(|given| expr(to, given)).unwrap_or_default();
+            let name = field(node, "property").map(|name| to.text_of(name).to_owned());
+            to.set(name.into_iter().collect(), given);
+        }
+        _ => children(node).into_iter().for_each(|child| lower(to, child)),
+    }
+}
+
+fn field<'t>(node: Node<'t>, name: &str) -> Option<Node<'t>> {
+    node.child_by_field_name(name)
+}
+
+fn expr(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
+    to.deeper(|to| value(to, node))
+}
+
+fn all(to: &mut Builder<'_>, node: Node<'_>) -> Vec<Expr> {
+    children(node).into_iter().map(|child| expr(to, child)).collect()
+}
+
+/// A function as a scope of its own; its value is what it gives back.
+fn function(to: &mut Builder<'_>, node: Node<'_>) {
+    let name = field(node, "name").map_or("", |name| to.text_of(name)).to_owned();
+    let params = params_of(to, node);
+    to.within(name, params, |to| field(node, "body").into_iter().for_each(|body| lower(to, body)));
+}
+
+fn params_of(to: &mut Builder<'_>, node: Node<'_>) -> Vec<String> {
+    match (field(node, "parameters"), field(node, "parameter")) {
+        (Some(list), _) => children(list).into_iter().map(|param| names_in(to, param).join(",")).collect(),
+        (None, Some(one)) => vec![to.text_of(one).to_owned()],
+        (None, None) => Vec::new(),
+    }
+}
+
+/// All names that a pattern sets.
+fn names_in(to: &mut Builder<'_>, pattern: Node<'_>) -> Vec<String> {
+    match pattern.kind() {
+        "identifier" | "shorthand_property_identifier_pattern" => vec![to.text_of(pattern).to_owned()],
+        "assignment_pattern" | "object_assignment_pattern" => {
+            field(pattern, "left").map(|left| names_in(to, left)).unwrap_or_default()
+        }
+        "pair_pattern" => field(pattern, "value").map(|inner| names_in(to, inner)).unwrap_or_default(),
+        _ => to.deeper(|to| children(pattern).into_iter().flat_map(|child| names_in(to, child)).collect()),
+    }
+}
+
+/// A pattern gets a value; names in braces get its parts.
+fn bind(to: &mut Builder<'_>, pattern: Node<'_>, given: &Expr) {
+    match pattern.kind() {
+        "object_pattern" => {
+            for part in children(pattern) {
+                let key = field(part, "key").unwrap_or(part);
+                let key = field(key, "left").unwrap_or(key);
+                let name = to.text_of(key).to_owned();
+                let names = names_in(to, part);
+                to.set(names, Expr::Attr(Box::new(given.clone()), name));
+            }
+        }
+        "member_expression" => {
+            let name = to.text_of(pattern).trim_start_matches("this.").to_owned();
+            let base = name.split('.').next().unwrap_or(&name).to_owned();
+            to.set(vec![name, base], given.clone());
+        }
+        "subscript_expression" => {
+            let base = field(pattern, "object").map(|object| to.text_of(object).to_owned());
+            to.set(base.into_iter().collect(), given.clone());
+        }
+        _ => {
+            let names = names_in(to, pattern);
+            to.set(names, given.clone());
+        }
+    }
+}
+
+fn import(to: &mut Builder<'_>, node: Node<'_>) {
+    let module = field(node, "source").map_or("", |source| to.text_of(source));
+    let module = module.trim_matches(['"', '\'']).trim_start_matches("node:").to_owned();
+    for clause in children(node).into_iter().filter(|child| child.kind() == "import_clause") {
+        for part in children(clause) {
+            match part.kind() {
+                "named_imports" => {
+                    for name in children(part) {
+                        let full = field(name, "name").map_or("", |name| to.text_of(name)).to_owned();
+                        let alias = field(name, "alias").map_or(full.clone(), |alias| to.text_of(alias).to_owned());
+                        to.set(vec![alias], Expr::Name(format!("{module}.{full}")));
+                    }
+                }
+                _ => {
+                    let names = names_in(to, part);
+                    to.set(names, Expr::Name(module.clone()));
+                }
+            }
+        }
+    }
+}
+
+fn value(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
+    match node.kind() {
+        "identifier" | "shorthand_property_identifier" | "undefined" => Expr::Name(to.text_of(node).to_owned()),
+        "string" => Expr::Text(unescaped(to.text_of(node).trim_matches(['"', '\'']))),
+        "template_string" => template(to, node),
+        "member_expression" => {
+            let name = field(node, "property").map_or("", |name| to.text_of(name)).to_owned();
+            match field(node, "object") {
+                Some(object) if object.kind() == "this" => Expr::Name(name),
+                Some(object) => Expr::Attr(Box::new(expr(to, object)), name),
+                None => Expr::nothing(),
+            }
+        }
+        "subscript_expression" => {
+            let base = field(node, "object").map(|object| expr(to, object)).unwrap_or_default();
+            let index = field(node, "index").map(|index| expr(to, index)).unwrap_or_default();
+            Expr::Index(Box::new(base), Box::new(index))
+        }
+        "call_expression" | "new_expression" => call(to, node),
+        "binary_expression" => binary(to, node),
+        "object" => Expr::Record(children(node).into_iter().map(|pair| entry(to, pair)).collect()),
+        "assignment_expression" | "augmented_assignment_expression" => {
+            let given = field(node, "right").map(|given| expr(to, given)).unwrap_or_default();
+            if let Some(left) = field(node, "left") {
+                bind(to, left, &given);
+            }
+            given
+        }
+        "arrow_function" | "function_expression" | "generator_function" => {
+            let body = field(node, "body").filter(|body| body.kind() != "statement_block");
+            let params = params_of(to, node);
+            let mut given = Expr::nothing();
+            to.within(String::new(), params, |to| match body {
+                Some(body) => {
+                    given = expr(to, body);
+                    to.step(Act::Run(given.clone()));
+                }
+                None => field(node, "body").into_iter().for_each(|body| lower(to, body)),
+            });
+            given
+        }
+        "number" | "true" | "false" | "null" | "regex" => Expr::nothing(),
+        "class" => {
+            lower(to, node);
+            Expr::nothing()
+        }
+        _ => Expr::List(all(to, node)),
+    }
+}
+
+fn template(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
+    let part = |to: &mut Builder<'_>, child: Node<'_>| match child.kind() {
+        "template_substitution" => Expr::List(all(to, child)),
+        _ => Expr::Text(unescaped(to.text_of(child))),
+    };
+    Expr::Join(children(node).into_iter().map(|child| part(to, child)).collect(), "")
+}
+
+fn entry(to: &mut Builder<'_>, pair: Node<'_>) -> (String, Expr) {
+    match (field(pair, "key"), field(pair, "value")) {
+        (Some(key), Some(given)) => (to.text_of(key).trim_matches(['"', '\'']).to_owned(), expr(to, given)),
+        _ if pair.kind() == "shorthand_property_identifier" => (to.text_of(pair).to_owned(), expr(to, pair)),
+        _ if pair.kind() == "method_definition" => {
+            function(to, pair);
+            (String::new(), Expr::nothing())
+        }
+        _ => (String::new(), Expr::List(all(to, pair))),
+    }
+}
+
+/// A call; functions among its arguments get what it is called on and given.
+fn call(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
+    let callee = field(node, "function").or_else(|| field(node, "constructor"));
+    let callee = callee.map(|callee| expr(to, callee)).unwrap_or_default();
+    let list = field(node, "arguments").map(children).unwrap_or_default();
+    let is_function = |node: &Node<'_>| matches!(node.kind(), "arrow_function" | "function_expression");
+    let mut args: Vec<Expr> = list.iter().filter(|arg| !is_function(arg)).map(|arg| expr(to, *arg)).collect();
+    let receiver = match &callee {
+        Expr::Attr(object, _) => (**object).clone(),
+        _ => Expr::nothing(),
+    };
+    let mut handed = args.clone();
+    handed.push(receiver);
+    for argument in list.iter().filter(|arg| is_function(arg)) {
+        let before = to.program.scopes.len();
+        args.push(expr(to, *argument));
+        if let Some(scope) = to.program.scopes.get(before) {
+            let names: Vec<String> =
+                scope.params.iter().flat_map(|param| param.split(',')).map(str::to_owned).collect();
+            to.set_in(before, names, Expr::List(handed.clone()));
+        }
+    }
+    Expr::Call(Box::new(Call { callee, args, named: Vec::new(), line: to.line_of(node) }))
+}
+
+/// A chain of operators, without going deeper for each of them.
+fn binary(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
+    let (mut parts, mut at) = (Vec::new(), node);
+    while at.kind() == "binary_expression" {
+        parts.extend(field(at, "right").map(|right| expr(to, right)));
+        match field(at, "left") {
+            Some(left) => at = left,
+            None => break,
+        }
+    }
+    parts.push(expr(to, at));
+    parts.reverse();
+    let is_sum = field(node, "operator").is_some_and(|operator| operator.kind() == "+");
+    if is_sum { Expr::Join(parts, "") } else { Expr::List(parts) }
+}

@@ -1,0 +1,115 @@
+//! [`judge`]: what a flow means, by what flows, where to, and what the skill says that it is for.
+
+use skill::Bundle;
+
+use super::{
+    names::{VENDORS, is_secret_name},
+    taint::{Flow, Kind, Taint},
+};
+use crate::{
+    Rule, Severity,
+    rules::{flow as rules, remote},
+};
+
+/// What a skill says of itself.
+pub(super) struct Purpose {
+    /// Its instructions, in lower case.
+    text: String,
+}
+
+/// A finding to be.
+pub(super) struct Judgement {
+    pub rule: &'static Rule,
+    pub severity: Severity,
+    pub why: String,
+}
+
+impl Purpose {
+    pub fn of(bundle: &Bundle) -> Self {
+        Self { text: bundle.skill_md().map(str::to_lowercase).unwrap_or_default() }
+    }
+
+    /// Whether the skill's own words name a host.
+    fn names(&self, host: &str) -> bool {
+        host.contains('.') && self.text.contains(host)
+    }
+}
+
+/// What is wrong with a flow, if anything is.
+pub(super) fn judge(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
+    if flow.is_sent { sent(flow, purpose) } else { run(flow) }
+}
+
+fn run(flow: &Flow) -> Option<Judgement> {
+    let remote = flow.taints.iter().find(|taint| taint.kind == Kind::Remote && !remote::from_known_host(&taint.what));
+    let decoded = flow.taints.iter().find(|taint| taint.kind == Kind::Decoded);
+    let (rule, why) = match (remote, decoded) {
+        (Some(taint), _) if taint.what.is_empty() => (&rules::DOWNLOAD_RUN, "what comes from the network".to_owned()),
+        (Some(taint), _) => (&rules::DOWNLOAD_RUN, format!("what comes from {}", shown(&taint.what))),
+        (None, Some(taint)) => (&rules::DECODED_RUN, format!("the result of {}", taint.what)),
+        (None, None) => return None,
+    };
+    Some(Judgement { rule, severity: rule.severity, why })
+}
+
+fn sent(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
+    let host = host_of(&flow.to);
+    if is_local(&host) {
+        return None;
+    }
+    let to = if host.is_empty() { "a host that is not known".to_owned() } else { host.clone() };
+    let of = |kind: Kind| flow.taints.iter().find(|taint| taint.kind == kind);
+    if let Some(taint) = of(Kind::Secret) {
+        let why = format!("what {} holds goes to {to}", taint.what);
+        return Some(Judgement { rule: &rules::SECRET_SENT, severity: rules::SECRET_SENT.severity, why });
+    }
+    if let Some(taint) = of(Kind::Environment) {
+        let why = format!("all of the environment ({}) goes to {to}", taint.what);
+        return Some(Judgement { rule: &rules::ENVIRONMENT_SENT, severity: rules::ENVIRONMENT_SENT.severity, why });
+    }
+    let strangers = |taints: &[Taint]| -> Vec<String> {
+        let names = taints.iter().filter(|taint| taint.kind == Kind::Variable && is_secret_name(&taint.what));
+        names.map(|taint| taint.what.clone()).filter(|name| is_strange(name, &host)).collect()
+    };
+    let is_declared = purpose.names(&host);
+    let body = strangers(&flow.taints);
+    if !body.is_empty() {
+        let rule = &rules::KEY_SENT;
+        let severity = if is_declared || host.is_empty() && body.len() < 2 { Severity::Medium } else { rule.severity };
+        return Some(Judgement { rule, severity, why: format!("{} goes to {to}", body.join(", ")) });
+    }
+    let keys = strangers(&flow.keys);
+    (!keys.is_empty() && !is_declared && !host.is_empty()).then(|| Judgement {
+        rule: &rules::KEY_SENT,
+        severity: Severity::Medium,
+        why: format!("{} logs in at {to}", keys.join(", ")),
+    })
+}
+
+/// Whether a variable belongs to a service that everybody uses, and the host is not that service's.
+fn is_strange(variable: &str, host: &str) -> bool {
+    let variable = variable.to_ascii_uppercase();
+    let vendor = VENDORS.iter().find(|(start, _)| variable.starts_with(start));
+    vendor.is_some_and(|(_, hosts)| !hosts.iter().any(|part| host.contains(part)))
+}
+
+/// The host of an address; empty when it is not known.
+fn host_of(address: &str) -> String {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let rest = rest.rsplit_once('@').map_or(rest, |(_, rest)| rest);
+    let host: String = rest.chars().take_while(|c| !matches!(c, '/' | ':' | '?' | '#' | ' ')).collect();
+    if host.contains('\0') { String::new() } else { host.to_ascii_lowercase() }
+}
+
+fn is_local(host: &str) -> bool {
+    host == "localhost"
+        || host.starts_with("127.")
+        || host.starts_with("192.168.")
+        || host.starts_with("10.")
+        || host == "["
+        || host == "0.0.0.0"
+}
+
+fn shown(address: &str) -> String {
+    address.replace('\0', "…").chars().take(80).collect()
+}

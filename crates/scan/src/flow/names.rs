@@ -1,0 +1,217 @@
+//! [`Sink`]: what the names of functions and programs mean for the data that they get or give.
+
+use std::sync::LazyLock;
+
+use regex::bytes::RegexSet;
+
+/// Where data can go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sink {
+    /// Over the network.
+    Send,
+    /// Into an interpreter, as code.
+    Run,
+    /// To the system, as a command.
+    Command,
+}
+
+/// Whether a text holds a word by which it may read what is worth taking or fetch something, and one by
+/// which it may send or run it.
+pub(super) fn ends_of(text: &str) -> (bool, bool) {
+    static ENDS: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
+        let reads = concat!(
+            r"environ|getenv|process\.env|process\[|Deno\.env|printenv|\benv\b|\.ssh|\.aws|\.git-credentials|\.netrc|\.npmrc|\.pypirc|\.kube|\.docker",
+            r"|\.env\b|id_rsa|id_ed25519|Login Data|logins\.json|key4\.db|keychain|Cookies|wallet|_history|\.gnupg|gcloud|\.azure|/etc/(?:passwd|shadow)",
+            r"|\.claude|\.codex|\.cursor|\.openclaw|auth\.json|credentials|b64decode|atob|fromhex|Buffer\.from|base64|rot13|codecs|unhexlify|decompress",
+            r"|urlopen|requests|httpx|aiohttp|fetch|axios|curl|wget|clipboard|_KEY|_TOKEN|_SECRET|PASSWORD",
+        );
+        let sends = concat!(
+            r"requests|urlopen|urllib|httpx|aiohttp|http\.client|http\.request|https\.request|\.post\(|fetch|axios|XMLHttp|sendBeacon|socket|smtplib|ftplib|websocket|WebSocket",
+            r"|curl|wget|\bnc\b|ncat|socat|/dev/tcp|scp |rsync|dig |nslookup|gethostbyname|dns\.|sendmail|sendMail|Invoke-|paramiko",
+            r"|eval|exec|system\(|popen|subprocess|child_process|Function\(|spawn|loads\(|bash|\bsh\b|source |python|node |importlib|__import__",
+        );
+        RegexSet::new([reads, sends]).ok()
+    });
+    let Some(ends) = ENDS.as_ref() else { return (true, true) };
+    let found = ends.matches(text.as_bytes());
+    (found.matched(0), found.matched(1))
+}
+
+const VERBS: &[&str] = &["post", "put", "patch", "request", "get", "delete", "head", "stream"];
+const CLIENTS: &[&str] =
+    &["requests", "httpx", "aiohttp", "urllib3", "axios", "got", "superagent", "needle", "session", "undici"];
+
+/// What a function does with its arguments, by its full name.
+pub(super) fn sink(name: &str) -> Option<Sink> {
+    let (before, last) = name.rsplit_once('.').unwrap_or(("", name));
+    let root = before.split(['.', '(']).next().unwrap_or("").to_ascii_lowercase();
+    let is_client = CLIENTS.iter().any(|client| root == *client)
+        || before.contains("ClientSession")
+        || before.contains("Session()");
+    let sends = match last {
+        "fetch" | "urlopen" | "sendBeacon" | "sendmail" | "send_message" | "sendMail" | "axios" | "got"
+        | "urlretrieve" => true,
+        "gethostbyname" | "getaddrinfo" | "lookup" | "resolve" | "resolve4" | "resolveTxt" | "gethostbyname_ex" => {
+            before.contains("socket") || before.contains("dns")
+        }
+        "send" | "sendall" | "sendto" | "write" | "end" => [
+            "socket",
+            "Socket",
+            "net.",
+            "http.",
+            "https.",
+            "XMLHttp",
+            "websocket",
+            "create_connection",
+            "connect()",
+            "tls.",
+        ]
+        .iter()
+        .any(|part| before.contains(part)),
+        "request" if before.contains("http") => true,
+        "storbinary" | "put_object" | "upload_file" | "upload_fileobj" => true,
+        "Request" => before.contains("urllib"),
+        verb if VERBS.contains(&verb) => is_client,
+        _ => false,
+    };
+    if sends {
+        return Some(Sink::Send);
+    }
+    match last {
+        "eval" | "exec" | "Function" | "execfile" | "runInThisContext" | "runInNewContext" | "runInContext"
+        | "compile"
+            if !before.contains("child_process") && !before.ends_with("re") && !before.contains("regex") =>
+        {
+            Some(Sink::Run)
+        }
+        "loads" | "load" if matches!(before, "pickle" | "marshal" | "dill" | "cloudpickle") => Some(Sink::Run),
+        "system" | "popen" | "execv" | "execvp" | "execl" | "spawnl" | "getoutput" | "getstatusoutput" => {
+            Some(Sink::Command)
+        }
+        "run" | "call" | "check_call" | "check_output" | "Popen"
+            if before.contains("subprocess") || before.is_empty() && last == "Popen" =>
+        {
+            Some(Sink::Command)
+        }
+        "exec" | "execSync" | "spawn" | "spawnSync" | "execFile" | "execFileSync" | "fork"
+            if before.contains("child_process") =>
+        {
+            Some(Sink::Command)
+        }
+        "create_subprocess_shell" | "create_subprocess_exec" => Some(Sink::Command),
+        _ => None,
+    }
+}
+
+/// Whether a function reads what its argument, or what it is called on, names.
+pub(super) fn reads(last: &str) -> bool {
+    matches!(
+        last,
+        "open"
+            | "read"
+            | "read_text"
+            | "read_bytes"
+            | "readlines"
+            | "readFile"
+            | "readFileSync"
+            | "createReadStream"
+            | "readAsText"
+            | "iterdir"
+            | "copyfile"
+            | "copy"
+            | "connect"
+            | "load"
+            | "parse"
+            | "text"
+            | "file"
+    )
+}
+
+/// Whether a function's text is that of its argument, or of what it is called on.
+pub(super) fn keeps_text(last: &str) -> bool {
+    matches!(
+        last,
+        "str"
+            | "Path"
+            | "expanduser"
+            | "expandvars"
+            | "abspath"
+            | "resolve"
+            | "strip"
+            | "decode"
+            | "encode"
+            | "toString"
+            | "open"
+            | "format"
+            | "normpath"
+            | "realpath"
+            | "trim"
+            | "bytes"
+            | "bytearray"
+            | "String"
+            | "File"
+            | "createWriteStream"
+    )
+}
+
+/// Paths that hold credentials, sessions or what a user said, in a folded text.
+pub(super) fn is_secret_path(text: &str) -> bool {
+    static PATHS: LazyLock<Option<regex::Regex>> = LazyLock::new(|| {
+        regex::Regex::new(concat!(
+            r"\.ssh(?:/(?:id_|\*|config|$)|/?$)|\bid_(?:rsa|ed25519|ecdsa|dsa)$|\.aws(?:/(?:credentials|config|\*)|/?$)|\.git-credentials|\.netrc|\.npmrc|\.pypirc|\.kube(?:/config|/?$)|\.docker/config\.json",
+            r"|\.gnupg|/etc/shadow|Login Data|logins\.json|key4\.db|cookies\.sqlite|/Cookies$|Local State|keychain|wallet\.dat|\.electrum|\.config/(?:gcloud|solana|gh|op)\b|\.azure(?:/|$)",
+            r"|(?:bash|zsh|python|psql|mysql|node_repl)_history|\.claude/(?:projects|history|\.credentials)|\.codex/(?:auth|sessions|history)|\.cursor/mcp\.json|\.openclaw|\.vault-token|application_default_credentials|/proc/[^/]*/environ",
+            r"|(?:^|/)\.env(?:\.(?:local|production|prod|development))?$|terraform\.tfstate|\.terraformrc|\.config/configstore|hosts\.yml$|\.m2/settings\.xml|\.cargo/credentials|\.gem/credentials",
+        ))
+        .ok()
+    });
+    PATHS.as_ref().is_some_and(|paths| paths.is_match(text))
+}
+
+/// Whether the name of an environment variable says that it is a secret.
+pub(super) fn is_secret_name(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    let words = [
+        "KEY",
+        "TOKEN",
+        "SECRET",
+        "PASSW",
+        "CREDENTIAL",
+        "PRIVATE",
+        "_AUTH",
+        "_PAT",
+        "SESSION",
+        "COOKIE",
+        "DATABASE_URL",
+        "_DSN",
+    ];
+    words.iter().any(|word| name.contains(word)) && !name.contains("PUBLIC") && !name.ends_with("_KEY_ID_PATH")
+}
+
+/// Services whose credentials everybody has, as the beginning or part of a variable's name, and a part of
+/// their hosts.
+pub(super) const VENDORS: &[(&str, &[&str])] = &[
+    ("AWS", &["amazonaws", "aws."]),
+    ("GITHUB", &["github"]),
+    ("GH_", &["github"]),
+    ("GITLAB", &["gitlab"]),
+    ("OPENAI", &["openai", "azure"]),
+    ("ANTHROPIC", &["anthropic", "claude"]),
+    ("CLAUDE", &["anthropic", "claude"]),
+    ("GOOGLE", &["google"]),
+    ("GEMINI", &["google"]),
+    ("GCP", &["google"]),
+    ("AZURE", &["azure", "microsoft", "windows.net"]),
+    ("STRIPE", &["stripe"]),
+    ("SLACK", &["slack"]),
+    ("NPM", &["npmjs"]),
+    ("PYPI", &["pypi"]),
+    ("HF_", &["huggingface", "hf.co"]),
+    ("HUGGING", &["huggingface", "hf.co"]),
+    ("DOCKER", &["docker"]),
+    ("DATABASE", &[]),
+    ("DB_", &[]),
+    ("SSH", &[]),
+    ("VAULT", &["vault"]),
+    ("KUBE", &[]),
+];

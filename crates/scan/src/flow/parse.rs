@@ -1,0 +1,79 @@
+//! [`Language`]: source text parsed into a [`Program`], within a budget of steps.
+
+use std::ops::ControlFlow;
+
+use tree_sitter::{ParseOptions, Parser, Tree};
+
+use super::{
+    javascript,
+    program::{Builder, Program},
+    python, shell,
+};
+
+/// Reports of progress that a parser may make for each byte, and some for the start. Sound source
+/// takes less than a tenth of one.
+const REPORTS_PER_BYTE: usize = 2;
+const FIRST_REPORTS: usize = 4096;
+
+/// What a script is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Language {
+    Python,
+    JavaScript,
+    Shell,
+}
+
+impl Language {
+    /// By the extension of a file, else by its first line.
+    pub fn of_file(extension: &str, text: &str) -> Option<Self> {
+        Self::of_word(extension).or_else(|| {
+            let first = text.strip_prefix("#!")?.lines().next()?;
+            let program = first.split_whitespace().find(|word| !word.ends_with("/env") && !word.starts_with('-'))?;
+            let name = program.rsplit('/').next().unwrap_or(program);
+            Self::of_word(name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'))
+        })
+    }
+
+    /// By an extension, the name of an interpreter, or the word behind a fence.
+    pub fn of_word(word: &str) -> Option<Self> {
+        match word.to_ascii_lowercase().as_str() {
+            "py" | "python" | "pyw" | "python3" => Some(Self::Python),
+            "js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx" | "node" | "javascript" | "typescript" => {
+                Some(Self::JavaScript)
+            }
+            "sh" | "bash" | "zsh" | "ksh" | "dash" | "command" | "shell" | "console" | "shell-session" => {
+                Some(Self::Shell)
+            }
+            _ => None,
+        }
+    }
+
+    /// Parses a text that begins on a line of its file; `None` when that is too much work.
+    pub fn parse(self, text: &str, first_line: usize) -> Option<Program> {
+        let tree = self.tree(text)?;
+        let mut builder = Builder::new(text, first_line);
+        match self {
+            Self::Python => python::lower(&mut builder, tree.root_node()),
+            Self::JavaScript => javascript::lower(&mut builder, tree.root_node()),
+            Self::Shell => shell::lower(&mut builder, tree.root_node()),
+        }
+        Some(builder.program)
+    }
+
+    fn tree(self, text: &str) -> Option<Tree> {
+        let mut parser = Parser::new();
+        let language = match self {
+            Self::Python => tree_sitter_python::LANGUAGE,
+            Self::JavaScript => tree_sitter_javascript::LANGUAGE,
+            Self::Shell => tree_sitter_bash::LANGUAGE,
+        };
+        parser.set_language(&language.into()).ok()?;
+        let mut left = FIRST_REPORTS + text.len() * REPORTS_PER_BYTE;
+        let mut progress = |_: &_| {
+            left = left.saturating_sub(1);
+            if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let options = ParseOptions::new().progress_callback(&mut progress);
+        parser.parse_with_options(&mut |at, _| text.as_bytes().get(at..).unwrap_or_default(), None, Some(options))
+    }
+}

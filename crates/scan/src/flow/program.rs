@@ -1,0 +1,176 @@
+//! [`Program`]: what a script does with values, in one form for all languages.
+//!
+//! It has no order and no branches: which values may reach a place is asked, not when.
+
+/// The statements of one file or code block.
+#[derive(Debug, Default)]
+pub(crate) struct Program {
+    pub scopes: Vec<Scope>,
+    pub steps: Vec<Step>,
+    /// Some of it is nested so deep that it was left out.
+    pub cut: bool,
+}
+
+/// The body of a function; the first is that of the file itself.
+#[derive(Debug, Default)]
+pub(crate) struct Scope {
+    pub name: String,
+    pub params: Vec<String>,
+    /// The scope around it.
+    pub parent: Option<usize>,
+}
+
+/// One statement and the scope in which it stands.
+#[derive(Debug)]
+pub(crate) struct Step {
+    pub scope: usize,
+    pub act: Act,
+}
+
+#[derive(Debug)]
+pub(crate) enum Act {
+    /// Names get what a value holds.
+    Set(Vec<String>, Expr),
+    Run(Expr),
+    Return(Expr),
+}
+
+/// A value as it is written.
+#[derive(Debug, Clone)]
+pub(crate) enum Expr {
+    Text(String),
+    Name(String),
+    Attr(Box<Expr>, String),
+    Index(Box<Expr>, Box<Expr>),
+    /// Values put together to one text, with what stands between them.
+    Join(Vec<Expr>, &'static str),
+    /// Several values of which each may be meant.
+    List(Vec<Expr>),
+    Record(Vec<(String, Expr)>),
+    Reversed(Box<Expr>),
+    Call(Box<Call>),
+}
+
+/// A call of a function, or of a program by a shell (then the callee's name begins with `$ `).
+#[derive(Debug, Clone)]
+pub(crate) struct Call {
+    pub callee: Expr,
+    pub args: Vec<Expr>,
+    pub named: Vec<(String, Expr)>,
+    /// The line in the file, from 0.
+    pub line: usize,
+}
+
+/// Nesting that is followed; generated code reaches some dozens.
+const DEPTH: usize = 150;
+
+/// Builds a [`Program`] out of a syntax tree.
+pub(crate) struct Builder<'t> {
+    pub text: &'t str,
+    /// The line of the file on which the text begins.
+    pub first_line: usize,
+    pub program: Program,
+    scope: usize,
+    depth: usize,
+}
+
+impl<'t> Builder<'t> {
+    pub fn new(text: &'t str, first_line: usize) -> Self {
+        let program = Program { scopes: vec![Scope::default()], ..Program::default() };
+        Self { text, first_line, program, scope: 0, depth: 0 }
+    }
+
+    pub fn set(&mut self, names: Vec<String>, value: Expr) {
+        if !names.is_empty() {
+            self.step(Act::Set(names, value));
+        }
+    }
+
+    /// The same inside another scope.
+    pub fn set_in(&mut self, scope: usize, names: Vec<String>, value: Expr) {
+        self.program.steps.push(Step { scope, act: Act::Set(names, value) });
+    }
+
+    pub fn step(&mut self, act: Act) {
+        self.program.steps.push(Step { scope: self.scope, act });
+    }
+
+    /// Does some work inside a new function.
+    pub fn within(&mut self, name: String, params: Vec<String>, work: impl FnOnce(&mut Self)) {
+        let outer = self.scope;
+        self.program.scopes.push(Scope { name, params, parent: Some(outer) });
+        self.scope = self.program.scopes.len() - 1;
+        work(self);
+        self.scope = outer;
+    }
+
+    /// Does some work one level deeper, unless that is too deep.
+    pub fn deeper<T: Default>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        if self.depth >= DEPTH {
+            self.program.cut = true;
+            return T::default();
+        }
+        self.depth += 1;
+        let done = work(self);
+        self.depth -= 1;
+        done
+    }
+
+    /// The text of a node.
+    pub fn text_of(&self, node: tree_sitter::Node<'_>) -> &'t str {
+        self.text.get(node.byte_range()).unwrap_or("")
+    }
+
+    pub fn line_of(&self, node: tree_sitter::Node<'_>) -> usize {
+        self.first_line + node.start_position().row
+    }
+}
+
+impl Default for Expr {
+    fn default() -> Self {
+        Self::nothing()
+    }
+}
+
+impl Expr {
+    /// A value that says nothing.
+    pub fn nothing() -> Self {
+        Self::List(Vec::new())
+    }
+}
+
+/// The named children of a node, without comments.
+pub(crate) fn children<'t>(node: tree_sitter::Node<'t>) -> Vec<tree_sitter::Node<'t>> {
+    let mut cursor = node.walk();
+    node.named_children(&mut cursor).filter(|child| child.kind() != "comment").collect()
+}
+
+/// Text between quotation marks without the escapes that hide letters.
+pub(crate) fn unescaped(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('\\') {
+        plain.push_str(before);
+        let digits = |from: usize, len: usize| {
+            let code = after.get(from..from + len).and_then(|hex| u32::from_str_radix(hex, 16).ok());
+            code.and_then(char::from_u32).map(|c| (c, from + len))
+        };
+        let (c, len) = match after.chars().next() {
+            Some('x') => digits(1, 2).unwrap_or(('x', 1)),
+            Some('u') if after.starts_with("u{") => {
+                let end = after.find('}').unwrap_or(1);
+                let code = after.get(2..end).and_then(|hex| u32::from_str_radix(hex, 16).ok());
+                (code.and_then(char::from_u32).unwrap_or('u'), end + 1)
+            }
+            Some('u') => digits(1, 4).unwrap_or(('u', 1)),
+            Some('n') => ('\n', 1),
+            Some('t') => ('\t', 1),
+            Some(other) => (other, other.len_utf8()),
+            None => ('\\', 0),
+        };
+        plain.push(c);
+        rest = after.get(len..).unwrap_or("");
+    }
+    plain.push_str(rest);
+    plain
+}

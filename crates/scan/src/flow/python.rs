@@ -1,0 +1,251 @@
+//! Python as a [`Program`](super::program::Program).
+
+use tree_sitter::Node;
+
+use super::program::{Act, Builder, Call, Expr, children, unescaped};
+
+/// Adds the statements below a node.
+pub(super) fn lower(to: &mut Builder<'_>, node: Node<'_>) {
+    to.deeper(|to| statement(to, node));
+}
+
+fn statement(to: &mut Builder<'_>, node: Node<'_>) {
+    match node.kind() {
+        "function_definition" => {
+            let name = field(node, "name").map_or("", |name| to.text_of(name)).to_owned();
+            let params = field(node, "parameters").map(|params| params_of(to, params)).unwrap_or_default();
+            to.within(name, params, |to| each(to, field(node, "body")));
+        }
+        "for_statement" => {
+            binding(to, node);
+            each(to, field(node, "body"));
+        }
+        "with_item" => {
+            let value = field(node, "value").map(|value| expr(to, value)).unwrap_or_default();
+            to.step(Act::Run(value));
+        }
+        "import_statement" => imports(to, node, ""),
+        "import_from_statement" => {
+            let module = field(node, "module_name").map_or("", |name| to.text_of(name)).to_owned();
+            imports(to, node, &module);
+        }
+        "return_statement" => {
+            let value = Expr::List(children(node).into_iter().map(|child| expr(to, child)).collect());
+            to.step(Act::Return(value));
+        }
+        "expression_statement" | "delete_statement" | "raise_statement" | "assert_statement" => {
+            for child in children(node) {
+                let value = expr(to, child);
+                to.step(Act::Run(value));
+            }
+        }
+        "if_statement" | "while_statement" | "elif_clause" | "match_statement" | "with_statement" => {
+            for name in ["condition", "subject"] {
+                if let Some(value) = field(node, name).map(|value| expr(to, value)) {
+                    to.step(Act::Run(value));
+                }
+            }
+            each(to, Some(node));
+        }
+        _ => each(to, Some(node)),
+    }
+}
+
+fn each(to: &mut Builder<'_>, node: Option<Node<'_>>) {
+    for child in node.map(children).unwrap_or_default() {
+        lower(to, child);
+    }
+}
+
+fn field<'t>(node: Node<'t>, name: &str) -> Option<Node<'t>> {
+    node.child_by_field_name(name)
+}
+
+fn params_of(to: &Builder<'_>, params: Node<'_>) -> Vec<String> {
+    let name = |param: Node<'_>| {
+        let named = field(param, "name").or_else(|| children(param).into_iter().next()).unwrap_or(param);
+        to.text_of(named).trim_start_matches('*').to_owned()
+    };
+    children(params).into_iter().map(name).filter(|name| !matches!(name.as_str(), "self" | "cls")).collect()
+}
+
+/// `import a as b`, `from a import b as c`.
+fn imports(to: &mut Builder<'_>, node: Node<'_>, module: &str) {
+    let mut cursor = node.walk();
+    let names: Vec<Node<'_>> = node.children_by_field_name("name", &mut cursor).collect();
+    for name in names {
+        let full = field(name, "name").unwrap_or(name);
+        let full =
+            if module.is_empty() { to.text_of(full).to_owned() } else { format!("{module}.{}", to.text_of(full)) };
+        match field(name, "alias") {
+            Some(alias) => to.set(vec![to.text_of(alias).to_owned()], Expr::Name(full)),
+            None if !module.is_empty() => to.set(vec![to.text_of(name).to_owned()], Expr::Name(full)),
+            None => {}
+        }
+    }
+}
+
+/// The `left` of a node gets what its `right` holds.
+fn binding(to: &mut Builder<'_>, node: Node<'_>) {
+    let value = field(node, "right").map(|right| expr(to, right)).unwrap_or_default();
+    if let Some(left) = field(node, "left") {
+        assign(to, left, value);
+    }
+}
+
+fn assign(to: &mut Builder<'_>, left: Node<'_>, value: Expr) {
+    let names = targets(to, left);
+    to.set(names, value);
+}
+
+/// The names that a pattern sets; a part of a thing sets all of it.
+fn targets(to: &mut Builder<'_>, left: Node<'_>) -> Vec<String> {
+    match left.kind() {
+        "identifier" => vec![to.text_of(left).to_owned()],
+        "attribute" => vec![to.text_of(left).trim_start_matches("self.").to_owned()],
+        "subscript" => field(left, "value").map(|value| targets(to, value)).unwrap_or_default(),
+        _ => to.deeper(|to| children(left).into_iter().flat_map(|child| targets(to, child)).collect()),
+    }
+}
+
+fn expr(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
+    to.deeper(|to| value(to, node))
+}
+
+fn all(to: &mut Builder<'_>, node: Node<'_>) -> Vec<Expr> {
+    children(node).into_iter().map(|child| expr(to, child)).collect()
+}
+
+fn value(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
+    match node.kind() {
+        "identifier" => Expr::Name(to.text_of(node).to_owned()),
+        "string" => string(to, node),
+        "concatenated_string" => Expr::Join(all(to, node), ""),
+        "interpolation" => field(node, "expression").map(|inner| expr(to, inner)).unwrap_or_default(),
+        "attribute" => {
+            let name = field(node, "attribute").map_or("", |name| to.text_of(name)).to_owned();
+            match field(node, "object") {
+                Some(object) if to.text_of(object) == "self" => Expr::Name(name),
+                Some(object) => Expr::Attr(Box::new(expr(to, object)), name),
+                None => Expr::nothing(),
+            }
+        }
+        "subscript" => {
+            let base = field(node, "value").map(|base| expr(to, base)).unwrap_or_default();
+            match field(node, "subscript") {
+                Some(index) if index.kind() == "slice" && to.text_of(index).replace(' ', "") == "::-1" => {
+                    Expr::Reversed(Box::new(base))
+                }
+                Some(index) if index.kind() == "slice" => base,
+                Some(index) => Expr::Index(Box::new(base), Box::new(expr(to, index))),
+                None => base,
+            }
+        }
+        "call" => call(to, node),
+        "binary_operator" => binary(to, node),
+        "dictionary" => Expr::Record(children(node).into_iter().map(|pair| entry(to, pair)).collect()),
+        "assignment" | "augmented_assignment" => {
+            binding(to, node);
+            Expr::nothing()
+        }
+        "named_expression" => {
+            let given = field(node, "value").map(|given| expr(to, given)).unwrap_or_default();
+            if let Some(name) = field(node, "name") {
+                assign(to, name, given.clone());
+            }
+            given
+        }
+        "as_pattern" => {
+            let parts = children(node);
+            let given = parts.first().map(|first| expr(to, *first)).unwrap_or_default();
+            if let Some(name) = field(node, "alias") {
+                assign(to, name, given.clone());
+            }
+            given
+        }
+        "list_comprehension" | "set_comprehension" | "generator_expression" | "dictionary_comprehension" => {
+            children(node)
+                .into_iter()
+                .filter(|child| child.kind() == "for_in_clause")
+                .for_each(|part| binding(to, part));
+            field(node, "body").map(|body| expr(to, body)).unwrap_or_default()
+        }
+        "pair" => {
+            let (_, given) = entry(to, node);
+            given
+        }
+        "lambda" => field(node, "body").map(|body| expr(to, body)).unwrap_or_default(),
+        "type" | "integer" | "float" | "none" | "true" | "false" => Expr::nothing(),
+        _ => Expr::List(all(to, node)),
+    }
+}
+
+fn string(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
+    let start = to.text_of(node);
+    let prefix: String = start.chars().take_while(char::is_ascii_alphabetic).collect();
+    let raw = prefix.to_ascii_lowercase().contains('r');
+    let part = |to: &mut Builder<'_>, child: Node<'_>| match child.kind() {
+        "string_content" => {
+            let text = to.text_of(child);
+            Some(Expr::Text(if raw { text.to_owned() } else { unescaped(text) }))
+        }
+        "interpolation" => Some(expr(to, child)),
+        _ => None,
+    };
+    let mut parts: Vec<Expr> = children(node).into_iter().filter_map(|child| part(to, child)).collect();
+    match parts.len() {
+        0 => Expr::Text(String::new()),
+        1 => parts.remove(0),
+        _ => Expr::Join(parts, ""),
+    }
+}
+
+fn call(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
+    let callee = field(node, "function").map(|function| expr(to, function)).unwrap_or_default();
+    let (mut args, mut named) = (Vec::new(), Vec::new());
+    match field(node, "arguments") {
+        Some(list) if list.kind() == "argument_list" => {
+            for argument in children(list) {
+                if argument.kind() == "keyword_argument" {
+                    let name = field(argument, "name").map_or("", |name| to.text_of(name)).to_owned();
+                    named.push((name, field(argument, "value").map(|given| expr(to, given)).unwrap_or_default()));
+                } else {
+                    args.push(expr(to, argument));
+                }
+            }
+        }
+        Some(other) => args.push(expr(to, other)),
+        None => {}
+    }
+    Expr::Call(Box::new(Call { callee, args, named, line: to.line_of(node) }))
+}
+
+/// A chain of operators, without going deeper for each of them.
+fn binary(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
+    let operator = |node: Node<'_>| field(node, "operator").map_or("", |operator| operator.kind()).to_owned();
+    let (first, mut parts, mut at) = (operator(node), Vec::new(), node);
+    while at.kind() == "binary_operator" && operator(at) == first {
+        parts.extend(field(at, "right").map(|right| expr(to, right)));
+        match field(at, "left") {
+            Some(left) => at = left,
+            None => break,
+        }
+    }
+    parts.push(expr(to, at));
+    parts.reverse();
+    Expr::Join(parts, if first == "/" { "/" } else { "" })
+}
+
+fn entry(to: &mut Builder<'_>, pair: Node<'_>) -> (String, Expr) {
+    match (field(pair, "key"), field(pair, "value")) {
+        (Some(key), Some(given)) => {
+            let key = to.text_of(key).trim_matches(['"', '\'']).to_owned();
+            (key, expr(to, given))
+        }
+        _ => (String::new(), expr_of_splat(to, pair)),
+    }
+}
+
+fn expr_of_splat(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
+    Expr::List(all(to, node))
+}

@@ -1,0 +1,336 @@
+//! [`Analysis`]: which values may reach which calls.
+//!
+//! Every name holds all that is ever set to it. The statements are gone through until nothing new comes,
+//! within a bound; what reaches a call that sends or runs is a [`Flow`].
+
+mod command;
+mod fold;
+mod value;
+
+use std::collections::BTreeMap;
+
+use super::{
+    names::{self, Sink},
+    program::{Act, Call, Expr, Program},
+    shell::PROGRAM,
+};
+
+use value::Value;
+pub(super) use value::{Kind, Taint};
+
+/// How often all statements are gone through: the length of the longest chain of names, functions and
+/// files that is followed against the order in which it is written.
+const ROUNDS: usize = 6;
+
+/// Names set in one skill that are remembered.
+const NAMES: usize = 20_000;
+
+/// Data that reaches a call.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Flow {
+    pub program: usize,
+    /// The line of the call, from 0.
+    pub line: usize,
+    /// Whether it is sent; else it is run.
+    pub is_sent: bool,
+    /// What is in the body, the address or the code.
+    pub taints: Vec<Taint>,
+    /// What is only in a header, as a key that logs in.
+    pub keys: Vec<Taint>,
+    /// The address, as far as it is known; unknown parts are NUL.
+    pub to: String,
+}
+
+/// The state of a run over some programs, which share functions and files.
+pub(super) struct Analysis<'p> {
+    programs: &'p [&'p Program],
+    /// By program, scope and name.
+    names: BTreeMap<(usize, usize, String), Value>,
+    /// What was written to files, by path.
+    files: BTreeMap<String, Value>,
+    /// What functions give back, by name.
+    returns: BTreeMap<String, Value>,
+    flows: BTreeMap<(usize, usize, bool), Flow>,
+    changed: bool,
+    program: usize,
+    scope: usize,
+}
+
+impl<'p> Analysis<'p> {
+    pub fn new(programs: &'p [&'p Program]) -> Self {
+        Self {
+            programs,
+            names: BTreeMap::new(),
+            files: BTreeMap::new(),
+            returns: BTreeMap::new(),
+            flows: BTreeMap::new(),
+            changed: false,
+            program: 0,
+            scope: 0,
+        }
+    }
+
+    /// Everything that reaches a call, sorted by place.
+    pub fn run(mut self) -> Vec<Flow> {
+        for _ in 0..ROUNDS {
+            self.changed = false;
+            self.round();
+            if !self.changed {
+                break;
+            }
+        }
+        self.flows.into_values().collect()
+    }
+
+    fn round(&mut self) {
+        let programs = self.programs;
+        for (at, program) in programs.iter().enumerate() {
+            self.program = at;
+            for step in &program.steps {
+                self.scope = step.scope;
+                match &step.act {
+                    Act::Run(value) => drop(self.eval(value)),
+                    Act::Set(names, value) => {
+                        let value = self.eval(value);
+                        for name in names {
+                            self.set(self.program, self.scope, name, &value);
+                        }
+                    }
+                    Act::Return(value) => {
+                        let value = self.eval(value);
+                        if let Some(scope) = program.scopes.get(step.scope) {
+                            self.give_back(&scope.name, &value);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn give_back(&mut self, function: &str, value: &Value) {
+        if !function.is_empty() {
+            self.changed |= self.returns.entry(function.to_owned()).or_default().add(value);
+        }
+    }
+
+    fn set(&mut self, program: usize, scope: usize, name: &str, value: &Value) {
+        if self.names.len() < NAMES {
+            self.changed |= self.names.entry((program, scope, name.to_owned())).or_default().add(value);
+        }
+    }
+
+    fn write_file(&mut self, path: &str, value: &Value) {
+        if !path.is_empty() && self.files.len() < NAMES {
+            self.changed |= self.files.entry(path.to_owned()).or_default().add(value);
+        }
+    }
+
+    fn look_up(&self, name: &str) -> Option<&Value> {
+        let mut scope = Some(self.scope);
+        while let Some(at) = scope {
+            if let Some(value) = self.names.get(&(self.program, at, name.to_owned())) {
+                return Some(value);
+            }
+            scope = self.programs.get(self.program)?.scopes.get(at)?.parent;
+        }
+        None
+    }
+
+    fn eval(&mut self, expr: &Expr) -> Value {
+        match expr {
+            Expr::Text(text) => Value::of_text(text),
+            Expr::Name(name) => self.name(name),
+            Expr::Attr(base, name) => {
+                let base = self.eval(base);
+                let full = base.name.as_ref().map_or_else(|| format!("?.{name}"), |base| format!("{base}.{name}"));
+                match self.look_up(&full).cloned() {
+                    Some(value) => value,
+                    None => Value::named(&full).or(&base),
+                }
+            }
+            Expr::Index(base, index) => {
+                let (base, index) = (self.eval(base), self.eval(index));
+                base.index(&index)
+            }
+            Expr::Join(parts, between) => {
+                let parts: Vec<Value> = parts.iter().map(|part| self.eval(part)).collect();
+                Value::joined(&parts, between)
+            }
+            Expr::List(parts) => {
+                let parts: Vec<Value> = parts.iter().map(|part| self.eval(part)).collect();
+                Value::any_of(&parts)
+            }
+            Expr::Record(pairs) => {
+                let mut value = Value::default();
+                for (key, part) in pairs {
+                    let part = self.eval(part);
+                    value.put(key, &part);
+                }
+                value
+            }
+            Expr::Reversed(base) => {
+                let base = self.eval(base);
+                base.with_text(|text| text.chars().rev().collect())
+            }
+            Expr::Call(call) => self.call(call),
+        }
+    }
+
+    fn name(&mut self, name: &str) -> Value {
+        match self.look_up(name) {
+            Some(value) => value.clone(),
+            None => Value::named(name),
+        }
+    }
+
+    fn call(&mut self, call: &Call) -> Value {
+        let callee = self.eval(&call.callee);
+        let args: Vec<Value> = call.args.iter().map(|arg| self.eval(arg)).collect();
+        let named: Vec<(String, Value)> = call.named.iter().map(|(name, arg)| (name.clone(), self.eval(arg))).collect();
+        let name = callee.name.clone().or_else(|| callee.text.clone()).unwrap_or_default();
+        if let Some(program) = name.strip_prefix(PROGRAM) {
+            let program = program.to_owned();
+            return self.shell_call(&program, &args, &named, call.line);
+        }
+        let receiver = match &call.callee {
+            Expr::Attr(base, _) => self.eval(base),
+            _ => Value::default(),
+        };
+        self.bind_params(&name, &args);
+        self.note_sink(&name, &receiver, &args, &named, call.line);
+        self.store(&name, call, &receiver, &args);
+        self.result(&name, &receiver, &args, &named)
+    }
+
+    /// Hands arguments to the parameters of all functions with that name.
+    fn bind_params(&mut self, name: &str, args: &[Value]) {
+        let last = name.rsplit('.').next().unwrap_or(name);
+        let programs = self.programs;
+        for (at, program) in programs.iter().enumerate() {
+            let functions =
+                program.scopes.iter().enumerate().filter(|(_, scope)| !last.is_empty() && scope.name == last);
+            for (scope, function) in functions {
+                for (param, arg) in function.params.iter().zip(args) {
+                    for param in param.split(',') {
+                        self.set(at, scope, param, arg);
+                    }
+                }
+            }
+        }
+    }
+
+    fn note_sink(&mut self, name: &str, receiver: &Value, args: &[Value], named: &[(String, Value)], line: usize) {
+        let Some(sink) = names::sink(name) else { return };
+        let all = Value::any_of(&[args, &named.iter().map(|(_, value)| value.clone()).collect::<Vec<_>>()].concat());
+        match sink {
+            Sink::Send => {
+                let mut sent = Value::any_of(args).or(&receiver.without_name());
+                for (key, value) in named {
+                    sent.put(key, value);
+                }
+                let to = [args.first(), receiver.text.as_ref().map(|_| receiver)].into_iter().flatten();
+                let to = to.chain(args).chain(named.iter().map(|(_, value)| value));
+                let address =
+                    to.filter_map(|value| value.text.clone()).find(|text| text.contains("://") || text.contains('.'));
+                self.note(line, true, &sent, address.unwrap_or_default());
+            }
+            Sink::Run => {
+                let code = args.first().cloned().unwrap_or_default();
+                self.note(line, false, &code, String::new());
+            }
+            Sink::Command => self.command(&all, args, line),
+        }
+    }
+
+    fn note(&mut self, line: usize, is_sent: bool, value: &Value, to: String) {
+        let wanted = |taint: &&Taint| if is_sent { taint.kind.can_be_sent() } else { taint.kind.can_be_run() };
+        let taints: Vec<Taint> = value.taints.iter().filter(wanted).cloned().collect();
+        let keys: Vec<Taint> = value.keys.iter().filter(wanted).cloned().collect();
+        if taints.is_empty() && keys.is_empty() {
+            return;
+        }
+        let flow = Flow { program: self.program, line, is_sent, taints, keys, to };
+        self.flows.insert((self.program, line, is_sent), flow);
+    }
+
+    /// What a call writes: into a file, or into what it is called on.
+    fn store(&mut self, name: &str, call: &Call, receiver: &Value, args: &[Value]) {
+        let last = name.rsplit('.').next().unwrap_or(name);
+        let given = Value::any_of(args);
+        match last {
+            "write" | "write_text" | "write_bytes" | "writelines" => {
+                if let Some(path) = receiver.text.clone() {
+                    self.write_file(&path, &given);
+                }
+            }
+            "writeFile" | "writeFileSync" | "appendFileSync" => {
+                let content = Value::any_of(args.get(1..).unwrap_or_default());
+                if let Some(path) = args.first().and_then(|path| path.text.clone()) {
+                    self.write_file(&path, &content);
+                }
+            }
+            "urlretrieve" | "download_file" => {
+                if let Some(path) = args.get(1).and_then(|path| path.text.clone()) {
+                    let from = args.first().and_then(|from| from.text.clone()).unwrap_or_default();
+                    self.write_file(&path, &Value::of(Kind::Remote, &from));
+                }
+            }
+            "append" | "extend" | "update" | "add" | "push" | "insert" | "set" | "writestr" | "setdefault" => {
+                if let Expr::Attr(base, _) = &call.callee
+                    && let Expr::Name(variable) = base.as_ref()
+                {
+                    let variable = variable.clone();
+                    let scope = self.scope_of(&variable);
+                    self.set(self.program, scope, &variable, &given.without_name());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The scope in which a name is set, as seen from here.
+    fn scope_of(&self, name: &str) -> usize {
+        let mut scope = Some(self.scope);
+        while let Some(at) = scope {
+            if self.names.contains_key(&(self.program, at, name.to_owned())) {
+                return at;
+            }
+            scope = self.programs.get(self.program).and_then(|program| program.scopes.get(at)).and_then(|s| s.parent);
+        }
+        self.scope
+    }
+
+    fn result(&mut self, name: &str, receiver: &Value, args: &[Value], named: &[(String, Value)]) -> Value {
+        let last = name.rsplit('.').next().unwrap_or(name);
+        if let Some(module) = fold::module(name, args) {
+            return Value::named(&module);
+        }
+        if let Some(variable) = fold::variable(name, receiver, args) {
+            return variable;
+        }
+        if let Some(decoded) = fold::decoded(name, receiver, args) {
+            return decoded;
+        }
+        let mut value = Value::any_of(args).or(receiver).without_name();
+        for (_, arg) in named {
+            value = value.or(&arg.without_name());
+        }
+        value.text = fold::text(last, receiver, args);
+        if let Some(known) = self.returns.get(last) {
+            value = value.or(known);
+        }
+        if names::reads(last) {
+            value.read();
+            let path = receiver.text.as_ref().or_else(|| args.first().and_then(|arg| arg.text.as_ref()));
+            if let Some(file) = path.and_then(|path| self.files.get(path)) {
+                value = value.or(&file.without_name());
+            }
+        }
+        if names::sink(name) == Some(Sink::Send) {
+            let from = args.iter().find_map(|arg| arg.text.clone()).unwrap_or_default();
+            value = Value::of(Kind::Remote, &from);
+        }
+        value.name = Some(format!("{name}()"));
+        value
+    }
+}

@@ -1,0 +1,112 @@
+//! Functions whose result is known from the text of what they get.
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+
+use super::{
+    super::names::keeps_text,
+    value::{Kind, Value},
+};
+
+/// Bytes of the shortest encoded text that is worth hiding.
+const HIDDEN: usize = 16;
+
+/// The module or thing that a call looks up by a text.
+pub(super) fn module(name: &str, args: &[Value]) -> Option<String> {
+    let text = |at: usize| args.get(at).and_then(|arg| arg.text.clone());
+    match name.rsplit('.').next().unwrap_or(name) {
+        "require" | "__import__" | "import_module" | "import" => {
+            text(0).map(|module| module.trim_start_matches("node:").to_owned())
+        }
+        "getattr" => Some(format!("{}.{}", args.first()?.name.clone()?, text(1)?)),
+        _ => None,
+    }
+}
+
+/// A variable of the environment that a call reads, or all of it.
+pub(super) fn variable(name: &str, receiver: &Value, args: &[Value]) -> Option<Value> {
+    let last = name.rsplit('.').next().unwrap_or(name);
+    let of_environment = receiver.taints.iter().any(|taint| taint.kind == Kind::Environment);
+    let by_name =
+        matches!(last, "getenv") || (of_environment && matches!(last, "get" | "pop" | "__getitem__" | "setdefault"));
+    if !by_name {
+        return None;
+    }
+    let variable = args.first().and_then(|arg| arg.text.as_deref()).filter(|text| !text.contains('\0'));
+    Some(variable.map_or_else(|| Value::of(Kind::Environment, name), |variable| Value::of(Kind::Variable, variable)))
+}
+
+/// The result of a decoder; that of a long text is marked.
+pub(super) fn decoded(name: &str, receiver: &Value, args: &[Value]) -> Option<Value> {
+    let last = name.rsplit('.').next().unwrap_or(name);
+    let given = args.first().cloned().unwrap_or_default();
+    let text = given.text.as_deref().or(receiver.text.as_deref()).unwrap_or("");
+    let plain = match last {
+        "b64decode" | "atob" | "urlsafe_b64decode" | "decodebytes" => base64(text),
+        "from" if name.ends_with("Buffer.from") => match args.get(1).and_then(|kind| kind.text.as_deref()) {
+            Some("base64") => base64(text),
+            Some("hex") => hex(text),
+            _ => return None,
+        },
+        "fromhex" | "unhexlify" => hex(text),
+        "decompress" | "b32decode" | "b85decode" | "a85decode" | "inflateSync" | "gunzipSync" | "decrypt" => None,
+        "decode" if args.get(1).and_then(|kind| kind.text.as_deref()).is_some_and(|kind| kind.contains("rot")) => {
+            Some(text.chars().map(rot13).collect())
+        }
+        "chr" | "fromCharCode" => None,
+        _ => return None,
+    };
+    let mut value = given.without_name().or(receiver);
+    if text.len() >= HIDDEN || matches!(last, "chr" | "fromCharCode" | "decompress") {
+        value = value.or(&Value::of(Kind::Decoded, last));
+    }
+    value.text = None;
+    Some(match plain {
+        Some(plain) => Value::of_text(&plain).or(&value),
+        None => value,
+    })
+}
+
+/// The text of what a function gives back.
+pub(super) fn text(last: &str, receiver: &Value, args: &[Value]) -> Option<String> {
+    let first = args.first().and_then(|arg| arg.text.clone());
+    match last {
+        "join" if receiver.text.is_some() && receiver.text.as_deref() != Some("") && args.len() == 1 => first,
+        "join" | "joinpath" if args.len() > 1 || receiver.text.is_some() => {
+            let parts =
+                receiver.text.iter().cloned().chain(args.iter().map(|a| a.text.clone().unwrap_or("\0".to_owned())));
+            Some(parts.collect::<Vec<_>>().join("/"))
+        }
+        "homedir" | "home" => Some("~".to_owned()),
+        "concat" => Some(format!("{}{}", receiver.text.clone()?, first?)),
+        last if keeps_text(last) => match last {
+            "open" | "str" | "Path" | "bytes" | "String" | "File" | "expanduser" | "createWriteStream" => {
+                first.or_else(|| receiver.text.clone())
+            }
+            _ => receiver.text.clone().or(first),
+        },
+        _ => None,
+    }
+}
+
+fn base64(text: &str) -> Option<String> {
+    let plain: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+    String::from_utf8(BASE64_STANDARD.decode(plain).ok()?).ok()
+}
+
+fn hex(text: &str) -> Option<String> {
+    let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(16)).collect();
+    let bytes = digits.chunks_exact(2).filter_map(|pair| match pair {
+        [high, low] => u8::try_from(high * 16 + low).ok(),
+        _ => None,
+    });
+    String::from_utf8(bytes.collect()).ok()
+}
+
+fn rot13(c: char) -> char {
+    let turn = |base: u8, c: char| char::from(base + (c as u8 - base + 13) % 26);
+    match c {
+        'a'..='z' => turn(b'a', c),
+        'A'..='Z' => turn(b'A', c),
+        other => other,
+    }
+}

@@ -1,0 +1,208 @@
+//! [`Value`]: what a name or call may hold, and where it comes from.
+
+use std::collections::BTreeSet;
+
+use super::super::names::is_secret_path;
+
+/// Origins that one value is known to have; more of them say nothing more.
+const TAINTS: usize = 24;
+/// Bytes of text that are folded.
+const TEXT: usize = 16 << 10;
+
+/// Where a value comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    /// All of the environment.
+    Environment,
+    /// One variable of the environment.
+    Variable,
+    /// The name of a file with secrets, not yet read.
+    Path,
+    /// The content of such a file.
+    Secret,
+    /// From the network.
+    Remote,
+    /// Decoded from text that nobody can read.
+    Decoded,
+}
+
+impl Kind {
+    pub fn can_be_sent(self) -> bool {
+        matches!(self, Self::Environment | Self::Variable | Self::Secret)
+    }
+
+    pub fn can_be_run(self) -> bool {
+        matches!(self, Self::Remote | Self::Decoded)
+    }
+}
+
+/// One origin of a value, and what exactly.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Taint {
+    pub kind: Kind,
+    pub what: String,
+}
+
+/// What something may hold.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Value {
+    pub taints: BTreeSet<Taint>,
+    /// What stands in it only as a key that logs in.
+    pub keys: BTreeSet<Taint>,
+    /// Its text, with NUL for what is not known.
+    pub text: Option<String>,
+    /// The full name of the module, function or thing that it is.
+    pub name: Option<String>,
+}
+
+/// Keys of records and names of arguments under which a key that logs in belongs.
+const LOGIN: &[&str] = &[
+    "headers",
+    "auth",
+    "authorization",
+    "cookies",
+    "x-api-key",
+    "api-key",
+    "apikey",
+    "api_key",
+    "x-auth-token",
+    "x-goog-api-key",
+];
+
+impl Value {
+    pub fn of_text(text: &str) -> Self {
+        let mut value = Self { text: Some(text.chars().take(TEXT).collect()), ..Self::default() };
+        value.notice_path();
+        value
+    }
+
+    pub fn of(kind: Kind, what: &str) -> Self {
+        let taint = Taint { kind, what: what.to_owned() };
+        Self { taints: BTreeSet::from([taint]), ..Self::default() }
+    }
+
+    /// The thing with this name, which may be the environment or a variable of it.
+    pub fn named(name: &str) -> Self {
+        let mut value = Self::default();
+        let variable =
+            ["process.env.", "Bun.env.", "import.meta.env."].iter().find_map(|start| name.strip_prefix(start));
+        if matches!(name, "os.environ" | "os.environb" | "process.env" | "ENV" | "Deno.env" | "Bun.env") {
+            value = Self::of(Kind::Environment, name);
+        } else if let Some(variable) =
+            variable.filter(|variable| variable.chars().all(|c| c.is_alphanumeric() || c == '_'))
+        {
+            value = Self::of(Kind::Variable, variable);
+        } else if let Some(variable) = name.strip_prefix('$').filter(|rest| is_upper(rest)) {
+            value = Self::of(Kind::Variable, variable);
+        }
+        value.name = Some(name.to_owned());
+        value
+    }
+
+    /// Takes over what another value may be; says whether that is news.
+    pub fn add(&mut self, other: &Self) -> bool {
+        let before = (self.taints.len(), self.keys.len());
+        extend(&mut self.taints, &other.taints);
+        extend(&mut self.keys, &other.keys);
+        let mut news = before != (self.taints.len(), self.keys.len());
+        for (mine, theirs) in [(&mut self.text, &other.text), (&mut self.name, &other.name)] {
+            if mine.is_none() && theirs.is_some() {
+                mine.clone_from(theirs);
+                news = true;
+            }
+        }
+        news
+    }
+
+    /// The same with the origins of another value.
+    pub fn or(mut self, other: &Self) -> Self {
+        extend(&mut self.taints, &other.taints);
+        extend(&mut self.keys, &other.keys);
+        self
+    }
+
+    pub fn without_name(&self) -> Self {
+        Self { name: None, ..self.clone() }
+    }
+
+    /// Puts a value under a key of a record.
+    pub fn put(&mut self, key: &str, part: &Self) {
+        if LOGIN.contains(&key.to_ascii_lowercase().as_str()) {
+            let is_key = |taint: &&Taint| taint.kind == Kind::Variable;
+            self.keys.extend(part.taints.iter().filter(is_key).chain(&part.keys).cloned());
+            self.taints.extend(part.taints.iter().filter(|taint| !is_key(taint)).cloned());
+        } else {
+            *self = std::mem::take(self).or(part);
+        }
+        if self.text.is_none() && matches!(key, "url" | "uri" | "host" | "hostname" | "") {
+            self.text.clone_from(&part.text);
+        }
+    }
+
+    /// One part of it.
+    pub fn index(&self, index: &Self) -> Self {
+        let environment = self.taints.iter().any(|taint| taint.kind == Kind::Environment);
+        match &index.text {
+            Some(key) if environment => Self::of(Kind::Variable, key),
+            Some(key) if self.name.is_some() && !key.is_empty() => {
+                let name = self.name.as_deref().unwrap_or("");
+                Self::named(&format!("{name}.{key}")).or(self)
+            }
+            _ => self.without_name(),
+        }
+    }
+
+    pub fn joined(parts: &[Self], between: &str) -> Self {
+        let mut value = Self::default();
+        let texts: Vec<&str> = parts.iter().map(|part| part.text.as_deref().unwrap_or("\0")).collect();
+        for part in parts {
+            value = value.or(part);
+        }
+        if texts.iter().any(|text| *text != "\0") {
+            value.text = Some(texts.join(between).chars().take(TEXT).collect());
+            value.notice_path();
+        }
+        value
+    }
+
+    /// Any of some values; the first known text and name stand for it.
+    pub fn any_of(parts: &[Self]) -> Self {
+        let mut value = Self::default();
+        for part in parts {
+            value.add(part);
+        }
+        value
+    }
+
+    pub fn with_text(self, change: impl FnOnce(&str) -> String) -> Self {
+        let text = self.text.as_deref().map(change);
+        let mut value = Self { text, ..self };
+        value.notice_path();
+        value
+    }
+
+    /// What it names was read.
+    pub fn read(&mut self) {
+        let paths: Vec<Taint> = self.taints.iter().filter(|taint| taint.kind == Kind::Path).cloned().collect();
+        self.taints.extend(paths.into_iter().map(|path| Taint { kind: Kind::Secret, ..path }));
+    }
+
+    fn notice_path(&mut self) {
+        if let Some(text) = self.text.as_ref().filter(|text| text.len() < 300 && is_secret_path(text)) {
+            let what = text.replace('\0', "…");
+            self.taints.insert(Taint { kind: Kind::Path, what });
+        }
+    }
+}
+
+fn extend(mine: &mut BTreeSet<Taint>, theirs: &BTreeSet<Taint>) {
+    for taint in theirs {
+        if mine.len() < TAINTS {
+            mine.insert(taint.clone());
+        }
+    }
+}
+
+fn is_upper(text: &str) -> bool {
+    text.len() > 2 && text.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+}
