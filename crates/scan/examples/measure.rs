@@ -4,8 +4,9 @@
 //! `--dump` prints every finding and the steps, to be compared between two builds, and no speed.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "an example for the desk, not for users")]
 
-use std::{collections::BTreeMap, fs, path::Path, time::Instant};
+use std::{collections::BTreeMap, fs, path::Path};
 
+use rustix::time::{ClockId, clock_gettime};
 use scan::{Report, Severity, scan};
 use skill::{Bundle, File, Limits, SkillPath};
 
@@ -37,7 +38,8 @@ fn main() {
     let wide = Limits { files_per_skill: 100_000, skill_bytes: 1 << 30, text_file_bytes: 1 << 30, ..Limits::default() };
     let mut totals: BTreeMap<String, [usize; 3]> = BTreeMap::new();
     let mut rules: BTreeMap<(String, Severity), [usize; 2]> = BTreeMap::new();
-    let (mut bytes, mut seconds, mut steps, mut slowest) = (0, 0.0, 0, 0.0f64);
+    let (mut bytes, mut seconds, mut steps) = (0, 0.0, 0);
+    let mut times: Vec<(f64, String)> = Vec::new();
     for line in fs::read_to_string(&labels).unwrap().lines().skip(1) {
         let columns: Vec<&str> = line.split('\t').collect();
         let (label, path) = (columns[0], columns[2]);
@@ -47,10 +49,11 @@ fn main() {
             println!("no bundle: {path}");
             continue;
         };
-        let start = Instant::now();
+        let start = spent();
         let report = scan(&bundle);
-        let took = start.elapsed().as_secs_f64();
-        (bytes, seconds, slowest) = (bytes + bundle.total_bytes(), seconds + took, slowest.max(took));
+        let took = spent() - start;
+        (bytes, seconds) = (bytes + bundle.total_bytes(), seconds + took);
+        times.push((took * 1e3, path.to_owned()));
         steps = steps.max(scan::steps_of(&bundle));
         if dump {
             println!("{path} {} {} {:#?}", scan::steps_of(&bundle), report.ruleset, report.findings);
@@ -87,11 +90,27 @@ fn main() {
         let share = |n: usize| n as f64 / all as f64;
         println!("{label}: {all} skills, flagged at high {:.3}, at medium {:.3}", share(high), share(medium));
     }
+    print_speed(times, bytes, seconds, steps);
+}
+
+fn print_speed(mut times: Vec<(f64, String)>, bytes: u64, seconds: f64, steps: u64) {
+    times.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let at = |part: usize| times[(times.len() * part / 100).min(times.len() - 1)].0;
     println!(
-        "{} rules, {:.2} MB in {seconds:.2} s = {:.2} MB/s, slowest {:.0} ms, most steps {steps}",
+        "{} rules, {:.2} MB in {seconds:.2} s = {:.2} MB/s, median {:.2} ms, p95 {:.2} ms, most steps {steps}",
         scan::rules().len(),
         bytes as f64 / 1e6,
         bytes as f64 / 1e6 / seconds,
-        slowest * 1e3
+        at(50),
+        at(95)
     );
+    for (took, path) in times.iter().rev().take(3) {
+        println!("slow: {took:.1} ms {path}");
+    }
+}
+
+/// CPU time of this process in seconds.
+fn spent() -> f64 {
+    let now = clock_gettime(ClockId::ProcessCPUTime);
+    now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
 }

@@ -5,10 +5,12 @@
 //! which calls, over variables, functions and files, without regard to order. What reaches a network or
 //! an interpreter is judged by what it is, and by whether the skill's own words name where it goes.
 
+mod gate;
 mod javascript;
 mod judge;
 mod names;
 mod parse;
+mod paths;
 mod program;
 mod python;
 mod shell;
@@ -18,14 +20,15 @@ use skill::Bundle;
 
 use crate::{engine::SearchError, role, rules::flow as rules, scanner::Finder, source::Source};
 
+use gate::Ends;
 use judge::{Purpose, judge};
 use parse::Language;
 use program::Program;
 use taint::Analysis;
 
-/// Steps that a byte costs to parse, and a statement to follow, beside a byte that an expression reads.
-const PARSE: usize = 4;
-const FOLLOW: usize = 256;
+/// Steps that a byte costs to parse, and a part of a statement to follow, beside a byte that an expression reads.
+const PARSE: usize = 8;
+const FOLLOW: usize = 16;
 
 /// One program of a skill and where it stands.
 struct Place<'s, 'a> {
@@ -35,24 +38,21 @@ struct Place<'s, 'a> {
 
 /// Follows the data of all scripts of a skill and adds what is found.
 pub(crate) fn check(bundle: &Bundle, sources: &[Source<'_>], finder: &mut Finder) -> Result<(), SearchError> {
-    let (reads, sends) = sources.iter().fold((false, false), |(reads, sends), source| {
-        let ends = names::ends_of(&source.text);
-        (reads || ends.0, sends || ends.1)
-    });
-    if !reads || !sends {
-        return Ok(());
-    }
+    let ends: Vec<Ends> = sources.iter().map(|source| Ends::of(&source.text)).collect();
+    let machine = |source: &Source<'_>| source.kind().runs || !source.kind().reads;
+    let far = ends
+        .iter()
+        .zip(sources)
+        .filter(|(_, source)| machine(source))
+        .fold(Ends::default(), |all, (ends, _)| all.and(ends.far()));
     let mut places = Vec::new();
-    for source in sources {
-        let (reads, sends) = names::ends_of(&source.text);
-        if reads || sends {
-            programs(source, finder, &mut places)?;
-        }
+    for (source, ends) in sources.iter().zip(ends) {
+        programs(source, ends, far, finder, &mut places)?;
     }
     if places.is_empty() {
         return Ok(());
     }
-    let steps: usize = places.iter().map(|place| place.program.steps.len()).sum();
+    let steps: usize = places.iter().map(|place| place.program.size).sum();
     finder.charge(steps * FOLLOW)?;
     let programs: Vec<&Program> = places.iter().map(|place| &place.program).collect();
     let purpose = Purpose::of(bundle);
@@ -77,28 +77,44 @@ fn add(source: &Source<'_>, line: usize, judgement: judge::Judgement, finder: &m
     finder.add_told(rule, severity, source, line, source.line(line).trim(), message);
 }
 
-/// Parses what of a file is code.
+/// Parses what of a file is code, if a flow may run through it.
 fn programs<'s, 'a>(
     source: &'s Source<'a>,
+    ends: Ends,
+    far: Ends,
     finder: &mut Finder,
     places: &mut Vec<Place<'s, 'a>>,
 ) -> Result<(), SearchError> {
     let extension = source.path.rsplit_once('.').map_or("", |(_, extension)| extension);
-    let pieces: Vec<(Language, usize, &str)> = match Language::of_file(extension, &source.text) {
-        Some(language) => vec![(language, 0, source.text.as_ref())],
-        None => source.blocks().filter_map(|(tag, line, text)| Some((Language::of_word(tag)?, line, text))).collect(),
-    };
-    for (language, line, text) in pieces {
-        finder.charge(text.len() * PARSE)?;
-        match language.parse(text, line) {
-            Some(program) => {
-                if program.cut {
-                    finder.add_file(&rules::TOO_DEEP, rules::TOO_DEEP.severity, source.path);
-                }
-                places.push(Place { source, program });
-            }
-            None => return Err(SearchError::Exhausted),
+    if let Some(language) = Language::of_file(extension, &source.text) {
+        if !ends.is_empty() && ends.and(far).may_flow(language) {
+            place(source, language, 0, &source.text, finder, places)?;
+        }
+        return Ok(());
+    }
+    for (tag, line, text) in source.blocks() {
+        let Some(language) = Language::of_word(tag) else { continue };
+        if Ends::of(text).may_flow(language) {
+            place(source, language, line, text, finder, places)?;
         }
     }
+    Ok(())
+}
+
+/// Parses a piece of code that begins on a line of a file.
+fn place<'s, 'a>(
+    source: &'s Source<'a>,
+    language: Language,
+    line: usize,
+    text: &str,
+    finder: &mut Finder,
+    places: &mut Vec<Place<'s, 'a>>,
+) -> Result<(), SearchError> {
+    finder.charge(text.len() * PARSE)?;
+    let program = language.parse(text, line).ok_or(SearchError::Exhausted)?;
+    if program.cut {
+        finder.add_file(&rules::TOO_DEEP, rules::TOO_DEEP.severity, source.path);
+    }
+    places.push(Place { source, program });
     Ok(())
 }

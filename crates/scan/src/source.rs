@@ -90,7 +90,7 @@ impl<'a> Source<'a> {
     /// Whether a line closes the fence that another one opened.
     fn closes(&self, open: usize, line: usize) -> bool {
         let bare = |line: usize| self.line(line).trim_start_matches([' ', '\t', '>']).trim_end();
-        let run = |text: &str| text.chars().take_while(|c| Some(*c) == bare(open).chars().next()).count();
+        let run = |text: &str| text.chars().take_while(|c| bare(open).starts_with(*c)).count();
         run(bare(line)) == bare(line).len() && run(bare(line)) >= run(bare(open))
     }
 

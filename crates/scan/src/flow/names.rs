@@ -1,9 +1,5 @@
 //! [`Sink`]: what the names of functions and programs mean for the data that they get or give.
 
-use std::sync::LazyLock;
-
-use regex::bytes::RegexSet;
-
 /// Where data can go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sink {
@@ -13,28 +9,6 @@ pub(super) enum Sink {
     Run,
     /// To the system, as a command.
     Command,
-}
-
-/// Whether a text holds a word by which it may read what is worth taking or fetch something, and one by
-/// which it may send or run it.
-pub(super) fn ends_of(text: &str) -> (bool, bool) {
-    static ENDS: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
-        let reads = concat!(
-            r"environ|getenv|process\.env|process\[|Deno\.env|printenv|\benv\b|\.ssh|\.aws|\.git-credentials|\.netrc|\.npmrc|\.pypirc|\.kube|\.docker",
-            r"|\.env\b|id_rsa|id_ed25519|Login Data|logins\.json|key4\.db|keychain|Cookies|wallet|_history|\.gnupg|gcloud|\.azure|/etc/(?:passwd|shadow)",
-            r"|\.claude|\.codex|\.cursor|\.openclaw|auth\.json|credentials|b64decode|atob|fromhex|Buffer\.from|base64|rot13|codecs|unhexlify|decompress",
-            r"|urlopen|requests|httpx|aiohttp|fetch|axios|curl|wget|clipboard|_KEY|_TOKEN|_SECRET|PASSWORD",
-        );
-        let sends = concat!(
-            r"requests|urlopen|urllib|httpx|aiohttp|http\.client|http\.request|https\.request|\.post\(|fetch|axios|XMLHttp|sendBeacon|socket|smtplib|ftplib|websocket|WebSocket",
-            r"|curl|wget|\bnc\b|ncat|socat|/dev/tcp|scp |rsync|dig |nslookup|gethostbyname|dns\.|sendmail|sendMail|Invoke-|paramiko",
-            r"|eval|exec|system\(|popen|subprocess|child_process|Function\(|spawn|loads\(|bash|\bsh\b|source |python|node |importlib|__import__",
-        );
-        RegexSet::new([reads, sends]).ok()
-    });
-    let Some(ends) = ENDS.as_ref() else { return (true, true) };
-    let found = ends.matches(text.as_bytes());
-    (found.matched(0), found.matched(1))
 }
 
 const VERBS: &[&str] = &["post", "put", "patch", "request", "get", "delete", "head", "stream"];
@@ -152,20 +126,6 @@ pub(super) fn keeps_text(last: &str) -> bool {
             | "File"
             | "createWriteStream"
     )
-}
-
-/// Paths that hold credentials, sessions or what a user said, in a folded text.
-pub(super) fn is_secret_path(text: &str) -> bool {
-    static PATHS: LazyLock<Option<regex::Regex>> = LazyLock::new(|| {
-        regex::Regex::new(concat!(
-            r"\.ssh(?:/(?:id_|\*|config|$)|/?$)|\bid_(?:rsa|ed25519|ecdsa|dsa)$|\.aws(?:/(?:credentials|config|\*)|/?$)|\.git-credentials|\.netrc|\.npmrc|\.pypirc|\.kube(?:/config|/?$)|\.docker/config\.json",
-            r"|\.gnupg|/etc/shadow|Login Data|logins\.json|key4\.db|cookies\.sqlite|/Cookies$|Local State|keychain|wallet\.dat|\.electrum|\.config/(?:gcloud|solana|gh|op)\b|\.azure(?:/|$)",
-            r"|(?:bash|zsh|python|psql|mysql|node_repl)_history|\.claude/(?:projects|history|\.credentials)|\.codex/(?:auth|sessions|history)|\.cursor/mcp\.json|\.openclaw|\.vault-token|application_default_credentials|/proc/[^/]*/environ",
-            r"|(?:^|/)\.env(?:\.(?:local|production|prod|development))?$|terraform\.tfstate|\.terraformrc|\.config/configstore|hosts\.yml$|\.m2/settings\.xml|\.cargo/credentials|\.gem/credentials",
-        ))
-        .ok()
-    });
-    PATHS.as_ref().is_some_and(|paths| paths.is_match(text))
 }
 
 /// Whether the name of an environment variable says that it is a secret.

@@ -9,6 +9,8 @@ pub(crate) struct Program {
     pub steps: Vec<Step>,
     /// Some of it is nested so deep that it was left out.
     pub cut: bool,
+    /// Parts of all statements.
+    pub size: usize,
 }
 
 /// The body of a function; the first is that of the file itself.
@@ -111,6 +113,7 @@ impl<'t> Builder<'t> {
             return T::default();
         }
         self.depth += 1;
+        self.program.size += 1;
         let done = work(self);
         self.depth -= 1;
         done

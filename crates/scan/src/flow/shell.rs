@@ -59,23 +59,23 @@ fn assignment(to: &mut Builder<'_>, node: Node<'_>) {
 }
 
 /// What a command puts out, with this on its standard input.
-fn run(to: &mut Builder<'_>, node: Node<'_>, stdin: Option<Expr>) -> Expr {
+fn run(to: &mut Builder<'_>, node: Node<'_>, input: Option<Expr>) -> Expr {
     to.deeper(|to| match node.kind() {
-        "command" => command(to, node, stdin),
+        "command" => command(to, node, input),
         "pipeline" => {
-            let mut passed = stdin;
+            let mut passed = input;
             for part in children(node) {
                 passed = Some(run(to, part, passed.take()));
             }
             passed.unwrap_or_default()
         }
-        "redirected_statement" => redirected(to, node, stdin),
+        "redirected_statement" => redirected(to, node, input),
         "compound_statement" | "subshell" | "list" | "program" | "do_group" | "while_statement" | "if_statement" => {
             let mut given = Vec::new();
             for child in children(node) {
                 match child.kind() {
                     "variable_assignment" | "function_definition" | "for_statement" => lower(to, child),
-                    _ => given.push(run(to, child, stdin.clone())),
+                    _ => given.push(run(to, child, input.clone())),
                 }
             }
             Expr::List(given)
@@ -87,10 +87,10 @@ fn run(to: &mut Builder<'_>, node: Node<'_>, stdin: Option<Expr>) -> Expr {
     })
 }
 
-fn redirected(to: &mut Builder<'_>, node: Node<'_>, stdin: Option<Expr>) -> Expr {
+fn redirected(to: &mut Builder<'_>, node: Node<'_>, mut input: Option<Expr>) -> Expr {
     let mut cursor = node.walk();
     let redirects: Vec<Node<'_>> = node.children_by_field_name("redirect", &mut cursor).collect();
-    let (mut input, mut output) = (stdin, None);
+    let mut output = None;
     for redirect in redirects {
         let text = to.text_of(redirect);
         match redirect.kind() {
@@ -116,9 +116,8 @@ fn redirected(to: &mut Builder<'_>, node: Node<'_>, stdin: Option<Expr>) -> Expr
     }
 }
 
-fn command(to: &mut Builder<'_>, node: Node<'_>, stdin: Option<Expr>) -> Expr {
+fn command(to: &mut Builder<'_>, node: Node<'_>, mut input: Option<Expr>) -> Expr {
     let mut words = Vec::new();
-    let mut input = stdin;
     for child in children(node) {
         match child.kind() {
             "variable_assignment" => assignment(to, child),

@@ -7,7 +7,10 @@ mod command;
 mod fold;
 mod value;
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, HashMap},
+    rc::Rc,
+};
 
 use super::{
     names::{self, Sink},
@@ -21,6 +24,13 @@ pub(super) use value::{Kind, Taint};
 /// How often all statements are gone through: the length of the longest chain of names, functions and
 /// files that is followed against the order in which it is written.
 const ROUNDS: usize = 6;
+
+/// What is done with a whole environment; every other part of it is a variable.
+const IS_METHOD: &[&str] =
+    &["items", "copy", "keys", "values", "get", "pop", "toObject", "setdefault", "__getitem__", "map", "filter"];
+
+/// Functions of one name that are told apart.
+const SAME_NAME: usize = 32;
 
 /// Names set in one skill that are remembered.
 const NAMES: usize = 20_000;
@@ -44,8 +54,12 @@ pub(super) struct Flow {
 /// The state of a run over some programs, which share functions and files.
 pub(super) struct Analysis<'p> {
     programs: &'p [&'p Program],
+    /// The functions of a name, by program and scope.
+    functions: HashMap<&'p str, Rc<[(usize, usize)]>>,
     /// By program, scope and name.
-    names: BTreeMap<(usize, usize, String), Value>,
+    names: HashMap<(usize, usize), HashMap<String, Value>>,
+    /// How many names there are.
+    count: usize,
     /// What was written to files, by path.
     files: BTreeMap<String, Value>,
     /// What functions give back, by name.
@@ -58,9 +72,18 @@ pub(super) struct Analysis<'p> {
 
 impl<'p> Analysis<'p> {
     pub fn new(programs: &'p [&'p Program]) -> Self {
+        let mut functions: HashMap<&str, Vec<(usize, usize)>> = HashMap::new();
+        for (at, program) in programs.iter().enumerate() {
+            for (scope, function) in program.scopes.iter().enumerate().filter(|(_, scope)| !scope.name.is_empty()) {
+                functions.entry(&function.name).or_default().push((at, scope));
+            }
+        }
+        functions.values_mut().for_each(|places| places.truncate(SAME_NAME));
         Self {
             programs,
-            names: BTreeMap::new(),
+            functions: functions.into_iter().map(|(name, places)| (name, places.into())).collect(),
+            names: HashMap::new(),
+            count: 0,
             files: BTreeMap::new(),
             returns: BTreeMap::new(),
             flows: BTreeMap::new(),
@@ -114,8 +137,13 @@ impl<'p> Analysis<'p> {
     }
 
     fn set(&mut self, program: usize, scope: usize, name: &str, value: &Value) {
-        if self.names.len() < NAMES {
-            self.changed |= self.names.entry((program, scope, name.to_owned())).or_default().add(value);
+        let names = self.names.entry((program, scope)).or_default();
+        if let Some(known) = names.get_mut(name) {
+            self.changed |= known.add(value);
+        } else if self.count < NAMES {
+            self.count += 1;
+            self.changed = true;
+            names.insert(name.to_owned(), value.clone());
         }
     }
 
@@ -128,7 +156,7 @@ impl<'p> Analysis<'p> {
     fn look_up(&self, name: &str) -> Option<&Value> {
         let mut scope = Some(self.scope);
         while let Some(at) = scope {
-            if let Some(value) = self.names.get(&(self.program, at, name.to_owned())) {
+            if let Some(value) = self.names.get(&(self.program, at)).and_then(|names| names.get(name)) {
                 return Some(value);
             }
             scope = self.programs.get(self.program)?.scopes.get(at)?.parent;
@@ -142,11 +170,7 @@ impl<'p> Analysis<'p> {
             Expr::Name(name) => self.name(name),
             Expr::Attr(base, name) => {
                 let base = self.eval(base);
-                let full = base.name.as_ref().map_or_else(|| format!("?.{name}"), |base| format!("{base}.{name}"));
-                match self.look_up(&full).cloned() {
-                    Some(value) => value,
-                    None => Value::named(&full).or(&base),
-                }
+                self.attribute(&base, name)
             }
             Expr::Index(base, index) => {
                 let (base, index) = (self.eval(base), self.eval(index));
@@ -176,6 +200,15 @@ impl<'p> Analysis<'p> {
         }
     }
 
+    fn attribute(&self, base: &Value, name: &str) -> Value {
+        let full = base.name.as_ref().map_or_else(|| format!("?.{name}"), |base| format!("{base}.{name}"));
+        match self.look_up(&full) {
+            Some(value) => value.clone(),
+            None if base.has_variable(name) && !IS_METHOD.contains(&name) => Value::of(Kind::Variable, name),
+            None => Value::named(&full).or(base),
+        }
+    }
+
     fn name(&mut self, name: &str) -> Value {
         match self.look_up(name) {
             Some(value) => value.clone(),
@@ -184,7 +217,14 @@ impl<'p> Analysis<'p> {
     }
 
     fn call(&mut self, call: &Call) -> Value {
-        let callee = self.eval(&call.callee);
+        let (receiver, callee) = match &call.callee {
+            Expr::Attr(base, name) => {
+                let base = self.eval(base);
+                let callee = self.attribute(&base, name);
+                (base, callee)
+            }
+            other => (Value::default(), self.eval(other)),
+        };
         let args: Vec<Value> = call.args.iter().map(|arg| self.eval(arg)).collect();
         let named: Vec<(String, Value)> = call.named.iter().map(|(name, arg)| (name.clone(), self.eval(arg))).collect();
         let name = callee.name.clone().or_else(|| callee.text.clone()).unwrap_or_default();
@@ -192,10 +232,6 @@ impl<'p> Analysis<'p> {
             let program = program.to_owned();
             return self.shell_call(&program, &args, &named, call.line);
         }
-        let receiver = match &call.callee {
-            Expr::Attr(base, _) => self.eval(base),
-            _ => Value::default(),
-        };
         self.bind_params(&name, &args);
         self.note_sink(&name, &receiver, &args, &named, call.line);
         self.store(&name, call, &receiver, &args);
@@ -205,15 +241,14 @@ impl<'p> Analysis<'p> {
     /// Hands arguments to the parameters of all functions with that name.
     fn bind_params(&mut self, name: &str, args: &[Value]) {
         let last = name.rsplit('.').next().unwrap_or(name);
+        let Some(functions) = self.functions.get(last).map(Rc::clone) else { return };
         let programs = self.programs;
-        for (at, program) in programs.iter().enumerate() {
-            let functions =
-                program.scopes.iter().enumerate().filter(|(_, scope)| !last.is_empty() && scope.name == last);
-            for (scope, function) in functions {
-                for (param, arg) in function.params.iter().zip(args) {
-                    for param in param.split(',') {
-                        self.set(at, scope, param, arg);
-                    }
+        for (at, scope) in functions.iter() {
+            let function = programs.get(*at).and_then(|program| program.scopes.get(*scope));
+            let params = function.map_or(&[][..], |function| &function.params);
+            for (param, arg) in params.iter().zip(args) {
+                for param in param.split(',') {
+                    self.set(*at, *scope, param, arg);
                 }
             }
         }
@@ -292,7 +327,7 @@ impl<'p> Analysis<'p> {
     fn scope_of(&self, name: &str) -> usize {
         let mut scope = Some(self.scope);
         while let Some(at) = scope {
-            if self.names.contains_key(&(self.program, at, name.to_owned())) {
+            if self.names.get(&(self.program, at)).is_some_and(|names| names.contains_key(name)) {
                 return at;
             }
             scope = self.programs.get(self.program).and_then(|program| program.scopes.get(at)).and_then(|s| s.parent);

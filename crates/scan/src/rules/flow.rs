@@ -93,7 +93,7 @@ pub(crate) const DECODED_RUN: Rule = Rule {
     remedy: "ship the code as it is",
     harmful: &[(
         "scripts/a.py",
-        "import base64\nblob = 'cHJpbnQoImhlbGxvIHdvcmxkIik='\ncode = base64.b64decode(blob)\nexec(code)\n",
+        "import base64\nblob = 'cHJpbnQoImhlbGxvIHdvcmxkIik='\nnote = base64.b64decode(blob)\nexec(note)\n",
     )],
     harmless: &[(
         "scripts/a.py",

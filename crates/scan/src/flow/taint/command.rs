@@ -49,7 +49,32 @@ const DATA: &[&str] = &[
     "--body-file",
 ];
 const LOGIN: &[&str] = &["-H", "--header", "-u", "--user", "-b", "--cookie", "--oauth2-bearer"];
+const VALUED: &[&str] = &[
+    "-X",
+    "--request",
+    "-A",
+    "--user-agent",
+    "-e",
+    "-m",
+    "--max-time",
+    "-w",
+    "--write-out",
+    "--proto",
+    "--retry",
+    "--unix-socket",
+    "--connect-timeout",
+    "--cacert",
+    "-x",
+    "--proxy",
+    "--resolve",
+    "-P",
+    "--tries",
+    "--timeout",
+];
 const OUTPUT: &[&str] = &["-o", "--output", "-O", "--output-document"];
+
+/// Options behind which stands what is not taken.
+const LEFT_OUT: &[&str] = &["--exclude", "--exclude-from", "-x", "--ignore", "-not", "!", "-prune"];
 
 impl Analysis<'_> {
     /// A command line that a script hands to the system, as one text or as a list of words.
@@ -80,13 +105,13 @@ impl Analysis<'_> {
         line: usize,
     ) -> Value {
         let of = |key: &str| named.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());
-        let stdin = of(STDIN).unwrap_or_default();
+        let input = of(STDIN).unwrap_or_default();
         if program == ">" {
-            return self.redirect(&stdin, &of(STDOUT).unwrap_or_default(), line);
+            return self.redirect(&input, &of(STDOUT).unwrap_or_default(), line);
         }
         let function = format!("$ {program}");
         self.bind_params(&function, args);
-        let given: Vec<Value> = args.iter().map(|arg| self.given(arg)).collect();
+        let given: Vec<Value> = (0..args.len()).filter_map(|at| self.taken(args, at)).collect();
         match program {
             "env" | "printenv" | "set" | "export" | "declare" if args.is_empty() => {
                 return Value::of(Kind::Environment, program);
@@ -95,21 +120,21 @@ impl Analysis<'_> {
                 let name = args.first().and_then(|arg| arg.text.clone()).unwrap_or_default();
                 return Value::of(Kind::Variable, &name);
             }
-            "curl" | "wget" | "http" | "https" | "xh" => return self.transfer(args, &given, &stdin, line),
+            "curl" | "wget" | "http" | "https" | "xh" => return self.transfer(args, &input, line),
             program if is_sender(program) => {
-                let sent = Value::any_of(&given).or(&stdin);
+                let sent = Value::any_of(&given).or(&input);
                 let to = args
                     .iter()
                     .filter_map(|arg| arg.text.clone())
                     .find(|text| text.contains('.') || text.contains(':'));
                 self.note(line, true, &sent, to.unwrap_or_default());
             }
-            program if INTERPRETERS.contains(&program) => self.interpret(&given, &stdin, line),
+            program if INTERPRETERS.contains(&program) => self.interpret(args, &given, &input, line),
             _ => {}
         }
         let ran = self.files.get(program).cloned();
         ran.into_iter().for_each(|file| self.note(line, false, &file, String::new()));
-        let mut value = Value::any_of(&given).or(&stdin).without_name();
+        let mut value = Value::any_of(&given).or(&input).without_name();
         value.read();
         value.text = match program {
             "echo" | "printf" => {
@@ -131,6 +156,14 @@ impl Analysis<'_> {
             Some(known) => value.or(known),
             None => value,
         }
+    }
+
+    /// What an argument gives a program, unless it names what is left out.
+    fn taken(&self, args: &[Value], at: usize) -> Option<Value> {
+        let text = |at: usize| args.get(at).and_then(|arg| arg.text.as_deref()).unwrap_or("");
+        let leaves_out = |option: &str| LEFT_OUT.iter().any(|word| option.starts_with(word));
+        let is_left_out = leaves_out(text(at)) || at > 0 && LEFT_OUT.contains(&text(at - 1));
+        (!is_left_out).then(|| args.get(at).map(|arg| self.given(arg))).flatten()
     }
 
     /// What an argument gives a program: its text, and what the file that it names holds.
@@ -157,16 +190,28 @@ impl Analysis<'_> {
         Value::default()
     }
 
-    fn interpret(&mut self, given: &[Value], stdin: &Value, line: usize) {
-        let code = Value::any_of(given).or(stdin);
+    /// An interpreter runs its input unless it has a program of its own, which may be given as text.
+    fn interpret(&mut self, args: &[Value], given: &[Value], input: &Value, line: usize) {
+        let texts: Vec<&str> = args.iter().map(|arg| arg.text.as_deref().unwrap_or("\0")).collect();
+        let is_option = |text: &&str| text.starts_with('-') && text.len() > 1;
+        let inline = texts.iter().position(|text| matches!(*text, "-c" | "-e" | "--eval"));
+        let has_file = texts.iter().take_while(|text| **text != "-s").any(|text| !is_option(text) && *text != "-");
+        let mut code = match inline {
+            Some(at) => given.get(at + 1).cloned().unwrap_or_default(),
+            None => Value::any_of(given),
+        };
+        if inline.is_none() && !has_file {
+            code = code.or(input);
+        }
         self.note(line, false, &code, String::new());
     }
 
     /// `curl` and `wget`: what they send and as whom, and where what they fetch goes.
-    fn transfer(&mut self, args: &[Value], given: &[Value], stdin: &Value, line: usize) -> Value {
+    fn transfer(&mut self, args: &[Value], input: &Value, line: usize) -> Value {
+        let given: Vec<Value> = args.iter().map(|arg| self.given(arg)).collect();
         let text = |at: usize| args.get(at).and_then(|arg| arg.text.as_deref()).unwrap_or("");
         let (mut sent, mut output, mut address) = (Value::default(), None, String::new());
-        let mut at = 0;
+        let (mut at, mut is_local) = (0, false);
         while at < args.len() {
             let option = text(at).split('=').next().unwrap_or("");
             let next = given.get(at + 1).cloned().unwrap_or_default();
@@ -175,7 +220,7 @@ impl Analysis<'_> {
                 let mut next = next;
                 next.read();
                 if text(at + 1).ends_with("@-") || text(at + 1) == "-" {
-                    next = next.or(stdin);
+                    next = next.or(input);
                 }
                 sent = sent.or(&next);
             } else if LOGIN.contains(&option) {
@@ -183,8 +228,9 @@ impl Analysis<'_> {
             } else if OUTPUT.contains(&option) {
                 output = Some(text(at + 1).to_owned());
             } else {
-                is_pair = matches!(option, "-X" | "--request" | "-A" | "-e" | "-m" | "--max-time");
-                if !option.starts_with('-') && address.is_empty() {
+                is_pair = VALUED.contains(&option);
+                is_local |= option == "--unix-socket";
+                if !option.starts_with('-') && (address.is_empty() || text(at).contains("://")) {
                     address = text(at).to_owned();
                     let mut own = given.get(at).cloned().unwrap_or_default();
                     own.keys.clear();
@@ -193,7 +239,9 @@ impl Analysis<'_> {
             }
             at += if is_pair && !text(at).contains('=') { 2 } else { 1 };
         }
-        self.note(line, true, &sent, address.clone());
+        if !is_local {
+            self.note(line, true, &sent, address.clone());
+        }
         let fetched = Value::of(Kind::Remote, &address);
         if let Some(path) = output {
             self.write_file(&path, &fetched);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::names::is_secret_path;
+use super::super::paths::is_secret;
 
 /// Origins that one value is known to have; more of them say nothing more.
 const TAINTS: usize = 24;
@@ -139,11 +139,16 @@ impl Value {
         }
     }
 
+    /// Whether it is the environment, and what has this name in it a variable.
+    pub fn has_variable(&self, key: &str) -> bool {
+        let environment = self.taints.iter().any(|taint| taint.kind == Kind::Environment);
+        environment && (self.name.is_some() || is_upper(key))
+    }
+
     /// One part of it.
     pub fn index(&self, index: &Self) -> Self {
-        let environment = self.taints.iter().any(|taint| taint.kind == Kind::Environment);
         match &index.text {
-            Some(key) if environment => Self::of(Kind::Variable, key),
+            Some(key) if self.has_variable(key) => Self::of(Kind::Variable, key),
             Some(key) if self.name.is_some() && !key.is_empty() => {
                 let name = self.name.as_deref().unwrap_or("");
                 Self::named(&format!("{name}.{key}")).or(self)
@@ -188,7 +193,7 @@ impl Value {
     }
 
     fn notice_path(&mut self) {
-        if let Some(text) = self.text.as_ref().filter(|text| text.len() < 300 && is_secret_path(text)) {
+        if let Some(text) = self.text.as_ref().filter(|text| is_secret(text)) {
             let what = text.replace('\0', "…");
             self.taints.insert(Taint { kind: Kind::Path, what });
         }
