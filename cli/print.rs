@@ -24,7 +24,7 @@ use serde::Serialize;
 pub use diff::coloured as coloured_diff;
 pub use table::Table;
 pub use terminal::{plain_json, tamed, visible};
-pub use verdict::{finding_lines, problem_line, severity_style, verdict_style};
+pub use verdict::{finding_lines, problem_line, severity_style, verdict_style, waiver_words};
 pub use wrap::wrapped;
 
 use crate::exit::{CliError, Exit};

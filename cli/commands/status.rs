@@ -25,7 +25,8 @@ States: clean; modified (edited by hand, recorded by the next change); missing (
 blocked (edited into something that is not taken over: mend it, or `skillhub rollback NAME head`).
 
 What the scanner warned of when a skill's newest revision was let pass is shown with it, as the rules
-of today see it; so are waivers that ended, or end within two weeks.")]
+of today see it, and what a person accepted, with who, why and until when; so are waivers that ended,
+or end within two weeks.")]
 pub struct StatusArgs {
     /// The skill; all of them otherwise
     name: Option<String>,
@@ -81,7 +82,7 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
                 "{style}{:<8}{style:#} {STRONG}{}{STRONG:#}{FAINT}{managed}{FAINT:#}",
                 skill.state, skill.name
             )?;
-            let findings = skill.findings.iter().filter(|finding| !finding.waived).flat_map(finding_lines);
+            let findings = skill.findings.iter().flat_map(finding_lines);
             for line in skill.lines.iter().cloned().chain(findings) {
                 writeln!(out, "  {line}")?;
             }
@@ -124,8 +125,8 @@ fn look_at_all(library: &Library, damaged: &mut Vec<(SkillName, String)>) -> Res
         let Glance { name, head, standing, paths, .. } = glance;
         let managed = head.is_some();
         let findings = match &head {
-            Some(head) if head.verdict == Verdict::Warn => findings_of(library, &name, &head.id)?,
-            _ => Vec::new(),
+            Some(head) => told_of(library, &name, &head.id, head.verdict)?,
+            None => Vec::new(),
         };
         match standing {
             Standing::Damaged(why) => {
@@ -177,17 +178,27 @@ fn look(library: &Library, name: &SkillName) -> Result<Option<SkillStatus>, CliE
         files.iter().map(|f| format!("{} {}", f["change"].as_str().unwrap_or(""), f["path"].as_str().unwrap_or("")));
     let lines = changed.chain(lines).collect();
     let findings = match &head {
-        Some(head) if head.verdict == Verdict::Warn => findings_of(library, name, &head.id)?,
-        _ => Vec::new(),
+        Some(head) => told_of(library, name, &head.id, head.verdict)?,
+        None => Vec::new(),
     };
     Ok(Some(SkillStatus { name: name.clone(), managed: head.is_some(), state, files, lines, findings }))
 }
 
-/// What the rules of today find in a head, and which of it is waived.
-fn findings_of(library: &Library, name: &SkillName, head: &RevisionId) -> Result<Vec<Finding>, CliError> {
+/// What the rules of today find in a head that was let pass with a warning, or because somebody accepted
+/// a finding, and which of it is waived.
+fn told_of(
+    library: &Library,
+    name: &SkillName,
+    head: &RevisionId,
+    verdict: Verdict,
+) -> Result<Vec<Finding>, CliError> {
+    let waivers = library.waivers(name)?;
+    if verdict != Verdict::Warn && waivers.is_empty() {
+        return Ok(Vec::new());
+    }
     let files = library.bundle(head)?;
     let mut report = scan::scan(&files);
-    report.waive(&files, &library.waivers(name)?);
+    report.waive(&files, &waivers);
     Ok(report.findings)
 }
 

@@ -1,11 +1,11 @@
 //! Findings and problems as lines of text.
 
 use anstyle::Style;
-use scan::{Finding, Severity, Verdict};
+use scan::{Acceptance, Finding, Severity, Verdict};
 use serde_json::Value;
 use skill::Problem;
 
-use super::{BAD, FAINT, GOOD, WARN, visible};
+use super::{BAD, FAINT, GOOD, WARN, stored_time, visible};
 
 /// The colour of a verdict; the word stands beside it.
 pub fn verdict_style(verdict: Verdict) -> Style {
@@ -39,8 +39,17 @@ pub fn finding_lines(finding: &Finding) -> Vec<String> {
             finding.severity, finding.path, finding.line, finding.message, finding.rule
         ),
         format!("{FAINT}  | {}{FAINT:#}", visible(&finding.excerpt)),
-        format!("  {}", finding.remedy),
+        match &finding.waiver {
+            Some(waiver) => format!("  {}", waiver_words(waiver)),
+            None => format!("  {}", finding.remedy),
+        },
     ]
+}
+
+/// Who accepted a finding, until when, and why.
+pub fn waiver_words(waiver: &Acceptance) -> String {
+    let (id, by, reason) = (visible(&waiver.id), visible(&waiver.by), visible(&waiver.reason));
+    format!("accepted by {by} until {} as {id}: {reason}", stored_time(&waiver.until))
 }
 
 /// A problem: how grave, where, what.

@@ -125,6 +125,9 @@ fn what_a_person_waived_is_let_through_and_shown_as_waived() {
     assert_eq!((&report["status"], &report["verdict"]["level"]), (&json!("applied"), &json!("allow")));
     let finding = &report["verdict"]["findings"][0];
     assert_eq!((&finding["rule"], &finding["waived"]), (&json!(rule), &json!(true)));
+    assert_eq!((&finding["waiver"]["by"], &finding["waiver"]["id"]), (&json!("person:ann"), &waived["id"]));
+    let of_status = sandbox.done(&["status", "demo"])["skills"][0]["findings"][0].clone();
+    assert_eq!(of_status["waiver"]["reason"], "our own host", "it is told though the verdict is allow: {of_status:#}");
     write_script(&sandbox, &format!("{}echo more\n", piped())).refused(4, "scan_blocked");
     fs::write(sandbox.cwd().join("new"), piped()).unwrap();
     let elsewhere = ["manage", "write_file", "demo", "--path", "scripts/b.sh", "--content", "new"];
@@ -156,7 +159,13 @@ fn status_shows_what_was_let_pass_with_a_warning_and_which_waivers_end() {
     let waive = ["waive", "demo", &rule, "--path", "SKILL.md", "--reason", "meant so"];
     sandbox.run_as(&token, &waive).done();
     assert_eq!(sandbox.done(&["status"])["waivers"], json!([]), "its end is far away");
-    assert!(!sandbox.run(&["status", "demo"]).exits(0).text().contains(&rule), "what is waived is not told again");
+    for args in [&["status"][..], &["status", "demo"]] {
+        let finding = sandbox.done(args)["skills"][0]["findings"][0].clone();
+        let told = (&finding["waived"], &finding["waiver"]["by"], &finding["waiver"]["reason"]);
+        assert_eq!(told, (&json!(true), &json!("person:ann"), &json!("meant so")), "{finding:#}");
+        let shown = sandbox.run(args).exits(0).text();
+        assert!(shown.contains("(waived)") && shown.contains("accepted by person:ann until 20"), "{shown}");
+    }
     let id = sandbox.run_as(&token, &[&waive[..], &["--days", "7"]].concat()).done()["id"].clone();
     let waivers = sandbox.done(&["status"])["waivers"].clone();
     assert_eq!((&waivers[0]["id"], &waivers[0]["active"]), (&id, &json!(true)), "{waivers:#}");

@@ -4,6 +4,7 @@ use scan::{Finding, Severity};
 use serde_json::{Value, json};
 
 use super::Scanned;
+use crate::print::waiver_words;
 
 /// The whole document: one run, all rules, one result a finding. A skill that could not be read is a
 /// notification of the tool.
@@ -56,7 +57,7 @@ fn result(skill: &Scanned, finding: &Finding) -> Value {
         true => uri(&skill.found.path.display().to_string()),
         false => uri(&skill.found.path.join(&finding.path).display().to_string()),
     };
-    json!({
+    let mut result = json!({
         "ruleId": finding.rule,
         "level": level(finding.severity),
         "message": {"text": format!("{}; {}", finding.message, finding.remedy)},
@@ -65,7 +66,15 @@ fn result(skill: &Scanned, finding: &Finding) -> Value {
             "artifactLocation": {"uri": uri},
             "region": {"startLine": finding.line.max(1), "snippet": {"text": finding.excerpt}},
         }}],
-    })
+    });
+    if let Some(waiver) = &finding.waiver {
+        let justification = waiver_words(waiver);
+        result["suppressions"] = json!([{
+            "kind": "external", "status": "accepted", "justification": justification,
+            "properties": {"id": waiver.id, "by": waiver.by, "reason": waiver.reason, "until": waiver.until},
+        }]);
+    }
+    result
 }
 
 fn notification(skill: &Scanned) -> Option<Value> {

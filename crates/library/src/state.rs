@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, io, path::PathBuf};
 
 use cap_std::fs::Dir;
 use jiff::Timestamp;
-use scan::{Severity, Waiver, Waivers};
+use scan::{Acceptance, Severity, Waiver, Waivers};
 use serde::{Deserialize, Serialize};
 use skill::{Limits, SkillName, SkillPath};
 use thiserror::Error;
@@ -86,6 +86,12 @@ impl StoredWaiver {
             content: self.content.parse().ok()?,
             executable: self.executable,
             severity: self.severity,
+            acceptance: Acceptance {
+                id: self.id.clone(),
+                by: self.by.clone(),
+                reason: self.reason.clone(),
+                until: self.until.clone(),
+            },
         })
     }
 }

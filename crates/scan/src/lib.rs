@@ -39,4 +39,4 @@ pub use rule::{Role, Rule, Scope, rule, rules, ruleset};
 pub use scanner::scan;
 #[doc(hidden)]
 pub use scanner::steps_of;
-pub use waiver::{Waiver, Waivers, can_be_waived};
+pub use waiver::{Acceptance, Waiver, Waivers, can_be_waived};

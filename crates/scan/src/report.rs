@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use skill::Bundle;
 
-use crate::{Severity, Verdict, Waivers};
+use crate::{Acceptance, Severity, Verdict, Waivers};
 
 /// Characters of the longest excerpt; longer lines are cut around the match.
 pub const EXCERPT_CHARS: usize = 160;
@@ -36,6 +36,9 @@ pub struct Finding {
     /// Whether a person accepted it, so that it does not count for the verdict.
     #[serde(default)]
     pub waived: bool,
+    /// Who accepted it, why and until when.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiver: Option<Acceptance>,
 }
 
 /// What a scan found in one skill.
@@ -60,7 +63,8 @@ impl Report {
     /// Marks the findings in a bundle that a person accepted.
     pub fn waive(&mut self, bundle: &Bundle, waivers: &Waivers) {
         for finding in &mut self.findings {
-            finding.waived = waivers.cover(finding, bundle);
+            finding.waiver = waivers.cover(finding, bundle).map(|waiver| waiver.acceptance.clone());
+            finding.waived = finding.waiver.is_some();
         }
     }
 
@@ -118,6 +122,7 @@ mod tests {
             remedy: "r".into(),
             new,
             waived: false,
+            waiver: None,
         }
     }
 

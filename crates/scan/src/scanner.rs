@@ -214,6 +214,7 @@ fn finding(rule: &Rule, severity: Severity, path: &str, line: usize, excerpt: St
         remedy: rule.remedy.into(),
         new: true,
         waived: false,
+        waiver: None,
     }
 }
 

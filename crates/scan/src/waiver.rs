@@ -1,5 +1,6 @@
 //! [`Waivers`]: findings that a person accepted, bound to the very file in which they stand.
 
+use serde::{Deserialize, Serialize};
 use skill::{Bundle, Digest, SkillPath};
 
 use crate::{Finding, Severity, rules::package};
@@ -18,6 +19,21 @@ pub struct Waiver {
     pub executable: bool,
     /// The gravest severity that is accepted.
     pub severity: Severity,
+    /// Who decided it, for those who see the finding.
+    pub acceptance: Acceptance,
+}
+
+/// Who accepted a finding, why, and until when. It is told with the finding and decides nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Acceptance {
+    /// Names the waiver within its library.
+    pub id: String,
+    /// Who, as `person:id`.
+    pub by: String,
+    /// Why the finding is acceptable.
+    pub reason: String,
+    /// From when on it counts again, RFC 3339 in UTC.
+    pub until: String,
 }
 
 /// The waivers that are in force for one skill. Whose skill, and until when, is decided by the caller:
@@ -32,13 +48,19 @@ impl Waivers {
         Self(waivers.into_iter().filter(|waiver| can_be_waived(&waiver.rule)).collect())
     }
 
-    /// Whether a finding in a bundle is accepted.
+    /// Whether there is none.
     #[must_use]
-    pub fn cover(&self, finding: &Finding, bundle: &Bundle) -> bool {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The waiver by which a finding in a bundle is accepted.
+    #[must_use]
+    pub fn cover(&self, finding: &Finding, bundle: &Bundle) -> Option<&Waiver> {
         let mut of_place = self.0.iter().filter(|waiver| {
             waiver.rule == finding.rule && waiver.path.as_str() == finding.path && waiver.severity >= finding.severity
         });
-        of_place.any(|waiver| {
+        of_place.find(|waiver| {
             bundle.get(&waiver.path).is_some_and(|file| {
                 file.executable == waiver.executable && Digest::of_bytes(&file.bytes) == waiver.content
             })
