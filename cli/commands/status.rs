@@ -186,12 +186,7 @@ fn look(library: &Library, name: &SkillName) -> Result<Option<SkillStatus>, CliE
 
 /// What the rules of today find in a head that was let pass with a warning, or because somebody accepted
 /// a finding, and which of it is waived.
-fn told_of(
-    library: &Library,
-    name: &SkillName,
-    head: &RevisionId,
-    verdict: Verdict,
-) -> Result<Vec<Finding>, CliError> {
+fn told_of(library: &Library, name: &SkillName, head: &RevisionId, verdict: Verdict) -> Result<Vec<Finding>, CliError> {
     let waivers = library.waivers(name)?;
     if verdict != Verdict::Warn && waivers.is_empty() {
         return Ok(Vec::new());
