@@ -3,6 +3,7 @@
 //! One JSON document with `--json`; else text, coloured for a terminal and plain in a pipe. Messages
 //! and progress go to the error stream.
 
+mod capabilities;
 mod diff;
 mod table;
 mod terminal;
@@ -21,6 +22,7 @@ use indicatif::ProgressBar;
 use jiff::Timestamp;
 use serde::Serialize;
 
+pub use capabilities::{capability_lines, write_capabilities};
 pub use diff::coloured as coloured_diff;
 pub use table::Table;
 pub use terminal::{plain_json, tamed, visible};

@@ -30,5 +30,7 @@ mod relocating;
 mod requests;
 #[cfg(unix)]
 mod review;
+#[cfg(unix)]
+mod scanning;
 mod surface;
 mod together;

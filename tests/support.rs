@@ -8,6 +8,7 @@ mod archive;
 mod git;
 mod random;
 mod sandbox;
+mod schema;
 mod snapshot;
 #[cfg(unix)]
 mod terminal;
@@ -17,6 +18,7 @@ pub use archive::{Member, zip, zip_bomb};
 pub use git::{bare_log, git, git_bytes, repository};
 pub use random::Random;
 pub use sandbox::{Sandbox, canonical};
+pub use schema::check_schema;
 pub use snapshot::{Entry, Snapshot, set_mode, snapshot, tree, write_files};
 #[cfg(unix)]
 pub use terminal::Terminal;

@@ -4,7 +4,7 @@ use std::{
     fs,
     io::Read,
     path::{Path, PathBuf},
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{Mutex, PoisonError},
 };
 
 use library::folder::{self, Leftovers};
@@ -96,15 +96,15 @@ pub fn find(context: &Context, paths: &[PathBuf]) -> Result<Vec<Found>, CliError
 
 /// Maps skills in parallel, keeping their order. Each thread takes the next skill when it is done
 /// with one, for they differ much in size.
-pub fn map_parallel<T: Send>(skills: &[Found], work: impl Fn(&Found) -> T + Sync) -> Vec<T> {
+pub fn map_parallel<S: Send, T: Send>(skills: Vec<S>, work: impl Fn(S) -> T + Sync) -> Vec<T> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(skills.len().div_ceil(8)).max(1);
-    let next = AtomicUsize::new(0);
+    let next = Mutex::new(skills.into_iter().enumerate());
     let worker = || {
         let mut done = Vec::new();
         loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            match skills.get(index) {
-                Some(skill) => done.push((index, work(skill))),
+            let taken = next.lock().unwrap_or_else(PoisonError::into_inner).next();
+            match taken {
+                Some((index, skill)) => done.push((index, work(skill))),
                 None => return done,
             }
         }

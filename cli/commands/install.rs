@@ -10,7 +10,7 @@ use skill::failure::Fails;
 use crate::{
     context::Context,
     exit::{CliError, Exit, error_of_one, exit_of_one, failed},
-    print::{BAD, FAINT, GOOD, STRONG, WARN, finding_lines, verdict_style},
+    print::{BAD, FAINT, GOOD, STRONG, WARN, capability_lines, finding_lines, verdict_style},
 };
 
 /// Flags of `install`.
@@ -127,6 +127,7 @@ fn document(skill: &Installed) -> Value {
         "origin": skill.origin,
         "verdict": skill.report.as_ref().map(scan::Report::verdict),
         "findings": skill.report.as_ref().map(|report| &report.findings),
+        "capabilities": skill.capabilities,
         "warnings": skill.warnings,
         "checkout": if skill.checkout_pending.is_some() { "pending" } else { "done" },
         "error": skill.error.as_ref().map(error_of_one),
@@ -158,6 +159,10 @@ fn text(skill: &Installed, out: &mut dyn Write) -> io::Result<()> {
         for line in report.findings.iter().flat_map(finding_lines) {
             writeln!(out, "    {line}")?;
         }
+    }
+    let is_news = matches!(skill.status, InstallStatus::Installed | InstallStatus::Updated | InstallStatus::DryRun);
+    for line in skill.capabilities.iter().filter(|_| is_news).flat_map(capability_lines) {
+        writeln!(out, "  {line}")?;
     }
     for warning in &skill.warnings {
         writeln!(out, "  {WARN}note{WARN:#}: {warning}")?;

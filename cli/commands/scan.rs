@@ -3,35 +3,45 @@
 mod baseline;
 mod rules;
 mod sarif;
+mod target;
 
-use std::path::PathBuf;
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 use clap::Args;
-use library::folder::Leftovers;
-use scan::{Report, Severity, Verdict};
+use scan::{Capabilities, Report, Severity, Verdict, Waivers};
 use serde_json::{Value, json};
 
 use crate::{
-    commands::found::{Found, find, map_parallel},
+    commands::found::map_parallel,
     context::Context,
     exit::{CliError, Exit},
-    print::{STRONG, finding_lines, verdict_style},
+    print::{FAINT, GOOD, STRONG, finding_lines, verdict_style, visible, write_capabilities},
 };
+use target::{Target, targets, waivers};
 
 /// Flags of `scan`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   skillhub scan ./my-skill
   skillhub scan --fail-on medium skills/         exit 4 when anything is medium or worse
+  skillhub scan ./my-skill --capabilities        hosts, files, commands, variables it would touch
+  skillhub scan my-skill                         a skill of the library, by its name
+  git show HEAD:SKILL.md | skillhub scan -       one file, from standard input
   skillhub scan skills/ --json > known.json
   skillhub scan skills/ --baseline known.json    only what is not in there fails
   skillhub scan skills/ --sarif > scan.sarif     for code hosts that show findings in a review
   skillhub scan --rules
   skillhub scan --explain prompt-override
 
-Without --fail-on, exit 4 means that something is high or critical: such a skill is not installed.")]
+Without --fail-on, exit 4 means that something is high or critical: such a skill is not installed.
+What a person waived in a skill of the library is shown as waived and fails nothing. A file inside a
+skill switches nothing off. docs/guides/scanning.md has the hook for git and the workflow for CI.")]
 pub struct ScanArgs {
-    /// Skill folders, .skill files, or folders of skills
+    /// Skill folders, .skill files, folders of skills, single files, `-`, or names of skills of the library
     #[arg(required_unless_present_any = ["rules", "explain"])]
     path: Vec<PathBuf>,
     /// The least severity that makes the exit code 4: info, low, medium, high, critical
@@ -43,6 +53,9 @@ pub struct ScanArgs {
     /// An earlier answer of `scan --json`: what it holds is shown, but fails no more
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
+    /// Show what each skill would touch, and what of it it does not declare
+    #[arg(long, conflicts_with = "sarif")]
+    capabilities: bool,
     /// List the rules
     #[arg(long, conflicts_with = "path")]
     rules: bool,
@@ -56,9 +69,11 @@ fn severity(text: &str) -> Result<Severity, String> {
 }
 
 struct Scanned {
-    found: Found,
+    target: Target,
     name: Option<String>,
+    note: Option<&'static str>,
     result: Result<Report, CliError>,
+    capabilities: Option<Capabilities>,
 }
 
 impl Scanned {
@@ -71,8 +86,8 @@ impl Scanned {
     fn exit(&self, fail_on: Severity) -> Option<Exit> {
         match &self.result {
             Ok(report) => {
-                let new = report.findings.iter().filter(|finding| finding.new);
-                new.map(|finding| finding.severity).max().filter(|worst| *worst >= fail_on).map(|_| Exit::Blocked)
+                let counts = report.findings.iter().filter(|finding| finding.new && !finding.waived);
+                counts.map(|finding| finding.severity).max().filter(|worst| *worst >= fail_on).map(|_| Exit::Blocked)
             }
             Err(error) => Some(error.exit),
         }
@@ -87,34 +102,21 @@ pub fn run(context: &Context, args: &ScanArgs) -> Result<Exit, CliError> {
     if let Some(id) = &args.explain {
         return rules::explain(context, id);
     }
-    let skills = find(context, &args.path)?;
-    let working = context.out.working("scanning");
-    let mut scanned = map_parallel(&skills, scan_one);
-    drop(working);
+    let mut scanned = scan_all(context, args)?;
     if let Some(file) = &args.baseline {
         baseline::Known::read(&context.absolute(file))?.mark(&mut scanned);
     }
     let exit = scanned.iter().filter_map(|skill| skill.exit(args.fail_on)).max_by_key(|exit| *exit == Exit::Blocked);
     if args.sarif {
-        context.out.answer(&json!({}), |out| writeln!(out, "{:#}", sarif::document(&scanned)))?;
+        let document = sarif::document(&scanned, &context.cwd);
+        context.out.answer(&json!({}), |out| writeln!(out, "{document:#}"))?;
         return Ok(exit.unwrap_or(Exit::Done));
     }
     let document = json!({
         "ok": exit.is_none(), "ruleset": scan::ruleset(), "skills": scanned.iter().map(document).collect::<Vec<_>>(),
     });
     context.out.answer(&document, |out| {
-        for skill in &scanned {
-            let verdict = skill.verdict();
-            let style = verdict_style(verdict);
-            writeln!(out, "{style}{verdict}{style:#} {STRONG}{}{STRONG:#}", skill.found.path.display())?;
-            let lines = match &skill.result {
-                Ok(report) => report.findings.iter().flat_map(finding_lines).collect(),
-                Err(error) => vec![error.message.clone()],
-            };
-            for line in lines {
-                writeln!(out, "  {line}")?;
-            }
-        }
+        scanned.iter().try_for_each(|skill| text(skill, out))?;
         if scanned.len() > 1 {
             let count = |verdict| scanned.iter().filter(|skill| skill.verdict() == verdict).count();
             let (allow, warn, block) = (count(Verdict::Allow), count(Verdict::Warn), count(Verdict::Block));
@@ -125,24 +127,74 @@ pub fn run(context: &Context, args: &ScanArgs) -> Result<Exit, CliError> {
     Ok(exit.unwrap_or(Exit::Done))
 }
 
-fn scan_one(found: &Found) -> Scanned {
-    let bundle = found.bundle(Leftovers::Read).and_then(|bundle| match bundle.is_empty() {
-        true => Err(CliError::new("invalid_skill", Exit::Invalid, "there are no files in the folder")),
-        false => Ok(bundle),
-    });
+/// Scans in parallel, in the order of the arguments.
+fn scan_all(context: &Context, args: &ScanArgs) -> Result<Vec<Scanned>, CliError> {
+    let targets = targets(context, &args.path)?;
+    let waivers = waivers(context, &targets);
+    let working = context.out.working("scanning");
+    let (total, done) = (targets.len(), AtomicUsize::new(0));
+    let work: Vec<(Target, Waivers)> = targets.into_iter().zip(waivers).collect();
+    Ok(map_parallel(work, |(target, waivers)| {
+        let scanned = scan_one(target, &waivers, args.capabilities);
+        working.say(format!("scanned {} of {total}", done.fetch_add(1, Ordering::Relaxed) + 1));
+        scanned
+    }))
+}
+
+fn scan_one(target: Target, waivers: &Waivers, with_capabilities: bool) -> Scanned {
+    let bundle = target.bundle();
     let name = bundle.as_ref().ok().and_then(|bundle| {
         let text = bundle.skill_md()?;
         skill::frontmatter::read(text, &skill::Limits::default()).ok()?.frontmatter.name
     });
-    Scanned { found: found.clone(), name: name.or_else(|| found.folder_name()), result: bundle.map(|b| scan::scan(&b)) }
+    let read = bundle.as_ref().ok();
+    Scanned {
+        name: name.or_else(|| target.name()),
+        note: read.and_then(|bundle| target.note(bundle)),
+        capabilities: read.filter(|_| with_capabilities).map(scan::capabilities),
+        result: bundle.map(|bundle| {
+            let mut report = scan::scan(&bundle);
+            report.waive(&bundle, waivers);
+            report
+        }),
+        target,
+    }
+}
+
+fn text(skill: &Scanned, out: &mut dyn Write) -> io::Result<()> {
+    let verdict = skill.verdict();
+    let style = verdict_style(verdict);
+    writeln!(out, "{style}{verdict}{style:#} {STRONG}{}{STRONG:#}", skill.target.path.display())?;
+    if let Some(note) = skill.note {
+        writeln!(out, "  {FAINT}{note}{FAINT:#}")?;
+    }
+    match &skill.result {
+        Ok(report) => {
+            for line in report.findings.iter().flat_map(finding_lines) {
+                writeln!(out, "  {line}")?;
+            }
+        }
+        Err(error) => {
+            writeln!(out, "  {}", visible(&error.message))?;
+            if let Some(hint) = &error.hint {
+                writeln!(out, "  {GOOD}hint{GOOD:#}: {}", visible(hint))?;
+            }
+        }
+    }
+    skill.capabilities.as_ref().map_or(Ok(()), |capabilities| write_capabilities(capabilities, out))
 }
 
 fn document(skill: &Scanned) -> Value {
     let (findings, error) = match &skill.result {
         Ok(report) => (json!(report.findings), Value::Null),
-        Err(error) => (json!([]), json!({"code": error.code, "message": error.message})),
+        Err(error) => (json!([]), json!({"code": error.code, "message": error.message, "hint": error.hint})),
     };
-    json!({
-        "path": skill.found.path, "name": skill.name, "verdict": skill.verdict(), "findings": findings, "error": error,
-    })
+    let mut document = json!({
+        "path": skill.target.path, "kind": skill.target.word(), "name": skill.name, "verdict": skill.verdict(),
+        "findings": findings, "note": skill.note, "error": error,
+    });
+    if let Some(capabilities) = &skill.capabilities {
+        document["capabilities"] = json!(capabilities);
+    }
+    document
 }

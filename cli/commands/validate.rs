@@ -51,7 +51,7 @@ struct Checked {
 pub fn run(context: &Context, args: &ValidateArgs) -> Result<Exit, CliError> {
     let strictness = if args.strict { Strictness::Strict } else { Strictness::Standard };
     let skills = find(context, &args.path)?;
-    let checked = map_parallel(&skills, |found| check(found, strictness));
+    let checked = map_parallel(skills, |found| check(&found, strictness));
     let document = Document { ok: checked.iter().all(|skill| skill.valid), skills: checked };
     context.out.answer(&document, |out| {
         for skill in &document.skills {

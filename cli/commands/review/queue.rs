@@ -12,7 +12,7 @@ use skill_manage::review::{self, ProposalRef};
 use crate::{
     context::{Context, skill_name},
     exit::{CliError, Exit},
-    print::{BAD, FAINT, GOOD, STRONG, Table, WARN, finding_lines, time, verdict_style, visible},
+    print::{BAD, FAINT, GOOD, STRONG, Table, WARN, capability_lines, finding_lines, time, verdict_style, visible},
 };
 
 /// Flags of `review list`.
@@ -130,7 +130,12 @@ pub fn show(context: &Context, target: &ProposalRef) -> Result<Exit, CliError> {
         ProposalEntry::Whole(proposal) => {
             let moved = library.head(&proposal.skill)?.map(|head| head.id) != proposal.base;
             document = over(document, details(proposal, moved));
-            about(proposal, moved, context.now)
+            // Of a proposal that was decided the files it was made on may be gone.
+            let candidate = review::candidate(&library, proposal).ok();
+            let capabilities = candidate.map(|files| scan::capabilities(&files));
+            document = over(document, json!({"capabilities": capabilities}));
+            let lines = capabilities.iter().flat_map(capability_lines);
+            lines.fold(about(proposal, moved, context.now), |text, line| format!("{text}  {line}\n"))
         }
         ProposalEntry::Damaged(damaged) => about_damaged(damaged),
     };

@@ -1,15 +1,16 @@
 //! An earlier scan, so that only what is new fails.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{collections::BTreeMap, path::Path};
 
 use serde_json::Value;
 
 use super::Scanned;
 use crate::exit::{CliError, Exit, io_at};
 
-/// Findings of an earlier answer of `scan --json`: skill, rule, path and excerpt. The line is not
-/// compared, since it moves when something is added above.
-pub(super) struct Known(BTreeSet<[String; 4]>);
+/// Findings of an earlier answer of `scan --json` by skill, rule, path and excerpt, and how often each was
+/// there: one more of the same is new. The line is not compared, since it moves when something is added
+/// above.
+pub(super) struct Known(BTreeMap<[String; 4], usize>);
 
 impl Known {
     /// Reads the answer.
@@ -29,17 +30,21 @@ impl Known {
                 .iter()
                 .map(move |f| [name.clone(), text_of(&f["rule"]), text_of(&f["path"]), text_of(&f["excerpt"])])
         });
-        Ok(Self(findings.collect()))
+        let mut known = BTreeMap::new();
+        findings.for_each(|key| *known.entry(key).or_default() += 1);
+        Ok(Self(known))
     }
 
     /// Marks the findings that are known as not new.
-    pub fn mark(&self, scanned: &mut [Scanned]) {
+    pub fn mark(mut self, scanned: &mut [Scanned]) {
         for skill in scanned {
             let name = skill.name.clone().unwrap_or_default();
             let findings = skill.result.as_mut().map(|report| report.findings.as_mut_slice()).unwrap_or_default();
             for finding in findings {
                 let key = [name.clone(), finding.rule.to_string(), finding.path.clone(), finding.excerpt.clone()];
-                finding.new = !self.0.contains(&key);
+                let left = self.0.get_mut(&key).filter(|left| **left > 0);
+                finding.new = left.is_none();
+                left.into_iter().for_each(|left| *left -= 1);
             }
         }
     }

@@ -9,6 +9,9 @@ use crate::{
     print::{STRONG, Table, severity_style},
 };
 
+/// Rules that are named where there is none of an id.
+const NEAREST: usize = 5;
+
 /// Lists all rules.
 pub(super) fn list(context: &Context) -> Result<Exit, CliError> {
     let rules: Vec<Value> = scan::rules().iter().map(rule_document).collect();
@@ -32,11 +35,32 @@ fn rule_document(rule: &Rule) -> Value {
     })
 }
 
+/// Rules whose ids or categories share words with what was asked for, the nearest first.
+fn nearest(asked: &str) -> Vec<&'static str> {
+    let asked = asked.to_lowercase();
+    let words: Vec<&str> = asked.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 2).collect();
+    let likeness = |rule: &Rule| {
+        let of_word = |word: &&str| match (rule.id.split('-').any(|part| part == *word), *word) {
+            (true, _) => 3,
+            (false, word) if rule.id.contains(word) => 2,
+            (false, word) => usize::from(rule.category.contains(word) || rule.id.contains(word.trim_end_matches('s'))),
+        };
+        words.iter().map(of_word).sum::<usize>()
+    };
+    let mut near: Vec<(usize, &str)> = scan::rules().iter().map(|rule| (likeness(rule), rule.id)).collect();
+    near.retain(|(likeness, _)| *likeness > 0);
+    near.sort_by_key(|(likeness, _)| std::cmp::Reverse(*likeness));
+    near.into_iter().take(NEAREST).map(|(_, id)| id).collect()
+}
+
 /// Explains one rule with its examples.
 pub(super) fn explain(context: &Context, id: &str) -> Result<Exit, CliError> {
     let rule = scan::rule(id).ok_or_else(|| {
-        CliError::new("not_found", Exit::NotFound, format!("there is no rule {id:?}"))
-            .hint("`skillhub scan --rules` lists them")
+        let hint = match nearest(id).as_slice() {
+            [] => "`skillhub scan --rules` lists them".to_owned(),
+            near => format!("was one of these meant: {}? `skillhub scan --rules` lists all", near.join(", ")),
+        };
+        CliError::new("not_found", Exit::NotFound, format!("there is no rule {id:?}")).hint(hint)
     })?;
     let example = |files: &[(&str, &str)]| -> Vec<Value> {
         files.iter().map(|(path, text)| json!({"path": path, "text": text})).collect()

@@ -1,16 +1,21 @@
 //! Findings as SARIF 2.1.0, the format in which code hosts take the results of static analysis.
 
+use std::path::Path;
+
 use scan::{Finding, Severity};
 use serde_json::{Value, json};
 
 use super::Scanned;
 use crate::print::waiver_words;
 
+/// What stands for the folder in which the command runs.
+const ROOT: &str = "%SRCROOT%";
+
 /// The whole document: one run, all rules, one result a finding. A skill that could not be read is a
 /// notification of the tool.
-pub(super) fn document(scanned: &[Scanned]) -> Value {
-    let results: Vec<Value> = scanned.iter().flat_map(results_of).collect();
-    let notifications: Vec<Value> = scanned.iter().filter_map(notification).collect();
+pub(super) fn document(scanned: &[Scanned], root: &Path) -> Value {
+    let results: Vec<Value> = scanned.iter().flat_map(|skill| results_of(skill, root)).collect();
+    let notifications: Vec<Value> = scanned.iter().filter_map(|skill| notification(skill, root)).collect();
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -18,12 +23,15 @@ pub(super) fn document(scanned: &[Scanned]) -> Value {
             "tool": {"driver": {
                 "name": "skillhub",
                 "version": env!("CARGO_PKG_VERSION"),
+                "semanticVersion": env!("CARGO_PKG_VERSION"),
+                "properties": {"ruleset": scan::ruleset()},
                 "rules": scan::rules().iter().map(rule).collect::<Vec<_>>(),
             }},
             "invocations": [{
                 "executionSuccessful": notifications.is_empty(),
                 "toolExecutionNotifications": notifications,
             }],
+            "originalUriBaseIds": {ROOT: {"uri": format!("file://{}/", escaped(&root.display().to_string()))}},
             "results": results,
         }],
     })
@@ -47,23 +55,19 @@ fn rule(rule: &scan::Rule) -> Value {
     })
 }
 
-fn results_of(skill: &Scanned) -> Vec<Value> {
+fn results_of(skill: &Scanned, root: &Path) -> Vec<Value> {
     let findings = skill.result.as_ref().map(|report| report.findings.as_slice()).unwrap_or_default();
-    findings.iter().map(|finding| result(skill, finding)).collect()
+    findings.iter().map(|finding| result(skill, finding, root)).collect()
 }
 
-fn result(skill: &Scanned, finding: &Finding) -> Value {
-    let uri = match skill.found.archive {
-        true => uri(&skill.found.path.display().to_string()),
-        false => uri(&skill.found.path.join(&finding.path).display().to_string()),
-    };
+fn result(skill: &Scanned, finding: &Finding, root: &Path) -> Value {
     let mut result = json!({
         "ruleId": finding.rule,
         "level": level(finding.severity),
         "message": {"text": format!("{}; {}", finding.message, finding.remedy)},
         "baselineState": if finding.new { "new" } else { "unchanged" },
         "locations": [{"physicalLocation": {
-            "artifactLocation": {"uri": uri},
+            "artifactLocation": location(&skill.target.place_of(&finding.path), root),
             "region": {"startLine": finding.line.max(1), "snippet": {"text": finding.excerpt}},
         }}],
     });
@@ -77,19 +81,28 @@ fn result(skill: &Scanned, finding: &Finding) -> Value {
     result
 }
 
-fn notification(skill: &Scanned) -> Option<Value> {
+fn notification(skill: &Scanned, root: &Path) -> Option<Value> {
     let error = skill.result.as_ref().err()?;
-    let uri = uri(&skill.found.path.display().to_string());
     Some(json!({
         "level": "error",
         "message": {"text": error.message},
-        "locations": [{"physicalLocation": {"artifactLocation": {"uri": uri}}}],
+        "locations": [{"physicalLocation": {"artifactLocation": location(&skill.target.path, root)}}],
     }))
 }
 
-/// An absolute path as a `file://` URI, everything but plain characters as percent escapes.
-fn uri(path: &str) -> String {
-    let mut uri = "file://".to_owned();
+/// A file, from the folder in which the command runs where it stands below that: so code hosts find it in
+/// their copy of a repository.
+fn location(path: &Path, root: &Path) -> Value {
+    match path.strip_prefix(root) {
+        Ok(below) => json!({"uri": escaped(&below.display().to_string()), "uriBaseId": ROOT}),
+        Err(_) if path.is_absolute() => json!({"uri": format!("file://{}", escaped(&path.display().to_string()))}),
+        Err(_) => json!({"uri": "stdin"}),
+    }
+}
+
+/// A path as part of a URI, everything but plain characters as percent escapes.
+fn escaped(path: &str) -> String {
+    let mut uri = String::new();
     for byte in path.bytes() {
         match byte {
             b'/' | b'-' | b'_' | b'.' | b'~' => uri.push(byte.into()),
@@ -106,6 +119,7 @@ mod tests {
 
     #[test]
     fn paths_become_uris() {
-        assert_eq!(uri("/a b/技.md"), "file:///a%20b/%E6%8A%80.md");
+        assert_eq!(location("/a b/技.md".as_ref(), "/c".as_ref()), json!({"uri": "file:///a%20b/%E6%8A%80.md"}));
+        assert_eq!(location("/c/d e".as_ref(), "/c".as_ref()), json!({"uri": "d%20e", "uriBaseId": ROOT}));
     }
 }

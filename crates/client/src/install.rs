@@ -11,7 +11,7 @@ mod source;
 use std::path::{Path, PathBuf};
 
 use library::{Checkout, Committed, Event, Home, Library, Origin, Permit, RevisionId, Stamp};
-use scan::Report;
+use scan::{Capabilities, Report};
 use skill::{Digest, SkillName};
 
 pub use error::InstallError;
@@ -105,6 +105,8 @@ pub struct Installed {
     pub origin: Option<Origin>,
     /// What the scanner found.
     pub report: Option<Report>,
+    /// What it would touch, as agents will see it.
+    pub capabilities: Option<Capabilities>,
     /// What went otherwise than asked for without being a failure, one sentence each.
     pub warnings: Vec<String>,
     /// Why the folder does not show the revision yet.
@@ -283,6 +285,7 @@ impl Installer<'_> {
             previous: head,
             origin: Some(candidate.origin.clone()),
             report: Some(planned.cleared.report().clone()),
+            capabilities: Some(scan::capabilities(planned.cleared.bundle())),
             warnings: candidate.warnings.clone(),
             checkout_pending: None,
             error: None,
@@ -374,6 +377,7 @@ impl Installed {
             previous: None,
             origin: None,
             report: error.report().cloned(),
+            capabilities: None,
             warnings: Vec::new(),
             checkout_pending: None,
             error: Some(error),

@@ -11,6 +11,7 @@
 //!
 //! Nothing here touches a disk, a clock, the environment or the network.
 
+mod capabilities;
 mod clear;
 mod encoded;
 mod engine;
@@ -32,6 +33,7 @@ mod sketch;
 mod source;
 mod waiver;
 
+pub use capabilities::{Capabilities, Part, Place, Undeclared, Use, capabilities};
 pub use clear::{Baseline, Blocked, Captured, Cleared, capture, clear, waive};
 pub use level::{LevelError, Severity, Verdict};
 pub use report::{EXCERPT_CHARS, Finding, Report};

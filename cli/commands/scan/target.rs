@@ -1,0 +1,242 @@
+//! [`Target`]: one thing that `scan` looks at: a folder, a packed skill, a single file, standard input.
+
+use std::{
+    fs,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+use library::{Library, folder::Leftovers};
+use scan::Waivers;
+use skill::{Bundle, File, Limits, SkillName, SkillPath, archive};
+
+use crate::{
+    commands::found::{Found, find, read_archive},
+    context::Context,
+    exit::{CliError, Exit, io_at},
+};
+
+/// How a packed skill begins: the first member, or the end of an empty one.
+const PACKED: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
+
+/// Folders above a single file in which its skill is looked for.
+const UP: usize = 8;
+
+/// What is scanned, and where it is.
+#[derive(Debug)]
+pub(super) struct Target {
+    /// Where it is; `-` for standard input.
+    pub path: PathBuf,
+    /// How its files are come by.
+    pub kind: Kind,
+}
+
+/// How the files of a target are come by.
+#[derive(Debug)]
+pub(super) enum Kind {
+    /// A folder or a packed skill.
+    Skill(Found),
+    /// A file that is no packed skill, by its place in the skill around it.
+    File(SkillPath),
+    /// What was on standard input.
+    Input(Vec<u8>),
+}
+
+/// The targets that the arguments name: paths, `-`, and where there is no such path the names of skills
+/// of the library.
+///
+/// # Errors
+/// A path that is not there or cannot be read.
+pub(super) fn targets(context: &Context, arguments: &[PathBuf]) -> Result<Vec<Target>, CliError> {
+    let mut targets = Vec::new();
+    for argument in arguments {
+        if argument.as_os_str() == "-" {
+            targets.push(Target { path: argument.clone(), kind: Kind::Input(read_input()?) });
+            continue;
+        }
+        let path = context.absolute(argument);
+        match fs::metadata(&path) {
+            Ok(metadata) if metadata.is_file() && !is_skill_md(&path) && !is_packed(&path)? => {
+                let inside = place_in_skill(&path);
+                targets.push(Target { path, kind: Kind::File(inside) });
+                continue;
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                if let Some(folder) = folder_of_skill(context, argument) {
+                    targets.push(Target::of(Found { path: folder, archive: false }));
+                    continue;
+                }
+            }
+            _ => {}
+        }
+        targets.extend(find(context, std::slice::from_ref(argument))?.into_iter().map(Target::of));
+    }
+    Ok(targets)
+}
+
+/// The waivers that hold for each target: those of a skill that stands in a library.
+///
+/// A library that cannot be opened waives nothing, and is told.
+pub(super) fn waivers(context: &Context, targets: &[Target]) -> Vec<Waivers> {
+    let is_in =
+        |library: &Path, target: &Target| target.folder().is_some_and(|folder| folder.parent() == Some(library));
+    let places = [context.library_path().to_owned(), context.user_home.join(crate::context::SKILLS_FOLDER)];
+    let places = places.map(|place| place.canonicalize().unwrap_or(place));
+    let libraries = match targets.iter().any(|target| places.iter().any(|place| is_in(place, target))) {
+        true => context.visible_libraries().unwrap_or_else(|error| {
+            context.out.note(&format!("nothing is waived, since the library cannot be read: {}", error.message));
+            Vec::new()
+        }),
+        false => Vec::new(),
+    };
+    let of = |target: &Target| {
+        let library = libraries.iter().find(|library: &&Library| is_in(library.path(), target))?;
+        let name = target.folder()?.file_name()?.to_str().and_then(|name| SkillName::parse(name).ok())?;
+        library.waivers(&name).ok()
+    };
+    targets.iter().map(|target| of(target).unwrap_or_default()).collect()
+}
+
+impl Target {
+    fn of(found: Found) -> Self {
+        Self { path: found.path.clone(), kind: Kind::Skill(found) }
+    }
+
+    fn folder(&self) -> Option<&Path> {
+        match &self.kind {
+            Kind::Skill(found) if !found.archive => Some(&found.path),
+            _ => None,
+        }
+    }
+
+    /// What kind it is, in JSON.
+    pub fn word(&self) -> &'static str {
+        match &self.kind {
+            Kind::Skill(found) if found.archive => "archive",
+            Kind::Skill(_) => "folder",
+            Kind::File(_) => "file",
+            Kind::Input(_) => "stdin",
+        }
+    }
+
+    /// The file on disk in which a finding stands.
+    pub fn place_of(&self, path: &str) -> PathBuf {
+        match self.folder() {
+            Some(folder) => folder.join(path),
+            None => self.path.clone(),
+        }
+    }
+
+    /// Its name where the files do not say one.
+    pub fn name(&self) -> Option<String> {
+        self.folder()?.file_name().map(|name| name.to_string_lossy().into_owned())
+    }
+
+    /// What the reader should know about how it was taken.
+    pub fn note(&self, bundle: &Bundle) -> Option<&'static str> {
+        match &self.kind {
+            Kind::Skill(_) if bundle.skill_md().is_none() => {
+                Some("it has no SKILL.md; its files were scanned all the same")
+            }
+            Kind::File(_) => Some("a single file; the other files of a skill were not looked at"),
+            _ => None,
+        }
+    }
+
+    /// Reads all files.
+    ///
+    /// # Errors
+    /// It cannot be read as a skill, or there is nothing in it.
+    pub fn bundle(&self) -> Result<Bundle, CliError> {
+        let bundle = match &self.kind {
+            Kind::Skill(found) => found.bundle(Leftovers::Read)?,
+            Kind::File(inside) => {
+                let bytes = read_archive(&self.path, &Limits::default())?;
+                lone(inside.clone(), bytes, is_executable(&self.path))?
+            }
+            Kind::Input(bytes) => of_input(bytes)?,
+        };
+        match bundle.is_empty() {
+            true => Err(CliError::new("invalid_skill", Exit::Invalid, "there are no files in the folder")
+                .hint("name a folder with a SKILL.md, a .skill file, or a single file")),
+            false => Ok(bundle),
+        }
+    }
+}
+
+fn lone(path: SkillPath, bytes: Vec<u8>, executable: bool) -> Result<Bundle, CliError> {
+    let file = File { bytes: bytes.into(), executable };
+    Bundle::from_files([(path, file)], &Limits::default()).map_err(|error| {
+        CliError::new("too_large", Exit::Invalid, error.to_string()).hint("leave out what agents do not need")
+    })
+}
+
+/// A packed skill, a `SKILL.md` by its frontmatter, or else something that may be read as well as run.
+fn of_input(bytes: &[u8]) -> Result<Bundle, CliError> {
+    if PACKED.iter().any(|mark| bytes.starts_with(mark)) {
+        return Ok(archive::unpack(bytes, &Limits::default())?);
+    }
+    let path = match bytes.starts_with(b"---") {
+        true => Ok(SkillPath::skill_md()),
+        false => SkillPath::parse("scripts/stdin"),
+    };
+    let path = path.map_err(|fault| CliError::new("invalid_path", Exit::Invalid, fault.to_string()))?;
+    lone(path, bytes.to_vec(), false)
+}
+
+fn read_input() -> Result<Vec<u8>, CliError> {
+    let limit = Limits::default().archive_bytes;
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().take(limit + 1).read_to_end(&mut bytes).map_err(io_at(Path::new("-")))?;
+    if bytes.len() as u64 > limit {
+        return Err(CliError::new("too_large", Exit::Invalid, format!("standard input has more than {limit} bytes"))
+            .hint("leave out what agents do not need"));
+    }
+    if bytes.is_empty() {
+        return Err(CliError::usage("there is nothing on standard input").hint("`skillhub scan - < FILE`"));
+    }
+    Ok(bytes)
+}
+
+fn is_skill_md(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == SkillPath::SKILL_MD)
+}
+
+/// Whether a file is a packed skill, by its name or its first bytes.
+fn is_packed(path: &Path) -> Result<bool, CliError> {
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    if extension.eq_ignore_ascii_case("skill") || extension.eq_ignore_ascii_case("zip") {
+        return Ok(true);
+    }
+    let mut head = Vec::new();
+    let file = fs::File::open(path).map_err(io_at(path))?;
+    file.take(4).read_to_end(&mut head).map_err(io_at(path))?;
+    Ok(PACKED.iter().any(|mark| head.starts_with(mark)))
+}
+
+/// A file's path in the skill around it, else its name; what is no name of a skill's file is a script.
+fn place_in_skill(path: &Path) -> SkillPath {
+    let root = path.ancestors().skip(1).take(UP).find(|folder| folder.join(SkillPath::SKILL_MD).is_file());
+    let inside =
+        root.and_then(|root| path.strip_prefix(root).ok()).and_then(|inside| SkillPath::parse(inside.to_str()?).ok());
+    let name = || path.file_name().and_then(|name| SkillPath::parse(name.to_str()?).ok());
+    inside.or_else(name).or_else(|| SkillPath::parse("scripts/file").ok()).unwrap_or_else(SkillPath::skill_md)
+}
+
+#[cfg(unix)]
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_executable(_path: &Path) -> bool {
+    false
+}
+
+/// The folder of a skill that an argument names, where it could be such a name.
+fn folder_of_skill(context: &Context, argument: &Path) -> Option<PathBuf> {
+    let name = SkillName::parse(argument.to_str()?).ok()?;
+    let libraries = context.visible_libraries().unwrap_or_default();
+    libraries.iter().map(|library| library.path().join(name.as_str())).find(|folder| folder.is_dir())
+}

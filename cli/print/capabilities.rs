@@ -1,0 +1,121 @@
+//! What a skill would touch, as a table or in a few lines.
+
+use std::io::{self, Write};
+
+use scan::{Capabilities, Part, Undeclared, Use};
+
+use super::{FAINT, Table, WARN, visible};
+
+/// Names that a line tells of each list.
+const TOLD: usize = 4;
+
+/// Characters of one name in a line.
+const NAME: usize = 48;
+
+/// One to three lines: what scripts and code run, ask and write, and what of it nothing tells. None where
+/// a skill touches nothing.
+pub fn capability_lines(capabilities: &Capabilities) -> Vec<String> {
+    let outside: Vec<&Use> = capabilities.writes.iter().filter(|used| used.outside == Some(true)).collect();
+    let of = |list: &[Use]| told(&list.iter().filter(|used| used.part >= Part::Code).collect::<Vec<_>>());
+    let parts = [
+        ("runs", of(&capabilities.commands)),
+        ("network", of(&capabilities.hosts)),
+        ("variables", of(&capabilities.environment)),
+        ("writes", told(&outside)),
+        ("lasting places", of(&capabilities.persistence)),
+    ];
+    let parts: Vec<String> =
+        parts.into_iter().filter_map(|(word, names)| Some(format!("{word}: {}", names?))).collect();
+    let mut lines = Vec::new();
+    if !parts.is_empty() {
+        lines.push(format!("{FAINT}can{FAINT:#}  {}", parts.join("; ")));
+    }
+    if let Some(undeclared) = told_undeclared(&capabilities.undeclared) {
+        lines.push(format!("{WARN}undeclared{WARN:#}  {undeclared}"));
+    }
+    lines
+}
+
+/// Everything, one row each.
+///
+/// # Errors
+/// The stream cannot be written.
+pub fn write_capabilities(capabilities: &Capabilities, out: &mut dyn Write) -> io::Result<()> {
+    let tools = match &capabilities.allowed_tools {
+        Some(tools) if tools.is_empty() => "none".to_owned(),
+        Some(tools) => visible(&tools.join(", ")),
+        None => "not said".to_owned(),
+    };
+    writeln!(out, "  allowed-tools: {tools}")?;
+    if capabilities.is_empty() {
+        return writeln!(out, "  nothing that is run, asked or written was found");
+    }
+    let mut table = Table::new(&["  what", "name", "in", "where"]);
+    let lists = [
+        ("host", &capabilities.hosts),
+        ("command", &capabilities.commands),
+        ("variable", &capabilities.environment),
+        ("writes", &capabilities.writes),
+        ("reads", &capabilities.reads),
+        ("lasting", &capabilities.persistence),
+    ];
+    for (word, list) in lists {
+        for used in list {
+            table.row(&[format!("  {word}"), cut(&used.what), part(used.part).to_owned(), places(used)]);
+        }
+    }
+    for one in &capabilities.undeclared {
+        let place = format!("{}:{} {}", visible(&one.place.path), one.place.line, one.why);
+        table.row(&["  undeclared".to_owned(), cut(&one.what), one.kind.to_owned(), place]);
+    }
+    table.write(out)?;
+    if !capabilities.complete {
+        writeln!(out, "  {WARN}there is more{WARN:#}: the skill has too much text to sum up all of it")?;
+    }
+    Ok(())
+}
+
+fn part(part: Part) -> &'static str {
+    match part {
+        Part::Text => "text",
+        Part::Code => "code block",
+        Part::Script => "script",
+    }
+}
+
+fn places(used: &Use) -> String {
+    let first = used.places.first().map(|place| format!("{}:{}", visible(&place.path), place.line));
+    match used.count {
+        0 | 1 => first.unwrap_or_default(),
+        count => format!("{} and {} more", first.unwrap_or_default(), count - 1),
+    }
+}
+
+fn told(list: &[&Use]) -> Option<String> {
+    let names: Vec<String> = list.iter().map(|used| cut(&used.what)).collect();
+    some_of(&names)
+}
+
+fn told_undeclared(list: &[Undeclared]) -> Option<String> {
+    let name =
+        |one: &Undeclared| format!("{} {} ({}:{})", one.kind, cut(&one.what), visible(&one.place.path), one.place.line);
+    some_of(&list.iter().map(name).collect::<Vec<_>>())
+}
+
+fn some_of(names: &[String]) -> Option<String> {
+    let told = names.get(..TOLD).unwrap_or(names).join(", ");
+    match names.len() {
+        0 => None,
+        count if count <= TOLD => Some(told),
+        count => Some(format!("{told} and {} more", count - TOLD)),
+    }
+}
+
+/// A name that is short enough for a line.
+fn cut(text: &str) -> String {
+    let text = visible(text);
+    match text.char_indices().nth(NAME) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text,
+    }
+}

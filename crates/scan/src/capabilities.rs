@@ -1,0 +1,315 @@
+//! [`Capabilities`]: what a skill would touch: hosts, files, commands, variables, and places that outlive a session.
+//!
+//! A summary for people who decide about a skill, and no verdict: it is read off literals and simple
+//! commands, line by line. What is only worked out at run time is said to be computed. Who wants to
+//! hide something can hide it from a summary; finding that is the work of [`crate::scan`].
+
+mod calls;
+mod declared;
+mod hosts;
+mod paths;
+mod shell;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use skill::{Bundle, Limits, SkillPath, frontmatter};
+
+use crate::{Scope, excerpt, source::Source};
+
+pub use declared::Undeclared;
+
+/// Bytes of text that are read for one summary; what has more is not complete.
+const BYTES: usize = 2 << 20;
+
+/// Different things that are listed of one kind.
+const LISTED: usize = 100;
+
+/// Places that are told of each.
+const PLACES: usize = 3;
+
+/// What stands for what is only worked out at run time.
+const COMPUTED: &str = "(computed)";
+
+/// What stands for the whole environment.
+const WHOLE_ENVIRONMENT: &str = "(all of it)";
+
+/// What a skill would touch, each list by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Capabilities {
+    /// The tools that `allowed-tools` names; `None` where the frontmatter has no such field.
+    pub allowed_tools: Option<Vec<String>>,
+    /// Hosts of the network.
+    pub hosts: Vec<Use>,
+    /// Files and folders that are read or named.
+    pub reads: Vec<Use>,
+    /// Files and folders that are written, moved or removed.
+    pub writes: Vec<Use>,
+    /// Programs that are run.
+    pub commands: Vec<Use>,
+    /// Environment variables that are read.
+    pub environment: Vec<Use>,
+    /// Places from which something runs or is read again later.
+    pub persistence: Vec<Use>,
+    /// What scripts and code need and neither `allowed-tools` nor `SKILL.md` tells.
+    pub undeclared: Vec<Undeclared>,
+    /// Whether all text was read and all that was found is listed.
+    pub complete: bool,
+}
+
+/// One thing that is touched.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Use {
+    /// Its name, with invisible characters shown.
+    pub what: String,
+    /// The part of the skill that says so, the weightiest one.
+    pub part: Part,
+    /// Of a file, whether it is outside of the skill and of the folder in which the agent works.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outside: Option<bool>,
+    /// On how many lines.
+    pub count: usize,
+    /// The first of them.
+    pub places: Vec<Place>,
+}
+
+/// A line of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Place {
+    /// The file.
+    pub path: String,
+    /// The line, from 1.
+    pub line: usize,
+}
+
+/// A part of a skill, the lightest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Part {
+    /// Running text, configuration and data.
+    Text,
+    /// A code block of a text.
+    Code,
+    /// A file that is run.
+    Script,
+}
+
+/// The list that a thing belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Host,
+    Read,
+    Write,
+    Command,
+    Variable,
+    Persistence,
+}
+
+/// The language of a piece of code, as far as it matters here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Language {
+    Shell,
+    /// Shell lines behind a prompt, among what they print.
+    Console,
+    /// Any other code.
+    Code,
+    /// No code.
+    Text,
+}
+
+/// Some lines of a file in one language.
+struct Piece<'a> {
+    path: &'a str,
+    part: Part,
+    language: Language,
+    /// The number of its first line, from 1.
+    first_line: usize,
+    text: &'a str,
+}
+
+/// Where something was found.
+#[derive(Clone, Copy)]
+struct Spot<'a> {
+    path: &'a str,
+    line: usize,
+    part: Part,
+}
+
+impl Piece<'_> {
+    fn spot(&self, line: usize) -> Spot<'_> {
+        Spot { path: self.path, line: self.first_line + line, part: self.part }
+    }
+}
+
+/// Collects what is found.
+#[derive(Default)]
+struct Collector {
+    found: BTreeMap<Kind, BTreeMap<String, Use>>,
+    is_cut: bool,
+}
+
+impl Collector {
+    fn add(&mut self, kind: Kind, what: &str, spot: Spot<'_>) {
+        self.add_file(kind, what, None, spot);
+    }
+
+    fn add_file(&mut self, kind: Kind, what: &str, outside: Option<bool>, spot: Spot<'_>) {
+        let what = excerpt::visible(what);
+        let of_kind = self.found.entry(kind).or_default();
+        if what.is_empty() {
+            return;
+        }
+        if !of_kind.contains_key(&what) && of_kind.len() >= LISTED {
+            self.is_cut = true;
+            return;
+        }
+        let new = || Use { what: what.clone(), part: spot.part, outside, count: 0, places: Vec::new() };
+        let known = of_kind.entry(what.clone()).or_insert_with(new);
+        let place = Place { path: spot.path.to_owned(), line: spot.line };
+        if known.places.contains(&place) {
+            known.part = known.part.max(spot.part);
+            return;
+        }
+        known.count += 1;
+        if spot.part > known.part {
+            known.part = spot.part;
+            known.places.insert(0, place);
+            known.places.truncate(PLACES);
+        } else if known.places.len() < PLACES {
+            known.places.push(place);
+        }
+    }
+
+    fn take(&mut self, kind: Kind) -> Vec<Use> {
+        self.found.remove(&kind).unwrap_or_default().into_values().collect()
+    }
+}
+
+/// Sums up what a skill would touch. The work is bounded by [`BYTES`](self), and nothing is run or looked up.
+#[must_use]
+pub fn capabilities(bundle: &Bundle) -> Capabilities {
+    let mut found = Collector::default();
+    let mut left = BYTES;
+    for (path, file) in bundle.files() {
+        let source = Source::new(path, file);
+        if source.is_binary() {
+            continue;
+        }
+        match left.checked_sub(source.text.len()) {
+            Some(rest) => left = rest,
+            None => {
+                found.is_cut = true;
+                continue;
+            }
+        }
+        for piece in pieces(path, &source) {
+            read_piece(&piece, &mut found);
+        }
+    }
+    let limits = Limits::default();
+    let front = bundle.skill_md().and_then(|text| frontmatter::read(text, &limits).ok());
+    let mut capabilities = Capabilities {
+        allowed_tools: front.and_then(|reading| reading.frontmatter.allowed_tools),
+        hosts: found.take(Kind::Host),
+        reads: found.take(Kind::Read),
+        writes: found.take(Kind::Write),
+        commands: found.take(Kind::Command),
+        environment: found.take(Kind::Variable),
+        persistence: found.take(Kind::Persistence),
+        undeclared: Vec::new(),
+        complete: !found.is_cut,
+    };
+    if let Some(text) = bundle.skill_md() {
+        capabilities.undeclared = declared::compare(&capabilities, text);
+    }
+    capabilities
+}
+
+impl Capabilities {
+    /// Whether nothing was found.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let lists = [&self.hosts, &self.reads, &self.writes, &self.commands, &self.environment, &self.persistence];
+        lists.iter().all(|list| list.is_empty())
+    }
+}
+
+fn read_piece(piece: &Piece<'_>, found: &mut Collector) {
+    hosts::read(piece, found);
+    paths::read(piece, found);
+    if piece.language != Language::Text {
+        calls::read(piece, found);
+    }
+    match piece.language {
+        Language::Shell => shell::read(piece, found),
+        Language::Console => shell::read_console(piece, found),
+        Language::Code | Language::Text => {}
+    }
+}
+
+/// A script is one piece; a text is cut where its code blocks begin and end.
+fn pieces<'a>(path: &'a SkillPath, source: &'a Source<'_>) -> Vec<Piece<'a>> {
+    let extension = path.extension();
+    let is_text = matches!(extension.as_str(), "md" | "markdown" | "mdx" | "txt" | "rst" | "adoc" | "org");
+    let whole = |part, language| Piece { path: source.path, part, language, first_line: 1, text: &source.text };
+    if source.kind().runs && !is_text {
+        return vec![whole(Part::Script, language_of_file(&extension, source.line(0)))];
+    }
+    if !source.kind().reads {
+        return vec![whole(Part::Text, Language::Text)];
+    }
+    let mut pieces = Vec::new();
+    let (mut from, mut in_code, mut language) = (0, false, Language::Text);
+    for (at, line) in source.lines() {
+        let code = source.covers(Scope::Code, at) && !(source.kind().runs && !is_fence(line) && !in_code);
+        if code != in_code || (code && is_fence(line)) {
+            push(&mut pieces, source, (from, at), in_code, language);
+            (from, in_code) = (at, code);
+            language = if code { language_of_block(line) } else { Language::Text };
+        }
+    }
+    push(&mut pieces, source, (from, source.lines().count()), in_code, language);
+    pieces
+}
+
+fn push<'a>(
+    pieces: &mut Vec<Piece<'a>>,
+    source: &'a Source<'_>,
+    (from, to): (usize, usize),
+    in_code: bool,
+    language: Language,
+) {
+    // The fence is no part of its code.
+    let from = if in_code { from + 1 } else { from };
+    let text = source.text.get(source.line_start(from)..source.line_start(to)).unwrap_or_default();
+    if from < to && !text.is_empty() {
+        let part = if in_code { Part::Code } else { Part::Text };
+        pieces.push(Piece { path: source.path, part, language, first_line: from + 1, text });
+    }
+}
+
+fn is_fence(line: &str) -> bool {
+    let bare = line.trim_start_matches([' ', '\t', '>']);
+    bare.starts_with("```") || bare.starts_with("~~~")
+}
+
+fn language_of_file(extension: &str, first_line: &str) -> Language {
+    match extension {
+        "sh" | "bash" | "zsh" | "ksh" | "command" => Language::Shell,
+        "" if first_line.starts_with("#!") && first_line.trim_end().ends_with("sh") => Language::Shell,
+        _ => Language::Code,
+    }
+}
+
+fn language_of_block(fence: &str) -> Language {
+    let word = fence.trim_start_matches([' ', '\t', '>', '`', '~', '{', '.']);
+    let word: String = word.chars().take_while(char::is_ascii_alphanumeric).take(12).collect();
+    match word.to_ascii_lowercase().as_str() {
+        "sh" | "bash" | "shell" | "zsh" | "ksh" => Language::Shell,
+        "console" | "terminal" | "shellsession" | "session" => Language::Console,
+        _ => Language::Code,
+    }
+}
+
+#[cfg(test)]
+mod tests;

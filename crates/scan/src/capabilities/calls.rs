@@ -1,0 +1,179 @@
+//! [`read`]: what code in any language asks its runtime for: programs, variables, files.
+
+use super::{COMPUTED, Collector, Kind, Piece, Spot, WHOLE_ENVIRONMENT, paths};
+
+/// Bytes of one argument that are looked at.
+const ARGUMENT: usize = 256;
+
+/// Calls whose first argument is a command, or a list that begins with one.
+const COMMANDS: [&str; 22] = [
+    "subprocess.run(",
+    "subprocess.Popen(",
+    "subprocess.call(",
+    "subprocess.check_output(",
+    "subprocess.check_call(",
+    "subprocess.getoutput(",
+    "create_subprocess_exec(",
+    "create_subprocess_shell(",
+    "os.system(",
+    "os.popen(",
+    "execSync(",
+    "execFile(",
+    "execFileSync(",
+    "spawn(",
+    "spawnSync(",
+    "child_process.exec(",
+    "exec.Command(",
+    "Command::new(",
+    "shell_exec(",
+    "proc_open(",
+    "Process.Start(",
+    "ProcessBuilder(",
+];
+
+/// What a variable's name follows on, quoted or as a word.
+const VARIABLES: [&str; 14] = [
+    "environ[",
+    "environ.get(",
+    "environ.pop(",
+    "getenv(",
+    "process.env.",
+    "process.env[",
+    "Deno.env.get(",
+    "import.meta.env.",
+    "ENV[",
+    "ENV.fetch(",
+    "os.Getenv(",
+    "os.LookupEnv(",
+    "env::var(",
+    "$env:",
+];
+
+/// What takes the whole environment.
+const WHOLE: [&str; 9] = [
+    "os.environ.items",
+    "os.environ.copy",
+    "dict(os.environ",
+    "dumps(os.environ",
+    "**os.environ",
+    "JSON.stringify(process.env",
+    "Object.entries(process.env",
+    "Object.keys(process.env",
+    "...process.env",
+];
+
+/// Calls that write the file that is their first argument.
+const WRITES: [&str; 5] = ["writeFile(", "writeFileSync(", "appendFile(", "appendFileSync(", "createWriteStream("];
+
+/// Calls that read it.
+const READS: [&str; 4] = ["readFile(", "readFileSync(", "createReadStream(", "read_csv("];
+
+/// An argument of a call.
+enum Argument<'a> {
+    /// What stands between its quotes, and what follows on them.
+    Literal(&'a str, &'a str),
+    Computed,
+    None,
+}
+
+/// Notes what the calls in a piece take.
+pub(super) fn read(piece: &Piece<'_>, found: &mut Collector) {
+    let lines = Lines::new(piece);
+    for needle in COMMANDS {
+        lines.each(needle, |rest, spot| match argument(rest) {
+            Argument::Literal(text, _) => {
+                let first = text.split_whitespace().next().unwrap_or_default();
+                let name = first.rsplit('/').next().filter(|_| first.starts_with('/')).unwrap_or(first);
+                found.add(Kind::Command, if name.contains(['{', '$']) { COMPUTED } else { name }, spot);
+            }
+            Argument::Computed => found.add(Kind::Command, COMPUTED, spot),
+            Argument::None => {}
+        });
+    }
+    for needle in VARIABLES {
+        lines.each(needle, |rest, spot| {
+            let is_word = needle.ends_with(['.', ':']);
+            let name = match argument(rest) {
+                _ if is_word => word(rest),
+                Argument::Literal(name, _) => name,
+                Argument::Computed => COMPUTED,
+                Argument::None => "",
+            };
+            found.add(Kind::Variable, name, spot);
+        });
+    }
+    for needle in WHOLE {
+        lines.each(needle, |_, spot| found.add(Kind::Variable, WHOLE_ENVIRONMENT, spot));
+    }
+    for (needles, kind) in [(&WRITES[..], Kind::Write), (&READS[..], Kind::Read)] {
+        for needle in needles {
+            lines.each(needle, |rest, spot| {
+                if let Argument::Literal(path, _) = argument(rest) {
+                    paths::add(found, kind, path, spot);
+                }
+            });
+        }
+    }
+    lines.each("open(", |rest, spot| {
+        if let Argument::Literal(path, after) = argument(rest) {
+            paths::add(found, if opens_to_write(after) { Kind::Write } else { Kind::Read }, path, spot);
+        }
+    });
+}
+
+/// The text of a piece with the places of its lines.
+struct Lines<'a> {
+    piece: &'a Piece<'a>,
+    starts: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
+    fn new(piece: &'a Piece<'a>) -> Self {
+        let starts = std::iter::once(0).chain(piece.text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        Self { piece, starts }
+    }
+
+    /// Calls `act` with what follows on each place of a needle that is no part of a longer word.
+    fn each(&self, needle: &str, mut act: impl FnMut(&'a str, Spot<'_>)) {
+        for (at, _) in self.piece.text.match_indices(needle) {
+            let before = self.piece.text.get(..at).and_then(|text| text.chars().next_back());
+            let starts_a_word = needle.starts_with(|c: char| c.is_alphanumeric());
+            if starts_a_word && before.is_some_and(|c| c.is_alphanumeric() || c == '_') {
+                continue;
+            }
+            let line = self.starts.partition_point(|start| *start <= at).saturating_sub(1);
+            let rest = self.piece.text.get(at + needle.len()..).unwrap_or_default();
+            act(rest, self.piece.spot(line));
+        }
+    }
+}
+
+/// The first argument of a call, or the first of the list that it is.
+fn argument(rest: &str) -> Argument<'_> {
+    let rest = rest.trim_start().trim_start_matches(['[', '{']).trim_start();
+    let quoted = rest.trim_start_matches(['f', 'r', 'b', 'F', 'R', 'B']);
+    let Some(quote) = quoted.chars().next().filter(|c| matches!(c, '"' | '\'' | '`')) else {
+        let is_named = rest.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '*' | '&' | '$'));
+        return if is_named { Argument::Computed } else { Argument::None };
+    };
+    let inner = quoted.get(1..).unwrap_or_default();
+    match inner.char_indices().take(ARGUMENT).find(|(_, c)| *c == quote) {
+        Some((end, _)) => {
+            Argument::Literal(inner.get(..end).unwrap_or_default(), inner.get(end + 1..).unwrap_or_default())
+        }
+        None => Argument::Computed,
+    }
+}
+
+fn word(rest: &str) -> &str {
+    let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+    rest.get(..end).unwrap_or_default()
+}
+
+/// Whether the second argument of `open` is a mode that writes.
+fn opens_to_write(after: &str) -> bool {
+    let Some(mode) = after.trim_start().strip_prefix(',') else { return false };
+    let mode = mode.trim_start().trim_start_matches("mode").trim_start().trim_start_matches('=').trim_start();
+    let mode: String = mode.chars().skip(1).take_while(|c| c.is_ascii_alphabetic() || *c == '+').take(4).collect();
+    !mode.is_empty() && mode.contains(['w', 'a', 'x', '+'])
+}

@@ -1,0 +1,133 @@
+//! [`Undeclared`]: what scripts and code need, and neither `allowed-tools` nor `SKILL.md` tells.
+
+use serde::Serialize;
+
+use super::{COMPUTED, Capabilities, Part, Place, Use, WHOLE_ENVIRONMENT};
+
+/// How many are listed.
+const LISTED: usize = 40;
+
+/// Parts of a variable's name that make it a secret.
+const SECRET: [&str; 7] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTH"];
+
+/// Hosts that are no other machine, or none at all.
+const NOBODY: [&str; 5] = ["localhost", "127.0.0.1", "example.com", "example.org", "www.w3.org"];
+
+/// Places for what is thrown away.
+const SCRATCH: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
+
+/// Something that is needed and not told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Undeclared {
+    /// `command`, `host`, `file`, `variable` or `persistence`.
+    pub kind: &'static str,
+    /// What is needed.
+    pub what: String,
+    /// Who should have told it.
+    pub why: &'static str,
+    /// The first place that needs it.
+    #[serde(flatten)]
+    pub place: Place,
+}
+
+/// Compares what a skill needs with what it declares.
+pub(super) fn compare(capabilities: &Capabilities, skill_md: &str) -> Vec<Undeclared> {
+    let mut undeclared = Vec::new();
+    if let Some(tools) = &capabilities.allowed_tools {
+        let tools: Vec<Tool<'_>> = tools.iter().map(|tool| Tool::of(tool)).collect();
+        against_tools(capabilities, &tools, &mut undeclared);
+    }
+    against_text(capabilities, &skill_md.to_lowercase(), &mut undeclared);
+    undeclared.truncate(LISTED);
+    undeclared
+}
+
+/// A tool of `allowed-tools`, as `Bash(git:*)`.
+struct Tool<'a> {
+    name: String,
+    /// What stands between its brackets.
+    only: Option<&'a str>,
+}
+
+impl<'a> Tool<'a> {
+    fn of(text: &'a str) -> Self {
+        let (name, only) = match text.split_once('(') {
+            Some((name, only)) => (name, Some(only.trim_end_matches(')'))),
+            None => (text, None),
+        };
+        Self { name: name.trim().to_lowercase(), only }
+    }
+
+    fn is_one_of(&self, words: &[&str]) -> bool {
+        self.name == "*" || words.iter().any(|word| self.name.contains(word))
+    }
+
+    fn runs(&self) -> bool {
+        self.is_one_of(&["bash", "shell", "terminal", "exec", "command", "powershell"])
+    }
+
+    /// Whether it lets a command run: by its first word, or because all are let.
+    fn lets(&self, command: &str) -> bool {
+        let base = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
+        match self.only.map(str::trim) {
+            None | Some("" | "*" | ":*") => true,
+            Some(only) => {
+                let first = only.split([' ', ':', '*', ',']).next().unwrap_or_default();
+                only.starts_with('*') || first == command || base(first) == base(command)
+            }
+        }
+    }
+}
+
+fn against_tools(capabilities: &Capabilities, tools: &[Tool<'_>], undeclared: &mut Vec<Undeclared>) {
+    let shells: Vec<&Tool<'_>> = tools.iter().filter(|tool| tool.runs()).collect();
+    let in_code = |list: &'static str, uses: &[Use], why: &'static str, undeclared: &mut Vec<Undeclared>| {
+        let needed = uses.iter().filter(|used| used.part >= Part::Code);
+        undeclared.extend(needed.filter_map(|used| entry(list, used, why)));
+    };
+    let commands = &capabilities.commands;
+    if shells.is_empty() {
+        in_code("command", commands, "allowed-tools has no tool that runs commands", undeclared);
+        if !tools.iter().any(|tool| tool.is_one_of(&["web", "fetch", "http", "browser", "mcp"])) {
+            in_code("host", &capabilities.hosts, "allowed-tools has no tool for the network", undeclared);
+        }
+        if !tools.iter().any(|tool| tool.is_one_of(&["write", "edit", "create", "file"])) {
+            in_code("file", &capabilities.writes, "allowed-tools has no tool that writes", undeclared);
+        }
+        return;
+    }
+    let others = commands.iter().filter(|used| used.part >= Part::Code);
+    let others = others.filter(|used| !shells.iter().any(|shell| shell.lets(&used.what)));
+    undeclared.extend(others.filter_map(|used| entry("command", used, "allowed-tools does not let it run")));
+}
+
+/// What scripts need without a word of it in `SKILL.md`, which is in lower case here.
+fn against_text(capabilities: &Capabilities, text: &str, undeclared: &mut Vec<Undeclared>) {
+    const WHY: &str = "SKILL.md does not tell of it";
+    let mut add = |kind, uses: &[Use], is_told: &dyn Fn(&str) -> bool| {
+        let untold = uses.iter().filter(|used| used.part == Part::Script && !is_told(&used.what));
+        undeclared.extend(untold.filter_map(|used| entry(kind, used, WHY)));
+    };
+    add("host", &capabilities.hosts, &|host| NOBODY.contains(&host) || tells_host(text, host));
+    let is_secret = |name: &str| name == WHOLE_ENVIRONMENT || SECRET.iter().any(|part| name.contains(part));
+    add("variable", &capabilities.environment, &|name| !is_secret(name) || text.contains(&name.to_lowercase()));
+    add("file", &capabilities.writes, &|path| !leads_out(path) || text.contains(&path.to_lowercase()));
+    add("persistence", &capabilities.persistence, &|place| text.contains(&place.to_lowercase()));
+}
+
+fn leads_out(path: &str) -> bool {
+    path.starts_with(['/', '~', '$', '%']) && !SCRATCH.iter().any(|scratch| path.starts_with(scratch))
+}
+
+/// Whether a text names a host, or whose it is: `api.acme.com` by `acme`.
+fn tells_host(text: &str, host: &str) -> bool {
+    let labels: Vec<&str> = host.rsplit('.').collect();
+    let owner = labels.iter().skip(1).find(|label| label.len() > 3);
+    text.contains(host)
+        || owner.is_some_and(|owner| host.contains(|c: char| c.is_alphabetic()) && text.contains(*owner))
+}
+
+fn entry(kind: &'static str, used: &Use, why: &'static str) -> Option<Undeclared> {
+    let place = used.places.first().filter(|_| used.what != COMPUTED)?;
+    Some(Undeclared { kind, what: used.what.clone(), why, place: place.clone() })
+}
