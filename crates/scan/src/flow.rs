@@ -30,6 +30,9 @@ use taint::Analysis;
 const PARSE: usize = 8;
 const FOLLOW: usize = 16;
 
+/// Files from which scripts read what to do.
+const DATA: &[&str] = &[".json", ".yaml", ".yml", ".toml", ".ini", ".txt", ".cfg"];
+
 /// One program of a skill and where it stands.
 struct Place<'s, 'a> {
     source: &'s Source<'a>,
@@ -56,7 +59,12 @@ pub(crate) fn check(bundle: &Bundle, sources: &[Source<'_>], finder: &mut Finder
     finder.charge(steps * FOLLOW)?;
     let programs: Vec<&Program> = places.iter().map(|place| &place.program).collect();
     let purpose = Purpose::of(bundle);
-    for flow in Analysis::new(&programs).run() {
+    let mut analysis = Analysis::new(&programs);
+    for source in sources.iter().filter(|source| DATA.iter().any(|end| source.path.ends_with(end))) {
+        finder.charge(source.text.len())?;
+        analysis = analysis.with_data(source.path, &source.text);
+    }
+    for flow in analysis.run() {
         let Some(place) = places.get(flow.program) else { continue };
         if let Some(judgement) = judge(&flow, &purpose) {
             add(place.source, flow.line, judgement, finder);

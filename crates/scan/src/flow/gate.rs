@@ -426,14 +426,22 @@ const FLOWS: &[u16] = &[
     FETCH | EVAL,
     FETCH | STORE | LAUNCH,
     DECODE | EVAL,
+    REMOVE | HOME,
     STEERING | STORE,
     REMOVE | HOME,
     BY_NAME | PIECES,
 ];
 
 /// Those of a shell, where the words of all ends are everywhere.
-const SHELL_FLOWS: &[u16] =
-    &[SECRET | SEND, ENVIRONMENT | SEND, FETCH | EVAL, FETCH | STORE | LAUNCH, DECODE | EVAL, STEERING | STORE];
+const SHELL_FLOWS: &[u16] = &[
+    SECRET | SEND,
+    ENVIRONMENT | SEND,
+    FETCH | EVAL,
+    FETCH | STORE | LAUNCH,
+    DECODE | EVAL,
+    STEERING | STORE,
+    REMOVE | HOME,
+];
 
 impl Ends {
     /// The ends that stand in a text.

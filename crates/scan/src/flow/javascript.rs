@@ -13,7 +13,9 @@ fn statement(to: &mut Builder<'_>, node: Node<'_>) {
     match node.kind() {
         "function_declaration" | "generator_function_declaration" | "method_definition" => function(to, node),
         "variable_declarator" => {
-            let given = field(node, "value").map(|given| expr(to, given)).unwrap_or_default();
+            let name = field(node, "name").filter(|name| name.kind() == "identifier");
+            let name = name.map_or("", |name| to.text_of(name)).to_owned();
+            let given = field(node, "value").map(|given| named(to, given, name)).unwrap_or_default();
             if let Some(name) = field(node, "name") {
                 bind(to, name, &given);
             }
@@ -156,32 +158,46 @@ fn value(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
         "binary_expression" => binary(to, node),
         "object" => Expr::Record(children(node).into_iter().map(|pair| entry(to, pair)).collect()),
         "assignment_expression" | "augmented_assignment_expression" => {
-            let given = field(node, "right").map(|given| expr(to, given)).unwrap_or_default();
+            let name = field(node, "left").map_or("", |left| to.text_of(left)).to_owned();
+            let name = name.rsplit('.').next().unwrap_or("").to_owned();
+            let given = field(node, "right").map(|given| named(to, given, name)).unwrap_or_default();
             if let Some(left) = field(node, "left") {
                 bind(to, left, &given);
             }
             given
         }
-        "arrow_function" | "function_expression" | "generator_function" => {
-            let body = field(node, "body").filter(|body| body.kind() != "statement_block");
-            let params = params_of(to, node);
-            let mut given = Expr::nothing();
-            to.within(String::new(), params, |to| match body {
-                Some(body) => {
-                    given = expr(to, body);
-                    to.step(Act::Run(given.clone()));
-                }
-                None => field(node, "body").into_iter().for_each(|body| lower(to, body)),
-            });
-            given
-        }
-        "number" | "true" | "false" | "null" | "regex" => Expr::nothing(),
+        "arrow_function" | "function_expression" | "generator_function" => closure(to, node, String::new()),
+        "number" => Expr::Text(to.text_of(node).to_owned()),
+        "true" | "false" | "null" | "regex" => Expr::nothing(),
         "class" => {
             lower(to, node);
             Expr::nothing()
         }
         _ => Expr::List(all(to, node)),
     }
+}
+
+/// A value that is given a name; a function has it as well.
+fn named(to: &mut Builder<'_>, node: Node<'_>, name: String) -> Expr {
+    match node.kind() {
+        "arrow_function" | "function_expression" | "generator_function" => to.deeper(|to| closure(to, node, name)),
+        _ => expr(to, node),
+    }
+}
+
+/// A function as a value: what it gives back.
+fn closure(to: &mut Builder<'_>, node: Node<'_>, name: String) -> Expr {
+    let body = field(node, "body").filter(|body| body.kind() != "statement_block");
+    let params = params_of(to, node);
+    let mut given = Expr::nothing();
+    let scope = to.within(name, params, |to| match body {
+        Some(body) => {
+            given = expr(to, body);
+            to.step(Act::Return(given.clone()));
+        }
+        None => field(node, "body").into_iter().for_each(|body| lower(to, body)),
+    });
+    Expr::Inside(scope, Box::new(given))
 }
 
 fn template(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
@@ -204,29 +220,27 @@ fn entry(to: &mut Builder<'_>, pair: Node<'_>) -> (String, Expr) {
     }
 }
 
-/// A call; functions among its arguments get what it is called on and given.
+/// A call; functions among its arguments get what it gives back.
 fn call(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
     let callee = field(node, "function").or_else(|| field(node, "constructor"));
     let callee = callee.map(|callee| expr(to, callee)).unwrap_or_default();
     let list = field(node, "arguments").map(children).unwrap_or_default();
     let is_function = |node: &Node<'_>| matches!(node.kind(), "arrow_function" | "function_expression");
     let mut args: Vec<Expr> = list.iter().filter(|arg| !is_function(arg)).map(|arg| expr(to, *arg)).collect();
-    let receiver = match &callee {
-        Expr::Attr(object, _) => (**object).clone(),
-        _ => Expr::nothing(),
-    };
-    let mut handed = args.clone();
-    handed.push(receiver);
-    for argument in list.iter().filter(|arg| is_function(arg)) {
+    let line = to.line_of(node);
+    let functions: Vec<&Node<'_>> = list.iter().filter(|arg| is_function(arg)).collect();
+    let handed = (!functions.is_empty())
+        .then(|| Expr::Call(Box::new(Call { callee: callee.clone(), args: args.clone(), named: Vec::new(), line })));
+    for argument in functions {
         let before = to.program.scopes.len();
         args.push(expr(to, *argument));
         if let Some(scope) = to.program.scopes.get(before) {
             let names: Vec<String> =
                 scope.params.iter().flat_map(|param| param.split(',')).map(str::to_owned).collect();
-            to.set_in(before, names, Expr::List(handed.clone()));
+            to.set_in(before, names, handed.clone().unwrap_or_default());
         }
     }
-    Expr::Call(Box::new(Call { callee, args, named: Vec::new(), line: to.line_of(node) }))
+    Expr::Call(Box::new(Call { callee, args, named: Vec::new(), line }))
 }
 
 /// A chain of operators, without going deeper for each of them.

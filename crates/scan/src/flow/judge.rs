@@ -4,7 +4,8 @@ use skill::Bundle;
 
 use super::{
     names::{VENDORS, is_secret_name},
-    taint::{Flow, Kind, Taint},
+    paths::steers,
+    taint::{End, Flow, Kind, Taint},
 };
 use crate::{
     Rule, Severity,
@@ -37,7 +38,17 @@ impl Purpose {
 
 /// What is wrong with a flow, if anything is.
 pub(super) fn judge(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
-    if flow.is_sent { sent(flow, purpose) } else { run(flow) }
+    let about = |rule: &'static Rule, why: String| Some(Judgement { rule, severity: rule.severity, why });
+    match flow.end {
+        End::Sent => sent(flow, purpose),
+        End::Run => run(flow),
+        End::Steered => {
+            let steering = steers(&flow.to)?;
+            let rule = if steering.is_grave { &rules::STEERED } else { &rules::STARTED };
+            about(rule, format!("{} is {}", shown(&flow.to), steering.what))
+        }
+        End::Removed => about(&rules::REMOVED, shown(&flow.to)),
+    }
 }
 
 fn run(flow: &Flow) -> Option<Judgement> {
@@ -98,7 +109,7 @@ fn host_of(address: &str) -> String {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
     let rest = rest.rsplit_once('@').map_or(rest, |(_, rest)| rest);
     let host: String = rest.chars().take_while(|c| !matches!(c, '/' | ':' | '?' | '#' | ' ')).collect();
-    if host.contains('\0') { String::new() } else { host.to_ascii_lowercase() }
+    if host.contains(['\0', '$']) { String::new() } else { host.to_ascii_lowercase() }
 }
 
 fn is_local(host: &str) -> bool {

@@ -9,6 +9,8 @@ pub(super) enum Sink {
     Run,
     /// To the system, as a command.
     Command,
+    /// Out of the file system, with all that is in it.
+    Remove,
 }
 
 const VERBS: &[&str] = &["post", "put", "patch", "request", "get", "delete", "head", "stream"];
@@ -45,6 +47,7 @@ pub(super) fn sink(name: &str) -> Option<Sink> {
         "request" if before.contains("http") => true,
         "storbinary" | "put_object" | "upload_file" | "upload_fileobj" => true,
         "Request" => before.contains("urllib"),
+        "get" if matches!(before, "http" | "https") => true,
         verb if VERBS.contains(&verb) => is_client,
         _ => false,
     };
@@ -52,6 +55,12 @@ pub(super) fn sink(name: &str) -> Option<Sink> {
         return Some(Sink::Send);
     }
     match last {
+        "rmtree" | "rimraf" | "rimrafSync" | "emptyDir" | "emptyDirSync" | "removeSync" => Some(Sink::Remove),
+        "rm" | "rmSync" | "rmdirSync" | "rmdir" | "remove" if before.contains("fs") || before.contains("shutil") => {
+            Some(Sink::Remove)
+        }
+        "rm" if before.is_empty() => Some(Sink::Remove),
+        "run_path" | "spec_from_file_location" | "SourceFileLoader" | "FunctionType" => Some(Sink::Run),
         "eval" | "exec" | "Function" | "execfile" | "runInThisContext" | "runInNewContext" | "runInContext"
         | "compile"
             if !before.contains("child_process") && !before.ends_with("re") && !before.contains("regex") =>
@@ -125,6 +134,10 @@ pub(super) fn keeps_text(last: &str) -> bool {
             | "String"
             | "File"
             | "createWriteStream"
+            | "HTTPSConnection"
+            | "HTTPConnection"
+            | "create_connection"
+            | "expanduser()"
     )
 }
 

@@ -109,6 +109,75 @@ pub(super) fn is_secret(text: &str) -> bool {
     found
 }
 
+/// What a file does that agents or the system obey.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Steering {
+    pub what: &'static str,
+    /// It steers agents, or who may sign in; else it only starts something, as some tools have to.
+    pub is_grave: bool,
+}
+
+/// Parts of paths, what is there, and whether that counts only in the user's own folder.
+const AGENTS: &[(&str, &str, bool)] = &[
+    ("CLAUDE.md", "the instructions of all agents", true),
+    ("AGENTS.md", "the instructions of all agents", true),
+    ("GEMINI.md", "the instructions of all agents", true),
+    ("MEMORY.md", "what agents remember", true),
+    ("SOUL.md", "what agents remember", false),
+    (".claude/settings.json", "the settings and hooks of an agent", false),
+    (".claude/settings.local.json", "the settings and hooks of an agent", false),
+    (".claude.json", "the servers of an agent", true),
+    (".cursor/mcp.json", "the servers of an agent", true),
+    (".codex/config.toml", "the settings of an agent", true),
+    (".gemini/settings.json", "the settings of an agent", true),
+    ("mcp_config.json", "the servers of an agent", true),
+    ("claude_desktop_config.json", "the servers of an agent", false),
+    ("*/SKILL.md", "other skills", false),
+    ("authorized_keys", "who may sign in", false),
+    ("sitecustomize.py", "what every Python runs", false),
+    ("usercustomize.py", "what every Python runs", false),
+];
+const STARTS: &[(&str, &str, bool)] = &[
+    ("LaunchAgents/", "what starts when the user signs in", true),
+    ("/LaunchDaemons/", "what starts with the machine", false),
+    (".config/autostart/", "what starts when the user signs in", true),
+    (".config/systemd/user/", "what starts when the user signs in", true),
+    ("/etc/cron", "what is run again and again", false),
+    ("/etc/systemd/system/", "what starts with the machine", false),
+    ("Start Menu/Programs/Startup", "what starts when the user signs in", false),
+    ("/.bashrc", "what every shell runs", true),
+    ("/.zshrc", "what every shell runs", true),
+    ("/.zshenv", "what every shell runs", true),
+    ("/.profile", "what every shell runs", true),
+    ("/.bash_profile", "what every shell runs", true),
+];
+
+/// What a path that is written steers, if anything.
+pub(super) fn steers(path: &str) -> Option<Steering> {
+    let plain = path.replace('\\', "/");
+    let is_own = plain.starts_with(['~', '/']) || plain.starts_with("$HOME") || plain.contains("/home/");
+    let find = |all: &[(&str, &'static str, bool)]| {
+        let found = all.iter().find(|(part, _, own)| plain.contains(part) && (is_own || !own));
+        found.map(|(_, what, _)| *what)
+    };
+    let agents = find(AGENTS).map(|what| Steering { what, is_grave: true });
+    agents.or_else(|| find(STARTS).map(|what| Steering { what, is_grave: false }))
+}
+
+/// Folders in which a user keeps what cannot be made again.
+const KEPT: &[&str] =
+    &["Documents", "Desktop", "Pictures", "Downloads", "Projects", "Music", "Movies", ".ssh", ".config"];
+
+/// Whether a path means all that the user has, or all of one of the folders for it.
+pub(super) fn is_all_of_home(path: &str) -> bool {
+    let rest = path.strip_prefix("$HOME").map(|rest| format!("~{rest}"));
+    let path = rest.as_deref().unwrap_or(path);
+    let is_root = matches!(path, "/" | "/*" | "~");
+    let Some(inside) = path.strip_prefix('~') else { return is_root };
+    let inside = inside.trim_matches(['/', '*', '~']);
+    is_root || inside.is_empty() || KEPT.contains(&inside)
+}
+
 fn follows(then: Then, before: &str, after: &str) -> bool {
     match then {
         Anything => true,
@@ -125,6 +194,12 @@ fn follows(then: Then, before: &str, after: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn all_of_a_home_is_told_from_a_part() {
+        assert!(["~", "~/", "~/*", "~/~/*", "/", "~/Documents", "$HOME/"].into_iter().all(is_all_of_home));
+        assert!(!["~/.cache", "/tmp/x", "~/Documents/x", "*", "", "\0", "~/\0"].into_iter().any(is_all_of_home));
+    }
 
     #[test]
     fn a_secret_is_told_from_its_like() {

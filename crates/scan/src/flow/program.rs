@@ -50,6 +50,8 @@ pub(crate) enum Expr {
     List(Vec<Expr>),
     Record(Vec<(String, Expr)>),
     Reversed(Box<Expr>),
+    /// A value as it is inside another scope: the result of a function without a name.
+    Inside(usize, Box<Expr>),
     Call(Box<Call>),
 }
 
@@ -97,13 +99,15 @@ impl<'t> Builder<'t> {
         self.program.steps.push(Step { scope: self.scope, act });
     }
 
-    /// Does some work inside a new function.
-    pub fn within(&mut self, name: String, params: Vec<String>, work: impl FnOnce(&mut Self)) {
+    /// Does some work inside a new function, whose scope it gives back.
+    pub fn within(&mut self, name: String, params: Vec<String>, work: impl FnOnce(&mut Self)) -> usize {
         let outer = self.scope;
         self.program.scopes.push(Scope { name, params, parent: Some(outer) });
-        self.scope = self.program.scopes.len() - 1;
+        let inner = self.program.scopes.len() - 1;
+        self.scope = inner;
         work(self);
         self.scope = outer;
+        inner
     }
 
     /// Does some work one level deeper, unless that is too deep.

@@ -175,7 +175,8 @@ fn value(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
             given
         }
         "lambda" => field(node, "body").map(|body| expr(to, body)).unwrap_or_default(),
-        "type" | "integer" | "float" | "none" | "true" | "false" => Expr::nothing(),
+        "integer" => Expr::Text(to.text_of(node).to_owned()),
+        "type" | "float" | "none" | "true" | "false" => Expr::nothing(),
         _ => Expr::List(all(to, node)),
     }
 }

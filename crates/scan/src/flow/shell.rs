@@ -80,6 +80,7 @@ fn run(to: &mut Builder<'_>, node: Node<'_>, input: Option<Expr>) -> Expr {
             }
             Expr::List(given)
         }
+        "test_command" => Expr::List(children(node).into_iter().map(|part| word(to, part)).collect()),
         _ => {
             lower(to, node);
             Expr::nothing()
@@ -167,7 +168,7 @@ fn value(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
             let name: String = name.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
             let inner = children(node).into_iter().filter(|child| child.kind() != "variable_name");
             let mut parts: Vec<Expr> = inner.map(|child| word(to, child)).collect();
-            parts.insert(0, Expr::Name(format!("${name}")));
+            parts.push(Expr::Name(format!("${name}")));
             Expr::List(parts)
         }
         "command_substitution" | "process_substitution" => {

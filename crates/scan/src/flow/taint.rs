@@ -14,6 +14,7 @@ use std::{
 
 use super::{
     names::{self, Sink},
+    paths,
     program::{Act, Call, Expr, Program},
     shell::PROGRAM,
 };
@@ -35,19 +36,29 @@ const SAME_NAME: usize = 32;
 /// Names set in one skill that are remembered.
 const NAMES: usize = 20_000;
 
+/// What becomes of data, or of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum End {
+    Sent,
+    Run,
+    /// A file that is run at every start, or that steers agents, is written.
+    Steered,
+    /// All that the user has is removed.
+    Removed,
+}
+
 /// Data that reaches a call.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Flow {
     pub program: usize,
     /// The line of the call, from 0.
     pub line: usize,
-    /// Whether it is sent; else it is run.
-    pub is_sent: bool,
+    pub end: End,
     /// What is in the body, the address or the code.
     pub taints: Vec<Taint>,
     /// What is only in a header, as a key that logs in.
     pub keys: Vec<Taint>,
-    /// The address, as far as it is known; unknown parts are NUL.
+    /// The address or path, as far as it is known; unknown parts are NUL.
     pub to: String,
 }
 
@@ -62,9 +73,11 @@ pub(super) struct Analysis<'p> {
     count: usize,
     /// What was written to files, by path.
     files: BTreeMap<String, Value>,
+    /// What files of data in the skill hold, by the end of their path.
+    data: BTreeMap<String, Value>,
     /// What functions give back, by name.
     returns: BTreeMap<String, Value>,
-    flows: BTreeMap<(usize, usize, bool), Flow>,
+    flows: BTreeMap<(usize, usize, End), Flow>,
     changed: bool,
     program: usize,
     scope: usize,
@@ -85,12 +98,24 @@ impl<'p> Analysis<'p> {
             names: HashMap::new(),
             count: 0,
             files: BTreeMap::new(),
+            data: BTreeMap::new(),
             returns: BTreeMap::new(),
             flows: BTreeMap::new(),
             changed: false,
             program: 0,
             scope: 0,
         }
+    }
+
+    /// Makes known what a file of data holds.
+    pub fn with_data(mut self, path: &str, text: &str) -> Self {
+        let paths: Vec<Value> = text.split(['"', '\'']).map(Value::of_text).collect();
+        let held = Value { text: None, ..Value::any_of(&paths) };
+        if !held.taints.is_empty() {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            self.data.insert(name.to_owned(), held);
+        }
+        self
     }
 
     /// Everything that reaches a call, sorted by place.
@@ -182,7 +207,13 @@ impl<'p> Analysis<'p> {
             }
             Expr::List(parts) => {
                 let parts: Vec<Value> = parts.iter().map(|part| self.eval(part)).collect();
-                Value::any_of(&parts)
+                Value::list_of(&parts)
+            }
+            Expr::Inside(scope, inner) => {
+                let outer = std::mem::replace(&mut self.scope, *scope);
+                let value = self.eval(inner);
+                self.scope = outer;
+                value
             }
             Expr::Record(pairs) => {
                 let mut value = Value::default();
@@ -225,9 +256,13 @@ impl<'p> Analysis<'p> {
             }
             other => (Value::default(), self.eval(other)),
         };
-        let args: Vec<Value> = call.args.iter().map(|arg| self.eval(arg)).collect();
+        let args: Vec<Value> = call.args.iter().map(|arg| self.argument(arg)).collect();
         let named: Vec<(String, Value)> = call.named.iter().map(|(name, arg)| (name.clone(), self.eval(arg))).collect();
-        let name = callee.name.clone().or_else(|| callee.text.clone()).unwrap_or_default();
+        let own = match &call.callee {
+            Expr::Name(name) if self.functions.contains_key(name.as_str()) => Some(name.clone()),
+            _ => None,
+        };
+        let name = own.or_else(|| callee.name.clone()).or_else(|| callee.text.clone()).unwrap_or_default();
         if let Some(program) = name.strip_prefix(PROGRAM) {
             let program = program.to_owned();
             return self.shell_call(&program, &args, &named, call.line);
@@ -236,6 +271,15 @@ impl<'p> Analysis<'p> {
         self.note_sink(&name, &receiver, &args, &named, call.line);
         self.store(&name, call, &receiver, &args);
         self.result(&name, &receiver, &args, &named)
+    }
+
+    /// An argument; one whose text is not known is told from others by its variable.
+    fn argument(&mut self, arg: &Expr) -> Value {
+        let mut value = self.eval(arg);
+        if let (None, Expr::Name(variable)) = (&value.text, arg) {
+            value.text = Some(format!("\0{variable}\0"));
+        }
+        value
     }
 
     /// Hands arguments to the parameters of all functions with that name.
@@ -256,6 +300,7 @@ impl<'p> Analysis<'p> {
 
     fn note_sink(&mut self, name: &str, receiver: &Value, args: &[Value], named: &[(String, Value)], line: usize) {
         let Some(sink) = names::sink(name) else { return };
+        let first = args.get(..1).unwrap_or_default();
         let all = Value::any_of(&[args, &named.iter().map(|(_, value)| value.clone()).collect::<Vec<_>>()].concat());
         match sink {
             Sink::Send => {
@@ -267,25 +312,48 @@ impl<'p> Analysis<'p> {
                 let to = to.chain(args).chain(named.iter().map(|(_, value)| value));
                 let address =
                     to.filter_map(|value| value.text.clone()).find(|text| text.contains("://") || text.contains('.'));
-                self.note(line, true, &sent, address.unwrap_or_default());
+                self.note(line, End::Sent, &sent, address.unwrap_or_default());
             }
             Sink::Run => {
-                let code = args.first().cloned().unwrap_or_default();
-                self.note(line, false, &code, String::new());
+                let given = if name.ends_with("_location") || name.ends_with("FileLoader") { args } else { first };
+                let mut code = Value::any_of(given);
+                for path in given.iter().filter_map(|arg| arg.text.as_ref()) {
+                    code = code.or(self.files.get(path).unwrap_or(&Value::default()));
+                }
+                self.note(line, End::Run, &code, String::new());
             }
             Sink::Command => self.command(&all, args, line),
+            Sink::Remove => {
+                for path in first.iter().chain([receiver]).filter_map(|value| value.text.clone()) {
+                    self.note_path(line, End::Removed, &path);
+                }
+            }
         }
     }
 
-    fn note(&mut self, line: usize, is_sent: bool, value: &Value, to: String) {
-        let wanted = |taint: &&Taint| if is_sent { taint.kind.can_be_sent() } else { taint.kind.can_be_run() };
+    /// Notes that a file is written, or something removed, where that matters.
+    fn note_path(&mut self, line: usize, end: End, path: &str) {
+        let matters = match end {
+            End::Steered => paths::steers(path).is_some(),
+            End::Removed => paths::is_all_of_home(path),
+            End::Sent | End::Run => false,
+        };
+        if matters {
+            let flow =
+                Flow { program: self.program, line, end, taints: Vec::new(), keys: Vec::new(), to: path.to_owned() };
+            self.flows.entry((self.program, line, end)).or_insert(flow);
+        }
+    }
+
+    fn note(&mut self, line: usize, end: End, value: &Value, to: String) {
+        let wanted = |taint: &&Taint| if end == End::Sent { taint.kind.can_be_sent() } else { taint.kind.can_be_run() };
         let taints: Vec<Taint> = value.taints.iter().filter(wanted).cloned().collect();
         let keys: Vec<Taint> = value.keys.iter().filter(wanted).cloned().collect();
         if taints.is_empty() && keys.is_empty() {
             return;
         }
-        let flow = Flow { program: self.program, line, is_sent, taints, keys, to };
-        self.flows.insert((self.program, line, is_sent), flow);
+        let flow = Flow { program: self.program, line, end, taints, keys, to };
+        self.flows.insert((self.program, line, end), flow);
     }
 
     /// What a call writes: into a file, or into what it is called on.
@@ -295,12 +363,26 @@ impl<'p> Analysis<'p> {
         match last {
             "write" | "write_text" | "write_bytes" | "writelines" => {
                 if let Some(path) = receiver.text.clone() {
+                    self.note_path(call.line, End::Steered, &path);
                     self.write_file(&path, &given);
                 }
             }
-            "writeFile" | "writeFileSync" | "appendFileSync" => {
-                let content = Value::any_of(args.get(1..).unwrap_or_default());
-                if let Some(path) = args.first().and_then(|path| path.text.clone()) {
+            "pipe" => {
+                if let Some(path) = args.first().and_then(|to| to.text.clone()) {
+                    self.write_file(&path, receiver);
+                }
+            }
+            "copy" | "copyfile" | "copyFileSync" | "cpSync" | "copy2" | "rename" | "renameSync" | "move" => {
+                if let Some(path) = args.get(1).and_then(|to| to.text.clone()) {
+                    self.note_path(call.line, End::Steered, &path);
+                    self.write_file(&path, &given);
+                }
+            }
+            "writeFile" | "writeFileSync" | "appendFileSync" | "appendFile" | "outputFile" | "dump" => {
+                let at = usize::from(last == "dump");
+                let content = Value::any_of(args);
+                if let Some(path) = args.get(at).and_then(|path| path.text.clone()) {
+                    self.note_path(call.line, End::Steered, &path);
                     self.write_file(&path, &content);
                 }
             }
@@ -338,7 +420,8 @@ impl<'p> Analysis<'p> {
     fn result(&mut self, name: &str, receiver: &Value, args: &[Value], named: &[(String, Value)]) -> Value {
         let last = name.rsplit('.').next().unwrap_or(name);
         if let Some(module) = fold::module(name, args) {
-            return Value::named(&module);
+            let file = module.rsplit('/').next().and_then(|file| self.data.get(file));
+            return Value::named(&module).or(file.unwrap_or(&Value::default()));
         }
         if let Some(variable) = fold::variable(name, receiver, args) {
             return variable;
@@ -346,17 +429,32 @@ impl<'p> Analysis<'p> {
         if let Some(decoded) = fold::decoded(name, receiver, args) {
             return decoded;
         }
+        if names::sink(name) == Some(Sink::Command)
+            && let Some(told) = command::told(args)
+        {
+            return told;
+        }
+        if let Some(seen) = fold::seen(name) {
+            return seen;
+        }
         let mut value = Value::any_of(args).or(receiver).without_name();
         for (_, arg) in named {
             value = value.or(&arg.without_name());
         }
         value.text = fold::text(last, receiver, args);
+        value.items = fold::items(last, receiver, args);
+        let mut own = None;
         if let Some(known) = self.returns.get(last) {
             value = value.or(known);
+            value.text = value.text.or_else(|| known.text.clone());
+            value.items = known.items.clone();
+            own.clone_from(&known.name);
         }
         if names::reads(last) {
             value.read();
             let path = receiver.text.as_ref().or_else(|| args.first().and_then(|arg| arg.text.as_ref()));
+            let data = path.and_then(|path| self.data.get(path.rsplit('/').next().unwrap_or(path)));
+            value = value.or(data.unwrap_or(&Value::default()));
             if let Some(file) = path.and_then(|path| self.files.get(path)) {
                 value = value.or(&file.without_name());
             }
@@ -365,7 +463,7 @@ impl<'p> Analysis<'p> {
             let from = args.iter().find_map(|arg| arg.text.clone()).unwrap_or_default();
             value = Value::of(Kind::Remote, &from);
         }
-        value.name = Some(format!("{name}()"));
+        value.name = own.or_else(|| Some(format!("{name}()")));
         value
     }
 }

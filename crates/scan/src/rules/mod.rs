@@ -10,6 +10,7 @@ mod prompt;
 pub(crate) mod remote;
 mod secrets;
 mod shell;
+mod spy;
 pub(crate) mod unicode;
 
 use crate::Rule;
@@ -26,5 +27,6 @@ pub(crate) const ALL: &[&[Rule]] = &[
     remote::RULES,
     secrets::RULES,
     shell::RULES,
+    spy::RULES,
     unicode::RULES,
 ];

@@ -161,5 +161,16 @@ const GIT_HOOK: Rule = Rule {
     ..BASE
 };
 
+const GLOBAL_HOOK: Rule = Rule {
+    id: "persistence-global-hook",
+    message: "makes git run a hook in every repository of the user",
+    literals: &["core.hooksPath", "init.templateDir"],
+    pattern: r"\bgit\s{1,4}config\s{1,4}--(?:global|system)\s{1,4}(?:core\.hooksPath|init\.templateDir)\s{1,4}\S",
+    harmful: &[("scripts/a.sh", "git config --global core.hooksPath \"$d\"")],
+    harmless: &[("scripts/a.sh", "git config core.hooksPath .githooks\ngit config --global --get core.hooksPath")],
+    ..BASE
+};
+
 /// All rules of this category.
-pub(crate) const RULES: &[Rule] = &[KEYS, CRON, CRON_FETCH, SHELL_START, AGENT_FILES, AUTO_APPROVE, GIT_HOOK];
+pub(crate) const RULES: &[Rule] =
+    &[KEYS, CRON, CRON_FETCH, SHELL_START, AGENT_FILES, AUTO_APPROVE, GIT_HOOK, GLOBAL_HOOK];

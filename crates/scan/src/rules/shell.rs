@@ -197,18 +197,59 @@ const DESTROY: Rule = Rule {
     ..BASE
 };
 
+const OVERWRITE: Rule = Rule {
+    id: "destructive-overwrite",
+    category: "destructive",
+    severity: Severity::Critical,
+    scope: Scope::Script,
+    message: "overwrites a whole disk with nothing",
+    remedy: "measure or clear a file that the skill made itself",
+    literals: &["/dev/zero", "/dev/urandom", "/dev/random"],
+    pattern: r"\bdd\s[^\n]{0,60}if=/dev/(?:zero|u?random)\s[^\n]{0,60}\bof=[\x22']?\$\{?(?:dev|disk|drive|device|blk|target_dev|d)\w{0,10}\b",
+    harmful: &[("a.sh", "dev=$(lsblk -ndo NAME | head -1)\nsudo dd if=/dev/zero of=\"$dev\" bs=4M")],
+    harmless: &[("a.sh", "dd if=/dev/zero of=\"$TMPDIR/speed\" bs=1M count=64")],
+    ..BASE
+};
+
 const BOMB: Rule = Rule {
     id: "fork-bomb",
     category: "resources",
     severity: Severity::Critical,
     message: "starts processes without end until the machine stops",
     remedy: "remove it",
-    literals: &[":()", ": ()", ":( )", "|:&", "| :&", "|: &", "| : &", "os.fork()", "%0|%0", "fork while"],
-    pattern: r":\s{0,2}\(\s{0,2}\)\s{0,2}\{\s{0,2}:\s{0,2}\|\s{0,2}:\s{0,2}&\s{0,2}\}\s{0,2};\s{0,2}:|\bwhile\s{1,4}(?:True|1)\s{0,2}:\s{0,16}os\.fork\(\)|%0\|%0|\bfork\s{1,4}while\s{1,4}(?:1|fork)",
-    harmful: &[("a.sh", ":(){ :|:& };:"), ("a.py", "while True:\n    os.fork()")],
-    harmless: &[("a.py", "pid = os.fork()"), ("SKILL.md", "Block a fork bomb, for example :(){ :|:& };:")],
+    literals: &[
+        "& }",
+        "&}",
+        "&  }",
+        ":()",
+        ": ()",
+        ":( )",
+        "|:&",
+        "| :&",
+        "|: &",
+        "| : &",
+        "os.fork()",
+        "%0|%0",
+        "fork while",
+    ],
+    accept: Some(is_one_name),
+    pattern: r":\s{0,2}\(\s{0,2}\)\s{0,2}\{\s{0,2}:\s{0,2}\|\s{0,2}:\s{0,2}&\s{0,2}\}\s{0,2};\s{0,2}:|\b\w{1,24}\s{0,2}\(\)\s{0,2}\{\s{0,2}\w{1,24}\s{0,2}\|\s{0,2}\w{1,24}\s{0,2}&\s{0,2}\}|\bwhile\s{1,4}(?:True|1)\s{0,2}:\s{0,16}os\.fork\(\)|%0\|%0|\bfork\s{1,4}while\s{1,4}(?:1|fork)",
+    harmful: &[("a.sh", ":(){ :|:& };:"), ("a.py", "while True:\n    os.fork()"), ("a.sh", "w(){ w|w& };w")],
+    harmless: &[
+        ("a.py", "pid = os.fork()"),
+        ("a.sh", "run() { make | tee& }"),
+        ("SKILL.md", "Block a fork bomb, for example :(){ :|:& };:"),
+    ],
     ..BASE
 };
+
+/// Whether a function calls itself twice, and not two others.
+fn is_one_name(matched: &str) -> bool {
+    let parts = matched.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|part| !part.is_empty());
+    let names: Vec<&str> = parts.collect();
+    let is_function = matched.contains('{') && !names.is_empty();
+    !is_function || names.iter().all(|name| Some(name) == names.first())
+}
 
 const DISK: Rule = Rule {
     id: "driver-or-rootkit",
@@ -235,4 +276,5 @@ const OSASCRIPT: Rule = Rule {
 };
 
 /// All rules of this category.
-pub(crate) const RULES: &[Rule] = &[REVERSE, DECODE, PYTHON_DECODE, CODE, STEALTH, DESTROY, BOMB, DISK, OSASCRIPT];
+pub(crate) const RULES: &[Rule] =
+    &[REVERSE, DECODE, PYTHON_DECODE, CODE, STEALTH, DESTROY, OVERWRITE, BOMB, DISK, OSASCRIPT];

@@ -2,7 +2,7 @@
 
 use super::{
     super::shell::{STDIN, STDOUT},
-    Analysis,
+    Analysis, End,
     value::{Kind, Value},
 };
 
@@ -27,6 +27,9 @@ const INTERPRETERS: &[&str] = &[
     ".",
     "eval",
 ];
+
+/// Programs that install and run packages.
+const INSTALLERS: &[&str] = &["npm", "npx", "pnpm", "yarn", "bunx", "pip", "pip3", "pipx", "uvx", "gem"];
 
 /// Programs that put what they are given into a file among their arguments.
 const WRITERS: &[&str] = &["tar", "zip", "7z", "cp", "mv", "gpg", "openssl", "tee", "dd", "install", "ln"];
@@ -76,6 +79,42 @@ const OUTPUT: &[&str] = &["-o", "--output", "-O", "--output-document"];
 /// Options behind which stands what is not taken.
 const LEFT_OUT: &[&str] = &["--exclude", "--exclude-from", "-x", "--ignore", "-not", "!", "-prune"];
 
+/// What a program tells that is secret, by the words of its command line.
+pub(super) fn told(args: &[Value]) -> Option<Value> {
+    let words: Vec<String> = args
+        .iter()
+        .flat_map(|arg| arg.items.as_ref().map_or_else(|| arg.text.iter().cloned().collect(), |items| items.to_vec()))
+        .collect();
+    let line = words.join(" ");
+    TELLERS.iter().find(|(needed, _)| needed.iter().all(|word| line.contains(word))).map(|(_, what)| match *what {
+        "" => Value::of(Kind::Secret, line.get(..40).unwrap_or(&line)),
+        variable => Value::of(Kind::Variable, variable),
+    })
+}
+
+/// Words of command lines that tell secrets, and the variable in which the same usually stands.
+const TELLERS: &[(&[&str], &str)] = &[
+    (&["git", "config", "--list"], ""),
+    (&["git", "config", "-l"], ""),
+    (&["git", "credential", "fill"], ""),
+    (&["security", "find-", "-password"], ""),
+    (&["security", "dump-keychain"], ""),
+    (&["cmdkey", "/list"], ""),
+    (&["secret-tool", "lookup"], ""),
+    (&["pbpaste"], ""),
+    (&["xclip", "-o"], ""),
+    (&["wl-paste"], ""),
+    (&["screencapture"], ""),
+    (&["printenv"], "SECRET"),
+    (&["gh auth token"], "GITHUB_TOKEN"),
+    (&["gcloud", "print-access-token"], "GOOGLE_TOKEN"),
+    (&["gcloud", "print-identity-token"], "GOOGLE_TOKEN"),
+    (&["aws", "configure", "get"], "AWS_SECRET"),
+    (&["aws", "sts", "get-session-token"], "AWS_SECRET"),
+    (&["op", "item", "get"], ""),
+    (&["npm", "config", "get", "_auth"], "NPM_TOKEN"),
+];
+
 impl Analysis<'_> {
     /// A command line that a script hands to the system, as one text or as a list of words.
     pub(super) fn command(&mut self, all: &Value, args: &[Value], line: usize) {
@@ -83,16 +122,20 @@ impl Analysis<'_> {
         let first = text.split_whitespace().next().unwrap_or("").rsplit('/').next().unwrap_or("").to_owned();
         if is_sender(&first) || text.contains("| curl") || text.contains("| nc ") {
             let address = text.split_whitespace().find(|word| word.contains("://")).unwrap_or(text).to_owned();
-            self.note(line, true, all, address);
+            self.note(line, End::Sent, all, address);
+        }
+        let package = text.split_whitespace().find(|word| word.contains("://"));
+        if let Some(address) = package.filter(|_| INSTALLERS.contains(&first.as_str())) {
+            self.note(line, End::Run, &Value::of(Kind::Remote, address), String::new());
         }
         let is_code = text.starts_with('\0') || text.is_empty() || INTERPRETERS.contains(&first.as_str());
         if is_code {
-            self.note(line, false, all, String::new());
+            self.note(line, End::Run, all, String::new());
         }
         let files: Vec<Value> =
             self.files.iter().filter(|(path, _)| text.contains(path.as_str())).map(|(_, v)| v.clone()).collect();
         for file in files {
-            self.note(line, false, &file, String::new());
+            self.note(line, End::Run, &file, String::new());
         }
     }
 
@@ -112,6 +155,11 @@ impl Analysis<'_> {
         let function = format!("$ {program}");
         self.bind_params(&function, args);
         let given: Vec<Value> = (0..args.len()).filter_map(|at| self.taken(args, at)).collect();
+        let whole: Vec<Value> = [Value::of_text(program)].iter().chain(args).cloned().collect();
+        if let Some(told) = told(&whole) {
+            return told;
+        }
+        self.note_files(program, args, line);
         match program {
             "env" | "printenv" | "set" | "export" | "declare" if args.is_empty() => {
                 return Value::of(Kind::Environment, program);
@@ -127,13 +175,13 @@ impl Analysis<'_> {
                     .iter()
                     .filter_map(|arg| arg.text.clone())
                     .find(|text| text.contains('.') || text.contains(':'));
-                self.note(line, true, &sent, to.unwrap_or_default());
+                self.note(line, End::Sent, &sent, to.unwrap_or_default());
             }
             program if INTERPRETERS.contains(&program) => self.interpret(args, &given, &input, line),
             _ => {}
         }
         let ran = self.files.get(program).cloned();
-        ran.into_iter().for_each(|file| self.note(line, false, &file, String::new()));
+        ran.into_iter().for_each(|file| self.note(line, End::Run, &file, String::new()));
         let mut value = Value::any_of(&given).or(&input).without_name();
         value.read();
         value.text = match program {
@@ -158,6 +206,32 @@ impl Analysis<'_> {
         }
     }
 
+    /// What a program of a shell does to files that matter, and to all of them.
+    fn note_files(&mut self, program: &str, args: &[Value], line: usize) {
+        let paths: Vec<String> =
+            args.iter().filter_map(|arg| arg.text.clone()).filter(|text| !text.starts_with('-')).collect();
+        match program {
+            "cp" | "mv" | "install" | "ln" => {
+                if let Some(path) = paths.last().filter(|_| paths.len() > 1) {
+                    self.note_path(line, End::Steered, path);
+                }
+            }
+            "tee" => paths.iter().for_each(|path| self.note_path(line, End::Steered, path)),
+            "rm" | "shred" if args.iter().any(|arg| arg.text.as_deref().is_some_and(is_recursive)) => {
+                paths.iter().for_each(|path| self.note_path(line, End::Removed, path));
+            }
+            "git" if paths.iter().any(|word| word == "push") => {
+                if let Some(address) = paths.iter().find(|word| word.contains("://")).cloned() {
+                    let kept: Vec<Value> = self.files.values().cloned().collect();
+                    let mut sent = Value::any_of(&kept);
+                    sent.read();
+                    self.note(line, End::Sent, &sent, address);
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// What an argument gives a program, unless it names what is left out.
     fn taken(&self, args: &[Value], at: usize) -> Option<Value> {
         let text = |at: usize| args.get(at).and_then(|arg| arg.text.as_deref()).unwrap_or("");
@@ -174,6 +248,11 @@ impl Analysis<'_> {
         if let Some(file) = self.files.get(path) {
             value = value.or(file);
         }
+        let folder = format!("{}/", path.trim_end_matches(['/', '.']));
+        if folder.len() > 2 {
+            let within = self.files.range(folder.clone()..).take_while(|(path, _)| path.starts_with(&folder));
+            value = within.fold(value, |value, (_, file)| value.or(file));
+        }
         let mut inner = Value::of_text(path);
         inner.text = None;
         value.or(&inner)
@@ -183,8 +262,9 @@ impl Analysis<'_> {
         let path = to.text.clone().unwrap_or_default();
         if path.starts_with("/dev/tcp/") || path.starts_with("/dev/udp/") {
             let address = path.trim_start_matches("/dev/tcp/").to_owned();
-            self.note(line, true, given, address);
+            self.note(line, End::Sent, given, address);
         } else {
+            self.note_path(line, End::Steered, &path);
             self.write_file(&path, given);
         }
         Value::default()
@@ -203,7 +283,7 @@ impl Analysis<'_> {
         if inline.is_none() && !has_file {
             code = code.or(input);
         }
-        self.note(line, false, &code, String::new());
+        self.note(line, End::Run, &code, String::new());
     }
 
     /// `curl` and `wget`: what they send and as whom, and where what they fetch goes.
@@ -240,7 +320,7 @@ impl Analysis<'_> {
             at += if is_pair && !text(at).contains('=') { 2 } else { 1 };
         }
         if !is_local {
-            self.note(line, true, &sent, address.clone());
+            self.note(line, End::Sent, &sent, address.clone());
         }
         let fetched = Value::of(Kind::Remote, &address);
         if let Some(path) = output {
@@ -248,6 +328,11 @@ impl Analysis<'_> {
         }
         fetched
     }
+}
+
+/// Whether an option says that whole folders are meant.
+fn is_recursive(option: &str) -> bool {
+    option.starts_with('-') && (option.contains('r') || option.contains('R'))
 }
 
 /// Programs that send what they are given.

@@ -1,5 +1,7 @@
 //! Functions whose result is known from the text of what they get.
 
+use std::rc::Rc;
+
 use base64::{Engine, prelude::BASE64_STANDARD};
 
 use super::{
@@ -15,10 +17,47 @@ pub(super) fn module(name: &str, args: &[Value]) -> Option<String> {
     let text = |at: usize| args.get(at).and_then(|arg| arg.text.clone());
     match name.rsplit('.').next().unwrap_or(name) {
         "require" | "__import__" | "import_module" | "import" => {
-            text(0).map(|module| module.trim_start_matches("node:").to_owned())
+            text(0).filter(|module| !module.contains('\0')).map(|module| module.trim_start_matches("node:").to_owned())
         }
-        "getattr" => Some(format!("{}.{}", args.first()?.name.clone()?, text(1)?)),
+        "vars" => args.first()?.name.clone(),
+        "getattr" => Some(format!("{}.{}", args.first()?.name.clone()?, text(1).filter(|name| !name.contains('\0'))?)),
         _ => None,
+    }
+}
+
+/// What a call sees of the user.
+pub(super) fn seen(name: &str) -> Option<Value> {
+    let is = |end: &str| name == end || name.ends_with(&format!(".{end}"));
+    let seen = ["pyperclip.paste", "ImageGrab.grab", "pyautogui.screenshot", "clipboard.readText", "clipboardy.read"];
+    (seen.into_iter().any(is) || name.contains("mss().grab")).then(|| Value::of(Kind::Secret, name))
+}
+
+/// The texts of a list that a call gives back.
+pub(super) fn items(last: &str, receiver: &Value, args: &[Value]) -> Option<Rc<[String]>> {
+    match last {
+        "reversed" | "reverse" => {
+            let list = args.first().and_then(|arg| arg.items.clone()).or_else(|| receiver.items.clone())?;
+            Some(list.iter().rev().cloned().collect())
+        }
+        "list" | "tuple" | "map" | "concat" | "join" => None,
+        _ => None,
+    }
+}
+
+/// The bytes of a list of numbers, as text.
+fn of_numbers(args: &[Value]) -> Option<(usize, Option<String>)> {
+    let numbers: Vec<String> = match args.first()?.items.as_ref() {
+        Some(items) => items.to_vec(),
+        None => args.iter().filter_map(|arg| arg.text.clone()).collect(),
+    };
+    let codes: Option<Vec<char>> = numbers.iter().map(|number| number_of(number).and_then(char::from_u32)).collect();
+    Some((numbers.len(), codes.map(|codes| codes.into_iter().collect())))
+}
+
+fn number_of(text: &str) -> Option<u32> {
+    match text.strip_prefix("0x") {
+        Some(hex) => u32::from_str_radix(hex, 16).ok(),
+        None => text.parse().ok(),
     }
 }
 
@@ -52,7 +91,12 @@ pub(super) fn decoded(name: &str, receiver: &Value, args: &[Value]) -> Option<Va
         "decode" if args.get(1).and_then(|kind| kind.text.as_deref()).is_some_and(|kind| kind.contains("rot")) => {
             Some(text.chars().map(rot13).collect())
         }
-        "chr" | "fromCharCode" => None,
+        "chr" | "fromCharCode" | "bytes" | "bytearray" | "fromCharCodes" => {
+            let (count, text) = of_numbers(args).filter(|(count, _)| *count >= HIDDEN || last == "chr")?;
+            let value = Value::of(Kind::Decoded, last).or(&args.first().cloned().unwrap_or_default().without_name());
+            let text = text.filter(|_| count >= HIDDEN);
+            return Some(text.map_or_else(|| value.clone(), |text| Value::of_text(&text).or(&value)));
+        }
         _ => return None,
     };
     let mut value = given.without_name().or(receiver);
@@ -69,8 +113,21 @@ pub(super) fn decoded(name: &str, receiver: &Value, args: &[Value]) -> Option<Va
 /// The text of what a function gives back.
 pub(super) fn text(last: &str, receiver: &Value, args: &[Value]) -> Option<String> {
     let first = args.first().and_then(|arg| arg.text.clone());
+    let of_all = |list: &[String], between: &str| Some(list.join(between));
     match last {
-        "join" if receiver.text.is_some() && receiver.text.as_deref() != Some("") && args.len() == 1 => first,
+        "join" if args.len() == 1 && args.first().is_some_and(|arg| arg.items.is_some()) => {
+            let list = args.first().and_then(|arg| arg.items.as_ref())?;
+            of_all(list, receiver.text.as_deref().unwrap_or("/"))
+        }
+        "join" if receiver.items.is_some() => of_all(receiver.items.as_ref()?, &first.unwrap_or_default()),
+        "reversed" => Some(first?.chars().rev().collect()),
+        "iterdir" | "readdir" | "readdirSync" | "listdir" | "scandir" => {
+            Some(format!("{}/*", receiver.text.clone().or(first)?))
+        }
+        "glob" | "rglob" => Some(format!("{}/{}", receiver.text.clone()?, first?)),
+        "with_name" => Some(format!("\0/{}", first?)),
+        "map" | "filter" | "sorted" | "list" => first.or_else(|| receiver.text.clone()),
+        "join" if receiver.text.is_some() && args.len() == 1 => first.filter(|text| !text.ends_with('\0')),
         "join" | "joinpath" if args.len() > 1 || receiver.text.is_some() => {
             let parts =
                 receiver.text.iter().cloned().chain(args.iter().map(|a| a.text.clone().unwrap_or("\0".to_owned())));

@@ -1,6 +1,6 @@
 //! [`Value`]: what a name or call may hold, and where it comes from.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, rc::Rc};
 
 use super::super::paths::is_secret;
 
@@ -53,6 +53,8 @@ pub(super) struct Value {
     pub text: Option<String>,
     /// The full name of the module, function or thing that it is.
     pub name: Option<String>,
+    /// The texts of a list, when all are known.
+    pub items: Option<Rc<[String]>>,
 }
 
 /// Keys of records and names of arguments under which a key that logs in belongs.
@@ -95,6 +97,12 @@ impl Value {
         } else if let Some(variable) = name.strip_prefix('$').filter(|rest| is_upper(rest)) {
             value = Self::of(Kind::Variable, variable);
         }
+        value.text = match name {
+            "$HOME" | "process.env.HOME" | "process.env.USERPROFILE" => Some("~".to_owned()),
+            "os.sep" | "os.path.sep" | "path.sep" => Some("/".to_owned()),
+            shell if shell.starts_with('$') && !shell.starts_with("$ ") => Some(shell.to_owned()),
+            _ => None,
+        };
         value.name = Some(name.to_owned());
         value
     }
@@ -105,6 +113,15 @@ impl Value {
         extend(&mut self.taints, &other.taints);
         extend(&mut self.keys, &other.keys);
         let mut news = before != (self.taints.len(), self.keys.len());
+        if self.items.is_none() && other.items.is_some() {
+            self.items.clone_from(&other.items);
+            news = true;
+        }
+        let is_weak = |name: &Option<String>| name.as_ref().is_some_and(|name| name.contains("()"));
+        if is_weak(&self.name) && other.name.is_some() && !is_weak(&other.name) {
+            self.name.clone_from(&other.name);
+            news = true;
+        }
         for (mine, theirs) in [(&mut self.text, &other.text), (&mut self.name, &other.name)] {
             if mine.is_none() && theirs.is_some() {
                 mine.clone_from(theirs);
@@ -166,6 +183,16 @@ impl Value {
         if texts.iter().any(|text| *text != "\0") {
             value.text = Some(texts.join(between).chars().take(TEXT).collect());
             value.notice_path();
+        }
+        value
+    }
+
+    /// A list of values.
+    pub fn list_of(parts: &[Self]) -> Self {
+        let mut value = Self::any_of(parts);
+        if parts.len() > 1 {
+            let texts: Option<Vec<String>> = parts.iter().take(TEXT).map(|part| part.text.clone()).collect();
+            value.items = texts.map(Rc::from);
         }
         value
     }
