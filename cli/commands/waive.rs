@@ -6,7 +6,7 @@ use clap::Args;
 use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
 use library::{Library, StoredWaiver};
 use serde_json::{Value, json};
-use skill::{File, Limits, SkillPath};
+use skill::{File, Limits, SkillName, SkillPath};
 use skill_manage::{ManageError, RequestError, Waive, unwaive, waive};
 
 use crate::{
@@ -93,6 +93,7 @@ fn add(context: &Context, args: &WaiveArgs, name: &str, rule: &str) -> Result<Ex
     };
     let library = context.library_with(&name)?;
     let stored = waive(&library, &order, &reviewer, context.now)?;
+    refresh_lock(context, &library, &name);
     let mut document = entry(&library, name.as_str(), &stored, context.now);
     document["ok"] = json!(true);
     context.out.answer(&document, |out| {
@@ -154,6 +155,7 @@ fn remove(context: &Context, id: &str) -> Result<Exit, CliError> {
         }
     }
     let (skill, waiver) = unwaive(&library, id, &reviewer, context.now)?;
+    refresh_lock(context, &library, &skill);
     let mut document = entry(&library, skill.as_str(), &waiver, context.now);
     document["ok"] = json!(true);
     document["active"] = json!(false);
@@ -161,6 +163,13 @@ fn remove(context: &Context, id: &str) -> Result<Exit, CliError> {
         writeln!(out, "{STRONG}{}{STRONG:#} in {} of {skill} counts again", waiver.rule, waiver.path)
     })?;
     Ok(Exit::Done)
+}
+
+/// The lock file tells what is waived; it is that of the library that was chosen.
+fn refresh_lock(context: &Context, library: &Library, skill: &SkillName) {
+    if context.library().is_ok_and(|chosen| chosen.path() == library.path()) {
+        context.refresh_lock(library, skill);
+    }
 }
 
 fn entry(library: &Library, skill: &str, waiver: &StoredWaiver, now: Timestamp) -> Value {

@@ -179,6 +179,53 @@ fn a_waived_finding_is_told_as_waived_wherever_its_skill_is_looked_at() {
     assert!(changed["findings"].as_array().unwrap().iter().all(|one| one["waived"] == false), "{changed:#}");
 }
 
+#[test]
+fn a_lock_file_tells_what_is_waived_in_the_files_as_they_are_and_decides_nothing() {
+    let sandbox = Sandbox::project();
+    let token = sandbox.token();
+    sandbox.skill("demo", "Has a note. Use in tests.", &[("references/a.md", "text\n")]);
+    sandbox.done(&["install", "./demo"]);
+    let lock = || fs::read_to_string(sandbox.cwd().join("skillhub.lock")).unwrap();
+    assert!(!lock().contains("waivers"));
+    fs::write(sandbox.cwd().join("new"), piped()).unwrap();
+    let rule = "remote-pipe-to-shell";
+    let waive = ["waive", "demo", rule, "--path", "scripts/run.sh", "--content", "new", "--reason", "our \"own\" host"];
+    let id = sandbox.run_as(&token, &waive).done()["id"].as_str().unwrap().to_owned();
+    assert!(!lock().contains("waivers"), "the file is not there yet");
+    sandbox.done(&["manage", "write_file", "demo", "--path", "scripts/run.sh", "--content", "new"]);
+    let told = lock();
+    let line = told.lines().find(|line| line.starts_with("waivers = ")).unwrap_or_else(|| panic!("{told}"));
+    for word in [rule, "scripts/run.sh", "person:ann", "our \"own\" host", "until = \"20"] {
+        assert!(line.contains(word), "{word} is not in {line}");
+    }
+    let again = sandbox.done(&["install", "./demo"])["skills"][0].clone();
+    assert!(again["status"] == "unchanged" && again["findings"].to_string().contains("our \\\"own"), "{again:#}");
+    fs::remove_dir_all(sandbox.skillhub_home()).unwrap();
+    fs::remove_dir_all(sandbox.cwd().join(".agents/skills/demo/scripts")).unwrap();
+    write_files(&sandbox.cwd().join("demo"), &[("scripts/run.sh", piped().as_bytes(), false)]);
+    sandbox.ask(&["install", "./demo"]).exits(4);
+    fs::write(sandbox.cwd().join("skillhub.lock"), &told).unwrap();
+    sandbox.ask(&["scan", "demo"]).exits(4);
+    sandbox.run_as(&token, &["waive", "--remove", &id]).exits(5);
+}
+
+#[test]
+fn taking_a_waiver_back_takes_it_out_of_the_lock_file() {
+    let sandbox = Sandbox::project();
+    let token = sandbox.token();
+    sandbox.skill("demo", "Has a note. Use in tests.", &[("references/a.md", "text\n")]);
+    sandbox.done(&["install", "./demo"]);
+    let script = sandbox.cwd().join(".agents/skills/demo/scripts/run.sh");
+    write_files(script.parent().unwrap(), &[("run.sh", piped().as_bytes(), false)]);
+    let waive = ["waive", "demo", "remote-pipe-to-shell", "--reason", "ours"];
+    let id = sandbox.run_as(&token, &waive).done()["id"].as_str().unwrap().to_owned();
+    sandbox.done(&["manage", "patch", "demo", "--find", "Read the input.", "--replace", "Read it."]);
+    let lock = || fs::read_to_string(sandbox.cwd().join("skillhub.lock")).unwrap();
+    assert!(lock().contains("waivers = "), "{}", lock());
+    sandbox.run_as(&token, &["waive", "--remove", &id]).done();
+    assert!(!lock().contains("waivers = "), "{}", lock());
+}
+
 fn sarif_schema() -> Value {
     serde_json::from_str(include_str!("../data/sarif-2.1.0.json")).unwrap()
 }

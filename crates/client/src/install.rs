@@ -22,7 +22,7 @@ use source::{Candidate, Order};
 use crate::{
     agent_folders::{AgentFolder, AgentFolders},
     found::Pick,
-    lock_file::{LockFile, LockedSkill},
+    lock_file::{LockFile, LockedSkill, LockedWaiver},
     registry::Registries,
     spec::Spec,
 };
@@ -311,6 +311,7 @@ impl Installer<'_> {
             content: head.map_or_else(|| origin.digest.clone(), |head| head.digest.to_string()),
             agents: agents.map(str::to_owned).chain(request.agents.clone()).collect(),
             ruleset: planned.cleared.report().ruleset.clone(),
+            waivers: LockedWaiver::of(self.library, &candidate.name).unwrap_or_default(),
             ..LockedSkill::default()
         }
     }

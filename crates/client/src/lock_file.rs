@@ -1,6 +1,7 @@
 //! [`LockFile`]: `skillhub.lock`, which says exactly what is installed.
 
 mod drift;
+mod waivers;
 
 use std::{
     collections::BTreeMap,
@@ -16,6 +17,7 @@ use thiserror::Error;
 use toml::{Table, Value};
 
 pub use drift::{Drift, DriftKind, drifts, mend_drifts};
+pub use waivers::LockedWaiver;
 
 /// The file's name in a project's root.
 pub const LOCK_FILE: &str = "skillhub.lock";
@@ -41,6 +43,7 @@ const HEAD: &str = "# Written by skillhub: which skills are installed, exactly. 
 /// content = "sha256:…"          # of the content now, which may have evolved
 /// agents = ["claude-code"]      # whose folders have it
 /// ruleset = "…"                 # the rules that cleared it
+/// waivers = [{ rule = "…", path = "…", by = "…", until = "…", reason = "…" }]  # what a person accepted here
 /// ```
 ///
 /// Skills are sorted by name, there is no time in it, and fields of later versions are kept.
@@ -79,6 +82,8 @@ pub struct LockedSkill {
     pub agents: Vec<String>,
     /// The version of the rules that cleared it.
     pub ruleset: String,
+    /// What a person accepted in the content as it is; told, and never taken for a decision.
+    pub waivers: Vec<LockedWaiver>,
     pub(crate) raw: Table,
 }
 
@@ -265,7 +270,7 @@ impl LockFile {
         write_atomically(&dir, name, file.to_text().as_bytes(), Durability::Whole).map_err(io)
     }
 
-    /// Notes the content that a skill of the library has now; says whether the lock file has the
+    /// Notes the content that a skill of the library has now, and what is waived in it; says whether the lock file has the
     /// skill.
     ///
     /// # Errors
@@ -276,10 +281,12 @@ impl LockFile {
         }
         let head = library.head(name).map_err(LibraryError::from)?;
         let Some(head) = head.filter(|head| !head.tombstone) else { return Ok(false) };
+        let waivers = LockedWaiver::of(library, name)?;
         Self::update(path, library, |file| {
             let found = file.skills.values_mut().find(|skill| skill.bare_name() == name.as_str());
             if let Some(skill) = found {
                 skill.content = head.digest.to_string();
+                skill.waivers = waivers;
             }
         })?;
         Ok(true)
@@ -315,6 +322,7 @@ impl LockedSkill {
             content: text(&mut raw, "content")?.unwrap_or_default(),
             agents: texts(raw.remove("agents")),
             ruleset: text(&mut raw, "ruleset")?.unwrap_or_default(),
+            waivers: LockedWaiver::read(raw.remove("waivers"))?,
             raw: Table::new(),
         };
         skill.raw = raw;
@@ -342,6 +350,9 @@ impl LockedSkill {
         line("content", self.content.as_str().into());
         line("agents", Value::Array(self.agents.iter().map(|agent| agent.as_str().into()).collect()));
         line("ruleset", self.ruleset.as_str().into());
+        if !self.waivers.is_empty() {
+            line("waivers", LockedWaiver::write(&self.waivers));
+        }
         for (key, value) in &self.raw {
             match value {
                 Value::Table(_) => drop(table.insert(key.clone(), value.clone())),

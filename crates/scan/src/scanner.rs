@@ -1,6 +1,7 @@
 //! [`scan`]: every file of a bundle through every check, and a failure that blocks.
 
 use std::{
+    cell::Cell,
     collections::{BTreeMap, BTreeSet},
     panic::{AssertUnwindSafe, catch_unwind},
 };
@@ -24,13 +25,14 @@ const LISTED_PER_FILE: usize = 20;
 /// Never panics: a fault of the scanner is itself a critical finding.
 #[must_use]
 pub fn scan(bundle: &Bundle) -> Report {
-    Report::new(guarded(|| scan_bundle(bundle)))
+    Report::new(guarded(|at| scan_bundle(bundle, at)))
 }
 
-/// The findings of some work; a panic in it is one, which blocks.
-fn guarded(work: impl FnOnce() -> Vec<Finding>) -> Vec<Finding> {
-    let fault = |_| vec![failure("SKILL.md", "the scanner stopped on a fault of its own")];
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(fault)
+/// The findings of some work; a panic in it is one, which blocks and names the file that the work was at.
+fn guarded<'a>(work: impl FnOnce(&Cell<&'a str>) -> Vec<Finding>) -> Vec<Finding> {
+    let at = Cell::new("SKILL.md");
+    let fault = |_| vec![failure(at.get(), &format!("the scanner stopped on a fault of its own at {}", at.get()))];
+    catch_unwind(AssertUnwindSafe(|| work(&at))).unwrap_or_else(fault)
 }
 
 /// The bytes that expressions read for a bundle, for measuring the step budget.
@@ -42,10 +44,11 @@ pub fn steps_of(bundle: &Bundle) -> u64 {
     finder.steps.used()
 }
 
-fn scan_bundle(bundle: &Bundle) -> Vec<Finding> {
+fn scan_bundle<'a>(bundle: &'a Bundle, at: &Cell<&'a str>) -> Vec<Finding> {
     let mut finder = Finder::new();
     let mut sources = Vec::new();
     for (path, file) in bundle.files() {
+        at.set(path.as_str());
         let source = Source::new(path, file);
         finder.begin();
         shape::check_file(bundle, path, file, &source, &mut finder);
@@ -227,7 +230,12 @@ mod tests {
 
     #[test]
     fn a_scanner_that_fails_blocks() {
-        let report = Report::new(guarded(|| panic!("a fault")));
+        let report = Report::new(guarded(|at| {
+            at.set("scripts/odd.py");
+            panic!("a fault")
+        }));
+        let worst = report.worst_new().unwrap();
+        assert!(worst.path == "scripts/odd.py" && worst.message.contains("scripts/odd.py"), "{worst:?}");
         assert_eq!(report.verdict(), Verdict::Block);
         assert_eq!(report.findings[0].rule, "scanner-failure");
     }

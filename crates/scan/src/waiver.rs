@@ -1,7 +1,7 @@
 //! [`Waivers`]: findings that a person accepted, bound to the very file in which they stand.
 
 use serde::{Deserialize, Serialize};
-use skill::{Bundle, Digest, SkillPath};
+use skill::{Bundle, Digest, File, SkillPath};
 
 use crate::{Finding, Severity, rules::package};
 
@@ -60,11 +60,16 @@ impl Waivers {
         let mut of_place = self.0.iter().filter(|waiver| {
             waiver.rule == finding.rule && waiver.path.as_str() == finding.path && waiver.severity >= finding.severity
         });
-        of_place.find(|waiver| {
-            bundle.get(&waiver.path).is_some_and(|file| {
-                file.executable == waiver.executable && Digest::of_bytes(&file.bytes) == waiver.content
-            })
-        })
+        of_place.find(|waiver| waiver.is_for(bundle))
+    }
+}
+
+impl Waiver {
+    /// Whether the file for which it was given stands in a bundle as it was then.
+    #[must_use]
+    pub fn is_for(&self, bundle: &Bundle) -> bool {
+        let is_same = |file: &File| file.executable == self.executable && Digest::of_bytes(&file.bytes) == self.content;
+        bundle.get(&self.path).is_some_and(is_same)
     }
 }
 

@@ -5,7 +5,7 @@ use library::{
     TakeOver, WholeChange,
 };
 use scan::{Baseline, Cleared};
-use skill::{Bundle, Limits, SkillPath, validate};
+use skill::{Bundle, Limits, SkillName, SkillPath, validate};
 
 use super::{InstallError, InstallRequest, InstallStatus, source::Candidate};
 
@@ -204,7 +204,7 @@ fn over_installed(
         status,
     };
     let (cleared, step) = if origin.digest == candidate.origin.digest && origin.version == candidate.origin.version {
-        let cleared = scan::clear(before.clone(), snapshot.baseline())?;
+        let cleared = told(library, &name, scan::clear(before.clone(), snapshot.baseline())?)?;
         let again = || revision(&cleared, Action::Install, stamp, &origin);
         let step = match is_missing {
             true => commit(again(), InstallStatus::Installed),
@@ -212,7 +212,7 @@ fn over_installed(
         };
         (cleared, step)
     } else if found == origin.digest || found == candidate.origin.digest {
-        let cleared = scan::clear(candidate.bundle.clone(), snapshot.baseline())?;
+        let cleared = told(library, &name, scan::clear(candidate.bundle.clone(), snapshot.baseline())?)?;
         let update = revision(&cleared, Action::Update, stamp, &candidate.origin);
         (cleared, commit(update, InstallStatus::Updated))
     } else {
@@ -220,6 +220,11 @@ fn over_installed(
         return Err(InstallError::Evolved { name, installed, wanted: describe(&candidate.origin) });
     };
     Ok(Planned { candidate, cleared, head: snapshot.base, before, step })
+}
+
+/// Marks what a person accepted in the files as they are. It lets nothing pass that the scan blocked.
+fn told(library: &Library, name: &SkillName, cleared: Cleared) -> Result<Cleared, InstallError> {
+    Ok(scan::waive(Ok(cleared), &library.waivers(name)?)?)
 }
 
 fn revision(cleared: &Cleared, action: Action, stamp: &Stamp, origin: &Origin) -> NewRevision {

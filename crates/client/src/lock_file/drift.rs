@@ -159,6 +159,7 @@ fn made_again(old: Option<&LockedSkill>, head: &Revision, origin: Origin, archiv
         local: old.map_or(is_local, |old| old.local),
         archive: archive.unwrap_or_default(),
         agents: old.map(|old| old.agents.clone()).unwrap_or_default(),
+        waivers: old.map(|old| old.waivers.clone()).unwrap_or_default(),
         ruleset: same.map_or_else(|| head.ruleset.clone(), |old| old.ruleset.clone()),
         content: head.digest.to_string(),
         name: origin.name,

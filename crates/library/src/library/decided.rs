@@ -10,7 +10,7 @@ use crate::{
     home::open_dir,
     lock::LibraryLock,
     revision::{Actor, ActorKind, Stamp},
-    state::{SkillState, State},
+    state::{SkillState, State, StoredWaiver},
 };
 
 impl Library {
@@ -79,6 +79,22 @@ impl Library {
     /// The state is damaged or cannot be read.
     pub fn waivers(&self, skill: &SkillName) -> Result<Waivers, LibraryError> {
         Ok(self.state()?.of(skill).waivers_at(Timestamp::now()))
+    }
+
+    /// The waivers in force now that hold for files of a skill's newest revision as they are.
+    ///
+    /// # Errors
+    /// The state or the history is damaged or cannot be read.
+    pub fn waivers_of_head(&self, skill: &SkillName) -> Result<Vec<StoredWaiver>, LibraryError> {
+        let now = Timestamp::now();
+        let mut waivers = self.state()?.of(skill).waivers;
+        waivers.retain(|stored| stored.at(now).is_some());
+        let Some(head) = self.head(skill)?.filter(|head| !head.tombstone && !waivers.is_empty()) else {
+            return Ok(Vec::new());
+        };
+        let files = self.bundle(&head.id)?;
+        waivers.retain(|stored| stored.at(now).is_some_and(|waiver| waiver.is_for(&files)));
+        Ok(waivers)
     }
 
     /// Keeps all but people from changing a skill that is pinned. Its name stays pinned when the skill

@@ -106,6 +106,9 @@ const COPIERS: [&str; 4] = ["cp", "rsync", "ln", "install"];
 /// Words of a text that tell the reader to write.
 const WRITING: [&str; 8] = ["append", "write", "save", "add ", "create", "store", "edit", "install"];
 
+/// Bytes before and behind a path that say what is done with it.
+const AROUND: usize = 400;
+
 /// Bytes of a text before a path in which such a word counts.
 const NEAR: usize = 60;
 
@@ -176,14 +179,13 @@ fn each_outside<'a>(line: &'a str, mut act: impl FnMut(usize, &'a str)) {
 
 /// Whether a line writes the path that it names at a place.
 fn is_written(line: &str, start: usize, path: &str, piece: &Piece<'_>) -> bool {
-    let before = line.get(..start).unwrap_or_default();
-    let after = line.get(start + path.len()..).unwrap_or_default();
+    let (from, end) = (line.ceil_char_boundary(start.saturating_sub(AROUND)), start + path.len());
+    let line = line.get(from..line.floor_char_boundary(end + AROUND)).unwrap_or_default();
+    let (before, after) = line.split_at_checked(start - from).unwrap_or_default();
+    let after = after.get(path.len()..).unwrap_or_default();
     if piece.part == Part::Text {
-        let mut near = before.len().saturating_sub(NEAR);
-        while !before.is_char_boundary(near) {
-            near += 1;
-        }
-        let near = before.get(near..).unwrap_or_default().to_ascii_lowercase();
+        let near = before.get(before.ceil_char_boundary(before.len().saturating_sub(NEAR))..);
+        let near = near.unwrap_or_default().to_ascii_lowercase();
         return WRITING.iter().any(|word| near.contains(word));
     }
     let bare = before.trim_end_matches([' ', '"', '\'']);

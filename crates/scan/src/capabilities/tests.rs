@@ -130,7 +130,18 @@ fn a_summary_is_bounded_and_says_so() {
         "$HOME",
         "C:\\",
     ];
-    for text in odd.iter().map(|text| (*text).to_owned()).chain(odd.iter().map(|text| text.repeat(5000))) {
+    let long = [
+        odd.join(" "),
+        "~/a >".to_owned(),
+        "\"~/a\", ".to_owned(),
+        "$HOME/a\n```sh\n".to_owned(),
+        "好/etc/x ".to_owned(),
+    ];
+    let long = long.map(|text| text.repeat((1 << 16) / text.len()));
+    for text in odd.iter().map(|text| (*text).to_owned()).chain(odd.iter().map(|text| text.repeat(1000))).chain(long) {
+        let start = std::time::Instant::now();
         of(&[("scripts/a.sh", &text), ("scripts/a.py", &text), ("SKILL.md", &text)]);
+        let took = start.elapsed();
+        assert!(took.as_secs() < 20, "{took:?} for {} bytes of {:?}", text.len(), text.get(..20));
     }
 }

@@ -1,0 +1,60 @@
+//! [`LockedWaiver`]: a finding that a person accepted, as readers of the lock file are told of it.
+
+use library::{Library, LibraryError, StoredWaiver};
+use skill::SkillName;
+use toml::{Table, Value};
+
+/// What is accepted in a skill as it is. It tells readers of a project and decides nothing: a project that
+/// was cloned brings no decision, and each person waives for themselves.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LockedWaiver {
+    /// The rule's id.
+    pub rule: String,
+    /// The file.
+    pub path: String,
+    /// Who, as `person:id`.
+    pub by: String,
+    /// From when on it counts again, RFC 3339 in UTC.
+    pub until: String,
+    /// Why.
+    pub reason: String,
+}
+
+impl LockedWaiver {
+    /// Those in force for the newest revision of a skill.
+    pub(crate) fn of(library: &Library, name: &SkillName) -> Result<Vec<Self>, LibraryError> {
+        Ok(library.waivers_of_head(name)?.into_iter().map(Self::from).collect())
+    }
+
+    /// Reads the list of an entry.
+    pub(super) fn read(value: Option<Value>) -> Result<Vec<Self>, String> {
+        let bad = || "`waivers` is no list of tables".to_owned();
+        let Some(value) = value else { return Ok(Vec::new()) };
+        let Value::Array(tables) = value else { return Err(bad()) };
+        let one = |value: Value| {
+            let Value::Table(table) = value else { return Err(bad()) };
+            let word = |key: &str| table.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+            let (rule, path) = (word("rule"), word("path"));
+            Ok(Self { rule, path, by: word("by"), until: word("until"), reason: word("reason") })
+        };
+        tables.into_iter().map(one).collect()
+    }
+
+    /// The list as one line of an entry.
+    pub(super) fn write(waivers: &[Self]) -> Value {
+        let one = |waiver: &Self| {
+            let Self { rule, path, by, until, reason } = waiver;
+            let fields = [("rule", rule), ("path", path), ("by", by), ("until", until), ("reason", reason)];
+            let fields = fields.into_iter().map(|(key, value)| (key.to_owned(), Value::from(value.as_str())));
+            Value::Table(fields.collect::<Table>())
+        };
+        Value::Array(waivers.iter().map(one).collect())
+    }
+}
+
+impl From<StoredWaiver> for LockedWaiver {
+    fn from(stored: StoredWaiver) -> Self {
+        let StoredWaiver { rule, path, by, until, reason, .. } = stored;
+        Self { rule, path, by, until, reason }
+    }
+}
