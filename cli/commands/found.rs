@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// How deep below a given folder skills are looked for.
-const DEPTH: usize = 8;
+pub const DEPTH: usize = 8;
 
 /// A skill that stands at a path.
 #[derive(Debug, Clone)]

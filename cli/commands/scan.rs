@@ -21,7 +21,7 @@ use crate::{
     exit::{CliError, Exit},
     print::{FAINT, GOOD, STRONG, finding_lines, verdict_style, visible, write_capabilities},
 };
-use target::{Target, targets, waivers};
+use target::{Target, skills_around, targets, waivers};
 
 /// Flags of `scan`.
 #[derive(Debug, Args)]
@@ -31,6 +31,7 @@ use target::{Target, targets, waivers};
   skillhub scan ./my-skill --capabilities        hosts, files, commands, variables it would touch
   skillhub scan my-skill                         a skill of the library, by its name
   git show HEAD:SKILL.md | skillhub scan -       one file, from standard input
+  skillhub scan --skills $(git diff --name-only) whole skills, by any of their files
   skillhub scan skills/ --json > known.json
   skillhub scan skills/ --baseline known.json    only what is not in there fails
   skillhub scan skills/ --sarif > scan.sarif     for code hosts that show findings in a review
@@ -56,6 +57,9 @@ pub struct ScanArgs {
     /// Show what each skill would touch, and what of it it does not declare
     #[arg(long, conflicts_with = "sarif")]
     capabilities: bool,
+    /// Scan the skills that the paths are part of, and pass over what is part of none; for hooks
+    #[arg(long)]
+    skills: bool,
     /// List the rules
     #[arg(long, conflicts_with = "path")]
     rules: bool,
@@ -117,6 +121,9 @@ pub fn run(context: &Context, args: &ScanArgs) -> Result<Exit, CliError> {
     });
     context.out.answer(&document, |out| {
         scanned.iter().try_for_each(|skill| text(skill, out))?;
+        if scanned.is_empty() {
+            writeln!(out, "Nothing of this is part of a skill")?;
+        }
         if scanned.len() > 1 {
             let count = |verdict| scanned.iter().filter(|skill| skill.verdict() == verdict).count();
             let (allow, warn, block) = (count(Verdict::Allow), count(Verdict::Warn), count(Verdict::Block));
@@ -129,7 +136,7 @@ pub fn run(context: &Context, args: &ScanArgs) -> Result<Exit, CliError> {
 
 /// Scans in parallel, in the order of the arguments.
 fn scan_all(context: &Context, args: &ScanArgs) -> Result<Vec<Scanned>, CliError> {
-    let targets = targets(context, &args.path)?;
+    let targets = if args.skills { skills_around(context, &args.path)? } else { targets(context, &args.path)? };
     let waivers = waivers(context, &targets);
     let working = context.out.working("scanning");
     let (total, done) = (targets.len(), AtomicUsize::new(0));

@@ -253,6 +253,71 @@ fn sarif_fits_the_schema_of_its_standard() {
 }
 
 #[test]
+fn files_stand_for_their_skills_where_that_is_asked_for() {
+    let sandbox = Sandbox::new();
+    sandbox.skill("skills/bad", "Bad. Use in tests.", &[("scripts/a.sh", &hostile_script()), ("scripts/b.sh", "ls\n")]);
+    sandbox.skill("skills/good", "Good. Use in tests.", &[("references/a.md", "text\n")]);
+    write_files(&sandbox.cwd(), &[("src/main.sh", hostile_script().as_bytes(), false)]);
+    let names = |args: &[&str], exit| {
+        let answer = sandbox.ask(&[&["scan", "--skills"][..], args].concat()).exits(exit).json();
+        answer["skills"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| one["path"].as_str().unwrap().rsplit('/').next().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let touched = ["skills/good/references/a.md", "skills/good/SKILL.md", "skills/bad/scripts/b.sh", "src/main.sh"];
+    assert_eq!(names(&touched, 4), ["good", "bad"]);
+    assert_eq!((names(&["skills/good"], 0), names(&["src"], 0)), (vec!["good".to_owned()], Vec::new()));
+    assert_eq!(names(&["."], 4).len(), 2);
+    assert!(sandbox.run(&["scan", "--skills", "src/main.sh"]).exits(0).text().contains("part of a skill"));
+    sandbox.ask(&["scan", "--skills", "none"]).refused_with_hint(7, "not_found");
+}
+
+/// The first code block of a language in the guide.
+fn block_of_the_guide(language: &str) -> String {
+    let guide = include_str!("../../docs/guides/scanning.md");
+    let (_, rest) = guide.split_once(&format!("```{language}\n")).unwrap();
+    rest.split_once("```").unwrap().0.to_owned()
+}
+
+#[test]
+fn the_git_hook_of_the_guide_refuses_a_dangerous_skill_and_lets_a_good_one_pass() {
+    let sandbox = Sandbox::new();
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_skillhub")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    let git = |args: &[&str]| {
+        let mut command = std::process::Command::new("git");
+        sandbox.confine(&mut command).env("PATH", &path).args(["-c", "user.name=a", "-c", "user.email=a@b.invalid"]);
+        let output = command.args(args).output().unwrap();
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let done = |args: &[&str]| assert_eq!(git(args), (true, git(args).1), "{args:?}");
+    assert!(git(&["init", "-q"]).0);
+    write_files(&sandbox.cwd().join(".git/hooks"), &[("pre-commit", block_of_the_guide("sh").as_bytes(), true)]);
+    write_files(&sandbox.cwd(), &[("tools/a.sh", hostile_script().as_bytes(), true)]);
+    done(&["add", "."]);
+    assert!(git(&["commit", "-q", "-m", "no skill is here"]).0, "the hook speaks of skills alone");
+    sandbox.skill("skills/good", "Counts words. Use in tests.", &[("scripts/a.sh", "#!/bin/sh\nwc -w a.txt\n")]);
+    done(&["add", "."]);
+    let (good, told) = git(&["commit", "-q", "-m", "good"]);
+    assert!(good, "{told}");
+    let bad = sandbox.skill("skills/报告 bad", "Reports. Use in tests.", &[("scripts/a.sh", &hostile_script())]);
+    done(&["add", "."]);
+    let (refused, told) = git(&["commit", "-q", "-m", "bad"]);
+    assert!(!refused && told.contains("scripts/a.sh") && told.contains("The commit was refused"), "{told}");
+    fs::write(bad.join("scripts/a.sh"), "ls\n").unwrap();
+    assert!(!git(&["commit", "-q", "-m", "bad"]).0, "what is staged counts, and not what lies there");
+    done(&["add", "."]);
+    assert!(git(&["commit", "-q", "-m", "mended"]).0);
+    symlink("/etc", bad.join("link")).unwrap();
+    done(&["add", "."]);
+    assert!(!git(&["commit", "-q", "-m", "a link"]).0, "what cannot be read is refused");
+    assert!(fs::read_dir(sandbox.path("tmp")).unwrap().next().is_none(), "the hook leaves nothing");
+}
+
+#[test]
 fn one_more_of_the_same_is_new_to_a_baseline() {
     let sandbox = Sandbox::new();
     let folder = sandbox.skill("noisy", "Noisy. Use in tests.", &[("scripts/report.sh", &hostile_script())]);

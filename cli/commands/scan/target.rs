@@ -1,17 +1,21 @@
 //! [`Target`]: one thing that `scan` looks at: a folder, a packed skill, a single file, standard input.
 
 use std::{
+    collections::BTreeSet,
     fs,
     io::Read,
     path::{Path, PathBuf},
 };
 
-use library::{Library, folder::Leftovers};
+use library::{
+    Library,
+    folder::{self, Leftovers},
+};
 use scan::Waivers;
 use skill::{Bundle, File, Limits, SkillName, SkillPath, archive};
 
 use crate::{
-    commands::found::{Found, find, read_archive},
+    commands::found::{DEPTH, Found, find, read_archive},
     context::Context,
     exit::{CliError, Exit, io_at},
 };
@@ -72,6 +76,38 @@ pub(super) fn targets(context: &Context, arguments: &[PathBuf]) -> Result<Vec<Ta
         targets.extend(find(context, std::slice::from_ref(argument))?.into_iter().map(Target::of));
     }
     Ok(targets)
+}
+
+/// The skills that paths are part of, each once, in the order of the paths; what is part of none is passed
+/// over.
+///
+/// # Errors
+/// A path that is not there or cannot be read.
+pub(super) fn skills_around(context: &Context, arguments: &[PathBuf]) -> Result<Vec<Target>, CliError> {
+    let mut folders: Vec<PathBuf> = Vec::new();
+    let mut packed = Vec::new();
+    for argument in arguments {
+        let given = context.absolute(argument);
+        // A link counts where it stands, which is what is part of a skill.
+        let metadata = fs::symlink_metadata(&given).map_err(io_at(&given))?;
+        let path = match (given.parent(), given.file_name()) {
+            (Some(parent), Some(name)) => parent.canonicalize().map_err(io_at(parent))?.join(name),
+            _ => given,
+        };
+        let has_skill_md = |folder: &&Path| folder.join(SkillPath::SKILL_MD).symlink_metadata().is_ok();
+        match path.ancestors().skip(usize::from(!metadata.is_dir())).find(has_skill_md) {
+            Some(folder) => folders.push(folder.to_owned()),
+            None if metadata.is_dir() => {
+                folders.extend(folder::find_skills(&path, DEPTH, &client::SKIPPED_FOLDERS).map_err(io_at(&path))?)
+            }
+            None if metadata.is_file() && is_packed(&path)? => packed.push(Target::of(Found { path, archive: true })),
+            None => {}
+        }
+    }
+    let mut seen = BTreeSet::new();
+    folders.retain(|folder| seen.insert(folder.clone()));
+    let folders = folders.into_iter().map(|path| Target::of(Found { path, archive: false }));
+    Ok(folders.chain(packed).collect())
 }
 
 /// The waivers that hold for each target: those of a skill that stands in a library.

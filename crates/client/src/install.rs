@@ -336,7 +336,7 @@ fn orders(request: &InstallRequest, lock: &LockFile) -> Result<Vec<Order>, Insta
         if lock.is_empty() {
             return Err(InstallError::NothingLocked { path: lock.path().to_owned() });
         }
-        return Ok(lock.skills().cloned().map(Order::Locked).collect());
+        return Ok(lock.skills().cloned().map(|skill| Order::Locked(Box::new(skill))).collect());
     }
     if !request.frozen {
         return Ok(request.specs.iter().cloned().map(Order::Spec).collect());
@@ -357,7 +357,7 @@ fn frozen_order(spec: &Spec, lock: &LockFile) -> Result<Order, InstallError> {
         let version = locked.version.as_deref().unwrap_or("none");
         return Err(differs(&format!("the lock file has the version {version}")));
     }
-    Ok(Order::Locked(locked.clone()))
+    Ok(Order::Locked(Box::new(locked.clone())))
 }
 
 impl Installed {

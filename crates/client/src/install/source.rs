@@ -31,7 +31,7 @@ pub(super) enum Order {
     /// What a user asked for.
     Spec(Spec),
     /// What the lock file says.
-    Locked(LockedSkill),
+    Locked(Box<LockedSkill>),
 }
 
 /// A skill in memory, with where it came from.
@@ -86,7 +86,11 @@ pub(super) fn fetch(
         Order::Locked(locked) => {
             let candidate = source.of_locked(locked).map_err(|error| said_by_the_lock(error, locked))?;
             check_lock(&candidate, locked)?;
-            Ok(vec![Candidate { locked: Some(locked.clone()), requested: locked.requested.clone(), ..candidate }])
+            Ok(vec![Candidate {
+                locked: Some(LockedSkill::clone(locked)),
+                requested: locked.requested.clone(),
+                ..candidate
+            }])
         }
     }
 }
