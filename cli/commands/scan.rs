@@ -12,8 +12,10 @@ use std::{
 };
 
 use clap::Args;
+use library::Verdicts;
 use scan::{Capabilities, Report, Severity, Verdict, Waivers};
 use serde_json::{Value, json};
+use skill::Bundle;
 
 use crate::{
     commands::found::map_parallel,
@@ -60,6 +62,9 @@ pub struct ScanArgs {
     /// Scan the skills that the paths are part of, and pass over what is part of none; for hooks
     #[arg(long)]
     skills: bool,
+    /// Scan everything anew, and remember nothing
+    #[arg(long)]
+    no_cache: bool,
     /// List the rules
     #[arg(long, conflicts_with = "path")]
     rules: bool,
@@ -71,6 +76,9 @@ pub struct ScanArgs {
 fn severity(text: &str) -> Result<Severity, String> {
     text.parse().map_err(|error: scan::LevelError| error.to_string())
 }
+
+/// From so many skills on what was found is remembered; fewer are scanned before the file is read.
+const REMEMBERED: usize = 8;
 
 struct Scanned {
     target: Target,
@@ -141,14 +149,29 @@ fn scan_all(context: &Context, args: &ScanArgs) -> Result<Vec<Scanned>, CliError
     let working = context.out.working("scanning");
     let (total, done) = (targets.len(), AtomicUsize::new(0));
     let work: Vec<(Target, Waivers)> = targets.into_iter().zip(waivers).collect();
-    Ok(map_parallel(work, |(target, waivers)| {
-        let scanned = scan_one(target, &waivers, args.capabilities);
+    let program = program().filter(|_| total >= REMEMBERED && !args.no_cache);
+    let verdicts = program.map(|program| Verdicts::of(&context.home, &program));
+    let report = |files: &Bundle| match &verdicts {
+        Some(verdicts) => verdicts.report(files, scan::scan),
+        None => scan::scan(files),
+    };
+    let scanned = map_parallel(work, |(target, waivers)| {
+        let scanned = scan_one(target, &waivers, report, args.capabilities);
         working.say(format!("scanned {} of {total}", done.fetch_add(1, Ordering::Relaxed) + 1));
         scanned
-    }))
+    });
+    verdicts.into_iter().for_each(|verdicts| verdicts.keep(&context.home));
+    Ok(scanned)
 }
 
-fn scan_one(target: Target, waivers: &Waivers, with_capabilities: bool) -> Scanned {
+/// What tells this build of the program from others: the size and time of its file.
+fn program() -> Option<String> {
+    let file = std::fs::metadata(std::env::current_exe().ok()?).ok()?;
+    let made = file.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+    Some(format!("{} {} {}", env!("CARGO_PKG_VERSION"), file.len(), made.as_nanos()))
+}
+
+fn scan_one(target: Target, waivers: &Waivers, report: impl Fn(&Bundle) -> Report, with_capabilities: bool) -> Scanned {
     let bundle = target.bundle();
     let name = bundle.as_ref().ok().and_then(|bundle| {
         let text = bundle.skill_md()?;
@@ -160,7 +183,7 @@ fn scan_one(target: Target, waivers: &Waivers, with_capabilities: bool) -> Scann
         note: read.and_then(|bundle| target.note(bundle)),
         capabilities: read.filter(|_| with_capabilities).map(scan::capabilities),
         result: bundle.map(|bundle| {
-            let mut report = scan::scan(&bundle);
+            let mut report = report(&bundle);
             report.waive(&bundle, waivers);
             report
         }),

@@ -318,6 +318,30 @@ fn the_git_hook_of_the_guide_refuses_a_dangerous_skill_and_lets_a_good_one_pass(
 }
 
 #[test]
+fn many_skills_are_remembered_and_no_change_goes_unseen() {
+    let sandbox = Sandbox::new();
+    for at in 0..12 {
+        sandbox.skill(&format!("skills/s{at}"), "Counts. Use in tests.", &[("scripts/a.sh", &format!("wc -l {at}\n"))]);
+    }
+    sandbox.skill("skills/bad", "Bad. Use in tests.", &[("scripts/a.sh", &hostile_script())]);
+    let file = sandbox.skillhub_home().join("cache/verdicts");
+    let first = sandbox.ask(&["scan", "skills", "--no-cache"]).exits(4).text();
+    assert!(!file.exists());
+    for _ in 0..2 {
+        assert_eq!(sandbox.ask(&["scan", "skills"]).exits(4).text(), first);
+    }
+    let kept = fs::read(&file).unwrap();
+    sandbox.ask(&["scan", "skills"]).exits(4);
+    assert_eq!(fs::read(&file).unwrap(), kept, "nothing was new");
+    write_files(&sandbox.cwd(), &[("skills/s3/scripts/a.sh", hostile_script().as_bytes(), true)]);
+    let answer = sandbox.ask(&["scan", "skills"]).exits(4).json();
+    let blocked = answer["skills"].as_array().unwrap().iter().filter(|one| one["verdict"] == "block").count();
+    assert_eq!(blocked, 2, "{answer:#}");
+    fs::write(&file, &kept[..kept.len() / 2]).unwrap();
+    assert_eq!(sandbox.ask(&["scan", "skills"]).exits(4).json(), answer);
+}
+
+#[test]
 fn one_more_of_the_same_is_new_to_a_baseline() {
     let sandbox = Sandbox::new();
     let folder = sandbox.skill("noisy", "Noisy. Use in tests.", &[("scripts/report.sh", &hostile_script())]);

@@ -36,6 +36,7 @@ mod reviewers;
 mod revision;
 mod state;
 mod storage;
+mod verdicts;
 mod whole_change;
 
 pub use agents::{Agent, agents, find_agent};
@@ -60,4 +61,5 @@ pub use revision::{
 };
 pub use state::{SkillState, State, StateError, StoredWaiver};
 pub use storage::{Damage, StorageError};
+pub use verdicts::Verdicts;
 pub use whole_change::{Denied, Permit, WholeChange};
