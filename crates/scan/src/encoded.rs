@@ -8,7 +8,7 @@ use base64::{
 use crate::{
     Severity,
     engine::SearchError,
-    role,
+    prose, role,
     rules::obfuscation,
     scanner::Finder,
     source::{Kind, Source},
@@ -56,6 +56,7 @@ fn worst_within(
         (role::severity(hit.rule, &inner, inner.line_at(start), start), hit.rule.id)
     });
     let mut worst = graded.filter(|(severity, _)| *severity >= Severity::High).max();
+    worst = worst.max(prose::worst(&inner, finder)?.filter(|(severity, _)| *severity >= Severity::High));
     if depth > 1 {
         for (_, deeper) in decoded_runs(&inner.text) {
             worst = worst.max(worst_within(path, deeper, finder, depth - 1)?);

@@ -22,6 +22,7 @@ mod level;
 mod literals;
 mod normal;
 mod pattern;
+mod prose;
 mod reading;
 mod report;
 mod role;

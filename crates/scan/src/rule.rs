@@ -7,7 +7,7 @@ use crate::{Severity, rules::ALL};
 /// What [`ruleset`] gives: a number of the engine, raised when code outside the rule data changes
 /// what is found, and the hash of the rules. To hash them at run time would cost each process as
 /// much as to scan a skill; a test holds it to the rules and says what it has to be.
-const RULESET: &str = "4-0d0222f6b193";
+const RULESET: &str = "5-540a04480d41";
 
 /// One thing that the scanner looks for. A text rule has `literals` and a `pattern`; a rule without
 /// them is decided by code ([`crate::shape`], [`crate::hidden`]).
@@ -34,6 +34,9 @@ pub struct Rule {
     pub pattern: &'static str,
     /// When not empty, at least one of these must stand in the same file, in any ASCII case.
     pub also: &'static [&'static str],
+    /// For text that an agent reads: which concepts of the lexicon have to meet in a passage, as
+    /// [`crate::prose`] reads it. Any of these is enough.
+    pub senses: &'static [&'static str],
     /// A further test of the matched text, for what an expression cannot say.
     pub accept: Option<fn(&str) -> bool>,
     /// What about the text around a match makes it weigh `elsewhere`.
@@ -85,6 +88,7 @@ impl Rule {
         literals: &[],
         pattern: "",
         also: &[],
+        senses: &[],
         accept: None,
         role: Role::Fact,
         secret: false,
@@ -127,9 +131,11 @@ mod tests {
     fn the_ruleset_is_the_hash_of_the_rules() {
         let mut text = String::new();
         for r in rules() {
-            let decides = (r.id, r.category, r.severity, r.elsewhere, r.scope, r.literals, r.pattern, r.also, r.role);
+            let decides =
+                (r.id, r.category, r.severity, r.elsewhere, r.scope, r.literals, r.pattern, r.also, r.role, r.senses);
             text.push_str(&format!("{decides:?}\n"));
         }
+        text.push_str(&format!("{}", crate::prose::fingerprint()));
         let hex = Digest::of_bytes(text.as_bytes()).hex();
         let (engine, hash) = RULESET.split_once('-').unwrap();
         assert_eq!(hash, &hex[..12], "the rules have changed: RULESET becomes {engine}-{}", &hex[..12]);

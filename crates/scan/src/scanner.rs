@@ -11,7 +11,7 @@ use skill::Bundle;
 use crate::{
     Finding, Report, Rule, Severity, encoded,
     engine::{Hit, SearchError, Steps, engine},
-    excerpt, flow, hidden, normal, role,
+    excerpt, flow, hidden, normal, prose, role,
     rules::package,
     shape,
     source::Source,
@@ -80,6 +80,7 @@ fn search(source: &Source<'_>, finder: &mut Finder) -> Result<(), SearchError> {
             finder.add_shadow(&hit, source, line);
         }
     }
+    prose::check(source, finder)?;
     encoded::check(source, finder)
 }
 

@@ -103,6 +103,11 @@ impl<'a> Source<'a> {
         self.binary
     }
 
+    /// Whether a line of a text is part of a fenced code block.
+    pub fn is_fenced(&self, line: usize) -> bool {
+        self.fenced.get(line) == Some(&true)
+    }
+
     /// Whether a rule's own place covers a line.
     pub fn covers(&self, scope: Scope, line: usize) -> bool {
         match scope {

@@ -7,6 +7,7 @@ pub(crate) mod obfuscation;
 pub(crate) mod package;
 mod persistence;
 mod prompt;
+mod prose;
 pub(crate) mod remote;
 mod secrets;
 mod shell;
@@ -24,9 +25,15 @@ pub(crate) const ALL: &[&[Rule]] = &[
     package::RULES,
     persistence::RULES,
     prompt::RULES,
+    prose::RULES,
     remote::RULES,
     secrets::RULES,
     shell::RULES,
     spy::RULES,
     unicode::RULES,
 ];
+
+/// The rules that are about concepts.
+pub(crate) fn rules_of_prose() -> impl Iterator<Item = &'static Rule> {
+    crate::rules().iter().filter(|rule| !rule.senses.is_empty())
+}

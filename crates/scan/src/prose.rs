@@ -1,0 +1,280 @@
+//! [`Judge`]: what a text tells the agent that reads it, judged by the concepts that meet in one
+//! passage and not by its wording.
+//!
+//! A text falls into passages, a passage into sentences and words, and the words into concepts of
+//! the lexicon. A [`Sense`] of a rule names the concepts that have to meet. Of a weak sense two in
+//! neighbouring passages weigh as much as a strong one. What a passage forbids, quotes or teaches,
+//! and what it does only with the user's consent, weighs little.
+
+mod lexicon;
+mod passage;
+mod sense;
+mod words;
+
+use std::sync::LazyLock;
+
+use crate::{Rule, Severity, engine::SearchError, excerpt, rules::rules_of_prose, scanner::Finder, source::Source};
+
+#[cfg(test)]
+pub(crate) use lexicon::fingerprint;
+use lexicon::{Lexicon, Set, Term, lexicon};
+use passage::{Passage, Place, passages};
+use sense::{Sense, Strength};
+use words::Reader;
+
+/// Words for which a step is taken.
+const WORDS_PER_STEP: usize = 4;
+
+/// Characters of Chinese, or twice the words, from which a thought ends with its sentence.
+const PART: usize = 120;
+
+/// The same for the rows of a table.
+const ROW: usize = 40;
+
+/// Passages between two weak senses that still count together.
+const NEAR: usize = 2;
+
+/// Finds what a text says against its reader.
+pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) -> Result<(), SearchError> {
+    for said in said_in(source, finder)? {
+        let line = source.line_at(said.at);
+        let from = said.at.saturating_sub(source.line_start(line));
+        let message = format!("{} ({})", said.rule.message, said.sense);
+        finder.add_told(
+            said.rule,
+            said.severity,
+            source,
+            line,
+            &excerpt::around(source.line(line), from..from),
+            message,
+        );
+    }
+    Ok(())
+}
+
+/// The gravest that a text says, for text that is found inside another.
+pub(crate) fn worst(source: &Source<'_>, finder: &mut Finder) -> Result<Option<(Severity, &'static str)>, SearchError> {
+    Ok(said_in(source, finder)?.into_iter().map(|said| (said.severity, said.rule.id)).max())
+}
+
+fn said_in(source: &Source<'_>, finder: &mut Finder) -> Result<Vec<Said>, SearchError> {
+    if !source.kind().reads {
+        return Ok(Vec::new());
+    }
+    let mut judge = Judge::new(source);
+    passages(source, &mut |passage| {
+        judge.read(&passage);
+        finder.charge(judge.words.len() / WORDS_PER_STEP)
+    })?;
+    Ok(judge.said)
+}
+
+/// The senses of all rules.
+static SENSES: LazyLock<Vec<Sense>> = LazyLock::new(|| {
+    let all = rules_of_prose().flat_map(|rule| rule.senses.iter().map(move |text| (rule, *text)));
+    all.filter_map(|(rule, text)| Sense::parse(rule, text, lexicon())).collect()
+});
+
+/// Something that a text says.
+struct Said {
+    rule: &'static Rule,
+    severity: Severity,
+    /// The concepts that met.
+    sense: &'static str,
+    at: usize,
+}
+
+/// A weak sense that waits for another.
+struct Weak {
+    passage: usize,
+    rule: &'static str,
+    said: usize,
+}
+
+/// Reads one text.
+struct Judge<'a> {
+    source: &'a Source<'a>,
+    lexicon: &'static Lexicon,
+    guards: Guards,
+    words: Vec<words::Word>,
+    terms: Vec<Term>,
+    /// For each sentence of a passage the concepts, and the deeds that it negates.
+    sentences: Vec<(Set, Set)>,
+    passage: usize,
+    weak: Vec<Weak>,
+    said: Vec<Said>,
+    /// The heading above and the sentence before a list speak of attacks or of what not to do.
+    heading: bool,
+    lead: bool,
+    lesson: bool,
+}
+
+/// Concepts by which a passage is no instruction.
+struct Guards {
+    teach: Set,
+    forbid: Set,
+    consent: Set,
+    addressee: Set,
+    not: Set,
+    lesson: Set,
+    waived: Set,
+}
+
+impl<'a> Judge<'a> {
+    fn new(source: &'a Source<'a>) -> Self {
+        let lexicon = lexicon();
+        let bit = |name| lexicon.concept(name).map_or(0, |concept| 1 << concept);
+        let guards = Guards {
+            teach: bit("teach"),
+            forbid: bit("forbid"),
+            consent: bit("ask-first"),
+            addressee: bit("addressee"),
+            not: bit("not"),
+            lesson: bit("lesson"),
+            waived: bit("cover-story") | bit("omit"),
+        };
+        let (words, terms, sentences, weak, said) = Default::default();
+        Self {
+            source,
+            lexicon,
+            guards,
+            words,
+            terms,
+            sentences,
+            passage: 0,
+            weak,
+            said,
+            heading: false,
+            lead: false,
+            lesson: false,
+        }
+    }
+
+    fn read(&mut self, passage: &Passage) {
+        let mut reader = Reader::new(&mut self.words);
+        for part in &passage.parts {
+            reader.read(&self.source.text, part.clone());
+            if passage.place == Place::Table {
+                reader.end();
+            }
+        }
+        let hidden = passage.place == Place::Hidden || reader.disguised;
+        let words = std::mem::take(&mut self.words);
+        self.lexicon.find(&words, passage.place != Place::Code, &mut self.terms);
+        let said = self.terms.iter().fold(0, |all, term| all | 1 << term.concept);
+        let meant = self.terms.iter().filter(|term| !term.negated).fold(0, |all, term| all | 1 << term.concept);
+        let (teaches, forbids) = (said & self.guards.teach != 0, said & self.guards.forbid != 0);
+        let addressed = said & self.guards.addressee != 0;
+        match passage.place {
+            Place::Heading => {
+                (self.heading, self.lead) = (said & self.guards.lesson != 0 || forbids, false);
+                // A reference that is a lesson as a whole; a skill that calls itself one is no lesson.
+                self.lesson |= self.passage == 0 && self.source.path != "SKILL.md" && said & self.guards.lesson != 0;
+            }
+            Place::Paragraph => {
+                let end = passage.parts.last().map_or(0, |part| part.end);
+                let text = self.source.text.get(..end).unwrap_or("").trim_end_matches(['*', ' ']);
+                let negates = said & self.guards.not != 0;
+                self.lead = text.ends_with([':', '：']) && (teaches || forbids || negates);
+            }
+            _ => {}
+        }
+        if passage.place != Place::Heading && (addressed || passage.place != Place::Code) {
+            let listed = passage.place == Place::Item && self.lead;
+            let talk = teaches || self.heading || listed || self.lesson;
+            let asks = meant & self.guards.consent != 0 && said & self.guards.waived == 0;
+            let hidden = hidden || passage.place == Place::Code;
+            let terms = std::mem::take(&mut self.terms);
+            let longest = if passage.place == Place::Table { ROW } else { PART };
+            for part in parts(&words, &terms, longest) {
+                self.passage += 1;
+                self.gather(part, hidden);
+                self.judge(part, passage.place, talk && !hidden, asks && !hidden);
+            }
+            self.terms = terms;
+        }
+        self.words = words;
+    }
+
+    /// Brings the terms of a passage together by sentence.
+    fn gather(&mut self, terms: &[Term], hidden: bool) {
+        self.sentences.clear();
+        let hidden = if hidden { self.lexicon.concept("hidden").map_or(0, |concept| 1 << concept) } else { 0 };
+        let first = terms.first().map_or(0, |term| term.sentence);
+        for term in terms {
+            let at = (term.sentence - first) as usize;
+            if self.sentences.len() <= at {
+                self.sentences.resize(at + 1, (hidden, 0));
+            }
+            if let Some((said, negated)) = self.sentences.get_mut(at) {
+                let set = if term.negated { negated } else { said };
+                *set |= 1 << term.concept;
+            }
+        }
+    }
+
+    fn judge(&mut self, terms: &[Term], place: Place, talk: bool, asks: bool) {
+        if terms.len() < 2 {
+            return;
+        }
+        let all = self.sentences.iter().fold((0, 0), |all, one| (all.0 | one.0, all.1 | one.1));
+        let mut fired: Vec<(&'static str, Strength)> = Vec::new();
+        for sense in SENSES.iter() {
+            let known = fired.iter().any(|(id, strength)| *id == sense.rule.id && *strength >= sense.strength);
+            if known || !sense.meets(all, &self.sentences) {
+                continue;
+            }
+            fired.push((sense.rule.id, sense.strength));
+            let low = talk || asks && sense.strength != Strength::Hard;
+            let severity = if low {
+                sense.rule.elsewhere
+            } else if sense.strength == Strength::Weak {
+                sense.rule.elsewhere.max(Severity::Low)
+            } else {
+                sense.rule.severity
+            };
+            let at = place_of(terms, sense);
+            self.said.push(Said { rule: sense.rule, severity, sense: sense.text, at });
+            if sense.strength == Strength::Weak && !low && place != Place::Table {
+                self.add_weak(sense.rule, if place == Place::Item { 0 } else { NEAR });
+            }
+        }
+    }
+
+    /// Notes a weak sense; with another of a neighbouring passage both are grave.
+    fn add_weak(&mut self, rule: &'static Rule, near: usize) {
+        let (passage, said) = (self.passage, self.said.len() - 1);
+        self.weak.retain(|weak| weak.passage + near >= passage);
+        for other in self.weak.iter().filter(|weak| weak.rule != rule.id) {
+            for at in [other.said, said] {
+                if let Some(said) = self.said.get_mut(at) {
+                    said.severity = said.severity.max(said.rule.severity);
+                }
+            }
+        }
+        self.weak.push(Weak { passage, rule: rule.id, said });
+    }
+}
+
+/// Where the first of a sense's concepts is said.
+fn place_of(terms: &[Term], sense: &Sense) -> usize {
+    let wanted = sense.concepts();
+    let first = terms.iter().find(|term| wanted & (1 << term.concept) != 0);
+    first.or(terms.first()).map_or(0, |term| term.at)
+}
+
+/// The terms of a passage in parts of whole sentences that are short enough to be one thought.
+fn parts<'t>(words: &[words::Word], terms: &'t [Term], longest: usize) -> Vec<&'t [Term]> {
+    let (mut parts, mut rest, mut length) = (Vec::new(), terms, 0);
+    for pair in words.windows(2) {
+        let [word, next] = pair else { continue };
+        length += if word.wide { 1 } else { 2 };
+        if word.sentence != next.sentence && length > longest {
+            let (part, others) = rest.split_at(rest.partition_point(|term| term.sentence < next.sentence));
+            parts.push(part);
+            (rest, length) = (others, 0);
+        }
+    }
+    parts.push(rest);
+    parts
+}

@@ -1,0 +1,151 @@
+//! [`Passage`]: a Markdown text in the pieces that are read as one: a paragraph, an item of a list
+//! with what leads to it, a table, a comment.
+
+use std::ops::Range;
+
+use crate::source::Source;
+
+/// Lines of the longest passage.
+const LINES: usize = 40;
+
+/// A piece of a text.
+#[derive(Debug)]
+pub(super) struct Passage {
+    pub place: Place,
+    /// The bytes that belong to it, line by line.
+    pub parts: Vec<Range<usize>>,
+}
+
+/// Where a passage stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Heading,
+    Paragraph,
+    Item,
+    Table,
+    /// The words of a code block: its comments and its long strings.
+    Code,
+    /// A comment or the text of a picture, which no reader of the page sees.
+    Hidden,
+}
+
+/// Calls `each` with the passages of a source, in their order.
+pub(super) fn passages<E>(source: &Source<'_>, each: &mut dyn FnMut(Passage) -> Result<(), E>) -> Result<(), E> {
+    let mut splitter = Splitter { each, open: None, comment: false, code: source.kind().runs && !source.kind().reads };
+    for (index, line) in source.lines() {
+        splitter.line(line, source.line_start(index), source.is_fenced(index))?;
+    }
+    splitter.flush()
+}
+
+struct Splitter<'e, E> {
+    each: &'e mut dyn FnMut(Passage) -> Result<(), E>,
+    open: Option<Passage>,
+    /// Inside a comment of several lines.
+    comment: bool,
+    code: bool,
+}
+
+impl<E> Splitter<'_, E> {
+    fn flush(&mut self) -> Result<(), E> {
+        self.open.take().map_or(Ok(()), |passage| (self.each)(passage))
+    }
+
+    fn add(&mut self, place: Place, part: Range<usize>, begins: bool) -> Result<(), E> {
+        let full = self.open.as_ref().is_some_and(|open| open.parts.len() >= LINES);
+        if begins || full || self.open.as_ref().is_some_and(|open| open.place != place) {
+            self.flush()?;
+        }
+        self.open.get_or_insert_with(|| Passage { place, parts: Vec::new() }).parts.push(part);
+        Ok(())
+    }
+
+    fn line(&mut self, line: &str, start: usize, fenced: bool) -> Result<(), E> {
+        if self.comment {
+            let end = line.find("-->");
+            self.add(Place::Hidden, start..start + end.unwrap_or(line.len()), false)?;
+            self.comment = end.is_none();
+            return Ok(());
+        }
+        if fenced || self.code {
+            return match words_of_code(line) {
+                Some(words) => {
+                    // A key with a mark before its name is one that programs pass over.
+                    let aside = line.trim_start().starts_with("\"_");
+                    let place = if aside { Place::Hidden } else { Place::Code };
+                    self.add(place, start + words.start..start + words.end, false)
+                }
+                None => Ok(()),
+            };
+        }
+        if let Some(at) = line.find("<!--").filter(|at| !line.get(..*at).is_some_and(|before| before.ends_with('`'))) {
+            return self.comment(line, start, at);
+        }
+        let bare = line.trim_start_matches([' ', '\t', '>']);
+        let place = match bare.as_bytes() {
+            [] => return self.flush(),
+            [b'#', ..] => Place::Heading,
+            [b'|', ..] => Place::Table,
+            _ if bare.starts_with("[//]:") || bare.starts_with("[comment]:") => Place::Hidden,
+            _ if is_unseen(bare) => Place::Hidden,
+            _ => match &self.open {
+                Some(open) if open.place == Place::Item && !is_item(bare) => Place::Item,
+                _ if is_item(bare) => Place::Item,
+                _ => Place::Paragraph,
+            },
+        };
+        let begins = is_item(bare) || matches!(place, Place::Heading);
+        self.add(place, start..start + line.len(), begins)
+    }
+
+    /// A line in which a comment begins.
+    fn comment(&mut self, line: &str, start: usize, at: usize) -> Result<(), E> {
+        if !line.get(..at).unwrap_or("").trim().is_empty() {
+            self.add(Place::Paragraph, start..start + at, false)?;
+        }
+        let end = line.get(at..).and_then(|rest| rest.find("-->")).map(|end| at + end);
+        self.add(Place::Hidden, start + at..start + end.unwrap_or(line.len()), true)?;
+        self.comment = end.is_none();
+        match end {
+            Some(end) if line.get(end + 3..).is_some_and(|rest| !rest.trim().is_empty()) => {
+                self.add(Place::Paragraph, start + end + 3..start + line.len(), true)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether a line begins an item of a list.
+fn is_item(bare: &str) -> bool {
+    let digits = bare.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = bare.get(digits..).unwrap_or("");
+    if digits > 0 {
+        rest.starts_with(". ") || rest.starts_with(") ")
+    } else {
+        bare.starts_with(['-', '*', '+']) && bare.get(1..2) == Some(" ")
+    }
+}
+
+/// A picture with a text as long as a sentence, or markup that is not shown.
+fn is_unseen(bare: &str) -> bool {
+    let alt = bare.strip_prefix("![").and_then(|rest| rest.find("](")).is_some_and(|length| length > 80);
+    alt || bare.contains("display:none") || bare.contains("display: none") || bare.contains("font-size:0")
+}
+
+/// What a line of code says to a reader: a comment, a string that is a sentence, or all of a line
+/// that holds no code.
+fn words_of_code(line: &str) -> Option<Range<usize>> {
+    let bare = line.trim_start();
+    let start = line.len() - bare.len();
+    let comment = ["#", "//", "--", "*", "/*", ";", "<!--", "REM "].iter().any(|mark| bare.starts_with(mark));
+    if comment {
+        return Some(start..line.len());
+    }
+    if let Some((_, rest)) = bare.split_once(": \"").or_else(|| bare.split_once("= \"")) {
+        return (rest.split(' ').count() > 6).then_some(start..line.len());
+    }
+    let plain =
+        bare.chars().filter(|c| matches!(c, '{' | '}' | '=' | '$' | '<' | '>' | '(' | '[' | '|' | '_' | '\\')).count();
+    (plain == 0 && (bare.split(' ').count() > 5 || bare.chars().filter(|c| super::words::is_wide(*c)).count() > 8))
+        .then_some(start..line.len())
+}
