@@ -27,7 +27,7 @@ use program::Program;
 use taint::Analysis;
 
 /// Steps that a byte costs to parse, and a part of a statement to follow, beside a byte that an expression reads.
-const PARSE: usize = 8;
+const PARSE: usize = 48;
 const FOLLOW: usize = 16;
 
 /// Files from which scripts read what to do.
@@ -41,13 +41,9 @@ struct Place<'s, 'a> {
 
 /// Follows the data of all scripts of a skill and adds what is found.
 pub(crate) fn check(bundle: &Bundle, sources: &[Source<'_>], finder: &mut Finder) -> Result<(), SearchError> {
-    let ends: Vec<Ends> = sources.iter().map(|source| Ends::of(&source.text)).collect();
-    let machine = |source: &Source<'_>| source.kind().runs || !source.kind().reads;
-    let far = ends
-        .iter()
-        .zip(sources)
-        .filter(|(_, source)| machine(source))
-        .fold(Ends::default(), |all, (ends, _)| all.and(ends.far()));
+    let ends: Vec<Option<Ends>> =
+        sources.iter().map(|source| (!source.kind().reads).then(|| Ends::of(&source.text))).collect();
+    let far = ends.iter().flatten().fold(Ends::default(), |all, ends| all.and(ends.far()));
     let mut places = Vec::new();
     for (source, ends) in sources.iter().zip(ends) {
         programs(source, ends, far, finder, &mut places)?;
@@ -88,13 +84,14 @@ fn add(source: &Source<'_>, line: usize, judgement: judge::Judgement, finder: &m
 /// Parses what of a file is code, if a flow may run through it.
 fn programs<'s, 'a>(
     source: &'s Source<'a>,
-    ends: Ends,
+    ends: Option<Ends>,
     far: Ends,
     finder: &mut Finder,
     places: &mut Vec<Place<'s, 'a>>,
 ) -> Result<(), SearchError> {
     let extension = source.path.rsplit_once('.').map_or("", |(_, extension)| extension);
     if let Some(language) = Language::of_file(extension, &source.text) {
+        let ends = ends.unwrap_or_else(|| Ends::of(&source.text));
         if !ends.is_empty() && ends.and(far).may_flow(language) {
             place(source, language, 0, &source.text, finder, places)?;
         }

@@ -6,145 +6,171 @@ use crate::literals::Literals;
 
 use super::parse::Language;
 
-/// The ends of flows that a text has words for.
+/// The ends of flows that a text has words for: of a shell in the upper half, else in the lower.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Ends(u16);
+pub(super) struct Ends(u32);
 
 /// A file or program with credentials, or what a user sees, types or keeps.
-const SECRET: u16 = 1;
+const SECRET: u32 = 1;
 /// The environment, or a key in it that everybody has.
-const ENVIRONMENT: u16 = 1 << 1;
+const ENVIRONMENT: u32 = 1 << 1;
 /// Something from the network.
-const FETCH: u16 = 1 << 2;
-const DECODE: u16 = 1 << 3;
-const SEND: u16 = 1 << 4;
+const FETCH: u32 = 1 << 2;
+const DECODE: u32 = 1 << 3;
+const SEND: u32 = 1 << 4;
 /// Text is run as code.
-const EVAL: u16 = 1 << 5;
+const EVAL: u32 = 1 << 5;
 /// A program is started.
-const LAUNCH: u16 = 1 << 6;
-/// A file is written, or made a program.
-const STORE: u16 = 1 << 7;
+const LAUNCH: u32 = 1 << 6;
+/// A file is made of bytes, or made a program.
+const STORE: u32 = 1 << 7;
+/// A file is written.
+const WRITE: u32 = 1 << 8;
 /// A file that is run at every start, or that steers agents.
-const STEERING: u16 = 1 << 8;
-const REMOVE: u16 = 1 << 9;
-const HOME: u16 = 1 << 10;
+const STEERING: u32 = 1 << 9;
+const REMOVE: u32 = 1 << 10;
+const HOME: u32 = 1 << 11;
 /// A name is made of a text.
-const BY_NAME: u16 = 1 << 11;
+const BY_NAME: u32 = 1 << 12;
 /// A text is put together of pieces.
-const PIECES: u16 = 1 << 12;
+const PIECES: u32 = 1 << 13;
 
-const WORDS: &[(u16, &[&str])] = &[
+/// Where the bits of a shell begin.
+const SHELL: u32 = 16;
+
+/// Paths and places that every language names alike.
+const STORES: &[&str] = &[
+    ".ssh",
+    ".aws",
+    ".git-credentials",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".kube/",
+    ".docker/",
+    ".gnupg",
+    "id_rsa",
+    "id_ed25519",
+    "Login Data",
+    "logins.json",
+    "key4.db",
+    "keychain",
+    "cookies.sqlite",
+    "/Cookies",
+    "wallet.dat",
+    "_history",
+    "gcloud",
+    ".azure",
+    "/etc/shadow",
+    "auth.json",
+    "169.254.169.254",
+    "metadata.google",
+    "tfstate",
+    ".claude/projects",
+    ".claude/history",
+    ".claude/.cred",
+    ".codex/",
+    ".cursor/mcp",
+    ".openclaw",
+    "/environ",
+    ".env'",
+    ".env\"",
+    ".env.",
+    "master.key",
+    "hosts.yml",
+    "Local State",
+    "User Data",
+    ".config/gh",
+    ".config/op",
+    ".config/solana",
+];
+
+const KEYS: &[&str] = &[
+    "GITHUB_TOKEN",
+    "GH_TOKEN",
+    "AWS_SECRET",
+    "AWS_ACCESS",
+    "AWS_SESSION",
+    "OPENAI_API",
+    "ANTHROPIC_API",
+    "STRIPE_",
+    "SLACK_",
+    "NPM_TOKEN",
+    "HF_TOKEN",
+    "DATABASE_URL",
+    "DB_PASS",
+    "GITLAB_",
+    "VAULT_TOKEN",
+    "declare -x",
+    "printenv",
+];
+
+const STEERS: &[&str] = &[
+    ".bashrc",
+    ".zshrc",
+    ".profile",
+    ".bash_profile",
+    ".zshenv",
+    "LaunchAgents",
+    "LaunchDaemons",
+    "cron.d",
+    "systemd/",
+    "autostart",
+    "authorized_keys",
+    "CLAUDE.md",
+    "AGENTS.md",
+    "GEMINI.md",
+    "MEMORY.md",
+    "SOUL.md",
+    "settings.json",
+    "settings.local",
+    ".claude.json",
+    "mcp.json",
+    "mcp_config",
+    "claude_desktop",
+    "*/SKILL.md",
+    "sitecustomize",
+    "Start Menu",
+];
+
+/// The words of scripts in Python and JavaScript.
+const WORDS: &[(u32, &[&str])] = &[
+    (SECRET, STORES),
     (
         SECRET,
         &[
-            ".ssh",
-            ".aws",
-            ".git-credentials",
-            ".netrc",
-            ".npmrc",
-            ".pypirc",
-            ".kube",
-            ".docker",
-            ".gnupg",
-            "id_rsa",
-            "id_ed25519",
-            "Login Data",
-            "logins.json",
-            "key4.db",
-            "keychain",
-            "cookies.sqlite",
-            "/Cookies",
-            "wallet",
-            "_history",
-            "gcloud",
-            ".azure",
-            "/etc/shadow",
-            "auth.json",
-            "/credentials",
-            "169.254.169.254",
-            "metadata.google",
-            "tfstate",
-            ".claude/",
-            ".codex/",
-            ".cursor/",
-            ".openclaw",
-            "clipboard",
-            "pbpaste",
-            "xclip",
+            "'.aws'",
+            "readText",
             "pyperclip",
+            "pbpaste",
             "ImageGrab",
             "screencapture",
-            "/environ",
-            ".env'",
-            ".env\"",
-            ".env ",
-            ".env.",
-            "master.key",
-            "git config",
-            "\"config\"",
-            "'config'",
+            "config\", \"-",
+            "--global",
             "auth token",
-            "security find",
-            "hosts.yml",
-            "Local State",
-            "pynput",
-            "keyboard",
-            "User Data",
-            ".mozilla",
+            "find-generic",
+            "'.config'",
+            "\".config\"",
             "Application Support",
-            ".config/",
         ],
     ),
+    (ENVIRONMENT, KEYS),
     (
         ENVIRONMENT,
         &[
             "environ)",
             "environ.items",
             "environ.copy",
-            "environ,",
             "environ}",
             "environ\n",
-            "environ.",
+            "environb",
             "process.env)",
             "process.env,",
             "process.env;",
             "process.env }",
             "process.env}",
             "process.env\n",
-            "{...process.env",
-            "...process.env",
-            "entries(process.env",
-            "printenv",
-            "$(env",
-            "env |",
-            "env>",
-            "env >",
-            "`env",
-            "export -p",
-            "declare -x",
-            "declare -p",
-            "set |",
-            "/environ",
-            "(env",
             "Deno.env.toObject",
-            "GITHUB_TOKEN",
-            "GH_TOKEN",
-            "AWS_SECRET",
-            "AWS_ACCESS",
-            "AWS_SESSION",
-            "OPENAI_API",
-            "ANTHROPIC_API",
-            "STRIPE_",
-            "SLACK_",
-            "NPM_TOKEN",
-            "HF_TOKEN",
-            "DATABASE_URL",
-            "DB_PASS",
-            "GITLAB_",
-            "VAULT_TOKEN",
-            "environ =",
-            "env\n",
-            "environb",
         ],
     ),
     (
@@ -162,9 +188,10 @@ const WORDS: &[(u16, &[&str])] = &[
             "http.get",
             "https.get",
             "got(",
-            "urllib",
             "http.client",
-            "Http",
+            "npm i",
+            "npx ",
+            "pip install",
         ],
     ),
     (
@@ -174,7 +201,6 @@ const WORDS: &[(u16, &[&str])] = &[
             "atob",
             "fromhex",
             "Buffer.from",
-            "base64",
             "rot13",
             "rot_13",
             "unhexlify",
@@ -186,12 +212,10 @@ const WORDS: &[(u16, &[&str])] = &[
             "inflate",
             "gunzip",
             "chr(",
-            "xxd",
             "bytes([",
-            "bytes(",
-            "decrypt",
-            "rev",
-            "^",
+            "bytes(x",
+            "bytearray([",
+            "decrypt(",
         ],
     ),
     (
@@ -199,7 +223,7 @@ const WORDS: &[(u16, &[&str])] = &[
         &[
             "requests.",
             "urlopen",
-            "urllib",
+            "urllib.request",
             "httpx",
             "aiohttp",
             "http.client",
@@ -210,9 +234,97 @@ const WORDS: &[(u16, &[&str])] = &[
             "axios",
             "XMLHttp",
             "sendBeacon",
-            "socket",
+            "socket.",
             "smtplib",
             "ftplib",
+            "curl",
+            "wget",
+            "gethostbyname",
+            "dns.",
+            "paramiko",
+            "net.connect",
+            "createConnection",
+            "got(",
+            "boto3",
+            "http.get",
+            "https.get",
+            "dgram",
+            "/dev/tcp",
+        ],
+    ),
+    (
+        EVAL,
+        &[
+            "eval(",
+            " exec(",
+            "\nexec(",
+            "Function(",
+            "pickle.loads",
+            "marshal.loads",
+            "exec_module",
+            "run_path",
+            "FunctionType",
+            "runInThisContext",
+            "runInNewContext",
+            "__import__(",
+            "await import(",
+            "\texec(",
+            "node:vm",
+        ],
+    ),
+    (LAUNCH, &["subprocess", "os.system", "popen", "child_process", "spawn", "execSync", "startfile", "os.exec"]),
+    (
+        STORE,
+        &[
+            "'wb'",
+            "\"wb\"",
+            "write_bytes",
+            "urlretrieve",
+            "createWriteStream",
+            "writeFile",
+            "chmod",
+            "0o7",
+            "://",
+            "https:/",
+        ],
+    ),
+    (WRITE, &["write", "copy", "appendFile", "dump(", "cpSync", "rename"]),
+    (STEERING, STEERS),
+    (REMOVE, &["rmtree", "rmSync", "rm(", "rimraf", "emptyDir", "rmdirSync"]),
+    (HOME, &["home()", "homedir()", "expanduser", "'~'", "\"~\"", "env.HOME", "(\"/\"", "('/'", "USERPROFILE"]),
+    (
+        BY_NAME,
+        &["getattr(", "__import__", "import_module", "globals()[", "vars(", "global[", "globalThis[", "locals()["],
+    ),
+    (PIECES, &["reversed(", "[::-1]", ".reverse()", "fromCharCode", "chr(", "\" + \"", "' + '", "\"+\"", "'+'"]),
+];
+
+/// The words of shells.
+const SHELL_WORDS: &[(u32, &[&str])] = &[
+    (SECRET, STORES),
+    (
+        SECRET,
+        &[
+            ".env ",
+            ".env)",
+            "git config",
+            "auth token",
+            "security find",
+            "pbpaste",
+            "xclip",
+            "wl-paste",
+            "secret-tool",
+            ".ssh",
+            ".env\n",
+        ],
+    ),
+    (ENVIRONMENT, KEYS),
+    (ENVIRONMENT, &["$(env", "env |", "env|", "env>", "env >", "`env", "export -p", "declare -p", "set |", "(env"]),
+    (FETCH, &["curl", "wget"]),
+    (DECODE, &["base64", "xxd", "openssl", "gunzip", "rev"]),
+    (
+        SEND,
+        &[
             "curl",
             "wget",
             "nc ",
@@ -223,235 +335,50 @@ const WORDS: &[(u16, &[&str])] = &[
             "rsync",
             "dig ",
             "nslookup",
-            "gethostbyname",
-            "dns",
+            "host ",
             "sendmail",
-            "paramiko",
             "git push",
-            "net.connect",
-            "createConnection",
-            "got(",
-            "boto3",
-            "gsutil",
-            "aws s3",
-            "rclone",
+            "&& git push",
             "mail ",
-            "gist",
-            "http.get",
-            "https.get",
-            "dgram",
-            "git.push",
-            "\"push\"",
+            "rclone",
+            "aws s3",
+            "gsutil",
+            "push -",
+            "ftp",
         ],
     ),
-    (
-        EVAL,
-        &[
-            "eval(",
-            "eval ",
-            "exec(",
-            "Function(",
-            "loads(",
-            "exec_module",
-            "run_path",
-            "FunctionType",
-            "runInThisContext",
-            "runInNewContext",
-            "compile(",
-            "vm.",
-            "import_module",
-            "__import__",
-            "import(",
-            "source ",
-            "| sh",
-            "|sh",
-            "| bash",
-            "|bash",
-            "require(",
-            ". /",
-            ". \"",
-            ". $",
-        ],
-    ),
-    (
-        LAUNCH,
-        &[
-            "subprocess",
-            "os.system",
-            "popen",
-            "child_process",
-            "spawn",
-            "execSync",
-            "bash ",
-            "sh ",
-            "python ",
-            "python3 ",
-            "node ",
-            "startfile",
-            "chmod",
-            "osascript",
-            "os.exec",
-            "./",
-            "perl ",
-        ],
-    ),
-    (
-        STORE,
-        &[
-            "write",
-            "urlretrieve",
-            "createWriteStream",
-            "-o ",
-            "--output",
-            "-O ",
-            "> ",
-            "chmod",
-            "0o7",
-            "open(",
-            "cpSync",
-            "copyFile",
-            ">",
-            "shutil.copy",
-            "appendFile",
-        ],
-    ),
-    (
-        STEERING,
-        &[
-            ".bashrc",
-            ".zshrc",
-            ".profile",
-            ".bash_profile",
-            ".zshenv",
-            "LaunchAgents",
-            "LaunchDaemons",
-            "crontab",
-            "cron.d",
-            "systemd/",
-            "autostart",
-            "authorized_keys",
-            "CLAUDE.md",
-            "AGENTS.md",
-            "GEMINI.md",
-            "MEMORY.md",
-            "SOUL.md",
-            ".cursorrules",
-            ".windsurfrules",
-            "copilot-instructions",
-            "settings.json",
-            "settings.local",
-            ".claude.json",
-            "mcp.json",
-            "mcp_config",
-            ".git/hooks",
-            "git\", \"hooks",
-            "'.git', 'hooks",
-            "hooksPath",
-            "claude/skills",
-            "SKILL.md",
-            "sudoers",
-            "sitecustomize",
-            ".pth",
-            "Startup",
-            "CurrentVersion",
-            "config.fish",
-            ".cursor/rules",
-            "pre-commit",
-            "post-checkout",
-            "\"hooks\"",
-            "'hooks'",
-            ".gitconfig",
-            "/etc/hosts",
-        ],
-    ),
-    (
-        REMOVE,
-        &["rmtree", "rmSync", "rm(", "rm -", "unlink", "rmdir", "rimraf", "find ", "shred", "remove(", "emptyDir"],
-    ),
-    (
-        HOME,
-        &[
-            "home()",
-            "homedir()",
-            "expanduser",
-            "$HOME",
-            "~/",
-            "'~'",
-            "\"~\"",
-            "env.HOME",
-            "\"/\"",
-            "'/'",
-            "USERPROFILE",
-        ],
-    ),
-    (
-        BY_NAME,
-        &[
-            "getattr(",
-            "__import__",
-            "import_module",
-            "globals()",
-            "vars(",
-            "global[",
-            "globalThis[",
-            "require(",
-            "locals()",
-            "eval",
-        ],
-    ),
-    (
-        PIECES,
-        &[
-            "reversed(",
-            "[::-1]",
-            ".reverse()",
-            "fromCharCode",
-            "chr(",
-            "\" + \"",
-            "' + '",
-            "\"+\"",
-            "'+'",
-            "''.join",
-            "\"\".join",
-            "join('')",
-            "join(\"\")",
-        ],
-    ),
+    (EVAL, &["eval ", "source ", "| sh", "|sh", "| bash", "|bash", ". /", ". \"", ". $", "bash -c", "sh -c", "<("]),
+    (LAUNCH, &["bash ", "sh ", "python", "node ", "chmod", "osascript", "./", "perl "]),
+    (STORE, &["-o ", "--output", "-O ", ">", "-qO", "-so", "-Lo", "-LO", "-sO"]),
+    (WRITE, &[">", "tee ", "cp ", "mv ", "install ", "ln "]),
+    (STEERING, STEERS),
+    (BY_NAME | PIECES, &["eval \"$", "eval $", "$($", "`$", "\n$", "\n\"$", "\n  $", "; $", "&& $"]),
+    (REMOVE, &["rm -", "shred "]),
+    (HOME, &["$HOME", "~", "${HOME"]),
 ];
 
 /// Which sets of ends make a flow.
-const FLOWS: &[u16] = &[
+const FLOWS: &[u32] = &[
     SECRET | SEND,
     ENVIRONMENT | SEND,
     FETCH | EVAL,
     FETCH | STORE | LAUNCH,
     DECODE | EVAL,
-    REMOVE | HOME,
-    STEERING | STORE,
+    STEERING | WRITE,
     REMOVE | HOME,
     BY_NAME | PIECES,
-];
-
-/// Those of a shell, where the words of all ends are everywhere.
-const SHELL_FLOWS: &[u16] = &[
-    SECRET | SEND,
-    ENVIRONMENT | SEND,
-    FETCH | EVAL,
-    FETCH | STORE | LAUNCH,
-    DECODE | EVAL,
-    STEERING | STORE,
-    REMOVE | HOME,
 ];
 
 impl Ends {
     /// The ends that stand in a text.
     pub fn of(text: &str) -> Self {
         static FINDER: LazyLock<Literals> =
-            LazyLock::new(|| Literals::new(WORDS.iter().flat_map(|(_, words)| words.iter().copied())));
-        static OWNERS: LazyLock<Vec<u16>> =
-            LazyLock::new(|| WORDS.iter().flat_map(|(end, words)| words.iter().map(|_| *end)).collect());
+            LazyLock::new(|| Literals::new(words().flat_map(|(_, words)| words.iter().copied())));
+        static OWNERS: LazyLock<Vec<u32>> =
+            LazyLock::new(|| words().flat_map(|(end, words)| words.iter().map(move |_| end)).collect());
         let mut all = 0;
-        FINDER.find(text.as_bytes(), |place, _| all |= OWNERS.get(place).copied().unwrap_or(0));
+        let owners = OWNERS.as_slice();
+        FINDER.find(text.as_bytes(), |place, _| all |= owners.get(place).copied().unwrap_or(0));
         Self(all)
     }
 
@@ -462,8 +389,8 @@ impl Ends {
 
     /// Whether some flow may run from end to end.
     pub fn may_flow(self, language: Language) -> bool {
-        let flows = if language == Language::Shell { SHELL_FLOWS } else { FLOWS };
-        flows.iter().any(|flow| self.0 & flow == *flow)
+        let ends = if language == Language::Shell { self.0 >> SHELL } else { self.0 };
+        FLOWS.iter().any(|flow| ends & flow == *flow)
     }
 
     /// The ends that count also where the other one is in another file.
@@ -474,4 +401,10 @@ impl Ends {
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
+}
+
+/// The words of all languages with their bits.
+fn words() -> impl Iterator<Item = (u32, &'static [&'static str])> {
+    let shell = SHELL_WORDS.iter().map(|(end, words)| (end << SHELL, *words));
+    WORDS.iter().copied().chain(shell)
 }

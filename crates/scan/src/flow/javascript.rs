@@ -192,7 +192,9 @@ fn closure(to: &mut Builder<'_>, node: Node<'_>, name: String) -> Expr {
     let mut given = Expr::nothing();
     let scope = to.within(name, params, |to| match body {
         Some(body) => {
+            let size = to.program.size;
             given = expr(to, body);
+            to.program.size += to.program.size - size;
             to.step(Act::Return(given.clone()));
         }
         None => field(node, "body").into_iter().for_each(|body| lower(to, body)),
@@ -220,8 +222,12 @@ fn entry(to: &mut Builder<'_>, pair: Node<'_>) -> (String, Expr) {
     }
 }
 
+/// Parts of the longest call whose result is handed to the functions among its arguments.
+const HANDED: usize = 400;
+
 /// A call; functions among its arguments get what it gives back.
 fn call(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
+    let size = to.program.size;
     let callee = field(node, "function").or_else(|| field(node, "constructor"));
     let callee = callee.map(|callee| expr(to, callee)).unwrap_or_default();
     let list = field(node, "arguments").map(children).unwrap_or_default();
@@ -229,7 +235,8 @@ fn call(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
     let mut args: Vec<Expr> = list.iter().filter(|arg| !is_function(arg)).map(|arg| expr(to, *arg)).collect();
     let line = to.line_of(node);
     let functions: Vec<&Node<'_>> = list.iter().filter(|arg| is_function(arg)).collect();
-    let handed = (!functions.is_empty())
+    let is_small = to.program.size - size < HANDED;
+    let handed = (!functions.is_empty() && is_small)
         .then(|| Expr::Call(Box::new(Call { callee: callee.clone(), args: args.clone(), named: Vec::new(), line })));
     for argument in functions {
         let before = to.program.scopes.len();

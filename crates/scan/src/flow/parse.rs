@@ -10,10 +10,10 @@ use super::{
     python, shell,
 };
 
-/// Reports of progress that a parser may make for each byte, and some for the start. Sound source
-/// takes less than a tenth of one.
-const REPORTS_PER_BYTE: usize = 2;
-const FIRST_REPORTS: usize = 4096;
+/// Bytes for each report of progress that a parser may make, and reports for the start. Sound source takes
+/// more bytes for each; what makes a parser try many readings at once takes less.
+const BYTES_PER_REPORT: usize = 25;
+const FIRST_REPORTS: usize = 2000;
 
 /// What a script is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +68,7 @@ impl Language {
             Self::Shell => tree_sitter_bash::LANGUAGE,
         };
         parser.set_language(&language.into()).ok()?;
-        let mut left = FIRST_REPORTS + text.len() * REPORTS_PER_BYTE;
+        let mut left = FIRST_REPORTS + text.len() / BYTES_PER_REPORT;
         let mut progress = |_: &_| {
             left = left.saturating_sub(1);
             if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

@@ -12,6 +12,9 @@ pub(super) const STDIN: &str = "<";
 /// The name under which a call has the file that its output goes to.
 pub(super) const STDOUT: &str = ">";
 
+/// Programs in one pipe that are followed.
+const PIPES: usize = 50;
+
 /// Words before a program's name that only say how it is run.
 const WRAPPERS: &[&str] = &["sudo", "nohup", "command", "exec", "time", "builtin", "nice", "doas", "setsid", "env"];
 
@@ -64,8 +67,11 @@ fn run(to: &mut Builder<'_>, node: Node<'_>, input: Option<Expr>) -> Expr {
         "command" => command(to, node, input),
         "pipeline" => {
             let mut passed = input;
-            for part in children(node) {
-                passed = Some(run(to, part, passed.take()));
+            for (at, part) in children(node).into_iter().enumerate() {
+                let given = run(to, part, passed.take());
+                let is_long = at % PIPES == PIPES - 1;
+                to.program.cut |= is_long;
+                passed = (!is_long).then_some(given);
             }
             passed.unwrap_or_default()
         }

@@ -443,6 +443,7 @@ impl<'p> Analysis<'p> {
         }
         value.text = fold::text(last, receiver, args);
         value.items = fold::items(last, receiver, args);
+        value.notice_path();
         let mut own = None;
         if let Some(known) = self.returns.get(last) {
             value = value.or(known);

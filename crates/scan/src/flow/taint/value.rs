@@ -219,7 +219,8 @@ impl Value {
         self.taints.extend(paths.into_iter().map(|path| Taint { kind: Kind::Secret, ..path }));
     }
 
-    fn notice_path(&mut self) {
+    /// Marks it when its text is the path of a secret.
+    pub fn notice_path(&mut self) {
         if let Some(text) = self.text.as_ref().filter(|text| is_secret(text)) {
             let what = text.replace('\0', "…");
             self.taints.insert(Taint { kind: Kind::Path, what });
