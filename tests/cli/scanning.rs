@@ -275,6 +275,30 @@ fn files_stand_for_their_skills_where_that_is_asked_for() {
     sandbox.ask(&["scan", "--skills", "none"]).refused_with_hint(7, "not_found");
 }
 
+#[test]
+fn a_proposal_tells_what_it_would_touch_and_what_is_waived_in_it_now() {
+    let sandbox = Sandbox::new();
+    let token = sandbox.token();
+    sandbox.create("demo", "Text.");
+    fs::write(sandbox.skillhub_home().join("config.toml"), "policy = \"strict\"\n").unwrap();
+    fs::write(sandbox.cwd().join("new"), piped()).unwrap();
+    let waive = ["waive", "demo", "remote-pipe-to-shell", "--path", "scripts/run.sh", "--content", "new"];
+    let waived = sandbox.run_as(&token, &[&waive[..], &["--reason", "our own host"]].concat()).done();
+    let write = ["manage", "write_file", "demo", "--path", "scripts/run.sh", "--content", "new"];
+    let held = sandbox.done(&write);
+    assert_eq!(held["status"], "proposed", "{held:#}");
+    let id = held["proposal"].as_str().unwrap();
+    let shown = sandbox.done(&["review", "show", id])["proposal"].clone();
+    assert_eq!(shown["capabilities"]["hosts"][0]["what"], "tools.invalid", "{shown:#}");
+    let text = sandbox.run(&["review", "show", id]).exits(0).text();
+    for told in ["accepted by person:ann", "our own host", "can  runs: bash, curl", "undeclared  host tools.invalid"] {
+        assert!(text.contains(told), "{told} is not in {text}");
+    }
+    sandbox.run_as(&token, &["waive", "--remove", waived["id"].as_str().unwrap()]).done();
+    let shown = sandbox.done(&["review", "show", id])["proposal"].clone();
+    assert_eq!((&shown["verdict"], &shown["findings"][0]["waived"]), (&json!("block"), &json!(false)), "{shown:#}");
+}
+
 /// The first code block of a language in the guide.
 fn block_of_the_guide(language: &str) -> String {
     let guide = include_str!("../../docs/guides/scanning.md");

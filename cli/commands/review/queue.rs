@@ -121,18 +121,27 @@ fn actor(actor: &Actor) -> Value {
 /// Shows everything about one proposal but its text.
 pub fn show(context: &Context, target: &ProposalRef) -> Result<Exit, CliError> {
     let library = context.library()?;
-    let entry = match target.revision {
+    let mut entry = match target.revision {
         Some(_) => ProposalEntry::Whole(Box::new(review::proposal(&library, target)?)),
         None => review::get(&library, &target.id)?,
+    };
+    // Of a proposal that was decided the files it was made on may be gone.
+    let candidate = match &mut entry {
+        ProposalEntry::Whole(proposal) => {
+            let candidate = review::candidate(&library, proposal).ok();
+            if let Some(files) = candidate.as_ref().filter(|_| proposal.state.is_open()) {
+                proposal.scan.waive(files, &library.waivers(&proposal.skill)?);
+            }
+            candidate
+        }
+        ProposalEntry::Damaged(_) => None,
     };
     let mut document = summary(&entry, context.now);
     let text = match &entry {
         ProposalEntry::Whole(proposal) => {
             let moved = library.head(&proposal.skill)?.map(|head| head.id) != proposal.base;
             document = over(document, details(proposal, moved));
-            // Of a proposal that was decided the files it was made on may be gone.
-            let candidate = review::candidate(&library, proposal).ok();
-            let capabilities = candidate.map(|files| scan::capabilities(&files));
+            let capabilities = candidate.as_ref().map(scan::capabilities);
             document = over(document, json!({"capabilities": capabilities}));
             let lines = capabilities.iter().flat_map(capability_lines);
             lines.fold(about(proposal, moved, context.now), |text, line| format!("{text}  {line}\n"))
