@@ -81,6 +81,7 @@ pub(super) fn read(piece: &Piece<'_>, found: &mut Collector) {
     let lines = Lines::new(piece);
     for needle in COMMANDS {
         lines.each(needle, |rest, spot| match argument(rest) {
+            Argument::Literal(text, _) if text.starts_with('-') => {}
             Argument::Literal(text, _) => {
                 let first = text.split_whitespace().next().unwrap_or_default();
                 let name = first.rsplit('/').next().filter(|_| first.starts_with('/')).unwrap_or(first);

@@ -448,7 +448,7 @@ impl<'a> Reader<'a> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._+/~@-$".contains(c);
         let fits =
             short.len() <= 64 && short.chars().all(is_plain) && short.contains(|c: char| c.is_ascii_alphabetic());
-        if !fits || short.starts_with(['-', '@', '+']) {
+        if !fits || short.starts_with(['-', '@', '+']) || short.ends_with('/') {
             return;
         }
         let wraps = WRAPPERS.contains(&short);
