@@ -25,6 +25,9 @@ use words::Reader;
 /// Words for which a step is taken.
 const WORDS_PER_STEP: usize = 4;
 
+/// Steps for each time that a concept is said.
+const STEPS_PER_TERM: usize = 2;
+
 /// Characters of Chinese, or twice the words, from which a thought ends with its sentence.
 const PART: usize = 120;
 
@@ -64,7 +67,7 @@ fn said_in(source: &Source<'_>, finder: &mut Finder) -> Result<Vec<Said>, Search
     let mut judge = Judge::new(source);
     passages(source, &mut |passage| {
         judge.read(&passage);
-        finder.charge(judge.words.len() / WORDS_PER_STEP)
+        finder.charge(judge.words.len() / WORDS_PER_STEP + judge.terms.len() * STEPS_PER_TERM)
     })?;
     Ok(judge.said)
 }
@@ -167,7 +170,7 @@ impl<'a> Judge<'a> {
         let addressed = said & self.guards.addressee != 0;
         match passage.place {
             Place::Heading => {
-                (self.heading, self.lead) = (said & self.guards.lesson != 0 || forbids, false);
+                (self.heading, self.lead) = (said & self.guards.lesson != 0, false);
                 // A reference that is a lesson as a whole; a skill that calls itself one is no lesson.
                 self.lesson |= self.passage == 0 && self.source.path != "SKILL.md" && said & self.guards.lesson != 0;
             }

@@ -69,3 +69,16 @@ fn what_guards_a_sentence_guards_only_that() {
     assert_eq!(worst(&format!("An attacker is named here.\n\n{order}")), Some(Severity::High));
     assert_eq!(worst(&format!("Never mind the weather.\n\n{order}")), Some(Severity::High));
 }
+
+#[test]
+fn floods_of_words_end_in_time() {
+    for piece in
+        ["not ", "1.", "a@", "http://", "- send it\n", "<!-- ", "不要将", "send the conversation not to mention "]
+    {
+        let text = piece.repeat((1 << 20) / piece.len());
+        let file = File { bytes: text.into_bytes().into(), executable: false };
+        let start = std::time::Instant::now();
+        scan(&Bundle::from_files([(SkillPath::skill_md(), file)], &Limits::default()).unwrap());
+        assert!(start.elapsed() < std::time::Duration::from_secs(60), "{piece:?} took {:?}", start.elapsed());
+    }
+}

@@ -220,6 +220,9 @@ fn fits(pieces: &[Piece], words: &[Word], sentence: u32) -> Option<usize> {
 
 /// Whether words of one sentence begin with a run of stems.
 fn begins(words: &[Word], run: &[u64], sentence: u32) -> bool {
+    if let [stem] = run {
+        return words.first().is_some_and(|word| word.stem == *stem);
+    }
     words.len() >= run.len()
         && run.iter().zip(words).all(|(stem, word)| word.stem == *stem && word.sentence == sentence)
 }

@@ -7,6 +7,9 @@ use crate::hidden;
 /// Words of the longest sentence; what is longer goes on as the next.
 const SENTENCE: usize = 90;
 
+/// Bytes of an address that are looked at.
+const ADDRESS: usize = 1024;
+
 /// Addresses that documentation is full of, by their last labels.
 const KNOWN_HOSTS: &[&str] = &[
     "github.com",
@@ -210,8 +213,8 @@ impl<'w> Reader<'w> {
         let word = stem.get(..len).unwrap_or_default();
         let after = rest.get(end..).unwrap_or("");
         if let Some(address) = after.strip_prefix("://") {
-            let length = address.find(is_address_end).unwrap_or(address.len()).min(2048);
-            let address = address.get(..length).unwrap_or("");
+            let address = head(address, ADDRESS);
+            let address = address.get(..address.find(is_address_end).unwrap_or(address.len())).unwrap_or("");
             if !word.is_empty() && is_foreign(address) {
                 self.push(HOST, false, at);
             }
@@ -269,6 +272,12 @@ fn is_address_end(c: char) -> bool {
         || matches!(c, '`' | ')' | '>' | '"' | '\'' | ']' | '，' | '。' | '）' | '、' | '；')
 }
 
+/// The first bytes of a text, a whole number of characters.
+fn head(text: &str, bytes: usize) -> &str {
+    let end = (0..=bytes.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    text.get(..end).unwrap_or("")
+}
+
 /// Whether a word carries too little to matter.
 fn is_stop(word: &[u8]) -> bool {
     matches!(
@@ -307,9 +316,9 @@ fn is_private(host: &str) -> bool {
 
 /// The length of `@domain` at the head of a text.
 fn mail_domain(after: &str) -> Option<usize> {
-    let domain = after.strip_prefix('@')?;
+    let domain = head(after.strip_prefix('@')?, ADDRESS);
     let length = domain.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '.' | '-')).unwrap_or(domain.len());
-    let domain = domain.get(..length.min(255))?.trim_end_matches('.');
+    let domain = domain.get(..length)?.trim_end_matches('.');
     let (name, top) = domain.rsplit_once('.')?;
     let named = !name.is_empty() && top.len() >= 2 && top.bytes().all(|b| b.is_ascii_alphabetic());
     (named && is_foreign(domain) && !matches!(top, "md" | "json" | "ts" | "js" | "py")).then_some(1 + domain.len())
@@ -317,8 +326,9 @@ fn mail_domain(after: &str) -> Option<usize> {
 
 /// The length of a public IPv4 address at the head of a text.
 fn public_address(rest: &str) -> Option<usize> {
+    let rest = head(rest, 16);
     let length = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
-    let address = rest.get(..length.min(16))?.trim_end_matches('.');
+    let address = rest.get(..length)?.trim_end_matches('.');
     let parts = address.split('.').filter(|part| part.parse::<u8>().is_ok()).count();
     let plain = parts == 4 && address.split('.').count() == 4 && !is_private(address);
     (plain && address.split('.').next().is_some_and(|first| first.len() > 1)).then_some(address.len())
