@@ -51,8 +51,9 @@ pub(crate) fn check(bundle: &Bundle, sources: &[Source<'_>], finder: &mut Finder
     if places.is_empty() {
         return Ok(());
     }
-    let steps: usize = places.iter().map(|place| place.program.size).sum();
-    finder.charge(steps * FOLLOW)?;
+    for place in &places {
+        finder.charge(place.program.size.saturating_mul(FOLLOW))?;
+    }
     let programs: Vec<&Program> = places.iter().map(|place| &place.program).collect();
     let purpose = Purpose::of(bundle);
     let mut analysis = Analysis::new(&programs);
@@ -115,7 +116,7 @@ fn place<'s, 'a>(
     finder: &mut Finder,
     places: &mut Vec<Place<'s, 'a>>,
 ) -> Result<(), SearchError> {
-    finder.charge(text.len() * PARSE)?;
+    finder.charge(text.len().saturating_mul(PARSE))?;
     let program = language.parse(text, line).ok_or(SearchError::Exhausted)?;
     if program.cut {
         finder.add_file(&rules::TOO_DEEP, rules::TOO_DEEP.severity, source.path);

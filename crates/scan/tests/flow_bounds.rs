@@ -62,6 +62,8 @@ fn burdens() -> Vec<(&'static str, String)> {
         ("closures that call one another", closures),
         ("shell functions that call one another", shells),
         ("names of names", names),
+        ("parts of parts", (0..MANY / 3).map(|n| format!("v{} = v{n}.b\n", n + 1)).collect()),
+        ("texts of texts", (0..MANY / 3).map(|n| format!("v{} = ''.join([v{n}, v{n}, 'aa'])\n", n + 1)).collect()),
         ("an open text", format!("x = '{}", "a".repeat(4 << 20))),
         ("an open long text", format!("x = \"\"\"{}", "a \\".repeat(1 << 20))),
         ("open texts", "'\"".repeat(MANY)),

@@ -194,7 +194,7 @@ fn closure(to: &mut Builder<'_>, node: Node<'_>, name: String) -> Expr {
         Some(body) => {
             let size = to.program.size;
             given = expr(to, body);
-            to.program.size += to.program.size - size;
+            to.program.size = to.program.size.saturating_add(to.program.size - size);
             to.step(Act::Return(given.clone()));
         }
         None => field(node, "body").into_iter().for_each(|body| lower(to, body)),

@@ -117,7 +117,7 @@ impl<'t> Builder<'t> {
             return T::default();
         }
         self.depth += 1;
-        self.program.size += 1;
+        self.program.size = self.program.size.saturating_add(1);
         let done = work(self);
         self.depth -= 1;
         done

@@ -33,6 +33,12 @@ const IS_METHOD: &[&str] =
 /// Functions of one name that are told apart.
 const SAME_NAME: usize = 32;
 
+/// Files written in one skill that are remembered.
+const FILES: usize = 256;
+
+/// Bytes of a function's name that its result keeps.
+const CALLED: usize = 200;
+
 /// Names set in one skill that are remembered.
 const NAMES: usize = 20_000;
 
@@ -173,7 +179,7 @@ impl<'p> Analysis<'p> {
     }
 
     fn write_file(&mut self, path: &str, value: &Value) {
-        if !path.is_empty() && self.files.len() < NAMES {
+        if !path.is_empty() && (self.files.len() < FILES || self.files.contains_key(path)) {
             self.changed |= self.files.entry(path.to_owned()).or_default().add(value);
         }
     }
@@ -232,7 +238,7 @@ impl<'p> Analysis<'p> {
     }
 
     fn attribute(&self, base: &Value, name: &str) -> Value {
-        let full = base.name.as_ref().map_or_else(|| format!("?.{name}"), |base| format!("{base}.{name}"));
+        let full = value::part_name(base.name.as_deref(), name);
         match self.look_up(&full) {
             Some(value) => value.clone(),
             None if base.has_variable(name) && !IS_METHOD.contains(&name) => Value::of(Kind::Variable, name),
@@ -441,7 +447,7 @@ impl<'p> Analysis<'p> {
         for (_, arg) in named {
             value = value.or(&arg.without_name());
         }
-        value.text = fold::text(last, receiver, args);
+        value.text = fold::text(last, receiver, args).map(value::short);
         value.items = fold::items(last, receiver, args);
         value.notice_path();
         let mut own = None;
@@ -464,7 +470,7 @@ impl<'p> Analysis<'p> {
             let from = args.iter().find_map(|arg| arg.text.clone()).unwrap_or_default();
             value = Value::of(Kind::Remote, &from);
         }
-        value.name = own.or_else(|| Some(format!("{name}()")));
+        value.name = own.or_else(|| Some(format!("{}()", name.get(..CALLED).unwrap_or(name))));
         value
     }
 }

@@ -3,7 +3,7 @@
 use super::{
     super::shell::{STDIN, STDOUT},
     Analysis, End,
-    value::{Kind, Value},
+    value::{Kind, Value, joined},
 };
 
 /// Programs that run what they are given.
@@ -79,12 +79,18 @@ const OUTPUT: &[&str] = &["-o", "--output", "-O", "--output-document"];
 /// Options behind which stands what is not taken.
 const LEFT_OUT: &[&str] = &["--exclude", "--exclude-from", "-x", "--ignore", "-not", "!", "-prune"];
 
+/// Words of a command line that say what it does.
+const WORDS: usize = 16;
+
 /// What a program tells that is secret, by the words of its command line.
 pub(super) fn told(args: &[Value]) -> Option<Value> {
-    let words: Vec<String> = args
-        .iter()
-        .flat_map(|arg| arg.items.as_ref().map_or_else(|| arg.text.iter().cloned().collect(), |items| items.to_vec()))
-        .collect();
+    let mut words: Vec<String> = Vec::new();
+    for arg in args.iter().take(WORDS) {
+        match &arg.items {
+            Some(items) => words.extend(items.iter().take(WORDS).cloned()),
+            None => words.extend(arg.text.clone()),
+        }
+    }
     let line = words.join(" ");
     TELLERS.iter().find(|(needed, _)| needed.iter().all(|word| line.contains(word))).map(|(_, what)| match *what {
         "" => Value::of(Kind::Secret, line.get(..40).unwrap_or(&line)),
@@ -186,7 +192,8 @@ impl Analysis<'_> {
         value.read();
         value.text = match program {
             "echo" | "printf" => {
-                Some(args.iter().map(|arg| arg.text.as_deref().unwrap_or("\0")).collect::<Vec<_>>().join(" "))
+                let words: Vec<&str> = args.iter().map(|arg| arg.text.as_deref().unwrap_or("\0")).collect();
+                Some(joined(&words, " "))
             }
             _ => None,
         };

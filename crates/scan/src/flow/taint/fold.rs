@@ -6,7 +6,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 
 use super::{
     super::names::keeps_text,
-    value::{Kind, Value},
+    value::{Kind, Value, joined},
 };
 
 /// Bytes of the shortest encoded text that is worth hiding.
@@ -113,7 +113,7 @@ pub(super) fn decoded(name: &str, receiver: &Value, args: &[Value]) -> Option<Va
 /// The text of what a function gives back.
 pub(super) fn text(last: &str, receiver: &Value, args: &[Value]) -> Option<String> {
     let first = args.first().and_then(|arg| arg.text.clone());
-    let of_all = |list: &[String], between: &str| Some(list.join(between));
+    let of_all = |list: &[String], between: &str| Some(joined(list, between));
     match last {
         "join" if args.len() == 1 && args.first().is_some_and(|arg| arg.items.is_some()) => {
             let list = args.first().and_then(|arg| arg.items.as_ref())?;
@@ -131,7 +131,7 @@ pub(super) fn text(last: &str, receiver: &Value, args: &[Value]) -> Option<Strin
         "join" | "joinpath" if args.len() > 1 || receiver.text.is_some() => {
             let parts =
                 receiver.text.iter().cloned().chain(args.iter().map(|a| a.text.clone().unwrap_or("\0".to_owned())));
-            Some(parts.collect::<Vec<_>>().join("/"))
+            Some(joined(&parts.collect::<Vec<_>>(), "/"))
         }
         "homedir" | "home" => Some("~".to_owned()),
         "concat" => Some(format!("{}{}", receiver.text.clone()?, first?)),

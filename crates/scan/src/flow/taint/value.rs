@@ -7,7 +7,11 @@ use super::super::paths::is_secret;
 /// Origins that one value is known to have; more of them say nothing more.
 const TAINTS: usize = 24;
 /// Bytes of text that are folded.
-const TEXT: usize = 16 << 10;
+const TEXT: usize = 2 << 10;
+/// Items of a list that are told apart.
+const ITEMS: usize = 4096;
+/// Bytes of a name that goes on getting longer.
+const NAME: usize = 200;
 
 /// Where a value comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -167,8 +171,7 @@ impl Value {
         match &index.text {
             Some(key) if self.has_variable(key) => Self::of(Kind::Variable, key),
             Some(key) if self.name.is_some() && !key.is_empty() => {
-                let name = self.name.as_deref().unwrap_or("");
-                Self::named(&format!("{name}.{key}")).or(self)
+                Self::named(&part_name(self.name.as_deref(), key)).or(self)
             }
             _ => self.without_name(),
         }
@@ -176,12 +179,12 @@ impl Value {
 
     pub fn joined(parts: &[Self], between: &str) -> Self {
         let mut value = Self::default();
-        let texts: Vec<&str> = parts.iter().map(|part| part.text.as_deref().unwrap_or("\0")).collect();
+        let texts: Vec<&str> = parts.iter().take(ITEMS).map(|part| part.text.as_deref().unwrap_or("\0")).collect();
         for part in parts {
             value = value.or(part);
         }
         if texts.iter().any(|text| *text != "\0") {
-            value.text = Some(texts.join(between).chars().take(TEXT).collect());
+            value.text = Some(joined(&texts, between));
             value.notice_path();
         }
         value
@@ -191,7 +194,7 @@ impl Value {
     pub fn list_of(parts: &[Self]) -> Self {
         let mut value = Self::any_of(parts);
         if parts.len() > 1 {
-            let texts: Option<Vec<String>> = parts.iter().take(TEXT).map(|part| part.text.clone()).collect();
+            let texts: Option<Vec<String>> = parts.iter().take(ITEMS).map(|part| part.text.clone()).collect();
             value.items = texts.map(Rc::from);
         }
         value
@@ -225,6 +228,33 @@ impl Value {
             let what = text.replace('\0', "…");
             self.taints.insert(Taint { kind: Kind::Path, what });
         }
+    }
+}
+
+/// Texts with something between them, as far as texts are kept.
+pub(super) fn joined(texts: &[impl AsRef<str>], between: &str) -> String {
+    let mut whole = String::new();
+    for (at, text) in texts.iter().enumerate().take_while(|(at, _)| *at < ITEMS) {
+        if whole.len() >= TEXT {
+            break;
+        }
+        whole.push_str(if at > 0 { between } else { "" });
+        whole.push_str(text.as_ref());
+    }
+    short(whole)
+}
+
+/// A text as far as it is kept.
+pub(super) fn short(text: String) -> String {
+    if text.len() > TEXT { text.chars().take(TEXT).collect() } else { text }
+}
+
+/// The name of a part of a thing; of one whose name is long, only the part's own.
+pub(super) fn part_name(thing: Option<&str>, part: &str) -> String {
+    let part: String = part.chars().take(NAME).collect();
+    match thing.filter(|thing| thing.len() < NAME) {
+        Some(thing) => format!("{thing}.{part}"),
+        None => format!("?.{part}"),
     }
 }
 
