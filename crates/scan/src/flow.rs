@@ -27,7 +27,7 @@ use program::Program;
 use taint::Analysis;
 
 /// Steps that a byte costs to parse, and a part of a statement to follow, beside a byte that an expression reads.
-const PARSE: usize = 48;
+const PARSE: usize = 64;
 const FOLLOW: usize = 16;
 
 /// Files from which scripts read what to do.
