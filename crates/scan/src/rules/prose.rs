@@ -36,7 +36,6 @@ const CONCEAL: Rule = Rule {
         "omit & store collect",
         "unseen & out move",
         "unseen & waive deed",
-        "omit record deed & cover-story",
         "?omit record deed user",
         "?asked cover-story",
         "?erase traces",
