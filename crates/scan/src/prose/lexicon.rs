@@ -1,7 +1,10 @@
 //! [`Lexicon`]: the ways in which a concept is said, in English and Chinese, and where a passage
 //! says them.
 
-use std::{collections::BTreeMap, sync::LazyLock};
+use std::{
+    collections::BTreeMap,
+    sync::{LazyLock, OnceLock},
+};
 
 use super::words::{HOST, MAIL, Reader, Word};
 
@@ -54,10 +57,12 @@ pub(super) struct Lexicon {
     not: Concept,
 }
 
-/// A way of saying a concept.
+/// A way of saying a concept. Most are never asked for by a text, so that a way is taken to pieces only
+/// when a text has a word with which it begins.
 struct Way {
     concept: Concept,
-    pieces: Vec<Piece>,
+    text: &'static str,
+    pieces: OnceLock<Vec<Piece>>,
 }
 
 /// A part of a way: one of some words or runs of words.
@@ -90,13 +95,14 @@ impl Lexicon {
                 }
             }
             let said = said.split(';').map(str::trim).filter(|way| !way.is_empty());
-            ways.extend(said.map(|way| Way { concept, pieces: pieces(way) }));
+            ways.extend(said.map(|text| Way { concept, text, pieces: OnceLock::new() }));
         }
-        let mut entries = Vec::new();
+        let (mut entries, mut words) = (Vec::with_capacity(ways.len() * 2), Vec::new());
         for (place, way) in ways.iter().enumerate() {
-            entries.extend(keys(&way.pieces).into_iter().map(|key| (key, place as u32)));
+            each_key(way.text, &mut words, &mut |key| entries.push((key, place as u32)));
         }
-        entries.sort_by_key(|(key, _)| bucket(*key));
+        entries.sort_unstable_by_key(|(key, place)| (bucket(*key), *key, *place));
+        entries.dedup();
         let mut starts = vec![0; BUCKETS + 1];
         for (key, _) in &entries {
             if let Some(start) = starts.get_mut(bucket(*key) + 1) {
@@ -172,7 +178,7 @@ impl Lexicon {
         let [start, end] = [bucket, bucket + 1].map(|at| self.starts.get(at).copied().unwrap_or(0) as usize);
         let here = self.entries.get(start..end).unwrap_or_default().iter().filter(|(other, _)| *other == key);
         for way in here.filter_map(|(_, place)| self.ways.get(*place as usize)) {
-            if let Some(length) = fits(&way.pieces, words, sentence) {
+            if let Some(length) = fits(way.pieces.get_or_init(|| pieces(way.text)), words, sentence) {
                 found(way, length);
             }
         }
@@ -227,20 +233,34 @@ fn begins(words: &[Word], run: &[u64], sentence: u32) -> bool {
         && run.iter().zip(words).all(|(stem, word)| word.stem == *stem && word.sentence == sentence)
 }
 
-/// A way of saying as it is written in the lexicon.
-fn pieces(way: &str) -> Vec<Piece> {
-    let (mut pieces, mut gap, mut rest) = (Vec::new(), false, way);
-    while !rest.is_empty() {
-        if let Some(after) = rest.strip_prefix("..") {
-            (gap, rest) = (true, after);
-            continue;
-        }
-        let (part, after) = match rest.strip_prefix('(').and_then(|inner| inner.split_once(')')) {
+/// The parts of a way of saying, as it is written in the lexicon: whether other words may stand before it,
+/// and its choices.
+fn parts(way: &str) -> impl Iterator<Item = (bool, &str)> {
+    let mut rest = way;
+    std::iter::from_fn(move || {
+        let inner = rest.trim_start_matches("..");
+        let gap = inner.len() < rest.len();
+        let (part, after) = match inner.strip_prefix('(').and_then(|group| group.split_once(')')) {
             Some(group) => group,
-            None => rest.split_at([rest.find('('), rest.find("..")].into_iter().flatten().min().unwrap_or(rest.len())),
+            None => inner.split_at(end_of_part(inner)),
         };
         rest = after;
-        let choices: Vec<Vec<u64>> = part.split('|').map(stems).collect();
+        (!inner.is_empty()).then_some((gap, part))
+    })
+}
+
+/// Where a part that is no group ends: before a group or a gap.
+fn end_of_part(rest: &str) -> usize {
+    let bytes = rest.as_bytes();
+    let ends = |at: &usize| bytes.get(*at) == Some(&b'(') || bytes.get(*at..*at + 2) == Some(b"..");
+    (0..bytes.len()).find(ends).unwrap_or(bytes.len())
+}
+
+fn pieces(way: &str) -> Vec<Piece> {
+    let (mut pieces, mut gap, mut words) = (Vec::new(), false, Vec::new());
+    for (gap_here, part) in parts(way) {
+        gap |= gap_here;
+        let choices: Vec<Vec<u64>> = part.split('|').map(|choice| stems(choice, &mut words)).collect();
         if choices.iter().any(|choice| !choice.is_empty()) || part.contains('|') {
             let first =
                 choices.iter().filter_map(|choice| choice.first()).fold(0, |bits, stem| bits | 1 << (stem % 64));
@@ -252,28 +272,41 @@ fn pieces(way: &str) -> Vec<Piece> {
     pieces
 }
 
-fn stems(text: &str) -> Vec<u64> {
-    match text.trim() {
-        "HOST" => vec![HOST],
-        "MAIL" => vec![MAIL],
-        text => {
-            let mut words = Vec::new();
-            Reader::new(&mut words).read(text, 0..text.len());
-            words.iter().map(|word| word.stem).collect()
-        }
+/// The stems of a choice; `words` is room to read it in.
+fn stems(text: &str, words: &mut Vec<Word>) -> Vec<u64> {
+    read_choice(text, words);
+    words.iter().map(|word| word.stem).collect()
+}
+
+/// Reads a choice into words.
+fn read_choice(text: &str, words: &mut Vec<Word>) {
+    let text = text.trim();
+    let mut reader = Reader::new(words);
+    match text {
+        "HOST" => reader.take(HOST),
+        "MAIL" => reader.take(MAIL),
+        _ => reader.read(text, 0..text.len()),
     }
 }
 
-/// The keys under which a way is found: the words with which it may begin.
-fn keys(pieces: &[Piece]) -> Vec<u64> {
-    let Some((piece, rest)) = pieces.split_first() else { return Vec::new() };
-    let mut keys: Vec<u64> = piece.choices.iter().filter_map(|choice| choice.first().copied()).collect();
-    if piece.choices.iter().any(Vec::is_empty) {
-        keys.extend(self::keys(rest));
+/// The keys under which a way is found: the words with which it may begin. A key may come twice.
+fn each_key(way: &str, words: &mut Vec<Word>, found: &mut impl FnMut(u64)) {
+    for (_, part) in parts(way) {
+        let (mut any, mut optional) = (false, false);
+        for choice in part.split('|') {
+            read_choice(choice, words);
+            match words.first() {
+                Some(word) => {
+                    any = true;
+                    found(word.stem);
+                }
+                None => optional = true,
+            }
+        }
+        if any && !optional {
+            return;
+        }
     }
-    keys.sort_unstable();
-    keys.dedup();
-    keys
 }
 
 /// A hash over the lexicon, for the version of the rules.
@@ -296,8 +329,9 @@ mod tests {
                 continue;
             };
             for way in ways.split(';').map(str::trim).filter(|way| !way.is_empty()) {
-                let pieces = pieces(way);
-                assert!(!keys(&pieces).is_empty(), "{way} has no key");
+                let (pieces, mut keys) = (pieces(way), Vec::new());
+                each_key(way, &mut Vec::new(), &mut |key| keys.push(key));
+                assert!(!keys.is_empty(), "{way} has no key");
                 assert!(pieces.iter().filter(|piece| piece.gap).count() <= 3, "{way}");
             }
         }

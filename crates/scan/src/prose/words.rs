@@ -140,6 +140,11 @@ impl<'w> Reader<'w> {
         self.length = 0;
     }
 
+    /// Takes a word of the lexicon that stands for a kind of words.
+    pub fn take(&mut self, stem: u64) {
+        self.push(stem, false, 0);
+    }
+
     /// Reads a range of a text.
     pub fn read(&mut self, text: &str, range: Range<usize>) {
         let mut at = range.start;
