@@ -8,8 +8,12 @@ use std::{collections::BTreeMap, fs, path::Path};
 use scan::{Severity, scan};
 use skill::{Bundle, File, Limits, SkillPath};
 
-/// Kind, language, class and text.
+/// Kind, language, class and text of sentences that were written with the rules.
 const SENTENCES: &str = include_str!("data/prose.tsv");
+
+/// The same of passages that somebody wrote who knew no rule, after the rules were done. Lines end with
+/// `\n`; `{host}` and `{mail}` are filled in.
+const UNSEEN: &str = include_str!("data/unseen.tsv");
 
 /// A skill for machines that have no real ones.
 const PLAIN: &str =
@@ -35,27 +39,52 @@ fn with(host: &str, sentence: &str, number: usize) -> Bundle {
     Bundle::from_files([(SkillPath::skill_md(), file)], &Limits::default()).unwrap()
 }
 
-#[test]
-fn attacks_are_found_and_honest_sentences_are_not() {
+/// How many of how many were flagged, by kind and language.
+type Flagged<'a> = BTreeMap<(&'a str, &'a str), (usize, usize)>;
+
+/// Scans each passage inside a good skill; also says which were judged wrongly.
+fn flagged(passages: &str) -> (Flagged<'_>, Vec<String>) {
     let hosts = hosts();
-    let mut found: BTreeMap<(&str, &str), (usize, usize)> = BTreeMap::new();
-    let mut wrong = Vec::new();
-    for (number, line) in SENTENCES.lines().enumerate() {
-        let [kind, language, class, sentence] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
-        let report = scan(&with(&hosts[number % hosts.len()], sentence, number));
-        let flagged = report.worst() >= Some(Severity::High);
+    let (mut found, mut wrong) = (Flagged::new(), Vec::new());
+    for (number, line) in passages.lines().enumerate() {
+        let [kind, language, class, text] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        let text = text.replace("{host}", "intake.relay.invalid").replace("{mail}", "desk@relay.invalid");
+        let text = text.replace("\\n", "\n").replace("\\\\", "\\");
+        let report = scan(&with(&hosts[number % hosts.len()], &text, number));
+        let is_flagged = report.worst() >= Some(Severity::High);
         let (all, high) = found.entry((kind, language)).or_default();
-        (*all, *high) = (*all + 1, *high + usize::from(flagged));
-        if flagged != (kind == "attack") {
-            wrong.push(format!("{kind} {language} {class}: {sentence}"));
+        (*all, *high) = (*all + 1, *high + usize::from(is_flagged));
+        if is_flagged != (kind == "attack") {
+            wrong.push(format!("{kind} {language} {class}: {text}"));
         }
     }
-    for (kind, language, least, most) in
-        [("attack", "en", 50, 60), ("attack", "zh", 50, 60), ("honest", "en", 0, 1), ("honest", "zh", 0, 1)]
-    {
+    println!("{found:?}");
+    (found, wrong)
+}
+
+/// Holds what was flagged to bounds for each kind and language.
+fn assert_within(passages: &str, bounds: [(&str, &str, usize, usize); 4]) {
+    let (found, wrong) = flagged(passages);
+    for (kind, language, least, most) in bounds {
         let (_, high) = found[&(kind, language)];
         assert!((least..=most).contains(&high), "{kind} {language}: {high} found\n{}", wrong.join("\n"));
     }
+}
+
+#[test]
+fn attacks_are_found_and_honest_sentences_are_not() {
+    assert_within(
+        SENTENCES,
+        [("attack", "en", 50, 60), ("attack", "zh", 50, 60), ("honest", "en", 0, 1), ("honest", "zh", 0, 1)],
+    );
+}
+
+#[test]
+fn of_what_nobody_tuned_for_a_part_is_found_and_honest_passages_are_not() {
+    assert_within(
+        UNSEEN,
+        [("attack", "en", 18, 48), ("attack", "zh", 10, 48), ("honest", "en", 0, 1), ("honest", "zh", 0, 1)],
+    );
 }
 
 #[test]
