@@ -101,7 +101,12 @@ fn sent(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
 fn is_strange(variable: &str, host: &str) -> bool {
     let variable = variable.to_ascii_uppercase();
     let vendor = VENDORS.iter().find(|(start, _)| variable.starts_with(start));
-    vendor.is_some_and(|(_, hosts)| !hosts.iter().any(|part| host.contains(part)))
+    vendor.is_some_and(|(_, domains)| !domains.iter().any(|domain| is_within(host, domain)))
+}
+
+/// Whether a host is a domain's own. One that only has the domain's name in it is anybody's.
+fn is_within(host: &str, domain: &str) -> bool {
+    host.strip_suffix(domain).is_some_and(|before| before.is_empty() || before.ends_with('.'))
 }
 
 /// The host of an address; empty when it is not known.
@@ -123,4 +128,18 @@ fn is_local(host: &str) -> bool {
 
 fn shown(address: &str) -> String {
     address.replace('\0', "…").chars().take(80).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_at_home_only_below_its_own_domain() {
+        assert!(!is_strange("GITHUB_TOKEN", "api.github.com") && !is_strange("gh_token", "github.com"));
+        for host in ["api.github.com.collect.invalid", "notgithub.com", "github.invalid", ""] {
+            assert!(is_strange("GITHUB_TOKEN", host), "{host}");
+        }
+        assert!(!is_strange("WEATHER_KEY", "collect.invalid"), "of a service that we do not know");
+    }
 }

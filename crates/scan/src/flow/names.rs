@@ -161,30 +161,30 @@ pub(super) fn is_secret_name(name: &str) -> bool {
     words.iter().any(|word| name.contains(word)) && !name.contains("PUBLIC") && !name.ends_with("_KEY_ID_PATH")
 }
 
-/// Services whose credentials everybody has, as the beginning or part of a variable's name, and a part of
-/// their hosts.
+/// Services whose credentials everybody has, as the beginning of a variable's name, and the domains that
+/// are theirs.
 pub(super) const VENDORS: &[(&str, &[&str])] = &[
-    ("AWS", &["amazonaws", "aws."]),
-    ("GITHUB", &["github"]),
-    ("GH_", &["github"]),
-    ("GITLAB", &["gitlab"]),
-    ("OPENAI", &["openai", "azure"]),
-    ("ANTHROPIC", &["anthropic", "claude"]),
-    ("CLAUDE", &["anthropic", "claude"]),
-    ("GOOGLE", &["google"]),
-    ("GEMINI", &["google"]),
-    ("GCP", &["google"]),
-    ("AZURE", &["azure", "microsoft", "windows.net"]),
-    ("STRIPE", &["stripe"]),
-    ("SLACK", &["slack"]),
-    ("NPM", &["npmjs"]),
-    ("PYPI", &["pypi"]),
-    ("HF_", &["huggingface", "hf.co"]),
-    ("HUGGING", &["huggingface", "hf.co"]),
-    ("DOCKER", &["docker"]),
+    ("AWS", &["amazonaws.com", "amazonaws.com.cn", "aws.amazon.com", "api.aws", "aws.dev"]),
+    ("GITHUB", &["github.com", "githubusercontent.com", "ghcr.io"]),
+    ("GH_", &["github.com", "githubusercontent.com", "ghcr.io"]),
+    ("GITLAB", &["gitlab.com"]),
+    ("OPENAI", &["openai.com", "azure.com"]),
+    ("ANTHROPIC", &["anthropic.com", "claude.com", "claude.ai"]),
+    ("CLAUDE", &["anthropic.com", "claude.com", "claude.ai"]),
+    ("GOOGLE", &["google.com", "googleapis.com"]),
+    ("GEMINI", &["google.com", "googleapis.com"]),
+    ("GCP", &["google.com", "googleapis.com"]),
+    ("AZURE", &["azure.com", "microsoft.com", "microsoftonline.com", "windows.net", "azurewebsites.net"]),
+    ("STRIPE", &["stripe.com"]),
+    ("SLACK", &["slack.com"]),
+    ("NPM", &["npmjs.org", "npmjs.com"]),
+    ("PYPI", &["pypi.org"]),
+    ("HF_", &["huggingface.co", "hf.co"]),
+    ("HUGGING", &["huggingface.co", "hf.co"]),
+    ("DOCKER", &["docker.com", "docker.io"]),
     ("DATABASE", &[]),
     ("DB_", &[]),
     ("SSH", &[]),
-    ("VAULT", &["vault"]),
+    ("VAULT", &["hashicorp.cloud"]),
     ("KUBE", &[]),
 ];
