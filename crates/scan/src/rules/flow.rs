@@ -124,7 +124,7 @@ pub(crate) const STARTED: Rule = Rule {
 /// A file that steers agents is written.
 pub(crate) const STEERED: Rule = Rule {
     id: "flow-steering-file",
-    category: "persistence",
+    category: "agent-files",
     message: "writes into a file that steers agents or lets somebody in",
     remedy: "tell the user the text to add, and where",
     harmful: &[
