@@ -185,7 +185,7 @@ impl Collector {
     }
 }
 
-/// Sums up what a skill would touch. The work is bounded by [`BYTES`](self), and nothing is run or looked up.
+/// Sums up what a skill would touch. At most 2 MiB of text are read, and nothing is run or looked up.
 #[must_use]
 pub fn capabilities(bundle: &Bundle) -> Capabilities {
     let mut found = Collector::default();

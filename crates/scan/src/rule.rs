@@ -34,8 +34,8 @@ pub struct Rule {
     pub pattern: &'static str,
     /// When not empty, at least one of these must stand in the same file, in any ASCII case.
     pub also: &'static [&'static str],
-    /// For text that an agent reads: which concepts of the lexicon have to meet in a passage, as
-    /// [`crate::prose`] reads it. Any of these is enough.
+    /// For text that an agent reads: concepts of the lexicon that have to meet in one passage. Any of
+    /// these is enough.
     pub senses: &'static [&'static str],
     /// A further test of the matched text, for what an expression cannot say.
     pub accept: Option<fn(&str) -> bool>,
