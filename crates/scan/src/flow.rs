@@ -5,6 +5,7 @@
 //! which calls, over variables, functions and files, without regard to order. What reaches a network or
 //! an interpreter is judged by what it is, and by whether the skill's own words name where it goes.
 
+mod embedded;
 mod gate;
 mod javascript;
 mod judge;
@@ -14,7 +15,9 @@ mod paths;
 mod program;
 mod python;
 mod shell;
+mod shell_words;
 mod taint;
+mod words;
 
 use skill::Bundle;
 
@@ -61,7 +64,11 @@ pub(crate) fn check(bundle: &Bundle, sources: &[Source<'_>], finder: &mut Finder
         finder.charge(source.text.len())?;
         analysis = analysis.with_data(source.path, &source.text);
     }
-    for flow in analysis.run() {
+    let (flows, cut) = analysis.run();
+    for place in cut.iter().filter_map(|at| places.get(*at)) {
+        finder.add_file(&rules::TOO_MUCH, rules::TOO_MUCH.severity, place.source.path);
+    }
+    for flow in flows {
         let Some(place) = places.get(flow.program) else { continue };
         if let Some(judgement) = judge(&flow, &purpose) {
             add(place.source, flow.line, judgement, finder);

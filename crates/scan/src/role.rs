@@ -84,7 +84,8 @@ fn is_talk(role: Role, source: &Source<'_>, line: usize, offset: usize) -> bool 
     let (before, after) = around(source, line, offset);
     match role {
         Role::Fact => false,
-        Role::Command => forbids(before) || has(BAD, before) || calls_bad(after),
+        Role::Command if is_row(before) && is_lesson(source, line) => true,
+        Role::Command => forbids(before) || has(BAD, before) || calls_bad(after) || is_example(before),
         Role::Speech => forbids(before) || is_quoted(before) || has(TEACHING, &previous(source, line, before)),
     }
 }
@@ -124,6 +125,18 @@ fn forbids(before: &str) -> bool {
     let lower = before.to_ascii_lowercase();
     let sentence = lower.rsplit(['.', ',', '!', '?', ':', ';', '。', '，']).next().unwrap_or("");
     FORBIDS.iter().any(|word| sentence.contains(word))
+}
+
+/// Whether what follows is a code span in the row of a table.
+fn is_row(before: &str) -> bool {
+    before.trim_start().starts_with('|') && before.contains('`')
+}
+
+/// Whether what follows is named in running text as one of several.
+fn is_example(before: &str) -> bool {
+    let said = before.trim_end_matches(['`', '"', '“', ' ']).to_ascii_lowercase();
+    before.ends_with(['`', '"', '“'])
+        && ["such as", " like", "e.g.", "for example", "例如", "比如"].iter().any(|word| said.ends_with(word))
 }
 
 /// Whether a comment after a command calls it bad.

@@ -18,7 +18,7 @@ fn severity_of(rule: &Rule, (path, text): (&str, &str)) -> Option<Severity> {
 
 /// Rules that are only about the scan itself have no file as an example.
 fn is_about_files(rule: &Rule) -> bool {
-    !matches!(rule.id, "scanner-failure" | "scan-budget" | "flow-too-deep")
+    !matches!(rule.id, "scanner-failure" | "scan-budget" | "flow-too-deep" | "flow-too-much")
 }
 
 #[test]

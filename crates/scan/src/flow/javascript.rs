@@ -2,7 +2,11 @@
 
 use tree_sitter::Node;
 
-use super::program::{Act, Builder, Call, Expr, children, unescaped};
+use super::{
+    embedded,
+    parse::Language,
+    program::{Act, Builder, Call, Expr, children, field, operands, unescaped},
+};
 
 /// Adds the statements below a node.
 pub(super) fn lower(to: &mut Builder<'_>, node: Node<'_>) {
@@ -45,10 +49,6 @@ fn statement(to: &mut Builder<'_>, node: Node<'_>) {
         }
         _ => children(node).into_iter().for_each(|child| lower(to, child)),
     }
-}
-
-fn field<'t>(node: Node<'t>, name: &str) -> Option<Node<'t>> {
-    node.child_by_field_name(name)
 }
 
 fn expr(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
@@ -230,7 +230,10 @@ fn call(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
     let size = to.program.size;
     let callee = field(node, "function").or_else(|| field(node, "constructor"));
     let callee = callee.map(|callee| expr(to, callee)).unwrap_or_default();
-    let list = field(node, "arguments").map(children).unwrap_or_default();
+    let list = match field(node, "arguments") {
+        Some(template) if template.kind() == "template_string" => vec![template],
+        arguments => arguments.map(children).unwrap_or_default(),
+    };
     let is_function = |node: &Node<'_>| matches!(node.kind(), "arrow_function" | "function_expression");
     let mut args: Vec<Expr> = list.iter().filter(|arg| !is_function(arg)).map(|arg| expr(to, *arg)).collect();
     let line = to.line_of(node);
@@ -247,21 +250,12 @@ fn call(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
             to.set_in(before, names, handed.clone().unwrap_or_default());
         }
     }
-    Expr::Call(Box::new(Call { callee, args, named: Vec::new(), line }))
+    embedded::with_scripts(to, Call { callee, args, named: Vec::new(), line }, Language::JavaScript)
 }
 
 /// A chain of operators, without going deeper for each of them.
 fn binary(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
-    let (mut parts, mut at) = (Vec::new(), node);
-    while at.kind() == "binary_expression" {
-        parts.extend(field(at, "right").map(|right| expr(to, right)));
-        match field(at, "left") {
-            Some(left) => at = left,
-            None => break,
-        }
-    }
-    parts.push(expr(to, at));
-    parts.reverse();
-    let is_sum = field(node, "operator").is_some_and(|operator| operator.kind() == "+");
-    if is_sum { Expr::Join(parts, "") } else { Expr::List(parts) }
+    let (operator, parts) = operands(node);
+    let parts = parts.into_iter().map(|part| expr(to, part)).collect();
+    if operator == "+" { Expr::Join(parts, "") } else { Expr::List(parts) }
 }

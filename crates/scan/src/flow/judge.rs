@@ -3,7 +3,7 @@
 use skill::Bundle;
 
 use super::{
-    names::{VENDORS, is_secret_name},
+    names::{HOMES, VENDORS, is_secret_name},
     paths::steers,
     taint::{End, Flow, Kind, Taint},
 };
@@ -30,6 +30,16 @@ impl Purpose {
         Self { text: bundle.skill_md().map(str::to_lowercase).unwrap_or_default() }
     }
 
+    /// Whether the skill's own words say that a file is written, other than those that let somebody in.
+    fn declares(&self, path: &str) -> bool {
+        const DOORS: &[&str] = &["authorized_keys", "sudoers", "sshd_config", "passwd", "preload", "pam.d"];
+        let plain = path.replace('\\', "/").to_lowercase();
+        let mut parts = plain.rsplit('/');
+        let (file, folder) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
+        let is_door = DOORS.iter().any(|door| plain.contains(door));
+        !is_door && folder.len() > 1 && self.text.contains(&format!("{folder}/{file}"))
+    }
+
     /// Whether the skill's own words name a host.
     fn names(&self, host: &str) -> bool {
         host.contains('.') && self.text.contains(host)
@@ -45,7 +55,8 @@ pub(super) fn judge(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
         End::Steered => {
             let steering = steers(&flow.to)?;
             let rule = if steering.is_grave { &rules::STEERED } else { &rules::STARTED };
-            about(rule, format!("{} is {}", shown(&flow.to), steering.what))
+            let severity = if purpose.declares(&flow.to) { Severity::Medium.min(rule.severity) } else { rule.severity };
+            Some(Judgement { rule, severity, why: format!("{} is {}", shown(&flow.to), steering.what) })
         }
         End::Removed => about(&rules::REMOVED, shown(&flow.to)),
     }
@@ -70,7 +81,13 @@ fn sent(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
     }
     let to = if host.is_empty() { "a host that is not known".to_owned() } else { host.clone() };
     let of = |kind: Kind| flow.taints.iter().find(|taint| taint.kind == kind);
-    if let Some(taint) = of(Kind::Secret) {
+    let is_at_home = |taint: &&Taint| {
+        HOMES
+            .iter()
+            .any(|(part, domains)| taint.what.contains(part) && domains.iter().any(|domain| is_within(&host, domain)))
+    };
+    if let Some(taint) = flow.taints.iter().filter(|taint| taint.kind == Kind::Secret).find(|taint| !is_at_home(taint))
+    {
         let why = format!("what {} holds goes to {to}", taint.what);
         return Some(Judgement { rule: &rules::SECRET_SENT, severity: rules::SECRET_SENT.severity, why });
     }

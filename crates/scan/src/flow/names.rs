@@ -13,64 +13,177 @@ pub(super) enum Sink {
     Remove,
 }
 
-const VERBS: &[&str] = &["post", "put", "patch", "request", "get", "delete", "head", "stream"];
-const CLIENTS: &[&str] =
-    &["requests", "httpx", "aiohttp", "urllib3", "axios", "got", "superagent", "needle", "session", "undici"];
+const VERBS: &[&str] = &["post", "put", "patch", "request", "get", "delete", "head", "stream", "options", "query"];
+
+/// Modules and things whose verbs are those of HTTP, by the first part of their names in lower case.
+const CLIENTS: &[&str] = &[
+    "requests",
+    "httpx",
+    "aiohttp",
+    "urllib3",
+    "axios",
+    "got",
+    "superagent",
+    "needle",
+    "session",
+    "undici",
+    "ky",
+    "phin",
+    "bent",
+    "wretch",
+    "ofetch",
+    "node-fetch",
+    "niquests",
+    "grequests",
+    "curl_cffi",
+    "requests_html",
+    "cloudscraper",
+    "treq",
+    "tls_client",
+    "primp",
+    "request",
+];
+
+/// Functions that send what they get, whatever they are called on.
+const SENDERS: &[&str] = &[
+    "fetch",
+    "$fetch",
+    "ofetch",
+    "urlopen",
+    "sendBeacon",
+    "sendmail",
+    "send_message",
+    "sendMail",
+    "axios",
+    "got",
+    "ky",
+    "needle",
+    "phin",
+    "superagent",
+    "node-fetch",
+    "undici",
+    "urlretrieve",
+    "storbinary",
+    "storlines",
+    "put_object",
+    "putObject",
+    "upload_file",
+    "upload_fileobj",
+    "upload_from_string",
+    "upload_from_filename",
+    "upload_from_file",
+    "upload_blob",
+    "uploadData",
+    "uploadFile",
+    "files_upload",
+    "files_upload_v2",
+    "chat_postMessage",
+    "postMessageToSlack",
+    "send_document",
+    "sendDocument",
+    "sendMessage",
+    "send_file",
+    "create_gist",
+    "basic_publish",
+    "invoke_endpoint",
+    "putfo",
+    "DiscordWebhook",
+    "SyncWebhook",
+    "EventSource",
+    "PutObjectCommand",
+    "open_connection",
+];
+
+/// Parts of the names of things that are connected, whose messages go over the network.
+const CONNECTED: &[&str] = &[
+    "socket",
+    "Socket",
+    "net.",
+    "http.",
+    "https.",
+    "http2.",
+    "XMLHttp",
+    "create_connection",
+    "createConnection",
+    "open_connection",
+    "connect()",
+    "tls.",
+    "telnetlib",
+    "smtplib",
+    "yagmail",
+    "ftplib",
+    "paramiko",
+    "mqtt",
+    "redis",
+    "pika",
+    "Deno.connect",
+    "Bun.connect",
+    "dgram",
+    "S3Client",
+    "WebhookClient",
+    "DiscordWebhook",
+    "gists",
+    "telegram",
+    "TeleBot",
+    "ws()",
+];
+
+/// Things and functions that hand over what comes in from the network, by their full names.
+pub(super) fn is_channel(name: &str) -> bool {
+    const WHOLE: &[&str] =
+        &["WebSocket", "ws", "websockets.connect", "mqtt.connect", "socket.io-client", "socket.io-client.io"];
+    const ENDS: &[&str] = &[
+        "mqtt.Client",
+        "socketio.Client",
+        "websocket.WebSocket",
+        "websocket.WebSocketApp",
+        "websocket.create_connection",
+        ".recv",
+        ".recvfrom",
+        "rfile.read",
+        "get_updates",
+        "getUpdates",
+    ];
+    WHOLE.contains(&name) || ENDS.iter().any(|end| name.ends_with(end))
+}
 
 /// What a function does with its arguments, by its full name.
 pub(super) fn sink(name: &str) -> Option<Sink> {
     let (before, last) = name.rsplit_once('.').unwrap_or(("", name));
-    let root = before.split(['.', '(']).next().unwrap_or("").to_ascii_lowercase();
-    let is_client = CLIENTS.iter().any(|client| root == *client)
-        || before.contains("ClientSession")
-        || before.contains("Session()");
-    let sends = match last {
-        "fetch" | "urlopen" | "sendBeacon" | "sendmail" | "send_message" | "sendMail" | "axios" | "got"
-        | "urlretrieve" => true,
-        "gethostbyname" | "getaddrinfo" | "lookup" | "resolve" | "resolve4" | "resolveTxt" | "gethostbyname_ex" => {
-            before.contains("socket") || before.contains("dns")
-        }
-        "send" | "sendall" | "sendto" | "write" | "end" => [
-            "socket",
-            "Socket",
-            "net.",
-            "http.",
-            "https.",
-            "XMLHttp",
-            "websocket",
-            "create_connection",
-            "connect()",
-            "tls.",
-        ]
-        .iter()
-        .any(|part| before.contains(part)),
-        "request" if before.contains("http") => true,
-        "storbinary" | "put_object" | "upload_file" | "upload_fileobj" => true,
-        "Request" => before.contains("urllib"),
-        "get" if matches!(before, "http" | "https") => true,
-        verb if VERBS.contains(&verb) => is_client,
-        _ => false,
-    };
-    if sends {
+    if sends(before, last) {
         return Some(Sink::Send);
     }
     match last {
-        "rmtree" | "rimraf" | "rimrafSync" | "emptyDir" | "emptyDirSync" | "removeSync" => Some(Sink::Remove),
-        "rm" | "rmSync" | "rmdirSync" | "rmdir" | "remove" if before.contains("fs") || before.contains("shutil") => {
+        "rmtree" | "rimraf" | "rimrafSync" | "emptyDir" | "emptyDirSync" | "removeSync" | "deleteSync" | "del"
+        | "send2trash" => Some(Sink::Remove),
+        "rm" | "rmSync" | "rmdirSync" | "rmdir" | "remove" | "unlink" | "unlinkSync" | "removedirs" => {
             Some(Sink::Remove)
         }
-        "rm" if before.is_empty() => Some(Sink::Remove),
-        "run_path" | "spec_from_file_location" | "SourceFileLoader" | "FunctionType" => Some(Sink::Run),
-        "eval" | "exec" | "Function" | "execfile" | "runInThisContext" | "runInNewContext" | "runInContext"
-        | "compile"
+        "run_path"
+        | "run_module"
+        | "spec_from_file_location"
+        | "SourceFileLoader"
+        | "FunctionType"
+        | "exec_module"
+        | "load_source"
+        | "execfile"
+        | "runpy"
+        | "importScripts"
+        | "load_module" => Some(Sink::Run),
+        "eval" | "exec" | "Function" | "runInThisContext" | "runInNewContext" | "runInContext" | "Script"
+        | "_compile" | "compile" | "compileFunction" | "AsyncFunction" | "GeneratorFunction" | "Worker"
             if !before.contains("child_process") && !before.ends_with("re") && !before.contains("regex") =>
         {
             Some(Sink::Run)
         }
-        "loads" | "load" if matches!(before, "pickle" | "marshal" | "dill" | "cloudpickle") => Some(Sink::Run),
-        "system" | "popen" | "execv" | "execvp" | "execl" | "spawnl" | "getoutput" | "getstatusoutput" => {
-            Some(Sink::Command)
+        "setTimeout" | "setInterval" | "execScript" if before.is_empty() => Some(Sink::Run),
+        "loads" | "load"
+            if matches!(before, "pickle" | "marshal" | "dill" | "cloudpickle" | "_pickle" | "jsonpickle") =>
+        {
+            Some(Sink::Run)
         }
+        "system" | "popen" | "execv" | "execvp" | "execvpe" | "execve" | "execl" | "execlp" | "spawnl" | "spawnlp"
+        | "spawnv" | "spawnvp" | "getoutput" | "getstatusoutput" | "startfile" | "posix_spawn" => Some(Sink::Command),
         "run" | "call" | "check_call" | "check_output" | "Popen"
             if before.contains("subprocess") || before.is_empty() && last == "Popen" =>
         {
@@ -81,8 +194,30 @@ pub(super) fn sink(name: &str) -> Option<Sink> {
         {
             Some(Sink::Command)
         }
+        "execa" | "execaSync" | "execaCommand" | "$" => Some(Sink::Command),
         "create_subprocess_shell" | "create_subprocess_exec" => Some(Sink::Command),
         _ => None,
+    }
+}
+
+fn sends(before: &str, last: &str) -> bool {
+    let root = before.split(['.', '(']).next().unwrap_or("").to_ascii_lowercase();
+    let is_client =
+        CLIENTS.contains(&root.as_str()) || before.contains("ClientSession") || before.contains("Session()");
+    let is_connected = || CONNECTED.iter().any(|part| before.contains(part));
+    match last {
+        _ if SENDERS.contains(&last) => true,
+        "gethostbyname" | "getaddrinfo" | "lookup" | "resolve" | "resolve4" | "resolve6" | "resolveTxt"
+        | "resolveAny" | "gethostbyname_ex" | "query" => before.contains("socket") || before.contains("dns"),
+        "udp" | "tcp" | "tls" => before.contains("dns.query"),
+        "send" | "sendall" | "sendto" | "write" | "end" | "emit" | "publish" | "put" | "execute" | "drain"
+        | "writelines" | "create" | "send_bytes" | "sendfile" | "append" | "send_json" | "send_text" => is_connected(),
+        "request" if before.contains("http") => true,
+        "open" if before == "webbrowser" => true,
+        "Request" => before.contains("urllib"),
+        "get" if matches!(before, "http" | "https") => true,
+        verb if VERBS.contains(&verb) => is_client,
+        _ => root == "request" && before.is_empty(),
     }
 }
 
@@ -107,6 +242,26 @@ pub(super) fn reads(last: &str) -> bool {
             | "parse"
             | "text"
             | "file"
+            | "readdir"
+            | "readdirSync"
+            | "bytes"
+            | "json"
+            | "read_csv"
+            | "ConfigParser"
+            | "dotenv_values"
+            | "load_dotenv"
+            | "copy2"
+            | "copytree"
+            | "copyFileSync"
+            | "cpSync"
+            | "make_archive"
+            | "readTextFile"
+            | "readTextFileSync"
+            | "readSync"
+            | "slurp"
+            | "Database"
+            | "openSync"
+            | "File"
     )
 }
 
@@ -116,6 +271,9 @@ pub(super) fn keeps_text(last: &str) -> bool {
         last,
         "str"
             | "Path"
+            | "PurePath"
+            | "PosixPath"
+            | "fspath"
             | "expanduser"
             | "expandvars"
             | "abspath"
@@ -155,11 +313,41 @@ pub(super) fn is_secret_name(name: &str) -> bool {
         "_PAT",
         "SESSION",
         "COOKIE",
+        "BEARER",
+        "MNEMONIC",
         "DATABASE_URL",
         "_DSN",
     ];
     words.iter().any(|word| name.contains(word)) && !name.contains("PUBLIC") && !name.ends_with("_KEY_ID_PATH")
 }
+
+/// Parts of the paths of credentials, and the domains at which they are at home.
+pub(super) const HOMES: &[(&str, &[&str])] = &[
+    ("gcloud", &["google.com", "googleapis.com"]),
+    ("credentials.json", &["google.com", "googleapis.com"]),
+    ("service-account", &["google.com", "googleapis.com"]),
+    (".gemini", &["google.com", "googleapis.com"]),
+    (".npmrc", &["npmjs.org", "npmjs.com"]),
+    (".pypirc", &["pypi.org"]),
+    ("gh/hosts.yml", &["github.com"]),
+    (".config/gh", &["github.com"]),
+    ("github-copilot", &["github.com", "githubcopilot.com"]),
+    (".docker", &["docker.com", "docker.io"]),
+    ("huggingface", &["huggingface.co", "hf.co"]),
+    ("kaggle", &["kaggle.com"]),
+    (".codex", &["openai.com", "chatgpt.com"]),
+    (".openai", &["openai.com"]),
+    (".claude", &["anthropic.com", "claude.com", "claude.ai"]),
+    (".anthropic", &["anthropic.com", "claude.com", "claude.ai"]),
+    ("vercel", &["vercel.com"]),
+    (".wrangler", &["cloudflare.com"]),
+    (".heroku", &["heroku.com"]),
+    (".fly", &["fly.io"]),
+    (".aws", &["amazonaws.com", "aws.amazon.com"]),
+    (".azure", &["azure.com", "microsoft.com", "microsoftonline.com", "windows.net"]),
+    (".cargo", &["crates.io"]),
+    ("metadata", &["googleapis.com", "amazonaws.com", "azure.com"]),
+];
 
 /// Services whose credentials everybody has, as the beginning of a variable's name, and the domains that
 /// are theirs.

@@ -6,7 +6,7 @@ use tree_sitter::{ParseOptions, Parser, Tree};
 
 use super::{
     javascript,
-    program::{Builder, Program},
+    program::{Builder, Expr, Program},
     python, shell,
 };
 
@@ -58,6 +58,25 @@ impl Language {
             Self::Shell => shell::lower(&mut builder, tree.root_node()),
         }
         Some(builder.program)
+    }
+
+    /// A script that stands in another one as a text; the value is what it puts out.
+    pub fn embed(self, to: &mut Builder<'_>, text: &str, line: usize) -> Expr {
+        let Some(tree) = self.tree(text) else {
+            to.program.cut = true;
+            return Expr::nothing();
+        };
+        to.inside(text, line, |inner| match self {
+            Self::Python => {
+                python::lower(inner, tree.root_node());
+                Expr::nothing()
+            }
+            Self::JavaScript => {
+                javascript::lower(inner, tree.root_node());
+                Expr::nothing()
+            }
+            Self::Shell => shell::output(inner, tree.root_node()),
+        })
     }
 
     fn tree(self, text: &str) -> Option<Tree> {

@@ -2,6 +2,8 @@
 //!
 //! It has no order and no branches: which values may reach a place is asked, not when.
 
+use std::collections::HashMap;
+
 /// The statements of one file or code block.
 #[derive(Debug, Default)]
 pub(crate) struct Program {
@@ -76,16 +78,118 @@ pub(crate) struct Builder<'t> {
     pub program: Program,
     scope: usize,
     depth: usize,
+    /// The step that last set a name.
+    known: HashMap<String, usize>,
+    /// Bytes of scripts inside scripts that may still be read.
+    room: usize,
 }
+
+/// Bytes of scripts inside scripts that are read for each byte of the whole: as many as nest in one another.
+const NESTED: usize = 4;
+
+/// Values of the longest list that is no longer a command line.
+const LONG: usize = 256;
+
+/// Names that stand for one another before a text.
+const ALIASES: usize = 8;
+
+/// Parts of which one script is put together.
+const SCRIPT_PARTS: usize = 4096;
 
 impl<'t> Builder<'t> {
     pub fn new(text: &'t str, first_line: usize) -> Self {
         let program = Program { scopes: vec![Scope::default()], ..Program::default() };
-        Self { text, first_line, program, scope: 0, depth: 0 }
+        Self { text, first_line, program, scope: 0, depth: 0, known: HashMap::new(), room: text.len() * NESTED }
+    }
+
+    /// Does some work on a script that stands in this one as a text, unless there is too much of that.
+    pub fn inside(&mut self, text: &str, line: usize, work: impl FnOnce(&mut Builder<'_>) -> Expr) -> Expr {
+        let Some(room) = self.room.checked_sub(text.len()) else {
+            self.program.cut = true;
+            return Expr::nothing();
+        };
+        let mut inner = Builder {
+            text,
+            first_line: line,
+            program: std::mem::take(&mut self.program),
+            scope: self.scope,
+            depth: self.depth,
+            known: std::mem::take(&mut self.known),
+            room,
+        };
+        let value = inner.deeper(work);
+        (self.program, self.known, self.room) = (inner.program, inner.known, inner.room);
+        value
+    }
+
+    /// What a name was last set to, as far as the text before says.
+    pub fn known(&self, value: &Expr) -> Option<Expr> {
+        let Expr::Name(name) = value else { return None };
+        match &self.program.steps.get(*self.known.get(name)?)?.act {
+            Act::Set(_, Expr::List(values)) if values.len() > LONG => None,
+            Act::Set(_, known) => Some(known.clone()),
+            _ => None,
+        }
+    }
+
+    /// The text of a script that a value is, with a variable of a shell for each part that is not known.
+    pub fn script_of(&mut self, value: &Expr) -> Option<String> {
+        let mut parts = SCRIPT_PARTS;
+        let script = self.script_within(value, ALIASES, &mut parts);
+        self.program.cut |= parts == 0;
+        script
+    }
+
+    fn script_within(&mut self, value: &Expr, aliases: usize, parts: &mut usize) -> Option<String> {
+        *parts = parts.saturating_sub(1);
+        if *parts == 0 {
+            return None;
+        }
+        match value {
+            Expr::Text(text) => Some(text.clone()),
+            Expr::Name(name) if name.starts_with('$') => Some(name.clone()),
+            Expr::Name(_) => {
+                let known = self.known(value)?;
+                self.script_within(&known, aliases.checked_sub(1)?, parts)
+            }
+            Expr::Join(pieces, between) => {
+                let pieces: Vec<String> = pieces.iter().map(|piece| self.script_part(piece, aliases, parts)).collect();
+                Some(pieces.join(between))
+            }
+            Expr::List(values) => match values.as_slice() {
+                [one] => self.script_within(one, aliases, parts),
+                _ => None,
+            },
+            Expr::Call(call) => {
+                let Expr::Attr(base, name) = &call.callee else { return None };
+                let is_same = matches!(name.as_str(), "format" | "strip" | "split" | "encode" | "trim" | "dedent");
+                let aliases = aliases.checked_sub(1).filter(|_| is_same)?;
+                let first = call.args.first();
+                self.script_within(base, aliases, parts)
+                    .or_else(|| first.and_then(|first| self.script_within(first, aliases, parts)))
+            }
+            _ => None,
+        }
+    }
+
+    /// A part of a script; one that is not known becomes a variable of its own.
+    fn script_part(&mut self, part: &Expr, aliases: usize, parts: &mut usize) -> String {
+        let known = aliases.checked_sub(1).and_then(|aliases| self.script_within(part, aliases, parts));
+        known.unwrap_or_else(|| format!("${{{}}}", self.variable_for(part.clone())))
+    }
+
+    /// A new variable of a shell that holds a value.
+    pub fn variable_for(&mut self, value: Expr) -> String {
+        let name = format!("__{}", self.program.steps.len());
+        self.set(vec![format!("${name}")], value);
+        name
     }
 
     pub fn set(&mut self, names: Vec<String>, value: Expr) {
         if !names.is_empty() {
+            for name in &names {
+                self.known.insert(name.clone(), self.program.steps.len());
+            }
             self.step(Act::Set(names, value));
         }
     }
@@ -150,6 +254,27 @@ impl Expr {
 pub(crate) fn children<'t>(node: tree_sitter::Node<'t>) -> Vec<tree_sitter::Node<'t>> {
     let mut cursor = node.walk();
     node.named_children(&mut cursor).filter(|child| child.kind() != "comment").collect()
+}
+
+/// The part of a node that has a name in the grammar.
+pub(crate) fn field<'t>(node: tree_sitter::Node<'t>, name: &str) -> Option<tree_sitter::Node<'t>> {
+    node.child_by_field_name(name)
+}
+
+/// An operator and what it stands between in a chain, from left to right, without going deeper for each.
+pub(crate) fn operands<'t>(node: tree_sitter::Node<'t>) -> (&'t str, Vec<tree_sitter::Node<'t>>) {
+    let operator = |node: tree_sitter::Node<'t>| field(node, "operator").map_or("", |operator| operator.kind());
+    let (first, mut parts, mut at) = (operator(node), Vec::new(), node);
+    while at.kind() == node.kind() && operator(at) == first {
+        parts.extend(field(at, "right"));
+        match field(at, "left") {
+            Some(left) => at = left,
+            None => break,
+        }
+    }
+    parts.push(at);
+    parts.reverse();
+    (first, parts)
 }
 
 /// Text between quotation marks without the escapes that hide letters.

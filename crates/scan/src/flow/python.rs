@@ -2,7 +2,11 @@
 
 use tree_sitter::Node;
 
-use super::program::{Act, Builder, Call, Expr, children, unescaped};
+use super::{
+    embedded,
+    parse::Language,
+    program::{Act, Builder, Call, Expr, children, field, operands, unescaped},
+};
 
 /// Adds the statements below a node.
 pub(super) fn lower(to: &mut Builder<'_>, node: Node<'_>) {
@@ -55,10 +59,6 @@ fn each(to: &mut Builder<'_>, node: Option<Node<'_>>) {
     for child in node.map(children).unwrap_or_default() {
         lower(to, child);
     }
-}
-
-fn field<'t>(node: Node<'t>, name: &str) -> Option<Node<'t>> {
-    node.child_by_field_name(name)
 }
 
 fn params_of(to: &Builder<'_>, params: Node<'_>) -> Vec<String> {
@@ -174,6 +174,11 @@ fn value(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
             let (_, given) = entry(to, node);
             given
         }
+        "yield" => {
+            let given = Expr::List(all(to, node));
+            to.step(Act::Return(given));
+            Expr::nothing()
+        }
         "lambda" => field(node, "body").map(|body| expr(to, body)).unwrap_or_default(),
         "integer" => Expr::Text(to.text_of(node).to_owned()),
         "type" | "float" | "none" | "true" | "false" => Expr::nothing(),
@@ -218,23 +223,13 @@ fn call(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
         Some(other) => args.push(expr(to, other)),
         None => {}
     }
-    Expr::Call(Box::new(Call { callee, args, named, line: to.line_of(node) }))
+    embedded::with_scripts(to, Call { callee, args, named, line: to.line_of(node) }, Language::Python)
 }
 
 /// A chain of operators, without going deeper for each of them.
 fn binary(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
-    let operator = |node: Node<'_>| field(node, "operator").map_or("", |operator| operator.kind()).to_owned();
-    let (first, mut parts, mut at) = (operator(node), Vec::new(), node);
-    while at.kind() == "binary_operator" && operator(at) == first {
-        parts.extend(field(at, "right").map(|right| expr(to, right)));
-        match field(at, "left") {
-            Some(left) => at = left,
-            None => break,
-        }
-    }
-    parts.push(expr(to, at));
-    parts.reverse();
-    Expr::Join(parts, if first == "/" { "/" } else { "" })
+    let (operator, parts) = operands(node);
+    Expr::Join(parts.into_iter().map(|part| expr(to, part)).collect(), if operator == "/" { "/" } else { "" })
 }
 
 fn entry(to: &mut Builder<'_>, pair: Node<'_>) -> (String, Expr) {

@@ -3,7 +3,10 @@
 
 use tree_sitter::Node;
 
-use super::program::{Act, Builder, Call, Expr, children, unescaped};
+use super::{
+    parse::Language,
+    program::{Act, Builder, Call, Expr, children, field, unescaped},
+};
 
 /// What begins the name of a program that a shell calls.
 pub(super) const PROGRAM: &str = "$ ";
@@ -16,7 +19,31 @@ pub(super) const STDOUT: &str = ">";
 const PIPES: usize = 50;
 
 /// Words before a program's name that only say how it is run.
-const WRAPPERS: &[&str] = &["sudo", "nohup", "command", "exec", "time", "builtin", "nice", "doas", "setsid", "env"];
+const WRAPPERS: &[&str] = &[
+    "sudo",
+    "nohup",
+    "command",
+    "exec",
+    "time",
+    "builtin",
+    "nice",
+    "doas",
+    "setsid",
+    "env",
+    "timeout",
+    "stdbuf",
+    "ionice",
+    "busybox",
+    "proxychains",
+    "proxychains4",
+    "torsocks",
+    "torify",
+    "xargs",
+    "unbuffer",
+    "caffeinate",
+    "parallel",
+    "chronic",
+];
 
 /// Adds the statements below a node.
 pub(super) fn lower(to: &mut Builder<'_>, node: Node<'_>) {
@@ -37,20 +64,11 @@ fn statement(to: &mut Builder<'_>, node: Node<'_>) {
             to.within(name, params, |to| field(node, "body").into_iter().for_each(|body| lower(to, body)));
         }
         "for_statement" => {
-            let mut cursor = node.walk();
-            let values: Vec<Node<'_>> = node.children_by_field_name("value", &mut cursor).collect();
-            let values = values.into_iter().map(|value| word(to, value)).collect();
-            if let Some(variable) = field(node, "variable") {
-                to.set(vec![format!("${}", to.text_of(variable))], Expr::List(values));
-            }
-            field(node, "body").into_iter().for_each(|body| lower(to, body));
+            let given = each_of(to, node, None);
+            to.step(Act::Run(given));
         }
         _ => children(node).into_iter().for_each(|child| lower(to, child)),
     }
-}
-
-fn field<'t>(node: Node<'t>, name: &str) -> Option<Node<'t>> {
-    node.child_by_field_name(name)
 }
 
 fn assignment(to: &mut Builder<'_>, node: Node<'_>) {
@@ -59,6 +77,22 @@ fn assignment(to: &mut Builder<'_>, node: Node<'_>) {
         let name = to.text_of(name).split('[').next().unwrap_or("").to_owned();
         to.set(vec![format!("${name}")], given);
     }
+}
+
+/// What a whole script puts out.
+pub(super) fn output(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
+    run(to, node, None)
+}
+
+/// A loop over values; its value is what its body puts out.
+fn each_of(to: &mut Builder<'_>, node: Node<'_>, input: Option<Expr>) -> Expr {
+    let mut cursor = node.walk();
+    let values: Vec<Node<'_>> = node.children_by_field_name("value", &mut cursor).collect();
+    let values = values.into_iter().map(|value| word(to, value)).collect();
+    if let Some(variable) = field(node, "variable") {
+        to.set(vec![format!("${}", to.text_of(variable))], Expr::List(values));
+    }
+    field(node, "body").map(|body| run(to, body, input)).unwrap_or_default()
 }
 
 /// What a command puts out, with this on its standard input.
@@ -76,17 +110,21 @@ fn run(to: &mut Builder<'_>, node: Node<'_>, input: Option<Expr>) -> Expr {
             passed.unwrap_or_default()
         }
         "redirected_statement" => redirected(to, node, input),
-        "compound_statement" | "subshell" | "list" | "program" | "do_group" | "while_statement" | "if_statement" => {
+        "for_statement" => each_of(to, node, input),
+        "compound_statement" | "subshell" | "list" | "program" | "do_group" | "while_statement" | "if_statement"
+        | "case_statement" | "case_item" | "else_clause" | "elif_clause" | "negated_command" => {
+            let input = input.map(|input| Expr::Name(format!("${}", to.variable_for(input))));
             let mut given = Vec::new();
             for child in children(node) {
                 match child.kind() {
-                    "variable_assignment" | "function_definition" | "for_statement" => lower(to, child),
+                    "variable_assignment" | "function_definition" => lower(to, child),
                     _ => given.push(run(to, child, input.clone())),
                 }
             }
             Expr::List(given)
         }
         "test_command" => Expr::List(children(node).into_iter().map(|part| word(to, part)).collect()),
+        "file_redirect" => field(node, "destination").map(|from| content(to, from)).unwrap_or_default(),
         _ => {
             lower(to, node);
             Expr::nothing()
@@ -94,25 +132,67 @@ fn run(to: &mut Builder<'_>, node: Node<'_>, input: Option<Expr>) -> Expr {
     })
 }
 
-fn redirected(to: &mut Builder<'_>, node: Node<'_>, mut input: Option<Expr>) -> Expr {
-    let mut cursor = node.walk();
-    let redirects: Vec<Node<'_>> = node.children_by_field_name("redirect", &mut cursor).collect();
-    let mut output = None;
-    for redirect in redirects {
-        let text = to.text_of(redirect);
-        match redirect.kind() {
-            "file_redirect" => {
-                let Some(to_where) = field(redirect, "destination").map(|target| word(to, target)) else { continue };
-                match text.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with('<') {
-                    true => input = Some(to_where),
-                    false => output = Some(to_where),
+/// What a file holds.
+fn content(to: &mut Builder<'_>, path: Node<'_>) -> Expr {
+    let args = vec![word(to, path)];
+    Expr::Call(Box::new(Call {
+        callee: Expr::Name(format!("{PROGRAM}cat")),
+        args,
+        named: Vec::new(),
+        line: to.line_of(path),
+    }))
+}
+
+/// What the redirections of a statement say.
+#[derive(Default)]
+struct Redirects<'t> {
+    input: Option<Expr>,
+    output: Option<Expr>,
+    /// What stands behind a here-document in the same pipe or list.
+    next: Vec<Node<'t>>,
+}
+
+fn redirect<'t>(to: &mut Builder<'_>, node: Node<'t>, found: &mut Redirects<'t>) {
+    match node.kind() {
+        "file_redirect" => {
+            let Some(target) = field(node, "destination") else { return };
+            let text = to.text_of(node);
+            if text.starts_with('2') || text.contains(">&") {
+                return;
+            }
+            let text = text.trim_start_matches(|c: char| c.is_ascii_digit());
+            match text.starts_with('<') {
+                true => found.input = Some(content(to, target)),
+                false => found.output = Some(word(to, target)),
+            }
+        }
+        "heredoc_redirect" => {
+            for child in children(node) {
+                match child.kind() {
+                    "heredoc_start" | "heredoc_end" => {}
+                    "heredoc_body" => found.input = Some(word(to, child)),
+                    "file_redirect" | "herestring_redirect" => to.deeper(|to| redirect(to, child, found)),
+                    _ => found.next.push(child),
                 }
             }
-            _ => input = Some(Expr::List(children(redirect).into_iter().map(|part| word(to, part)).collect())),
         }
+        _ => found.input = Some(Expr::List(children(node).into_iter().map(|part| word(to, part)).collect())),
     }
-    let given = field(node, "body").map(|body| run(to, body, input)).unwrap_or_default();
-    match output {
+}
+
+fn redirected(to: &mut Builder<'_>, node: Node<'_>, input: Option<Expr>) -> Expr {
+    let mut cursor = node.walk();
+    let redirects: Vec<Node<'_>> = node.children_by_field_name("redirect", &mut cursor).collect();
+    let mut found = Redirects { input, ..Redirects::default() };
+    redirects.into_iter().for_each(|node| redirect(to, node, &mut found));
+    if let Some(file) = &found.output {
+        script_for(to, file, found.input.as_ref(), to.line_of(node));
+    }
+    let mut given = field(node, "body").map(|body| run(to, body, found.input)).unwrap_or_default();
+    for next in found.next {
+        given = run(to, next, Some(given));
+    }
+    match found.output {
         None => given,
         Some(file) => Expr::Call(Box::new(Call {
             callee: Expr::Name(format!("{PROGRAM}>")),
@@ -120,6 +200,18 @@ fn redirected(to: &mut Builder<'_>, node: Node<'_>, mut input: Option<Expr>) -> 
             named: vec![(STDIN.to_owned(), given), (STDOUT.to_owned(), file)],
             line: to.line_of(node),
         })),
+    }
+}
+
+/// Reads what is put into a file as the script that its name says that it is.
+fn script_for(to: &mut Builder<'_>, file: &Expr, given: Option<&Expr>, line: usize) {
+    let name = to.script_of(file).unwrap_or_default();
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    if let Some(text) = given.and_then(|given| to.script_of(given))
+        && let Some(language) = Language::of_file(extension, &text)
+    {
+        let value = language.embed(to, &text, line);
+        to.step(Act::Run(value));
     }
 }
 
@@ -136,16 +228,27 @@ fn command(to: &mut Builder<'_>, node: Node<'_>, mut input: Option<Expr>) -> Exp
             _ => words.push(word(to, child)),
         }
     }
-    let is_wrapper = |word: &Expr| matches!(word, Expr::Text(text) if WRAPPERS.contains(&text.as_str()));
-    while words.len() > 1 && words.first().is_some_and(is_wrapper) {
+    called(to, words, input, to.line_of(node))
+}
+
+/// A program that is called with some words, and what the script among them does.
+pub(super) fn called(to: &mut Builder<'_>, mut words: Vec<Expr>, input: Option<Expr>, line: usize) -> Expr {
+    let is_text =
+        |word: Option<&Expr>, test: &dyn Fn(&str) -> bool| matches!(word, Some(Expr::Text(text)) if test(text));
+    while words.len() > 1 && is_text(words.first(), &|text| WRAPPERS.contains(&text)) {
+        let takes_input = is_text(words.first(), &|text| text == "xargs");
         words.remove(0);
-        while words.len() > 1 && matches!(words.first(), Some(Expr::Text(text)) if text.starts_with('-')) {
+        let is_option =
+            |text: &str| text.starts_with('-') || text.starts_with(|c: char| c.is_ascii_digit()) || text.contains('=');
+        while words.len() > 1 && is_text(words.first(), &is_option) {
             words.remove(0);
         }
+        words.extend(input.clone().filter(|_| takes_input));
     }
     if words.is_empty() {
         return Expr::nothing();
     }
+    let script = script(to, &words, input.as_ref(), line);
     let callee = match words.remove(0) {
         Expr::Text(text) if !text.starts_with('.') && !text.starts_with("/tmp") => {
             Expr::Name(format!("{PROGRAM}{}", text.rsplit('/').next().unwrap_or(&text)))
@@ -154,7 +257,43 @@ fn command(to: &mut Builder<'_>, node: Node<'_>, mut input: Option<Expr>) -> Exp
         other => Expr::Join(vec![Expr::Text(PROGRAM.to_owned()), other], ""),
     };
     let named = input.map(|input| (STDIN.to_owned(), input)).into_iter().collect();
-    Expr::Call(Box::new(Call { callee, args: words, named, line: to.line_of(node) }))
+    let call = Expr::Call(Box::new(Call { callee, args: words, named, line }));
+    match script {
+        Some(script) => Expr::List(vec![call, script]),
+        None => call,
+    }
+}
+
+/// What a script does that an interpreter is given as an argument or as its input, and what is read into
+/// variables.
+fn script(to: &mut Builder<'_>, words: &[Expr], input: Option<&Expr>, line: usize) -> Option<Expr> {
+    let Some((Expr::Text(program), args)) = words.split_first() else { return None };
+    let program = program.rsplit('/').next().unwrap_or(program);
+    if matches!(program, "read" | "mapfile" | "readarray") {
+        let names = args.iter().filter_map(|arg| match arg {
+            Expr::Text(name) if !name.starts_with('-') => Some(format!("${name}")),
+            _ => None,
+        });
+        to.set(names.collect(), input?.clone());
+        return None;
+    }
+    let language = match program {
+        "eval" | "watch" | "su" => Language::Shell,
+        other => Language::of_word(other.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'))?,
+    };
+    let is = |arg: &Expr, test: &dyn Fn(&str) -> bool| matches!(arg, Expr::Text(text) if test(text));
+    let inline = args
+        .iter()
+        .position(|arg| is(arg, &|text| matches!(text, "-c" | "-e" | "-lc" | "-ic" | "-p" | "--eval" | "--command")));
+    let text = match inline {
+        Some(at) => to.script_of(args.get(at + 1)?)?,
+        None if program == "eval" => args.iter().filter_map(|arg| to.script_of(arg)).collect::<Vec<_>>().join(" "),
+        None if args.iter().all(|arg| is(arg, &|text| text.starts_with('-') || text == "/dev/stdin")) => {
+            to.script_of(input?)?
+        }
+        None => return None,
+    };
+    Some(language.embed(to, &text, line))
 }
 
 fn word(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
@@ -164,10 +303,12 @@ fn word(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
 fn value(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
     let text = to.text_of(node);
     match node.kind() {
-        "word" | "number" | "heredoc_body" if children(node).is_empty() => Expr::Text(unescaped(text)),
+        "word" | "number" if children(node).is_empty() => Expr::Text(unescaped(text)),
+        "heredoc_body" if children(node).is_empty() => Expr::Text(text.to_owned()),
         "raw_string" => Expr::Text(text.trim_matches('\'').to_owned()),
         "ansi_c_string" => Expr::Text(unescaped(text.trim_start_matches('$').trim_matches('\''))),
-        "string_content" | "variable_name" | "special_variable_name" => Expr::Text(text.to_owned()),
+        "string_content" => Expr::Text(text.replace("\\\"", "\"").replace("\\$", "$")),
+        "heredoc_content" | "variable_name" | "special_variable_name" => Expr::Text(text.to_owned()),
         "simple_expansion" => Expr::Name(text.to_owned()),
         "expansion" => {
             let name = text.trim_start_matches("${").trim_start_matches(['!', '#']);
@@ -181,11 +322,8 @@ fn value(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
             let parts: Vec<Expr> = children(node).into_iter().map(|child| run(to, child, None)).collect();
             Expr::List(parts)
         }
-        "string" | "concatenation" | "translated_string" => {
+        "string" | "concatenation" | "translated_string" | "heredoc_body" => {
             Expr::Join(children(node).into_iter().map(|child| word(to, child)).collect(), "")
-        }
-        "heredoc_body" | "array" | "word" => {
-            Expr::List(children(node).into_iter().map(|child| word(to, child)).collect())
         }
         _ => Expr::List(children(node).into_iter().map(|child| word(to, child)).collect()),
     }

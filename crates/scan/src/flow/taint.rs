@@ -5,10 +5,13 @@
 
 mod command;
 mod fold;
+mod store;
+mod tellers;
+mod transfer;
 mod value;
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     rc::Rc,
 };
 
@@ -24,7 +27,7 @@ pub(super) use value::{Kind, Taint};
 
 /// How often all statements are gone through: the length of the longest chain of names, functions and
 /// files that is followed against the order in which it is written.
-const ROUNDS: usize = 6;
+const ROUNDS: usize = 12;
 
 /// What is done with a whole environment; every other part of it is a variable.
 const IS_METHOD: &[&str] =
@@ -84,7 +87,10 @@ pub(super) struct Analysis<'p> {
     /// What functions give back, by name.
     returns: BTreeMap<String, Value>,
     flows: BTreeMap<(usize, usize, End), Flow>,
-    changed: bool,
+    /// The programs in which the round at hand found something new.
+    changed: BTreeSet<usize>,
+    /// The programs of which a part was not followed, because it would be too much.
+    cut: BTreeSet<usize>,
     program: usize,
     scope: usize,
 }
@@ -97,6 +103,7 @@ impl<'p> Analysis<'p> {
                 functions.entry(&function.name).or_default().push((at, scope));
             }
         }
+        let cut = functions.values().flat_map(|places| places.iter().skip(SAME_NAME)).map(|(at, _)| *at).collect();
         functions.values_mut().for_each(|places| places.truncate(SAME_NAME));
         Self {
             programs,
@@ -107,7 +114,8 @@ impl<'p> Analysis<'p> {
             data: BTreeMap::new(),
             returns: BTreeMap::new(),
             flows: BTreeMap::new(),
-            changed: false,
+            changed: BTreeSet::new(),
+            cut,
             program: 0,
             scope: 0,
         }
@@ -124,16 +132,27 @@ impl<'p> Analysis<'p> {
         self
     }
 
-    /// Everything that reaches a call, sorted by place.
-    pub fn run(mut self) -> Vec<Flow> {
+    /// Everything that reaches a call, sorted by place, and the programs of which a part was not followed.
+    pub fn run(mut self) -> (Vec<Flow>, BTreeSet<usize>) {
         for _ in 0..ROUNDS {
-            self.changed = false;
+            self.changed.clear();
             self.round();
-            if !self.changed {
+            if self.changed.is_empty() {
                 break;
             }
         }
-        self.flows.into_values().collect()
+        self.cut.append(&mut self.changed);
+        (self.flows.into_values().collect(), self.cut)
+    }
+
+    fn note_news(&mut self, is_news: bool) {
+        if is_news {
+            self.changed.insert(self.program);
+        }
+    }
+
+    fn note_cut(&mut self) {
+        self.cut.insert(self.program);
     }
 
     fn round(&mut self) {
@@ -163,24 +182,32 @@ impl<'p> Analysis<'p> {
 
     fn give_back(&mut self, function: &str, value: &Value) {
         if !function.is_empty() {
-            self.changed |= self.returns.entry(function.to_owned()).or_default().add(value);
+            let is_news = self.returns.entry(function.to_owned()).or_default().add(value);
+            self.note_news(is_news);
         }
     }
 
     fn set(&mut self, program: usize, scope: usize, name: &str, value: &Value) {
         let names = self.names.entry((program, scope)).or_default();
         if let Some(known) = names.get_mut(name) {
-            self.changed |= known.add(value);
+            let is_news = known.add(value);
+            self.note_news(is_news);
         } else if self.count < NAMES {
             self.count += 1;
-            self.changed = true;
             names.insert(name.to_owned(), value.clone());
+            self.note_news(true);
+        } else {
+            self.note_cut();
         }
     }
 
     fn write_file(&mut self, path: &str, value: &Value) {
-        if !path.is_empty() && (self.files.len() < FILES || self.files.contains_key(path)) {
-            self.changed |= self.files.entry(path.to_owned()).or_default().add(value);
+        if path.is_empty() {
+        } else if self.files.len() < FILES || self.files.contains_key(path) {
+            let is_news = self.files.entry(path.to_owned()).or_default().add(value);
+            self.note_news(is_news);
+        } else {
+            self.note_cut();
         }
     }
 
@@ -242,7 +269,13 @@ impl<'p> Analysis<'p> {
         match self.look_up(&full) {
             Some(value) => value.clone(),
             None if base.has_variable(name) && !IS_METHOD.contains(&name) => Value::of(Kind::Variable, name),
-            None => Value::named(&full).or(base),
+            None => {
+                let mut value = Value::named(&full).or(base);
+                if name == "name" && base.text.as_ref().is_some_and(|text| text.ends_with("/*")) {
+                    value.text = Some("*".to_owned());
+                }
+                value
+            }
         }
     }
 
@@ -274,6 +307,7 @@ impl<'p> Analysis<'p> {
             return self.shell_call(&program, &args, &named, call.line);
         }
         self.bind_params(&name, &args);
+        self.bind_each(&name, call, &receiver);
         self.note_sink(&name, &receiver, &args, &named, call.line);
         self.store(&name, call, &receiver, &args);
         self.result(&name, &receiver, &args, &named)
@@ -286,6 +320,16 @@ impl<'p> Analysis<'p> {
             value.text = Some(format!("\0{variable}\0"));
         }
         value
+    }
+
+    /// Hands what a list holds to a function that is named for each of its values.
+    fn bind_each(&mut self, name: &str, call: &Call, receiver: &Value) {
+        let last = name.rsplit('.').next().unwrap_or(name);
+        if let ("map" | "forEach" | "filter" | "flatMap" | "some" | "every" | "then", [Expr::Name(function)]) =
+            (last, call.args.as_slice())
+        {
+            self.bind_params(function, std::slice::from_ref(receiver));
+        }
     }
 
     /// Hands arguments to the parameters of all functions with that name.
@@ -321,7 +365,8 @@ impl<'p> Analysis<'p> {
                 self.note(line, End::Sent, &sent, address.unwrap_or_default());
             }
             Sink::Run => {
-                let given = if name.ends_with("_location") || name.ends_with("FileLoader") { args } else { first };
+                let takes_all = ["_location", "FileLoader", "Function"].iter().any(|end| name.ends_with(end));
+                let given = if takes_all { args } else { first };
                 let mut code = Value::any_of(given);
                 for path in given.iter().filter_map(|arg| arg.text.as_ref()) {
                     code = code.or(self.files.get(path).unwrap_or(&Value::default()));
@@ -352,6 +397,9 @@ impl<'p> Analysis<'p> {
     }
 
     fn note(&mut self, line: usize, end: End, value: &Value, to: String) {
+        if value.cut {
+            self.note_cut();
+        }
         let wanted = |taint: &&Taint| if end == End::Sent { taint.kind.can_be_sent() } else { taint.kind.can_be_run() };
         let taints: Vec<Taint> = value.taints.iter().filter(wanted).cloned().collect();
         let keys: Vec<Taint> = value.keys.iter().filter(wanted).cloned().collect();
@@ -360,55 +408,6 @@ impl<'p> Analysis<'p> {
         }
         let flow = Flow { program: self.program, line, end, taints, keys, to };
         self.flows.insert((self.program, line, end), flow);
-    }
-
-    /// What a call writes: into a file, or into what it is called on.
-    fn store(&mut self, name: &str, call: &Call, receiver: &Value, args: &[Value]) {
-        let last = name.rsplit('.').next().unwrap_or(name);
-        let given = Value::any_of(args);
-        match last {
-            "write" | "write_text" | "write_bytes" | "writelines" => {
-                if let Some(path) = receiver.text.clone() {
-                    self.note_path(call.line, End::Steered, &path);
-                    self.write_file(&path, &given);
-                }
-            }
-            "pipe" => {
-                if let Some(path) = args.first().and_then(|to| to.text.clone()) {
-                    self.write_file(&path, receiver);
-                }
-            }
-            "copy" | "copyfile" | "copyFileSync" | "cpSync" | "copy2" | "rename" | "renameSync" | "move" => {
-                if let Some(path) = args.get(1).and_then(|to| to.text.clone()) {
-                    self.note_path(call.line, End::Steered, &path);
-                    self.write_file(&path, &given);
-                }
-            }
-            "writeFile" | "writeFileSync" | "appendFileSync" | "appendFile" | "outputFile" | "dump" => {
-                let at = usize::from(last == "dump");
-                let content = Value::any_of(args);
-                if let Some(path) = args.get(at).and_then(|path| path.text.clone()) {
-                    self.note_path(call.line, End::Steered, &path);
-                    self.write_file(&path, &content);
-                }
-            }
-            "urlretrieve" | "download_file" => {
-                if let Some(path) = args.get(1).and_then(|path| path.text.clone()) {
-                    let from = args.first().and_then(|from| from.text.clone()).unwrap_or_default();
-                    self.write_file(&path, &Value::of(Kind::Remote, &from));
-                }
-            }
-            "append" | "extend" | "update" | "add" | "push" | "insert" | "set" | "writestr" | "setdefault" => {
-                if let Expr::Attr(base, _) = &call.callee
-                    && let Expr::Name(variable) = base.as_ref()
-                {
-                    let variable = variable.clone();
-                    let scope = self.scope_of(&variable);
-                    self.set(self.program, scope, &variable, &given.without_name());
-                }
-            }
-            _ => {}
-        }
     }
 
     /// The scope in which a name is set, as seen from here.
@@ -436,7 +435,7 @@ impl<'p> Analysis<'p> {
             return decoded;
         }
         if names::sink(name) == Some(Sink::Command)
-            && let Some(told) = command::told(args)
+            && let Some(told) = tellers::told(args)
         {
             return told;
         }
@@ -469,6 +468,9 @@ impl<'p> Analysis<'p> {
         if names::sink(name) == Some(Sink::Send) {
             let from = args.iter().find_map(|arg| arg.text.clone()).unwrap_or_default();
             value = Value::of(Kind::Remote, &from);
+        }
+        if names::is_channel(name) {
+            value = value.or(&Value::of(Kind::Remote, ""));
         }
         value.name = own.or_else(|| Some(format!("{}()", name.get(..CALLED).unwrap_or(name))));
         value

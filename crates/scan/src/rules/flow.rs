@@ -176,6 +176,27 @@ pub(crate) const TOO_DEEP: Rule = Rule {
     ..Rule::DEFAULT
 };
 
+/// More than is followed.
+pub(crate) const TOO_MUCH: Rule = Rule {
+    id: "flow-too-much",
+    category: "package",
+    severity: Severity::Medium,
+    elsewhere: Severity::Medium,
+    message: "so many names, files, functions of one name or steps from one to the next that where its data goes was not followed to the end",
+    remedy: "make it smaller, or ship the source of what was generated",
+    ..Rule::DEFAULT
+};
+
 /// All rules of this category.
-pub(crate) const RULES: &[Rule] =
-    &[SECRET_SENT, ENVIRONMENT_SENT, KEY_SENT, DOWNLOAD_RUN, DECODED_RUN, STEERED, STARTED, REMOVED, TOO_DEEP];
+pub(crate) const RULES: &[Rule] = &[
+    SECRET_SENT,
+    ENVIRONMENT_SENT,
+    KEY_SENT,
+    DOWNLOAD_RUN,
+    DECODED_RUN,
+    STEERED,
+    STARTED,
+    REMOVED,
+    TOO_DEEP,
+    TOO_MUCH,
+];

@@ -1,6 +1,8 @@
 //! The rules as data, by category.
 
+mod agents;
 mod data;
+mod dialect;
 pub(crate) mod flow;
 mod infrastructure;
 pub(crate) mod obfuscation;
@@ -9,16 +11,21 @@ mod persistence;
 mod prompt;
 mod prose;
 pub(crate) mod remote;
+mod ruin;
 mod secrets;
 mod shell;
 mod spy;
+mod supply;
+mod tamper;
 pub(crate) mod unicode;
 
 use crate::Rule;
 
 /// The rules of all categories.
 pub(crate) const ALL: &[&[Rule]] = &[
+    agents::RULES,
     data::RULES,
+    dialect::RULES,
     flow::RULES,
     infrastructure::RULES,
     obfuscation::RULES,
@@ -27,9 +34,12 @@ pub(crate) const ALL: &[&[Rule]] = &[
     prompt::RULES,
     prose::RULES,
     remote::RULES,
+    ruin::RULES,
     secrets::RULES,
     shell::RULES,
     spy::RULES,
+    supply::RULES,
+    tamper::RULES,
     unicode::RULES,
 ];
 

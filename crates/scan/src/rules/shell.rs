@@ -16,6 +16,7 @@ const REVERSE: Rule = Rule {
     severity: Severity::Critical,
     message: "opens a shell on this machine to someone else",
     remedy: "remove it; no skill needs one",
+    accept: Some(is_no_probe),
     literals: &[
         "sh -i",
         "/dev/tcp/",
@@ -32,7 +33,7 @@ const REVERSE: Rule = Rule {
         "sh  -i",
     ],
     pattern: concat!(
-        r"\b(?:ba|z|k)?sh\s{1,4}-i[^\n]{0,40}(?:/dev/(?:tcp|udp)/|>&\s{0,2}\d?\s{0,2}/dev)|(?:exec\s[^\n]{0,30}|<>|>&?|<&?)\s{0,4}/dev/(?:tcp|udp)/[\w.${}-]{1,60}/[\w${}]{1,20}",
+        r"\b(?:ba|z|k)?sh\s{1,4}-i[^\n]{0,40}(?:/dev/(?:tcp|udp)/|>&\s{0,2}\d?\s{0,2}/dev)|(?:exec\s[^\n]{0,30}|<>|>&?|<&?)\s{0,4}/dev/(?:tcp|udp)/[\w.${}-]{1,60}/[\w${}]{1,20}[^\n]{0,80}",
         r"|\b(?:nc|ncat|netcat)\b[^\n|]{0,60}\s-[a-z]{0,6}[ec]\s{1,4}[\x22']?(?:/bin/|/usr/bin/)?(?:ba|z|da)?sh\b|\bmkfifo\s[^\n]{0,120}\|\s{0,4}(?:nc|ncat|netcat)\s",
         r"|\bsocat\b[^\n]{0,80}exec:[\x22']?(?:/bin/)?(?:ba)?sh|\bos\.dup2\s{0,2}\([^\n]{0,60}(?:fileno|\d)[\s\S]{0,200}(?:/bin/(?:ba)?sh|pty\.spawn|subprocess)|\bsocket\.socket[\s\S]{0,240}pty\.spawn",
         r"|Net\.Sockets\.TCPClient[\s\S]{0,300}\b(?:iex|Invoke-Expression|cmd\.exe)|\bfsockopen\s{0,2}\([^\n]{0,120}(?:exec|shell_exec|proc_open)",
@@ -51,6 +52,12 @@ const REVERSE: Rule = Rule {
     ],
     ..BASE
 };
+
+/// Whether a connection is more than a look whether a port is open, which is closed at once.
+fn is_no_probe(matched: &str) -> bool {
+    let closes = [">&-", "<&-", "\") 2>"].iter().any(|end| matched.contains(end));
+    !closes || ["sh ", "sh<", "sh\"", "cat <&", "read ", "eval", "0<&", "0>&"].iter().any(|part| matched.contains(part))
+}
 
 const DECODE: Rule = Rule {
     id: "decode-to-shell",

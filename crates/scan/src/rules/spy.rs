@@ -26,12 +26,13 @@ const POWERSHELL_GATHER: Rule = Rule {
         "PasswordVault",
         "\\.ssh",
         "Login Data",
+        "Network\\Cookies",
         "wlan show profile",
         "ConvertFrom-SecureString",
     ],
     pattern: concat!(
         r"\b(?:Get-ChildItem|gci|dir|ls)\s{1,4}(?:-Path\s{1,4})?Env:(?:\\?\*)?(?:\s|\||\)|$)|\bcmdkey(?:\.exe)?\s{1,4}/list|-Body\s{1,4}[^\n]{0,60}Get-Clipboard|\.CopyFromScreen\s{0,2}\(|\bHistorySavePath\b|ConsoleHost_history",
-        r"|\bGetAsyncKeyState\b|Credentials\.PasswordVault|\bGet-Content\s[^\n]{0,80}\\\.ssh\\|\bCopy-Item\s[^\n]{0,80}Login\x20Data|wlan\s{1,4}show\s{1,4}profile[^\n]{0,40}key=clear",
+        r"|\bGetAsyncKeyState\b|Credentials\.PasswordVault|\bGet-Content\s[^\n]{0,80}\\\.ssh\\|[\\'\x22]Login\x20Data['\x22\s,)]|[\\'\x22]Network\\Cookies\b|wlan\s{1,4}show\s{1,4}profile[^\n]{0,40}key=clear",
     ),
     also: &[
         "Invoke-RestMethod",
@@ -60,6 +61,8 @@ const KEYLOG: Rule = Rule {
     message: "records what the user types",
     remedy: "remove it; no skill needs to see every key",
     literals: &[
+        "keyboard.Listener",
+        "Listener(on_press",
         "pynput",
         "keyboard.on_press",
         "keyboard.record",
@@ -72,7 +75,7 @@ const KEYLOG: Rule = Rule {
         "/dev/input/event",
     ],
     pattern: concat!(
-        r"\bpynput\b[\s\S]{0,400}\bListener\s{0,2}\(|\bkeyboard\.(?:on_press|record|hook)\s{0,2}\(|\bSetWindowsHookEx\w?\s{0,2}\(|\bGetAsyncKeyState\s{0,2}\(",
+        r"\bpynput\b[\s\S]{0,400}\bListener\s{0,2}\(|\bkeyboard\.Listener\s{0,2}\(|\bListener\(\s{0,4}on_press\b|\bkeyboard\.(?:on_press|record|hook)\s{0,2}\(|\bSetWindowsHookEx\w?\s{0,2}\(|\bGetAsyncKeyState\s{0,2}\(",
         r"|require\(['\x22]u?iohook|\bCGEventTapCreate\b|open\(['\x22]/dev/input/event",
     ),
     also: &["requests", "urlopen", "socket", "smtplib", "fetch(", "http", "write", "Out-File", "Add-Content", "append"],
@@ -358,7 +361,7 @@ const REGISTRIES: &[&str] = &[
     "internal",
 ];
 
-fn is_no_registry(matched: &str) -> bool {
+pub(super) fn is_no_registry(matched: &str) -> bool {
     let lower = matched.to_ascii_lowercase();
     lower.split("://").nth(1).is_some_and(|rest| {
         let host = rest.split('/').next().unwrap_or("");

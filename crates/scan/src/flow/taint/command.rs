@@ -1,8 +1,12 @@
 //! Programs that are called, by a shell or by a script.
 
 use super::{
-    super::shell::{STDIN, STDOUT},
+    super::{
+        program::unescaped,
+        shell::{STDIN, STDOUT},
+    },
     Analysis, End,
+    tellers::told,
     value::{Kind, Value, joined},
 };
 
@@ -34,92 +38,9 @@ const INSTALLERS: &[&str] = &["npm", "npx", "pnpm", "yarn", "bunx", "pip", "pip3
 /// Programs that put what they are given into a file among their arguments.
 const WRITERS: &[&str] = &["tar", "zip", "7z", "cp", "mv", "gpg", "openssl", "tee", "dd", "install", "ln"];
 
-/// Options of curl and wget behind which stands what is sent, and behind which stands a key.
-const DATA: &[&str] = &[
-    "-d",
-    "--data",
-    "--data-binary",
-    "--data-raw",
-    "--data-urlencode",
-    "--json",
-    "-F",
-    "--form",
-    "-T",
-    "--upload-file",
-    "--post-data",
-    "--post-file",
-    "--body-data",
-    "--body-file",
-];
-const LOGIN: &[&str] = &["-H", "--header", "-u", "--user", "-b", "--cookie", "--oauth2-bearer"];
-const VALUED: &[&str] = &[
-    "-X",
-    "--request",
-    "-A",
-    "--user-agent",
-    "-e",
-    "-m",
-    "--max-time",
-    "-w",
-    "--write-out",
-    "--proto",
-    "--retry",
-    "--unix-socket",
-    "--connect-timeout",
-    "--cacert",
-    "-x",
-    "--proxy",
-    "--resolve",
-    "-P",
-    "--tries",
-    "--timeout",
-];
-const OUTPUT: &[&str] = &["-o", "--output", "-O", "--output-document"];
-
 /// Options behind which stands what is not taken.
-const LEFT_OUT: &[&str] = &["--exclude", "--exclude-from", "-x", "--ignore", "-not", "!", "-prune"];
-
-/// Words of a command line that say what it does.
-const WORDS: usize = 16;
-
-/// What a program tells that is secret, by the words of its command line.
-pub(super) fn told(args: &[Value]) -> Option<Value> {
-    let mut words: Vec<String> = Vec::new();
-    for arg in args.iter().take(WORDS) {
-        match &arg.items {
-            Some(items) => words.extend(items.iter().take(WORDS).cloned()),
-            None => words.extend(arg.text.clone()),
-        }
-    }
-    let line = words.join(" ");
-    TELLERS.iter().find(|(needed, _)| needed.iter().all(|word| line.contains(word))).map(|(_, what)| match *what {
-        "" => Value::of(Kind::Secret, line.get(..40).unwrap_or(&line)),
-        variable => Value::of(Kind::Variable, variable),
-    })
-}
-
-/// Words of command lines that tell secrets, and the variable in which the same usually stands.
-const TELLERS: &[(&[&str], &str)] = &[
-    (&["git", "config", "--list"], ""),
-    (&["git", "config", "-l"], ""),
-    (&["git", "credential", "fill"], ""),
-    (&["security", "find-", "-password"], ""),
-    (&["security", "dump-keychain"], ""),
-    (&["cmdkey", "/list"], ""),
-    (&["secret-tool", "lookup"], ""),
-    (&["pbpaste"], ""),
-    (&["xclip", "-o"], ""),
-    (&["wl-paste"], ""),
-    (&["screencapture"], ""),
-    (&["printenv"], "SECRET"),
-    (&["gh auth token"], "GITHUB_TOKEN"),
-    (&["gcloud", "print-access-token"], "GOOGLE_TOKEN"),
-    (&["gcloud", "print-identity-token"], "GOOGLE_TOKEN"),
-    (&["aws", "configure", "get"], "AWS_SECRET"),
-    (&["aws", "sts", "get-session-token"], "AWS_SECRET"),
-    (&["op", "item", "get"], ""),
-    (&["npm", "config", "get", "_auth"], "NPM_TOKEN"),
-];
+const LEFT_OUT: &[&str] =
+    &["--exclude", "--exclude-from", "-x", "--ignore", "-not", "!", "-prune", "-i", "-e", "--rsh"];
 
 impl Analysis<'_> {
     /// A command line that a script hands to the system, as one text or as a list of words.
@@ -163,38 +84,37 @@ impl Analysis<'_> {
         let given: Vec<Value> = (0..args.len()).filter_map(|at| self.taken(args, at)).collect();
         let whole: Vec<Value> = [Value::of_text(program)].iter().chain(args).cloned().collect();
         if let Some(told) = told(&whole) {
+            let named = args.iter().filter_map(|arg| arg.text.as_ref()).filter(|text| text.contains(['/', '.']));
+            let paths: Vec<String> = named.filter(|text| !text.starts_with('-')).cloned().collect();
+            paths.iter().for_each(|path| self.write_file(path, &told));
             return told;
         }
         self.note_files(program, args, line);
-        match program {
-            "env" | "printenv" | "set" | "export" | "declare" if args.is_empty() => {
-                return Value::of(Kind::Environment, program);
-            }
-            "printenv" => {
-                let name = args.first().and_then(|arg| arg.text.clone()).unwrap_or_default();
-                return Value::of(Kind::Variable, &name);
-            }
-            "curl" | "wget" | "http" | "https" | "xh" => return self.transfer(args, &input, line),
-            program if is_sender(program) => {
-                let sent = Value::any_of(&given).or(&input);
-                let to = args
-                    .iter()
-                    .filter_map(|arg| arg.text.clone())
-                    .find(|text| text.contains('.') || text.contains(':'));
-                self.note(line, End::Sent, &sent, to.unwrap_or_default());
-            }
-            program if INTERPRETERS.contains(&program) => self.interpret(args, &given, &input, line),
-            _ => {}
+        if let Some(known) = self.known_program(program, args, &input, line) {
+            return known;
         }
-        let ran = self.files.get(program).cloned();
+        if INTERPRETERS.contains(&program) {
+            self.interpret(args, &given, &input, line);
+        } else if matches!(program, "ssh" | "logger") || program == "openssl" && has_word(args, "s_client") {
+            self.sender(program, args, input.clone(), line);
+        } else if is_sender(program) || uploads(program, args) {
+            self.sender(program, args, Value::any_of(&given).or(&input), line);
+        }
+        let within = |(path, _): &(&String, &Value)| {
+            program.strip_prefix(path.as_str()).is_some_and(|rest| rest.starts_with('/'))
+        };
+        let ran = self.files.get(program).or_else(|| self.files.iter().find(within).map(|(_, file)| file)).cloned();
         ran.into_iter().for_each(|file| self.note(line, End::Run, &file, String::new()));
         let mut value = Value::any_of(&given).or(&input).without_name();
         value.read();
         value.text = match program {
             "echo" | "printf" => {
                 let words: Vec<&str> = args.iter().map(|arg| arg.text.as_deref().unwrap_or("\0")).collect();
-                Some(joined(&words, " "))
+                let text = joined(&words, " ");
+                Some(if text.contains('\\') { unescaped(&text) } else { text })
             }
+            "rev" => input.text.as_ref().map(|text| text.trim_end().chars().rev().collect()),
+            "cat" | "tee" if args.is_empty() => input.text.clone(),
             _ => None,
         };
         if WRITERS.contains(&program) {
@@ -213,6 +133,43 @@ impl Analysis<'_> {
         }
     }
 
+    /// What a program puts out whose meaning does not depend on what it is given.
+    fn known_program(&mut self, program: &str, args: &[Value], input: &Value, line: usize) -> Option<Value> {
+        Some(match program {
+            "env" | "printenv" | "set" | "export" | "declare" if args.is_empty() => {
+                Value::of(Kind::Environment, program)
+            }
+            "printenv" => {
+                let name = args.first().and_then(|arg| arg.text.clone()).unwrap_or_default();
+                Value::of(Kind::Variable, &name)
+            }
+            "history" | "fc" if !has_word(args, "-c") => Value::of(Kind::Secret, "the history of the shell"),
+            "curl" | "wget" | "http" | "https" | "xh" | "aria2c" | "curlie" => {
+                self.transfer(args, input, line, program.starts_with(['h', 'x']))
+            }
+            "lynx" | "w3m" | "links" | "fetch" => {
+                let from = args.iter().filter_map(|arg| arg.text.as_deref()).find(|text| text.contains('.'));
+                Value::of(Kind::Remote, from.unwrap_or(""))
+            }
+            _ => return None,
+        })
+    }
+
+    /// A program that sends what it is given, or only its input.
+    fn sender(&mut self, program: &str, args: &[Value], given: Value, line: usize) {
+        let texts: Vec<&str> = args.iter().filter_map(|arg| arg.text.as_deref()).collect();
+        let to = texts
+            .iter()
+            .find(|text| text.contains(['@', ':']))
+            .or_else(|| texts.iter().find(|text| text.contains('.')));
+        if matches!(program, "rsync" | "rclone") && !texts.iter().any(|text| text.contains(':')) {
+            return;
+        }
+        let mut sent = given;
+        sent.read();
+        self.note(line, End::Sent, &sent, to.map(|to| (*to).to_owned()).unwrap_or_default());
+    }
+
     /// What a program of a shell does to files that matter, and to all of them.
     fn note_files(&mut self, program: &str, args: &[Value], line: usize) {
         let paths: Vec<String> =
@@ -227,8 +184,9 @@ impl Analysis<'_> {
             "rm" | "shred" if args.iter().any(|arg| arg.text.as_deref().is_some_and(is_recursive)) => {
                 paths.iter().for_each(|path| self.note_path(line, End::Removed, path));
             }
-            "git" if paths.iter().any(|word| word == "push") => {
-                if let Some(address) = paths.iter().find(|word| word.contains("://")).cloned() {
+            "git" | "gh" if paths.iter().any(|word| word == "push") || has_word(args, "--push") => {
+                let address = paths.iter().find(|word| word.contains("://")).cloned();
+                if let Some(address) = address.or_else(|| (program == "gh").then(String::new)) {
                     let kept: Vec<Value> = self.files.values().cloned().collect();
                     let mut sent = Value::any_of(&kept);
                     sent.read();
@@ -242,13 +200,13 @@ impl Analysis<'_> {
     /// What an argument gives a program, unless it names what is left out.
     fn taken(&self, args: &[Value], at: usize) -> Option<Value> {
         let text = |at: usize| args.get(at).and_then(|arg| arg.text.as_deref()).unwrap_or("");
-        let leaves_out = |option: &str| LEFT_OUT.iter().any(|word| option.starts_with(word));
+        let leaves_out = |option: &str| LEFT_OUT.iter().any(|word| word.len() > 2 && option.starts_with(word));
         let is_left_out = leaves_out(text(at)) || at > 0 && LEFT_OUT.contains(&text(at - 1));
         (!is_left_out).then(|| args.get(at).map(|arg| self.given(arg))).flatten()
     }
 
     /// What an argument gives a program: its text, and what the file that it names holds.
-    fn given(&self, arg: &Value) -> Value {
+    pub(super) fn given(&self, arg: &Value) -> Value {
         let mut value = arg.without_name();
         let path = arg.text.as_deref().unwrap_or("");
         let path = path.rsplit(['@', '=']).next().unwrap_or(path);
@@ -292,48 +250,23 @@ impl Analysis<'_> {
         }
         self.note(line, End::Run, &code, String::new());
     }
+}
 
-    /// `curl` and `wget`: what they send and as whom, and where what they fetch goes.
-    fn transfer(&mut self, args: &[Value], input: &Value, line: usize) -> Value {
-        let given: Vec<Value> = args.iter().map(|arg| self.given(arg)).collect();
-        let text = |at: usize| args.get(at).and_then(|arg| arg.text.as_deref()).unwrap_or("");
-        let (mut sent, mut output, mut address) = (Value::default(), None, String::new());
-        let (mut at, mut is_local) = (0, false);
-        while at < args.len() {
-            let option = text(at).split('=').next().unwrap_or("");
-            let next = given.get(at + 1).cloned().unwrap_or_default();
-            let mut is_pair = true;
-            if DATA.contains(&option) {
-                let mut next = next;
-                next.read();
-                if text(at + 1).ends_with("@-") || text(at + 1) == "-" {
-                    next = next.or(input);
-                }
-                sent = sent.or(&next);
-            } else if LOGIN.contains(&option) {
-                sent.put("headers", &next);
-            } else if OUTPUT.contains(&option) {
-                output = Some(text(at + 1).to_owned());
-            } else {
-                is_pair = VALUED.contains(&option);
-                is_local |= option == "--unix-socket";
-                if !option.starts_with('-') && (address.is_empty() || text(at).contains("://")) {
-                    address = text(at).to_owned();
-                    let mut own = given.get(at).cloned().unwrap_or_default();
-                    own.keys.clear();
-                    sent = sent.or(&own);
-                }
-            }
-            at += if is_pair && !text(at).contains('=') { 2 } else { 1 };
-        }
-        if !is_local {
-            self.note(line, End::Sent, &sent, address.clone());
-        }
-        let fetched = Value::of(Kind::Remote, &address);
-        if let Some(path) = output {
-            self.write_file(&path, &fetched);
-        }
-        fetched
+fn has_word(args: &[Value], word: &str) -> bool {
+    args.iter().any(|arg| arg.text.as_deref() == Some(word))
+}
+
+/// Whether a program with these words puts files into a cloud or on a site.
+fn uploads(program: &str, args: &[Value]) -> bool {
+    let has = |word: &str| has_word(args, word);
+    match program {
+        "aws" => has("s3") && (has("cp") || has("sync") || has("mv")) || has("put-object") || has("put-parameter"),
+        "gsutil" => has("cp") || has("rsync") || has("mv"),
+        "gcloud" => has("storage") && (has("cp") || has("rsync")),
+        "az" => has("upload") || has("upload-batch"),
+        "gh" => has("gist") || has("comment") || has("api") || has("create") || has("upload"),
+        "docker" | "oras" => has("push"),
+        _ => false,
     }
 }
 
@@ -366,5 +299,28 @@ fn is_sender(program: &str) -> bool {
             | "mailx"
             | "sendmail"
             | "mutt"
+            | "s-nail"
+            | "msmtp"
+            | "ssmtp"
+            | "swaks"
+            | "lftp"
+            | "tftp"
+            | "smbclient"
+            | "drill"
+            | "kdig"
+            | "resolvectl"
+            | "websocat"
+            | "mosquitto_pub"
+            | "pastebinit"
+            | "telegram-send"
+            | "wormhole"
+            | "croc"
+            | "ffsend"
+            | "ntfy"
+            | "gist"
+            | "azcopy"
+            | "s3cmd"
+            | "mc"
+            | "b2"
     )
 }

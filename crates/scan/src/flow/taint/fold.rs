@@ -25,11 +25,54 @@ pub(super) fn module(name: &str, args: &[Value]) -> Option<String> {
     }
 }
 
+/// Functions that give what a user sees, copies, types or keeps.
+const SEEN: &[&str] = &[
+    "pyperclip.paste",
+    "ImageGrab.grab",
+    "ImageGrab.grabclipboard",
+    "pyautogui.screenshot",
+    "pyscreenshot.grab",
+    "clipboard.readText",
+    "clipboard.paste",
+    "clipboardy.read",
+    "clipboardy.readSync",
+    "clipboard.read",
+    "clipboard_get",
+    "GetClipboardData",
+    "keyring.get_password",
+    "keyring.get_credential",
+    "keytar.getPassword",
+    "keytar.findCredentials",
+    "keytar.findPassword",
+    "netrc.netrc",
+    "CryptUnprotectData",
+    "sounddevice.rec",
+    "screenshot",
+    "navigator.clipboard.readText",
+    "storage_state",
+    "storageState",
+    "desktopCapturer.getSources",
+    "get_frozen_credentials",
+    "getHistory",
+    "get_history_item",
+];
+
+/// Parts of the names of such functions.
+const HELD: &[&str] = &[
+    "mss().grab",
+    "browser_cookie3.",
+    "browsercookie.",
+    "rookiepy.",
+    "secretstorage.",
+    "document.cookie",
+    "VideoCapture().read",
+];
+
 /// What a call sees of the user.
 pub(super) fn seen(name: &str) -> Option<Value> {
     let is = |end: &str| name == end || name.ends_with(&format!(".{end}"));
-    let seen = ["pyperclip.paste", "ImageGrab.grab", "pyautogui.screenshot", "clipboard.readText", "clipboardy.read"];
-    (seen.into_iter().any(is) || name.contains("mss().grab")).then(|| Value::of(Kind::Secret, name))
+    let has = |part: &str| name.contains(part);
+    (SEEN.iter().copied().any(is) || HELD.iter().copied().any(has)).then(|| Value::of(Kind::Secret, name))
 }
 
 /// The texts of a list that a call gives back.
@@ -92,7 +135,8 @@ pub(super) fn decoded(name: &str, receiver: &Value, args: &[Value]) -> Option<Va
             Some(text.chars().map(rot13).collect())
         }
         "chr" | "fromCharCode" | "bytes" | "bytearray" | "fromCharCodes" => {
-            let (count, text) = of_numbers(args).filter(|(count, _)| *count >= HIDDEN || last == "chr")?;
+            let is_open = args.first().is_some_and(|arg| arg.text.is_none() && arg.items.is_none());
+            let (count, text) = of_numbers(args).filter(|(count, _)| *count >= HIDDEN || last == "chr" || is_open)?;
             let value = Value::of(Kind::Decoded, last).or(&args.first().cloned().unwrap_or_default().without_name());
             let text = text.filter(|_| count >= HIDDEN);
             return Some(text.map_or_else(|| value.clone(), |text| Value::of_text(&text).or(&value)));

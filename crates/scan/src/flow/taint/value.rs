@@ -59,6 +59,8 @@ pub(super) struct Value {
     pub name: Option<String>,
     /// The texts of a list, when all are known.
     pub items: Option<Rc<[String]>>,
+    /// It has more origins than are kept.
+    pub cut: bool,
 }
 
 /// Keys of records and names of arguments under which a key that logs in belongs.
@@ -113,10 +115,9 @@ impl Value {
 
     /// Takes over what another value may be; says whether that is news.
     pub fn add(&mut self, other: &Self) -> bool {
-        let before = (self.taints.len(), self.keys.len());
-        extend(&mut self.taints, &other.taints);
-        extend(&mut self.keys, &other.keys);
-        let mut news = before != (self.taints.len(), self.keys.len());
+        let before = (self.taints.len(), self.keys.len(), self.cut);
+        self.take(other);
+        let mut news = before != (self.taints.len(), self.keys.len(), self.cut);
         if self.items.is_none() && other.items.is_some() {
             self.items.clone_from(&other.items);
             news = true;
@@ -137,9 +138,14 @@ impl Value {
 
     /// The same with the origins of another value.
     pub fn or(mut self, other: &Self) -> Self {
-        extend(&mut self.taints, &other.taints);
-        extend(&mut self.keys, &other.keys);
+        self.take(other);
         self
+    }
+
+    /// Takes over the origins of another value.
+    fn take(&mut self, other: &Self) {
+        let is_all = extend(&mut self.taints, &other.taints) && extend(&mut self.keys, &other.keys);
+        self.cut |= other.cut || !is_all;
     }
 
     pub fn without_name(&self) -> Self {
@@ -149,7 +155,9 @@ impl Value {
     /// Puts a value under a key of a record.
     pub fn put(&mut self, key: &str, part: &Self) {
         if LOGIN.contains(&key.to_ascii_lowercase().as_str()) {
-            let is_key = |taint: &&Taint| taint.kind == Kind::Variable;
+            let is_key = |taint: &&Taint| {
+                taint.kind == Kind::Variable || taint.kind == Kind::Secret && taint.what.ends_with(".env")
+            };
             self.keys.extend(part.taints.iter().filter(is_key).chain(&part.keys).cloned());
             self.taints.extend(part.taints.iter().filter(|taint| !is_key(taint)).cloned());
         } else {
@@ -258,12 +266,13 @@ pub(super) fn part_name(thing: Option<&str>, part: &str) -> String {
     }
 }
 
-fn extend(mine: &mut BTreeSet<Taint>, theirs: &BTreeSet<Taint>) {
-    for taint in theirs {
-        if mine.len() < TAINTS {
-            mine.insert(taint.clone());
-        }
-    }
+/// Adds origins; whether there is room for all of them.
+fn extend(mine: &mut BTreeSet<Taint>, theirs: &BTreeSet<Taint>) -> bool {
+    let room = TAINTS.saturating_sub(mine.len());
+    let news: Vec<Taint> = theirs.difference(mine).cloned().collect();
+    let is_all = news.len() <= room;
+    mine.extend(news.into_iter().take(room));
+    is_all
 }
 
 fn is_upper(text: &str) -> bool {

@@ -1,0 +1,92 @@
+//! [`told`]: programs whose output is secret, by the words of their command lines.
+
+use super::value::{Kind, Value, joined};
+
+/// What a program tells that is secret, by the words of its command line.
+pub(super) fn told(args: &[Value]) -> Option<Value> {
+    let mut words: Vec<&str> = Vec::new();
+    for arg in args {
+        match &arg.items {
+            Some(items) => words.extend(items.iter().map(String::as_str)),
+            None => words.extend(arg.text.as_deref()),
+        }
+    }
+    let line = joined(&words, " ");
+    TELLERS.iter().find(|(needed, _)| needed.iter().all(|word| line.contains(word))).map(|(_, what)| match *what {
+        "" => Value::of(Kind::Secret, line.get(..40).unwrap_or(&line)),
+        variable => Value::of(Kind::Variable, variable),
+    })
+}
+
+/// Words of command lines that tell secrets, and the variable in which the same usually stands.
+const TELLERS: &[(&[&str], &str)] = &[
+    (&["git", "config", "--list"], ""),
+    (&["git", "config", "-l"], ""),
+    (&["git", "config", "--get-all"], ""),
+    (&["git", "credential", "fill"], ""),
+    (&["git-credential"], ""),
+    (&["security", "find-", "-password"], ""),
+    (&["security", "dump-keychain"], ""),
+    (&["security", "export"], ""),
+    (&["cmdkey", "/list"], ""),
+    (&["secret-tool", "lookup"], ""),
+    (&["secret-tool", "search"], ""),
+    (&["kwallet-query"], ""),
+    (&["pass ", "show "], ""),
+    (&["bw ", "get "], ""),
+    (&["bw ", "list "], ""),
+    (&["bw ", "export"], ""),
+    (&["lpass", "show"], ""),
+    (&["lpass", "export"], ""),
+    (&["op", "item", "get"], ""),
+    (&["op ", "read ", "op://"], ""),
+    (&["pbpaste"], ""),
+    (&["xclip", "-o"], ""),
+    (&["xsel", "-"], ""),
+    (&["wl-paste"], ""),
+    (&["Get-Clipboard"], ""),
+    (&["osascript", "clipboard"], ""),
+    (&["screencapture"], ""),
+    (&["gnome-screenshot"], ""),
+    (&["scrot"], ""),
+    (&["grim "], ""),
+    (&["import", "-window", "root"], ""),
+    (&["ffmpeg", "x11grab"], ""),
+    (&["ffmpeg", "avfoundation"], ""),
+    (&["ffmpeg", "/dev/video"], ""),
+    (&["ffmpeg", "-f pulse"], ""),
+    (&["ffmpeg", "-f alsa"], ""),
+    (&["ffmpeg", "gdigrab"], ""),
+    (&["arecord"], ""),
+    (&["gpg", "--export-secret"], ""),
+    (&["netsh", "wlan", "key=clear"], ""),
+    (&["nmcli", "wireless-security.psk"], ""),
+    (&["getent", "shadow"], ""),
+    (&["vault", "kv", "get"], ""),
+    (&["vault", "read "], ""),
+    (&["doppler", "secrets"], ""),
+    (&["secretsmanager", "get-secret-value"], ""),
+    (&["ssm", "get-parameter", "with-decryption"], ""),
+    (&["keyvault", "secret", "show"], ""),
+    (&["kubectl", "get secret"], ""),
+    (&["kubectl", "get", "secrets"], ""),
+    (&["kubectl", "config", "view", "--raw"], ""),
+    (&["gcloud", "secrets", "versions", "access"], ""),
+    (&["ps ", "eww"], ""),
+    (&["/proc/", "/environ"], ""),
+    (&["printenv"], "SECRET"),
+    (&["gh auth token"], "GITHUB_TOKEN"),
+    (&["gh auth status", "-t"], "GITHUB_TOKEN"),
+    (&["glab", "auth", "token"], "GITLAB_TOKEN"),
+    (&["gcloud", "print-access-token"], "GOOGLE_TOKEN"),
+    (&["gcloud", "print-identity-token"], "GOOGLE_TOKEN"),
+    (&["gcloud", "config-helper"], "GOOGLE_TOKEN"),
+    (&["az", "get-access-token"], "AZURE_TOKEN"),
+    (&["heroku", "auth:token"], "SECRET"),
+    (&["aws", "configure", "get"], "AWS_SECRET"),
+    (&["aws", "configure", "export-credentials"], "AWS_SECRET"),
+    (&["aws", "sts", "get-session-token"], "AWS_SECRET"),
+    (&["aws", "ecr", "get-login-password"], "AWS_SECRET"),
+    (&["npm", "config", "get", "_auth"], "NPM_TOKEN"),
+    (&["npm", "token", "list"], "NPM_TOKEN"),
+];

@@ -1,0 +1,171 @@
+//! Rules about destruction by other means than one plain command, and about time bombs.
+
+use crate::{Role, Rule, Scope, Severity};
+
+const BASE: Rule = Rule {
+    category: "destructive",
+    severity: Severity::High,
+    elsewhere: Severity::Medium,
+    scope: Scope::Code,
+    role: Role::Command,
+    remedy: "name the one thing that the skill made, and let the user confirm",
+    ..Rule::DEFAULT
+};
+
+const SWEEP: Rule = Rule {
+    id: "destructive-sweep",
+    severity: Severity::Critical,
+    message: "deletes or overwrites everything below the user's home or the root",
+    literals: &["-delete", "shred", "-exec rm", "xargs", "rm -"],
+    pattern: concat!(
+        r"\bfind\s{1,4}[\x22']?(?:~|\$HOME|\$\{HOME\}|/|/home|/Users|/root)[\x22'/]?\s[^\n]{0,200}(?:-delete\b|-exec\s{1,4}(?:sudo\s{1,4})?(?:rm|shred|unlink)\b|\|\s{0,4}(?:sudo\s{1,4})?xargs\s[^\n]{0,40}(?:rm|shred|unlink)\b)",
+        r"|\bcd\s{1,4}[\x22']?(?:~|\$HOME|\$\{HOME\}|/)[\x22'/]?\s{0,4}(?:&&|;|\n)\s{0,8}(?:sudo\s{1,4})?rm\s{1,4}-\w{0,6}r\w{0,6}\s{1,4}(?:-\w{1,6}\s{1,4}){0,2}[\x22']?(?:\./)?(?:\*|\.\[|\.\*|\{)",
+        r"|\brm\s{1,4}-\w{0,6}r\w{0,6}\s{1,4}(?:-\w{1,6}\s{1,4}){0,2}[\x22']?(?:~|\$HOME|\$\{HOME\})[\x22']?/(?:\.\[|\.\*|\{|\*|\.\?)",
+    ),
+    accept: Some(is_unfiltered),
+    harmful: &[
+        ("a.sh", "find \"$HOME\" -type f -writable -print0 | xargs -0 -r shred -uzn 1"),
+        ("SKILL.md", "```bash\ncd ~ && rm -rf ./* ./.[!.]*\n```\n"),
+    ],
+    harmless: &[
+        ("a.sh", "find ~ -name .DS_Store -delete\nfind \"$HOME/.cache/tool\" -type f -delete"),
+        ("a.sh", "cd ~/build && rm -rf ./*"),
+    ],
+    ..BASE
+};
+
+/// Whether no name limits what is found.
+fn is_unfiltered(matched: &str) -> bool {
+    !["-name", "-iname", "-path", "-empty", "-regex", "-wholename"].iter().any(|filter| matched.contains(filter))
+}
+
+const CLOUD: Rule = Rule {
+    id: "cloud-wipe",
+    message: "deletes all that an account holds",
+    literals: &[
+        "terminate-instances",
+        "s3 rb",
+        "delete-user",
+        "delete-bucket",
+        "projects delete",
+        "group delete",
+        "repo delete",
+        "delete-db",
+        "delete ns",
+        "delete namespace",
+        "delete pv",
+        "delete all",
+        "apps:destroy",
+        "FLUSHALL",
+        "dropDatabase",
+        "delete-stack",
+        "delete-function",
+    ],
+    pattern: concat!(
+        r"\bterminate-instances\b[^\n]{0,60}\$\(|\b(?:delete-\w{2,24}|group\s{1,2}delete|projects\s{1,2}delete|repo\s{1,2}delete|s3\s{1,2}rb|apps:destroy)\b[^\n]{0,60}\$\(\s{0,2}(?:aws|gcloud|az|gh|kubectl|heroku)\b",
+        r"|\bfor\s{1,4}\w{1,20}\s{1,4}in\s{1,4}\$\(\s{0,2}(?:aws|gcloud|az|gh|kubectl|heroku|doctl)\s[^\n]{0,200}\)[^\n]{0,12}[\n;][^\n]{0,120}\b(?:rb\s|delete\b|delete-\w{2,24}|terminate\b|destroy\b|apps:destroy)",
+        r"|\bxargs\s[^\n]{0,40}(?:aws|gcloud|az|gh|kubectl|heroku)\s[^\n]{0,60}(?:terminate-instances|delete\b|delete-\w{2,24}|\brb\b|apps:destroy)|\bkubectl\s{1,4}delete\s{1,4}(?:ns|namespaces?|pvc?|all)\b[^\n]{0,30}--all\b|\bredis-cli\b[^\n]{0,60}FLUSHALL\b",
+    ),
+    harmful: &[("a.sh", "for b in $(aws s3 ls | awk '{print $3}'); do aws s3 rb s3://$b --force; done")],
+    harmless: &[
+        ("a.sh", "aws s3 rb s3://$BUCKET --force"),
+        ("a.sh", "for p in $(kubectl get pods -o name); do kubectl logs $p; done"),
+    ],
+    ..BASE
+};
+
+const TIME_BOMB: Rule = Rule {
+    id: "time-bomb",
+    category: "evasion",
+    scope: Scope::Script,
+    message: "waits for a date, and then destroys or runs something",
+    remedy: "do what the skill says at once, or not at all",
+    literals: &[
+        "date(20",
+        "datetime(20",
+        "Date('20",
+        "Date(\"20",
+        "Date(20",
+        "Date.UTC(20",
+        "date +%",
+        "Get-Date '20",
+        "Get-Date \"20",
+        "strptime",
+        "fromisoformat",
+    ],
+    pattern: concat!(
+        r"(?:today|now|utcnow)\w{0,6}(?:\([^\n)]{0,20}\))?(?:\.date\(\))?\s{0,2}[<>]=?\s{0,2}(?:\w{1,10}\.){0,2}(?:date|datetime|strptime|fromisoformat)\(\s{0,2}['\x22]?20\d\d|(?:Date\.now\(\)|new\s{1,2}Date\(\)|\bnow\b)\s{0,2}[<>]=?\s{0,2}(?:\+\s{0,2})?(?:new\s{1,2}Date\(\s{0,2}['\x22]?20\d\d|Date\.(?:UTC|parse)\(\s{0,2}['\x22]?20\d\d)",
+        r"|\$\(\s{0,2}date\s{1,2}[\x22']?\+%[\w%-]{1,10}[\x22']?\s{0,2}\)[\x22']?\s{1,2}(?:-g[te]|-l[te]|>|<)\s{1,2}[\x22']?\d{8,10}|\(?Get-Date\)?\s{1,2}-(?:gt|ge|lt|le)\s{1,2}\(?(?:Get-Date\s|\[datetime\])?\s{0,2}['\x22]20\d\d",
+    ),
+    also: &[
+        "DROP TABLE",
+        "DROP DATABASE",
+        "TRUNCATE ",
+        "rmtree",
+        "os.kill(",
+        ".unlink(",
+        "rmSync",
+        "unlinkSync",
+        "shred ",
+        "rm -rf",
+        "exec(",
+        "eval(",
+        "Remove-Item",
+        "os.remove(",
+        "base64",
+        "iex",
+    ],
+    harmful: &[("a.py", "if dt.date.today() > dt.date(2027, 1, 4):\n    c.execute(text('DROP TABLE users'))")],
+    harmless: &[("a.py", "if dt.date.today() > dt.date(2027, 1, 4):\n    print('the sample is old')")],
+    ..BASE
+};
+
+const UPWARDS: Rule = Rule {
+    id: "destructive-upwards",
+    scope: Scope::Script,
+    message: "writes or deletes in the folders above and in the root",
+    literals: &["\"../\"", "'../'", "\"..\"", "'..'"],
+    pattern: r"\[\s{0,4}(?:['\x22](?:\.{1,2}/?){1,4}['\x22]\s{0,2},\s{0,4}){1,6}['\x22]/['\x22]\s{0,4}\]",
+    also: &["writeFile", "unlink", "rmSync", "rmtree", "os.remove", "truncate", "shred", "rm("],
+    harmful: &[("a.js", "['./', '../', '/'].forEach((d) => fs.rmSync(d, { recursive: true }));")],
+    harmless: &[("a.js", "['./', '../'].map((d) => fs.readdirSync(d)); fs.writeFileSync('a', 'b');")],
+    ..BASE
+};
+
+const SHADOW: Rule = Rule {
+    id: "backups-destroyed",
+    message: "deletes what files could be brought back from",
+    literals: &["vssadmin", "shadowcopy", "wbadmin", "recoveryenabled", "tmutil", "bcdedit", "Win32_ShadowCopy"],
+    pattern: r"\bvssadmin\S{0,4}\s{1,4}delete\s{1,4}shadows|\bshadowcopy\s{1,4}delete|\bwbadmin\s{1,4}delete\s{1,4}(?:catalog|backup|systemstatebackup)|\brecoveryenabled\s{1,4}no\b|\btmutil\s{1,4}(?:disable|deletelocalsnapshots|delete)\b|Win32_ShadowCopy[^\n]{0,60}(?:Delete|Remove)",
+    harmful: &[("a.ps1", "vssadmin delete shadows /all /quiet")],
+    harmless: &[("a.ps1", "vssadmin list shadows")],
+    ..BASE
+};
+
+const HISTORY: Rule = Rule {
+    id: "history-destroyed",
+    message: "throws the history of a repository away, here and on the server",
+    literals: &[
+        "--mirror",
+        "push -q --delete",
+        "push --delete",
+        "xargs",
+        "push -f",
+        "push --force",
+        "push -qf",
+        "update-ref -d",
+        "push origin --delete",
+        "reflog expire",
+        "filter-branch",
+    ],
+    pattern: concat!(
+        r"\bgit\s{1,4}push\s[^\n]{0,40}--mirror\b[^\n]{0,40}--force|--orphan\b[^\n]{0,200}(?:\n[^\n]{0,120}){0,8}?\bgit\s{1,4}push\s[^\n]{0,20}(?:-\w{0,3}f\b|--force\b)",
+        r"|\bxargs\s[^\n]{0,40}git\s{1,4}push\s[^\n]{0,40}--delete|\bgit\s{1,4}for-each-ref\b[^\n]{0,200}\bgit\s{1,4}(?:update-ref\s{1,4}-d|push\s[^\n]{0,40}--delete)",
+    ),
+    harmful: &[("a.sh", "git tag -l | xargs -r -n1 git push -q --delete origin; git push -f origin main")],
+    harmless: &[("a.sh", "git push --force-with-lease origin feature; git push -f origin feature")],
+    ..BASE
+};
+
+/// All rules of this category.
+pub(crate) const RULES: &[Rule] = &[SWEEP, CLOUD, TIME_BOMB, UPWARDS, SHADOW, HISTORY];

