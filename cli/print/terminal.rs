@@ -7,7 +7,7 @@ const STYLES: [&str; 7] = ["0", "1", "2", "31", "32", "33", "36"];
 
 /// A line of a skill with control and invisible characters shown by their number.
 pub fn visible(line: &str) -> String {
-    let hidden = |c: char| (c.is_control() && c != '\t') || scan::hidden::is_invisible(c);
+    let hidden = |c: char| (c.is_control() && c != '\t') || scan::characters::is_invisible(c);
     let mut shown = String::with_capacity(line.len());
     line.chars().for_each(|c| push(&mut shown, c, hidden(c)));
     shown

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::{EXCERPT_CHARS, hidden};
+use crate::{EXCERPT_CHARS, characters};
 
 /// Characters of a secret that an excerpt shows.
 const SECRET_CHARS: usize = 8;
@@ -35,7 +35,7 @@ pub(crate) fn visible(text: &str) -> String {
     for c in text.trim().chars() {
         let piece: String = match c {
             '\t' | '\n' | '\r' => " ".to_owned(),
-            c if c.is_control() || hidden::is_invisible(c) => c.escape_unicode().to_string(),
+            c if c.is_control() || characters::is_invisible(c) => c.escape_unicode().to_string(),
             c => c.to_string(),
         };
         chars += piece.chars().count();

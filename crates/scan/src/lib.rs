@@ -12,12 +12,13 @@
 //! Nothing here touches a disk, a clock, the environment or the network.
 
 mod capabilities;
+pub mod characters;
 mod clear;
 mod encoded;
 mod engine;
 mod excerpt;
 mod flow;
-pub mod hidden;
+mod hidden;
 mod level;
 mod literals;
 mod normal;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use unicode_normalization::UnicodeNormalization as _;
 
-use crate::{hidden, source::Source};
+use crate::{characters, source::Source};
 
 /// The lines of a source that read otherwise once normalised, and where each came from.
 pub(crate) struct Shadow {
@@ -56,8 +56,8 @@ fn wide(c: char) -> bool {
 fn reveal(c: char) -> Option<char> {
     match c {
         '\u{E0020}'..='\u{E007E}' => char::from_u32(c as u32 - 0xE0000),
-        c if hidden::is_invisible(c) => None,
-        c => Some(hidden::latin_look_alike(c).unwrap_or(c)),
+        c if characters::is_invisible(c) => None,
+        c => Some(characters::latin_look_alike(c).unwrap_or(c)),
     }
 }
 

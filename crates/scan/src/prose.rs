@@ -6,9 +6,13 @@
 //! neighbouring passages weigh as much as a strong one. What a passage forbids, quotes or teaches,
 //! and what it does only with the user's consent, weighs little.
 
+mod address;
 mod lexicon;
 mod passage;
 mod sense;
+mod stem;
+#[cfg(test)]
+mod ways;
 mod words;
 
 use std::sync::LazyLock;
@@ -17,7 +21,7 @@ use crate::{Rule, Severity, engine::SearchError, excerpt, rules::rules_of_prose,
 
 #[cfg(test)]
 pub(crate) use lexicon::fingerprint;
-use lexicon::{Lexicon, Set, Term, lexicon};
+use lexicon::{Set, Term};
 use passage::{Passage, Place, passages};
 use sense::{Sense, Strength};
 use words::Reader;
@@ -75,7 +79,7 @@ fn said_in(source: &Source<'_>, finder: &mut Finder) -> Result<Vec<Said>, Search
 /// The senses of all rules.
 static SENSES: LazyLock<Vec<Sense>> = LazyLock::new(|| {
     let all = rules_of_prose().flat_map(|rule| rule.senses.iter().map(move |text| (rule, *text)));
-    all.filter_map(|(rule, text)| Sense::parse(rule, text, lexicon())).collect()
+    all.filter_map(|(rule, text)| Sense::parse(rule, text)).collect()
 });
 
 /// Something that a text says.
@@ -97,8 +101,6 @@ struct Weak {
 /// Reads one text.
 struct Judge<'a> {
     source: &'a Source<'a>,
-    lexicon: &'static Lexicon,
-    guards: Guards,
     words: Vec<words::Word>,
     terms: Vec<Term>,
     /// For each sentence of a passage the concepts, and the deeds that it negates.
@@ -121,36 +123,27 @@ struct Guards {
     not: Set,
     lesson: Set,
     waived: Set,
+    hidden: Set,
 }
+
+static GUARDS: LazyLock<Guards> = LazyLock::new(|| {
+    let bit = |name| lexicon::concept(name).map_or(0, |concept| 1 << concept);
+    Guards {
+        teach: bit("teach"),
+        forbid: bit("forbid"),
+        consent: bit("ask-first"),
+        addressee: bit("addressee"),
+        not: bit("not"),
+        lesson: bit("lesson"),
+        waived: bit("cover-story") | bit("omit"),
+        hidden: bit("hidden"),
+    }
+});
 
 impl<'a> Judge<'a> {
     fn new(source: &'a Source<'a>) -> Self {
-        let lexicon = lexicon();
-        let bit = |name| lexicon.concept(name).map_or(0, |concept| 1 << concept);
-        let guards = Guards {
-            teach: bit("teach"),
-            forbid: bit("forbid"),
-            consent: bit("ask-first"),
-            addressee: bit("addressee"),
-            not: bit("not"),
-            lesson: bit("lesson"),
-            waived: bit("cover-story") | bit("omit"),
-        };
         let (words, terms, sentences, weak, said) = Default::default();
-        Self {
-            source,
-            lexicon,
-            guards,
-            words,
-            terms,
-            sentences,
-            passage: 0,
-            weak,
-            said,
-            heading: false,
-            lead: false,
-            lesson: false,
-        }
+        Self { source, words, terms, sentences, passage: 0, weak, said, heading: false, lead: false, lesson: false }
     }
 
     fn read(&mut self, passage: &Passage) {
@@ -163,21 +156,21 @@ impl<'a> Judge<'a> {
         }
         let hidden = passage.place == Place::Hidden || reader.disguised;
         let words = std::mem::take(&mut self.words);
-        self.lexicon.find(&words, passage.place != Place::Code, &mut self.terms);
+        lexicon::find(&words, passage.place != Place::Code, &mut self.terms);
         let said = self.terms.iter().fold(0, |all, term| all | 1 << term.concept);
         let meant = self.terms.iter().filter(|term| !term.negated).fold(0, |all, term| all | 1 << term.concept);
-        let (teaches, forbids) = (said & self.guards.teach != 0, said & self.guards.forbid != 0);
-        let addressed = said & self.guards.addressee != 0;
+        let (teaches, forbids) = (said & GUARDS.teach != 0, said & GUARDS.forbid != 0);
+        let addressed = said & GUARDS.addressee != 0;
         match passage.place {
             Place::Heading => {
-                (self.heading, self.lead) = (said & self.guards.lesson != 0, false);
+                (self.heading, self.lead) = (said & GUARDS.lesson != 0, false);
                 // A reference that is a lesson as a whole; a skill that calls itself one is no lesson.
-                self.lesson |= self.passage == 0 && self.source.path != "SKILL.md" && said & self.guards.lesson != 0;
+                self.lesson |= self.passage == 0 && self.source.path != "SKILL.md" && said & GUARDS.lesson != 0;
             }
             Place::Paragraph => {
                 let end = passage.parts.last().map_or(0, |part| part.end);
                 let text = self.source.text.get(..end).unwrap_or("").trim_end_matches(['*', ' ']);
-                let negates = said & self.guards.not != 0;
+                let negates = said & GUARDS.not != 0;
                 self.lead = text.ends_with([':', '：']) && (teaches || forbids || negates);
             }
             _ => {}
@@ -185,7 +178,7 @@ impl<'a> Judge<'a> {
         if passage.place != Place::Heading && (addressed || passage.place != Place::Code) {
             let listed = passage.place == Place::Item && self.lead;
             let talk = teaches || self.heading || listed || self.lesson;
-            let asks = meant & self.guards.consent != 0 && said & self.guards.waived == 0;
+            let asks = meant & GUARDS.consent != 0 && said & GUARDS.waived == 0;
             let hidden = hidden || passage.place == Place::Code;
             let terms = std::mem::take(&mut self.terms);
             let longest = if passage.place == Place::Table { ROW } else { PART };
@@ -202,7 +195,7 @@ impl<'a> Judge<'a> {
     /// Brings the terms of a passage together by sentence.
     fn gather(&mut self, terms: &[Term], hidden: bool) {
         self.sentences.clear();
-        let hidden = if hidden { self.lexicon.concept("hidden").map_or(0, |concept| 1 << concept) } else { 0 };
+        let hidden = if hidden { GUARDS.hidden } else { 0 };
         let first = terms.first().map_or(0, |term| term.sentence);
         for term in terms {
             let at = (term.sentence - first) as usize;

@@ -4,7 +4,7 @@
 //! negated deed, `^a` what the passage may not say. `?` at the head makes a sense weak, `!` makes it
 //! hold whoever is asked first.
 
-use super::lexicon::{Lexicon, Set};
+use super::lexicon::{self, Set};
 use crate::Rule;
 
 /// One way in which concepts meet.
@@ -31,7 +31,7 @@ pub(super) enum Strength {
 
 impl Sense {
     /// Reads a sense; `None` when it names no known concept.
-    pub fn parse(rule: &'static Rule, text: &'static str, lexicon: &Lexicon) -> Option<Self> {
+    pub fn parse(rule: &'static Rule, text: &'static str) -> Option<Self> {
         let (strength, text) = match text.as_bytes() {
             [b'?', ..] => (Strength::Weak, text.get(1..)?),
             [b'!', ..] => (Strength::Hard, text.get(1..)?),
@@ -46,7 +46,7 @@ impl Sense {
                     [b'^', ..] => (&mut absent, name.get(1..)?),
                     _ => (&mut said, name),
                 };
-                *set |= 1 << lexicon.concept(name)?;
+                *set |= 1 << lexicon::concept(name)?;
             }
             groups.push((said, negated));
         }

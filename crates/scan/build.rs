@@ -1,0 +1,119 @@
+//! Makes the index of the lexicon: what a process would else make anew before it reads a sentence.
+
+use std::{collections::BTreeMap, env, fmt::Write as _, fs, io, path::Path};
+
+use stem::{BUCKETS, KNOWN, Stem};
+use ways::{Key, Piece};
+
+#[path = "src/prose/address.rs"]
+mod address;
+#[path = "src/characters.rs"]
+mod characters;
+#[path = "src/prose/stem.rs"]
+mod stem;
+#[path = "src/prose/ways.rs"]
+mod ways;
+#[path = "src/prose/words.rs"]
+mod words;
+
+const LEXICON: &str = "data/lexicon.txt";
+
+fn main() -> io::Result<()> {
+    for file in [LEXICON, "build.rs", "src/characters.rs", "src/prose"] {
+        println!("cargo::rerun-if-changed={file}");
+    }
+    let index = Index::new(&fs::read_to_string(LEXICON)?);
+    let folder = env::var_os("OUT_DIR").ok_or(io::ErrorKind::NotFound)?;
+    fs::write(Path::new(&folder).join("lexicon.rs"), index.write())
+}
+
+/// The tables of the index; each names places in the next.
+#[derive(Default)]
+struct Index {
+    names: BTreeMap<String, usize>,
+    deeds: u128,
+    entries: Vec<(Key, usize)>,
+    /// The concept of each way and its pieces.
+    ways: Vec<(usize, Vec<Piece>)>,
+}
+
+impl Index {
+    fn new(lexicon: &str) -> Self {
+        let (mut index, mut concept) = (Self::default(), 0);
+        for (is_deed, name, ways) in lexicon.lines().filter_map(ways::line) {
+            if !name.is_empty() {
+                let next = index.names.len();
+                concept = *index.names.entry(name.to_owned()).or_insert(next);
+                index.deeds |= u128::from(is_deed) << concept;
+            }
+            for pieces in ways.map(ways::pieces) {
+                index.entries.extend(ways::keys(&pieces).into_iter().map(|key| (key, index.ways.len())));
+                index.ways.push((concept, pieces));
+            }
+        }
+        index.entries.sort_by_key(|(key, way)| (key.stem.bucket(), key.stem, *way));
+        index
+    }
+
+    fn write(&self) -> String {
+        let mut text = String::new();
+        table(
+            &mut text,
+            "NAMES",
+            "(&str, u32)",
+            self.names.iter().map(|(name, concept)| format!("({name:?}, {concept})")),
+        );
+        let not = self.names.get("not").copied().unwrap_or_default();
+        _ = writeln!(text, "pub(super) const NOT: u32 = {not};\npub(super) const DEEDS: Set = {};", self.deeds);
+        table(
+            &mut text,
+            "ENTRIES",
+            "Entry",
+            self.entries.iter().map(|(Key { stem: Stem(stem), next, gap }, way)| {
+                format!("Entry {{ stem: Stem({stem}), next: {next}, gap: {gap}, way: {way} }}")
+            }),
+        );
+        self.write_places(&mut text);
+        self.write_ways(&mut text);
+        text
+    }
+
+    /// Where each bucket of entries begins, and which stems some entry has.
+    fn write_places(&self, text: &mut String) {
+        let before = |bucket| self.entries.partition_point(|(key, _)| key.stem.bucket() < bucket).to_string();
+        table(text, "STARTS", "u32", (0..=BUCKETS).map(before));
+        let mut known = vec![0u64; KNOWN / 64];
+        for (key, _) in &self.entries {
+            known[key.stem.known() / 64] |= 1 << (key.stem.known() % 64);
+        }
+        table(text, "KNOWN", "u64", known.iter().map(u64::to_string));
+    }
+
+    fn write_ways(&self, text: &mut String) {
+        let (mut ways, mut pieces, mut choices, mut stems) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for (concept, all) in &self.ways {
+            let start = pieces.len();
+            for piece in all {
+                let (start, first, gap) = (choices.len(), piece.first(), piece.gap);
+                for choice in &piece.choices {
+                    let start = stems.len();
+                    stems.extend(choice.iter().map(|Stem(stem)| format!("Stem({stem})")));
+                    choices.push(format!("({start}, {})", stems.len()));
+                }
+                let end = choices.len();
+                pieces.push(format!("Piece {{ gap: {gap}, first: {first}, start: {start}, end: {end} }}"));
+            }
+            ways.push(format!("Way {{ concept: {concept}, start: {start}, end: {} }}", pieces.len()));
+        }
+        table(text, "WAYS", "Way", ways.into_iter());
+        table(text, "PIECES", "Piece", pieces.into_iter());
+        table(text, "CHOICES", "(u32, u32)", choices.into_iter());
+        table(text, "STEMS", "Stem", stems.into_iter());
+    }
+}
+
+/// Writes a table of constants.
+fn table(text: &mut String, name: &str, kind: &str, rows: impl Iterator<Item = String>) {
+    let rows: Vec<_> = rows.collect();
+    _ = writeln!(text, "pub(super) static {name}: [{kind}; {}] = [\n{},\n];", rows.len(), rows.join(",\n"));
+}
