@@ -37,7 +37,7 @@ fn main() {
     let base = Path::new(&labels).parent().unwrap();
     let wide = Limits { files_per_skill: 100_000, skill_bytes: 1 << 30, text_file_bytes: 1 << 30, ..Limits::default() };
     let mut totals: BTreeMap<String, [usize; 3]> = BTreeMap::new();
-    let mut rules: BTreeMap<(String, Severity), [usize; 2]> = BTreeMap::new();
+    let mut rules: BTreeMap<(String, Severity), [usize; 4]> = BTreeMap::new();
     let (mut bytes, mut seconds, mut steps) = (0, 0.0, 0);
     let mut times: Vec<(f64, String)> = Vec::new();
     for line in fs::read_to_string(&labels).unwrap().lines().skip(1) {
@@ -70,8 +70,13 @@ fn main() {
         let mut fired: Vec<_> = report.findings.iter().map(|f| (f.rule.to_string(), f.severity)).collect();
         fired.sort();
         fired.dedup();
+        let malicious = usize::from(label == "malicious");
+        let first = fired.iter().find(|(_, severity)| *severity >= Severity::High).map(|(rule, _)| rule.clone());
+        let alone = fired.iter().all(|(rule, severity)| *severity < Severity::High || Some(rule) == first.as_ref());
         for key in fired {
-            rules.entry(key).or_default()[usize::from(label == "malicious")] += 1;
+            let counts = rules.entry(key.clone()).or_default();
+            counts[malicious] += 1;
+            counts[malicious + 2] += usize::from(alone && key.1 >= Severity::High);
         }
         if list && (label == "malicious") != at_least(&report, Severity::High) {
             println!("{} {path}", if label == "malicious" { "missed" } else { "flagged" });
@@ -83,8 +88,8 @@ fn main() {
     if dump {
         return;
     }
-    for ((rule, severity), [benign, malicious]) in &rules {
-        println!("{severity:9} {rule:32} benign {benign:4} malicious {malicious:4}");
+    for ((rule, severity), [benign, malicious, benign_alone, alone]) in &rules {
+        println!("{severity:9} {rule:32} benign {benign:4} ({benign_alone:3}) malicious {malicious:4} ({alone:3})");
     }
     for (label, [all, high, medium]) in totals {
         let share = |n: usize| n as f64 / all as f64;

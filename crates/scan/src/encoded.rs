@@ -4,6 +4,7 @@ use base64::{
     Engine as _, alphabet,
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
+use memchr::memchr;
 
 use crate::{
     Severity,
@@ -70,22 +71,32 @@ fn decoded_runs(text: &str) -> Vec<(usize, String)> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
     let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        if is_base64(*byte) {
-            let end = run_end(bytes, at);
-            if end - at >= SHORTEST {
-                found.extend(decode(bytes.get(at..end).unwrap_or_default()).map(|decoded| (at, decoded)));
-            }
-            at = end;
-        } else if *byte == b'\\' {
-            let (end, decoded) = unescape(bytes, at);
-            found.extend(decoded.map(|decoded| (at, decoded)));
-            at = end.max(at + 1);
-        } else {
-            at += 1;
+    while let Some(start) = next_run(bytes, at) {
+        let end = run_end(bytes, start);
+        found.extend(decode(bytes.get(start..end).unwrap_or_default()).map(|decoded| (start, decoded)));
+        at = end;
+    }
+    let mut at = 0;
+    while let Some(start) = memchr(b'\\', bytes.get(at..).unwrap_or_default()).map(|next| at + next) {
+        let (end, decoded) = unescape(bytes, start);
+        found.extend(decoded.map(|decoded| (start, decoded)));
+        at = end.max(start + 1);
+    }
+    found.sort_by_key(|(start, _)| *start);
+    found
+}
+
+/// Where the next run begins that is long enough. Of a text of words one byte in [`SHORTEST`] is looked at,
+/// and those before it back to the last that belongs to no run.
+fn next_run(bytes: &[u8], from: usize) -> Option<usize> {
+    let mut start = from;
+    while let Some(there) = bytes.get(start..start + SHORTEST) {
+        match there.iter().rposition(|byte| !is_base64(*byte)) {
+            Some(odd) => start += odd + 1,
+            None => return Some(start),
         }
     }
-    found
+    None
 }
 
 fn is_base64(byte: u8) -> bool {

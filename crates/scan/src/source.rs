@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use memchr::{memchr, memchr_iter};
 use skill::{File, SkillPath};
 
 use crate::{
@@ -39,8 +40,9 @@ impl<'a> Source<'a> {
 
     /// Text that is not a file's own, such as what was decoded from one.
     pub fn with_kind(path: &'a str, text: Cow<'a, str>, kind: Kind) -> Self {
-        let starts: Vec<usize> = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-        let fenced = if kind.reads { fences(&text) } else { Vec::new() };
+        let starts: Vec<usize> =
+            std::iter::once(0).chain(memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1)).collect();
+        let fenced = if kind.reads { fences(&text, &starts) } else { Vec::new() };
         Self { path, text, kind, binary: false, starts, fenced }
     }
 
@@ -129,26 +131,33 @@ fn kind_of(path: &SkillPath, file: &File, text: &str) -> Kind {
 
 /// For each line whether it is inside a fence, the fences themselves included. A fence that is
 /// never closed runs to the end, as in CommonMark.
-fn fences(text: &str) -> Vec<bool> {
-    let mut open: Option<(char, usize)> = None;
-    text.split('\n')
-        .map(|line| {
-            let bare = line.trim_start_matches([' ', '\t', '>']).trim_end();
-            let mark = bare.chars().next().filter(|c| matches!(c, '`' | '~'));
-            let run = mark.map_or(0, |mark| bare.chars().take_while(|c| *c == mark).count());
-            match (open, mark) {
-                (None, Some(mark)) if run >= 3 => {
-                    open = Some((mark, run));
-                    true
-                }
-                (Some((with, least)), Some(mark)) if mark == with && run >= least && bare.len() == run => {
-                    open = None;
-                    true
-                }
-                (open, _) => open.is_some(),
+fn fences(text: &str, starts: &[usize]) -> Vec<bool> {
+    let mut open: Option<(u8, usize)> = None;
+    let is_fenced = |start: &usize| {
+        let bare = text.as_bytes().get(*start..).unwrap_or_default();
+        let indent = bare.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'>')).count();
+        let bare = bare.get(indent..).unwrap_or_default();
+        let Some(mark) = bare.first().copied().filter(|mark| matches!(mark, b'`' | b'~')) else {
+            return open.is_some();
+        };
+        let run = bare.iter().take_while(|byte| **byte == mark).count();
+        match open {
+            None if run >= 3 => open = Some((mark, run)),
+            Some((with, least)) if mark == with && run >= least && ends_line(bare.get(run..).unwrap_or_default()) => {
+                open = None;
+                return true;
             }
-        })
-        .collect()
+            _ => {}
+        }
+        open.is_some()
+    };
+    starts.iter().map(is_fenced).collect()
+}
+
+/// Whether nothing but white space follows up to the end of the line.
+fn ends_line(rest: &[u8]) -> bool {
+    let end = memchr(b'\n', rest).unwrap_or(rest.len());
+    String::from_utf8_lossy(rest.get(..end).unwrap_or_default()).trim().is_empty()
 }
 
 #[cfg(test)]

@@ -3,10 +3,27 @@
 
 use std::ops::Range;
 
+use memchr::{memchr, memmem};
+
 use crate::source::Source;
 
 /// Lines of the longest passage.
 const LINES: usize = 40;
+
+/// Bytes of a picture's text that is no more than a caption.
+const ALT: usize = 80;
+
+/// Words of the longest string in code that is no sentence.
+const WORDS_OF_STRING: usize = 6;
+
+/// Words of the longest line in code, without marks of code, that is none.
+const WORDS_OF_LINE: usize = 5;
+
+/// The same in characters of Chinese.
+const WIDE_OF_LINE: usize = 8;
+
+/// Styles of markup that is not shown.
+const UNSEEN: &[&str] = &["display:none", "display: none", "font-size:0"];
 
 /// A piece of a text.
 #[derive(Debug)]
@@ -31,7 +48,15 @@ pub(super) enum Place {
 
 /// Calls `each` with the passages of a source, in their order.
 pub(super) fn passages<E>(source: &Source<'_>, each: &mut dyn FnMut(Passage) -> Result<(), E>) -> Result<(), E> {
-    let mut splitter = Splitter { each, open: None, comment: false, code: source.kind().runs && !source.kind().reads };
+    let has = |mark: &[&str]| mark.iter().any(|mark| memmem::find(source.text.as_bytes(), mark.as_bytes()).is_some());
+    let mut splitter = Splitter {
+        each,
+        open: None,
+        comment: false,
+        code: source.kind().runs && !source.kind().reads,
+        has_comments: has(&["<!--"]),
+        has_styles: has(UNSEEN),
+    };
     for (index, line) in source.lines() {
         splitter.line(line, source.line_start(index), source.is_fenced(index))?;
     }
@@ -44,6 +69,8 @@ struct Splitter<'e, E> {
     /// Inside a comment of several lines.
     comment: bool,
     code: bool,
+    has_comments: bool,
+    has_styles: bool,
 }
 
 impl<E> Splitter<'_, E> {
@@ -78,7 +105,10 @@ impl<E> Splitter<'_, E> {
                 None => Ok(()),
             };
         }
-        if let Some(at) = line.find("<!--").filter(|at| !line.get(..*at).is_some_and(|before| before.ends_with('`'))) {
+        if self.has_comments
+            && let Some(at) = line.find("<!--")
+            && !line.get(..at).is_some_and(|before| before.ends_with('`'))
+        {
             return self.comment(line, start, at);
         }
         let bare = line.trim_start_matches([' ', '\t', '>']);
@@ -87,7 +117,8 @@ impl<E> Splitter<'_, E> {
             [b'#', ..] => Place::Heading,
             [b'|', ..] => Place::Table,
             _ if bare.starts_with("[//]:") || bare.starts_with("[comment]:") => Place::Hidden,
-            _ if is_unseen(bare) => Place::Hidden,
+            _ if is_long_alt(bare) => Place::Hidden,
+            _ if self.has_styles && UNSEEN.iter().any(|style| bare.contains(style)) => Place::Hidden,
             _ => match &self.open {
                 Some(open) if open.place == Place::Item && !is_item(bare) => Place::Item,
                 _ if is_item(bare) => Place::Item,
@@ -126,10 +157,9 @@ fn is_item(bare: &str) -> bool {
     }
 }
 
-/// A picture with a text as long as a sentence, or markup that is not shown.
-fn is_unseen(bare: &str) -> bool {
-    let alt = bare.strip_prefix("![").and_then(|rest| rest.find("](")).is_some_and(|length| length > 80);
-    alt || bare.contains("display:none") || bare.contains("display: none") || bare.contains("font-size:0")
+/// A picture with a text as long as a sentence.
+fn is_long_alt(bare: &str) -> bool {
+    bare.strip_prefix("![").and_then(|rest| rest.find("](")).is_some_and(|length| length > ALT)
 }
 
 /// What a line of code says to a reader: a comment, a string that is a sentence, or all of a line
@@ -137,15 +167,27 @@ fn is_unseen(bare: &str) -> bool {
 fn words_of_code(line: &str) -> Option<Range<usize>> {
     let bare = line.trim_start();
     let start = line.len() - bare.len();
-    let comment = ["#", "//", "--", "*", "/*", ";", "<!--", "REM "].iter().any(|mark| bare.starts_with(mark));
+    let comment = match bare.as_bytes() {
+        [b'#' | b'*' | b';', ..] | [b'/', b'/' | b'*', ..] | [b'-', b'-', ..] => true,
+        _ => bare.starts_with("<!--") || bare.starts_with("REM "),
+    };
     if comment {
         return Some(start..line.len());
     }
-    if let Some((_, rest)) = bare.split_once(": \"").or_else(|| bare.split_once("= \"")) {
-        return (rest.split(' ').count() > 6).then_some(start..line.len());
-    }
-    let plain =
-        bare.chars().filter(|c| matches!(c, '{' | '}' | '=' | '$' | '<' | '>' | '(' | '[' | '|' | '_' | '\\')).count();
-    (plain == 0 && (bare.split(' ').count() > 5 || bare.chars().filter(|c| super::words::is_wide(*c)).count() > 8))
-        .then_some(start..line.len())
+    let quoted = || bare.split_once(": \"").or_else(|| bare.split_once("= \""));
+    let says = match memchr(b'"', bare.as_bytes()).and_then(|_| quoted()) {
+        Some((_, string)) => string.split(' ').count() > WORDS_OF_STRING,
+        None => !bare.bytes().any(is_of_code) && is_sentence(bare),
+    };
+    says.then_some(start..line.len())
+}
+
+/// Marks that sentences have no use for.
+fn is_of_code(byte: u8) -> bool {
+    matches!(byte, b'{' | b'}' | b'=' | b'$' | b'<' | b'>' | b'(' | b'[' | b'|' | b'_' | b'\\')
+}
+
+/// Whether a line of no code is long enough to say something.
+fn is_sentence(bare: &str) -> bool {
+    bare.split(' ').count() > WORDS_OF_LINE || bare.chars().filter(|c| super::words::is_wide(*c)).count() > WIDE_OF_LINE
 }

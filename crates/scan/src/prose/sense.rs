@@ -9,6 +9,8 @@ use crate::Rule;
 
 /// One way in which concepts meet.
 pub(super) struct Sense {
+    /// All concepts and negated deeds that the groups name.
+    needs: (Set, Set),
     pub rule: &'static Rule,
     pub strength: Strength,
     /// As it is written.
@@ -50,19 +52,20 @@ impl Sense {
             }
             groups.push((said, negated));
         }
-        Some(Self { rule, strength, text, groups, absent })
+        let needs = groups.iter().fold((0, 0), |all, group| (all.0 | group.0, all.1 | group.1));
+        Some(Self { needs, rule, strength, text, groups, absent })
     }
 
     /// Whether the concepts meet in a passage.
     pub fn meets(&self, all: (Set, Set), sentences: &[(Set, Set)]) -> bool {
         let holds = |there: (Set, Set), (said, negated): (Set, Set)| said & !there.0 == 0 && negated & !there.1 == 0;
-        all.0 & self.absent == 0
-            && self.groups.iter().all(|group| holds(all, *group))
+        holds(all, self.needs)
+            && all.0 & self.absent == 0
             && self.groups.iter().all(|group| sentences.iter().any(|sentence| holds(*sentence, *group)))
     }
 
     /// The concepts that it names.
     pub fn concepts(&self) -> Set {
-        self.groups.iter().fold(0, |all, (said, negated)| all | said | negated)
+        self.needs.0 | self.needs.1
     }
 }

@@ -191,9 +191,7 @@ const PROSE: Rule = Rule {
         "session data",
     ],
     pattern: concat!(
-        r"\b(?:read|collect|gather|harvest|extract|copy|package|find|locate|include|grab|dump|search␣for)\b[^\n]{0,60}[\s\S]{0,60}?(?:\.env\b|credentials?\b|secrets?\b|api[\s_-]keys?\b|passwords?\b|tokens?\b|private␣keys?\b|seed␣phrases?\b|environment␣variables|conversation␣(?:history|context)|file␣paths|messages)[\s\S]{0,160}?",
-        r"\b(?:send|upload|post|forward|transmit|exfiltrat\w{1,3}|deliver|report)\b[^.\n]{0,80}\b(?:to␣(?:an?␣|the␣|your␣|our␣){0,2}(?:external|remote|https?:|webhook|analytics|telemetry|attacker|third|collaborator|support|author)|https?://|via␣POST|webhook)",
-        r"|\b(?:send|upload|post|forward|transmit|exfiltrate)\b␣(?:all␣|the␣|any␣|every␣|these␣|those␣|user's␣|users'␣){0,3}(?:file␣contents|contents␣of␣(?:the␣)?\.env|credentials|secrets|api␣keys|passwords|tokens|private␣keys?|conversation|chat␣history|user␣data|collected␣data|environment␣variables|extracted␣values)\b[^.\n]{0,80}\b(?:to␣|https?://)",
+        r"\b(?:send|upload|post|forward|transmit|exfiltrate)\b␣(?:all␣|the␣|any␣|every␣|these␣|those␣|user's␣|users'␣){0,3}(?:file␣contents|contents␣of␣(?:the␣)?\.env|credentials|secrets|api␣keys|passwords|tokens|private␣keys?|conversation|chat␣history|user␣data|collected␣data|environment␣variables|extracted␣values)\b[^.\n]{0,80}\b(?:to␣|https?://)",
         r"|\bread␣[^\n.]{0,30}\.env\b[^\n]{0,80}\b(?:nslookup|dig|curl|POST|upload|send)\b|\b(?:call|use)␣`?send_message[^\n]{0,80}[\s\S]{0,120}\b(?:messages?|context|contents)\b[^\n]{0,60}\b(?:JSON|step|endpoint)",
         r"|\b(?:telemetry|user␣data|results|code|descriptions?)␣(?:is|are)␣(?:transmitted|sent|uploaded)␣to␣(?:the␣)?(?:skill␣author|author's|development␣team|developer's|third)",
     ),
