@@ -100,14 +100,14 @@ fn programs<'s, 'a>(
     let extension = source.path.rsplit_once('.').map_or("", |(_, extension)| extension);
     if let Some(language) = Language::of_file(extension, &source.text) {
         let ends = ends.unwrap_or_else(|| Ends::of(&source.text));
-        if !ends.is_empty() && ends.and(far).may_flow(language) {
+        if ends.may_flow(far, language) {
             place(source, language, 0, &source.text, finder, places)?;
         }
         return Ok(());
     }
     for (tag, line, text) in source.blocks() {
         let Some(language) = Language::of_word(tag) else { continue };
-        if Ends::of(text).may_flow(language) {
+        if Ends::of(text).may_flow(Ends::default(), language) {
             place(source, language, line, text, finder, places)?;
         }
     }

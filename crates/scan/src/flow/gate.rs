@@ -51,21 +51,21 @@ impl Ends {
         Self(self.0 | other.0)
     }
 
-    /// Whether some flow may run from end to end.
-    pub fn may_flow(self, language: Language) -> bool {
-        let (shell, other) = (self.0 >> SHELL, self.0 & ((1 << SHELL) - 1));
-        let (own, foreign) = if language == Language::Shell { (shell, other) } else { (other, shell) };
-        let ends = if own & LAUNCH == 0 { own } else { own | foreign };
-        FLOWS.iter().any(|flow| ends & flow == *flow)
+    /// Whether some flow may begin, end or pass here, when `far` is what other files have. What starts
+    /// programs may hold a script of the other kind.
+    pub fn may_flow(self, far: Self, language: Language) -> bool {
+        let of_language = |ends: Self| {
+            let (shell, other) = (ends.0 >> SHELL, ends.0 & ((1 << SHELL) - 1));
+            let (own, foreign) = if language == Language::Shell { (shell, other) } else { (other, shell) };
+            if own & LAUNCH == 0 { own } else { own | foreign }
+        };
+        let (here, all) = (of_language(self), of_language(self.and(far)));
+        FLOWS.iter().any(|flow| here & flow != 0 && all & flow == *flow)
     }
 
     /// The ends that count also where the other one is in another file.
     pub fn far(self) -> Self {
         Self(self.0 & (SECRET | SEND | FETCH | EVAL))
-    }
-
-    pub fn is_empty(self) -> bool {
-        self.0 == 0
     }
 }
 
