@@ -28,21 +28,58 @@ pub(crate) struct Literals {
     starts: Vec<usize>,
     /// For each bucket the lowest bits of the bytes that stand before the tails of its literals.
     befores: Vec<u32>,
-    /// Sorted by key, then the longest first: key, literal, and its place.
-    entries: Vec<(usize, &'static str, usize)>,
+    /// Sorted by key, then the longest first.
+    entries: Vec<Entry>,
+}
+
+/// A literal under one of its keys.
+struct Entry {
+    key: usize,
+    literal: &'static str,
+    /// Its place in the list.
+    place: usize,
+    /// Its last bytes.
+    tail: Tail,
+}
+
+/// Up to eight bytes at the end of a text, in a form that is the same for a letter in either case.
+struct Tail {
+    bytes: u64,
+    mask: u64,
+}
+
+impl Tail {
+    fn of(text: &[u8]) -> Self {
+        const SMALL: u64 = 0x2020_2020_2020_2020;
+        match text.last_chunk() {
+            Some(last) => Self { bytes: u64::from_be_bytes(*last) | SMALL, mask: u64::MAX },
+            None => {
+                let bytes = text.iter().fold(0, |bytes, byte| bytes << 8 | u64::from(*byte));
+                let mask = (1 << (8 * text.len())) - 1;
+                Self { bytes: (bytes | SMALL) & mask, mask }
+            }
+        }
+    }
+
+    /// Whether a text with the tail `text` may end with one with this tail.
+    fn may_end(&self, text: &Self) -> bool {
+        text.bytes & self.mask == self.bytes
+    }
 }
 
 impl Literals {
     /// Makes ready to find some literals.
     pub fn new(literals: impl IntoIterator<Item = &'static str>) -> Self {
         let placed = literals.into_iter().enumerate();
-        let keyed = placed.flat_map(|(place, literal)| keys_of(literal).map(move |key| (key, literal, place)));
+        let entry =
+            |key, literal: &'static str, place| Entry { key, literal, place, tail: Tail::of(literal.as_bytes()) };
+        let keyed = placed.flat_map(|(place, literal)| keys_of(literal).map(move |key| entry(key, literal, place)));
         let mut entries: Vec<_> = keyed.collect();
-        entries.sort_unstable_by_key(|(key, literal, place)| (*key, Reverse(literal.len()), *place));
+        entries.sort_unstable_by_key(|entry| (entry.key, Reverse(entry.literal.len()), entry.place));
         let mut keys = vec![0; KEYS / 64];
         let mut starts = Vec::with_capacity(KEYS / SHARED + 1);
         let mut befores = vec![0; KEYS / SHARED];
-        for (at, (key, literal, _)) in entries.iter().enumerate() {
+        for (at, Entry { key, literal, .. }) in entries.iter().enumerate() {
             starts.resize(starts.len().max(key / SHARED + 1), at);
             if let Some(word) = keys.get_mut(key / 64) {
                 *word |= 1 << (key % 64);
@@ -75,7 +112,9 @@ impl Literals {
     fn compare(&self, key: usize, text: &[u8], found: &mut impl FnMut(usize, Range<usize>)) {
         let [start, end] = [key / SHARED, key / SHARED + 1].map(|bucket| self.starts.get(bucket).copied().unwrap_or(0));
         let bucket = self.entries.get(start..end).unwrap_or_default();
-        for (_, literal, place) in bucket.iter().filter(|(other, ..)| *other == key) {
+        let tail = Tail::of(text);
+        for Entry { literal, place, .. } in bucket.iter().filter(|entry| entry.key == key && entry.tail.may_end(&tail))
+        {
             let Some(start) = text.len().checked_sub(literal.len()) else { continue };
             if text.get(start..).is_some_and(|there| there.eq_ignore_ascii_case(literal.as_bytes())) {
                 found(*place, start..text.len());
