@@ -18,12 +18,15 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use crate::{Rule, literals::Literals, rules, sketch::Sketch};
 
-/// Bytes on each side of a literal in which a rule's whole match lies: the longest sum of bounded
-/// gaps of any pattern, with room to spare.
+/// Bytes on each side of a literal in which a rule's whole match lies, at most: the longest sum of bounded
+/// gaps of any pattern, with room to spare. Most patterns match less.
 const REACH: usize = 512;
 
+/// Bytes around a match that tell whether a word begins or ends there.
+const BESIDE: usize = 1;
+
 /// Regions end at a multiple of this many bytes, so that dense hits merge cheaply.
-const GRAIN: usize = 256;
+const GRAIN: usize = 64;
 
 /// Bytes of text that the expressions of one scan may read together. The busiest of several hundred
 /// real skills uses an eighth of it.
@@ -161,7 +164,8 @@ impl Engine {
             if owner.also {
                 place.also = true;
             } else {
-                widen(&mut place.regions, range.start, range.end, text.len());
+                let reach = self.texts.get(owner.text).map_or(REACH, TextRule::reach);
+                widen(&mut place.regions, range, reach, text.len());
             }
         });
         places
@@ -169,9 +173,9 @@ impl Engine {
 }
 
 /// Adds the surroundings of one literal; hits come sorted by their end.
-fn widen(regions: &mut Vec<Range<usize>>, start: usize, end: usize, len: usize) {
-    let start = start.saturating_sub(REACH);
-    let end = (end + REACH).next_multiple_of(GRAIN).min(len);
+fn widen(regions: &mut Vec<Range<usize>>, literal: Range<usize>, reach: usize, len: usize) {
+    let start = literal.start.saturating_sub(reach);
+    let end = (literal.end + reach).next_multiple_of(GRAIN).min(len);
     match regions.last_mut() {
         Some(last) if start <= last.end => {
             last.end = last.end.max(end);
@@ -214,8 +218,16 @@ impl TextRule {
         if sketched > SKETCHED || self.regex.get().is_some() {
             return true;
         }
-        let sketch = self.sketch.get_or_init(|| Sketch::new(self.rule.pattern));
-        sketch.as_ref().is_none_or(|sketch| sketch.may_match(window))
+        self.sketch().is_none_or(|sketch| sketch.may_match(window))
+    }
+
+    fn sketch(&self) -> Option<&Sketch> {
+        self.sketch.get_or_init(|| Sketch::new(self.rule.pattern)).as_ref()
+    }
+
+    /// Bytes on each side of a literal in which a whole match lies.
+    fn reach(&self) -> usize {
+        self.sketch().map_or(REACH, |sketch| REACH.min(sketch.longest() + BESIDE))
     }
 
     fn regex(&self) -> Result<&Regex, SearchError> {
@@ -243,10 +255,10 @@ mod tests {
     fn dense_hits_become_one_region() {
         let mut regions = Vec::new();
         for at in 0..1000 {
-            widen(&mut regions, at * 10, at * 10 + 4, 20_000);
+            widen(&mut regions, at * 10..at * 10 + 4, REACH, 20_000);
         }
         assert_eq!(regions.len(), 1);
-        widen(&mut regions, 15_000, 15_004, 20_000);
+        widen(&mut regions, 15_000..15_004, REACH, 20_000);
         assert_eq!(regions.len(), 2);
         assert!(regions.iter().all(|region| region.end <= 20_000));
     }

@@ -1,6 +1,11 @@
 //! [`check`]: where a file hides text in characters that a reader does not see, or takes for others.
 
-use crate::{characters::latin_look_alike, rules::unicode, scanner::Finder, source::Source};
+use crate::{
+    characters::{is_invisible, latin_look_alike},
+    rules::unicode,
+    scanner::Finder,
+    source::Source,
+};
 
 /// Finds hidden characters in one file. In a binary they are bytes that mean something else.
 pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) {
@@ -8,7 +13,7 @@ pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) {
         return;
     }
     for (index, line) in source.lines() {
-        if line.is_ascii() {
+        if !line.chars().any(may_hide) {
             continue;
         }
         let first = index == 0;
@@ -26,6 +31,11 @@ pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) {
             }
         }
     }
+}
+
+/// Whether a character is one of those that the checks of a line look for.
+fn may_hide(c: char) -> bool {
+    !c.is_ascii() && (is_invisible(c) || latin_look_alike(c).is_some())
 }
 
 /// Tag characters, but for the flags of regions: a black flag, tags, and the cancel tag.

@@ -100,9 +100,10 @@ impl Literals {
         for (at, byte) in text.iter().enumerate() {
             let before = key >> (BITS * (BYTES as u32 - 1));
             key = followed_by(key, *byte);
-            if self.keys.get(key / 64).is_some_and(|word| word >> (key % 64) & 1 == 1)
-                && self.befores.get(key / SHARED).is_some_and(|befores| befores >> before & 1 == 1)
-            {
+            // Both are asked for at once: of few bytes one alone says no, and which is hard to foresee.
+            let is_key = self.keys.get(key / 64).map_or(0, |word| word >> (key % 64));
+            let is_before = self.befores.get(key / SHARED).map_or(0, |befores| befores >> before);
+            if is_key & u64::from(is_before) & 1 == 1 {
                 self.compare(key, text.get(..=at).unwrap_or_default(), &mut found);
             }
         }

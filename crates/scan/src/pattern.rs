@@ -45,6 +45,20 @@ pub(crate) fn parse(pattern: &'static str) -> Option<Node> {
     parser.rest.is_empty().then_some(node)
 }
 
+impl Node {
+    /// The bytes of its longest match.
+    pub fn longest(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Run { most, .. } => *most,
+            Self::Look(_) => 0,
+            Self::All(nodes) => nodes.iter().map(Self::longest).sum(),
+            Self::AnyOf(nodes) => nodes.iter().map(Self::longest).max().unwrap_or(0),
+            Self::Repeat { node, most, .. } => node.longest().saturating_mul(*most),
+        }
+    }
+}
+
 /// One byte of a class.
 fn one(class: Class) -> Node {
     Node::Run { class, least: 1, most: 1 }

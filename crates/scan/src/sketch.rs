@@ -36,6 +36,8 @@ pub(crate) struct Sketch {
     at_boundary: bool,
     /// How many repetitions there are of a class.
     runs: usize,
+    /// The bytes of the longest match.
+    longest: usize,
 }
 
 enum Step {
@@ -103,6 +105,7 @@ impl Sketch {
             pairs: Pairs::default(),
             at_boundary: false,
             runs: 0,
+            longest: node.longest(),
         };
         sketch.entry = sketch.emit(&node, 0)?;
         let mut pairs = Pairs::default();
@@ -110,6 +113,11 @@ impl Sketch {
         sketch.pairs = pairs;
         sketch.at_boundary = sketch.needs_boundary(sketch.entry);
         Some(sketch)
+    }
+
+    /// The bytes of the longest match.
+    pub fn longest(&self) -> usize {
+        self.longest
     }
 
     /// Whether the expression may match in a window.
