@@ -8,10 +8,7 @@
 
 use std::{
     ops::Range,
-    sync::{
-        LazyLock, OnceLock,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{LazyLock, OnceLock},
 };
 
 use regex::bytes::{Regex, RegexBuilder};
@@ -31,10 +28,6 @@ const GRAIN: usize = 64;
 /// Bytes of text that the expressions of one scan may read together. The busiest of several hundred
 /// real skills uses an eighth of it.
 const STEPS: u64 = 24 << 20;
-
-/// Bytes that a rule's sketch may look at. Whoever has more to scan compiles the expression, which
-/// reads faster.
-const SKETCHED: usize = 128 << 10;
 
 /// What `␣` stands for in a pattern.
 pub(crate) const WORD_GAP: &str = r"[\s>*_#/,]{1,8}";
@@ -76,8 +69,6 @@ struct Owner {
 struct TextRule {
     rule: &'static Rule,
     sketch: OnceLock<Option<Sketch>>,
-    /// Bytes that the sketch has looked at.
-    sketched: AtomicUsize,
     regex: OnceLock<Result<Regex, String>>,
 }
 
@@ -134,12 +125,7 @@ impl Engine {
                 literals.extend(all);
                 owners.extend(all.iter().map(|_| Owner { text: texts.len(), also }));
             }
-            texts.push(TextRule {
-                rule,
-                sketch: OnceLock::new(),
-                sketched: AtomicUsize::new(0),
-                regex: OnceLock::new(),
-            });
+            texts.push(TextRule { rule, sketch: OnceLock::new(), regex: OnceLock::new() });
         }
         Self { literals: Literals::new(literals), owners, texts }
     }
@@ -214,11 +200,7 @@ impl TextRule {
 
     /// Whether the expression may match in a window, as long as it would have to be compiled first.
     fn may_match(&self, window: &[u8]) -> bool {
-        let sketched = self.sketched.fetch_add(window.len(), Ordering::Relaxed).saturating_add(window.len());
-        if sketched > SKETCHED || self.regex.get().is_some() {
-            return true;
-        }
-        self.sketch().is_none_or(|sketch| sketch.may_match(window))
+        self.regex.get().is_some() || self.sketch().is_none_or(|sketch| sketch.may_match(window))
     }
 
     fn sketch(&self) -> Option<&Sketch> {
