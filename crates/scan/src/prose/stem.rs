@@ -6,8 +6,48 @@ pub(crate) const BUCKETS: usize = 4096;
 /// Bits that tell most of the words that begin no entry of the index.
 pub(crate) const KNOWN: usize = 1 << 16;
 
-/// Where the hash of a stem begins: FNV-1a over characters.
+/// Letters of a word that count.
+const LETTERS: usize = 32;
+
+/// Where hashes begin; a name behind a dot has its own.
 const SEED: u64 = 0xcbf2_9ce4_8422_2325;
+const NAME_SEED: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The first letters of a word, small and of ASCII; zero after the last.
+#[derive(Default)]
+pub(crate) struct Letters {
+    bytes: [u8; LETTERS],
+    count: usize,
+}
+
+impl Letters {
+    /// The letters of a word of ASCII letters and digits.
+    pub fn of(word: &[u8]) -> Self {
+        let mut letters = Self { bytes: [0; LETTERS], count: word.len().min(LETTERS) };
+        for (slot, byte) in letters.bytes.iter_mut().zip(word) {
+            // The bit that a small letter has beyond a capital one; digits have it too.
+            *slot = byte | 0x20;
+        }
+        letters
+    }
+
+    pub fn push(&mut self, letter: u8) {
+        if let Some(slot) = self.bytes.get_mut(self.count) {
+            *slot = letter.to_ascii_lowercase();
+            self.count += 1;
+        }
+    }
+
+    pub fn as_slice(&self) -> &[u8] {
+        self.bytes.get(..self.count).unwrap_or_default()
+    }
+
+    /// The first eight as a number.
+    pub const fn first_eight(&self) -> u64 {
+        let [a, b, c, d, e, f, g, h, ..] = self.bytes;
+        u64::from_le_bytes([a, b, c, d, e, f, g, h])
+    }
+}
 
 /// The hash of a word's stem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,26 +60,19 @@ impl Stem {
     /// What an e-mail address is read as.
     pub const MAIL: Self = Self(2);
 
-    /// The stem of a word in small letters of ASCII.
-    pub fn of(word: &[u8]) -> Self {
-        Self(bare(word).iter().fold(SEED, |hash, byte| hashed(hash, u32::from(*byte))))
+    /// The stem of a word.
+    pub fn of(word: &Letters) -> Self {
+        Self(hash(SEED, word))
     }
 
     /// The stem of a word behind a dot, as in `.env`.
-    pub fn of_name(word: &[u8]) -> Self {
-        let dot = hashed(SEED, u32::from('.'));
-        Self(bare(word).iter().fold(dot, |hash, byte| hashed(hash, u32::from(*byte))))
+    pub fn of_name(word: &Letters) -> Self {
+        Self(hash(NAME_SEED, word))
     }
 
     /// A character that is a word.
     pub fn of_wide(c: char) -> Self {
-        Self(hashed(SEED, u32::from(c)))
-    }
-
-    /// A whole text as one number.
-    #[cfg(test)]
-    pub fn of_text(text: &str) -> Self {
-        Self(text.chars().fold(SEED, |hash, c| hashed(hash, u32::from(c))))
+        Self(mixed(SEED, u64::from(c) | 1 << 63))
     }
 
     /// One of 64 bits.
@@ -58,8 +91,19 @@ impl Stem {
     }
 }
 
-fn hashed(hash: u64, c: u32) -> u64 {
-    (hash ^ u64::from(c)).wrapping_mul(0x100_0000_01b3)
+/// Eight letters at a time, those after the stem left out.
+fn hash(seed: u64, word: &Letters) -> u64 {
+    let count = bare(word.as_slice()).len();
+    let chunks = word.bytes.as_chunks::<8>().0.iter().enumerate().take(count.div_ceil(8));
+    chunks.fold(seed, |hash, (place, chunk)| {
+        let unused = 8 - (count - 8 * place).min(8);
+        mixed(hash, u64::from_le_bytes(*chunk) & u64::MAX >> (8 * unused))
+    })
+}
+
+fn mixed(hash: u64, word: u64) -> u64 {
+    let product = (hash ^ word).wrapping_mul(0x9fb2_1c65_1e98_df25);
+    product ^ (product >> 32)
 }
 
 /// A word without its inflection. Words that are told apart by more than that may fall together;

@@ -4,15 +4,12 @@ use std::ops::Range;
 
 use super::{
     address::{mail_domain, public_address, scheme_rest},
-    stem::Stem,
+    stem::{Letters, Stem},
 };
 use crate::characters;
 
 /// Words of the longest sentence; what is longer goes on as the next.
 const SENTENCE: usize = 90;
-
-/// Letters of a word that count.
-const LETTERS: usize = 32;
 
 /// A word by its stem, and where it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,21 +29,21 @@ pub(super) struct Word {
 
 /// Words that carry too little to matter.
 const STOP: [u64; 15] = [
-    packed(b"a"),
-    packed(b"an"),
-    packed(b"the"),
-    packed(b"your"),
-    packed(b"its"),
-    packed(b"their"),
-    packed(b"my"),
-    packed(b"his"),
-    packed(b"her"),
-    packed(b"of"),
-    packed(b"please"),
-    packed(b"just"),
-    packed(b"simply"),
-    packed(b"kindly"),
-    packed(b"very"),
+    eight(b"a"),
+    eight(b"an"),
+    eight(b"the"),
+    eight(b"your"),
+    eight(b"its"),
+    eight(b"their"),
+    eight(b"my"),
+    eight(b"his"),
+    eight(b"her"),
+    eight(b"of"),
+    eight(b"please"),
+    eight(b"just"),
+    eight(b"simply"),
+    eight(b"kindly"),
+    eight(b"very"),
 ];
 
 /// The same in Chinese.
@@ -62,13 +59,6 @@ pub(super) struct Reader<'w> {
     quoted: bool,
     /// An invisible character stood inside a word.
     pub disguised: bool,
-}
-
-/// The first letters of a word, and where it ends.
-struct Letters {
-    letters: [u8; LETTERS],
-    count: usize,
-    end: usize,
 }
 
 impl<'w> Reader<'w> {
@@ -138,12 +128,11 @@ impl<'w> Reader<'w> {
 
     /// Takes the word that begins at `at` and has its first letter at `from`; where it ends.
     fn word(&mut self, text: &str, at: usize, from: usize) -> usize {
-        let Letters { letters, count, end } = ascii_letters(text, from).unwrap_or_else(|| self.letters(text, from));
-        let word = letters.get(..count).unwrap_or_default();
+        let (word, end) = ascii_word(text, from).unwrap_or_else(|| self.folded_word(text, from));
         match text.as_bytes().get(end) {
             Some(b':') => {
                 if let Some((length, foreign)) = scheme_rest(text.get(end..).unwrap_or("")) {
-                    if foreign && !word.is_empty() {
+                    if foreign && !word.as_slice().is_empty() {
                         self.push(Stem::HOST, false, at);
                     }
                     return end + length;
@@ -155,7 +144,7 @@ impl<'w> Reader<'w> {
                     return end + length;
                 }
             }
-            Some(b'.') if word.first().is_some_and(u8::is_ascii_digit) => {
+            Some(b'.') if word.as_slice().first().is_some_and(u8::is_ascii_digit) => {
                 if let Some(length) = public_address(text.get(at..).unwrap_or("")) {
                     self.push(Stem::HOST, false, at);
                     return at + length;
@@ -163,17 +152,17 @@ impl<'w> Reader<'w> {
             }
             _ => {}
         }
-        if !STOP.contains(&packed(word)) {
-            let stem = if from > at { Stem::of_name(word) } else { Stem::of(word) };
+        if !STOP.contains(&word.first_eight()) {
+            let stem = if from > at { Stem::of_name(&word) } else { Stem::of(&word) };
             self.push(stem, false, at);
         }
         end.max(at + 1)
     }
 
-    /// The letters of a word that holds others than those of ASCII, or an apostrophe.
-    fn letters(&mut self, text: &str, from: usize) -> Letters {
+    /// A word that holds other letters than those of ASCII, or an apostrophe; where it ends.
+    fn folded_word(&mut self, text: &str, from: usize) -> (Letters, usize) {
         let rest = text.get(from..).unwrap_or("");
-        let mut word = Letters { letters: [0; LETTERS], count: 0, end: from };
+        let (mut word, mut end) = (Letters::default(), from);
         let (mut total, mut disguised) = (0, false);
         for (offset, c) in rest.char_indices() {
             if !c.is_ascii() && characters::is_invisible(c) {
@@ -185,14 +174,11 @@ impl<'w> Reader<'w> {
             if letter == b'\'' && !rest.get(next..).is_some_and(|next| next.starts_with(is_letter)) {
                 break;
             }
-            if let Some(slot) = word.letters.get_mut(word.count) {
-                *slot = letter.to_ascii_lowercase();
-                word.count += 1;
-            }
-            (word.end, total) = (from + next, total + 1);
+            word.push(letter);
+            (end, total) = (from + next, total + 1);
         }
         self.disguised |= disguised && total > 3;
-        word
+        (word, end)
     }
 
     fn push(&mut self, stem: Stem, wide: bool, at: usize) {
@@ -205,24 +191,12 @@ impl<'w> Reader<'w> {
     }
 }
 
-/// The letters of a word of ASCII alone; `None` when another character or an apostrophe follows.
-fn ascii_letters(text: &str, from: usize) -> Option<Letters> {
+/// A word of ASCII alone and where it ends; `None` when another character or an apostrophe follows.
+fn ascii_word(text: &str, from: usize) -> Option<(Letters, usize)> {
     let rest = text.as_bytes().get(from..)?;
-    let mut word = Letters { letters: [0; LETTERS], count: 0, end: text.len() };
-    for (offset, byte) in rest.iter().enumerate() {
-        if byte.is_ascii_alphanumeric() {
-            if let Some(slot) = word.letters.get_mut(word.count) {
-                *slot = byte.to_ascii_lowercase();
-                word.count += 1;
-            }
-        } else if byte.is_ascii() && *byte != b'\'' {
-            word.end = from + offset;
-            break;
-        } else {
-            return None;
-        }
-    }
-    Some(word)
+    let length = rest.iter().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(rest.len());
+    let goes_on = rest.get(length).is_some_and(|byte| !byte.is_ascii() || *byte == b'\'');
+    (!goes_on).then(|| (Letters::of(rest.get(..length).unwrap_or_default()), from + length))
 }
 
 /// Whether a dot begins a name, as in `.env`.
@@ -251,11 +225,11 @@ pub(super) fn is_wide(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7AF}')
 }
 
-/// A word of at most eight bytes as a number; 0 for a longer one.
-const fn packed(word: &[u8]) -> u64 {
+/// A word of at most eight letters as [`Letters::first_eight`] gives it.
+const fn eight(word: &[u8]) -> u64 {
     let (mut number, mut rest) = (0, word);
-    while let [byte, others @ ..] = rest {
+    while let [others @ .., byte] = rest {
         (number, rest) = (number << 8 | *byte as u64, others);
     }
-    if word.len() <= 8 { number } else { 0 }
+    number
 }
