@@ -23,11 +23,11 @@ const SHARED: usize = 8;
 /// Some literals, told apart by their places in the list that they were made of.
 pub(crate) struct Literals {
     /// The keys that some literal has, as bits.
-    keys: Vec<u64>,
+    keys: Box<[u64; KEYS / 64]>,
     /// Where the entries of each bucket begin, and after the last bucket where they end.
     starts: Vec<usize>,
     /// For each bucket the lowest bits of the bytes that stand before the tails of its literals.
-    befores: Vec<u32>,
+    befores: Box<[u32; KEYS / SHARED]>,
     /// Sorted by key, then the longest first.
     entries: Vec<Entry>,
 }
@@ -76,9 +76,9 @@ impl Literals {
         let keyed = placed.flat_map(|(place, literal)| keys_of(literal).map(move |key| entry(key, literal, place)));
         let mut entries: Vec<_> = keyed.collect();
         entries.sort_unstable_by_key(|entry| (entry.key, Reverse(entry.literal.len()), entry.place));
-        let mut keys = vec![0; KEYS / 64];
+        let mut keys = Box::new([0; KEYS / 64]);
         let mut starts = Vec::with_capacity(KEYS / SHARED + 1);
-        let mut befores = vec![0; KEYS / SHARED];
+        let mut befores = Box::new([0; KEYS / SHARED]);
         for (at, Entry { key, literal, .. }) in entries.iter().enumerate() {
             starts.resize(starts.len().max(key / SHARED + 1), at);
             if let Some(word) = keys.get_mut(key / 64) {
@@ -96,7 +96,17 @@ impl Literals {
     /// Calls `found` with the place and the bytes of every literal in a text, in any ASCII case,
     /// sorted by their ends and the longest first.
     pub fn find(&self, text: &[u8], mut found: impl FnMut(usize, Range<usize>)) {
-        let mut key = 0;
+        let (mut key, mut end) = (0, 0);
+        while let Some((length, there)) = self.next(key, text.get(end..).unwrap_or_default()) {
+            (key, end) = (there, end + length);
+            self.compare(key, text.get(..end).unwrap_or_default(), &mut found);
+        }
+    }
+
+    /// How far to read until the key is one of some literal, and that key; a loop of its own, so that
+    /// it stays in registers.
+    #[inline(never)]
+    fn next(&self, mut key: usize, text: &[u8]) -> Option<(usize, usize)> {
         for (at, byte) in text.iter().enumerate() {
             let before = key >> (BITS * (BYTES as u32 - 1));
             key = followed_by(key, *byte);
@@ -104,9 +114,10 @@ impl Literals {
             let is_key = self.keys.get(key / 64).map_or(0, |word| word >> (key % 64));
             let is_before = self.befores.get(key / SHARED).map_or(0, |befores| befores >> before);
             if is_key & u64::from(is_before) & 1 == 1 {
-                self.compare(key, text.get(..=at).unwrap_or_default(), &mut found);
+                return Some((at + 1, key));
             }
         }
+        None
     }
 
     /// The literals of a key with which a text ends.
