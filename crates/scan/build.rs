@@ -33,7 +33,7 @@ struct Index {
     names: BTreeMap<String, usize>,
     deeds: u128,
     entries: Vec<(Key, usize)>,
-    /// The concept of each way and its pieces.
+    /// The concept of each way, and its pieces.
     ways: Vec<(usize, Vec<Piece>)>,
 }
 
@@ -69,8 +69,10 @@ impl Index {
             &mut text,
             "ENTRIES",
             "Entry",
-            self.entries.iter().map(|(Key { stem: Stem(stem), next, gap }, way)| {
-                format!("Entry {{ stem: Stem({stem}), next: {next}, gap: {gap}, way: {way} }}")
+            self.entries.iter().map(|(Key { stem: Stem(stem), next, gap, whole }, way)| {
+                let concept = self.ways.get(*way).map_or(0, |(concept, _)| *concept);
+                let rest = format!("gap: {gap}, whole: {whole}, concept: {concept}, way: {way}");
+                format!("Entry {{ stem: Stem({stem}), next: {next}, {rest} }}")
             }),
         );
         self.write_places(&mut text);
@@ -91,7 +93,7 @@ impl Index {
 
     fn write_ways(&self, text: &mut String) {
         let (mut ways, mut pieces, mut choices, mut stems) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        for (concept, all) in &self.ways {
+        for (_, all) in &self.ways {
             let start = pieces.len();
             for piece in all {
                 let (start, first, gap) = (choices.len(), piece.first(), piece.gap);
@@ -103,9 +105,9 @@ impl Index {
                 let end = choices.len();
                 pieces.push(format!("Piece {{ gap: {gap}, first: {first}, start: {start}, end: {end} }}"));
             }
-            ways.push(format!("Way {{ concept: {concept}, start: {start}, end: {} }}", pieces.len()));
+            ways.push(format!("({start}, {})", pieces.len()));
         }
-        table(text, "WAYS", "Way", ways.into_iter());
+        table(text, "WAYS", "(u32, u32)", ways.into_iter());
         table(text, "PIECES", "Piece", pieces.into_iter());
         table(text, "CHOICES", "(u32, u32)", choices.into_iter());
         table(text, "STEMS", "Stem", stems.into_iter());

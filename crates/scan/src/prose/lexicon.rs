@@ -34,7 +34,7 @@ pub(super) struct Term {
 
 /// The index, in tables that name one another by their places.
 mod index {
-    use super::{Entry, Piece, Set, Stem, Way};
+    use super::{Entry, Piece, Set, Stem};
 
     include!(concat!(env!("OUT_DIR"), "/lexicon.rs"));
 }
@@ -46,14 +46,10 @@ struct Entry {
     next: u64,
     /// Other words may stand before that.
     gap: bool,
-    way: u32,
-}
-
-/// A way of saying a concept: its pieces are those from `start` to `end`.
-struct Way {
+    /// The word says the whole way.
+    whole: bool,
     concept: Concept,
-    start: u32,
-    end: u32,
+    way: u32,
 }
 
 /// A part of a way: one of some words or runs of words, the choices from `start` to `end`.
@@ -111,14 +107,17 @@ fn each(words: &[Word], first: &Word, mut found: impl FnMut(Concept, usize)) {
     let (near, far) = following(words);
     for entry in slice(&index::ENTRIES, start, end) {
         let follows = entry.next == 0 || entry.next & if entry.gap { far } else { near } != 0;
-        if entry.stem == first.stem
-            && follows
-            && let Some(way) = index::WAYS.get(entry.way as usize)
-            && let Some(length) = fits(slice(&index::PIECES, way.start, way.end), words, first.sentence)
-        {
-            found(way.concept, length);
+        if entry.stem == first.stem && follows {
+            let length = if entry.whole { Some(1) } else { fits(pieces_of(entry), words, first.sentence) };
+            length.into_iter().for_each(|length| found(entry.concept, length));
         }
     }
+}
+
+/// The pieces of the way that an entry begins.
+fn pieces_of(entry: &Entry) -> &'static [Piece] {
+    let (start, end) = index::WAYS.get(entry.way as usize).copied().unwrap_or_default();
+    slice(&index::PIECES, start, end)
 }
 
 /// The bits of the word after the first, and of all that may follow it over a gap.

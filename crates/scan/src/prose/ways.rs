@@ -27,6 +27,8 @@ pub(crate) struct Key {
     pub next: u64,
     /// Other words may stand before that.
     pub gap: bool,
+    /// The word says the whole way.
+    pub whole: bool,
 }
 
 /// A concept's line of the lexicon: whether it is a deed, its name, which is empty when the line goes on with
@@ -59,8 +61,8 @@ pub(crate) fn keys(pieces: &[Piece]) -> Vec<Key> {
         let (next, gap) = after.map_or((0, false), |next| (next.first(), next.gap));
         keys.extend(piece.choices.iter().filter_map(|choice| match choice.as_slice() {
             [] => None,
-            [stem] => Some(Key { stem: *stem, next, gap }),
-            [stem, second, ..] => Some(Key { stem: *stem, next: second.bit(), gap: false }),
+            [stem] => Some(Key { stem: *stem, next, gap, whole: pieces.get(place + 1).is_none() }),
+            [stem, second, ..] => Some(Key { stem: *stem, next: second.bit(), gap: false, whole: false }),
         }));
         if piece.choices.iter().all(|choice| !choice.is_empty()) {
             break;
@@ -77,6 +79,7 @@ fn merged(mut keys: Vec<Key>) -> Vec<Key> {
         if same {
             kept.next = if kept.next == 0 { 0 } else { kept.next | key.next };
             kept.gap |= key.gap;
+            kept.whole = false;
         }
         same
     });
