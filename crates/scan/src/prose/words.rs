@@ -115,11 +115,8 @@ impl<'w> Reader<'w> {
             '，' | '、' | '：' | '（' | '）' | '—' | '–' => self.clause += 1,
             '“' | '「' | '『' => self.quoted = true,
             '”' | '」' | '』' => self.quoted = false,
-            c if is_wide(c) => {
-                if !STOP_WIDE.contains(&c) {
-                    self.push(Stem::of_wide(c), true, at);
-                }
-            }
+            c if STOP_WIDE.contains(&c) => {}
+            c if is_wide(c) => self.push(Stem::of_wide(c), true, at),
             c if is_letter(c) => return self.word(text, at, at),
             _ => {}
         }
