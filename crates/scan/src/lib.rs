@@ -21,6 +21,7 @@ mod flow;
 mod hidden;
 mod level;
 mod literals;
+mod lookalike;
 mod normal;
 mod pattern;
 mod prose;

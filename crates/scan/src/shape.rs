@@ -2,7 +2,13 @@
 
 use skill::{Bundle, File, SkillPath};
 
-use crate::{Severity, rules::package, scanner::Finder, source::Source};
+use crate::{
+    Severity,
+    lookalike::{is_lookalike, names},
+    rules::{package, supply},
+    scanner::Finder,
+    source::Source,
+};
 
 /// Checks one file of a bundle by what it is, not by what it says.
 pub(crate) fn check_file(bundle: &Bundle, path: &SkillPath, file: &File, source: &Source<'_>, finder: &mut Finder) {
@@ -10,6 +16,12 @@ pub(crate) fn check_file(bundle: &Bundle, path: &SkillPath, file: &File, source:
     if path.file_name().eq_ignore_ascii_case(SkillPath::SKILL_MD) && !path.is_skill_md() {
         let severity = if is_fixture(path) { package::SECOND.elsewhere } else { package::SECOND.severity };
         finder.add_file(&package::SECOND, severity, name);
+    }
+    let file_name = path.file_name().to_ascii_lowercase();
+    if file_name.starts_with("requirements") && file_name.ends_with(".txt") {
+        for (line, text) in source.lines().filter(|(_, text)| names(text).take(1).any(is_lookalike)) {
+            finder.add(&supply::LOOKALIKE, supply::LOOKALIKE.severity, source, line, text.trim());
+        }
     }
     if is_native(&file.bytes) {
         finder.add_file(&package::NATIVE, Severity::Critical, name);

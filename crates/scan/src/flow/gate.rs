@@ -8,8 +8,8 @@ use super::{
     parse::Language,
     shell_words::SHELL_WORDS,
     words::{
-        BY_NAME, DECODE, ENVIRONMENT, EVAL, FETCH, HOME, LAUNCH, PIECES, REMOVE, SECRET, SEND, STEERING, STORE, WORDS,
-        WRITE,
+        BY_NAME, CHANNEL, DECODE, ENVIRONMENT, EVAL, FETCH, HOME, LAUNCH, PIECES, REMOVE, SECRET, SEND, STEERING,
+        STORE, WORDS, WRITE,
     },
 };
 
@@ -27,6 +27,8 @@ const FLOWS: &[u32] = &[
     FETCH | EVAL,
     FETCH | STORE | LAUNCH,
     DECODE | EVAL,
+    CHANNEL | LAUNCH,
+    CHANNEL | EVAL,
     DECODE | LAUNCH,
     STEERING | WRITE,
     REMOVE | HOME,

@@ -100,6 +100,10 @@ fn sent(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
         names.map(|taint| taint.what.clone()).filter(|name| is_strange(name, &host)).collect()
     };
     let is_declared = purpose.names(&host);
+    if let Some(taint) = of(Kind::Project).filter(|_| !is_declared && !host.is_empty()) {
+        let why = format!("what {} gives goes to {to}", taint.what);
+        return Some(Judgement { rule: &rules::PROJECT_SENT, severity: rules::PROJECT_SENT.severity, why });
+    }
     let body = strangers(&flow.taints);
     if !body.is_empty() {
         let rule = &rules::KEY_SENT;

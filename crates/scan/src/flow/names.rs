@@ -128,6 +128,27 @@ const CONNECTED: &[&str] = &[
     "ws()",
 ];
 
+/// Whether a thing is what a visitor sends to a server, by its full name.
+pub(super) fn is_request(name: &str) -> bool {
+    matches!(
+        name,
+        "req.body"
+            | "req.query"
+            | "req.params"
+            | "request.body"
+            | "request.json"
+            | "request.args"
+            | "request.form"
+            | "request.values"
+            | "request.data"
+            | "request.query"
+            | "ctx.request.body"
+            | "flask.request.json"
+            | "flask.request.args"
+            | "flask.request.form"
+    )
+}
+
 /// Things and functions that hand over what comes in from the network, by their full names.
 pub(super) fn is_channel(name: &str) -> bool {
     const WHOLE: &[&str] =
@@ -169,7 +190,11 @@ pub(super) fn sink(name: &str) -> Option<Sink> {
         | "execfile"
         | "runpy"
         | "importScripts"
-        | "load_module" => Some(Sink::Run),
+        | "load_module"
+        | "CDLL"
+        | "WinDLL"
+        | "LoadLibrary"
+        | "dlopen" => Some(Sink::Run),
         "eval" | "exec" | "Function" | "runInThisContext" | "runInNewContext" | "runInContext" | "Script"
         | "_compile" | "compile" | "compileFunction" | "AsyncFunction" | "GeneratorFunction" | "Worker"
             if !before.contains("child_process") && !before.ends_with("re") && !before.contains("regex") =>

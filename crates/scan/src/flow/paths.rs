@@ -333,6 +333,8 @@ const KEPT: &[&str] = &[
 
 /// Whether a path means all that the user has, or all of one of the folders for it.
 pub(super) fn is_all_of_home(path: &str) -> bool {
+    let path = path.replace("//", "/");
+    let path = path.as_str();
     let rest = path.strip_prefix("$HOME").map(|rest| format!("~{rest}"));
     let path = rest.as_deref().unwrap_or(path);
     let is_root = matches!(path, "/" | "/*" | "~");

@@ -271,6 +271,9 @@ impl<'p> Analysis<'p> {
             None if base.has_variable(name) && !IS_METHOD.contains(&name) => Value::of(Kind::Variable, name),
             None => {
                 let mut value = Value::named(&full).or(base);
+                if names::is_request(&full) {
+                    value = value.or(&Value::of(Kind::Remote, "a request"));
+                }
                 if name == "name" && base.text.as_ref().is_some_and(|text| text.ends_with("/*")) {
                     value.text = Some("*".to_owned());
                 }
@@ -310,7 +313,11 @@ impl<'p> Analysis<'p> {
         self.bind_each(&name, call, &receiver);
         self.note_sink(&name, &receiver, &args, &named, call.line);
         self.store(&name, call, &receiver, &args);
-        self.result(&name, &receiver, &args, &named)
+        let mut value = self.result(&name, &receiver, &args, &named);
+        if matches!(call.callee, Expr::Name(_)) {
+            value = value.or(&callee);
+        }
+        value
     }
 
     /// An argument; one whose text is not known is told from others by its variable.

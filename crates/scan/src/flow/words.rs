@@ -22,6 +22,8 @@ pub(super) const REMOVE: u32 = 1 << 10;
 pub(super) const HOME: u32 = 1 << 11;
 /// A name is made of a text.
 pub(super) const BY_NAME: u32 = 1 << 12;
+/// Something comes in from the network by itself.
+pub(super) const CHANNEL: u32 = 1 << 14;
 /// A text is put together of pieces.
 pub(super) const PIECES: u32 = 1 << 13;
 
@@ -86,8 +88,14 @@ pub(super) const STORES: &[&str] = &[
     "169.254.170.2",
     "/run/secrets",
     "serviceaccount",
-    "secrets.",
-    "credentials",
+    "secrets.json",
+    "secrets.y",
+    "secrets.toml",
+    "credentials.json",
+    "credentials.db",
+    "/credentials",
+    "'credentials'",
+    "\"credentials\"",
     "id_rsa",
     "id_ed25519",
     "/etc/passwd",
@@ -163,11 +171,11 @@ pub(super) const STEERS: &[&str] = &[
     "Start Menu",
     "Startup",
     "autostart",
-    "hooks",
-    "commands",
+    "/hooks",
+    "'hooks'",
+    "\"hooks\"",
     ".claude",
     ".cursor",
-    "rules",
     "copilot",
     "/etc/",
     ".zprofile",
@@ -190,6 +198,26 @@ pub(super) const STEERS: &[&str] = &[
 
 /// The words of scripts in Python and JavaScript.
 pub(super) const WORDS: &[(u32, &[&str])] = &[
+    (
+        CHANNEL,
+        &[
+            "recv(",
+            "recvfrom(",
+            "WebSocket",
+            "websockets",
+            "rfile",
+            "req.body",
+            "req.query",
+            "request.json",
+            "request.args",
+            "get_json",
+            "mqtt",
+            "getUpdates",
+            "get_updates",
+            "socketio",
+            "socket.io",
+        ],
+    ),
     (SECRET, STORES),
     (
         SECRET,
@@ -411,6 +439,10 @@ pub(super) const WORDS: &[(u32, &[&str])] = &[
             "load_module",
             "load_source",
             "new Worker",
+            "eval)",
+            "CDLL",
+            "dlopen",
+            "LoadLibrary",
             "_compile(",
             "builtins",
             "compile(",
@@ -435,7 +467,22 @@ pub(super) const WORDS: &[(u32, &[&str])] = &[
     ),
     (WRITE, &["write", "copy", "appendFile", "dump(", "cpSync", "rename"]),
     (STEERING, STEERS),
-    (REMOVE, &["rmtree", "rmSync", "rm(", "rimraf", "emptyDir", "rmdirSync", "unlink", "os.remove", "rm -"]),
+    (
+        REMOVE,
+        &[
+            "encrypt(",
+            "isDirectory()",
+            "rmtree",
+            "rmSync",
+            "rm(",
+            "rimraf",
+            "emptyDir",
+            "rmdirSync",
+            "unlink",
+            "os.remove",
+            "rm -",
+        ],
+    ),
     (HOME, &["home()", "homedir()", "expanduser", "'~'", "\"~\"", "env.HOME", "(\"/\"", "('/'", "USERPROFILE"]),
     (
         BY_NAME,

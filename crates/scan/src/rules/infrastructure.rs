@@ -101,6 +101,7 @@ const INSTALL_FETCH: Rule = Rule {
         "powershell",
         "base64",
         "iwr",
+        "child_process",
         "https",
         "eval",
         "urlopen",
@@ -171,6 +172,63 @@ fn is_unknown_forge(text: &str) -> bool {
         .any(|forge| host.starts_with(forge) || host.split_once('@').is_some_and(|(_, host)| host.starts_with(forge)))
 }
 
+const HOST_MOUNT: Rule = Rule {
+    id: "pod-owns-host",
+    scope: Scope::Machine,
+    message: "a container of a cluster that owns the machine",
+    remedy: "mount the one folder that is needed, without privileges",
+    role: Role::Fact,
+    literals: &["hostPath"],
+    pattern: r"\bhostPath:\s{0,4}\{?\s{0,40}path:\s{0,2}['\x22]?(?:/|/etc|/root|/var/run/docker\.sock|/run/containerd\S{0,20})['\x22]?\s{0,4}(?:[},\n]|$)",
+    also: &["privileged: true", "privileged:true", "SYS_ADMIN"],
+    harmful: &[("pod.yaml", "privileged: true\nvolumes: [{name: h, hostPath: {path: /}}]\n")],
+    harmless: &[("pod.yaml", "privileged: true\nvolumes: [{name: h, hostPath: {path: /var/log}}]\n")],
+    ..BASE
+};
+
+const GRANT: Rule = Rule {
+    id: "rights-given-away",
+    scope: Scope::Machine,
+    message: "gives somebody else the rights over an account or a repository",
+    remedy: "let the user decide who gets rights",
+    literals: &[
+        "add-iam-policy-binding",
+        "role assignment create",
+        "collaborators/",
+        "permission=admin",
+        "allUsers",
+        "\"Action\"",
+        "visibility public",
+        "visibility=public",
+        "/protection",
+        "put-bucket-acl",
+        "authorize-security-group-ingress",
+    ],
+    pattern: concat!(
+        r"\badd-iam-policy-binding\b[^\n]{0,200}(?:roles/owner|roles/editor|allUsers|allAuthenticatedUsers)|\brole\s{1,2}assignment\s{1,2}create\b[^\n]{0,120}\bOwner\b|\bgh\s{1,2}api\s[^\n]{0,120}(?:collaborators/|permission=admin)|\bgh\s{1,2}api\s[^\n]{0,60}DELETE\b[^\n]{0,80}/protection|\bgh\s{1,2}repo\s{1,2}edit\s[^\n]{0,60}visibility[\s=]public",
+        r"|\x22Action\x22\s{0,2}:\s{0,2}(?:\[\s{0,4})?\x22\*\x22[^}]{0,80}\x22Resource\x22\s{0,2}:\s{0,2}(?:\[\s{0,4})?\x22\*\x22|\bput-bucket-acl\b[^\n]{0,60}public-read|\bauthorize-security-group-ingress\b[^\n]{0,120}0\.0\.0\.0/0",
+    ),
+    harmful: &[
+        ("a.sh", "gcloud projects add-iam-policy-binding $P --member=user:x@in.invalid --role=roles/owner"),
+        ("a.sh", "gh api -X PUT repos/$R/collaborators/bot -f permission=admin"),
+    ],
+    harmless: &[
+        ("a.sh", "gcloud projects add-iam-policy-binding $P --member=$SA --role=roles/run.invoker"),
+        ("SKILL.md", "Find statements with \"Action\": \"*\" and \"Resource\": \"*\"."),
+    ],
+    ..BASE
+};
+
 /// All rules of this category.
-pub(crate) const RULES: &[Rule] =
-    &[CONTAINER, SOCKET, PIPELINE, INSTALL_HOOK, INSTALL_FETCH, CLOUD_ADMIN, CLONE_RUN, CLONE_RUN_ODD];
+pub(crate) const RULES: &[Rule] = &[
+    CONTAINER,
+    SOCKET,
+    PIPELINE,
+    INSTALL_HOOK,
+    INSTALL_FETCH,
+    CLOUD_ADMIN,
+    CLONE_RUN,
+    CLONE_RUN_ODD,
+    HOST_MOUNT,
+    GRANT,
+];

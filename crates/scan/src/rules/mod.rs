@@ -3,8 +3,10 @@
 mod agents;
 mod data;
 mod dialect;
+mod disguise;
 pub(crate) mod flow;
 mod infrastructure;
+mod lasting;
 pub(crate) mod obfuscation;
 pub(crate) mod package;
 mod persistence;
@@ -15,7 +17,7 @@ mod ruin;
 mod secrets;
 mod shell;
 mod spy;
-mod supply;
+pub(crate) mod supply;
 mod tamper;
 pub(crate) mod unicode;
 
@@ -26,8 +28,10 @@ pub(crate) const ALL: &[&[Rule]] = &[
     agents::RULES,
     data::RULES,
     dialect::RULES,
+    disguise::RULES,
     flow::RULES,
     infrastructure::RULES,
+    lasting::RULES,
     obfuscation::RULES,
     package::RULES,
     persistence::RULES,

@@ -211,7 +211,7 @@ const POWERSHELL: Rule = Rule {
         r"\b(?:iwr|irm|curl|wget|Invoke-WebRequest|Invoke-RestMethod)\b[^\n|]{0,240}\|\s{0,8}(?:iex|Invoke-Expression)\b",
         r"|\b(?:iex|Invoke-Expression)\b\s{0,4}\(?[^\n]{0,160}(?:DownloadString|DownloadData|Net\.WebClient|\birm\b|\biwr\b|Invoke-WebRequest|Invoke-RestMethod|FromBase64String)[^\n]{0,160}",
         r"|DownloadString\s{0,4}\([^\n]{0,200}(?:\n[^\n]{0,160}){0,2}?(?:iex|Invoke-Expression)\b",
-        r"|\bpowershell(?:\.exe)?\b[^\n]{0,120}\s-(?:enc|encodedcommand|e|ec)\s{1,4}[A-Za-z0-9+/=]{24}",
+        r"|\bpowershell(?:\.exe)?\b[^\n]{0,120}\s-(?:enc|encodedcommand|e|ec)\s{1,4}(?:[A-Za-z0-9+/=]{24})|\bpowershell(?:\.exe)?\b[^\n]{0,60}hidden\b[^\n]{0,60}-e\w{0,14}\s{1,2}\$\w{1,20}",
         r"|\bmshta(?:\.exe)?\s{1,4}[\x22']?(?:https?|javascript|vbscript):|\bregsvr32\b[^\n]{0,60}/i:https?|\bcertutil(?:\.exe)?\b[^\n]{0,40}-urlcache[^\n]{0,20}https?|\bbitsadmin\b[^\n]{0,40}/transfer[^\n]{0,60}https?",
     ),
     accept: Some(from_unknown_host),

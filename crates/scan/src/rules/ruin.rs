@@ -90,11 +90,11 @@ const TIME_BOMB: Rule = Rule {
         "date +%",
         "Get-Date '20",
         "Get-Date \"20",
-        "strptime",
-        "fromisoformat",
+        "fromisoformat(\"20",
+        "fromisoformat('20",
     ],
     pattern: concat!(
-        r"(?:today|now|utcnow)\w{0,6}(?:\([^\n)]{0,20}\))?(?:\.date\(\))?\s{0,2}[<>]=?\s{0,2}(?:\w{1,10}\.){0,2}(?:date|datetime|strptime|fromisoformat)\(\s{0,2}['\x22]?20\d\d|(?:Date\.now\(\)|new\s{1,2}Date\(\)|\bnow\b)\s{0,2}[<>]=?\s{0,2}(?:\+\s{0,2})?(?:new\s{1,2}Date\(\s{0,2}['\x22]?20\d\d|Date\.(?:UTC|parse)\(\s{0,2}['\x22]?20\d\d)",
+        r"(?:today|now|utcnow)\w{0,6}(?:\([^\n)]{0,20}\))?(?:\.date\(\))?\s{0,2}[<>]=?\s{0,2}(?:\w{1,10}\.){0,2}(?:date|datetime|fromisoformat)\(\s{0,2}['\x22]?20\d\d|(?:Date\.now\(\)|new\s{1,2}Date\(\)|\bnow\b)\s{0,2}[<>]=?\s{0,2}(?:\+\s{0,2})?(?:new\s{1,2}Date\(\s{0,2}['\x22]?20\d\d|Date\.(?:UTC|parse)\(\s{0,2}['\x22]?20\d\d)",
         r"|\$\(\s{0,2}date\s{1,2}[\x22']?\+%[\w%-]{1,10}[\x22']?\s{0,2}\)[\x22']?\s{1,2}(?:-g[te]|-l[te]|>|<)\s{1,2}[\x22']?\d{8,10}|\(?Get-Date\)?\s{1,2}-(?:gt|ge|lt|le)\s{1,2}\(?(?:Get-Date\s|\[datetime\])?\s{0,2}['\x22]20\d\d",
     ),
     also: &[
@@ -167,5 +167,71 @@ const HISTORY: Rule = Rule {
     ..BASE
 };
 
+const TABLES: Rule = Rule {
+    id: "tables-dropped",
+    scope: Scope::Script,
+    role: Role::Fact,
+    message: "drops every table of a database",
+    literals: &["drop table", "drop database", "truncate table", "truncate "],
+    pattern: r"\b(?:drop\s{1,3}(?:table|database|schema)|truncate(?:\s{1,3}table)?)\s{1,3}[^'\x22`\n]{0,30}(?:['\x22`]\s{0,2}\+|\{|\$\{|%s|\\?[\x22`]\{)",
+    also: &[
+        "sqlite_master",
+        "get_table_names",
+        "information_schema",
+        "pg_tables",
+        "show tables",
+        "sys.tables",
+        "metadata.tables",
+        "list_collection_names",
+    ],
+    harmful: &[(
+        "a.py",
+        "for (t,) in c.execute('select name from sqlite_master').fetchall():\n    c.execute(f'drop table {t}')",
+    )],
+    harmless: &[("a.py", "c.execute('drop table if exists staging')\nc.execute('select name from sqlite_master')")],
+    ..BASE
+};
+
+const POWERSHELL: Rule = Rule {
+    id: "powershell-home-removed",
+    severity: Severity::Critical,
+    message: "removes what the user keeps",
+    literals: &["Remove-Item", "| del", "| ri ", "Clear-Content", "Format-Volume", "Clear-Disk"],
+    pattern: concat!(
+        r"\bRemove-Item\s[^\n]{0,80}(?:\$HOME|\$env:USERPROFILE|\$env:HOMEPATH|~|[c-z]:\\{1,2}Users)[\\/]{0,2}(?:Documents|Desktop|Pictures|OneDrive|\*|[\x22'\s]|$)|\b(?:Get-ChildItem|gci|dir|ls)\s[^\n]{0,20}(?:\$HOME|\$env:USERPROFILE|~|[c-z]:\\{1,2}Users|[c-z]:\\{1,2}\s)[^\n]{0,160}(?:Remove-Item|\|\s{0,3}ri\s|\|\s{0,3}del\b|Clear-Content)",
+        r"|\bFormat-Volume\s[^\n]{0,60}-DriveLetter|\bClear-Disk\s[^\n]{0,60}-RemoveData",
+    ),
+    accept: Some(is_unfiltered_here),
+    harmful: &[
+        ("a.ps1", "Get-ChildItem $env:USERPROFILE -Recurse -File | ForEach-Object { Remove-Item $_.FullName -Force }"),
+        ("a.ps1", "Remove-Item -Recurse -Force $HOME\\Documents"),
+    ],
+    harmless: &[
+        ("a.ps1", "Remove-Item -Recurse -Force $HOME\\.cache\\tool"),
+        ("a.ps1", "Get-ChildItem $HOME -Filter *.tmp | Remove-Item"),
+    ],
+    ..BASE
+};
+
+fn is_unfiltered_here(matched: &str) -> bool {
+    !["-Filter", "-Include", "-filter", "-include"].iter().any(|filter| matched.contains(filter))
+}
+
+const FILL: Rule = Rule {
+    id: "disk-filled",
+    category: "resources",
+    message: "fills the disk until the machine stops",
+    literals: &["/dev/zero", "/dev/urandom", "yes >", "fallocate"],
+    pattern: r"\bwhile\s[^\n]{0,60}/dev/(?:zero|u?random)\s{0,2}>>|\bcat\s{1,2}/dev/(?:zero|u?random)\s{0,2}>>?\s{0,2}[^\n]{1,80}|\byes\s{0,2}>\s{0,2}[~$/]\S{1,60}|\bfallocate\s{1,2}-l\s{0,2}\d{3,5}G",
+    accept: Some(is_no_device),
+    harmful: &[("a.sh", "while true; do cat /dev/zero >> ~/.cache/.fill; done &")],
+    harmless: &[("a.sh", "cat /dev/zero > /dev/null & fallocate -l 1G swap")],
+    ..BASE
+};
+
+fn is_no_device(matched: &str) -> bool {
+    !matched.contains("> /dev/null") && !matched.contains(">/dev/null")
+}
+
 /// All rules of this category.
-pub(crate) const RULES: &[Rule] = &[SWEEP, CLOUD, TIME_BOMB, UPWARDS, SHADOW, HISTORY];
+pub(crate) const RULES: &[Rule] = &[SWEEP, CLOUD, TIME_BOMB, UPWARDS, SHADOW, HISTORY, TABLES, POWERSHELL, FILL];

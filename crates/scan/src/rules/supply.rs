@@ -1,6 +1,6 @@
 //! Rules about where packages come from, and about what is sold of the user's machine.
 
-use crate::{Role, Rule, Scope, Severity};
+use crate::{Role, Rule, Scope, Severity, lookalike};
 
 const BASE: Rule = Rule {
     category: "remote-code",
@@ -14,6 +14,7 @@ const BASE: Rule = Rule {
 
 const BANDWIDTH: Rule = Rule {
     id: "resources-sold",
+    scope: Scope::Machine,
     category: "mining",
     message: "sells the user's computing power or connection",
     remedy: "remove it",
@@ -53,7 +54,20 @@ const BANDWIDTH: Rule = Rule {
         "nicehash",
         "c3pool",
         "max-threads-hint",
-        "xmrig/xmrig",
+        "xmrig",
+        "wallet:",
+        ":3333",
+        ":4444",
+        ":5555",
+        ":7777",
+        ":14444",
+        ":14433",
+        ":10128",
+        "'wss://",
+        "\"wss://",
+        "cpuminer",
+        "POOL_U",
+        "/miner",
         "cn/half",
         "\"rx/0",
         "kawpow",
@@ -75,7 +89,7 @@ const BANDWIDTH: Rule = Rule {
     pattern: concat!(
         r"\b(?:honeygain|traffmonetizer|peer2profit|iproyal|earnapp|packetstream|repocket|bitping|proxyrack|earnfm)[\w./-]{0,24}[\s\x22'][^\n]{0,60}(?:-e\b|-tou|--token|start|-email|-pass|--|\bCID|accept)|docker\s[^\n]{0,160}(?:honeygain|traffmonetizer|peer2profit|iproyal|earnapp|packetstream|repocket|bitping|proxyrack|earnfm)",
         r"|\b(?:lolminer|nbminer|gminer|nanominer|teamredminer|srbminer\S{0,8}|phoenixminer|cgminer|bfgminer|xmr-stak)(?:\.exe)?['\x22]?[\s,`][^\n]{0,100}|\b(?:coinhive|cryptoloot|coinimp|webminepool|deepminer|jsecoin)\S{0,60}|minero\.cc|\b(?:pool|xmr|gulf|eth|etc|rvn|stratum|us|eu)[\w.-]{0,30}(?:supportxmr|minexmr|moneroocean|nanopool|hashvault|2miners|unmineable|nicehash|c3pool)\.\w{2,6}",
-        r"|github\.com/xmrig/xmrig/releases|max-threads-hint|['\x22](?:cn/\w{1,10}|rx/0|randomx|kawpow|ghostrider|etchash|verushash)['\x22]|--algo[\s=]{1,2}(?:ETCHASH|ETHASH|KAWPOW|RANDOMX|AUTOLYKOS\d?|GHOSTRIDER)|--coin[=\s](?:monero|xmr|ravencoin|zephyr|wownero)\b|\bmining\.(?:subscribe|authorize|submit|notify)\b|['\x22]pools['\x22]\s{0,2}:\s{0,2}\[\s{0,12}\{",
+        r"|github\.com/xmrig/\w|(?:-o|--url)['\x22]?[\s,=]{1,3}['\x22]?[\w.{}$-]{3,60}:(?:3333|4444|5555|7777|14444|14433|10128)['\x22]?[\s,]{1,3}['\x22]?(?:-u|--user)\b|\bwallet\s{0,2}:\s{0,2}['\x22][^'\x22\n]{4,120}['\x22][^}\n]{0,80}\b(?:threads|throttle|pool|algo)\b|\bpool\s{0,2}:\s{0,2}['\x22]wss?://|image:\s{0,2}[\w./-]{0,40}(?:xmrig|cpuminer|miner)\b|\bPOOL_(?:URL|USER)\s{0,2}[=:]|max-threads-hint|['\x22](?:cn/\w{1,10}|rx/0|randomx|kawpow|ghostrider|etchash|verushash)['\x22]|--algo[\s=]{1,2}(?:ETCHASH|ETHASH|KAWPOW|RANDOMX|AUTOLYKOS\d?|GHOSTRIDER)|--coin[=\s](?:monero|xmr|ravencoin|zephyr|wownero)\b|\bmining\.(?:subscribe|authorize|submit|notify)\b|['\x22]pools['\x22]\s{0,2}:\s{0,2}\[\s{0,12}\{",
     ),
     harmful: &[
         ("a.sh", "docker run -d honeygain/honeygain -tou-accept -email a@in.invalid"),
@@ -133,11 +147,15 @@ const REGISTRY: Rule = Rule {
         "registry=http",
         "npmRegistryServer",
         "gem sources",
+        "git = \"http",
+        "source \"http",
+        "source 'http",
+        "registry = \"http",
         "UV_DEFAULT_INDEX",
     ],
     pattern: concat!(
         r"\b(?:npm|pnpm|yarn|pip3?|bun|poetry|uv|conda|composer)\s{1,4}config\s{1,4}(?:set\s{1,4}|--set\s{1,4}|add\s{1,4})?(?:-{1,2}\w{1,12}\s{1,4})?[\w.@/:-]{0,40}(?:registry|index-url|RegistryServer|channels|repositories\.\w{1,20})[\s=]{1,4}[\x22']?https?://[^\s\x22']{4,120}",
-        r"|\b(?:GOPROXY|PIP_INDEX_URL|PIP_EXTRA_INDEX_URL|UV_INDEX_URL|UV_DEFAULT_INDEX|npm_config_registry|NPM_CONFIG_REGISTRY)\s{0,4}:?[=:]\s{0,4}[\x22']?https?://[^\s\x22',|]{4,120}|(?:^|\n)(?:@[\w-]{1,40}:)?registry\s{0,2}=\s{0,2}https?://[^\s]{4,120}|\bgem\s{1,4}sources\s[^\n]{0,20}https?://[^\s]{4,80}",
+        r"|\b(?:GOPROXY|PIP_INDEX_URL|PIP_EXTRA_INDEX_URL|UV_INDEX_URL|UV_DEFAULT_INDEX|npm_config_registry|NPM_CONFIG_REGISTRY)\s{0,4}:?[=:]\s{0,4}[\x22']?https?://[^\s\x22',|]{4,120}|(?:^|\n)(?:@[\w-]{1,40}:)?registry\s{0,2}=\s{0,2}\x22?https?://[^\s\x22]{4,120}|\bgit\s{0,2}=\s{0,2}\x22https?://[^\s\x22]{4,120}|(?:^|\n)source\s{1,2}['\x22]https?://[^\s'\x22]{4,120}|\bgem\s{1,4}sources\s[^\n]{0,20}https?://[^\s]{4,80}",
         r"|\b(?:GONOSUMDB|GONOSUMCHECK|GOINSECURE|GOPRIVATE)\s{0,4}:?=\s{0,4}[\x22']?\*[^\n]{0,40}",
     ),
     accept: Some(is_foreign_registry),
@@ -172,5 +190,47 @@ fn is_foreign_registry(matched: &str) -> bool {
     matched.contains('*') || !is_home && super::spy::is_no_registry(matched)
 }
 
+/// Decided by [`crate::shape`] for files of requirements.
+pub(crate) const LOOKALIKE: Rule = Rule {
+    id: "package-lookalike",
+    category: "supply-chain",
+    scope: Scope::Any,
+    message: "installs a package whose name is a slip away from a known one",
+    remedy: "write the name of the package that is meant",
+    literals: &[
+        "pip install",
+        "pip3 install",
+        "uv add",
+        "uv pip install",
+        "poetry add",
+        "npm install",
+        "npm i ",
+        "pnpm add",
+        "yarn add",
+        "bun add",
+        "uses: ",
+    ],
+    pattern: r"\b(?:(?:uv\s)?pip3?\s{1,3}install|uv\s{1,3}add|poetry\s{1,3}add|npm\s{1,3}(?:install|i)|pnpm\s{1,3}add|yarn\s{1,3}add|bun\s{1,3}add)\s{1,4}[^\n]{1,240}|\buses:\s{1,4}[\w-]{4,40}/[\w.-]{2,40}@",
+    accept: Some(has_lookalike),
+    harmful: &[
+        ("SKILL.md", "```bash\npip install reqeusts pandas\n```\n"),
+        ("a.yml", "    - uses: actlons/checkout@v4\n"),
+        ("requirements.txt", "numpy==2.1\nbeautifulsoop4==4.12.3\n"),
+    ],
+    harmless: &[
+        ("SKILL.md", "```bash\npip install requests pandera\n```\n"),
+        ("requirements.txt", "requests==2.32\nboto3\n"),
+    ],
+    ..BASE
+};
+
+fn has_lookalike(matched: &str) -> bool {
+    let list = match matched.split_once("uses:") {
+        Some((_, action)) => action.split('/').next().unwrap_or(""),
+        None => matched.split(['\n', '#', '&', '|', ';']).next().unwrap_or(""),
+    };
+    lookalike::names(list).any(lookalike::is_lookalike)
+}
+
 /// All rules of this category.
-pub(crate) const RULES: &[Rule] = &[BANDWIDTH, REMOTE_DEPENDENCY, REGISTRY, IMAGE_ADD];
+pub(crate) const RULES: &[Rule] = &[BANDWIDTH, REMOTE_DEPENDENCY, REGISTRY, IMAGE_ADD, LOOKALIKE];

@@ -165,7 +165,7 @@ pub(super) fn text(last: &str, receiver: &Value, args: &[Value]) -> Option<Strin
         }
         "join" if receiver.items.is_some() => of_all(receiver.items.as_ref()?, &first.unwrap_or_default()),
         "reversed" => Some(first?.chars().rev().collect()),
-        "iterdir" | "readdir" | "readdirSync" | "listdir" | "scandir" => {
+        "iterdir" | "readdir" | "readdirSync" | "listdir" | "scandir" | "walk" => {
             Some(format!("{}/*", receiver.text.clone().or(first)?))
         }
         "glob" | "rglob" => Some(format!("{}/{}", receiver.text.clone()?, first?)),

@@ -34,6 +34,7 @@ impl Analysis<'_> {
             "copy" | "copyfile" | "copyFile" | "copyFileSync" | "cp" | "cpSync" | "copy2" | "copytree" | "rename"
             | "renameSync" | "move" | "symlink" | "symlinkSync" | "replace" => {
                 if let Some(path) = args.get(1).and_then(|to| to.text.clone()) {
+                    given.read();
                     self.note_path(call.line, End::Steered, &path);
                     self.write_file(&path, &given);
                 }

@@ -13,10 +13,14 @@ pub(super) fn told(args: &[Value]) -> Option<Value> {
     }
     let line = joined(&words, " ");
     TELLERS.iter().find(|(needed, _)| needed.iter().all(|word| line.contains(word))).map(|(_, what)| match *what {
+        PROJECT => Value::of(Kind::Project, line.get(..40).unwrap_or(&line)),
         "" => Value::of(Kind::Secret, line.get(..40).unwrap_or(&line)),
         variable => Value::of(Kind::Variable, variable),
     })
 }
+
+/// Stands for all that a project holds, which is no variable.
+const PROJECT: &str = "the project";
 
 /// Words of command lines that tell secrets, and the variable in which the same usually stands.
 const TELLERS: &[(&[&str], &str)] = &[
@@ -74,6 +78,9 @@ const TELLERS: &[(&[&str], &str)] = &[
     (&["gcloud", "secrets", "versions", "access"], ""),
     (&["ps ", "eww"], ""),
     (&["/proc/", "/environ"], ""),
+    (&["git", "bundle", "create"], PROJECT),
+    (&["git", "archive"], PROJECT),
+    (&["git", "log", "-p"], PROJECT),
     (&["printenv"], "SECRET"),
     (&["gh auth token"], "GITHUB_TOKEN"),
     (&["gh auth status", "-t"], "GITHUB_TOKEN"),

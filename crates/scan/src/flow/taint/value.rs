@@ -24,6 +24,8 @@ pub(crate) enum Kind {
     Path,
     /// The content of such a file.
     Secret,
+    /// All that a project holds.
+    Project,
     /// From the network.
     Remote,
     /// Decoded from text that nobody can read.
@@ -32,7 +34,7 @@ pub(crate) enum Kind {
 
 impl Kind {
     pub fn can_be_sent(self) -> bool {
-        matches!(self, Self::Environment | Self::Variable | Self::Secret)
+        matches!(self, Self::Environment | Self::Variable | Self::Secret | Self::Project)
     }
 
     pub fn can_be_run(self) -> bool {

@@ -1,0 +1,163 @@
+//! [`is_lookalike`]: names of packages that are a slip away from those that everybody installs.
+
+/// Packages of Python and JavaScript, and owners of actions, that are imitated, all in lower case.
+const KNOWN: &[&str] = &[
+    "requests",
+    "beautifulsoup4",
+    "pandas",
+    "numpy",
+    "lxml",
+    "python-dateutil",
+    "colorama",
+    "urllib3",
+    "setuptools",
+    "scikit-learn",
+    "matplotlib",
+    "tensorflow",
+    "pytorch",
+    "pillow",
+    "selenium",
+    "scrapy",
+    "django",
+    "fastapi",
+    "sqlalchemy",
+    "cryptography",
+    "pyyaml",
+    "boto3",
+    "botocore",
+    "openai",
+    "anthropic",
+    "langchain",
+    "transformers",
+    "playwright",
+    "pydantic",
+    "uvicorn",
+    "aiohttp",
+    "jinja2",
+    "openpyxl",
+    "opencv-python",
+    "psycopg2",
+    "pymongo",
+    "paramiko",
+    "tabulate",
+    "streamlit",
+    "tiktoken",
+    "huggingface-hub",
+    "python-dotenv",
+    "typescript",
+    "express",
+    "lodash",
+    "chalk",
+    "commander",
+    "axios",
+    "webpack",
+    "eslint",
+    "prettier",
+    "mongoose",
+    "dotenv",
+    "puppeteer",
+    "cheerio",
+    "nodemon",
+    "jsonwebtoken",
+    "socket.io",
+    "tailwindcss",
+    "cross-env",
+    "node-fetch",
+    "body-parser",
+    "electron",
+    "minimist",
+    "actions",
+    "hashicorp",
+    "google-github-actions",
+    "aws-actions",
+    "codecov",
+    "softprops",
+    "microsoft",
+];
+
+/// Names that are near to those and real.
+const REAL: &[&str] =
+    &["request", "requests2", "preact", "expressx", "lodash-es", "colorlog", "axois-mock", "action", "pandoc", "numba"];
+
+/// Letters of the shortest name that can be told from a slip.
+const SHORT: usize = 5;
+
+/// Whether a name is not one of the known ones and a slip away from one.
+pub(crate) fn is_lookalike(name: &str) -> bool {
+    let name = name.to_ascii_lowercase().replace('_', "-");
+    let is_known = KNOWN.contains(&name.as_str()) || REAL.contains(&name.as_str());
+    name.len() >= SHORT
+        && !is_known
+        && KNOWN.iter().filter(|known| known.len() >= SHORT).any(|known| is_near(&name, known))
+}
+
+/// The names in a list of packages, as a command or a file of requirements writes it.
+pub(crate) fn names(list: &str) -> impl Iterator<Item = &str> {
+    let words =
+        list.split(|c: char| c.is_whitespace() || matches!(c, ',' | '"' | '\'' | ';' | '|' | '&' | '(' | ')' | '`'));
+    let words = words.filter(|word| !word.starts_with('-') && !word.contains(['/', '\\', ':', '$']));
+    words
+        .map(|word| word.split(['=', '<', '>', '~', '!', '[', '@']).next().unwrap_or(""))
+        .filter(|name| !name.is_empty())
+}
+
+/// Whether one letter more, less or other, two that are exchanged, or a hyphen, makes one name out of another.
+fn is_near(name: &str, known: &str) -> bool {
+    let bare = |text: &str| text.replace(['-', '.'], "");
+    if bare(name) == bare(known) {
+        return true;
+    }
+    let (name, known): (Vec<char>, Vec<char>) = (name.chars().collect(), known.chars().collect());
+    let start = name.iter().zip(&known).take_while(|(a, b)| a == b).count();
+    let end = name.iter().rev().zip(known.iter().rev()).take_while(|(a, b)| a == b).count();
+    let left =
+        |word: &[char]| word.len().saturating_sub(start + end.min(word.len().min(name.len().min(known.len()) - start)));
+    match (left(&name), left(&known)) {
+        (0 | 1, 0 | 1) => true,
+        (2, 2) => name.get(start) == known.get(start + 1) && name.get(start + 1) == known.get(start),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_is_told_from_a_name_of_its_own() {
+        for name in [
+            "reqeusts",
+            "reqests",
+            "beautifulsoop4",
+            "beautifulsoup-4",
+            "pandsa",
+            "lodahs",
+            "expresss",
+            "colourama",
+            "actlons",
+            "numpyy",
+        ] {
+            assert!(is_lookalike(name), "{name}");
+        }
+        for name in [
+            "requests",
+            "request",
+            "react",
+            "pandera",
+            "lodash-es",
+            "numba",
+            "python_dotenv",
+            "fastapi-users",
+            "vite",
+            "boto",
+        ] {
+            assert!(!is_lookalike(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_are_read_from_commands_and_files() {
+        let list = "-q reqeusts==2.31.0 'pandas[excel]>=2' git+https://a.invalid/x ./local";
+        assert_eq!(names(list).collect::<Vec<_>>(), ["reqeusts", "pandas"]);
+    }
+}
