@@ -102,7 +102,8 @@ impl Index {
                 for choice in &piece.choices {
                     let start = stems.len();
                     stems.extend(choice.iter().map(|Stem(stem)| format!("Stem({stem})")));
-                    choices.push(format!("({start}, {})", stems.len()));
+                    let first = choice.first().map_or("None".to_owned(), |Stem(stem)| format!("Some(Stem({stem}))"));
+                    choices.push(format!("({first}, {start}, {})", stems.len()));
                 }
                 let end = choices.len();
                 pieces.push(format!("Piece {{ gap: {gap}, first: {first}, start: {start}, end: {end} }}"));
@@ -111,7 +112,7 @@ impl Index {
         }
         table(text, "WAYS", "(u32, u32)", ways.into_iter());
         table(text, "PIECES", "Piece", pieces.into_iter());
-        table(text, "CHOICES", "(u32, u32)", choices.into_iter());
+        table(text, "CHOICES", "(Option<Stem>, u32, u32)", choices.into_iter());
         table(text, "STEMS", "Stem", stems.into_iter());
     }
 }

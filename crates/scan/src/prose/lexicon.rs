@@ -149,12 +149,13 @@ fn fits(pieces: &[Piece], words: &[Word], sentence: u32) -> Option<usize> {
             continue;
         }
         let there = words.get(skip..).unwrap_or_default();
-        for (start, end) in slice(&index::CHOICES, piece.start, piece.end) {
-            let choice = slice(&index::STEMS, *start, *end);
-            if begins(there, choice, sentence)
-                && let Some(length) = fits(rest, there.get(choice.len()..).unwrap_or_default(), sentence)
+        for (first, start, end) in slice(&index::CHOICES, piece.start, piece.end) {
+            if first.is_none_or(|first| first == word.stem)
+                && let run = slice(&index::STEMS, *start, *end)
+                && begins(there, run, sentence)
+                && let Some(length) = fits(rest, there.get(run.len()..).unwrap_or_default(), sentence)
             {
-                return Some(skip + choice.len() + length);
+                return Some(skip + run.len() + length);
             }
         }
     }
@@ -163,9 +164,6 @@ fn fits(pieces: &[Piece], words: &[Word], sentence: u32) -> Option<usize> {
 
 /// Whether words of one sentence begin with a run of stems.
 fn begins(words: &[Word], run: &[Stem], sentence: u32) -> bool {
-    if let [stem] = run {
-        return words.first().is_some_and(|word| word.stem == *stem);
-    }
     words.len() >= run.len()
         && run.iter().zip(words).all(|(stem, word)| word.stem == *stem && word.sentence == sentence)
 }
