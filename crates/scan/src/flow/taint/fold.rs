@@ -70,7 +70,7 @@ const HELD: &[&str] = &[
 
 /// What a call sees of the user.
 pub(super) fn seen(name: &str) -> Option<Value> {
-    let is = |end: &str| name == end || name.ends_with(&format!(".{end}"));
+    let is = |end: &str| name.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('.'));
     let has = |part: &str| name.contains(part);
     (SEEN.iter().copied().any(is) || HELD.iter().copied().any(has)).then(|| Value::of(Kind::Secret, name))
 }
