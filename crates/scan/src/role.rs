@@ -58,6 +58,9 @@ const BAD: &[&str] = &[
     "block ",
 ];
 
+/// Words by which a sentence only keeps the user out of something.
+const HIDES: &[&str] = &["the user", "users ", "bother", "mention", " ask ", "tell "];
+
 /// Words by which a sentence forbids what follows.
 const FORBIDS: &[&str] = &[
     "never", "not ", "n't ", "avoid", "refus", "forbid", "prohibit", "prevent", "block", "reject", "without", "禁止",
@@ -96,7 +99,7 @@ const INTRODUCTION: usize = 6;
 /// Whether the lines above call what stands on a line bad, or teach about attacks.
 pub(crate) fn is_lesson(source: &Source<'_>, line: usize) -> bool {
     let above = (line.saturating_sub(INTRODUCTION)..line).map(|at| source.line(at));
-    above.into_iter().any(|text| has(TEACHING, text) || has(BAD, text))
+    above.into_iter().any(|text| has(TEACHING, text) || has(BAD, text) && !has(HIDES, text))
 }
 
 /// What stands in the line before and after a byte, within bounds.

@@ -161,8 +161,10 @@ fn value(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
             let name = field(node, "left").map_or("", |left| to.text_of(left)).to_owned();
             let name = name.rsplit('.').next().unwrap_or("").to_owned();
             let given = field(node, "right").map(|given| named(to, given, name)).unwrap_or_default();
-            if let Some(left) = field(node, "left") {
-                bind(to, left, &given);
+            match field(node, "left") {
+                Some(left) if left.kind() == "identifier" => to.change(to.text_of(left).to_owned(), given.clone()),
+                Some(left) => bind(to, left, &given),
+                None => {}
             }
             given
         }

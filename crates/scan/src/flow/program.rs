@@ -35,6 +35,8 @@ pub(crate) struct Step {
 pub(crate) enum Act {
     /// Names get what a value holds.
     Set(Vec<String>, Expr),
+    /// A name gets it where it is known already, which may be in a scope around.
+    Change(String, Expr),
     Run(Expr),
     Return(Expr),
 }
@@ -127,7 +129,7 @@ impl<'t> Builder<'t> {
         let Expr::Name(name) = value else { return None };
         match &self.program.steps.get(*self.known.get(name)?)?.act {
             Act::Set(_, Expr::List(values)) if values.len() > LONG => None,
-            Act::Set(_, known) => Some(known.clone()),
+            Act::Set(_, known) | Act::Change(_, known) => Some(known.clone()),
             _ => None,
         }
     }
@@ -192,6 +194,12 @@ impl<'t> Builder<'t> {
             }
             self.step(Act::Set(names, value));
         }
+    }
+
+    /// The same for a name that may be of a scope around.
+    pub fn change(&mut self, name: String, value: Expr) {
+        self.known.insert(name.clone(), self.program.steps.len());
+        self.step(Act::Change(name, value));
     }
 
     /// The same inside another scope.

@@ -95,7 +95,22 @@ fn binding(to: &mut Builder<'_>, node: Node<'_>) {
 
 fn assign(to: &mut Builder<'_>, left: Node<'_>, value: Expr) {
     let names = targets(to, left);
+    let around = wrapped(&value);
+    if let ([name], false) = (names.as_slice(), around.is_empty()) {
+        to.set(around, Expr::Name(name.clone()));
+    }
     to.set(names, value);
+}
+
+/// The buffers that a call makes an archive or a writer of.
+fn wrapped(value: &Expr) -> Vec<String> {
+    let Expr::Call(call) = value else { return Vec::new() };
+    let (Expr::Attr(_, name) | Expr::Name(name)) = &call.callee else { return Vec::new() };
+    let is_wrapper =
+        matches!(name.as_str(), "ZipFile" | "GzipFile" | "TextIOWrapper" | "BufferedWriter" | "writer" | "DictWriter");
+    let given = call.args.iter().filter(|_| is_wrapper);
+    let given = given.chain(call.named.iter().filter(|(name, _)| name == "fileobj").map(|(_, arg)| arg));
+    given.filter_map(|arg| if let Expr::Name(name) = arg { Some(name.clone()) } else { None }).collect()
 }
 
 /// The names that a pattern sets; a part of a thing sets all of it.

@@ -75,7 +75,7 @@ fn assignment(to: &mut Builder<'_>, node: Node<'_>) {
     let given = field(node, "value").map(|given| word(to, given)).unwrap_or_default();
     if let Some(name) = field(node, "name") {
         let name = to.text_of(name).split('[').next().unwrap_or("").to_owned();
-        to.set(vec![format!("${name}")], given);
+        to.change(format!("${name}"), given);
     }
 }
 

@@ -166,8 +166,15 @@ impl<'p> Analysis<'p> {
                     Act::Set(names, value) => {
                         let value = self.eval(value);
                         for name in names {
+                            self.renew(self.scope, name, &value);
                             self.set(self.program, self.scope, name, &value);
                         }
+                    }
+                    Act::Change(name, value) => {
+                        let value = self.eval(value);
+                        let scope = self.scope_of(name);
+                        self.renew(scope, name, &value);
+                        self.set(self.program, scope, name, &value);
                     }
                     Act::Return(value) => {
                         let value = self.eval(value);
@@ -185,6 +192,13 @@ impl<'p> Analysis<'p> {
             let is_news = self.returns.entry(function.to_owned()).or_default().add(value);
             self.note_news(is_news);
         }
+    }
+
+    /// What a name is set to, by the statement that set it before.
+    fn renew(&mut self, scope: usize, name: &str, value: &Value) {
+        let known = self.names.get_mut(&(self.program, scope)).and_then(|names| names.get_mut(name));
+        let is_news = known.is_some_and(|known| known.renew(value));
+        self.note_news(is_news);
     }
 
     fn set(&mut self, program: usize, scope: usize, name: &str, value: &Value) {

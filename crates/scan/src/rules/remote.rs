@@ -86,6 +86,7 @@ const INSTALLERS: &[&str] = &[
     "pixi.sh",
     "micro.mamba.pm",
     "install.anaconda.com",
+    "dl.cloudsmith.io",
     "repo.anaconda.com",
 ];
 

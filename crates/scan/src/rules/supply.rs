@@ -14,7 +14,6 @@ const BASE: Rule = Rule {
 
 const BANDWIDTH: Rule = Rule {
     id: "resources-sold",
-    scope: Scope::Machine,
     category: "mining",
     message: "sells the user's computing power or connection",
     remedy: "remove it",
@@ -97,6 +96,15 @@ const BANDWIDTH: Rule = Rule {
     ],
     harmless: &[("SKILL.md", "Watch for lolMiner and NiceHash on hosts."), ("a.py", "pools = [{'name': 'a'}]")],
     ..BASE
+};
+
+const MINER_DEPLOYED: Rule = Rule {
+    id: "miner-deployed",
+    scope: Scope::Machine,
+    message: "has a cluster or a page sell the user's computing power or connection",
+    harmful: &[("a.yml", "services:\n  a:\n    image: metal3d/xmrig\n    environment: [POOL_URL=in.invalid:3333]\n")],
+    harmless: &[("a.yml", "services:\n  a:\n    image: nginx\n")],
+    ..BANDWIDTH
 };
 
 const REMOTE_DEPENDENCY: Rule = Rule {
@@ -233,4 +241,4 @@ fn has_lookalike(matched: &str) -> bool {
 }
 
 /// All rules of this category.
-pub(crate) const RULES: &[Rule] = &[BANDWIDTH, REMOTE_DEPENDENCY, REGISTRY, IMAGE_ADD, LOOKALIKE];
+pub(crate) const RULES: &[Rule] = &[BANDWIDTH, MINER_DEPLOYED, REMOTE_DEPENDENCY, REGISTRY, IMAGE_ADD, LOOKALIKE];

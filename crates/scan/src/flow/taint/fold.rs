@@ -136,7 +136,8 @@ pub(super) fn decoded(name: &str, receiver: &Value, args: &[Value]) -> Option<Va
         }
         "chr" | "fromCharCode" | "bytes" | "bytearray" | "fromCharCodes" => {
             let is_open = args.first().is_some_and(|arg| arg.text.is_none() && arg.items.is_none());
-            let (count, text) = of_numbers(args).filter(|(count, _)| *count >= HIDDEN || last == "chr" || is_open)?;
+            let (count, text) = of_numbers(args)
+                .filter(|(count, _)| *count >= HIDDEN || matches!(last, "chr" | "fromCharCode") || is_open)?;
             let value = Value::of(Kind::Decoded, last).or(&args.first().cloned().unwrap_or_default().without_name());
             let text = text.filter(|_| count >= HIDDEN);
             return Some(text.map_or_else(|| value.clone(), |text| Value::of_text(&text).or(&value)));

@@ -17,6 +17,7 @@ impl Analysis<'_> {
         let mut given = Value::any_of(args);
         if ARCHIVES.iter().any(|archive| name.contains(archive)) {
             given.read();
+            self.hand_to(call, &given);
         }
         match last {
             "write" | "write_text" | "write_bytes" | "writelines" => {
@@ -69,15 +70,19 @@ impl Analysis<'_> {
             "append" | "extend" | "update" | "add" | "push" | "insert" | "set" | "writestr" | "setdefault"
             | "unshift" | "attach" | "addLocalFile" | "addLocalFolder" | "file" | "directory" | "add_header"
             | "appendleft" | "put" => {
-                if let Expr::Attr(base, _) = &call.callee
-                    && let Expr::Name(variable) = base.as_ref()
-                {
-                    let variable = variable.clone();
-                    let scope = self.scope_of(&variable);
-                    self.set(self.program, scope, &variable, &given.without_name());
-                }
+                self.hand_to(call, &given);
             }
             _ => {}
+        }
+    }
+
+    /// Gives a value to the variable on which something is called.
+    fn hand_to(&mut self, call: &Call, given: &Value) {
+        if let Expr::Attr(base, _) = &call.callee
+            && let Expr::Name(variable) = base.as_ref()
+        {
+            let scope = self.scope_of(variable);
+            self.set(self.program, scope, variable, &given.without_name());
         }
     }
 }

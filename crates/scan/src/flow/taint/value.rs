@@ -138,6 +138,17 @@ impl Value {
         news
     }
 
+    /// Takes over the text of the same value as it is known later, when a part of it was open before; says
+    /// whether that is news.
+    pub fn renew(&mut self, later: &Self) -> bool {
+        let is_open = |text: &Option<String>| text.as_ref().is_some_and(|text| text.contains('\0'));
+        let is_news = is_open(&self.text) && later.text.is_some() && !is_open(&later.text);
+        if is_news {
+            self.text.clone_from(&later.text);
+        }
+        is_news
+    }
+
     /// The same with the origins of another value.
     pub fn or(mut self, other: &Self) -> Self {
         self.take(other);

@@ -1,0 +1,64 @@
+//! Hostile code and its honest likes, by two authors who knew no rule: what of it is found.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::collections::BTreeMap;
+
+use scan::{Severity, scan};
+use skill::{Bundle, File, Limits, SkillPath};
+
+/// Kind, name of the skill, path and text of each file; never run. A backslash begins `\n`, `\t`, `\r` or
+/// itself; `{host}`, `{ip}` and `{mail}` are filled in.
+const FILES: &str = include_str!("data/code.tsv");
+
+/// Attacks of which this share at least is found, in hundredths, and honest skills of which this share at
+/// most is taken for attacks.
+const FOUND: usize = 92;
+const MISTAKEN: usize = 7;
+
+fn unescaped(text: &str) -> String {
+    let mut plain = String::new();
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        plain.push(match letter {
+            '\\' => match letters.next().unwrap() {
+                'n' => '\n',
+                't' => '\t',
+                'r' => '\r',
+                other => other,
+            },
+            other => other,
+        });
+    }
+    plain
+}
+
+fn filled(text: &str) -> String {
+    let text = text.replace("{host}", "intake.relaygrid.net").replace("{mail}", "ops@intake.relaygrid.net");
+    unescaped(&text.replace("{ip}", "45.77.90.12"))
+}
+
+#[test]
+fn most_attacks_are_found_and_few_honest_skills_are_mistaken() {
+    let mut skills: BTreeMap<(&str, &str), Vec<(SkillPath, File)>> = BTreeMap::new();
+    for line in FILES.lines() {
+        let [kind, name, path, text] = line.split('\t').collect::<Vec<_>>().try_into().unwrap();
+        let file = File { bytes: filled(text).into_bytes().into(), executable: false };
+        skills.entry((kind, name)).or_default().push((SkillPath::parse(path).unwrap(), file));
+    }
+    let mut totals: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for ((kind, name), files) in skills {
+        let report = scan(&Bundle::from_files(files, &Limits::default()).unwrap());
+        let is_flagged = report.worst() >= Some(Severity::High);
+        let (all, flagged) = totals.entry(kind).or_default();
+        (*all, *flagged) = (*all + 1, *flagged + usize::from(is_flagged));
+        if is_flagged != (kind == "attack") {
+            println!("{kind} {name}: worst {:?}", report.worst());
+        }
+    }
+    println!("{totals:?}");
+    let ((attacks, found), (honest, mistaken)) = (totals["attack"], totals["honest"]);
+    assert!(attacks >= 60 && honest >= 40);
+    assert!(found * 100 >= attacks * FOUND, "found {found} of {attacks}");
+    assert!(mistaken * 100 <= honest * MISTAKEN, "mistaken {mistaken} of {honest}");
+}
