@@ -43,5 +43,5 @@ pub use report::{EXCERPT_CHARS, Finding, Report};
 pub use rule::{Role, Rule, Scope, rule, rules, ruleset};
 pub use scanner::scan;
 #[doc(hidden)]
-pub use scanner::steps_of;
+pub use scanner::{features_of, steps_of};
 pub use waiver::{Acceptance, Waiver, Waivers, can_be_waived};

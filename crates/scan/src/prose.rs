@@ -4,7 +4,8 @@
 //! A text falls into passages, a passage into sentences and words, and the words into concepts of
 //! the lexicon. A [`Sense`] of a rule names the concepts that have to meet. Of a weak sense two in
 //! neighbouring passages weigh as much as a strong one. What a passage forbids, quotes or teaches,
-//! and what it does only with the user's consent, weighs little.
+//! and what it does only with the user's consent, weighs little. What no sense names is weighed by
+//! its words and concepts ([`weigh`]).
 
 mod address;
 mod lexicon;
@@ -13,18 +14,28 @@ mod sense;
 mod stem;
 #[cfg(test)]
 mod ways;
+mod weigh;
 mod words;
 
 use std::sync::LazyLock;
 
-use crate::{Rule, Severity, engine::SearchError, excerpt, rules::rules_of_prose, scanner::Finder, source::Source};
+use crate::{
+    Rule, Severity,
+    engine::SearchError,
+    excerpt,
+    rules::{WEIGHT, rules_of_prose},
+    scanner::Finder,
+    source::Source,
+};
 
 #[cfg(test)]
 pub(crate) use lexicon::fingerprint;
 use lexicon::{Set, Term};
 use passage::{Passage, Place, passages};
 use sense::{Sense, Strength};
-use words::Reader;
+use stem::Stem;
+use weigh::{Feature, Weighed};
+use words::{Reader, Word};
 
 /// Words for which a step is taken.
 const WORDS_PER_STEP: usize = 4;
@@ -64,15 +75,43 @@ pub(crate) fn worst(source: &Source<'_>, finder: &mut Finder) -> Result<Option<(
     Ok(said_in(source, finder)?.into_iter().map(|said| (said.severity, said.rule.id)).max())
 }
 
+/// For each passage the features that are weighed, with their names, for learning the weights.
+pub(crate) fn features(source: &Source<'_>, finder: &mut Finder) -> Result<Vec<Vec<(u32, String)>>, SearchError> {
+    let mut judge = Judge { features: Some(Vec::new()), ..Judge::new(source) };
+    judge.read_all(finder)?;
+    Ok(judge.features.unwrap_or_default())
+}
+
+/// The names of what a passage is weighed by: the words as they stand there, the concepts, the marks.
+fn named(weighed: &Weighed<'_>, source: &Source<'_>) -> Vec<(u32, String)> {
+    let word = |word: &Word| {
+        let rest = source.text.get(word.at..).unwrap_or("");
+        let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '\'' | '’');
+        let dot = usize::from(rest.starts_with('.'));
+        let end = rest.get(dot..).and_then(|rest| rest.find(|c| !is_part(c))).map_or(rest.len(), |end| dot + end);
+        match word.stem {
+            Stem::HOST => " HOST".to_owned(),
+            Stem::MAIL => " MAIL".to_owned(),
+            _ if word.wide => rest.chars().take(1).collect(),
+            _ => format!(" {}", rest.get(..end).unwrap_or("")),
+        }
+    };
+    let mut all = Vec::new();
+    weighed.features(&mut |feature| {
+        let name = match feature {
+            Feature::Words(words) => words.iter().map(word).collect::<String>(),
+            Feature::Concept(concept, false) => format!("@{}", lexicon::name(concept)),
+            Feature::Concept(concept, true) => format!("@-{}", lexicon::name(concept)),
+            Feature::Mark(mark) => format!("#{mark}"),
+        };
+        all.push((feature.key(), name));
+    });
+    all
+}
+
 fn said_in(source: &Source<'_>, finder: &mut Finder) -> Result<Vec<Said>, SearchError> {
-    if !source.kind().reads {
-        return Ok(Vec::new());
-    }
     let mut judge = Judge::new(source);
-    passages(source, &mut |passage| {
-        judge.read(&passage);
-        finder.charge(judge.words.len() / WORDS_PER_STEP + judge.terms.len() * STEPS_PER_TERM)
-    })?;
+    judge.read_all(finder)?;
     Ok(judge.said)
 }
 
@@ -101,13 +140,17 @@ struct Weak {
 /// Reads one text.
 struct Judge<'a> {
     source: &'a Source<'a>,
-    words: Vec<words::Word>,
+    words: Vec<Word>,
     terms: Vec<Term>,
     /// For each sentence of a passage the concepts, and the deeds that it negates.
     sentences: Vec<(Set, Set)>,
     passage: usize,
     weak: Vec<Weak>,
     said: Vec<Said>,
+    /// Room to weigh in.
+    keys: Vec<u32>,
+    /// When they are asked for, the features of all passages.
+    features: Option<Vec<Vec<(u32, String)>>>,
     /// The heading above and the sentence before a list speak of attacks or of what not to do.
     heading: bool,
     lead: bool,
@@ -142,8 +185,19 @@ static GUARDS: LazyLock<Guards> = LazyLock::new(|| {
 
 impl<'a> Judge<'a> {
     fn new(source: &'a Source<'a>) -> Self {
-        let (words, terms, sentences, weak, said) = Default::default();
-        Self { source, words, terms, sentences, passage: 0, weak, said, heading: false, lead: false, lesson: false }
+        let (words, terms, sentences, weak, said, keys) = Default::default();
+        let (features, passage, heading, lead, lesson) = Default::default();
+        Self { source, words, terms, sentences, passage, weak, said, keys, features, heading, lead, lesson }
+    }
+
+    fn read_all(&mut self, finder: &mut Finder) -> Result<(), SearchError> {
+        if !self.source.kind().reads {
+            return Ok(());
+        }
+        passages(self.source, &mut |passage| {
+            self.read(&passage);
+            finder.charge(self.words.len() / WORDS_PER_STEP + self.terms.len() * STEPS_PER_TERM)
+        })
     }
 
     fn read(&mut self, passage: &Passage) {
@@ -182,10 +236,15 @@ impl<'a> Judge<'a> {
             let hidden = hidden || passage.place == Place::Code;
             let terms = std::mem::take(&mut self.terms);
             let longest = if passage.place == Place::Table { ROW } else { PART };
-            for part in parts(&words, &terms, longest) {
+            let marks = u32::from(talk) | u32::from(asks) << 1 | u32::from(hidden) << 2 | 8 << passage.place as u32;
+            for (spoken, part) in parts(&words, &terms, longest) {
                 self.passage += 1;
                 self.gather(part, hidden);
-                self.judge(part, passage.place, talk && !hidden, asks && !hidden);
+                let concepts = self.sentences.iter().fold((0, 0), |all, one| (all.0 | one.0, all.1 | one.1));
+                let weighed = Weighed { words: spoken, concepts, marks };
+                let before = self.said.len();
+                self.judge(part, concepts, passage.place, talk && !hidden, asks && !hidden);
+                self.weigh(&weighed, before, talk && !hidden);
             }
             self.terms = terms;
         }
@@ -209,11 +268,24 @@ impl<'a> Judge<'a> {
         }
     }
 
-    fn judge(&mut self, terms: &[Term], place: Place, talk: bool, asks: bool) {
+    /// Weighs what no sense has found to be grave.
+    fn weigh(&mut self, weighed: &Weighed<'_>, before: usize, talk: bool) {
+        if let Some(features) = &mut self.features {
+            features.push(named(weighed, self.source));
+        }
+        let known = self.said.iter().skip(before).any(|said| said.severity >= Severity::High);
+        if known {
+            return;
+        }
+        if let Some(at) = weighed.heaviest(talk, &mut self.keys) {
+            self.said.push(Said { rule: &WEIGHT, severity: WEIGHT.severity, sense: "by its words", at });
+        }
+    }
+
+    fn judge(&mut self, terms: &[Term], all: (Set, Set), place: Place, talk: bool, asks: bool) {
         if terms.len() < 2 {
             return;
         }
-        let all = self.sentences.iter().fold((0, 0), |all, one| (all.0 | one.0, all.1 | one.1));
         let mut fired: Vec<(&'static str, Strength)> = Vec::new();
         for sense in SENSES.iter() {
             let known = fired.iter().any(|(id, strength)| *id == sense.rule.id && *strength >= sense.strength);
@@ -259,18 +331,19 @@ fn place_of(terms: &[Term], sense: &Sense) -> usize {
     first.or(terms.first()).map_or(0, |term| term.at)
 }
 
-/// The terms of a passage in parts of whole sentences that are short enough to be one thought.
-fn parts<'t>(words: &[words::Word], terms: &'t [Term], longest: usize) -> Vec<&'t [Term]> {
-    let (mut parts, mut rest, mut length) = (Vec::new(), terms, 0);
+/// The words and terms of a passage in parts of whole sentences that are short enough to be one thought.
+fn parts<'t>(words: &'t [Word], terms: &'t [Term], longest: usize) -> Vec<(&'t [Word], &'t [Term])> {
+    let (mut parts, mut rest, mut spoken, mut length) = (Vec::new(), terms, words, 0);
     for pair in words.windows(2) {
         let [word, next] = pair else { continue };
         length += if word.wide { 1 } else { 2 };
         if word.sentence != next.sentence && length > longest {
             let (part, others) = rest.split_at(rest.partition_point(|term| term.sentence < next.sentence));
-            parts.push(part);
-            (rest, length) = (others, 0);
+            let (here, later) = spoken.split_at(spoken.partition_point(|word| word.sentence < next.sentence));
+            parts.push((here, part));
+            (rest, spoken, length) = (others, later, 0);
         }
     }
-    parts.push(rest);
+    parts.push((spoken, rest));
     parts
 }

@@ -44,6 +44,15 @@ pub fn steps_of(bundle: &Bundle) -> u64 {
     finder.steps.used()
 }
 
+/// For each passage of a bundle's texts what is weighed of it, with names, for learning the weights.
+#[doc(hidden)]
+#[must_use]
+pub fn features_of(bundle: &Bundle) -> Vec<Vec<(u32, String)>> {
+    let mut finder = Finder::new();
+    let of_file = |(path, file)| prose::features(&Source::new(path, file), &mut finder).unwrap_or_default();
+    bundle.files().flat_map(of_file).collect()
+}
+
 fn scan_bundle<'a>(bundle: &'a Bundle, at: &Cell<&'a str>) -> Vec<Finding> {
     let mut finder = Finder::new();
     let mut sources = Vec::new();

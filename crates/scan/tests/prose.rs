@@ -15,6 +15,12 @@ const SENTENCES: &str = include_str!("data/prose.tsv");
 /// `\n`; `{host}` and `{mail}` are filled in.
 const UNSEEN: &str = include_str!("data/unseen.tsv");
 
+/// The same by two more authors who knew no rule; the weights were learned from these and the above.
+const AUTHORS: &str = include_str!("data/authors.tsv");
+
+/// Short passages that were written for the weights to be learned from.
+const TAUGHT: &str = include_str!("data/taught.tsv");
+
 /// A skill for machines that have no real ones.
 const PLAIN: &str =
     "---\nname: notes\ndescription: Keeps notes.\n---\n\n# Notes\n\nRead the notes.\n\n## Use\n\nSay what you want.\n";
@@ -84,6 +90,18 @@ fn of_what_nobody_tuned_for_a_part_is_found_and_honest_passages_are_not() {
     assert_within(
         UNSEEN,
         [("attack", "en", 18, 48), ("attack", "zh", 10, 48), ("honest", "en", 0, 1), ("honest", "zh", 0, 1)],
+    );
+}
+
+#[test]
+fn what_other_authors_wrote_is_found_and_what_is_honest_is_not() {
+    assert_within(
+        AUTHORS,
+        [("attack", "en", 125, 153), ("attack", "zh", 55, 75), ("honest", "en", 0, 3), ("honest", "zh", 0, 2)],
+    );
+    assert_within(
+        TAUGHT,
+        [("attack", "en", 180, 239), ("attack", "zh", 90, 133), ("honest", "en", 0, 4), ("honest", "zh", 0, 4)],
     );
 }
 

@@ -1,4 +1,4 @@
-//! [`scheme_rest`], [`mail_domain`] and [`public_address`]: the addresses in a sentence, and which of
+//! [`scheme_rest`], [`mail_domain`], [`bare_host`] and [`public_address`]: the addresses in a sentence, and which of
 //! them lead to a place that is not well known.
 
 use super::words::is_wide;
@@ -127,6 +127,18 @@ pub(super) fn mail_domain(after: &str) -> Option<usize> {
     let (name, top) = domain.rsplit_once('.')?;
     let named = !name.is_empty() && top.len() >= 2 && top.bytes().all(|b| b.is_ascii_alphabetic());
     (named && is_foreign(domain) && !matches!(top, "md" | "json" | "ts" | "js" | "py")).then_some(1 + domain.len())
+}
+
+/// The length of the name of a foreign host at the head of a text, without a scheme.
+pub(super) fn bare_host(rest: &str) -> Option<usize> {
+    let rest = head(rest, 64);
+    let length = rest.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '.' | '-')).unwrap_or(rest.len());
+    let name = rest.get(..length)?.trim_end_matches(['.', '-']);
+    let (before, top) = name.rsplit_once('.')?;
+    let called = !rest.get(name.len()..).unwrap_or("").starts_with(['(', '_', '=']);
+    let public = matches!(top, "com" | "org" | "invalid" | "xyz" | "info" | "top" | "cc")
+        || matches!(top, "net" | "io" | "dev" | "co" | "cn" | "me" | "ai" | "app" | "cloud") && before.contains('.');
+    (called && public && before.len() > 2 && is_foreign(name)).then_some(name.len())
 }
 
 /// The length of a public IPv4 address at the head of a text.

@@ -68,6 +68,11 @@ pub(super) fn concept(name: &str) -> Option<Concept> {
     index::NAMES.get(place).map(|(_, concept)| *concept)
 }
 
+/// The name of a concept.
+pub(super) fn name(concept: Concept) -> &'static str {
+    index::NAMES.iter().find(|(_, other)| *other == concept).map_or("", |(name, _)| name)
+}
+
 /// Where words say a concept, in their order. What is quoted in text that is spoken is no deed.
 pub(super) fn find(words: &[Word], spoken: bool, terms: &mut Vec<Term>) {
     terms.clear();
@@ -168,13 +173,12 @@ fn begins(words: &[Word], run: &[Stem], sentence: u32) -> bool {
         && run.iter().zip(words).all(|(stem, word)| word.stem == *stem && word.sentence == sentence)
 }
 
-/// A hash over the lexicon, for the version of the rules: FNV-1a over characters.
+/// A hash over the lexicon and the weights, for the version of the rules: FNV-1a.
 #[cfg(test)]
 pub(crate) fn fingerprint() -> u64 {
     let seed = 0xcbf2_9ce4_8422_2325;
-    include_str!("../../data/lexicon.txt")
-        .chars()
-        .fold(seed, |hash, c| (hash ^ u64::from(c)).wrapping_mul(0x100_0000_01b3))
+    let bytes = include_bytes!("../../data/lexicon.txt").iter().chain(super::weigh::TABLE);
+    bytes.fold(seed, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
 }
 
 #[cfg(test)]

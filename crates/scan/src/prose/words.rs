@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{
-    address::{mail_domain, public_address, scheme_rest},
+    address::{bare_host, mail_domain, public_address, scheme_rest},
     stem::{Letters, Stem},
 };
 use crate::characters;
@@ -143,6 +143,12 @@ impl<'w> Reader<'w> {
             }
             Some(b'.') if word.as_slice().first().is_some_and(u8::is_ascii_digit) => {
                 if let Some(length) = public_address(text.get(at..).unwrap_or("")) {
+                    self.push(Stem::HOST, false, at);
+                    return at + length;
+                }
+            }
+            Some(b'.') if from == at => {
+                if let Some(length) = bare_host(text.get(at..).unwrap_or("")) {
                     self.push(Stem::HOST, false, at);
                     return at + length;
                 }

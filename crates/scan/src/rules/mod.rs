@@ -22,6 +22,7 @@ mod tamper;
 pub(crate) mod unicode;
 
 use crate::Rule;
+pub(crate) use prose::WEIGHT;
 
 /// The rules of all categories.
 pub(crate) const ALL: &[&[Rule]] = &[

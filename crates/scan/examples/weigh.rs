@@ -1,0 +1,178 @@
+//! Learns the weights of `data/weights.bin`: `weigh FOLDER INPUT...`, where an input is a `labels.tsv`
+//! as `measure` reads it, of which the benign skills are taken, or a list of passages with the
+//! columns kind, language, class and text. Writes `weights.bin` and `weights.txt` into the folder.
+//!
+//! The weights are those of a linear support vector machine with squared hinge loss, found by
+//! coordinate descent on its dual (Hsieh et al., 2008), so that the same inputs give the same weights.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "an example for the desk, not for users"
+)]
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fs,
+    path::Path,
+};
+
+use skill::{Bundle, File, Limits, SkillPath};
+
+/// Weights that are kept.
+const KEPT: usize = 16_000;
+
+/// Added to the number of features, as where they are weighed.
+const STEADY: f32 = 16.0;
+
+/// Rounds over all passages.
+const ROUNDS: usize = 60;
+
+/// A unit of weight, in whole numbers.
+const UNIT: f32 = 1000.0;
+
+/// A passage that is learned from.
+struct Row {
+    features: Vec<u32>,
+    value: f32,
+    attack: bool,
+    /// How much an error on it counts.
+    counts: f32,
+}
+
+#[derive(Default)]
+struct Rows {
+    rows: Vec<Row>,
+    /// The places of features.
+    known: HashMap<u32, u32>,
+    keys: Vec<(u32, String)>,
+}
+
+impl Rows {
+    fn add(&mut self, bundle: &Bundle, attack: bool, counts: f32) {
+        for mut passage in scan::features_of(bundle) {
+            passage.sort();
+            passage.dedup_by_key(|(key, _)| *key);
+            if passage.len() < 6 {
+                continue;
+            }
+            let value = (passage.len() as f32 + STEADY).sqrt().recip();
+            let features = passage.into_iter().map(|(key, name)| self.place(key, name)).collect();
+            self.rows.push(Row { features, value, attack, counts });
+        }
+    }
+
+    fn place(&mut self, key: u32, name: String) -> u32 {
+        *self.known.entry(key).or_insert_with(|| {
+            self.keys.push((key, name));
+            (self.keys.len() - 1) as u32
+        })
+    }
+
+    fn add_skills(&mut self, labels: &str) {
+        let wide =
+            Limits { files_per_skill: 100_000, skill_bytes: 1 << 30, text_file_bytes: 1 << 30, ..Limits::default() };
+        let base = Path::new(labels).parent().unwrap();
+        for line in fs::read_to_string(labels).unwrap().lines().filter(|line| line.starts_with("benign\t")) {
+            let folder = base.join(line.split('\t').nth(2).unwrap());
+            let mut files = Vec::new();
+            read(&folder, &folder, &mut files);
+            self.add(&Bundle::from_files(files, &wide).unwrap(), false, 1.0);
+        }
+    }
+
+    fn add_passages(&mut self, list: &str) {
+        for (number, line) in fs::read_to_string(list).unwrap().lines().enumerate() {
+            let [kind, _, class, text] = line.split('\t').collect::<Vec<_>>().try_into().unwrap();
+            let counts = if kind == "attack" {
+                10.0
+            } else if class == "doc" {
+                1.0
+            } else {
+                6.0
+            };
+            let top = ["invalid", "com", "example.io", "net.cc"][number % 4];
+            let text = text.replace("{host}", &format!("intake{number}.relay.{top}"));
+            let text = text.replace("{mail}", &format!("desk@relay{number}.{top}")).replace("{ip}", "91.20.33.4");
+            let text = text.replace("\\n", "\n").replace("\\\\", "\\");
+            let file = File { bytes: text.into_bytes().into(), executable: false };
+            let files = [(SkillPath::skill_md(), file)];
+            self.add(&Bundle::from_files(files, &Limits::default()).unwrap(), kind == "attack", counts);
+        }
+    }
+
+    /// The weights of the features; the last is the one that stands for every passage.
+    fn learn(&self) -> Vec<f32> {
+        let mut weights = vec![0.0; self.keys.len() + 1];
+        let mut alphas = vec![0.0; self.rows.len()];
+        let mut order: Vec<usize> = (0..self.rows.len()).collect();
+        let mut random = 1u64;
+        for _ in 0..ROUNDS {
+            for at in (1..order.len()).rev() {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                order.swap(at, (random >> 33) as usize % (at + 1));
+            }
+            for at in &order {
+                descend(&self.rows[*at], &mut alphas[*at], &mut weights);
+            }
+        }
+        weights
+    }
+}
+
+/// One step of the descent.
+fn descend(row: &Row, alpha: &mut f32, weights: &mut [f32]) {
+    let sign = if row.attack { 1.0 } else { -1.0 };
+    let soft = 0.5 / row.counts;
+    let sum: f32 = row.features.iter().map(|feature| weights[*feature as usize]).sum();
+    let slope = sign * (sum * row.value + weights[weights.len() - 1]) - 1.0 + soft * *alpha;
+    let curve = row.features.len() as f32 * row.value * row.value + 1.0 + soft;
+    let next = (*alpha - slope / curve).max(0.0);
+    let step = (next - *alpha) * sign;
+    *alpha = next;
+    if step != 0.0 {
+        row.features.iter().for_each(|feature| weights[*feature as usize] += step * row.value);
+        *weights.last_mut().unwrap() += step;
+    }
+}
+
+fn read(root: &Path, folder: &Path, files: &mut Vec<(SkillPath, File)>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.is_symlink() {
+            read(root, &path, files);
+        } else if path.is_file()
+            && let Ok(name) = SkillPath::parse(path.strip_prefix(root).unwrap().to_str().unwrap_or("\0"))
+        {
+            files.push((name, File { bytes: fs::read(&path).unwrap().into(), executable: false }));
+        }
+    }
+}
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let folder = arguments.next().unwrap();
+    let mut rows = Rows::default();
+    for input in arguments {
+        if input.ends_with("labels.tsv") {
+            rows.add_skills(&input);
+        } else {
+            rows.add_passages(&input);
+        }
+    }
+    let weights = rows.learn();
+    let mut all: Vec<(&(u32, String), f32)> = rows.keys.iter().zip(weights.iter().copied()).collect();
+    all.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(b.0)));
+    all.truncate(KEPT);
+    let kept: BTreeMap<u32, (i16, &str)> =
+        all.iter().map(|((key, name), weight)| (*key, ((weight * UNIT) as i16, name.trim()))).collect();
+    let mut table = ((weights[weights.len() - 1] * UNIT) as i16).to_le_bytes().to_vec();
+    table.extend(kept.keys().flat_map(|key| key.to_le_bytes()));
+    table.extend(kept.values().flat_map(|(weight, _)| weight.to_le_bytes()));
+    fs::write(Path::new(&folder).join("weights.bin"), table).unwrap();
+    let mut lines: Vec<_> = kept.values().collect();
+    lines.sort_by_key(|(weight, name)| (-weight, *name));
+    let list: String = lines.iter().map(|(weight, name)| format!("{weight} {name}\n")).collect();
+    fs::write(Path::new(&folder).join("weights.txt"), list).unwrap();
+    println!("{} passages, {} features, {} kept", rows.rows.len(), rows.keys.len(), kept.len());
+}
