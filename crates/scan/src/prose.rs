@@ -278,7 +278,7 @@ impl<'a> Judge<'a> {
             return;
         }
         if let Some(at) = weighed.heaviest(talk, &mut self.keys) {
-            self.said.push(Said { rule: &WEIGHT, severity: WEIGHT.severity, sense: "by its words", at });
+            self.said.push(Said { rule: &WEIGHT, severity: WEIGHT.severity, sense: "by its words and concepts", at });
         }
     }
 

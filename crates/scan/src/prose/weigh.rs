@@ -172,9 +172,9 @@ mod tests {
             let (weighs, name) = line.split_once(' ').unwrap();
             let mut words = Vec::new();
             let feature = match (name.strip_prefix('@'), name.strip_prefix('#')) {
-                (Some(concept), _) => {
-                    let bare = concept.trim_start_matches('-');
-                    Feature::Concept(concept(bare).unwrap(), bare.len() < concept.len())
+                (Some(named), _) => {
+                    let bare = named.trim_start_matches('-');
+                    Feature::Concept(concept(bare).unwrap(), bare.len() < named.len())
                 }
                 (_, Some(mark)) => Feature::Mark(mark.parse().unwrap()),
                 _ => {
