@@ -82,13 +82,19 @@ const REAL: &[&str] =
 /// Letters of the shortest name that can be told from a slip.
 const SHORT: usize = 5;
 
+/// Letters and hyphens by which a slip is longer or shorter.
+const SLIP: usize = 2;
+
 /// Whether a name is not one of the known ones and a slip away from one.
 pub(crate) fn is_lookalike(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace('_', "-");
     let is_known = KNOWN.contains(&name.as_str()) || REAL.contains(&name.as_str());
     name.len() >= SHORT
         && !is_known
-        && KNOWN.iter().filter(|known| known.len() >= SHORT).any(|known| is_near(&name, known))
+        && KNOWN
+            .iter()
+            .filter(|known| known.len() >= SHORT)
+            .any(|known| known.len().abs_diff(name.len()) <= SLIP && is_near(&name, known))
 }
 
 /// The names in a list of packages, as a command or a file of requirements writes it.
