@@ -26,6 +26,7 @@ pub(super) const SHELL_WORDS: &[(u32, &[&str])] = &[
             "history",
             "security ",
             "screencapture",
+            "-window root",
             "scrot",
             "ffmpeg",
             "arecord",

@@ -483,7 +483,22 @@ pub(super) const WORDS: &[(u32, &[&str])] = &[
             "rm -",
         ],
     ),
-    (HOME, &["home()", "homedir()", "expanduser", "'~'", "\"~\"", "env.HOME", "(\"/\"", "('/'", "USERPROFILE"]),
+    (
+        HOME,
+        &[
+            "\"HOME\"",
+            "'HOME'",
+            "home()",
+            "homedir()",
+            "expanduser",
+            "'~'",
+            "\"~\"",
+            "env.HOME",
+            "(\"/\"",
+            "('/'",
+            "USERPROFILE",
+        ],
+    ),
     (
         BY_NAME,
         &["getattr(", "__import__", "import_module", "globals()[", "vars(", "global[", "globalThis[", "locals()["],

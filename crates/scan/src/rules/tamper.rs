@@ -273,6 +273,7 @@ const REMOTE_COMMAND: Rule = Rule {
         "recv(",
         "paho",
         "getUpdates",
+        "telebot",
         "get_updates",
         "discord",
         "from 'ws'",

@@ -180,6 +180,7 @@ pub(super) fn text(last: &str, receiver: &Value, args: &[Value]) -> Option<Strin
         }
         "homedir" | "home" => Some("~".to_owned()),
         "concat" => Some(format!("{}{}", receiver.text.clone()?, first?)),
+        "open" if receiver.text.is_some() && first.as_ref().is_some_and(|mode| mode.len() < 4) => receiver.text.clone(),
         last if keeps_text(last) => match last {
             "open" | "str" | "Path" | "bytes" | "String" | "File" | "expanduser" | "createWriteStream" => {
                 first.or_else(|| receiver.text.clone())

@@ -190,7 +190,10 @@ impl Value {
     /// One part of it.
     pub fn index(&self, index: &Self) -> Self {
         match &index.text {
-            Some(key) if self.has_variable(key) => Self::of(Kind::Variable, key),
+            Some(key) if self.has_variable(key) => {
+                let is_home = matches!(key.as_str(), "HOME" | "USERPROFILE");
+                Self { text: is_home.then(|| "~".to_owned()), ..Self::of(Kind::Variable, key) }
+            }
             Some(key) if self.name.is_some() && !key.is_empty() => {
                 Self::named(&part_name(self.name.as_deref(), key)).or(self)
             }
