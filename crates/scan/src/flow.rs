@@ -9,6 +9,7 @@ mod embedded;
 mod gate;
 mod javascript;
 mod judge;
+mod marks;
 mod names;
 mod parse;
 mod paths;

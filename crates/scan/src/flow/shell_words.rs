@@ -1,8 +1,10 @@
 //! [`SHELL_WORDS`]: what [`super::words`] is for other languages, for shells.
 
-use super::words::{
-    BY_NAME, DECODE, ENVIRONMENT, EVAL, FETCH, HOME, KEYS, LAUNCH, PIECES, REMOVE, SECRET, SEND, STEERING, STEERS,
-    STORE, STORES, WRITE,
+use super::{
+    marks::{KEYS, STEERS, STORES},
+    words::{
+        BY_NAME, DECODE, ENVIRONMENT, EVAL, FETCH, HOME, LAUNCH, PIECES, REMOVE, SECRET, SEND, STEERING, STORE, WRITE,
+    },
 };
 
 /// The words of shells.
