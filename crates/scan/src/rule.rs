@@ -10,7 +10,7 @@ use crate::{Severity, rules::ALL};
 const RULESET: &str = "10-56defe1f1827";
 
 /// One thing that the scanner looks for. A text rule has `literals` and a `pattern`; a rule without
-/// them is decided by code ([`crate::shape`], [`crate::hidden`]).
+/// them is decided by code ([`crate::shape`], and hidden characters).
 #[derive(Debug, Clone, Copy)]
 pub struct Rule {
     /// A stable name in `kebab-case`.
