@@ -5,6 +5,7 @@
 
 mod command;
 mod fold;
+mod note;
 mod store;
 mod tellers;
 mod transfer;
@@ -17,7 +18,6 @@ use std::{
 
 use super::{
     names::{self, Sink},
-    paths,
     program::{Act, Call, Expr, Program},
     shell::PROGRAM,
 };
@@ -69,6 +69,15 @@ pub(super) struct Flow {
     pub keys: Vec<Taint>,
     /// The address or path, as far as it is known; unknown parts are NUL.
     pub to: String,
+}
+
+/// A call with the values that it is given.
+struct Called<'v> {
+    name: &'v str,
+    receiver: &'v Value,
+    args: &'v [Value],
+    named: &'v [(String, Value)],
+    line: usize,
 }
 
 /// The state of a run over some programs, which share functions and files.
@@ -325,9 +334,13 @@ impl<'p> Analysis<'p> {
         }
         self.bind_params(&name, &args);
         self.bind_each(&name, call, &receiver);
-        self.note_sink(&name, &receiver, &args, &named, call.line);
+        let sink = names::sink(&name);
+        let called = Called { name: &name, receiver: &receiver, args: &args, named: &named, line: call.line };
+        if let Some(sink) = sink {
+            self.note_sink(sink, &called);
+        }
         self.store(&name, call, &receiver, &args);
-        let mut value = self.result(&name, &receiver, &args, &named);
+        let mut value = self.result(sink, &called);
         if matches!(call.callee, Expr::Name(_)) {
             value = value.or(&callee);
         }
@@ -369,68 +382,6 @@ impl<'p> Analysis<'p> {
         }
     }
 
-    fn note_sink(&mut self, name: &str, receiver: &Value, args: &[Value], named: &[(String, Value)], line: usize) {
-        let Some(sink) = names::sink(name) else { return };
-        let first = args.get(..1).unwrap_or_default();
-        let all = Value::any_of(&[args, &named.iter().map(|(_, value)| value.clone()).collect::<Vec<_>>()].concat());
-        match sink {
-            Sink::Send => {
-                let mut sent = Value::any_of(args).or(&receiver.without_name());
-                for (key, value) in named {
-                    sent.put(key, value);
-                }
-                let to = [args.first(), receiver.text.as_ref().map(|_| receiver)].into_iter().flatten();
-                let to = to.chain(args).chain(named.iter().map(|(_, value)| value));
-                let address =
-                    to.filter_map(|value| value.text.clone()).find(|text| text.contains("://") || text.contains('.'));
-                self.note(line, End::Sent, &sent, address.unwrap_or_default());
-            }
-            Sink::Run => {
-                let takes_all = ["_location", "FileLoader", "Function"].iter().any(|end| name.ends_with(end));
-                let given = if takes_all { args } else { first };
-                let mut code = Value::any_of(given);
-                for path in given.iter().filter_map(|arg| arg.text.as_ref()) {
-                    code = code.or(self.files.get(path).unwrap_or(&Value::default()));
-                }
-                self.note(line, End::Run, &code, String::new());
-            }
-            Sink::Command => self.command(&all, args, line),
-            Sink::Remove => {
-                for path in first.iter().chain([receiver]).filter_map(|value| value.text.clone()) {
-                    self.note_path(line, End::Removed, &path);
-                }
-            }
-        }
-    }
-
-    /// Notes that a file is written, or something removed, where that matters.
-    fn note_path(&mut self, line: usize, end: End, path: &str) {
-        let matters = match end {
-            End::Steered => paths::steers(path).is_some(),
-            End::Removed => paths::is_all_of_home(path),
-            End::Sent | End::Run => false,
-        };
-        if matters {
-            let flow =
-                Flow { program: self.program, line, end, taints: Vec::new(), keys: Vec::new(), to: path.to_owned() };
-            self.flows.entry((self.program, line, end)).or_insert(flow);
-        }
-    }
-
-    fn note(&mut self, line: usize, end: End, value: &Value, to: String) {
-        if value.cut {
-            self.note_cut();
-        }
-        let wanted = |taint: &&Taint| if end == End::Sent { taint.kind.can_be_sent() } else { taint.kind.can_be_run() };
-        let taints: Vec<Taint> = value.taints.iter().filter(wanted).cloned().collect();
-        let keys: Vec<Taint> = value.keys.iter().filter(wanted).cloned().collect();
-        if taints.is_empty() && keys.is_empty() {
-            return;
-        }
-        let flow = Flow { program: self.program, line, end, taints, keys, to };
-        self.flows.insert((self.program, line, end), flow);
-    }
-
     /// The scope in which a name is set, as seen from here.
     fn scope_of(&self, name: &str) -> usize {
         let mut scope = Some(self.scope);
@@ -443,7 +394,8 @@ impl<'p> Analysis<'p> {
         self.scope
     }
 
-    fn result(&mut self, name: &str, receiver: &Value, args: &[Value], named: &[(String, Value)]) -> Value {
+    fn result(&mut self, sink: Option<Sink>, called: &Called<'_>) -> Value {
+        let Called { name, receiver, args, named, .. } = *called;
         let last = name.rsplit('.').next().unwrap_or(name);
         if let Some(module) = fold::module(name, args) {
             let file = module.rsplit('/').next().and_then(|file| self.data.get(file));
@@ -455,7 +407,7 @@ impl<'p> Analysis<'p> {
         if let Some(decoded) = fold::decoded(name, receiver, args) {
             return decoded;
         }
-        if names::sink(name) == Some(Sink::Command)
+        if sink == Some(Sink::Command)
             && let Some(told) = tellers::told(args)
         {
             return told;
@@ -465,7 +417,7 @@ impl<'p> Analysis<'p> {
         }
         let mut value = Value::any_of(args).or(receiver).without_name();
         for (_, arg) in named {
-            value = value.or(&arg.without_name());
+            value = value.or(arg);
         }
         value.text = fold::text(last, receiver, args).map(value::short);
         value.items = fold::items(last, receiver, args);
@@ -483,10 +435,10 @@ impl<'p> Analysis<'p> {
             let data = path.and_then(|path| self.data.get(path.rsplit('/').next().unwrap_or(path)));
             value = value.or(data.unwrap_or(&Value::default()));
             if let Some(file) = path.and_then(|path| self.files.get(path)) {
-                value = value.or(&file.without_name());
+                value = value.or(file);
             }
         }
-        if names::sink(name) == Some(Sink::Send) {
+        if sink == Some(Sink::Send) {
             let from = args.iter().find_map(|arg| arg.text.clone()).unwrap_or_default();
             value = Value::of(Kind::Remote, &from);
         }

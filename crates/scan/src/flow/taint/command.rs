@@ -207,7 +207,7 @@ impl Analysis<'_> {
 
     /// What an argument gives a program: its text, and what the file that it names holds.
     pub(super) fn given(&self, arg: &Value) -> Value {
-        let mut value = arg.without_name();
+        let mut value = arg.clone().without_name();
         let path = arg.text.as_deref().unwrap_or("");
         let path = path.rsplit(['@', '=']).next().unwrap_or(path);
         if let Some(file) = self.files.get(path) {

@@ -120,7 +120,8 @@ pub(super) fn variable(name: &str, receiver: &Value, args: &[Value]) -> Option<V
 /// The result of a decoder; that of a long text is marked.
 pub(super) fn decoded(name: &str, receiver: &Value, args: &[Value]) -> Option<Value> {
     let last = name.rsplit('.').next().unwrap_or(name);
-    let given = args.first().cloned().unwrap_or_default();
+    let nothing = Value::default();
+    let given = args.first().unwrap_or(&nothing);
     let text = given.text.as_deref().or(receiver.text.as_deref()).unwrap_or("");
     let plain = match last {
         "b64decode" | "atob" | "urlsafe_b64decode" | "decodebytes" => base64(text),
@@ -138,13 +139,13 @@ pub(super) fn decoded(name: &str, receiver: &Value, args: &[Value]) -> Option<Va
             let is_open = args.first().is_some_and(|arg| arg.text.is_none() && arg.items.is_none());
             let (count, text) = of_numbers(args)
                 .filter(|(count, _)| *count >= HIDDEN || matches!(last, "chr" | "fromCharCode") || is_open)?;
-            let value = Value::of(Kind::Decoded, last).or(&args.first().cloned().unwrap_or_default().without_name());
+            let value = Value::of(Kind::Decoded, last).or(args.first().unwrap_or(&Value::default()));
             let text = text.filter(|_| count >= HIDDEN);
             return Some(text.map_or_else(|| value.clone(), |text| Value::of_text(&text).or(&value)));
         }
         _ => return None,
     };
-    let mut value = given.without_name().or(receiver);
+    let mut value = given.clone().without_name().or(receiver);
     if text.len() >= HIDDEN || matches!(last, "chr" | "fromCharCode" | "decompress") {
         value = value.or(&Value::of(Kind::Decoded, last));
     }

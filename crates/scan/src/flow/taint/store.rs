@@ -82,7 +82,7 @@ impl Analysis<'_> {
             && let Expr::Name(variable) = base.as_ref()
         {
             let scope = self.scope_of(variable);
-            self.set(self.program, scope, variable, &given.without_name());
+            self.set(self.program, scope, variable, &given.clone().without_name());
         }
     }
 }

@@ -161,8 +161,8 @@ impl Value {
         self.cut |= other.cut || !is_all;
     }
 
-    pub fn without_name(&self) -> Self {
-        Self { name: None, ..self.clone() }
+    pub fn without_name(self) -> Self {
+        Self { name: None, ..self }
     }
 
     /// Puts a value under a key of a record.
@@ -197,7 +197,7 @@ impl Value {
             Some(key) if self.name.is_some() && !key.is_empty() => {
                 Self::named(&part_name(self.name.as_deref(), key)).or(self)
             }
-            _ => self.without_name(),
+            _ => self.clone().without_name(),
         }
     }
 
@@ -284,6 +284,9 @@ pub(super) fn part_name(thing: Option<&str>, part: &str) -> String {
 
 /// Adds origins; whether there is room for all of them.
 fn extend(mine: &mut BTreeSet<Taint>, theirs: &BTreeSet<Taint>) -> bool {
+    if theirs.is_empty() {
+        return true;
+    }
     let room = TAINTS.saturating_sub(mine.len());
     let news: Vec<Taint> = theirs.difference(mine).cloned().collect();
     let is_all = news.len() <= room;

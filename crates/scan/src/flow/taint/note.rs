@@ -1,0 +1,78 @@
+//! What of all that reaches a call is a [`Flow`], for [`Analysis`].
+
+use super::{
+    super::{names::Sink, paths},
+    Analysis, Called, End, Flow,
+    value::{Taint, Value},
+};
+
+impl Analysis<'_> {
+    /// Notes what reaches a call that sends, runs or removes.
+    pub(super) fn note_sink(&mut self, sink: Sink, called: &Called<'_>) {
+        let Called { name, receiver, args, named, line } = *called;
+        let first = args.get(..1).unwrap_or_default();
+        match sink {
+            Sink::Send => {
+                let mut sent = Value::any_of(args).or(receiver);
+                for (key, value) in named {
+                    sent.put(key, value);
+                }
+                let to = [args.first(), receiver.text.as_ref().map(|_| receiver)].into_iter().flatten();
+                let to = to.chain(args).chain(named.iter().map(|(_, value)| value));
+                let address =
+                    to.filter_map(|value| value.text.clone()).find(|text| text.contains("://") || text.contains('.'));
+                self.note(line, End::Sent, &sent, address.unwrap_or_default());
+            }
+            Sink::Run => {
+                let takes_all = ["_location", "FileLoader", "Function"].iter().any(|end| name.ends_with(end));
+                let given = if takes_all { args } else { first };
+                let mut code = Value::any_of(given);
+                for path in given.iter().filter_map(|arg| arg.text.as_ref()) {
+                    code = code.or(self.files.get(path).unwrap_or(&Value::default()));
+                }
+                self.note(line, End::Run, &code, String::new());
+            }
+            Sink::Command => {
+                let all = named.iter().fold(Value::any_of(args), |mut all, (_, value)| {
+                    all.add(value);
+                    all
+                });
+                self.command(&all, args, line);
+            }
+            Sink::Remove => {
+                for path in first.iter().chain([receiver]).filter_map(|value| value.text.clone()) {
+                    self.note_path(line, End::Removed, &path);
+                }
+            }
+        }
+    }
+
+    /// Notes that a file is written, or something removed, where that matters.
+    pub(super) fn note_path(&mut self, line: usize, end: End, path: &str) {
+        let matters = match end {
+            End::Steered => paths::steers(path).is_some(),
+            End::Removed => paths::is_all_of_home(path),
+            End::Sent | End::Run => false,
+        };
+        if matters {
+            let flow =
+                Flow { program: self.program, line, end, taints: Vec::new(), keys: Vec::new(), to: path.to_owned() };
+            self.flows.entry((self.program, line, end)).or_insert(flow);
+        }
+    }
+
+    /// Notes what is sent or run, where it is something that should not be.
+    pub(super) fn note(&mut self, line: usize, end: End, value: &Value, to: String) {
+        if value.cut {
+            self.note_cut();
+        }
+        let wanted = |taint: &&Taint| if end == End::Sent { taint.kind.can_be_sent() } else { taint.kind.can_be_run() };
+        let taints: Vec<Taint> = value.taints.iter().filter(wanted).cloned().collect();
+        let keys: Vec<Taint> = value.keys.iter().filter(wanted).cloned().collect();
+        if taints.is_empty() && keys.is_empty() {
+            return;
+        }
+        let flow = Flow { program: self.program, line, end, taints, keys, to };
+        self.flows.insert((self.program, line, end), flow);
+    }
+}
