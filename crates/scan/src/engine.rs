@@ -26,7 +26,7 @@ const BESIDE: usize = 1;
 const GRAIN: usize = 64;
 
 /// Bytes of text that the expressions of one scan may read together. The busiest of several hundred
-/// real skills uses an eighth of it.
+/// real skills uses a twelfth of it.
 const STEPS: u64 = 24 << 20;
 
 /// What `␣` stands for in a pattern.
