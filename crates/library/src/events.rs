@@ -196,6 +196,7 @@ fn drop_cut_line(file: &mut File) -> io::Result<Vec<u8>> {
         from = from.saturating_sub(TAIL_BYTES.max(len - from));
         file.seek(SeekFrom::Start(from))?;
         tail.clear();
+        tail.reserve((len - from) as usize);
         Read::take(&mut *file, len - from).read_to_end(&mut tail)?;
     }
     let cut = tail.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();

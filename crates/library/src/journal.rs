@@ -7,18 +7,19 @@
 //! machine, so that opening knows whether a record must be applied (again). A checkpoint makes what
 //! was applied durable and empties the journal.
 //!
-//! A record on disk: `SKHJ`, length of the head (4 bytes, big endian), length of the body (8), the
-//! sha256 of head and body (32), the head as JSON, and the body: the objects' bytes one after the
-//! other. A record that is cut or does not have its sum ends the journal; it was never reported.
+//! A record on disk: `SKJ2`, length of the head (4 bytes, big endian), length of the body (8), the
+//! CRC-32 of head and body (4), the head as JSON, and the body: the objects' bytes one after the
+//! other. A record that is cut or does not have its sum ends the journal; it was never reported. The sum
+//! is there for writes that were cut, as in other logs; each object has its own id besides.
 
 use std::{
     io::{self, Read, Seek, SeekFrom, Write},
     ops::Range,
+    sync::LazyLock,
 };
 
 use cap_std::fs::{Dir, File, OpenOptions};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
 use crate::{
     events::Event,
@@ -29,11 +30,11 @@ use crate::{
 
 const FILE: &str = "journal";
 const APPLIED: &str = "journal.applied";
-const MAGIC: &[u8; 4] = b"SKHJ";
+const MAGIC: &[u8; 4] = b"SKJ2";
 /// The format of a record with proposals; one without has the first, which older versions read.
 const FORMAT: u32 = 2;
 const FORMAT_WITHOUT_PROPOSALS: u32 = 1;
-const FRAME_BYTES: usize = 4 + 4 + 8 + 32;
+const FRAME_BYTES: usize = 4 + 4 + 8 + 4;
 
 /// One committed operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -339,9 +340,12 @@ fn invalid(what: &str) -> io::Error {
 
 /// What tells one boot of the machine from another, where the system says it; without it every
 /// opening applies the journal again.
-pub(crate) fn boot_id() -> Option<String> {
-    let proc = Dir::open_ambient_dir("/proc/sys/kernel/random", cap_std::ambient_authority()).ok()?;
-    proc.read_to_string("boot_id").ok().map(|id| id.trim().to_owned())
+pub(crate) fn boot_id() -> Option<&'static str> {
+    static BOOT: LazyLock<Option<String>> = LazyLock::new(|| {
+        let proc = Dir::open_ambient_dir("/proc/sys/kernel/random", cap_std::ambient_authority()).ok()?;
+        proc.read_to_string("boot_id").ok().map(|id| id.trim().to_owned())
+    });
+    BOOT.as_deref()
 }
 
 fn frame(record: &Record) -> io::Result<Vec<u8>> {
@@ -363,7 +367,7 @@ fn frame(record: &Record) -> io::Result<Vec<u8>> {
     framed.extend(MAGIC);
     framed.extend(head_len.to_be_bytes());
     framed.extend((body.len() as u64).to_be_bytes());
-    framed.extend(Sha256::new().chain_update(&head).chain_update(&body).finalize());
+    framed.extend(sum(&head, &body));
     framed.extend(head);
     framed.extend(body);
     Ok(framed)
@@ -381,14 +385,20 @@ fn framed(bytes: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let (magic, rest) = bytes.split_first_chunk::<4>()?;
     let (head_len, rest) = rest.split_first_chunk::<4>()?;
     let (body_len, rest) = rest.split_first_chunk::<8>()?;
-    let (sum, rest) = rest.split_first_chunk::<32>()?;
+    let (expected, rest) = rest.split_first_chunk::<4>()?;
     let (head, rest) = rest.split_at_checked(u32::from_be_bytes(*head_len) as usize)?;
     let (body, after) = rest.split_at_checked(usize::try_from(u64::from_be_bytes(*body_len)).ok()?)?;
     if magic != MAGIC {
         return None;
     }
-    let found: [u8; 32] = Sha256::new().chain_update(head).chain_update(body).finalize().into();
-    (found == *sum).then_some((head, body, after))
+    (sum(head, body) == *expected).then_some((head, body, after))
+}
+
+fn sum(head: &[u8], body: &[u8]) -> [u8; 4] {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(head);
+    hasher.update(body);
+    hasher.finalize().to_be_bytes()
 }
 
 /// Whether these bytes are the beginning of a record that is longer: what a process leaves that is stopped
@@ -513,10 +523,10 @@ mod tests {
     fn a_whole_record_of_a_later_format_is_refused_rather_than_cut() {
         let (_temp, mut journal) = journal();
         let head = br#"{"format":3,"changes":[]}"#;
-        let mut framed = b"SKHJ".to_vec();
+        let mut framed = b"SKJ2".to_vec();
         framed.extend((head.len() as u32).to_be_bytes());
         framed.extend(0u64.to_be_bytes());
-        framed.extend(Sha256::digest(head));
+        framed.extend(sum(head, b""));
         framed.extend(head);
         journal.file.write_all(&framed).unwrap();
         assert!(journal.read(0).unwrap_err().to_string().contains("format 3"));
@@ -527,10 +537,10 @@ mod tests {
         let head = br#"{"format":1,"heads":[{"skill":"pdf","old":null,"new":"1111111111111111111111111111111111111111"}],
             "events":[{"v":1,"time":"2026-01-02T03:04:05Z","operation":"1-2","skill":"pdf","action":"create","status":"applied",
             "actor":"agent:a"}],"objects":[{"id":"2","kind":"blob","len":3}],"later":true}"#;
-        let mut framed = b"SKHJ".to_vec();
+        let mut framed = b"SKJ2".to_vec();
         framed.extend((head.len() as u32).to_be_bytes());
         framed.extend(3u64.to_be_bytes());
-        framed.extend(Sha256::new().chain_update(head).chain_update(b"abc").finalize());
+        framed.extend(sum(head, b"abc"));
         framed.extend(head);
         framed.extend(b"abc");
         let (record, after) = parse(&framed).unwrap().unwrap();

@@ -14,7 +14,9 @@ use std::{
 };
 
 use cap_std::{ambient_authority, fs::Dir};
-use git2::{Commit, ObjectType, Odb, Oid, Repository, RepositoryInitOptions, RepositoryOpenFlags, Tree};
+use git2::{
+    Commit, ObjectType, Odb, OdbLookupFlags, Oid, Repository, RepositoryInitOptions, RepositoryOpenFlags, Tree,
+};
 use jiff::Timestamp;
 use skill::{Bundle, Digest, File, Limits, SkillName, SkillPath};
 
@@ -293,7 +295,8 @@ struct ObjectWriter<'a> {
 impl ObjectWriter<'_> {
     fn add(&mut self, kind: ObjectType, bytes: Vec<u8>) -> Result<Oid, StorageError> {
         let id = Oid::hash_object(kind, &bytes)?;
-        if !self.odb.exists(id) {
+        // One that another process packed a moment ago may be written once more.
+        if !self.odb.exists_ext(id, OdbLookupFlags::NO_REFRESH) {
             self.objects.insert(id, Object { id: id.to_string(), kind: kind.str().to_owned(), bytes });
         }
         Ok(id)

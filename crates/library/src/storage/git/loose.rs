@@ -2,11 +2,13 @@
 //!
 //! The journal holds the same bytes, so nothing is synced here. A file gets its name when it is whole: a
 //! killed process leaves none that is cut, and what it did not finish is for a collection of garbage.
+//! Their bytes are stored, not deflated: a checkpoint soon packs them, and a compressor that is made for
+//! each costs more than all that it would save until then.
 
 use std::io::{self, Read, Write};
 
 use cap_std::fs::{Dir, File, OpenOptions};
-use flate2::{Compression, read::ZlibDecoder, write::ZlibEncoder};
+use flate2::read::ZlibDecoder;
 use git2::Oid;
 use sha1::{Digest as _, Sha1};
 
@@ -22,6 +24,9 @@ const FOLDER: &str = "objects";
 
 /// Bytes of the longest header: a kind and a number.
 const HEADER_BYTES: u64 = 32;
+
+/// Bytes of the longest block that is stored (RFC 1951, 3.2.4).
+const BLOCK_BYTES: usize = u16::MAX as usize;
 
 /// How the names of unfinished files begin, those of git as well.
 pub(super) const UNFINISHED: &str = "tmp_obj";
@@ -91,18 +96,31 @@ fn write(objects: &Dir, object: &Object) -> Result<(), StorageError> {
     if id != object.id {
         return Err(StorageError::Damaged(format!("object {} does not have that id", object.id)));
     }
-    let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
-    packed.write_all(head.as_bytes())?;
-    packed.write_all(&object.bytes)?;
     let (folder, rest) = id.split_at(2);
     let unfinished = format!("{folder}/{UNFINISHED}{}", temporary_name());
     let written = create(objects, folder, &unfinished)?
-        .write_all(&packed.finish()?)
+        .write_all(&stored(&[head.as_bytes(), &object.bytes].concat()))
         .and_then(|()| objects.rename(&unfinished, objects, format!("{folder}/{rest}")));
     if written.is_err() {
         let _best_effort = objects.remove_file(&unfinished);
     }
     Ok(written?)
+}
+
+/// A zlib stream whose blocks hold `bytes` as they are (RFC 1950; RFC 1951, 3.2.4).
+fn stored(bytes: &[u8]) -> Vec<u8> {
+    let mut stream = Vec::with_capacity(bytes.len() + bytes.len() / BLOCK_BYTES * 5 + 16);
+    stream.extend([0x78, 0x01]);
+    let mut blocks = bytes.chunks(BLOCK_BYTES).peekable();
+    while let Some(block) = blocks.next() {
+        let len = block.len() as u16;
+        stream.push(u8::from(blocks.peek().is_none()));
+        stream.extend(len.to_le_bytes());
+        stream.extend((!len).to_le_bytes());
+        stream.extend(block);
+    }
+    stream.extend(adler2::adler32_slice(bytes).to_be_bytes());
+    stream
 }
 
 /// Makes a file that nobody but git changes the mode of, and its folder where there is none.
