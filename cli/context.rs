@@ -1,10 +1,14 @@
 //! [`Context`]: what the flags and the environment say about where and as whom a command works.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+};
 
+use agent::{Builtin, Catalogue, Places, Settings, Tables};
 use client::PolicyFile;
 use jiff::Timestamp;
-use library::{Actor, ActorKind, Denied, FindError, Home, Library, Scope, Stamp, WholeChange};
+use library::{Actor, ActorKind, Denied, FindError, Home, Library, Scope, Stamp, Use, UseKind, UseState, WholeChange};
 use skill::{QualifiedName, SkillName};
 use skill_manage::{Elsewhere, Layer, Policy, Preset, PresetError, Reviewer, ReviewerError, Rule};
 
@@ -138,6 +142,91 @@ impl Context {
         Ok(libraries)
     }
 
+    /// Where agents find skills here: the visible libraries and, `with_folders`, the folders of agents in the
+    /// project and of the user, unless a folder was named.
+    pub fn places(&self, with_folders: bool) -> Places {
+        let mut libraries = vec![(self.place.path.clone(), self.place.scope)];
+        let mut folders = Vec::new();
+        if !self.place.named {
+            if self.place.scope == Scope::Project {
+                libraries.push((self.user_home.join(SKILLS_FOLDER), Scope::User));
+            }
+            if let Some(project) = self.place.project.as_ref().filter(|_| with_folders) {
+                folders.extend(Places::project_folders(project, &self.cwd));
+            }
+            if with_folders {
+                folders.extend(Places::user_folders(&self.user_home));
+            }
+        }
+        let (home, storage) = (self.home.clone(), self.config.library.storage.clone());
+        Places { home, storage, libraries, folders, project: self.place.project.clone() }
+    }
+
+    /// What the configuration says of what agents see.
+    ///
+    /// # Errors
+    /// A part of it cannot be used.
+    pub fn settings(&self) -> Result<Settings, CliError> {
+        let config = &self.config;
+        let (agent, skill_evolution) = (config.agent.clone(), config.skill_evolution.clone());
+        let (agents, permissions) = (config.agents.clone(), config.permissions.clone());
+        Settings::of(&Tables { agent, skill_evolution, agents, permissions }).map_err(failed)
+    }
+
+    /// The agent that acts: the one that is named, else the actor where that is an agent.
+    pub fn agent(&self, named: Option<&str>) -> String {
+        let of_actor = || (self.actor.kind == ActorKind::Agent).then(|| self.actor.id.clone());
+        named.map(str::to_owned).or_else(of_actor).unwrap_or_default()
+    }
+
+    /// Whether a person acts.
+    pub fn is_person(&self) -> bool {
+        self.actor.kind == ActorKind::Person
+    }
+
+    /// How often skills were read lately, where that decides what is listed.
+    ///
+    /// # Errors
+    /// A log cannot be read.
+    pub fn uses(&self, catalogue: &Catalogue, budget: Option<usize>) -> Result<HashMap<String, u64>, CliError> {
+        let mut uses = HashMap::new();
+        for library in catalogue.libraries().iter().filter(|_| budget.is_some()) {
+            for (name, count) in library.reads()? {
+                *uses.entry(name).or_default() += count;
+            }
+        }
+        Ok(uses)
+    }
+
+    /// Keeps that a skill was used, unless that is switched off. That it cannot be kept is no failure of
+    /// what was asked for, but it is told.
+    pub fn note_use(
+        &self,
+        catalogue: &Catalogue,
+        settings: &Settings,
+        name: Option<&SkillName>,
+        kind: UseKind,
+        state: UseState,
+        agent: &str,
+    ) {
+        let listed = name.and_then(|name| catalogue.find(name).ok());
+        let library = listed.and_then(|listed| catalogue.library_of(listed)).or(catalogue.libraries().first());
+        let (Some(name), Some(library), true) = (name, library, settings.use_log) else { return };
+        let used = Use {
+            v: 1,
+            time: self.now.to_string(),
+            skill: name.to_string(),
+            revision: listed.and_then(|listed| Some(listed.head.as_ref()?.id.clone())),
+            kind,
+            state,
+            agent: agent.to_owned(),
+            run: None,
+        };
+        if let Err(error) = library.note_uses(&[used]) {
+            self.out.note(&format!("the log of uses does not have this one: {error}"));
+        }
+    }
+
     /// The first of the visible libraries that has a skill, in its history or as a folder.
     ///
     /// # Errors
@@ -213,7 +302,7 @@ impl Context {
             }
         }
         let place = "built into skillhub".to_owned();
-        for (name, _) in crate::catalogue::builtin()? {
+        for Builtin { name, .. } in crate::catalogue::builtin()? {
             skills.push(Elsewhere { name, scope: Scope::Builtin, place: place.clone() });
         }
         Ok(skills)

@@ -84,7 +84,7 @@ pub fn find(context: &Context, paths: &[PathBuf]) -> Result<Vec<Found>, CliError
             continue;
         }
         let path = path.canonicalize().map_err(io_at(&path))?;
-        let found = folder::find_skills(&path, DEPTH, &client::SKIPPED_FOLDERS).map_err(io_at(&path))?;
+        let found = folder::find_skills(&path, DEPTH, &folder::SKIPPED).map_err(io_at(&path))?;
         if found.is_empty() {
             skills.push(Found { path, archive: false });
         } else {

@@ -1,11 +1,12 @@
 //! `skillhub list`: the skills of the library, and what could be taken over.
 
+use agent::{Catalogue, Listed};
 use clap::Args;
 use client::Unmanaged;
 use serde_json::{Value, json};
 
 use crate::{
-    catalogue::{Catalogue, Listed, exit_with},
+    catalogue::{builtin, exit_with, problems},
     context::Context,
     exit::{CliError, Exit, failed},
     print::{FAINT, STRONG, Table, shell_word, visible},
@@ -32,9 +33,10 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     if args.agents {
         return list_agents(context);
     }
-    let catalogue = Catalogue::collect(context, args.builtin)?;
+    let builtin = if args.builtin { builtin()? } else { Vec::new() };
+    let catalogue = Catalogue::collect(&context.places(false), builtin).map_err(failed)?;
     let unmanaged = unmanaged(context, &catalogue)?;
-    let problems = catalogue.problems(context.out);
+    let problems = problems(&catalogue, context.out);
     let document = json!({
         "ok": problems.is_empty(),
         "skills": catalogue.skills.iter().map(document).collect::<Vec<_>>(),

@@ -1,35 +1,43 @@
 //! `skillhub prompt`: the list of skills for an agent's prompt.
 
-mod fit;
-
-use std::borrow::Cow;
-
+use agent::{Catalogue, Fit, Form, Listed, Look};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use crate::{
-    catalogue::{Catalogue, Listed, exit_with},
+    catalogue::{exit_with, problems},
     context::Context,
-    exit::{CliError, Exit},
+    exit::{CliError, Exit, failed},
 };
 
 /// Flags of `prompt`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   skillhub prompt                                <available_skills> as the standard has it
-  skillhub prompt --format markdown
+  skillhub prompt --format markdown              project and user skills apart, with how to read them
   skillhub prompt --budget 800 --task \"fill in a PDF form\"
-  skillhub prompt --format json")]
+  skillhub prompt --format names                 names only, for an agent that can search
+  skillhub prompt --agent codex                  what this agent may see
+  skillhub prompt --format deerflow --container-path /mnt/skills")]
 pub struct PromptArgs {
     /// The form of the list
     #[arg(long, value_enum, default_value = "xml")]
     format: Format,
-    /// Leave out skills, the least fitting first, until the list has at most so many tokens
+    /// Leave out skills, the least fitting and least used first, until the list has at most so many tokens
     #[arg(long, value_name = "TOKENS")]
     budget: Option<usize>,
     /// What is to be done; skills that fit it come first
     #[arg(long, value_name = "TEXT")]
     task: Option<String>,
+    /// The agent that is told; it sees what the configuration lets it see
+    #[arg(long, value_name = "ID")]
+    agent: Option<String>,
+    /// Where skills stand for an agent in a container, for the form deerflow
+    #[arg(long, value_name = "PATH")]
+    container_path: Option<String>,
+    /// Tell when and how to change skills, too
+    #[arg(long)]
+    evolution: bool,
 }
 
 /// A form of the list.
@@ -37,42 +45,52 @@ pub struct PromptArgs {
 enum Format {
     /// `<available_skills>` as the standard has it
     Xml,
-    /// A Markdown list
+    /// Markdown, the skills of project and user apart
     Markdown,
     /// A JSON document
     Json,
+    /// One section with labels and the paths of a container
+    Deerflow,
+    /// The description of a tool named `skill`
+    Opencode,
+    /// Names only
+    Names,
 }
 
-/// Prints the enabled skills with absolute paths of their SKILL.md.
-pub fn run(context: &Context, args: &PromptArgs) -> Result<Exit, CliError> {
-    let catalogue = Catalogue::collect(context, false)?;
-    let render = |skills: &[&Listed]| match args.format {
-        Format::Markdown => markdown(skills),
-        Format::Xml | Format::Json => xml(skills),
-    };
-    let ranked = fit::rank(catalogue.visible().collect(), args.task.as_deref());
-    let (skills, left_out) = fit::within(ranked, args.budget, render);
-    for note in &catalogue.notes {
-        context.out.note(note);
-    }
-    let problems = catalogue.problems(context.out);
-    for listed in catalogue.skills.iter().filter(|listed| listed.enabled && !listed.damaged) {
-        if let Some(fault) = &listed.fault {
-            context.out.note(&format!("{} is left out: {fault}", listed.name));
+impl Format {
+    fn form(self) -> Form {
+        match self {
+            Self::Xml | Self::Json => Form::Xml,
+            Self::Markdown => Form::Markdown,
+            Self::Deerflow => Form::DeerFlow,
+            Self::Opencode => Form::OpenCode,
+            Self::Names => Form::Names,
         }
     }
-    let names: Vec<&str> = left_out.iter().map(|listed| listed.name.as_str()).collect();
+}
+
+/// Prints the skills that the agent sees, with absolute paths of their SKILL.md.
+pub fn run(context: &Context, args: &PromptArgs) -> Result<Exit, CliError> {
+    let settings = context.settings()?;
+    let agent = context.agent(args.agent.as_deref());
+    let catalogue = Catalogue::collect(&context.places(true), Vec::new()).map_err(failed)?;
+    let container_path = args.container_path.as_deref().or(settings.container_path.as_deref());
+    let evolution = args.evolution || args.format == Format::Deerflow && settings.tells_of_evolution(&agent);
+    let look = Look { form: args.format.form(), container_path, evolution };
+    let fit = Fit { budget: args.budget, task: args.task.as_deref(), uses: context.uses(&catalogue, args.budget)? };
+    let list = Look { evolution: false, ..look };
+    let fitted = fit.choose(catalogue.seen(&settings, &agent), |skills| agent::prompt(skills, &[], list).len());
+    tell_what_is_left_out(context, &catalogue);
+    let problems = problems(&catalogue, context.out);
+    let names: Vec<&str> = fitted.left_out.iter().map(|listed| listed.name.as_str()).collect();
     let document = || {
-        let entries: Vec<Value> = skills.iter().map(|listed| document(listed)).collect();
+        let entries: Vec<Value> = fitted.skills.iter().map(|listed| document(listed)).collect();
         json!({"ok": problems.is_empty(), "skills": entries, "left_out": names, "problems": problems})
     };
     let answer = if context.out.json { document() } else { Value::Null };
     context.out.answer(&answer, |out| match args.format {
         Format::Json => writeln!(out, "{:#}", document()),
-        _ => {
-            out.write_all(render(&skills).as_bytes())?;
-            out.write_all(rest(&names).as_bytes())
-        }
+        _ => out.write_all(agent::prompt(&fitted.skills, &fitted.left_out, look).as_bytes()),
     })?;
     let exit = exit_with(&problems);
     // The process ends here: giving back tens of thousands of pieces of memory would only take time.
@@ -80,87 +98,20 @@ pub fn run(context: &Context, args: &PromptArgs) -> Result<Exit, CliError> {
     Ok(exit)
 }
 
-/// What an agent is told of the skills that did not fit.
-fn rest(names: &[&str]) -> String {
-    if names.is_empty() {
-        return String::new();
+fn tell_what_is_left_out(context: &Context, catalogue: &Catalogue) {
+    for note in &catalogue.notes {
+        context.out.note(note);
     }
-    format!(
-        "{} more skills are not described here: {}. `skillhub read NAME` opens one.\n",
-        names.len(),
-        names.join(", ")
-    )
-}
-
-fn location(listed: &Listed) -> String {
-    let file = listed.path.as_ref().map(|path| path.join("SKILL.md").into_os_string().into_string());
-    file.map(|text| text.unwrap_or_else(|odd| odd.to_string_lossy().into_owned())).unwrap_or_default()
+    for listed in catalogue.skills.iter().filter(|listed| listed.enabled && !listed.damaged) {
+        if let Some(fault) = &listed.fault {
+            context.out.note(&format!("{} is left out: {fault}", listed.name));
+        }
+    }
 }
 
 fn document(listed: &Listed) -> Value {
     json!({
-        "name": listed.name.as_str(), "description": listed.description, "location": location(listed),
+        "name": listed.name.as_str(), "description": listed.description, "location": listed.location(),
         "scope": listed.scope,
     })
-}
-
-fn xml(skills: &[&Listed]) -> String {
-    let mut text = String::with_capacity(skills.len() * 400);
-    text.push_str("<available_skills>\n");
-    for listed in skills {
-        let fields = [
-            ("name", listed.name.as_str()),
-            ("description", listed.description.as_str()),
-            ("location", &location(listed)),
-        ];
-        text.push_str("<skill>\n");
-        for (tag, value) in fields {
-            for part in ["<", tag, ">\n", &escape(value), "\n</", tag, ">\n"] {
-                text.push_str(part);
-            }
-        }
-        text.push_str("</skill>\n");
-    }
-    text + "</available_skills>\n"
-}
-
-/// A value as XML text, so that no description closes its own element.
-pub fn escape(value: &str) -> Cow<'_, str> {
-    let is_plain = |byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'&' | b'<' | b'>' | b'"' | b'\'');
-    // Without a way out early, so that the compiler makes wide steps of it.
-    if value.bytes().fold(true, |plain, byte| plain & is_plain(byte)) {
-        return value.into();
-    }
-    let mut text = String::with_capacity(value.len());
-    for c in value.chars() {
-        match c {
-            '&' => text.push_str("&amp;"),
-            '<' => text.push_str("&lt;"),
-            '>' => text.push_str("&gt;"),
-            '"' => text.push_str("&quot;"),
-            '\'' => text.push_str("&#x27;"),
-            c if c.is_control() && !matches!(c, '\n' | '\t') => {}
-            c => text.push(c),
-        }
-    }
-    text.into()
-}
-
-fn markdown(skills: &[&Listed]) -> String {
-    let mut text = String::new();
-    for listed in skills {
-        let description = listed.description.split_whitespace().collect::<Vec<_>>().join(" ");
-        text.push_str(&format!("- **{}**: {description} (`{}`)\n", listed.name, location(listed)));
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_cannot_close_their_element() {
-        assert_eq!(escape("</description> & \"x\"\u{7}"), "&lt;/description&gt; &amp; &quot;x&quot;");
-    }
 }

@@ -1,77 +1,85 @@
-//! `skillhub read`: a skill's instructions as an agent reads them.
+//! `skillhub read`: a skill's instructions, or one of its files, as an agent reads them.
 
+use agent::{Catalogue, Instructions, Which};
 use clap::Args;
+use library::{UseKind, UseState};
 use serde_json::json;
-use skill::validate::load;
+use skill::SkillName;
 
 use crate::{
-    catalogue::{Catalogue, Listed, unusable},
-    commands::prompt::escape,
+    catalogue::builtin,
     context::{Context, skill_name},
-    exit::{CliError, Exit},
+    exit::{CliError, Exit, failed},
 };
-
-/// Files listed below the instructions.
-const FILES_LISTED: usize = 50;
 
 /// Flags of `read`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   skillhub read my-skill
+  skillhub read my-skill references/api.md       one of its files
+  skillhub read ~/.agents/skills/my-skill/SKILL.md
   skillhub read skillhub-evolving-skills         a skill that is built in")]
 pub struct ReadArgs {
-    /// The skill
+    /// The skill, by its name or by the path of its folder or SKILL.md
     name: String,
+    /// A file of the skill, relative to its folder
+    path: Option<String>,
+    /// The agent that reads; it gets what the configuration lets it see
+    #[arg(long, value_name = "ID")]
+    agent: Option<String>,
 }
 
-/// Prints the body wrapped in `<skill_content>`, with the skill's folder and a list of its files.
+/// Prints the body wrapped in `<skill_content>`, with the skill's folder and a list of its files; or a file.
 pub fn run(context: &Context, args: &ReadArgs) -> Result<Exit, CliError> {
-    let name = skill_name(&args.name)?;
-    let catalogue = Catalogue::collect(context, true)?;
-    let listed = catalogue.find(&name)?;
-    check_readable(listed)?;
-    let bundle = catalogue.files(listed)?;
-    let text = bundle.skill_md().unwrap_or_default();
-    let loaded = load(text.as_bytes(), name.as_str(), &skill::Limits::default())
-        .map_err(|problems| CliError::invalid_skill(name.as_str(), &problems))?;
-    let files: Vec<&str> = bundle.paths().filter(|path| !path.is_skill_md()).map(skill::SkillPath::as_str).collect();
-    let document = json!({
-        "ok": true, "name": name.as_str(), "path": listed.path, "content": loaded.body, "files": files,
+    let catalogue = Catalogue::collect(&context.places(true), builtin()?).map_err(failed)?;
+    let settings = context.settings()?;
+    let agent = context.agent(args.agent.as_deref());
+    let which = which(context, &args.name)?;
+    let opened = agent::open(&catalogue, &settings, &agent, &which).map_err(failed).and_then(|opened| {
+        match opened.asked && !context.is_person() {
+            true => Err(failed(agent::AgentError::Asked(opened.name))),
+            false => Ok(opened),
+        }
     });
-    context.out.answer(&document, |out| {
-        writeln!(out, "<skill_content name=\"{}\">\n{}\n", escape(name.as_str()), contained(&loaded.body))?;
-        if let Some(path) = &listed.path {
-            writeln!(out, "Skill directory: {}", path.display())?;
-            writeln!(out, "Paths in these instructions are relative to it.")?;
-        }
-        if !files.is_empty() {
-            writeln!(out, "<skill_files>")?;
-            for file in files.iter().take(FILES_LISTED) {
-                writeln!(out, "<file>{}</file>", escape(file))?;
-            }
-            if files.len() > FILES_LISTED {
-                writeln!(out, "and {} more", files.len() - FILES_LISTED)?;
-            }
-            writeln!(out, "</skill_files>")?;
-        }
-        writeln!(out, "</skill_content>")
-    })?;
+    let kind = if args.path.is_some() { UseKind::ReadFile } else { UseKind::Read };
+    let state = if opened.is_ok() { UseState::Done } else { UseState::Refused };
+    let name = opened.as_ref().ok().map(|opened| opened.name.clone()).or(which.name);
+    context.note_use(&catalogue, &settings, name.as_ref(), kind, state, &agent);
+    match &args.path {
+        None => print_instructions(context, &opened?),
+        Some(path) => print_file(context, &catalogue, &opened?.name, path),
+    }
+}
+
+/// The skill that the command line means: a path has a separator in it.
+fn which(context: &Context, text: &str) -> Result<Which, CliError> {
+    let is_path = text.starts_with(['/', '.', '~']) || text.ends_with("SKILL.md");
+    if is_path {
+        let path = context.absolute(text.as_ref());
+        return Ok(Which { name: None, path: Some(library::resolve(&path).unwrap_or(path)) });
+    }
+    Ok(Which { name: Some(skill_name(text)?), path: None })
+}
+
+fn print_instructions(context: &Context, opened: &Instructions) -> Result<Exit, CliError> {
+    let files: Vec<&str> = opened.files.iter().map(skill::SkillPath::as_str).collect();
+    let document = json!({
+        "ok": true, "name": opened.name.as_str(), "path": opened.path, "content": opened.body, "files": files,
+        "allowed_tools": opened.declared.tools,
+    });
+    context.out.answer(&document, |out| out.write_all(opened.skill_content(usize::MAX).as_bytes()))?;
     Ok(Exit::Done)
 }
 
-/// The instructions, unable to close the element that they stand in.
-fn contained(body: &str) -> String {
-    body.trim().replace("</skill_content", "&lt;/skill_content")
-}
-
-fn check_readable(listed: &Listed) -> Result<(), CliError> {
-    let name = &listed.name;
-    if !listed.enabled {
-        return Err(CliError::new("policy_denied", Exit::Refused, format!("{name} is disabled"))
-            .hint(format!("`skillhub enable {name}` lets agents see it again")));
-    }
-    match &listed.fault {
-        Some(fault) => Err(unusable(name, fault)),
-        None => Ok(()),
-    }
+fn print_file(context: &Context, catalogue: &Catalogue, name: &SkillName, path: &str) -> Result<Exit, CliError> {
+    let settings = agent::Settings::default();
+    let file = agent::read_file(catalogue, &settings, "", name, path).map_err(failed)?;
+    let Some((text, _)) = file.text(0, usize::MAX) else {
+        let message = format!("{} of {name} is no text", file.path);
+        return Err(CliError::new("invalid_path", Exit::Invalid, message)
+            .hint(format!("`skillhub show {name} {} --json` gives its bytes", file.path)));
+    };
+    let document = json!({"ok": true, "name": name.as_str(), "path": file.path.as_str(), "text": text});
+    context.out.answer(&document, |out| out.write_all(text.as_bytes()))?;
+    Ok(Exit::Done)
 }

@@ -98,7 +98,7 @@ pub(super) fn skills_around(context: &Context, arguments: &[PathBuf]) -> Result<
         match path.ancestors().skip(usize::from(!metadata.is_dir())).find(has_skill_md) {
             Some(folder) => folders.push(folder.to_owned()),
             None if metadata.is_dir() => {
-                folders.extend(folder::find_skills(&path, DEPTH, &client::SKIPPED_FOLDERS).map_err(io_at(&path))?)
+                folders.extend(folder::find_skills(&path, DEPTH, &folder::SKIPPED).map_err(io_at(&path))?)
             }
             None if metadata.is_file() && is_packed(&path)? => packed.push(Target::of(Found { path, archive: true })),
             None => {}

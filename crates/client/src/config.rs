@@ -36,6 +36,9 @@ const FILE: &str = "config.toml";
 /// [library]
 /// storage = "git"
 /// ```
+///
+/// `[agent]`, `[skill_evolution]`, `[agents.ID]` and `[[permissions]]` say what agents see; what may stand in
+/// them is known where they are used.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -56,6 +59,18 @@ pub struct Config {
     /// How libraries are kept.
     #[serde(default)]
     pub library: LibraryConfig,
+    /// For all agents.
+    #[serde(default)]
+    pub agent: Table,
+    /// Whether agents are told when to change skills.
+    #[serde(default)]
+    pub skill_evolution: Table,
+    /// For one agent each, by its id.
+    #[serde(default)]
+    pub agents: BTreeMap<String, Table>,
+    /// Which agent may see and use what.
+    #[serde(default)]
+    pub permissions: Vec<Table>,
 }
 
 /// One registry.
@@ -102,6 +117,10 @@ impl Default for Config {
             rules: Vec::new(),
             registries: BTreeMap::new(),
             library: LibraryConfig::default(),
+            agent: Table::new(),
+            skill_evolution: Table::new(),
+            agents: BTreeMap::new(),
+            permissions: Vec::new(),
         }
     }
 }

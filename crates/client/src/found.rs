@@ -1,7 +1,7 @@
 //! [`Found`]: the skills in a source that may hold several, and which of them are meant.
 
 use cap_std::fs::Dir;
-use library::folder::{self, FolderError};
+use library::folder::{self, FolderError, SKIPPED};
 use skill::failure::{Fails, Failure, FailureKind};
 use skill::{Limits, SkillPath, validate};
 use thiserror::Error;
@@ -11,10 +11,6 @@ pub(crate) const DEEPEST: usize = 5;
 
 /// Folders that are looked into at most, so that a whole disk is not searched by mistake.
 const MOST_FOLDERS: usize = 10_000;
-
-/// Folders in which no skill is looked for. Other hidden folders are looked into: agents' skills stand
-/// in them.
-pub const SKIPPED_FOLDERS: [&str; 5] = [".git", ".hg", ".svn", "node_modules", "__pycache__"];
 
 /// Where sources keep their skills, the best place first.
 const PLACES: [&str; 3] = ["skills/", ".claude/skills/", ".agents/skills/"];
@@ -170,7 +166,7 @@ pub(crate) fn in_folder(top: &Dir) -> Result<Vec<Found>, FolderError> {
         for entry in dir.entries().map_err(|source| io(&place, source))? {
             let entry = entry.map_err(|source| io(&place, source))?;
             let name = entry.file_name();
-            let Some(name) = name.to_str().filter(|name| !SKIPPED_FOLDERS.contains(name)) else { continue };
+            let Some(name) = name.to_str().filter(|name| !SKIPPED.contains(name)) else { continue };
             if entry.file_type().is_ok_and(|kind| kind.is_dir())
                 && let Ok(child) = folder::open(&dir, name)
             {

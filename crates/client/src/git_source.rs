@@ -16,13 +16,14 @@ use std::{
 
 use cap_std::{ambient_authority, fs::Dir};
 use git2::{ObjectType, Oid, TreeWalkMode, TreeWalkResult};
+use library::folder::SKIPPED;
 use skill::failure::{Fails, Failure, FailureKind};
 use skill::{Bundle, BundleError, File, Limits, PathError, SkillPath};
 use thiserror::Error;
 
 use crate::{
     cache::{Cache, CacheError},
-    found::{DEEPEST, Found, SKIPPED_FOLDERS},
+    found::{DEEPEST, Found},
     spec::GitSpec,
 };
 
@@ -200,11 +201,7 @@ impl Repository {
             let name = entry.name().unwrap_or_default();
             if entry.kind() == Some(ObjectType::Tree) {
                 let too_deep = folder.matches('/').count() >= DEEPEST;
-                return if too_deep || SKIPPED_FOLDERS.contains(&name) {
-                    TreeWalkResult::Skip
-                } else {
-                    TreeWalkResult::Ok
-                };
+                return if too_deep || SKIPPED.contains(&name) { TreeWalkResult::Skip } else { TreeWalkResult::Ok };
             }
             if name == SkillPath::SKILL_MD {
                 folders.push((join(&base, folder.trim_end_matches('/')), entry.id()));
@@ -234,7 +231,7 @@ impl Repository {
             }
             let name = entry.name().unwrap_or_default();
             // No git puts a `.git` into a tree; its files are refused by their names.
-            if entry.kind() == Some(ObjectType::Tree) && name != ".git" && SKIPPED_FOLDERS.contains(&name) {
+            if entry.kind() == Some(ObjectType::Tree) && name != ".git" && SKIPPED.contains(&name) {
                 return TreeWalkResult::Skip;
             }
             match list(below, entry) {

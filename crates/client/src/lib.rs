@@ -33,7 +33,7 @@ pub use adopt::{AdoptError, AdoptStatus, Adopted, adopt};
 pub use agent_folders::{AgentError, AgentFolder, AgentFolders};
 pub use cache::{CACHE_BYTES, Cache, CacheCheck, CacheError, Trimmed};
 pub use config::{Config, ConfigError, LibraryConfig, RegistryConfig};
-pub use found::{Pick, PickError, SKIPPED_FOLDERS};
+pub use found::{Pick, PickError};
 pub use git_source::GitError;
 pub use install::{InstallError, InstallRequest, InstallStatus, Installed, Installer};
 pub use lock_file::{Drift, DriftKind, LOCK_FILE, LockFile, LockFileError, LockedSkill, drifts, mend_drifts};

@@ -24,7 +24,8 @@ use crate::{
 use aside::InPlace;
 pub(crate) use aside::{alone, damaged, has_gap, put_aside};
 
-const FILE: &str = "events.jsonl";
+/// The log in use.
+pub(crate) const FILE: &str = "events.jsonl";
 
 /// How many bytes at the end are looked at first for the beginning of the last line.
 const TAIL_BYTES: u64 = 4096;

@@ -20,7 +20,7 @@ use cap_std::{
 use skill::{Bundle, BundleError, File, Limits, PathError, SkillPath};
 use thiserror::Error;
 
-pub use search::find_skills;
+pub use search::{SKIPPED, find_skills};
 pub(crate) use signature::{Content, Signature, content};
 
 use crate::home::sync_folder;

@@ -30,6 +30,8 @@ use crate::{
 
 const FILE: &str = "journal";
 const APPLIED: &str = "journal.applied";
+/// The files that every commit writes to.
+pub(crate) const FILES: [&str; 2] = [FILE, APPLIED];
 const MAGIC: &[u8; 4] = b"SKJ2";
 /// The format of a record with proposals; one without has the first, which older versions read.
 const FORMAT: u32 = 2;

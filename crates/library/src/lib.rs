@@ -13,6 +13,7 @@
 //!     journal, journal.applied      the commit point, and how far it was applied
 //!     events.jsonl, events.<n>.…    everything done or refused, and the older part of it compressed
 //!     proposals/<id>.json           held changes that wait, decided/<id>.json those that did
+//!     uses.jsonl, uses.1.jsonl      what agents read and looked for, bounded
 //!     state.toml, state.written     enabled, pinned, placed links, waivers; that there is such a state
 //!     numbers/<skill>               ids of revisions by number, for speed alone
 //!     revisions/<skill>             what long histories say of their revisions, for speed alone
@@ -36,6 +37,7 @@ mod reviewers;
 mod revision;
 mod state;
 mod storage;
+mod uses;
 mod verdicts;
 mod whole_change;
 
@@ -61,5 +63,6 @@ pub use revision::{
 };
 pub use state::{SkillState, State, StateError, StoredWaiver};
 pub use storage::{Damage, StorageError};
+pub use uses::{Use, UseKind, UseState};
 pub use verdicts::Verdicts;
 pub use whole_change::{Denied, Permit, WholeChange};

@@ -6,6 +6,7 @@ mod displaced;
 mod gc;
 mod glance;
 mod hand_edit;
+mod mark;
 mod numbers;
 mod recover;
 mod remembered;
@@ -391,7 +392,7 @@ impl Library {
         open_resolved(&self.path)
     }
 
-    fn ensure_own(&self) -> Result<Dir, LibraryError> {
+    pub(crate) fn ensure_own(&self) -> Result<Dir, LibraryError> {
         if let Some(home) = self.own.ancestors().nth(2) {
             ensure_private_dir(home)?;
         }

@@ -12,7 +12,8 @@ use toml::{Table, Value};
 
 use crate::home::{Durability, read_bounded, write_atomically};
 
-const FILE: &str = "state.toml";
+/// What is set for skills.
+pub(crate) const FILE: &str = "state.toml";
 const FORMAT: u32 = 1;
 
 /// Stands beside the state once there was one, so that a state that is gone is not taken for empty.

@@ -10,6 +10,9 @@ use skill::SkillPath;
 
 use super::listing::{self, Entry, Kind};
 
+/// Folders that hold no skills of their own, whatever stands below them.
+pub const SKIPPED: [&str; 5] = [".git", ".hg", ".svn", "node_modules", "__pycache__"];
+
 /// The folders with a `SKILL.md` at and below a path, at most `depth` folders down, sorted. A skill is
 /// a boundary: nothing below it is looked at. Links, and folders whose names are in `skipped`, are
 /// passed over.

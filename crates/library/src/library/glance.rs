@@ -53,6 +53,9 @@ pub struct Front {
     /// The author's version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
+    /// The tools of its `allowed-tools`; `None` where it has no such field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<String>>,
     /// Why an agent could not load it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
@@ -63,7 +66,12 @@ impl Front {
     #[must_use]
     pub fn of(files: &Bundle, name: &SkillName, limits: &Limits) -> Self {
         match load(files.skill_md().unwrap_or_default().as_bytes(), name.as_str(), limits) {
-            Ok(loaded) => Self { version: loaded.frontmatter.version(), description: loaded.description, fault: None },
+            Ok(loaded) => Self {
+                version: loaded.frontmatter.version(),
+                description: loaded.description,
+                tools: loaded.frontmatter.allowed_tools,
+                fault: None,
+            },
             Err(problems) => Self {
                 fault: Some(problems.first().map(|problem| problem.message.clone()).unwrap_or_default()),
                 ..Self::default()

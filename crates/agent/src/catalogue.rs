@@ -1,0 +1,358 @@
+//! [`Catalogue`]: the skills that are visible from somewhere.
+
+use std::{
+    collections::{HashMap, HashSet},
+    path::PathBuf,
+};
+
+use library::{
+    Closeness, FolderState, Front, Glance, HandEditFault, Head, Library, LibraryError, Scope, SkillState, Standing,
+    State,
+};
+use scan::Baseline;
+use skill::{Bundle, Limits, QualifiedName, SkillName};
+
+use crate::{
+    builtin::Builtin,
+    error::AgentError,
+    permission::Decision,
+    places::{Places, Root},
+    search::search,
+    settings::Settings,
+    tool_policy::Declared,
+};
+
+/// Names that an error proposes in place of one that is not there.
+const SIMILAR: usize = 3;
+
+/// A skill of a library, or one inside the program.
+#[derive(Debug)]
+pub struct Listed {
+    /// Its name.
+    pub name: SkillName,
+    /// Whose it is.
+    pub scope: Scope,
+    /// Its folder, absolute; a built-in skill has none.
+    pub path: Option<PathBuf>,
+    /// What it does and when to use it; empty where that cannot be read.
+    pub description: String,
+    /// The tools that it declares; `None` where it says nothing of tools.
+    pub tools: Option<Vec<String>>,
+    /// Its newest revision; `None` for a folder without history and for a built-in skill.
+    pub head: Option<Head>,
+    /// The author's version, or that of the release.
+    pub version: Option<String>,
+    /// Whether agents see it.
+    pub enabled: bool,
+    /// Whether it differs from the release that was installed, or its folder from its head.
+    pub modified: bool,
+    /// Whether it has a history but no folder.
+    pub missing: bool,
+    /// Why agents do not see it although it is enabled.
+    pub fault: Option<String>,
+    /// Whether that is damage of its history.
+    pub damaged: bool,
+    /// Whether it stands in a folder of agents rather than in a library of the user or project.
+    pub found_elsewhere: bool,
+    source: Source,
+}
+
+/// Where a skill's files are.
+#[derive(Debug)]
+enum Source {
+    /// In the library of this place in the catalogue.
+    Library(usize),
+    /// Inside the program.
+    Program(Box<Bundle>),
+}
+
+/// Whether an agent sees a skill, and why not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sight {
+    /// It does.
+    Seen,
+    /// It does, and a person is asked before it is read.
+    Asked,
+    /// Somebody switched it off.
+    Disabled,
+    /// A permission denies it.
+    Denied,
+    /// The agent has a list of skills, and it is not on it.
+    NotOnList,
+    /// What it holds is not shown to agents: why.
+    Unusable(String),
+}
+
+/// All visible skills by precedence. One whose name is taken already is left out, and a note says so.
+pub struct Catalogue {
+    /// Skills by precedence.
+    pub skills: Vec<Listed>,
+    /// Sentences about what is left out and why.
+    pub notes: Vec<String>,
+    /// Names with the folders of the skill that has it and of the one that is left out.
+    pub shadowed: Vec<(SkillName, Option<PathBuf>, Option<PathBuf>)>,
+    places: HashMap<SkillName, usize>,
+    libraries: Vec<Library>,
+    /// The marks of the libraries before they were looked at.
+    marks: Vec<u64>,
+}
+
+impl Catalogue {
+    /// Collects them; built-in ones last.
+    ///
+    /// # Errors
+    /// A library cannot be read. Of an agents' folder that cannot, a note tells.
+    pub fn collect(places: &Places, builtin: Vec<Builtin>) -> Result<Self, AgentError> {
+        let mut catalogue = Self {
+            skills: Vec::new(),
+            notes: Vec::new(),
+            shadowed: Vec::new(),
+            places: HashMap::new(),
+            libraries: Vec::new(),
+            marks: Vec::new(),
+        };
+        for root in places.open(&mut catalogue.notes)? {
+            let (path, is_own) = (root.library.path().to_owned(), root.is_own);
+            match catalogue.add_root(places, root) {
+                Err(error) if is_own => return Err(error.into()),
+                Err(error) => catalogue.notes.push(format!("{} is left out: {error}", path.display())),
+                Ok(()) => {}
+            }
+        }
+        builtin.into_iter().for_each(|builtin| catalogue.add(of_builtin(builtin)));
+        Ok(catalogue)
+    }
+
+    /// Adds the skills of a folder, and those of the folders below it that hold skills.
+    fn add_root(&mut self, places: &Places, root: Root) -> Result<(), LibraryError> {
+        let Root { library, is_own } = root;
+        let (mark, glances, state) = (library.mark(), library.glances(Closeness::Signatures)?, library.state()?);
+        let names: HashSet<&str> = glances.iter().map(|glance| glance.name.as_str()).collect();
+        let nested = places.nested(&library, |name| names.contains(name), &mut self.notes)?;
+        self.add_library(library, mark, glances, &state, is_own);
+        for library in nested {
+            let (mark, glances, state) = (library.mark(), library.glances(Closeness::Signatures)?, library.state()?);
+            self.add_library(library, mark, glances, &state, is_own);
+        }
+        Ok(())
+    }
+
+    fn add_library(&mut self, library: Library, mark: u64, glances: Vec<Glance>, state: &State, is_own: bool) {
+        let place = self.libraries.len();
+        for glance in glances {
+            let set = state.of(&glance.name);
+            self.add(Listed { found_elsewhere: !is_own, ..listed(&library, place, glance, &set) });
+        }
+        self.libraries.push(library);
+        self.marks.push(mark);
+    }
+
+    fn add(&mut self, listed: Listed) {
+        match self.places.get(&listed.name).and_then(|place| self.skills.get(*place)) {
+            Some(_) if listed.scope == Scope::Builtin => {}
+            Some(known) => {
+                let place = |path: &Option<PathBuf>| path.as_ref().map(|p| p.display().to_string()).unwrap_or_default();
+                let (by, hidden) = (place(&known.path), place(&listed.path));
+                self.notes.push(format!("{} in {hidden} is shadowed by the one in {by}", listed.name));
+                self.shadowed.push((listed.name.clone(), known.path.clone(), listed.path));
+            }
+            None => {
+                self.places.insert(listed.name.clone(), self.skills.len());
+                self.skills.push(listed);
+            }
+        }
+    }
+
+    /// Whether a skill of this name is in it.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        SkillName::parse(name).is_ok_and(|name| self.places.contains_key(&name))
+    }
+
+    /// The library that a skill stands in; a built-in one stands in none.
+    #[must_use]
+    pub fn library_of(&self, listed: &Listed) -> Option<&Library> {
+        match &listed.source {
+            Source::Library(place) => self.libraries.get(*place),
+            Source::Program(_) => None,
+        }
+    }
+
+    /// The libraries in which skills were looked for, the one that is written to first.
+    #[must_use]
+    pub fn libraries(&self) -> &[Library] {
+        &self.libraries
+    }
+
+    /// Whether no skillhub has committed or set anything in one of the libraries since.
+    pub(crate) fn is_as_marked(&self) -> bool {
+        self.libraries.iter().map(Library::mark).eq(self.marks.iter().copied())
+    }
+
+    /// A skill's files as our own readers see them: those of the head, or, where there is none, those
+    /// of the folder after the scanner let them pass.
+    ///
+    /// # Errors
+    /// The library cannot be read, or the scanner blocks the folder.
+    pub fn files(&self, listed: &Listed) -> Result<Bundle, AgentError> {
+        let gone = || AgentError::NoSkill { name: listed.name.to_string(), similar: Vec::new() };
+        let library = match &listed.source {
+            Source::Program(files) => return Ok((**files).clone()),
+            Source::Library(place) => self.libraries.get(*place).ok_or_else(gone)?,
+        };
+        let unusable = |fault: String| AgentError::Unusable { name: listed.name.clone(), fault };
+        if let Some(head) = &listed.head {
+            return Ok(library.bundle(&head.id)?);
+        }
+        match library.folder_state(&listed.name)? {
+            FolderState::Modified(cleared) => Ok(cleared.bundle().clone()),
+            FolderState::Blocked(HandEditFault::Invalid { bundle, .. }) => {
+                match library.clear(&listed.name, bundle, Baseline::None)? {
+                    Ok(cleared) => Ok(cleared.bundle().clone()),
+                    Err(blocked) => Err(unusable(blocked.to_string())),
+                }
+            }
+            FolderState::Blocked(fault) => Err(unusable(fault.to_string())),
+            FolderState::Absent | FolderState::Clean | FolderState::Missing => Err(gone()),
+        }
+    }
+
+    /// The skill of a name, whoever may see it.
+    ///
+    /// # Errors
+    /// No skill has that name.
+    pub fn find(&self, name: &SkillName) -> Result<&Listed, AgentError> {
+        let found = self.places.get(name).and_then(|place| self.skills.get(*place));
+        found.ok_or_else(|| self.missing(name.as_str(), &self.skills.iter().collect::<Vec<_>>()))
+    }
+
+    /// That no skill has a name, with those among `known` that are like it.
+    pub(crate) fn missing(&self, name: &str, known: &[&Listed]) -> AgentError {
+        let similar = search(known, name, SIMILAR).iter().map(|hit| hit.listed.name.to_string()).collect();
+        AgentError::NoSkill { name: name.to_owned(), similar }
+    }
+
+    /// The skills that agents may see, whichever they are.
+    pub fn visible(&self) -> impl Iterator<Item = &Listed> {
+        self.skills.iter().filter(|listed| listed.enabled && listed.fault.is_none())
+    }
+
+    /// The skills that one agent sees.
+    #[must_use]
+    pub fn seen(&self, settings: &Settings, agent: &str) -> Vec<&Listed> {
+        let is_seen = |listed: &&Listed| matches!(listed.sight(settings, agent), Sight::Seen | Sight::Asked);
+        self.visible().filter(is_seen).collect()
+    }
+}
+
+impl Listed {
+    /// Whether an agent sees it. What nobody sees is told before what only this agent does not.
+    #[must_use]
+    pub fn sight(&self, settings: &Settings, agent: &str) -> Sight {
+        if !self.enabled {
+            return Sight::Disabled;
+        }
+        if let Some(fault) = &self.fault {
+            return Sight::Unusable(fault.clone());
+        }
+        let qualified = self.qualified();
+        let qualified = qualified.as_ref().map(|name| name.as_str());
+        match settings.permissions.skill(agent, self.name.as_str(), qualified) {
+            Decision::Deny => Sight::Denied,
+            _ if !settings.is_on_list(agent, self.name.as_str(), qualified) => Sight::NotOnList,
+            Decision::Ask => Sight::Asked,
+            Decision::Allow => Sight::Seen,
+        }
+    }
+
+    /// `owner/name`, for a skill that was installed from a registry.
+    #[must_use]
+    pub fn qualified(&self) -> Option<String> {
+        let origin = self.head.as_ref()?.origin.as_ref()?;
+        origin.name.parse::<QualifiedName>().ok().map(|name| name.to_string())
+    }
+
+    /// What it says of tools.
+    #[must_use]
+    pub fn declared(&self) -> Declared {
+        Declared { skill: self.name.clone(), tools: self.tools.clone() }
+    }
+
+    /// Its `SKILL.md`, absolute; empty for a built-in skill.
+    #[must_use]
+    pub fn location(&self) -> String {
+        let file = self.path.as_ref().map(|path| path.join("SKILL.md").into_os_string().into_string());
+        file.map(|text| text.unwrap_or_else(|odd| odd.to_string_lossy().into_owned())).unwrap_or_default()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn in_scope(self, scope: Scope, folder: &str) -> Self {
+        Self { scope, path: Some(PathBuf::from(folder)), ..self }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn told(name: &str, description: &str) -> Self {
+        let name = SkillName::parse(name).unwrap();
+        Self { description: description.to_owned(), ..of_builtin(Builtin { name, files: Bundle::default() }) }
+            .without_fault()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn without_fault(self) -> Self {
+        Self { fault: None, ..self }
+    }
+}
+
+/// A skill of a library.
+fn listed(library: &Library, place: usize, glance: Glance, set: &SkillState) -> Listed {
+    let Glance { name, head, front, standing, .. } = glance;
+    let Front { description, version, tools, fault: unreadable } = front;
+    let release = head.as_ref().and_then(|head| Some((head.origin.as_ref()?, &head.digest)));
+    let evolved = release.is_some_and(|(origin, digest)| origin.digest != *digest);
+    let version = release.and_then(|(origin, _)| origin.version.clone()).or(version);
+    let fault = match &standing {
+        Standing::Blocked(fault) if head.is_some() => Some(format!("its folder was changed by hand: {fault}")),
+        Standing::Blocked(fault) => Some(fault.clone()),
+        Standing::Missing => Some("its folder is missing".to_owned()),
+        Standing::Damaged(why) => Some(format!("its history is damaged: {why}")),
+        Standing::Clean | Standing::Modified => None,
+    };
+    let edited = head.is_some() && matches!(standing, Standing::Modified | Standing::Blocked(_));
+    Listed {
+        scope: library.scope(),
+        path: Some(library.path().join(name.as_str())),
+        description,
+        tools,
+        version,
+        enabled: set.enabled,
+        modified: edited || evolved,
+        missing: standing == Standing::Missing,
+        damaged: matches!(standing, Standing::Damaged(_)),
+        fault: fault.or(unreadable),
+        found_elsewhere: false,
+        source: Source::Library(place),
+        name,
+        head,
+    }
+}
+
+fn of_builtin(builtin: Builtin) -> Listed {
+    let Builtin { name, files } = builtin;
+    let Front { description, version, tools, fault } = Front::of(&files, &name, &Limits::default());
+    Listed {
+        name,
+        scope: Scope::Builtin,
+        path: None,
+        description,
+        tools,
+        head: None,
+        version,
+        enabled: true,
+        modified: false,
+        missing: false,
+        damaged: false,
+        fault,
+        found_elsewhere: false,
+        source: Source::Program(Box::new(files)),
+    }
+}

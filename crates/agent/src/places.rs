@@ -1,0 +1,140 @@
+//! [`Places`]: where an agent's skills are looked for.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+use library::{Home, Library, LibraryError, Scope, folder, resolve};
+
+/// How deep below one of the folders a skill may stand.
+pub const DEPTH: usize = 6;
+
+/// Folders below one folder of skills that may hold skills as well; more are told of and left out.
+pub const GROUPS: usize = 1000;
+
+/// Below a folder between the current one and the repository's root, where agents that are in use in
+/// many projects look for skills.
+pub const PROJECT_FOLDERS: [&str; 4] = [".agents/skills", ".opencode/skill", ".opencode/skills", ".claude/skills"];
+
+/// The same below the user's home.
+pub const USER_FOLDERS: [&str; 6] = [
+    ".agents/skills",
+    ".config/opencode/skill",
+    ".config/opencode/skills",
+    ".opencode/skill",
+    ".opencode/skills",
+    ".claude/skills",
+];
+
+/// Where an agent's skills are looked for, by precedence.
+#[derive(Debug, Clone)]
+pub struct Places {
+    /// skillhub's own folder.
+    pub home: Home,
+    /// How libraries keep their history.
+    pub storage: String,
+    /// The libraries. The first is the one that is written to, and it is searched before `folders`; the
+    /// others are searched after those of a project.
+    pub libraries: Vec<(PathBuf, Scope)>,
+    /// Other folders of skills, such as those of agents.
+    pub folders: Vec<(PathBuf, Scope)>,
+    /// The project's root. What a link in the project leads out of it is passed over.
+    pub project: Option<PathBuf>,
+}
+
+/// A folder of skills that was opened.
+pub(crate) struct Root {
+    pub library: Library,
+    /// Whether it is one of the libraries rather than a folder of agents.
+    pub is_own: bool,
+}
+
+impl Places {
+    /// The folders of agents from `from` up to the project's root, the nearest first.
+    #[must_use]
+    pub fn project_folders(root: &Path, from: &Path) -> Vec<(PathBuf, Scope)> {
+        let levels = from.ancestors().take_while(|level| level.starts_with(root));
+        levels.flat_map(|level| PROJECT_FOLDERS.map(|folder| (level.join(folder), Scope::Project))).collect()
+    }
+
+    /// The folders of agents of a user.
+    #[must_use]
+    pub fn user_folders(home: &Path) -> Vec<(PathBuf, Scope)> {
+        USER_FOLDERS.map(|folder| (home.join(folder), Scope::User)).into()
+    }
+
+    /// Opens them by precedence: the first library, the others and the folders of the project, those of the
+    /// user. Of a library that cannot be opened the reason is an error, of any other folder it is a note.
+    pub(crate) fn open(&self, notes: &mut Vec<String>) -> Result<Vec<Root>, LibraryError> {
+        let mut wanted: Vec<(&PathBuf, Scope, bool)> =
+            self.libraries.iter().map(|(path, scope)| (path, *scope, true)).collect();
+        wanted.extend(self.folders.iter().map(|(path, scope)| (path, *scope, false)));
+        if let Some(rest) = wanted.get_mut(1..) {
+            rest.sort_by_key(|(_, scope, _)| *scope != Scope::Project);
+        }
+        let mut roots: Vec<Root> = Vec::new();
+        for (path, scope, is_own) in wanted {
+            let Some(real) = self.inside(path, notes) else { continue };
+            if roots.iter().any(|root| root.library.path() == real) {
+                continue;
+            }
+            match Library::open(&real, scope, &self.home, &self.storage) {
+                Ok(library) => roots.push(Root { library, is_own }),
+                Err(error) if is_own => return Err(error),
+                Err(error) => notes.push(format!("{} is left out: {error}", path.display())),
+            }
+        }
+        Ok(roots)
+    }
+
+    /// The folder with links resolved, unless a link in the project leads it out of that.
+    fn inside(&self, path: &Path, notes: &mut Vec<String>) -> Option<PathBuf> {
+        let real = resolve(path).ok()?;
+        let project = self.project.as_ref().filter(|project| path.starts_with(project));
+        match project.map(|project| resolve(project).unwrap_or_else(|_| project.clone())) {
+            Some(project) if !real.starts_with(&project) => {
+                let (path, real) = (path.display(), real.display());
+                notes.push(format!("{path} is left out: it leads out of the project, to {real}"));
+                None
+            }
+            _ => Some(real),
+        }
+    }
+
+    /// The folders below one of skills whose children are skills too, as in `skills/group/name`.
+    pub(crate) fn nested(
+        &self,
+        root: &Library,
+        is_skill: impl Fn(&str) -> bool,
+        notes: &mut Vec<String>,
+    ) -> Result<Vec<Library>, LibraryError> {
+        let groups: Vec<String> = root.folders()?.into_iter().filter(|name| !is_skill(name)).collect();
+        let mut parents = BTreeSet::new();
+        for group in groups.iter().filter(|name| !folder::SKIPPED.contains(&name.as_str())) {
+            let top = root.path().join(group);
+            let found = folder::find_skills(&top, DEPTH - 1, &folder::SKIPPED).unwrap_or_default();
+            parents.extend(
+                found
+                    .iter()
+                    .filter_map(|skill| skill.parent())
+                    .filter(|parent| is_group(root.path(), parent))
+                    .map(Path::to_owned),
+            );
+        }
+        if parents.len() > GROUPS {
+            notes.push(format!(
+                "{} holds skills in more than {GROUPS} folders; the others are left out",
+                root.path().display()
+            ));
+        }
+        let open = |path: PathBuf| Library::open(&path, root.scope(), &self.home, &self.storage);
+        parents.into_iter().take(GROUPS).map(open).collect()
+    }
+}
+
+/// Whether a folder below `root` is one that holds skills: no hidden one.
+fn is_group(root: &Path, folder: &Path) -> bool {
+    let below = folder.strip_prefix(root).unwrap_or(Path::new(""));
+    below != Path::new("") && below.components().all(|part| !part.as_os_str().to_string_lossy().starts_with('.'))
+}
