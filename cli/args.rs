@@ -118,6 +118,11 @@ pub enum Command {
     Prompt(commands::prompt::PromptArgs),
     /// Print a skill's instructions as an agent reads them
     Read(commands::read::ReadArgs),
+    /// Show what an agent sees here, what is hidden from it, and why
+    Debug(commands::debug::DebugArgs),
+    /// Show which tools the skills in use leave to an agent
+    #[command(subcommand)]
+    Tools(commands::tools::ToolsCommand),
     /// Let agents see a skill again
     Enable(commands::enable::EnableArgs),
     /// Hide a skill from agents; nothing is deleted

@@ -2,6 +2,7 @@
 
 pub mod adopt;
 pub mod completions;
+pub mod debug;
 pub mod diff;
 pub mod doctor;
 pub mod enable;
@@ -29,6 +30,7 @@ pub mod scan;
 pub mod search;
 pub mod show;
 pub mod status;
+pub mod tools;
 pub mod tour;
 pub mod uninstall;
 pub mod validate;

@@ -209,14 +209,15 @@ impl Context {
         state: UseState,
         agent: &str,
     ) {
-        let listed = name.and_then(|name| catalogue.find(name).ok());
-        let library = listed.and_then(|listed| catalogue.library_of(listed)).or(catalogue.libraries().first());
-        let (Some(name), Some(library), true) = (name, library, settings.use_log) else { return };
+        let listed = name.filter(|_| settings.use_log).and_then(|name| catalogue.find(name).ok());
+        let Some(listed) = listed else { return };
+        // A built-in skill stands in no library; its uses are kept with the one that is worked on.
+        let Some(library) = catalogue.library_of(listed).or(catalogue.libraries().first()) else { return };
         let used = Use {
             v: 1,
             time: self.now.to_string(),
-            skill: name.to_string(),
-            revision: listed.and_then(|listed| Some(listed.head.as_ref()?.id.clone())),
+            skill: listed.name.to_string(),
+            revision: listed.head.as_ref().map(|head| head.id.clone()),
             kind,
             state,
             agent: agent.to_owned(),

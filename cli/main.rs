@@ -67,6 +67,8 @@ fn run(context: &Context, command: &Command) -> Result<Exit, CliError> {
         Command::Log(args) => commands::log::run(context, args),
         Command::Prompt(args) => commands::prompt::run(context, args),
         Command::Read(args) => commands::read::run(context, args),
+        Command::Debug(args) => commands::debug::run(context, args),
+        Command::Tools(command) => commands::tools::run(context, command),
         Command::Enable(args) => commands::enable::run(context, args, true),
         Command::Disable(args) => commands::enable::run(context, args, false),
         Command::Index(command) => commands::index::run(context, command),

@@ -1,7 +1,8 @@
 //! `skillhub enable` and `skillhub disable`: whether agents see a skill.
 
 use clap::Args;
-use serde_json::json;
+use client::SightOutcome;
+use serde_json::{Value, json};
 
 use crate::{
     context::{Context, skill_name},
@@ -19,18 +20,42 @@ pub struct EnableArgs {
     name: String,
 }
 
+fn link_document(outcome: &SightOutcome) -> Value {
+    match outcome {
+        SightOutcome::Hidden(path) => json!({"path": path, "status": "removed"}),
+        SightOutcome::Shown(path) => json!({"path": path, "status": "placed"}),
+        SightOutcome::Left(path, why) => json!({"path": path, "status": "left", "why": why}),
+    }
+}
+
+fn link_line(outcome: &SightOutcome) -> String {
+    match outcome {
+        SightOutcome::Hidden(path) => format!("the link {} is taken away", path.display()),
+        SightOutcome::Shown(path) => format!("the link {} is there again", path.display()),
+        SightOutcome::Left(path, why) => format!("{} stays, and agents see it: {why}", path.display()),
+    }
+}
+
 /// Sets it.
 pub fn run(context: &Context, args: &EnableArgs, enabled: bool) -> Result<Exit, CliError> {
     let name = skill_name(&args.name)?;
     let library = context.library_with(&name)?;
     let action = if enabled { "enable" } else { "disable" };
     library.set_state(&name, &context.stamp(), action, |state| state.enabled = enabled)?;
-    let document = json!({"ok": true, "name": name.as_str(), "enabled": enabled, "library": library.path()});
-    context.out.answer(&document, |out| match enabled {
-        true => writeln!(out, "{STRONG}{name}{STRONG:#} is in `prompt` and `read` again"),
-        false => {
-            writeln!(out, "{STRONG}{name}{STRONG:#} is left out of `prompt` and `read`; its folder stays where it is")
+    let links = client::follow_sight(&library, &name, enabled)?;
+    let document = json!({
+        "ok": true, "name": name.as_str(), "enabled": enabled, "library": library.path(),
+        "links": links.iter().map(link_document).collect::<Vec<_>>(),
+    });
+    context.out.answer(&document, |out| {
+        match enabled {
+            true => writeln!(out, "{STRONG}{name}{STRONG:#} is in `prompt` and `read` again")?,
+            false => writeln!(
+                out,
+                "{STRONG}{name}{STRONG:#} is left out of `prompt` and `read`; its folder stays where it is"
+            )?,
         }
+        links.iter().try_for_each(|link| writeln!(out, "  {}", link_line(link)))
     })?;
     Ok(Exit::Done)
 }

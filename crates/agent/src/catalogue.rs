@@ -126,11 +126,13 @@ impl Catalogue {
     /// Adds the skills of a folder, and those of the folders below it that hold skills.
     fn add_root(&mut self, places: &Places, root: Root) -> Result<(), LibraryError> {
         let Root { library, is_own } = root;
-        let (mark, glances, state) = (library.mark(), library.glances(Closeness::Signatures)?, library.state()?);
-        let names: HashSet<&str> = glances.iter().map(|glance| glance.name.as_str()).collect();
+        let (mark, mut glances, state) = (library.mark(), library.glances(Closeness::Signatures)?, library.state()?);
+        let skills = glances.iter().filter(|glance| glance.head.is_some() || glance.standing == Standing::Modified);
+        let names: HashSet<&str> = skills.map(|glance| glance.name.as_str()).collect();
         let nested = places.nested(&library, |name| names.contains(name), &mut self.notes)?;
+        glances.retain(|glance| !nested.groups.contains(glance.name.as_str()));
         self.add_library(library, mark, glances, &state, is_own);
-        for library in nested {
+        for library in nested.libraries {
             let (mark, glances, state) = (library.mark(), library.glances(Closeness::Signatures)?, library.state()?);
             self.add_library(library, mark, glances, &state, is_own);
         }
@@ -256,7 +258,7 @@ impl Listed {
             return Sight::Unusable(fault.clone());
         }
         let qualified = self.qualified();
-        let qualified = qualified.as_ref().map(|name| name.as_str());
+        let qualified = qualified.as_deref();
         match settings.permissions.skill(agent, self.name.as_str(), qualified) {
             Decision::Deny => Sight::Denied,
             _ if !settings.is_on_list(agent, self.name.as_str(), qualified) => Sight::NotOnList,

@@ -50,6 +50,13 @@ pub(crate) struct Root {
     pub is_own: bool,
 }
 
+/// What stands below a folder of skills that holds skills as well.
+#[derive(Default)]
+pub(crate) struct Nested {
+    pub libraries: Vec<Library>,
+    pub groups: BTreeSet<String>,
+}
+
 impl Places {
     /// The folders of agents from `from` up to the project's root, the nearest first.
     #[must_use]
@@ -102,39 +109,41 @@ impl Places {
         }
     }
 
-    /// The folders below one of skills whose children are skills too, as in `skills/group/name`.
+    /// The folders below one of skills whose children are skills too, as in `skills/group/name`, and the
+    /// names of those right below it that lead there. Which names are skills themselves is known.
     pub(crate) fn nested(
         &self,
         root: &Library,
         is_skill: impl Fn(&str) -> bool,
         notes: &mut Vec<String>,
-    ) -> Result<Vec<Library>, LibraryError> {
-        let groups: Vec<String> = root.folders()?.into_iter().filter(|name| !is_skill(name)).collect();
+    ) -> Result<Nested, LibraryError> {
+        let mut nested = Nested::default();
         let mut parents = BTreeSet::new();
-        for group in groups.iter().filter(|name| !folder::SKIPPED.contains(&name.as_str())) {
-            let top = root.path().join(group);
-            let found = folder::find_skills(&top, DEPTH - 1, &folder::SKIPPED).unwrap_or_default();
-            parents.extend(
-                found
-                    .iter()
-                    .filter_map(|skill| skill.parent())
-                    .filter(|parent| is_group(root.path(), parent))
-                    .map(Path::to_owned),
-            );
+        for name in root.folders()?.into_iter().filter(|name| !is_skill(name)) {
+            if folder::SKIPPED.contains(&name.as_str()) {
+                continue;
+            }
+            let top = root.path().join(&name);
+            let mut found = folder::find_skills(&top, DEPTH - 1, &folder::SKIPPED).unwrap_or_default();
+            found.retain(|skill| *skill != top && is_shown(root.path(), skill));
+            if !found.is_empty() {
+                nested.groups.insert(name);
+            }
+            parents.extend(found.iter().filter_map(|skill| skill.parent()).map(Path::to_owned));
         }
         if parents.len() > GROUPS {
-            notes.push(format!(
-                "{} holds skills in more than {GROUPS} folders; the others are left out",
-                root.path().display()
-            ));
+            let path = root.path().display();
+            notes.push(format!("{path} holds skills in more than {GROUPS} folders; the others are left out"));
         }
-        let open = |path: PathBuf| Library::open(&path, root.scope(), &self.home, &self.storage);
-        parents.into_iter().take(GROUPS).map(open).collect()
+        for path in parents.into_iter().take(GROUPS) {
+            nested.libraries.push(Library::open(&path, root.scope(), &self.home, &self.storage)?);
+        }
+        Ok(nested)
     }
 }
 
-/// Whether a folder below `root` is one that holds skills: no hidden one.
-fn is_group(root: &Path, folder: &Path) -> bool {
+/// Whether nothing on the way from `root` to a folder below it is hidden.
+fn is_shown(root: &Path, folder: &Path) -> bool {
     let below = folder.strip_prefix(root).unwrap_or(Path::new(""));
-    below != Path::new("") && below.components().all(|part| !part.as_os_str().to_string_lossy().starts_with('.'))
+    below.components().all(|part| !part.as_os_str().to_string_lossy().starts_with('.'))
 }

@@ -1,6 +1,7 @@
 //! [`PlacedSkill`]: links and copies in agents' folders, looked at and placed again.
 
 mod moved;
+mod sight;
 
 use std::path::{Path, PathBuf};
 
@@ -9,6 +10,7 @@ use library::{AgentDir, Library, LibraryError, PlaceLinkError, Stamp};
 use skill::SkillName;
 
 pub use moved::{MovedOutcome, MovedPlace, follow_move};
+pub use sight::{SightOutcome, follow_sight};
 
 use crate::uninstall::former_contents;
 
@@ -21,6 +23,8 @@ pub struct PlacedSkill {
     pub path: PathBuf,
     /// Whether the skill exists.
     pub exists: bool,
+    /// Whether agents see it; the links to one that is switched off are taken away meanwhile.
+    pub enabled: bool,
     /// What stands there now.
     pub standing: Standing,
 }
@@ -44,7 +48,7 @@ impl PlacedSkill {
     /// Whether nothing needs to be done.
     #[must_use]
     pub fn is_well(&self) -> bool {
-        self.exists && self.standing == Standing::Ours
+        self.exists && (self.standing == Standing::Ours || !self.enabled && self.standing == Standing::Nothing)
     }
 
     /// What is wrong, as a clause about the place.
@@ -80,7 +84,13 @@ pub fn placed_skills(library: &Library) -> Result<Vec<PlacedSkill>, LibraryError
         let exists = library.head(&skill)?.is_some_and(|head| !head.tombstone);
         for path in &set.placed {
             let standing = look(library, &skill, path);
-            found.push(PlacedSkill { skill: skill.clone(), path: path.clone(), exists, standing });
+            found.push(PlacedSkill {
+                skill: skill.clone(),
+                path: path.clone(),
+                exists,
+                enabled: set.enabled,
+                standing,
+            });
         }
     }
     Ok(found)

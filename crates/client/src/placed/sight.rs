@@ -1,0 +1,55 @@
+//! [`follow_sight`]: the links of a skill in agents' folders go when it is switched off, and come back.
+
+use std::path::{Path, PathBuf};
+
+use library::{AgentDir, Library, LibraryError};
+use skill::SkillName;
+
+use super::{Standing, look};
+
+/// What became of a place in an agent's folder when a skill was switched on or off.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SightOutcome {
+    /// The link was taken away; the place stays noted.
+    Hidden(PathBuf),
+    /// The link is there again.
+    Shown(PathBuf),
+    /// It was left as it is, and the agent goes on seeing what stands there: why.
+    Left(PathBuf, String),
+}
+
+/// Takes the links that were placed for a skill away when it is switched off, and places them again when
+/// it is switched on. Copies and what others put there stay.
+///
+/// # Errors
+/// The library's state cannot be read. A place that cannot be changed is an outcome.
+pub fn follow_sight(library: &Library, skill: &SkillName, enabled: bool) -> Result<Vec<SightOutcome>, LibraryError> {
+    let places = library.state()?.of(skill).placed;
+    let outcomes = places.iter().filter_map(|path| follow(library, skill, path, enabled));
+    Ok(outcomes.collect())
+}
+
+fn follow(library: &Library, skill: &SkillName, path: &Path, enabled: bool) -> Option<SightOutcome> {
+    let standing = look(library, skill, path);
+    let dir = path.parent().map(AgentDir::open);
+    let left = |why: &str| Some(SightOutcome::Left(path.to_owned(), why.to_owned()));
+    let dir = match dir {
+        Some(Ok(Some(dir))) => dir,
+        Some(Err(error)) => return left(&error.to_string()),
+        Some(Ok(None)) | None => return None,
+    };
+    match (enabled, standing) {
+        (true, Standing::Nothing) => match dir.place_link(skill, library.path()) {
+            Ok(_) => Some(SightOutcome::Shown(path.to_owned())),
+            Err(error) => left(&error.to_string()),
+        },
+        (false, Standing::Ours) => match dir.remove_link(skill, library.path()) {
+            Ok(true) => Some(SightOutcome::Hidden(path.to_owned())),
+            Ok(false) => left("it is a copy"),
+            Err(error) => left(&error.to_string()),
+        },
+        (false, Standing::Other) => left("it holds other files"),
+        (false, Standing::Elsewhere(to)) => left(&format!("it leads to {}", to.display())),
+        (false, Standing::Nothing | Standing::Dangling(_)) | (true, _) => None,
+    }
+}
