@@ -14,6 +14,8 @@ use crate::{
 
 /// What `tools` does.
 #[derive(Debug, Subcommand)]
+#[command(after_help = "Examples:
+  skillhub tools policy --active pdf-forms,git-notes")]
 pub enum ToolsCommand {
     /// Show which tools may be called while skills are in use
     Policy(PolicyArgs),
