@@ -60,6 +60,7 @@ const PURE_MAY_USE: &[&str] = &[
     "tree-sitter-bash",
     "tree-sitter-javascript",
     "tree-sitter-python",
+    "tree-sitter-typescript",
     "unicode-normalization",
     "unicode-security",
     "yaml_serde",

@@ -22,7 +22,9 @@ mod words;
 
 use skill::Bundle;
 
-use crate::{engine::SearchError, role, rules::flow as rules, scanner::Finder, source::Source};
+use crate::{commands::Format, engine::SearchError, role, rules::flow as rules, scanner::Finder, source::Source};
+
+pub(crate) use program::unescaped;
 
 use gate::Ends;
 use judge::{Purpose, judge};
@@ -106,7 +108,18 @@ fn programs<'s, 'a>(
         }
         return Ok(());
     }
+    if let Some(script) = source.commands().filter(|_| ends.is_none_or(|ends| ends.may_flow(far, Language::Shell)))
+        && Ends::of(script).may_flow(far, Language::Shell)
+    {
+        place(source, Language::Shell, 0, script, finder, places)?;
+    }
     for (tag, line, text) in source.blocks() {
+        if let Some(script) = Format::of_word(tag).map(|format| format.script(text)) {
+            if Ends::of(&script).may_flow(Ends::default(), Language::Shell) {
+                place(source, Language::Shell, line, &script, finder, places)?;
+            }
+            continue;
+        }
         let Some(language) = Language::of_word(tag) else { continue };
         if Ends::of(text).may_flow(Ends::default(), language) {
             place(source, language, line, text, finder, places)?;

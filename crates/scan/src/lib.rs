@@ -14,6 +14,7 @@
 mod capabilities;
 pub mod characters;
 mod clear;
+mod commands;
 mod encoded;
 mod engine;
 mod excerpt;

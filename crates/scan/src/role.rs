@@ -81,7 +81,7 @@ pub(crate) fn severity_in(rule: &Rule, source: &Source<'_>, line: usize) -> Seve
 
 /// Whether a text, not a script, only speaks about what matched.
 fn is_talk(role: Role, source: &Source<'_>, line: usize, offset: usize) -> bool {
-    if source.kind().runs && !source.kind().reads {
+    if source.kind().runs && !source.kind().reads || source.is_command(line) {
         return false;
     }
     let (before, after) = around(source, line, offset);

@@ -1,12 +1,13 @@
 //! [`Source`]: one file as text, with its lines and what it is used for.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, cell::OnceCell};
 
 use memchr::{memchr, memchr_iter};
 use skill::{File, SkillPath};
 
 use crate::{
     Scope,
+    commands::Format,
     reading::{Reading, is_in_scripts, is_script, is_to_read, read},
 };
 
@@ -20,6 +21,8 @@ pub(crate) struct Source<'a> {
     starts: Vec<usize>,
     /// For texts, whether each line is part of a fenced code block.
     fenced: Vec<bool>,
+    /// What a file of configuration hands to a shell, made when it is asked for.
+    commands: OnceCell<Option<String>>,
 }
 
 /// What a file is used for. Both may be true: an executable text is read and run.
@@ -43,7 +46,7 @@ impl<'a> Source<'a> {
         let starts: Vec<usize> =
             std::iter::once(0).chain(memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1)).collect();
         let fenced = if kind.reads { fences(&text, &starts) } else { Vec::new() };
-        Self { path, text, kind, binary: false, starts, fenced }
+        Self { path, text, kind, binary: false, starts, fenced, commands: OnceCell::new() }
     }
 
     /// The index, from 0, of the line that holds a byte.
@@ -110,12 +113,24 @@ impl<'a> Source<'a> {
         self.fenced.get(line) == Some(&true)
     }
 
+    /// What configuration hands to a shell, each command on its own line.
+    pub fn commands(&self) -> Option<&str> {
+        let script = || Format::of_file(self.path).filter(|_| !self.kind.reads).map(|format| format.script(&self.text));
+        self.commands.get_or_init(script).as_deref()
+    }
+
+    /// Whether a line of configuration is a command.
+    pub fn is_command(&self, line: usize) -> bool {
+        let command = self.commands().and_then(|script| script.lines().nth(line));
+        command.is_some_and(|command| !command.trim().is_empty())
+    }
+
     /// Whether a rule's own place covers a line.
     pub fn covers(&self, scope: Scope, line: usize) -> bool {
         match scope {
             Scope::Any => true,
             Scope::Script => self.kind.runs,
-            Scope::Code => self.kind.runs || self.fenced.get(line) == Some(&true),
+            Scope::Code => self.kind.runs || self.fenced.get(line) == Some(&true) || self.is_command(line),
             Scope::Machine => self.kind.runs || !self.kind.reads,
             Scope::Prose => self.kind.reads || !self.kind.runs,
         }

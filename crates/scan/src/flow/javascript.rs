@@ -25,6 +25,7 @@ fn statement(to: &mut Builder<'_>, node: Node<'_>) {
             }
         }
         "import_statement" => import(to, node),
+        "interface_declaration" | "type_alias_declaration" => {}
         "return_statement" => {
             let given = Expr::List(all(to, node));
             to.step(Act::Return(given));
@@ -42,9 +43,9 @@ fn statement(to: &mut Builder<'_>, node: Node<'_>) {
                 to.step(Act::Run(given));
             }
         }
-        "field_definition" => {
+        "field_definition" | "public_field_definition" => {
             let given = field(node, "value").map(|given| expr(to, given)).unwrap_or_default();
-            let name = field(node, "property").map(|name| to.text_of(name).to_owned());
+            let name = field(node, "property").or_else(|| field(node, "name")).map(|name| to.text_of(name).to_owned());
             to.set(name.into_iter().collect(), given);
         }
         _ => children(node).into_iter().for_each(|child| lower(to, child)),
@@ -81,6 +82,10 @@ fn names_in(to: &mut Builder<'_>, pattern: Node<'_>) -> Vec<String> {
         "assignment_pattern" | "object_assignment_pattern" => {
             field(pattern, "left").map(|left| names_in(to, left)).unwrap_or_default()
         }
+        "required_parameter" | "optional_parameter" => {
+            field(pattern, "pattern").map(|inner| names_in(to, inner)).unwrap_or_default()
+        }
+        "type_annotation" => Vec::new(),
         "pair_pattern" => field(pattern, "value").map(|inner| names_in(to, inner)).unwrap_or_default(),
         _ => to.deeper(|to| children(pattern).into_iter().flat_map(|child| names_in(to, child)).collect()),
     }
@@ -169,6 +174,9 @@ fn value(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
             given
         }
         "arrow_function" | "function_expression" | "generator_function" => closure(to, node, String::new()),
+        "as_expression" | "satisfies_expression" | "non_null_expression" => {
+            children(node).first().map(|inner| expr(to, *inner)).unwrap_or_default()
+        }
         "number" => Expr::Text(to.text_of(node).to_owned()),
         "true" | "false" | "null" | "regex" => Expr::nothing(),
         "class" => {

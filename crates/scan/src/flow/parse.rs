@@ -20,6 +20,8 @@ const FIRST_REPORTS: usize = 2000;
 pub(crate) enum Language {
     Python,
     JavaScript,
+    /// Without elements of a page, which the grammar of JavaScript knows.
+    TypeScript,
     Shell,
 }
 
@@ -38,9 +40,8 @@ impl Language {
     pub fn of_word(word: &str) -> Option<Self> {
         match word.to_ascii_lowercase().as_str() {
             "py" | "python" | "pyw" | "python3" => Some(Self::Python),
-            "js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx" | "node" | "javascript" | "typescript" => {
-                Some(Self::JavaScript)
-            }
+            "js" | "mjs" | "cjs" | "jsx" | "tsx" | "node" | "javascript" => Some(Self::JavaScript),
+            "ts" | "mts" | "cts" | "typescript" | "deno" | "bun" | "tsx-node" | "ts-node" => Some(Self::TypeScript),
             "sh" | "bash" | "zsh" | "ksh" | "dash" | "command" | "shell" | "console" | "shell-session" => {
                 Some(Self::Shell)
             }
@@ -54,7 +55,7 @@ impl Language {
         let mut builder = Builder::new(text, first_line);
         match self {
             Self::Python => python::lower(&mut builder, tree.root_node()),
-            Self::JavaScript => javascript::lower(&mut builder, tree.root_node()),
+            Self::JavaScript | Self::TypeScript => javascript::lower(&mut builder, tree.root_node()),
             Self::Shell => shell::lower(&mut builder, tree.root_node()),
         }
         Some(builder.program)
@@ -71,7 +72,7 @@ impl Language {
                 python::lower(inner, tree.root_node());
                 Expr::nothing()
             }
-            Self::JavaScript => {
+            Self::JavaScript | Self::TypeScript => {
                 javascript::lower(inner, tree.root_node());
                 Expr::nothing()
             }
@@ -84,6 +85,7 @@ impl Language {
         let language = match self {
             Self::Python => tree_sitter_python::LANGUAGE,
             Self::JavaScript => tree_sitter_javascript::LANGUAGE,
+            Self::TypeScript => tree_sitter_typescript::LANGUAGE_TYPESCRIPT,
             Self::Shell => tree_sitter_bash::LANGUAGE,
         };
         parser.set_language(&language.into()).ok()?;

@@ -1,0 +1,178 @@
+//! [`Format`]: configuration and build files that hand commands to a shell, read as one shell script in which
+//! each command stands on the line of the file on which it is written.
+
+mod build;
+mod json;
+mod yaml;
+
+/// A format in which commands stand between other things.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    Yaml,
+    Json,
+    Docker,
+    Make,
+    Just,
+    Batch,
+}
+
+impl Format {
+    /// By the path of a file.
+    pub fn of_file(path: &str) -> Option<Self> {
+        let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+        let (stem, extension) = name.rsplit_once('.').unwrap_or((name.as_str(), ""));
+        match (stem, extension) {
+            (_, "yml" | "yaml") => Some(Self::Yaml),
+            (_, "json" | "jsonc" | "json5") => Some(Self::Json),
+            ("dockerfile" | "containerfile", _) | (_, "dockerfile") => Some(Self::Docker),
+            ("makefile" | "gnumakefile", _) | (_, "mk") => Some(Self::Make),
+            ("justfile", _) | (_, "just") => Some(Self::Just),
+            (_, "bat" | "cmd") => Some(Self::Batch),
+            _ => None,
+        }
+    }
+
+    /// By the word behind a fence.
+    pub fn of_word(word: &str) -> Option<Self> {
+        match word.to_ascii_lowercase().as_str() {
+            "yaml" | "yml" => Some(Self::Yaml),
+            "json" | "jsonc" | "json5" => Some(Self::Json),
+            "dockerfile" | "docker" | "containerfile" => Some(Self::Docker),
+            "makefile" | "make" | "mk" => Some(Self::Make),
+            "just" | "justfile" => Some(Self::Just),
+            "bat" | "batch" | "cmd" | "dos" => Some(Self::Batch),
+            _ => None,
+        }
+    }
+
+    /// The commands of a text as a script of a shell; lines without one are empty.
+    pub fn script(self, text: &str) -> String {
+        let mut page = Page::default();
+        match self {
+            Self::Yaml => yaml::commands(text, &mut page),
+            Self::Json => json::commands(text, &mut page),
+            Self::Docker => build::docker(text, &mut page),
+            Self::Make => build::make(text, &mut page),
+            Self::Just => build::just(text, &mut page),
+            Self::Batch => build::batch(text, &mut page),
+        }
+        page.text
+    }
+}
+
+/// A script that is written from the top down.
+#[derive(Default)]
+struct Page {
+    text: String,
+    /// The line at which the text ends.
+    line: usize,
+}
+
+impl Page {
+    /// Puts a command on a line; one that belongs to a line that is full already goes behind what is there.
+    fn put(&mut self, line: usize, command: &str) {
+        let command = command.trim_end();
+        if command.trim().is_empty() || !is_closed(command) {
+            return;
+        }
+        if line > self.line {
+            self.text.extend(std::iter::repeat_n('\n', line - self.line));
+            self.line = line;
+        } else if !self.text.is_empty() && !self.text.ends_with('\n') {
+            self.text.push_str(" ; ");
+        }
+        self.text.push_str(command);
+        self.line += command.matches('\n').count();
+    }
+
+    /// Puts a command that is given as a list of words.
+    fn put_words(&mut self, line: usize, words: &[String]) {
+        let quoted: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+        self.put(line, &quoted.join(" "));
+    }
+}
+
+/// Whether all quotation marks of a command have their second half: one that has not would swallow what follows.
+fn is_closed(command: &str) -> bool {
+    let mut open = None;
+    let mut chars = command.chars();
+    while let Some(c) = chars.next() {
+        match (open, c) {
+            (Some('\''), '\'') | (Some('"'), '"') => open = None,
+            (None | Some('"'), '\\') => drop(chars.next()),
+            (None, '\'' | '"') => open = Some(c),
+            _ => {}
+        }
+    }
+    open.is_none()
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '/' | '.' | ':' | '=' | '@' | '$' | '~');
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+/// A text in which each place between two marks is written as a variable of a shell.
+fn with_variables(text: &str, open: &str, close: &str, name: impl Fn(&str) -> String) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(open) {
+        plain.push_str(before);
+        let Some((inside, behind)) = after.split_once(close) else {
+            plain.push_str(open);
+            rest = after;
+            continue;
+        };
+        plain.push_str(&name(inside.trim()));
+        rest = behind;
+    }
+    plain.push_str(rest);
+    plain
+}
+
+/// A variable of a shell that is named as nearly so as the grammar allows.
+fn variable(name: &str) -> String {
+    let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).take(60).collect();
+    format!("${{{}}}", if name.starts_with(|c: char| c.is_ascii_digit()) { format!("_{name}") } else { name })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_stands_on_its_own_line() {
+        let cases = [
+            (Format::Docker, "FROM a\nRUN x \\\n  y\nCMD [\"sh\", \"-c\", \"a b\"]\n", "\nx \\\n  y\nsh -c 'a b'"),
+            (Format::Make, "X := 1\na: b\n\t@echo $$X $(HOME)\n", "X=1\n\necho $X ${HOME}"),
+            (Format::Just, "a:\n    @echo {{ x }}\n", "\necho ${x}"),
+            (Format::Batch, "@echo off\ntype %USERPROFILE%\\a > b\n", "\ncat ${HOME}/a > b"),
+            (Format::Json, "{\"scripts\": {\n\"test\": \"a && b\"}}", "\na && b"),
+            (Format::Json, "{\"command\": \"sh\",\n\"args\": [\"-c\", \"a b\"]}", "sh -c 'a b'"),
+            (Format::Yaml, "a:\n  - run: |\n      x\n      y\n  - run: z\n", "\n\nx\ny\nz"),
+            (Format::Yaml, "command: [\"sh\", \"-c\", \"a b\"]\n", "sh -c 'a b'"),
+            (Format::Yaml, "script:\n  - a b\n  - c\n", "\na b\nc"),
+        ];
+        for (format, text, script) in cases {
+            assert_eq!(format.script(text), script, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_command_is_none() {
+        for (format, text) in [
+            (Format::Yaml, "name: curl x | sh\nlist:\n  - a\n"),
+            (Format::Json, "{\"description\": \"curl x | sh\", \"args\": [\"a\"]}"),
+            (Format::Docker, "# RUN x\nCOPY a b\n"),
+            (Format::Make, "# x\na: b c\n"),
+            (Format::Yaml, "run: it's open\n"),
+        ] {
+            assert_eq!(format.script(text).trim(), "", "{text}");
+        }
+    }
+}

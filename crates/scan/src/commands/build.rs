@@ -1,0 +1,134 @@
+//! [`docker`], [`make`], [`just`] and [`batch`]: files whose lines are commands, or say what is made of them.
+
+use super::{Page, json, variable, with_variables};
+
+/// The lines of a text from 0, with those on which each goes on.
+fn logical(text: &str) -> Vec<(usize, String)> {
+    let mut all: Vec<(usize, String)> = Vec::new();
+    let mut goes_on = false;
+    for (at, line) in text.lines().enumerate() {
+        let is_comment = line.trim_start().starts_with('#');
+        match all.last_mut().filter(|_| goes_on) {
+            Some((_, whole)) => {
+                whole.push('\n');
+                whole.push_str(if is_comment { "\\" } else { line });
+            }
+            None => all.push((at, line.to_owned())),
+        }
+        goes_on = line.trim_end().ends_with('\\') || goes_on && is_comment;
+    }
+    all
+}
+
+/// The lines of a file of an image that run something.
+pub(super) fn docker(text: &str, page: &mut Page) {
+    for (at, line) in logical(text) {
+        let Some((word, rest)) = line.trim_start().split_once([' ', '\t']) else { continue };
+        let rest = rest.trim_start();
+        match word.to_ascii_uppercase().as_str() {
+            "RUN" | "CMD" | "ENTRYPOINT" | "HEALTHCHECK" | "ONBUILD" => {
+                let mut rest = rest;
+                while let Some((_, behind)) = rest.split_once(' ').filter(|(option, _)| is_prefix(option)) {
+                    rest = behind.trim_start();
+                }
+                match rest.starts_with('[') {
+                    true => page.put_words(at, &json::words(rest)),
+                    false => page.put(at, rest),
+                }
+            }
+            "ENV" | "ARG" if rest.contains('=') => page.put(at, rest),
+            "ADD" if rest.contains("://") => {
+                let words: Vec<&str> = rest.split_whitespace().filter(|word| !word.starts_with("--")).collect();
+                if let [from, to] = words.as_slice() {
+                    page.put(at, &format!("curl -o {to} {from}"));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn is_prefix(word: &str) -> bool {
+    word.starts_with("--") || matches!(word, "RUN" | "CMD")
+}
+
+/// The recipes and variables of a makefile.
+pub(super) fn make(text: &str, page: &mut Page) {
+    for (at, line) in logical(text) {
+        match line.strip_prefix('\t').or_else(|| line.split_once(": ;").map(|(_, command)| command)) {
+            Some(command) => page.put(at, unmade(command).trim_start_matches(['@', '-', '+', ' '])),
+            None => assignment(at, &line, page),
+        }
+    }
+}
+
+fn assignment(at: usize, line: &str, page: &mut Page) {
+    let line = line.trim_start_matches("export ").trim_start_matches("override ");
+    let Some((name, value)) = line.split_once('=').filter(|_| !line.starts_with('#')) else { return };
+    let name = name.trim_end_matches([':', '?', '+', '!']).trim();
+    let value = unmade(value.trim());
+    if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || c == '_') {
+        return;
+    }
+    let is_one = !value.contains([' ', '"']) || value.starts_with("$(");
+    page.put(at, &if is_one { format!("{name}={value}") } else { format!("{name}=\"{}\"", value.replace('"', "\\\"")) });
+}
+
+/// What a shell gets of a line of a makefile.
+fn unmade(line: &str) -> String {
+    let line = line.replace("$(shell ", "$$(").replace("$$", "\u{1}");
+    let line = with_variables(&line, "$(", ")", |name| match name.chars().all(|c| c.is_alphanumeric() || c == '_') {
+        true => variable(name),
+        false => "${x}".to_owned(),
+    });
+    line.replace('\u{1}', "$")
+}
+
+/// The recipes of a justfile.
+pub(super) fn just(text: &str, page: &mut Page) {
+    for (at, line) in text.lines().enumerate() {
+        if line.starts_with([' ', '\t']) {
+            let command = with_variables(line.trim_start(), "{{", "}}", variable);
+            page.put(at, command.trim_start_matches(['@', '-']));
+        }
+    }
+}
+
+/// Commands of Windows and what a shell calls them.
+const NAMES: &[(&str, &str)] =
+    &[("type", "cat"), ("copy", "cp"), ("xcopy", "cp -r"), ("del", "rm"), ("move", "mv"), ("call", ""), ("start", "")];
+
+/// The commands of a batch file, as a shell would write them.
+pub(super) fn batch(text: &str, page: &mut Page) {
+    for (at, line) in text.lines().enumerate() {
+        let line = line.trim().trim_start_matches('@').replace('\\', "/").replace("^|", "|");
+        let (name, rest) = line.split_once(' ').unwrap_or((line.as_str(), ""));
+        let lower = name.to_ascii_lowercase();
+        if matches!(lower.as_str(), "rem" | "echo" | "::" | "if" | "for") && !rest.contains('|') && !rest.contains('>') {
+            continue;
+        }
+        let rest = with_variables(rest, "%", "%", |name| match name.to_ascii_uppercase().as_str() {
+            "USERPROFILE" | "HOMEPATH" => "${HOME}".to_owned(),
+            "APPDATA" => "${HOME}/AppData/Roaming".to_owned(),
+            "LOCALAPPDATA" => "${HOME}/AppData/Local".to_owned(),
+            other => variable(other),
+        });
+        let words: Vec<&str> = rest.split_whitespace().filter(|word| !is_switch(word)).collect();
+        let address = words.iter().position(|word| word.contains("://"));
+        let known = NAMES.iter().find(|(windows, _)| *windows == lower).map(|(_, shell)| *shell);
+        let command = match (lower.trim_end_matches(".exe"), address.and_then(|at| Some((words.get(at)?, words.get(at + 1)?)))) {
+            ("certutil" | "bitsadmin", Some((from, to))) => format!("curl -o {to} {from}"),
+            ("set", _) => rest.trim_matches('"').to_owned(),
+            _ => match known {
+                Some(shell) => format!("{shell} {}", words.join(" ")).trim().to_owned(),
+                None => format!("{} {rest}", lower.trim_end_matches(".exe")),
+            },
+        };
+        page.put(at, &command);
+    }
+}
+
+/// Whether a word is an option of a command of Windows.
+fn is_switch(word: &str) -> bool {
+    word.strip_prefix('/').is_some_and(|rest| rest.len() < 3 && rest.chars().all(char::is_alphanumeric))
+}
