@@ -7,6 +7,7 @@
 
 mod embedded;
 mod gate;
+mod holders;
 mod javascript;
 mod judge;
 mod marks;
@@ -24,6 +25,7 @@ use skill::Bundle;
 
 use crate::{commands::Format, engine::SearchError, role, rules::flow as rules, scanner::Finder, source::Source};
 
+pub(crate) use judge::is_strange;
 pub(crate) use program::unescaped;
 
 use gate::Ends;
@@ -108,7 +110,16 @@ fn programs<'s, 'a>(
         }
         return Ok(());
     }
-    if let Some(script) = source.commands().filter(|_| ends.is_none_or(|ends| ends.may_flow(far, Language::Shell)))
+    if let Some((language, code)) = holders::held(extension, &source.text) {
+        if Ends::of(&code).may_flow(far, language) {
+            place(source, language, 0, &code, finder, places)?;
+        }
+        return Ok(());
+    }
+    let is_data = DATA.iter().any(|end| source.path.ends_with(end));
+    let may_flow = !is_data || ends.is_none_or(|ends| ends.may_flow(far, Language::Shell));
+    if may_flow
+        && let Some(script) = source.commands()
         && Ends::of(script).may_flow(far, Language::Shell)
     {
         place(source, Language::Shell, 0, script, finder, places)?;

@@ -34,7 +34,7 @@ pub(crate) fn check_file(bundle: &Bundle, path: &SkillPath, file: &File, source:
         let rule = if is_locked(&file.bytes) { &package::LOCKED } else { &package::ARCHIVE };
         finder.add_file(rule, rule.severity, name);
     }
-    if is_sensitive(&path.as_str().to_ascii_lowercase()) {
+    if is_sensitive(&path.as_str().to_ascii_lowercase()) && !is_without_keys(name, &source.text) {
         finder.add_file(&package::SENSITIVE, package::SENSITIVE.severity, name);
     }
     if is_media(&path.extension()) && source.text.starts_with("#!") {
@@ -162,6 +162,15 @@ fn is_media(extension: &str) -> bool {
 }
 
 /// Files that hold a person's secrets, by their usual names; samples are left out.
+/// Whether settings of a package manager leave each key to the environment.
+fn is_without_keys(path: &str, text: &str) -> bool {
+    let mut keys = text
+        .lines()
+        .filter_map(|line| line.split_once('='))
+        .filter(|(name, _)| ["_auth", "_password", "username"].iter().any(|key| name.contains(key)));
+    path.ends_with(".npmrc") && keys.all(|(_, value)| value.trim().trim_matches('"').starts_with("${"))
+}
+
 fn is_sensitive(path: &str) -> bool {
     const NAMES: &[&str] = &[
         ".env",

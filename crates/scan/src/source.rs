@@ -115,7 +115,7 @@ impl<'a> Source<'a> {
 
     /// What configuration hands to a shell, each command on its own line.
     pub fn commands(&self) -> Option<&str> {
-        let script = || Format::of_file(self.path).filter(|_| !self.kind.reads).map(|format| format.script(&self.text));
+        let script = || Format::of_file(self.path).map(|format| format.script(&self.text));
         self.commands.get_or_init(script).as_deref()
     }
 

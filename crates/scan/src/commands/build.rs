@@ -71,7 +71,10 @@ fn assignment(at: usize, line: &str, page: &mut Page) {
         return;
     }
     let is_one = !value.contains([' ', '"']) || value.starts_with("$(");
-    page.put(at, &if is_one { format!("{name}={value}") } else { format!("{name}=\"{}\"", value.replace('"', "\\\"")) });
+    page.put(
+        at,
+        &if is_one { format!("{name}={value}") } else { format!("{name}=\"{}\"", value.replace('"', "\\\"")) },
+    );
 }
 
 /// What a shell gets of a line of a makefile.
@@ -104,7 +107,8 @@ pub(super) fn batch(text: &str, page: &mut Page) {
         let line = line.trim().trim_start_matches('@').replace('\\', "/").replace("^|", "|");
         let (name, rest) = line.split_once(' ').unwrap_or((line.as_str(), ""));
         let lower = name.to_ascii_lowercase();
-        if matches!(lower.as_str(), "rem" | "echo" | "::" | "if" | "for") && !rest.contains('|') && !rest.contains('>') {
+        if matches!(lower.as_str(), "rem" | "echo" | "::" | "if" | "for") && !rest.contains('|') && !rest.contains('>')
+        {
             continue;
         }
         let rest = with_variables(rest, "%", "%", |name| match name.to_ascii_uppercase().as_str() {
@@ -116,14 +120,15 @@ pub(super) fn batch(text: &str, page: &mut Page) {
         let words: Vec<&str> = rest.split_whitespace().filter(|word| !is_switch(word)).collect();
         let address = words.iter().position(|word| word.contains("://"));
         let known = NAMES.iter().find(|(windows, _)| *windows == lower).map(|(_, shell)| *shell);
-        let command = match (lower.trim_end_matches(".exe"), address.and_then(|at| Some((words.get(at)?, words.get(at + 1)?)))) {
-            ("certutil" | "bitsadmin", Some((from, to))) => format!("curl -o {to} {from}"),
-            ("set", _) => rest.trim_matches('"').to_owned(),
-            _ => match known {
-                Some(shell) => format!("{shell} {}", words.join(" ")).trim().to_owned(),
-                None => format!("{} {rest}", lower.trim_end_matches(".exe")),
-            },
-        };
+        let command =
+            match (lower.trim_end_matches(".exe"), address.and_then(|at| Some((words.get(at)?, words.get(at + 1)?)))) {
+                ("certutil" | "bitsadmin", Some((from, to))) => format!("curl -o {to} {from}"),
+                ("set", _) => rest.trim_matches('"').to_owned(),
+                _ => match known {
+                    Some(shell) => format!("{shell} {}", words.join(" ")).trim().to_owned(),
+                    None => format!("{} {rest}", lower.trim_end_matches(".exe")),
+                },
+            };
         page.put(at, &command);
     }
 }

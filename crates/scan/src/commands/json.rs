@@ -85,7 +85,7 @@ fn end_of_text(bytes: &[u8], from: usize) -> usize {
 fn opened(is_list: bool, key: String, around: &[Open]) -> Open {
     let of_commands = match key.as_str() {
         "scripts" | "hooks" | "commands" | "runcmd" => true,
-        "" => around.last().is_some_and(|open| open.of_commands && !open.is_list) || false,
+        "" => around.last().is_some_and(|open| open.of_commands && !open.is_list),
         other => ends_in_command(other),
     };
     Open { key, is_list, of_commands, ..Open::default() }
@@ -94,8 +94,10 @@ fn opened(is_list: bool, key: String, around: &[Open]) -> Open {
 /// Whether a key says that a command stands behind it.
 fn ends_in_command(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
-    matches!(key.as_str(), "cmd" | "run" | "exec" | "script" | "entrypoint" | "apikeyhelper" | "preinstall" | "postinstall")
-        || key.ends_with("command")
+    matches!(
+        key.as_str(),
+        "cmd" | "run" | "exec" | "script" | "entrypoint" | "apikeyhelper" | "preinstall" | "postinstall"
+    ) || key.ends_with("command")
 }
 
 fn value(open: &mut Open, key: &str, raw: &str, line: usize, page: &mut Page) {

@@ -4,7 +4,8 @@
 use super::{Page, json, variable, with_variables};
 
 /// Keys behind which one command stands, or the list of its words.
-const ONE: &[&str] = &["run", "command", "cmd", "entrypoint", "shell", "raw", "exec", "sh", "entry", "test", "args", "bash", "pwsh"];
+const ONE: &[&str] =
+    &["run", "command", "cmd", "entrypoint", "shell", "raw", "exec", "sh", "entry", "test", "args", "bash", "pwsh"];
 
 /// Keys behind which a list of commands stands.
 const SEVERAL: &[&str] = &[
@@ -57,6 +58,15 @@ pub(super) fn commands(text: &str, page: &mut Page) {
             let name: String = name.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
             page.put(at - 1, &format!("{key}=${name}"));
         }
+        if rest.starts_with("${{") && WRITTEN.iter().any(|part| rest.contains(part)) {
+            page.put(at - 1, &format!("{key}=$(curl event.visitor)"));
+        }
+        if key.ends_with("get_url") {
+            match rest.starts_with('{') {
+                true => fetched(&[rest], at - 1, page),
+                false => fetched(lines.get(at..(at + 8).min(lines.len())).unwrap_or_default(), at - 1, page),
+            }
+        }
         let is_one = ONE.contains(&key.rsplit('.').next().unwrap_or(key));
         if !is_one && !SEVERAL.contains(&key) {
             continue;
@@ -69,6 +79,31 @@ pub(super) fn commands(text: &str, page: &mut Page) {
     }
     if let Some(list) = list {
         list.put(page);
+    }
+}
+
+/// Parts of the names of what strangers write, in a workflow.
+const WRITTEN: &[&str] = &[
+    "github.event.comment.body",
+    "github.event.issue.title",
+    "github.event.issue.body",
+    "github.event.pull_request.title",
+    "github.event.pull_request.body",
+    "github.event.discussion.body",
+    "github.event.review.body",
+    "github.head_ref",
+];
+
+/// Puts the download that a playbook describes as that of a shell.
+fn fetched(lines: &[&str], at: usize, page: &mut Page) {
+    let of = |name: &str| {
+        let behind = |line: &&str| line.split_once(name).map(|(_, value)| value.trim_start().to_owned());
+        let value = lines.iter().find_map(behind)?;
+        let value = value.trim_start_matches(['"', '\'']);
+        Some(value.chars().take_while(|c| !matches!(c, '"' | '\'' | ',' | '}' | ' ')).collect::<String>())
+    };
+    if let (Some(from), Some(to)) = (of("url:"), of("dest:")) {
+        page.put(at, &format!("curl -o {to} {from}"));
     }
 }
 

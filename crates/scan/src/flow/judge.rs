@@ -63,7 +63,8 @@ pub(super) fn judge(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
 }
 
 fn run(flow: &Flow) -> Option<Judgement> {
-    let remote = flow.taints.iter().find(|taint| taint.kind == Kind::Remote && !remote::from_known_host(&taint.what));
+    let is_foreign = |what: &str| !remote::from_known_host(what) && !is_placeholder(what);
+    let remote = flow.taints.iter().find(|taint| taint.kind == Kind::Remote && is_foreign(&taint.what));
     let decoded = flow.taints.iter().find(|taint| taint.kind == Kind::Decoded);
     let (rule, why) = match (remote, decoded) {
         (Some(taint), _) if taint.what.is_empty() => (&rules::DOWNLOAD_RUN, "what comes from the network".to_owned()),
@@ -118,8 +119,14 @@ fn sent(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
     })
 }
 
+/// Whether an address is one that documents use for any other.
+fn is_placeholder(address: &str) -> bool {
+    let host = host_of(address);
+    ["example.com", "example.org", "example.net"].iter().any(|domain| is_within(&host, domain)) || is_local(&host)
+}
+
 /// Whether a variable belongs to a service that everybody uses, and the host is not that service's.
-fn is_strange(variable: &str, host: &str) -> bool {
+pub(crate) fn is_strange(variable: &str, host: &str) -> bool {
     let variable = variable.to_ascii_uppercase();
     let vendor = VENDORS.iter().find(|(start, _)| variable.starts_with(start));
     vendor.is_some_and(|(_, domains)| !domains.iter().any(|domain| is_within(host, domain)))

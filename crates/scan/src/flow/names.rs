@@ -91,6 +91,16 @@ const SENDERS: &[&str] = &[
     "SyncWebhook",
     "EventSource",
     "PutObjectCommand",
+    "SendEmailCommand",
+    "SendRawEmailCommand",
+    "SendMessageCommand",
+    "send_email",
+    "send_raw_email",
+    "sendEmail",
+    "createGist",
+    "fput_object",
+    "fPutObject",
+    "UploadFile",
     "open_connection",
 ];
 
@@ -151,8 +161,21 @@ pub(super) fn is_request(name: &str) -> bool {
 
 /// Things and functions that hand over what comes in from the network, by their full names.
 pub(super) fn is_channel(name: &str) -> bool {
-    const WHOLE: &[&str] =
-        &["WebSocket", "ws", "websockets.connect", "mqtt.connect", "socket.io-client", "socket.io-client.io"];
+    const WHOLE: &[&str] = &[
+        "WebSocket",
+        "ws",
+        "websockets.connect",
+        "mqtt.connect",
+        "socket.io-client",
+        "socket.io-client.io",
+        "net.connect",
+        "net.createConnection",
+        "net.Socket",
+        "tls.connect",
+        "EventSource",
+        "Deno.connect",
+        "dgram.createSocket",
+    ];
     const ENDS: &[&str] = &[
         "mqtt.Client",
         "socketio.Client",
@@ -238,12 +261,34 @@ fn sends(before: &str, last: &str) -> bool {
         "send" | "sendall" | "sendto" | "write" | "end" | "emit" | "publish" | "put" | "execute" | "drain"
         | "writelines" | "create" | "send_bytes" | "sendfile" | "append" | "send_json" | "send_text" => is_connected(),
         "request" if before.contains("http") => true,
+        "submit" => before.contains("form") || before.contains("Form"),
         "open" if before == "webbrowser" => true,
         "Request" => before.contains("urllib"),
         "get" if matches!(before, "http" | "https") => true,
         verb if VERBS.contains(&verb) => is_client,
         _ => root == "request" && before.is_empty(),
     }
+}
+
+/// Whether a function sends the content of the files that its arguments name.
+pub(super) fn sends_files(last: &str) -> bool {
+    matches!(
+        last,
+        "upload_file"
+            | "upload_from_filename"
+            | "uploadFile"
+            | "UploadFile"
+            | "fput_object"
+            | "fPutObject"
+            | "put"
+            | "send_file"
+            | "send_document"
+            | "sendDocument"
+            | "files_upload"
+            | "files_upload_v2"
+            | "upload_folder"
+            | "fastPut"
+    )
 }
 
 /// Whether a function reads what its argument, or what it is called on, names.

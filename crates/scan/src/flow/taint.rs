@@ -72,6 +72,7 @@ pub(super) struct Flow {
 }
 
 /// A call with the values that it is given.
+#[derive(Clone, Copy)]
 struct Called<'v> {
     name: &'v str,
     receiver: &'v Value,
@@ -337,7 +338,11 @@ impl<'p> Analysis<'p> {
         let sink = names::sink(&name);
         let called = Called { name: &name, receiver: &receiver, args: &args, named: &named, line: call.line };
         if let Some(sink) = sink {
-            self.note_sink(sink, &called);
+            let is_value = |(arg, _): &(&Expr, &Value)| !matches!(arg, Expr::Inside(..));
+            let plain: Vec<Value> =
+                call.args.iter().zip(&args).filter(is_value).map(|(_, value)| value.clone()).collect();
+            let is_command = sink == Sink::Command;
+            self.note_sink(sink, &Called { args: if is_command { &plain } else { &args }, ..called });
         }
         self.store(&name, call, &receiver, &args);
         let mut value = self.result(sink, &called);

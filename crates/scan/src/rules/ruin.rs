@@ -44,6 +44,7 @@ const CLOUD: Rule = Rule {
     message: "deletes all that an account holds",
     literals: &[
         "terminate-instances",
+        "xargs",
         "s3 rb",
         "delete-user",
         "delete-bucket",
@@ -66,6 +67,7 @@ const CLOUD: Rule = Rule {
         r"|\bfor\s{1,4}\w{1,20}\s{1,4}in\s{1,4}\$\(\s{0,2}(?:aws|gcloud|az|gh|kubectl|heroku|doctl)\s[^\n]{0,200}\)[^\n]{0,12}[\n;][^\n]{0,120}\b(?:rb\s|delete\b|delete-\w{2,24}|terminate\b|destroy\b|apps:destroy)",
         r"|\bxargs\s[^\n]{0,40}(?:aws|gcloud|az|gh|kubectl|heroku)\s[^\n]{0,60}(?:terminate-instances|delete\b|delete-\w{2,24}|\brb\b|apps:destroy)|\bkubectl\s{1,4}delete\s{1,4}(?:ns|namespaces?|pvc?|all)\b[^\n]{0,30}--all\b|\bredis-cli\b[^\n]{0,60}FLUSHALL\b",
     ),
+    accept: Some(is_unasked),
     harmful: &[("a.sh", "for b in $(aws s3 ls | awk '{print $3}'); do aws s3 rb s3://$b --force; done")],
     harmless: &[
         ("a.sh", "aws s3 rb s3://$BUCKET --force"),
@@ -73,6 +75,11 @@ const CLOUD: Rule = Rule {
     ],
     ..BASE
 };
+
+/// Whether nobody is asked about each of the things that are deleted, and nothing chooses them.
+fn is_unasked(matched: &str) -> bool {
+    !matched.contains("xargs -p") && !matched.contains(" -l ") && !matched.contains("--interactive")
+}
 
 const TIME_BOMB: Rule = Rule {
     id: "time-bomb",

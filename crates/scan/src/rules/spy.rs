@@ -265,7 +265,7 @@ const SHELL_PIPE: Rule = Rule {
     category: "reverse-shell",
     severity: Severity::Critical,
     elsewhere: Severity::Medium,
-    scope: Scope::Script,
+    scope: Scope::Code,
     message: "joins a shell or an interpreter to a connection",
     remedy: "remove it; no skill needs one",
     literals: &[".stdin", "code.interact", "InteractiveConsole", "pty.spawn", "dup2", ".stdout"],

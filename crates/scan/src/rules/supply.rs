@@ -84,11 +84,14 @@ const BANDWIDTH: Rule = Rule {
         "wasm-miner",
         "deepminer",
         "jsecoin",
+        "minergate",
+        "monero",
+        "hardwareConcurrency",
     ],
     pattern: concat!(
         r"\b(?:honeygain|traffmonetizer|peer2profit|iproyal|earnapp|packetstream|repocket|bitping|proxyrack|earnfm)[\w./-]{0,24}[\s\x22'][^\n]{0,60}(?:-e\b|-tou|--token|start|-email|-pass|--|\bCID|accept)|docker\s[^\n]{0,160}(?:honeygain|traffmonetizer|peer2profit|iproyal|earnapp|packetstream|repocket|bitping|proxyrack|earnfm)",
         r"|\b(?:lolminer|nbminer|gminer|nanominer|teamredminer|srbminer\S{0,8}|phoenixminer|cgminer|bfgminer|xmr-stak)(?:\.exe)?['\x22]?[\s,`][^\n]{0,100}|\b(?:coinhive|cryptoloot|coinimp|webminepool|deepminer|jsecoin)\S{0,60}|minero\.cc|\b(?:pool|xmr|gulf|eth|etc|rvn|stratum|us|eu)[\w.-]{0,30}(?:supportxmr|minexmr|moneroocean|nanopool|hashvault|2miners|unmineable|nicehash|c3pool)\.\w{2,6}",
-        r"|github\.com/xmrig/\w|(?:-o|--url)['\x22]?[\s,=]{1,3}['\x22]?[\w.{}$-]{3,60}:(?:3333|4444|5555|7777|14444|14433|10128)['\x22]?[\s,]{1,3}['\x22]?(?:-u|--user)\b|\bwallet\s{0,2}:\s{0,2}['\x22][^'\x22\n]{4,120}['\x22][^}\n]{0,80}\b(?:threads|throttle|pool|algo)\b|\bpool\s{0,2}:\s{0,2}['\x22]wss?://|image:\s{0,2}[\w./-]{0,40}(?:xmrig|cpuminer|miner)\b|\bPOOL_(?:URL|USER)\s{0,2}[=:]|max-threads-hint|['\x22](?:cn/\w{1,10}|rx/0|randomx|kawpow|ghostrider|etchash|verushash)['\x22]|--algo[\s=]{1,2}(?:ETCHASH|ETHASH|KAWPOW|RANDOMX|AUTOLYKOS\d?|GHOSTRIDER)|--coin[=\s](?:monero|xmr|ravencoin|zephyr|wownero)\b|\bmining\.(?:subscribe|authorize|submit|notify)\b|['\x22]pools['\x22]\s{0,2}:\s{0,2}\[\s{0,12}\{",
+        r"|github\.com/xmrig/\w|(?:-o|--url)['\x22]?[\s,=]{1,3}['\x22]?[\w.{}$-]{3,60}:(?:3333|4444|5555|7777|14444|14433|10128)['\x22]?[\s,]{1,3}['\x22]?(?:-u|--user)\b|\bwallet\s{0,2}:\s{0,2}['\x22][^'\x22\n]{4,120}['\x22][^}\n]{0,80}\b(?:threads|throttle|pool|algo)\b|\bpool\s{0,2}:\s{0,2}['\x22]wss?://|image:\s{0,2}[\w./-]{0,40}(?:xmrig|cpuminer|miner)\b|\bPOOL_(?:URL|USER)\s{0,2}[=:]|max-threads-hint|image:\s{0,2}[\w./-]{0,40}(?:minergate|monero|xmr)|(?:ws|wss)://[\w.-]{0,20}pool[^\n]{0,200}(?:\n[^\n]{0,200}){0,3}?hardwareConcurrency|['\x22](?:cn/\w{1,10}|rx/0|randomx|kawpow|ghostrider|etchash|verushash)['\x22]|--algo[\s=]{1,2}(?:ETCHASH|ETHASH|KAWPOW|RANDOMX|AUTOLYKOS\d?|GHOSTRIDER)|--coin[=\s](?:monero|xmr|ravencoin|zephyr|wownero)\b|\bmining\.(?:subscribe|authorize|submit|notify)\b|['\x22]pools['\x22]\s{0,2}:\s{0,2}\[\s{0,12}\{",
     ),
     harmful: &[
         ("a.sh", "docker run -d honeygain/honeygain -tou-accept -email a@in.invalid"),
@@ -163,7 +166,7 @@ const REGISTRY: Rule = Rule {
     ],
     pattern: concat!(
         r"\b(?:npm|pnpm|yarn|pip3?|bun|poetry|uv|conda|composer)\s{1,4}config\s{1,4}(?:set\s{1,4}|--set\s{1,4}|add\s{1,4})?(?:-{1,2}\w{1,12}\s{1,4})?[\w.@/:-]{0,40}(?:registry|index-url|RegistryServer|channels|repositories\.\w{1,20})[\s=]{1,4}[\x22']?https?://[^\s\x22']{4,120}",
-        r"|\b(?:GOPROXY|PIP_INDEX_URL|PIP_EXTRA_INDEX_URL|UV_INDEX_URL|UV_DEFAULT_INDEX|npm_config_registry|NPM_CONFIG_REGISTRY)\s{0,4}:?[=:]\s{0,4}[\x22']?https?://[^\s\x22',|]{4,120}|(?:^|\n)(?:@[\w-]{1,40}:)?registry\s{0,2}=\s{0,2}\x22?https?://[^\s\x22]{4,120}|\bgit\s{0,2}=\s{0,2}\x22https?://[^\s\x22]{4,120}|(?:^|\n)source\s{1,2}['\x22]https?://[^\s'\x22]{4,120}|\bgem\s{1,4}sources\s[^\n]{0,20}https?://[^\s]{4,80}",
+        r"|\b(?:GOPROXY|PIP_INDEX_URL|PIP_EXTRA_INDEX_URL|UV_INDEX_URL|UV_DEFAULT_INDEX|npm_config_registry|NPM_CONFIG_REGISTRY)\s{0,4}:?[=:]\s{0,4}[\x22']?https?://[^\s\x22',|]{4,120}|(?:^|\n)(?:@[\w-]{1,40}:)?registry\s{0,2}=\s{0,2}\x22?https?://[^\s\x22]{4,120}|\bgit\s{0,2}=\s{0,2}\x22https?://[^\s\x22]{4,120}|(?:^|\n)source\s{1,2}['\x22]https?://[^\s'\x22]{4,120}['\x22]?(?:\s{1,2}do\b)?|\bgem\s{1,4}sources\s[^\n]{0,20}https?://[^\s]{4,80}",
         r"|\b(?:GONOSUMDB|GONOSUMCHECK|GOINSECURE|GOPRIVATE)\s{0,4}:?=\s{0,4}[\x22']?\*[^\n]{0,40}",
     ),
     accept: Some(is_foreign_registry),
@@ -195,7 +198,8 @@ const IMAGE_ADD: Rule = Rule {
 
 fn is_foreign_registry(matched: &str) -> bool {
     let is_home = matched.contains("golang.org") || matched.contains("goproxy.cn") || matched.contains("goproxy.io");
-    matched.contains('*') || !is_home && super::spy::is_no_registry(matched)
+    let is_for_few = matched.ends_with(" do") && matched.contains("https:");
+    matched.contains('*') || !is_home && !is_for_few && super::spy::is_no_registry(matched)
 }
 
 /// Decided by [`crate::shape`] for files of requirements.

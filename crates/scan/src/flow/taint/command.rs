@@ -35,6 +35,10 @@ const INTERPRETERS: &[&str] = &[
 /// Programs that install and run packages.
 const INSTALLERS: &[&str] = &["npm", "npx", "pnpm", "yarn", "bunx", "pip", "pip3", "pipx", "uvx", "gem"];
 
+/// Programs that install the packages that their arguments name.
+const PACKAGES: &[&str] =
+    &["dpkg", "rpm", "apt", "apt-get", "dnf", "yum", "installer", "msiexec", "apk", "pip", "pip3", "gem"];
+
 /// Programs that put what they are given into a file among their arguments.
 const WRITERS: &[&str] = &["tar", "zip", "7z", "cp", "mv", "gpg", "openssl", "tee", "dd", "install", "ln"];
 
@@ -93,6 +97,11 @@ impl Analysis<'_> {
         if let Some(known) = self.known_program(program, args, &input, line) {
             return known;
         }
+        if PACKAGES.contains(&program) {
+            let files: Vec<Value> =
+                args.iter().filter_map(|arg| self.files.get(arg.text.as_deref()?)).cloned().collect();
+            self.note(line, End::Run, &Value::any_of(&files), String::new());
+        }
         if INTERPRETERS.contains(&program) {
             self.interpret(args, &given, &input, line);
         } else if matches!(program, "ssh" | "logger") || program == "openssl" && has_word(args, "s_client") {
@@ -103,7 +112,7 @@ impl Analysis<'_> {
         let within = |(path, _): &(&String, &Value)| {
             program.strip_prefix(path.as_str()).is_some_and(|rest| rest.starts_with('/'))
         };
-        let ran = self.files.get(program).or_else(|| self.files.iter().find(within).map(|(_, file)| file)).cloned();
+        let ran = self.program_file(program).or_else(|| self.files.iter().find(within).map(|(_, file)| file)).cloned();
         ran.into_iter().for_each(|file| self.note(line, End::Run, &file, String::new()));
         let mut value = Value::any_of(&given).or(&input).without_name();
         value.read();
@@ -131,6 +140,26 @@ impl Analysis<'_> {
             Some(known) => value.or(known),
             None => value,
         }
+    }
+
+    /// What is in the file that is called by this name.
+    fn program_file(&self, program: &str) -> Option<&Value> {
+        let of_name = |path: &&String| path.strip_suffix(program).is_some_and(|folder| folder.ends_with("/bin/"));
+        let by_name = || self.files.iter().find(|(path, _)| of_name(path)).map(|(_, file)| file);
+        self.files.get(program).or_else(by_name)
+    }
+
+    /// What was unpacked into a folder that a path leads through.
+    fn unpacked(&self, path: &str) -> Option<&Value> {
+        const WIDE: &[&str] = &["", ".", "~", "/", "/tmp", "/usr", "/opt", "$HOME", "/usr/local"];
+        let mut rest = path;
+        while let Some((folder, _)) = rest.rsplit_once('/').filter(|(folder, _)| !WIDE.contains(folder)) {
+            if let Some(held) = self.files.get(folder).or_else(|| self.files.get(&format!("{folder}/"))) {
+                return Some(held);
+            }
+            rest = folder;
+        }
+        None
     }
 
     /// What a program puts out whose meaning does not depend on what it is given.
@@ -241,6 +270,8 @@ impl Analysis<'_> {
         let is_option = |text: &&str| text.starts_with('-') && text.len() > 1;
         let inline = texts.iter().position(|text| matches!(*text, "-c" | "-e" | "--eval"));
         let has_file = texts.iter().take_while(|text| **text != "-s").any(|text| !is_option(text) && *text != "-");
+        let unpacked: Vec<Value> =
+            texts.iter().take(2).filter(|_| inline.is_none()).filter_map(|text| self.unpacked(text)).cloned().collect();
         let mut code = match inline {
             Some(at) => given.get(at + 1).cloned().unwrap_or_default(),
             None => Value::any_of(given),
@@ -248,6 +279,7 @@ impl Analysis<'_> {
         if inline.is_none() && !has_file {
             code = code.or(input);
         }
+        code = code.or(&Value::any_of(&unpacked));
         self.note(line, End::Run, &code, String::new());
     }
 }

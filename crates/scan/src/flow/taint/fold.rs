@@ -135,6 +135,10 @@ pub(super) fn decoded(name: &str, receiver: &Value, args: &[Value]) -> Option<Va
         "decode" if args.get(1).and_then(|kind| kind.text.as_deref()).is_some_and(|kind| kind.contains("rot")) => {
             Some(text.chars().map(rot13).collect())
         }
+        "map" if args.first().and_then(|arg| arg.name.as_deref()) == Some("chr") => {
+            let text = of_numbers(args.get(1..)?).and_then(|(_, text)| text).unwrap_or_default();
+            return Some(Value::of_text(&text).or(&Value::of(Kind::Decoded, "chr")));
+        }
         "chr" | "fromCharCode" | "bytes" | "bytearray" | "fromCharCodes" => {
             let is_open = args.first().is_some_and(|arg| arg.text.is_none() && arg.items.is_none());
             let (count, text) = of_numbers(args)
@@ -170,7 +174,15 @@ pub(super) fn text(last: &str, receiver: &Value, args: &[Value]) -> Option<Strin
         "iterdir" | "readdir" | "readdirSync" | "listdir" | "scandir" | "walk" => {
             Some(format!("{}/*", receiver.text.clone().or(first)?))
         }
-        "glob" | "rglob" => Some(format!("{}/{}", receiver.text.clone()?, first?)),
+        "glob" | "rglob" | "iglob" | "globSync" => match receiver.text.clone() {
+            Some(folder) => Some(format!("{folder}/{}", first?)),
+            None => first,
+        },
+        "replace" | "replaceAll" | "replace_all" => {
+            let whole = receiver.text.clone()?;
+            let new = args.get(1).and_then(|arg| arg.text.clone()).unwrap_or("\0".to_owned());
+            Some(first.filter(|old| !old.is_empty()).map_or_else(|| whole.clone(), |old| whole.replace(&old, &new)))
+        }
         "with_name" => Some(format!("\0/{}", first?)),
         "map" | "filter" | "sorted" | "list" => first.or_else(|| receiver.text.clone()),
         "join" if receiver.text.is_some() && args.len() == 1 => first.filter(|text| !text.ends_with('\0')),

@@ -1,7 +1,10 @@
 //! What of all that reaches a call is a [`Flow`], for [`Analysis`].
 
 use super::{
-    super::{names::Sink, paths},
+    super::{
+        names::{self, Sink},
+        paths,
+    },
     Analysis, Called, End, Flow,
     value::{Taint, Value},
 };
@@ -16,6 +19,9 @@ impl Analysis<'_> {
                 let mut sent = Value::any_of(args).or(receiver);
                 for (key, value) in named {
                     sent.put(key, value);
+                }
+                if names::sends_files(name.rsplit('.').next().unwrap_or(name)) {
+                    sent.read();
                 }
                 let to = [args.first(), receiver.text.as_ref().map(|_| receiver)].into_iter().flatten();
                 let to = to.chain(args).chain(named.iter().map(|(_, value)| value));

@@ -21,6 +21,7 @@ impl Analysis<'_> {
         }
         match last {
             "write" | "write_text" | "write_bytes" | "writelines" => {
+                self.note_picture(call.line, &given);
                 if let Some(path) = receiver.text.clone() {
                     self.note_path(call.line, End::Steered, &path);
                     self.note_path(call.line, End::Removed, &path);
@@ -44,12 +45,14 @@ impl Analysis<'_> {
             | "outputJson" | "writeJson" | "writeJsonSync" | "writeTextFile" | "writeTextFileSync" | "dump" => {
                 let at = usize::from(last == "dump");
                 let content = Value::any_of(args);
+                args.iter().for_each(|arg| self.note_picture(call.line, arg));
                 if let Some(path) = args.get(at).and_then(|path| path.text.clone()) {
                     self.note_path(call.line, End::Steered, &path);
                     self.note_path(call.line, End::Removed, &path);
                     self.write_file(&path, &content);
                 }
             }
+            "print" | "log" | "info" => args.iter().for_each(|arg| self.note_picture(call.line, arg)),
             "make_archive" => {
                 let [to, kind] = [0, 1].map(|at| args.get(at).and_then(|arg| arg.text.clone()).unwrap_or_default());
                 let end = match kind.as_str() {
@@ -69,10 +72,26 @@ impl Analysis<'_> {
             }
             "append" | "extend" | "update" | "add" | "push" | "insert" | "set" | "writestr" | "setdefault"
             | "unshift" | "attach" | "addLocalFile" | "addLocalFolder" | "file" | "directory" | "add_header"
-            | "appendleft" | "put" => {
+            | "appendleft" | "put" | "add_attachment" | "addAttachment" | "set_content" | "set_payload"
+            | "add_related" | "attach_file" | "add_alternative" => {
+                if name.starts_with("sys.path.") {
+                    let loaded: Vec<Value> =
+                        args.iter().filter_map(|arg| self.files.get(arg.text.as_deref()?)).cloned().collect();
+                    self.note(call.line, End::Run, &Value::any_of(&loaded), String::new());
+                }
                 self.hand_to(call, &given);
             }
             _ => {}
+        }
+    }
+
+    /// Notes data in the address of a picture or link, which is asked for as soon as somebody looks at the text.
+    fn note_picture(&mut self, line: usize, text: &Value) {
+        const SHOWN: &[&str] = &["](http", "src=\"http", "src='http"];
+        let known = text.text.as_deref().unwrap_or("");
+        if let Some((at, mark)) = SHOWN.iter().find_map(|mark| known.find(mark).map(|at| (at, mark))) {
+            let address: String = known.get(at + mark.len() - 4..).unwrap_or("").chars().take(80).collect();
+            self.note(line, End::Sent, text, address);
         }
     }
 

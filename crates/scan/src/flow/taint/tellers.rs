@@ -66,6 +66,7 @@ const TELLERS: &[(&[&str], &str)] = &[
     (&["ffmpeg", "gdigrab"], ""),
     (&["arecord"], ""),
     (&["gpg", "--export-secret"], ""),
+    (&["jq", "transcript_path"], ""),
     (&["netsh", "wlan", "key=clear"], ""),
     (&["nmcli", "wireless-security.psk"], ""),
     (&["getent", "shadow"], ""),

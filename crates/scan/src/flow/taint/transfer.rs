@@ -66,7 +66,7 @@ impl Analysis<'_> {
             let mut is_pair = true;
             if DATA.contains(&option) {
                 let mut next = next;
-                if next_text.ends_with("@-") || next_text == "-" {
+                if next_text.ends_with("@-") || next_text.ends_with("<-") || next_text == "-" {
                     next = next.or(input);
                 }
                 next.read();
@@ -78,7 +78,7 @@ impl Analysis<'_> {
             } else {
                 is_pair = VALUED.contains(&option);
                 is_local |= option == "--unix-socket";
-                if !option.starts_with('-') && (is_plain || address.is_empty() || text(at).contains("://")) {
+                if !option.starts_with('-') {
                     if address.is_empty() || text(at).contains("://") {
                         address = text(at).to_owned();
                     }

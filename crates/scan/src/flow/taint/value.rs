@@ -79,6 +79,9 @@ const LOGIN: &[&str] = &[
     "x-goog-api-key",
 ];
 
+/// Parts of the names of variables of a shell that hold what a user and an agent said.
+const TALK: &[&str] = &["CONVERSATION", "TRANSCRIPT", "CHAT_LOG", "CHAT_HISTORY", "USER_MESSAGE", "USER_PROMPT"];
+
 impl Value {
     pub fn of_text(text: &str) -> Self {
         let mut value = Self { text: Some(text.chars().take(TEXT).collect()), ..Self::default() };
@@ -102,6 +105,8 @@ impl Value {
             variable.filter(|variable| variable.chars().all(|c| c.is_alphanumeric() || c == '_'))
         {
             value = Self::of(Kind::Variable, variable);
+        } else if name.starts_with('$') && TALK.iter().any(|part| name.contains(part)) {
+            value = Self::of(Kind::Secret, name);
         } else if let Some(variable) = name.strip_prefix('$').filter(|rest| is_upper(rest)) {
             value = Self::of(Kind::Variable, variable);
         }

@@ -1,0 +1,196 @@
+//! Rules about code whose names and words are made while it runs, so that nobody reads them.
+
+use crate::{Role, Rule, Scope, Severity};
+
+const BASE: Rule = Rule {
+    category: "obfuscation",
+    severity: Severity::High,
+    elsewhere: Severity::Medium,
+    scope: Scope::Code,
+    role: Role::Command,
+    remedy: "write the code in the open",
+    ..Rule::DEFAULT
+};
+
+const COMPUTED: Rule = Rule {
+    id: "call-by-computed-name",
+    message: "loads a module or calls a function whose name is first put together or decoded",
+    literals: &["require(", "](", "import("],
+    pattern: concat!(
+        r"\brequire\(\s{0,2}[\w$]{1,24}\(\s{0,2}[^\n()]{1,80}\)\s{0,2}\)\s{0,2}\[\s{0,2}[\w$]{1,12}\(|\[\s{0,2}[\w$]{1,12}\(\s{0,2}(?:\w{1,12}|0x[0-9a-f]{1,6}|['\x22][^'\x22\n]{1,60}['\x22])\s{0,2}\)\s{0,2}\]\s{0,2}\(",
+        r"|\brequire\(\s{0,2}(?:\[[^\]\n]{3,80}\]\.(?:join|reverse)|['\x22][^'\x22\n]{2,30}['\x22]\.(?:split|replace|concat)|atob\(|Buffer\.from\(|String\.fromCharCode|unescape\(|decodeURIComponent\()|\bimport\(\s{0,2}(?:atob\(|String\.fromCharCode|\[[^\]\n]{3,80}\]\.join)",
+    ),
+    also: &[
+        "fromCharCode",
+        ".reverse()",
+        "atob(",
+        "charCodeAt",
+        "'base64'",
+        "\"base64\"",
+        "'hex'",
+        "\"hex\"",
+        ".join('')",
+        ".join(\"\")",
+        "unescape(",
+    ],
+    harmful: &[
+        ("a.js", "const t = a => String.fromCharCode(...a);\nrequire(t(names))[t(verb)](t(text));"),
+        ("a.js", "require(['child', 'process'].join('_')).exec(c); // .join('')\nx.split('').reverse().join('')"),
+    ],
+    harmless: &[("a.js", "const m = require(resolve('a'))[name];\nhandlers[kind](e); parts.join('')")],
+    ..BASE
+};
+
+const MANGLED: Rule = Rule {
+    id: "code-mangled",
+    scope: Scope::Any,
+    message: "code that a tool made unreadable",
+    literals: &["_0x", "(![]+[])", "[]+[]", "+!+[]"],
+    pattern: r"\b_0x[0-9a-f]{1,8}\s{0,2}(?:=\s{0,2}(?:function|\[)|\(\s{0,2}(?:0x[0-9a-f]{1,6}|['\x22]0x))|\(!\[\]\+\[\]\)\[|\[\]\+\[\]\)\[|!\+\[\]\+!\+\[\]",
+    harmful: &[
+        ("a.js", "var _0x4f=['a','b'];var _0x1=function(i){return _0x4f[i-0x0];};\n_0x1(0x6)"),
+        ("a.js", "[][(![]+[])[+[]]+(![]+[])[!+[]+!+[]]]"),
+    ],
+    harmless: &[("a.js", "const mask = 0x4f; const _0 = [] + 1;")],
+    ..BASE
+};
+
+const LOADER: Rule = Rule {
+    id: "hidden-loader",
+    message: "reaches modules or functions that run code by a way that hides it",
+    literals: &[
+        "mainModule",
+        "process.binding",
+        "Reflect.get(",
+        "Reflect.apply(",
+        "Reflect.construct(",
+        ".constructor",
+        "__subclasses__",
+        "__globals__",
+        "__builtins__[",
+        "_load",
+        "f_globals",
+        "co_code",
+    ],
+    pattern: concat!(
+        r"\bprocess\s{0,2}(?:\.|\[\s{0,2}['\x22])\s{0,2}mainModule\b[^\n]{0,20}(?:require|constructor|_load)|\bReflect\.get\(\s{0,2}process\b|\bReflect\.(?:get|apply|construct)\(\s{0,2}(?:globalThis|global|module|require|Function)\b|\bprocess\.binding\(\s{0,2}['\x22](?:spawn_sync|process_wrap|tcp_wrap|fs)",
+        r"|(?:\[\]|\x22\x22|''|\(\)\s{0,2}=>\s{0,2}\{\s{0,2}\}\))\s{0,2}\.\s{0,2}\w{1,16}\s{0,2}\.\s{0,2}constructor\b|\(\s{0,2}(?:async\s{0,2})?(?:\(\)\s{0,2}=>\s{0,2}\{\s{0,2}\}|function\s{0,2}\*?\(\)\s{0,2}\{\s{0,2}\})\s{0,2}\)\.constructor\s{0,2}\(|\bconstructor\._load\b|\bmodule\.constructor\._load\b",
+        r"|\.__subclasses__\(\)\s{0,2}\[|__init__\.__globals__\s{0,2}\[|\.__globals__\[['\x22](?:__builtins__|os|sys)|__builtins__\[\s{0,2}(?:['\x22](?:exec|eval|__import__|compile)['\x22]|\w{1,12}\()",
+    ),
+    harmful: &[
+        ("a.mjs", "const make = [].filter.constructor;\nawait make('m', body)(m => import(m));"),
+        ("a.js", "const r = process.mainModule.require;\nr('child_process').execSync(c);"),
+        ("a.py", "().__class__.__base__.__subclasses__()[132].__init__.__globals__['system'](c)"),
+    ],
+    harmless: &[
+        (
+            "a.js",
+            "if (value.constructor === Object) walk(value);\nif (require.main === module || process.mainModule === module) run();",
+        ),
+        ("a.py", "for sub in Base.__subclasses__():\n    register(sub)"),
+    ],
+    ..BASE
+};
+
+const DECODED: Rule = Rule {
+    id: "decoded-run-other",
+    message: "runs what it first decodes, in PHP, Perl, Ruby or Lua",
+    literals: &[
+        "unpack",
+        "pack(",
+        "decode64",
+        "base64_decode",
+        "gzinflate",
+        "gzuncompress",
+        "str_rot13",
+        "hex2bin",
+        "decode_base64",
+        "strrev(",
+        "Inflate",
+        "convert_uudecode",
+        "create_function",
+        "string.char(",
+        "string.reverse",
+    ],
+    pattern: concat!(
+        r"\b(?:eval|instance_eval|class_eval|assert|system|exec|shell_exec|passthru|load|loadstring|create_function|IO\.popen)\b\s{0,2}[({@]{0,2}\s{0,2}[^\n;]{0,80}(?:\bunpack1?\b|\bpack\s{0,2}\(|decode64\b|base64_decode|gzinflate|gzuncompress|str_rot13|hex2bin|decode_base64|strrev\(|Inflate\b|convert_uudecode|string\.(?:char|reverse)\()",
+        r"|\bstr_rot13\(\s{0,2}['\x22](?:riny|nffreg|flfgrz|onfr64|pnyy_|rkrp|furyy|cnffgueh|tmvasyngr)|\$\w{1,16}\(\s{0,2}(?:str_rot13|base64_decode|gzinflate|strrev)\(|\$\w{1,16}\s{0,2}=\s{0,2}[^\n;]{0,40}(?:base64_decode|gzinflate|str_rot13|hex2bin)\([^\n;]{0,160};\s{0,4}(?:[^\n;]{0,80};\s{0,4}){0,3}@?(?:eval|assert)\s{0,2}\(",
+        r"|\bcreate_function\s{0,2}\(\s{0,2}['\x22][^'\x22\n]{0,20}['\x22]\s{0,2},\s{0,2}\$",
+    ),
+    accept: Some(is_no_search),
+    harmful: &[
+        ("a.rb", "eval(blob.unpack1('m'))"),
+        ("a.pl", "eval(pack(\"H*\", \"7072696e742031\"));"),
+        ("a.php", "<?php $f = 'x'; $f(str_rot13('flfgrz'), gzinflate(base64_decode($k)));"),
+    ],
+    harmless: &[
+        ("a.rb", "name = data.unpack1('A8')\nsystem('ls')"),
+        ("a.php", "<?php $img = base64_decode($text); file_put_contents('a.png', $img);"),
+    ],
+    ..BASE
+};
+
+/// Whether it is code, and not an expression by which code is sought.
+fn is_no_search(matched: &str) -> bool {
+    !matched.contains("\\(") && !matched.contains("grep")
+}
+
+const SPLIT: Rule = Rule {
+    id: "word-split",
+    message: "splits the name of a function or program that runs code, so that nobody finds it",
+    literals: &[
+        "'tem'",
+        "\"tem\"",
+        "'stem'",
+        "\"stem\"",
+        "'al'",
+        "\"al\"",
+        "'val'",
+        "\"val\"",
+        "'ec'",
+        "\"ec\"",
+        "'xec'",
+        "\"xec\"",
+        "'process'",
+        "\"process\"",
+        "'64_decode'",
+        "\"64_decode\"",
+        "'_process'",
+        "\"_process\"",
+        "'rl '",
+        "\"rl \"",
+        "'ction'",
+        "\"ction\"",
+        "'nction'",
+        "\"nction\"",
+        "'port__'",
+        "\"port__\"",
+        "'ert'",
+        "\"ert\"",
+        "'rot13'",
+        "\"rot13\"",
+    ],
+    pattern: concat!(
+        r"['\x22]s(?:ys?)?['\x22]\s{0,2}[+.]\s{0,2}['\x22]s?tem['\x22]|['\x22]e(?:va?)?['\x22]\s{0,2}[+.]\s{0,2}['\x22](?:val|al|l)['\x22]|['\x22]ex?['\x22]\s{0,2}[+.]\s{0,2}['\x22]x?ec['\x22]|['\x22](?:child_?|sub)['\x22]\s{0,2}[+.,]\s{0,2}['\x22]_?process['\x22]|['\x22]base['\x22]\s{0,2}[+.]\s{0,2}['\x22]64_decode['\x22]",
+        r"|['\x22]cu['\x22]\s{0,2}[+.]\s{0,2}['\x22]rl\s|['\x22]Fun?['\x22]\s{0,2}[+.]\s{0,2}['\x22]n?ction['\x22]|['\x22]__im['\x22]\s{0,2}[+.]\s{0,2}['\x22]port__['\x22]|['\x22]ass['\x22]\s{0,2}[+.]\s{0,2}['\x22]ert['\x22]|['\x22]str_['\x22]\s{0,2}[+.]\s{0,2}['\x22]rot13['\x22]",
+    ),
+    harmful: &[
+        ("a.pl", "my $s = \"sys\" . \"tem\"; eval \"$s('id')\";"),
+        ("a.js", "const m = ['child', 'process'].join('_');"),
+    ],
+    harmless: &[("a.js", "const label = 'sub' + 'title' + 'process';")],
+    ..BASE
+};
+
+const SHIFTED: Rule = Rule {
+    id: "letters-shifted-to-shell",
+    message: "shifts the letters of a text and runs it",
+    literals: &["| tr ", "|tr ", "base32 -d", "uudecode", "base32 --decode"],
+    pattern: r"\|\s{0,2}tr\s{1,3}['\x22]?\S{2,30}\s{1,3}['\x22]?\S{2,30}\s{0,3}\|\s{0,3}(?:/bin/)?(?:ba|z|da)?sh\b|\b(?:base32\s{1,2}(?:-d|--decode)|uudecode)\b[^\n|]{0,40}\|\s{0,3}(?:/bin/)?(?:(?:ba|z|da)?sh|python[\d.]{0,4}|perl|node)\b",
+    harmful: &[("a.sh", "echo 'phey uggc' | tr 'a-z' 'n-za-m' | sh")],
+    harmless: &[("a.sh", "cat list | tr a-z A-Z | sort | sh-format")],
+    ..BASE
+};
+
+/// All rules of this category.
+pub(crate) const RULES: &[Rule] = &[COMPUTED, MANGLED, LOADER, DECODED, SPLIT, SHIFTED];
