@@ -118,19 +118,25 @@ pub(super) fn batch(text: &str, page: &mut Page) {
             other => variable(other),
         });
         let words: Vec<&str> = rest.split_whitespace().filter(|word| !is_switch(word)).collect();
-        let address = words.iter().position(|word| word.contains("://"));
         let known = NAMES.iter().find(|(windows, _)| *windows == lower).map(|(_, shell)| *shell);
-        let command =
-            match (lower.trim_end_matches(".exe"), address.and_then(|at| Some((words.get(at)?, words.get(at + 1)?)))) {
-                ("certutil" | "bitsadmin", Some((from, to))) => format!("curl -o {to} {from}"),
-                ("set", _) => rest.trim_matches('"').to_owned(),
-                _ => match known {
-                    Some(shell) => format!("{shell} {}", words.join(" ")).trim().to_owned(),
-                    None => format!("{} {rest}", lower.trim_end_matches(".exe")),
-                },
-            };
+        let fetches = matches!(lower.trim_end_matches(".exe"), "certutil" | "bitsadmin" | "powershell" | "pwsh");
+        let command = match (fetched(&rest).filter(|_| fetches), known) {
+            (Some((from, to)), _) => format!("curl -o {to} {from}"),
+            (None, Some(shell)) => format!("{shell} {}", words.join(" ")).trim().to_owned(),
+            (None, None) if lower == "set" => rest.trim_matches('"').to_owned(),
+            (None, None) => format!("{} {rest}", lower.trim_end_matches(".exe")),
+        };
         page.put(at, &command);
     }
+}
+
+/// The address and the file of a download.
+fn fetched(line: &str) -> Option<(&str, &str)> {
+    let is_mark = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ',' | '(' | ')' | ';');
+    let mut words = line.split(is_mark).filter(|word| !word.is_empty());
+    let from = words.find(|word| word.contains("://"))?;
+    let to = words.find(|word| !word.starts_with('-') && word.contains(['/', '.']))?;
+    Some((from, to))
 }
 
 /// Whether a word is an option of a command of Windows.

@@ -33,6 +33,7 @@ const FLOWS: &[u32] = &[
     STEERING | WRITE,
     REMOVE | HOME,
     BY_NAME | PIECES,
+    BY_NAME | DECODE,
 ];
 
 impl Ends {

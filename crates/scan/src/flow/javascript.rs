@@ -64,7 +64,10 @@ fn all(to: &mut Builder<'_>, node: Node<'_>) -> Vec<Expr> {
 fn function(to: &mut Builder<'_>, node: Node<'_>) {
     let name = field(node, "name").map_or("", |name| to.text_of(name)).to_owned();
     let params = params_of(to, node);
-    to.within(name, params, |to| field(node, "body").into_iter().for_each(|body| lower(to, body)));
+    to.within(name, params, |to| {
+        defaults(to, node);
+        field(node, "body").into_iter().for_each(|body| lower(to, body));
+    });
 }
 
 fn params_of(to: &mut Builder<'_>, node: Node<'_>) -> Vec<String> {
@@ -72,6 +75,17 @@ fn params_of(to: &mut Builder<'_>, node: Node<'_>) -> Vec<String> {
         (Some(list), _) => children(list).into_iter().map(|param| names_in(to, param).join(",")).collect(),
         (None, Some(one)) => vec![to.text_of(one).to_owned()],
         (None, None) => Vec::new(),
+    }
+}
+
+/// Parameters hold what they have without an argument.
+fn defaults(to: &mut Builder<'_>, function: Node<'_>) {
+    for param in field(function, "parameters").map(children).unwrap_or_default() {
+        if let Some(value) = field(param, "value").or_else(|| field(param, "right")) {
+            let value = expr(to, value);
+            let names = names_in(to, param);
+            to.set(names, value);
+        }
     }
 }
 
@@ -106,7 +120,10 @@ fn bind(to: &mut Builder<'_>, pattern: Node<'_>, given: &Expr) {
         "member_expression" => {
             let name = to.text_of(pattern).trim_start_matches("this.").to_owned();
             let base = name.split('.').next().unwrap_or(&name).to_owned();
-            to.set(vec![name, base], given.clone());
+            match to.text_of(pattern).starts_with("this.") {
+                true => to.set_shared(vec![name, base], given.clone()),
+                false => to.set(vec![name, base], given.clone()),
+            }
         }
         "subscript_expression" => {
             let base = field(pattern, "object").map(|object| to.text_of(object).to_owned());
@@ -202,12 +219,16 @@ fn closure(to: &mut Builder<'_>, node: Node<'_>, name: String) -> Expr {
     let mut given = Expr::nothing();
     let scope = to.within(name, params, |to| match body {
         Some(body) => {
+            defaults(to, node);
             let size = to.program.size;
             given = expr(to, body);
             to.program.size = to.program.size.saturating_add(to.program.size - size);
             to.step(Act::Return(given.clone()));
         }
-        None => field(node, "body").into_iter().for_each(|body| lower(to, body)),
+        None => {
+            defaults(to, node);
+            field(node, "body").into_iter().for_each(|body| lower(to, body));
+        }
     });
     Expr::Inside(scope, Box::new(given))
 }

@@ -81,6 +81,12 @@ pub(super) const STORES: &[&str] = &[
     "huggingface'",
     "huggingface\"",
     "git-credential",
+    ".env*",
+    ".kdbx",
+    "*.pem",
+    "*.key",
+    "*.p12",
+    "id_*",
 ];
 
 /// Beginnings of variables that hold keys which everybody has.

@@ -111,6 +111,11 @@ const SECRETS: &[(&str, Then)] = &[
     (".local/share/keyrings", Anything),
     ("keepass", Nothing),
     (".kdbx", Nothing),
+    ("*.pem", Nothing),
+    ("*.key", Nothing),
+    ("*.p12", Nothing),
+    ("*.pfx", Nothing),
+    ("/id_*", Nothing),
     (".ethereum/keystore", Anything),
     (".bitcoin", NewName),
     ("Exodus/exodus.wallet", Anything),
@@ -351,7 +356,7 @@ fn follows(then: Then, before: &str, after: &str) -> bool {
         WholeFolder => matches!(after, "" | "/" | "/." | "/*" | "/**" | "/\0"),
         Environment => {
             let own = before.is_empty() || before.ends_with(['/', '\0']);
-            own && matches!(after, "" | ".local" | ".production" | ".prod" | ".development" | ".staging")
+            own && matches!(after, "" | "*" | ".*" | ".local" | ".production" | ".prod" | ".development" | ".staging")
         }
     }
 }

@@ -202,6 +202,20 @@ impl<'t> Builder<'t> {
         self.step(Act::Change(name, value));
     }
 
+    /// The same for parts of an object, which all of its functions see.
+    pub fn set_shared(&mut self, names: Vec<String>, value: Expr) {
+        if self.scope == 0 {
+            return self.set(names, value);
+        }
+        for name in &names {
+            self.known.insert(name.clone(), self.program.steps.len());
+        }
+        if !names.is_empty() {
+            let value = Expr::Inside(self.scope, Box::new(value));
+            self.program.steps.push(Step { scope: 0, act: Act::Set(names, value) });
+        }
+    }
+
     /// The same inside another scope.
     pub fn set_in(&mut self, scope: usize, names: Vec<String>, value: Expr) {
         self.program.steps.push(Step { scope, act: Act::Set(names, value) });
@@ -285,6 +299,13 @@ pub(crate) fn operands<'t>(node: tree_sitter::Node<'t>) -> (&'t str, Vec<tree_si
     (first, parts)
 }
 
+/// The character of some octal digits, and how many these are.
+fn octal(text: &str) -> (char, usize) {
+    let digits: String = text.chars().take(3).take_while(|c| c.is_digit(8)).collect();
+    let code = u32::from_str_radix(&digits, 8).ok().filter(|_| digits.len() > 1);
+    code.and_then(char::from_u32).map_or_else(|| ('\0', 1), |c| (c, digits.len()))
+}
+
 /// Text between quotation marks without the escapes that hide letters.
 pub(crate) fn unescaped(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
@@ -303,6 +324,7 @@ pub(crate) fn unescaped(text: &str) -> String {
                 (code.and_then(char::from_u32).unwrap_or('u'), end + 1)
             }
             Some('u') => digits(1, 4).unwrap_or(('u', 1)),
+            Some('0'..='7') => octal(after),
             Some('n') => ('\n', 1),
             Some('t') => ('\t', 1),
             Some(other) => (other, other.len_utf8()),

@@ -18,7 +18,10 @@ fn statement(to: &mut Builder<'_>, node: Node<'_>) {
         "function_definition" => {
             let name = field(node, "name").map_or("", |name| to.text_of(name)).to_owned();
             let params = field(node, "parameters").map(|params| params_of(to, params)).unwrap_or_default();
-            to.within(name, params, |to| each(to, field(node, "body")));
+            to.within(name, params, |to| {
+                defaults(to, node);
+                each(to, field(node, "body"));
+            });
         }
         "for_statement" => {
             binding(to, node);
@@ -69,6 +72,16 @@ fn params_of(to: &Builder<'_>, params: Node<'_>) -> Vec<String> {
     children(params).into_iter().map(name).filter(|name| !matches!(name.as_str(), "self" | "cls")).collect()
 }
 
+/// Parameters hold what they have without an argument.
+fn defaults(to: &mut Builder<'_>, function: Node<'_>) {
+    for param in field(function, "parameters").map(children).unwrap_or_default() {
+        if let (Some(name), Some(value)) = (field(param, "name"), field(param, "value")) {
+            let value = expr(to, value);
+            to.set(vec![to.text_of(name).to_owned()], value);
+        }
+    }
+}
+
 /// `import a as b`, `from a import b as c`.
 fn imports(to: &mut Builder<'_>, node: Node<'_>, module: &str) {
     let mut cursor = node.walk();
@@ -99,7 +112,10 @@ fn assign(to: &mut Builder<'_>, left: Node<'_>, value: Expr) {
     if let ([name], false) = (names.as_slice(), around.is_empty()) {
         to.set(around, Expr::Name(name.clone()));
     }
-    to.set(names, value);
+    match to.text_of(left).starts_with("self.") || to.text_of(left).starts_with("cls.") {
+        true => to.set_shared(names, value),
+        false => to.set(names, value),
+    }
 }
 
 /// The buffers that a call makes an archive or a writer of.
@@ -117,7 +133,7 @@ fn wrapped(value: &Expr) -> Vec<String> {
 fn targets(to: &mut Builder<'_>, left: Node<'_>) -> Vec<String> {
     match left.kind() {
         "identifier" => vec![to.text_of(left).to_owned()],
-        "attribute" => vec![to.text_of(left).trim_start_matches("self.").to_owned()],
+        "attribute" => vec![to.text_of(left).trim_start_matches("self.").trim_start_matches("cls.").to_owned()],
         "subscript" => field(left, "value").map(|value| targets(to, value)).unwrap_or_default(),
         _ => to.deeper(|to| children(left).into_iter().flat_map(|child| targets(to, child)).collect()),
     }
@@ -140,7 +156,7 @@ fn value(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
         "attribute" => {
             let name = field(node, "attribute").map_or("", |name| to.text_of(name)).to_owned();
             match field(node, "object") {
-                Some(object) if to.text_of(object) == "self" => Expr::Name(name),
+                Some(object) if matches!(to.text_of(object), "self" | "cls") => Expr::Name(name),
                 Some(object) => Expr::Attr(Box::new(expr(to, object)), name),
                 None => Expr::nothing(),
             }

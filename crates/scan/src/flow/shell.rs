@@ -61,7 +61,10 @@ fn statement(to: &mut Builder<'_>, node: Node<'_>) {
             let name = field(node, "name").map_or("", |name| to.text_of(name));
             let params = (1..=9).map(|number| format!("${number}")).collect();
             let name = format!("{PROGRAM}{name}");
-            to.within(name, params, |to| field(node, "body").into_iter().for_each(|body| lower(to, body)));
+            to.within(name, params, |to| {
+                let given = field(node, "body").map(|body| run(to, body, None)).unwrap_or_default();
+                to.step(Act::Return(given));
+            });
         }
         "for_statement" => {
             let given = each_of(to, node, None);
@@ -250,7 +253,7 @@ pub(super) fn called(to: &mut Builder<'_>, mut words: Vec<Expr>, input: Option<E
     }
     let script = script(to, &words, input.as_ref(), line);
     let callee = match words.remove(0) {
-        Expr::Text(text) if !text.starts_with('.') && !text.starts_with("/tmp") => {
+        Expr::Text(text) if !text.starts_with(['.', '/', '~']) || text.contains("/bin/") => {
             Expr::Name(format!("{PROGRAM}{}", text.rsplit('/').next().unwrap_or(&text)))
         }
         Expr::Text(text) => Expr::Name(format!("{PROGRAM}{text}")),

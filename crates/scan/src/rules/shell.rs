@@ -212,7 +212,7 @@ const OVERWRITE: Rule = Rule {
     message: "overwrites a whole disk with nothing",
     remedy: "measure or clear a file that the skill made itself",
     literals: &["/dev/zero", "/dev/urandom", "/dev/random"],
-    pattern: r"\bdd\s[^\n]{0,60}if=/dev/(?:zero|u?random)\s[^\n]{0,60}\bof=[\x22']?\$\{?(?:dev|disk|drive|device|blk|target_dev|d)\w{0,10}\b",
+    pattern: r"\bdd\s[^\n]{0,60}if=/dev/(?:zero|u?random)\s[^\n]{0,60}\bof=[\x22']?(?:/dev/)?\$\{?(?:dev|disk|drive|device|blk|target_dev|d)\w{0,10}\b",
     harmful: &[("a.sh", "dev=$(lsblk -ndo NAME | head -1)\nsudo dd if=/dev/zero of=\"$dev\" bs=4M")],
     harmless: &[("a.sh", "dd if=/dev/zero of=\"$TMPDIR/speed\" bs=1M count=64")],
     ..BASE

@@ -35,10 +35,12 @@ const POWERSHELL_GATHER: Rule = Rule {
         "Network\\Cookies",
         "wlan show profile",
         "ConvertFrom-SecureString",
+        "-Recurse",
     ],
     pattern: concat!(
         r"\b(?:Get-ChildItem|gci|dir|ls)\s{1,4}(?:-Path\s{1,4})?Env:(?:\\?\*)?(?:\s|\||\)|$)|\bcmdkey(?:\.exe)?\s{1,4}/list|-Body\s{1,4}[^\n]{0,60}Get-Clipboard|\.CopyFromScreen\s{0,2}\(|\bHistorySavePath\b|ConsoleHost_history",
         r"|\bGetAsyncKeyState\b|Credentials\.PasswordVault|\\\.(?:ssh\\|aws\\|kube\\|git-credentials|npmrc\b|docker\\|azure\\)|[\\'\x22]Login\x20Data['\x22\s,)]|[\\'\x22]Network\\Cookies\b|wlan\s{1,4}show\s{1,4}profile[^\n]{0,40}key=clear",
+        r"|(?:\$env:USERPROFILE|\$HOME|~)[\\/]?[^\n]{0,80}\*\.(?:docx?|pdf|xlsx?|kdbx|pem|key|ppk|pst)\b[^\n]{0,80}-Recurse|-Recurse[^\n]{0,80}\*\.(?:docx?|pdf|xlsx?|kdbx|pem|key|ppk|pst)\b",
     ),
     also: &[
         "Invoke-RestMethod",
@@ -316,7 +318,7 @@ const URL_PACKAGE: Rule = Rule {
     pattern: concat!(
         r"\b(?:npx|bunx|pnpm\s{1,4}dlx|yarn\s{1,4}dlx|npm\s{1,4}(?:exec|i|install|add)|pnpm\s{1,4}add|yarn\s{1,4}add)\s{1,4}(?:-{1,2}[\w-]{1,24}(?:=\S{1,30})?\s{1,4}){0,5}[\x22']?(?:git\+)?https?://[^\s\x22'`]{4,160}",
         r"|\b(?:pip3?|pipx|uv\s{1,4}pip)\s{1,4}(?:install|run)\s{1,4}(?:-{1,2}[\w-]{1,24}\s{1,4}){0,5}[\x22']?(?:[\w-]{1,40}\s{0,2}@\s{0,2})?(?:git\+)?https?://[^\s\x22'`]{4,160}|\buvx\s{1,4}--from\s{1,4}[\x22']?(?:git\+)?https?://[^\s\x22'`]{4,160}",
-        r"|\bcargo\s{1,4}install\s[^\n]{0,40}--git\s{1,2}[\x22']?https?://[^\s\x22']{4,120}|[\x22'](?:npx|uvx|pipx|bunx)[\x22']\s{0,2},\s{0,4}[\x22']?args[\x22']?\s{0,2}:\s{0,2}\[[^\]]{0,60}[\x22'](?:git\+)?https?://[^\s\x22']{4,120}|\b(?:pip3?|uv)\s[^\n]{0,80}(?:--index-url|--extra-index-url)[\s=]{1,2}[\x22']?https?://[^\s\x22'`]{4,120}|\b(?:npm|npx|pnpm|yarn)\s[^\n]{0,80}--registry[\s=]{1,2}[\x22']?https?://[^\s\x22'`]{4,120}",
+        r"|\bcargo\s{1,4}install\s[^\n]{0,40}--git\s{1,2}[\x22']?https?://[^\s\x22']{4,120}|[\x22'](?:npx|uvx|pipx|bunx)[\x22']\s{0,2},\s{0,4}[\x22']?args[\x22']?\s{0,2}:\s{0,2}\[[^\]]{0,60}[\x22'](?:git\+)?https?://[^\s\x22']{4,120}|\b(?:pip3?|uv)\s[^\n]{0,80}(?:--index-url|--extra-index-url)[\s=]{1,2}[\x22']?https?://[^\s\x22'`]{4,120}|\b(?:npm|npx|pnpm|yarn)\s[^\n]{0,80}--registry[\s=]{1,2}[\x22']?https?://[^\s\x22'`]{4,120}|\bpip3?\s{1,2}install\s[^\n]{0,60}\s-i\s{0,2}https?://[^\s\x22'`]{4,120}",
     ),
     accept: Some(is_no_registry),
     harmful: &[
@@ -386,7 +388,7 @@ const REGISTRIES: &[&str] = &[
     "internal",
 ];
 
-pub(super) fn is_no_registry(matched: &str) -> bool {
+pub(crate) fn is_no_registry(matched: &str) -> bool {
     let lower = matched.to_ascii_lowercase();
     lower.split("://").nth(1).is_some_and(|rest| {
         let host = rest.split('/').next().unwrap_or("");

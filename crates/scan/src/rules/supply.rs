@@ -126,12 +126,13 @@ const REMOTE_DEPENDENCY: Rule = Rule {
         "--index-url",
         "index-url",
         "--find-links",
+        " => ",
     ],
     pattern: concat!(
         r"\x22(?:\w{0,8}dependencies|overrides|resolutions)\x22\s{0,4}:\s{0,4}\{[^}]{0,400}?:\s{0,4}\x22(?:git\+)?https?://[^\x22\n]{4,160}",
-        r"|\.(?:dev|peer)?dependencies\b[^\n]{0,120}['\x22](?:git\+)?https?://[^\s'\x22]{4,120}|(?:^|\n)[\w.\[\]-]{1,40}\s{0,2}@\s{0,2}https?://[^\s]{4,160}|(?:^|\n)\s{0,4}(?:--)?(?:extra-)?index-url[\s=]{1,3}https?://[^\s]{4,120}|(?:^|\n)--find-links[\s=]{1,2}https?://[^\s]{4,120}",
+        r"|\.(?:dev|peer)?dependencies\b[^\n]{0,120}['\x22](?:git\+)?https?://[^\s'\x22]{4,120}|(?:^|\n)[\w.\[\]-]{1,40}\s{0,2}@\s{0,2}https?://[^\s]{4,160}|(?:^|\n)\s{0,4}(?:--)?(?:extra-)?index-url[\s=]{1,3}https?://[^\s]{4,120}|(?:^|\n)(?:replace\s{1,2}|\t)[\w./-]{4,80}(?:\s{1,2}v[\w.-]{1,30})?\s{1,2}=>\s{1,2}[\w-]{1,40}\.[\w.-]{2,40}/[^\s]{1,80}\s{1,2}v[\d.]{1,10}|(?:^|\n)--find-links[\s=]{1,2}https?://[^\s]{4,120}",
     ),
-    accept: Some(super::spy::is_no_registry),
+    accept: Some(is_strange_source),
     harmful: &[
         ("package.json", "{\"dependencies\": {\"a\": \"^1.0.0\", \"b\": \"http://in.invalid/npm/b\"}}"),
         ("requirements.txt", "requests==2.32\nhelper @ https://in.invalid/helper.whl\n"),
@@ -139,6 +140,14 @@ const REMOTE_DEPENDENCY: Rule = Rule {
     harmless: &[("package.json", "{\"dependencies\": {\"a\": \"^1.0.0\", \"b\": \"git+https://github.com/x/b.git\"}}")],
     ..BASE
 };
+
+/// Whether packages come from nobody that is known, be it by an address or by the name of a module.
+fn is_strange_source(matched: &str) -> bool {
+    match matched.split_once("=>") {
+        Some((_, module)) => super::spy::is_no_registry(&format!("://{}", module.trim())),
+        None => super::spy::is_no_registry(matched),
+    }
+}
 
 const REGISTRY: Rule = Rule {
     id: "registry-redirected",

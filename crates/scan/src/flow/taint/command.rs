@@ -1,5 +1,7 @@
 //! Programs that are called, by a shell or by a script.
 
+use crate::rules::spy::is_no_registry;
+
 use super::{
     super::{
         program::unescaped,
@@ -35,6 +37,9 @@ const INTERPRETERS: &[&str] = &[
 /// Programs that install and run packages.
 const INSTALLERS: &[&str] = &["npm", "npx", "pnpm", "yarn", "bunx", "pip", "pip3", "pipx", "uvx", "gem"];
 
+/// Stands for the repository that was added last, among files.
+const REMOTE: &str = "\0remote";
+
 /// Programs that install the packages that their arguments name.
 const PACKAGES: &[&str] =
     &["dpkg", "rpm", "apt", "apt-get", "dnf", "yum", "installer", "msiexec", "apk", "pip", "pip3", "gem"];
@@ -59,7 +64,8 @@ impl Analysis<'_> {
         if let Some(address) = package.filter(|_| INSTALLERS.contains(&first.as_str())) {
             self.note(line, End::Run, &Value::of(Kind::Remote, address), String::new());
         }
-        let is_code = text.starts_with('\0') || text.is_empty() || INTERPRETERS.contains(&first.as_str());
+        let is_decoded = all.taints.iter().any(|taint| taint.kind == Kind::Decoded);
+        let is_code = is_decoded || text.starts_with('\0') || text.is_empty() || INTERPRETERS.contains(&first.as_str());
         if is_code {
             self.note(line, End::Run, all, String::new());
         }
@@ -97,11 +103,7 @@ impl Analysis<'_> {
         if let Some(known) = self.known_program(program, args, &input, line) {
             return known;
         }
-        if PACKAGES.contains(&program) {
-            let files: Vec<Value> =
-                args.iter().filter_map(|arg| self.files.get(arg.text.as_deref()?)).cloned().collect();
-            self.note(line, End::Run, &Value::any_of(&files), String::new());
-        }
+        self.note_packages(program, args, line);
         if INTERPRETERS.contains(&program) {
             self.interpret(args, &given, &input, line);
         } else if matches!(program, "ssh" | "logger") || program == "openssl" && has_word(args, "s_client") {
@@ -112,7 +114,11 @@ impl Analysis<'_> {
         let within = |(path, _): &(&String, &Value)| {
             program.strip_prefix(path.as_str()).is_some_and(|rest| rest.starts_with('/'))
         };
-        let ran = self.program_file(program).or_else(|| self.files.iter().find(within).map(|(_, file)| file)).cloned();
+        let ran = self
+            .program_file(program)
+            .or_else(|| self.unpacked(program))
+            .or_else(|| self.files.iter().find(within).map(|(_, file)| file))
+            .cloned();
         ran.into_iter().for_each(|file| self.note(line, End::Run, &file, String::new()));
         let mut value = Value::any_of(&given).or(&input).without_name();
         value.read();
@@ -136,9 +142,26 @@ impl Analysis<'_> {
         if decodes || program == "xxd" && args.iter().any(|arg| arg.text.as_deref() == Some("-r")) {
             value = value.or(&Value::of(Kind::Decoded, program));
         }
-        match self.returns.get(program) {
+        match self.returns.get(function.as_str()) {
             Some(known) => value.or(known),
             None => value,
+        }
+    }
+
+    /// Notes packages that are installed from an address, or out of a download.
+    fn note_packages(&mut self, program: &str, args: &[Value], line: usize) {
+        let manager = if program.starts_with("python") && has_word(args, "pip") { "pip" } else { program };
+        if INSTALLERS.contains(&manager)
+            && let Some(address) = args.iter().filter_map(|arg| arg.text.as_deref()).find(|text| text.contains("://"))
+            && is_no_registry(address)
+            && ["install", "i", "add", "exec", "dlx", "-y", "--yes", "run"].iter().any(|word| has_word(args, word))
+        {
+            self.note(line, End::Run, &Value::of(Kind::Remote, address), String::new());
+        }
+        if PACKAGES.contains(&program) {
+            let files: Vec<Value> =
+                args.iter().filter_map(|arg| self.files.get(arg.text.as_deref()?)).cloned().collect();
+            self.note(line, End::Run, &Value::any_of(&files), String::new());
         }
     }
 
@@ -151,7 +174,7 @@ impl Analysis<'_> {
 
     /// What was unpacked into a folder that a path leads through.
     fn unpacked(&self, path: &str) -> Option<&Value> {
-        const WIDE: &[&str] = &["", ".", "~", "/", "/tmp", "/usr", "/opt", "$HOME", "/usr/local"];
+        const WIDE: &[&str] = &["", "."];
         let mut rest = path;
         while let Some((folder, _)) = rest.rsplit_once('/').filter(|(folder, _)| !WIDE.contains(folder)) {
             if let Some(held) = self.files.get(folder).or_else(|| self.files.get(&format!("{folder}/"))) {
@@ -213,8 +236,14 @@ impl Analysis<'_> {
             "rm" | "shred" if args.iter().any(|arg| arg.text.as_deref().is_some_and(is_recursive)) => {
                 paths.iter().for_each(|path| self.note_path(line, End::Removed, path));
             }
+            "git" if has_word(args, "remote") && (has_word(args, "add") || has_word(args, "set-url")) => {
+                if let Some(address) = paths.iter().find(|word| word.contains("://") || word.contains('@')) {
+                    self.write_file(REMOTE, &Value::of_text(address));
+                }
+            }
             "git" | "gh" if paths.iter().any(|word| word == "push") || has_word(args, "--push") => {
-                let address = paths.iter().find(|word| word.contains("://")).cloned();
+                let remote = self.files.get(REMOTE).and_then(|remote| remote.text.clone());
+                let address = paths.iter().find(|word| word.contains("://")).cloned().or(remote);
                 if let Some(address) = address.or_else(|| (program == "gh").then(String::new)) {
                     let kept: Vec<Value> = self.files.values().cloned().collect();
                     let mut sent = Value::any_of(&kept);

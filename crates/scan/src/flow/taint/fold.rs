@@ -10,7 +10,7 @@ use super::{
 };
 
 /// Bytes of the shortest encoded text that is worth hiding.
-const HIDDEN: usize = 16;
+pub(super) const HIDDEN: usize = 16;
 
 /// The module or thing that a call looks up by a text.
 pub(super) fn module(name: &str, args: &[Value]) -> Option<String> {
@@ -60,6 +60,8 @@ const SEEN: &[&str] = &[
 /// Parts of the names of such functions.
 const HELD: &[&str] = &[
     "mss().grab",
+    "mss().shot",
+    "mss().save",
     "browser_cookie3.",
     "browsercookie.",
     "rookiepy.",
@@ -124,6 +126,8 @@ pub(super) fn decoded(name: &str, receiver: &Value, args: &[Value]) -> Option<Va
     let given = args.first().unwrap_or(&nothing);
     let text = given.text.as_deref().or(receiver.text.as_deref()).unwrap_or("");
     let plain = match last {
+        "reverse" | "reversed" if text.len() >= HIDDEN => Some(text.chars().rev().collect()),
+        "unescape" | "decodeURIComponent" | "decodeURI" | "unquote" if text.contains('%') => Some(percent(text)),
         "b64decode" | "atob" | "urlsafe_b64decode" | "decodebytes" => base64(text),
         "from" if name.ends_with("Buffer.from") => match args.get(1).and_then(|kind| kind.text.as_deref()) {
             Some("base64") => base64(text),
@@ -178,6 +182,11 @@ pub(super) fn text(last: &str, receiver: &Value, args: &[Value]) -> Option<Strin
             Some(folder) => Some(format!("{folder}/{}", first?)),
             None => first,
         },
+        "split" if first.as_deref() == Some("") => receiver.text.clone(),
+        "reverse" => Some(receiver.text.as_ref()?.chars().rev().collect()),
+        "join" if receiver.items.is_none() && receiver.text.is_some() && first.as_deref() == Some("") => {
+            receiver.text.clone()
+        }
         "replace" | "replaceAll" | "replace_all" => {
             let whole = receiver.text.clone()?;
             let new = args.get(1).and_then(|arg| arg.text.clone()).unwrap_or("\0".to_owned());
@@ -216,6 +225,18 @@ fn hex(text: &str) -> Option<String> {
         _ => None,
     });
     String::from_utf8(bytes.collect()).ok()
+}
+
+/// A text whose letters are written as numbers behind percent signs.
+fn percent(text: &str) -> String {
+    let mut parts = text.split('%');
+    let mut bytes = parts.next().unwrap_or("").as_bytes().to_vec();
+    for part in parts {
+        let code = part.get(..2).and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        bytes.extend(code);
+        bytes.extend(part.get(if code.is_some() { 2 } else { 0 }..).unwrap_or("").bytes());
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn rot13(c: char) -> char {

@@ -74,14 +74,19 @@ impl Analysis<'_> {
             | "unshift" | "attach" | "addLocalFile" | "addLocalFolder" | "file" | "directory" | "add_header"
             | "appendleft" | "put" | "add_attachment" | "addAttachment" | "set_content" | "set_payload"
             | "add_related" | "attach_file" | "add_alternative" => {
-                if name.starts_with("sys.path.") {
-                    let loaded: Vec<Value> =
-                        args.iter().filter_map(|arg| self.files.get(arg.text.as_deref()?)).cloned().collect();
-                    self.note(call.line, End::Run, &Value::any_of(&loaded), String::new());
-                }
+                self.note_path_of_modules(name, args, call.line);
                 self.hand_to(call, &given);
             }
             _ => {}
+        }
+    }
+
+    /// Notes a download among the places from which modules are loaded.
+    fn note_path_of_modules(&mut self, name: &str, args: &[Value], line: usize) {
+        if name.starts_with("sys.path.") {
+            let loaded = args.iter().filter_map(|arg| self.files.get(arg.text.as_deref()?)).cloned();
+            let loaded: Vec<Value> = loaded.collect();
+            self.note(line, End::Run, &Value::any_of(&loaded), String::new());
         }
     }
 

@@ -96,6 +96,7 @@ impl Value {
 
     /// The thing with this name, which may be the environment or a variable of it.
     pub fn named(name: &str) -> Self {
+        let name = ["globalThis.", "global.", "window."].iter().find_map(|all| name.strip_prefix(all)).unwrap_or(name);
         let mut value = Self::default();
         let variable =
             ["process.env.", "Bun.env.", "import.meta.env."].iter().find_map(|start| name.strip_prefix(start));
