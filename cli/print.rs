@@ -19,11 +19,11 @@ use anstream::{AutoStream, ColorChoice, adapter::strip_str};
 use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;
 use indicatif::ProgressBar;
-use jiff::Timestamp;
 use serde::Serialize;
 
 pub use capabilities::{capability_lines, write_capabilities};
 pub use diff::coloured as coloured_diff;
+pub use skill_manage::documents::time;
 pub use table::Table;
 pub use terminal::{plain_json, tamed, visible};
 pub use verdict::{finding_lines, problem_line, severity_style, verdict_style, waiver_words};
@@ -224,11 +224,6 @@ pub fn terminal_columns() -> Option<usize> {
 
 fn terminal_lines() -> usize {
     terminal_size::terminal_size_of(io::stdout()).map_or(40, |(_, height)| usize::from(height.0))
-}
-
-/// A time as everything that is printed has it: RFC 3339 in UTC, to the second.
-pub fn time(time: Timestamp) -> String {
-    format!("{time:.0}")
 }
 
 /// The same of a stored time.

@@ -1,12 +1,11 @@
 //! `skillhub diff`: what changed between two revisions.
 
 use clap::Args;
-use library::Revision;
-use serde_json::json;
-use skill::{Bundle, SkillName, diff};
+use library::{Library, Revision, RevisionId};
+use skill::SkillName;
+use skill_manage::documents::{self, Comparison, Since};
 
 use crate::{
-    commands::show::at,
     context::{Context, skill_name},
     exit::{CliError, Exit},
     print::{FAINT, coloured_diff},
@@ -34,32 +33,20 @@ pub struct DiffArgs {
 /// Compares them.
 pub fn run(context: &Context, args: &DiffArgs) -> Result<Exit, CliError> {
     let name = skill_name(&args.name)?;
-    let (to, after) = at(context, &name, args.to.as_deref().unwrap_or("head"))?;
-    let (from, before) = match (&args.from, args.upstream) {
-        (Some(from), _) => {
-            let (revision, bundle) = at(context, &name, from)?;
-            (Some(revision), bundle)
-        }
-        (None, true) => installed(context, &name)?,
-        (None, false) => match &to.parent {
-            Some(parent) => {
-                let (revision, bundle) = at(context, &name, parent.as_str())?;
-                (Some(revision), bundle)
-            }
-            None => (None, Bundle::default()),
-        },
+    let library = context.library()?;
+    let upstream = if args.upstream { Some(installed(&library, &name)?) } else { None };
+    let since = match args.from.as_deref().or(upstream.as_ref().map(RevisionId::as_str)) {
+        Some(from) => Since::Revision(from),
+        None => Since::Parent,
     };
-    let difference = diff::diff(&before, &after);
-    let document = json!({
-        "ok": true, "from": from.as_ref().map(|revision| &revision.id), "to": to.id,
-        "files": difference.files, "diff": difference.text,
-    });
-    let head = format!("{FAINT}{} → {}{FAINT:#}\n", title(from.as_ref()), title(Some(&to)));
+    let comparison = documents::compare(&library, &name, since, args.to.as_deref().unwrap_or("head"))?;
+    let Comparison { from, to, difference } = &comparison;
+    let head = format!("{FAINT}{} → {}{FAINT:#}\n", title(from.as_ref()), title(Some(to)));
     let text = match difference.files.is_empty() {
         true => format!("{head}no difference\n"),
         false => format!("{head}{}", coloured_diff(&difference.text)),
     };
-    context.out.long_answer(&document, || text)?;
+    context.out.long_answer(&comparison.document(), || text)?;
     Ok(Exit::Done)
 }
 
@@ -71,8 +58,7 @@ fn title(revision: Option<&Revision>) -> String {
 }
 
 /// The newest revision that a release brought.
-fn installed(context: &Context, name: &SkillName) -> Result<(Option<Revision>, Bundle), CliError> {
-    let library = context.library()?;
+fn installed(library: &Library, name: &SkillName) -> Result<RevisionId, CliError> {
     let is_other = |revision: &Revision| {
         revision.origin.as_ref().is_none_or(|origin| origin.digest != revision.digest.to_string())
     };
@@ -81,6 +67,5 @@ fn installed(context: &Context, name: &SkillName) -> Result<(Option<Revision>, B
         CliError::new("not_found", Exit::NotFound, format!("{name} was not installed from anywhere"))
             .hint(format!("`skillhub history {name}` lists its revisions"))
     })??;
-    let bundle = library.bundle(&revision.id)?;
-    Ok((Some(revision), bundle))
+    Ok(revision.id)
 }

@@ -12,8 +12,6 @@ use skill_manage::{
     review::{self, Accept, Decider, Difference, ProposalRef, Reject},
 };
 
-pub use queue::waiting;
-
 use crate::{
     commands::{manage, show::print_file},
     context::{Context, TOKEN_VARIABLE},

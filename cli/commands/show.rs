@@ -4,10 +4,10 @@ use std::io::{IsTerminal, Write};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use clap::Args;
-use library::{FindError, Revision};
+use library::Revision;
 use serde_json::json;
 use skill::{Bundle, File, SkillName, SkillPath};
-use skill_manage::{ManageError, RequestError};
+use skill_manage::{ManageError, RequestError, documents};
 
 use crate::{
     commands::history::accepted,
@@ -34,22 +34,11 @@ pub struct ShowArgs {
 pub fn run(context: &Context, args: &ShowArgs) -> Result<Exit, CliError> {
     let (name, spec) = args.spec.split_once('@').unwrap_or((&args.spec, "head"));
     let name = skill_name(name)?;
-    let (revision, bundle) = at(context, &name, spec)?;
+    let (revision, bundle) = documents::at(&context.library()?, &name, spec)?;
     match &args.path {
         Some(path) => show_file(context, &name, &bundle, path),
         None => show_files(context, &name, &revision, &bundle),
     }
-}
-
-/// A revision of a skill in the chosen library, and its files.
-pub fn at(context: &Context, name: &SkillName, spec: &str) -> Result<(Revision, Bundle), CliError> {
-    let library = context.library()?;
-    let parsed = spec.parse().map_err(|error: library::RevisionSpecError| {
-        CliError::from(ManageError::from(RequestError::Malformed(error.to_string())))
-    })?;
-    let revision = library.find(name, &parsed, spec)?;
-    let bundle = library.bundle(&revision.id)?;
-    Ok((revision, bundle))
 }
 
 fn show_files(context: &Context, name: &SkillName, revision: &Revision, bundle: &Bundle) -> Result<Exit, CliError> {
@@ -102,9 +91,4 @@ pub fn print_file(context: &Context, path: &SkillPath, file: &File) -> Result<Ex
         let _closed_pipe = std::io::stdout().lock().write_all(&file.bytes);
     }
     Ok(Exit::Done)
-}
-
-/// The error of a skill that the library never had.
-pub fn no_skill(name: SkillName) -> CliError {
-    FindError::NoSkill(name).into()
 }

@@ -1,13 +1,13 @@
 //! `skillhub review list` and `show`: what waits, and everything about one of it.
 
-use std::collections::BTreeMap;
-
 use clap::Args;
 use jiff::Timestamp;
-use library::{Actor, DamagedProposal, Library, Proposal, ProposalEntry, ProposalState};
-use serde_json::{Value, json};
-use skill::{SkillName, diff::Change};
-use skill_manage::review::{self, ProposalRef};
+use library::{DamagedProposal, Proposal, ProposalEntry, ProposalState};
+use skill::diff::Change;
+use skill_manage::{
+    documents,
+    review::{self, ProposalRef},
+};
 
 use crate::{
     context::{Context, skill_name},
@@ -33,8 +33,7 @@ pub struct ListArgs {
 pub fn list(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     let skill = args.skill.as_deref().map(skill_name).transpose()?;
     let entries = review::list(&context.library()?, args.all, skill.as_ref())?;
-    let documents: Vec<Value> = entries.iter().map(|entry| summary(entry, context.now)).collect();
-    context.out.answer(&json!({"ok": true, "proposals": documents}), |out| {
+    context.out.answer(&documents::proposals(&entries, context.now), |out| {
         if entries.is_empty() {
             let none = if args.all { "There are no proposals" } else { "Nothing waits for a decision" };
             return writeln!(out, "{none}");
@@ -44,20 +43,6 @@ pub fn list(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
         table.write(out)
     })?;
     Ok(Exit::Done)
-}
-
-/// How many proposals wait for each skill, without those that expired.
-///
-/// # Errors
-/// The library cannot be read.
-pub fn waiting(library: &Library, now: Timestamp) -> Result<BTreeMap<SkillName, usize>, CliError> {
-    let mut waiting = BTreeMap::new();
-    for proposal in library.open_proposals()?.into_iter().filter_map(ProposalEntry::into_whole) {
-        if !proposal.is_expired(now) {
-            *waiting.entry(proposal.skill).or_default() += 1;
-        }
-    }
-    Ok(waiting)
 }
 
 /// The id as it is to be typed: with the proposal's own revision, so that nothing newer is meant.
@@ -86,107 +71,19 @@ fn row(entry: &ProposalEntry, now: Timestamp) -> Vec<String> {
     }
 }
 
-fn summary(entry: &ProposalEntry, now: Timestamp) -> Value {
-    match entry {
-        ProposalEntry::Whole(proposal) => json!({
-            "id": proposal.id.as_str(),
-            "name": proposal.skill.as_str(),
-            "state": review::state_at(proposal, now),
-            "revision": proposal.revision,
-            "action": proposal.action.as_str(),
-            "actor": actor(&proposal.actor),
-            "reason": proposal.reason,
-            "why": proposal.why,
-            "created": time(proposal.created),
-            "updated": time(proposal.updated),
-            "expires": time(proposal.expires),
-            "verdict": proposal.scan.verdict(),
-            "note": proposal.note,
-        }),
-        ProposalEntry::Damaged(damaged) => json!({
-            "id": damaged.id.as_str(),
-            "name": damaged.skill.as_ref().map(SkillName::as_str),
-            "state": if damaged.decided.is_some() { "rejected" } else { "damaged" },
-            "damaged": damaged.why,
-            "revision": null, "action": null, "actor": null, "reason": null, "why": null, "created": null,
-            "updated": null, "expires": null, "verdict": null, "note": null,
-        }),
-    }
-}
-
-fn actor(actor: &Actor) -> Value {
-    json!({"kind": actor.kind.as_str(), "id": actor.id})
-}
-
 /// Shows everything about one proposal but its text.
 pub fn show(context: &Context, target: &ProposalRef) -> Result<Exit, CliError> {
     let library = context.library()?;
-    let mut entry = match target.revision {
-        Some(_) => ProposalEntry::Whole(Box::new(review::proposal(&library, target)?)),
-        None => review::get(&library, &target.id)?,
-    };
-    // Of a proposal that was decided the files it was made on may be gone.
-    let candidate = match &mut entry {
+    let shown = documents::proposal(&library, target)?;
+    let text = match &shown.entry {
         ProposalEntry::Whole(proposal) => {
-            let candidate = review::candidate(&library, proposal).ok();
-            if let Some(files) = candidate.as_ref().filter(|_| proposal.state.is_open()) {
-                proposal.scan.waive(files, &library.waivers(&proposal.skill)?);
-            }
-            candidate
-        }
-        ProposalEntry::Damaged(_) => None,
-    };
-    let mut document = summary(&entry, context.now);
-    let text = match &entry {
-        ProposalEntry::Whole(proposal) => {
-            let moved = library.head(&proposal.skill)?.map(|head| head.id) != proposal.base;
-            document = over(document, details(proposal, moved));
-            let capabilities = candidate.as_ref().map(scan::capabilities);
-            document = over(document, json!({"capabilities": capabilities}));
-            let lines = capabilities.iter().flat_map(capability_lines);
-            lines.fold(about(proposal, moved, context.now), |text, line| format!("{text}  {line}\n"))
+            let lines = shown.capabilities.iter().flat_map(capability_lines);
+            lines.fold(about(proposal, shown.moved, context.now), |text, line| format!("{text}  {line}\n"))
         }
         ProposalEntry::Damaged(damaged) => about_damaged(damaged),
     };
-    context.out.long_answer(&json!({"ok": true, "proposal": document}), || text)?;
+    context.out.long_answer(&shown.document(context.now), || text)?;
     Ok(Exit::Done)
-}
-
-fn over(mut document: Value, more: Value) -> Value {
-    if let (Some(document), Value::Object(more)) = (document.as_object_mut(), more) {
-        document.extend(more);
-    }
-    document
-}
-
-fn details(proposal: &Proposal, moved: bool) -> Value {
-    let files = proposal.files.iter().map(|file| {
-        json!({
-            "path": file.path.as_str(),
-            "change": file.change,
-            "size": file.file.as_ref().map(|file| file.bytes.len()),
-            "executable": file.file.as_ref().map(|file| file.executable),
-        })
-    });
-    let decided = proposal.decided.as_ref().map(|decided| {
-        json!({
-            "by": actor(&decided.by), "time": time(decided.time), "reason": decided.reason,
-            "revision": decided.revision,
-        })
-    });
-    json!({
-        "base": proposal.base,
-        "moved": moved,
-        "digest": proposal.digest.to_string(),
-        "run": proposal.run,
-        "thread": proposal.thread,
-        "absorbed_into": proposal.absorbed_into,
-        "edited_by": proposal.edited_by.as_ref().map(actor),
-        "files": files.collect::<Vec<_>>(),
-        "ruleset": proposal.scan.ruleset,
-        "findings": proposal.scan.findings,
-        "decided": decided,
-    })
 }
 
 fn about(proposal: &Proposal, moved: bool, now: Timestamp) -> String {

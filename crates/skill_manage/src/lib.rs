@@ -8,6 +8,7 @@
 //! that is not refuses everything but a rollback to the head, which keeps it and restores the skill.
 
 mod change;
+pub mod documents;
 mod error;
 mod manage;
 mod past;

@@ -1,0 +1,21 @@
+//! [`history`], [`compare`], [`overview`], [`proposal`]: what is told of a skill, as every way of asking answers it.
+//!
+//! The command line and the server for agents print the same JSON; it is made here once.
+
+mod difference;
+mod history;
+mod proposals;
+mod standing;
+
+use jiff::Timestamp;
+
+pub use difference::{Comparison, Since, at, compare};
+pub use history::{History, history};
+pub use proposals::{ShownProposal, proposal, proposals, waiting};
+pub use standing::{FileStanding, Overview, SkillStanding, overview};
+
+/// A time as everything that is told has it: RFC 3339 in UTC, to the second.
+#[must_use]
+pub fn time(time: Timestamp) -> String {
+    format!("{time:.0}")
+}

@@ -1,0 +1,149 @@
+//! [`ShownProposal`]: held changes, in a list and one by one.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use library::{Actor, Library, Proposal, ProposalEntry};
+use scan::Capabilities;
+use serde_json::{Value, json};
+use skill::SkillName;
+
+use super::time;
+use crate::{
+    error::ManageError,
+    review::{self, ProposalRef},
+};
+
+/// One proposal, and what can be said of it now.
+#[derive(Debug)]
+pub struct ShownProposal {
+    /// As it is stored, its findings without those that are waived.
+    pub entry: ProposalEntry,
+    /// Whether the skill has changed since.
+    pub moved: bool,
+    /// What the skill could do as it is proposed, where its files are there.
+    pub capabilities: Option<Capabilities>,
+}
+
+impl ShownProposal {
+    /// As JSON.
+    #[must_use]
+    pub fn document(&self, now: Timestamp) -> Value {
+        let mut document = summary(&self.entry, now);
+        if let ProposalEntry::Whole(proposal) = &self.entry {
+            document = over(document, details(proposal, self.moved));
+            document = over(document, json!({"capabilities": self.capabilities}));
+        }
+        json!({"ok": true, "proposal": document})
+    }
+}
+
+/// A proposal.
+///
+/// # Errors
+/// There is none such, it is at another revision, or the library cannot be read.
+pub fn proposal(library: &Library, target: &ProposalRef) -> Result<ShownProposal, ManageError> {
+    let mut entry = match target.revision {
+        Some(_) => ProposalEntry::Whole(Box::new(review::proposal(library, target)?)),
+        None => review::get(library, &target.id)?,
+    };
+    let ProposalEntry::Whole(proposal) = &mut entry else {
+        return Ok(ShownProposal { entry, moved: false, capabilities: None });
+    };
+    // Of a proposal that was decided the files it was made on may be gone.
+    let candidate = review::candidate(library, proposal).ok();
+    if let Some(files) = candidate.as_ref().filter(|_| proposal.state.is_open()) {
+        proposal.scan.waive(files, &library.waivers(&proposal.skill)?);
+    }
+    let moved = library.head(&proposal.skill)?.map(|head| head.id) != proposal.base;
+    Ok(ShownProposal { entry, moved, capabilities: candidate.as_ref().map(scan::capabilities) })
+}
+
+/// Those of a list, as JSON.
+#[must_use]
+pub fn proposals(entries: &[ProposalEntry], now: Timestamp) -> Value {
+    json!({"ok": true, "proposals": entries.iter().map(|entry| summary(entry, now)).collect::<Vec<_>>()})
+}
+
+/// How many proposals wait for each skill, without those that expired.
+///
+/// # Errors
+/// The library cannot be read.
+pub fn waiting(library: &Library, now: Timestamp) -> Result<BTreeMap<SkillName, usize>, ManageError> {
+    let mut waiting = BTreeMap::new();
+    for proposal in library.open_proposals()?.into_iter().filter_map(ProposalEntry::into_whole) {
+        if !proposal.is_expired(now) {
+            *waiting.entry(proposal.skill).or_default() += 1;
+        }
+    }
+    Ok(waiting)
+}
+
+fn summary(entry: &ProposalEntry, now: Timestamp) -> Value {
+    match entry {
+        ProposalEntry::Whole(proposal) => json!({
+            "id": proposal.id.as_str(),
+            "name": proposal.skill.as_str(),
+            "state": review::state_at(proposal, now),
+            "revision": proposal.revision,
+            "action": proposal.action.as_str(),
+            "actor": actor(&proposal.actor),
+            "reason": proposal.reason,
+            "why": proposal.why,
+            "created": time(proposal.created),
+            "updated": time(proposal.updated),
+            "expires": time(proposal.expires),
+            "verdict": proposal.scan.verdict(),
+            "note": proposal.note,
+        }),
+        ProposalEntry::Damaged(damaged) => json!({
+            "id": damaged.id.as_str(),
+            "name": damaged.skill.as_ref().map(SkillName::as_str),
+            "state": if damaged.decided.is_some() { "rejected" } else { "damaged" },
+            "damaged": damaged.why,
+            "revision": null, "action": null, "actor": null, "reason": null, "why": null, "created": null,
+            "updated": null, "expires": null, "verdict": null, "note": null,
+        }),
+    }
+}
+
+fn actor(actor: &Actor) -> Value {
+    json!({"kind": actor.kind.as_str(), "id": actor.id})
+}
+
+fn over(mut document: Value, more: Value) -> Value {
+    if let (Some(document), Value::Object(more)) = (document.as_object_mut(), more) {
+        document.extend(more);
+    }
+    document
+}
+
+fn details(proposal: &Proposal, moved: bool) -> Value {
+    let files = proposal.files.iter().map(|file| {
+        json!({
+            "path": file.path.as_str(),
+            "change": file.change,
+            "size": file.file.as_ref().map(|file| file.bytes.len()),
+            "executable": file.file.as_ref().map(|file| file.executable),
+        })
+    });
+    let decided = proposal.decided.as_ref().map(|decided| {
+        json!({
+            "by": actor(&decided.by), "time": time(decided.time), "reason": decided.reason,
+            "revision": decided.revision,
+        })
+    });
+    json!({
+        "base": proposal.base,
+        "moved": moved,
+        "digest": proposal.digest.to_string(),
+        "run": proposal.run,
+        "thread": proposal.thread,
+        "absorbed_into": proposal.absorbed_into,
+        "edited_by": proposal.edited_by.as_ref().map(actor),
+        "files": files.collect::<Vec<_>>(),
+        "ruleset": proposal.scan.ruleset,
+        "findings": proposal.scan.findings,
+        "decided": decided,
+    })
+}

@@ -1,0 +1,224 @@
+//! [`Overview`]: the folders against the history, and what people should know besides.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use jiff::{SignedDuration, Timestamp};
+use library::{Closeness, FindError, FolderState, Glance, HandEditFault, Home, Library, RevisionId, Standing};
+use scan::{Finding, Verdict};
+use serde::Serialize;
+use serde_json::{Value, json};
+use skill::{
+    Bundle, SkillName,
+    diff::{self, Change},
+};
+
+use super::{proposals::waiting, time};
+use crate::error::ManageError;
+
+/// Days before its end from which on a waiver is named.
+const SOON_DAYS: i64 = 14;
+
+/// How a skill's folder stands to its history.
+#[derive(Debug)]
+pub struct SkillStanding {
+    /// The skill.
+    pub name: SkillName,
+    /// Whether it has a history.
+    pub managed: bool,
+    /// `clean`, `modified`, `missing` or `blocked`.
+    pub state: &'static str,
+    /// The files that differ.
+    pub files: Vec<FileStanding>,
+    /// Why what is in the folder is not taken over.
+    pub fault: Option<HandEditFault>,
+    /// What is damaged of its history.
+    pub damaged: Option<String>,
+    /// What the scanner says of a head that was let pass with a warning.
+    pub findings: Vec<Finding>,
+}
+
+/// A file that differs from the head.
+#[derive(Debug, Serialize)]
+pub struct FileStanding {
+    path: String,
+    change: Change,
+}
+
+impl FileStanding {
+    /// As a clause, such as `added scripts/run.sh`.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let word = match self.change {
+            Change::Added => "added",
+            Change::Modified => "modified",
+            Change::Removed => "removed",
+        };
+        format!("{word} {}", self.path)
+    }
+}
+
+impl SkillStanding {
+    fn new(name: SkillName, managed: bool, state: &'static str, findings: Vec<Finding>) -> Self {
+        Self { name, managed, state, files: Vec::new(), fault: None, damaged: None, findings }
+    }
+
+    fn document(&self, proposals: usize) -> Value {
+        json!({
+            "proposals": proposals, "name": self.name.as_str(), "state": self.state, "managed": self.managed,
+            "files": self.files, "findings": self.findings,
+        })
+    }
+}
+
+/// The skills of a library, or one of them.
+#[derive(Debug)]
+pub struct Overview {
+    /// The skills, by name.
+    pub skills: Vec<SkillStanding>,
+    /// How many proposals wait for each skill of the library.
+    pub waiting: BTreeMap<SkillName, usize>,
+    /// The waivers that ended or end soon.
+    pub waivers: Vec<Value>,
+    /// Where the library may have been before.
+    pub moved_from: Vec<PathBuf>,
+}
+
+impl Overview {
+    /// As JSON.
+    #[must_use]
+    pub fn document(&self) -> Value {
+        let problems: Vec<Value> = self.damaged().map(|(name, why)| problem(name, why)).collect();
+        let waits = |name: &SkillName| self.waiting.get(name).copied().unwrap_or(0);
+        json!({
+            "ok": problems.is_empty(),
+            "problems": problems,
+            "skills": self.skills.iter().map(|skill| skill.document(waits(&skill.name))).collect::<Vec<_>>(),
+            "proposals": self.waiting.values().sum::<usize>(),
+            "moved_from": self.moved_from,
+            "waivers": self.waivers,
+        })
+    }
+
+    /// The skills of which the history is damaged, and how.
+    pub fn damaged(&self) -> impl Iterator<Item = (&SkillName, &str)> {
+        self.skills.iter().filter_map(|skill| Some((&skill.name, skill.damaged.as_deref()?)))
+    }
+}
+
+/// What a document says of one damaged skill, which the others do not suffer from.
+fn problem(name: &SkillName, why: &str) -> Value {
+    json!({"skill": name.as_str(), "code": "damaged_history", "message": format!("its history is damaged: {why}")})
+}
+
+/// Compares the folder of one skill, or all of them, with the history.
+///
+/// # Errors
+/// The skill is not there, or the library cannot be read.
+pub fn overview(
+    library: &Library,
+    home: &Home,
+    named: Option<&SkillName>,
+    now: Timestamp,
+) -> Result<Overview, ManageError> {
+    let skills = match named {
+        Some(name) => vec![look(library, name)?.ok_or_else(|| FindError::NoSkill(name.clone()))?],
+        None => look_at_all(library)?,
+    };
+    Ok(Overview {
+        skills,
+        waivers: ending_waivers(library, named, now)?,
+        waiting: waiting(library, now)?,
+        moved_from: library.moved_from(home)?,
+    })
+}
+
+/// Every folder is read; one that is not as it was found good is looked at for what differs. Of those with
+/// a history that is damaged nothing can be said but that.
+fn look_at_all(library: &Library) -> Result<Vec<SkillStanding>, ManageError> {
+    let mut skills = Vec::new();
+    for glance in library.glances(Closeness::Contents)? {
+        let Glance { name, head, standing, paths, .. } = glance;
+        let managed = head.is_some();
+        let findings = match &head {
+            Some(head) => told_of(library, &name, &head.id, head.verdict)?,
+            None => Vec::new(),
+        };
+        match standing {
+            Standing::Damaged(why) => {
+                let skill = SkillStanding::new(name, true, "blocked", findings);
+                skills.push(SkillStanding { damaged: Some(why), ..skill });
+            }
+            Standing::Clean => skills.push(SkillStanding::new(name, managed, "clean", findings)),
+            Standing::Modified if !paths.is_empty() => {
+                let added = |path: &skill::SkillPath| FileStanding { path: path.to_string(), change: Change::Added };
+                let skill = SkillStanding::new(name, managed, "modified", findings);
+                skills.push(SkillStanding { files: paths.iter().map(added).collect(), ..skill });
+            }
+            _ => skills.extend(look(library, &name)?),
+        }
+    }
+    Ok(skills)
+}
+
+fn look(library: &Library, name: &SkillName) -> Result<Option<SkillStanding>, ManageError> {
+    let head = library.head(name)?.filter(|head| !head.tombstone);
+    let committed = match &head {
+        Some(head) => library.bundle(&head.id)?,
+        None => Bundle::default(),
+    };
+    let (state, found, fault) = match library.folder_state(name)? {
+        FolderState::Absent => return Ok(None),
+        FolderState::Clean => ("clean", None, None),
+        FolderState::Missing => ("missing", None, None),
+        FolderState::Modified(cleared) => ("modified", Some(cleared.bundle().clone()), None),
+        FolderState::Blocked(fault) => ("blocked", fault.bundle().cloned(), Some(fault)),
+    };
+    let files = found.map_or_else(Vec::new, |found| {
+        let changes = diff::diff(&committed, &found).files;
+        changes.iter().map(|change| FileStanding { path: change.path.to_string(), change: change.change }).collect()
+    });
+    let findings = match &head {
+        Some(head) => told_of(library, name, &head.id, head.verdict)?,
+        None => Vec::new(),
+    };
+    let skill = SkillStanding::new(name.clone(), head.is_some(), state, findings);
+    Ok(Some(SkillStanding { files, fault, ..skill }))
+}
+
+/// What the rules of today find in a head that was let pass with a warning, or because somebody accepted
+/// a finding, and which of it is waived.
+fn told_of(
+    library: &Library,
+    name: &SkillName,
+    head: &RevisionId,
+    verdict: Verdict,
+) -> Result<Vec<Finding>, ManageError> {
+    let waivers = library.waivers(name)?;
+    if verdict != Verdict::Warn && waivers.is_empty() {
+        return Ok(Vec::new());
+    }
+    let files = library.bundle(head)?;
+    let mut report = scan::scan(&files);
+    report.waive(&files, &waivers);
+    Ok(report.findings)
+}
+
+/// The waivers that ended or end soon, of one skill or of all.
+fn ending_waivers(library: &Library, named: Option<&SkillName>, now: Timestamp) -> Result<Vec<Value>, ManageError> {
+    let soon = now.saturating_add(SignedDuration::from_hours(24 * SOON_DAYS)).unwrap_or(now);
+    let mut ending = Vec::new();
+    for (name, state) in library.state()?.skills().filter(|(name, _)| named.is_none_or(|n| n.as_str() == *name)) {
+        let ends = state.waivers.iter().filter(|waiver| waiver.at(soon).is_none());
+        ending.extend(ends.map(|waiver| {
+            json!({
+                "id": waiver.id, "name": name, "rule": waiver.rule, "path": waiver.path,
+                "until": stored_time(&waiver.until), "active": waiver.at(now).is_some(),
+            })
+        }));
+    }
+    Ok(ending)
+}
+
+fn stored_time(text: &str) -> String {
+    text.parse().map_or_else(|_| text.to_owned(), time)
+}
