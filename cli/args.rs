@@ -28,7 +28,7 @@ pub struct Cli {
 }
 
 /// Flags that every command takes.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Global options")]
 pub struct Global {
     /// Work on the skills in this folder [env: SKILLHUB_LIBRARY]
@@ -127,6 +127,8 @@ pub enum Command {
     Enable(commands::enable::EnableArgs),
     /// Hide a skill from agents; nothing is deleted
     Disable(commands::enable::EnableArgs),
+    /// Serve skills to agents over the Model Context Protocol
+    Mcp(commands::mcp::McpArgs),
     /// Create, check or export a registry's index
     #[command(subcommand)]
     Index(commands::index::IndexCommand),

@@ -15,6 +15,7 @@ pub mod install;
 pub mod list;
 pub mod log;
 pub mod manage;
+pub mod mcp;
 pub mod new;
 pub mod pack;
 pub mod pin;

@@ -285,9 +285,20 @@ impl Context {
     /// Notes in the lock file what a skill's head holds now, if the file has the skill. A change that
     /// stands is not called a failure because of it; what went wrong is told.
     pub fn refresh_lock(&self, library: &Library, skill: &SkillName) {
-        if let Err(error) = client::LockFile::refresh(&self.lock_path(library), library, skill) {
-            self.out.note(&format!("the change stands, but the lock file does not show it: {error}"));
+        if let Some(warning) = self.lock_warning(library, skill) {
+            self.out.note(&warning);
         }
+    }
+
+    /// Does the same, and gives what is to be told.
+    pub fn lock_warning(&self, library: &Library, skill: &SkillName) -> Option<String> {
+        let error = client::LockFile::refresh(&self.lock_path(library), library, skill).err()?;
+        Some(format!("the change stands, but the lock file does not show it: {error}"))
+    }
+
+    /// The root of the project in which the command was given, whichever library it works on.
+    pub fn project_root(&self) -> Option<PathBuf> {
+        repository_root(&self.cwd).filter(|root| *root != self.user_home)
     }
 
     /// Skills that readers of the library see besides its own.

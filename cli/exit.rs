@@ -51,6 +51,23 @@ impl From<FailureKind> for Exit {
     }
 }
 
+impl Exit {
+    /// The class of failure that it stands for.
+    pub fn kind(self) -> FailureKind {
+        match self {
+            Self::Done | Self::Failed => FailureKind::Failed,
+            Self::Usage => FailureKind::Usage,
+            Self::Invalid => FailureKind::Invalid,
+            Self::Blocked => FailureKind::Blocked,
+            Self::Refused => FailureKind::Refused,
+            Self::Conflict => FailureKind::Conflict,
+            Self::NotFound => FailureKind::NotFound,
+            Self::Integrity => FailureKind::Integrity,
+            Self::Unreachable => FailureKind::Unreachable,
+        }
+    }
+}
+
 impl From<Exit> for std::process::ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(exit as u8)

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use clap::{Parser, error::ErrorKind};
 
 use crate::{
-    args::{Cli, Command},
+    args::{Cli, Command, Global},
     context::Context,
     exit::{CliError, Exit},
     print::{Color, Output},
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
         Command::Doctor(args) => {
             Context::to_inspect(&cli.global).and_then(|context| commands::doctor::run(&context, args))
         }
-        command => Context::new(&cli.global).and_then(|context| run(&context, command)),
+        command => Context::new(&cli.global).and_then(|context| run(&context, &cli.global, command)),
     };
     match result {
         Ok(exit) => exit.into(),
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(context: &Context, command: &Command) -> Result<Exit, CliError> {
+fn run(context: &Context, global: &Global, command: &Command) -> Result<Exit, CliError> {
     match command {
         Command::New(args) => commands::new::run(context, args),
         Command::Validate(args) => commands::validate::run(context, args),
@@ -76,6 +76,7 @@ fn run(context: &Context, command: &Command) -> Result<Exit, CliError> {
         Command::Gc(args) => commands::gc::run(context, args),
         Command::Doctor(args) => commands::doctor::run(context, args),
         Command::Completions(args) => commands::completions::run(args),
+        Command::Mcp(args) => commands::mcp::run(context, global, args),
         Command::Tour(args) => commands::tour::run(context, args),
     }
 }

@@ -18,6 +18,8 @@ mod fuzzed;
 #[cfg(test)]
 mod histories;
 #[cfg(test)]
+mod mcp;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod tidy;

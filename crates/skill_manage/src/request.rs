@@ -38,6 +38,20 @@ pub struct Notes {
     pub thread: Option<String>,
 }
 
+impl Notes {
+    /// The same without what is blank.
+    ///
+    /// # Errors
+    /// [`RequestError::TooLarge`] when one is longer than `limits.note_chars`.
+    pub fn checked(self, limits: &Limits) -> Result<Self, RequestError> {
+        Ok(Self {
+            reason: note("reason", self.reason, limits)?,
+            run: note("run", self.run, limits)?,
+            thread: note("thread", self.thread, limits)?,
+        })
+    }
+}
+
 /// Why a text is no [`Request`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RequestError {
@@ -130,11 +144,8 @@ impl Request {
         if fields.has_category() {
             remarks.push("`category` was ignored: a library has no categories".to_owned());
         }
-        let notes = Notes {
-            reason: note("reason", fields.reason.take(), limits)?,
-            run: note("run", fields.run.take(), limits)?,
-            thread: note("thread", fields.thread.take(), limits)?,
-        };
+        let notes = Notes { reason: fields.reason.take(), run: fields.run.take(), thread: fields.thread.take() };
+        let notes = notes.checked(limits)?;
         let expected_revision = fields.expected_revision.take();
         let dry_run = fields.dry_run.take().unwrap_or(false);
         // Agents that have this field write an empty text for a skill that nothing took in.

@@ -1,0 +1,174 @@
+//! `skillhub mcp install`: the server in the configuration of an agent's host.
+
+use std::{
+    fs,
+    io::{ErrorKind, Read, Write},
+    path::{Path, PathBuf},
+};
+
+use clap::Args;
+use mcp::hosts::{Entry, Host, HostError};
+use serde_json::json;
+use tempfile::NamedTempFile;
+
+use crate::{
+    args::Global,
+    context::Context,
+    exit::{CliError, Exit, failed, io_at},
+    print::{FAINT, GOOD, STRONG},
+};
+
+/// Bytes of a host's configuration that are read at most.
+const CONFIG_BYTES: u64 = 64 << 20;
+
+/// Flags of `mcp install`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub mcp install --agent claude-code       into .mcp.json of the project
+  skillhub --global mcp install --agent codex    into ~/.codex/config.toml
+  skillhub mcp install --agent vscode --print    only show it
+
+Agents: claude-code, claude-desktop, codex, cursor, gemini-cli, github-copilot (vscode), opencode.
+Comments, order and all other settings in the file are kept; a file in which that is not possible is
+left alone, and you are shown what to put into it.")]
+pub struct InstallArgs {
+    /// The agent
+    #[arg(long, value_name = "ID")]
+    agent: String,
+    /// Show the file and what it would hold, and write nothing
+    #[arg(long)]
+    print: bool,
+}
+
+/// Writes the entry.
+pub fn run(context: &Context, global: &Global, args: &InstallArgs) -> Result<Exit, CliError> {
+    let host = Host::find(&args.agent).map_err(failed)?;
+    let root = context.project_root().filter(|_| !global.global);
+    let files = match &root {
+        Some(root) => host.project_files(root).map_err(failed)?,
+        None if global.project => {
+            return Err(CliError::usage("there is no project here: no folder above holds a .git")
+                .hint("run `git init`, or leave --project out"));
+        }
+        None => host.user_files(&context.user_home, |name| {
+            std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+        }),
+    };
+    let file = files
+        .iter()
+        .find(|file| file.exists())
+        .or(files.first())
+        .ok_or_else(|| CliError::usage(format!("{} has no configuration here", host.title)))?;
+    let target = real_place(file, root.as_deref())?;
+    let entry = entry(context, global, host);
+    let before = read(host, &target, &entry)?;
+    let after = host.written(file, before.as_deref().unwrap_or_default(), &entry).map_err(failed)?;
+    let is_new = before.as_deref() != Some(&after);
+    if is_new && !args.print {
+        write(&target, before.as_deref(), &after)?;
+    }
+    let status = match (is_new, args.print) {
+        (false, _) => "unchanged",
+        (true, true) => "dry_run",
+        (true, false) => "written",
+    };
+    let document = json!({
+        "ok": true, "agent": host.id, "file": file, "status": status,
+        "command": entry.command, "args": entry.args, "catalogue": !host.lists_skills, "content": after,
+    });
+    context.out.answer(&document, |out| match status {
+        "dry_run" => write!(out, "{FAINT}{}{FAINT:#}\n{after}", file.display()),
+        "unchanged" => writeln!(out, "{} starts skillhub already: {}", host.title, file.display()),
+        _ => writeln!(
+            out,
+            "{GOOD}Written{GOOD:#}: {STRONG}{}{STRONG:#} starts skillhub now, by {}\nRestart it to see the tools.",
+            host.title,
+            file.display()
+        ),
+    })?;
+    Ok(Exit::Done)
+}
+
+/// How the host starts us: with the place that was named here, for this agent.
+fn entry(context: &Context, global: &Global, host: &Host) -> Entry {
+    let mut args = Vec::new();
+    if global.library.is_some() {
+        args.extend(["--library".to_owned(), context.library_path().display().to_string()]);
+    }
+    args.extend(["mcp", "--agent", host.id].map(str::to_owned));
+    if host.lists_skills {
+        args.push("--no-catalogue".to_owned());
+    }
+    Entry { command: "skillhub".to_owned(), args }
+}
+
+/// Where the file is when links are followed, as people have their own settings. Those of a project may
+/// have come with a clone: they must not lead out of it.
+fn real_place(file: &Path, project: Option<&Path>) -> Result<PathBuf, CliError> {
+    let there = file.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(file);
+    let real = there.canonicalize().map_err(io_at(there))?;
+    let root = project.and_then(|root| root.canonicalize().ok());
+    if root.is_some_and(|root| !real.starts_with(root)) {
+        let message = format!("{} leads out of the project, to {}", there.display(), real.display());
+        return Err(CliError::new("policy_denied", Exit::Refused, message).hint("remove the link"));
+    }
+    Ok(match file.strip_prefix(there) {
+        Ok(rest) if !rest.as_os_str().is_empty() => real.join(rest),
+        _ => real,
+    })
+}
+
+fn read(host: &Host, file: &Path, entry: &Entry) -> Result<Option<String>, CliError> {
+    let open = match fs::File::open(file) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        open => open.map_err(io_at(file))?,
+    };
+    let mut bytes = Vec::new();
+    open.take(CONFIG_BYTES + 1).read_to_end(&mut bytes).map_err(io_at(file))?;
+    let why = match String::from_utf8(bytes) {
+        Ok(text) if text.len() as u64 <= CONFIG_BYTES => return Ok(Some(text)),
+        Ok(_) => format!("it has more than {CONFIG_BYTES} bytes"),
+        Err(_) => "it is not UTF-8".to_owned(),
+    };
+    Err(failed(HostError::Unsafe { file: file.display().to_string(), why, snippet: host.snippet(entry) }))
+}
+
+/// Replaces the file in one step, with its mode, unless somebody wrote it meanwhile.
+fn write(file: &Path, before: Option<&str>, after: &str) -> Result<(), CliError> {
+    let folder = file.parent().unwrap_or(file);
+    fs::create_dir_all(folder).map_err(io_at(folder))?;
+    let mut aside = new_file(folder).map_err(io_at(folder))?;
+    aside.write_all(after.as_bytes()).map_err(io_at(file))?;
+    let changed = || {
+        CliError::new("conflict", Exit::Conflict, format!("{} was changed meanwhile", file.display()))
+            .hint("run the command again")
+    };
+    match before {
+        None => {
+            aside.as_file().sync_all().map_err(io_at(file))?;
+            aside.persist_noclobber(file).map_err(|_| changed())?;
+        }
+        Some(before) => {
+            let mode = fs::metadata(file).map_err(io_at(file))?.permissions();
+            aside.as_file().set_permissions(mode).map_err(io_at(file))?;
+            aside.as_file().sync_all().map_err(io_at(file))?;
+            if fs::read(file).map_err(io_at(file))? != before.as_bytes() {
+                return Err(changed());
+            }
+            aside.persist(file).map_err(|error| io_at(file)(error.error))?;
+        }
+    }
+    Ok(())
+}
+
+/// A file beside the other, with the mode that any new file has.
+fn new_file(folder: &Path) -> std::io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".skillhub-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(folder)
+}

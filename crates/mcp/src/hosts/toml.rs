@@ -1,0 +1,51 @@
+//! [`set`]: a server in a TOML file, with comments, order and all else kept.
+
+use toml_edit::{Array, DocumentMut, Item, Table, TableLike, value};
+
+use crate::hosts::Entry;
+
+/// The table that holds the servers.
+const SERVERS: &str = "mcp_servers";
+
+/// The text with the server of this name started by `entry`.
+///
+/// # Errors
+/// Why that cannot be done.
+pub fn set(text: &str, name: &str, entry: &Entry) -> Result<String, String> {
+    let mut document: DocumentMut = text.parse().map_err(|error| format!("it is no TOML: {error}"))?;
+    let servers = table(document.as_table_mut(), SERVERS, true)?;
+    let server = table(servers, name, false)?;
+    let args = Array::from_iter(entry.args.iter().map(String::as_str));
+    put(server, "command", value(entry.command.as_str()));
+    put(server, "args", value(args));
+    Ok(document.to_string())
+}
+
+/// The table of a key, made where there is none.
+fn table<'a>(parent: &'a mut dyn TableLike, key: &str, implicit: bool) -> Result<&'a mut dyn TableLike, String> {
+    let item = parent.entry(key).or_insert_with(|| {
+        let mut made = Table::new();
+        made.set_implicit(implicit);
+        Item::Table(made)
+    });
+    item.as_table_like_mut().ok_or_else(|| format!("`{key}` in it is not a table"))
+}
+
+/// Sets a key unless it has that value, so that what stands around an unchanged one stays.
+fn put(table: &mut dyn TableLike, key: &str, new: Item) {
+    let plain = |item: &Item| item.as_value().map(|value| value.clone().decorated("", "").to_string());
+    if table.get(key).and_then(plain) == plain(&new) {
+        return;
+    }
+    match table.get_mut(key).and_then(Item::as_value_mut) {
+        Some(old) => {
+            if let Item::Value(mut new) = new {
+                *new.decor_mut() = old.decor().clone();
+                *old = new;
+            }
+        }
+        None => {
+            table.insert(key, new);
+        }
+    }
+}

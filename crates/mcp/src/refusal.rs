@@ -1,0 +1,50 @@
+//! [`Refusal`]: why a request came to nothing, as a client is told.
+
+use serde_json::{Value, json};
+use skill::failure::{Fails, Failure, FailureKind};
+
+/// Why a request came to nothing. It is told in the words of the command line's errors.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Refusal {
+    /// What happened and where.
+    pub message: String,
+    /// Its class, its stable code and what to do next.
+    pub failure: Failure,
+    /// What a program needs to go on.
+    pub details: Box<Value>,
+}
+
+impl Refusal {
+    /// One that no error of the crates below stands for.
+    #[must_use]
+    pub fn new(kind: FailureKind, code: &'static str, message: impl Into<String>) -> Self {
+        Self { message: message.into(), failure: Failure::new(kind, code), details: Box::new(json!({})) }
+    }
+
+    /// A request that cannot be understood.
+    #[must_use]
+    pub fn request(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::Usage, "invalid_request", message)
+    }
+
+    /// The same with the way on.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.failure.hint = Some(hint.into());
+        self
+    }
+
+    /// The document that the command line prints for it with `--json`.
+    #[must_use]
+    pub fn document(&self) -> Value {
+        json!({"ok": false, "error": {
+            "code": self.failure.code, "message": self.message, "hint": self.failure.hint, "details": self.details,
+        }})
+    }
+}
+
+impl<E: Fails> From<E> for Refusal {
+    fn from(error: E) -> Self {
+        Self { message: error.to_string(), failure: error.failure(), details: Box::new(error.details()) }
+    }
+}

@@ -1,0 +1,56 @@
+//! [`serve_stdio`]: one connection over the standard streams, until the client closes it.
+
+use rmcp::{ServiceExt, service::ServerInitializeError};
+use skill::failure::{Fails, Failure, FailureKind};
+use thiserror::Error;
+
+use crate::server::Servers;
+
+/// Why the server ended.
+#[derive(Debug, Error)]
+pub enum ServeError {
+    /// The runtime could not be started, or an address not be used.
+    #[error("{what}: {error}")]
+    Io {
+        /// What was tried.
+        what: String,
+        /// Why it failed.
+        error: std::io::Error,
+    },
+    /// The client did not speak the protocol.
+    #[error("the client did not speak the protocol: {0}")]
+    Client(String),
+}
+
+impl Fails for ServeError {
+    fn failure(&self) -> Failure {
+        match self {
+            Self::Io { .. } => Failure::io(),
+            Self::Client(_) => Failure::new(FailureKind::Usage, "usage")
+                .hint("an MCP host starts this command; `skillhub mcp install --agent ID` tells it to"),
+        }
+    }
+}
+
+/// The runtime on which a server answers.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, ServeError> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| ServeError::Io { what: "cannot start the server".to_owned(), error })
+}
+
+/// Serves the standard streams. Work that has begun when the client goes is finished.
+///
+/// # Errors
+/// [`ServeError`]
+pub fn serve_stdio(servers: &Servers) -> Result<(), ServeError> {
+    runtime()?.block_on(async {
+        let server = servers.connect();
+        match server.serve(rmcp::transport::io::stdio_pipes()).await {
+            Ok(running) => running.waiting().await.map(drop).map_err(|error| ServeError::Client(error.to_string())),
+            Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+            Err(error) => Err(ServeError::Client(error.to_string())),
+        }
+    })
+}

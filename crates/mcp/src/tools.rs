@@ -1,0 +1,142 @@
+//! [`Spec`]: the tools that are offered, each with its schemas, its hints and what it does.
+
+mod change;
+mod past;
+mod review;
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use library::Actor;
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::{refusal::Refusal, workplace::Workplace};
+
+/// A tool.
+pub(crate) struct Spec {
+    pub name: &'static str,
+    pub title: &'static str,
+    pub description: &'static str,
+    /// The schema of its arguments.
+    pub input: fn() -> Value,
+    /// The properties of its answer besides `ok`.
+    pub output: fn() -> Value,
+    pub effect: Effect,
+    pub run: fn(&Call<'_>, JsonObject) -> Result<Answer, Refusal>,
+}
+
+/// What a tool does to the world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// Nothing.
+    Reads,
+    /// It changes skills; the history keeps what was.
+    Changes,
+}
+
+/// One call.
+pub(crate) struct Call<'a> {
+    /// Where the server works.
+    pub place: &'a dyn Workplace,
+    /// The client, as the connection names it.
+    pub actor: Actor,
+    pub now: Timestamp,
+}
+
+/// What a tool answers.
+pub(crate) struct Answer {
+    /// The structured content.
+    pub document: Value,
+    /// The text for the model, where it is not the document.
+    pub text: Option<String>,
+    /// Whether what clients list may be another now.
+    pub changes_lists: bool,
+}
+
+impl From<Value> for Answer {
+    fn from(document: Value) -> Self {
+        Self { document, text: None, changes_lists: false }
+    }
+}
+
+/// All tools.
+pub(crate) const TOOLS: &[Spec] = &[
+    change::SKILL_MANAGE,
+    change::SKILL_ROLLBACK,
+    past::SKILL_HISTORY,
+    past::SKILL_DIFF,
+    past::SKILL_STATUS,
+    review::SKILL_REVIEW_LIST,
+    review::SKILL_REVIEW_SHOW,
+];
+
+impl Spec {
+    /// The tool of a name.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        TOOLS.iter().find(|spec| spec.name == name)
+    }
+
+    /// As clients list it.
+    pub fn tool(&self) -> Tool {
+        let reads = self.effect == Effect::Reads;
+        let hints =
+            ToolAnnotations::from_raw(Some(self.title.to_owned()), Some(reads), Some(!reads), Some(reads), Some(false));
+        let answer = json!({
+            "type": "object",
+            "properties": with((self.output)(), "ok", json!({"type": "boolean"})),
+            "required": ["ok"],
+        });
+        Tool::new(self.name, self.description, object((self.input)()))
+            .with_title(self.title)
+            .with_raw_output_schema(object(answer))
+            .with_annotations(hints)
+    }
+}
+
+fn object(value: Value) -> Arc<JsonObject> {
+    match value {
+        Value::Object(object) => Arc::new(object),
+        _ => Arc::default(),
+    }
+}
+
+fn with(mut properties: Value, key: &str, schema: Value) -> Value {
+    properties[key] = schema;
+    properties
+}
+
+/// The schema of arguments of which those named are required and no others are known.
+pub(crate) fn arguments(properties: Value, required: &[&str]) -> Value {
+    json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+}
+
+/// The schema of a text.
+pub(crate) fn text(description: &str) -> Value {
+    json!({"type": "string", "description": description})
+}
+
+/// Reads arguments; one that is not known is refused.
+pub(crate) fn read<T: DeserializeOwned>(arguments: JsonObject) -> Result<T, Refusal> {
+    serde_json::from_value(Value::Object(arguments))
+        .map_err(|error| Refusal::request(format!("the arguments cannot be read: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_schemas_are_objects() {
+        for (at, spec) in TOOLS.iter().enumerate() {
+            assert!(TOOLS[..at].iter().all(|other| other.name != spec.name), "{}", spec.name);
+            let tool = spec.tool();
+            assert_eq!(tool.input_schema["additionalProperties"], false, "{}", spec.name);
+            assert_eq!(tool.output_schema.unwrap()["required"], json!(["ok"]));
+            let required = tool.input_schema["required"].as_array().unwrap();
+            let properties = tool.input_schema["properties"].as_object().unwrap();
+            assert!(required.iter().all(|name| properties.contains_key(name.as_str().unwrap())), "{}", spec.name);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! [`SKILL_HISTORY`], [`SKILL_DIFF`] and [`SKILL_STATUS`]: what became of skills.
+
+use rmcp::model::JsonObject;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use skill_manage::documents::{self, Since};
+
+use super::{Answer, Call, Effect, Spec, arguments, change::skill_name, read, text};
+use crate::refusal::Refusal;
+
+/// Revisions that are told unless more are asked for.
+const REVISIONS: usize = 20;
+
+pub(crate) const SKILL_HISTORY: Spec = Spec {
+    name: "skill_history",
+    title: "A skill's history",
+    description: "List the revisions of a skill, newest first: when, who, why, which action and which verdict.",
+    input: || {
+        let limit = json!({"type": "integer", "minimum": 1, "description": "At most so many, 20 without it"});
+        arguments(json!({"name": text("The skill"), "limit": limit}), &["name"])
+    },
+    output: || json!({"name": {"type": "string"}, "revisions": {"type": "array", "items": {"type": "object"}}}),
+    effect: Effect::Reads,
+    run: history,
+};
+
+pub(crate) const SKILL_DIFF: Spec = Spec {
+    name: "skill_diff",
+    title: "What changed in a skill",
+    description: "Show what changed between two revisions of a skill as a unified diff; the last change without \
+                  `from` and `to`.",
+    input: || {
+        let revision = |what: &str| text(&format!("{what}: an id or its first digits, a number, head or head~2"));
+        let fields = json!({
+            "name": text("The skill"),
+            "from": revision("The earlier revision, the one before `to` without it"),
+            "to": revision("The later revision, the newest without it"),
+        });
+        arguments(fields, &["name"])
+    },
+    output: || {
+        json!({
+            "from": {"type": ["string", "null"]},
+            "to": {"type": "string"},
+            "files": {"type": "array", "items": {"type": "object"}},
+            "diff": {"type": "string"},
+        })
+    },
+    effect: Effect::Reads,
+    run: diff,
+};
+
+pub(crate) const SKILL_STATUS: Spec = Spec {
+    name: "skill_status",
+    title: "Skills against their history",
+    description: "Compare the folder of a skill, or of all skills, with the history: clean, modified by hand, \
+                  missing or blocked, with the scanner's findings and how many proposals wait.",
+    input: || arguments(json!({"name": text("The skill; all of them without it")}), &[]),
+    output: || {
+        json!({
+            "skills": {"type": "array", "items": {"type": "object"}},
+            "problems": {"type": "array", "items": {"type": "object"}},
+            "proposals": {"type": "integer"},
+            "waivers": {"type": "array", "items": {"type": "object"}},
+        })
+    },
+    effect: Effect::Reads,
+    run: status,
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HistoryArguments {
+    name: String,
+    limit: Option<usize>,
+}
+
+fn history(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
+    let HistoryArguments { name, limit } = read(arguments)?;
+    let history = documents::history(&call.place.library()?, skill_name(&name)?, limit.unwrap_or(REVISIONS).max(1))?;
+    Ok(json!(history).into())
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DiffArguments {
+    name: String,
+    from: Option<String>,
+    to: Option<String>,
+}
+
+fn diff(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
+    let DiffArguments { name, from, to } = read(arguments)?;
+    let since = from.as_deref().map_or(Since::Parent, Since::Revision);
+    let to = to.as_deref().unwrap_or("head");
+    Ok(documents::compare(&call.place.library()?, &skill_name(&name)?, since, to)?.document().into())
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StatusArguments {
+    name: Option<String>,
+}
+
+fn status(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
+    let StatusArguments { name } = read(arguments)?;
+    let name = name.as_deref().map(skill_name).transpose()?;
+    let overview = documents::overview(&call.place.library()?, call.place.home(), name.as_ref(), call.now)?;
+    let document: Value = overview.document();
+    Ok(document.into())
+}

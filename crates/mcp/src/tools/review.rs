@@ -1,0 +1,85 @@
+//! [`SKILL_REVIEW_LIST`] and [`SKILL_REVIEW_SHOW`]: held changes. Deciding about them is for people.
+
+use rmcp::model::JsonObject;
+use serde::Deserialize;
+use serde_json::json;
+use skill_manage::{
+    documents,
+    review::{self, ProposalRef, ProposalRefError},
+};
+
+use super::{Answer, Call, Effect, Spec, arguments, change::skill_name, read, text};
+use crate::refusal::Refusal;
+
+pub(crate) const SKILL_REVIEW_LIST: Spec = Spec {
+    name: "skill_review_list",
+    title: "Changes that wait",
+    description: "List the changes of skills that wait for a person to decide. People decide with `skillhub review`.",
+    input: || {
+        let all = json!({"type": "boolean", "description": "Those that were decided as well"});
+        arguments(json!({"name": text("Only those about this skill"), "all": all}), &[])
+    },
+    output: || json!({"proposals": {"type": "array", "items": {"type": "object"}}}),
+    effect: Effect::Reads,
+    run: list,
+};
+
+pub(crate) const SKILL_REVIEW_SHOW: Spec = Spec {
+    name: "skill_review_show",
+    title: "A change that waits",
+    description: "Show one held change: who wants it and why, why it is held, the files, the diff, what the \
+                  scanner says and what has become of it.",
+    input: || {
+        let onto_head = json!({
+            "type": "boolean",
+            "description": "The diff against the skill as it is now, not against the revision that it was made on",
+        });
+        arguments(json!({"id": text("The proposal's id, or ID@N for its revision N"), "onto_head": onto_head}), &["id"])
+    },
+    output: || {
+        json!({
+            "proposal": {"type": "object"},
+            "diff": {"type": ["string", "null"]},
+            "conflicts": {"type": "array", "items": {"type": "object"}},
+        })
+    },
+    effect: Effect::Reads,
+    run: show,
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ListArguments {
+    name: Option<String>,
+    #[serde(default)]
+    all: bool,
+}
+
+fn list(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
+    let ListArguments { name, all } = read(arguments)?;
+    let name = name.as_deref().map(skill_name).transpose()?;
+    let entries = review::list(&call.place.library()?, all, name.as_ref())?;
+    Ok(documents::proposals(&entries, call.now).into())
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ShowArguments {
+    id: String,
+    #[serde(default)]
+    onto_head: bool,
+}
+
+fn show(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
+    let ShowArguments { id, onto_head } = read(arguments)?;
+    let target: ProposalRef = id.parse().map_err(|error: ProposalRefError| {
+        Refusal::request(error.to_string()).hint("skill_review_list shows the ids")
+    })?;
+    let library = call.place.library()?;
+    let mut document = documents::proposal(&library, &target)?.document(call.now);
+    // Of one that was decided, or is damaged, there may be nothing left to compare.
+    let difference = review::difference(&library, &target, onto_head).ok();
+    document["diff"] = json!(difference.as_ref().map(|difference| &difference.text));
+    document["conflicts"] = json!(difference.map(|difference| difference.conflicts).unwrap_or_default());
+    Ok(document.into())
+}

@@ -1,0 +1,77 @@
+//! [`Watchers`]: the clients that want to know when what they list has changed.
+
+use std::sync::{Mutex, PoisonError};
+
+use rmcp::service::{Peer, RoleServer, SubscriptionSink};
+
+/// Who is told of changes: sessions of the older protocol, and subscriptions of the newer.
+#[derive(Default)]
+pub(crate) struct Watchers {
+    known: Mutex<Vec<Watcher>>,
+}
+
+#[derive(Clone)]
+pub(crate) enum Watcher {
+    Session(Peer<RoleServer>),
+    Subscription(SubscriptionSink),
+}
+
+/// What may be another now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum List {
+    /// Which skills there are, and so prompts, resources and the tools that read them.
+    Skills,
+    /// Which tools there are.
+    Tools,
+}
+
+impl Watchers {
+    pub fn add(&self, watcher: Watcher) {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).push(watcher);
+    }
+
+    /// Tells all of them; who is gone is forgotten.
+    pub async fn tell(&self, list: List) {
+        let known = std::mem::take(&mut *self.known.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut alive = Vec::with_capacity(known.len());
+        for watcher in known {
+            if watcher.tell(list).await {
+                alive.push(watcher);
+            }
+        }
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).append(&mut alive);
+    }
+}
+
+impl Watcher {
+    /// Tells one client; whether it is still there.
+    pub async fn tell(&self, list: List) -> bool {
+        match self {
+            Self::Session(peer) => {
+                let sent = match list {
+                    List::Tools => peer.notify_tool_list_changed().await,
+                    List::Skills => match peer.notify_prompt_list_changed().await {
+                        Ok(()) => peer.notify_resource_list_changed().await,
+                        failed => failed,
+                    },
+                };
+                sent.is_ok() && !peer.is_transport_closed()
+            }
+            Self::Subscription(sink) => {
+                let accepted = sink.accepted();
+                let wants = |flag: Option<bool>| flag == Some(true);
+                let mut alive = true;
+                if list == List::Tools && wants(accepted.tools_list_changed) {
+                    alive &= sink.notify_tool_list_changed().await.is_ok();
+                }
+                if list == List::Skills && wants(accepted.prompts_list_changed) {
+                    alive &= sink.notify_prompt_list_changed().await.is_ok();
+                }
+                if list == List::Skills && wants(accepted.resources_list_changed) {
+                    alive &= sink.notify_resource_list_changed().await.is_ok();
+                }
+                alive
+            }
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! `skillhub mcp`: hosts' configurations, and the server as clients meet it.
+
+mod connection;
+mod hosts;
+mod tools;

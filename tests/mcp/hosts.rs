@@ -1,0 +1,101 @@
+//! `skillhub mcp install`: files as hosts have them, bad ones included.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::Sandbox;
+
+/// Each host with its file in a project and in the user's home.
+const FILES: [(&str, &str, &str); 6] = [
+    ("claude-code", ".mcp.json", ".claude.json"),
+    ("codex", ".codex/config.toml", ".codex/config.toml"),
+    ("cursor", ".cursor/mcp.json", ".cursor/mcp.json"),
+    ("gemini-cli", ".gemini/settings.json", ".gemini/settings.json"),
+    ("github-copilot", ".vscode/mcp.json", ".config/Code/User/mcp.json"),
+    ("opencode", "opencode.json", ".config/opencode/opencode.json"),
+];
+
+#[test]
+fn every_host_gets_its_entry_in_project_and_home_and_a_second_time_changes_nothing() {
+    let sandbox = Sandbox::project();
+    for (host, project, user) in FILES {
+        for (flags, file) in [(vec![], sandbox.cwd().join(project)), (vec!["--global"], sandbox.home().join(user))] {
+            let args = [flags.as_slice(), &["mcp", "install", "--agent", host]].concat();
+            let shown = sandbox.done(&[args.as_slice(), &["--print"]].concat());
+            assert_eq!((&shown["status"], file.exists()), (&json!("dry_run"), false), "{shown:#}");
+            assert_eq!(sandbox.done(&args)["status"], "written");
+            let text = fs::read_to_string(&file).unwrap();
+            assert_eq!(shown["content"], text);
+            assert!(text.contains("skillhub") && text.contains(host) && text.contains("--no-catalogue"), "{text}");
+            assert_eq!(sandbox.done(&args)["status"], "unchanged");
+            assert_eq!(fs::read_to_string(&file).unwrap(), text);
+        }
+    }
+    let left = fs::read_dir(sandbox.cwd()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert!(left.filter(|name| name.starts_with(".skillhub-")).count() == 0, "nothing temporary stays");
+}
+
+#[test]
+fn what_people_wrote_stays_and_a_named_library_goes_along() {
+    let sandbox = Sandbox::project();
+    let file = sandbox.cwd().join("opencode.jsonc");
+    let before = "{\n\t// ours\n\t\"model\": \"m\",\n\t\"mcp\": {\n\t\t\"docs\": {\"type\": \"remote\", \"url\": \"https://x\"}, // keep\n\t},\n}\n";
+    fs::write(&file, before).unwrap();
+    let library = sandbox.path("skills");
+    let library = library.to_str().unwrap();
+    sandbox.done(&["--library", library, "mcp", "install", "--agent", "opencode"]);
+    let after = fs::read_to_string(&file).unwrap();
+    for line in before.lines() {
+        assert!(after.lines().any(|kept| kept == line), "{line} is gone:\n{after}");
+    }
+    assert!(after.contains(&format!("\"--library\",\n\t\t\t\t\"{library}\"")), "{after}");
+}
+
+#[test]
+fn a_file_that_cannot_be_kept_is_left_alone_with_the_snippet() {
+    let sandbox = Sandbox::project();
+    let cases: [(&str, &str, &[u8]); 5] = [
+        ("claude-code", ".mcp.json", b"{\"mcpServers\": {"),
+        ("claude-code", ".mcp.json", b"\xff\xfe{}"),
+        ("cursor", ".cursor/mcp.json", b"[1]"),
+        ("codex", ".codex/config.toml", b"mcp_servers = 3\n"),
+        ("github-copilot", ".vscode/mcp.json", b"{\"servers\": 1}"),
+    ];
+    for (host, file, bytes) in cases {
+        let file = sandbox.cwd().join(file);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, bytes).unwrap();
+        let answer = sandbox.ask(&["mcp", "install", "--agent", host]).exits(3).json();
+        assert_eq!(answer["error"]["code"], "invalid_config", "{answer:#}");
+        assert!(answer["error"]["details"]["snippet"].as_str().unwrap().contains("skillhub"), "{answer:#}");
+        assert_eq!(fs::read(&file).unwrap(), bytes, "{host}");
+    }
+    assert_eq!(sandbox.ask(&["mcp", "install", "--agent", "nobody"]).exits(2).json()["error"]["code"], "unknown_agent");
+    sandbox.ask(&["mcp", "install"]).exits(2);
+    sandbox.ask(&["--actor", "agent:x", "mcp", "install", "--agent", "codex"]).exits(2);
+}
+
+#[test]
+#[cfg(unix)]
+fn links_of_a_clone_are_not_followed_out_of_it_and_those_of_a_person_are() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    let sandbox = Sandbox::project();
+    let secret = sandbox.home().join("dotfiles.json");
+    fs::write(&secret, "{}").unwrap();
+    fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
+    symlink(&secret, sandbox.cwd().join(".mcp.json")).unwrap();
+    symlink(sandbox.home(), sandbox.cwd().join(".cursor")).unwrap();
+    for host in ["claude-code", "cursor"] {
+        let answer = sandbox.ask(&["mcp", "install", "--agent", host]).exits(5).json();
+        assert_eq!(answer["error"]["code"], "policy_denied", "{answer:#}");
+    }
+    assert_eq!(fs::read_to_string(&secret).unwrap(), "{}");
+    symlink(&secret, sandbox.home().join(".claude.json")).unwrap();
+    sandbox.done(&["--global", "mcp", "install", "--agent", "claude-code"]);
+    let document: Value = serde_json::from_slice(&fs::read(&secret).unwrap()).unwrap();
+    assert_eq!(document["mcpServers"]["skillhub"]["command"], "skillhub");
+    assert!(sandbox.home().join(".claude.json").is_symlink());
+    assert_eq!(fs::metadata(&secret).unwrap().permissions().mode() & 0o777, 0o600);
+}
