@@ -3,6 +3,7 @@
 mod adopting;
 #[cfg(unix)]
 mod agent_attacks;
+mod agents_view;
 mod bad_input;
 mod containment;
 mod delicate_changes;

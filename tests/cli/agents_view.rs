@@ -1,0 +1,201 @@
+//! What an agent sees: places, forms of the prompt, permissions, tool policy, and the log of uses.
+
+use std::{fs, path::Path};
+
+use serde_json::{Value, json};
+
+use crate::support::{Sandbox, skill_md, write_files};
+
+/// A skill at a place that skillhub did not make.
+fn put(folder: &Path, name: &str, description: &str) {
+    write_files(&folder.join(name), &[("SKILL.md", skill_md(name, description, "Do it.").as_bytes(), false)]);
+}
+
+fn names(document: &Value) -> Vec<&str> {
+    document["skills"].as_array().unwrap().iter().map(|skill| skill["name"].as_str().unwrap()).collect()
+}
+
+fn configure(sandbox: &Sandbox, text: &str) {
+    fs::create_dir_all(sandbox.skillhub_home()).unwrap();
+    fs::write(sandbox.skillhub_home().join("config.toml"), text).unwrap();
+}
+
+fn sight<'a>(document: &'a Value, name: &str) -> &'a str {
+    let skills = document["skills"].as_array().unwrap();
+    skills.iter().find(|skill| skill["name"] == name).map_or("", |skill| skill["sight"].as_str().unwrap())
+}
+
+#[test]
+fn skills_are_found_in_all_places_up_to_the_root_and_what_is_shadowed_is_told() {
+    let sandbox = Sandbox::project();
+    let root = sandbox.cwd();
+    put(&root.join(".agents/skills"), "own", "Of the project.");
+    put(&root.join(".agents/skills/group/deeper"), "grouped", "In a folder of skills.");
+    put(&root.join(".claude/skills"), "claude", "Of the project, for one agent.");
+    put(&root.join(".opencode/skill"), "open", "Of the project, for another.");
+    put(&root.join(".opencode/skills"), "own", "Shadowed.");
+    put(&root.join("node_modules/.agents/skills"), "not-this", "In a folder that is none of ours.");
+    put(&sandbox.home().join(".claude/skills"), "users", "Of the user.");
+    put(&sandbox.home().join(".agents/skills"), "claude", "Shadowed by the project.");
+    let prompt = sandbox.done(&["prompt"]);
+    assert_eq!(names(&prompt), ["own", "grouped", "open", "claude", "users"]);
+    let debug = sandbox.done(&["debug"]);
+    let shadowed: Vec<&str> =
+        debug["shadowed"].as_array().unwrap().iter().map(|skill| skill["name"].as_str().unwrap()).collect();
+    assert_eq!(shadowed, ["own", "claude"]);
+    assert_eq!(sight(&debug, "grouped"), "seen");
+    assert!(debug["prompt"].as_str().unwrap().contains("In a folder of skills."));
+    let read = sandbox.done(&["read", "grouped"]);
+    assert!(read["path"].as_str().unwrap().ends_with(".agents/skills/group/deeper/grouped"), "{read}");
+    let by_path = root.join(".claude/skills/claude/SKILL.md");
+    assert_eq!(sandbox.done(&["read", by_path.to_str().unwrap()])["name"], "claude");
+    sandbox.ask(&["read", "./nothing"]).refused_with_hint(7, "not_found");
+    let named = sandbox.path("named");
+    put(&named, "alone", "Only this.");
+    assert_eq!(names(&sandbox.done(&["--library", named.to_str().unwrap(), "prompt"])), ["alone"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_that_leads_out_of_the_project_is_passed_over_and_one_to_our_skill_shows_it_once() {
+    let sandbox = Sandbox::project();
+    let root = sandbox.cwd();
+    sandbox.done(&["new", "mine"]);
+    fs::create_dir_all(root.join(".claude")).unwrap();
+    sandbox.done(&["install", "./mine", "--agent", "claude-code"]);
+    assert!(root.join(".claude/skills/mine").is_symlink());
+    assert_eq!(names(&sandbox.done(&["prompt"])), ["mine"]);
+    let outside = sandbox.path("outside");
+    put(&outside, "strange", "From elsewhere.");
+    fs::create_dir_all(root.join(".opencode")).unwrap();
+    std::os::unix::fs::symlink(&outside, root.join(".opencode/skills")).unwrap();
+    assert_eq!(names(&sandbox.done(&["prompt"])), ["mine"]);
+    let debug = sandbox.done(&["debug"]);
+    assert!(debug["notes"][0].as_str().unwrap().contains("leads out of the project"), "{debug:#}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_skill_that_is_switched_off_leaves_the_folders_of_agents_and_comes_back() {
+    let sandbox = Sandbox::project();
+    let root = sandbox.cwd();
+    sandbox.done(&["new", "mine"]);
+    fs::create_dir_all(root.join(".claude")).unwrap();
+    sandbox.done(&["install", "./mine", "--agent", "claude-code"]);
+    let link = root.join(".claude/skills/mine");
+    let off = sandbox.done(&["disable", "mine"]);
+    assert_eq!(off["links"][0]["status"], "removed");
+    assert!(!link.is_symlink());
+    let debug = sandbox.done(&["debug"]);
+    assert_eq!(sight(&debug, "mine"), "disabled");
+    sandbox.done(&["doctor"]);
+    assert_eq!(sandbox.done(&["enable", "mine"])["links"][0]["status"], "placed");
+    assert!(link.is_symlink());
+    fs::remove_file(&link).unwrap();
+    put(&root.join(".claude/skills"), "mine", "Somebody's own.");
+    let off = sandbox.done(&["disable", "mine"]);
+    assert_eq!(off["links"][0]["status"], "left", "{off}");
+    assert!(link.join("SKILL.md").exists());
+    let told = sandbox.done(&["debug", "--agent", "claude-code"]);
+    assert_eq!(sight(&told, "mine"), "disabled");
+}
+
+#[test]
+fn permissions_and_lists_hold_for_prompt_and_read_alike() {
+    let sandbox = Sandbox::new();
+    for name in ["open", "internal-a", "internal-b", "asked"] {
+        sandbox.create(name, "body");
+    }
+    configure(
+        &sandbox,
+        "[agents.codex]\nskills = ['internal-*', 'asked']\n[[permissions]]\nskill = 'internal-*'\ndecision = 'deny'\n\
+         [[permissions]]\nagent = 'codex'\nskill = 'internal-a'\ndecision = 'allow'\n\
+         [[permissions]]\nskill = 'asked'\ndecision = 'ask'\n",
+    );
+    assert_eq!(names(&sandbox.done(&["prompt"])), ["asked", "open"]);
+    assert_eq!(names(&sandbox.done(&["prompt", "--agent", "codex"])), ["asked", "internal-a"]);
+    assert_eq!(names(&sandbox.done(&["prompt", "--actor", "agent:codex"])), ["asked", "internal-a"]);
+    sandbox.ask(&["read", "internal-b"]).refused_with_hint(7, "not_found");
+    sandbox.ask(&["read", "open", "--agent", "codex"]).refused_with_hint(7, "not_found");
+    sandbox.ask(&["read", "asked"]).refused_with_hint(5, "policy_denied");
+    assert_eq!(sandbox.done(&["read", "internal-a", "--agent", "codex"])["name"], "internal-a");
+    let debug = sandbox.done(&["debug", "--agent", "codex"]);
+    let sights = ["open", "internal-a", "internal-b", "asked"].map(|name| sight(&debug, name));
+    assert_eq!(sights, ["not_listed", "seen", "denied", "asked"]);
+    configure(&sandbox, "[[permissions]]\nskill = 'a'\ndecision = 'maybe'\n");
+    sandbox.ask(&["prompt"]).refused_with_hint(2, "invalid_config");
+}
+
+#[test]
+fn tools_add_up_over_skills_in_use_and_nothing_declared_restricts_nothing() {
+    let sandbox = Sandbox::new();
+    let with_tools = |name: &str, tools: &str| {
+        let text = skill_md(name, "Does it.", "Body.").replacen("---\n", &format!("---\n{tools}\n"), 1);
+        write_files(&sandbox.user_skill(name), &[("SKILL.md", text.as_bytes(), false)]);
+    };
+    with_tools("git-notes", "allowed-tools: Bash(git:*) Read");
+    with_tools("listed", "allowedTools:\n  - Read\n  - Write");
+    with_tools("nothing", "allowed-tools: []");
+    sandbox.create("plain", "body");
+    let policy = |active: &str| sandbox.done(&["tools", "policy", "--active", active])["policy"].clone();
+    let tools = |policy: &Value| {
+        let tools = policy["tools"].as_array().unwrap().iter();
+        tools.map(|tool| format!("{} {}", tool["tool"].as_str().unwrap(), tool["pattern"])).collect::<Vec<_>>()
+    };
+    assert_eq!(policy("plain")["restricts"], false);
+    let both = policy("plain,git-notes,listed");
+    assert_eq!(tools(&both), ["Bash \"git:*\"", "Read null", "Write null"]);
+    assert_eq!(both["tools"][1]["skills"], json!(["git-notes", "listed"]));
+    let none = policy("nothing");
+    assert_eq!((&none["restricts"], tools(&none).len()), (&json!(true), 0));
+    configure(&sandbox, "[agent]\nalways_on = ['Grep']\n");
+    assert_eq!(policy("nothing")["always_on"], json!(["Grep"]));
+    sandbox.ask(&["tools", "policy", "--active", "missing"]).refused_with_hint(7, "not_found");
+}
+
+#[test]
+fn uses_are_kept_decide_what_is_told_and_can_be_switched_off() {
+    let sandbox = Sandbox::new();
+    for name in ["aa", "bb", "cc"] {
+        sandbox.create(name, "body");
+    }
+    let log = Path::new(sandbox.done(&["where"])["history"].as_str().unwrap()).with_file_name("uses.jsonl");
+    for _ in 0..2 {
+        sandbox.done(&["read", "cc", "--agent", "codex"]);
+    }
+    sandbox.ask(&["read", "cc", "references/no.md"]).refused_with_hint(7, "not_found");
+    let lines: Vec<Value> =
+        fs::read_to_string(&log).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(
+        (&lines[0]["skill"], &lines[0]["agent"], &lines[0]["kind"]),
+        (&json!("cc"), &json!("codex"), &json!("read"))
+    );
+    assert!(lines[0]["revision"].is_string() && lines[0]["time"].is_string());
+    let room_for_one = sandbox.done(&["prompt", "--budget", "60"]);
+    assert_eq!((names(&room_for_one), &room_for_one["left_out"]), (vec!["cc"], &json!(["aa", "bb"])));
+    configure(&sandbox, "[agent]\nuse_log = false\n");
+    sandbox.done(&["read", "aa"]);
+    assert_eq!(fs::read_to_string(&log).unwrap().lines().count(), lines.len());
+}
+
+#[test]
+fn each_form_of_the_prompt_names_the_skill_and_only_the_standards_is_without_advice() {
+    let sandbox = Sandbox::new();
+    sandbox.create("demo", "body");
+    for (form, part) in [
+        ("xml", "<available_skills>\n<skill>\n<name>\ndemo\n"),
+        ("markdown", "### User skills\n\n- **demo**: "),
+        ("deerflow", "<location>/mnt/skills/custom/demo/SKILL.md</location>"),
+        ("opencode", "    <name>demo</name>\n"),
+        ("names", "There are 1 skills: demo."),
+    ] {
+        let text = sandbox.run(&["prompt", "--format", form]).exits(0).text();
+        assert!(text.contains(part), "{form}: {text}");
+        assert_eq!(text.contains("<skill_evolution>"), form == "deerflow", "{form}");
+        let told = sandbox.run(&["prompt", "--format", form, "--evolution"]).exits(0).text();
+        assert!(told.contains("<skill_evolution>"), "{form}");
+    }
+    configure(&sandbox, "[skill_evolution]\nenabled = false\n[agent]\ncontainer_path = '/srv/s'\n");
+    let text = sandbox.run(&["prompt", "--format", "deerflow"]).exits(0).text();
+    assert!(!text.contains("<skill_evolution>") && text.contains("/srv/s/custom/demo/SKILL.md"), "{text}");
+}
