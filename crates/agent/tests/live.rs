@@ -6,8 +6,8 @@ use std::{fs, path::Path, thread, time::Duration};
 use agent::{Live, Places, RECHECK_MILLIS};
 use jiff::Timestamp;
 use library::{Action, Actor, ActorKind, Commit, Content, Home, Library, NewRevision, Scope, Stamp};
-use scan::Baseline;
-use skill::{Bundle, Limits, SkillName};
+use scan::{Baseline, clear};
+use skill::{Bundle, File, Limits, SkillName, SkillPath};
 
 fn text(name: &str, description: &str) -> String {
     format!("---\nname: {name}\ndescription: {description}\n---\n\nDo it.\n")
@@ -31,10 +31,41 @@ fn commit(places: &Places, name: &str, description: &str) {
     let mut library = Library::open(&places.libraries[0].0, Scope::User, &places.home, &places.storage).unwrap();
     let skill = SkillName::parse(name).unwrap();
     let base = library.head(&skill).unwrap().map(|head| head.id);
-    let mut bundle = Bundle::default();
-    bundle.insert("SKILL.md".parse().unwrap(), text(name, description).into_bytes().into(), &Limits::default()).unwrap();
-    let cleared = scan::clear(bundle, Baseline::None).unwrap();
+    let file = File { bytes: text(name, description).into_bytes().into(), executable: false };
+    let bundle = Bundle::from_files([(SkillPath::parse("SKILL.md").unwrap(), file)], &Limits::default()).unwrap();
     let action = if base.is_some() { Action::Edit } else { Action::Create };
-    let new = NewRevision { content: Content::Cleared(cleared), action, stamp: stamp(), origin: None };
-    library.commit(vec![Commit { skill, base, new: vec![new] }]).unwrap();
+    let new = NewRevision::new(Content::Cleared(clear(bundle, Baseline::None).unwrap()), action, stamp());
+    library.commit(vec![Commit { skill, base, revisions: vec![new] }]).unwrap();
+}
+
+#[test]
+fn our_own_changes_are_in_the_next_answer_and_those_of_others_soon() {
+    let temp = tempfile::tempdir().unwrap();
+    let home = Home::at(temp.path().join("home")).unwrap();
+    let (own, other) = (temp.path().join("skills"), temp.path().join("claude"));
+    put(&own, "first", "one");
+    put(&other, "strange", "elsewhere");
+    let places = Places {
+        home,
+        storage: "git".to_owned(),
+        libraries: vec![(own.clone(), Scope::User)],
+        folders: vec![(other.clone(), Scope::User)],
+        project: None,
+    };
+    let live = Live::new(places.clone(), Vec::new());
+    assert_eq!(descriptions(&live), ["one", "elsewhere"]);
+    for change in 0..20 {
+        commit(&places, "second", &format!("change {change}"));
+        assert_eq!(descriptions(&live), ["one", &format!("change {change}"), "elsewhere"]);
+    }
+    let library = Library::open(&own, Scope::User, &places.home, "git").unwrap();
+    let skill = SkillName::parse("second").unwrap();
+    library.set_state(&skill, &stamp(), "disable", |state| state.enabled = false).unwrap();
+    assert_eq!(descriptions(&live), ["one", "elsewhere"]);
+    put(&own, "first", "one more");
+    put(&other, "strange", "elsewhere still");
+    thread::sleep(Duration::from_millis(RECHECK_MILLIS + 50));
+    assert_eq!(descriptions(&live), ["one more", "elsewhere still"]);
+    live.reload();
+    assert_eq!(descriptions(&live).len(), 2);
 }

@@ -1,0 +1,68 @@
+//! Measures the catalogue of many skills: `catalogue [COUNT]` makes a library of so many (10,000) in a
+//! temporary folder, and prints what a first answer, one from what is kept, and one after a change of
+//! another program take, with the memory that the process has then.
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "an example for the desk, not for users")]
+
+use std::{fs, path::Path, time::Instant};
+
+use agent::{Form, Live, Look, Places, prompt};
+use library::{Home, Scope};
+
+fn make(library: &Path, count: usize) {
+    for number in 0..count {
+        let folder = library.join(format!("skill-{number:05}"));
+        fs::create_dir_all(&folder).unwrap();
+        let words = "Reads a table that is named, checks each row and writes a report. ".repeat(3);
+        let text = format!(
+            "---\nname: skill-{number:05}\ndescription: {words}Use for table {number}.\n---\n\n# Do\n\n{words}\n"
+        );
+        fs::write(folder.join("SKILL.md"), text).unwrap();
+    }
+}
+
+/// Milliseconds and bytes of one answer.
+fn answer(live: &Live) -> (f64, usize) {
+    let began = Instant::now();
+    let look = Look { form: Form::Xml, container_path: None, evolution: false };
+    let bytes = live.with(|catalogue| prompt(&catalogue.visible().collect::<Vec<_>>(), &[], look).len()).unwrap();
+    (began.elapsed().as_secs_f64() * 1e3, bytes)
+}
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+fn memory() -> String {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = |name: &str| status.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned();
+    format!("{}, {}", line("VmRSS"), line("VmHWM"))
+}
+
+fn main() {
+    let count: usize = std::env::args().nth(1).map_or(10_000, |count| count.parse().unwrap());
+    let place = tempfile::tempdir_in(".").unwrap();
+    let library = place.path().join("skills");
+    make(&library, count);
+    let home = Home::at(place.path().join("home")).unwrap();
+    let libraries = vec![(library, Scope::User)];
+    let places = Places { home, storage: "git".to_owned(), libraries, folders: Vec::new(), project: None };
+    let (scanned, bytes) = answer(&Live::new(places.clone(), Vec::new()));
+    let live = Live::new(places.clone(), Vec::new());
+    let (cold, _) = answer(&live);
+    let warm = median((0..101).map(|_| answer(&live).0).collect());
+    let again = median(
+        (0..11)
+            .map(|_| {
+                live.reload();
+                answer(&live).0
+            })
+            .collect(),
+    );
+    println!("{count} skills, a list of {bytes} bytes");
+    println!("first look ever, each skill scanned   {scanned:9.1} ms");
+    println!("cold: a new process that knows them   {cold:9.1} ms");
+    println!("looked at again after the bound       {again:9.1} ms");
+    println!("warm, from what is kept               {warm:9.1} ms");
+    println!("memory: {}", memory());
+}
