@@ -11,7 +11,11 @@ use std::{
     sync::{LazyLock, OnceLock},
 };
 
-use regex::bytes::{Regex, RegexBuilder};
+use regex_automata::{
+    meta::{Config, Regex},
+    nfa::thompson::WhichCaptures,
+    util::syntax,
+};
 
 use crate::{Rule, literals::Literals, rules, sketch::Sketch};
 
@@ -182,25 +186,20 @@ impl TextRule {
         for region in regions {
             steps.take(region.len())?;
             let window = text.as_bytes().get(region.clone()).unwrap_or_default();
-            if !self.may_match(window) {
+            if !self.sketch().is_none_or(|sketch| sketch.may_match(window)) {
                 continue;
             }
             let regex = self.regex()?;
             for found in regex.find_iter(window) {
                 steps.take(HIT)?;
-                let matched = String::from_utf8_lossy(found.as_bytes());
-                if self.rule.accept.is_none_or(|accept| accept(&matched)) {
+                let matched = || String::from_utf8_lossy(window.get(found.range()).unwrap_or_default());
+                if self.rule.accept.is_none_or(|accept| accept(&matched())) {
                     let range = region.start + found.start()..region.start + found.end();
                     hits.push(Hit { rule: self.rule, range });
                 }
             }
         }
         Ok(())
-    }
-
-    /// Whether the expression may match in a window, as long as it would have to be compiled first.
-    fn may_match(&self, window: &[u8]) -> bool {
-        self.regex.get().is_some() || self.sketch().is_none_or(|sketch| sketch.may_match(window))
     }
 
     fn sketch(&self) -> Option<&Sketch> {
@@ -220,12 +219,19 @@ impl TextRule {
 
 /// Compiles a rule's pattern: over bytes, case ignored, classes of ASCII only. `␣` stands for what
 /// parts two words: white space, line ends, and the marks of lists, quotations and comments.
+///
+/// A sketch has looked for what a match can begin with, so that none of that is prepared again.
 pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
-    RegexBuilder::new(&pattern.replace('␣', WORD_GAP))
-        .case_insensitive(true)
-        .unicode(false)
-        .size_limit(4 << 20)
-        .build()
+    let config = Config::new()
+        .utf8_empty(false)
+        .nfa_size_limit(Some(4 << 20))
+        .which_captures(WhichCaptures::Implicit)
+        .auto_prefilter(false)
+        .onepass(false);
+    Regex::builder()
+        .configure(config)
+        .syntax(syntax::Config::new().case_insensitive(true).unicode(false).utf8(false))
+        .build(&pattern.replace('␣', WORD_GAP))
         .map_err(|error| error.to_string())
 }
 
@@ -263,8 +269,8 @@ mod tests {
             || rules().iter().flat_map(|rule| rule.harmful.iter().chain(rule.harmless)).map(|(_, text)| *text);
         for rule in rules().iter().filter(|rule| !rule.pattern.is_empty()) {
             let regex = compile(rule.pattern).unwrap();
-            for found in examples().flat_map(|text| regex.find_iter(text.as_bytes())) {
-                let matched = String::from_utf8_lossy(found.as_bytes()).to_lowercase();
+            for (text, found) in examples().flat_map(|text| regex.find_iter(text).map(move |found| (text, found))) {
+                let matched = String::from_utf8_lossy(&text.as_bytes()[found.range()]).to_lowercase();
                 let held = rule.literals.iter().any(|literal| matched.contains(&literal.to_lowercase()));
                 assert!(held, "{} matches {matched:?}", rule.id);
             }
