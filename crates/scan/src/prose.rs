@@ -32,9 +32,9 @@ use crate::{
 pub(crate) use lexicon::fingerprint;
 use lexicon::{Set, Term};
 use passage::{Passage, Place, passages};
-use sense::{Sense, Strength};
+use sense::{Sense, Senses, Strength};
 use stem::Stem;
-use weigh::{Feature, Weighed};
+use weigh::{Feature, Room, Weighed};
 use words::{Reader, Word};
 
 /// Words for which a step is taken.
@@ -116,9 +116,9 @@ fn said_in(source: &Source<'_>, finder: &mut Finder) -> Result<Vec<Said>, Search
 }
 
 /// The senses of all rules.
-static SENSES: LazyLock<Vec<Sense>> = LazyLock::new(|| {
+static SENSES: LazyLock<Senses> = LazyLock::new(|| {
     let all = rules_of_prose().flat_map(|rule| rule.senses.iter().map(move |text| (rule, *text)));
-    all.filter_map(|(rule, text)| Sense::parse(rule, text)).collect()
+    Senses::new(all.filter_map(|(rule, text)| Sense::parse(rule, text)).collect())
 });
 
 /// Something that a text says.
@@ -147,8 +147,7 @@ struct Judge<'a> {
     passage: usize,
     weak: Vec<Weak>,
     said: Vec<Said>,
-    /// Room to weigh in.
-    keys: Vec<u32>,
+    room: Room,
     /// When they are asked for, the features of all passages.
     features: Option<Vec<Vec<(u32, String)>>>,
     /// The heading above and the sentence before a list speak of attacks or of what not to do.
@@ -185,9 +184,9 @@ static GUARDS: LazyLock<Guards> = LazyLock::new(|| {
 
 impl<'a> Judge<'a> {
     fn new(source: &'a Source<'a>) -> Self {
-        let (words, terms, sentences, weak, said, keys) = Default::default();
+        let (words, terms, sentences, weak, said, room) = Default::default();
         let (features, passage, heading, lead, lesson) = Default::default();
-        Self { source, words, terms, sentences, passage, weak, said, keys, features, heading, lead, lesson }
+        Self { source, words, terms, sentences, passage, weak, said, room, features, heading, lead, lesson }
     }
 
     fn read_all(&mut self, finder: &mut Finder) -> Result<(), SearchError> {
@@ -277,7 +276,7 @@ impl<'a> Judge<'a> {
         if known {
             return;
         }
-        if let Some(at) = weighed.heaviest(talk, &mut self.keys) {
+        if let Some(at) = weighed.heaviest(talk, &mut self.room) {
             self.said.push(Said { rule: &WEIGHT, severity: WEIGHT.severity, sense: "by its words and concepts", at });
         }
     }
@@ -287,9 +286,8 @@ impl<'a> Judge<'a> {
             return;
         }
         let mut fired: Vec<(&'static str, Strength)> = Vec::new();
-        for sense in SENSES.iter() {
-            let known = fired.iter().any(|(id, strength)| *id == sense.rule.id && *strength >= sense.strength);
-            if known || !sense.meets(all, &self.sentences) {
+        for sense in SENSES.meeting(all, &self.sentences) {
+            if fired.iter().any(|(id, strength)| *id == sense.rule.id && *strength >= sense.strength) {
                 continue;
             }
             fired.push((sense.rule.id, sense.strength));

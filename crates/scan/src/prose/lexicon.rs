@@ -73,6 +73,15 @@ pub(super) fn name(concept: Concept) -> &'static str {
     index::NAMES.iter().find(|(_, other)| *other == concept).map_or("", |(name, _)| name)
 }
 
+/// The concepts of a set, in their order.
+pub(super) fn each_of(mut set: Set) -> impl Iterator<Item = Concept> {
+    std::iter::from_fn(move || {
+        let concept = (set != 0).then(|| set.trailing_zeros())?;
+        set &= set - 1;
+        Some(concept)
+    })
+}
+
 /// Where words say a concept, in their order. What is quoted in text that is spoken is no deed.
 pub(super) fn find(words: &[Word], spoken: bool, terms: &mut Vec<Term>) {
     terms.clear();
@@ -109,10 +118,13 @@ fn is_known(stem: Stem) -> bool {
 fn each(words: &[Word], first: &Word, mut found: impl FnMut(Concept, usize)) {
     let bucket = first.stem.bucket();
     let [start, end] = [bucket, bucket + 1].map(|at| index::STARTS.get(at).copied().unwrap_or(0));
-    let (near, far) = following(words);
-    for entry in slice(&index::ENTRIES, start, end) {
-        let follows = entry.next == 0 || entry.next & if entry.gap { far } else { near } != 0;
-        if entry.stem == first.stem && follows {
+    let mut after = None;
+    for entry in slice(&index::ENTRIES, start, end).iter().filter(|entry| entry.stem == first.stem) {
+        let mut follows = || {
+            let (near, far) = *after.get_or_insert_with(|| following(words));
+            entry.next & if entry.gap { far } else { near } != 0
+        };
+        if entry.next == 0 || follows() {
             let length = if entry.whole { Some(1) } else { fits(pieces_of(entry), words, first.sentence) };
             length.into_iter().for_each(|length| found(entry.concept, length));
         }

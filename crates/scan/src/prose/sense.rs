@@ -3,9 +3,49 @@
 //! `a b` means both in one sentence, `a b & c` with the third anywhere in the passage; `-a` is a
 //! negated deed, `^a` what the passage may not say. `?` at the head makes a sense weak, `!` makes it
 //! hold whoever is asked first.
+//!
+//! A passage is asked only for the [`Senses`] of which it says the rarest concept.
 
-use super::lexicon::{self, Set};
+use super::lexicon::{self, Concept, Set};
 use crate::Rule;
+
+/// Some senses, found by one of the concepts of each.
+pub(super) struct Senses {
+    all: Vec<Sense>,
+    /// For each concept the places of senses that need it and are found by it, in their order.
+    of_concept: Vec<Vec<usize>>,
+}
+
+impl Senses {
+    pub fn new(all: Vec<Sense>) -> Self {
+        let mut uses = vec![0; Set::BITS as usize];
+        for concept in all.iter().flat_map(|sense| lexicon::each_of(sense.concepts())) {
+            uses.get_mut(concept as usize).into_iter().for_each(|uses| *uses += 1);
+        }
+        let mut of_concept = vec![Vec::new(); Set::BITS as usize];
+        let rarity = |concept: &Concept| uses.get(*concept as usize).copied().unwrap_or(0);
+        for (place, sense) in all.iter().enumerate() {
+            let rarest = lexicon::each_of(sense.concepts()).min_by_key(rarity);
+            let senses = rarest.and_then(|concept| of_concept.get_mut(concept as usize));
+            senses.into_iter().for_each(|senses| senses.push(place));
+        }
+        Self { all, of_concept }
+    }
+
+    /// Those whose concepts meet in a passage, in their order.
+    pub fn meeting<'s>(
+        &'s self,
+        all: (Set, Set),
+        sentences: &[(Set, Set)],
+    ) -> impl Iterator<Item = &'s Sense> + use<'s> {
+        let of = |concept| self.of_concept.get(concept as usize).map_or(&[][..], Vec::as_slice);
+        let places = lexicon::each_of(all.0 | all.1).flat_map(of).copied();
+        let meets = |place: &usize| self.all.get(*place).is_some_and(|sense| sense.meets(all, sentences));
+        let mut places: Vec<usize> = places.filter(meets).collect();
+        places.sort_unstable();
+        places.into_iter().filter_map(|place| self.all.get(place))
+    }
+}
 
 /// One way in which concepts meet.
 pub(super) struct Sense {
@@ -57,7 +97,7 @@ impl Sense {
     }
 
     /// Whether the concepts meet in a passage.
-    pub fn meets(&self, all: (Set, Set), sentences: &[(Set, Set)]) -> bool {
+    fn meets(&self, all: (Set, Set), sentences: &[(Set, Set)]) -> bool {
         let holds = |there: (Set, Set), (said, negated): (Set, Set)| said & !there.0 == 0 && negated & !there.1 == 0;
         holds(all, self.needs)
             && all.0 & self.absent == 0

@@ -7,7 +7,7 @@
 use std::sync::LazyLock;
 
 use super::{
-    lexicon::{Concept, Set},
+    lexicon::{Concept, Set, each_of},
     words::Word,
 };
 
@@ -67,6 +67,14 @@ pub(super) struct Weighed<'w> {
     pub marks: u32,
 }
 
+/// Room to weigh in.
+#[derive(Debug, Default)]
+pub(super) struct Room {
+    /// The keys of features that have a weight, and it.
+    weights: Vec<(u32, i16)>,
+    keys: Vec<u32>,
+}
+
 impl<'w> Weighed<'w> {
     /// Calls `each` with the features; one may come more than once.
     pub fn features(&self, each: &mut impl FnMut(Feature<'w>)) {
@@ -79,21 +87,29 @@ impl<'w> Weighed<'w> {
             }
         }
         let (said, negated) = self.concepts;
-        bits(said).for_each(|concept| each(Feature::Concept(concept, false)));
-        bits(negated).for_each(|concept| each(Feature::Concept(concept, true)));
-        bits(Set::from(self.marks)).for_each(|mark| each(Feature::Mark(mark)));
+        each_of(said).for_each(|concept| each(Feature::Concept(concept, false)));
+        each_of(negated).for_each(|concept| each(Feature::Concept(concept, true)));
+        each_of(Set::from(self.marks)).for_each(|mark| each(Feature::Mark(mark)));
     }
 
-    /// The byte of its heaviest words when it weighs enough; `keys` is room to work in.
-    pub fn heaviest(&self, talk: bool, keys: &mut Vec<u32>) -> Option<usize> {
-        keys.clear();
-        self.features(&mut |feature| keys.push(feature.key()));
-        keys.sort_unstable();
-        keys.dedup();
-        let sum: i32 = keys.iter().map(|key| i32::from(weight(*key))).sum();
+    /// The byte of its heaviest words when it weighs enough; `room` is to work in.
+    pub fn heaviest(&self, talk: bool, room: &mut Room) -> Option<usize> {
+        room.weights.clear();
+        self.features(&mut |feature| {
+            let key = feature.key();
+            room.weights.extend(Some((key, weight(key))).filter(|(_, weight)| *weight != 0));
+        });
+        room.weights.sort_unstable();
+        room.weights.dedup();
+        let sum = room.weights.iter().map(|(_, weight)| i32::from(*weight)).sum::<i32>() as f32;
         let limit = if talk { LIMIT_OF_TALK } else { LIMIT };
-        let limit = (limit - f32::from(value(0))) * (keys.len() as f32 + STEADY).sqrt();
-        if keys.len() < FEWEST || (sum as f32) < limit {
+        let limit = |features: usize| (limit - f32::from(value(0))) * (features as f32 + STEADY).sqrt();
+        // Of nearly all passages this is known before their features are counted.
+        if sum < limit(FEWEST) {
+            return None;
+        }
+        let features = self.count(&mut room.keys);
+        if features < FEWEST || sum < limit(features) {
             return None;
         }
         let (mut most, mut at) = (i16::MIN, self.words.first()?.at);
@@ -106,14 +122,15 @@ impl<'w> Weighed<'w> {
         });
         Some(at)
     }
-}
 
-fn bits(mut set: Set) -> impl Iterator<Item = u32> {
-    std::iter::from_fn(move || {
-        let bit = (set != 0).then(|| set.trailing_zeros())?;
-        set &= set - 1;
-        Some(bit)
-    })
+    /// How many features there are, each once.
+    fn count(&self, keys: &mut Vec<u32>) -> usize {
+        keys.clear();
+        self.features(&mut |feature| keys.push(feature.key()));
+        keys.sort_unstable();
+        keys.dedup();
+        keys.len()
+    }
 }
 
 /// How many features have a weight.
@@ -164,6 +181,11 @@ fn weight(wanted: u32) -> i16 {
 mod tests {
     use super::{super::lexicon::concept, *};
     use crate::prose::words::Reader;
+
+    #[test]
+    fn more_features_have_to_weigh_more() {
+        assert!(LIMIT > f32::from(value(0)), "the fewest features have the least to weigh");
+    }
 
     #[test]
     fn the_list_for_people_says_what_is_weighed() {
