@@ -25,10 +25,20 @@ impl Letters {
     pub fn of(word: &[u8]) -> Self {
         let mut letters = Self { bytes: [0; LETTERS], count: word.len().min(LETTERS) };
         for (slot, byte) in letters.bytes.iter_mut().zip(word) {
-            // The bit that a small letter has beyond a capital one; digits have it too.
-            *slot = byte | 0x20;
+            // Digits have the bit of small letters too.
+            *slot = byte | SMALL as u8;
         }
         letters
+    }
+
+    /// The letters with which some bytes begin, when they end among them.
+    pub fn at_head(bytes: [u8; 8]) -> Option<Self> {
+        let bytes = u64::from_le_bytes(bytes);
+        let count = (!alphanumeric(bytes) & HIGH).trailing_zeros() / 8;
+        let kept = (bytes | SMALL) & 1u64.checked_shl(8 * count)?.wrapping_sub(1);
+        let mut letters = Self { bytes: [0; LETTERS], count: count as usize };
+        letters.bytes.first_chunk_mut().into_iter().for_each(|first| *first = kept.to_le_bytes());
+        Some(letters)
     }
 
     pub fn push(&mut self, letter: u8) {
@@ -47,6 +57,22 @@ impl Letters {
         let [a, b, c, d, e, f, g, h, ..] = self.bytes;
         u64::from_le_bytes([a, b, c, d, e, f, g, h])
     }
+}
+
+/// The highest bit of each of eight bytes, and the one that a small letter has beyond a capital one.
+const HIGH: u64 = 0x8080_8080_8080_8080;
+const SMALL: u64 = 0x2020_2020_2020_2020;
+
+/// Of eight bytes the highest bit of those that are ASCII letters and digits.
+const fn alphanumeric(bytes: u64) -> u64 {
+    /// The highest bit of each byte of 7 bits that is not below `least`.
+    const fn from(bytes: u64, least: u8) -> u64 {
+        bytes + (0x80 - least as u64) * 0x0101_0101_0101_0101
+    }
+    let low = bytes & !HIGH;
+    let letters = from(low | SMALL, b'a') & !from(low | SMALL, b'z' + 1);
+    let digits = from(low, b'0') & !from(low, b'9' + 1);
+    (letters | digits) & !bytes & HIGH
 }
 
 /// The hash of a word's stem.
@@ -94,6 +120,9 @@ impl Stem {
 /// Eight letters at a time, those after the stem left out.
 fn hash(seed: u64, word: &Letters) -> u64 {
     let count = bare(word.as_slice()).len();
+    if let 1..=8 = count {
+        return mixed(seed, word.first_eight() & u64::MAX >> (8 * (8 - count)));
+    }
     let chunks = word.bytes.as_chunks::<8>().0.iter().enumerate().take(count.div_ceil(8));
     chunks.fold(seed, |hash, (place, chunk)| {
         let unused = 8 - (count - 8 * place).min(8);

@@ -155,7 +155,7 @@ impl<'w> Reader<'w> {
             }
             _ => {}
         }
-        if !STOP.contains(&word.first_eight()) {
+        if !is_stop(word.first_eight()) {
             let stem = if from > at { Stem::of_name(&word) } else { Stem::of(&word) };
             self.push(stem, false, at);
         }
@@ -194,12 +194,36 @@ impl<'w> Reader<'w> {
     }
 }
 
+/// Whether a word carries too little to matter. For most one bit tells that it does not.
+fn is_stop(word: u64) -> bool {
+    const BITS: u64 = {
+        let (mut bits, mut rest) = (0, STOP.as_slice());
+        while let [others @ .., word] = rest {
+            (bits, rest) = (bits | bit(*word), others);
+        }
+        bits
+    };
+    const fn bit(word: u64) -> u64 {
+        1 << (word.wrapping_mul(0x9fb2_1c65_1e98_df25) >> 58)
+    }
+    BITS & bit(word) != 0 && STOP.contains(&word)
+}
+
 /// A word of ASCII alone and where it ends; `None` when another character or an apostrophe follows.
 fn ascii_word(text: &str, from: usize) -> Option<(Letters, usize)> {
     let rest = text.as_bytes().get(from..)?;
-    let length = rest.iter().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(rest.len());
+    let (word, length) = match rest.first_chunk().and_then(|head| Letters::at_head(*head)) {
+        Some(word) => {
+            let length = word.as_slice().len();
+            (word, length)
+        }
+        None => {
+            let length = rest.iter().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(rest.len());
+            (Letters::of(rest.get(..length).unwrap_or_default()), length)
+        }
+    };
     let goes_on = rest.get(length).is_some_and(|byte| !byte.is_ascii() || *byte == b'\'');
-    (!goes_on).then(|| (Letters::of(rest.get(..length).unwrap_or_default()), from + length))
+    (!goes_on).then_some((word, from + length))
 }
 
 /// Whether a dot begins a name, as in `.env`.
