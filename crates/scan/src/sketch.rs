@@ -21,17 +21,19 @@ const STEPS: usize = 1 << 12;
 /// Steps for each byte of a window.
 const STEPS_PER_BYTE: usize = 8;
 
-/// Branches that are enough to look at two bytes before at each of them.
-const MANY: usize = 6;
+/// Instructions made room for at once; most sketches have fewer.
+const ROOM: usize = 256;
+
+/// Branches with which a match begins that are told apart.
+const BEGINNINGS: usize = 64;
 
 /// A pattern as instructions, each of which names the next; they are made from the last one on.
 pub(crate) struct Sketch {
     steps: Vec<Step>,
     /// For each instruction the bytes with which it can go on.
-    firsts: Vec<Class>,
+    firsts: Vec<Firsts>,
     entry: usize,
-    /// What a match can begin with.
-    pairs: Pairs,
+    begins: Begins,
     /// Every match begins where a word does or ends.
     at_boundary: bool,
     /// How many repetitions there are of a class.
@@ -57,30 +59,78 @@ enum Step {
     },
     AnyOf {
         branches: Vec<usize>,
-        /// For many branches, what they can begin with.
-        pairs: Option<Box<Pairs>>,
     },
 }
 
-/// Pairs of bytes with which something can begin: for the lowest bits of the first those of the
-/// second.
-#[derive(Default)]
-struct Pairs([u32; 32]);
+/// Three bytes with which something can go on: the first, and the lowest five bits of the others, as
+/// bits of a word.
+#[derive(Clone, Copy)]
+struct Firsts {
+    first: Class,
+    then: [u32; 2],
+}
 
-impl Pairs {
-    /// Adds all pairs of bytes of two classes.
-    fn add(&mut self, first: &Class, second: &Class) {
-        let (mut firsts, seconds) = (first.low_bits(), second.low_bits());
-        while firsts != 0 {
-            let at = firsts.trailing_zeros() as usize;
-            self.0.iter_mut().skip(at).take(1).for_each(|pair| *pair |= seconds);
-            firsts &= firsts - 1;
+impl Firsts {
+    const ALL: Self = Self { first: Class::ALL, then: [u32::MAX; 2] };
+    const NONE: Self = Self { first: Class::NONE, then: [0; 2] };
+
+    /// The lowest bits of the byte at a place.
+    fn low_bits(&self, place: usize) -> u32 {
+        match place {
+            0 => self.first.low_bits(),
+            _ => self.then.get(place - 1).copied().unwrap_or(u32::MAX),
         }
     }
 
-    /// Whether two bytes can be among them.
-    fn has(&self, first: u8, second: u8) -> bool {
-        self.0.get(usize::from(first & 31)).is_some_and(|seconds| seconds >> (second & 31) & 1 == 1)
+    fn or(self, other: Self) -> Self {
+        let ([a, b], [c, d]) = (self.then, other.then);
+        Self { first: self.first.or(other.first), then: [a | c, b | d] }
+    }
+
+    /// Of a text and what follows it.
+    fn of_text(text: &str, next: &Self) -> Self {
+        let low = |place| match text.as_bytes().get(place) {
+            Some(byte) => 1u32 << (byte & 31),
+            None => next.low_bits(place - text.len()),
+        };
+        Self { first: text.bytes().next().map_or(next.first, Class::of), then: [low(1), low(2)] }
+    }
+
+    /// Of a run and what follows it.
+    fn of_run(run: &Run, next: &Self) -> Self {
+        let low = |place: usize| {
+            let own = if place < run.most { run.class.low_bits() } else { 0 };
+            (run.least..=run.most.min(place)).fold(own, |bits, length| bits | next.low_bits(place - length))
+        };
+        let first = if run.least > 0 { run.class } else { run.class.or(next.first) };
+        Self { first, then: [low(1), low(2)] }
+    }
+
+    /// Whether three bytes can be those.
+    fn have(&self, [a, b, c]: [u8; 3]) -> bool {
+        let [second, third] = self.then;
+        self.first.has(a) && second >> (b & 31) & third >> (c & 31) & 1 == 1
+    }
+}
+
+/// What a match can begin with: for each of three bytes, by its lowest bits, the branches that can have
+/// it there.
+struct Begins([[u64; 32]; 3]);
+
+impl Begins {
+    fn add(&mut self, branch: usize, firsts: &Firsts) {
+        for (place, branches) in self.0.iter_mut().enumerate() {
+            let bits = firsts.low_bits(place);
+            for (low, branches) in branches.iter_mut().enumerate() {
+                *branches |= u64::from(bits >> low & 1) << (branch % BEGINNINGS);
+            }
+        }
+    }
+
+    fn can_be(&self, window: &[u8]) -> bool {
+        let at = |branches: &[u64; 32], byte: &u8| branches.get(usize::from(byte & 31)).copied().unwrap_or(0);
+        let Self([first, second, third]) = self;
+        matches!(window, [a, b, c] if at(first, a) & at(second, b) & at(third, c) != 0)
     }
 }
 
@@ -98,19 +148,17 @@ impl Sketch {
     /// The sketch of a pattern; `None` when it says what no sketch can.
     pub fn new(pattern: &'static str) -> Option<Self> {
         let node = parse(pattern)?;
-        let mut sketch = Self {
-            steps: vec![Step::Done],
-            firsts: vec![Class::ALL],
-            entry: 0,
-            pairs: Pairs::default(),
-            at_boundary: false,
-            runs: 0,
-            longest: node.longest(),
-        };
+        let (mut steps, mut firsts) = (Vec::with_capacity(ROOM), Vec::with_capacity(ROOM));
+        steps.push(Step::Done);
+        firsts.push(Firsts::ALL);
+        let (begins, longest) = (Begins([[0; 32]; 3]), node.longest());
+        let mut sketch = Self { steps, firsts, entry: 0, begins, at_boundary: false, runs: 0, longest };
         sketch.entry = sketch.emit(&node, 0)?;
-        let mut pairs = Pairs::default();
-        sketch.add_pairs(sketch.entry, &mut pairs);
-        sketch.pairs = pairs;
+        let mut beginnings = Vec::new();
+        sketch.add_beginnings(sketch.entry, &mut beginnings);
+        for (branch, step) in beginnings.into_iter().enumerate() {
+            sketch.begins.add(branch, &sketch.first(step));
+        }
         sketch.at_boundary = sketch.needs_boundary(sketch.entry);
         Some(sketch)
     }
@@ -124,11 +172,10 @@ impl Sketch {
     pub fn may_match(&self, window: &[u8]) -> bool {
         let left = STEPS + window.len() * STEPS_PER_BYTE;
         let mut search = Search { sketch: self, window, left, failed: vec![0..0; self.runs] };
-        let is_known = |pair: &[u8]| matches!(pair, [a, b] if self.pairs.has(*a, *b));
-        let pairs = window.windows(2).enumerate().filter(|(_, pair)| is_known(pair)).map(|(at, _)| at);
-        let last = window.len().saturating_sub(1)..=window.len();
+        let begins = window.windows(3).enumerate().filter(|(_, window)| self.begins.can_be(window)).map(|(at, _)| at);
+        let last = window.len().saturating_sub(2)..=window.len();
         let can_begin = |at: &usize| !self.at_boundary || Look::Boundary.holds(window, *at);
-        pairs.chain(last).filter(can_begin).any(|at| search.may_go_on(self.entry, at))
+        begins.chain(last).filter(can_begin).any(|at| search.may_go_on(self.entry, at))
     }
 
     /// Puts the instructions of a node before the instruction `next` and gives the first of them.
@@ -147,12 +194,7 @@ impl Sketch {
                 for node in nodes {
                     branches.push(self.emit(node, next)?);
                 }
-                let pairs = (branches.len() >= MANY).then(|| {
-                    let mut pairs = Box::<Pairs>::default();
-                    branches.iter().for_each(|branch| self.add_pairs(*branch, &mut pairs));
-                    pairs
-                });
-                self.push(Step::AnyOf { branches, pairs })
+                self.push(Step::AnyOf { branches })
             }
             Node::Repeat { node, least, most } => self.emit_copies(node, *least, *most, next),
         }
@@ -162,59 +204,44 @@ impl Sketch {
         let mut entry = next;
         for _ in least..most {
             let copy = self.emit(node, entry)?;
-            entry = self.push(Step::AnyOf { branches: vec![copy, next], pairs: None })?;
+            entry = self.push(Step::AnyOf { branches: vec![copy, next] })?;
         }
         (0..least).try_fold(entry, |entry, _| self.emit(node, entry))
     }
 
     fn push(&mut self, step: Step) -> Option<usize> {
         let firsts = match &step {
-            Step::Done => Class::ALL,
-            Step::Text { text, next } => text.bytes().next().map_or_else(|| self.first(*next), Class::of),
-            Step::Run { run, .. } if run.least > 0 => run.class,
-            Step::Run { run, next } => run.class.or(self.first(*next)),
+            Step::Done => Firsts::ALL,
+            Step::Text { text, next } => Firsts::of_text(text, &self.first(*next)),
+            Step::Run { run, next } => Firsts::of_run(run, &self.first(*next)),
             Step::Look { next, .. } => self.first(*next),
-            Step::AnyOf { branches, .. } => branches.iter().fold(Class::NONE, |all, at| all.or(self.first(*at))),
+            Step::AnyOf { branches } => branches.iter().fold(Firsts::NONE, |all, at| all.or(self.first(*at))),
         };
         self.firsts.push(firsts);
         self.steps.push(step);
         (self.steps.len() < INSTRUCTIONS).then(|| self.steps.len() - 1)
     }
 
-    fn first(&self, step: usize) -> Class {
-        self.firsts.get(step).copied().unwrap_or(Class::ALL)
+    fn first(&self, step: usize) -> Firsts {
+        self.firsts.get(step).copied().unwrap_or(Firsts::ALL)
     }
 
     fn needs_boundary(&self, step: usize) -> bool {
         match self.steps.get(step) {
             Some(Step::Look { look, .. }) => matches!(look, Look::Boundary),
-            Some(Step::AnyOf { branches, .. }) => branches.iter().all(|branch| self.needs_boundary(*branch)),
+            Some(Step::AnyOf { branches }) => branches.iter().all(|branch| self.needs_boundary(*branch)),
             _ => false,
         }
     }
 
-    /// Adds the pairs of bytes with which an instruction can go on.
-    fn add_pairs(&self, step: usize, pairs: &mut Pairs) {
+    /// Adds the branches with which an instruction can go on.
+    fn add_beginnings(&self, step: usize, beginnings: &mut Vec<usize>) {
         match self.steps.get(step) {
-            None | Some(Step::Done) => pairs.add(&Class::ALL, &Class::ALL),
-            Some(Step::Text { text, next }) => match text.as_bytes() {
-                [] => self.add_pairs(*next, pairs),
-                [one] => pairs.add(&Class::of(*one), &self.first(*next)),
-                [one, two, ..] => pairs.add(&Class::of(*one), &Class::of(*two)),
-            },
-            Some(Step::Run { run, next }) => {
-                if run.most > 1 {
-                    pairs.add(&run.class, &run.class);
-                }
-                if run.least <= 1 {
-                    pairs.add(&run.class, &self.first(*next));
-                }
-                if run.least == 0 {
-                    self.add_pairs(*next, pairs);
-                }
+            Some(Step::AnyOf { branches }) => {
+                branches.iter().for_each(|branch| self.add_beginnings(*branch, beginnings));
             }
-            Some(Step::Look { next, .. }) => self.add_pairs(*next, pairs),
-            Some(Step::AnyOf { branches, .. }) => branches.iter().for_each(|branch| self.add_pairs(*branch, pairs)),
+            Some(Step::Look { next, .. }) => self.add_beginnings(*next, beginnings),
+            _ => beginnings.push(step),
         }
     }
 }
@@ -232,9 +259,10 @@ impl Search<'_> {
     /// Whether an instruction may lead to a match from a byte on. At the end of the window, where
     /// there is no byte to go by, all may.
     fn may_go_on(&mut self, step: usize, at: usize) -> bool {
-        let dead = match (self.window.get(at), self.sketch.firsts.get(step)) {
-            (Some(byte), Some(firsts)) => !firsts.has(*byte),
-            _ => false,
+        let Some(firsts) = self.sketch.firsts.get(step) else { return true };
+        let dead = match self.window.get(at..).and_then(|rest| rest.first_chunk()) {
+            Some(there) => !firsts.have(*there),
+            None => self.window.get(at).is_some_and(|byte| !firsts.first.has(*byte)),
         };
         !dead && self.go_on(step, at)
     }
@@ -259,12 +287,8 @@ impl Search<'_> {
                     step = *next;
                 }
                 Some(Step::Run { run, next }) => return self.run(run, *next, at),
-                Some(Step::AnyOf { branches, pairs }) => {
-                    let dead = match (pairs, self.window.get(at..at + 2)) {
-                        (Some(pairs), Some([a, b])) => !pairs.has(*a, *b),
-                        _ => false,
-                    };
-                    return !dead && branches.iter().any(|branch| self.may_go_on(*branch, at));
+                Some(Step::AnyOf { branches }) => {
+                    return branches.iter().any(|branch| self.may_go_on(*branch, at));
                 }
             }
         }
