@@ -4,7 +4,7 @@
 //! first line says that it is read or run, whatever its bytes: one bad byte switches nothing off.
 //! All else is binary, and only what is long enough to be text is looked at.
 
-use std::{borrow::Cow, iter::repeat_n};
+use std::borrow::Cow;
 
 use skill::{File, SkillPath};
 
@@ -226,20 +226,20 @@ fn is_mostly_text(bytes: &[u8]) -> bool {
 
 /// The runs of text in some bytes, each where it stands: line ends are kept, all else is zero.
 fn runs(bytes: &[u8], shortest: usize) -> String {
-    let mut text = String::with_capacity(bytes.len());
+    let mut text = Vec::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         for piece in chunk.valid().split_inclusive(is_break) {
             let run = piece.trim_end_matches(is_break);
             if is_text(run, shortest) {
-                text.push_str(run);
+                text.extend_from_slice(run.as_bytes());
             } else {
-                text.extend(run.bytes().map(|byte| if byte == b'\n' { '\n' } else { '\0' }));
+                text.extend(run.bytes().map(|byte| if byte == b'\n' { b'\n' } else { 0 }));
             }
-            text.extend(repeat_n('\0', piece.len() - run.len()));
+            text.resize(text.len() + piece.len() - run.len(), 0);
         }
-        text.extend(repeat_n('\0', chunk.invalid().len()));
+        text.resize(text.len() + chunk.invalid().len(), 0);
     }
-    text
+    String::from_utf8(text).unwrap_or_default()
 }
 
 /// Whether a character ends a run of text.

@@ -94,9 +94,13 @@ impl<'a> Source<'a> {
 
     /// Whether a line closes the fence that another one opened.
     fn closes(&self, open: usize, line: usize) -> bool {
-        let bare = |line: usize| self.line(line).trim_start_matches([' ', '\t', '>']).trim_end();
-        let run = |text: &str| text.chars().take_while(|c| bare(open).starts_with(*c)).count();
-        run(bare(line)) == bare(line).len() && run(bare(line)) >= run(bare(open))
+        let bare = |line: usize| self.line(line).trim_start_matches([' ', '\t', '>']);
+        let Some(mark) = bare(open).bytes().next().filter(|mark| bare(line).as_bytes().first() == Some(mark)) else {
+            return false;
+        };
+        let run = |text: &str| text.bytes().take_while(|byte| *byte == mark).count();
+        let there = bare(line).trim_end();
+        run(there) == there.len() && run(there) >= run(bare(open))
     }
 
     pub fn kind(&self) -> Kind {
