@@ -2,4 +2,6 @@
 
 mod connection;
 mod hosts;
+mod http;
+mod skills;
 mod tools;

@@ -3,6 +3,7 @@
 use clap::Args;
 use client::SightOutcome;
 use serde_json::{Value, json};
+use skill::SkillName;
 
 use crate::{
     context::{Context, skill_name},
@@ -36,17 +37,26 @@ fn link_line(outcome: &SightOutcome) -> String {
     }
 }
 
-/// Sets it.
-pub fn run(context: &Context, args: &EnableArgs, enabled: bool) -> Result<Exit, CliError> {
-    let name = skill_name(&args.name)?;
-    let library = context.library_with(&name)?;
+/// Sets it, and gives what became of the links to the skill.
+///
+/// # Errors
+/// There is no such skill, or something cannot be written.
+pub fn set(context: &Context, name: &SkillName, enabled: bool) -> Result<(Value, Vec<SightOutcome>), CliError> {
+    let library = context.library_with(name)?;
     let action = if enabled { "enable" } else { "disable" };
-    library.set_state(&name, &context.stamp(), action, |state| state.enabled = enabled)?;
-    let links = client::follow_sight(&library, &name, enabled)?;
+    library.set_state(name, &context.stamp(), action, |state| state.enabled = enabled)?;
+    let links = client::follow_sight(&library, name, enabled)?;
     let document = json!({
         "ok": true, "name": name.as_str(), "enabled": enabled, "library": library.path(),
         "links": links.iter().map(link_document).collect::<Vec<_>>(),
     });
+    Ok((document, links))
+}
+
+/// Runs it.
+pub fn run(context: &Context, args: &EnableArgs, enabled: bool) -> Result<Exit, CliError> {
+    let name = skill_name(&args.name)?;
+    let (document, links) = set(context, &name, enabled)?;
     context.out.answer(&document, |out| {
         match enabled {
             true => writeln!(out, "{STRONG}{name}{STRONG:#} is in `prompt` and `read` again")?,

@@ -61,6 +61,24 @@ pub fn run(context: &Context, args: &InstallArgs) -> Result<Exit, CliError> {
         dry_run: args.dry_run,
         pick: Pick { skills: args.skill.clone(), all: args.all },
     };
+    let working = context.out.working("installing");
+    let installed = install(context, &request)?;
+    drop(working);
+    answer(context, installed)
+}
+
+/// Installs a skill of a registry for an agent, and gives the document.
+///
+/// # Errors
+/// It is not there, it is blocked, or something is in its way.
+pub fn for_agent(context: &Context, spec: &str) -> Result<Value, CliError> {
+    let spec = spec.parse().map_err(|error: client::SpecError| failed(error))?;
+    let request = InstallRequest { specs: vec![spec], ..InstallRequest::default() };
+    let (document, _) = document_of(&mut install(context, &request)?)?;
+    Ok(document)
+}
+
+fn install(context: &Context, request: &InstallRequest) -> Result<Vec<Installed>, CliError> {
     let mut library = context.library()?;
     let lock_path = context.lock_path(&library);
     let mut installer = Installer {
@@ -73,14 +91,11 @@ pub fn run(context: &Context, args: &InstallArgs) -> Result<Exit, CliError> {
         stamp: &context.stamp(),
         permit: &context.permit()?,
     };
-    let working = context.out.working("installing");
-    let installed = installer.install(&request).map_err(failed)?;
-    drop(working);
-    answer(context, installed)
+    installer.install(request).map_err(failed)
 }
 
-/// Prints what became of each skill. A single failure is the command's own.
-fn answer(context: &Context, mut installed: Vec<Installed>) -> Result<Exit, CliError> {
+/// What became of each skill, and the gravest exit code. A single failure is that of the whole.
+fn document_of(installed: &mut Vec<Installed>) -> Result<(Value, Exit), CliError> {
     if let [Installed { error: Some(_), .. }] = installed.as_slice() {
         let skills: Vec<Value> = installed.iter().map(document).collect();
         if let Some(error) = installed.pop().and_then(|only| only.error) {
@@ -91,7 +106,12 @@ fn answer(context: &Context, mut installed: Vec<Installed>) -> Result<Exit, CliE
     }
     let exit = installed.iter().map(|skill| exit_of_one(skill.error.as_ref())).max().unwrap_or(Exit::Done);
     let skills: Vec<Value> = installed.iter().map(document).collect();
-    let document = json!({"ok": exit == Exit::Done, "skills": skills});
+    Ok((json!({"ok": exit == Exit::Done, "skills": skills}), exit))
+}
+
+/// Prints what became of each skill.
+fn answer(context: &Context, mut installed: Vec<Installed>) -> Result<Exit, CliError> {
+    let (document, exit) = document_of(&mut installed)?;
     context.out.answer(&document, |out| {
         installed.iter().try_for_each(|skill| text(skill, out))?;
         match installed.len() {

@@ -2,14 +2,20 @@
 
 mod install;
 
+use std::net::SocketAddr;
+
+use agent::{Builtin, Catalogue, Places, Settings};
 use clap::{Args, Subcommand};
-use library::{Home, Library};
-use mcp::{Refusal, Servers, Workplace, serve_stdio};
+use library::{Actor, Home, Library};
+use mcp::{Gate, Options, Refusal, Servers, Used, Workplace, serve_http, serve_stdio};
+use serde_json::{Value, json};
 use skill::{SkillName, failure::Failure};
 use skill_manage::{Elsewhere, Policy};
 
 use crate::{
     args::Global,
+    catalogue::builtin,
+    commands::{enable, install as install_skill, search},
     context::Context,
     exit::{CliError, Exit, failed},
 };
@@ -21,6 +27,7 @@ use crate::{
   skillhub mcp install --agent claude-code       tell an agent's host to start the server
   skillhub mcp install --agent codex --print     only show what would be written, and where
   skillhub mcp                                   what the host starts: the protocol over stdin and stdout
+  skillhub mcp --http 127.0.0.1:8756             streamable HTTP, for clients that have the token
 
 What an agent does through it is recorded as done by `agent:` and the name of its client.")]
 pub struct McpArgs {
@@ -46,7 +53,22 @@ struct ServeArgs {
     /// Do not tell the agent which skills there are, because its host lists them
     #[arg(long)]
     no_catalogue: bool,
+    /// Offer tools that few need only after a skill was read that brings them
+    #[arg(long)]
+    defer_tools: bool,
+    /// Serve streamable HTTP at this address, such as 127.0.0.1:8756, in place of stdin and stdout
+    #[arg(long, value_name = "ADDR")]
+    http: Option<String>,
+    /// A further name by which clients may call the server
+    #[arg(long, value_name = "NAME", requires = "http")]
+    host: Vec<String>,
+    /// An origin of web pages that may connect, such as https://app.example.com:443
+    #[arg(long, value_name = "ORIGIN", requires = "http")]
+    origin: Vec<String>,
 }
+
+/// The variable that holds the token of HTTP clients.
+const TOKEN_VARIABLE: &str = "SKILLHUB_MCP_TOKEN";
 
 /// Serves, or does what the subcommand says.
 pub fn run(context: &Context, global: &Global, args: &McpArgs) -> Result<Exit, CliError> {
@@ -56,20 +78,57 @@ pub fn run(context: &Context, global: &Global, args: &McpArgs) -> Result<Exit, C
     }
     match &args.command {
         Some(McpCommand::Install(args)) => install::run(context, global, args),
-        None => serve(global.clone(), &args.serve),
+        None => serve(context, global.clone(), &args.serve),
     }
 }
 
-fn serve(global: Global, _args: &ServeArgs) -> Result<Exit, CliError> {
-    let open = move || -> Result<Box<dyn Workplace>, Refusal> { Ok(Box::new(Context::new(&global).map_err(refusal)?)) };
-    serve_stdio(&Servers::new(Box::new(open))).map_err(failed)?;
+fn serve(context: &Context, global: Global, args: &ServeArgs) -> Result<Exit, CliError> {
+    let open = move |actor: Actor| -> Result<Box<dyn Workplace>, Refusal> {
+        let mut context = Context::new(&global).map_err(refusal)?;
+        context.actor = actor;
+        Ok(Box::new(context))
+    };
+    let options = Options { agent: args.agent.clone(), catalogue: !args.no_catalogue, defer_tools: args.defer_tools };
+    let servers = Servers::new(Box::new(open), options).map_err(told)?;
+    match &args.http {
+        None => serve_stdio(&servers).map_err(failed)?,
+        Some(address) => serve_address(context, &servers, args, address)?,
+    }
     Ok(Exit::Done)
+}
+
+fn serve_address(context: &Context, servers: &Servers, args: &ServeArgs, address: &str) -> Result<(), CliError> {
+    let address: SocketAddr = address.parse().map_err(|_| {
+        CliError::usage(format!("{address:?} is no address")).hint("write IP and port, such as 127.0.0.1:8756")
+    })?;
+    let token = std::env::var_os(TOKEN_VARIABLE).filter(|token| !token.is_empty());
+    let made = token.is_none();
+    let token = token.map(|token| token.to_string_lossy().into_owned());
+    let gate = Gate::new(token, args.host.clone(), args.origin.clone()).map_err(failed)?;
+    let shown = made.then(|| gate.token().to_owned());
+    let ready = |address: SocketAddr| {
+        let url = format!("http://{address}/mcp");
+        let document = json!({"ok": true, "url": url, "token": shown});
+        let text = match &shown {
+            Some(token) => format!("Serving {url}\nToken, for `Authorization: Bearer`, shown this once: {token}"),
+            None => format!("Serving {url}, with the token of {TOKEN_VARIABLE}"),
+        };
+        // Nobody reads on; the server serves all the same.
+        let _closed = context.out.answer(&document, |out| writeln!(out, "{text}"));
+    };
+    serve_http(servers, address, gate, ready).map_err(failed)
+}
+
+/// What the server's start was refused for.
+fn told(refusal: Refusal) -> CliError {
+    let Refusal { message, failure, details, .. } = refusal;
+    CliError { code: failure.code, exit: failure.kind.into(), message, hint: failure.hint, details }
 }
 
 /// An error of the command line as a client is told it.
 fn refusal(error: CliError) -> Refusal {
     let failure = Failure { kind: error.exit.kind(), code: error.code, hint: error.hint };
-    Refusal { message: error.message, failure, details: error.details }
+    Refusal { message: error.message, failure, details: error.details, question: None }
 }
 
 impl Workplace for Context {
@@ -91,5 +150,34 @@ impl Workplace for Context {
 
     fn note_change(&self, library: &Library, skill: &SkillName) -> Option<String> {
         self.lock_warning(library, skill)
+    }
+
+    fn places(&self) -> Places {
+        self.places(true)
+    }
+
+    fn builtin(&self) -> Result<Vec<Builtin>, Refusal> {
+        builtin().map_err(refusal)
+    }
+
+    fn settings(&self) -> Result<Settings, Refusal> {
+        self.settings().map_err(refusal)
+    }
+
+    fn note_use(&self, catalogue: &Catalogue, settings: &Settings, used: Used<'_>) {
+        self.note_use(catalogue, settings, Some(used.name), used.kind, used.state, used.agent);
+    }
+
+    fn set_enabled(&self, name: &SkillName, enabled: bool) -> Result<Value, Refusal> {
+        enable::set(self, name, enabled).map(|(document, _)| document).map_err(refusal)
+    }
+
+    fn search(&self, query: &str, limit: usize) -> Result<Value, Refusal> {
+        let found = client::search(&self.registries(), query, limit)?;
+        Ok(search::document(&found.results, &found.skipped))
+    }
+
+    fn install(&self, spec: &str) -> Result<Value, Refusal> {
+        install_skill::for_agent(self, spec).map_err(refusal)
     }
 }

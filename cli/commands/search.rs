@@ -3,7 +3,8 @@
 use std::num::NonZeroUsize;
 
 use clap::Args;
-use serde_json::json;
+use client::SearchResult;
+use serde_json::{Value, json};
 
 use crate::{
     context::Context,
@@ -39,7 +40,7 @@ pub fn run(context: &Context, args: &SearchArgs) -> Result<Exit, CliError> {
         context.out.note(&format!("left out, {skipped}; all faults: skillhub index verify"));
     }
     let results = found.results;
-    let document = json!({"ok": true, "results": results, "skipped": found.skipped});
+    let document = document(&results, &found.skipped);
     context.out.answer(&document, |out| {
         for result in &results {
             writeln!(out, "{STRONG}{}{STRONG:#} {FAINT}{}{FAINT:#}", result.name, result.version)?;
@@ -51,6 +52,11 @@ pub fn run(context: &Context, args: &SearchArgs) -> Result<Exit, CliError> {
         }
     })?;
     Ok(Exit::Done)
+}
+
+/// What was found, as JSON.
+pub fn document(results: &[SearchResult], skipped: &[String]) -> Value {
+    json!({"ok": true, "results": results, "skipped": skipped})
 }
 
 /// A description as one line of at most 160 characters.

@@ -1,19 +1,26 @@
 //! [`Servers`]: skillhub for hosts that speak the Model Context Protocol.
 //!
-//! A [`Server`] answers one connection, over the standard streams ([`serve_stdio`]). Each request opens the
+//! A [`Server`] answers one connection, over the standard streams ([`serve_stdio`]) or HTTP ([`serve_http`]). Each request opens the
 //! [`Workplace`] anew, and who acts is the client as its connection names it, never what a request says.
 //! [`hosts`] knows how programs that run agents are told to start us.
 
+mod consent;
 pub mod hosts;
+mod http;
 mod log;
+mod offer;
+mod plain;
+mod prompts;
 mod refusal;
+mod resources;
 mod server;
 mod stdio;
 mod tools;
 mod watchers;
 mod workplace;
 
+pub use http::{Gate, GateError, serve_http};
 pub use refusal::Refusal;
-pub use server::{Server, Servers};
+pub use server::{Options, Server, Servers};
 pub use stdio::{ServeError, serve_stdio};
-pub use workplace::{Open, Workplace};
+pub use workplace::{Open, Used, Workplace};

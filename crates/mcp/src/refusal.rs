@@ -12,13 +12,20 @@ pub struct Refusal {
     pub failure: Failure,
     /// What a program needs to go on.
     pub details: Box<Value>,
+    /// What a person has to agree to first, where that is all that is missing.
+    pub question: Option<String>,
 }
 
 impl Refusal {
     /// One that no error of the crates below stands for.
     #[must_use]
     pub fn new(kind: FailureKind, code: &'static str, message: impl Into<String>) -> Self {
-        Self { message: message.into(), failure: Failure::new(kind, code), details: Box::new(json!({})) }
+        Self {
+            message: message.into(),
+            failure: Failure::new(kind, code),
+            details: Box::new(json!({})),
+            question: None,
+        }
     }
 
     /// A request that cannot be understood.
@@ -34,6 +41,14 @@ impl Refusal {
         self
     }
 
+    /// A request that a person has to agree to; `hint` says how, where the client cannot ask.
+    #[must_use]
+    pub fn to_ask(what: &str, question: impl Into<String>, hint: impl Into<String>) -> Self {
+        let message = format!("{what} takes the agreement of a person");
+        let refusal = Self::new(FailureKind::Refused, "policy_denied", message).hint(hint);
+        Self { question: Some(question.into()), ..refusal }
+    }
+
     /// The document that the command line prints for it with `--json`.
     #[must_use]
     pub fn document(&self) -> Value {
@@ -45,6 +60,11 @@ impl Refusal {
 
 impl<E: Fails> From<E> for Refusal {
     fn from(error: E) -> Self {
-        Self { message: error.to_string(), failure: error.failure(), details: Box::new(error.details()) }
+        Self {
+            message: error.to_string(),
+            failure: error.failure(),
+            details: Box::new(error.details()),
+            question: None,
+        }
     }
 }

@@ -1,16 +1,20 @@
 //! [`Spec`]: the tools that are offered, each with its schemas, its hints and what it does.
 
 mod change;
+mod market;
 mod past;
 mod review;
+pub(crate) mod skills;
 
 use std::sync::Arc;
 
+use agent::{Decision, Declared, Live};
 use jiff::Timestamp;
 use library::Actor;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use skill::failure::FailureKind;
 
 use crate::{refusal::Refusal, workplace::Workplace};
 
@@ -32,8 +36,23 @@ pub(crate) struct Spec {
 pub(crate) enum Effect {
     /// Nothing.
     Reads,
+    /// Nothing, and it asks registries.
+    Fetches,
     /// It changes skills; the history keeps what was.
     Changes,
+    /// It brings skills from registries.
+    Installs,
+}
+
+impl Effect {
+    fn reads(self) -> bool {
+        matches!(self, Self::Reads | Self::Fetches)
+    }
+
+    /// Whether it asks registries, which may take a while.
+    pub fn goes_out(self) -> bool {
+        matches!(self, Self::Fetches | Self::Installs)
+    }
 }
 
 /// One call.
@@ -43,6 +62,12 @@ pub(crate) struct Call<'a> {
     /// The client, as the connection names it.
     pub actor: Actor,
     pub now: Timestamp,
+    /// The agent, as permissions name it.
+    pub agent: &'a str,
+    /// The skills that there are.
+    pub live: &'a Live,
+    /// Whether a person agreed to this call.
+    pub agreed: bool,
 }
 
 /// What a tool answers.
@@ -53,16 +78,21 @@ pub(crate) struct Answer {
     pub text: Option<String>,
     /// Whether what clients list may be another now.
     pub changes_lists: bool,
+    /// What the skill that was read says of tools.
+    pub declared: Option<Declared>,
 }
 
 impl From<Value> for Answer {
     fn from(document: Value) -> Self {
-        Self { document, text: None, changes_lists: false }
+        Self { document, text: None, changes_lists: false, declared: None }
     }
 }
 
 /// All tools.
 pub(crate) const TOOLS: &[Spec] = &[
+    skills::READ_SKILL,
+    skills::READ_SKILL_FILE,
+    skills::SEARCH_SKILLS,
     change::SKILL_MANAGE,
     change::SKILL_ROLLBACK,
     past::SKILL_HISTORY,
@@ -70,17 +100,25 @@ pub(crate) const TOOLS: &[Spec] = &[
     past::SKILL_STATUS,
     review::SKILL_REVIEW_LIST,
     review::SKILL_REVIEW_SHOW,
+    skills::DISABLE_SKILL,
+    skills::ENABLE_SKILL,
+    market::SEARCH_MARKETPLACE,
+    market::INSTALL_SKILL,
 ];
+
+/// Another name of [`skills::READ_SKILL`], which some hosts' prompts use.
+const READ_SKILL_ALIAS: &str = "skill";
 
 impl Spec {
     /// The tool of a name.
     pub fn find(name: &str) -> Option<&'static Self> {
+        let name = if name == READ_SKILL_ALIAS { skills::READ_SKILL.name } else { name };
         TOOLS.iter().find(|spec| spec.name == name)
     }
 
     /// As clients list it.
     pub fn tool(&self) -> Tool {
-        let reads = self.effect == Effect::Reads;
+        let reads = self.effect.reads();
         let hints =
             ToolAnnotations::from_raw(Some(self.title.to_owned()), Some(reads), Some(!reads), Some(reads), Some(false));
         let answer = json!({
@@ -92,6 +130,30 @@ impl Spec {
             .with_title(self.title)
             .with_raw_output_schema(object(answer))
             .with_annotations(hints)
+    }
+}
+
+impl Spec {
+    /// Does what a call asks for, if the agent may use the tool.
+    pub fn call(&self, call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
+        let permissions = call.place.settings()?.permissions;
+        match permissions.tool(call.agent, self.name) {
+            Decision::Deny => {
+                let message = format!("{} may not use {}", call.agent, self.name);
+                return Err(Refusal::new(FailureKind::Refused, "policy_denied", message)
+                    .hint("a person allows it with [[permissions]] in config.toml; go on without it"));
+            }
+            Decision::Ask if !call.agreed => {
+                let question = match self.effect {
+                    Effect::Installs => market::question(&arguments)?,
+                    _ => format!("May the agent use {}: {}?", self.name, self.title.to_lowercase()),
+                };
+                let hint = "a person does it with the command line, or allows it with [[permissions]] in config.toml";
+                return Err(Refusal::to_ask(self.name, question, hint));
+            }
+            Decision::Ask | Decision::Allow => {}
+        }
+        (self.run)(call, arguments)
     }
 }
 

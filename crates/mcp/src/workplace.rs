@@ -1,6 +1,8 @@
 //! [`Workplace`]: where and under which rules the server works, as whoever started it says.
 
-use library::{Home, Library};
+use agent::{Builtin, Catalogue, Places, Settings};
+use library::{Actor, Home, Library, UseKind, UseState};
+use serde_json::Value;
 use skill::SkillName;
 use skill_manage::{Elsewhere, Policy};
 
@@ -33,7 +35,56 @@ pub trait Workplace: Send {
     /// Called after a skill of the library has a new revision. What follows from it and could not be
     /// done is told; the change stands.
     fn note_change(&self, library: &Library, skill: &SkillName) -> Option<String>;
+
+    /// Where skills are looked for.
+    fn places(&self) -> Places;
+
+    /// The skills inside the program.
+    ///
+    /// # Errors
+    /// Never, unless the program was built wrongly.
+    fn builtin(&self) -> Result<Vec<Builtin>, Refusal>;
+
+    /// What agents may see and use.
+    ///
+    /// # Errors
+    /// The configuration says it in a way that cannot be read; nothing is shown then.
+    fn settings(&self) -> Result<Settings, Refusal>;
+
+    /// Keeps that a skill was used.
+    fn note_use(&self, catalogue: &Catalogue, settings: &Settings, used: Used<'_>);
+
+    /// Whether agents see a skill, from now on.
+    ///
+    /// # Errors
+    /// There is no such skill, or the state cannot be written.
+    fn set_enabled(&self, name: &SkillName, enabled: bool) -> Result<Value, Refusal>;
+
+    /// Looks for skills in the registries.
+    ///
+    /// # Errors
+    /// One cannot be read.
+    fn search(&self, query: &str, limit: usize) -> Result<Value, Refusal>;
+
+    /// Installs a skill from a registry.
+    ///
+    /// # Errors
+    /// It is not there, it is blocked, or something is in its way.
+    fn install(&self, spec: &str) -> Result<Value, Refusal>;
 }
 
-/// Opens the workplace for one request.
-pub type Open = dyn Fn() -> Result<Box<dyn Workplace>, Refusal> + Send + Sync;
+/// One use of a skill.
+#[derive(Debug, Clone, Copy)]
+pub struct Used<'a> {
+    /// The skill.
+    pub name: &'a SkillName,
+    /// What was done.
+    pub kind: UseKind,
+    /// How it ended.
+    pub state: UseState,
+    /// The agent.
+    pub agent: &'a str,
+}
+
+/// Opens the workplace for one request of somebody.
+pub type Open = dyn Fn(Actor) -> Result<Box<dyn Workplace>, Refusal> + Send + Sync;

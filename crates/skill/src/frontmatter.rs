@@ -155,6 +155,20 @@ pub fn values_of(
     }
 }
 
+/// Every field that the author wrote, as JSON; what JSON has no form for, such as a key that is no text, is an
+/// error.
+///
+/// # Errors
+/// [`FrontmatterError`], as [`read`].
+pub fn as_json(text: &str, limits: &Limits) -> Result<serde_json::Map<String, serde_json::Value>, FrontmatterError> {
+    let reading = read(text, limits)?;
+    let yaml = split(text)?.yaml;
+    match reading.quoted_line.and_then(|_| lenient::quote_values(yaml)) {
+        Some((quoted, _)) => fields::as_json(&quoted),
+        None => fields::as_json(yaml),
+    }
+}
+
 /// A text as a YAML scalar that reads back as the same text where it stands behind `key: `: quoted where
 /// a parser would take it for something else (`no`, `1.10`, `a: b`).
 #[must_use]

@@ -155,7 +155,7 @@ fn change(
         let said = if report.message.is_empty() { warning } else { format!("{}; {warning}", report.message) };
         document["message"] = Value::String(said);
     }
-    Ok(Answer { document, text: None, changes_lists: applied })
+    Ok(Answer { changes_lists: applied, ..document.into() })
 }
 
 /// A skill's name out of a request.

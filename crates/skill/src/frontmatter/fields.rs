@@ -62,6 +62,11 @@ struct MetadataAsText {
     metadata: BTreeMap<String, String>,
 }
 
+/// The fields of a YAML text as JSON.
+pub(super) fn as_json(yaml: &str) -> Result<serde_json::Map<String, serde_json::Value>, FrontmatterError> {
+    serde_yaml::from_str(yaml).map_err(|error| yaml_error(&error, yaml))
+}
+
 impl Frontmatter {
     /// Reads the fields of a YAML text.
     pub(super) fn from_yaml(yaml: &str) -> Result<Self, FrontmatterError> {

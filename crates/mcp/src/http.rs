@@ -1,0 +1,197 @@
+//! [`serve_http`]: connections over streamable HTTP, each behind the same [`Gate`].
+
+use std::{convert::Infallible, net::SocketAddr, sync::Arc, time::Duration};
+
+use http_body_util::{BodyExt, Full};
+use hyper::{
+    Request, Response, StatusCode,
+    body::{Bytes, Incoming},
+    header::{AUTHORIZATION, HeaderValue, WWW_AUTHENTICATE},
+    server::conn::http1,
+    service::service_fn,
+};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use rmcp::transport::streamable_http_server::{
+    StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
+};
+use sha2::{Digest, Sha256};
+use skill::{
+    Limits,
+    failure::{Fails, Failure, FailureKind},
+};
+use thiserror::Error;
+use tokio::{net::TcpListener, sync::Semaphore};
+
+use crate::{
+    server::{Server, Servers},
+    stdio::{ServeError, runtime},
+};
+
+/// The path at which clients connect.
+const PATH: &str = "/mcp";
+
+/// Characters that a token has at least.
+const TOKEN_CHARS: usize = 16;
+
+/// Random bytes of a token that we make.
+const TOKEN_BYTES: usize = 32;
+
+/// Connections at the same time.
+const CONNECTIONS: usize = 256;
+
+/// How long a client may take to say what it wants.
+const HEADER_TIME: Duration = Duration::from_secs(30);
+
+/// Who is let in: who knows the token, and calls us by one of our names, and comes from no page that was not named.
+#[derive(Clone)]
+pub struct Gate {
+    token: String,
+    hosts: Vec<String>,
+    origins: Vec<String>,
+}
+
+/// Why there is no gate.
+#[derive(Debug, Error)]
+pub enum GateError {
+    /// The token is too easy to guess, or is none that a header can hold.
+    #[error("the token has to have {TOKEN_CHARS} characters at least, printable ASCII without spaces")]
+    Token,
+    /// The system gives no random bytes.
+    #[error("the system gives no random bytes: {0}")]
+    Random(getrandom::Error),
+}
+
+impl Fails for GateError {
+    fn failure(&self) -> Failure {
+        match self {
+            Self::Token => Failure::new(FailureKind::Usage, "usage").hint("unset it, and a good one is made"),
+            Self::Random(_) => Failure::io(),
+        }
+    }
+}
+
+impl Gate {
+    /// A gate with a given token, else with one that is made. This machine's own names are hosts already.
+    ///
+    /// # Errors
+    /// [`GateError`]
+    pub fn new(token: Option<String>, hosts: Vec<String>, origins: Vec<String>) -> Result<Self, GateError> {
+        let token = match token {
+            Some(token) if token.len() >= TOKEN_CHARS && token.bytes().all(|byte| byte.is_ascii_graphic()) => token,
+            Some(_) => return Err(GateError::Token),
+            None => {
+                let mut bytes = [0; TOKEN_BYTES];
+                getrandom::fill(&mut bytes).map_err(GateError::Random)?;
+                bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+            }
+        };
+        let own = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
+        Ok(Self { token, hosts: [own.to_vec(), hosts].concat(), origins })
+    }
+
+    /// The token.
+    #[must_use]
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// Whether a request brings the token. How long that takes tells nothing of it.
+    fn knows(&self, request: &Request<Incoming>) -> bool {
+        let header = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let (scheme, given) = header.and_then(|value| value.split_once(' ')).unwrap_or_default();
+        let same = Sha256::digest(given.trim().as_bytes()) == Sha256::digest(self.token.as_bytes());
+        scheme.eq_ignore_ascii_case("bearer") && same
+    }
+
+    fn config(&self) -> StreamableHttpServerConfig {
+        let body = usize::try_from(Limits::default().request_bytes).unwrap_or(usize::MAX);
+        StreamableHttpServerConfig::default()
+            .with_allowed_hosts(self.hosts.clone())
+            .with_allowed_origins(self.origins.clone())
+            .enforce_origin_validation()
+            // What is around a request of the tool, such as its name and quotes.
+            .with_max_request_body_bytes(body.saturating_mul(2))
+    }
+}
+
+type Service = StreamableHttpService<Server, LocalSessionManager>;
+type Body = http_body_util::combinators::BoxBody<Bytes, Infallible>;
+
+/// Serves an address until the process is asked to end; `ready` is told the address as it is then.
+///
+/// # Errors
+/// [`ServeError`]
+pub fn serve_http(
+    servers: &Servers,
+    address: SocketAddr,
+    gate: Gate,
+    ready: impl FnOnce(SocketAddr),
+) -> Result<(), ServeError> {
+    let io = |what: String| move |error| ServeError::Io { what, error };
+    runtime()?.block_on(async {
+        let listener = TcpListener::bind(address).await.map_err(io(format!("cannot listen on {address}")))?;
+        ready(listener.local_addr().map_err(io("cannot tell the address".to_owned()))?);
+        let servers = servers.clone();
+        let service = Service::new(move || Ok(servers.connect()), Arc::default(), gate.config());
+        tokio::select! {
+            () = accept(listener, service, Arc::new(gate)) => Ok(()),
+            ended = tokio::signal::ctrl_c() => ended.map_err(io("cannot wait for the end".to_owned())),
+        }
+    })
+}
+
+async fn accept(listener: TcpListener, service: Service, gate: Arc<Gate>) {
+    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    loop {
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        let Ok((stream, _)) = listener.accept().await else {
+            // Out of descriptors, mostly: others have to go first.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            continue;
+        };
+        let (service, gate) = (service.clone(), Arc::clone(&gate));
+        tokio::spawn(async move {
+            let answer = service_fn(move |request| {
+                let (service, gate) = (service.clone(), Arc::clone(&gate));
+                async move { Ok::<_, Infallible>(respond(&service, &gate, request).await) }
+            });
+            let mut connection = http1::Builder::new();
+            connection.timer(TokioTimer::new()).header_read_timeout(HEADER_TIME);
+            let _client_gone = connection.serve_connection(TokioIo::new(stream), answer).await;
+            drop(place);
+        });
+    }
+}
+
+async fn respond(service: &Service, gate: &Gate, request: Request<Incoming>) -> Response<Body> {
+    if !gate.knows(&request) {
+        let mut refused = told(StatusCode::UNAUTHORIZED, "the bearer token is missing or wrong\n");
+        refused.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        return refused;
+    }
+    match request.uri().path() {
+        PATH | "/" => service.handle(request).await,
+        _ => told(StatusCode::NOT_FOUND, "the server is at /mcp\n"),
+    }
+}
+
+fn told(status: StatusCode, text: &'static str) -> Response<Body> {
+    let mut response = Response::new(Full::new(Bytes::from_static(text.as_bytes())).boxed());
+    *response.status_mut() = status;
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_long_and_made_anew_each_time() {
+        let made = || Gate::new(None, Vec::new(), Vec::new()).unwrap().token;
+        assert_eq!(made().len(), 2 * TOKEN_BYTES);
+        assert_ne!(made(), made());
+        for bad in ["", "short", "sixteen letters and spaces", "zeilenumbruch-im-token\n"] {
+            assert!(Gate::new(Some(bad.to_owned()), Vec::new(), Vec::new()).is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! [`plain`]: a document as text that hides nothing from who reads it.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+/// JSON in which characters that do not show, or turn the direction of text, stand by their numbers.
+pub(crate) fn plain(document: &Value) -> String {
+    let text = document.to_string();
+    let hides = |c: char| c.is_control() || scan::characters::is_invisible(c);
+    if !text.chars().any(hides) {
+        return text;
+    }
+    let mut shown = String::with_capacity(text.len());
+    let mut units = [0; 2];
+    for c in text.chars() {
+        if hides(c) {
+            for unit in c.encode_utf16(&mut units) {
+                let _infallible = write!(shown, "\\u{unit:04x}");
+            }
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn hidden_characters_are_told_and_the_document_is_the_same() {
+        let document = json!({"a": "x\u{200b}y\u{202e}z\u{e0041}", "b": "é\n填"});
+        let text = plain(&document);
+        assert!(text.contains("\\u200b") && text.contains("\\udb40") && text.contains("é") && text.contains("填"));
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), document);
+    }
+}

@@ -1,0 +1,55 @@
+//! [`prompts`] and [`prompt`]: skills as prompts, which hosts show to people as slash commands.
+
+use agent::{OUTPUT_BYTES, Sight, Which};
+use rmcp::{
+    ErrorData,
+    model::{GetPromptResult, JsonObject, ListPromptsResult, Prompt, PromptArgument, PromptMessage, Role},
+};
+
+use crate::{
+    resources::{failed, page},
+    tools::{
+        Call,
+        skills::{bare_name, instructions},
+    },
+};
+
+/// The one argument of each: what the person says besides.
+const ARGUMENTS: &str = "arguments";
+
+/// One page of the skills.
+pub(crate) fn prompts(call: &Call<'_>, cursor: Option<&str>) -> Result<ListPromptsResult, ErrorData> {
+    let settings = call.place.settings().map_err(|refusal| failed(&refusal))?;
+    let listed = call.live.with(|catalogue| {
+        let seen = catalogue.visible().filter(|listed| listed.sight(&settings, call.agent) == Sight::Seen);
+        let argument =
+            || PromptArgument::new(ARGUMENTS).with_description("What to do with the skill").with_required(false);
+        seen.map(|listed| Prompt::new(listed.name.as_str(), Some(listed.description.clone()), Some(vec![argument()])))
+            .collect::<Vec<_>>()
+    });
+    let listed = listed.map_err(|error| failed(&error.into()))?;
+    let (shown, next) = page(&listed, cursor)?;
+    let mut result = ListPromptsResult::with_all_items(shown.to_vec());
+    result.next_cursor = next;
+    Ok(result)
+}
+
+/// A skill's instructions, and after them what the person said.
+pub(crate) fn prompt(call: &Call<'_>, name: &str, arguments: &JsonObject) -> Result<GetPromptResult, ErrorData> {
+    if let Some(other) = arguments.keys().find(|key| *key != ARGUMENTS) {
+        return Err(ErrorData::invalid_params(format!("there is no argument {other:?}; there is `{ARGUMENTS}`"), None));
+    }
+    let said = match arguments.get(ARGUMENTS) {
+        None => "",
+        Some(value) => {
+            value.as_str().ok_or_else(|| ErrorData::invalid_params(format!("`{ARGUMENTS}` is a text"), None))?
+        }
+    };
+    let name = bare_name(name).map_err(|refusal| failed(&refusal))?;
+    let opened = instructions(call, &Which { name: Some(name), path: None }).map_err(|refusal| failed(&refusal))?;
+    let mut text = opened.skill_content(OUTPUT_BYTES);
+    if !said.trim().is_empty() {
+        text.push_str(&format!("\n{}\n", said.trim()));
+    }
+    Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]))
+}

@@ -1,0 +1,285 @@
+//! [`SkillUri`]: skills as resources, and the extension that lists them with digests.
+//!
+//! `skill://OWNER/NAME/PATH`: the owner is that of the registry, `local` for a skill that was written here and
+//! `skillhub` for a built-in one. A skill that a person has to be asked about is no resource: it is read by the tool.
+
+use agent::{Catalogue, Listed, Sight};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use library::Scope;
+use rmcp::{
+    ErrorData,
+    model::{
+        DIRECTORY_MIME_TYPE, ListResourcesResult, Resource, ResourceContents, Skill, SkillFrontmatter, SkillResource,
+        SkillResources,
+    },
+};
+use skill::{Bundle, Limits, SkillName, SkillPath, frontmatter};
+
+use crate::{refusal::Refusal, tools::Call};
+
+/// Skills on one page.
+const PAGE: usize = 50;
+
+/// A place in a skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SkillUri {
+    owner: String,
+    name: SkillName,
+    /// Below the skill's folder, without slashes at the ends; empty for the folder.
+    below: String,
+}
+
+impl SkillUri {
+    /// Reads one. Anything that is not spelled as we spell it is none.
+    pub fn parse(uri: &str) -> Option<Self> {
+        let mut parts = uri.strip_prefix("skill://")?.splitn(3, '/');
+        let (owner, name) = (decoded(parts.next()?)?, SkillName::parse(&decoded(parts.next()?)?).ok()?);
+        let below = decoded(parts.next().unwrap_or_default())?;
+        let is_path = below.is_empty() || SkillPath::parse(&below).is_ok();
+        (is_path && !owner.is_empty()).then_some(Self { owner, name, below })
+    }
+
+    fn of(listed: &Listed, below: &str) -> Self {
+        Self { owner: owner(listed), name: listed.name.clone(), below: below.to_owned() }
+    }
+
+    fn text(&self) -> String {
+        let below: Vec<String> = self.below.split('/').map(encoded).collect();
+        format!("skill://{}/{}/{}", encoded(&self.owner), self.name, below.join("/"))
+    }
+}
+
+/// Whose a skill is.
+fn owner(listed: &Listed) -> String {
+    let qualified = listed.qualified();
+    match qualified.as_deref().and_then(|name| name.split_once('/')) {
+        Some((owner, _)) => owner.to_owned(),
+        None if listed.scope == Scope::Builtin => "skillhub".to_owned(),
+        None => "local".to_owned(),
+    }
+}
+
+/// One segment of a path as a URI has it.
+fn encoded(segment: &str) -> String {
+    let mut text = String::with_capacity(segment.len());
+    for byte in segment.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => text.push(char::from(byte)),
+            _ => text.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    text
+}
+
+fn decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte == b'%' {
+            let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
+            let value = digit(rest.next())? * 16 + digit(rest.next())?;
+            bytes.push(u8::try_from(value).ok()?);
+        } else {
+            bytes.push(byte);
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// The error of what is not there, whatever the reason.
+fn unknown(uri: &str) -> ErrorData {
+    ErrorData::invalid_params(format!("there is no {uri:?} here"), None)
+}
+
+/// An error of our own as one of the protocol, for requests that know no other.
+pub(crate) fn failed(refusal: &Refusal) -> ErrorData {
+    let document = Some(refusal.document());
+    match refusal.failure.kind {
+        skill::failure::FailureKind::Failed => ErrorData::internal_error(refusal.message.clone(), document),
+        _ => ErrorData::invalid_params(refusal.message.clone(), document),
+    }
+}
+
+/// Answers from the skills that are resources for the agent that calls.
+fn with_seen<T>(
+    call: &Call<'_>,
+    answer: impl FnOnce(&Catalogue, &[&Listed]) -> Result<T, ErrorData>,
+) -> Result<T, ErrorData> {
+    let settings = call.place.settings().map_err(|refusal| failed(&refusal))?;
+    let answered = call.live.with(|catalogue| {
+        let seen: Vec<&Listed> =
+            catalogue.visible().filter(|listed| listed.sight(&settings, call.agent) == Sight::Seen).collect();
+        answer(catalogue, &seen)
+    });
+    answered.unwrap_or_else(|error| Err(failed(&error.into())))
+}
+
+/// The part of a list that a cursor means, and the next cursor.
+pub(crate) fn page<'a, T>(all: &'a [T], cursor: Option<&str>) -> Result<(&'a [T], Option<String>), ErrorData> {
+    let none = || ErrorData::invalid_params("the cursor is none of ours; begin again without one", None);
+    let from: usize = cursor.map_or(Ok(0), str::parse).map_err(|_| none())?;
+    let rest = all.get(from..).ok_or_else(none)?;
+    let shown = &rest[..rest.len().min(PAGE)];
+    let next = from + shown.len();
+    Ok((shown, (next < all.len()).then(|| next.to_string())))
+}
+
+/// One page of the skills, each with its files and their digests.
+pub(crate) fn skills(call: &Call<'_>, cursor: Option<&str>) -> Result<(Vec<Skill>, Option<String>), ErrorData> {
+    with_seen(call, |catalogue, seen| {
+        let (shown, next) = page(seen, cursor)?;
+        // One that cannot be read any more at this moment is no reason to tell nothing of the others.
+        Ok((shown.iter().filter_map(|listed| manifest(catalogue, listed)).collect(), next))
+    })
+}
+
+/// One skill, by the URI of its `SKILL.md`.
+pub(crate) fn skill(call: &Call<'_>, uri: &str) -> Result<Skill, ErrorData> {
+    with_seen(call, |catalogue, seen| {
+        let wanted = SkillUri::parse(uri).filter(|wanted| wanted.below == SkillPath::SKILL_MD);
+        let listed = wanted.and_then(|wanted| find(seen, &wanted)).ok_or_else(|| unknown(uri))?;
+        manifest(catalogue, listed).filter(|skill| skill.uri == uri).ok_or_else(|| unknown(uri))
+    })
+}
+
+fn find<'a>(seen: &[&'a Listed], wanted: &SkillUri) -> Option<&'a Listed> {
+    seen.iter().find(|listed| listed.name == wanted.name && owner(listed) == wanted.owner).copied()
+}
+
+/// A skill as the extension lists it; `None` where it cannot be read, or calls itself by another name than its
+/// folder, which the extension does not allow.
+fn manifest(catalogue: &Catalogue, listed: &Listed) -> Option<Skill> {
+    let bundle = catalogue.files(listed).ok()?;
+    let uri = |path: &SkillPath| SkillUri::of(listed, path.as_str()).text();
+    let files = bundle.files().map(|(path, file)| SkillResource::from_bytes(uri(path), &file.bytes)).collect();
+    let mut fields = frontmatter::as_json(bundle.skill_md()?, &Limits::default()).ok()?;
+    let name = fields.remove("name")?;
+    let description = fields.remove("description")?;
+    if name.as_str() != Some(listed.name.as_str()) {
+        return None;
+    }
+    let mut front = SkillFrontmatter::new(listed.name.as_str(), description.as_str()?);
+    front.extra = fields;
+    Some(Skill::new(uri(&SkillPath::skill_md()), front, SkillResources::Files(files)))
+}
+
+/// One page of the `SKILL.md` files.
+pub(crate) fn resources(call: &Call<'_>, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
+    with_seen(call, |_, seen| {
+        let (shown, next) = page(seen, cursor)?;
+        let resource = |listed: &&Listed| {
+            Resource::new(SkillUri::of(listed, SkillPath::SKILL_MD).text(), listed.name.as_str())
+                .with_description(listed.description.clone())
+                .with_mime_type("text/markdown")
+        };
+        let mut result = ListResourcesResult::with_all_items(shown.iter().map(resource).collect());
+        result.next_cursor = next;
+        Ok(result)
+    })
+}
+
+/// One file.
+pub(crate) fn file(call: &Call<'_>, uri: &str) -> Result<ResourceContents, ErrorData> {
+    with_seen(call, |catalogue, seen| {
+        let (wanted, bundle) = bundle(catalogue, seen, uri)?;
+        let path = SkillPath::parse(&wanted.below).map_err(|_| unknown(uri))?;
+        let file = bundle.get(&path).ok_or_else(|| unknown(uri))?;
+        let contents = match file.text() {
+            Some(text) => ResourceContents::text(text, uri),
+            None => ResourceContents::blob(STANDARD.encode(&file.bytes), uri),
+        };
+        Ok(contents.with_mime_type(mime_type(&path, file.text().is_some())))
+    })
+}
+
+/// The direct children of a folder.
+pub(crate) fn directory(call: &Call<'_>, uri: &str, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
+    with_seen(call, |catalogue, seen| {
+        let (wanted, bundle) = bundle(catalogue, seen, uri.strip_suffix('/').unwrap_or(uri))?;
+        let inside = if wanted.below.is_empty() { String::new() } else { format!("{}/", wanted.below) };
+        let mut children: Vec<Resource> = Vec::new();
+        for (path, file) in bundle.files() {
+            let Some(rest) = path.as_str().strip_prefix(&inside) else { continue };
+            let (name, is_folder) = rest.split_once('/').map_or((rest, false), |(folder, _)| (folder, true));
+            let child = SkillUri { below: format!("{inside}{name}"), ..wanted.clone() }.text();
+            if children.last().is_some_and(|last| last.uri == child) {
+                continue;
+            }
+            let resource = Resource::new(child, name);
+            children.push(match is_folder {
+                true => resource.with_mime_type(DIRECTORY_MIME_TYPE),
+                false => {
+                    resource.with_mime_type(mime_type(path, file.text().is_some())).with_size(file.bytes.len() as u64)
+                }
+            });
+        }
+        if children.is_empty() {
+            return Err(unknown(uri));
+        }
+        let (shown, next) = page(&children, cursor)?;
+        let mut result = ListResourcesResult::with_all_items(shown.to_vec());
+        result.next_cursor = next;
+        Ok(result)
+    })
+}
+
+/// The files of the skill in which a URI is.
+fn bundle(catalogue: &Catalogue, seen: &[&Listed], uri: &str) -> Result<(SkillUri, Bundle), ErrorData> {
+    let wanted = SkillUri::parse(uri).ok_or_else(|| unknown(uri))?;
+    let listed = find(seen, &wanted).ok_or_else(|| unknown(uri))?;
+    let bundle = catalogue.files(listed).map_err(|error| failed(&error.into()))?;
+    Ok((wanted, bundle))
+}
+
+fn mime_type(path: &SkillPath, is_text: bool) -> &'static str {
+    match path.as_str().rsplit_once('.').map(|(_, end)| end) {
+        Some("md") if is_text => "text/markdown",
+        Some("json") if is_text => "application/json",
+        _ if is_text => "text/plain",
+        Some("png") => "image/png",
+        Some("jpg" | "jpeg") => "image/jpeg",
+        Some("pdf") => "application/pdf",
+        _ => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uris_are_read_as_they_are_written_and_lead_nowhere_else() {
+        let uri =
+            SkillUri { owner: "acme".into(), name: SkillName::parse("pdf").unwrap(), below: "assets/a b é.md".into() };
+        assert_eq!(uri.text(), "skill://acme/pdf/assets/a%20b%20%C3%A9.md");
+        assert_eq!(SkillUri::parse(&uri.text()), Some(uri));
+        assert_eq!(SkillUri::parse("skill://acme/pdf").unwrap().below, "");
+        for bad in [
+            "skill://acme/pdf/../x",
+            "skill://acme/pdf/%2e%2e/x",
+            "skill://acme/pdf/a//b",
+            "skill://acme/pdf/%zz",
+            "skill://acme/pdf/%ff",
+            "skill://acme/PDF/SKILL.md",
+            "skill:///pdf/SKILL.md",
+            "skill://acme",
+            "file:///etc/passwd",
+            "",
+        ] {
+            assert_eq!(SkillUri::parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn pages_follow_each_other() {
+        let all: Vec<usize> = (0..120).collect();
+        let (first, next) = page(&all, None).unwrap();
+        let (second, last) = page(&all, next.as_deref()).unwrap();
+        let (third, end) = page(&all, last.as_deref()).unwrap();
+        assert_eq!([first, second, third].concat(), all);
+        assert_eq!(end, None);
+        for bad in ["121", "-1", "x", "99999999999999999999999"] {
+            assert!(page(&all, Some(bad)).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! [`SEARCH_MARKETPLACE`] and [`INSTALL_SKILL`]: skills that are not here yet.
+
+use rmcp::model::JsonObject;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Answer, Call, Effect, Spec, arguments, read, text};
+use crate::refusal::Refusal;
+
+/// Skills that a search gives unless more are asked for, and at most.
+const RESULTS: usize = 10;
+const MOST_RESULTS: usize = 50;
+
+pub(crate) const SEARCH_MARKETPLACE: Spec = Spec {
+    name: "search_marketplace",
+    title: "Find a skill to install",
+    description: "Look in the registries for skills that are not installed here. Descriptions are their authors' words.",
+    input: || {
+        let limit = json!({"type": "integer", "minimum": 1, "description": "At most so many, 10 without it"});
+        arguments(json!({"query": text("What to look for"), "limit": limit}), &["query"])
+    },
+    output: || {
+        json!({
+            "results": {"type": "array", "items": {"type": "object"}},
+            "skipped": {"type": "array", "items": {"type": "string"}},
+        })
+    },
+    effect: Effect::Fetches,
+    run: search,
+};
+
+pub(crate) const INSTALL_SKILL: Spec = Spec {
+    name: "install_skill",
+    title: "Install a skill",
+    description: "Install a skill from a registry, by owner/name or owner/name@version. It is scanned first; a person \
+                  may be asked.",
+    input: || arguments(json!({"spec": text("owner/name, or owner/name@version")}), &["spec"]),
+    output: || json!({"skills": {"type": "array", "items": {"type": "object"}}}),
+    effect: Effect::Installs,
+    run: install,
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SearchArguments {
+    query: String,
+    limit: Option<usize>,
+}
+
+fn search(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
+    let SearchArguments { query, limit } = read(arguments)?;
+    Ok(call.place.search(&query, limit.unwrap_or(RESULTS).clamp(1, MOST_RESULTS))?.into())
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct InstallArguments {
+    spec: String,
+}
+
+fn install(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
+    question(&arguments)?;
+    let InstallArguments { spec } = read(arguments)?;
+    let document = call.place.install(&spec)?;
+    Ok(Answer { changes_lists: true, ..document.into() })
+}
+
+/// The owner, name and version of a registry's skill, so that a person can be asked about it: no folder, no
+/// URL, and nothing that could pass for a part of the question.
+pub(super) fn question(arguments: &JsonObject) -> Result<String, Refusal> {
+    let InstallArguments { spec } = read(arguments.clone())?;
+    let (name, version) = spec.split_once('@').unwrap_or((&spec, ""));
+    let is_version =
+        version.len() <= 40 && version.chars().all(|c| c.is_ascii_alphanumeric() || ".^~<>=,+-* ".contains(c));
+    match name.parse::<skill::QualifiedName>() {
+        Ok(_) if is_version => Ok(format!("May the agent install the skill {spec}?")),
+        _ => Err(Refusal::request(format!("{spec:?} is no skill of a registry"))
+            .hint("give owner/name or owner/name@version; from elsewhere a person installs: `skillhub install SPEC`")),
+    }
+}

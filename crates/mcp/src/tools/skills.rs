@@ -1,0 +1,254 @@
+//! [`READ_SKILL`] and its neighbours: the tools that read and find skills, and show or hide them.
+
+use agent::{AgentError, Catalogue, FileText, Instructions, OUTPUT_BYTES, Settings, Sight, Which, open, search};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use library::{UseKind, UseState};
+use rmcp::model::JsonObject;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use skill::{SkillName, SkillPath, failure::FailureKind};
+
+use super::{Answer, Call, Effect, Spec, arguments, change::skill_name, read, text};
+use crate::{refusal::Refusal, workplace::Used};
+
+/// Skills that a search gives unless more are asked for, and at most.
+const RESULTS: usize = 10;
+const MOST_RESULTS: usize = 50;
+
+pub(crate) const READ_SKILL: Spec = Spec {
+    name: "read_skill",
+    title: "Read a skill",
+    description: "Read the instructions of a skill, by its name or by the absolute path of its folder or SKILL.md, \
+                  before you begin the kind of work that it is for. Its other files are read with read_skill_file.",
+    input: || {
+        let path = text("The absolute path of its folder or SKILL.md; with a name, both must be of the same skill");
+        arguments(json!({"name": text("The skill"), "path": path}), &[])
+    },
+    output: || {
+        json!({
+            "name": {"type": "string"},
+            "path": {"type": ["string", "null"]},
+            "content": {"type": "string"},
+            "files": {"type": "array", "items": {"type": "string"}},
+            "allowed_tools": {"type": ["array", "null"], "items": {"type": "string"}},
+        })
+    },
+    effect: Effect::Reads,
+    run: read_skill,
+};
+
+pub(crate) const READ_SKILL_FILE: Spec = Spec {
+    name: "read_skill_file",
+    title: "Read a file of a skill",
+    description: "Read one file of a skill, such as references/api.md. A long one comes in pieces: go on from \
+                  next_offset.",
+    input: || {
+        let offset = json!({"type": "integer", "minimum": 0, "description": "The byte to go on from"});
+        let path = text("The file, relative to the skill's folder");
+        arguments(json!({"name": text("The skill"), "path": path, "offset": offset}), &["name", "path"])
+    },
+    output: || {
+        json!({
+            "name": {"type": "string"},
+            "path": {"type": "string"},
+            "size": {"type": "integer"},
+            "executable": {"type": "boolean"},
+            "text": {"type": "string"},
+            "base64": {"type": "string"},
+            "next_offset": {"type": ["integer", "null"]},
+        })
+    },
+    effect: Effect::Reads,
+    run: read_skill_file,
+};
+
+pub(crate) const SEARCH_SKILLS: Spec = Spec {
+    name: "search_skills",
+    title: "Find a skill",
+    description: "Find skills by what you need to do: words of their names, descriptions and paths, the best first.",
+    input: || {
+        let limit = json!({"type": "integer", "minimum": 1, "description": "At most so many, 10 without it"});
+        arguments(json!({"query": text("What to look for"), "limit": limit}), &["query"])
+    },
+    output: || json!({"results": {"type": "array", "items": {"type": "object"}}, "total": {"type": "integer"}}),
+    effect: Effect::Reads,
+    run: search_skills,
+};
+
+pub(crate) const DISABLE_SKILL: Spec = Spec {
+    name: "disable_skill",
+    title: "Hide a skill",
+    description: "Leave a skill out of lists, searches and reads. Nothing is deleted; enable_skill shows it again.",
+    input: || arguments(json!({"name": text("The skill")}), &["name"]),
+    output: sight_output,
+    effect: Effect::Changes,
+    run: |call, arguments| set_enabled(call, arguments, false),
+};
+
+pub(crate) const ENABLE_SKILL: Spec = Spec {
+    name: "enable_skill",
+    title: "Show a skill again",
+    description: "Show a skill again that was hidden with disable_skill.",
+    input: || arguments(json!({"name": text("The skill")}), &["name"]),
+    output: sight_output,
+    effect: Effect::Changes,
+    run: |call, arguments| set_enabled(call, arguments, true),
+};
+
+fn sight_output() -> Value {
+    json!({
+        "name": {"type": "string"}, "enabled": {"type": "boolean"}, "links": {"type": "array", "items": {"type": "object"}},
+    })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReadArguments {
+    name: Option<String>,
+    path: Option<String>,
+}
+
+fn read_skill(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
+    let ReadArguments { name, path } = read(arguments)?;
+    let path = path.map(|path| library::resolve(path.as_ref()).unwrap_or_else(|_| path.into()));
+    let which = Which { name: name.as_deref().map(bare_name).transpose()?, path };
+    let opened = instructions(call, &which)?;
+    let files: Vec<&str> = opened.files.iter().map(SkillPath::as_str).collect();
+    let content = opened.skill_content(OUTPUT_BYTES);
+    let document = json!({
+        "ok": true, "name": opened.name.as_str(), "path": opened.path, "content": content, "files": files,
+        "allowed_tools": opened.declared.tools,
+    });
+    Ok(Answer { text: Some(content), declared: Some(opened.declared), ..document.into() })
+}
+
+/// Opens a skill for the agent that calls, and keeps that it did.
+pub(crate) fn instructions(call: &Call<'_>, which: &Which) -> Result<Instructions, Refusal> {
+    let settings = call.place.settings()?;
+    call.live.with(|catalogue| {
+        let opened = open(catalogue, &settings, call.agent, which)
+            .map_err(Refusal::from)
+            .and_then(|opened| if opened.asked && !call.agreed { Err(ask(&opened.name)) } else { Ok(opened) });
+        let name = opened.as_ref().ok().map(|opened| &opened.name).or(which.name.as_ref());
+        note(call, catalogue, &settings, name, UseKind::Read, opened.is_ok());
+        opened
+    })?
+}
+
+fn ask(name: &SkillName) -> Refusal {
+    let hint = format!("a person can read it with `skillhub read {name}`, or allow it in the configuration");
+    Refusal::to_ask(&format!("reading {name}"), format!("May the agent read and use the skill {name}?"), hint)
+}
+
+fn note(
+    call: &Call<'_>,
+    catalogue: &Catalogue,
+    settings: &Settings,
+    name: Option<&SkillName>,
+    kind: UseKind,
+    done: bool,
+) {
+    let Some(name) = name else { return };
+    let state = if done { UseState::Done } else { UseState::Refused };
+    call.place.note_use(catalogue, settings, Used { name, kind, state, agent: call.agent });
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileArguments {
+    name: String,
+    path: String,
+    #[serde(default)]
+    offset: usize,
+}
+
+fn read_skill_file(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
+    let FileArguments { name, path, offset } = read(arguments)?;
+    let name = bare_name(&name)?;
+    let file = file(call, &name, &path)?;
+    let mut document = json!({
+        "ok": true, "name": name.as_str(), "path": file.path.as_str(), "size": file.bytes.len(),
+        "executable": file.executable, "next_offset": null,
+    });
+    match file.text(offset, OUTPUT_BYTES) {
+        Some((text, rest)) => {
+            document["text"] = json!(text);
+            if rest > 0 {
+                document["next_offset"] = json!(file.bytes.len() - rest);
+            }
+        }
+        None if file.bytes.len() <= OUTPUT_BYTES => document["base64"] = json!(STANDARD.encode(&file.bytes)),
+        None => {
+            let message = format!("{} of {name} is no text and has {} bytes", file.path, file.bytes.len());
+            return Err(Refusal::new(FailureKind::Invalid, "too_large", message).hint(format!(
+                "use it where it stands, in the skill's folder; at most {OUTPUT_BYTES} bytes are sent"
+            )));
+        }
+    }
+    Ok(document.into())
+}
+
+/// A file of a skill for the agent that calls.
+pub(crate) fn file(call: &Call<'_>, name: &SkillName, path: &str) -> Result<FileText, Refusal> {
+    let settings = call.place.settings()?;
+    call.live.with(|catalogue| {
+        let read = match agent::read_file(catalogue, &settings, call.agent, name, path) {
+            Err(AgentError::Asked(name)) => Err(ask(&name)),
+            read => read.map_err(Refusal::from),
+        };
+        note(call, catalogue, &settings, Some(name), UseKind::ReadFile, read.is_ok());
+        read
+    })?
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SearchArguments {
+    query: String,
+    limit: Option<usize>,
+}
+
+fn search_skills(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
+    let SearchArguments { query, limit } = read(arguments)?;
+    let limit = limit.unwrap_or(RESULTS).clamp(1, MOST_RESULTS);
+    let settings = call.place.settings()?;
+    let document = call.live.with(|catalogue| {
+        let seen = catalogue.seen(&settings, call.agent);
+        let hits = search(&seen, &query, limit);
+        hits.iter().for_each(|hit| note(call, catalogue, &settings, Some(&hit.listed.name), UseKind::Found, true));
+        let results = hits.iter().map(|hit| {
+            json!({
+                "name": hit.listed.name.as_str(), "description": hit.listed.description,
+                "path": hit.listed.path, "score": hit.score,
+            })
+        });
+        json!({"ok": true, "results": results.collect::<Vec<_>>(), "total": seen.len()})
+    })?;
+    Ok(document.into())
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NameArguments {
+    name: String,
+}
+
+fn set_enabled(call: &Call<'_>, arguments: JsonObject, enabled: bool) -> Result<Answer, Refusal> {
+    let NameArguments { name } = read(arguments)?;
+    let name = bare_name(&name)?;
+    let settings = call.place.settings()?;
+    let sight = call.live.with(|catalogue| catalogue.find(&name).map(|listed| listed.sight(&settings, call.agent)))?;
+    if matches!(sight?, Sight::Denied | Sight::NotOnList) {
+        return Err(AgentError::NoSkill { name: name.to_string(), similar: Vec::new() }.into());
+    }
+    let document = call.place.set_enabled(&name, enabled)?;
+    Ok(Answer { changes_lists: true, ..document.into() })
+}
+
+/// A name as it is, or after its owner's.
+pub(crate) fn bare_name(text: &str) -> Result<SkillName, Refusal> {
+    match text.parse::<skill::QualifiedName>() {
+        Ok(qualified) => Ok(qualified.name),
+        Err(_) => skill_name(text),
+    }
+}
