@@ -28,7 +28,7 @@ const BUCKETS: usize = SINGLES + (1 << BITS);
 /// Some literals, told apart by their places in the list that they were made of.
 pub(crate) struct Literals {
     /// For each key the lowest bits of the bytes that stand before the tails of its literals.
-    befores: Box<[u32]>,
+    befores: Box<[u32; KEYS]>,
     /// Where the entries of each bucket begin, and after the last bucket where they end.
     starts: Vec<usize>,
     /// Sorted by bucket, then the longest first.
@@ -73,7 +73,7 @@ impl Literals {
     /// Makes ready to find some literals.
     pub fn new(literals: impl IntoIterator<Item = &'static str>) -> Self {
         let all: Vec<&'static str> = literals.into_iter().collect();
-        let mut befores = vec![0; KEYS].into_boxed_slice();
+        let mut befores = Box::new([0; KEYS]);
         for literal in &all {
             let before = literal.len().checked_sub(BYTES as usize + 1).and_then(|at| literal.as_bytes().get(at));
             let bits = before.map_or(u32::MAX, |byte| 1 << low_bits(*byte));
@@ -102,7 +102,7 @@ impl Literals {
         for (at, byte) in text.iter().enumerate() {
             let before = key % (1 << BITS);
             key = followed_by(key, *byte);
-            if self.befores.get(key).is_some_and(|befores| befores >> before & 1 == 1) {
+            if self.befores.get(key % KEYS).is_some_and(|befores| befores >> before & 1 == 1) {
                 return Some((at + 1, key));
             }
         }
