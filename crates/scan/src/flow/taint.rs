@@ -71,6 +71,17 @@ pub(super) struct Flow {
     pub to: String,
 }
 
+/// What a function is, by its full name.
+#[derive(Debug, Clone, Copy)]
+struct Meaning {
+    sink: Option<Sink>,
+    /// It takes in the files whose names it is given.
+    is_archive: bool,
+    /// It gives what a user sees or keeps.
+    is_seen: bool,
+    is_channel: bool,
+}
+
 /// A call with the values that it is given.
 #[derive(Clone, Copy)]
 struct Called<'v> {
@@ -87,7 +98,9 @@ pub(super) struct Analysis<'p> {
     /// The functions of a name, by program and scope.
     functions: HashMap<&'p str, Rc<[(usize, usize)]>>,
     /// By program, scope and name.
-    names: HashMap<(usize, usize), HashMap<String, Value>>,
+    names: Vec<Vec<HashMap<String, Value>>>,
+    /// What the names of called functions mean.
+    meanings: HashMap<String, Meaning>,
     /// How many names there are.
     count: usize,
     /// What was written to files, by path.
@@ -118,7 +131,8 @@ impl<'p> Analysis<'p> {
         Self {
             programs,
             functions: functions.into_iter().map(|(name, places)| (name, places.into())).collect(),
-            names: HashMap::new(),
+            names: programs.iter().map(|program| vec![HashMap::new(); program.scopes.len()]).collect(),
+            meanings: HashMap::new(),
             count: 0,
             files: BTreeMap::new(),
             data: BTreeMap::new(),
@@ -206,13 +220,14 @@ impl<'p> Analysis<'p> {
 
     /// What a name is set to, by the statement that set it before.
     fn renew(&mut self, scope: usize, name: &str, value: &Value) {
-        let known = self.names.get_mut(&(self.program, scope)).and_then(|names| names.get_mut(name));
+        let names = self.names.get_mut(self.program).and_then(|scopes| scopes.get_mut(scope));
+        let known = names.and_then(|names| names.get_mut(name));
         let is_news = known.is_some_and(|known| known.renew(value));
         self.note_news(is_news);
     }
 
     fn set(&mut self, program: usize, scope: usize, name: &str, value: &Value) {
-        let names = self.names.entry((program, scope)).or_default();
+        let Some(names) = self.names.get_mut(program).and_then(|scopes| scopes.get_mut(scope)) else { return };
         if let Some(known) = names.get_mut(name) {
             let is_news = known.add(value);
             self.note_news(is_news);
@@ -235,10 +250,14 @@ impl<'p> Analysis<'p> {
         }
     }
 
+    fn names_in(&self, scope: usize) -> Option<&HashMap<String, Value>> {
+        self.names.get(self.program)?.get(scope)
+    }
+
     fn look_up(&self, name: &str) -> Option<&Value> {
         let mut scope = Some(self.scope);
         while let Some(at) = scope {
-            if let Some(value) = self.names.get(&(self.program, at)).and_then(|names| names.get(name)) {
+            if let Some(value) = self.names_in(at).and_then(|names| names.get(name)) {
                 return Some(value);
             }
             scope = self.programs.get(self.program)?.scopes.get(at)?.parent;
@@ -337,21 +356,36 @@ impl<'p> Analysis<'p> {
         }
         self.bind_params(&name, &args);
         self.bind_each(&name, call, &receiver);
-        let sink = names::sink(&name);
+        let meaning = self.meaning(&name);
         let called = Called { name: &name, receiver: &receiver, args: &args, named: &named, line: call.line };
-        if let Some(sink) = sink {
+        if let Some(sink) = meaning.sink {
             let is_value = |(arg, _): &(&Expr, &Value)| !matches!(arg, Expr::Inside(..));
             let plain: Vec<Value> =
                 call.args.iter().zip(&args).filter(is_value).map(|(_, value)| value.clone()).collect();
             let is_command = sink == Sink::Command;
             self.note_sink(sink, &Called { args: if is_command { &plain } else { &args }, ..called });
         }
-        self.store(&name, call, &receiver, &args);
-        let mut value = self.result(sink, &called);
+        self.store(&called, call, meaning.is_archive);
+        let mut value = self.result(meaning, &called);
         if matches!(call.callee, Expr::Name(_)) {
             value = value.or(&callee);
         }
         value
+    }
+
+    /// What the name of a function means; a name is looked at once.
+    fn meaning(&mut self, name: &str) -> Meaning {
+        if let Some(known) = self.meanings.get(name) {
+            return *known;
+        }
+        let meaning = Meaning {
+            sink: names::sink(name),
+            is_archive: store::is_archive(name),
+            is_seen: fold::is_seen(name),
+            is_channel: names::is_channel(name),
+        };
+        self.meanings.insert(name.to_owned(), meaning);
+        meaning
     }
 
     /// An argument; one whose text is not known is told from others by its variable.
@@ -393,7 +427,7 @@ impl<'p> Analysis<'p> {
     fn scope_of(&self, name: &str) -> usize {
         let mut scope = Some(self.scope);
         while let Some(at) = scope {
-            if self.names.get(&(self.program, at)).is_some_and(|names| names.contains_key(name)) {
+            if self.names_in(at).is_some_and(|names| names.contains_key(name)) {
                 return at;
             }
             scope = self.programs.get(self.program).and_then(|program| program.scopes.get(at)).and_then(|s| s.parent);
@@ -401,7 +435,7 @@ impl<'p> Analysis<'p> {
         self.scope
     }
 
-    fn result(&mut self, sink: Option<Sink>, called: &Called<'_>) -> Value {
+    fn result(&mut self, meaning: Meaning, called: &Called<'_>) -> Value {
         let Called { name, receiver, args, named, .. } = *called;
         let last = name.rsplit('.').next().unwrap_or(name);
         if let Some(module) = fold::module(name, args) {
@@ -414,13 +448,13 @@ impl<'p> Analysis<'p> {
         if let Some(decoded) = fold::decoded(name, receiver, args) {
             return decoded;
         }
-        if sink == Some(Sink::Command)
+        if meaning.sink == Some(Sink::Command)
             && let Some(told) = tellers::told(args)
         {
             return told;
         }
-        if let Some(seen) = fold::seen(name) {
-            return seen;
+        if meaning.is_seen {
+            return Value::of(Kind::Secret, name);
         }
         let mut value = Value::any_of(args).or(receiver).without_name();
         for (_, arg) in named {
@@ -445,11 +479,11 @@ impl<'p> Analysis<'p> {
                 value = value.or(file);
             }
         }
-        if sink == Some(Sink::Send) {
+        if meaning.sink == Some(Sink::Send) {
             let from = args.iter().find_map(|arg| arg.text.clone()).unwrap_or_default();
             value = Value::of(Kind::Remote, &from);
         }
-        if names::is_channel(name) {
+        if meaning.is_channel {
             value = value.or(&Value::of(Kind::Remote, ""));
         }
         value.name = own.or_else(|| Some(format!("{}()", name.get(..CALLED).unwrap_or(name))));

@@ -2,7 +2,7 @@
 
 use super::{
     super::program::{Call, Expr},
-    Analysis, End,
+    Analysis, Called, End,
     value::{Kind, Value},
 };
 
@@ -10,12 +10,18 @@ use super::{
 const ARCHIVES: &[&str] =
     &["ZipFile", "zipfile", "tarfile", "TarFile", "AdmZip", "archiver", "JSZip", "tar.c", "py7zr", "pyzipper"];
 
+/// Whether a function takes in the files whose names it is given.
+pub(super) fn is_archive(name: &str) -> bool {
+    ARCHIVES.iter().any(|archive| name.contains(archive))
+}
+
 impl Analysis<'_> {
     /// What a call writes: into a file, or into what it is called on.
-    pub(super) fn store(&mut self, name: &str, call: &Call, receiver: &Value, args: &[Value]) {
+    pub(super) fn store(&mut self, called: &Called<'_>, call: &Call, is_archive: bool) {
+        let Called { name, receiver, args, .. } = *called;
         let last = name.rsplit('.').next().unwrap_or(name);
         let mut given = Value::any_of(args);
-        if ARCHIVES.iter().any(|archive| name.contains(archive)) {
+        if is_archive {
             given.read();
             self.hand_to(call, &given);
         }

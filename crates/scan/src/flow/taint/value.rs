@@ -84,7 +84,7 @@ const TALK: &[&str] = &["CONVERSATION", "TRANSCRIPT", "CHAT_LOG", "CHAT_HISTORY"
 
 impl Value {
     pub fn of_text(text: &str) -> Self {
-        let mut value = Self { text: Some(text.chars().take(TEXT).collect()), ..Self::default() };
+        let mut value = Self { text: Some(head(text, TEXT).to_owned()), ..Self::default() };
         value.notice_path();
         value
     }
@@ -276,12 +276,20 @@ pub(super) fn joined(texts: &[impl AsRef<str>], between: &str) -> String {
 
 /// A text as far as it is kept.
 pub(super) fn short(text: String) -> String {
-    if text.len() > TEXT { text.chars().take(TEXT).collect() } else { text }
+    if text.len() > TEXT { head(&text, TEXT).to_owned() } else { text }
+}
+
+/// The first characters of a text.
+fn head(text: &str, most: usize) -> &str {
+    if text.len() <= most {
+        return text;
+    }
+    text.char_indices().nth(most).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
 }
 
 /// The name of a part of a thing; of one whose name is long, only the part's own.
 pub(super) fn part_name(thing: Option<&str>, part: &str) -> String {
-    let part: String = part.chars().take(NAME).collect();
+    let part = head(part, NAME);
     match thing.filter(|thing| thing.len() < NAME) {
         Some(thing) => format!("{thing}.{part}"),
         None => format!("?.{part}"),
