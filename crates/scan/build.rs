@@ -1,4 +1,5 @@
-//! Makes the index of the lexicon: what a process would else make anew before it reads a sentence.
+//! Makes the index of the lexicon and the table of weights: what a process would else make anew before it
+//! reads a sentence.
 
 #![expect(clippy::disallowed_methods, reason = "a build reads its own sources")]
 
@@ -15,18 +16,22 @@ mod characters;
 mod stem;
 #[path = "src/prose/ways.rs"]
 mod ways;
+#[path = "src/prose/weights.rs"]
+mod weights;
 #[path = "src/prose/words.rs"]
 mod words;
 
 const LEXICON: &str = "data/lexicon.txt";
+const WEIGHTS: &str = "data/weights.bin";
 
 fn main() -> io::Result<()> {
-    for file in [LEXICON, "build.rs", "src/characters.rs", "src/prose"] {
+    for file in [LEXICON, WEIGHTS, "build.rs", "src/characters.rs", "src/prose"] {
         println!("cargo::rerun-if-changed={file}");
     }
     let index = Index::new(&fs::read_to_string(LEXICON)?);
     let folder = env::var_os("OUT_DIR").ok_or(io::ErrorKind::NotFound)?;
-    fs::write(Path::new(&folder).join("lexicon.rs"), index.write())
+    fs::write(Path::new(&folder).join("lexicon.rs"), index.write())?;
+    fs::write(Path::new(&folder).join("weights.rs"), table_of_weights(&fs::read(WEIGHTS)?))
 }
 
 /// The tables of the index; each names places in the next.
@@ -115,6 +120,26 @@ impl Index {
         table(text, "CHOICES", "(Option<Stem>, u32, u32)", choices.into_iter());
         table(text, "STEMS", "Stem", stems.into_iter());
     }
+}
+
+/// The weights as tables: one that stands for every passage, the keys in their order, and their weights.
+fn table_of_weights(bytes: &[u8]) -> String {
+    let (every, rest) = bytes.split_at_checked(2).unwrap_or_default();
+    let (keys, values) = rest.split_at_checked(rest.len() / 6 * 4).unwrap_or_default();
+    let keys: Vec<u32> = keys.as_chunks().0.iter().map(|key| u32::from_le_bytes(*key)).collect();
+    let value = |bytes: &[u8; 2]| i16::from_le_bytes(*bytes).to_string();
+    let mut seen = vec![0u64; weights::SEEN / 64];
+    for key in &keys {
+        seen[weights::seen(*key) / 64] |= 1 << (weights::seen(*key) % 64);
+    }
+    let before = |bucket| keys.partition_point(|key| weights::bucket(*key) < bucket).to_string();
+    let mut text = String::new();
+    table(&mut text, "EVERY", "i16", every.as_chunks().0.iter().map(value));
+    table(&mut text, "SEEN", "u64", seen.iter().map(u64::to_string));
+    table(&mut text, "STARTS", "u16", (0..=weights::BUCKETS).map(before));
+    table(&mut text, "KEYS", "u32", keys.iter().map(u32::to_string));
+    table(&mut text, "VALUES", "i16", values.as_chunks().0.iter().map(value));
+    text
 }
 
 /// Writes a table of constants.

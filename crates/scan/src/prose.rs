@@ -15,6 +15,7 @@ mod stem;
 #[cfg(test)]
 mod ways;
 mod weigh;
+mod weights;
 mod words;
 
 use std::sync::LazyLock;

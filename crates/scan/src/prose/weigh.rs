@@ -4,15 +4,16 @@
 //! `data/weights.bin` is what is weighed with, `data/weights.txt` says the same for people. Both are
 //! written by the example `weigh`.
 
-use std::sync::LazyLock;
-
 use super::{
     lexicon::{Concept, Set, each_of},
+    weights::{bucket, seen},
     words::Word,
 };
 
-/// The weights: one that stands for every passage, then the keys in their order, then their weights.
-pub(super) const TABLE: &[u8] = include_bytes!("../../data/weights.bin");
+/// The weights in tables, as the build makes them of `data/weights.bin`.
+mod table {
+    include!(concat!(env!("OUT_DIR"), "/weights.rs"));
+}
 
 /// What a passage has to weigh for each of the square root of its features; a unit of weight is a thousand.
 const LIMIT: f32 = 150.0;
@@ -25,13 +26,6 @@ const FEWEST: usize = 6;
 
 /// Added to the number of features, so that a short passage does not weigh by two words.
 const STEADY: f32 = 16.0;
-
-/// Bytes of a key and of its weight.
-const KEY: usize = 4;
-const WEIGHT: usize = 2;
-
-/// Buckets of the keys, a power of two.
-const BUCKETS: usize = 1 << 13;
 
 /// Something that a passage has and that may have a weight.
 #[derive(Debug, Clone, Copy)]
@@ -103,7 +97,7 @@ impl<'w> Weighed<'w> {
         room.weights.dedup();
         let sum = room.weights.iter().map(|(_, weight)| i32::from(*weight)).sum::<i32>() as f32;
         let limit = if talk { LIMIT_OF_TALK } else { LIMIT };
-        let limit = |features: usize| (limit - f32::from(value(0))) * (features as f32 + STEADY).sqrt();
+        let limit = |features: usize| (limit - every()) * (features as f32 + STEADY).sqrt();
         // Of nearly all passages this is known before their features are counted.
         if sum < limit(FEWEST) {
             return None;
@@ -133,48 +127,22 @@ impl<'w> Weighed<'w> {
     }
 }
 
-/// How many features have a weight.
-fn known() -> usize {
-    (TABLE.len() - WEIGHT) / (KEY + WEIGHT)
-}
-
-/// The key at a place of the table.
-fn key(place: usize) -> Option<u32> {
-    let at = WEIGHT + place * KEY;
-    TABLE.get(at..at + KEY)?.try_into().ok().map(u32::from_le_bytes)
-}
-
-/// The weight at a place of the table; 0 is the one that stands for every passage.
-fn value(place: usize) -> i16 {
-    let at = if place == 0 { 0 } else { known() * KEY + place * WEIGHT };
-    TABLE.get(at..at + WEIGHT).and_then(|bytes| bytes.try_into().ok()).map_or(0, i16::from_le_bytes)
-}
-
-/// For the highest bits of a key the place of the first key that has them.
-static STARTS: LazyLock<Vec<u32>> = LazyLock::new(|| {
-    let mut starts = vec![0; BUCKETS + 1];
-    for key in (0..known()).filter_map(key) {
-        if let Some(start) = starts.get_mut(bucket(key) + 1) {
-            *start += 1;
-        }
-    }
-    let mut sum = 0;
-    for start in &mut starts {
-        sum += *start;
-        *start = sum;
-    }
-    starts
-});
-
-fn bucket(key: u32) -> usize {
-    (key >> (u32::BITS - BUCKETS.trailing_zeros())) as usize
+/// The weight that stands for every passage.
+fn every() -> f32 {
+    table::EVERY.first().copied().map_or(0.0, f32::from)
 }
 
 /// The weight of a key.
 fn weight(wanted: u32) -> i16 {
+    let seen = seen(wanted);
+    if table::SEEN.get(seen / 64).is_none_or(|word| word >> (seen % 64) & 1 == 0) {
+        return 0;
+    }
     let bucket = bucket(wanted);
-    let [start, end] = [bucket, bucket + 1].map(|at| STARTS.get(at).copied().unwrap_or(0) as usize);
-    (start..end).find(|place| key(*place) == Some(wanted)).map_or(0, |place| value(place + 1))
+    let [start, end] = [bucket, bucket + 1].map(|at| table::STARTS.get(at).copied().map_or(0, usize::from));
+    let keys = table::KEYS.get(start..end).unwrap_or_default();
+    let place = keys.iter().position(|key| *key == wanted).map(|at| start + at);
+    place.and_then(|place| table::VALUES.get(place)).copied().unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -184,7 +152,7 @@ mod tests {
 
     #[test]
     fn more_features_have_to_weigh_more() {
-        assert!(LIMIT > f32::from(value(0)), "the fewest features have the least to weigh");
+        assert!(LIMIT > every(), "the fewest features have the least to weigh");
     }
 
     #[test]
@@ -214,6 +182,6 @@ mod tests {
             assert_eq!(weight(feature.key()), weighs.parse::<i16>().unwrap(), "{line}");
             listed += 1;
         }
-        assert_eq!(listed, known());
+        assert_eq!(listed, table::KEYS.len());
     }
 }
