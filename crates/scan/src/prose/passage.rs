@@ -3,12 +3,15 @@
 
 use std::ops::Range;
 
-use memchr::{memchr, memmem};
+use memchr::{memchr, memmem, memrchr};
 
 use crate::source::Source;
 
 /// Lines of the longest passage.
 const LINES: usize = 40;
+
+/// Bytes of the longest passage, near enough; a longer line is read as several.
+const BYTES: usize = 1 << 18;
 
 /// Bytes of a picture's text that is no more than a caption.
 const ALT: usize = 80;
@@ -50,6 +53,7 @@ pub(super) enum Place {
 pub(super) fn passages<E>(source: &Source<'_>, each: &mut dyn FnMut(Passage) -> Result<(), E>) -> Result<(), E> {
     let has = |mark: &[&str]| mark.iter().any(|mark| memmem::find(source.text.as_bytes(), mark.as_bytes()).is_some());
     let mut splitter = Splitter {
+        text: &source.text,
         each,
         open: None,
         comment: false,
@@ -64,6 +68,7 @@ pub(super) fn passages<E>(source: &Source<'_>, each: &mut dyn FnMut(Passage) -> 
 }
 
 struct Splitter<'e, E> {
+    text: &'e str,
     each: &'e mut dyn FnMut(Passage) -> Result<(), E>,
     open: Option<Passage>,
     /// Inside a comment of several lines.
@@ -78,8 +83,27 @@ impl<E> Splitter<'_, E> {
         self.open.take().map_or(Ok(()), |passage| (self.each)(passage))
     }
 
-    fn add(&mut self, place: Place, part: Range<usize>, begins: bool) -> Result<(), E> {
-        let full = self.open.as_ref().is_some_and(|open| open.parts.len() >= LINES);
+    fn add(&mut self, place: Place, part: Range<usize>, mut begins: bool) -> Result<(), E> {
+        let mut start = part.start;
+        while part.end - start > BYTES {
+            let end = self.end_within(start);
+            self.add_part(place, start..end, begins)?;
+            (start, begins) = (end, true);
+        }
+        self.add_part(place, start..part.end, begins)
+    }
+
+    /// Where a part ends that is as long as it may be: before a space, else before a character.
+    fn end_within(&self, start: usize) -> usize {
+        let room = self.text.as_bytes().get(start..start + BYTES).unwrap_or_default();
+        let space = memrchr(b' ', room).filter(|space| *space > 0).map(|space| start + space);
+        let last = || (start..start + BYTES).rev().find(|at| self.text.is_char_boundary(*at));
+        space.or_else(last).unwrap_or(start + BYTES)
+    }
+
+    fn add_part(&mut self, place: Place, part: Range<usize>, begins: bool) -> Result<(), E> {
+        let is_long = |open: &Passage| open.parts.first().is_some_and(|first| part.end - first.start > BYTES);
+        let full = self.open.as_ref().is_some_and(|open| open.parts.len() >= LINES || is_long(open));
         if begins || full || self.open.as_ref().is_some_and(|open| open.place != place) {
             self.flush()?;
         }
@@ -190,4 +214,30 @@ fn is_of_code(byte: u8) -> bool {
 /// Whether a line of no code is long enough to say something.
 fn is_sentence(bare: &str) -> bool {
     bare.split(' ').count() > WORDS_OF_LINE || bare.chars().filter(|c| super::words::is_wide(*c)).count() > WIDE_OF_LINE
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+    use crate::source::Kind;
+
+    #[test]
+    fn a_long_line_is_read_in_parts_that_leave_nothing_out() {
+        for piece in ["word ", "好", "a"] {
+            let text = piece.repeat(3 * BYTES / piece.len() + 1);
+            let source = Source::with_kind("SKILL.md", text.as_str().into(), Kind { runs: false, reads: true });
+            let mut parts = Vec::new();
+            let each = &mut |passage: Passage| -> Result<(), Infallible> {
+                assert_eq!(passage.parts.len(), 1, "{piece}");
+                parts.extend(passage.parts);
+                Ok(())
+            };
+            passages(&source, each).unwrap();
+            assert!(parts.len() >= 4 && parts.iter().all(|part| part.len() <= BYTES), "{piece}: {parts:?}");
+            let whole: String = parts.into_iter().map(|part| text.get(part).unwrap()).collect();
+            assert!(whole == text, "{piece}");
+        }
+    }
 }
