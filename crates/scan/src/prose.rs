@@ -56,6 +56,9 @@ const NEAR: usize = 2;
 /// Finds what a text says against its reader.
 pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) -> Result<(), SearchError> {
     for said in said_in(source, finder)? {
+        if finder.has_enough(said.rule, said.severity) {
+            continue;
+        }
         let line = source.line_at(said.at);
         let from = said.at.saturating_sub(source.line_start(line));
         let message = format!("{} ({})", said.rule.message, said.sense);

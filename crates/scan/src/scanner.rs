@@ -129,6 +129,11 @@ impl Finder {
         })
     }
 
+    /// Whether a further finding would not be listed.
+    pub fn has_enough(&self, rule: &Rule, severity: Severity) -> bool {
+        self.counts.get(&(rule.id, severity)).is_some_and(|count| *count >= LISTED_PER_FILE)
+    }
+
     /// Takes steps for work outside the expressions.
     pub fn charge(&mut self, bytes: usize) -> Result<(), SearchError> {
         Ok(self.steps.take(bytes)?)
