@@ -49,16 +49,11 @@ fn main() {
             println!("no bundle: {path}");
             continue;
         };
-        let start = spent();
-        let report = scan(&bundle);
-        let took = spent() - start;
+        let (report, took) = timed(|| scan(&bundle));
         (bytes, seconds) = (bytes + bundle.total_bytes(), seconds + took);
         times.push((took * 1e3, path.to_owned()));
-        let start = spent();
-        bundle.files().for_each(|(_, file)| {
-            black_box(Digest::of_bytes(&file.bytes));
-        });
-        hashing += spent() - start;
+        let hash = |file: &File| black_box(Digest::of_bytes(&file.bytes));
+        hashing += timed(|| bundle.files().map(|(_, file)| hash(file)).count()).1;
         steps = steps.max(scan::steps_of(&bundle));
         if dump {
             println!("{path} {} {} {:#?}", scan::steps_of(&bundle), report.ruleset, report.findings);
@@ -121,6 +116,13 @@ fn print_speed(mut times: Vec<(f64, String)>, bytes: u64, seconds: f64, steps: u
     for (took, path) in times.iter().rev().take(3) {
         println!("slow: {took:.1} ms {path}");
     }
+}
+
+/// What some work gives, and the seconds that it took.
+fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
+    let start = spent();
+    let done = work();
+    (done, spent() - start)
 }
 
 /// CPU time of this process in seconds.
