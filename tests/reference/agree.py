@@ -7,7 +7,7 @@ Makes N skills (3,000 unless said otherwise) out of pieces that are good, bad an
 about each: `skillhub validate --strict` and `skills_ref.validate` whether it is valid, and of those that
 are, `skillhub prompt` and `skills_ref.to_prompt` for the list of a model. Where the two differ, the
 difference must be one that DIFFERENCES names and explains; each is counted. Installs `skills-ref` from PyPI into
-target/reference where it is missing. Exits with 1 when a difference is not explained.
+target/reference where they are missing. Exits with 1 when a difference is not explained.
 """
 
 import argparse
@@ -20,10 +20,9 @@ import subprocess
 import sys
 import tempfile
 import unicodedata
-import venv
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-WORK = ROOT / "target" / "reference"
+SITE = ROOT / "target" / "reference"
 PACKAGE = "skills-ref==0.1.1"
 
 # Valid skills whose prompt is compared; each is a process.
@@ -78,7 +77,7 @@ DIFFERENCES = [
     ("null is no text here, and the text `null` there",
      lambda skill, theirs, codes: {"name_missing", "description_missing"} & codes and "null" in skill["inner"]),
     ("license, metadata and compatibility are held to the standard's types and lengths here",
-     lambda skill, theirs, codes: codes <= {"field_type", "metadata_nested", "compatibility_empty"} and not theirs),
+     lambda skill, theirs, codes: codes and codes <= {"field_type", "metadata_nested", "compatibility_empty"} and not theirs),
     ("a name is shown and compared in one normal form here",
      lambda skill, theirs, codes: unicodedata.normalize("NFKC", skill["name"]) != skill["name"]),
 ]
@@ -117,13 +116,13 @@ def explanation(skill: dict, theirs: list[str], problems: list[dict]) -> str | N
 
 
 def reference(folders: list[pathlib.Path]) -> list[dict]:
-    python = WORK / "venv" / "bin" / "python"
-    if not python.exists():
-        venv.create(WORK / "venv", with_pip=True)
-    if subprocess.run([python, "-c", "import skills_ref"], capture_output=True).returncode:
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", PACKAGE], check=True)
+    environment = {**os.environ, "PYTHONPATH": str(SITE)}
+    if subprocess.run([sys.executable, "-c", "import skills_ref"], env=environment, capture_output=True).returncode:
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*pip, "--target", str(SITE), PACKAGE], check=True)
     asked = "\n".join(map(str, folders)) + "\n"
-    done = subprocess.run([python, "-c", REFERENCE], input=asked, capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", REFERENCE]
+    done = subprocess.run(command, input=asked, env=environment, capture_output=True, text=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
