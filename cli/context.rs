@@ -211,8 +211,7 @@ impl Context {
     ) {
         let listed = name.filter(|_| settings.use_log).and_then(|name| catalogue.find(name).ok());
         let Some(listed) = listed else { return };
-        // A built-in skill stands in no library; its uses are kept with the one that is worked on.
-        let Some(library) = catalogue.library_of(listed).or(catalogue.libraries().first()) else { return };
+        let Some(library) = catalogue.state_library(listed) else { return };
         let used = Use {
             v: 1,
             time: self.now.to_string(),

@@ -1,13 +1,15 @@
 //! `skillhub enable` and `skillhub disable`: whether agents see a skill.
 
+use agent::Catalogue;
 use clap::Args;
 use client::SightOutcome;
 use serde_json::{Value, json};
 use skill::SkillName;
 
 use crate::{
+    catalogue::builtin,
     context::{Context, skill_name},
-    exit::{CliError, Exit},
+    exit::{CliError, Exit, failed},
     print::STRONG,
 };
 
@@ -42,10 +44,12 @@ fn link_line(outcome: &SightOutcome) -> String {
 /// # Errors
 /// There is no such skill, or something cannot be written.
 pub fn set(context: &Context, name: &SkillName, enabled: bool) -> Result<(Value, Vec<SightOutcome>), CliError> {
-    let library = context.library_with(name)?;
+    let catalogue = Catalogue::collect(&context.places(true), builtin()?).map_err(failed)?;
+    let listed = catalogue.find(name).map_err(failed)?;
+    let library = catalogue.state_library(listed).ok_or_else(|| CliError::usage("there is no library"))?;
     let action = if enabled { "enable" } else { "disable" };
     library.set_state(name, &context.stamp(), action, |state| state.enabled = enabled)?;
-    let links = client::follow_sight(&library, name, enabled)?;
+    let links = client::follow_sight(library, name, enabled)?;
     let document = json!({
         "ok": true, "name": name.as_str(), "enabled": enabled, "library": library.path(),
         "links": links.iter().map(link_document).collect::<Vec<_>>(),

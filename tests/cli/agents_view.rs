@@ -91,6 +91,13 @@ fn a_skill_that_is_switched_off_leaves_the_folders_of_agents_and_comes_back() {
     sandbox.done(&["doctor"]);
     assert_eq!(sandbox.done(&["enable", "mine"])["links"][0]["status"], "placed");
     assert!(link.is_symlink());
+    for strange in ["open", "skillhub-writing-skills"] {
+        put(&root.join(".opencode/skill"), "open", "Found in a folder of agents.");
+        sandbox.done(&["disable", strange]);
+        sandbox.ask(&["read", strange]).refused_with_hint(5, "policy_denied");
+        sandbox.done(&["enable", strange]);
+        sandbox.done(&["read", strange]);
+    }
     fs::remove_file(&link).unwrap();
     put(&root.join(".claude/skills"), "mine", "Somebody's own.");
     let off = sandbox.done(&["disable", "mine"]);

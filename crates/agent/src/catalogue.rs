@@ -119,7 +119,11 @@ impl Catalogue {
                 Ok(()) => {}
             }
         }
-        builtin.into_iter().for_each(|builtin| catalogue.add(of_builtin(builtin)));
+        let set = catalogue.libraries.first().map(Library::state).transpose()?.unwrap_or_default();
+        for builtin in builtin {
+            let enabled = set.of(&builtin.name).enabled;
+            catalogue.add(Listed { enabled, ..of_builtin(builtin) });
+        }
         Ok(catalogue)
     }
 
@@ -178,6 +182,13 @@ impl Catalogue {
             Source::Library(place) => self.libraries.get(*place),
             Source::Program(_) => None,
         }
+    }
+
+    /// The library in whose state a skill is switched on and off: its own, or for a built-in one the library
+    /// that is written to.
+    #[must_use]
+    pub fn state_library(&self, listed: &Listed) -> Option<&Library> {
+        self.library_of(listed).or(self.libraries.first())
     }
 
     /// The libraries in which skills were looked for, the one that is written to first.
