@@ -3,5 +3,6 @@
 mod connection;
 mod hosts;
 mod http;
+mod official;
 mod skills;
 mod tools;

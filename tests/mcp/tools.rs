@@ -152,3 +152,33 @@ fn a_kill_loses_nothing_that_was_answered() {
     assert_eq!(sandbox.done(&["status"])["skills"][0]["state"], "clean");
     assert_eq!(sandbox.done(&["doctor"])["ok"], true);
 }
+
+#[test]
+fn changes_by_several_servers_and_command_lines_at_once_are_all_kept() {
+    let sandbox = Sandbox::new();
+    let lines: Vec<String> = (10..22).map(|at| format!("line {at} old")).collect();
+    sandbox.create("demo", &lines.join("\n\n"));
+    std::thread::scope(|scope| {
+        for server in 0..2 {
+            let sandbox = &sandbox;
+            scope.spawn(move || {
+                let mut agent = Connection::open(sandbox, &[]);
+                for at in (10 + server..18).step_by(2) {
+                    let (find, replace) = (format!("line {at} old"), format!("line {at} new"));
+                    agent.done(
+                        "skill_manage",
+                        &json!({"action": "patch", "name": "demo", "find": find, "replace": replace}),
+                    );
+                }
+                agent.close();
+            });
+        }
+        for at in 18..22 {
+            let (find, replace) = (format!("line {at} old"), format!("line {at} new"));
+            sandbox.done(&["manage", "patch", "demo", "--find", &find, "--replace", &replace]);
+        }
+    });
+    let text = std::fs::read_to_string(sandbox.user_skill("demo").join("SKILL.md")).unwrap();
+    assert!(!text.contains("old"), "{text}");
+    assert_eq!(sandbox.done(&["history", "demo"])["revisions"].as_array().unwrap().len(), 13);
+}
