@@ -105,28 +105,35 @@ const NAMES: &[(&str, &str)] =
 pub(super) fn batch(text: &str, page: &mut Page) {
     for (at, line) in text.lines().enumerate() {
         let line = line.trim().trim_start_matches('@').replace('\\', "/").replace("^|", "|");
+        let line = with_variables(&line, "%", "%", of_windows);
         let (name, rest) = line.split_once(' ').unwrap_or((line.as_str(), ""));
-        let lower = name.to_ascii_lowercase();
-        if matches!(lower.as_str(), "rem" | "echo" | "::" | "if" | "for") && !rest.contains('|') && !rest.contains('>')
-        {
+        let lower = if name.contains('$') { name.to_owned() } else { name.to_ascii_lowercase() };
+        if matches!(lower.as_str(), "rem" | "echo" | "::" | "if" | "for") && !rest.contains(['|', '>']) {
             continue;
         }
-        let rest = with_variables(rest, "%", "%", |name| match name.to_ascii_uppercase().as_str() {
-            "USERPROFILE" | "HOMEPATH" => "${HOME}".to_owned(),
-            "APPDATA" => "${HOME}/AppData/Roaming".to_owned(),
-            "LOCALAPPDATA" => "${HOME}/AppData/Local".to_owned(),
-            other => variable(other),
-        });
         let words: Vec<&str> = rest.split_whitespace().filter(|word| !is_switch(word)).collect();
         let known = NAMES.iter().find(|(windows, _)| *windows == lower).map(|(_, shell)| *shell);
         let fetches = matches!(lower.trim_end_matches(".exe"), "certutil" | "bitsadmin" | "powershell" | "pwsh");
-        let command = match (fetched(&rest).filter(|_| fetches), known) {
+        let command = match (fetched(rest).filter(|_| fetches), known) {
             (Some((from, to)), _) => format!("curl -o {to} {from}"),
             (None, Some(shell)) => format!("{shell} {}", words.join(" ")).trim().to_owned(),
-            (None, None) if lower == "set" => rest.trim_matches('"').to_owned(),
+            (None, None) if lower == "set" => {
+                let (name, value) = rest.trim_matches('"').split_once('=').unwrap_or((rest, ""));
+                format!("{}={value}", name.trim().to_ascii_uppercase())
+            }
             (None, None) => format!("{} {rest}", lower.trim_end_matches(".exe")),
         };
         page.put(at, &command);
+    }
+}
+
+/// What a shell calls a variable of Windows.
+fn of_windows(name: &str) -> String {
+    match name.to_ascii_uppercase().as_str() {
+        "USERPROFILE" | "HOMEPATH" => "${HOME}".to_owned(),
+        "APPDATA" => "${HOME}/AppData/Roaming".to_owned(),
+        "LOCALAPPDATA" => "${HOME}/AppData/Local".to_owned(),
+        other => variable(other),
     }
 }
 

@@ -9,7 +9,7 @@ use super::{
     shell_words::SHELL_WORDS,
     words::{
         BY_NAME, CHANNEL, DECODE, ENVIRONMENT, EVAL, FETCH, HOME, LAUNCH, PIECES, REMOVE, SECRET, SEND, STEERING,
-        STORE, WORDS, WRITE,
+        STORE, WHOLE, WORDS, WRITE,
     },
 };
 
@@ -24,6 +24,7 @@ const SHELL: u32 = 16;
 const FLOWS: &[u32] = &[
     SECRET | SEND,
     ENVIRONMENT | SEND,
+    WHOLE | SEND,
     FETCH | EVAL,
     FETCH | STORE | LAUNCH,
     DECODE | EVAL,
@@ -68,7 +69,7 @@ impl Ends {
 
     /// The ends that count also where the other one is in another file.
     pub fn far(self) -> Self {
-        Self(self.0 & (SECRET | SEND | FETCH | EVAL))
+        Self(self.0 & (SECRET | WHOLE | SEND | FETCH | EVAL))
     }
 }
 

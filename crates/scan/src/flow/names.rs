@@ -261,6 +261,7 @@ fn sends(before: &str, last: &str) -> bool {
         "send" | "sendall" | "sendto" | "write" | "end" | "emit" | "publish" | "put" | "execute" | "drain"
         | "writelines" | "create" | "send_bytes" | "sendfile" | "append" | "send_json" | "send_text" => is_connected(),
         "request" if before.contains("http") => true,
+        "setopt" => before.contains("url()"),
         "submit" => before.contains("form") || before.contains("Form"),
         "open" if before == "webbrowser" => true,
         "Request" => before.contains("urllib"),

@@ -355,7 +355,7 @@ fn follows(then: Then, before: &str, after: &str) -> bool {
         NewName => !after.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_')),
         WholeFolder => matches!(after, "" | "/" | "/." | "/*" | "/**" | "/\0"),
         Environment => {
-            let own = before.is_empty() || before.ends_with(['/', '\0']);
+            let own = before.is_empty() || before.ends_with(['/', '\0', '*']);
             own && matches!(after, "" | "*" | ".*" | ".local" | ".production" | ".prod" | ".development" | ".staging")
         }
     }

@@ -15,6 +15,9 @@ pub(super) const STDIN: &str = "<";
 /// The name under which a call has the file that its output goes to.
 pub(super) const STDOUT: &str = ">";
 
+/// Parameters of a function that are told apart.
+pub(super) const PARAMS: usize = 9;
+
 /// Programs in one pipe that are followed.
 const PIPES: usize = 50;
 
@@ -59,10 +62,11 @@ fn statement(to: &mut Builder<'_>, node: Node<'_>) {
         "variable_assignment" => assignment(to, node),
         "function_definition" => {
             let name = field(node, "name").map_or("", |name| to.text_of(name));
-            let params = (1..=9).map(|number| format!("${number}")).collect();
+            let input = format!("{STDIN}{PARAMS}");
+            let params = (1..=PARAMS).map(|number| format!("${number}")).chain([input.clone()]).collect();
             let name = format!("{PROGRAM}{name}");
             to.within(name, params, |to| {
-                let given = field(node, "body").map(|body| run(to, body, None)).unwrap_or_default();
+                let given = field(node, "body").map(|body| run(to, body, Some(Expr::Name(input)))).unwrap_or_default();
                 to.step(Act::Return(given));
             });
         }
@@ -189,6 +193,10 @@ fn redirected(to: &mut Builder<'_>, node: Node<'_>, input: Option<Expr>) -> Expr
     let mut found = Redirects { input, ..Redirects::default() };
     redirects.into_iter().for_each(|node| redirect(to, node, &mut found));
     if let Some(file) = &found.output {
+        let printed = field(node, "body").filter(|_| found.input.is_none()).and_then(|body| printed(to, body));
+        if let Some(text) = printed {
+            script_for(to, file, Some(&Expr::Text(text)), to.line_of(node));
+        }
         script_for(to, file, found.input.as_ref(), to.line_of(node));
     }
     let mut given = field(node, "body").map(|body| run(to, body, found.input)).unwrap_or_default();
@@ -204,6 +212,16 @@ fn redirected(to: &mut Builder<'_>, node: Node<'_>, input: Option<Expr>) -> Expr
             line: to.line_of(node),
         })),
     }
+}
+
+/// The text that a command only prints.
+fn printed(to: &Builder<'_>, node: Node<'_>) -> Option<String> {
+    let text = to.text_of(node);
+    let words = text.strip_prefix("printf ").or_else(|| text.strip_prefix("echo "))?;
+    let words = words.trim_start_matches("-e ").trim_start_matches("-n ").trim();
+    let inner = words.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    let inner = inner.or_else(|| words.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\'')))?;
+    inner.starts_with("#!").then(|| unescaped(inner))
 }
 
 /// Reads what is put into a file as the script that its name says that it is.
@@ -316,6 +334,11 @@ fn value(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
         "expansion" => {
             let name = text.trim_start_matches("${").trim_start_matches(['!', '#']);
             let name: String = name.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            if let Some((old, new)) = replaced(text) {
+                let args = vec![Expr::Text(old.to_owned()), Expr::Text(new.to_owned())];
+                let callee = Expr::Attr(Box::new(Expr::Name(format!("${name}"))), "replaceAll".to_owned());
+                return Expr::Call(Box::new(Call { callee, args, named: Vec::new(), line: to.line_of(node) }));
+            }
             let inner = children(node).into_iter().filter(|child| child.kind() != "variable_name");
             let mut parts: Vec<Expr> = inner.map(|child| word(to, child)).collect();
             parts.push(Expr::Name(format!("${name}")));
@@ -326,8 +349,21 @@ fn value(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
             Expr::List(parts)
         }
         "string" | "concatenation" | "translated_string" | "heredoc_body" => {
-            Expr::Join(children(node).into_iter().map(|child| word(to, child)).collect(), "")
+            let parts: Vec<Expr> = children(node).into_iter().map(|child| word(to, child)).collect();
+            let plain = parts.iter().map(|part| if let Expr::Text(text) = part { Some(text.as_str()) } else { None });
+            match plain.collect::<Option<String>>() {
+                Some(text) if node.kind() == "concatenation" => Expr::Text(text),
+                _ => Expr::Join(parts, ""),
+            }
         }
         _ => Expr::List(children(node).into_iter().map(|child| word(to, child)).collect()),
     }
+}
+
+/// What an expansion replaces in its variable, and by what.
+fn replaced(expansion: &str) -> Option<(&str, &str)> {
+    let (_, rest) = expansion.strip_suffix('}')?.split_once("//")?;
+    let (old, new) = rest.split_once('/').unwrap_or((rest, ""));
+    let is_plain = !old.is_empty() && !old.contains(['$', '*', '[', '/']) && !new.contains('$');
+    is_plain.then_some((old, new))
 }

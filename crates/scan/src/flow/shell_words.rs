@@ -69,7 +69,22 @@ pub(super) const SHELL_WORDS: &[(u32, &[&str])] = &[
             "toJSON(secrets)",
         ],
     ),
-    (FETCH, &["get_url", "github.event.", "curl", "wget", "aria2c", "lynx", "fetch ", "http ", "git clone"]),
+    (
+        FETCH,
+        &[
+            "get_url",
+            "github.event.",
+            "curl",
+            "wget",
+            "scp ",
+            "rsync ",
+            "aria2c",
+            "lynx",
+            "fetch ",
+            "http ",
+            "git clone",
+        ],
+    ),
     (DECODE, &["base64", "xxd", "openssl", "gunzip", "rev"]),
     (
         SEND,
@@ -155,9 +170,12 @@ pub(super) const SHELL_WORDS: &[(u32, &[&str])] = &[
         ],
     ),
     (STORE, &["-o ", "--output", "-O ", ">", "-qO", "-so", "-Lo", "-LO", "-sO", "tar ", "unzip", "bsdtar"]),
-    (WRITE, &[">", "tee ", "cp ", "mv ", "install ", "ln "]),
+    (WRITE, &["sed -i", ">", "tee ", "cp ", "mv ", "install ", "ln "]),
     (STEERING, STEERS),
-    (BY_NAME | PIECES, &["eval \"$", "eval $", "$($", "`$", "\n$", "\n\"$", "\n  $", "; $", "&& $"]),
+    (
+        BY_NAME | PIECES,
+        &["eval \"$", "eval $", "$($", "`$", "\n$", "`printf", "$(printf", "`echo", "\n\"$", "\n  $", "; $", "&& $"],
+    ),
     (REMOVE, &["rm -", "shred "]),
     (HOME, &[":-/}", "$HOME", "~", "${HOME"]),
 ];

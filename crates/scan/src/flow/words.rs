@@ -26,6 +26,8 @@ pub(super) const HOME: u32 = 1 << 11;
 pub(super) const BY_NAME: u32 = 1 << 12;
 /// Something comes in from the network by itself.
 pub(super) const CHANNEL: u32 = 1 << 14;
+/// All of the environment.
+pub(super) const WHOLE: u32 = 1 << 15;
 /// A text is put together of pieces.
 pub(super) const PIECES: u32 = 1 << 13;
 
@@ -116,7 +118,7 @@ pub(super) const WORDS: &[(u32, &[&str])] = &[
     ),
     (ENVIRONMENT, KEYS),
     (
-        ENVIRONMENT,
+        ENVIRONMENT | WHOLE,
         &[
             "environ)",
             "environ.items",
@@ -146,6 +148,10 @@ pub(super) const WORDS: &[(u32, &[&str])] = &[
         FETCH,
         &[
             "urlopen",
+            "\"install\"",
+            "'install'",
+            "require('https')",
+            "require(\"https\")",
             "urlretrieve",
             "requests.",
             "httpx",

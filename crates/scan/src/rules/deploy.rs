@@ -316,6 +316,34 @@ const HOME_OTHER: Rule = Rule {
     ..BASE
 };
 
+const COMPOSED: Rule = Rule {
+    id: "service-owns-host",
+    category: "privilege",
+    scope: Scope::Machine,
+    message: "a service that owns the machine on which it runs",
+    remedy: "mount the one folder that is needed, without privileges",
+    literals: &["- /:/", "\"/:/", "'/:/", "hostPID: true", "pid: host", "pid: \"host\""],
+    pattern: r"(?:-\s{1,2}|['\x22])/:/\w|\bhostPID:\s{1,2}true\b|\bpid:\s{1,2}['\x22]?host\b",
+    also: &["privileged: true", "privileged:true", "SYS_ADMIN", "cap_add", "docker.sock"],
+    harmful: &[("docker-compose.yml", "    privileged: true\n    pid: host\n    volumes:\n      - /:/host\n")],
+    harmless: &[("docker-compose.yml", "    privileged: true\n    volumes:\n      - ./data:/data\n")],
+    ..BASE
+};
+
+const PRELOADED: Rule = Rule {
+    id: "start-loads-code",
+    category: "persistence",
+    message: "makes every start of an interpreter load code of its own",
+    remedy: "pass the option to the one program that needs it",
+    literals: &["NODE_OPTIONS", "PYTHONSTARTUP", "BASH_ENV", "RUBYOPT", "PERL5OPT"],
+    pattern: r"\bNODE_OPTIONS\s{0,2}=[^\n]{0,20}--(?:require|import|loader)\b|\bPYTHONSTARTUP=\S|\bBASH_ENV=\S|\bRUBYOPT=[^\n]{0,4}-r|\bPERL5OPT=[^\n]{0,4}-M",
+    also: &[".bashrc", ".zshrc", ".profile", ".bash_profile", ".zshenv", "/etc/environment", "config.fish", "setx "],
+    harmful: &[("a.js", "fs.appendFileSync(home + '/.zshrc', `export NODE_OPTIONS=\"--require ${dir}/hook.js\"`);")],
+    harmless: &[("a.sh", "NODE_OPTIONS=--max-old-space-size=4096 npm run build\ncat ~/.bashrc")],
+    ..BASE
+};
+
 /// All rules of this category.
-pub(crate) const RULES: &[Rule] =
-    &[PLAYBOOK, ANONYMOUS, ACCOUNTS, KEYS_MADE, WIPED, ROOTS, PUSHED, TUNNEL, CONNECTED, HOME_OTHER];
+pub(crate) const RULES: &[Rule] = &[
+    PLAYBOOK, ANONYMOUS, ACCOUNTS, KEYS_MADE, WIPED, ROOTS, PUSHED, TUNNEL, CONNECTED, HOME_OTHER, COMPOSED, PRELOADED,
+];

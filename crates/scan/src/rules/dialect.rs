@@ -292,6 +292,8 @@ const SETUID: Rule = Rule {
         "chmod 2",
         "chmod 0",
         "usermod",
+        "useradd",
+        "chown root",
         "wheel",
         "-aG",
         "dseditgroup",
@@ -302,7 +304,7 @@ const SETUID: Rule = Rule {
     ],
     pattern: concat!(
         r"\bsetcap\s[^\n]{0,60}cap_(?:setuid|setgid|dac_override|dac_read_search|sys_admin|sys_ptrace)|\binstall\s[^\n]{0,40}-m\s{0,2}0?[46][0-7]{3}\b|\bchmod\s{1,4}(?:u\+s|\+s|[ug]{1,2}\+s|0?[4267][0-7]{3})\s[^\n]{0,60}(?:sh\b|python|perl|/tmp/|\$\(|find\b|vim|env\b|cp\b|/\.\w)|\bchmod\([^\n]{0,60}0o?[46]7[0-7]{2}\b|\bchmod\([^\n]{0,80}S_ISUID",
-        r"|\busermod\s[^\n]{0,20}-a?G\w{0,2}\s{1,4}(?:sudo|wheel|root|admin)\b|\bdseditgroup\s[^\n]{0,60}-a\s[^\n]{0,40}(?:admin|wheel)\b|\bnet\s{1,4}localgroup\s{1,4}administrators\s[^\n]{0,40}/add|>>?\s{0,2}/etc/doas\.conf|polkit-1/rules\.d/[^\n]{0,60}",
+        r"|\buser(?:add|mod)\s[^\n]{0,40}-u\s{0,2}0\b|\bchown\s{1,3}root\S{0,8}\s[^\n]{1,60}[;&\n]{1,3}\s{0,4}(?:sudo\s{1,2})?chmod\s{1,3}(?:u\+s|\+s|[0-7]?[46]7[0-7]{2})\b|\busermod\s[^\n]{0,20}-a?G\w{0,2}\s{1,4}(?:sudo|wheel|root|admin)\b|\bdseditgroup\s[^\n]{0,60}-a\s[^\n]{0,40}(?:admin|wheel)\b|\bnet\s{1,4}localgroup\s{1,4}administrators\s[^\n]{0,40}/add|>>?\s{0,2}/etc/doas\.conf|polkit-1/rules\.d/[^\n]{0,60}",
     ),
     harmful: &[
         ("a.sh", "setcap cap_setuid+ep $(command -v perl)"),

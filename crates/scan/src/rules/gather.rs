@@ -77,6 +77,7 @@ const SENDS: &[&str] = &[
     "Req.post",
     "gen_tcp",
     "httr::",
+    "library(httr",
     "Invoke-RestMethod",
     "Invoke-WebRequest",
     "Send-MailMessage",

@@ -157,7 +157,7 @@ const CLONE_RUN_ODD: Rule = Rule {
 };
 
 /// Whether no well-known forge is named.
-fn is_unknown_forge(text: &str) -> bool {
+pub(crate) fn is_unknown_forge(text: &str) -> bool {
     const FORGES: &[&str] = &[
         "github.com/",
         "gitlab.com/",

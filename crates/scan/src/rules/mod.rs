@@ -8,7 +8,7 @@ mod disguise;
 mod fetch;
 pub(crate) mod flow;
 mod gather;
-mod infrastructure;
+pub(crate) mod infrastructure;
 mod lasting;
 pub(crate) mod obfuscation;
 pub(crate) mod package;

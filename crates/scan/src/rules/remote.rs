@@ -125,7 +125,7 @@ fn is_local(text: &str) -> bool {
 const FETCH: &[&str] = &["curl", "wget"];
 
 const PIPE_PATTERN: &str = concat!(
-    r"\b(?:curl|wget)\b[^\n|;`]{0,300}(?:\|\s{0,8}(?:tee\s[^|\n]{0,60}|gunzip[^|\n]{0,20}|tr\s[^|\n]{0,40}|base64\s[^|\n]{0,20})?){1,2}\|?\s{0,8}",
+    r"(?:\b|\\n)(?:curl|wget)\b[^\n|;`]{0,300}(?:\|\s{0,8}(?:tee\s[^|\n]{0,60}|gunzip[^|\n]{0,20}|tr\s[^|\n]{0,40}|base64\s[^|\n]{0,20})?){1,2}\|?\s{0,8}",
     r"(?:sudo\s{1,4}(?:-\w{1,8}\s{1,4}){0,3})?(?:env\s{1,4}(?:\w{1,40}=\S{0,80}\s{1,4}){0,4})?(?:/usr)?(?:/bin/)?(?:bash|sh|zsh|dash|ksh|fish|python[\d.]{0,4}|node|perl|ruby|php|deno\s{1,4}run|osascript)(?:\s|$|['\x22`)\\;&<]|-)",
     r"|\b(?:ba|z|k|da)?sh\s{1,4}(?:-\w{1,4}\s{1,4}){0,2}(?:<\(|[\x22']?\$\(|`)\s{0,4}(?:curl|wget)\b[^\n]{0,200}",
     r"|\b(?:eval|source|\.)\s{1,4}[\x22']?(?:\$\(|<\(|`)\s{0,4}(?:curl|wget)\b[^\n]{0,200}",

@@ -169,6 +169,7 @@ const DESTROY: Rule = Rule {
     message: "destroys the user's files, disk or system",
     remedy: "name the one folder that the skill made, and let the user confirm",
     literals: &[
+        "/dev/null",
         "rm  -",
         "/dev/sd",
         "/dev/nvme",
@@ -191,7 +192,7 @@ const DESTROY: Rule = Rule {
     pattern: concat!(
         r"\brm\s{1,4}(?:-[a-z-]{1,20}\s{1,4}){0,3}-(?:[a-z]{0,4}r[a-z]{0,4}f|[a-z]{0,4}f[a-z]{0,4}r|r)[a-z]{0,4}\s{1,4}(?:--no-preserve-root\s{1,4})?[\x22']?(?:/|/\*|~/?|~/\*|\$HOME/?|\$\{HOME\}/?|\$HOME/\*|/(?:etc|usr|var|home|boot|bin|lib|root|System|Users)/?\*?)[\x22']?(?:\s|$|[;&|)`])",
         r"|\brm\s{1,4}-rf?\s{1,4}--no-preserve-root|\bmkfs(?:\.\w{2,6})?\s{1,4}(?:-\w{1,4}\s{1,4}){0,2}/dev/(?:sd|nvme|vd|hd|disk)|\bdd\s[^\n]{0,80}\bof=/dev/(?:sd|nvme|vd|hd|disk)|>\s{0,2}/dev/(?:sd[a-z]|nvme\d|vda|hda)\b",
-        r"|\bchmod\s{1,4}-R\s{1,4}(?:0?777|a\+rwx|000)\s{1,4}/(?:etc|usr|root|bin|lib|home)?(?:\s|$|[;&])|\bshutil\.rmtree\(\s{0,4}(?:['\x22](?:/|~)['\x22]|Path\.home\(\)|os\.path\.expanduser\(['\x22]~['\x22]\))\s{0,4}[,)]",
+        r"|\bchmod\s{1,4}-R\s{1,4}(?:0?777|a\+rwx|0{1,4})\s{1,4}(?:/(?:etc|usr|root|bin|lib|home)?|~/?|\$HOME/?)(?:\s|$|[;&])|\bmv\s{1,4}(?:~|\$HOME|/)/?\*\s{1,4}/dev/null|\bshutil\.rmtree\(\s{0,4}(?:['\x22](?:/|~)['\x22]|Path\.home\(\)|os\.path\.expanduser\(['\x22]~['\x22]\))\s{0,4}[,)]",
         r"|\b(?:rd|rmdir)\s{1,4}/s\s{1,4}(?:/q\s{1,4})?[\x22']?[c-z]:\\(?:\s|$|Windows|Users)|\bformat\s{1,4}c:\s{0,4}/|\bdel\s{1,4}(?:/\w\s{1,4}){1,4}[\x22']?[c-z]:\\(?:\*|Windows|Users)|\bRemove-Item\s[^\n]{0,60}(?:[c-z]:\\\*?(?:\s|$)|\$env:USERPROFILE(?:\s|$|\\\*))",
     ),
     harmful: &[

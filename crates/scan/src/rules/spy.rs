@@ -38,8 +38,8 @@ const POWERSHELL_GATHER: Rule = Rule {
         "-Recurse",
     ],
     pattern: concat!(
-        r"\b(?:Get-ChildItem|gci|dir|ls)\s{1,4}(?:-Path\s{1,4})?Env:(?:\\?\*)?(?:\s|\||\)|$)|\bcmdkey(?:\.exe)?\s{1,4}/list|-Body\s{1,4}[^\n]{0,60}Get-Clipboard|\.CopyFromScreen\s{0,2}\(|\bHistorySavePath\b|ConsoleHost_history",
-        r"|\bGetAsyncKeyState\b|Credentials\.PasswordVault|\\\.(?:ssh\\|aws\\|kube\\|git-credentials|npmrc\b|docker\\|azure\\)|[\\'\x22]Login\x20Data['\x22\s,)]|[\\'\x22]Network\\Cookies\b|wlan\s{1,4}show\s{1,4}profile[^\n]{0,40}key=clear",
+        r"\b(?:Get-ChildItem|gci|dir|ls)\s{1,4}(?:-Path\s{1,4})?Env:(?:\\?\*)?(?:\s|\||\)|$)|\bcmdkey(?:\.exe)?\s{1,4}/list|-Body\s{1,4}[^\n]{0,60}Get-Clipboard|\$\w{1,16}\s{0,2}=\s{0,2}Get-Clipboard\b|\.CopyFromScreen\s{0,2}\(|\bHistorySavePath\b|ConsoleHost_history",
+        r"|\bGetAsyncKeyState\b|Credentials\.PasswordVault|\\\.(?:ssh\\|aws\\|kube\\|git-credentials|npmrc\b|docker\\|azure\\)|[\\'\x22]Login\x20Data['\x22\s,)]|[\\'\x22]Network\\Cookies\b|wlan\s{1,4}show\s{1,4}profile[^\n]{0,120}key=clear",
         r"|(?:\$env:USERPROFILE|\$HOME|~)[\\/]?[^\n]{0,80}\*\.(?:docx?|pdf|xlsx?|kdbx|pem|key|ppk|pst)\b[^\n]{0,80}-Recurse|-Recurse[^\n]{0,80}\*\.(?:docx?|pdf|xlsx?|kdbx|pem|key|ppk|pst)\b",
     ),
     also: &[
@@ -74,6 +74,10 @@ const KEYLOG: Rule = Rule {
         "pynput",
         "keyboard.on_press",
         "keyboard.record",
+        "keyboard.on_release",
+        "keyboard.read_event",
+        "keyboard.start_recording",
+        "addGlobalMonitorForEvents",
         "keyboard.hook",
         "SetWindowsHookEx",
         "GetAsyncKeyState",
@@ -83,7 +87,7 @@ const KEYLOG: Rule = Rule {
         "/dev/input/event",
     ],
     pattern: concat!(
-        r"\bpynput\b[\s\S]{0,400}\bListener\s{0,2}\(|\bkeyboard\.Listener\s{0,2}\(|\bListener\(\s{0,4}on_press\b|\bkeyboard\.(?:on_press|record|hook)\s{0,2}\(|\bSetWindowsHookEx\w?\s{0,2}\(|\bGetAsyncKeyState\s{0,2}\(",
+        r"\bpynput\b[\s\S]{0,400}\bListener\s{0,2}\(|\bkeyboard\.Listener\s{0,2}\(|\bListener\(\s{0,4}on_press\b|\bkeyboard\.(?:on_press|on_release|record|hook|read_event|start_recording)\s{0,2}\(|\baddGlobalMonitorForEvents\(\s{0,2}matching:\s{0,2}\[?\s{0,2}\.key|\bSetWindowsHookEx\w?\s{0,2}\(|\bGetAsyncKeyState\s{0,2}\(",
         r"|require\(['\x22]u?iohook|\bCGEventTapCreate\b|open\(['\x22]/dev/input/event",
     ),
     also: &["requests", "urlopen", "socket", "smtplib", "fetch(", "http", "write", "Out-File", "Add-Content", "append"],
@@ -128,10 +132,14 @@ const MINER: Rule = Rule {
         "ethminer",
         "nbminer",
         "t-rex",
+        "Miner.Anonymous",
+        "Miner.User",
+        "/miner.min.js",
+        "/miner.js",
     ],
     pattern: concat!(
         r"\bstratum\d?\+(?:tcp|ssl|tls)://[\w$.{}-]{1,80}|(?:^|[\s/\x22'])(?:xmrig|minerd|cpuminer|ethminer|nbminer)[^\n]{0,80}\s(?:-o|--url|--algo|-a|--coin|-u|--user)[\s=]",
-        r"|--algo[\s=](?:randomx|rx/0|cryptonight)|--donate-level[\s=]\d",
+        r"|--algo[\s=](?:randomx|rx/0|cryptonight)|--donate-level[\s=]\d|\bnew\s{1,2}\w{0,20}Miner\.(?:Anonymous|User)\(|https?://[^\s\x22']{4,80}/miner(?:\.min)?\.js\b",
     ),
     harmful: &[
         ("a.sh", "nice ./k -o stratum+tcp://pool.invalid:3333 -u W --algo=randomx"),
@@ -274,6 +282,10 @@ const SHELL_PIPE: Rule = Rule {
     pattern: r"\.pipe\(\s{0,4}\w{1,20}\.stdin\b|\bstdout\.pipe\(\s{0,4}(?:\w{0,10}sock\w{0,6}|conn\w{0,8}|client|link|net\w{0,6}|c|s)\s{0,2}\)|\bcode\.interact\s{0,2}\(|\bInteractiveConsole\s{0,2}\(|\bpty\.spawn\s{0,2}\(|\bos\.dup2\s{0,2}\(\s{0,2}\w{1,20}\.fileno\(\)",
     also: &[
         "net.connect",
+        "('net').connect",
+        "(\"net\").connect",
+        "('net').createC",
+        "('tls').connect",
         "net.createConnection",
         "net.Socket",
         "tls.connect",

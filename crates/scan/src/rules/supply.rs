@@ -130,7 +130,7 @@ const REMOTE_DEPENDENCY: Rule = Rule {
     ],
     pattern: concat!(
         r"\x22(?:\w{0,8}dependencies|overrides|resolutions)\x22\s{0,4}:\s{0,4}\{[^}]{0,400}?:\s{0,4}\x22(?:git\+)?https?://[^\x22\n]{4,160}",
-        r"|\.(?:dev|peer)?dependencies\b[^\n]{0,120}['\x22](?:git\+)?https?://[^\s'\x22]{4,120}|(?:^|\n)[\w.\[\]-]{1,40}\s{0,2}@\s{0,2}https?://[^\s]{4,160}|(?:^|\n)\s{0,4}(?:--)?(?:extra-)?index-url[\s=]{1,3}https?://[^\s]{4,120}|(?:^|\n)(?:replace\s{1,2}|\t)[\w./-]{4,80}(?:\s{1,2}v[\w.-]{1,30})?\s{1,2}=>\s{1,2}[\w-]{1,40}\.[\w.-]{2,40}/[^\s]{1,80}\s{1,2}v[\d.]{1,10}|(?:^|\n)--find-links[\s=]{1,2}https?://[^\s]{4,120}",
+        r"|\.(?:dev|peer)?dependencies\b[^\n]{0,120}['\x22](?:git\+)?https?://[^\s'\x22]{4,120}|(?:^|\n|['\x22])[\w.\[\]-]{1,40}\s{0,2}@\s{0,2}https?://[^\s]{4,160}|(?:^|\n)\s{0,4}(?:--)?(?:extra-)?index-url[\s=]{1,3}https?://[^\s]{4,120}|(?:^|\n)(?:replace\s{1,2}|\t)[\w./-]{4,80}(?:\s{1,2}v[\w.-]{1,30})?\s{1,2}=>\s{1,2}[\w-]{1,40}\.[\w.-]{2,40}/[^\s]{1,80}\s{1,2}v[\d.]{1,10}|(?:^|\n)--find-links[\s=]{1,2}https?://[^\s]{4,120}",
     ),
     accept: Some(is_strange_source),
     harmful: &[
@@ -166,6 +166,8 @@ const REGISTRY: Rule = Rule {
         ":registry=",
         "registry=http",
         "npmRegistryServer",
+        "[[tool.",
+        "[[source]]",
         "gem sources",
         "git = \"http",
         "source \"http",
@@ -175,7 +177,7 @@ const REGISTRY: Rule = Rule {
     ],
     pattern: concat!(
         r"\b(?:npm|pnpm|yarn|pip3?|bun|poetry|uv|conda|composer)\s{1,4}config\s{1,4}(?:set\s{1,4}|--set\s{1,4}|add\s{1,4})?(?:-{1,2}\w{1,12}\s{1,4})?[\w.@/:-]{0,40}(?:registry|index-url|RegistryServer|channels|repositories\.\w{1,20})[\s=]{1,4}[\x22']?https?://[^\s\x22']{4,120}",
-        r"|\b(?:GOPROXY|PIP_INDEX_URL|PIP_EXTRA_INDEX_URL|UV_INDEX_URL|UV_DEFAULT_INDEX|npm_config_registry|NPM_CONFIG_REGISTRY)\s{0,4}:?[=:]\s{0,4}[\x22']?https?://[^\s\x22',|]{4,120}|(?:^|\n)(?:@[\w-]{1,40}:)?registry\s{0,2}=\s{0,2}\x22?https?://[^\s\x22]{4,120}|\bgit\s{0,2}=\s{0,2}\x22https?://[^\s\x22]{4,120}|(?:^|\n)source\s{1,2}['\x22]https?://[^\s'\x22]{4,120}['\x22]?(?:\s{1,2}do\b)?|\bgem\s{1,4}sources\s[^\n]{0,20}https?://[^\s]{4,80}",
+        r"|\b(?:GOPROXY|PIP_INDEX_URL|PIP_EXTRA_INDEX_URL|UV_INDEX_URL|UV_DEFAULT_INDEX|npm_config_registry|NPM_CONFIG_REGISTRY)\s{0,4}:?[=:]\s{0,4}[\x22']?https?://[^\s\x22',|]{4,120}|(?:^|\n)npmRegistryServer:\s{0,2}['\x22]?https?://[^\s'\x22]{4,120}|\[\[(?:tool\.(?:uv\.index|poetry\.source|pdm\.source)|source)\]\][^\[]{0,80}\burl\s{0,2}=\s{0,2}['\x22]https?://[^\s'\x22]{4,120}['\x22][^\[]{0,60}\bdefault\s{0,2}=\s{0,2}true|(?:^|\n)(?:@[\w-]{1,40}:)?registry\s{0,2}=\s{0,2}\x22?https?://[^\s\x22]{4,120}|\bgit\s{0,2}=\s{0,2}\x22https?://[^\s\x22]{4,120}|(?:^|\n)source\s{1,2}['\x22]https?://[^\s'\x22]{4,120}['\x22]?(?:\s{1,2}do\b)?|\bgem\s{1,4}sources\s[^\n]{0,20}https?://[^\s]{4,80}",
         r"|\b(?:GONOSUMDB|GONOSUMCHECK|GOINSECURE|GOPRIVATE)\s{0,4}:?=\s{0,4}[\x22']?\*[^\n]{0,40}",
     ),
     accept: Some(is_foreign_registry),

@@ -1,11 +1,11 @@
 //! Programs that are called, by a shell or by a script.
 
-use crate::rules::spy::is_no_registry;
+use crate::rules::{infrastructure::is_unknown_forge, spy::is_no_registry};
 
 use super::{
     super::{
         program::unescaped,
-        shell::{STDIN, STDOUT},
+        shell::{PARAMS, STDIN, STDOUT},
     },
     Analysis, End,
     tellers::told,
@@ -84,13 +84,21 @@ impl Analysis<'_> {
         named: &[(String, Value)],
         line: usize,
     ) -> Value {
+        if let Some((program, rest)) = program.split_once(' ') {
+            let words = rest.split_whitespace().map(Value::of_text).chain(args.iter().cloned());
+            let words: Vec<Value> = words.collect();
+            return self.shell_call(program, &words, named, line);
+        }
         let of = |key: &str| named.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());
         let input = of(STDIN).unwrap_or_default();
         if program == ">" {
             return self.redirect(&input, &of(STDOUT).unwrap_or_default(), line);
         }
         let function = format!("$ {program}");
-        self.bind_params(&function, args);
+        let mut handed = args.to_vec();
+        handed.resize(PARAMS, Value::default());
+        handed.push(input.clone());
+        self.bind_params(&function, &handed);
         let given: Vec<Value> = (0..args.len()).filter_map(|at| self.taken(args, at)).collect();
         let whole: Vec<Value> = [Value::of_text(program)].iter().chain(args).cloned().collect();
         if let Some(told) = told(&whole) {
@@ -231,6 +239,25 @@ impl Analysis<'_> {
                 if let Some(path) = paths.last().filter(|_| paths.len() > 1) {
                     self.note_path(line, End::Steered, path);
                 }
+            }
+            "git" if has_word(args, "clone") => {
+                let address = paths.iter().find(|word| word.contains("://")).cloned().unwrap_or_default();
+                let own = address.rsplit('/').next().unwrap_or("").trim_end_matches(".git").to_owned();
+                let folder = paths.last().filter(|last| !last.contains("://")).cloned().unwrap_or(own);
+                if is_unknown_forge(&address) && !address.is_empty() {
+                    self.write_file(&folder, &Value::of(Kind::Remote, &address));
+                }
+            }
+            "scp" | "rsync" => {
+                if let [from @ .., to] = paths.as_slice()
+                    && let Some(from) = from.iter().find(|from| from.contains(':'))
+                    && !to.contains(':')
+                {
+                    self.write_file(to, &Value::of(Kind::Remote, from));
+                }
+            }
+            "sed" | "perl" if args.iter().any(|arg| arg.text.as_deref().is_some_and(|text| text.starts_with("-i"))) => {
+                paths.iter().for_each(|path| self.note_path(line, End::Steered, path));
             }
             "tee" => paths.iter().for_each(|path| self.note_path(line, End::Steered, path)),
             "rm" | "shred" if args.iter().any(|arg| arg.text.as_deref().is_some_and(is_recursive)) => {

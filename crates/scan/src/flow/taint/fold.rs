@@ -200,6 +200,10 @@ pub(super) fn text(last: &str, receiver: &Value, args: &[Value]) -> Option<Strin
                 receiver.text.iter().cloned().chain(args.iter().map(|a| a.text.clone().unwrap_or("\0".to_owned())));
             Some(joined(&parts.collect::<Vec<_>>(), "/"))
         }
+        "Path" | "PurePath" | "URL" if args.len() > 1 => {
+            let parts = args.iter().map(|arg| arg.text.clone().unwrap_or("\0".to_owned()));
+            Some(joined(&parts.collect::<Vec<_>>(), "/"))
+        }
         "homedir" | "home" => Some("~".to_owned()),
         "concat" => Some(format!("{}{}", receiver.text.clone()?, first?)),
         "open" if receiver.text.is_some() && first.as_ref().is_some_and(|mode| mode.len() < 4) => receiver.text.clone(),

@@ -34,6 +34,7 @@ impl Analysis<'_> {
                     self.write_file(&path, &given);
                 }
             }
+            "extractall" | "unpack_archive" | "extract" => self.unpack(given, receiver, args),
             "pipe" => {
                 if let Some(path) = args.first().and_then(|to| to.text.clone()) {
                     self.write_file(&path, receiver);
@@ -84,6 +85,13 @@ impl Analysis<'_> {
                 self.hand_to(call, &given);
             }
             _ => {}
+        }
+    }
+
+    /// What is unpacked lies in the folder that is named last.
+    fn unpack(&mut self, given: Value, receiver: &Value, args: &[Value]) {
+        if let Some(path) = args.iter().chain([receiver]).rev().find_map(|to| to.text.clone()) {
+            self.write_file(&path, &given.or(receiver));
         }
     }
 
