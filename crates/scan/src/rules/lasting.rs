@@ -18,7 +18,7 @@ const HIDDEN_JOB: Rule = Rule {
     message: "makes a hidden program run again and again",
     literals: &["@reboot", "* * *", "ExecStart", "ProgramArguments", "@hourly", "@daily"],
     pattern: concat!(
-        r"(?:@(?:reboot|hourly|daily)|(?:[\d*/,-]{1,8}\s{1,3}){4}[\d*/,-]{1,8})\s{1,3}[^\n]{0,80}(?:/\.cache/|/tmp/|/dev/shm/|/var/tmp/|/\.[\w-]{1,24}(?:\.(?:py|sh|js|pl|rb))?(?:[\s'\x22\\]|$))",
+        r"(?:@(?:reboot|hourly|daily)|(?:[\d*/,-]{1,8}\s{1,3}){4}[\d*/,-]{1,8})\s{1,3}[^\n>]{0,80}(?:/\.cache/|/tmp/|/dev/shm/|/var/tmp/|/\.[\w-]{1,24}(?:\.(?:py|sh|js|pl|rb))?(?:[\s'\x22\\]|$))",
         r"|\bExecStart\s{0,2}=[^\n]{0,80}(?:/\.cache/|/tmp/|/dev/shm/|/var/tmp/|/\.[\w-]{1,24}(?:\.(?:py|sh|js))?(?:[\s'\x22]|$)|curl|base64)|\bProgramArguments\b[^\n]{0,120}(?:\n[^\n]{0,120}){0,3}?(?:/\.cache/|/tmp/|/\.[\w-]{1,24}<|curl\s|base64)",
     ),
     harmful: &[

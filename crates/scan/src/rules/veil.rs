@@ -33,6 +33,7 @@ const COMPUTED: Rule = Rule {
         ".join(\"\")",
         "unescape(",
     ],
+    accept: Some(is_decoder),
     harmful: &[
         ("a.js", "const t = a => String.fromCharCode(...a);\nrequire(t(names))[t(verb)](t(text));"),
         ("a.js", "require(['child', 'process'].join('_')).exec(c); // .join('')\nx.split('').reverse().join('')"),
@@ -40,6 +41,15 @@ const COMPUTED: Rule = Rule {
     harmless: &[("a.js", "const m = require(resolve('a'))[name];\nhandlers[kind](e); parts.join('')")],
     ..BASE
 };
+
+/// Whether a name is made by a function whose own name is short, as in code that is made to be unreadable.
+fn is_decoder(matched: &str) -> bool {
+    let Some(inner) = matched.strip_prefix('[') else { return true };
+    let name: String =
+        inner.trim_start().chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '$')).collect();
+    let lower = name.to_ascii_lowercase();
+    name.len() <= 3 || ["dec", "rot", "rev", "xor", "b64", "_0x"].iter().any(|part| lower.contains(part))
+}
 
 const MANGLED: Rule = Rule {
     id: "code-mangled",
