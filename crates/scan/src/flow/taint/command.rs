@@ -95,10 +95,7 @@ impl Analysis<'_> {
             return self.redirect(&input, &of(STDOUT).unwrap_or_default(), line);
         }
         let function = format!("$ {program}");
-        let mut handed = args.to_vec();
-        handed.resize(PARAMS, Value::default());
-        handed.push(input.clone());
-        self.bind_params(&function, &handed);
+        self.hand_over(&function, args, &input);
         let given: Vec<Value> = (0..args.len()).filter_map(|at| self.taken(args, at)).collect();
         let whole: Vec<Value> = [Value::of_text(program)].iter().chain(args).cloned().collect();
         if let Some(told) = told(&whole) {
@@ -130,16 +127,7 @@ impl Analysis<'_> {
         ran.into_iter().for_each(|file| self.note(line, End::Run, &file, String::new()));
         let mut value = Value::any_of(&given).or(&input).without_name();
         value.read();
-        value.text = match program {
-            "echo" | "printf" => {
-                let words: Vec<&str> = args.iter().map(|arg| arg.text.as_deref().unwrap_or("\0")).collect();
-                let text = joined(&words, " ");
-                Some(if text.contains('\\') { unescaped(&text) } else { text })
-            }
-            "rev" => input.text.as_ref().map(|text| text.trim_end().chars().rev().collect()),
-            "cat" | "tee" if args.is_empty() => input.text.clone(),
-            _ => None,
-        };
+        value.text = printed(program, args, &input);
         if WRITERS.contains(&program) {
             for path in args.iter().filter_map(|arg| arg.text.clone()).filter(|path| !path.starts_with('-')) {
                 self.write_file(&path, &value);
@@ -154,6 +142,14 @@ impl Analysis<'_> {
             Some(known) => value.or(known),
             None => value,
         }
+    }
+
+    /// Hands arguments and input to a function of a shell.
+    fn hand_over(&mut self, function: &str, args: &[Value], input: &Value) {
+        let mut handed = args.to_vec();
+        handed.resize(PARAMS, Value::default());
+        handed.push(input.clone());
+        self.bind_params(function, &handed);
     }
 
     /// Notes packages that are installed from an address, or out of a download.
@@ -337,6 +333,20 @@ impl Analysis<'_> {
         }
         code = code.or(&Value::any_of(&unpacked));
         self.note(line, End::Run, &code, String::new());
+    }
+}
+
+/// The text that a program puts out, as far as it is known.
+fn printed(program: &str, args: &[Value], input: &Value) -> Option<String> {
+    match program {
+        "echo" | "printf" => {
+            let words: Vec<&str> = args.iter().map(|arg| arg.text.as_deref().unwrap_or("\0")).collect();
+            let text = joined(&words, " ");
+            Some(if text.contains('\\') { unescaped(&text) } else { text })
+        }
+        "rev" => input.text.as_ref().map(|text| text.trim_end().chars().rev().collect()),
+        "cat" | "tee" if args.is_empty() => input.text.clone(),
+        _ => None,
     }
 }
 
