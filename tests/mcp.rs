@@ -3,6 +3,5 @@
 mod connection;
 mod hosts;
 mod http;
-mod official;
 mod skills;
 mod tools;
