@@ -20,7 +20,7 @@ use crate::{
   skillhub read ~/.agents/skills/my-skill/SKILL.md
   skillhub read skillhub-evolving-skills         a skill that is built in")]
 pub struct ReadArgs {
-    /// The skill, by its name or by the path of its folder or SKILL.md
+    /// The skill, by its name or by the path of its SKILL.md
     name: String,
     /// A file of the skill, relative to its folder
     path: Option<String>,
@@ -51,10 +51,9 @@ pub fn run(context: &Context, args: &ReadArgs) -> Result<Exit, CliError> {
     }
 }
 
-/// The skill that the command line means: a path has a separator in it.
+/// The skill that the command line means: a path is one of a `SKILL.md`, as `prompt` names them.
 fn which(context: &Context, text: &str) -> Result<Which, CliError> {
-    let is_path = text.starts_with(['/', '.', '~']) || text.ends_with("SKILL.md");
-    if is_path {
+    if text.ends_with("SKILL.md") {
         let path = context.absolute(text.as_ref());
         return Ok(Which { name: None, path: Some(library::resolve(&path).unwrap_or(path)) });
     }

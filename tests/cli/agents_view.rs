@@ -49,7 +49,7 @@ fn skills_are_found_in_all_places_up_to_the_root_and_what_is_shadowed_is_told() 
     assert!(read["path"].as_str().unwrap().ends_with(".agents/skills/group/deeper/grouped"), "{read}");
     let by_path = root.join(".claude/skills/claude/SKILL.md");
     assert_eq!(sandbox.done(&["read", by_path.to_str().unwrap()])["name"], "claude");
-    sandbox.ask(&["read", "./nothing"]).refused_with_hint(7, "not_found");
+    sandbox.ask(&["read", "./nothing/SKILL.md"]).refused_with_hint(7, "not_found");
     let named = sandbox.path("named");
     put(&named, "alone", "Only this.");
     assert_eq!(names(&sandbox.done(&["--library", named.to_str().unwrap(), "prompt"])), ["alone"]);
