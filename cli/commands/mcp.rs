@@ -62,7 +62,7 @@ struct ServeArgs {
     /// A further name by which clients may call the server
     #[arg(long, value_name = "NAME", requires = "http")]
     host: Vec<String>,
-    /// An origin of web pages that may connect, such as https://app.example.com:443
+    /// An origin of web pages that may connect: scheme, host and port
     #[arg(long, value_name = "ORIGIN", requires = "http")]
     origin: Vec<String>,
 }
