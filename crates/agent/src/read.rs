@@ -125,7 +125,7 @@ fn pick<'a>(
     which: &Which,
 ) -> Result<&'a Listed, AgentError> {
     let by_path = |path: &Path| {
-        let folder = path.strip_suffix_of_skill_md();
+        let folder = folder_of(path);
         let mut known = catalogue.skills.iter();
         known
             .find(|listed| listed.path.as_deref() == Some(folder))
@@ -207,18 +207,11 @@ fn cut(text: &str, limit: usize) -> (&str, usize) {
     (shown, rest.len())
 }
 
-/// What is asked of paths here.
-trait SkillFolder {
-    /// The folder of a skill that is named by it or by its `SKILL.md`.
-    fn strip_suffix_of_skill_md(&self) -> &Path;
-}
-
-impl SkillFolder for Path {
-    fn strip_suffix_of_skill_md(&self) -> &Path {
-        match self.file_name() {
-            Some(name) if name == SkillPath::SKILL_MD => self.parent().unwrap_or(self),
-            _ => self,
-        }
+/// The folder of a skill that is named by it or by its `SKILL.md`.
+fn folder_of(path: &Path) -> &Path {
+    match path.file_name() {
+        Some(name) if name == SkillPath::SKILL_MD => path.parent().unwrap_or(path),
+        _ => path,
     }
 }
 
