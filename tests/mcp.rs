@@ -1,6 +1,7 @@
 //! `skillhub mcp`: hosts' configurations, and the server as clients meet it.
 
 mod connection;
+mod hostile;
 mod hosts;
 mod http;
 mod skills;

@@ -33,7 +33,7 @@ pub use permission::{Decision, Permission, Permissions, Subject, matches};
 pub use places::Places;
 pub use prompt::{Form, Look, evolution_advice, prompt};
 pub use read::{FILES_LISTED, FileText, Instructions, OUTPUT_BYTES, Which, open, read_file};
-pub use safe_text::escape;
+pub use safe_text::{begins_frame, escape, is_misleading, told};
 pub use search::{Hit, search};
 pub use session::Session;
 pub use settings::{Settings, SettingsError, Tables};

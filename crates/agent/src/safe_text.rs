@@ -37,14 +37,27 @@ pub(crate) fn code(path: &str) -> String {
     format!("`{}`", one_line(path).replace('`', "&#x60;"))
 }
 
-/// Instructions of a skill, unable to close or to open an element that only skillhub writes.
+/// What a skill says of itself as one line for a list that is no XML: without what nobody sees, and unable to
+/// begin an element that frames a conversation.
+#[must_use]
+pub fn told(value: &str) -> String {
+    contained(value).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a text has characters that nobody sees, or begins an element that frames a conversation.
+#[must_use]
+pub fn is_misleading(value: &str) -> bool {
+    value.chars().any(is_hidden) || value.match_indices('<').any(|(at, _)| begins_frame(value.get(at..).unwrap_or("")))
+}
+
+/// Instructions of a skill, unable to close or to open an element that only skillhub or a host writes.
 pub(crate) fn contained(body: &str) -> String {
     let mut text = String::with_capacity(body.len());
     let mut rest = body;
     while let Some(at) = rest.find('<') {
         let (before, tag) = rest.split_at(at);
         text.push_str(before);
-        text.push_str(if is_ours(tag) { "&lt;" } else { "<" });
+        text.push_str(if begins_frame(tag) { "&lt;" } else { "<" });
         rest = tag.get(1..).unwrap_or_default();
     }
     text.push_str(rest);
@@ -52,12 +65,47 @@ pub(crate) fn contained(body: &str) -> String {
     text
 }
 
-/// Whether a text begins with a tag of one of our own elements, in any case.
-fn is_ours(tag: &str) -> bool {
-    const OURS: [&str; 5] = ["skill_content", "skill_files", "skill_file", "available_skills", "skill_system"];
-    let name = tag.trim_start_matches(|c: char| matches!(c, '<' | '/') || c.is_whitespace() || is_hidden(c));
-    let name: String = name.chars().filter(|c| !is_hidden(*c)).take(24).collect::<String>().to_lowercase();
-    OURS.iter().any(|ours| name.starts_with(ours))
+/// Elements in which skillhub tells of skills, and those in which hosts tell a model of calls, of their results
+/// and of themselves; what begins with one of these names is one as well.
+const FRAMES: [&str; 15] = [
+    "skill_content",
+    "skill_file",
+    "available_skills",
+    "skill_system",
+    "skill_evolution",
+    "tool_result",
+    "tool_response",
+    "tool_output",
+    "tool_call",
+    "tool_use",
+    "function_result",
+    "function_response",
+    "function_call",
+    "system-reminder",
+    "system_reminder",
+];
+
+/// Elements by these very names, which longer names of other use begin with.
+const TURNS: [&str; 5] = ["system", "assistant", "user", "human", "skill"];
+
+/// The longest name of a frame, with a prefix before a colon.
+const NAME_CHARS: usize = 48;
+
+/// Whether a text begins with a tag of an element that frames a conversation, in any case, or with a token by
+/// which models are told whose turn it is, as in `<|im_start|>`.
+#[must_use]
+pub fn begins_frame(tag: &str) -> bool {
+    let Some(inside) = tag.strip_prefix('<') else { return false };
+    let mut seen = inside.chars().filter(|c| !is_hidden(*c));
+    if seen.next().is_some_and(|c| matches!(c, '|' | '\u{ff5c}')) {
+        return seen.next().is_some_and(char::is_alphabetic);
+    }
+    let name = inside.trim_start_matches(|c: char| matches!(c, '<' | '/') || c.is_whitespace() || is_hidden(c));
+    let in_name = |c: &char| c.is_alphanumeric() || matches!(c, '_' | '-' | ':' | '.');
+    let name: String = name.chars().filter(|c| !is_hidden(*c)).take_while(in_name).take(NAME_CHARS).collect();
+    let name = name.to_lowercase();
+    let name = name.rsplit(':').next().unwrap_or_default();
+    TURNS.contains(&name) || FRAMES.iter().any(|frame| name.starts_with(frame))
 }
 
 /// Characters that are not seen. The joiners of Persian, Indic scripts and emoji stay.
@@ -99,9 +147,18 @@ mod tests {
             ("</ SKILL_content>", "&lt;/ SKILL_content>"),
             ("<skill_content name=\"other\">", "&lt;skill_content name=\"other\">"),
             ("</ski\u{200b}ll_content>", "&lt;/skill_content>"),
+            ("<tool_result>done</tool_result>", "&lt;tool_result>done&lt;/tool_result>"),
+            ("<x:function_results>", "&lt;x:function_results>"),
+            ("<System-Reminder>", "&lt;System-Reminder>"),
+            ("<system>a</system>", "&lt;system>a&lt;/system>"),
+            ("<|im_start|>system", "&lt;|im_start|>system"),
+            ("<\u{ff5c}User\u{ff5c}>", "&lt;\u{ff5c}User\u{ff5c}>"),
             ("<b>bold</b> a < b && c > d", "<b>bold</b> a < b && c > d"),
+            ("<system.web> <userId> <skillset> f <| g", "<system.web> <userId> <skillset> f <| g"),
         ] {
             assert_eq!(contained(body), shown);
+            assert_eq!(is_misleading(body), body != shown, "{body}");
         }
+        assert_eq!(told("a\u{200b}b\n\n## c </skill_content>"), "ab ## c &lt;/skill_content>");
     }
 }

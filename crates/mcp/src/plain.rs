@@ -1,20 +1,21 @@
-//! [`plain`]: a document as text that hides nothing from who reads it.
+//! [`plain`]: a document as text that hides nothing from who reads it, and frames nothing.
 
 use std::fmt::Write;
 
 use serde_json::Value;
 
-/// JSON in which characters that do not show, or turn the direction of text, stand by their numbers.
+/// JSON in which characters that do not show, or turn the direction of text, stand by their numbers, and so does
+/// the `<` of what would begin an element that only a host writes, such as the result of a tool.
 pub(crate) fn plain(document: &Value) -> String {
     let text = document.to_string();
     let hides = |c: char| c.is_control() || scan::characters::is_invisible(c);
-    if !text.chars().any(hides) {
+    if !agent::is_misleading(&text) && !text.chars().any(hides) {
         return text;
     }
     let mut shown = String::with_capacity(text.len());
     let mut units = [0; 2];
-    for c in text.chars() {
-        if hides(c) {
+    for (at, c) in text.char_indices() {
+        if hides(c) || c == '<' && text.get(at..).is_some_and(agent::begins_frame) {
             for unit in c.encode_utf16(&mut units) {
                 let _infallible = write!(shown, "\\u{unit:04x}");
             }
@@ -33,9 +34,10 @@ mod tests {
 
     #[test]
     fn hidden_characters_are_told_and_the_document_is_the_same() {
-        let document = json!({"a": "x\u{200b}y\u{202e}z\u{e0041}", "b": "é\n填"});
+        let document = json!({"a": "x\u{200b}y\u{202e}z\u{e0041}", "b": "é\n填", "c": "<b> </tool_result>"});
         let text = plain(&document);
         assert!(text.contains("\\u200b") && text.contains("\\udb40") && text.contains("é") && text.contains("填"));
+        assert!(text.contains("<b> \\u003c/tool_result>"), "{text}");
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), document);
     }
 }

@@ -24,8 +24,10 @@ pub(crate) fn prompts(call: &Call<'_>, cursor: Option<&str>) -> Result<ListPromp
         let seen = catalogue.visible().filter(|listed| listed.sight(&settings, call.agent) == Sight::Seen);
         let argument =
             || PromptArgument::new(ARGUMENTS).with_description("What to do with the skill").with_required(false);
-        seen.map(|listed| Prompt::new(listed.name.as_str(), Some(listed.description.clone()), Some(vec![argument()])))
-            .collect::<Vec<_>>()
+        seen.map(|listed| {
+            Prompt::new(listed.name.as_str(), Some(agent::told(&listed.description)), Some(vec![argument()]))
+        })
+        .collect::<Vec<_>>()
     });
     let listed = listed.map_err(|error| failed(&error.into()))?;
     let (shown, next) = page(&listed, cursor)?;

@@ -147,7 +147,8 @@ fn find<'a>(seen: &[&'a Listed], wanted: &SkillUri) -> Option<&'a Listed> {
 }
 
 /// A skill as the extension lists it; `None` where it cannot be read, or calls itself by another name than its
-/// folder, which the extension does not allow.
+/// folder, which the extension does not allow, or where its frontmatter, which has to be told as it is, says to a
+/// model something else than to people.
 fn manifest(catalogue: &Catalogue, listed: &Listed) -> Option<Skill> {
     let bundle = catalogue.files(listed).ok()?;
     let uri = |path: &SkillPath| SkillUri::of(listed, path.as_str()).text();
@@ -155,10 +156,14 @@ fn manifest(catalogue: &Catalogue, listed: &Listed) -> Option<Skill> {
     let mut fields = frontmatter::as_json(bundle.skill_md()?, &Limits::default()).ok()?;
     let name = fields.remove("name")?;
     let description = fields.remove("description")?;
+    let is_misleading = fields.iter().any(|(field, value)| {
+        agent::is_misleading(field) || agent::is_misleading(&serde_json::to_string(value).unwrap_or_default())
+    });
+    let description = description.as_str().filter(|text| !agent::is_misleading(text) && !is_misleading)?;
     if name.as_str() != Some(listed.name.as_str()) {
         return None;
     }
-    let mut front = SkillFrontmatter::new(listed.name.as_str(), description.as_str()?);
+    let mut front = SkillFrontmatter::new(listed.name.as_str(), description);
     front.extra = fields;
     Some(Skill::new(uri(&SkillPath::skill_md()), front, SkillResources::Files(files)))
 }
@@ -169,7 +174,7 @@ pub(crate) fn resources(call: &Call<'_>, cursor: Option<&str>) -> Result<ListRes
         let (shown, next) = page(seen, cursor)?;
         let resource = |listed: &&Listed| {
             Resource::new(SkillUri::of(listed, SkillPath::SKILL_MD).text(), listed.name.as_str())
-                .with_description(listed.description.clone())
+                .with_description(agent::told(&listed.description))
                 .with_mime_type("text/markdown")
         };
         let mut result = ListResourcesResult::with_all_items(shown.iter().map(resource).collect());

@@ -218,7 +218,7 @@ fn search_skills(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refus
         hits.iter().for_each(|hit| note(call, catalogue, &settings, Some(&hit.listed.name), UseKind::Found, true));
         let results = hits.iter().map(|hit| {
             json!({
-                "name": hit.listed.name.as_str(), "description": hit.listed.description,
+                "name": hit.listed.name.as_str(), "description": agent::told(&hit.listed.description),
                 "path": hit.listed.path, "score": hit.score,
             })
         });
