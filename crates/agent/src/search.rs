@@ -1,6 +1,6 @@
 //! [`search()`]: skills by what they say of themselves.
 
-use std::collections::BTreeSet;
+use std::borrow::Cow;
 
 use crate::{catalogue::Listed, words::words};
 
@@ -13,10 +13,8 @@ pub struct Hit<'a> {
     pub score: f64,
 }
 
-/// What a word found in each of these counts.
-const NAME: f64 = 4.0;
-const DESCRIPTION: f64 = 1.0;
-const PATH: f64 = 0.5;
+/// What a word found in the name, the description and the path counts.
+const FIELDS: [f64; 3] = [4.0, 1.0, 0.5];
 
 /// The part of a word's weight that counts where a longer word begins with it.
 const PREFIX: f64 = 0.6;
@@ -26,61 +24,126 @@ const SAME_NAME: f64 = 100.0;
 
 /// The skills among `skills` of which name, description or path have words of the query, the best
 /// first; an empty query finds nothing. A rare word counts more than a common one.
+///
+/// Each text is gone through once and nothing is kept of it, so that there is no index to grow old.
 #[must_use]
 pub fn search<'a>(skills: &[&'a Listed], query: &str, limit: usize) -> Vec<Hit<'a>> {
-    let wanted = words(query);
-    let texts: Vec<Texts<'a>> = skills.iter().map(|listed| Texts::of(listed)).collect();
-    let weights: Vec<(&String, f64)> = wanted.iter().map(|word| (word, weight(word, &texts))).collect();
+    let wanted = Wanted::of(query);
     let asked = query.trim().to_lowercase();
-    let mut hits: Vec<Hit<'a>> = texts.iter().map(|texts| texts.hit(&weights, &asked)).collect();
-    hits.retain(|hit| hit.score > 0.0);
+    let mut having = vec![0_usize; wanted.words.len()];
+    let mut found: Vec<(&'a Listed, Vec<Match>)> = Vec::new();
+    for listed in skills {
+        let matches = wanted.matches(listed);
+        for word in whole_words(&matches) {
+            having[word] += 1;
+        }
+        if !matches.is_empty() || !asked.is_empty() && listed.name.as_str() == asked {
+            found.push((listed, matches));
+        }
+    }
+    let weights: Vec<f64> = having.into_iter().map(|having| weight(skills.len(), having)).collect();
+    let mut hits: Vec<Hit<'a>> = found
+        .into_iter()
+        .map(|(listed, matches)| {
+            let words: f64 = matches.iter().map(|at| at.share * FIELDS[at.field] * weights[at.word]).sum();
+            let is_its_name = !asked.is_empty() && listed.name.as_str() == asked;
+            Hit { listed, score: words + if is_its_name { SAME_NAME } else { 0.0 } }
+        })
+        .collect();
     hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.listed.name.cmp(&b.listed.name)));
     hits.truncate(limit);
     hits
 }
 
 /// How rare a word is among all skills, from 1.
-fn weight(word: &str, texts: &[Texts<'_>]) -> f64 {
-    let having = texts.iter().filter(|texts| texts.fields().any(|(field, _)| field.contains(word))).count();
-    1.0 + (texts.len() as f64 / (having as f64 + 1.0)).max(1.0).ln()
+fn weight(skills: usize, having: usize) -> f64 {
+    1.0 + (skills as f64 / (having as f64 + 1.0)).max(1.0).ln()
 }
 
-struct Texts<'a> {
-    listed: &'a Listed,
-    name: BTreeSet<String>,
-    description: BTreeSet<String>,
-    path: BTreeSet<String>,
+/// A word of the query in a field of a skill.
+struct Match {
+    word: usize,
+    field: usize,
+    /// 1 for the word itself, [`PREFIX`] where a longer one begins with it.
+    share: f64,
 }
 
-impl<'a> Texts<'a> {
-    fn of(listed: &'a Listed) -> Self {
-        let path = listed.path.as_ref().map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
-        let (name, description) = (words(listed.name.as_str()), words(&listed.description));
-        Self { listed, name, description, path: words(&path) }
+/// The words that stand in a skill as they are, each once.
+fn whole_words(matches: &[Match]) -> impl Iterator<Item = usize> {
+    let mut words: Vec<usize> = matches.iter().filter(|at| at.share == 1.0).map(|at| at.word).collect();
+    words.sort_unstable();
+    words.dedup();
+    words.into_iter()
+}
+
+/// What a query asks for: its words, and which of them begin with a byte.
+struct Wanted {
+    words: Vec<String>,
+    by_first: Vec<Vec<usize>>,
+}
+
+impl Wanted {
+    fn of(query: &str) -> Self {
+        let words: Vec<String> = words(query).into_iter().collect();
+        let mut by_first = vec![Vec::new(); 256];
+        for (at, word) in words.iter().enumerate() {
+            by_first[usize::from(word.as_bytes()[0])].push(at);
+        }
+        Self { words, by_first }
     }
 
-    fn fields(&self) -> impl Iterator<Item = (&BTreeSet<String>, f64)> {
-        [(&self.name, NAME), (&self.description, DESCRIPTION), (&self.path, PATH)].into_iter()
+    fn matches(&self, listed: &Listed) -> Vec<Match> {
+        let path = listed.path.as_ref().map(|path| path.to_string_lossy()).unwrap_or_default();
+        let mut matches = Vec::new();
+        for (field, text) in [listed.name.as_str(), listed.description.as_str(), &path].into_iter().enumerate() {
+            self.matches_in(text, field, &mut matches);
+        }
+        matches
     }
 
-    fn hit(&self, weights: &[(&String, f64)], asked: &str) -> Hit<'a> {
-        let of_word = |(word, weight): &(&String, f64)| {
-            let share = |field: &BTreeSet<String>| match field.contains(*word) {
-                true => 1.0,
-                false if begins(field, word) => PREFIX,
-                false => 0.0,
-            };
-            self.fields().map(|(field, counts)| share(field) * counts * weight).sum::<f64>()
+    fn matches_in(&self, text: &str, field: usize, matches: &mut Vec<Match>) {
+        let before = matches.len();
+        let mut note = |word: usize, share: f64| match matches[before..].iter_mut().find(|at| at.word == word) {
+            Some(known) => known.share = known.share.max(share),
+            None => matches.push(Match { word, field, share }),
         };
-        let found: f64 = weights.iter().map(of_word).sum();
-        let is_its_name = !asked.is_empty() && self.listed.name.as_str() == asked;
-        Hit { listed: self.listed, score: found + if is_its_name { SAME_NAME } else { 0.0 } }
+        if text.is_ascii() {
+            let words = text.as_bytes().split(|byte| !byte.is_ascii_alphanumeric());
+            words.for_each(|word| self.compare(word, &mut note));
+            return;
+        }
+        let lower: Cow<'_, str> = text.to_lowercase().into();
+        for word in lower.split(|c: char| !c.is_alphanumeric()) {
+            match word.is_ascii() {
+                true => self.compare(word.as_bytes(), &mut note),
+                false => self.look_inside(word, &mut note),
+            }
+        }
     }
-}
 
-/// Whether one of the words begins with `word`, which is longer than a syllable.
-fn begins(words: &BTreeSet<String>, word: &str) -> bool {
-    word.len() > 2 && words.range(word.to_owned()..).next().is_some_and(|next| next.starts_with(word))
+    /// Compares a word of a text, in any case, with those that begin as it does.
+    fn compare(&self, word: &[u8], note: &mut impl FnMut(usize, f64)) {
+        let Some(first) = word.first().filter(|_| word.len() > 1) else { return };
+        for at in &self.by_first[usize::from(first.to_ascii_lowercase())] {
+            let wanted = self.words[*at].as_bytes();
+            match word.get(..wanted.len()) {
+                Some(beginning) if !beginning.eq_ignore_ascii_case(wanted) => {}
+                Some(_) if word.len() == wanted.len() => note(*at, 1.0),
+                Some(_) if wanted.len() > 2 => note(*at, PREFIX),
+                _ => {}
+            }
+        }
+    }
+
+    /// Looks for words without spaces around them: two characters that stand together, or one.
+    fn look_inside(&self, word: &str, note: &mut impl FnMut(usize, f64)) {
+        for (at, wanted) in self.words.iter().enumerate().filter(|(_, wanted)| !wanted.is_ascii()) {
+            if word.contains(wanted.as_str()) {
+                let is_whole = word.len() == wanted.len() || wanted.chars().nth(1).is_some();
+                note(at, if is_whole { 1.0 } else { PREFIX });
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -93,16 +156,30 @@ mod tests {
             Listed::told("pdf-forms", "Fills in forms of a document."),
             Listed::told("tables", "Reads tables of a PDF document."),
             Listed::told("letters", "Writes a document that is sent by post."),
-            Listed::told("biaodan", "填写表单并提取表格"),
+            Listed::told("biaodan", "填写表单并提取表格 PDF，é-Mail"),
         ];
         let all: Vec<&Listed> = all.iter().collect();
         let found = |query| search(&all, query, 9).iter().map(|hit| hit.listed.name.to_string()).collect::<Vec<_>>();
-        assert_eq!(found("pdf"), ["pdf-forms", "tables"]);
+        assert_eq!(found("pdf"), ["pdf-forms", "biaodan", "tables"]);
         assert_eq!(found("document post"), ["letters", "pdf-forms", "tables"]);
         assert_eq!(found("form"), ["pdf-forms"]);
+        assert_eq!(found("fo"), Vec::<String>::new(), "two letters are no beginning");
         assert_eq!(found("表格"), ["biaodan"]);
+        assert_eq!(found("表"), ["biaodan"]);
+        assert_eq!(found("格提"), Vec::<String>::new());
+        assert_eq!(found("DOCUMENT Post"), found("document post"));
         assert_eq!(found("letters"), ["letters"]);
         assert!(found("").is_empty() && found("zzz").is_empty());
         assert_eq!(search(&all, "document", 1).len(), 1);
+    }
+
+    #[test]
+    fn a_word_that_is_found_often_counts_once_in_each_field() {
+        let [once, often] = [Listed::told("a", "Table."), Listed::told("b", "Table, table, tables and a TABLE.")];
+        let all = [&once, &often];
+        let hits = search(&all, "table", 9);
+        assert_eq!(hits[0].score, hits[1].score);
+        let rare = search(&all, "tables", 9);
+        assert_eq!((rare.len(), rare[0].listed.name.as_str()), (1, "b"));
     }
 }
