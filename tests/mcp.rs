@@ -6,3 +6,4 @@ mod hosts;
 mod http;
 mod skills;
 mod tools;
+mod watching;

@@ -3,6 +3,7 @@
 use std::{
     io::{BufRead, BufReader, Write},
     process::{Child, ChildStdin, ChildStdout, Stdio},
+    time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
@@ -15,6 +16,8 @@ pub struct Connection {
     stdin: Option<ChildStdin>,
     stdout: BufReader<ChildStdout>,
     requests: u64,
+    /// What each request carries besides, in the revision of the protocol that keeps no session.
+    meta: Option<Value>,
     /// What the server said without being asked.
     pub notifications: Vec<Value>,
     /// What the server answered to `initialize`.
@@ -29,10 +32,7 @@ impl Connection {
 
     /// The same for a client that can do this.
     pub fn of(sandbox: &Sandbox, args: &[&str], capabilities: &Value) -> Self {
-        let mut command = sandbox.command(&[&["mcp"], args].concat());
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
-        let (stdin, stdout) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
-        let mut connection = Self { child, stdin, stdout, requests: 0, notifications: Vec::new(), server: Value::Null };
+        let mut connection = Self::start(sandbox, args);
         let hello = json!({
             "protocolVersion": "2025-11-25", "capabilities": capabilities,
             "clientInfo": {"name": "tester", "version": "1"},
@@ -40,6 +40,26 @@ impl Connection {
         connection.server = connection.request("initialize", &hello);
         connection.write(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         connection
+    }
+
+    /// The same in the revision 2026-07-28, without shaking hands.
+    pub fn newer(sandbox: &Sandbox, args: &[&str]) -> Self {
+        let mut connection = Self::start(sandbox, args);
+        connection.meta = Some(json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+            "io.modelcontextprotocol/clientInfo": {"name": "tester", "version": "1"},
+        }));
+        connection.server = connection.request("server/discover", &json!({}));
+        connection
+    }
+
+    fn start(sandbox: &Sandbox, args: &[&str]) -> Self {
+        let mut command = sandbox.command(&[&["mcp"], args].concat());
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
+        let (stdin, stdout) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
+        let notifications = Vec::new();
+        Self { child, stdin, stdout, requests: 0, meta: None, notifications, server: Value::Null }
     }
 
     /// Sends one message.
@@ -59,6 +79,10 @@ impl Connection {
     pub fn send(&mut self, method: &str, params: &Value) -> u64 {
         self.requests += 1;
         let id = self.requests;
+        let mut params = params.clone();
+        if let Some(meta) = &self.meta {
+            params["_meta"] = meta.clone();
+        }
         self.write(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
         id
     }
@@ -105,6 +129,24 @@ impl Connection {
         assert_eq!(result["isError"], true, "{tool}: {result:#}");
         assert_eq!(result["structuredContent"]["ok"], false, "{tool}: {result:#}");
         result["structuredContent"]["error"].clone()
+    }
+
+    /// Whether the server says this within so many seconds after what it said before; what came until then is
+    /// forgotten.
+    pub fn is_told(&mut self, method: &str, seconds: u64) -> bool {
+        let until = Instant::now() + Duration::from_secs(seconds);
+        loop {
+            let found = self.notifications.iter().position(|message| message["method"] == method);
+            if let Some(at) = found {
+                self.notifications.drain(..=at);
+                return true;
+            }
+            if Instant::now() > until {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+            self.request("resources/templates/list", &json!({}));
+        }
     }
 
     /// Ends the server without a word, as a crash does.

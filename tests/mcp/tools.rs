@@ -1,6 +1,10 @@
 //! The tools over the standard streams, answer by answer.
 
+use jiff::Timestamp;
+use library::{Home, Library, Scope};
 use serde_json::{Value, json};
+use skill::Limits;
+use skill_manage::{Context, Policy, Request, manage};
 
 use super::connection::Connection;
 use crate::support::{Sandbox, skill_md};
@@ -29,7 +33,7 @@ fn a_skill_is_made_changed_looked_at_and_rolled_back() {
     let status = agent.done("skill_status", &json!({}));
     assert_eq!(status["skills"][0]["state"], "clean");
     assert_eq!(status, sandbox.done(&["status"]));
-    assert!(agent.notifications.iter().any(|message| message["method"] == "notifications/prompts/list_changed"));
+    assert!(agent.is_told("notifications/prompts/list_changed", 10));
     agent.close();
 }
 
@@ -154,9 +158,9 @@ fn a_kill_loses_nothing_that_was_answered() {
 }
 
 #[test]
-fn changes_by_several_servers_and_command_lines_at_once_are_all_kept() {
+fn changes_by_servers_command_lines_and_the_library_at_once_are_all_kept() {
     let sandbox = Sandbox::new();
-    let lines: Vec<String> = (10..22).map(|at| format!("line {at} old")).collect();
+    let lines: Vec<String> = (10..26).map(|at| format!("line {at} old")).collect();
     sandbox.create("demo", &lines.join("\n\n"));
     std::thread::scope(|scope| {
         for server in 0..2 {
@@ -173,6 +177,21 @@ fn changes_by_several_servers_and_command_lines_at_once_are_all_kept() {
                 agent.close();
             });
         }
+        let sandbox = &sandbox;
+        scope.spawn(move || {
+            let home = Home::at(sandbox.skillhub_home()).unwrap();
+            let place = sandbox.home().join(".agents/skills");
+            for at in 22..26 {
+                // As any program would that links the library: opened, used and closed.
+                let mut library = Library::open(&place, Scope::User, &home, "git").unwrap();
+                let (find, replace) = (format!("line {at} old"), format!("line {at} new"));
+                let request = json!({"action": "patch", "name": "demo", "find": find, "replace": replace});
+                let request = Request::from_json(request.to_string().as_bytes(), &Limits::default()).unwrap();
+                let actor = "agent:library".parse().unwrap();
+                let context = Context { actor, time: Timestamp::now(), policy: Policy::default(), elsewhere: &[] };
+                manage(&mut library, &request, &context).unwrap();
+            }
+        });
         for at in 18..22 {
             let (find, replace) = (format!("line {at} old"), format!("line {at} new"));
             sandbox.done(&["manage", "patch", "demo", "--find", &find, "--replace", &replace]);
@@ -180,5 +199,5 @@ fn changes_by_several_servers_and_command_lines_at_once_are_all_kept() {
     });
     let text = std::fs::read_to_string(sandbox.user_skill("demo").join("SKILL.md")).unwrap();
     assert!(!text.contains("old"), "{text}");
-    assert_eq!(sandbox.done(&["history", "demo"])["revisions"].as_array().unwrap().len(), 13);
+    assert_eq!(sandbox.done(&["history", "demo"])["revisions"].as_array().unwrap().len(), 17);
 }

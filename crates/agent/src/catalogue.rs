@@ -2,6 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    hash::{DefaultHasher, Hash, Hasher},
     path::PathBuf,
 };
 
@@ -200,6 +201,17 @@ impl Catalogue {
     /// Whether no skillhub has committed or set anything in one of the libraries since.
     pub(crate) fn is_as_marked(&self) -> bool {
         self.libraries.iter().map(Library::mark).eq(self.marks.iter().copied())
+    }
+
+    /// A number that changes with what clients are told of the skills.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        for listed in &self.skills {
+            let head = listed.head.as_ref().map(|head| &head.id);
+            let Listed { name, description, path, tools, enabled, modified, fault, .. } = listed;
+            (name.as_str(), description, path, tools, head, enabled, modified, fault).hash(&mut hasher);
+        }
+        hasher.finish()
     }
 
     /// A skill's files as our own readers see them: those of the head, or, where there is none, those

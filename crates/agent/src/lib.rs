@@ -32,7 +32,7 @@ pub use live::{Live, RECHECK_MILLIS};
 pub use permission::{Decision, Permission, Permissions, Subject, matches};
 pub use places::Places;
 pub use prompt::{Form, Look, evolution_advice, prompt};
-pub use read::{FILES_LISTED, FileText, Instructions, OUTPUT_BYTES, Which, open, read_file};
+pub use read::{FILES_LISTED, FileText, Instructions, OUTPUT_BYTES, Which, declared, open, read_file};
 pub use safe_text::{begins_frame, escape, is_misleading, told};
 pub use search::{Hit, search};
 pub use session::Session;

@@ -9,15 +9,22 @@ use crate::{builtin::Builtin, catalogue::Catalogue, error::AgentError, places::P
 
 /// Milliseconds after which a change that another program made to a skill's files is seen by the next
 /// request. What skillhub changes, in whichever process, is seen by the next request at once.
-pub const RECHECK_MILLIS: u64 = 1000;
+pub const RECHECK_MILLIS: u64 = 2000;
 
 /// A catalogue for a server that answers many requests. As long as the files that every commit and setting
 /// of skillhub writes to are as they were, and it was looked at a moment ago, it is given as it is, for the
-/// price of a few `stat`s.
+/// price of a few `stat`s. Who calls [`Live::refresh`] more often than that keeps requests from looking.
 pub struct Live {
     places: Places,
     builtin: Vec<Builtin>,
-    kept: Mutex<Option<Kept>>,
+    kept: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    kept: Option<Kept>,
+    /// The fingerprint of what was there when somebody was last told of changes.
+    told: Option<u64>,
 }
 
 struct Kept {
@@ -29,7 +36,7 @@ impl Live {
     /// One of these places. Nothing is looked at yet.
     #[must_use]
     pub fn new(places: Places, builtin: Vec<Builtin>) -> Self {
-        Self { places, builtin, kept: Mutex::new(None) }
+        Self { places, builtin, kept: Mutex::default() }
     }
 
     /// Where it looks.
@@ -43,21 +50,45 @@ impl Live {
     /// # Errors
     /// A library cannot be read; what was kept is forgotten then.
     pub fn with<T>(&self, answer: impl FnOnce(&Catalogue) -> T) -> Result<T, AgentError> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_fresh = kept.as_ref().is_some_and(|kept| {
+        let mut state = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_fresh = state.kept.as_ref().is_some_and(|kept| {
             kept.looked.elapsed() < Duration::from_millis(RECHECK_MILLIS) && kept.catalogue.is_as_marked()
         });
-        if is_fresh && let Some(kept) = kept.as_ref() {
+        if is_fresh && let Some(kept) = &state.kept {
             return Ok(answer(&kept.catalogue));
         }
-        *kept = None;
+        state.kept = None;
+        let kept = self.look()?;
+        if state.told.is_none() {
+            state.told = Some(kept.catalogue.fingerprint());
+        }
+        Ok(answer(&state.kept.insert(kept).catalogue))
+    }
+
+    /// Looks at everything, while requests are answered from what is kept, and says whether anything that is
+    /// told of skills is another than when this was asked before, or than in the first answer.
+    ///
+    /// # Errors
+    /// A library cannot be read.
+    pub fn refresh(&self) -> Result<bool, AgentError> {
+        let kept = self.look()?;
+        let fingerprint = kept.catalogue.fingerprint();
+        let mut state = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = state.told.replace(fingerprint).is_some_and(|told| told != fingerprint);
+        // A request may have looked meanwhile, and later.
+        if state.kept.as_ref().is_none_or(|known| known.looked <= kept.looked) {
+            state.kept = Some(kept);
+        }
+        Ok(changed)
+    }
+
+    fn look(&self) -> Result<Kept, AgentError> {
         let looked = Instant::now();
-        let catalogue = Catalogue::collect(&self.places, self.builtin.clone())?;
-        Ok(answer(&kept.insert(Kept { catalogue, looked }).catalogue))
+        Ok(Kept { catalogue: Catalogue::collect(&self.places, self.builtin.clone())?, looked })
     }
 
     /// Forgets what is kept: the next answer looks at everything.
     pub fn reload(&self) {
-        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).kept = None;
     }
 }

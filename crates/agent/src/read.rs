@@ -88,6 +88,20 @@ pub fn open(
     })
 }
 
+/// What a skill that an agent has read says of tools.
+///
+/// # Errors
+/// The agent may not see it.
+pub fn declared(
+    catalogue: &Catalogue,
+    settings: &Settings,
+    agent: &str,
+    name: &SkillName,
+) -> Result<Declared, AgentError> {
+    let listed = pick(catalogue, settings, agent, &Which { name: Some(name.clone()), path: None })?;
+    check(catalogue, settings, agent, listed).map(|_| listed.declared())
+}
+
 /// Reads one file of a skill for an agent.
 ///
 /// # Errors

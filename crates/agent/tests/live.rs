@@ -68,4 +68,9 @@ fn our_own_changes_are_in_the_next_answer_and_those_of_others_soon() {
     assert_eq!(descriptions(&live), ["one more", "elsewhere still"]);
     live.reload();
     assert_eq!(descriptions(&live).len(), 2);
+    assert!(live.refresh().unwrap(), "other than in the first answer");
+    assert!(!live.refresh().unwrap(), "that is known now");
+    put(&other, "strange", "another word");
+    assert!(live.refresh().unwrap());
+    assert_eq!(descriptions(&live), ["one more", "another word"], "without a wait");
 }

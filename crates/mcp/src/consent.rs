@@ -6,10 +6,12 @@ use rmcp::{
     RoleServer,
     model::{
         ClientResult, ElicitRequest, ElicitRequestParams, ElicitationAction, ElicitationSchema, InputRequest,
-        InputRequiredResult, InputResponses, ProtocolVersion, ServerRequest,
+        InputRequiredResult, InputResponses, ServerRequest,
     },
     service::RequestContext,
 };
+
+use crate::server::is_sessionless;
 
 /// Under which name the question is asked in the newer protocol.
 const KEY: &str = "consent";
@@ -39,8 +41,7 @@ pub(crate) async fn ask(
         message: question.to_owned(),
         requested_schema: ElicitationSchema::new(BTreeMap::new()),
     });
-    let is_newer = context.protocol_version().is_some_and(|v| v.as_str() >= ProtocolVersion::V_2026_07_28.as_str());
-    if is_newer {
+    if is_sessionless(context) {
         return match responses.and_then(|responses| responses.get(KEY)) {
             Some(answer) if answer["action"] == "accept" => Consent::Given,
             Some(_) => Consent::Missing,

@@ -131,7 +131,8 @@ pub fn serve_http(
     runtime()?.block_on(async {
         let listener = TcpListener::bind(address).await.map_err(io(format!("cannot listen on {address}")))?;
         ready(listener.local_addr().map_err(io("cannot tell the address".to_owned()))?);
-        let servers = servers.clone();
+        let (servers, watching) = (servers.clone(), servers.clone());
+        tokio::spawn(async move { watching.watch().await });
         let service = Service::new(move || Ok(servers.connect()), Arc::default(), gate.config());
         tokio::select! {
             () = accept(listener, service, Arc::new(gate)) => Ok(()),

@@ -8,6 +8,7 @@ mod consent;
 pub mod hosts;
 mod http;
 mod log;
+mod lookout;
 mod offer;
 mod plain;
 mod prompts;

@@ -22,8 +22,8 @@ const GROUPS: [(&str, &[&str]); 2] = [
     ("skillhub-reviewing-skills", &["skill_review_list", "skill_review_show", "skill_history", "skill_diff"]),
 ];
 
-/// Where hosts find which tools of their own the skills that were read leave.
-const POLICY: &str = "skillhub/tool-policy";
+/// Where hosts find, in the list of tools and in what `read_skill` gives, which tools of their own the skills that were read leave.
+pub(crate) const POLICY: &str = "skillhub/tool-policy";
 
 /// The tools that the agent may use, in this conversation as it is by now.
 pub(crate) fn tools(call: &Call<'_>, session: &Session, options: &Options) -> Result<ListToolsResult, Refusal> {
@@ -41,11 +41,7 @@ pub(crate) fn tools(call: &Call<'_>, session: &Session, options: &Options) -> Re
     let mut result = ListToolsResult::with_all_items(tools);
     let policy = session.policy(&settings.always_on);
     if policy.restricts {
-        let named = policy.tools.iter().map(|(tool, skills)| {
-            let skills: Vec<&str> = skills.iter().map(skill::SkillName::as_str).collect();
-            json!({"tool": tool.tool, "pattern": tool.pattern, "skills": skills})
-        });
-        let meta = json!({POLICY: {"tools": named.collect::<Vec<_>>(), "always_on": policy.always_on}});
+        let meta = json!({POLICY: policy.document()});
         result.meta = serde_json::from_value(meta).ok();
     }
     Ok(result)

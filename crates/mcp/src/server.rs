@@ -11,18 +11,20 @@ use rmcp::{
         CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams,
         GetPromptResponse, GetSkillRequestParams, GetSkillResult, Implementation, JsonObject, ListPromptsResult,
         ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult, ListToolsResult, PaginatedRequestParams,
-        ProgressNotificationParam, ReadResourceDirectoryRequestParams, ReadResourceDirectoryResult,
+        ProgressNotificationParam, ProtocolVersion, ReadResourceDirectoryRequestParams, ReadResourceDirectoryResult,
         ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceTemplate, ServerCapabilities,
         ServerConfig, SubscriptionFilter,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
+use serde_json::json;
 use skill::failure::FailureKind;
+use tokio::sync::Notify;
 
 use crate::{
     consent::{self, Consent},
     log::{Log, Weight},
-    offer,
+    lookout, offer,
     plain::plain,
     prompts,
     refusal::Refusal,
@@ -45,11 +47,13 @@ pub struct Options {
 
 /// What all connections share.
 pub(crate) struct Shared {
-    open: Box<Open>,
-    options: Options,
-    live: Live,
+    pub open: Box<Open>,
+    pub options: Options,
+    pub live: Live,
     instructions: String,
-    watchers: Watchers,
+    pub watchers: Watchers,
+    /// Called when a tool changed something, so that clients are told at once.
+    pub changed: Notify,
 }
 
 /// One connection.
@@ -74,7 +78,8 @@ impl Servers {
         let tells = place.settings()?.tells_of_evolution(options.agent.as_deref().unwrap_or_default());
         let instructions =
             if tells { format!("{INSTRUCTIONS}\n{}", agent::evolution_advice()) } else { INSTRUCTIONS.to_owned() };
-        Ok(Self(Arc::new(Shared { open, options, live, instructions, watchers: Watchers::default() })))
+        let (watchers, changed) = (Watchers::default(), Notify::new());
+        Ok(Self(Arc::new(Shared { open, options, live, instructions, watchers, changed })))
     }
 
     /// One for a connection.
@@ -82,12 +87,22 @@ impl Servers {
     pub fn connect(&self) -> Server {
         Server { shared: Arc::clone(&self.0), session: Mutex::default(), log: Log::default() }
     }
+
+    /// Tells clients of changes, as long as it is polled.
+    pub(crate) async fn watch(&self) {
+        lookout::watch(Arc::clone(&self.0)).await;
+    }
 }
 
 /// Who acts: the client, by the name that its connection gave.
 fn actor(context: &RequestContext<RoleServer>) -> Actor {
     let name = context.client_info().map(|client| client.name).filter(|name| !name.trim().is_empty());
     Actor::new(ActorKind::Agent, name.unwrap_or_else(|| "mcp".to_owned()))
+}
+
+/// Whether the client speaks a revision of the protocol in which no request depends on those before it.
+pub(crate) fn is_sessionless(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
 }
 
 impl Server {
@@ -153,17 +168,19 @@ impl Server {
     async fn conclude(&self, answer: Answer, context: &RequestContext<RoleServer>) -> CallToolResult {
         if answer.changes_lists {
             self.log.write(&context.peer, Weight::Info, &answer.document).await;
-            self.shared.watchers.tell(List::Skills).await;
+            self.shared.changed.notify_one();
         }
         let tools_change = answer.declared.is_some_and(|declared| {
             let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
             session.note(declared) || self.shared.options.defer_tools
         });
-        if tools_change || answer.changes_lists && self.shared.options.catalogue {
-            self.shared.watchers.tell(List::Tools).await;
+        if tools_change && !is_sessionless(context) {
+            Watcher::Session(context.peer.clone()).tell(List::Tools).await;
         }
         let text = answer.text.unwrap_or_else(|| plain(&answer.document));
+        let policy = answer.document.get("tool_policy").filter(|policy| policy["restricts"] == true).cloned();
         let mut result = CallToolResult::structured(answer.document);
+        result.meta = policy.and_then(|policy| serde_json::from_value(json!({offer::POLICY: policy})).ok());
         result.content = vec![ContentBlock::text(text)];
         result
     }
@@ -192,8 +209,15 @@ impl ServerHandler for Server {
         _page: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let session = self.session.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let options = self.shared.options.clone();
+        let mut options = self.shared.options.clone();
+        let session = match is_sessionless(&context) {
+            // What nothing could bring later is offered at once.
+            true => {
+                options.defer_tools = false;
+                Session::default()
+            }
+            false => self.session.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        };
         let listed = self.work(&context, false, move |call| offer::tools(call, &session, &options)).await;
         listed.map_err(|refusal| resources::failed(&refusal))
     }

@@ -47,6 +47,8 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, ServeError> {
 pub fn serve_stdio(servers: &Servers) -> Result<(), ServeError> {
     runtime()?.block_on(async {
         let server = servers.connect();
+        let watching = servers.clone();
+        tokio::spawn(async move { watching.watch().await });
         match server.serve(rmcp::transport::io::stdio_pipes()).await {
             Ok(running) => running.waiting().await.map(drop).map_err(|error| ServeError::Client(error.to_string())),
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),

@@ -30,6 +30,10 @@ impl Watchers {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).push(watcher);
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
     /// Tells all of them; who is gone is forgotten.
     pub async fn tell(&self, list: List) {
         let known = std::mem::take(&mut *self.known.lock().unwrap_or_else(PoisonError::into_inner));

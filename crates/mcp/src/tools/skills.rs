@@ -1,6 +1,9 @@
 //! [`READ_SKILL`] and its neighbours: the tools that read and find skills, and show or hide them.
 
-use agent::{AgentError, Catalogue, FileText, Instructions, OUTPUT_BYTES, Settings, Sight, Which, open, search};
+use agent::{
+    AgentError, Catalogue, Declared, FileText, Instructions, OUTPUT_BYTES, Settings, Sight, ToolPolicy, Which,
+    declared, open, search,
+};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use library::{UseKind, UseState};
 use rmcp::model::JsonObject;
@@ -22,7 +25,9 @@ pub(crate) const READ_SKILL: Spec = Spec {
                   before you begin the kind of work that it is for. Its other files are read with read_skill_file.",
     input: || {
         let path = text("The absolute path of its folder or SKILL.md; with a name, both must be of the same skill");
-        arguments(json!({"name": text("The skill"), "path": path}), &[])
+        let active = "Skills that you read before and still follow; tool_policy then says what all of them leave";
+        let active = json!({"type": "array", "items": {"type": "string"}, "description": active});
+        arguments(json!({"name": text("The skill"), "path": path, "active": active}), &[])
     },
     output: || {
         json!({
@@ -31,6 +36,7 @@ pub(crate) const READ_SKILL: Spec = Spec {
             "content": {"type": "string"},
             "files": {"type": "array", "items": {"type": "string"}},
             "allowed_tools": {"type": ["array", "null"], "items": {"type": "string"}},
+            "tool_policy": {"type": "object"},
         })
     },
     effect: Effect::Reads,
@@ -106,10 +112,12 @@ fn sight_output() -> Value {
 struct ReadArguments {
     name: Option<String>,
     path: Option<String>,
+    #[serde(default)]
+    active: Vec<String>,
 }
 
 fn read_skill(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
-    let ReadArguments { name, path } = read(arguments)?;
+    let ReadArguments { name, path, active } = read(arguments)?;
     let path = path.map(|path| library::resolve(path.as_ref()).unwrap_or_else(|_| path.into()));
     let which = Which { name: name.as_deref().map(bare_name).transpose()?, path };
     let opened = instructions(call, &which)?;
@@ -117,9 +125,20 @@ fn read_skill(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal>
     let content = opened.skill_content(OUTPUT_BYTES);
     let document = json!({
         "ok": true, "name": opened.name.as_str(), "path": opened.path, "content": content, "files": files,
-        "allowed_tools": opened.declared.tools,
+        "allowed_tools": opened.declared.tools, "tool_policy": policy(call, &active, &opened.declared)?.document(),
     });
     Ok(Answer { text: Some(content), declared: Some(opened.declared), ..document.into() })
+}
+
+/// What the skills that the agent follows, this one included, leave of the tools of its host.
+fn policy(call: &Call<'_>, active: &[String], opened: &Declared) -> Result<ToolPolicy, Refusal> {
+    let settings = call.place.settings()?;
+    let names = active.iter().map(|name| bare_name(name)).collect::<Result<Vec<_>, _>>()?;
+    let declared = call.live.with(|catalogue| {
+        let seen = |name| declared(catalogue, &settings, call.agent, name);
+        names.iter().filter(|name| **name != opened.skill).map(seen).collect::<Result<Vec<_>, _>>()
+    })??;
+    Ok(ToolPolicy::of(&[declared.as_slice(), std::slice::from_ref(opened)].concat(), &settings.always_on))
 }
 
 /// Opens a skill for the agent that calls, and keeps that it did.
