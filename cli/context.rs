@@ -1,38 +1,32 @@
 //! [`Context`]: what the flags and the environment say about where and as whom a command works.
 
+mod acting;
+mod place;
+
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
 };
 
 use agent::{Builtin, Catalogue, Places, Settings, Tables};
-use client::PolicyFile;
 use jiff::Timestamp;
-use library::{Actor, ActorKind, Denied, FindError, Home, Library, Scope, Stamp, Use, UseKind, UseState, WholeChange};
+use library::{Actor, ActorKind, FindError, Home, Library, Scope, Use, UseKind, UseState};
 use skill::{QualifiedName, SkillName};
-use skill_manage::{Elsewhere, Layer, Policy, Preset, PresetError, Reviewer, ReviewerError, Rule};
+use skill_manage::Elsewhere;
 
+use self::{
+    acting::actor,
+    place::{LibraryPlace, repository_root},
+};
+pub use self::{
+    acting::{TOKEN_VARIABLE, user},
+    place::SKILLS_FOLDER,
+};
 use crate::{
     args::Global,
     exit::{CliError, Exit, failed},
     print::Output,
 };
-
-/// Where skills stand below a project's root and a user's home.
-pub const SKILLS_FOLDER: &str = ".agents/skills";
-
-/// What an administrator sets for all users; it can only tighten what they set.
-const SYSTEM_POLICY: &str = "/etc/skillhub/policy.toml";
-
-/// The variable that names a further such file.
-const POLICY_VARIABLE: &str = "SKILLHUB_POLICY";
-
-/// The variable that holds a reviewer's token.
-pub const TOKEN_VARIABLE: &str = "SKILLHUB_REVIEWER_TOKEN";
-
-/// The way on for who could not prove to be a person.
-const PROOF_HINT: &str = "run the command at a terminal, or with the token that a person made there with \
-                          `skillhub reviewer new` in SKILLHUB_REVIEWER_TOKEN";
 
 /// Where and as whom a command works.
 pub struct Context {
@@ -57,16 +51,6 @@ pub struct Context {
     /// Whether the flags say that somebody else than a person acts.
     names_no_person: bool,
     place: LibraryPlace,
-}
-
-/// The library that a command works on, and where its lock file is.
-#[derive(Debug, Clone)]
-struct LibraryPlace {
-    path: PathBuf,
-    scope: Scope,
-    project: Option<PathBuf>,
-    /// Whether the flags named a folder.
-    named: bool,
 }
 
 impl Context {
@@ -319,65 +303,6 @@ impl Context {
         Ok(skills)
     }
 
-    /// The change-management context for `skill_manage`.
-    pub fn manage<'a>(&self, elsewhere: &'a [Elsewhere]) -> Result<skill_manage::Context<'a>, CliError> {
-        Ok(skill_manage::Context { actor: self.actor.clone(), time: self.now, policy: self.policy()?, elsewhere })
-    }
-
-    /// What holds for changes: the user's own policy, tightened by that of the system and by one that
-    /// the environment names.
-    ///
-    /// # Errors
-    /// One of the files cannot be read or understood. It is never passed over.
-    pub fn policy(&self) -> Result<Policy, CliError> {
-        if let Some(fault) = &self.config_fault {
-            return Err(CliError::new(fault.code, fault.exit, fault.message.clone()));
-        }
-        let mut own = layer(&self.config.policy_file(&self.home))?;
-        own.preset = own.preset.or(Some(Preset::default()));
-        let mut others = Vec::new();
-        if let Some(file) = PolicyFile::read(Path::new(SYSTEM_POLICY)).map_err(failed)? {
-            others.push(layer(&file)?);
-        }
-        if let Some(path) = std::env::var_os(POLICY_VARIABLE).filter(|path| !path.is_empty()) {
-            let path = self.cwd.join(path);
-            let file = PolicyFile::read(&path).map_err(failed)?.ok_or_else(|| {
-                CliError::new("invalid_config", Exit::Usage, format!("there is no {}", path.display()))
-                    .hint(format!("{POLICY_VARIABLE} names a file that has to be there"))
-            })?;
-            others.push(layer(&file)?);
-        }
-        Ok(Policy::new(own, others))
-    }
-
-    /// What the policy says of installs, updates, adoptions and uninstalls by who acts here.
-    ///
-    /// # Errors
-    /// As [`Context::policy`].
-    pub fn permit(&self) -> Result<impl Fn(&WholeChange<'_>) -> Result<(), Denied>, CliError> {
-        let (policy, actor) = (self.policy()?, self.actor.clone());
-        Ok(move |change: &WholeChange<'_>| policy.permit(&actor, change))
-    }
-
-    /// The person who decides; `what` says what only people do, as in `waiving a finding`.
-    ///
-    /// # Errors
-    /// The flags name somebody else, the token is not a good one, or there is neither a token nor a
-    /// terminal.
-    pub fn reviewer(&self, what: &str) -> Result<Reviewer, CliError> {
-        let missing = format!("{what} is for people, and nothing shows that a person acts");
-        if self.names_no_person {
-            return Err(CliError::new("policy_denied", Exit::Refused, format!("{what} is for people"))
-                .hint(format!("--actor names {}; leave the flag out", self.actor)));
-        }
-        prove(&self.actor.id, &self.home, self.now, &missing)
-    }
-
-    /// Who acts now, without a reason.
-    pub fn stamp(&self) -> Stamp {
-        Stamp::new(self.actor.clone(), self.now)
-    }
-
     /// A path of the command line as an absolute one.
     pub fn absolute(&self, path: &Path) -> PathBuf {
         match path.strip_prefix("~") {
@@ -399,96 +324,4 @@ pub fn skill_name(text: &str) -> Result<SkillName, CliError> {
         CliError::new("invalid_skill", Exit::Invalid, format!("{text:?} is no name of a skill: {fault}"))
             .hint("use lower-case letters, digits and single hyphens")
     })
-}
-
-impl LibraryPlace {
-    fn resolve(global: &Global, cwd: &Path, user_home: &Path) -> Result<Self, CliError> {
-        let user = user_home.join(SKILLS_FOLDER);
-        let variable = || std::env::var_os("SKILLHUB_LIBRARY").filter(|path| !path.is_empty()).map(PathBuf::from);
-        let by_flag = global.project || global.global;
-        if let Some(path) = global.library.clone().or_else(|| variable().filter(|_| !by_flag)) {
-            let path = cwd.join(path);
-            let scope = if path == user { Scope::User } else { Scope::Project };
-            return Ok(Self { path, scope, project: None, named: true });
-        }
-        let of_user = Self { path: user, scope: Scope::User, project: None, named: false };
-        match repository_root(cwd).filter(|root| root != user_home) {
-            _ if global.global => Ok(of_user),
-            Some(root) => {
-                let path = root.join(SKILLS_FOLDER);
-                Ok(Self { path, scope: Scope::Project, project: Some(root), named: false })
-            }
-            None if global.project => Err(CliError::usage("there is no project here: no folder above holds a .git")
-                .hint("run `git init`, or name a folder with --library DIR")),
-            None => Ok(of_user),
-        }
-    }
-}
-
-impl LibraryPlace {
-    /// Refuses a project's library that stands elsewhere: the link may have come with a clone, and what
-    /// is done to a project must not change the skills of a user.
-    fn check_inside(&self, resolved: &Path) -> Result<(), CliError> {
-        let Some(root) = self.project.as_ref().and_then(|root| root.canonicalize().ok()) else { return Ok(()) };
-        if resolved.starts_with(root) {
-            return Ok(());
-        }
-        let message = format!("{} leads out of the project, to {}", self.path.display(), resolved.display());
-        Err(CliError::new("policy_denied", Exit::Refused, message)
-            .hint(format!("remove the link, or mean that folder: --library {}", resolved.display())))
-    }
-}
-
-/// The nearest folder from `from` upwards that holds a `.git`.
-fn repository_root(from: &Path) -> Option<PathBuf> {
-    from.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_owned)
-}
-
-/// Who acts: a person at a terminal, else an agent; a flag names one without giving it rights, so that
-/// `person` takes the same proof as a decision.
-fn actor(flag: Option<&str>, home: &Home, now: Timestamp) -> Result<Actor, CliError> {
-    let Some(flag) = flag else {
-        return Ok(match Reviewer::at_terminal(&user()) {
-            Ok(person) => person.actor().clone(),
-            Err(_) => Actor::new(ActorKind::Agent, ""),
-        });
-    };
-    let actor: Actor = flag.parse().map_err(|error: library::ActorError| CliError::usage(error.to_string()))?;
-    match actor.kind {
-        ActorKind::Person => {
-            let reviewer = prove(&actor.id, home, now, "only a terminal or a token shows that a person acts")?;
-            Ok(reviewer.actor().clone())
-        }
-        ActorKind::External => {
-            Err(CliError::usage("`external` is what hand edits are recorded as; name agent or person"))
-        }
-        ActorKind::Agent | ActorKind::Optimizer => Ok(actor),
-    }
-}
-
-/// The proof that a person acts: the token of the environment, which has to be a good one where there
-/// is any, else the terminal.
-fn prove(id: &str, home: &Home, now: Timestamp, missing: &str) -> Result<Reviewer, CliError> {
-    match std::env::var_os(TOKEN_VARIABLE).filter(|token| !token.is_empty()) {
-        Some(token) => Ok(Reviewer::with_token(home, &token.to_string_lossy(), now)?),
-        None => Reviewer::at_terminal(id).map_err(|error| match error {
-            ReviewerError::NoTerminal => CliError::new("policy_denied", Exit::Refused, missing).hint(PROOF_HINT),
-            other => other.into(),
-        }),
-    }
-}
-
-/// One file's part of the policy.
-fn layer(file: &PolicyFile) -> Result<Layer, CliError> {
-    let path = file.path.display().to_string();
-    let no_preset = |error: PresetError| {
-        CliError::new("invalid_config", Exit::Usage, format!("{path}: {error}")).hint(format!("mend {path}"))
-    };
-    let preset = file.preset.as_deref().map(str::parse).transpose().map_err(no_preset)?;
-    Ok(Layer { rules: file.rules(Rule::check).map_err(failed)?, preset, file: path })
-}
-
-/// The name of the user for the history.
-pub fn user() -> String {
-    std::env::var("USER").unwrap_or_default()
 }

@@ -6,6 +6,7 @@ mod commands;
 mod context;
 mod exit;
 mod print;
+mod sight;
 
 use std::process::ExitCode;
 

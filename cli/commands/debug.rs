@@ -17,6 +17,7 @@ use crate::{
     context::Context,
     exit::{CliError, Exit, failed},
     print::{FAINT, STRONG, Table},
+    sight::FolderSight,
 };
 
 /// Flags of `debug`.
@@ -66,7 +67,7 @@ pub fn run(context: &Context, args: &DebugArgs) -> Result<Exit, CliError> {
         places: places(context, &catalogue),
         skills: catalogue.skills.iter().map(|listed| Shown::of(listed, &settings, &agent)).collect(),
         notes: catalogue.notes.clone(),
-        still_seen: still_seen(context, &catalogue, &settings, &agent),
+        still_seen: still_seen(context, &catalogue, &settings, &agent)?,
         prompt: prompt(&catalogue, &settings, &agent),
         policy: policy(&catalogue, &settings, &agent),
         agent,
@@ -178,7 +179,12 @@ impl<'a> Shown<'a> {
 
 /// Sentences about skills that the agent should not see but does, because its host reads the folder that
 /// they stand in.
-fn still_seen(context: &Context, catalogue: &Catalogue, settings: &Settings, agent: &str) -> Vec<String> {
+fn still_seen(
+    context: &Context,
+    catalogue: &Catalogue,
+    settings: &Settings,
+    agent: &str,
+) -> Result<Vec<String>, CliError> {
     let is_meant = |folder: &client::AgentFolder| match agent {
         "" => folder.in_use,
         id => folder.ids.contains(&id),
@@ -188,14 +194,34 @@ fn still_seen(context: &Context, catalogue: &Catalogue, settings: &Settings, age
         known.iter().flat_map(|known| known.all()).filter(|f| is_meant(f)).map(|f| f.path.as_path()).collect();
     let is_hidden =
         |listed: &Listed| matches!(listed.sight(settings, agent), Sight::Disabled | Sight::Denied | Sight::NotOnList);
+    let sight = FolderSight::new(context)?;
     let mut lines = Vec::new();
     for listed in catalogue.skills.iter().filter(|listed| is_hidden(listed)) {
         for folder in folders.iter().filter(|folder| shows(folder, listed)) {
             let (name, place) = (&listed.name, folder.display());
-            lines.push(format!("{name} is hidden here, but a host that reads {place} itself goes on showing it"));
+            let way_on = way_on(&sight, catalogue, listed, folder);
+            lines.push(format!(
+                "{name} is hidden here, but a host that reads {place} itself goes on showing it{way_on}"
+            ));
         }
     }
-    lines
+    Ok(lines)
+}
+
+/// What can be done where a host shows a skill that the agent may not see.
+fn way_on(sight: &FolderSight, catalogue: &Catalogue, listed: &Listed, folder: &Path) -> String {
+    let place = folder.join(listed.name.as_str());
+    let Some(library) = catalogue.library_of(listed) else { return String::new() };
+    let is_placed = library.state().is_ok_and(|state| state.of(&listed.name).placed.contains(&place));
+    let readers: Vec<&str> = sight.readers(folder).collect();
+    match (is_placed, sight.hides(library, &listed.name, folder)) {
+        (true, true) => "; `skillhub doctor --fix` takes the link away".to_owned(),
+        (true, false) if readers.len() > 1 => {
+            format!("; it is read by {}, not all of which it is hidden from", readers.join(", "))
+        }
+        (true, false) => String::new(),
+        (false, _) => "; skillhub did not put it there".to_owned(),
+    }
 }
 
 /// Whether a skill stands in a folder, itself or as a link.

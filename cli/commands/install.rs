@@ -3,14 +3,16 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use client::{InstallRequest, InstallStatus, Installed, Installer, Pick};
+use client::{InstallRequest, InstallStatus, Installed, Installer, Pick, SightOutcome};
+use library::Library;
 use serde_json::{Value, json};
-use skill::failure::Fails;
+use skill::{SkillName, failure::Fails};
 
 use crate::{
     context::Context,
     exit::{CliError, Exit, error_of_one, exit_of_one, failed},
     print::{BAD, FAINT, GOOD, STRONG, WARN, capability_lines, finding_lines, verdict_style},
+    sight::FolderSight,
 };
 
 /// Flags of `install`.
@@ -91,7 +93,40 @@ fn install(context: &Context, request: &InstallRequest) -> Result<Vec<Installed>
         stamp: &context.stamp(),
         permit: &context.permit()?,
     };
-    installer.install(request).map_err(failed)
+    let sight = FolderSight::new(context)?;
+    let mut installed = installer.install(request).map_err(failed)?;
+    for skill in installed.iter_mut().filter(|skill| skill.error.is_none() && !skill.links.is_empty()) {
+        keep_from_agents(&sight, &library, skill);
+    }
+    Ok(installed)
+}
+
+/// Takes back the links for agents that may not see the skill. The install stands, whatever becomes of that.
+fn keep_from_agents(sight: &FolderSight, library: &Library, installed: &mut Installed) {
+    let name = installed.path.as_ref().and_then(|path| path.file_name()?.to_str()).map(SkillName::parse);
+    let Some(Ok(name)) = name else { return };
+    if installed.status == InstallStatus::DryRun {
+        installed.links.retain(|link| link.parent().is_none_or(|folder| !sight.hides(library, &name, folder)));
+        return;
+    }
+    let outcomes = sight.apply(library, &name).unwrap_or_else(|error| {
+        installed.warnings.push(format!("agents that may not see {name} may do so: {}", error.message));
+        Vec::new()
+    });
+    for outcome in outcomes {
+        match outcome {
+            SightOutcome::Hidden(path) => {
+                installed.links.retain(|link| *link != path);
+                let path = path.display();
+                installed.warnings.push(format!("nothing is placed at {path}: agents are not to see the skill there"));
+            }
+            SightOutcome::Left(path, why) => {
+                let path = path.display();
+                installed.warnings.push(format!("agents are not to see the skill at {path}, but it stays: {why}"));
+            }
+            SightOutcome::Shown(_) => {}
+        }
+    }
 }
 
 /// What became of each skill, and the gravest exit code. A single failure is that of the whole.

@@ -107,6 +107,56 @@ fn a_skill_that_is_switched_off_leaves_the_folders_of_agents_and_comes_back() {
     assert_eq!(sight(&told, "mine"), "disabled");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_permission_takes_a_skill_out_of_the_folder_of_its_agent_and_gives_it_back() {
+    let sandbox = Sandbox::project();
+    let root = sandbox.cwd();
+    sandbox.done(&["new", "mine"]);
+    fs::create_dir_all(root.join(".claude")).unwrap();
+    let install = ["install", "./mine", "--agent", "claude-code", "roo"];
+    let link = |agent: &str| root.join(agent).join("skills/mine");
+    let linked = || [".claude", ".roo"].map(|agent| link(agent).is_symlink());
+    let finding = |document: &Value| {
+        let checks = document["checks"].as_array().unwrap();
+        let found = checks.iter().find(|check| check["check"] == "links").unwrap();
+        [&found["code"], &found["state"]].map(|text| text.as_str().unwrap().to_owned())
+    };
+    let denied = "[[permissions]]\nagent = 'claude-code'\nskill = 'mine'\ndecision = 'deny'\n";
+    sandbox.done(&install);
+    assert_eq!(linked(), [true, true]);
+    configure(&sandbox, denied);
+    let told = sandbox.done(&["debug", "--agent", "claude-code"]);
+    let still = told["still_seen"][0].as_str().unwrap();
+    assert!(still.contains(".claude/skills") && still.contains("doctor --fix"), "{still}");
+    assert_eq!(finding(&sandbox.ask(&["doctor"]).exits(1).json()), ["link_denied", "found"]);
+    assert_eq!(linked(), [true, true], "who only looks changes nothing");
+    assert_eq!(finding(&sandbox.done(&["doctor", "--fix"])), ["link_denied", "mended"]);
+    assert_eq!(linked(), [false, true], "the folder of the other agent is left alone");
+    sandbox.done(&["doctor"]);
+    assert_eq!(sandbox.done(&["debug", "--agent", "claude-code"])["still_seen"], json!([]));
+    let again = sandbox.done(&install);
+    assert_eq!(again["skills"][0]["links"].as_array().unwrap().len(), 1, "{again:#}");
+    assert!(again["skills"][0]["warnings"].to_string().contains("not to see"), "{again:#}");
+    assert_eq!(linked(), [false, true]);
+    assert_eq!(sandbox.done(&["disable", "mine"])["links"].as_array().unwrap().len(), 1);
+    assert_eq!(sandbox.done(&["enable", "mine"])["links"].as_array().unwrap().len(), 1);
+    assert_eq!(linked(), [false, true]);
+    configure(&sandbox, "[agents.claude-code]\nskills = ['mine']\n[agents.roo]\nskills = ['other']\n");
+    let shown = sandbox.done(&["enable", "mine"]);
+    assert_eq!(shown["links"].as_array().unwrap().len(), 2, "{shown:#}");
+    assert_eq!(linked(), [true, false], "lists of skills hold as permissions do");
+    configure(&sandbox, "");
+    assert_eq!(finding(&sandbox.ask(&["doctor"]).exits(1).json()), ["link_broken", "found"]);
+    sandbox.done(&["doctor", "--fix"]);
+    assert_eq!(linked(), [true, true]);
+    fs::remove_file(link(".claude")).unwrap();
+    put(&root.join(".claude/skills"), "mine", "Somebody's own.");
+    configure(&sandbox, denied);
+    assert_eq!(finding(&sandbox.ask(&["doctor", "--fix"]).exits(1).json()), ["link_changed", "cannot"]);
+    assert!(link(".claude").join("SKILL.md").exists(), "what is not ours stays");
+}
+
 #[test]
 fn permissions_and_lists_hold_for_prompt_and_read_alike() {
     let sandbox = Sandbox::new();

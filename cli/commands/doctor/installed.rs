@@ -1,10 +1,11 @@
 //! What follows from installs: the lock file, and links in agents' folders.
 
+use client::{PlacedSkill, SightOutcome, Standing};
 use library::Library;
 use skill::failure::Fails;
 
 use super::Findings;
-use crate::{context::Context, exit::CliError};
+use crate::{context::Context, exit::CliError, sight::FolderSight};
 
 /// The lock file against the heads.
 pub fn check_lock_file(context: &Context, library: &Library, findings: &mut Findings) {
@@ -38,7 +39,14 @@ pub fn check_lock_file(context: &Context, library: &Library, findings: &mut Find
 /// Where skills were placed for agents.
 pub fn check_links(context: &Context, library: &Library, findings: &mut Findings) -> Result<(), CliError> {
     let placed = client::placed_skills(library)?;
-    for place in placed.iter().filter(|place| !place.is_well()) {
+    let sight = FolderSight::new(context)?;
+    let is_denied = |place: &PlacedSkill| {
+        let folder = place.path.parent();
+        place.exists && place.enabled && folder.is_some_and(|folder| sight.hides(library, &place.skill, folder))
+    };
+    let (denied, others): (Vec<_>, Vec<_>) = placed.iter().partition(|place| is_denied(place));
+    denied.into_iter().for_each(|place| check_denied(library, place, findings));
+    for place in others.into_iter().filter(|place| !place.is_well()) {
         let mut after = String::new();
         if findings.fix {
             match client::mend_placed(library, place, &context.stamp()) {
@@ -54,7 +62,7 @@ pub fn check_links(context: &Context, library: &Library, findings: &mut Findings
         }
         let message = format!("{}{after}", place.describe());
         match place.standing {
-            client::Standing::Elsewhere(_) | client::Standing::Other => {
+            Standing::Elsewhere(_) | Standing::Other => {
                 findings.cannot("links", "link_changed", place.path.display(), message);
             }
             _ => findings.mendable("links", "link_broken", place.path.display(), message, || {
@@ -64,4 +72,21 @@ pub fn check_links(context: &Context, library: &Library, findings: &mut Findings
     }
     findings.close("links", library.path(), format!("all {} places in agents' folders are as noted", placed.len()));
     Ok(())
+}
+
+/// A place whose agents may not see the skill: nothing of it stands there.
+fn check_denied(library: &Library, place: &PlacedSkill, findings: &mut Findings) {
+    let message = format!("shows {}, which no agent that reads it may see", place.skill);
+    match place.standing {
+        Standing::Nothing | Standing::Dangling(_) => {}
+        Standing::Elsewhere(_) | Standing::Other => {
+            findings.cannot("links", "link_changed", place.path.display(), place.describe());
+        }
+        Standing::Ours => findings.mendable("links", "link_denied", place.path.display(), message, || {
+            match client::follow_sight_at(library, &place.skill, &place.path, false) {
+                Some(SightOutcome::Left(_, why)) => Err(why),
+                _ => Ok("taken away".to_owned()),
+            }
+        }),
+    }
 }

@@ -153,6 +153,12 @@ impl Settings {
         self.agents.get(agent).and_then(|agent| agent.skill_evolution).unwrap_or(self.evolution)
     }
 
+    /// Whether a skill is there at all for an agent, by its bare name and, where it was installed, `owner/name`.
+    #[must_use]
+    pub fn lets_see(&self, agent: &str, name: &str, qualified: Option<&str>) -> bool {
+        self.permissions.skill(agent, name, qualified) != Decision::Deny && self.is_on_list(agent, name, qualified)
+    }
+
     /// Whether the agent's list, if it has one, has a skill, by its bare name or `owner/name`.
     pub(crate) fn is_on_list(&self, agent: &str, name: &str, qualified: Option<&str>) -> bool {
         let list = self.agents.get(agent).and_then(|agent| agent.skills.as_ref());
@@ -204,6 +210,8 @@ mod tests {
         assert!(read.is_on_list("codex", "pdf-a", None) && !read.is_on_list("codex", "x", None));
         assert!(read.is_on_list("other", "x", None));
         assert_eq!(read.permissions.skill("other", "x", None), Decision::Deny);
+        assert!(read.lets_see("codex", "pdf-a", None) && !read.lets_see("codex", "other", None));
+        assert!(read.lets_see("other", "other", None) && !read.lets_see("other", "x", None));
         for (text, table) in [
             ("[agent]\nalways = []", "[agent]"),
             ("[agents.codex]\nskills = 'a'", "[agents.codex]"),

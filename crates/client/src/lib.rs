@@ -38,8 +38,8 @@ pub use git_source::GitError;
 pub use install::{InstallError, InstallRequest, InstallStatus, Installed, Installer};
 pub use lock_file::{Drift, DriftKind, LOCK_FILE, LockFile, LockFileError, LockedSkill, drifts, mend_drifts};
 pub use placed::{
-    MovedOutcome, MovedPlace, PlacedSkill, SightOutcome, Standing, follow_move, follow_sight, mend_placed,
-    placed_skills,
+    MovedOutcome, MovedPlace, PlacedSkill, SightOutcome, Standing, follow_move, follow_sight, follow_sight_at,
+    mend_placed, placed_skills,
 };
 pub use policy_file::PolicyFile;
 pub use publish::{PublishError, PublishOptions, PublishStatus, Published, Publisher, publish};

@@ -10,7 +10,7 @@ use library::{AgentDir, Library, LibraryError, PlaceLinkError, Stamp};
 use skill::SkillName;
 
 pub use moved::{MovedOutcome, MovedPlace, follow_move};
-pub use sight::{SightOutcome, follow_sight};
+pub use sight::{SightOutcome, follow_sight, follow_sight_at};
 
 use crate::uninstall::former_contents;
 

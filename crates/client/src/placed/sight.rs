@@ -1,4 +1,4 @@
-//! [`follow_sight`]: the links of a skill in agents' folders go when it is switched off, and come back.
+//! [`follow_sight`]: the links of a skill in agents' folders go when it is hidden, and come back.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use skill::SkillName;
 
 use super::{Standing, look};
 
-/// What became of a place in an agent's folder when a skill was switched on or off.
+/// What became of a place in an agent's folder when it was hidden or shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SightOutcome {
     /// The link was taken away; the place stays noted.
@@ -18,18 +18,24 @@ pub enum SightOutcome {
     Left(PathBuf, String),
 }
 
-/// Takes the links that were placed for a skill away when it is switched off, and places them again when
-/// it is switched on. Copies and what others put there stay.
+/// Takes the links that were placed for a skill away from folders whose agents are not to see it, and places
+/// them again in the others; `is_seen` says so of a folder. Copies and what others put there stay.
 ///
 /// # Errors
 /// The library's state cannot be read. A place that cannot be changed is an outcome.
-pub fn follow_sight(library: &Library, skill: &SkillName, enabled: bool) -> Result<Vec<SightOutcome>, LibraryError> {
+pub fn follow_sight(
+    library: &Library,
+    skill: &SkillName,
+    is_seen: impl Fn(&Path) -> bool,
+) -> Result<Vec<SightOutcome>, LibraryError> {
     let places = library.state()?.of(skill).placed;
-    let outcomes = places.iter().filter_map(|path| follow(library, skill, path, enabled));
-    Ok(outcomes.collect())
+    let seen = |path: &Path| path.parent().is_some_and(&is_seen);
+    Ok(places.iter().filter_map(|path| follow_sight_at(library, skill, path, seen(path))).collect())
 }
 
-fn follow(library: &Library, skill: &SkillName, path: &Path, enabled: bool) -> Option<SightOutcome> {
+/// The same for one place; nothing where it is already as it should be.
+#[must_use]
+pub fn follow_sight_at(library: &Library, skill: &SkillName, path: &Path, is_seen: bool) -> Option<SightOutcome> {
     let standing = look(library, skill, path);
     let dir = path.parent().map(AgentDir::open);
     let left = |why: &str| Some(SightOutcome::Left(path.to_owned(), why.to_owned()));
@@ -38,7 +44,7 @@ fn follow(library: &Library, skill: &SkillName, path: &Path, enabled: bool) -> O
         Some(Err(error)) => return left(&error.to_string()),
         Some(Ok(None)) | None => return None,
     };
-    match (enabled, standing) {
+    match (is_seen, standing) {
         (true, Standing::Nothing) => match dir.place_link(skill, library.path()) {
             Ok(_) => Some(SightOutcome::Shown(path.to_owned())),
             Err(error) => left(&error.to_string()),

@@ -1,0 +1,134 @@
+//! [`actor`]: who acts, what shows that it is a person, and under which policy.
+
+use std::path::Path;
+
+use client::PolicyFile;
+use jiff::Timestamp;
+use library::{Actor, ActorKind, Denied, Home, Stamp, WholeChange};
+use skill_manage::{Elsewhere, Layer, Policy, Preset, PresetError, Reviewer, ReviewerError, Rule};
+
+use super::Context;
+use crate::exit::{CliError, Exit, failed};
+
+/// What an administrator sets for all users; it can only tighten what they set.
+const SYSTEM_POLICY: &str = "/etc/skillhub/policy.toml";
+
+/// The variable that names a further such file.
+const POLICY_VARIABLE: &str = "SKILLHUB_POLICY";
+
+/// The variable that holds a reviewer's token.
+pub const TOKEN_VARIABLE: &str = "SKILLHUB_REVIEWER_TOKEN";
+
+/// The way on for who could not prove to be a person.
+const PROOF_HINT: &str = "run the command at a terminal, or with the token that a person made there with \
+                          `skillhub reviewer new` in SKILLHUB_REVIEWER_TOKEN";
+
+impl Context {
+    /// The change-management context for `skill_manage`.
+    pub fn manage<'a>(&self, elsewhere: &'a [Elsewhere]) -> Result<skill_manage::Context<'a>, CliError> {
+        Ok(skill_manage::Context { actor: self.actor.clone(), time: self.now, policy: self.policy()?, elsewhere })
+    }
+
+    /// What holds for changes: the user's own policy, tightened by that of the system and by one that
+    /// the environment names.
+    ///
+    /// # Errors
+    /// One of the files cannot be read or understood. It is never passed over.
+    pub fn policy(&self) -> Result<Policy, CliError> {
+        if let Some(fault) = &self.config_fault {
+            return Err(CliError::new(fault.code, fault.exit, fault.message.clone()));
+        }
+        let mut own = layer(&self.config.policy_file(&self.home))?;
+        own.preset = own.preset.or(Some(Preset::default()));
+        let mut others = Vec::new();
+        if let Some(file) = PolicyFile::read(Path::new(SYSTEM_POLICY)).map_err(failed)? {
+            others.push(layer(&file)?);
+        }
+        if let Some(path) = std::env::var_os(POLICY_VARIABLE).filter(|path| !path.is_empty()) {
+            let path = self.cwd.join(path);
+            let file = PolicyFile::read(&path).map_err(failed)?.ok_or_else(|| {
+                CliError::new("invalid_config", Exit::Usage, format!("there is no {}", path.display()))
+                    .hint(format!("{POLICY_VARIABLE} names a file that has to be there"))
+            })?;
+            others.push(layer(&file)?);
+        }
+        Ok(Policy::new(own, others))
+    }
+
+    /// What the policy says of installs, updates, adoptions and uninstalls by who acts here.
+    ///
+    /// # Errors
+    /// As [`Context::policy`].
+    pub fn permit(&self) -> Result<impl Fn(&WholeChange<'_>) -> Result<(), Denied>, CliError> {
+        let (policy, actor) = (self.policy()?, self.actor.clone());
+        Ok(move |change: &WholeChange<'_>| policy.permit(&actor, change))
+    }
+
+    /// The person who decides; `what` says what only people do, as in `waiving a finding`.
+    ///
+    /// # Errors
+    /// The flags name somebody else, the token is not a good one, or there is neither a token nor a
+    /// terminal.
+    pub fn reviewer(&self, what: &str) -> Result<Reviewer, CliError> {
+        let missing = format!("{what} is for people, and nothing shows that a person acts");
+        if self.names_no_person {
+            return Err(CliError::new("policy_denied", Exit::Refused, format!("{what} is for people"))
+                .hint(format!("--actor names {}; leave the flag out", self.actor)));
+        }
+        prove(&self.actor.id, &self.home, self.now, &missing)
+    }
+
+    /// Who acts now, without a reason.
+    pub fn stamp(&self) -> Stamp {
+        Stamp::new(self.actor.clone(), self.now)
+    }
+}
+
+/// Who acts: a person at a terminal, else an agent; a flag names one without giving it rights, so that
+/// `person` takes the same proof as a decision.
+pub fn actor(flag: Option<&str>, home: &Home, now: Timestamp) -> Result<Actor, CliError> {
+    let Some(flag) = flag else {
+        return Ok(match Reviewer::at_terminal(&user()) {
+            Ok(person) => person.actor().clone(),
+            Err(_) => Actor::new(ActorKind::Agent, ""),
+        });
+    };
+    let actor: Actor = flag.parse().map_err(|error: library::ActorError| CliError::usage(error.to_string()))?;
+    match actor.kind {
+        ActorKind::Person => {
+            let reviewer = prove(&actor.id, home, now, "only a terminal or a token shows that a person acts")?;
+            Ok(reviewer.actor().clone())
+        }
+        ActorKind::External => {
+            Err(CliError::usage("`external` is what hand edits are recorded as; name agent or person"))
+        }
+        ActorKind::Agent | ActorKind::Optimizer => Ok(actor),
+    }
+}
+
+/// The proof that a person acts: the token of the environment, which has to be a good one where there
+/// is any, else the terminal.
+fn prove(id: &str, home: &Home, now: Timestamp, missing: &str) -> Result<Reviewer, CliError> {
+    match std::env::var_os(TOKEN_VARIABLE).filter(|token| !token.is_empty()) {
+        Some(token) => Ok(Reviewer::with_token(home, &token.to_string_lossy(), now)?),
+        None => Reviewer::at_terminal(id).map_err(|error| match error {
+            ReviewerError::NoTerminal => CliError::new("policy_denied", Exit::Refused, missing).hint(PROOF_HINT),
+            other => other.into(),
+        }),
+    }
+}
+
+/// One file's part of the policy.
+fn layer(file: &PolicyFile) -> Result<Layer, CliError> {
+    let path = file.path.display().to_string();
+    let no_preset = |error: PresetError| {
+        CliError::new("invalid_config", Exit::Usage, format!("{path}: {error}")).hint(format!("mend {path}"))
+    };
+    let preset = file.preset.as_deref().map(str::parse).transpose().map_err(no_preset)?;
+    Ok(Layer { rules: file.rules(Rule::check).map_err(failed)?, preset, file: path })
+}
+
+/// The name of the user for the history.
+pub fn user() -> String {
+    std::env::var("USER").unwrap_or_default()
+}

@@ -1,0 +1,68 @@
+//! [`LibraryPlace`]: the library that a command works on, by flags, environment and folder.
+
+use std::path::{Path, PathBuf};
+
+use library::Scope;
+
+use crate::{
+    args::Global,
+    exit::{CliError, Exit},
+};
+
+/// Where skills stand below a project's root and a user's home.
+pub const SKILLS_FOLDER: &str = ".agents/skills";
+
+/// The library that a command works on, and where its lock file is.
+#[derive(Debug, Clone)]
+pub struct LibraryPlace {
+    /// Its folder.
+    pub path: PathBuf,
+    /// Whose it is.
+    pub scope: Scope,
+    /// The project's root, where it is that of a project.
+    pub project: Option<PathBuf>,
+    /// Whether the flags named a folder.
+    pub named: bool,
+}
+
+impl LibraryPlace {
+    /// The place that flags and environment mean.
+    pub fn resolve(global: &Global, cwd: &Path, user_home: &Path) -> Result<Self, CliError> {
+        let user = user_home.join(SKILLS_FOLDER);
+        let variable = || std::env::var_os("SKILLHUB_LIBRARY").filter(|path| !path.is_empty()).map(PathBuf::from);
+        let by_flag = global.project || global.global;
+        if let Some(path) = global.library.clone().or_else(|| variable().filter(|_| !by_flag)) {
+            let path = cwd.join(path);
+            let scope = if path == user { Scope::User } else { Scope::Project };
+            return Ok(Self { path, scope, project: None, named: true });
+        }
+        let of_user = Self { path: user, scope: Scope::User, project: None, named: false };
+        match repository_root(cwd).filter(|root| root != user_home) {
+            _ if global.global => Ok(of_user),
+            Some(root) => {
+                let path = root.join(SKILLS_FOLDER);
+                Ok(Self { path, scope: Scope::Project, project: Some(root), named: false })
+            }
+            None if global.project => Err(CliError::usage("there is no project here: no folder above holds a .git")
+                .hint("run `git init`, or name a folder with --library DIR")),
+            None => Ok(of_user),
+        }
+    }
+
+    /// Refuses a project's library that stands elsewhere: the link may have come with a clone, and what
+    /// is done to a project must not change the skills of a user.
+    pub fn check_inside(&self, resolved: &Path) -> Result<(), CliError> {
+        let Some(root) = self.project.as_ref().and_then(|root| root.canonicalize().ok()) else { return Ok(()) };
+        if resolved.starts_with(root) {
+            return Ok(());
+        }
+        let message = format!("{} leads out of the project, to {}", self.path.display(), resolved.display());
+        Err(CliError::new("policy_denied", Exit::Refused, message)
+            .hint(format!("remove the link, or mean that folder: --library {}", resolved.display())))
+    }
+}
+
+/// The nearest folder from `from` upwards that holds a `.git`.
+pub fn repository_root(from: &Path) -> Option<PathBuf> {
+    from.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_owned)
+}
