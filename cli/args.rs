@@ -40,9 +40,12 @@ pub struct Global {
     /// Work on the user's skills: ~/.agents/skills
     #[arg(long, global = true)]
     pub global: bool,
-    /// Registry to use: a name from the configuration, a folder, or a file:// URL
+    /// Registry to use: a name from the configuration, a git URL, or a folder
     #[arg(long, global = true, value_name = "NAME_URL_OR_DIR", env = "SKILLHUB_REGISTRY")]
     pub registry: Option<String>,
+    /// Go on with a registry whose history was replaced, or that is older than it was
+    #[arg(long, global = true)]
+    pub accept_rewrite: bool,
     /// Print one JSON document
     #[arg(long, global = true)]
     pub json: bool,

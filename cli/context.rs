@@ -40,6 +40,8 @@ pub struct Context {
     pub cwd: PathBuf,
     /// The registry asked for.
     pub registry: Option<String>,
+    /// Whether a registry may hold something else than was seen of it.
+    pub accepts_rewrite: bool,
     /// The settings of the user.
     pub config: client::Config,
     /// Why those could not be read, where it is the command's work to tell that; they are the defaults then.
@@ -89,7 +91,20 @@ impl Context {
         let actor = actor(global.actor.as_deref(), &home, now)?;
         let names_no_person = global.actor.is_some() && actor.kind != ActorKind::Person;
         let registry = global.registry.clone().filter(|registry| !registry.is_empty());
-        Ok(Self { out, home, user_home, cwd, registry, config, config_fault, actor, now, names_no_person, place })
+        Ok(Self {
+            out,
+            home,
+            user_home,
+            cwd,
+            registry,
+            accepts_rewrite: global.accept_rewrite,
+            config,
+            config_fault,
+            actor,
+            now,
+            names_no_person,
+            place,
+        })
     }
 
     /// Opens the library.
@@ -246,7 +261,8 @@ impl Context {
 
     /// The registries that the flags and the configuration name.
     pub fn registries(&self) -> client::Registries {
-        client::Registries::new(self.registry.as_deref(), &self.config, &self.home, self.now)
+        let registries = client::Registries::new(self.registry.as_deref(), &self.config, &self.home, self.now);
+        registries.accepting_rewrites(self.accepts_rewrite)
     }
 
     /// Where agents look for skills: those of the project, or those of the user. Where the flags

@@ -5,6 +5,7 @@
 
 mod answer;
 mod archive;
+mod daemon;
 mod git;
 mod random;
 mod sandbox;
@@ -12,9 +13,11 @@ mod schema;
 mod snapshot;
 #[cfg(unix)]
 mod terminal;
+mod web;
 
 pub use answer::Answer;
 pub use archive::{Member, zip, zip_bomb};
+pub use daemon::Daemon;
 pub use git::{bare_log, git, git_bytes, repository};
 pub use random::Random;
 pub use sandbox::{Sandbox, canonical};
@@ -22,6 +25,7 @@ pub use schema::check_schema;
 pub use snapshot::{Entry, Snapshot, set_mode, snapshot, tree, write_files};
 #[cfg(unix)]
 pub use terminal::Terminal;
+pub use web::Web;
 
 /// A skill that breaks no rule and makes no scanner speak.
 pub fn skill_md(name: &str, description: &str, body: &str) -> String {

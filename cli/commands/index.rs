@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
+use client::{RegistryError, init_registry, is_elsewhere};
 use registry_index::{Index, Stamp};
 use serde_json::json;
 
@@ -16,12 +17,14 @@ use crate::{
 #[derive(Debug, Subcommand)]
 #[command(after_help = "Examples:
   skillhub index init /srv/skills
+  skillhub index init git@example.org:team/skills.git    in an empty repository of a git host
   skillhub index verify /srv/skills
   skillhub index export /srv/skills ./site       the same files, to be served by any web server")]
 pub enum IndexCommand {
     /// Make an empty registry: a bare git repository
     Init {
-        /// The folder to make
+        /// The folder to make, or the URL of an empty git repository
+        #[arg(value_name = "DIR_OR_URL")]
         dir: PathBuf,
     },
     /// Check every line, bundle and commit of a registry
@@ -48,18 +51,26 @@ pub fn run(context: &Context, command: &IndexCommand) -> Result<Exit, CliError> 
 }
 
 fn init(context: &Context, dir: &Path) -> Result<Exit, CliError> {
-    let dir = context.absolute(dir);
+    let given = dir.to_string_lossy();
+    let place = match given.contains("://") || is_elsewhere(&given) {
+        true => given.into_owned(),
+        false => context.absolute(dir).display().to_string(),
+    };
     let by = Stamp { by: context.actor.to_string(), at: context.now };
-    Index::init(&dir, &by).map_err(failed)?;
-    context.out.answer(&json!({"ok": true, "registry": dir}), |out| {
-        writeln!(out, "Made the registry {STRONG}{}{STRONG:#}", dir.display())?;
-        let place = shell_word(&dir.display().to_string());
+    let place = init_registry(&place, &context.cwd, &context.home, &by).map_err(failed)?;
+    context.out.answer(&json!({"ok": true, "registry": place}), |out| {
+        writeln!(out, "Made the registry {STRONG}{place}{STRONG:#}")?;
+        let place = shell_word(&place);
         writeln!(out, "Publish to it: skillhub --registry {place} publish DIR --owner OWNER")
     })?;
     Ok(Exit::Done)
 }
 
 fn open(context: &Context, dir: &Path) -> Result<Index, CliError> {
+    let given = dir.to_string_lossy();
+    if is_elsewhere(&given) {
+        return Err(failed(RegistryError::NotHere(given.into_owned())));
+    }
     Index::open(&context.absolute(dir)).map_err(failed)
 }
 
@@ -68,7 +79,7 @@ fn verify(context: &Context, dir: Option<&Path>) -> Result<Exit, CliError> {
         Some(dir) => (open(context, dir)?, context.absolute(dir)),
         None => {
             let registry = context.registries().default_one().map_err(failed)?;
-            let place = registry.location().to_owned();
+            let place = registry.whole().map_err(failed)?.to_owned();
             (Index::open(&place).map_err(failed)?, place)
         }
     };

@@ -28,7 +28,7 @@ pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
         "ok": true, "name": info.name.to_string(), "registry": info.location, "releases": releases,
     });
     context.out.answer(&document, |out| {
-        writeln!(out, "{STRONG}{}{STRONG:#}  {FAINT}{}{FAINT:#}", info.name, info.location.display())?;
+        writeln!(out, "{STRONG}{}{STRONG:#}  {FAINT}{}{FAINT:#}", info.name, info.location)?;
         if let Some(newest) = releases.first() {
             writeln!(out, "{}", visible(newest.description.trim()))?;
         }

@@ -27,6 +27,8 @@ pub fn run(context: &Context, _args: &WhereArgs) -> Result<Exit, CliError> {
         ("config", context.home.config().display().to_string()),
         ("lock", context.lock_path(&library).display().to_string()),
     ];
+    let mirror = context.registries().mirror().map(|path| ("mirror", path.display().to_string()));
+    let places: Vec<_> = places.into_iter().chain(mirror).collect();
     let mut document = json!({"ok": true, "scope": library.scope()});
     for (key, place) in &places {
         document[key] = json!(place);

@@ -72,7 +72,7 @@ fn print(context: &Context, published: &Published) -> Result<(), CliError> {
     });
     context.out.answer(&document, |out| {
         let release = format!("{STRONG}{} {}{STRONG:#}", published.name, published.version);
-        let registry = published.location.display();
+        let registry = &published.location;
         match published.status {
             PublishStatus::Published => writeln!(out, "Published {release} to {registry}")?,
             PublishStatus::Unchanged => writeln!(out, "Unchanged: {release} in {registry} has this content already")?,

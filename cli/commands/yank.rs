@@ -36,7 +36,7 @@ pub fn run(context: &Context, args: &YankArgs) -> Result<Exit, CliError> {
     });
     context.out.answer(&document, |out| {
         let word = if entry.yanked { "Yanked" } else { "Let back in" };
-        writeln!(out, "{word} {STRONG}{} {}{STRONG:#} in {}", entry.name, entry.version, yanked.location.display())
+        writeln!(out, "{word} {STRONG}{} {}{STRONG:#} in {}", entry.name, entry.version, yanked.location)
     })?;
     Ok(Exit::Done)
 }

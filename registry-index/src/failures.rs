@@ -38,7 +38,8 @@ impl Fails for OpenError {
 impl Fails for InitError {
     fn failure(&self) -> Failure {
         match self {
-            Self::NotEmpty(_) => Failure::new(FailureKind::Conflict, "exists").hint("name an empty or new folder"),
+            Self::NotEmpty(_) => Failure::new(FailureKind::Conflict, "exists")
+                .hint("name an empty or new folder, or an empty repository"),
             Self::Folder { .. } => Failure::io(),
             Self::Store(error) => error.failure(),
             Self::Open(error) => error.failure(),

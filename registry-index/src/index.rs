@@ -25,7 +25,8 @@ const SETTLE_PAUSE: Duration = Duration::from_millis(20);
 /// An index in a folder of this machine.
 ///
 /// One value serves one thread at a time (it is `Send`, not `Sync`); any number of values, in any number
-/// of processes, may be open on one folder. Every call sees the newest commit.
+/// of processes, may be open on one folder. Every call sees the newest commit, unless one was pinned
+/// ([`Index::open_at`]).
 pub struct Index {
     pub(crate) store: Store,
     pub(crate) config: Config,
@@ -155,6 +156,27 @@ impl Index {
         Ok(Self { store, config })
     }
 
+    /// Opens an index as it was at a commit, whatever its branch does meanwhile: a mirror of one that is
+    /// elsewhere, of which the objects that will be asked for must be here. What is appended, or flagged, becomes a
+    /// commit on that one which no branch has; [`Index::take_draft`] names it.
+    ///
+    /// # Errors
+    /// [`OpenError::NotARegistry`] with the reason.
+    pub fn open_at(dir: &Path, commit: &str) -> Result<Self, OpenError> {
+        let not = |reason: String| OpenError::NotARegistry { path: dir.to_owned(), reason };
+        let commit = Oid::from_str(commit).map_err(|error| not(why_not_git(&error)))?;
+        let store = Store::open_at(dir, commit).map_err(|error| not(why_not_git(&error)))?;
+        let config = read_config(&store).map_err(not)?;
+        Ok(Self { store, config })
+    }
+
+    /// The commit that the last change of an index opened at a commit has made; `None` when nothing had to
+    /// change, or it was taken. It counts once the branch of the index that was mirrored stands at it.
+    #[must_use]
+    pub fn take_draft(&self) -> Option<String> {
+        self.store.take_draft().map(|commit| commit.to_string())
+    }
+
     /// The folder that was opened.
     #[must_use]
     pub fn dir(&self) -> &Path {
@@ -224,6 +246,25 @@ impl Index {
         let files = self.store.snapshot()?.files(shard::is_shard)?;
         let mut names: Vec<_> = files.iter().filter_map(|(path, _)| shard::skill_at(path)).collect();
         names.sort();
+        Ok(names)
+    }
+
+    /// The skills whose names begin as this one does, in no order: those in its folder's parent.
+    ///
+    /// # Errors
+    /// [`ReadError::Store`] when git fails.
+    pub fn names_beside(&self, name: &SkillName) -> Result<Vec<QualifiedName>, ReadError> {
+        let folder = shard::name_folder(name);
+        let Some((parent, _)) = folder.as_deref().and_then(|folder| folder.rsplit_once('/')) else {
+            return Ok(Vec::new());
+        };
+        let snapshot = self.store.snapshot()?;
+        let mut names = Vec::new();
+        for other in snapshot.names_in(parent)? {
+            for owner in snapshot.names_in(&format!("{parent}/{other}"))? {
+                names.extend(shard::skill_at(&format!("{parent}/{other}/{owner}")));
+            }
+        }
         Ok(names)
     }
 

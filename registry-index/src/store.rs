@@ -5,6 +5,7 @@
 //! reader never sees half a change.
 
 use std::{
+    cell::Cell,
     hash::{BuildHasher, Hasher, RandomState},
     path::{Path, PathBuf},
     time::Duration,
@@ -57,6 +58,13 @@ pub(crate) struct Store {
     repo: Repository,
     dir: PathBuf,
     writable: bool,
+    pinned: Option<Pinned>,
+}
+
+/// One commit that is read whatever the branch does, and on which changes are drafted.
+struct Pinned {
+    commit: Oid,
+    draft: Cell<Option<Oid>>,
 }
 
 /// The tree of one commit.
@@ -98,7 +106,18 @@ impl Store {
             Err(error) => return Err(error),
         };
         let writable = direct && is_configured_bare(&repo);
-        Ok(Self { repo, dir: dir.to_owned(), writable })
+        Ok(Self { repo, dir: dir.to_owned(), writable, pinned: None })
+    }
+
+    /// Opens a bare repository as it was at a commit. A change becomes a commit that no branch has.
+    pub fn open_at(dir: &Path, commit: Oid) -> Result<Self, git2::Error> {
+        let pinned = Some(Pinned { commit, draft: Cell::new(None) });
+        Ok(Self { repo: Repository::open_bare(dir)?, dir: dir.to_owned(), writable: false, pinned })
+    }
+
+    /// The commit that a change of a pinned repository made, once.
+    pub fn take_draft(&self) -> Option<Oid> {
+        self.pinned.as_ref()?.draft.take()
     }
 
     /// Makes a bare repository without commits.
@@ -110,10 +129,13 @@ impl Store {
         Self::open(dir)
     }
 
-    /// Settings that this crate (the first) and the system's git (the others, when somebody pushes) honour.
+    /// Settings that this crate (the first) and the system's git (the others, when somebody pushes or fetches a
+    /// part) honour.
     fn configure(&self) -> Result<(), git2::Error> {
         let mut config = self.repo.config()?.open_level(ConfigLevel::Local)?;
-        for key in ["core.fsyncObjectFiles", "receive.denyNonFastForwards", "receive.denyDeletes"] {
+        let keys =
+            ["core.fsyncObjectFiles", "receive.denyNonFastForwards", "receive.denyDeletes", "uploadpack.allowFilter"];
+        for key in keys {
             config.set_bool(key, true)?;
         }
         Ok(())
@@ -150,10 +172,13 @@ impl Store {
         self.writable
     }
 
-    /// The newest commit: of `main` in a bare repository, of `HEAD` in a clone.
+    /// The commit that is pinned, else the newest: of `main` in a bare repository, of `HEAD` in a clone.
     pub fn snapshot(&self) -> Result<Snapshot<'_>, git2::Error> {
-        let reference = if self.writable { self.repo.find_reference(REFERENCE)? } else { self.repo.head()? };
-        let commit = reference.peel_to_commit()?;
+        let commit = match &self.pinned {
+            Some(pinned) => self.repo.find_commit(pinned.commit)?,
+            None if self.writable => self.repo.find_reference(REFERENCE)?.peel_to_commit()?,
+            None => self.repo.head()?.peel_to_commit()?,
+        };
         let tree = commit.tree()?;
         Ok(Snapshot { repo: &self.repo, commit, tree })
     }
@@ -182,13 +207,17 @@ impl Store {
     }
 
     pub fn check_writable(&self) -> Result<(), StoreError> {
-        if self.writable { Ok(()) } else { Err(StoreError::ReadOnly(self.dir.clone())) }
+        if self.writable || self.pinned.is_some() { Ok(()) } else { Err(StoreError::ReadOnly(self.dir.clone())) }
     }
 
     /// `false` when the branch has moved or is locked.
     fn try_commit(&self, base: &Snapshot<'_>, change: &Change) -> Result<bool, StoreError> {
         let tree = self.repo.find_tree(base.edited(&change.edits)?)?;
         let commit = self.write_commit(&tree, &[&base.commit], &change.message, &change.stamp)?;
+        if let Some(pinned) = &self.pinned {
+            pinned.draft.set(Some(commit));
+            return Ok(true);
+        }
         match self.repo.reference_matching(REFERENCE, commit, true, base.commit.id(), "append") {
             Ok(_) => Ok(true),
             Err(error) if matches!(error.code(), ErrorCode::Modified | ErrorCode::Locked) => Ok(false),

@@ -46,7 +46,7 @@ fn a_registry_that_went_back_is_refused_until_a_person_says_otherwise() {
     for command in [&["info", "acme/beta"][..], &["search", "does"], &["install", "acme/beta"]] {
         let error =
             sandbox.ask(&[command, &["--registry", &place]].concat()).refused_with_hint(8, "registry_went_back");
-        assert!(error["hint"].as_str().unwrap().contains("registries.toml"), "{error:#}");
+        assert!(error["hint"].as_str().unwrap().contains("--accept-rewrite"), "{error:#}");
     }
     git(&sandbox, &["--git-dir", &place, "update-ref", "refs/heads/main", newest.trim()]);
     sandbox.skill("beta", "Does three. Use in tests.", &[]);

@@ -30,7 +30,7 @@ const FILE: &str = "config.toml";
 /// changes = ["scripts"]
 ///
 /// [registries.team]              # for --registry team, and for the owners it may serve
-/// location = "/srv/skills"       # a folder or a file:// URL
+/// location = "git@host:team/skills.git"   # a git URL or a folder
 /// owners = ["acme"]              # one registry may have "*"
 ///
 /// [library]
@@ -77,7 +77,7 @@ pub struct Config {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RegistryConfig {
-    /// A folder, relative to the home, or a `file://` URL.
+    /// A folder, relative to the home, or a git URL.
     pub location: String,
     /// The owners whose skills are asked for here and nowhere else; `*` for all that no other
     /// registry names. With none the registry is used only when it is named.

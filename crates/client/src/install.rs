@@ -176,7 +176,9 @@ impl Installer<'_> {
         let folders = self.agent_folders.chosen(&request.agents, self.library.path())?;
         let lock = LockFile::read(self.lock_path)?;
         let mut batch = Batch::default();
-        for order in orders(request, &lock)? {
+        let orders = orders(request, &lock)?;
+        source::bring_ahead(self, &orders, request);
+        for order in orders {
             match source::fetch(self, &order, request) {
                 Ok(candidates) => {
                     for candidate in candidates {

@@ -13,7 +13,9 @@ mod cache;
 mod config;
 mod failure;
 mod found;
+mod git;
 mod git_source;
+mod http;
 mod install;
 mod lock_file;
 mod paths;
@@ -34,7 +36,9 @@ pub use agent_folders::{AgentError, AgentFolder, AgentFolders};
 pub use cache::{CACHE_BYTES, Cache, CacheCheck, CacheError, Trimmed};
 pub use config::{Config, ConfigError, LibraryConfig, RegistryConfig};
 pub use found::{Pick, PickError};
+pub use git::ProgramError;
 pub use git_source::GitError;
+pub use http::HttpError;
 pub use install::{InstallError, InstallRequest, InstallStatus, Installed, Installer};
 pub use lock_file::{Drift, DriftKind, LOCK_FILE, LockFile, LockFileError, LockedSkill, drifts, mend_drifts};
 pub use placed::{
@@ -43,7 +47,7 @@ pub use placed::{
 };
 pub use policy_file::PolicyFile;
 pub use publish::{PublishError, PublishOptions, PublishStatus, Published, Publisher, publish};
-pub use registry::{EMBEDDED, Registries, Registry, RegistryError};
+pub use registry::{EMBEDDED, Registries, Registry, RegistryError, init_registry, is_elsewhere};
 pub use releases::{Info, YankError, Yanked, info, yank};
 pub use resolve::{ResolveError, Resolved, resolve};
 pub use search::{DEFAULT_RESULTS, Found as SearchFound, SearchError, SearchResult, search};

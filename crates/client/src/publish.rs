@@ -8,7 +8,7 @@ use std::{
 use cap_std::{ambient_authority, fs::Dir};
 use jiff::Timestamp;
 use library::folder::{self, FolderError, Leftovers};
-use registry_index::{AppendError, Appended, Entry, NewRelease, ReadError, Stamp, newest, next_patch};
+use registry_index::{AppendError, Appended, Entry, Index, NewRelease, ReadError, Stamp, newest, next_patch};
 use scan::{Baseline, Blocked, Cleared, Report, Verdict};
 use semver::Version;
 use serde_json::Value;
@@ -23,6 +23,9 @@ use crate::{
     failure::details,
     registry::{Registries, Registry, RegistryError},
 };
+
+/// Versions that are tried when nobody asked for one and others publish the same skill.
+const VERSIONS_TRIED: u32 = 30;
 
 /// What a publisher says besides naming the folder.
 #[derive(Debug, Clone, Default)]
@@ -68,7 +71,7 @@ pub struct Published {
     /// The registry's name.
     pub registry: String,
     /// Where the registry is.
-    pub location: PathBuf,
+    pub location: String,
     /// `owner/name`.
     pub name: QualifiedName,
     /// The version.
@@ -230,7 +233,8 @@ fn append_failure(error: &AppendError) -> Failure {
         AppendError::VersionExists { .. } | AppendError::Withdrawn { .. } => {
             Failure::new(FailureKind::Conflict, "version_exists").hint("publish under another version: --version V")
         }
-        AppendError::Elsewhere(_) => Failure::new(FailureKind::Unreachable, "registry_unreachable"),
+        AppendError::Elsewhere(_) => Failure::new(FailureKind::Unreachable, "registry_unreachable")
+            .hint("only who runs it can put archives there; publish to another registry: --registry"),
         AppendError::Read(error) => error.failure(),
         AppendError::Store(error) => error.failure(),
         AppendError::Line(_) => Failure::new(FailureKind::Failed, "io"),
@@ -264,7 +268,7 @@ pub fn publish(folder: &Path, options: &PublishOptions, by: Publisher<'_>) -> Re
     let name = QualifiedName { owner: Owner::parse(owner)?, name };
     let cleared = scan::clear(bundle, Baseline::None)?;
     let registry = by.registries.serving(&name.owner)?;
-    let entries = registry.index().releases(&name)?;
+    let entries = registry.with_skill(&name)?.releases(&name)?;
     let draft = Draft { name, cleared, problems, registry };
     let wanted = match asked {
         Some(asked) => Some(asked),
@@ -274,8 +278,10 @@ pub fn publish(folder: &Path, options: &PublishOptions, by: Publisher<'_>) -> Re
         let version = same.version.clone();
         return Ok(draft.published(PublishStatus::Unchanged, version));
     }
-    let version = wanted.unwrap_or_else(|| next_patch(&entries));
-    draft.publish(version, &entries, options, by.now)
+    match wanted {
+        Some(version) => draft.publish(version, &entries, options, by.now),
+        None => draft.publish_next(entries, options, by.now),
+    }
 }
 
 fn parse_version(text: &str) -> Result<Version, PublishError> {
@@ -342,33 +348,64 @@ impl Draft {
             .filter(|entry| wanted.is_none_or(|version| *version == entry.version))
     }
 
+    /// Publishes under the next free version, and under the one after it when another publisher was first.
+    fn publish_next(
+        mut self,
+        mut entries: Vec<Entry>,
+        options: &PublishOptions,
+        now: Timestamp,
+    ) -> Result<Published, PublishError> {
+        for _ in 1..VERSIONS_TRIED {
+            match self.append(next_patch(&entries), &entries, options, now) {
+                Err(PublishError::VersionExists { .. }) => {}
+                done => return done.map(|(status, version)| self.published(status, version)),
+            }
+            entries = self.registry.with_skill(&self.name)?.releases(&self.name)?;
+        }
+        self.publish(next_patch(&entries), &entries, options, now)
+    }
+
     fn publish(
-        self,
+        mut self,
         version: Version,
         entries: &[Entry],
         options: &PublishOptions,
         now: Timestamp,
     ) -> Result<Published, PublishError> {
+        let (status, version) = self.append(version, entries, options, now)?;
+        Ok(self.published(status, version))
+    }
+
+    fn append(
+        &mut self,
+        version: Version,
+        entries: &[Entry],
+        options: &PublishOptions,
+        now: Timestamp,
+    ) -> Result<(PublishStatus, Version), PublishError> {
         if let Some(taken) = entries.iter().find(|entry| entry.version.cmp_precedence(&version).is_eq()) {
             return match taken.digest == self.cleared.digest() && taken.withdrawn.is_none() {
-                true => Ok(self.published(PublishStatus::Unchanged, version)),
+                true => Ok((PublishStatus::Unchanged, version)),
                 false => Err(self.version_exists(&version, entries)),
             };
         }
         if options.dry_run {
-            return Ok(self.published(PublishStatus::DryRun, version));
+            return Ok((PublishStatus::DryRun, version));
         }
         let stamp = Stamp { by: self.name.owner.to_string(), at: now };
         let release = NewRelease { name: self.name.clone(), version, changelog: options.changelog.clone(), stamp };
         let bytes = archive::pack(self.cleared.bundle());
-        match self.registry.index().append(&release, &self.cleared, &bytes) {
-            Ok(Appended::Published(entry)) => Ok(self.published(PublishStatus::Published, entry.version.clone())),
-            Ok(Appended::Unchanged(entry)) => Ok(self.published(PublishStatus::Unchanged, entry.version.clone())),
-            Err(AppendError::VersionExists { version, .. }) => {
+        let digest = self.cleared.digest();
+        let (cleared, name) = (&self.cleared, &self.name);
+        let append = |index: &Index| Ok::<_, PublishError>(index.append(&release, cleared, &bytes)?);
+        match self.registry.change(name, Some(&digest), append) {
+            Ok(Appended::Published(entry)) => Ok((PublishStatus::Published, entry.version.clone())),
+            Ok(Appended::Unchanged(entry)) => Ok((PublishStatus::Unchanged, entry.version.clone())),
+            Err(PublishError::Append(AppendError::VersionExists { version, .. })) => {
                 let entries = self.registry.index().releases(&self.name)?;
                 Err(self.version_exists(&version, &entries))
             }
-            Err(error) => Err(error.into()),
+            Err(error) => Err(error),
         }
     }
 

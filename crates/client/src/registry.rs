@@ -1,20 +1,31 @@
 //! [`Registries`]: which registry is meant, and [`Registry`], one of them opened.
 
+mod ahead;
+mod error;
+mod init;
+mod location;
+mod mirror;
+mod remote;
 mod seen;
 
 use std::{
-    fmt, io,
+    fmt,
     path::{Path, PathBuf},
 };
 
 use jiff::Timestamp;
-use library::{Home, PlaceError};
-use registry_index::{Index, InitError, OpenError, ReadError, SeedError, Stamp, seed};
-use skill::Owner;
-use skill::failure::{Fails, Failure, FailureKind};
-use thiserror::Error;
+use library::Home;
+use registry_index::{BundlePlace, Entry, Index, Stamp, seed, shard};
+use skill::{Digest, Owner, QualifiedName, SkillName};
 
-use crate::{config::Config, paths};
+pub use error::RegistryError;
+pub use init::{init_registry, is_elsewhere};
+use location::Location;
+use mirror::Mirror;
+use remote::{Heads, Remote};
+use seen::{Growth, Seen};
+
+use crate::config::Config;
 
 /// The name of the registry inside the home.
 pub const EMBEDDED: &str = "local";
@@ -30,88 +41,42 @@ pub struct Registries {
     config: Config,
     home: Home,
     now: Timestamp,
+    accepts_rewrite: bool,
+    is_offline: bool,
+    heads: Heads,
 }
 
 /// A registry, open.
+///
+/// Of one that only git reaches there is but a part on this machine: what is to be read is brought first, by
+/// [`Registry::with_skill`] and its like.
 #[derive(Debug)]
 pub struct Registry {
     name: String,
-    location: PathBuf,
+    location: String,
     index: Index,
-}
-
-/// Why a registry cannot be used.
-#[derive(Debug, Error)]
-pub enum RegistryError {
-    /// A kind of place that this version does not reach.
-    #[error("the registry {location:?} is not reachable: this version reaches folders and file:// URLs")]
-    Unreachable {
-        /// The place as given.
-        location: String,
-    },
-    /// A folder, but no registry.
-    #[error(transparent)]
-    Open(#[from] OpenError),
-    /// The embedded registry could not be made.
-    #[error("cannot make the embedded registry: {0}")]
-    Init(#[from] InitError),
-    /// The embedded registry could not be filled.
-    #[error("cannot fill the embedded registry: {0}")]
-    Seed(#[from] SeedError),
-    /// It does not hold what was seen of it before.
-    #[error(
-        "the registry {} has gone back, or was written anew: it no longer holds the commit {seen}",
-        location.display()
-    )]
-    WentBack {
-        /// The registry.
-        location: PathBuf,
-        /// The commit seen last.
-        seen: String,
-        /// The file that remembers it.
-        note: PathBuf,
-    },
-    /// It cannot be read.
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    /// The home cannot be used.
-    #[error(transparent)]
-    Place(#[from] PlaceError),
-    /// The system refused.
-    #[error("cannot use {}: {source}", path.display())]
-    Io {
-        /// Where.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-}
-
-impl Fails for RegistryError {
-    fn failure(&self) -> Failure {
-        match self {
-            Self::Unreachable { .. } => Failure::new(FailureKind::Unreachable, "registry_unreachable")
-                .hint("clone the registry, and name the folder of the clone with --registry"),
-            Self::Open(error) => error.failure(),
-            Self::Init(error) => error.failure(),
-            Self::Seed(_) => Failure::new(FailureKind::Failed, "seed_failed"),
-            Self::WentBack { note, .. } => Failure::new(FailureKind::Integrity, "registry_went_back").hint(format!(
-                "ask who runs it; if it was made anew on purpose, take its line out of {}",
-                note.display()
-            )),
-            Self::Read(error) => error.failure(),
-            Self::Place(error) => error.failure(),
-            Self::Io { .. } => Failure::io(),
-        }
-    }
+    remote: Option<Remote>,
 }
 
 impl Registries {
     /// `given` is what `--registry` or its environment variable says: a name of the configuration, a
-    /// `file://` URL or a folder. `now` stamps the embedded registry if it has to be made.
+    /// git URL or a folder. `now` stamps the embedded registry if it has to be made.
     #[must_use]
     pub fn new(given: Option<&str>, config: &Config, home: &Home, now: Timestamp) -> Self {
-        Self { given: given.map(str::to_owned), config: config.clone(), home: home.clone(), now }
+        let (given, config, home) = (given.map(str::to_owned), config.clone(), home.clone());
+        Self { given, config, home, now, accepts_rewrite: false, is_offline: false, heads: Heads::default() }
+    }
+
+    /// The same, taking what a registry holds now although it did not grow from what was seen of it.
+    #[must_use]
+    pub fn accepting_rewrites(self, accepts_rewrite: bool) -> Self {
+        Self { accepts_rewrite, ..self }
+    }
+
+    /// The same without the network.
+    #[must_use]
+    pub fn offline(&self) -> Self {
+        Self { is_offline: true, ..self.clone() }
     }
 
     /// The registry for whatever names no owner, and for publishing under an owner that no registry
@@ -153,6 +118,15 @@ impl Registries {
         self.given.is_some() || self.name_for(owner).unwrap_or(EMBEDDED) == registry.name
     }
 
+    /// The folder with what is here of the default registry, where only git reaches it; it need not be there.
+    #[must_use]
+    pub fn mirror(&self) -> Option<PathBuf> {
+        match Location::read(&self.location(), Path::new("")) {
+            Ok(Location::Git(spec)) => Some(Mirror::of(&spec, &self.home).path().to_owned()),
+            _ => None,
+        }
+    }
+
     /// Where the default registry is, as it was given or configured; nothing is opened or made.
     #[must_use]
     pub fn location(&self) -> String {
@@ -173,9 +147,9 @@ impl Registries {
     fn named(&self, name: Option<&str>) -> Result<Registry, RegistryError> {
         let Some(name) = name else { return self.embedded() };
         match self.config.registries.get(name) {
-            Some(registry) => Registry::open(name, &registry.location, self.home.path(), &self.home),
+            Some(registry) => self.open(name, &registry.location, self.home.path()),
             None if name == EMBEDDED => self.embedded(),
-            None => Registry::open(name, name, Path::new(""), &self.home),
+            None => self.open(name, name, Path::new("")),
         }
     }
 
@@ -185,7 +159,30 @@ impl Registries {
             self.make_embedded(&location)?;
         }
         let index = Index::open(&location)?;
-        Ok(Registry { name: EMBEDDED.to_owned(), location, index })
+        let (name, location) = (EMBEDDED.to_owned(), location.display().to_string());
+        Ok(Registry { name, location, index, remote: None })
+    }
+
+    fn open(&self, name: &str, text: &str, base: &Path) -> Result<Registry, RegistryError> {
+        let name = name.to_owned();
+        let path = match Location::read(text, base)? {
+            Location::Git(spec) if self.is_offline => return Err(RegistryError::Offline(spec.url())),
+            Location::Git(spec) => {
+                let remote = Remote::new(&spec, &self.home, &self.heads, self.accepts_rewrite);
+                let (location, index) = (remote.url().to_owned(), remote.index()?);
+                return Ok(Registry { name, location, index, remote: Some(remote) });
+            }
+            Location::Folder(path) => path,
+        };
+        let path = library::resolve(&path).map_err(|source| RegistryError::Io { path, source })?;
+        let index = Index::open(&path)?;
+        let location = path.display().to_string();
+        if path != self.home.registry() {
+            let seen = Seen::read(&self.home)?;
+            let growth = |seen: &str| Ok(if index.has_grown_from(seen)? { Growth::Grown } else { Growth::Other });
+            seen.check(&self.home, &location, &index.revision()?, self.accepts_rewrite, growth)?;
+        }
+        Ok(Registry { name, location, index, remote: None })
     }
 
     /// Makes the embedded registry beside its place and renames it, so that no other process sees it
@@ -210,41 +207,108 @@ impl Registries {
 }
 
 impl Registry {
-    fn open(name: &str, location: &str, base: &Path, home: &Home) -> Result<Self, RegistryError> {
-        let unreachable = || RegistryError::Unreachable { location: location.to_owned() };
-        let path = match location.contains("://") {
-            true => paths::of_file_url(location).ok_or_else(unreachable)?,
-            false => base.join(location),
-        };
-        let path = library::resolve(&path).map_err(|source| RegistryError::Io { path, source })?;
-        let index = Index::open(&path)?;
-        if path != home.registry() {
-            seen::check_grown(home, &path, &index)?;
-        }
-        Ok(Self { name: name.to_owned(), location: path, index })
-    }
-
     /// Its name in the configuration, `local` for the embedded one, else what was given.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Where it is: an absolute path.
+    /// Where it is: an absolute path, or the URL that git is given.
     #[must_use]
-    pub fn location(&self) -> &Path {
+    pub fn location(&self) -> &str {
         &self.location
     }
 
-    /// Its index.
+    /// Its folder, where it is on this machine, whole.
+    ///
+    /// # Errors
+    /// [`RegistryError::NotHere`] when only git reaches it.
+    pub fn whole(&self) -> Result<&Path, RegistryError> {
+        match self.remote {
+            Some(_) => Err(RegistryError::NotHere(self.location.clone())),
+            None => Ok(self.index.dir()),
+        }
+    }
+
+    /// Whether it is on this machine, whole.
+    #[must_use]
+    pub fn is_here(&self) -> bool {
+        self.remote.is_none()
+    }
+
+    /// Its index. Of one elsewhere only what was brought can be read.
     #[must_use]
     pub fn index(&self) -> &Index {
         &self.index
+    }
+
+    /// The index, with the lines of a skill.
+    ///
+    /// # Errors
+    /// [`RegistryError`] when git cannot fetch them.
+    pub fn with_skill(&self, name: &QualifiedName) -> Result<&Index, RegistryError> {
+        self.with(shard::skill_file(name).into_iter().collect())
+    }
+
+    /// The index, with the folder of a name, which lists its owners.
+    ///
+    /// # Errors
+    /// [`RegistryError`] when git cannot fetch it.
+    pub fn with_owners_of(&self, name: &SkillName) -> Result<&Index, RegistryError> {
+        self.with(shard::name_folder(name).into_iter().collect())
+    }
+
+    /// The index, with the archive of a release, where the index has archives.
+    ///
+    /// # Errors
+    /// [`RegistryError`] when git cannot fetch it.
+    pub fn with_archive(&self, entry: &Entry) -> Result<&Index, RegistryError> {
+        self.with(self.archive_path(&entry.digest).into_iter().collect())
+    }
+
+    /// The index, with the lines of all skills.
+    ///
+    /// # Errors
+    /// [`RegistryError`] when git cannot fetch them.
+    pub fn with_all_lines(&self) -> Result<&Index, RegistryError> {
+        if let Some(remote) = &self.remote {
+            remote.bring_lines(&self.index)?;
+        }
+        Ok(&self.index)
+    }
+
+    /// Puts a release into the index, or sets a flag of one, with `change`. Where others change the registry at the same
+    /// time, it is made again on top of what they made. `digest` is that of the archive that it brings.
+    pub(crate) fn change<T, E: From<RegistryError>>(
+        &mut self,
+        name: &QualifiedName,
+        digest: Option<&Digest>,
+        change: impl Fn(&Index) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let Some(remote) = &self.remote else { return change(&self.index) };
+        let mut paths = vec![shard::CONFIG.to_owned(), shard::owner_file(&name.owner)];
+        paths.extend(shard::skill_file(name));
+        paths.extend(digest.and_then(|digest| self.archive_path(digest)));
+        remote.change(&mut self.index, &paths, change)
+    }
+
+    fn archive_path(&self, digest: &Digest) -> Option<String> {
+        match self.index.config().place_of(digest) {
+            BundlePlace::Tree(path) => Some(path),
+            BundlePlace::Url(_) => None,
+        }
+    }
+
+    fn with(&self, paths: Vec<String>) -> Result<&Index, RegistryError> {
+        if let Some(remote) = &self.remote {
+            remote.bring(&self.index, &paths)?;
+        }
+        Ok(&self.index)
     }
 }
 
 impl fmt::Display for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.location.display())
+        f.write_str(&self.location)
     }
 }

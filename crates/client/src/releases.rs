@@ -1,7 +1,5 @@
 //! [`info`] and [`yank`]: the releases of one skill.
 
-use std::path::PathBuf;
-
 use jiff::Timestamp;
 use registry_index::{Entry, FlagError, Stamp, Wanted};
 use skill::QualifiedName;
@@ -9,7 +7,7 @@ use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
 
 use crate::{
-    registry::Registries,
+    registry::{Registries, RegistryError},
     resolve::{self, ResolveError},
     spec::Spec,
 };
@@ -22,7 +20,7 @@ pub struct Info {
     /// The registry's name.
     pub registry: String,
     /// Where the registry is.
-    pub location: PathBuf,
+    pub location: String,
     /// The releases that were asked for, newest version first; yanked and withdrawn ones say so.
     pub releases: Vec<Entry>,
 }
@@ -54,7 +52,7 @@ pub struct Yanked {
     /// The registry's name.
     pub registry: String,
     /// Where the registry is.
-    pub location: PathBuf,
+    pub location: String,
     /// The release as it is now.
     pub entry: Entry,
 }
@@ -68,6 +66,9 @@ pub enum YankError {
     /// No exact version was named.
     #[error("{0} names no exact version")]
     NotExact(String),
+    /// The registry cannot be changed.
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
     /// The registry did not set the flag.
     #[error(transparent)]
     Flag(#[from] FlagError),
@@ -81,6 +82,7 @@ impl Fails for YankError {
                 let name = spec.split('@').next().unwrap_or(spec);
                 Failure::new(FailureKind::Usage, "invalid_spec").hint(format!("name one release: {name}@1.2.0"))
             }
+            Self::Registry(error) => error.failure(),
             Self::Flag(FlagError::NotFound { .. }) => Failure::new(FailureKind::NotFound, "not_found"),
             Self::Flag(FlagError::Read(error)) => error.failure(),
             Self::Flag(FlagError::Store(error)) => error.failure(),
@@ -95,10 +97,11 @@ impl Fails for YankError {
 /// # Errors
 /// [`YankError`]
 pub fn yank(registries: &Registries, spec: &Spec, undo: bool, by: &str, now: Timestamp) -> Result<Yanked, YankError> {
-    let (registry, name, request) = resolve::locate(registries, spec)?;
+    let (mut registry, name, request) = resolve::locate(registries, spec)?;
     let Wanted::Exact(version) = request.wanted() else { return Err(YankError::NotExact(spec.to_string())) };
     resolve::releases(&registry, &name)?;
     let stamp = Stamp { by: by.to_owned(), at: now };
-    let entry = registry.index().set_yanked(&name, version, !undo, &stamp)?;
+    let entry =
+        registry.change(&name, None, |index| Ok::<_, YankError>(index.set_yanked(&name, version, !undo, &stamp)?))?;
     Ok(Yanked { registry: registry.name().to_owned(), location: registry.location().to_owned(), entry })
 }

@@ -131,10 +131,10 @@ fn locate_bare(registries: &Registries, name: &SkillName) -> Result<(Registry, Q
     let (mut asked, mut similar) = (Vec::new(), Vec::new());
     for registry in registries.all()? {
         asked.push(registry.to_string());
-        let mut owners = registry.index().owners_of(name)?;
+        let mut owners = registry.with_owners_of(name)?.owners_of(name)?;
         owners.retain(|owner| registries.is_asked_for(&registry, owner));
         if owners.is_empty() {
-            similar.extend(search::similar(&registry, name.as_str())?);
+            similar.extend(search::similar(&registry, name)?);
         }
         let owners = owners.into_iter().map(|owner| QualifiedName { owner, name: name.clone() });
         found.push((registry, owners.collect::<Vec<_>>()));
@@ -150,9 +150,9 @@ fn locate_bare(registries: &Registries, name: &SkillName) -> Result<(Registry, Q
 
 /// The releases of a skill; an error when the registry does not know it.
 pub(crate) fn releases(registry: &Registry, name: &QualifiedName) -> Result<Vec<Entry>, ResolveError> {
-    let entries = registry.index().releases(name)?;
+    let entries = registry.with_skill(name)?.releases(name)?;
     if entries.is_empty() {
-        let similar = search::similar(registry, name.name.as_str())?;
+        let similar = search::similar(registry, &name.name)?;
         return Err(ResolveError::NotFound { name: name.to_string(), registry: registry.to_string(), similar });
     }
     Ok(entries)

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use registry_index::{Entry, ReadError};
 use serde::Serialize;
+use skill::SkillName;
 use skill::failure::{Fails, Failure};
 use unicode_normalization::UnicodeNormalization;
 
@@ -80,7 +81,7 @@ pub struct Found {
 pub fn search(registries: &Registries, query: &str, limit: usize) -> Result<Found, SearchError> {
     let (mut found, mut skipped) = (Vec::new(), Vec::new());
     for registry in registries.all()? {
-        let readable = registry.index().readable()?;
+        let readable = registry.with_all_lines()?.readable()?;
         skipped.extend(readable.damaged.iter().map(|error| format!("{}: {error}", registry.name())));
         found.extend(
             readable
@@ -256,12 +257,15 @@ fn is_unspaced(c: char) -> bool {
         || matches!(c, '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{323AF}')
 }
 
-/// Full names in a registry that a mistyped name may have meant, nearest first.
-pub(crate) fn similar(registry: &Registry, name: &str) -> Result<Vec<String>, ReadError> {
+/// Full names in a registry that a mistyped name may have meant, nearest first. Of a registry elsewhere only
+/// those that begin alike are looked at, which are here.
+pub(crate) fn similar(registry: &Registry, name: &SkillName) -> Result<Vec<String>, ReadError> {
+    let index = registry.index();
+    let others = if registry.is_here() { index.names()? } else { index.names_beside(name)? };
     let mut near: Vec<(usize, String)> = Vec::new();
-    for other in registry.index().names()? {
-        let distance = distance(name, other.name.as_str());
-        if distance <= name.chars().count() / 3 {
+    for other in others {
+        let distance = distance(name.as_str(), other.name.as_str());
+        if distance <= name.as_str().chars().count() / 3 {
             near.push((distance, other.to_string()));
         }
     }

@@ -102,7 +102,7 @@ impl Fails for SpecError {
         match self {
             Self::Form(text) => usage.hint(format!("a folder is written with its place: ./{text}")),
             Self::Wanted(_) => usage.hint("write @1.2.0, @^1.2, @~1.2 or @>=1,<2"),
-            Self::Credentials(_) => usage.hint("leave it out and let git's credential helper supply it"),
+            Self::Credentials(_) => usage.hint("leave it out; git's credential helper supplies what git needs"),
             Self::Path(_) => Failure::new(FailureKind::Invalid, "invalid_path"),
             _ => usage.hint(
                 "write owner/name, owner/name@^1.2, a bare name, ./folder, file.skill, a git URL or github:owner/repo",
@@ -175,7 +175,7 @@ impl FromStr for Spec {
 }
 
 /// `user@host:path`, with neither a scheme nor a slash before the colon.
-fn is_scp_form(text: &str) -> bool {
+pub(crate) fn is_scp_form(text: &str) -> bool {
     let Some((host, path)) = text.split_once(':') else { return false };
     let word = |part: &str| {
         !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'))
@@ -189,6 +189,9 @@ fn of_url(text: &str) -> Result<Spec, SpecError> {
     match text.split_once("://").map(|(scheme, _)| scheme) {
         Some("http" | "https") if is_archive => {
             check_url(text)?;
+            if authority(text).contains('@') {
+                return Err(SpecError::Credentials(without_user(text)));
+            }
             Ok(Spec::ArchiveUrl(text.to_owned()))
         }
         Some("file") if is_archive => {

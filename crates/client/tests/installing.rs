@@ -169,7 +169,7 @@ fn folders_and_archives_are_sources_too() {
     fs::write(&file, b"PK nonsense").unwrap();
     assert_eq!(world.refused(file.to_str().unwrap()), (FailureKind::Invalid, "invalid_archive"));
     assert_eq!(world.refused("./not/there"), (FailureKind::NotFound, "not_found"));
-    assert_eq!(world.refused("https://example.org/a.skill"), (FailureKind::Unreachable, "network"));
+    assert_eq!(world.refused("http://127.0.0.1:1/a.skill"), (FailureKind::Unreachable, "network"));
 }
 
 #[test]

@@ -87,6 +87,12 @@ impl Home {
         self.path.join("registry")
     }
 
+    /// What this machine has of registries that only git reaches; it can be thrown away at any time.
+    #[must_use]
+    pub fn mirrors(&self) -> PathBuf {
+        self.path.join("registries")
+    }
+
     /// Bundles by digest.
     #[must_use]
     pub fn cache(&self) -> PathBuf {

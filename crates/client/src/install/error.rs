@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use crate::{
     agent_folders::AgentError, cache::CacheError, failure::details, found::PickError, git_source::GitError,
-    lock_file::LockFileError, resolve::ResolveError, spec::SpecError,
+    http::HttpError, lock_file::LockFileError, resolve::ResolveError, spec::SpecError,
 };
 
 /// Why a skill, or a whole batch, was not installed.
@@ -88,12 +88,9 @@ pub enum InstallError {
     /// The git source.
     #[error(transparent)]
     Git(#[from] GitError),
-    /// A place that this version does not reach.
-    #[error("{url} is not reachable: this version fetches no archives over http")]
-    Url {
-        /// The URL.
-        url: String,
-    },
+    /// The archive at a URL.
+    #[error(transparent)]
+    Http(#[from] HttpError),
     /// The network is needed and was forbidden.
     #[error("{origin} needs the network, and --offline forbids it")]
     Offline {
@@ -211,7 +208,7 @@ impl Fails for InstallError {
             }
             Self::Open { .. } => Failure::io(),
             Self::Git(error) => error.failure(),
-            Self::Url { .. } => of(FailureKind::Unreachable, "network").hint("download it, then install the file"),
+            Self::Http(error) => error.failure(),
             Self::Offline { .. } => of(FailureKind::Unreachable, "offline").hint("run it without --offline"),
             Self::Invalid { .. } => of(FailureKind::Invalid, "invalid_skill"),
             Self::Name { .. } => of(FailureKind::Invalid, "invalid_name").hint("its author has to rename it"),
@@ -270,7 +267,9 @@ fn fetch_failure(error: &FetchError) -> Failure {
             Failure::new(FailureKind::Integrity, "withdrawn").hint("choose another version; skillhub info lists them")
         }
         FetchError::Missing { .. } | FetchError::Integrity { .. } => {
-            Failure::new(FailureKind::Integrity, "integrity").hint("check the registry: skillhub index verify")
+            Failure::new(FailureKind::Integrity, "integrity").hint(
+                "nothing was installed; tell who runs the registry: `skillhub index verify` there finds what was changed",
+            )
         }
         FetchError::Elsewhere(_) => Failure::new(FailureKind::Unreachable, "network"),
         FetchError::Read(error) => error.failure(),

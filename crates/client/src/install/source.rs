@@ -12,6 +12,7 @@ use library::{
 };
 use registry_index::{Entry, FetchError, Wanted};
 use semver::Version;
+use skill::failure::{Fails, FailureKind};
 use skill::{Bundle, Digest, Limits, QualifiedName, SkillName, archive, frontmatter};
 
 use super::{InstallError, InstallRequest, Installer};
@@ -19,9 +20,10 @@ use crate::{
     cache::Cache,
     found::{self, Found},
     git_source::{GitError, Repository},
+    http::{self, HttpError},
     lock_file::LockedSkill,
     paths,
-    registry::Registry,
+    registry::{Registries, Registry},
     resolve::{self, ResolveError, Resolved},
     spec::{GitSpec, Request, Spec},
 };
@@ -74,13 +76,31 @@ pub(super) fn fits(request: &Request, version: Option<&str>) -> bool {
     }
 }
 
+/// Fetches from registries elsewhere what several orders name, together.
+pub(super) fn bring_ahead(by: &Installer<'_>, orders: &[Order], request: &InstallRequest) {
+    let wish = |order: &Order| match order {
+        Order::Spec(Spec::Qualified { name, request }) => Some((name.clone(), request.wanted().clone())),
+        Order::Locked(locked) if locked.kind == "registry" => {
+            let request: Request = locked.version.as_deref()?.parse().ok()?;
+            Some((locked.name.parse().ok()?, request.wanted().clone()))
+        }
+        _ => None,
+    };
+    let wishes: Vec<_> = orders.iter().filter_map(wish).collect();
+    let cache = Cache::of(by.home);
+    if wishes.len() > 1 && !request.offline {
+        by.registries.bring_ahead(&wishes, |archive| cache.get(archive).is_ok_and(|bytes| bytes.is_some()));
+    }
+}
+
 /// Fetches everything that an order names.
 pub(super) fn fetch(
     by: &Installer<'_>,
     order: &Order,
     request: &InstallRequest,
 ) -> Result<Vec<Candidate>, InstallError> {
-    let source = Source { by, request, cache: Cache::of(by.home) };
+    let registries = if request.offline { by.registries.offline() } else { by.registries.clone() };
+    let source = Source { by, registries, request, cache: Cache::of(by.home) };
     match order {
         Order::Spec(spec) => source.of_spec(spec),
         Order::Locked(locked) => {
@@ -124,6 +144,7 @@ fn check_lock(candidate: &Candidate, locked: &LockedSkill) -> Result<(), Install
 
 struct Source<'a> {
     by: &'a Installer<'a>,
+    registries: Registries,
     request: &'a InstallRequest,
     cache: Cache,
 }
@@ -132,13 +153,12 @@ impl Source<'_> {
     fn of_spec(&self, spec: &Spec) -> Result<Vec<Candidate>, InstallError> {
         match spec {
             Spec::Qualified { request, .. } | Spec::Bare { request, .. } => {
-                let found = resolve::resolve(self.by.registries, spec)?;
+                let found = resolve::resolve(&self.registries, spec)?;
                 Ok(vec![self.of_release(&found, request)?])
             }
             Spec::Folder(text) => self.of_folder(&self.path(text)),
             Spec::Archive(text) => Ok(vec![self.of_archive(&self.path(text))?]),
-            Spec::ArchiveUrl(url) if self.request.offline => Err(InstallError::Offline { origin: url.clone() }),
-            Spec::ArchiveUrl(url) => Err(InstallError::Url { url: url.clone() }),
+            Spec::ArchiveUrl(url) => Ok(vec![self.of_url(url)?]),
             Spec::Git(git) => self.of_git(git, None),
         }
     }
@@ -157,7 +177,10 @@ impl Source<'_> {
             },
             "archive" => match self.of_cache(locked)? {
                 Some(candidate) => Ok(candidate),
-                None => self.of_archive(Path::new(&locked.source)),
+                None => match locked.source.parse() {
+                    Ok(Spec::ArchiveUrl(url)) => self.of_url(&url),
+                    _ => self.of_archive(Path::new(&locked.source)),
+                },
             },
             other => Err(InstallError::LockDiffers {
                 name: locked.name.clone(),
@@ -175,12 +198,15 @@ impl Source<'_> {
         if !matches!(request.wanted(), Wanted::Exact(_)) {
             return Err(differs("the version in the lock file is none"));
         }
-        match resolve::resolve(self.by.registries, &Spec::Qualified { name, request: request.clone() }) {
+        match resolve::resolve(&self.registries, &Spec::Qualified { name, request: request.clone() }) {
             Ok(found) if found.entry.digest.to_string() != locked.digest => {
                 Err(differs(&format!("the registry has {} under this version", found.entry.digest)))
             }
             Ok(found) => self.of_release(&found, &request),
-            Err(error @ ResolveError::Registry(_)) => self.of_cache(locked)?.ok_or_else(|| error.into()),
+            // One that went back may hide what it says of the release.
+            Err(error @ ResolveError::Registry(_)) if error.failure().kind != FailureKind::Integrity => {
+                self.of_cache(locked)?.ok_or_else(|| error.into())
+            }
             Err(error) => Err(error.into()),
         }
     }
@@ -196,7 +222,7 @@ impl Source<'_> {
         }
         let origin = Origin {
             kind: "registry".to_owned(),
-            source: registry.location().display().to_string(),
+            source: registry.location().to_owned(),
             name: name.to_string(),
             version: Some(entry.version.to_string()),
             commit: None,
@@ -209,17 +235,26 @@ impl Source<'_> {
             origin,
             archive: entry.archive,
             requested: request.as_str().to_owned(),
-            local: true,
+            local: registry.is_here(),
             warnings: if entry.yanked { vec![yanked] } else { Vec::new() },
             locked: None,
         })
     }
 
     fn archive_of(&self, registry: &Registry, entry: &Entry) -> Result<Vec<u8>, InstallError> {
-        match registry.index().bundle(entry) {
+        if !registry.is_here()
+            && let Some(bytes) = self.cache.get(&entry.archive)?
+        {
+            entry.check_archive(&bytes)?;
+            return Ok(bytes);
+        }
+        match registry.with_archive(entry).map_err(ResolveError::from)?.bundle(entry) {
             Ok(bytes) => Ok(bytes),
-            Err(error @ FetchError::Elsewhere(_)) => {
-                let bytes = self.cache.get(&entry.archive)?.ok_or(error)?;
+            Err(FetchError::Elsewhere(url)) => {
+                let bytes = match self.cache.get(&entry.archive)? {
+                    Some(bytes) => bytes,
+                    None => self.download(&url, Some(entry))?,
+                };
                 entry.check_archive(&bytes)?;
                 Ok(bytes)
             }
@@ -276,6 +311,29 @@ impl Source<'_> {
         let fallback = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let skill = Found::new(String::new(), skill_md.as_bytes());
         self.candidate(&skill, &fallback, bundle, Local { kind: "archive", source: origin, local: true }, None)
+    }
+
+    fn of_url(&self, url: &str) -> Result<Candidate, InstallError> {
+        let bundle = unpack(&self.download(url, None)?, url)?;
+        let skill = Found::new(String::new(), bundle.skill_md().unwrap_or_default().as_bytes());
+        let file = url.split(['?', '#']).next().unwrap_or(url).rsplit('/').next().unwrap_or_default();
+        let fallback = file.get(..file.len().saturating_sub(".skill".len())).unwrap_or_default().to_owned();
+        let place = Local { kind: "archive", source: url.to_owned(), local: false };
+        self.candidate(&skill, &fallback, bundle, place, None)
+    }
+
+    /// The archive at a URL: of a release, where an index has it elsewhere, of no more bytes than its line says.
+    fn download(&self, url: &str, entry: Option<&Entry>) -> Result<Vec<u8>, InstallError> {
+        if self.request.offline {
+            return Err(InstallError::Offline { origin: url.to_owned() });
+        }
+        let most = Limits::default().archive_bytes;
+        let gone = |entry: &Entry| FetchError::Missing { name: entry.name.clone(), version: entry.version.clone() };
+        match (http::get(url, entry.map_or(most, |entry| entry.size.min(most))), entry) {
+            (Err(HttpError::NotFound { .. }), Some(entry)) => Err(gone(entry).into()),
+            (Err(HttpError::TooLarge { .. }), Some(entry)) if entry.size <= most => Err(too_large(entry).into()),
+            (done, _) => Ok(done?),
+        }
     }
 
     fn of_git(&self, git: &GitSpec, commit: Option<&str>) -> Result<Vec<Candidate>, InstallError> {
@@ -342,6 +400,12 @@ impl Source<'_> {
             locked: None,
         })
     }
+}
+
+/// What stands where the archive of a release should be is larger than it.
+fn too_large(entry: &Entry) -> FetchError {
+    let detail = format!("expected {} bytes, found more", entry.size);
+    FetchError::Integrity { name: entry.name.clone(), version: entry.version.clone(), detail }
 }
 
 /// A source without owners.

@@ -1,0 +1,245 @@
+//! [`run`]: the system's `git` as a process, with fixed arguments, a time limit and a limit of size.
+//!
+//! It asks nothing, runs no hook and uses only the transport that it was allowed. The user's own
+//! configuration stays in force for https and ssh, where credential helpers and keys are.
+
+use std::{
+    io::{self, Read, Seek},
+    path::Path,
+    process::{Child, Command, ExitStatus, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use cap_std::{ambient_authority, fs::Dir};
+use skill::failure::{Fails, Failure, FailureKind};
+use thiserror::Error;
+
+/// How long git may take for one command.
+const TIME_LIMIT: Duration = Duration::from_secs(120);
+
+/// How often a running git is looked at: soon at first, since most are done soon.
+const PAUSES: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(20)];
+
+/// How many of the first looks come soon.
+const SOON: u32 = 25;
+
+/// After how many looks the size of what it has fetched is added up.
+const ROUNDS_BETWEEN_SIZES: u32 = 10;
+
+/// Bytes of what git prints that are read.
+const MOST_WORDS: u64 = 64 << 10;
+
+/// What git reads from the environment and could be led astray by.
+const UNSET: [&str; 15] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_COMMON_DIR",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_NAMESPACE",
+    "GIT_SHALLOW_FILE",
+    "GIT_CONFIG",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_CONFIG_COUNT",
+    "GIT_ALLOW_PROTOCOL",
+    "GIT_PROTOCOL_FROM_USER",
+    "GIT_TEMPLATE_DIR",
+    "GIT_EXEC_PATH",
+];
+
+/// What goes with every fetch.
+pub(crate) const QUIET_FETCH: [&str; 3] =
+    ["--no-recurse-submodules", "--no-write-commit-graph", "--no-auto-maintenance"];
+
+/// Why git did not do what it was told.
+#[derive(Debug, Error)]
+pub enum ProgramError {
+    /// There is no `git`.
+    #[error("the program git is not installed, or not on the path")]
+    NoGit,
+    /// git took too long.
+    #[error("git took more than {seconds} seconds for {url}")]
+    TooSlow {
+        /// The URL.
+        url: String,
+        /// The limit.
+        seconds: u64,
+    },
+    /// git fetched too much.
+    #[error("git fetched more than {limit} bytes of {url}")]
+    TooMuch {
+        /// The URL.
+        url: String,
+        /// The limit.
+        limit: u64,
+    },
+    /// git failed.
+    #[error("{message}")]
+    Failed {
+        /// What git said.
+        message: String,
+    },
+    /// The system refused.
+    #[error("cannot run git: {0}")]
+    Io(#[from] io::Error),
+}
+
+impl Fails for ProgramError {
+    fn failure(&self) -> Failure {
+        match self {
+            Self::NoGit => Failure::new(FailureKind::Failed, "no_git").hint("install git"),
+            Self::TooSlow { .. } => Failure::new(FailureKind::Unreachable, "network"),
+            Self::TooMuch { .. } => Failure::new(FailureKind::Invalid, "too_large")
+                .hint("clone it yourself and use the folder of the clone"),
+            Self::Failed { .. } => Failure::new(FailureKind::Unreachable, "git_failed"),
+            Self::Io(_) => Failure::io(),
+        }
+    }
+}
+
+/// A git that asks nothing, runs no hook, and may use no transport until one is allowed.
+pub(crate) fn program(folder: &Path) -> Command {
+    let mut command = Command::new("git");
+    for name in UNSET {
+        command.env_remove(name);
+    }
+    command.current_dir(folder).env("GIT_TERMINAL_PROMPT", "0").env("GCM_INTERACTIVE", "never").env("LC_ALL", "C");
+    let settings = [
+        "protocol.allow=never",
+        "core.hooksPath=/dev/null",
+        "core.symlinks=true",
+        "core.fsmonitor=false",
+        "submodule.recurse=false",
+        "fetch.recurseSubmodules=false",
+        "gc.auto=0",
+        "maintenance.auto=false",
+    ];
+    for setting in settings {
+        command.args(["-c", setting]);
+    }
+    // A user's own `protocol.<name>.allow` would win over `protocol.allow`.
+    for name in ["file", "ext", "git", "http", "https", "ssh"] {
+        command.arg("-c").arg(format!("protocol.{name}.allow=never"));
+    }
+    command.stdin(Stdio::null());
+    command
+}
+
+/// Lets it use one transport.
+pub(crate) fn allow(command: &mut Command, transport: &str) {
+    command.arg("-c").arg(format!("protocol.{transport}.allow=always"));
+}
+
+/// Runs it and gives what it printed. It is stopped when it takes too long, or leaves more than `limit` bytes
+/// in its folder.
+pub(crate) fn run(command: &mut Command, folder: &Path, url: &str, limit: u64) -> Result<String, ProgramError> {
+    let (output, errors) = (tempfile::tempfile()?, tempfile::tempfile()?);
+    command.stdout(Stdio::from(output.try_clone()?)).stderr(Stdio::from(errors.try_clone()?));
+    let child = command.spawn().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => ProgramError::NoGit,
+        _ => ProgramError::Io(error),
+    })?;
+    let status = match wait(child, folder, limit)? {
+        Ended::ByItself(status) => status,
+        Ended::TooSlow => return Err(ProgramError::TooSlow { url: url.to_owned(), seconds: TIME_LIMIT.as_secs() }),
+        Ended::TooMuch => return Err(ProgramError::TooMuch { url: url.to_owned(), limit }),
+    };
+    let printed = read_words(output)?;
+    if status.success() {
+        return Ok(printed);
+    }
+    let message = last_words(&format!("{printed}{}", read_words(errors)?));
+    Err(ProgramError::Failed { message })
+}
+
+fn read_words(mut file: std::fs::File) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.take(MOST_WORDS).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// How a git ended.
+enum Ended {
+    ByItself(ExitStatus),
+    /// It was stopped.
+    TooSlow,
+    /// It was stopped, or has left more than it may.
+    TooMuch,
+}
+
+/// Waits for a child, and stops it when it takes too long or writes too much into its folder.
+fn wait(mut child: Child, folder: &Path, limit: u64) -> io::Result<Ended> {
+    let deadline = Instant::now() + TIME_LIMIT;
+    for round in 0u32.. {
+        let ended = child.try_wait()?;
+        if (ended.is_some() || round.is_multiple_of(ROUNDS_BETWEEN_SIZES)) && bytes_in(folder) > limit {
+            child.kill()?;
+            child.wait()?;
+            return Ok(Ended::TooMuch);
+        }
+        if let Some(status) = ended {
+            return Ok(Ended::ByItself(status));
+        }
+        if Instant::now() >= deadline {
+            break;
+        }
+        thread::sleep(PAUSES[usize::from(round >= SOON)]);
+    }
+    child.kill()?;
+    child.wait()?;
+    Ok(Ended::TooSlow)
+}
+
+/// The bytes of all files in a folder, as far as they can be seen.
+pub(crate) fn bytes_in(folder: &Path) -> u64 {
+    fn below(dir: &Dir) -> u64 {
+        let entries = dir.entries().into_iter().flatten().flatten();
+        entries
+            .map(|entry| match entry.metadata() {
+                Ok(metadata) if metadata.is_dir() => entry.open_dir().map_or(0, |dir| below(&dir)),
+                Ok(metadata) => metadata.len(),
+                Err(_) => 0,
+            })
+            .sum()
+    }
+    Dir::open_ambient_dir(folder, ambient_authority()).map_or(0, |dir| below(&dir))
+}
+
+/// The lines that say what is wrong, without control characters.
+fn last_words(text: &str) -> String {
+    let says = |line: &&str| {
+        let is_fault = ["fatal:", "error:", "remote:", "!"].iter().any(|start| line.starts_with(start));
+        is_fault && !line.starts_with("remote: warning:")
+    };
+    let mut lines: Vec<&str> = text.lines().map(str::trim_end).filter(says).collect();
+    if lines.is_empty() {
+        lines = text.lines().collect();
+    }
+    lines.truncate(3);
+    let text = lines.join("; ");
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(500).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sleeper(script: &str) -> Child {
+        Command::new("sh").arg("-c").arg(script).spawn().unwrap()
+    }
+
+    #[test]
+    fn a_git_that_writes_too_much_is_stopped_and_one_that_has_written_too_much_is_refused() {
+        let temp = tempfile::tempdir().unwrap();
+        let file = temp.path().join("pack");
+        let write = |more: &str| format!("head -c 5000 /dev/zero > {}; {more}", file.display());
+        let begun = Instant::now();
+        assert!(matches!(wait(sleeper(&write("exec sleep 60")), temp.path(), 4000).unwrap(), Ended::TooMuch));
+        assert!(begun.elapsed() < Duration::from_secs(120));
+        assert!(matches!(wait(sleeper(&write("true")), temp.path(), 4000).unwrap(), Ended::TooMuch));
+        assert!(matches!(wait(sleeper(&write("true")), temp.path(), 6000).unwrap(), Ended::ByItself(_)));
+    }
+}

@@ -1,0 +1,151 @@
+//! [`get`]: one file over http or https, whole and in memory.
+
+use std::{io::Read, time::Duration};
+
+use skill::failure::{Fails, Failure, FailureKind};
+use thiserror::Error;
+use ureq::{Agent, http::Response, http::header::LOCATION};
+
+/// How long one file may take, and how long it may take until there is a connection.
+const TIME_LIMIT: Duration = Duration::from_secs(120);
+const CONNECT_LIMIT: Duration = Duration::from_secs(20);
+
+/// How often a server may send us on.
+const MOST_REDIRECTS: u32 = 5;
+
+/// Why a file was not fetched.
+#[derive(Debug, Error)]
+pub enum HttpError {
+    /// No connection, no answer, or one that broke off.
+    #[error("cannot fetch {url}: {message}")]
+    Unreached {
+        /// The URL.
+        url: String,
+        /// What went wrong.
+        message: String,
+    },
+    /// The server has no such file.
+    #[error("there is nothing at {url} (the server answers {status})")]
+    NotFound {
+        /// The URL.
+        url: String,
+        /// The status of the answer.
+        status: u16,
+    },
+    /// The server answers something else.
+    #[error("cannot fetch {url}: the server answers {status}")]
+    Status {
+        /// The URL.
+        url: String,
+        /// The status of the answer.
+        status: u16,
+    },
+    /// It is too large.
+    #[error("the file at {url} has more than {limit} bytes")]
+    TooLarge {
+        /// The URL.
+        url: String,
+        /// The limit.
+        limit: u64,
+    },
+    /// The server sends us somewhere that we do not go.
+    #[error("{url} sends on to {to:?}, which is not followed")]
+    Redirect {
+        /// The URL.
+        url: String,
+        /// Where to.
+        to: String,
+    },
+}
+
+impl Fails for HttpError {
+    fn failure(&self) -> Failure {
+        match self {
+            Self::Unreached { .. } | Self::Status { .. } => Failure::new(FailureKind::Unreachable, "network")
+                .hint("check the URL and the network, and try again; or download the file and install that"),
+            Self::NotFound { .. } => Failure::new(FailureKind::NotFound, "not_found").hint("check the URL"),
+            Self::TooLarge { .. } => Failure::new(FailureKind::Invalid, "too_large")
+                .hint("no skill is as large; check what stands at the URL"),
+            Self::Redirect { .. } => Failure::new(FailureKind::Unreachable, "network")
+                .hint("if you trust that place, name its URL; it must be of the same scheme"),
+        }
+    }
+}
+
+/// Fetches the file of an `http://` or `https://` URL, of at most `limit` bytes. Servers may send on to another URL of the
+/// same scheme.
+pub(crate) fn get(url: &str, limit: u64) -> Result<Vec<u8>, HttpError> {
+    let config = Agent::config_builder()
+        .timeout_global(Some(TIME_LIMIT))
+        .timeout_connect(Some(CONNECT_LIMIT))
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .http_status_as_error(false)
+        .user_agent(concat!("skillhub/", env!("CARGO_PKG_VERSION")));
+    let agent: Agent = config.build().into();
+    let mut url = url.to_owned();
+    for _ in 0..=MOST_REDIRECTS {
+        let unreached = |error: ureq::Error| HttpError::Unreached { url: url.clone(), message: error.to_string() };
+        let answer = agent.get(&url).call().map_err(unreached)?;
+        let status = answer.status().as_u16();
+        url = match status {
+            200 => return read(answer, &url, limit),
+            301 | 302 | 303 | 307 | 308 => next(&url, &answer)?,
+            404 | 410 => return Err(HttpError::NotFound { url, status }),
+            _ => return Err(HttpError::Status { url, status }),
+        };
+    }
+    Err(HttpError::Redirect { to: "yet another place".to_owned(), url })
+}
+
+fn read(answer: Response<ureq::Body>, url: &str, limit: u64) -> Result<Vec<u8>, HttpError> {
+    let mut bytes = Vec::new();
+    let read = answer.into_body().into_reader().take(limit.saturating_add(1)).read_to_end(&mut bytes);
+    match read {
+        Ok(_) if bytes.len() as u64 > limit => Err(HttpError::TooLarge { url: url.to_owned(), limit }),
+        Ok(_) => Ok(bytes),
+        Err(error) => Err(HttpError::Unreached { url: url.to_owned(), message: error.to_string() }),
+    }
+}
+
+/// Where an answer sends on to.
+fn next(url: &str, answer: &Response<ureq::Body>) -> Result<String, HttpError> {
+    let to = answer.headers().get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let refused = || HttpError::Redirect { url: url.to_owned(), to: to.to_owned() };
+    let next = joined(url, to).ok_or_else(refused)?;
+    let is_same = scheme(&next) == scheme(url) && !authority(&next).contains('@');
+    if is_same { Ok(next) } else { Err(refused()) }
+}
+
+/// A reference as it is meant at a URL; `None` for one that is no path and no URL.
+fn joined(url: &str, to: &str) -> Option<String> {
+    let to = to.split('#').next().unwrap_or_default();
+    let origin = format!("{}://{}", scheme(url), authority(url));
+    if to.is_empty() || to.starts_with('?') {
+        return None;
+    }
+    if to.contains("://") && !to.starts_with('/') {
+        return Some(to.to_owned());
+    }
+    if to.starts_with("//") {
+        return Some(format!("{}:{to}", scheme(url)));
+    }
+    if to.starts_with('/') {
+        return Some(format!("{origin}{to}"));
+    }
+    let path = url.split(['?', '#']).next()?.get(origin.len()..).unwrap_or_default();
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    (!to.contains(':')).then(|| format!("{origin}{folder}/{to}"))
+}
+
+fn scheme(url: &str) -> &str {
+    url.split_once("://").map_or("", |(scheme, _)| scheme)
+}
+
+fn authority(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    rest.split(['/', '?', '#']).next().unwrap_or(rest)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,74 @@
+//! A real server on loopback that answers as it is told.
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    net::{Ipv4Addr, TcpListener},
+    thread,
+};
+
+use super::*;
+
+/// Serves these answers, one a connection, and gives the URL.
+fn serve(answers: Vec<Vec<u8>>) -> String {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let url = format!("http://127.0.0.1:{}", listener.local_addr().unwrap().port());
+    thread::spawn(move || {
+        for answer in answers {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
+            let _closed_early = stream.write_all(&answer);
+        }
+    });
+    url
+}
+
+fn answer(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
+    let head = format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {}\r\n{headers}\r\n", body.len());
+    [head.as_bytes(), body].concat()
+}
+
+fn sent_on(to: &str) -> Vec<u8> {
+    answer("302 Found", &format!("Location: {to}\r\n"), b"")
+}
+
+#[test]
+fn a_file_comes_whole_or_not_at_all() {
+    let url = serve(vec![answer("200 OK", "", b"12345"); 2]);
+    assert_eq!(get(&url, 5).unwrap(), b"12345");
+    assert!(matches!(get(&url, 4), Err(HttpError::TooLarge { limit: 4, .. })));
+    let cut = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n1234".to_vec();
+    assert!(matches!(get(&serve(vec![cut]), 50), Err(HttpError::Unreached { .. })));
+}
+
+#[test]
+fn answers_that_are_no_file_have_their_class() {
+    let of = |status: &str| get(&serve(vec![answer(status, "", b"x")]), 50).unwrap_err().failure().kind;
+    assert_eq!(of("404 Not Found"), FailureKind::NotFound);
+    assert_eq!(of("410 Gone"), FailureKind::NotFound);
+    assert_eq!(of("500 Internal Server Error"), FailureKind::Unreachable);
+    assert_eq!(of("204 No Content"), FailureKind::Unreachable);
+    assert_eq!(get("http://127.0.0.1:1/x", 50).unwrap_err().failure().kind, FailureKind::Unreachable);
+}
+
+#[test]
+fn sending_on_is_followed_within_the_scheme_and_not_for_ever() {
+    let url = serve(vec![sent_on("/there"), sent_on("again"), answer("200 OK", "", b"x")]);
+    assert_eq!(get(&format!("{url}/here"), 5).unwrap(), b"x");
+    for to in ["https://127.0.0.1/x", "file:///etc/passwd", "http://me:secret@127.0.0.1/x", "javascript:x", ""] {
+        assert!(matches!(get(&serve(vec![sent_on(to)]), 5), Err(HttpError::Redirect { .. })), "{to}");
+    }
+    assert!(matches!(get(&serve(vec![sent_on("/x"); 9]), 5), Err(HttpError::Redirect { .. })));
+}
+
+#[test]
+fn references_are_joined_as_browsers_do() {
+    let at = |to: &str| joined("http://h:8/a/b?c#d", to);
+    for (to, url) in
+        [("http://o/x", "http://o/x"), ("//o/x", "http://o/x"), ("/x?y#z", "http://h:8/x?y"), ("x", "http://h:8/a/x")]
+    {
+        assert_eq!(at(to).as_deref(), Some(url), "{to}");
+    }
+    assert_eq!(joined("http://h", "x").as_deref(), Some("http://h/x"));
+    assert_eq!((at("mailto:x"), at("")), (None, None));
+}

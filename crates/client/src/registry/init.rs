@@ -1,0 +1,85 @@
+//! [`init_registry`]: an empty registry, in a folder or in an empty repository elsewhere.
+
+use std::path::Path;
+
+use library::Home;
+use registry_index::{Index, InitError, Stamp};
+
+use super::{
+    RegistryError,
+    location::Location,
+    mirror::BRANCH,
+    remote::{Heads, Remote},
+};
+use crate::{
+    cache::{Cache, CacheError},
+    git::{self, ProgramError},
+    spec::GitSpec,
+};
+
+/// Whether a text names a registry that only git reaches, and not a folder of this machine.
+#[must_use]
+pub fn is_elsewhere(text: &str) -> bool {
+    matches!(Location::read(text, Path::new("")), Ok(Location::Git(_)))
+}
+
+/// Makes an empty registry: in a folder that is empty or not there, or in an empty repository that git reaches; `text`
+/// is one or the other, a folder relative to `base`. One that is there already stays as it is. Gives its place.
+///
+/// # Errors
+/// [`RegistryError`] when the place holds anything else, or cannot be written.
+pub fn init_registry(text: &str, base: &Path, home: &Home, stamp: &Stamp) -> Result<String, RegistryError> {
+    match Location::read(text, base)? {
+        Location::Folder(path) => {
+            Index::init(&path, stamp)?;
+            Ok(path.display().to_string())
+        }
+        Location::Git(spec) => {
+            if references(&spec, home)?.is_empty() {
+                push_first(&spec, home, stamp)?;
+            }
+            let registry = Remote::new(&spec, home, &Heads::default(), false);
+            match registry.newest() {
+                Ok(_) => Ok(registry.url().to_owned()),
+                Err(RegistryError::NotARegistry { url, .. }) => Err(InitError::NotEmpty(url.into()).into()),
+                Err(error) => Err(error),
+            }
+        }
+    }
+}
+
+/// The references of a repository, one a line; none when it is empty.
+fn references(spec: &GitSpec, home: &Home) -> Result<String, RegistryError> {
+    let folder = Cache::of(home).temporary().map_err(of_cache)?;
+    let url = spec.url();
+    let mut list = git::program(folder.path());
+    git::allow(&mut list, spec.transport());
+    list.args(["ls-remote", "--quiet", "--", &url]);
+    git::run(&mut list, folder.path(), &url, u64::MAX).map_err(|source| RegistryError::Unreached { url, source })
+}
+
+/// Pushes a first commit; that another was first is seen afterwards.
+fn push_first(spec: &GitSpec, home: &Home, stamp: &Stamp) -> Result<(), RegistryError> {
+    let folder = Cache::of(home).temporary().map_err(of_cache)?;
+    let index = Index::init(folder.path(), stamp)?;
+    let url = spec.url();
+    let mut push = git::program(folder.path());
+    git::allow(&mut push, spec.transport());
+    push.arg("--git-dir").arg(index.dir());
+    push.args(["push", "--porcelain", "--no-verify", "--no-recurse-submodules", "--", &url]);
+    match git::run(push.arg(format!("{BRANCH}:{BRANCH}")), folder.path(), &url, u64::MAX) {
+        Ok(_) => Ok(()),
+        Err(ProgramError::Failed { message }) if references(spec, home)?.is_empty() => {
+            Err(RegistryError::NotTaken { url, message })
+        }
+        Err(ProgramError::Failed { .. }) => Ok(()),
+        Err(source) => Err(RegistryError::Unreached { url, source }),
+    }
+}
+
+fn of_cache(error: CacheError) -> RegistryError {
+    match error {
+        CacheError::Place(error) => error.into(),
+        CacheError::Io { path, source } => RegistryError::Io { path, source },
+    }
+}

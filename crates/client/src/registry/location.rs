@@ -1,0 +1,75 @@
+//! [`Location`]: what the text that names a registry's place means.
+
+use std::path::{Path, PathBuf};
+
+use super::RegistryError;
+use crate::{
+    paths,
+    spec::{GitSpec, is_scp_form},
+};
+
+/// Where a registry is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Location {
+    /// A folder of this machine, opened where it is.
+    Folder(PathBuf),
+    /// A repository that only git reaches.
+    Git(GitSpec),
+}
+
+impl Location {
+    /// Reads the text; a folder is relative to `base`. `file://` is a folder; `git+file://` is one that is used through
+    /// git all the same.
+    pub fn read(text: &str, base: &Path) -> Result<Self, RegistryError> {
+        if text.starts_with("file://") {
+            let path = paths::of_file_url(text).ok_or_else(|| RegistryError::NoPath(text.to_owned()))?;
+            return Ok(Self::Folder(path));
+        }
+        let is_git = text.contains("://") || text.starts_with("github:") || is_scp_form(text);
+        if !is_git {
+            return Ok(Self::Folder(base.join(text)));
+        }
+        let spec: GitSpec = text.parse()?;
+        match (&spec.path, &spec.reference) {
+            (None, None) => Ok(Self::Git(spec)),
+            _ => Err(RegistryError::Part(text.to_owned())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Location, RegistryError> {
+        Location::read(text, Path::new("/base"))
+    }
+
+    #[test]
+    fn folders_are_told_from_what_git_has_to_reach() {
+        for (text, path) in [("/srv/x", "/srv/x"), ("x", "/base/x"), ("file:///srv/a%20b", "/srv/a b")] {
+            assert_eq!(read(text).unwrap(), Location::Folder(path.into()), "{text}");
+        }
+        for (text, url, transport) in [
+            ("https://example.org/team/skills.git", "https://example.org/team/skills.git", "https"),
+            ("git@example.org:team/skills.git", "git@example.org:team/skills.git", "ssh"),
+            ("ssh://git@example.org/skills", "ssh://git@example.org/skills", "ssh"),
+            ("github:acme/skills", "https://github.com/acme/skills.git", "https"),
+            ("git+file:///srv/skills.git", "file:///srv/skills.git", "file"),
+        ] {
+            let Ok(Location::Git(spec)) = read(text) else { panic!("{text}") };
+            assert_eq!((spec.url().as_str(), spec.transport()), (url, transport));
+        }
+    }
+
+    #[test]
+    fn what_names_no_whole_repository_is_refused() {
+        for text in ["ext::sh -c x", "https://", "https://user:secret@example.org/x", "ssh://-oProxyCommand=x/y"] {
+            let refused = read(text);
+            assert!(!matches!(refused, Ok(Location::Git(_))), "{text}: {refused:?}");
+        }
+        for text in ["https://example.org/x.git#skills", "https://example.org/x.git@v1", "file://host/x"] {
+            assert!(read(text).is_err(), "{text}");
+        }
+    }
+}

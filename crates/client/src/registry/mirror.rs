@@ -1,0 +1,343 @@
+//! [`Mirror`]: what this machine has of a registry that only git reaches.
+//!
+//! A bare repository below the home with the newest commit, those that came since it was first seen, and of their
+//! trees only what was asked for: the folders on the way to a skill, its lines, its archives. So what a command costs
+//! does not grow with the registry. git calls such a repository a partial clone; a server that knows none
+//! sends everything once, which works as well. It can be thrown away at any time: what was seen of the registry is
+//! remembered elsewhere ([`super::seen`]).
+
+use std::{
+    collections::{BTreeSet, HashSet, VecDeque},
+    io::{self, Seek, Write},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use git2::{ObjectType, Oid, Repository, RepositoryInitOptions};
+use library::{Home, ensure_dir};
+use skill::{Digest, Limits};
+
+use super::RegistryError;
+use crate::{
+    git::{self, ProgramError},
+    spec::GitSpec,
+};
+
+/// The branch of every registry.
+pub(super) const BRANCH: &str = "refs/heads/main";
+/// What the branch was fetched as, before it is known to have grown.
+const INCOMING: &str = "refs/incoming/main";
+/// The newest commit of which all lines were fetched.
+const WHOLE: &str = "refs/whole/lines";
+/// The name that git is given for the registry.
+const REMOTE: &str = "registry";
+/// Fetches bring a pack each; with more than so many they are made one.
+const MOST_PACKS: usize = 150;
+/// How git finds out what both have when objects are named: not at all, as they are missing.
+const NAMED: &str = "noop";
+/// From the second level on, the folders below are few, so that all of them come at once.
+const DEEP: usize = 1;
+/// New folders from which on it is better to ask for all that is in them.
+const MANY: usize = 40;
+
+/// One entry of a tree that another tree of the same folder does not have.
+struct Changed {
+    name: String,
+    new: Oid,
+    /// What that one has under the name.
+    old: Option<Oid>,
+    is_tree: bool,
+}
+
+/// The repository of one registry.
+#[derive(Debug, Clone)]
+pub(super) struct Mirror {
+    spec: GitSpec,
+    path: PathBuf,
+}
+
+/// Held while the branch of a mirror is looked at and moved, against other processes with the same home.
+#[derive(Debug)]
+pub(super) struct Locked {
+    _file: std::fs::File,
+}
+
+/// What git leaves out of what it sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Filter {
+    /// Everything but commits, and what is named.
+    Trees,
+    /// Files that are not named.
+    Files,
+    /// Nothing.
+    None,
+}
+
+impl Filter {
+    fn flag(self) -> &'static str {
+        match self {
+            Self::Trees => "--filter=tree:0",
+            Self::Files => "--filter=blob:none",
+            Self::None => "--no-filter",
+        }
+    }
+}
+
+impl Mirror {
+    /// The mirror of a registry; nothing is made yet.
+    pub fn of(spec: &GitSpec, home: &Home) -> Self {
+        let digest = Digest::of_bytes(spec.url().as_bytes()).hex();
+        let name = format!("{}.git", digest.get(..16).unwrap_or(&digest));
+        Self { spec: spec.clone(), path: home.mirrors().join(name) }
+    }
+
+    /// Its folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Waits for other processes that look at the branch.
+    pub fn lock(&self, home: &Home) -> Result<Locked, RegistryError> {
+        home.ensure()?;
+        let dir = ensure_dir(&home.mirrors())?;
+        let name = self.path.with_extension("lock");
+        let io = |source| RegistryError::Io { path: name.clone(), source };
+        let mut options = cap_std::fs::OpenOptions::new();
+        options.create(true).write(true);
+        let file = dir.open_with(name.file_name().unwrap_or_default(), &options).map_err(io)?.into_std();
+        file.lock().map_err(io)?;
+        Ok(Locked { _file: file })
+    }
+
+    /// Fetches the branch and gives the commit that it stands at. `seen` is the commit seen last, by which it is known
+    /// later whether the branch has grown.
+    pub fn refresh(&self, _locked: &Locked, seen: Option<&str>) -> Result<Oid, RegistryError> {
+        let repo = self.ensure()?;
+        let has_base = self.has_base(&repo, seen)?;
+        self.pack_if_many()?;
+        let refspec = format!("+{BRANCH}:{INCOMING}");
+        let fetch = |filter: Filter| {
+            let mut fetch = self.fetch(filter, "default");
+            if !has_base {
+                fetch.arg("--depth=1");
+            }
+            fetch.args([REMOTE, &refspec]);
+            self.run(&mut fetch)
+        };
+        match fetch(Filter::Trees) {
+            Err(ProgramError::Failed { message }) if message.contains("filter") => fetch(Filter::None),
+            done => done,
+        }
+        .map_err(|error| self.unreached(error))?;
+        let incoming = repo.find_reference(INCOMING).and_then(|reference| reference.peel_to_commit());
+        incoming.map(|commit| commit.id()).map_err(self.broken())
+    }
+
+    /// Whether a commit is another or came after it. One that is not here came after none. (libgit2's own walk stops at
+    /// the first commit whose parents were not fetched.)
+    pub fn descends(&self, commit: Oid, from: &str) -> Result<bool, RegistryError> {
+        let repo = self.open()?;
+        let Ok(from) = Oid::from_str(from) else { return Ok(false) };
+        let (mut next, mut met) = (VecDeque::from([commit]), HashSet::from([commit]));
+        while let Some(commit) = next.pop_front() {
+            if commit == from {
+                return Ok(true);
+            }
+            let parents = repo.find_commit(commit).map(|commit| commit.parent_ids().collect::<Vec<_>>());
+            next.extend(parents.unwrap_or_default().into_iter().filter(|parent| met.insert(*parent)));
+        }
+        Ok(false)
+    }
+
+    /// Takes a commit for what the branch stands at.
+    pub fn accept(&self, _locked: &Locked, commit: Oid) -> Result<(), RegistryError> {
+        let repo = self.open()?;
+        repo.reference(BRANCH, commit, true, "seen").map(|_| ()).map_err(self.broken())
+    }
+
+    /// Moves the registry's branch to a commit made here on top of what it stood at; an error when it stands elsewhere by
+    /// now, or takes no changes.
+    pub fn push(&self, _locked: &Locked, commit: &str) -> Result<(), ProgramError> {
+        let mut push = self.git("default");
+        push.args(["push", "--porcelain", "--no-verify", "--no-signed", "--no-recurse-submodules", REMOTE]);
+        self.run(push.arg(format!("{commit}:{BRANCH}")))
+    }
+
+    /// Brings the folders and files at these paths in the tree of a commit, as far as there are any.
+    pub fn bring(&self, commit: Oid, paths: &[String]) -> Result<(), RegistryError> {
+        let repo = self.open()?;
+        let root = self.root(&repo, commit)?;
+        let mut at: Vec<(Oid, &str)> = paths.iter().map(|path| (root, path.as_str())).collect();
+        for depth in 0.. {
+            let (mut next, mut wanted) = (Vec::new(), BTreeSet::new());
+            for (tree, path) in at {
+                let (name, below) = path.split_once('/').map_or((path, None), |(name, below)| (name, Some(below)));
+                let tree = repo.find_tree(tree).map_err(self.broken())?;
+                let Some(entry) = tree.get_name(name) else { continue };
+                wanted.insert(entry.id());
+                if let Some(below) = below.filter(|_| entry.kind() == Some(ObjectType::Tree)) {
+                    next.push((entry.id(), below));
+                }
+            }
+            let filter = if depth >= DEEP { Filter::Files } else { Filter::Trees };
+            self.bring_objects(&repo, wanted, filter)?;
+            if next.is_empty() {
+                return Ok(());
+            }
+            at = next;
+        }
+        Ok(())
+    }
+
+    /// Brings everything below the folders at the top of a commit's tree that `wanted` takes. Of what is there since the
+    /// last time only what has changed is looked at.
+    pub fn bring_all(&self, commit: Oid, wanted: impl Fn(&str) -> bool) -> Result<(), RegistryError> {
+        let repo = self.open()?;
+        let whole = repo.find_reference(WHOLE).and_then(|reference| reference.peel_to_commit()).ok();
+        if whole.as_ref().is_some_and(|whole| whole.id() == commit) {
+            return Ok(());
+        }
+        let root = self.root(&repo, commit)?;
+        let mut level = changed(&repo, root, whole.map(|whole| whole.tree_id())).map_err(self.broken())?;
+        level.retain(|entry| wanted(&entry.name));
+        while !level.is_empty() {
+            let ids: BTreeSet<Oid> = level.iter().map(|entry| entry.new).collect();
+            let is_much = level.iter().filter(|entry| entry.old.is_none()).count() > MANY;
+            self.bring_objects(&repo, ids, if is_much { Filter::None } else { Filter::Trees })?;
+            let mut below = Vec::new();
+            for entry in level.iter().filter(|entry| entry.is_tree) {
+                below.extend(changed(&repo, entry.new, entry.old).map_err(self.broken())?);
+            }
+            level = below;
+        }
+        repo.reference(WHOLE, commit, true, "all lines are here").map(|_| ()).map_err(self.broken())
+    }
+
+    /// Whether what was seen last is here, so that it can be told whether the branch has grown from it. A mirror that was
+    /// thrown away begins there.
+    fn has_base(&self, repo: &Repository, seen: Option<&str>) -> Result<bool, RegistryError> {
+        let seen = seen.and_then(|seen| Oid::from_str(seen).ok());
+        let Some(seen) = seen.filter(|seen| repo.find_commit(*seen).is_err()) else {
+            return Ok(repo.find_reference(BRANCH).is_ok());
+        };
+        let mut fetch = self.fetch(Filter::Trees, NAMED);
+        // A server that does not have it, or does not give it, says so; that the branch has not grown is found later.
+        let _fetched = self.run(fetch.args(["--depth=1", REMOTE, &seen.to_string()]));
+        if repo.find_commit(seen).is_err() {
+            return Ok(repo.find_reference(BRANCH).is_ok());
+        }
+        repo.reference(BRANCH, seen, true, "seen before").map_err(self.broken())?;
+        Ok(true)
+    }
+
+    fn root(&self, repo: &Repository, commit: Oid) -> Result<Oid, RegistryError> {
+        let root = repo.find_commit(commit).map_err(self.broken())?.tree_id();
+        self.bring_objects(repo, BTreeSet::from([root]), Filter::Trees)?;
+        Ok(root)
+    }
+
+    fn bring_objects(&self, repo: &Repository, ids: BTreeSet<Oid>, filter: Filter) -> Result<(), RegistryError> {
+        let missing = self.missing(repo, ids)?;
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let io = |source: io::Error| self.unreached(source.into());
+        let mut list = tempfile::tempfile().map_err(io)?;
+        let lines: String = missing.iter().map(|id| format!("{id}\n")).collect();
+        list.write_all(lines.as_bytes()).and_then(|()| list.rewind()).map_err(io)?;
+        let mut fetch = self.fetch(filter, NAMED);
+        fetch.args([REMOTE, "--stdin"]).stdin(Stdio::from(list));
+        self.run(&mut fetch).map_err(|error| self.unreached(error))
+    }
+
+    fn missing(&self, repo: &Repository, ids: BTreeSet<Oid>) -> Result<BTreeSet<Oid>, RegistryError> {
+        let odb = repo.odb().map_err(self.broken())?;
+        Ok(ids.into_iter().filter(|id| !odb.exists(*id)).collect())
+    }
+
+    /// Makes one pack of many; what nothing needs any more goes.
+    fn pack_if_many(&self) -> Result<(), RegistryError> {
+        let io = |source| RegistryError::Io { path: self.path.clone(), source };
+        let dir = ensure_dir(&self.path.join("objects/pack"))?;
+        if dir.entries().map_err(io)?.count() / 3 < MOST_PACKS {
+            return Ok(());
+        }
+        let _next_time = self.run(self.git("default").args(["repack", "-a", "-d", "--keep-unreachable", "--quiet"]));
+        Ok(())
+    }
+
+    fn ensure(&self) -> Result<Repository, RegistryError> {
+        ensure_dir(&self.path)?;
+        let mut options = RepositoryInitOptions::new();
+        options.bare(true).external_template(false).initial_head("main");
+        match Repository::open_bare(&self.path) {
+            Ok(repo) => Ok(repo),
+            Err(_) => Repository::init_opts(&self.path, &options).map_err(self.broken()),
+        }
+    }
+
+    fn open(&self) -> Result<Repository, RegistryError> {
+        Repository::open_bare(&self.path).map_err(self.broken())
+    }
+
+    fn fetch(&self, filter: Filter, negotiation: &str) -> Command {
+        let mut fetch = self.git(negotiation);
+        fetch.args(["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", filter.flag()]).args(git::QUIET_FETCH);
+        fetch
+    }
+
+    /// git on the mirror, with the registry as a remote of which parts may be missing.
+    fn git(&self, negotiation: &str) -> Command {
+        let mut command = git::program(&self.path);
+        git::allow(&mut command, self.spec.transport());
+        command.env("GIT_NO_LAZY_FETCH", "1").arg("-c").arg(format!("remote.{REMOTE}.url={}", self.spec.url()));
+        let settings = [
+            "protocol.version=2",
+            "remote.registry.promisor=true",
+            "remote.registry.partialclonefilter=tree:0",
+            "push.followTags=false",
+            "push.negotiate=false",
+        ];
+        for setting in settings {
+            command.args(["-c", setting]);
+        }
+        command.arg("-c").arg(format!("fetch.negotiationAlgorithm={negotiation}")).arg("--git-dir").arg(&self.path);
+        command
+    }
+
+    fn run(&self, command: &mut Command) -> Result<(), ProgramError> {
+        let limit = git::bytes_in(&self.path).saturating_add(Limits::default().fetch_bytes);
+        git::run(command, &self.path, &self.spec.url(), limit).map(|_| ())
+    }
+
+    fn unreached(&self, source: ProgramError) -> RegistryError {
+        let url = self.spec.url();
+        match &source {
+            ProgramError::Failed { message } if message.contains("couldn't find remote ref") => {
+                RegistryError::NotARegistry { url, reason: "it has no branch main".to_owned() }
+            }
+            _ => RegistryError::Unreached { url, source },
+        }
+    }
+
+    fn broken(&self) -> impl Fn(git2::Error) -> RegistryError + use<> {
+        let path = self.path.clone();
+        move |source| RegistryError::Mirror { path: path.clone(), source }
+    }
+}
+
+/// The entries of a tree that are not in the tree that the folder was before.
+fn changed(repo: &Repository, new: Oid, old: Option<Oid>) -> Result<Vec<Changed>, git2::Error> {
+    let new = repo.find_tree(new)?;
+    let old = old.and_then(|old| repo.find_tree(old).ok());
+    let mut entries = Vec::new();
+    for entry in new.iter() {
+        let Ok(name) = entry.name() else { continue };
+        let before = old.as_ref().and_then(|old| old.get_name(name)).map(|entry| entry.id());
+        if before != Some(entry.id()) {
+            let is_tree = entry.kind() == Some(ObjectType::Tree);
+            entries.push(Changed { name: name.to_owned(), new: entry.id(), old: before, is_tree });
+        }
+    }
+    Ok(entries)
+}

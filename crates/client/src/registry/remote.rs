@@ -1,0 +1,189 @@
+//! [`Remote`]: a registry that only git reaches, read and changed through its [`Mirror`].
+
+use std::{
+    collections::BTreeMap,
+    hash::{BuildHasher, Hasher, RandomState},
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+    time::Duration,
+};
+
+use git2::Oid;
+use library::Home;
+use registry_index::{Index, OpenError, shard};
+
+use super::{
+    RegistryError,
+    mirror::Mirror,
+    seen::{Growth, Seen},
+};
+use crate::{git::ProgramError, spec::GitSpec};
+
+/// Tries to put a change on top of what others put there meanwhile.
+pub(super) const ATTEMPTS: u32 = 60;
+const PAUSE_MS: u64 = 40;
+const LONGEST_PAUSE_MS: u64 = 800;
+
+/// What the branches of registries stood at when this command first asked, so that it asks once.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Heads(Arc<Mutex<BTreeMap<String, String>>>);
+
+/// A registry elsewhere.
+#[derive(Debug)]
+pub(super) struct Remote {
+    url: String,
+    mirror: Mirror,
+    home: Home,
+    heads: Heads,
+    accepts_rewrite: bool,
+}
+
+/// What became of a push.
+enum Pushed {
+    /// The branch stands at the commit.
+    Landed,
+    /// Others were first.
+    Lost,
+}
+
+impl Heads {
+    fn get(&self, url: &str) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(url).cloned()
+    }
+
+    fn set(&self, url: &str, commit: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(url.to_owned(), commit.to_owned());
+    }
+}
+
+impl Remote {
+    pub fn new(spec: &GitSpec, home: &Home, heads: &Heads, accepts_rewrite: bool) -> Self {
+        let (home, heads) = (home.clone(), heads.clone());
+        Self { url: spec.url(), mirror: Mirror::of(spec, &home), home, heads, accepts_rewrite }
+    }
+
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The index as this command first saw it.
+    pub fn index(&self) -> Result<Index, RegistryError> {
+        match self.heads.get(&self.url) {
+            Some(commit) => self.open(&commit),
+            None => self.newest(),
+        }
+    }
+
+    /// The index as it is now.
+    pub fn newest(&self) -> Result<Index, RegistryError> {
+        let commit = self.refresh()?.to_string();
+        self.mirror.bring(parse(&commit), &[shard::CONFIG.to_owned()])?;
+        let index = self.open(&commit)?;
+        self.heads.set(&self.url, &commit);
+        Ok(index)
+    }
+
+    /// Brings files and folders of the index here.
+    pub fn bring(&self, index: &Index, paths: &[String]) -> Result<(), RegistryError> {
+        self.mirror.bring(parse(&index.revision()?), paths)
+    }
+
+    /// Brings the lines of all skills.
+    pub fn bring_lines(&self, index: &Index) -> Result<(), RegistryError> {
+        self.mirror.bring_all(parse(&index.revision()?), shard::is_shard)
+    }
+
+    /// Changes the index: `change` drafts on what it is given, the draft is pushed, and when others were first it is made
+    /// anew on what they made. `paths` are the files that it reads or writes.
+    pub fn change<T, E: From<RegistryError>>(
+        &self,
+        index: &mut Index,
+        paths: &[String],
+        change: impl Fn(&Index) -> Result<T, E>,
+    ) -> Result<T, E> {
+        for attempt in 0..ATTEMPTS {
+            if attempt > 0 {
+                pause(attempt);
+                *index = self.newest()?;
+            }
+            self.bring(index, paths)?;
+            let base = index.revision().map_err(RegistryError::from)?;
+            let done = change(index)?;
+            let Some(draft) = index.take_draft() else { return Ok(done) };
+            if let Pushed::Landed = self.push(&draft, &base)? {
+                *index = self.open(&draft)?;
+                self.heads.set(&self.url, &draft);
+                return Ok(done);
+            }
+        }
+        Err(RegistryError::Busy { url: self.url.clone(), attempts: ATTEMPTS }.into())
+    }
+
+    /// Fetches the branch, and refuses it if it has not grown.
+    fn refresh(&self) -> Result<Oid, RegistryError> {
+        let locked = self.mirror.lock(&self.home)?;
+        let seen = Seen::read(&self.home)?;
+        let commit = self.mirror.refresh(&locked, seen.of(&self.url))?;
+        let growth = |seen: &str| {
+            Ok(match () {
+                () if self.mirror.descends(commit, seen)? => Growth::Grown,
+                () if self.mirror.descends(parse(seen), &commit.to_string())? => Growth::Older,
+                () => Growth::Other,
+            })
+        };
+        seen.check(&self.home, &self.url, &commit.to_string(), self.accepts_rewrite, growth)?;
+        self.mirror.accept(&locked, commit)?;
+        Ok(commit)
+    }
+
+    fn push(&self, draft: &str, base: &str) -> Result<Pushed, RegistryError> {
+        let failed = {
+            let locked = self.mirror.lock(&self.home)?;
+            match self.mirror.push(&locked, draft) {
+                Ok(()) => {
+                    self.mirror.accept(&locked, parse(draft))?;
+                    let seen = Seen::read(&self.home)?;
+                    seen.check(&self.home, &self.url, draft, true, |_| Ok(Growth::Grown))?;
+                    return Ok(Pushed::Landed);
+                }
+                Err(error) => error,
+            }
+        };
+        let ProgramError::Failed { message } = failed else {
+            return Err(RegistryError::Unreached { url: self.url.clone(), source: failed });
+        };
+        let now = self.refresh()?.to_string();
+        if now == draft {
+            return Ok(Pushed::Landed);
+        }
+        if now != base || is_of_the_moment(&message) {
+            return Ok(Pushed::Lost);
+        }
+        Err(RegistryError::NotTaken { url: self.url.clone(), message })
+    }
+
+    fn open(&self, commit: &str) -> Result<Index, RegistryError> {
+        Index::open_at(self.mirror.path(), commit).map_err(|OpenError::NotARegistry { reason, .. }| {
+            RegistryError::NotARegistry { url: self.url.clone(), reason }
+        })
+    }
+}
+
+/// Whether a push failed because another was at the branch.
+fn is_of_the_moment(message: &str) -> bool {
+    ["cannot lock ref", "failed to update ref", "fetch first", "non-fast-forward", "stale info"]
+        .iter()
+        .any(|words| message.contains(words))
+}
+
+/// The commit of 40 hexadecimal digits; none that there is for another text.
+fn parse(commit: &str) -> Oid {
+    Oid::from_str(commit).unwrap_or(Oid::ZERO_SHA1)
+}
+
+/// A pause that grows with the tries and differs between processes.
+fn pause(attempt: u32) {
+    let longest = u64::from(attempt).saturating_mul(PAUSE_MS).min(LONGEST_PAUSE_MS);
+    let random = RandomState::new().build_hasher().finish();
+    thread::sleep(Duration::from_millis(1 + random % longest));
+}
