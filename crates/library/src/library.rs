@@ -3,6 +3,7 @@
 mod commit;
 mod decided;
 mod displaced;
+mod foreseen;
 mod gc;
 mod glance;
 mod hand_edit;

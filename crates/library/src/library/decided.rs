@@ -67,7 +67,16 @@ impl Library {
         candidate: Bundle,
         base: Baseline<'_>,
     ) -> Result<Result<Cleared, Box<Blocked>>, LibraryError> {
-        match scan::clear(candidate, base) {
+        self.waived(skill, scan::clear(candidate, base))
+    }
+
+    /// Judges what the scanner said of a skill by the waivers in force.
+    pub(super) fn waived(
+        &self,
+        skill: &SkillName,
+        judged: Result<Cleared, Box<Blocked>>,
+    ) -> Result<Result<Cleared, Box<Blocked>>, LibraryError> {
+        match judged {
             Ok(cleared) if cleared.report().findings.is_empty() => Ok(Ok(cleared)),
             judged => Ok(scan::waive(judged, &self.waivers(skill)?)),
         }

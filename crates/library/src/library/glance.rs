@@ -9,6 +9,7 @@ use skill::{Bundle, Limits, SkillName, SkillPath, validate::load};
 
 use super::{
     FolderState, HandEditFault, Library, LibraryError,
+    foreseen::{AHEAD, Foreseen},
     remembered::{Known, Remembered},
 };
 use crate::{
@@ -19,7 +20,7 @@ use crate::{
 };
 
 /// Threads that look at folders; more of them wait for the same disk.
-const THREADS: usize = 4;
+pub(super) const THREADS: usize = 4;
 
 /// What a list of skills says of a head.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -143,6 +144,19 @@ struct Seen {
     content: Option<Content>,
 }
 
+impl Seen {
+    /// Whether the folder holds what is known.
+    fn is_same(&self, known: &Known) -> bool {
+        match &self.content {
+            Some(content) => known.digest() == Some(content.digest.to_string().as_str()),
+            None => self.is_as_known,
+        }
+    }
+}
+
+/// A skill, what is known of it, and what was seen of its folder.
+type Looked = ((SkillName, Box<Known>), Seen);
+
 /// What was found out of a skill.
 struct Found {
     known: Box<Known>,
@@ -213,11 +227,18 @@ impl Library {
             None => skills.iter().map(|_| Seen::default()).collect(),
         };
         let mut found = Vec::with_capacity(skills.len());
-        for ((name, known), seen) in skills.into_iter().zip(seen) {
-            match self.judge_glance(&name, known, seen, &mut remembered.news) {
-                Ok(one) => found.extend(one.map(|one| (name, one))),
-                Err(LibraryError::Storage(error)) => damaged.push((name, damage(error)?)),
-                Err(error) => return Err(error),
+        let mut looked = skills.into_iter().zip(seen);
+        loop {
+            let part: Vec<_> = looked.by_ref().take(AHEAD).collect();
+            if part.is_empty() {
+                break;
+            }
+            for (((name, known), seen), foreseen) in self.foresee(part)? {
+                match self.judge_glance(&name, known, seen, foreseen, &mut remembered.news) {
+                    Ok(one) => found.extend(one.map(|one| (name, one))),
+                    Err(LibraryError::Storage(error)) => damaged.push((name, damage(error)?)),
+                    Err(error) => return Err(error),
+                }
             }
         }
         let lasting = found.iter().filter(|(_, found)| found.lasts).map(|(name, found)| (name, found.known.as_ref()));
@@ -288,23 +309,32 @@ impl Library {
         })
     }
 
+    /// Judges those folders ahead about which nothing is known.
+    fn foresee(&self, part: Vec<Looked>) -> Result<Vec<(Looked, Option<Foreseen>)>, LibraryError> {
+        let is_new = |((_, known), seen): &&Looked| known.head.is_none() && !seen.is_same(known);
+        let names: Vec<_> = part.iter().map(|looked| Some(looked).filter(is_new).map(|((name, _), _)| name)).collect();
+        let foreseen = match self.root()? {
+            Some(root) => Foreseen::all(&root, &names, self.limits()),
+            None => names.iter().map(|_| None).collect(),
+        };
+        Ok(part.into_iter().zip(foreseen).collect())
+    }
+
     /// `None` where nothing stands that could be a skill. Counts what is new to be remembered.
     fn judge_glance(
         &self,
         name: &SkillName,
         known: Box<Known>,
         seen: Seen,
+        foreseen: Option<Foreseen>,
         news: &mut usize,
     ) -> Result<Option<Found>, LibraryError> {
-        let is_same = match &seen.content {
-            Some(content) => known.digest() == Some(content.digest.to_string().as_str()),
-            None => seen.is_as_known,
-        };
+        let is_same = seen.is_same(&known);
         let mut found = match (is_same, known.head.is_some()) {
             (true, true) => Found { known, standing: Standing::Clean, paths: Vec::new(), lasts: true },
             (true, false) => Found { known, standing: Standing::Modified, paths: Vec::new(), lasts: true },
             (false, true) => Found { standing: self.standing(name)?, known, paths: Vec::new(), lasts: true },
-            (false, false) => match self.look_without_history(name)? {
+            (false, false) => match self.look_without_history(name, foreseen)? {
                 Some(found) => found,
                 None => return Ok(None),
             },
@@ -332,12 +362,17 @@ impl Library {
 
     /// A folder that looks like a skill but has no history yet. It is read leniently, as other clients
     /// do, but what the scanner blocks is not shown to agents.
-    fn look_without_history(&self, name: &SkillName) -> Result<Option<Found>, LibraryError> {
+    fn look_without_history(
+        &self,
+        name: &SkillName,
+        foreseen: Option<Foreseen>,
+    ) -> Result<Option<Found>, LibraryError> {
+        let (judged, front) = foreseen.map(Foreseen::parts).unzip();
         let blocked = |files: &Bundle, why: String| {
             let known = Known::of_folder(files.digest(), false, Front::of(files, name, self.limits()));
             Found { known: Box::new(known), standing: Standing::Blocked(why), paths: Vec::new(), lasts: false }
         };
-        let (cleared, valid) = match self.folder_state(name)? {
+        let (cleared, valid) = match self.folder_state_foreseen(name, judged)? {
             FolderState::Modified(cleared) => (*cleared, true),
             FolderState::Blocked(HandEditFault::Invalid { bundle, .. }) => {
                 match self.clear(name, bundle, Baseline::None)? {
@@ -351,7 +386,8 @@ impl Library {
             }
             FolderState::Absent | FolderState::Clean | FolderState::Missing => return Ok(None),
         };
-        let front = Front::of(cleared.bundle(), name, self.limits());
+        let front = front.flatten().filter(|(digest, _)| *digest == cleared.digest()).map(|(_, front)| front);
+        let front = front.unwrap_or_else(|| Front::of(cleared.bundle(), name, self.limits()));
         let known = Known::of_folder(cleared.digest(), valid, front);
         let lasts = cleared.report().findings.iter().all(|finding| !finding.waived);
         Ok(Some(Found { known: Box::new(known), standing: Standing::Modified, paths: Vec::new(), lasts }))

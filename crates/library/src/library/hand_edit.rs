@@ -9,7 +9,7 @@ use scan::{Baseline, Blocked, Cleared};
 use skill::{Bundle, Problem, SkillName, Strictness, validate::validate_bundle};
 use thiserror::Error;
 
-use super::{Commit, CommitError, LOCK_WAIT, Library, LibraryError};
+use super::{Commit, CommitError, LOCK_WAIT, Library, LibraryError, foreseen::Judged};
 use crate::{
     folder::{self, FolderError, Leftovers},
     home::open_dir,
@@ -40,6 +40,15 @@ pub enum FolderState {
     Modified(Box<Cleared>),
     /// Edited into something that cannot be taken over.
     Blocked(HandEditFault),
+}
+
+impl From<Result<Cleared, Box<Blocked>>> for FolderState {
+    fn from(judged: Result<Cleared, Box<Blocked>>) -> Self {
+        match judged {
+            Ok(cleared) => Self::Modified(Box::new(cleared)),
+            Err(blocked) => Self::Blocked(blocked.into()),
+        }
+    }
 }
 
 /// Why what stands in a folder cannot become a revision. It is left as it is.
@@ -208,7 +217,16 @@ impl Library {
     /// # Errors
     /// The library or its history cannot be read.
     pub fn folder_state(&self, skill: &SkillName) -> Result<FolderState, LibraryError> {
-        Ok(self.look(skill)?.state)
+        Ok(self.look(skill, None)?.state)
+    }
+
+    /// The same, where somebody judged the files already that may stand there.
+    pub(super) fn folder_state_foreseen(
+        &self,
+        skill: &SkillName,
+        foreseen: Option<Judged>,
+    ) -> Result<FolderState, LibraryError> {
+        Ok(self.look(skill, foreseen)?.state)
     }
 
     /// The skill as an operation should see it, with a good hand edit taken over. The scanner runs while
@@ -224,7 +242,7 @@ impl Library {
     ) -> Result<Snapshot, SnapshotError> {
         let mut left = ATTEMPTS;
         loop {
-            let look = self.look(skill)?;
+            let look = self.look(skill, None)?;
             left = left.saturating_sub(1);
             let is_settled = match look.state {
                 FolderState::Absent | FolderState::Clean => true,
@@ -259,7 +277,7 @@ impl Library {
         let look = match look {
             Some(look) if look.is_of(&now) => look,
             Some(_) => return Ok(None),
-            None => self.judge(skill, now)?,
+            None => self.judge(skill, now, None)?,
         };
         match look.state {
             FolderState::Modified(cleared) if take_over == TakeOver::Commit => {
@@ -274,7 +292,7 @@ impl Library {
 
     /// Judges what a moment shows in which no commit was on its way to the folder. Where nobody is at
     /// work and a folder has not followed all the same, the last one has to do.
-    fn look(&self, skill: &SkillName) -> Result<Look, LibraryError> {
+    fn look(&self, skill: &SkillName, foreseen: Option<Judged>) -> Result<Look, LibraryError> {
         let own = open_dir(self.own_path())?;
         let mark = || own.as_ref().map_or(Ok(journal::Mark::default()), journal::mark).map_err(self.own_io());
         let end = Instant::now() + PATIENCE;
@@ -285,7 +303,7 @@ impl Library {
             let is_plain = matches!(now.found, Found::Same | Found::Absent);
             let was_still = (is_idle || before.is_settled()) && mark()? == before;
             if is_plain || was_still || Instant::now() >= end {
-                return self.judge(skill, now);
+                return self.judge(skill, now, foreseen);
             }
             thread::sleep(PAUSE);
         }
@@ -313,16 +331,31 @@ impl Library {
         Ok(Comparison { base, committed, found })
     }
 
-    fn judge(&self, skill: &SkillName, comparison: Comparison) -> Result<Look, LibraryError> {
+    fn judge(&self, skill: &SkillName, comparison: Comparison, foreseen: Option<Judged>) -> Result<Look, LibraryError> {
         let Comparison { base, committed, found } = comparison;
         let state = match found {
             Found::Absent => FolderState::Absent,
             Found::Same => FolderState::Clean,
             Found::Missing => FolderState::Missing,
             Found::Unreadable(fault) => FolderState::Blocked(fault.into()),
-            Found::Different(found) => self.judge_edit(skill, base.as_ref(), &committed, found)?,
+            Found::Different(found) => match foreseen {
+                // Nothing was committed that could excuse anything.
+                Some(judged) if committed.is_empty() && *judged.bundle() == found => {
+                    self.conclude(skill, found, judged)?
+                }
+                _ => self.judge_edit(skill, base.as_ref(), &committed, found)?,
+            },
         };
         Ok(Look { base, committed, state })
+    }
+
+    /// What follows from a judgement.
+    fn conclude(&self, skill: &SkillName, found: Bundle, judged: Judged) -> Result<FolderState, LibraryError> {
+        let Judged { problems, cleared } = judged;
+        if !problems.is_empty() {
+            return Ok(FolderState::Blocked(HandEditFault::Invalid { bundle: found, problems }));
+        }
+        Ok(self.waived(skill, cleared)?.into())
     }
 
     fn judge_edit(
@@ -337,16 +370,13 @@ impl Library {
         let known = if committed.is_empty() { Vec::new() } else { check(committed) };
         let problems: Vec<Problem> =
             check(&found).into_iter().filter(|p| p.is_error() && !p.is_among(&known)).collect();
-        if !problems.is_empty() {
-            return Ok(FolderState::Blocked(HandEditFault::Invalid { bundle: found, problems }));
-        }
         let baseline = match head {
             Some(head) if head.was_cleared() && !head.tombstone => Baseline::Cleared(committed),
             _ => Baseline::None,
         };
-        Ok(match self.clear(skill, found, baseline)? {
-            Ok(cleared) => FolderState::Modified(Box::new(cleared)),
-            Err(blocked) => FolderState::Blocked(blocked.into()),
-        })
+        if !problems.is_empty() {
+            return Ok(FolderState::Blocked(HandEditFault::Invalid { bundle: found, problems }));
+        }
+        Ok(self.clear(skill, found, baseline)?.into())
     }
 }

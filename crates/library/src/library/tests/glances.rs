@@ -138,3 +138,42 @@ fn a_folder_without_history_that_the_scanner_blocks_is_looked_at_each_time() {
     fs::write(place.own().join("glances"), remembered).unwrap();
     assert!(matches!(standings(&library).as_slice(), [(_, Standing::Blocked(_))]));
 }
+
+#[test]
+fn folders_that_are_judged_ahead_are_judged_as_one_by_one() {
+    let place = Place::new();
+    let (script, attack) = hostile();
+    let attack = std::str::from_utf8(&attack.bytes).unwrap().to_owned();
+    let good = |at: usize| skill_md(&format!("skill-{at:03}"), "Do it.");
+    for at in 0..600 {
+        let folder = format!("skill-{at:03}");
+        match at % 5 {
+            0..=2 => place.write(&format!("{folder}/SKILL.md"), &good(at)),
+            3 => place.write(&format!("{folder}/SKILL.md"), &good(at).replace("description", "describes")),
+            _ => {
+                place.write(&format!("{folder}/SKILL.md"), &good(at));
+                place.write(&format!("{folder}/{script}"), &attack);
+            }
+        }
+    }
+    let library = place.open();
+    let glances = library.glances(Closeness::Signatures).unwrap();
+    assert_eq!(glances.len(), 600);
+    for (at, glance) in glances.iter().enumerate() {
+        let alone = library.folder_state(&glance.name).unwrap();
+        let (standing, fault) = match (&alone, at % 5) {
+            (FolderState::Modified(_), 0..=2) => (Standing::Modified, false),
+            // Read as leniently as other clients do; without a description there is nothing to tell.
+            (FolderState::Blocked(HandEditFault::Invalid { .. }), 3) => (Standing::Modified, true),
+            (FolderState::Blocked(fault @ HandEditFault::Hostile(_)), 4) => {
+                (Standing::Blocked(fault.to_string()), false)
+            }
+            (other, kind) => panic!("{} is of kind {kind}: {other:?}", glance.name),
+        };
+        assert_eq!((&glance.standing, glance.front.fault.is_some()), (&standing, fault), "{}", glance.name);
+        assert_eq!(glance.front.description.is_empty(), fault, "{}", glance.name);
+    }
+    let known = library.glances(Closeness::Signatures).unwrap();
+    let told = |glance: &Glance| (glance.name.clone(), glance.standing.clone(), glance.front.clone());
+    assert!(known.iter().map(told).eq(glances.iter().map(told)), "and the same when it is known");
+}

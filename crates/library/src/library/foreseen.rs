@@ -1,0 +1,75 @@
+//! [`Foreseen`]: folders without a history, judged by several threads before they are asked about one by one.
+
+use std::thread;
+
+use cap_std::fs::Dir;
+use scan::{Baseline, Blocked, Cleared};
+use skill::{Bundle, Digest, Limits, Problem, SkillName, Strictness, validate::validate_bundle};
+
+use super::glance::{Front, THREADS};
+use crate::folder::{self, Leftovers};
+
+/// Folders that are judged ahead. All of their files are in memory then.
+pub(super) const AHEAD: usize = 256;
+
+/// What the standard and the scanner say of files, waivers aside.
+pub(super) struct Judged {
+    /// What is wrong by the standard.
+    pub problems: Vec<Problem>,
+    /// What the scanner says.
+    pub cleared: Result<Cleared, Box<Blocked>>,
+}
+
+/// A folder as it was read by a thread. It may have changed since, so that it counts only for the same files.
+pub(super) struct Foreseen {
+    pub judged: Judged,
+    front: Front,
+}
+
+impl Judged {
+    /// The files.
+    pub fn bundle(&self) -> &Bundle {
+        match &self.cleared {
+            Ok(cleared) => cleared.bundle(),
+            Err(blocked) => blocked.bundle(),
+        }
+    }
+}
+
+impl Foreseen {
+    fn of(root: &Dir, name: &SkillName, limits: &Limits) -> Option<Self> {
+        let files =
+            folder::read(root, name.as_str(), Leftovers::Skip, limits).ok().filter(|files| !files.is_empty())?;
+        let problems = validate_bundle(&files, Some(name.as_str()), Strictness::Standard, limits);
+        let problems = problems.into_iter().filter(Problem::is_error).collect();
+        let front = Front::of(&files, name, limits);
+        Some(Self { judged: Judged { problems, cleared: scan::clear(files, Baseline::None) }, front })
+    }
+
+    /// What to ask for the judgement, and what the `SKILL.md` says in files of that digest.
+    pub fn parts(self) -> (Judged, Option<(Digest, Front)>) {
+        let digest = self.judged.cleared.as_ref().ok().map(Cleared::digest);
+        (self.judged, digest.map(|digest| (digest, self.front)))
+    }
+
+    /// Those of the folders that are named, in order.
+    pub fn all(root: &Dir, names: &[Option<&SkillName>], limits: &Limits) -> Vec<Option<Self>> {
+        let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS);
+        let wanted = names.iter().flatten().count();
+        if wanted == 0 || threads == 1 {
+            return names.iter().map(|_| None).collect();
+        }
+        let judge = move |name: &Option<&SkillName>| name.and_then(|name| Self::of(root, name, limits));
+        thread::scope(|scope| {
+            let parts: Vec<_> = names
+                .chunks(names.len().div_ceil(threads))
+                .map(|part| (part, scope.spawn(move || part.iter().map(judge).collect::<Vec<_>>())))
+                .collect();
+            // Whoever asks judges what no thread did.
+            let join = |(part, judged): (&[_], thread::ScopedJoinHandle<'_, Vec<_>>)| {
+                judged.join().unwrap_or_else(|_| part.iter().map(|_| None).collect())
+            };
+            parts.into_iter().flat_map(join).collect()
+        })
+    }
+}
