@@ -50,8 +50,13 @@ pub fn search<'a>(skills: &[&'a Listed], query: &str, limit: usize) -> Vec<Hit<'
             Hit { listed, score: words + if is_its_name { SAME_NAME } else { 0.0 } }
         })
         .collect();
-    hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.listed.name.cmp(&b.listed.name)));
-    hits.truncate(limit);
+    let order = |a: &Hit<'a>, b: &Hit<'a>| b.score.total_cmp(&a.score).then_with(|| a.listed.name.cmp(&b.listed.name));
+    if limit < hits.len() {
+        // Of many that fit only the best have to stand in order.
+        hits.select_nth_unstable_by(limit, order);
+        hits.truncate(limit);
+    }
+    hits.sort_by(order);
     hits
 }
 
@@ -82,19 +87,36 @@ struct Wanted {
     by_first: Vec<Vec<usize>>,
 }
 
+/// Which bytes are parts of words.
+const IN_WORD: [bool; 256] = {
+    let (mut table, mut byte) = ([false; 256], 0_u8);
+    while byte < 128 {
+        table[byte as usize] = byte.is_ascii_alphanumeric();
+        byte += 1;
+    }
+    table
+};
+
 impl Wanted {
     fn of(query: &str) -> Self {
         let words: Vec<String> = words(query).into_iter().collect();
         let mut by_first = vec![Vec::new(); 256];
         for (at, word) in words.iter().enumerate() {
-            by_first[usize::from(word.as_bytes()[0])].push(at);
+            let first = word.as_bytes()[0];
+            by_first[usize::from(first)].push(at);
+            if first.is_ascii_lowercase() {
+                by_first[usize::from(first.to_ascii_uppercase())].push(at);
+            }
         }
         Self { words, by_first }
     }
 
     fn matches(&self, listed: &Listed) -> Vec<Match> {
-        let path = listed.path.as_ref().map(|path| path.to_string_lossy()).unwrap_or_default();
         let mut matches = Vec::new();
+        if self.words.is_empty() {
+            return matches;
+        }
+        let path = listed.path.as_ref().map(|path| path.to_string_lossy()).unwrap_or_default();
         for (field, text) in [listed.name.as_str(), listed.description.as_str(), &path].into_iter().enumerate() {
             self.matches_in(text, field, &mut matches);
         }
@@ -108,23 +130,35 @@ impl Wanted {
             None => matches.push(Match { word, field, share }),
         };
         if text.is_ascii() {
-            let words = text.as_bytes().split(|byte| !byte.is_ascii_alphanumeric());
-            words.for_each(|word| self.compare(word, &mut note));
-            return;
+            return self.compare_all(text.as_bytes(), &mut note);
         }
         let lower: Cow<'_, str> = text.to_lowercase().into();
         for word in lower.split(|c: char| !c.is_alphanumeric()) {
             match word.is_ascii() {
-                true => self.compare(word.as_bytes(), &mut note),
+                true => self.compare_all(word.as_bytes(), &mut note),
                 false => self.look_inside(word, &mut note),
             }
         }
     }
 
-    /// Compares a word of a text, in any case, with those that begin as it does.
-    fn compare(&self, word: &[u8], note: &mut impl FnMut(usize, f64)) {
-        let Some(first) = word.first().filter(|_| word.len() > 1) else { return };
-        for at in &self.by_first[usize::from(first.to_ascii_lowercase())] {
+    /// Compares the words of a text with those that begin as they do.
+    fn compare_all(&self, text: &[u8], note: &mut impl FnMut(usize, f64)) {
+        let mut at = 0;
+        while let Some(first) = text.get(at) {
+            let from = at;
+            at += 1;
+            if IN_WORD[usize::from(*first)] {
+                at += text[at..].iter().take_while(|byte| IN_WORD[usize::from(**byte)]).count();
+                let wanted = &self.by_first[usize::from(*first)];
+                if !wanted.is_empty() && at - from > 1 {
+                    self.compare(&text[from..at], wanted, note);
+                }
+            }
+        }
+    }
+
+    fn compare(&self, word: &[u8], candidates: &[usize], note: &mut impl FnMut(usize, f64)) {
+        for at in candidates {
             let wanted = self.words[*at].as_bytes();
             match word.get(..wanted.len()) {
                 Some(beginning) if !beginning.eq_ignore_ascii_case(wanted) => {}
