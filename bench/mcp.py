@@ -5,12 +5,17 @@
 
 Builds skillhub for release, or takes the program that SKILLHUB names. The library is made in target/bench and used
 again by the next run. Speaks the protocol line by line, so that what is timed is the server: the first answer after a
-start, the same list again, after a change by another process, and a skill that is read.
+start, the same list again, after a change by another process, a skill that is read, skills that are found, and how long
+it takes until a client is told what another program wrote.
+
+How fast the machine is at the moment says the floor, which is timed in the same run: a request that looks at nothing,
+and a Python program that reads every SKILL.md.
 """
 
 import json
 import os
 import pathlib
+import resource
 import shutil
 import statistics
 import subprocess
@@ -36,6 +41,7 @@ class Server:
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, text=True, bufsize=1)
         self.number = 0
+        self.told = 0.0
         client = {"name": "bench", "version": "1"}
         self.ask("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=client)
         self.send({"method": "notifications/initialized"})
@@ -51,6 +57,8 @@ class Server:
         self.send({"id": self.number, "method": method, "params": params})
         while True:
             answer = json.loads(self.process.stdout.readline())
+            if answer.get("method", "").endswith("list_changed"):
+                self.told = time.perf_counter()
             if answer.get("id") == self.number:
                 if "error" in answer:
                     raise SystemExit(f"{method}: {answer['error']}")
@@ -83,6 +91,59 @@ def make(library: pathlib.Path, count: int) -> None:
         (library / name / "SKILL.md").write_text(f"{front}\n# Do\n\n{words}\n")
 
 
+def read_all(library: pathlib.Path) -> float:
+    """Milliseconds in which Python reads every SKILL.md."""
+    began = time.perf_counter()
+    for folder in os.scandir(library):
+        with open(os.path.join(folder.path, "SKILL.md"), "rb") as file:
+            file.read()
+    return (time.perf_counter() - began) * 1e3
+
+
+def run(command: list[str], environment: dict[str, str]) -> tuple[float, float]:
+    """Milliseconds of a command, and of CPU in it."""
+    began, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return (time.perf_counter() - began) * 1e3, cpu * 1e3
+
+
+def first_looks(command: list[str], environment: dict[str, str], place: pathlib.Path) -> None:
+    """`prompt` where nothing is known, so that every skill is scanned, where all is known, and for a task."""
+    walls, cpus = [], []
+    for _ in range(3):
+        shutil.rmtree(place / "nothing", ignore_errors=True)
+        fresh = {**environment, "SKILLHUB_HOME": str(place / "nothing")}
+        wall, cpu = run([*command, "prompt", "--quiet"], fresh)
+        walls.append(wall)
+        cpus.append(cpu)
+    row("prompt, each skill scanned", walls)
+    row("  CPU in it", cpus)
+    run([*command, "prompt", "--quiet"], environment)
+    row("prompt in a process that knows them", [run([*command, "prompt", "--quiet"], environment)[0] for _ in range(5)])
+    task = [*command, "prompt", "--quiet", "--budget", "800", "--task", "a report on table 77"]
+    row("prompt --task", [run(task, environment)[0] for _ in range(5)])
+
+
+def notices(server: Server, library: pathlib.Path, rounds: int) -> list[float]:
+    """Milliseconds from what another program writes until the client is told."""
+    times = []
+    file = library / "skill-00002" / "SKILL.md"
+    before = file.read_text()
+    for number in range(rounds):
+        time.sleep(2.5)
+        server.ask("resources/templates/list")
+        began = time.perf_counter()
+        file.write_text(before.replace("Reads", f"Reads ({number})", 1))
+        while server.told < began and time.perf_counter() < began + 60:
+            time.sleep(0.01)
+            server.ask("resources/templates/list")
+        times.append((server.told - began) * 1e3)
+    file.write_text(before)
+    return times
+
+
 def row(what: str, times: list[float]) -> None:
     times = sorted(times)
     print(f"{what:44} {statistics.median(times):9.2f} ms, 95 of 100 within {times[len(times) * 95 // 100]:9.2f} ms")
@@ -95,7 +156,8 @@ def main() -> None:
     make(library, count)
     environment = {"PATH": os.environ["PATH"], "HOME": str(place), "SKILLHUB_HOME": str(place / "home")}
     command = [program(), "--library", str(library)]
-    subprocess.run([*command, "prompt", "--quiet"], env=environment, check=True, stdout=subprocess.DEVNULL)
+    row("floor: Python reads every SKILL.md", [read_all(library) for _ in range(5)])
+    first_looks(command, environment, place)
     cold = []
     for _ in range(5):
         server = Server([*command, "mcp"], environment)
@@ -104,9 +166,10 @@ def main() -> None:
     row(f"tools/list of {count} skills, first after a start", cold)
     server = Server([*command, "mcp"], environment)
     server.ask("tools/list")
-    row("the same again", [server.ask("tools/list")[0] for _ in range(101)])
+    row("floor: a request that looks at nothing", [server.ask("resources/templates/list")[0] for _ in range(101)])
+    row("tools/list again", [server.ask("tools/list")[0] for _ in range(101)])
     row("read_skill", [server.call("read_skill", name=f"skill-{n * 7 % count:05}")[0] for n in range(ROUNDS)])
-    row("search_skills", [server.call("search_skills", query=f"report table {n}")[0] for n in range(21)])
+    row("search_skills", [server.call("search_skills", query=f"report table {n}")[0] for n in range(101)])
     changed = []
     for number in range(5):
         reason = ["--reason", "timed"]
@@ -114,9 +177,11 @@ def main() -> None:
         subprocess.run([*command, *patch], env=environment, check=True, stdout=subprocess.DEVNULL)
         changed.append(server.ask("tools/list")[0])
     row("tools/list after a change by another process", changed)
+    row("until the client is told what others wrote", notices(server, library, 5))
     print(f"peak memory of the server {server.memory()}")
     server.end()
     subprocess.run([*command, "rollback", "skill-00001", "1"], env=environment, stdout=subprocess.DEVNULL)
+    row("floor: Python reads every SKILL.md", [read_all(library) for _ in range(5)])
 
 
 if __name__ == "__main__":
