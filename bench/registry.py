@@ -139,13 +139,18 @@ def skill(name: str, text: str) -> str:
 
 
 def measure(skillhub: str, daemon: Daemon, count: int) -> None:
+    walls = []
     kept, place = WORK / f"kept-{count}.git", WORK / f"skills-{count}.git"
     if not kept.exists():
         make(skillhub, kept, count)
     shutil.rmtree(place, ignore_errors=True)
     shutil.copytree(kept, place)
     url = daemon.url(place.name)
-    print(f"{count} skills, {size(place) / (1 << 20):.0f} MiB")
+    for _ in range(ROUNDS):
+        started = time.perf_counter()
+        subprocess.run(["git", "ls-remote", "--quiet", url], check=True, capture_output=True)
+        walls.append(time.perf_counter() - started)
+    print(f"{count} skills, {size(place) / (1 << 20):.0f} MiB; one git ls-remote takes {statistics.median(walls) * 1000:.0f} ms")
     publishers = [User(skillhub, f"publisher-{at}", url) for at in range(ROUNDS)]
     first = [user.run("publish", skill(f"bench-first-{at}", "Is first."), "--owner", f"bench{at}")
              for at, user in enumerate(publishers)]

@@ -202,6 +202,28 @@ fn only_what_is_asked_for_is_fetched() {
 }
 
 #[test]
+fn many_skills_are_fetched_together() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.path("team.git");
+    sandbox.done(&["index", "init", path.to_str().unwrap()]);
+    let names: Vec<String> = (0..12).map(|at| format!("skill-{at}-of-many")).collect();
+    for name in &names {
+        sandbox.skill(name, &format!("Does {name}. Use in tests."), &[]);
+        sandbox.done(&["publish", name, "--owner", "acme", "--registry", path.to_str().unwrap()]);
+    }
+    let specs: Vec<String> = names.iter().map(|name| format!("acme/{name}")).collect();
+    let specs: Vec<&str> = specs.iter().map(String::as_str).collect();
+    let (url, lib) = (through_git(&path), sandbox.path("lib").display().to_string());
+    let to_install = [&["install"], &specs[..], &["--registry", &url, "--library", &lib]].concat();
+    let installed = other_user(&sandbox, "second", &to_install).done();
+    assert_eq!(installed["skills"].as_array().unwrap().len(), names.len());
+    let mirror = fs::read_dir(sandbox.path("second/registries")).unwrap().map(|entry| entry.unwrap().path());
+    let packs = fs::read_dir(mirror.into_iter().find(|path| path.is_dir()).unwrap().join("objects/pack")).unwrap();
+    let packs = packs.filter(|file| file.as_ref().unwrap().path().extension().is_some_and(|kind| kind == "pack"));
+    assert!((5..=9).contains(&packs.count()), "each fetch leaves a pack, whatever the number of skills");
+}
+
+#[test]
 fn an_owner_is_asked_at_one_registry_and_at_no_other() {
     let sandbox = Sandbox::new();
     let daemon = Daemon::start(&sandbox, true);

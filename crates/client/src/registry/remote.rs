@@ -77,7 +77,8 @@ impl Remote {
     /// The index as it is now.
     pub fn newest(&self) -> Result<Index, RegistryError> {
         let commit = self.refresh()?.to_string();
-        self.mirror.bring(parse(&commit), &[shard::CONFIG.to_owned()])?;
+        // The folder of archives is small, and whoever asks for one would wait for it.
+        self.mirror.bring(parse(&commit), &[shard::CONFIG, shard::BUNDLES].map(str::to_owned))?;
         let index = self.open(&commit)?;
         self.heads.set(&self.url, &commit);
         Ok(index)
