@@ -4,6 +4,7 @@ mod connection;
 mod hostile;
 mod hosts;
 mod http;
+mod messages;
 mod skills;
 mod tools;
 mod watching;
