@@ -3,15 +3,15 @@
 //! [`merge`] takes the common ancestor (`base`), the side that stays where the two disagree (`ours`)
 //! and the other (`theirs`). A result without conflicts holds every change of both sides, each once
 //! and at its place, and is the same text whichever side is ours. Where there is doubt there is a
-//! [`Conflict`], and the result keeps what ours has there; no marker is ever written into a skill.
+//! [`Conflict`], and the result keeps what ours has there, or what the [`Rules`] say.
 //!
 //! # Rules
 //!
 //! **Files.** What one side alone added, removed or changed is taken; the same on both sides is taken
 //! once. Removed here and changed there, added on both sides with different contents, and binary
 //! files changed on both sides are conflicts. The executable bit is merged on its own. A file of theirs
-//! whose path would be one with a path of ours on some system is left out, as a conflict. There are no
-//! renames: a file that moved was removed in one place and added in another.
+//! whose path would be one with a path of ours on some system is left out, as a conflict. A file that
+//! moved was removed in one place and added in another, unless the [`Rules`] follow renames.
 //!
 //! **Frontmatter.** `SKILL.md` is merged key by key, with the comments above a key as part of it. Keys
 //! changed on one side are taken, also on neighbouring lines; order, comments and quoting are those of
@@ -40,6 +40,9 @@
 //! **Line ends.** Those of ours are kept, and lines of theirs take them; a side that changed nothing
 //! else has not changed the file. The newline at the end of the file is merged on its own.
 //!
+//! These are the [`Rules::CAREFUL`] ones, for changes that waited while the skill moved on. Other rules
+//! try a plain merge of the lines first, follow files that moved, or put both sides between markers.
+//!
 //! # Why a clean result is right
 //!
 //! A change of theirs is put between lines that ours is certain to have kept, and the other way round;
@@ -62,6 +65,8 @@ mod hunks;
 mod keys;
 mod lines;
 mod pairs;
+mod renames;
+mod rules;
 #[cfg(test)]
 mod tests;
 mod weave;
@@ -70,6 +75,7 @@ mod words;
 pub use align::{CELLS_PER_TEXT, MAX_CELLS};
 pub use clash::{Conflict, ConflictKind};
 pub use pairs::PAIRED_LINES;
+pub use rules::{Clashes, PlainMerge, Rules, marker_line};
 pub use words::{PASSAGE_BYTES, WORDS_APART};
 
 use crate::{Bundle, BundleError, Limits};
@@ -97,7 +103,25 @@ impl Merge {
 /// # Errors
 /// [`BundleError`] when the merged files pass a limit, though each side alone does not.
 pub fn merge(base: &Bundle, ours: &Bundle, theirs: &Bundle, limits: &Limits) -> Result<Merge, BundleError> {
-    let files::Merged { files, mut conflicts } = files::merge(base, ours, theirs);
+    merge_by(&Rules::CAREFUL, [base, ours, theirs], limits)
+}
+
+/// The same of `[base, ours, theirs]` by other rules.
+///
+/// # Errors
+/// [`BundleError`] when the merged files pass a limit, though each side alone does not.
+pub fn merge_by(rules: &Rules<'_>, bundles: [&Bundle; 3], limits: &Limits) -> Result<Merge, BundleError> {
+    if !rules.follows_renames {
+        return merge_paths(rules, bundles, limits);
+    }
+    let (moved, both) = renames::follow(bundles, limits);
+    let mut merged = merge_paths(rules, moved.each_ref(), limits)?;
+    merged.conflicts.extend(both);
+    Ok(merged)
+}
+
+fn merge_paths(rules: &Rules<'_>, [base, ours, theirs]: [&Bundle; 3], limits: &Limits) -> Result<Merge, BundleError> {
+    let files::Merged { files, mut conflicts } = files::merge(base, ours, theirs, rules);
     conflicts.sort_by(|a, b| (&a.path, &a.lines).cmp(&(&b.path, &b.lines)));
     Ok(Merge { bundle: Bundle::from_files(files, limits)?, conflicts })
 }

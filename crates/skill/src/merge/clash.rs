@@ -50,6 +50,15 @@ pub enum ConflictKind {
     AddedByBoth,
     /// Both changed a file that is not text.
     Binary,
+    /// Both moved the file, each to another place; it stands in both.
+    MovedByBoth {
+        /// Where it was.
+        #[serde(serialize_with = "as_text")]
+        from: SkillPath,
+        /// Where theirs has it.
+        #[serde(serialize_with = "as_text")]
+        theirs: SkillPath,
+    },
     /// Both added the file, one as executable.
     Executable,
     /// The path of theirs and one of ours would be the same file or folder on some systems.
@@ -109,6 +118,9 @@ impl fmt::Display for Conflict {
             ConflictKind::RemovedInTheirs => write!(f, "{path} was to be removed, but has changed in the meantime"),
             ConflictKind::AddedByBoth => write!(f, "both sides added {path}, with different contents"),
             ConflictKind::Binary => write!(f, "both sides changed {path}, which is not text"),
+            ConflictKind::MovedByBoth { from, theirs } => {
+                write!(f, "both sides moved {from}, one to {path} and the other to {theirs}")
+            }
             ConflictKind::Executable => write!(f, "both sides added {path}, only one of them as executable"),
             ConflictKind::Collision { with } => {
                 write!(f, "{path} was added, but would be the same file or folder as {with} on some systems")

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     Conflict, ConflictKind, keys,
     lines::{self, Clash, Kind},
+    rules::{Clashes, Rules},
 };
 use crate::{Bundle, BundleError, File, SkillPath, check_collisions};
 
@@ -15,11 +16,11 @@ pub(super) struct Merged {
 }
 
 /// Merges file by file.
-pub(super) fn merge(base: &Bundle, ours: &Bundle, theirs: &Bundle) -> Merged {
+pub(super) fn merge(base: &Bundle, ours: &Bundle, theirs: &Bundle, rules: &Rules<'_>) -> Merged {
     let paths: BTreeSet<&SkillPath> = base.paths().chain(ours.paths()).chain(theirs.paths()).collect();
     let mut merged = Merged { files: BTreeMap::new(), conflicts: Vec::new() };
     for path in paths {
-        if let Some(file) = merge_file(path, [base, ours, theirs].map(|b| b.get(path)), &mut merged.conflicts) {
+        if let Some(file) = merge_file(path, [base, ours, theirs].map(|b| b.get(path)), rules, &mut merged.conflicts) {
             merged.files.insert(path.clone(), file);
         }
     }
@@ -42,7 +43,12 @@ impl Merged {
     }
 }
 
-fn merge_file(path: &SkillPath, files: [Option<&File>; 3], conflicts: &mut Vec<Conflict>) -> Option<File> {
+fn merge_file(
+    path: &SkillPath,
+    files: [Option<&File>; 3],
+    rules: &Rules<'_>,
+    conflicts: &mut Vec<Conflict>,
+) -> Option<File> {
     let mut conflict = |kind| {
         let texts = files.map(|file| file.and_then(File::text));
         conflicts.push(Conflict::of_file(path, kind).with_texts(texts[0], texts[1], texts[2]));
@@ -53,28 +59,48 @@ fn merge_file(path: &SkillPath, files: [Option<&File>; 3], conflicts: &mut Vec<C
         [None, Some(ours), Some(theirs)] => {
             if !same_content(ours, theirs) {
                 conflict(ConflictKind::AddedByBoth);
-            } else if ours.executable != theirs.executable {
+                return Some(both_added(path, ours, theirs, rules));
+            }
+            if ours.executable != theirs.executable {
                 conflict(ConflictKind::Executable);
             }
-            Some(ours.clone())
+            Some(File { executable: chosen(rules, ours, theirs).executable, ..ours.clone() })
         }
         [Some(base), None, Some(theirs)] => {
-            if !base.same_but_line_ends(theirs) {
+            let is_changed = !base.same_but_line_ends(theirs);
+            if is_changed {
                 conflict(ConflictKind::RemovedInOurs);
             }
-            None
+            (is_changed && rules.clashes != Clashes::Ours).then(|| theirs.clone())
         }
         [Some(base), Some(ours), None] => {
             if base.same_but_line_ends(ours) {
                 return None;
             }
             conflict(ConflictKind::RemovedInTheirs);
-            Some(ours.clone())
+            (rules.clashes != Clashes::Theirs).then(|| ours.clone())
         }
         [Some(base), Some(ours), Some(theirs)] => {
             let executable = if ours.executable == base.executable { theirs.executable } else { ours.executable };
-            Some(File { executable, ..merge_content(path, [base, ours, theirs], conflicts) })
+            Some(File { executable, ..merge_content(path, [base, ours, theirs], rules, conflicts) })
         }
+    }
+}
+
+/// The side to take of what cannot be merged.
+fn chosen<'a>(rules: &Rules<'_>, ours: &'a File, theirs: &'a File) -> &'a File {
+    if rules.clashes == Clashes::Theirs { theirs } else { ours }
+}
+
+/// A file that both sides added, each its own.
+fn both_added(path: &SkillPath, ours: &File, theirs: &File, rules: &Rules<'_>) -> File {
+    match (rules.clashes, ours.text(), theirs.text()) {
+        (Clashes::Marked { .. }, Some(here), Some(there)) => {
+            let texts = ["", here, there];
+            let woven = lines::merge(texts, lines::line_end(here, there), kind_of(path), rules);
+            File { bytes: woven.text.into_bytes().into(), executable: ours.executable }
+        }
+        _ => chosen(rules, ours, theirs).clone(),
     }
 }
 
@@ -83,7 +109,12 @@ fn same_content(a: &File, b: &File) -> bool {
 }
 
 /// Merges the contents of a file that all three have; the executable bit is that of ours or theirs.
-fn merge_content(path: &SkillPath, [base, ours, theirs]: [&File; 3], conflicts: &mut Vec<Conflict>) -> File {
+fn merge_content(
+    path: &SkillPath,
+    [base, ours, theirs]: [&File; 3],
+    rules: &Rules<'_>,
+    conflicts: &mut Vec<Conflict>,
+) -> File {
     if same_content(base, theirs) || same_content(ours, theirs) {
         return ours.clone();
     }
@@ -93,14 +124,14 @@ fn merge_content(path: &SkillPath, [base, ours, theirs]: [&File; 3], conflicts: 
         }
         let conflict = Conflict::of_file(path, ConflictKind::Binary);
         conflicts.push(conflict.with_texts(base.text(), ours.text(), theirs.text()));
-        return ours.clone();
+        return chosen(rules, ours, theirs).clone();
     };
     let line_end = lines::line_end(here, there);
     let texts = [old, here, there];
     let text = if path.is_skill_md() && !same_content(base, ours) {
-        keys::merge(texts, line_end, conflicts)
+        keys::merge(texts, line_end, rules, conflicts)
     } else {
-        let woven = lines::merge(texts, line_end, kind_of(path));
+        let woven = rules.merge_lines(texts, line_end, kind_of(path));
         conflicts.extend(woven.clashes.into_iter().map(|clash| of_clash(path, clash, 1)));
         woven.text
     };

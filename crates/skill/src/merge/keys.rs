@@ -6,7 +6,8 @@ use super::{
     Conflict, ConflictKind,
     align::CELLS_PER_TEXT,
     files::of_clash,
-    lines::{self, Kind},
+    lines::Kind,
+    rules::{Clashes, Rules},
     words,
 };
 use crate::{
@@ -15,15 +16,15 @@ use crate::{
 };
 
 /// Merges three texts of `SKILL.md`.
-pub(super) fn merge(texts: [&str; 3], line_end: &str, conflicts: &mut Vec<Conflict>) -> String {
+pub(super) fn merge(texts: [&str; 3], line_end: &str, rules: &Rules<'_>, conflicts: &mut Vec<Conflict>) -> String {
     let path = SkillPath::skill_md();
     let [Ok(base), Ok(ours), Ok(theirs)] = texts.map(frontmatter::split) else {
-        let woven = lines::merge(texts, line_end, Kind::Code);
+        let woven = rules.merge_lines(texts, line_end, Kind::Code);
         conflicts.extend(woven.clashes.into_iter().map(|clash| of_clash(&path, clash, 1)));
         return woven.text;
     };
-    let yaml = merge_yaml([base.yaml, ours.yaml, theirs.yaml], line_end, conflicts);
-    let body = lines::merge([base.body, ours.body, theirs.body], line_end, Kind::Markdown);
+    let yaml = merge_yaml([base.yaml, ours.yaml, theirs.yaml], line_end, rules, conflicts);
+    let body = rules.merge_lines([base.body, ours.body, theirs.body], line_end, Kind::Markdown);
     conflicts.extend(body.clashes.into_iter().map(|clash| of_clash(&path, clash, ours.body_line)));
     let (opening, closing) = fences(texts[1], &ours);
     let end = if closing.ends_with('\n') || body.text.is_empty() { "" } else { line_end };
@@ -37,7 +38,7 @@ fn fences<'a>(text: &'a str, split: &Split<'_>) -> (&'a str, &'a str) {
     (&text[..opening], &text[closing..text.len() - split.body.len()])
 }
 
-fn merge_yaml(texts: [&str; 3], line_end: &str, conflicts: &mut Vec<Conflict>) -> String {
+fn merge_yaml(texts: [&str; 3], line_end: &str, rules: &Rules<'_>, conflicts: &mut Vec<Conflict>) -> String {
     let path = SkillPath::skill_md();
     let [base, ours, theirs] = texts.map(normal);
     if base == theirs || ours == theirs {
@@ -45,19 +46,31 @@ fn merge_yaml(texts: [&str; 3], line_end: &str, conflicts: &mut Vec<Conflict>) -
     }
     let entries = if base == ours { [None, None, None] } else { texts.map(entries) };
     let (text, found) = if let [Some(base), Some(ours), Some(theirs)] = entries {
-        Block { base, ours, theirs, line_end }.merge()
+        Block { base, ours, theirs, line_end, rules }.merge()
     } else {
-        let woven = lines::merge(texts, line_end, Kind::Code);
+        let woven = rules.merge_lines(texts, line_end, Kind::Code);
         // The first line of the YAML is the second of the file.
         (woven.text, woven.clashes.into_iter().map(|clash| of_clash(&path, clash, 2)).collect())
     };
-    if !found.is_empty() || base == ours || holds_up(texts, &text) {
+    if found.is_empty() && (base == ours || holds_up(texts, &text)) {
+        return text;
+    }
+    if let Some(text) = rules.plainly(texts, line_end).filter(|text| holds_up(texts, text)) {
+        return text;
+    }
+    if !found.is_empty() {
         conflicts.extend(found);
         return text;
     }
     let conflict = Conflict::of_file(&path, ConflictKind::Frontmatter);
     conflicts.push(conflict.with_texts(Some(texts[0]), Some(texts[1]), Some(texts[2])));
-    texts[1].to_owned()
+    at_odds(rules.clashes, [&ours, &theirs], line_end)
+}
+
+/// What stands where two texts of whole lines cannot both stand.
+fn at_odds(clashes: Clashes<'_>, [ours, theirs]: [&str; 2], line_end: &str) -> String {
+    let lines = [ours, theirs].map(|text| text.lines().collect::<Vec<_>>());
+    clashes.lines(&lines[0], &lines[1]).iter().flat_map(|line| [line.as_ref(), line_end]).collect()
 }
 
 /// Whether a merged block reads as the three do: no key but theirs, and name and tools not other than
@@ -144,6 +157,7 @@ struct Block<'a> {
     ours: Vec<Entry<'a>>,
     theirs: Vec<Entry<'a>>,
     line_end: &'a str,
+    rules: &'a Rules<'a>,
 }
 
 fn get<'a, 'b>(entries: &'b [Entry<'a>], key: &str) -> Option<&'b Entry<'a>> {
@@ -193,7 +207,7 @@ impl Block<'_> {
         match one_of(&old, &here, &there) {
             Some(chosen) if *chosen == here => own(),
             Some(chosen) => chosen.as_ref().map(|text| text.replace('\n', self.line_end)),
-            None => match description(key, [&old, &here, &there]) {
+            None => match self.rules.words.then(|| description(key, [&old, &here, &there])).flatten() {
                 Some(merged) => Some(merged.replace('\n', self.line_end)),
                 None => {
                     let name = ours.or(theirs).or(base).map_or(key, |entry| entry.name).to_owned();
@@ -202,9 +216,21 @@ impl Block<'_> {
                     let conflict = Conflict::of_file(&SkillPath::skill_md(), ConflictKind::Key { key: name });
                     let conflict = conflict.with_texts(old.as_deref(), here.as_deref(), there.as_deref());
                     conflicts.push(Conflict { lines, ..conflict });
-                    own()
+                    self.at_odds(ours, [here, there])
                 }
             },
+        }
+    }
+
+    /// What stands where both changed a key, as the rules have it.
+    fn at_odds(&self, ours: Option<&Entry<'_>>, [here, there]: [Option<String>; 2]) -> Option<String> {
+        match self.rules.clashes {
+            Clashes::Ours => ours.map(|entry| entry.text.to_owned()),
+            Clashes::Theirs => there.map(|text| text.replace('\n', self.line_end)),
+            marked @ Clashes::Marked { .. } => {
+                let sides = [here, there].map(Option::unwrap_or_default);
+                Some(at_odds(marked, sides.each_ref().map(String::as_str), self.line_end))
+            }
         }
     }
 }

@@ -6,6 +6,7 @@ use super::{
     align::{Alignment, CELLS_PER_TEXT},
     hunks::{self, Hunk},
     pairs,
+    rules::{Clashes, Rules},
     weave::{From, Nearness, Piece, weave},
     words,
 };
@@ -44,7 +45,7 @@ pub(super) fn line_end(text: &str, other: &str) -> &'static str {
 }
 
 /// Merges three texts; lines of theirs and merged ones end in `line_end`.
-pub(super) fn merge([base, ours, theirs]: [&str; 3], line_end: &str, kind: Kind) -> Woven {
+pub(super) fn merge([base, ours, theirs]: [&str; 3], line_end: &str, kind: Kind, rules: &Rules<'_>) -> Woven {
     let texts = [Text::new(base, kind), Text::new(ours, kind), Text::new(theirs, kind)];
     let mut numbers = HashMap::new();
     let [base, ours, theirs] = texts.each_ref().map(|text| words::numbered(&text.lines, &mut numbers));
@@ -58,7 +59,7 @@ pub(super) fn merge([base, ours, theirs]: [&str; 3], line_end: &str, kind: Kind)
     let pieces = weave([base.len(), ours.len(), theirs.len()], &here, &there, &Beside);
     let budgets = [CELLS_PER_TEXT; 2];
     let mut writer =
-        Writer { texts: &texts, line_end, budgets, text: String::new(), end_bytes: 0, clashes: Vec::new() };
+        Writer { texts: &texts, line_end, rules, budgets, text: String::new(), end_bytes: 0, clashes: Vec::new() };
     pieces.into_iter().for_each(|piece| writer.push(piece));
     writer.finish()
 }
@@ -145,6 +146,7 @@ impl Nearness for Beside {
 struct Writer<'a> {
     texts: &'a [Text<'a>; 3],
     line_end: &'a str,
+    rules: &'a Rules<'a>,
     /// What comparing words may still cost, of either side.
     budgets: [usize; 2],
     text: String,
@@ -155,28 +157,38 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn push(&mut self, piece: Piece) {
-        let [base, ours, theirs] = self.texts;
+        let [_, ours, theirs] = self.texts;
         match piece.from {
             From::Ours => self.push_ours(piece.ours),
             From::Theirs => theirs.lines[piece.theirs].iter().for_each(|line| self.push_line(line)),
             From::Clash if ours.lines[piece.ours.clone()] == theirs.lines[piece.theirs.clone()] => {
                 self.push_ours(piece.ours);
             }
-            From::Clash => {
-                let ranges = [(base, &piece.base), (ours, &piece.ours), (theirs, &piece.theirs)];
-                let parts = ranges.map(|(text, range)| whole_lines(&text.lines[range.clone()]));
-                let is_prose = ranges.iter().all(|(text, range)| text.is_prose[(*range).clone()].iter().all(|is| *is));
-                let merged = match is_prose {
-                    true => words::merge(parts.each_ref().map(String::as_str), &mut self.budgets),
-                    false => None,
-                };
-                if let Some(merged) = merged.filter(|text| text.is_empty() || text.ends_with('\n')) {
-                    merged.split_terminator('\n').for_each(|line| self.push_line(line));
-                } else {
-                    let [base, ours, theirs] = parts;
-                    self.clashes.push(Clash { lines: piece.ours.clone(), base, ours, theirs });
-                    self.push_ours(piece.ours);
-                }
+            From::Clash => self.push_clash(&piece),
+        }
+    }
+
+    /// A place that both sides changed: by words where that is right, else a conflict.
+    fn push_clash(&mut self, piece: &Piece) {
+        let [base, ours, theirs] = self.texts;
+let ranges = [(base, &piece.base), (ours, &piece.ours), (theirs, &piece.theirs)];
+        let parts = ranges.map(|(text, range)| whole_lines(&text.lines[range.clone()]));
+        let is_prose = ranges.iter().all(|(text, range)| text.is_prose[(*range).clone()].iter().all(|is| *is));
+        let merged = match self.rules.words && is_prose {
+            true => words::merge(parts.each_ref().map(String::as_str), &mut self.budgets),
+            false => None,
+        };
+        if let Some(merged) = merged.filter(|text| text.is_empty() || text.ends_with('\n')) {
+            merged.split_terminator('\n').for_each(|line| self.push_line(line));
+            return;
+        }
+        let [before, here, there] = parts;
+        self.clashes.push(Clash { lines: piece.ours.clone(), base: before, ours: here, theirs: there });
+        match self.rules.clashes {
+            Clashes::Ours => self.push_ours(piece.ours.clone()),
+            other => {
+                let lines = other.lines(&ours.lines[piece.ours.clone()], &theirs.lines[piece.theirs.clone()]);
+                lines.iter().for_each(|line| self.push_line(line));
             }
         }
     }

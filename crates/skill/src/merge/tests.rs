@@ -3,6 +3,7 @@
 mod bounds;
 mod oracle;
 mod properties;
+mod release;
 mod replay;
 
 use super::*;
