@@ -54,12 +54,12 @@ pub use lock::{LibraryLock, LockError};
 pub use place::{AgentDir, PlaceLinkError, Placed};
 pub use proposals::{
     DamagedProposal, Decided, Kept, Proposal, ProposalChange, ProposalEntry, ProposalFault, ProposalFaultKind,
-    ProposalId, ProposalIdError, ProposalState, ProposedFile, changed_files,
+    ProposalId, ProposalIdError, ProposalState, ProposedFile, ProposedRelease, changed_files,
 };
 pub use reviewers::{Reviewers, ReviewersError, StoredReviewer};
 pub use revision::{
     Acceptance, Action, Actor, ActorError, ActorKind, Content, NewRevision, Origin, Revision, RevisionId, RevisionSpec,
-    RevisionSpecError, Stamp,
+    RevisionSpecError, Stamp, Upstream,
 };
 pub use state::{SkillState, State, StateError, StoredWaiver};
 pub use storage::{Damage, StorageError};

@@ -246,6 +246,27 @@ impl Library {
         Ok(files)
     }
 
+    /// The files of a release that a skill was installed from or took in, by its digest, if the history has
+    /// them. The newest revisions are looked at first.
+    ///
+    /// # Errors
+    /// The history cannot be read.
+    pub fn release(&self, skill: &SkillName, digest: &str) -> Result<Option<Bundle>, StorageError> {
+        let Some(storage) = self.storage()? else { return Ok(None) };
+        for revision in self.walk(skill) {
+            let revision = revision?;
+            if revision.digest.to_string() == digest && revision.was_cleared() && !revision.tombstone {
+                return storage.bundle(&revision.id).map(Some);
+            }
+            if let Some(upstream) = &revision.upstream
+                && storage.revision(upstream)?.digest.to_string() == digest
+            {
+                return storage.bundle(upstream).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
     /// What one file was in a revision and in those before it, newest first, each read when asked for;
     /// `None` where a revision does not have it.
     pub fn file_history(

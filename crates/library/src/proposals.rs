@@ -16,13 +16,13 @@ use jiff::Timestamp;
 use scan::Report;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
-use skill::{Bundle, Digest, File, Limits, SkillName, SkillPath, diff::Change};
+use skill::{Bundle, Digest, File, Limits, SkillName, SkillPath, diff::Change, merge};
 use thiserror::Error;
 
 pub use check::{ProposalFault, ProposalFaultKind};
 pub use queue::ProposalChange;
 
-use crate::revision::{Action, Actor, RevisionId};
+use crate::revision::{Action, Actor, Origin, RevisionId};
 
 /// The digits of a new id, without those that look alike.
 const DIGITS: &[u8; 31] = b"23456789abcdefghjkmnpqrstuvwxyz";
@@ -135,6 +135,39 @@ pub struct ProposedFile {
     pub file: Option<File>,
 }
 
+/// A newer release of the skill that a proposal merges in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProposedRelease {
+    /// Where it comes from.
+    pub origin: Origin,
+    /// Its files as its publisher made them, as what differs from the proposal's base.
+    pub files: Vec<ProposedFile>,
+    /// Their digest.
+    pub digest: Digest,
+    /// The files in which both sides stand and a person has to choose, sorted.
+    pub unresolved: Vec<SkillPath>,
+}
+
+impl ProposedRelease {
+    /// What the skill's own side is called in markers.
+    pub const OURS: &'static str = "yours";
+
+    /// The first line of a text, from 1, that is a marker of this merge.
+    #[must_use]
+    pub fn marker_line(&self, text: &str) -> Option<usize> {
+        merge::marker_line(text, Self::OURS, &self.origin.release())
+    }
+
+    /// The release's files.
+    ///
+    /// # Errors
+    /// What is wrong when base and files do not make the release.
+    pub fn bundle(&self, base: &Bundle, limits: &Limits) -> Result<Bundle, String> {
+        with_files(base, &self.files, &self.digest, limits)
+            .map_err(|why| why.unwrap_or_else(|| "the release's files are not those that it had".to_owned()))
+    }
+}
+
 /// Who ended the waiting of a proposal, when, why and with what result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decided {
@@ -179,6 +212,8 @@ pub struct Proposal {
     pub absorbed_into: Option<String>,
     /// Why the policy holds it.
     pub why: String,
+    /// The release that it merges in, if it does.
+    pub release: Option<ProposedRelease>,
     /// What the scanner said of the candidate when it was proposed.
     pub scan: Report,
     /// When it was proposed.
@@ -285,14 +320,8 @@ impl Proposal {
     /// # Errors
     /// What is wrong when base and files do not make what was proposed.
     pub fn candidate(&self, base: &Bundle, limits: &Limits) -> Result<Bundle, String> {
-        let changed = |path: &SkillPath| self.files.iter().any(|file| file.path == *path);
-        let kept = base.files().filter(|(path, _)| !changed(path)).map(|(path, file)| (path.clone(), file.clone()));
-        let proposed = self.files.iter().filter_map(|file| Some((file.path.clone(), file.file.clone()?)));
-        let candidate = Bundle::from_files(kept.chain(proposed), limits).map_err(|error| error.to_string())?;
-        match candidate.digest() == self.digest {
-            true => Ok(candidate),
-            false => Err("its files are not those that were proposed".to_owned()),
-        }
+        with_files(base, &self.files, &self.digest, limits)
+            .map_err(|why| why.unwrap_or_else(|| "its files are not those that were proposed".to_owned()))
     }
 
     /// Makes `candidate` on `base` what is proposed.
@@ -301,6 +330,21 @@ impl Proposal {
         self.files = changed_files(before, candidate);
         self.digest = candidate.digest();
     }
+}
+
+/// The files of a base with those that differ, which must have a digest together; else what is wrong, where
+/// it is not only the digest.
+fn with_files(
+    base: &Bundle,
+    files: &[ProposedFile],
+    digest: &Digest,
+    limits: &Limits,
+) -> Result<Bundle, Option<String>> {
+    let changed = |path: &SkillPath| files.iter().any(|file| file.path == *path);
+    let kept = base.files().filter(|(path, _)| !changed(path)).map(|(path, file)| (path.clone(), file.clone()));
+    let proposed = files.iter().filter_map(|file| Some((file.path.clone(), file.file.clone()?)));
+    let bundle = Bundle::from_files(kept.chain(proposed), limits).map_err(|error| Some(error.to_string()))?;
+    if bundle.digest() == *digest { Ok(bundle) } else { Err(None) }
 }
 
 /// What differs between two states of a skill, with the content of the second.

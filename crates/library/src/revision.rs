@@ -185,6 +185,21 @@ pub struct Origin {
     pub digest: String,
 }
 
+impl Origin {
+    /// The release as people call it: the name, with the version, the commit or the content's digest, each as
+    /// far as it tells releases apart.
+    #[must_use]
+    pub fn release(&self) -> String {
+        let digits = |id: &str, from: usize| id.get(from..from + 12).unwrap_or(id).to_owned();
+        let which = match (&self.version, &self.commit) {
+            (Some(version), None) => version.clone(),
+            (_, Some(commit)) => digits(commit, 0),
+            (None, None) => digits(&self.digest, "sha256:".len()),
+        };
+        format!("{} {which}", self.name)
+    }
+}
+
 /// Who acts, when and why: the same for every revision of one operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stamp {
@@ -284,6 +299,8 @@ pub struct Revision {
     pub absorbed_into: Option<String>,
     /// The proposal that it was, if it was one.
     pub acceptance: Option<Acceptance>,
+    /// The release that was merged in, as a revision of its own beside the history.
+    pub upstream: Option<RevisionId>,
 }
 
 impl Revision {
@@ -353,13 +370,24 @@ pub struct NewRevision {
     pub absorbed_into: Option<String>,
     /// The proposal that it was.
     pub acceptance: Option<Acceptance>,
+    /// The release that is merged in; it becomes the second parent, so that its files stay at hand.
+    pub upstream: Option<Box<Upstream>>,
+}
+
+/// A release as its publisher made it.
+#[derive(Debug, Clone)]
+pub struct Upstream {
+    /// Its files.
+    pub files: Cleared,
+    /// Where it came from.
+    pub origin: Origin,
 }
 
 impl NewRevision {
     /// A revision with neither origin nor lineage.
     #[must_use]
     pub fn new(content: Content, action: Action, stamp: Stamp) -> Self {
-        Self { content, action, stamp, origin: None, absorbed_into: None, acceptance: None }
+        Self { content, action, stamp, origin: None, absorbed_into: None, acceptance: None, upstream: None }
     }
 
     /// The same with an origin.

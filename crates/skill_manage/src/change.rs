@@ -2,7 +2,7 @@
 
 use library::{
     Acceptance, Action, Checkout, Commit, Committed, Content, EventStatus, FolderState, Library, NewRevision, Origin,
-    Proposal, Snapshot, Stamp,
+    Proposal, ProposalChange, Snapshot, Stamp, Upstream,
 };
 use scan::{Baseline, Cleared, Verdict};
 use skill::{Bundle, Edit, Problem, SkillName, Strictness, diff, validate::validate_bundle};
@@ -27,6 +27,8 @@ pub(crate) struct Change<'a> {
     /// What it makes; empty for a deletion.
     pub candidate: Bundle,
     pub origin: Option<Origin>,
+    /// The release that it merges in.
+    pub upstream: Option<Box<Upstream>>,
     pub absorbed_into: Option<String>,
     /// A hand edit that is kept as a revision of its own before this one.
     pub hand_edit: Option<NewRevision>,
@@ -104,6 +106,14 @@ pub(crate) fn judge(library: &Library, change: &Change<'_>) -> Result<Judged, Ma
     let problems = check_standard(library, change)?;
     let cleared = clear(library, change)?;
     Ok(Judged { report: describe(change, cleared.as_ref(), problems), cleared })
+}
+
+/// A change in which a person has still to choose between two sides: neither the standard nor the scanner is
+/// asked before that.
+pub(crate) fn unjudged(change: &Change<'_>) -> Judged {
+    let mut report = describe(change, None, Vec::new());
+    report.add("not scanned yet: markers of the merge are left");
+    Judged { report, cleared: None }
 }
 
 /// Refuses an edit that brings an error. What was wrong before is told and does not block.
@@ -268,9 +278,10 @@ fn commit(
         origin: change.origin,
         absorbed_into: change.absorbed_into,
         acceptance: change.accepted.as_ref().map(Accepted::acceptance),
+        upstream: change.upstream,
     };
     let accepted =
-        change.accepted.map(|Accepted { proposal, stamp }| review::noted(proposal, EventStatus::Accepted, stamp));
+        change.accepted.map(|Accepted { proposal, stamp }| ProposalChange::noted(proposal, EventStatus::Accepted, stamp));
     let commit = Commit {
         skill: change.skill.clone(),
         base: change.snapshot.base.map(|base| base.id),

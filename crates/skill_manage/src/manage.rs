@@ -141,6 +141,7 @@ fn attempt(
         snapshot,
         candidate,
         origin,
+        upstream: None,
         absorbed_into: request.absorbed_into.clone(),
         hand_edit: None,
         checks_out_again: false,

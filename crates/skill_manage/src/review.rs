@@ -11,6 +11,7 @@ mod decide;
 mod edit;
 mod hold;
 mod rebase;
+mod release;
 
 use std::{fmt, str::FromStr};
 
@@ -18,7 +19,7 @@ use jiff::Timestamp;
 use library::{Library, LibraryError, Proposal, ProposalEntry, ProposalId, ProposalState};
 use serde_json::{Value, json};
 use skill::{
-    Bundle, SkillName,
+    Bundle, SkillName, SkillPath,
     diff::{self, FileChange},
     failure::{Fails, Failure, FailureKind},
     merge::Conflict,
@@ -28,7 +29,7 @@ use thiserror::Error;
 pub use accept::{Accept, accept, note_refused};
 pub use decide::{Decider, Reject, Rejected, reject};
 pub use edit::{EditProposal, Editable, Replacement, edit, editable};
-pub(crate) use hold::{apply_on_own, hold, noted, take_back};
+pub(crate) use hold::{apply_on_own, hold, take_back};
 
 use crate::error::ManageError;
 
@@ -117,6 +118,14 @@ pub enum ReviewError {
         /// What is wrong.
         why: String,
     },
+    /// It merges a release in, and in some files both sides stand.
+    #[error("in the proposal {id} both sides still stand in {}", listed(paths))]
+    Unresolved {
+        /// The proposal.
+        id: ProposalId,
+        /// The files.
+        paths: Vec<SkillPath>,
+    },
     /// An edit that leaves it as it is.
     #[error("the proposal {0} is like that already; nothing was edited")]
     NotEdited(ProposalId),
@@ -133,6 +142,10 @@ pub enum ReviewError {
     },
 }
 
+fn listed(paths: &[SkillPath]) -> String {
+    paths.iter().map(SkillPath::as_str).collect::<Vec<_>>().join(", ")
+}
+
 impl Fails for ReviewError {
     fn failure(&self) -> Failure {
         let (kind, code) = match self {
@@ -141,6 +154,7 @@ impl Fails for ReviewError {
             Self::Expired { .. } => (FailureKind::Conflict, "proposal_expired"),
             Self::Amended { .. } | Self::Unnamed { .. } => (FailureKind::Conflict, "stale_revision"),
             Self::Damaged { .. } => (FailureKind::Integrity, "damaged_proposal"),
+            Self::Unresolved { .. } => (FailureKind::Conflict, "merge_conflict"),
             Self::NotEdited(_) | Self::NothingLeft(_) => (FailureKind::Usage, "invalid_request"),
             Self::NotYours { .. } => (FailureKind::Refused, "policy_denied"),
         };
@@ -150,6 +164,7 @@ impl Fails for ReviewError {
     fn details(&self) -> Value {
         match self {
             Self::Amended { is, .. } | Self::Unnamed { is, .. } => json!({"revision": is}),
+            Self::Unresolved { paths, .. } => json!({"unresolved": paths.iter().map(SkillPath::as_str).collect::<Vec<_>>()}),
             Self::AlreadyDecided { state, .. } => json!({"state": state.as_str()}),
             _ => json!({}),
         }
@@ -172,6 +187,14 @@ impl ReviewError {
                 format!("look at it as it is now, `skillhub review diff {id}`, and then decide about {id}@{is}")
             }
             Self::Damaged { id, .. } => format!("clear it away, its bytes are kept: skillhub review reject {id}"),
+            Self::Unresolved { id, paths } => {
+                let path = paths.first().map(ToString::to_string).unwrap_or_default();
+                format!(
+                    "choose in each file: `skillhub review edit {id}` in an editor, or with the whole file as it is to be, \
+                     `skillhub review edit {id} --path {path} --content FILE`; or take one side everywhere, `skillhub \
+                     update NAME --theirs` or `--ours`"
+                )
+            }
             Self::NotEdited(id) => format!("`skillhub review diff {id}` shows what it changes"),
             Self::NothingLeft(id) => {
                 format!("turn it down, `skillhub review reject {id}`; `skillhub manage delete` deletes a skill")

@@ -479,5 +479,6 @@ pub(super) fn again(last: &NewRevision) -> NewRevision {
         origin: last.origin.clone(),
         absorbed_into: last.absorbed_into.clone(),
         acceptance: last.acceptance.clone(),
+        upstream: last.upstream.clone(),
     }
 }

@@ -131,6 +131,7 @@ impl Library {
             origin: head.origin.clone(),
             absorbed_into: head.absorbed_into.clone(),
             acceptance: head.acceptance.clone(),
+            upstream: None,
         };
         Ok(Some(Part { skill: skill.clone(), head: Some(head.clone()), known: vec![files], last, revision: head }))
     }

@@ -16,21 +16,21 @@ use skill::{Digest, SkillName};
 use super::numbers::{Id, revision_id};
 use crate::{
     projection::Projection,
-    revision::{Acceptance, Action, Revision, Stamp},
+    revision::{Acceptance, Action, Revision, RevisionId, Stamp},
     storage::StorageError,
 };
 
 /// The folder of these files.
 pub(super) const FOLDER: &str = "revisions";
 
-const FILE: Projection = Projection { kind: "revisions", format: 1 };
+const FILE: Projection = Projection { kind: "revisions", format: 2 };
 
 /// Revisions that may be missing in a file before it is written again.
 const BEHIND: usize = 64;
 
 /// Action, actor, reason, run, thread, origin, verdict, ruleset, what absorbed it, proposal, reviewer,
-/// who edited the proposal.
-const TEXTS: usize = 12;
+/// who edited the proposal, the release merged in.
+const TEXTS: usize = 13;
 
 const ID: usize = size_of::<Id>();
 const DIGEST: usize = 32;
@@ -115,7 +115,7 @@ impl Rows {
                 None => None,
             };
         }
-        let [action, actor, reason, run, thread, origin, verdict, ruleset, absorbed, proposal, reviewer, editor] =
+        let [action, actor, reason, run, thread, origin, verdict, ruleset, absorbed, proposal, reviewer, editor, upstream] =
             texts;
         let acceptance = match (proposal, reviewer) {
             (Some(proposal), Some(reviewer)) => {
@@ -144,6 +144,7 @@ impl Rows {
             tombstone: *tombstone != 0,
             absorbed_into: absorbed.map(str::to_owned),
             acceptance,
+            upstream: upstream.map(|id| RevisionId::new(id.to_owned())),
         })
     }
 
@@ -199,7 +200,7 @@ impl Rows {
 
 /// In the order of a row; `None` where one cannot be written.
 fn texts_of(revision: &Revision) -> Option<[Option<String>; TEXTS]> {
-    let Revision { action, stamp, origin, verdict, ruleset, absorbed_into, acceptance, .. } = revision;
+    let Revision { action, stamp, origin, verdict, ruleset, absorbed_into, acceptance, upstream, .. } = revision;
     Some([
         Some(action.as_str().to_owned()),
         Some(stamp.actor.to_string()),
@@ -213,5 +214,6 @@ fn texts_of(revision: &Revision) -> Option<[Option<String>; TEXTS]> {
         acceptance.as_ref().map(|acceptance| acceptance.proposal.clone()),
         acceptance.as_ref().map(|acceptance| acceptance.reviewer.to_string()),
         acceptance.as_ref().and_then(|acceptance| Some(acceptance.edited_by.as_ref()?.to_string())),
+        upstream.as_ref().map(ToString::to_string),
     ])
 }

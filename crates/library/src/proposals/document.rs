@@ -7,10 +7,10 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use skill::{File, SkillName, SkillPath, diff::Change};
+use skill::{Digest, File, SkillName, SkillPath, diff::Change};
 
-use super::{DamagedProposal, Decided, Kept, Proposal, ProposalEntry, ProposalId, ProposalState, ProposedFile};
-use crate::revision::{Action, Actor, RevisionId};
+use super::{DamagedProposal, Decided, Kept, Proposal, ProposalEntry, ProposalId, ProposalState, ProposedFile, ProposedRelease};
+use crate::revision::{Action, Actor, Origin, RevisionId};
 
 const FORMAT: u32 = 1;
 
@@ -31,6 +31,8 @@ struct Document {
     thread: Option<String>,
     absorbed_into: Option<String>,
     why: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    release: Option<ReleaseDocument>,
     scan: scan::Report,
     created: String,
     updated: String,
@@ -50,6 +52,14 @@ struct FileDocument {
     text: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     base64: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ReleaseDocument {
+    origin: Origin,
+    files: Vec<FileDocument>,
+    digest: String,
+    unresolved: Vec<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -129,13 +139,14 @@ impl Document {
             action: self.action,
             base: self.base,
             files: self.files.into_iter().map(FileDocument::into_file).collect::<Result<_, _>>()?,
-            digest: self.digest.parse().map_err(|_| format!("{:?} is no digest", self.digest))?,
+            digest: digest(&self.digest)?,
             actor: actor(&self.actor)?,
             reason: self.reason,
             run: self.run,
             thread: self.thread,
             absorbed_into: self.absorbed_into,
             why: self.why,
+            release: self.release.map(ReleaseDocument::into_release).transpose()?,
             scan: self.scan,
             created: time(&self.created)?,
             updated: time(&self.updated)?,
@@ -164,6 +175,7 @@ impl Document {
             thread: proposal.thread.clone(),
             absorbed_into: proposal.absorbed_into.clone(),
             why: proposal.why.clone(),
+            release: proposal.release.as_ref().map(ReleaseDocument::of),
             scan: proposal.scan.clone(),
             created: proposal.created.to_string(),
             updated: proposal.updated.to_string(),
@@ -181,6 +193,10 @@ fn without(is_open: bool) -> &'static str {
 
 fn actor(text: &str) -> Result<Actor, String> {
     text.parse().map_err(|error: crate::revision::ActorError| error.to_string())
+}
+
+fn digest(text: &str) -> Result<Digest, String> {
+    text.parse().map_err(|_| format!("{text:?} is no digest"))
 }
 
 fn time(text: &str) -> Result<Timestamp, String> {
@@ -223,6 +239,27 @@ impl FileDocument {
         }
         let file = bytes.map(|bytes| File { bytes: bytes.into(), executable: self.executable });
         Ok(ProposedFile { path, change, file })
+    }
+}
+
+impl ReleaseDocument {
+    fn of(release: &ProposedRelease) -> Self {
+        Self {
+            origin: release.origin.clone(),
+            files: release.files.iter().map(FileDocument::of).collect(),
+            digest: release.digest.to_string(),
+            unresolved: release.unresolved.iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    fn into_release(self) -> Result<ProposedRelease, String> {
+        let path = |path: String| SkillPath::parse(&path).map_err(|error| error.to_string());
+        Ok(ProposedRelease {
+            origin: self.origin,
+            files: self.files.into_iter().map(FileDocument::into_file).collect::<Result<_, _>>()?,
+            digest: digest(&self.digest)?,
+            unresolved: self.unresolved.into_iter().map(path).collect::<Result<_, _>>()?,
+        })
     }
 }
 

@@ -1,17 +1,17 @@
 //! [`ProposalChange`]: what a commit does to the queue of proposals, and reading the queue.
 
 use cap_std::fs::Dir;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::{
     Proposal, ProposalEntry, ProposalId, ProposalState, document,
     store::{self, ProposalFile, Which},
 };
 use crate::{
-    events::Event,
+    events::{Event, EventStatus},
     home::open_dir,
     library::{CommitError, Library, LibraryError},
-    revision::Revision,
+    revision::{Revision, Stamp},
 };
 
 /// A proposal as a commit leaves it, and what the event log says of that.
@@ -63,6 +63,13 @@ impl Library {
             Some(own) => store::read(&own, which).map_err(self.own_io()),
             None => Ok(Vec::new()),
         }
+    }
+
+    /// The end of a proposal's waiting that was made or amended at `time`.
+    #[must_use]
+    pub fn proposal_expiry(&self, time: Timestamp) -> Timestamp {
+        let waits = SignedDuration::from_hours(24 * i64::from(self.limits().proposal_days));
+        time.checked_add(waits).unwrap_or(Timestamp::MAX)
     }
 
     /// The files and events of a record's proposals; the caller holds the lock. An accepted one learns
@@ -147,14 +154,17 @@ impl Library {
     }
 
     /// Refuses a new proposal when its actor has one open for the skill that still fits, which is to be
-    /// amended, or when the queue is full.
+    /// amended, when it merges a release in and another one that does so waits, or when the queue is full.
     fn admit(&self, waiting: &[ProposalEntry], new: &Proposal) -> Result<(), CommitError> {
         let of_skill = waiting.iter().filter_map(|entry| match entry {
             ProposalEntry::Whole(proposal) => Some(proposal.as_ref()).filter(|open| open.skill == new.skill),
             ProposalEntry::Damaged(_) => None,
         });
         let of_skill: Vec<_> = of_skill.collect();
-        let is_own = |open: &&&Proposal| open.actor == new.actor && open.state != ProposalState::Stale;
+        let is_own = |open: &&&Proposal| match (&open.release, &new.release) {
+            (None, None) => open.actor == new.actor && open.state != ProposalState::Stale,
+            (open, new) => open.is_some() && new.is_some(),
+        };
         if let Some(own) = of_skill.iter().find(is_own) {
             return Err(CommitError::ProposalMoved { id: own.id.clone() });
         }
@@ -168,6 +178,16 @@ impl Library {
             }),
             (false, false) => Ok(()),
         }
+    }
+}
+
+impl ProposalChange {
+    /// A proposal as it is from now on, with the event of that.
+    #[must_use]
+    pub fn noted(proposal: Proposal, status: EventStatus, stamp: &Stamp) -> Self {
+        let event = Event::proposal(stamp, proposal.skill.as_str(), proposal.action.as_str(), status, &proposal.id);
+        let event = Event { message: proposal.note.clone(), ..event };
+        Self { entry: ProposalEntry::Whole(Box::new(proposal)), event }
     }
 }
 

@@ -22,13 +22,16 @@ pub(super) fn check(
 ) -> Result<Vec<Damage>, StorageError> {
     let mut check = Check { repository, dir, checked };
     let mut found = Vec::new();
-    let mut next = Some(from.clone());
-    while let Some(id) = next.take().filter(|id| !check.checked.contains_key(id.as_str())) {
+    let mut next = vec![from.clone()];
+    while let Some(id) = next.pop() {
+        if check.checked.contains_key(id.as_str()) {
+            continue;
+        }
         progress();
-        let (damage, parent) = check.revision(&id);
+        let (damage, parents) = check.revision(&id);
         check.checked.insert(id.to_string(), None);
         found.extend(damage);
-        next = parent;
+        next.extend(parents);
     }
     Ok(found)
 }
@@ -40,20 +43,20 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// What is wrong with one revision, and the one before it.
-    fn revision(&mut self, id: &RevisionId) -> (Option<Damage>, Option<RevisionId>) {
+    /// What is wrong with one revision, and those before it: its parent, then a release merged in.
+    fn revision(&mut self, id: &RevisionId) -> (Option<Damage>, Vec<RevisionId>) {
         let damage = |number, what: String, objects| Damage { revision: id.clone(), number, what, objects };
         let Ok(oid) = Oid::from_str(id.as_str()) else {
-            return (Some(damage(None, "that is no id of a revision".to_owned(), Vec::new())), None);
+            return (Some(damage(None, "that is no id of a revision".to_owned(), Vec::new())), Vec::new());
         };
         if let Some(what) = self.look(oid, ObjectType::Commit) {
-            return (Some(damage(None, format!("it is {what}"), vec![id.to_string()])), None);
+            return (Some(damage(None, format!("it is {what}"), vec![id.to_string()])), Vec::new());
         }
         let commit = match self.repository.find_commit(oid) {
             Ok(commit) => commit,
-            Err(error) => return (Some(damage(None, error.message().to_owned(), vec![id.to_string()])), None),
+            Err(error) => return (Some(damage(None, error.message().to_owned(), vec![id.to_string()])), Vec::new()),
         };
-        let parent = commit.parent_id(0).ok().map(|id| RevisionId::new(id.to_string()));
+        let parents = commit.parent_ids().map(|id| RevisionId::new(id.to_string())).collect();
         let mut faults = Vec::new();
         self.tree(commit.tree_id(), "", &mut faults);
         let revision = faults.is_empty().then(|| read_revision(&commit));
@@ -69,7 +72,7 @@ impl Check<'_> {
             (None, Some(Err(error))) => Some(damage(number, error.to_string(), vec![id.to_string()])),
             (None, _) => None,
         };
-        (damage, parent)
+        (damage, parents)
     }
 
     /// Looks at a tree and what is below it; what is shared with a tree seen before is not looked at again.

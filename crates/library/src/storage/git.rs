@@ -25,7 +25,7 @@ pub(super) use loose::inflate;
 use super::{Checked, Damage, HeadChange, Object, Prepared, Storage, StorageError, check, message::Trailers};
 use crate::{
     home::sync_folder,
-    revision::{NewRevision, Revision, RevisionId, Stamp},
+    revision::{Action, Content, NewRevision, Revision, RevisionId, Stamp, Upstream},
 };
 
 const HEADS: &str = "refs/skills/";
@@ -99,6 +99,15 @@ impl GitStorage {
             }
         }
         Ok(())
+    }
+}
+
+impl GitStorage {
+    /// A release as a revision of its own, without a parent.
+    fn upstream(&self, upstream: &Upstream, stamp: &Stamp) -> Result<Prepared, StorageError> {
+        let Upstream { files, origin } = upstream;
+        let release = NewRevision::new(Content::Cleared(files.clone()), Action::Install, stamp.clone());
+        self.prepare(None, &release.with_origin(Some(origin.clone())))
     }
 }
 
@@ -179,9 +188,14 @@ impl Storage for GitStorage {
         if Trailers::parse(&message)? != trailers {
             return Err(StorageError::Damaged("a revision would not read back as it was written".to_owned()));
         }
-        let text = commit_text(tree, parent, &new.stamp, &message);
+        let upstream = new.upstream.as_deref().map(|upstream| self.upstream(upstream, &new.stamp)).transpose()?;
+        let upstream = upstream.map(|prepared| {
+            writer.take(prepared.objects);
+            prepared.revision.id
+        });
+        let text = commit_text(tree, parent.into_iter().chain(&upstream), &new.stamp, &message);
         let id = RevisionId::new(writer.add(ObjectType::Commit, text.into_bytes())?.to_string());
-        let parts = Parts { id, parent: parent.cloned(), time: whole_seconds(new.stamp.time)? };
+        let parts = Parts { id, parent: parent.cloned(), upstream, time: whole_seconds(new.stamp.time)? };
         let tombstone = bundle.is_empty();
         let revision = revision_of(parts, trailers, tombstone)?;
         Ok(Prepared { revision, objects: writer.objects.into_values().collect() })
@@ -302,6 +316,12 @@ impl ObjectWriter<'_> {
         Ok(id)
     }
 
+    /// Takes over objects that were made for the same revision.
+    fn take(&mut self, objects: Vec<Object>) {
+        let by_id = |object: Object| Some((Oid::from_str(&object.id).ok()?, object));
+        self.objects.extend(objects.into_iter().filter_map(by_id));
+    }
+
     fn tree(&mut self, bundle: &Bundle) -> Result<Oid, StorageError> {
         let files: Vec<(Vec<&str>, &File)> =
             bundle.files().map(|(path, file)| (path.segments().collect(), file)).collect();
@@ -334,16 +354,22 @@ impl ObjectWriter<'_> {
     }
 }
 
-fn commit_text(tree: Oid, parent: Option<&RevisionId>, stamp: &Stamp, message: &str) -> String {
-    let parent = parent.map(|id| format!("parent {id}\n")).unwrap_or_default();
+fn commit_text<'a>(
+    tree: Oid,
+    parents: impl Iterator<Item = &'a RevisionId>,
+    stamp: &Stamp,
+    message: &str,
+) -> String {
+    let parents: String = parents.map(|id| format!("parent {id}\n")).collect();
     let name: String = stamp.actor.to_string().chars().filter(|c| !c.is_control() && !matches!(c, '<' | '>')).collect();
     let who = format!("{name} <{}@skillhub.invalid> {} +0000", stamp.actor.kind.as_str(), stamp.time.as_second());
-    format!("tree {tree}\n{parent}author {who}\ncommitter {who}\n\n{message}")
+    format!("tree {tree}\n{parents}author {who}\ncommitter {who}\n\n{message}")
 }
 
 struct Parts {
     id: RevisionId,
     parent: Option<RevisionId>,
+    upstream: Option<RevisionId>,
     time: Timestamp,
 }
 
@@ -351,8 +377,9 @@ pub(super) fn read_revision(commit: &Commit<'_>) -> Result<Revision, StorageErro
     let damaged = |what: &str| StorageError::Damaged(format!("revision {}: {what}", commit.id()));
     let trailers = Trailers::parse(commit.message().map_err(|_| damaged("its message is not UTF-8"))?)?;
     let time = Timestamp::from_second(commit.time().seconds()).map_err(|_| damaged("its time is out of range"))?;
-    let parent = commit.parent_id(0).ok().map(|id| RevisionId::new(id.to_string()));
-    let parts = Parts { id: RevisionId::new(commit.id().to_string()), parent, time };
+    let parent = |at| commit.parent_id(at).ok().map(|id| RevisionId::new(id.to_string()));
+    let id = RevisionId::new(commit.id().to_string());
+    let parts = Parts { id, parent: parent(0), upstream: parent(1), time };
     let tombstone = commit.tree_id() == Oid::hash_object(ObjectType::Tree, &[])?;
     revision_of(parts, trailers, tombstone)
 }
@@ -380,5 +407,6 @@ fn revision_of(parts: Parts, trailers: Trailers, tombstone: bool) -> Result<Revi
         tombstone,
         absorbed_into: trailers.absorbed_into,
         acceptance: trailers.acceptance,
+        upstream: parts.upstream,
     })
 }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use library::{Actor, Library, Proposal, ProposalEntry};
 use scan::Capabilities;
 use serde_json::{Value, json};
-use skill::SkillName;
+use skill::{SkillName, SkillPath};
 
 use super::time;
 use crate::{
@@ -144,6 +144,11 @@ fn details(proposal: &Proposal, moved: bool) -> Value {
         "files": files.collect::<Vec<_>>(),
         "ruleset": proposal.scan.ruleset,
         "findings": proposal.scan.findings,
+        "release": proposal.release.as_ref().map(|release| json!({
+            "name": release.origin.name, "version": release.origin.version, "commit": release.origin.commit,
+            "digest": release.origin.digest,
+            "unresolved": release.unresolved.iter().map(SkillPath::as_str).collect::<Vec<_>>(),
+        })),
         "decided": decided,
     })
 }

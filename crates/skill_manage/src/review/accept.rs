@@ -1,15 +1,15 @@
 //! [`accept`]: a proposal becomes a revision, on the head as it is now and by the rules of today.
 
 use library::{
-    Event, EventStatus, Library, Proposal, ProposalEntry, ProposalId, ProposalState, Snapshot, Stamp, TakeOver,
+    Event, EventStatus, Library, Proposal, ProposalChange, ProposalEntry, ProposalId, ProposalState, Snapshot, Stamp, TakeOver,
 };
 use skill::SkillName;
 
 use super::{
     ProposalRef, ReviewError,
     decide::{closed, find_open},
-    hold::noted,
-    rebase::{Rebased, rebase},
+    rebase::{self, Rebased, rebase},
+    release,
 };
 use crate::{
     change::{Accepted, Change, conclude},
@@ -82,6 +82,7 @@ fn attempt(
     stamp: &Stamp,
 ) -> Result<Report, ManageError> {
     let proposal = find_open(library, target, stamp)?;
+    release::check_resolved(&proposal)?;
     library.check_pinned(&proposal.skill, &proposal.actor)?;
     let snapshot = library.snapshot(&proposal.skill, stamp, TakeOver::Commit)?;
     let rebased = rebase(library, &proposal, &snapshot)?;
@@ -98,20 +99,32 @@ fn attempt(
             put_aside(library, proposal, ProposalState::Stale, &why, stamp)?;
             Err(ManageError::MergeConflict { message: why, hint, conflicts })
         }
-        Rebased::Clean(candidate) if candidate == snapshot.bundle => superseded(library, proposal, &snapshot, stamp),
+        Rebased::Clean(candidate) if candidate == snapshot.bundle && proposal.release.is_none() => {
+            superseded(library, proposal, &snapshot, stamp)
+        }
         Rebased::Clean(candidate) => {
+            let upstream = release::upstream(library, &proposal, &rebase::contents(library, &proposal)?.0, &snapshot);
+            let upstream = match upstream {
+                Err(ManageError::ScanBlocked { message, findings, hint }) => {
+                    put_aside(library, proposal, ProposalState::Quarantined, &message, stamp)?;
+                    return Err(ManageError::ScanBlocked { message, findings, hint });
+                }
+                other => other?,
+            };
+            let of_head = || snapshot.base.as_ref().and_then(|base| base.origin.clone()).filter(|_| snapshot.exists());
             let skill = proposal.skill.clone();
             let accepted = Accepted { proposal: closed(proposal.clone(), ProposalState::Accepted, stamp), stamp };
             let change = Change {
                 skill: &skill,
                 action: proposal.action,
                 edits: &[],
-                origin: snapshot.base.as_ref().and_then(|base| base.origin.clone()).filter(|_| snapshot.exists()),
+                origin: upstream.as_ref().map(|upstream| upstream.origin.clone()).or_else(of_head),
+                checks_out_again: upstream.is_some(),
+                upstream,
                 snapshot,
                 candidate,
                 absorbed_into: proposal.absorbed_into.clone(),
                 hand_edit: None,
-                checks_out_again: false,
                 messages: vec![format!("{} accepted the proposal {}", stamp.actor, proposal.id)],
                 dry_run: false,
                 is_edit: true,
@@ -162,7 +175,7 @@ fn put_aside(
     }
     let status = if state == ProposalState::Stale { EventStatus::Stale } else { EventStatus::Quarantined };
     let aside = Proposal { state, note: Some(why.to_owned()), ..proposal };
-    library.commit_with(Vec::new(), vec![noted(aside, status, stamp)])?;
+    library.commit_with(Vec::new(), vec![ProposalChange::noted(aside, status, stamp)])?;
     Ok(())
 }
 
@@ -175,7 +188,7 @@ fn superseded(
 ) -> Result<Report, ManageError> {
     let note = "the skill was like that already".to_owned();
     let proposal = Proposal { note: Some(note.clone()), ..closed(proposal, ProposalState::Superseded, stamp) };
-    library.commit_with(Vec::new(), vec![noted(proposal.clone(), EventStatus::Superseded, stamp)])?;
+    library.commit_with(Vec::new(), vec![ProposalChange::noted(proposal.clone(), EventStatus::Superseded, stamp)])?;
     let base = snapshot.base.as_ref();
     Ok(Report {
         ok: true,

@@ -8,7 +8,7 @@ use library::{
 
 use super::{
     ProposalRef, ReviewError, get,
-    hold::{is_own, noted},
+    hold::is_own,
 };
 use crate::{error::ManageError, manage::retry_stale, reviewer::Reviewer};
 
@@ -64,7 +64,7 @@ pub fn reject(
             ProposalEntry::Whole(proposal) => {
                 check_revision(&proposal, &reject.target)?;
                 let rejected = closed(*proposal, ProposalState::Rejected, &stamp);
-                (Some(rejected.skill.to_string()), noted(rejected, EventStatus::Rejected, &stamp))
+                (Some(rejected.skill.to_string()), ProposalChange::noted(rejected, EventStatus::Rejected, &stamp))
             }
             ProposalEntry::Damaged(damaged) => {
                 (damaged.skill.as_ref().map(ToString::to_string), cleared_away(*damaged, &stamp))
@@ -126,7 +126,7 @@ fn decided_by(stamp: &Stamp) -> Decided {
 /// A proposal that is found to have waited too long.
 pub(super) fn expire(proposal: Proposal, stamp: &Stamp) -> ProposalChange {
     let stamp = Stamp { reason: None, ..stamp.clone() };
-    noted(closed(proposal, ProposalState::Expired, &stamp), EventStatus::Expired, &stamp)
+    ProposalChange::noted(closed(proposal, ProposalState::Expired, &stamp), EventStatus::Expired, &stamp)
 }
 
 /// The proposal that is meant, if it waits, is whole and is at the revision that was looked at. One

@@ -1,6 +1,6 @@
 //! [`edit`]: a person changes what is proposed, before deciding.
 
-use library::{Action, EventStatus, Library, Proposal, ProposalState, Stamp, TakeOver};
+use library::{Action, EventStatus, Library, Proposal, ProposalChange, ProposalState, Stamp, TakeOver};
 use skill::{
     Bundle, BundleError, File, SkillName, SkillPath,
     edit::EditError,
@@ -10,11 +10,10 @@ use skill::{
 use super::{
     ProposalRef, ReviewError,
     decide::find_open,
-    hold::{expiry, noted},
-    rebase,
+    rebase, release,
 };
 use crate::{
-    change::{Change, judge},
+    change::{Change, judge, unjudged},
     error::ManageError,
     manage::{Context, retry_stale},
     report::{Report, Status},
@@ -106,7 +105,7 @@ fn attempt(
     let snapshot = library.snapshot(&proposal.skill, stamp, TakeOver::Commit)?;
     let (base, candidate) = rebase::contents(library, &proposal)?;
     let merged = rebase::merge(library, &base, &snapshot.bundle, &candidate)?;
-    let files = Files { base, candidate: &candidate, now: &snapshot.bundle, merged: &merged.bundle };
+    let files = Files { base: base.clone(), candidate: &candidate, now: &snapshot.bundle, merged: &merged.bundle };
     let (edited, settled) = files.with(library, &proposal.skill, request)?;
     let is_settled = |path: &SkillPath| request.replacements.iter().any(|replacement| replacement.path == *path);
     let open: Vec<_> = merged.conflicts.into_iter().filter(|conflict| !is_settled(&conflict.path)).collect();
@@ -132,6 +131,7 @@ fn attempt(
         origin: None,
         snapshot,
         candidate: edited,
+        upstream: None,
         absorbed_into: None,
         hand_edit: None,
         checks_out_again: false,
@@ -141,13 +141,17 @@ fn attempt(
         on_proposal: false,
         accepted: None,
     };
-    let judged = judge(library, &change)?;
+    let both = [&base, &change.snapshot.bundle];
+    let release = release::after_edit(library, &proposal, both, &change.candidate, &request.replacements)?;
+    let is_open = release.as_ref().is_some_and(|release| !release.unresolved.is_empty());
+    let judged = if is_open { unjudged(&change) } else { judge(library, &change)? };
     let mut edited = Proposal {
         state: ProposalState::Pending,
         revision: proposal.revision + 1,
+        release,
         scan: judged.scan(),
         updated: stamp.time,
-        expires: expiry(library, stamp.time),
+        expires: library.proposal_expiry(stamp.time),
         edited_by: Some(stamp.actor.clone()),
         note: None,
         ..proposal.clone()
@@ -163,7 +167,7 @@ fn attempt(
         proposal_revision: Some(edited.revision),
         ..judged.report
     };
-    library.commit_with(Vec::new(), vec![noted(edited, EventStatus::Amended, stamp)])?;
+    library.commit_with(Vec::new(), vec![ProposalChange::noted(edited, EventStatus::Amended, stamp)])?;
     Ok(report)
 }
 

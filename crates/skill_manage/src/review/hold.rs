@@ -7,9 +7,8 @@
 //! An edit that only makes sense on the candidate, such as a patch of a skill that is itself only
 //! proposed, is worked out there as well.
 
-use jiff::{SignedDuration, Timestamp};
 use library::{
-    Action, Actor, Event, EventStatus, Kept, Library, Proposal, ProposalChange, ProposalEntry, ProposalId,
+    Action, Actor, EventStatus, Kept, Library, Proposal, ProposalChange, ProposalEntry, ProposalId,
     ProposalState, Snapshot, Stamp, changed_files, operation_id,
 };
 use skill::{Bundle, Edit, SkillName, edit};
@@ -68,6 +67,7 @@ fn own_proposal(library: &Library, skill: &SkillName, stamp: &Stamp) -> Result<O
     let is_own = |proposal: &Proposal| {
         proposal.skill == *skill
             && proposal.actor == stamp.actor
+            && proposal.release.is_none()
             && proposal.state != ProposalState::Stale
             && !proposal.is_expired(stamp.time)
     };
@@ -150,17 +150,18 @@ fn propose(
         thread: stamp.thread.clone(),
         absorbed_into: change.absorbed_into.clone(),
         why: why.to_owned(),
+        release: None,
         scan: judged.scan(),
         created: stamp.time,
         updated: stamp.time,
-        expires: expiry(library, stamp.time),
+        expires: library.proposal_expiry(stamp.time),
         edited_by: None,
         note: None,
         decided: None,
         kept: Kept::default(),
     };
     changes.extend(expired(library, stamp)?);
-    changes.push(noted(proposal.clone(), EventStatus::Proposed, stamp));
+    changes.push(ProposalChange::noted(proposal.clone(), EventStatus::Proposed, stamp));
     library.commit_with(Vec::new(), changes)?;
     Ok(held(judged.report, &proposal, &format!("held for a person to decide: {why}")))
 }
@@ -184,14 +185,14 @@ fn amend(
         why: why.to_owned(),
         scan: judged.scan(),
         updated: stamp.time,
-        expires: expiry(library, stamp.time),
+        expires: library.proposal_expiry(stamp.time),
         edited_by: None,
         note: None,
         ..own
     };
     let base = change.snapshot.base.as_ref().map(|base| base.id.clone());
     amended.set_candidate(base, &change.snapshot.bundle, &change.candidate);
-    library.commit_with(Vec::new(), vec![noted(amended.clone(), EventStatus::Amended, stamp)])?;
+    library.commit_with(Vec::new(), vec![ProposalChange::noted(amended.clone(), EventStatus::Amended, stamp)])?;
     let message = format!("held for a person to decide, with what waited already: {why}");
     Ok(held(judged.report, &amended, &message))
 }
@@ -213,7 +214,7 @@ pub(crate) fn take_back(
         return Ok(report);
     }
     let withdrawn = closed(own, ProposalState::Rejected, stamp);
-    library.commit_with(Vec::new(), vec![noted(withdrawn, EventStatus::Rejected, stamp)])?;
+    library.commit_with(Vec::new(), vec![ProposalChange::noted(withdrawn, EventStatus::Rejected, stamp)])?;
     report.add(&format!("the edit takes back all that waited as {id}, which is withdrawn"));
     Ok(report)
 }
@@ -221,7 +222,7 @@ pub(crate) fn take_back(
 /// A proposal that does not fit any more, beside which its actor may have another.
 fn set_aside(own: Proposal, reason: &str, stamp: &Stamp) -> ProposalChange {
     let stale = Proposal { state: ProposalState::Stale, note: Some(reason.to_owned()), ..own };
-    noted(stale, EventStatus::Stale, stamp)
+    ProposalChange::noted(stale, EventStatus::Stale, stamp)
 }
 
 /// The proposals of the library that waited too long, as such.
@@ -243,19 +244,6 @@ fn held(mut report: Report, proposal: &Proposal, message: &str) -> Report {
         proposal.revision
     ));
     report
-}
-
-/// The end of a proposal's waiting that was made or amended at `time`.
-pub(super) fn expiry(library: &Library, time: Timestamp) -> Timestamp {
-    let waits = SignedDuration::from_hours(24 * i64::from(library.limits().proposal_days));
-    time.checked_add(waits).unwrap_or(Timestamp::MAX)
-}
-
-/// A proposal as it is from now on, with the event of that.
-pub(crate) fn noted(proposal: Proposal, status: EventStatus, stamp: &Stamp) -> ProposalChange {
-    let event = Event::proposal(stamp, proposal.skill.as_str(), proposal.action.as_str(), status, &proposal.id);
-    let event = Event { message: proposal.note.clone(), ..event };
-    ProposalChange { entry: ProposalEntry::Whole(Box::new(proposal)), event }
 }
 
 /// What an amended proposal does as a whole.

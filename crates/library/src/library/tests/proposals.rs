@@ -38,6 +38,7 @@ fn proposal(library: &Library, name_of: &str, candidate: &Bundle) -> Proposal {
         thread: Some("t".to_owned()),
         absorbed_into: None,
         why: "the policy says so".to_owned(),
+        release: None,
         scan: scan::scan(candidate),
         created: time,
         updated: time,

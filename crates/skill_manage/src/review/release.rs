@@ -1,0 +1,68 @@
+//! Proposals that merge a newer release in: what is still open about one, and the release that the skill's
+//! next revision takes in.
+
+use library::{Library, Proposal, ProposedRelease, Snapshot, Upstream, changed_files};
+use skill::{Bundle, File};
+
+use super::{ReviewError, edit::Replacement};
+use crate::error::ManageError;
+
+/// Refuses a proposal in which a person has still to choose between both sides.
+pub(super) fn check_resolved(proposal: &Proposal) -> Result<(), ReviewError> {
+    match &proposal.release {
+        Some(release) if !release.unresolved.is_empty() => {
+            Err(ReviewError::Unresolved { id: proposal.id.clone(), paths: release.unresolved.clone() })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The release that a proposal on `base` merges in, looked at by the scanner of today.
+pub(super) fn upstream(
+    library: &Library,
+    proposal: &Proposal,
+    base: &Bundle,
+    snapshot: &Snapshot,
+) -> Result<Option<Box<Upstream>>, ManageError> {
+    let Some(release) = &proposal.release else { return Ok(None) };
+    let files = bundle(library, proposal, release, base)?;
+    match library.clear(&proposal.skill, files, snapshot.baseline())? {
+        Ok(files) => Ok(Some(Box::new(Upstream { files, origin: release.origin.clone() }))),
+        Err(blocked) => Err(ManageError::ScanBlocked {
+            message: format!("the release itself: {blocked}"),
+            findings: blocked.into_report().findings,
+            hint: format!("do not take it; `skillhub review reject {}`", proposal.id),
+        }),
+    }
+}
+
+/// What is open about a proposal's release once a person has replaced files: a file counts as settled when
+/// it was replaced by one without markers. `base` is what the proposal was made on and `now` what it is on
+/// from then on.
+pub(super) fn after_edit(
+    library: &Library,
+    proposal: &Proposal,
+    [base, now]: [&Bundle; 2],
+    candidate: &Bundle,
+    replacements: &[Replacement],
+) -> Result<Option<ProposedRelease>, ManageError> {
+    let Some(release) = &proposal.release else { return Ok(None) };
+    let files = bundle(library, proposal, release, base)?;
+    let has_marker = |file: &File| file.text().is_some_and(|text| release.marker_line(text).is_some());
+    let mut unresolved = release.unresolved.clone();
+    unresolved.retain(|path| {
+        let was_replaced = replacements.iter().any(|replacement| replacement.path == *path);
+        !was_replaced || candidate.get(path).is_some_and(has_marker)
+    });
+    Ok(Some(ProposedRelease { files: changed_files(now, &files), unresolved, ..release.clone() }))
+}
+
+fn bundle(
+    library: &Library,
+    proposal: &Proposal,
+    release: &ProposedRelease,
+    base: &Bundle,
+) -> Result<Bundle, ManageError> {
+    let damaged = |why| ReviewError::Damaged { id: proposal.id.clone(), why };
+    Ok(release.bundle(base, library.limits()).map_err(damaged)?)
+}
