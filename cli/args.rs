@@ -85,6 +85,10 @@ pub enum Command {
     Install(commands::install::InstallArgs),
     /// Take over skill folders as they are
     Adopt(commands::adopt::AdoptArgs),
+    /// Bring installed skills to newer releases, keeping what was changed here
+    Update(commands::update::UpdateArgs),
+    /// List installed skills that have newer releases
+    Outdated(commands::outdated::OutdatedArgs),
     /// Remove installed skills
     Uninstall(commands::uninstall::UninstallArgs),
     /// List skills

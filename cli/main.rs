@@ -51,6 +51,8 @@ fn run(context: &Context, global: &Global, command: &Command) -> Result<Exit, Cl
         Command::Yank(args) => commands::yank::run(context, args),
         Command::Install(args) => commands::install::run(context, args),
         Command::Adopt(args) => commands::adopt::run(context, args),
+        Command::Update(args) => commands::update::run(context, args),
+        Command::Outdated(args) => commands::outdated::run(context, args),
         Command::Uninstall(args) => commands::uninstall::run(context, args),
         Command::List(args) => commands::list::run(context, args),
         Command::Manage(args) => commands::manage::run(context, args),

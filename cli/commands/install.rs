@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use skill::{SkillName, failure::Fails};
 
 use crate::{
+    commands::update,
     context::Context,
     exit::{CliError, Exit, error_of_one, exit_of_one, failed},
     print::{BAD, FAINT, GOOD, STRONG, WARN, capability_lines, finding_lines, verdict_style},
@@ -62,11 +63,12 @@ pub fn run(context: &Context, args: &InstallArgs) -> Result<Exit, CliError> {
         offline: args.offline,
         dry_run: args.dry_run,
         pick: Pick { skills: args.skill.clone(), all: args.all },
+        evolved: client::Evolved::Refuse,
     };
     let working = context.out.working("installing");
     let installed = install(context, &request)?;
     drop(working);
-    answer(context, installed)
+    answer(context, installed, "There is nothing to install: the lock file names no skill")
 }
 
 /// Installs a skill of a registry for an agent, and gives the document.
@@ -82,9 +84,26 @@ pub fn for_agent(context: &Context, spec: &str) -> Result<Value, CliError> {
 
 fn install(context: &Context, request: &InstallRequest) -> Result<Vec<Installed>, CliError> {
     let mut library = context.library()?;
-    let lock_path = context.lock_path(&library);
+    let sight = FolderSight::new(context)?;
+    let mut installed = installer(context, &mut library, |installer| installer.install(request).map_err(failed))?;
+    for skill in installed.iter_mut().filter(|skill| skill.error.is_none() && !skill.links.is_empty()) {
+        keep_from_agents(&sight, &library, skill);
+    }
+    Ok(installed)
+}
+
+/// Does something with an installer for a library.
+///
+/// # Errors
+/// Those of `work`, and a policy that cannot be read.
+pub fn installer<T>(
+    context: &Context,
+    library: &mut Library,
+    work: impl FnOnce(&mut Installer<'_>) -> Result<T, CliError>,
+) -> Result<T, CliError> {
+    let lock_path = context.lock_path(library);
     let mut installer = Installer {
-        library: &mut library,
+        library,
         home: &context.home,
         registries: &context.registries(),
         agent_folders: &context.agent_folders(),
@@ -93,12 +112,7 @@ fn install(context: &Context, request: &InstallRequest) -> Result<Vec<Installed>
         stamp: &context.stamp(),
         permit: &context.permit()?,
     };
-    let sight = FolderSight::new(context)?;
-    let mut installed = installer.install(request).map_err(failed)?;
-    for skill in installed.iter_mut().filter(|skill| skill.error.is_none() && !skill.links.is_empty()) {
-        keep_from_agents(&sight, &library, skill);
-    }
-    Ok(installed)
+    work(&mut installer)
 }
 
 /// Takes back the links for agents that may not see the skill. The install stands, whatever becomes of that.
@@ -129,7 +143,20 @@ fn keep_from_agents(sight: &FolderSight, library: &Library, installed: &mut Inst
     }
 }
 
-/// What became of each skill, and the gravest exit code. A single failure is that of the whole.
+/// What became of each skill, the gravest exit code, and the error that has it.
+fn whole_document(installed: &[Installed]) -> (Value, Exit) {
+    let exit_of = |skill: &&Installed| exit_of_one(skill.error.as_ref());
+    let exit = installed.iter().map(|skill| exit_of(&skill)).max().unwrap_or(Exit::Done);
+    let mut document = json!({"ok": exit == Exit::Done, "skills": installed.iter().map(document).collect::<Vec<_>>()});
+    let gravest = installed.iter().filter(|skill| skill.error.is_some()).max_by_key(exit_of);
+    if let Some(error) = gravest.and_then(|skill| skill.error.as_ref()) {
+        document["error"] = error_of_one(error);
+        document["error"]["details"] = error.details();
+    }
+    (document, exit)
+}
+
+/// The same, but that a single failure is that of the whole.
 fn document_of(installed: &mut Vec<Installed>) -> Result<(Value, Exit), CliError> {
     if let [Installed { error: Some(_), .. }] = installed.as_slice() {
         let skills: Vec<Value> = installed.iter().map(document).collect();
@@ -139,18 +166,17 @@ fn document_of(installed: &mut Vec<Installed>) -> Result<(Value, Exit), CliError
             return Err(failure);
         }
     }
-    let exit = installed.iter().map(|skill| exit_of_one(skill.error.as_ref())).max().unwrap_or(Exit::Done);
-    let skills: Vec<Value> = installed.iter().map(document).collect();
-    Ok((json!({"ok": exit == Exit::Done, "skills": skills}), exit))
+    Ok(whole_document(installed))
 }
 
-/// Prints what became of each skill.
-fn answer(context: &Context, mut installed: Vec<Installed>) -> Result<Exit, CliError> {
-    let (document, exit) = document_of(&mut installed)?;
+/// Prints what became of each skill; `nothing` where there is none.
+pub fn answer(context: &Context, mut installed: Vec<Installed>, nothing: &str) -> Result<Exit, CliError> {
+    let is_whole = context.out.json || installed.iter().any(|skill| !skill.conflicts.is_empty());
+    let (document, exit) = if is_whole { whole_document(&installed) } else { document_of(&mut installed)? };
     context.out.answer(&document, |out| {
         installed.iter().try_for_each(|skill| text(skill, out))?;
         match installed.len() {
-            0 => writeln!(out, "There is nothing to install: the lock file names no skill"),
+            0 => writeln!(out, "{nothing}"),
             1 => Ok(()),
             _ => writeln!(out, "{}", summary(&installed)),
         }
@@ -160,9 +186,9 @@ fn answer(context: &Context, mut installed: Vec<Installed>) -> Result<Exit, CliE
 
 /// How many skills ended how, as `70 installed, 8 unchanged`.
 fn summary(installed: &[Installed]) -> String {
-    use InstallStatus::{Blocked, Conflict, DryRun, Failed, Unchanged, Updated};
+    use InstallStatus::{Blocked, Conflict, DryRun, Failed, Merged, Unchanged, Updated};
     let count = |status| installed.iter().filter(|skill| skill.status == status).count();
-    let counts = [InstallStatus::Installed, Updated, Unchanged, DryRun, Conflict, Blocked, Failed]
+    let counts = [InstallStatus::Installed, Updated, Merged, Unchanged, DryRun, Conflict, Blocked, Failed]
         .map(|status| (count(status), status.as_str().replace('_', " ")));
     let told: Vec<String> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
     format!("{} skills: {}", installed.len(), told.join(", "))
@@ -178,7 +204,11 @@ fn document(skill: &Installed) -> Value {
         "status": skill.status.as_str(),
         "revision": skill.revision,
         "previous": skill.previous,
-        "proposal": null,
+        "proposal": skill.proposal.as_ref().map(library::ProposalId::as_str),
+        "files": skill.change.as_ref().map(|change| &change.files),
+        "diff": skill.change.as_ref().filter(|_| skill.previous.is_some()).map(|change| &change.text),
+        "touched": skill.touched.iter().map(skill::SkillPath::as_str).collect::<Vec<_>>(),
+        "conflicts": skill.conflicts,
         "origin": skill.origin,
         "verdict": skill.report.as_ref().map(scan::Report::verdict),
         "findings": skill.report.as_ref().map(|report| &report.findings),
@@ -193,7 +223,9 @@ fn text(skill: &Installed, out: &mut dyn Write) -> io::Result<()> {
     let (style, word) = match skill.status {
         InstallStatus::Installed => (GOOD, "Installed"),
         InstallStatus::Updated => (GOOD, "Updated"),
+        InstallStatus::Merged => (GOOD, "Merged"),
         InstallStatus::Unchanged => (GOOD, "Unchanged"),
+        InstallStatus::DryRun if skill.previous.is_some() => (WARN, "Would update"),
         InstallStatus::DryRun => (WARN, "Would install"),
         InstallStatus::Conflict => (BAD, "Conflict"),
         InstallStatus::Blocked => (BAD, "Blocked"),
@@ -215,6 +247,7 @@ fn text(skill: &Installed, out: &mut dyn Write) -> io::Result<()> {
             writeln!(out, "    {line}")?;
         }
     }
+    update::change_text(skill, out)?;
     let is_news = matches!(skill.status, InstallStatus::Installed | InstallStatus::Updated | InstallStatus::DryRun);
     for line in skill.capabilities.iter().filter(|_| is_news).flat_map(capability_lines) {
         writeln!(out, "  {line}")?;

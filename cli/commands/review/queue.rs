@@ -115,6 +115,12 @@ fn about(proposal: &Proposal, moved: bool, now: Timestamp) -> String {
     optional("edited by", proposal.edited_by.as_ref().map(ToString::to_string).as_deref());
     optional("created", Some(&time(proposal.created)));
     optional("expires", Some(&time(proposal.expires)).filter(|_| proposal.state.is_open()).map(String::as_str));
+    if let Some(release) = &proposal.release {
+        line("merges", &release.origin.release());
+        for path in &release.unresolved {
+            line("open", &format!("both sides stand in {path}: skillhub review edit {}", proposal.id));
+        }
+    }
     if moved && proposal.state.is_open() {
         line("head", "the skill has changed since; `review diff --onto-head` shows what accepting would do");
     }

@@ -4,20 +4,26 @@
 //! then one commit of the library. Links, copies and the lock file follow from it ([`place`]).
 
 mod error;
+mod merging;
 mod place;
 mod plan;
 mod source;
 
 use std::path::{Path, PathBuf};
 
-use library::{Checkout, Committed, Event, Home, Library, Origin, Permit, RevisionId, Stamp};
+use library::{Checkout, Committed, Event, Home, Library, Origin, Permit, ProposalId, RevisionId, Stamp};
 use scan::{Capabilities, Report};
-use skill::{Digest, SkillName};
+use skill::{
+    Digest, SkillName, SkillPath,
+    diff::{self, BundleDiff},
+    merge::Conflict,
+};
 
 pub use error::InstallError;
+pub use merging::Choice;
 use plan::{Planned, Step};
 use skill::failure::{Fails, Failure, FailureKind};
-use source::{Candidate, Order};
+pub(crate) use source::{Candidate, Order, fetch, fetch_release};
 
 use crate::{
     agent_folders::{AgentFolder, AgentFolders},
@@ -44,6 +50,18 @@ pub struct InstallRequest {
     pub dry_run: bool,
     /// Which skills of a source with several.
     pub pick: Pick,
+    /// What becomes of a skill that was changed since.
+    pub evolved: Evolved,
+}
+
+/// What becomes of an installed skill that was changed here, when another release is to take its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Evolved {
+    /// It stays, and that is an error.
+    #[default]
+    Refuse,
+    /// The release is merged in.
+    Merge(Choice),
 }
 
 /// How installing one skill ended.
@@ -53,6 +71,8 @@ pub enum InstallStatus {
     Installed,
     /// Another release is in place of the old one.
     Updated,
+    /// Another release was merged with what was changed here.
+    Merged,
     /// It was there already.
     Unchanged,
     /// Something else is in its way.
@@ -72,6 +92,7 @@ impl InstallStatus {
         match self {
             Self::Installed => "installed",
             Self::Updated => "updated",
+            Self::Merged => "merged",
             Self::Unchanged => "unchanged",
             Self::Conflict => "conflict",
             Self::Blocked => "blocked",
@@ -103,6 +124,15 @@ pub struct Installed {
     pub previous: Option<RevisionId>,
     /// Where it came from.
     pub origin: Option<Origin>,
+    /// What changes in the library, or would: the files as they were against those that come. For a conflict
+    /// those of the proposal, with both sides between markers.
+    pub change: Option<BundleDiff>,
+    /// The files with changes made here that another release changes as well, sorted.
+    pub touched: Vec<SkillPath>,
+    /// Where the release and the changes made here disagree.
+    pub conflicts: Vec<Conflict>,
+    /// The proposal that holds both sides for a person.
+    pub proposal: Option<ProposalId>,
     /// What the scanner found.
     pub report: Option<Report>,
     /// What it would touch, as agents will see it.
@@ -137,10 +167,10 @@ pub struct Installer<'a> {
 
 /// The skills of one request as they come, each with its turn, so that results keep the order.
 #[derive(Default)]
-struct Batch {
+pub(crate) struct Batch {
     planned: Vec<Planned>,
     turns: Vec<usize>,
-    failed: Vec<(usize, Installed)>,
+    settled: Vec<(usize, Installed)>,
     next: usize,
 }
 
@@ -156,13 +186,14 @@ impl Batch {
         self.planned.push(planned);
     }
 
-    fn fail(&mut self, result: Installed) {
+    /// Takes a skill of which nothing more is to become.
+    pub fn settle(&mut self, result: Installed) {
         let turn = self.turn();
-        self.failed.push((turn, result));
+        self.settled.push((turn, result));
     }
 
     fn take_first_error(&mut self) -> Option<InstallError> {
-        self.failed.iter_mut().find_map(|(_, result)| result.error.take())
+        self.settled.iter_mut().find_map(|(_, result)| result.error.take())
     }
 }
 
@@ -185,28 +216,38 @@ impl Installer<'_> {
                         self.plan_one(candidate, request, &mut batch);
                     }
                 }
-                Err(error) => batch.fail(Installed::failed(order.label(), None, error)),
+                Err(error) => batch.settle(Installed::failed(order.label(), None, error)),
             }
         }
+        self.finish(batch, request, &folders)
+    }
+
+    /// Carries out what was planned, or says what it would come to.
+    pub(crate) fn finish(
+        &mut self,
+        mut batch: Batch,
+        request: &InstallRequest,
+        folders: &[AgentFolder],
+    ) -> Result<Vec<Installed>, InstallError> {
         if request.frozen
             && let Some(error) = batch.take_first_error()
         {
             return Err(error);
         }
         if !request.dry_run {
-            self.record_refusals(&batch.failed);
+            self.record_refusals(&batch.settled);
         }
-        let Batch { planned, turns, mut failed, .. } = batch;
+        let Batch { planned, turns, mut settled, .. } = batch;
         let done = match request.dry_run {
-            true => planned.into_iter().map(|planned| self.pretend(planned, &folders)).collect(),
-            false => self.carry_out(planned, &folders, request)?,
+            true => planned.into_iter().map(|planned| self.pretend(planned, folders)).collect(),
+            false => self.carry_out(planned, folders, request)?,
         };
-        failed.extend(turns.into_iter().zip(done));
-        failed.sort_by_key(|(turn, _)| *turn);
-        Ok(failed.into_iter().map(|(_, result)| result).collect())
+        settled.extend(turns.into_iter().zip(done));
+        settled.sort_by_key(|(turn, _)| *turn);
+        Ok(settled.into_iter().map(|(_, result)| result).collect())
     }
 
-    fn plan_one(&mut self, candidate: Candidate, request: &InstallRequest, batch: &mut Batch) {
+    pub(crate) fn plan_one(&mut self, candidate: Candidate, request: &InstallRequest, batch: &mut Batch) {
         let label = candidate.origin.name.clone();
         let version = candidate.origin.version.clone();
         if let Some(same) = batch.planned.iter().find(|other| other.candidate.name == candidate.name) {
@@ -216,13 +257,13 @@ impl Installer<'_> {
                     first: same.candidate.origin.name.clone(),
                     second: label.clone(),
                 };
-                batch.fail(Installed::failed(label, version, error));
+                batch.settle(Installed::failed(label, version, error));
             }
             return;
         }
         match plan::plan(self.library, candidate, request, (self.stamp, self.permit)) {
             Ok(plan) => batch.pass(plan),
-            Err(error) => batch.fail(Installed::failed(label, version, error)),
+            Err(error) => batch.settle(Installed::failed(label, version, error)),
         }
     }
 
@@ -230,7 +271,7 @@ impl Installer<'_> {
     fn pretend(&self, planned: Planned, folders: &[AgentFolder]) -> Installed {
         let status = match planned.step {
             Step::Nothing(_) => InstallStatus::Unchanged,
-            Step::Commit { .. } => InstallStatus::DryRun,
+            Step::Commit { .. } | Step::Propose { .. } => InstallStatus::DryRun,
         };
         let links = folders.iter().map(|folder| folder.path.join(planned.candidate.name.as_str())).collect();
         Installed { links, ..self.result(&planned, status) }
@@ -243,13 +284,23 @@ impl Installer<'_> {
         folders: &[AgentFolder],
         request: &InstallRequest,
     ) -> Result<Vec<Installed>, InstallError> {
-        let commits: Vec<_> = planned.iter_mut().filter_map(|planned| planned.step.take_commit()).collect();
-        let committed = if commits.is_empty() { Vec::new() } else { self.library.commit(commits)? };
+        let (mut commits, mut proposals) = (Vec::new(), Vec::new());
+        for planned in &mut planned {
+            let (commit, changes) = planned.step.take();
+            commits.extend(commit);
+            proposals.extend(changes);
+        }
+        let is_nothing = commits.is_empty() && proposals.is_empty();
+        let committed = if is_nothing { Vec::new() } else { self.library.commit_with(commits, proposals)? };
         let mut results = Vec::new();
         let mut locked = Vec::new();
         for planned in planned {
             let committed = committed.iter().find(|committed| committed.skill == planned.candidate.name);
             let mut result = self.result(&planned, planned.step.status());
+            if let Step::Propose { .. } = planned.step {
+                results.push(result);
+                continue;
+            }
             result.follow(committed);
             place::place(self.library, &planned, folders, request.copy, self.stamp, &mut result);
             locked.push(self.lock_entry(&planned, folders, request));
@@ -276,6 +327,16 @@ impl Installer<'_> {
     fn result(&self, planned: &Planned, status: InstallStatus) -> Installed {
         let candidate = &planned.candidate;
         let head = planned.head.as_ref().map(|head| head.id.clone());
+        let after = match &planned.step {
+            Step::Propose { files, .. } => files,
+            _ => planned.cleared.bundle(),
+        };
+        let conflict = || InstallError::Conflict {
+            name: candidate.name.clone(),
+            release: candidate.origin.release(),
+            proposal: planned.step.proposal().cloned(),
+            places: planned.conflicts.len(),
+        };
         Installed {
             name: candidate.origin.name.clone(),
             version: candidate.origin.version.clone(),
@@ -288,9 +349,13 @@ impl Installer<'_> {
             origin: Some(candidate.origin.clone()),
             report: Some(planned.cleared.report().clone()),
             capabilities: Some(scan::capabilities(planned.cleared.bundle())),
+            change: Some(diff::diff(&planned.before, after)),
+            touched: planned.touched(),
+            conflicts: planned.conflicts.clone(),
+            proposal: planned.step.proposal().cloned().filter(|_| status == InstallStatus::Conflict),
             warnings: candidate.warnings.clone(),
             checkout_pending: None,
-            error: None,
+            error: (status == InstallStatus::Conflict).then(conflict),
         }
     }
 
@@ -363,12 +428,8 @@ fn frozen_order(spec: &Spec, lock: &LockFile) -> Result<Order, InstallError> {
 }
 
 impl Installed {
-    fn failed(name: String, version: Option<String>, error: InstallError) -> Self {
-        let status = match error.failure().kind {
-            FailureKind::Conflict => InstallStatus::Conflict,
-            FailureKind::Blocked => InstallStatus::Blocked,
-            _ => InstallStatus::Failed,
-        };
+    /// A result of which nothing else is known.
+    pub(crate) fn new(name: String, version: Option<String>, status: InstallStatus) -> Self {
         Self {
             name,
             version,
@@ -379,12 +440,25 @@ impl Installed {
             revision: None,
             previous: None,
             origin: None,
-            report: error.report().cloned(),
+            change: None,
+            touched: Vec::new(),
+            conflicts: Vec::new(),
+            proposal: None,
+            report: None,
             capabilities: None,
             warnings: Vec::new(),
             checkout_pending: None,
-            error: Some(error),
+            error: None,
         }
+    }
+
+    pub(crate) fn failed(name: String, version: Option<String>, error: InstallError) -> Self {
+        let status = match error.failure().kind {
+            FailureKind::Conflict => InstallStatus::Conflict,
+            FailureKind::Blocked => InstallStatus::Blocked,
+            _ => InstallStatus::Failed,
+        };
+        Self { report: error.report().cloned(), error: Some(error), ..Self::new(name, version, status) }
     }
 
     /// Takes over what the commit came to.

@@ -30,6 +30,7 @@ mod spec;
 mod unfinished;
 mod uninstall;
 mod unmanaged;
+mod update;
 
 pub use adopt::{AdoptError, AdoptStatus, Adopted, adopt};
 pub use agent_folders::{AgentError, AgentFolder, AgentFolders};
@@ -39,7 +40,7 @@ pub use found::{Pick, PickError};
 pub use git::ProgramError;
 pub use git_source::GitError;
 pub use http::HttpError;
-pub use install::{InstallError, InstallRequest, InstallStatus, Installed, Installer};
+pub use install::{Choice, Evolved, InstallError, InstallRequest, InstallStatus, Installed, Installer};
 pub use lock_file::{Drift, DriftKind, LOCK_FILE, LockFile, LockFileError, LockedSkill, drifts, mend_drifts};
 pub use placed::{
     MovedOutcome, MovedPlace, PlacedSkill, SightOutcome, Standing, follow_move, follow_sight, follow_sight_at,
@@ -55,3 +56,4 @@ pub use spec::{GitSpec, Request, Spec, SpecError};
 pub use unfinished::{remove_unfinished, unfinished};
 pub use uninstall::{UninstallError, Uninstalled, uninstall};
 pub use unmanaged::{Unmanaged, unmanaged};
+pub use update::{Outdated, SkillToUpdate, UpdateRequest, outdated};

@@ -281,6 +281,7 @@ impl LockFile {
         }
         let head = library.head(name).map_err(LibraryError::from)?;
         let Some(head) = head.filter(|head| !head.tombstone) else { return Ok(false) };
+        drift::follow_release(path, library, &head)?;
         let waivers = LockedWaiver::of(library, name)?;
         Self::update(path, library, |file| {
             let found = file.skills.values_mut().find(|skill| skill.bare_name() == name.as_str());

@@ -280,8 +280,9 @@ fn commit(
         acceptance: change.accepted.as_ref().map(Accepted::acceptance),
         upstream: change.upstream,
     };
-    let accepted =
-        change.accepted.map(|Accepted { proposal, stamp }| ProposalChange::noted(proposal, EventStatus::Accepted, stamp));
+    let accepted = change
+        .accepted
+        .map(|Accepted { proposal, stamp }| ProposalChange::noted(proposal, EventStatus::Accepted, stamp));
     let commit = Commit {
         skill: change.skill.clone(),
         base: change.snapshot.base.map(|base| base.id),

@@ -164,7 +164,9 @@ impl Fails for ReviewError {
     fn details(&self) -> Value {
         match self {
             Self::Amended { is, .. } | Self::Unnamed { is, .. } => json!({"revision": is}),
-            Self::Unresolved { paths, .. } => json!({"unresolved": paths.iter().map(SkillPath::as_str).collect::<Vec<_>>()}),
+            Self::Unresolved { paths, .. } => {
+                json!({"unresolved": paths.iter().map(SkillPath::as_str).collect::<Vec<_>>()})
+            }
             Self::AlreadyDecided { state, .. } => json!({"state": state.as_str()}),
             _ => json!({}),
         }

@@ -2,12 +2,12 @@
 
 use std::{io, path::PathBuf};
 
-use library::{CommitError, Denied, LibraryError, SnapshotError, StorageError, folder::FolderError};
+use library::{CommitError, Denied, LibraryError, ProposalId, SnapshotError, StorageError, folder::FolderError};
 use registry_index::FetchError;
 use scan::{Blocked, Report};
 use serde_json::Value;
 use skill::failure::{Fails, Failure, FailureKind};
-use skill::{NameError, Problem, SkillName, archive::ArchiveError};
+use skill::{BundleError, NameError, Problem, SkillName, archive::ArchiveError};
 use thiserror::Error;
 
 use crate::{
@@ -143,6 +143,52 @@ pub enum InstallError {
         /// What is wanted.
         wanted: String,
     },
+    /// A release and the changes made here do not go together.
+    #[error("{release} does not go together with what was changed in {name} here, in {}", places_of(*places))]
+    Conflict {
+        /// The bare name.
+        name: SkillName,
+        /// The release.
+        release: String,
+        /// The proposal that holds both sides.
+        proposal: Option<ProposalId>,
+        /// In how many places.
+        places: usize,
+    },
+    /// The merged skill passes a limit.
+    #[error("{name}, merged with what was changed here, is too large: {source}")]
+    TooLarge {
+        /// The skill.
+        name: String,
+        /// The limit.
+        source: BundleError,
+    },
+    /// A skill that was to be updated was not installed from anywhere.
+    #[error("{name} was not installed from anywhere{}", if *is_here { ": it was written here" } else { "" })]
+    NotInstalled {
+        /// As it was named.
+        name: String,
+        /// Whether the library has a skill of that name.
+        is_here: bool,
+    },
+    /// Its registry is not the one that serves its owner now.
+    #[error("{name} was installed from {installed}, and {asked} is what serves its owner now")]
+    OtherRegistry {
+        /// The skill.
+        name: String,
+        /// Where it was installed from.
+        installed: String,
+        /// What would be asked.
+        asked: String,
+    },
+    /// Its source does not have it any more.
+    #[error("{name} is not in {place} any more")]
+    Vanished {
+        /// The skill.
+        name: String,
+        /// Where it was.
+        place: String,
+    },
     /// Two skills of one bare name in one batch.
     #[error("{first} and {second} would both be called {name}")]
     TwiceInBatch {
@@ -174,6 +220,13 @@ pub enum InstallError {
     /// The commit.
     #[error(transparent)]
     Commit(#[from] CommitError),
+}
+
+fn places_of(places: usize) -> String {
+    match places {
+        1 => "one place".to_owned(),
+        places => format!("{places} places"),
+    }
 }
 
 impl From<StorageError> for InstallError {
@@ -222,9 +275,25 @@ impl Fails for InstallError {
                 .hint(format!("a library has one skill of a name; first: skillhub uninstall {name}")),
             Self::Exists { name, .. } => of(FailureKind::Conflict, "exists")
                 .hint(format!("a library has one skill of a name; first: skillhub manage delete {name}")),
-            Self::Evolved { name, .. } => of(FailureKind::Conflict, "evolved").hint(format!(
-                "keep it as it is, or give the changes up: skillhub uninstall {name} (its history stays), then install"
+            Self::Evolved { name, .. } => of(FailureKind::Conflict, "evolved")
+                .hint(format!("merge the release with the changes: skillhub update {name}")),
+            Self::Conflict { proposal: Some(id), .. } => of(FailureKind::Conflict, "merge_conflict").hint(format!(
+                "the skill stays as it is; both sides are in the proposal {id}: skillhub review edit {id}, then review \
+                 accept"
             )),
+            Self::Conflict { name, .. } => of(FailureKind::Conflict, "merge_conflict")
+                .hint(format!("an update will keep {name} as it is and hold both sides for a person")),
+            Self::TooLarge { .. } => of(FailureKind::Invalid, "too_large"),
+            Self::NotInstalled { is_here: true, .. } => {
+                of(FailureKind::NotFound, "not_found").hint("only what was installed has something to be updated from")
+            }
+            Self::NotInstalled { .. } => of(FailureKind::NotFound, "not_found").hint("skillhub list shows what is installed"),
+            Self::OtherRegistry { name, installed, .. } => of(FailureKind::Refused, "other_registry").hint(format!(
+                "ask the former one: --registry {installed}; or take {name} from the other: skillhub uninstall, then install"
+            )),
+            Self::Vanished { .. } => {
+                of(FailureKind::NotFound, "not_found").hint("it stays as it is; its source has to bring it back")
+            }
             Self::TwiceInBatch { .. } => of(FailureKind::Conflict, "exists").hint("install one of them"),
             Self::NothingLocked { .. } => of(FailureKind::NotFound, "not_found")
                 .hint("name what to install: skillhub install owner/name; skillhub search finds skills"),

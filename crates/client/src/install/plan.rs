@@ -1,13 +1,17 @@
 //! [`plan`]: what installing a skill that was fetched means for the library as it is.
 
 use library::{
-    Action, Commit, Content, FolderState, Library, NewRevision, Origin, Permit, Revision, SnapshotError, Stamp,
-    TakeOver, WholeChange,
+    Action, Commit, Content, FolderState, Library, NewRevision, Origin, Permit, ProposalChange, ProposalId, Revision,
+    SnapshotError, Stamp, TakeOver, WholeChange,
 };
 use scan::{Baseline, Cleared};
-use skill::{Bundle, Limits, SkillName, SkillPath, validate};
+use skill::{Bundle, Limits, SkillName, SkillPath, diff, merge::Conflict, validate};
 
-use super::{InstallError, InstallRequest, InstallStatus, source::Candidate};
+use super::{
+    Evolved, InstallError, InstallRequest, InstallStatus,
+    merging::{Proposing, merge_release},
+    source::Candidate,
+};
 
 /// A skill that passed, and what is to be done.
 #[derive(Debug)]
@@ -19,7 +23,19 @@ pub(super) struct Planned {
     pub head: Option<Revision>,
     /// The files before.
     pub before: Bundle,
+    /// The places in which a release and the changes made here disagree.
+    pub conflicts: Vec<Conflict>,
     pub step: Step,
+}
+
+impl Planned {
+    /// The files that were changed here since the release was installed and that the new one changes as well.
+    pub fn touched(&self) -> Vec<SkillPath> {
+        let Some(base) = &self.candidate.base else { return Vec::new() };
+        let changes = |bundle: &Bundle| diff::diff(base, bundle).files.into_iter().map(|file| file.path);
+        let theirs: Vec<SkillPath> = changes(&self.candidate.bundle).collect();
+        changes(&self.before).filter(|path| theirs.contains(path)).collect()
+    }
 }
 
 /// What is to be done in the library.
@@ -27,21 +43,42 @@ pub(super) struct Planned {
 pub(super) enum Step {
     /// Nothing.
     Nothing(InstallStatus),
-    /// A commit; taken out when it is made.
-    Commit { commit: Option<Commit>, status: InstallStatus },
+    /// A commit, and what becomes of proposals with it; taken out when it is made.
+    Commit { commit: Option<Commit>, status: InstallStatus, proposals: Vec<ProposalChange> },
+    /// A proposal for a person, with these files; taken out when it is made.
+    Propose { proposing: Option<Proposing>, files: Bundle },
 }
 
 impl Step {
-    pub fn take_commit(&mut self) -> Option<Commit> {
+    /// What the library is to commit.
+    pub fn take(&mut self) -> (Option<Commit>, Vec<ProposalChange>) {
         match self {
-            Self::Nothing(_) => None,
-            Self::Commit { commit, .. } => commit.take(),
+            Self::Nothing(_) => (None, Vec::new()),
+            Self::Commit { commit, proposals, .. } => (commit.take(), std::mem::take(proposals)),
+            Self::Propose { proposing, .. } => {
+                let changes = proposing.as_mut().map(|proposing| std::mem::take(&mut proposing.changes));
+                (None, changes.unwrap_or_default())
+            }
         }
+    }
+
+    /// The proposal that holds it.
+    pub fn proposal(&self) -> Option<&ProposalId> {
+        match self {
+            Self::Propose { proposing, .. } => proposing.as_ref().map(|proposing| &proposing.id),
+            _ => None,
+        }
+    }
+
+    /// Whether something would become of it.
+    pub fn changes(&self) -> bool {
+        !matches!(self, Self::Nothing(_))
     }
 
     pub fn status(&self) -> InstallStatus {
         match self {
             Self::Nothing(status) | Self::Commit { status, .. } => *status,
+            Self::Propose { .. } => InstallStatus::Conflict,
         }
     }
 }
@@ -54,7 +91,7 @@ pub(super) fn plan(
     request: &InstallRequest,
     (stamp, permit): (&Stamp, &Permit<'_>),
 ) -> Result<Planned, InstallError> {
-    check_usable(&candidate)?;
+    check_usable(&candidate.origin.name, &candidate.name, &candidate.bundle)?;
     let name = candidate.name.clone();
     let pinned = library.check_pinned(&name, &stamp.actor);
     let head = library.head(&name)?;
@@ -62,15 +99,17 @@ pub(super) fn plan(
         Some(head) if !head.tombstone => {
             let take_over =
                 if request.dry_run || request.frozen || pinned.is_err() { TakeOver::Pretend } else { TakeOver::Commit };
-            over_installed(library, candidate, head, take_over, stamp)
+            over_installed(library, candidate, head, take_over, (request.evolved, stamp))
         }
         gone => fresh(library, candidate, gone, stamp),
     }?;
     if request.frozen {
         check_frozen(&planned)?;
     }
-    if let Step::Commit { commit: Some(commit), .. } = &planned.step {
+    if planned.step.changes() {
         pinned?;
+    }
+    if let Step::Commit { commit: Some(commit), .. } = &planned.step {
         permit(&whole_change(&planned, commit))?;
     }
     Ok(planned)
@@ -88,16 +127,13 @@ fn whole_change<'a>(planned: &'a Planned, commit: &Commit) -> WholeChange<'a> {
 }
 
 /// Lenient as every client: only what makes a skill unusable counts.
-fn check_usable(candidate: &Candidate) -> Result<(), InstallError> {
-    let bytes = candidate.bundle.get(&SkillPath::skill_md()).map(|file| file.bytes.to_vec());
-    let name = candidate.name.as_str();
+pub(super) fn check_usable(release: &str, name: &SkillName, files: &Bundle) -> Result<(), InstallError> {
+    let bytes = files.get(&SkillPath::skill_md()).map(|file| file.bytes.to_vec());
     let loaded = match &bytes {
-        Some(bytes) => validate::load(bytes, name, &Limits::default()).map(drop),
-        None => {
-            Err(validate::validate_bundle(&candidate.bundle, None, validate::Strictness::Standard, &Limits::default()))
-        }
+        Some(bytes) => validate::load(bytes, name.as_str(), &Limits::default()).map(drop),
+        None => Err(validate::validate_bundle(files, None, validate::Strictness::Standard, &Limits::default())),
     };
-    loaded.map_err(|problems| InstallError::Invalid { name: candidate.origin.name.clone(), problems })
+    loaded.map_err(|problems| InstallError::Invalid { name: release.to_owned(), problems })
 }
 
 /// The library has no such skill (any more); a folder may stand there all the same.
@@ -132,8 +168,8 @@ fn fresh(
     }
     let base = tombstone.map(|tombstone| tombstone.id);
     let commit = Commit { skill: candidate.name.clone(), base, revisions };
-    let step = Step::Commit { commit: Some(commit), status: InstallStatus::Installed };
-    Ok(Planned { candidate, cleared: shown, head: None, before: Bundle::default(), step })
+    let step = Step::Commit { commit: Some(commit), status: InstallStatus::Installed, proposals: Vec::new() };
+    Ok(Planned { candidate, cleared: shown, head: None, before: Bundle::default(), conflicts: Vec::new(), step })
 }
 
 /// Whether nothing stands in the folder but what is to be installed.
@@ -182,7 +218,7 @@ fn over_installed(
     mut candidate: Candidate,
     head: Revision,
     take_over: TakeOver,
-    stamp: &Stamp,
+    (evolved, stamp): (Evolved, &Stamp),
 ) -> Result<Planned, InstallError> {
     let Some(origin) = head.origin.clone().filter(|origin| is_same_skill(origin, &candidate.origin)) else {
         return Err(exists(&candidate, head.origin.as_ref()));
@@ -202,6 +238,7 @@ fn over_installed(
             revisions: vec![revision],
         }),
         status,
+        proposals: Vec::new(),
     };
     let (cleared, step) = if origin.digest == candidate.origin.digest && origin.version == candidate.origin.version {
         let cleared = told(library, &name, scan::clear(before.clone(), snapshot.baseline())?)?;
@@ -215,15 +252,17 @@ fn over_installed(
         let cleared = told(library, &name, scan::clear(candidate.bundle.clone(), snapshot.baseline())?)?;
         let update = revision(&cleared, Action::Update, stamp, &candidate.origin);
         (cleared, commit(update, InstallStatus::Updated))
+    } else if let Evolved::Merge(choice) = evolved {
+        return merge_release(library, candidate, snapshot, (choice, stamp));
     } else {
         let installed = origin.version.unwrap_or_default();
         return Err(InstallError::Evolved { name, installed, wanted: describe(&candidate.origin) });
     };
-    Ok(Planned { candidate, cleared, head: snapshot.base, before, step })
+    Ok(Planned { candidate, cleared, head: snapshot.base, before, conflicts: Vec::new(), step })
 }
 
 /// Marks what a person accepted in the files as they are. It lets nothing pass that the scan blocked.
-fn told(library: &Library, name: &SkillName, cleared: Cleared) -> Result<Cleared, InstallError> {
+pub(super) fn told(library: &Library, name: &SkillName, cleared: Cleared) -> Result<Cleared, InstallError> {
     Ok(scan::waive(Ok(cleared), &library.waivers(name)?)?)
 }
 

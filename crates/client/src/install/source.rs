@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// One thing to fetch.
-pub(super) enum Order {
+pub(crate) enum Order {
     /// What a user asked for.
     Spec(Spec),
     /// What the lock file says.
@@ -38,7 +38,7 @@ pub(super) enum Order {
 
 /// A skill in memory, with where it came from.
 #[derive(Debug)]
-pub(super) struct Candidate {
+pub(crate) struct Candidate {
     pub name: SkillName,
     pub bundle: Bundle,
     pub origin: Origin,
@@ -51,6 +51,8 @@ pub(super) struct Candidate {
     pub warnings: Vec<String>,
     /// The entry of the lock file that it was fetched for.
     pub locked: Option<LockedSkill>,
+    /// The files of the release that is installed, where they are needed for a merge.
+    pub base: Option<Bundle>,
 }
 
 impl Order {
@@ -94,7 +96,7 @@ pub(super) fn bring_ahead(by: &Installer<'_>, orders: &[Order], request: &Instal
 }
 
 /// Fetches everything that an order names.
-pub(super) fn fetch(
+pub(crate) fn fetch(
     by: &Installer<'_>,
     order: &Order,
     request: &InstallRequest,
@@ -113,6 +115,16 @@ pub(super) fn fetch(
             }])
         }
     }
+}
+
+/// Fetches one release of a registry.
+pub(crate) fn fetch_release(
+    by: &Installer<'_>,
+    request: &InstallRequest,
+    found: &Resolved,
+    wanted: &Request,
+) -> Result<Candidate, InstallError> {
+    Source { by, request, cache: Cache::of(by.home) }.of_release(found, wanted)
 }
 
 /// A registry that does not have what is locked is perhaps not the one that the lock file means, which
@@ -238,6 +250,7 @@ impl Source<'_> {
             local: registry.is_here(),
             warnings: if entry.yanked { vec![yanked] } else { Vec::new() },
             locked: None,
+            base: None,
         })
     }
 
@@ -278,7 +291,7 @@ impl Source<'_> {
         let name = parse_name(locked.bare_name())?;
         let warnings = Vec::new();
         let (requested, local) = (locked.requested.clone(), locked.local);
-        Ok(Some(Candidate { name, bundle, origin, archive, requested, local, warnings, locked: None }))
+        Ok(Some(Candidate { name, bundle, origin, archive, requested, local, warnings, locked: None, base: None }))
     }
 
     fn of_folder(&self, path: &Path) -> Result<Vec<Candidate>, InstallError> {
@@ -398,6 +411,7 @@ impl Source<'_> {
             local: place.local,
             warnings,
             locked: None,
+            base: None,
         })
     }
 }

@@ -139,14 +139,24 @@ pub fn mend_drifts(path: &Path, library: &Library, drifts: &[Drift]) -> Result<(
     })
 }
 
+/// Makes the entry of a skill anew whose head derives from another release than the entry names, as after
+/// a person accepted one.
+pub(super) fn follow_release(path: &Path, library: &Library, head: &Revision) -> Result<(), LockFileError> {
+    let Some(origin) = &head.origin else { return Ok(()) };
+    let file = LockFile::read(path)?;
+    match file.get(&origin.name) {
+        Some(entry) if !is_of(entry, origin) => {
+            let behind = Drift { name: origin.name.clone(), kind: DriftKind::Behind };
+            mend_drifts(path, library, &[behind])
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The hash of the archive of a skill's release: the same files make the same archive.
 fn packed(library: &Library, name: &SkillName, origin: &Origin) -> Result<Option<Digest>, LockFileError> {
-    let revisions = library.revisions(name, usize::MAX).map_err(LibraryError::from)?;
-    let Some(release) = revisions.iter().find(|revision| revision.digest.to_string() == origin.digest) else {
-        return Ok(None);
-    };
-    let files = library.bundle(&release.id).map_err(LibraryError::from)?;
-    Ok(Some(Digest::of_bytes(&archive::pack(&files))))
+    let files = library.release(name, &origin.digest).map_err(LibraryError::from)?;
+    Ok(files.map(|files| Digest::of_bytes(&archive::pack(&files))))
 }
 
 /// An entry as an install would have written it, with what the old one knows better.

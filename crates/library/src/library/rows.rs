@@ -115,8 +115,21 @@ impl Rows {
                 None => None,
             };
         }
-        let [action, actor, reason, run, thread, origin, verdict, ruleset, absorbed, proposal, reviewer, editor, upstream] =
-            texts;
+        let [
+            action,
+            actor,
+            reason,
+            run,
+            thread,
+            origin,
+            verdict,
+            ruleset,
+            absorbed,
+            proposal,
+            reviewer,
+            editor,
+            upstream,
+        ] = texts;
         let acceptance = match (proposal, reviewer) {
             (Some(proposal), Some(reviewer)) => {
                 let edited_by = editor.map(str::parse).transpose().ok()?;

@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use skill::{Digest, File, SkillName, SkillPath, diff::Change};
 
-use super::{DamagedProposal, Decided, Kept, Proposal, ProposalEntry, ProposalId, ProposalState, ProposedFile, ProposedRelease};
+use super::{
+    DamagedProposal, Decided, Kept, Proposal, ProposalEntry, ProposalId, ProposalState, ProposedFile, ProposedRelease,
+};
 use crate::revision::{Action, Actor, Origin, RevisionId};
 
 const FORMAT: u32 = 1;

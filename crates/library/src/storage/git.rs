@@ -354,12 +354,7 @@ impl ObjectWriter<'_> {
     }
 }
 
-fn commit_text<'a>(
-    tree: Oid,
-    parents: impl Iterator<Item = &'a RevisionId>,
-    stamp: &Stamp,
-    message: &str,
-) -> String {
+fn commit_text<'a>(tree: Oid, parents: impl Iterator<Item = &'a RevisionId>, stamp: &Stamp, message: &str) -> String {
     let parents: String = parents.map(|id| format!("parent {id}\n")).collect();
     let name: String = stamp.actor.to_string().chars().filter(|c| !c.is_control() && !matches!(c, '<' | '>')).collect();
     let who = format!("{name} <{}@skillhub.invalid> {} +0000", stamp.actor.kind.as_str(), stamp.time.as_second());

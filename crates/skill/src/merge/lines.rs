@@ -171,7 +171,7 @@ impl Writer<'_> {
     /// A place that both sides changed: by words where that is right, else a conflict.
     fn push_clash(&mut self, piece: &Piece) {
         let [base, ours, theirs] = self.texts;
-let ranges = [(base, &piece.base), (ours, &piece.ours), (theirs, &piece.theirs)];
+        let ranges = [(base, &piece.base), (ours, &piece.ours), (theirs, &piece.theirs)];
         let parts = ranges.map(|(text, range)| whole_lines(&text.lines[range.clone()]));
         let is_prose = ranges.iter().all(|(text, range)| text.is_prose[(*range).clone()].iter().all(|is| *is));
         let merged = match self.rules.words && is_prose {

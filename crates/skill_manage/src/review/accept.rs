@@ -1,7 +1,8 @@
 //! [`accept`]: a proposal becomes a revision, on the head as it is now and by the rules of today.
 
 use library::{
-    Event, EventStatus, Library, Proposal, ProposalChange, ProposalEntry, ProposalId, ProposalState, Snapshot, Stamp, TakeOver,
+    Event, EventStatus, Library, Proposal, ProposalChange, ProposalEntry, ProposalId, ProposalState, Snapshot, Stamp,
+    TakeOver,
 };
 use skill::SkillName;
 

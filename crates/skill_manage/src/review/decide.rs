@@ -6,10 +6,7 @@ use library::{
     ProposalState, Stamp,
 };
 
-use super::{
-    ProposalRef, ReviewError, get,
-    hold::is_own,
-};
+use super::{ProposalRef, ReviewError, get, hold::is_own};
 use crate::{error::ManageError, manage::retry_stale, reviewer::Reviewer};
 
 /// Who rejects.

@@ -7,11 +7,7 @@ use skill::{
     merge::{Conflict, Merge},
 };
 
-use super::{
-    ProposalRef, ReviewError,
-    decide::find_open,
-    rebase, release,
-};
+use super::{ProposalRef, ReviewError, decide::find_open, rebase, release};
 use crate::{
     change::{Change, judge, unjudged},
     error::ManageError,

@@ -8,8 +8,8 @@
 //! proposed, is worked out there as well.
 
 use library::{
-    Action, Actor, EventStatus, Kept, Library, Proposal, ProposalChange, ProposalEntry, ProposalId,
-    ProposalState, Snapshot, Stamp, changed_files, operation_id,
+    Action, Actor, EventStatus, Kept, Library, Proposal, ProposalChange, ProposalEntry, ProposalId, ProposalState,
+    Snapshot, Stamp, changed_files, operation_id,
 };
 use skill::{Bundle, Edit, SkillName, edit};
 

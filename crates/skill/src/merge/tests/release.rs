@@ -83,7 +83,8 @@ fn of_the_frontmatter_the_key_stands_between_markers() {
     };
     let (base, ours, theirs) = (of("a"), of("b"), of("c"));
     let merge = by(MARKED, [&base, &ours, &theirs]);
-    let marked = "name: x\n<<<<<<< yours\ndescription: b\n=======\ndescription: c\n>>>>>>> acme/x 1.1.0\nlicense: MIT\n";
+    let marked =
+        "name: x\n<<<<<<< yours\ndescription: b\n=======\ndescription: c\n>>>>>>> acme/x 1.1.0\nlicense: MIT\n";
     assert_eq!(text(&merge, "SKILL.md"), Some(format!("---\n{marked}---\nbody\n")));
     assert_eq!(by(Clashes::Theirs, [&base, &ours, &theirs]).bundle, theirs);
     assert_eq!(by(Clashes::Ours, [&base, &ours, &theirs]).bundle, ours);

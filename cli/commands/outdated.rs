@@ -1,0 +1,93 @@
+//! `skillhub outdated`: which installed skills have newer releases.
+
+use clap::Args;
+use client::Outdated;
+use serde_json::{Value, json};
+
+use crate::{
+    commands::install::installer,
+    context::Context,
+    exit::{CliError, Exit, error_of_one, exit_of_one, failed},
+    print::{BAD, FAINT, Table, WARN, visible},
+};
+
+/// Flags of `outdated`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub outdated
+  skillhub outdated --json
+  skillhub update                                brings what the column `update` shows")]
+pub struct OutdatedArgs {
+    /// Show those that are up to date as well
+    #[arg(long)]
+    all: bool,
+    /// Use the cache and this machine only
+    #[arg(long)]
+    offline: bool,
+}
+
+/// Lists them; a source that cannot be asked makes the exit code its own.
+pub fn run(context: &Context, args: &OutdatedArgs) -> Result<Exit, CliError> {
+    let working = context.out.working("asking the sources");
+    let mut library = context.library()?;
+    let skills =
+        installer(context, &mut library, |installer| client::outdated(installer, args.offline).map_err(failed))?;
+    drop(working);
+    let exit = skills.iter().map(|skill| exit_of_one(skill.error.as_ref())).max().unwrap_or(Exit::Done);
+    let is_told =
+        |skill: &&Outdated| args.all || skill.wanted.is_some() || skill.error.is_some() || !skill.warnings.is_empty();
+    let told: Vec<&Outdated> = skills.iter().filter(is_told).collect();
+    let document =
+        json!({"ok": exit == Exit::Done, "skills": told.iter().map(|skill| document(skill)).collect::<Vec<_>>()});
+    context.out.answer(&document, |out| {
+        if told.is_empty() {
+            return match skills.len() {
+                0 => writeln!(out, "No skill was installed from anywhere"),
+                count => writeln!(out, "All {count} installed skills are up to date"),
+            };
+        }
+        let mut table = Table::new(&["skill", "installed", "update", "newest", "asked for"]);
+        told.iter().for_each(|skill| table.row(&row(skill)));
+        table.write(out)?;
+        for skill in &told {
+            for warning in &skill.warnings {
+                writeln!(out, "{WARN}note{WARN:#}: {FAINT}{}{FAINT:#} {}", skill.origin.name, visible(warning))?;
+            }
+            if let Some(error) = &skill.error {
+                writeln!(out, "{BAD}error{BAD:#}: {}: {}", skill.origin.name, visible(&error.to_string()))?;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(exit)
+}
+
+fn row(skill: &Outdated) -> Vec<String> {
+    let origin = &skill.origin;
+    let has = origin.commit.clone().or(origin.version.clone()).unwrap_or_default();
+    let cut = |release: &str| {
+        if release.len() > 16 { release.get(..12).unwrap_or(release).to_owned() } else { release.to_owned() }
+    };
+    let asked = if skill.requested.is_empty() { "newest" } else { &skill.requested };
+    vec![
+        visible(&origin.name),
+        cut(&has),
+        skill.wanted.as_deref().map(cut).unwrap_or_default(),
+        skill.newest.as_deref().map(cut).unwrap_or_default(),
+        visible(asked),
+    ]
+}
+
+fn document(skill: &Outdated) -> Value {
+    json!({
+        "name": skill.origin.name,
+        "source": skill.origin.source,
+        "installed": skill.origin.version,
+        "commit": skill.origin.commit,
+        "requested": skill.requested,
+        "wanted": skill.wanted,
+        "newest": skill.newest,
+        "warnings": skill.warnings,
+        "error": skill.error.as_ref().map(error_of_one),
+    })
+}

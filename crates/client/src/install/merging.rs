@@ -1,0 +1,210 @@
+//! [`merge_release`]: another release brought into a skill that was changed since it was installed.
+
+use git2::MergeFileInput;
+use library::{
+    Action, Commit, Content, EventStatus, Kept, Library, NewRevision, Proposal, ProposalChange, ProposalEntry,
+    ProposalId, ProposalState, ProposedRelease, Revision, Snapshot, Stamp, Upstream, changed_files, operation_id,
+};
+use scan::Cleared;
+use skill::{
+    Bundle, SkillPath,
+    merge::{Clashes, Conflict, Merge, Rules, merge_by},
+};
+
+use super::{
+    InstallError, InstallStatus,
+    plan::{Planned, Step, check_usable, told},
+    source::Candidate,
+};
+
+/// What is to become of what both the library and the new release changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Choice {
+    /// A person decides.
+    #[default]
+    Ask,
+    /// The library's side.
+    Ours,
+    /// The release's side.
+    Theirs,
+}
+
+/// A proposal that a plan makes, with what becomes of the one that waited before.
+#[derive(Debug)]
+pub(super) struct Proposing {
+    pub id: ProposalId,
+    pub changes: Vec<ProposalChange>,
+}
+
+/// Merges three ways: the release that is installed, the skill as it is, and the release that comes.
+pub(super) fn merge_release(
+    library: &Library,
+    mut candidate: Candidate,
+    snapshot: Snapshot,
+    (choice, stamp): (Choice, &Stamp),
+) -> Result<Planned, InstallError> {
+    let ours = snapshot.bundle.clone();
+    if candidate.base.is_none() {
+        let warning = "the release that it was installed from is not to be had any more, so wherever the new one \
+            differs is to be decided about";
+        candidate.warnings.push(warning.to_owned());
+    }
+    let base = candidate.base.clone().unwrap_or_default();
+    let release = candidate.origin.release();
+    let clashes = match choice {
+        Choice::Ask => Clashes::Marked { ours: ProposedRelease::OURS, theirs: &release },
+        Choice::Ours => Clashes::Ours,
+        Choice::Theirs => Clashes::Theirs,
+    };
+    let rules = Rules { plain: Some(&as_git_does), words: false, follows_renames: true, clashes };
+    let merged = merge_by(&rules, [&base, &ours, &candidate.bundle], library.limits())
+        .map_err(|source| InstallError::TooLarge { name: candidate.origin.name.clone(), source })?;
+    let Merge { bundle: files, conflicts } = merged;
+    let theirs = told(library, &candidate.name, scan::clear(candidate.bundle.clone(), snapshot.baseline())?)?;
+    let is_decided = choice != Choice::Ask || conflicts.is_empty();
+    match is_decided.then(|| check_usable(&candidate.origin.name, &candidate.name, &files)) {
+        Some(Ok(())) => {
+            let cleared = told(library, &candidate.name, scan::clear(files, snapshot.baseline())?)?;
+            take(library, candidate, snapshot, (cleared, theirs), (conflicts, stamp))
+        }
+        Some(Err(error)) if choice != Choice::Ask => Err(error),
+        _ => propose(library, candidate, snapshot, (files, theirs), (conflicts, stamp)),
+    }
+}
+
+/// The merged skill as a revision that has the release as its second parent.
+fn take(
+    library: &Library,
+    candidate: Candidate,
+    snapshot: Snapshot,
+    (cleared, theirs): (Cleared, Cleared),
+    (conflicts, stamp): (Vec<Conflict>, &Stamp),
+) -> Result<Planned, InstallError> {
+    let upstream = Upstream { files: theirs, origin: candidate.origin.clone() };
+    let content = Content::Cleared(cleared.clone());
+    let revision =
+        NewRevision { upstream: Some(Box::new(upstream)), ..NewRevision::new(content, Action::Update, stamp.clone()) };
+    let commit = Commit {
+        skill: candidate.name.clone(),
+        base: snapshot.base.as_ref().map(|base| base.id.clone()),
+        revisions: vec![revision.with_origin(Some(candidate.origin.clone()))],
+    };
+    let note = "the release was merged in";
+    let proposals = waiting(library, &candidate)?.map(|waiting| ended(waiting, note, stamp)).into_iter().collect();
+    let step = Step::Commit { commit: Some(commit), status: InstallStatus::Merged, proposals };
+    Ok(Planned { candidate, cleared, head: snapshot.base, before: snapshot.bundle, conflicts, step })
+}
+
+/// The merge with both sides, kept for a person; the skill stays as it is.
+fn propose(
+    library: &Library,
+    candidate: Candidate,
+    snapshot: Snapshot,
+    (files, theirs): (Bundle, Cleared),
+    (conflicts, stamp): (Vec<Conflict>, &Stamp),
+) -> Result<Planned, InstallError> {
+    let before = snapshot.bundle.clone();
+    let cleared = told(library, &candidate.name, scan::clear(before.clone(), snapshot.baseline())?)?;
+    let base = snapshot.base.as_ref();
+    let proposal = proposal(library, &candidate, base, (&before, &files, &theirs), (&conflicts, stamp));
+    let proposing = match waiting(library, &candidate)? {
+        Some(waiting) if is_of_same_merge(&waiting, &proposal) => Proposing { id: waiting.id, changes: Vec::new() },
+        waiting => {
+            let note = "the skill or the release has changed, and they were merged anew";
+            let ended = waiting.map(|waiting| ended(waiting, note, stamp));
+            let new = ProposalChange::noted(proposal.clone(), EventStatus::Proposed, stamp);
+            Proposing { id: proposal.id, changes: ended.into_iter().chain([new]).collect() }
+        }
+    };
+    let step = Step::Propose { proposing: Some(proposing), files };
+    Ok(Planned { candidate, cleared, head: snapshot.base, before, conflicts, step })
+}
+
+fn proposal(
+    library: &Library,
+    candidate: &Candidate,
+    base: Option<&Revision>,
+    (before, files, theirs): (&Bundle, &Bundle, &Cleared),
+    (conflicts, stamp): (&[Conflict], &Stamp),
+) -> Proposal {
+    let mut unresolved: Vec<SkillPath> = conflicts.iter().map(|conflict| conflict.path.clone()).collect();
+    if unresolved.is_empty() {
+        unresolved.push(SkillPath::skill_md());
+    }
+    unresolved.sort();
+    unresolved.dedup();
+    let release = ProposedRelease {
+        origin: candidate.origin.clone(),
+        files: changed_files(before, theirs.bundle()),
+        digest: theirs.digest(),
+        unresolved,
+    };
+    Proposal {
+        id: ProposalId::of_operation(&operation_id(stamp)),
+        skill: candidate.name.clone(),
+        state: ProposalState::Pending,
+        revision: 1,
+        action: Action::Update,
+        base: base.map(|base| base.id.clone()),
+        files: changed_files(before, files),
+        digest: files.digest(),
+        actor: stamp.actor.clone(),
+        reason: stamp.reason.clone(),
+        run: stamp.run.clone(),
+        thread: stamp.thread.clone(),
+        absorbed_into: None,
+        why: why(candidate, conflicts),
+        release: Some(release),
+        scan: theirs.report().clone(),
+        created: stamp.time,
+        updated: stamp.time,
+        expires: library.proposal_expiry(stamp.time),
+        edited_by: None,
+        note: None,
+        decided: None,
+        kept: Kept::default(),
+    }
+}
+
+/// Why a person has to decide.
+fn why(candidate: &Candidate, conflicts: &[Conflict]) -> String {
+    let release = candidate.origin.release();
+    match conflicts {
+        [] => format!("{release} and the changes made here do not make a valid skill together"),
+        [one] => format!("{release} does not go together with the changes made here: {one}"),
+        [first, more @ ..] => {
+            format!("{release} does not go together with the changes made here: {first} (and {} more)", more.len())
+        }
+    }
+}
+
+/// The proposal by which a release of this skill waits already.
+fn waiting(library: &Library, candidate: &Candidate) -> Result<Option<Proposal>, InstallError> {
+    let open = library.open_proposals()?.into_iter().filter_map(ProposalEntry::into_whole);
+    let mut of_skill = open.filter(|proposal| proposal.skill == candidate.name);
+    Ok(of_skill.find(|proposal| proposal.release.is_some()))
+}
+
+fn is_of_same_merge(waiting: &Proposal, new: &Proposal) -> bool {
+    let release = |proposal: &Proposal| proposal.release.as_ref().map(|release| release.origin.clone());
+    waiting.base == new.base && release(waiting) == release(new) && !waiting.is_expired(new.created)
+}
+
+fn ended(waiting: Proposal, note: &str, stamp: &Stamp) -> ProposalChange {
+    let decided = library::Decided { by: stamp.actor.clone(), time: stamp.time, reason: None, revision: None };
+    let state = ProposalState::Superseded;
+    let ended = Proposal { state, note: Some(note.to_owned()), decided: Some(decided), ..waiting };
+    ProposalChange::noted(ended, EventStatus::Superseded, stamp)
+}
+
+/// Merges as `git merge-file` does, so that what git merges without a conflict comes out the same here.
+fn as_git_does(texts: [&str; 3]) -> Option<String> {
+    let mut inputs = [MergeFileInput::new(), MergeFileInput::new(), MergeFileInput::new()];
+    for (input, text) in inputs.iter_mut().zip(texts) {
+        input.content(text.as_bytes());
+    }
+    let [base, ours, theirs] = &inputs;
+    let merged = git2::merge_file(base, ours, theirs, None).ok()?;
+    let text = || String::from_utf8(merged.content().to_vec()).ok();
+    merged.is_automergeable().then(text).flatten()
+}

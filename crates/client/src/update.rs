@@ -1,0 +1,123 @@
+//! [`UpdateRequest`]: installed skills brought to newer releases, with what was changed here merged in.
+
+mod newer;
+
+use std::path::Path;
+
+use library::{Library, Origin};
+use skill::SkillName;
+
+use newer::{Newer, newer};
+pub use newer::{Outdated, outdated};
+
+use crate::{
+    install::{Batch, Choice, Evolved, InstallError, InstallRequest, InstallStatus, Installed, Installer},
+    lock_file::{LockFile, LockedSkill},
+    spec::Request,
+};
+
+/// Which skills are to be updated, and how.
+#[derive(Debug, Clone, Default)]
+pub struct UpdateRequest {
+    /// Which; with none, all that were installed.
+    pub skills: Vec<SkillToUpdate>,
+    /// What becomes of what both sides changed.
+    pub choice: Choice,
+    /// Use the cache and folders of this machine alone.
+    pub offline: bool,
+    /// Do everything but change something.
+    pub dry_run: bool,
+}
+
+/// A skill as it is named for an update.
+#[derive(Debug, Clone)]
+pub struct SkillToUpdate {
+    /// `owner/name` or the bare name.
+    pub name: String,
+    /// The release to go to; else what the lock file has as asked for.
+    pub request: Option<Request>,
+}
+
+/// A skill that was installed from somewhere.
+#[derive(Debug, Clone)]
+pub(crate) struct InstalledSkill {
+    pub name: SkillName,
+    /// Where it came from.
+    pub origin: Origin,
+    /// Its entry in the lock file.
+    pub locked: Option<LockedSkill>,
+    /// The release that was named for this update.
+    pub wanted: Option<Request>,
+}
+
+impl Installer<'_> {
+    /// Brings installed skills to the newest releases that fit what was asked for when they were installed.
+    /// What was changed here is merged in; where that leaves something to decide, the skill stays as it is
+    /// and a proposal holds both sides.
+    ///
+    /// # Errors
+    /// [`InstallError`] when the whole batch fails. Nothing has changed then.
+    pub fn update(&mut self, request: &UpdateRequest) -> Result<Vec<Installed>, InstallError> {
+        let as_install = InstallRequest {
+            offline: request.offline,
+            dry_run: request.dry_run,
+            evolved: Evolved::Merge(request.choice),
+            ..InstallRequest::default()
+        };
+        let mut batch = Batch::default();
+        for skill in installed(self.library, self.lock_path, &request.skills)? {
+            match newer(self, &skill, &as_install) {
+                Ok(Newer::Release(candidate)) => self.plan_one(*candidate, &as_install, &mut batch),
+                Ok(Newer::None { warnings, .. }) => batch.settle(self.unchanged(&skill, warnings)?),
+                Err(error) => batch.settle(Installed::failed(skill.origin.name.clone(), skill.origin.version, error)),
+            }
+        }
+        self.finish(batch, &as_install, &[])
+    }
+
+    fn unchanged(&self, skill: &InstalledSkill, warnings: Vec<String>) -> Result<Installed, InstallError> {
+        let head = self.library.head(&skill.name)?.map(|head| head.id);
+        Ok(Installed {
+            path: Some(self.library.path().join(skill.name.as_str())),
+            digest: skill.origin.digest.parse().ok(),
+            revision: head.clone(),
+            previous: head,
+            origin: Some(skill.origin.clone()),
+            warnings,
+            ..Installed::new(skill.origin.name.clone(), skill.origin.version.clone(), InstallStatus::Unchanged)
+        })
+    }
+}
+
+/// The skills of a library that were installed from somewhere, or those named.
+pub(crate) fn installed(
+    library: &Library,
+    lock_path: &Path,
+    named: &[SkillToUpdate],
+) -> Result<Vec<InstalledSkill>, InstallError> {
+    let lock = LockFile::read(lock_path)?;
+    let mut all = Vec::new();
+    for (name, head) in library.skills()? {
+        let Some(origin) = head.origin else { continue };
+        let locked = lock.find(&name).filter(|locked| locked.name == origin.name).cloned();
+        all.push(InstalledSkill { name, origin, locked, wanted: None });
+    }
+    if named.is_empty() {
+        return Ok(all);
+    }
+    let mut chosen: Vec<InstalledSkill> = Vec::new();
+    for SkillToUpdate { name, request } in named {
+        let is_named = |skill: &&InstalledSkill| skill.origin.name == *name || skill.name.as_str() == name;
+        let found = all.iter().find(is_named).ok_or_else(|| not_installed(library, name))?;
+        if chosen.iter().all(|other| other.name != found.name) {
+            chosen.push(InstalledSkill { wanted: request.clone(), ..found.clone() });
+        }
+    }
+    Ok(chosen)
+}
+
+fn not_installed(library: &Library, name: &str) -> InstallError {
+    let bare = SkillName::parse(name.rsplit('/').next().unwrap_or(name)).ok();
+    let is_here = bare.and_then(|bare| library.head(&bare).ok().flatten()).is_some_and(|head| !head.tombstone);
+    InstallError::NotInstalled { name: name.to_owned(), is_here }
+}

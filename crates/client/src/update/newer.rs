@@ -1,0 +1,235 @@
+//! [`newer`]: the release that an installed skill can go to, and what is to be told about the one it has.
+
+use library::Origin;
+use registry_index::{Entry, Wanted, newest, select};
+use semver::Version;
+use skill::{Bundle, QualifiedName};
+
+use super::{InstalledSkill, installed};
+use crate::{
+    install::{Candidate, InstallError, InstallRequest, Installer, Order, fetch, fetch_release},
+    registry::Registry,
+    resolve::{self, Resolved},
+    spec::{Request, Spec},
+};
+
+/// What there is for an installed skill.
+pub(crate) enum Newer {
+    /// Another release, fetched, with the files of the one that is installed.
+    Release(Box<Candidate>),
+    /// Nothing that fits.
+    None {
+        /// What is to be told.
+        warnings: Vec<String>,
+    },
+}
+
+/// How an installed skill stands to its source.
+#[derive(Debug)]
+pub struct Outdated {
+    /// Where it came from.
+    pub origin: Origin,
+    /// What was asked for; empty for the newest.
+    pub requested: String,
+    /// The version, or the commit, that an update would bring; `None` when that is the one it has.
+    pub wanted: Option<String>,
+    /// The newest version, or commit, of all.
+    pub newest: Option<String>,
+    /// What is to be told, one sentence each.
+    pub warnings: Vec<String>,
+    /// Why its source could not be asked.
+    pub error: Option<InstallError>,
+}
+
+/// What every installed skill could be updated to. Nothing is changed.
+///
+/// # Errors
+/// The library or the lock file cannot be read.
+pub fn outdated(by: &Installer<'_>, offline: bool) -> Result<Vec<Outdated>, InstallError> {
+    let request = InstallRequest { offline, dry_run: true, ..InstallRequest::default() };
+    let stand = |skill: InstalledSkill| {
+        let mut stands = Outdated {
+            requested: skill.requested(),
+            origin: skill.origin.clone(),
+            wanted: None,
+            newest: None,
+            warnings: Vec::new(),
+            error: None,
+        };
+        if let Err(error) = stands.look(by, &skill, &request) {
+            stands.error = Some(error);
+        }
+        stands
+    };
+    Ok(installed(by.library, by.lock_path, &[])?.into_iter().map(stand).collect())
+}
+
+impl Outdated {
+    fn look(
+        &mut self,
+        by: &Installer<'_>,
+        skill: &InstalledSkill,
+        request: &InstallRequest,
+    ) -> Result<(), InstallError> {
+        if skill.origin.kind == "registry" {
+            let offered = Offered::of(by, skill)?;
+            self.newest = offered.newest().map(|entry| entry.version.to_string());
+            self.wanted = offered.next().map(|entry| entry.version.to_string());
+            self.warnings = offered.warnings();
+            return Ok(());
+        }
+        let candidate = of_source(by, skill, request)?;
+        let release = candidate.origin.commit.clone().or(candidate.origin.version.clone());
+        let release = release.unwrap_or_else(|| candidate.origin.digest.clone());
+        self.wanted = (candidate.origin.digest != skill.origin.digest).then(|| release.clone());
+        self.newest = Some(release);
+        Ok(())
+    }
+}
+
+/// Looks for another release and fetches it.
+pub(crate) fn newer(
+    by: &Installer<'_>,
+    skill: &InstalledSkill,
+    request: &InstallRequest,
+) -> Result<Newer, InstallError> {
+    if skill.origin.kind != "registry" {
+        let candidate = of_source(by, skill, request)?;
+        if candidate.origin.digest == skill.origin.digest {
+            return Ok(Newer::None { warnings: Vec::new() });
+        }
+        let base = installed_release(by, skill)?;
+        return Ok(Newer::Release(Box::new(Candidate { base, ..candidate })));
+    }
+    let offered = Offered::of(by, skill)?;
+    let mut warnings = offered.warnings();
+    let Some(entry) = offered.next().cloned() else { return Ok(Newer::None { warnings }) };
+    let Offered { registry, name, wanted, .. } = offered;
+    let found = fetch_release(by, request, &Resolved { registry, name, entry }, &wanted)?;
+    warnings.extend(found.warnings);
+    let base = installed_release(by, skill)?;
+    Ok(Newer::Release(Box::new(Candidate { base, warnings, ..found })))
+}
+
+/// The releases that a registry has of an installed skill.
+struct Offered<'a> {
+    skill: &'a InstalledSkill,
+    registry: Registry,
+    name: QualifiedName,
+    wanted: Request,
+    entries: Vec<Entry>,
+}
+
+impl<'a> Offered<'a> {
+    fn of(by: &Installer<'_>, skill: &'a InstalledSkill) -> Result<Self, InstallError> {
+        let differs = |what: &str| InstallError::LockDiffers { name: skill.origin.name.clone(), what: what.to_owned() };
+        let name: QualifiedName = skill.origin.name.parse().map_err(|_| differs("it has no owner/name"))?;
+        let wanted = match &skill.wanted {
+            Some(wanted) => wanted.clone(),
+            None => skill.requested().parse().map_err(|_| differs("what was asked for is no version"))?,
+        };
+        let spec = Spec::Qualified { name: name.clone(), request: wanted.clone() };
+        let (registry, ..) = resolve::locate(by.registries, &spec)?;
+        if registry.location().display().to_string() != skill.origin.source {
+            return Err(InstallError::OtherRegistry {
+                name: skill.origin.name.clone(),
+                installed: skill.origin.source.clone(),
+                asked: registry.to_string(),
+            });
+        }
+        let entries = resolve::releases(&registry, &name)?;
+        if skill.wanted.is_some() && select(&entries, wanted.wanted()).is_none() {
+            return Err(resolve::no_release(&registry, &name, &wanted, &entries).into());
+        }
+        Ok(Self { skill, registry, name, wanted, entries })
+    }
+
+    fn version(&self) -> Option<Version> {
+        self.skill.origin.version.as_deref().and_then(|version| Version::parse(version).ok())
+    }
+
+    /// The newest that is neither yanked nor withdrawn.
+    fn newest(&self) -> Option<&Entry> {
+        newest(&self.entries, false)
+    }
+
+    /// The release to go to: never an older one, unless it was named.
+    fn next(&self) -> Option<&Entry> {
+        let entry = select(&self.entries, self.wanted.wanted())?;
+        let is_other = entry.digest.to_string() != self.skill.origin.digest;
+        let is_newer = self.version().is_none_or(|version| entry.version > version);
+        (is_newer || (is_other && self.skill.wanted.is_some())).then_some(entry)
+    }
+
+    /// What is to be told of the installed release and of newer ones.
+    fn warnings(&self) -> Vec<String> {
+        let Self { skill, name, entries, .. } = self;
+        let Some(version) = self.version() else { return Vec::new() };
+        let mut warnings = Vec::new();
+        match entries.iter().find(|entry| entry.version == version) {
+            None => warnings.push(format!("its registry does not have {name} {version} any more")),
+            Some(entry) if entry.digest.to_string() != skill.origin.digest => {
+                warnings.push(format!("its registry has other content under {name} {version} than is installed"));
+            }
+            Some(entry) if entry.withdrawn.is_some() => {
+                warnings.push(format!("{name} {version}, which is installed, was withdrawn"));
+            }
+            Some(entry) if entry.yanked => {
+                warnings.push(format!(
+                    "{name} {version}, which is installed, was yanked: its publisher advises against it"
+                ));
+            }
+            Some(_) => {}
+        }
+        let next = self.next();
+        if let Some(newest) = self.newest().filter(|newest| newest.version > version)
+            && next.is_none_or(|next| next.version < newest.version)
+        {
+            let request = match self.wanted.wanted() {
+                Wanted::Newest => String::new(),
+                _ => format!(", and {} was asked for", self.wanted.as_str()),
+            };
+            let newest = &newest.version;
+            warnings.push(format!("{newest} is out{request}; go there with: skillhub update {name}@{newest}"));
+        }
+        warnings
+    }
+}
+
+/// What a source without versions has now.
+fn of_source(by: &Installer<'_>, skill: &InstalledSkill, request: &InstallRequest) -> Result<Candidate, InstallError> {
+    let text = match skill.requested() {
+        requested if requested.is_empty() => skill.origin.source.clone(),
+        requested => requested,
+    };
+    let spec: Spec = match skill.origin.kind.as_str() {
+        "folder" => Spec::Folder(text),
+        "archive" => Spec::Archive(text),
+        _ => text.parse()?,
+    };
+    let gone = || InstallError::Vanished { name: skill.origin.name.clone(), place: skill.origin.source.clone() };
+    let found = fetch(by, &Order::Spec(spec), request)?;
+    let mut of_name = found.into_iter().filter(|candidate| candidate.name == skill.name);
+    let candidate = of_name.next().ok_or_else(gone)?;
+    let requested = skill.requested();
+    Ok(Candidate { requested: if requested.is_empty() { candidate.requested } else { requested }, ..candidate })
+}
+
+/// The files of the release that is installed: from the history, else as the lock file has it, from the
+/// cache or the registry.
+fn installed_release(by: &Installer<'_>, skill: &InstalledSkill) -> Result<Option<Bundle>, InstallError> {
+    if let Some(files) = by.library.release(&skill.name, &skill.origin.digest)? {
+        return Ok(Some(files));
+    }
+    let Some(locked) = &skill.locked else { return Ok(None) };
+    let as_locked = fetch(by, &Order::Locked(Box::new(locked.clone())), &InstallRequest::default());
+    let found = as_locked.ok().and_then(|found| found.into_iter().next());
+    Ok(found.map(|candidate| candidate.bundle).filter(|files| files.digest().to_string() == skill.origin.digest))
+}
+
+impl InstalledSkill {
+    /// What was asked for when it was installed.
+    fn requested(&self) -> String {
+        self.locked.as_ref().map(|locked| locked.requested.clone()).unwrap_or_default()
+    }
+}
