@@ -37,3 +37,4 @@ mod review;
 mod scanning;
 mod surface;
 mod together;
+mod updating;

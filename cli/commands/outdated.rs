@@ -43,6 +43,7 @@ pub fn run(context: &Context, args: &OutdatedArgs) -> Result<Exit, CliError> {
         if told.is_empty() {
             return match skills.len() {
                 0 => writeln!(out, "No skill was installed from anywhere"),
+                1 => writeln!(out, "The one installed skill is up to date"),
                 count => writeln!(out, "All {count} installed skills are up to date"),
             };
         }

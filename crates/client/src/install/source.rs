@@ -390,7 +390,7 @@ impl Source<'_> {
         place: Local,
         commit: Option<String>,
     ) -> Result<Candidate, InstallError> {
-        let name = parse_name(if skill.name.is_empty() { fallback } else { &skill.name })?;
+        let (name, warnings) = name_of(skill, fallback)?;
         let packed = archive::pack(&bundle);
         let archive = if self.request.dry_run { Digest::of_bytes(&packed) } else { self.cache.put(&packed)? };
         let origin = Origin {
@@ -401,7 +401,6 @@ impl Source<'_> {
             commit,
             digest: bundle.digest().to_string(),
         };
-        let warnings = Vec::new();
         Ok(Candidate {
             name,
             bundle,
@@ -453,6 +452,19 @@ fn check_digest(name: &str, expected: &Digest, bundle: &Bundle) -> Result<(), In
     }
     let (name, expected, found) = (name.to_owned(), expected.to_string(), found.to_string());
     Err(InstallError::Digest { name, promised_by: "the index", expected, found })
+}
+
+/// What the skill is called: as it says, or as its folder where what it says can be no folder's name.
+fn name_of(skill: &Found, fallback: &str) -> Result<(SkillName, Vec<String>), InstallError> {
+    match (SkillName::parse(&skill.name), SkillName::parse(fallback)) {
+        (Ok(name), _) => Ok((name, Vec::new())),
+        (Err(_), Ok(name)) if skill.name.is_empty() => Ok((name, Vec::new())),
+        (Err(_), Ok(name)) => {
+            let warning = format!("it calls itself {:?}, which can be no folder's name; it is {name} here", skill.name);
+            Ok((name, vec![warning]))
+        }
+        (Err(_), Err(_)) => Ok((parse_name(if skill.name.is_empty() { fallback } else { &skill.name })?, Vec::new())),
+    }
 }
 
 fn parse_name(text: &str) -> Result<SkillName, InstallError> {

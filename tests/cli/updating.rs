@@ -1,0 +1,249 @@
+//! `update` and `outdated`: new releases merged with what was changed here, and what a person settles.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::{Sandbox, bare_log, hostile_script, skill_md, snapshot, write_files};
+
+const BODY: &str = "# Demo\n\n1. Read the list.\n2. Group by kind.\n3. Write.\n\n## Notes\n\n- one\n- two\n";
+
+fn first(document: &Value) -> &Value {
+    &document["skills"][0]
+}
+
+/// Publishes a version of acme/demo with a body and more files.
+fn publish(sandbox: &Sandbox, version: &str, body: &str, files: &[(&str, &str)]) {
+    let folder = sandbox.cwd().join("demo");
+    let _first_time = fs::remove_dir_all(&folder);
+    let text = skill_md("demo", "Writes notes. Use in tests.", body);
+    write_files(&folder, &[("SKILL.md", text.as_bytes(), false)]);
+    for (path, text) in files {
+        write_files(&folder, &[(path, text.as_bytes(), path.ends_with(".sh"))]);
+    }
+    sandbox.done(&["publish", "demo", "--owner", "acme", "--version", version]);
+}
+
+/// acme/demo 1.0.0 installed and changed here, and a newer release.
+fn evolved(next: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    publish(&sandbox, "1.0.0", BODY, &[("references/a.md", "alpha\nbeta\ngamma\ndelta\n")]);
+    sandbox.done(&["install", "acme/demo"]);
+    patch(&sandbox, "Group by kind.", "Group by kind and area.");
+    publish(
+        &sandbox,
+        "1.1.0",
+        next,
+        &[("references/a.md", "alpha\nbeta\ngamma\nDELTA\n"), ("scripts/run.sh", "#!/bin/sh\ntrue\n")],
+    );
+    sandbox
+}
+
+fn patch(sandbox: &Sandbox, find: &str, replace: &str) {
+    sandbox.done(&["manage", "patch", "demo", "--find", find, "--replace", replace]);
+}
+
+fn text(sandbox: &Sandbox) -> String {
+    fs::read_to_string(sandbox.user_skill("demo").join("SKILL.md")).unwrap()
+}
+
+fn locked(sandbox: &Sandbox) -> toml::Value {
+    let path = sandbox.done(&["where"])["lock"].as_str().unwrap().to_owned();
+    let table: toml::Table = fs::read_to_string(path).unwrap().parse().unwrap();
+    table["skill"][0].clone()
+}
+
+#[test]
+fn a_release_is_merged_with_what_was_changed_here() {
+    let sandbox = evolved(&BODY.replace("3. Write.", "3. Write it down."));
+    let outdated = sandbox.done(&["outdated"]);
+    assert_eq!([&first(&outdated)["installed"], &first(&outdated)["wanted"]], ["1.0.0", "1.1.0"]);
+    let before = snapshot(&sandbox.user_skill("demo"));
+    let dry = sandbox.done(&["update", "--dry-run"]);
+    assert_eq!((&first(&dry)["status"], &first(&dry)["touched"]), (&json!("dry_run"), &json!(["SKILL.md"])));
+    assert!(first(&dry)["diff"].as_str().unwrap().contains("+3. Write it down."), "{dry:#}");
+    assert_eq!(snapshot(&sandbox.user_skill("demo")), before, "a dry run changes nothing");
+    let updated = sandbox.done(&["update", "demo"]);
+    assert_eq!([&first(&updated)["status"], &first(&updated)["version"]], ["merged", "1.1.0"]);
+    let merged = text(&sandbox);
+    assert!(merged.contains("Group by kind and area.") && merged.contains("Write it down."), "{merged}");
+    assert!(sandbox.user_skill("demo").join("scripts/run.sh").exists());
+    let entry = locked(&sandbox);
+    assert_eq!(entry["version"].as_str(), Some("1.1.0"));
+    assert_ne!(entry["content"], entry["digest"], "it is the release with a change");
+    assert_eq!(first(&sandbox.done(&["update"]))["status"], "unchanged");
+    assert_eq!(sandbox.done(&["outdated"])["skills"], json!([]));
+    sandbox.done(&["install", "--frozen"]);
+}
+
+#[test]
+fn the_release_is_the_second_parent_and_the_base_of_the_next_merge() {
+    let sandbox = evolved(&BODY.replace("3. Write.", "3. Write it down."));
+    sandbox.done(&["update"]);
+    let history = sandbox.done(&["where"])["history"].as_str().unwrap().to_owned();
+    assert_eq!(bare_log(&sandbox, &history, "refs/skills/demo").len(), 4, "install, patch, the release, their merge");
+    assert_eq!(sandbox.done(&["history", "demo"])["revisions"].as_array().unwrap().len(), 3);
+    publish(&sandbox, "1.2.0", &BODY.replace("3. Write.", "3. Write all of it."), &[]);
+    assert_eq!(first(&sandbox.done(&["update"]))["status"], "merged", "against 1.1.0, not against 1.0.0");
+    let merged = text(&sandbox);
+    assert!(merged.contains("kind and area.") && merged.contains("3. Write all of it."), "{merged}");
+    assert!(!sandbox.user_skill("demo").join("references/a.md").exists(), "the release has it no more");
+    sandbox.done(&["gc"]);
+    sandbox.done(&["doctor"]);
+}
+
+#[test]
+fn where_both_changed_the_same_the_skill_stays_and_a_proposal_has_both() {
+    let sandbox = evolved(&BODY.replace("Group by kind.", "Sort by kind."));
+    let before = snapshot(&sandbox.user_skill("demo"));
+    let dry = sandbox.done(&["update", "--dry-run"]);
+    assert_eq!(first(&dry)["conflicts"][0]["path"], "SKILL.md");
+    assert_eq!(sandbox.done(&["review", "list"])["proposals"], json!([]));
+    let conflict = sandbox.ask(&["update"]).exits(6).json();
+    let (status, id) = (&first(&conflict)["status"], first(&conflict)["proposal"].as_str().unwrap());
+    assert_eq!((status, &conflict["error"]["code"]), (&json!("conflict"), &json!("merge_conflict")));
+    assert_eq!(snapshot(&sandbox.user_skill("demo")), before);
+    assert_eq!(locked(&sandbox)["version"].as_str(), Some("1.0.0"));
+    let again = sandbox.ask(&["update"]).exits(6).json();
+    assert_eq!(first(&again)["proposal"], id, "the same merge waits already");
+    let file = sandbox.done(&["review", "show", id, "SKILL.md"]);
+    let marked = file["text"].as_str().unwrap();
+    let both = "<<<<<<< yours\n2. Group by kind and area.\n=======\n2. Sort by kind.\n>>>>>>> acme/demo 1.1.0\n";
+    assert!(marked.contains(both), "{marked}");
+    assert_eq!(sandbox.done(&["review", "show", id])["proposal"]["release"]["unresolved"], json!(["SKILL.md"]));
+}
+
+#[test]
+fn a_person_settles_a_conflict_and_accepts() {
+    let sandbox = evolved(&BODY.replace("Group by kind.", "Sort by kind."));
+    let conflict = sandbox.ask(&["update"]).exits(6).json();
+    let id = first(&conflict)["proposal"].as_str().unwrap();
+    let token = sandbox.token();
+    sandbox.ask(&["review", "accept", id]).refused(5, "policy_denied");
+    let refused = sandbox.run_as(&token, &["review", "accept", id]).refused_with_hint(6, "merge_conflict");
+    assert_eq!(refused["details"]["unresolved"], json!(["SKILL.md"]));
+    // A file that still has markers does not count as settled.
+    let marked = sandbox.done(&["review", "show", id, "SKILL.md"])["text"].as_str().unwrap().to_owned();
+    fs::write(sandbox.cwd().join("half.md"), format!("{marked}\n- three\n")).unwrap();
+    sandbox.run_as(&token, &["review", "edit", id, "--path", "SKILL.md", "--content", "half.md"]).done();
+    sandbox.run_as(&token, &["review", "accept", &format!("{id}@2")]).refused(6, "merge_conflict");
+    let settled =
+        skill_md("demo", "Writes notes. Use in tests.", &BODY.replace("Group by kind.", "Sort by kind and area."));
+    fs::write(sandbox.cwd().join("settled.md"), &settled).unwrap();
+    sandbox.run_as(&token, &["review", "edit", id, "--path", "SKILL.md", "--content", "settled.md"]).done();
+    let report = sandbox.run_as(&token, &["review", "accept", &format!("{id}@3")]).done();
+    assert_eq!([&report["status"], &report["action"]], ["applied", "update"]);
+    assert_eq!(text(&sandbox), settled);
+    assert_eq!(
+        fs::read_to_string(sandbox.user_skill("demo").join("references/a.md")).unwrap(),
+        "alpha\nbeta\ngamma\nDELTA\n"
+    );
+    let entry = locked(&sandbox);
+    assert_eq!(entry["version"].as_str(), Some("1.1.0"), "the lock file follows");
+    assert_eq!(first(&sandbox.done(&["update"]))["status"], "unchanged");
+    assert_eq!(sandbox.done(&["list"])["skills"][0]["version"], "1.1.0");
+    sandbox.done(&["install", "--frozen"]);
+}
+
+#[test]
+fn one_side_can_be_taken_wherever_both_changed_the_same() {
+    for (flag, line) in [("--theirs", "2. Sort by kind."), ("--ours", "2. Group by kind and area.")] {
+        let next = BODY.replace("Group by kind.", "Sort by kind.").replace("- two", "- two\n- three");
+        let sandbox = evolved(&next);
+        let waiting = sandbox.ask(&["update"]).exits(6).json();
+        let updated = sandbox.done(&["update", "demo", flag]);
+        assert_eq!([&first(&updated)["status"], &first(&updated)["version"]], ["merged", "1.1.0"]);
+        let merged = text(&sandbox);
+        assert!(merged.contains(line) && merged.contains("- three"), "what does not clash comes from both: {merged}");
+        let id = first(&waiting)["proposal"].as_str().unwrap();
+        assert_eq!(sandbox.done(&["review", "show", id])["proposal"]["state"], "superseded");
+        sandbox.done(&["rollback", "demo"]);
+        assert!(text(&sandbox).contains("Group by kind and area."));
+    }
+}
+
+#[test]
+fn an_edit_that_came_in_between_is_merged_anew_and_the_old_proposal_is_kept() {
+    let sandbox = evolved(&BODY.replace("Group by kind.", "Sort by kind."));
+    let one = sandbox.ask(&["update"]).exits(6).json();
+    patch(&sandbox, "- one", "- ONE");
+    let two = sandbox.ask(&["update"]).exits(6).json();
+    let ids = [&one, &two].map(|document| first(document)["proposal"].as_str().unwrap());
+    assert_ne!(ids[0], ids[1]);
+    let shown = sandbox.done(&["review", "show", ids[0]]);
+    assert_eq!(shown["proposal"]["state"], "superseded");
+    assert!(sandbox.done(&["review", "show", ids[1], "SKILL.md"])["text"].as_str().unwrap().contains("- ONE"));
+    // An agent's own change does not join the update that waits.
+    patch(&sandbox, "- two", "- TWO");
+    assert_eq!(sandbox.done(&["review", "list"])["proposals"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_release_that_the_scan_blocks_changes_nothing() {
+    let sandbox = evolved(BODY);
+    let folder = sandbox.cwd().join("fork");
+    write_files(&folder, &[("SKILL.md", skill_md("fork", "Writes notes. Use in tests.", BODY).as_bytes(), false)]);
+    sandbox.done(&["install", "./fork"]);
+    let before = snapshot(&sandbox.user_skill("fork"));
+    write_files(&folder, &[("scripts/run.sh", hostile_script().as_bytes(), true)]);
+    let blocked = sandbox.ask(&["update", "fork"]).exits(4).json();
+    assert_eq!(first(&blocked)["status"], "blocked");
+    assert!(!blocked["error"]["details"]["findings"].as_array().unwrap().is_empty());
+    assert_eq!(snapshot(&sandbox.user_skill("fork")), before);
+    let both = sandbox.ask(&["update"]).exits(4).json();
+    let statuses: Vec<&Value> = both["skills"].as_array().unwrap().iter().map(|skill| &skill["status"]).collect();
+    assert_eq!(statuses, ["merged", "blocked"], "a batch does what passes");
+}
+
+#[test]
+fn hand_edits_and_moved_files_go_along() {
+    let sandbox = Sandbox::new();
+    publish(&sandbox, "1.0.0", BODY, &[("references/a.md", "alpha\nbeta\ngamma\ndelta\n")]);
+    sandbox.done(&["install", "acme/demo"]);
+    let file = sandbox.user_skill("demo").join("references/a.md");
+    fs::write(&file, "ALPHA\r\nbeta\r\ngamma\r\ndelta\r\n").unwrap();
+    publish(&sandbox, "2.0.0", BODY, &[("references/b.md", "alpha\nbeta\ngamma\nDELTA\n")]);
+    assert_eq!(first(&sandbox.done(&["update"]))["status"], "merged");
+    assert!(!file.exists());
+    let moved = fs::read_to_string(sandbox.user_skill("demo").join("references/b.md")).unwrap();
+    assert_eq!(moved, "ALPHA\r\nbeta\r\ngamma\r\nDELTA\r\n");
+}
+
+#[test]
+fn yanked_and_vanished_releases_are_told_and_nothing_goes_back() {
+    let sandbox = Sandbox::new();
+    publish(&sandbox, "1.0.0", BODY, &[]);
+    publish(&sandbox, "1.1.0", &BODY.replace("one", "two"), &[]);
+    sandbox.done(&["install", "acme/demo"]);
+    sandbox.done(&["yank", "acme/demo@1.1.0"]);
+    let updated = sandbox.done(&["update"]);
+    assert_eq!([&first(&updated)["status"], &first(&updated)["version"]], ["unchanged", "1.1.0"]);
+    assert!(first(&updated)["warnings"][0].as_str().unwrap().contains("was yanked"), "{updated:#}");
+    assert_eq!(first(&sandbox.done(&["update", "demo@1.0.0"]))["status"], "updated", "unless it is named");
+    publish(&sandbox, "1.2.0", &BODY.replace("one", "three"), &[]);
+    let held = sandbox.done(&["update"]);
+    assert_eq!(first(&held)["status"], "unchanged", "an exact version was asked for");
+    assert!(first(&held)["warnings"][0].as_str().unwrap().contains("skillhub update acme/demo@1.2.0"), "{held:#}");
+    assert_eq!(first(&sandbox.done(&["update", "acme/demo@latest"]))["version"], "1.2.0");
+    fs::remove_dir_all(sandbox.skillhub_home().join("registry")).unwrap();
+    let gone = sandbox.ask(&["update"]).exits(7).json();
+    assert_eq!(gone["error"]["code"], "not_found");
+    assert!(sandbox.user_skill("demo").exists());
+}
+
+#[test]
+fn what_cannot_be_updated_says_why() {
+    let sandbox = Sandbox::new();
+    sandbox.create("mine", "Body.\n");
+    sandbox.ask(&["update", "mine"]).refused_with_hint(7, "not_found");
+    sandbox.ask(&["update", "none"]).refused_with_hint(7, "not_found");
+    sandbox.ask(&["update", "@1"]).refused(2, "usage");
+    sandbox.ask(&["update", "mine@x.y"]).refused_with_hint(2, "invalid_spec");
+    assert_eq!(sandbox.done(&["update"])["skills"], json!([]));
+    assert_eq!(sandbox.done(&["outdated"])["skills"], json!([]));
+    publish(&sandbox, "1.0.0", BODY, &[]);
+    sandbox.done(&["install", "acme/demo"]);
+    sandbox.ask(&["update", "demo@^3"]).refused_with_hint(7, "not_found");
+    let text = sandbox.run(&["outdated"]).exits(0).text();
+    assert!(text.contains("The one installed skill is up to date"), "{text}");
+}
