@@ -1,6 +1,9 @@
 //! [`edit`]: a person changes what is proposed, before deciding.
 
-use library::{Action, EventStatus, Library, Proposal, ProposalChange, ProposalState, Stamp, TakeOver};
+use jiff::Timestamp;
+use library::{
+    Action, EventStatus, Library, Proposal, ProposalChange, ProposalState, ProposedRelease, Stamp, TakeOver,
+};
 use skill::{
     Bundle, BundleError, File, SkillName, SkillPath,
     edit::EditError,
@@ -141,22 +144,7 @@ fn attempt(
     let release = release::after_edit(library, &proposal, both, &change.candidate, &request.replacements)?;
     let is_open = release.as_ref().is_some_and(|release| !release.unresolved.is_empty());
     let judged = if is_open { unjudged(&change) } else { judge(library, &change)? };
-    let mut edited = Proposal {
-        state: ProposalState::Pending,
-        revision: proposal.revision + 1,
-        release,
-        scan: judged.scan(),
-        updated: stamp.time,
-        expires: library.proposal_expiry(stamp.time),
-        edited_by: Some(stamp.actor.clone()),
-        note: None,
-        ..proposal.clone()
-    };
-    edited.set_candidate(
-        change.snapshot.base.as_ref().map(|base| base.id.clone()),
-        &change.snapshot.bundle,
-        &change.candidate,
-    );
+    let edited = amended(&proposal, &change, release, judged.scan(), (library.proposal_expiry(stamp.time), stamp));
     let report = Report {
         status: Status::Proposed,
         proposal: Some(edited.id.to_string()),
@@ -165,6 +153,30 @@ fn attempt(
     };
     library.commit_with(Vec::new(), vec![ProposalChange::noted(edited, EventStatus::Amended, stamp)])?;
     Ok(report)
+}
+
+/// The proposal's next revision, by whoever edited it.
+fn amended(
+    proposal: &Proposal,
+    change: &Change<'_>,
+    release: Option<ProposedRelease>,
+    scan: scan::Report,
+    (expires, stamp): (Timestamp, &Stamp),
+) -> Proposal {
+    let mut edited = Proposal {
+        state: ProposalState::Pending,
+        revision: proposal.revision + 1,
+        release,
+        scan,
+        updated: stamp.time,
+        expires,
+        edited_by: Some(stamp.actor.clone()),
+        note: None,
+        ..proposal.clone()
+    };
+    let base = change.snapshot.base.as_ref().map(|base| base.id.clone());
+    edited.set_candidate(base, &change.snapshot.bundle, &change.candidate);
+    edited
 }
 
 /// A bundle in which these files are not executable.
