@@ -91,6 +91,8 @@ pub enum Command {
     Outdated(commands::outdated::OutdatedArgs),
     /// Remove installed skills
     Uninstall(commands::uninstall::UninstallArgs),
+    /// Take back the last install, update, uninstall, adopt, edit or disable
+    Undo(commands::undo::UndoArgs),
     /// List skills
     List(commands::list::ListArgs),
     /// Change a skill: create, edit, patch, delete, write_file, remove_file

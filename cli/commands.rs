@@ -34,6 +34,7 @@ pub mod show;
 pub mod status;
 pub mod tools;
 pub mod tour;
+pub mod undo;
 pub mod uninstall;
 pub mod update;
 pub mod validate;

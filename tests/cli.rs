@@ -37,4 +37,5 @@ mod review;
 mod scanning;
 mod surface;
 mod together;
+mod undoing;
 mod updating;

@@ -6,8 +6,8 @@ use std::{
 };
 
 use library::{
-    Action, Commit, CommitError, Committed, Content, Denied, Event, FolderState, Library, LibraryError, NewRevision,
-    Permit, RevisionId, Stamp, StorageError, WholeChange,
+    Action, Before, Commit, CommitError, Committed, Content, Denied, Event, FolderState, Library, LibraryError,
+    NewRevision, Permit, RevisionId, Stamp, StorageError, WholeChange,
     folder::{self, FolderError, Leftovers},
 };
 use scan::{Baseline, Blocked, Cleared, Report};
@@ -225,10 +225,10 @@ pub fn adopt(
         results.push(result);
     }
     if !dry_run && !commits.is_empty() {
-        let commits = commits.into_iter().map(|(skill, base, cleared)| Commit {
-            skill,
-            base,
-            revisions: vec![NewRevision::new(Content::Cleared(cleared), Action::Adopt, stamp.clone())],
+        let commits = commits.into_iter().map(|(skill, base, cleared, in_place)| {
+            let revision = NewRevision::new(Content::Cleared(cleared), Action::Adopt, stamp.clone());
+            let before = Some(Before { lock: None, in_place });
+            Commit { skill, base, revisions: vec![NewRevision { before, ..revision }] }
         });
         let committed = library.commit(commits.collect())?;
         for result in results.iter_mut().filter(|result| result.status == AdoptStatus::Adopted) {
@@ -239,7 +239,7 @@ pub fn adopt(
 }
 
 /// A skill that passed, with the tombstone that its history may end in.
-type Passed = (SkillName, Option<RevisionId>, Cleared);
+type Passed = (SkillName, Option<RevisionId>, Cleared, bool);
 
 fn is_doubled(commits: &[Passed], commit: &Passed) -> bool {
     commits.iter().any(|(skill, ..)| *skill == commit.0)
@@ -297,7 +297,7 @@ fn look_at(
         after: cleared.bundle(),
         verdict: cleared.report().verdict(),
     })?;
-    Ok(Some((name, head.map(|head| head.id), cleared)))
+    Ok(Some((name, head.map(|head| head.id), cleared, in_library)))
 }
 
 fn read(path: &Path) -> Result<Bundle, AdoptError> {

@@ -11,7 +11,7 @@ mod source;
 
 use std::path::{Path, PathBuf};
 
-use library::{Checkout, Committed, Event, Home, Library, Origin, Permit, ProposalId, RevisionId, Stamp};
+use library::{Before, Checkout, Committed, Event, Home, Library, Origin, Permit, ProposalId, RevisionId, Stamp};
 use scan::{Capabilities, Report};
 use skill::{
     Digest, SkillName, SkillPath,
@@ -284,9 +284,14 @@ impl Installer<'_> {
         folders: &[AgentFolder],
         request: &InstallRequest,
     ) -> Result<Vec<Installed>, InstallError> {
+        let lock = LockFile::read(self.lock_path)?;
         let (mut commits, mut proposals) = (Vec::new(), Vec::new());
         for planned in &mut planned {
-            let (commit, changes) = planned.step.take();
+            let (mut commit, changes) = planned.step.take();
+            if let Some(first) = commit.as_mut().and_then(|commit| commit.revisions.first_mut()) {
+                let lock = lock.entry_text(&planned.candidate.name);
+                first.before = Some(Before { lock, in_place: planned.in_place });
+            }
             commits.extend(commit);
             proposals.extend(changes);
         }

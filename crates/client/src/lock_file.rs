@@ -226,6 +226,14 @@ impl LockFile {
         self.skills.values().find(|skill| skill.bare_name() == name.as_str())
     }
 
+    /// The entry of the skill whose folder has this name, as the text of a lock file with nothing else.
+    #[must_use]
+    pub(crate) fn entry_text(&self, name: &SkillName) -> Option<String> {
+        let entry = self.find(name)?;
+        let skills = BTreeMap::from([(entry.name.clone(), entry.clone())]);
+        Some(Self { path: PathBuf::new(), others: Table::new(), skills }.to_text())
+    }
+
     /// Adds or replaces a skill; fields of later versions that the old one had stay.
     pub fn insert(&mut self, skill: LockedSkill) {
         let raw = self.skills.remove(&skill.name).map(|old| old.raw).unwrap_or_default();

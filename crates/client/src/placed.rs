@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use cap_std::{ambient_authority, fs::Dir};
 use library::{AgentDir, Library, LibraryError, PlaceLinkError, Stamp};
-use skill::SkillName;
+use scan::Cleared;
+use skill::{Bundle, SkillName};
 
 pub use moved::{MovedOutcome, MovedPlace, follow_move};
 pub use sight::{SightOutcome, follow_sight, follow_sight_at};
@@ -94,6 +95,19 @@ pub fn placed_skills(library: &Library) -> Result<Vec<PlacedSkill>, LibraryError
         }
     }
     Ok(found)
+}
+
+/// Brings a copy in an agent's folder, where there is one, from the files that the skill had to others.
+pub(crate) fn renew_copy(
+    skill: &SkillName,
+    folder: &Path,
+    (before, files): (&Bundle, &Cleared),
+) -> Result<(), PlaceLinkError> {
+    let Some(dir) = AgentDir::open(folder)? else { return Ok(()) };
+    if !before.is_empty() && dir.remove_copy(skill, before)? {
+        dir.place_copy(skill, files)?;
+    }
+    Ok(())
 }
 
 fn look(library: &Library, skill: &SkillName, path: &Path) -> Standing {

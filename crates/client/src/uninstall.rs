@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use library::{
-    Action, AgentDir, Checkout, Commit, CommitError, Content, Denied, Event, FolderState, Library, LibraryError,
-    NewRevision, Permit, PlaceLinkError, Revision, RevisionId, SnapshotError, Stamp, StorageError, TakeOver,
-    WholeChange,
+    Action, AgentDir, Before, Checkout, Commit, CommitError, Content, Denied, Event, FolderState, Library,
+    LibraryError, NewRevision, Permit, PlaceLinkError, Revision, RevisionId, SnapshotError, Stamp, StorageError,
+    TakeOver, WholeChange,
 };
 use scan::Verdict;
 use skill::failure::{Fails, Failure, FailureKind};
@@ -121,7 +121,7 @@ pub fn uninstall(
     stamp: &Stamp,
     permit: &Permit<'_>,
 ) -> Result<Uninstalled, UninstallError> {
-    LockFile::read(lock_path)?;
+    let lock = LockFile::read(lock_path)?;
     library.check_pinned(skill, &stamp.actor)?;
     let head = installed_head(library, skill)?;
     let origin = head.origin.clone().ok_or_else(|| UninstallError::Authored(skill.clone()))?;
@@ -129,7 +129,9 @@ pub fn uninstall(
     let snapshot = library.snapshot(skill, stamp, TakeOver::Commit)?;
     let base = snapshot.base.map(|base| base.id);
     let gone = NewRevision::new(Content::Tombstone, Action::Uninstall, stamp.clone()).with_origin(Some(origin.clone()));
-    let commit = Commit { skill: skill.clone(), base: base.clone(), revisions: vec![gone] };
+    let before = Some(Before { lock: lock.entry_text(skill), in_place: false });
+    let revisions = vec![NewRevision { before, ..gone }];
+    let commit = Commit { skill: skill.clone(), base: base.clone(), revisions };
     let committed = library.commit(vec![commit])?;
     let committed = committed.into_iter().next().ok_or_else(|| UninstallError::NotFound(skill.clone()))?;
     let mut result = Uninstalled {
@@ -194,7 +196,7 @@ fn take_away(library: &Library, skill: &SkillName, stamp: &Stamp, result: &mut U
 }
 
 /// Whether the link or copy was taken away; `None` when nothing stands there any more.
-fn remove(library: &Library, skill: &SkillName, path: &Path) -> Result<Option<bool>, PlaceLinkError> {
+pub(crate) fn remove(library: &Library, skill: &SkillName, path: &Path) -> Result<Option<bool>, PlaceLinkError> {
     let Some(folder) = path.parent() else { return Ok(None) };
     let Some(dir) = AgentDir::open(folder)? else { return Ok(None) };
     if dir.remove_link(skill, library.path())? {

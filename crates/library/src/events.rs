@@ -17,7 +17,7 @@ use skill::SkillName;
 use crate::{
     home::{Durability, read_optional, sync_folder, write_atomically},
     proposals::ProposalId,
-    revision::{Revision, RevisionId, Stamp},
+    revision::{Before, Revision, RevisionId, Stamp},
     state::SkillState,
 };
 
@@ -103,6 +103,9 @@ pub struct Event {
     /// All that is set for the skill since, as `state.toml` has it: a lost state is made again of this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub set: Option<Value>,
+    /// What stood before that no revision holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Before>,
 }
 
 impl Event {
@@ -124,6 +127,7 @@ impl Event {
             message: None,
             proposal: None,
             set: None,
+            before: None,
         }
     }
 

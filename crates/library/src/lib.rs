@@ -58,8 +58,8 @@ pub use proposals::{
 };
 pub use reviewers::{Reviewers, ReviewersError, StoredReviewer};
 pub use revision::{
-    Acceptance, Action, Actor, ActorError, ActorKind, Content, NewRevision, Origin, Revision, RevisionId, RevisionSpec,
-    RevisionSpecError, Stamp, Upstream,
+    Acceptance, Action, Actor, ActorError, ActorKind, Before, Content, NewRevision, Origin, Revision, RevisionId,
+    RevisionSpec, RevisionSpecError, Stamp, Upstream,
 };
 pub use state::{SkillState, State, StateError, StoredWaiver};
 pub use storage::{Damage, StorageError};

@@ -372,6 +372,19 @@ pub struct NewRevision {
     pub acceptance: Option<Acceptance>,
     /// The release that is merged in; it becomes the second parent, so that its files stay at hand.
     pub upstream: Option<Box<Upstream>>,
+    /// What stood before that no revision holds.
+    pub before: Option<Before>,
+}
+
+/// What stood before an operation that no revision holds; it is noted in the event, for `undo`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Before {
+    /// The skill's entry in the lock file, as a lock file with nothing else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock: Option<String>,
+    /// Whether a folder without a history stood in the skill's place.
+    #[serde(default)]
+    pub in_place: bool,
 }
 
 /// A release as its publisher made it.
@@ -387,7 +400,16 @@ impl NewRevision {
     /// A revision with neither origin nor lineage.
     #[must_use]
     pub fn new(content: Content, action: Action, stamp: Stamp) -> Self {
-        Self { content, action, stamp, origin: None, absorbed_into: None, acceptance: None, upstream: None }
+        Self {
+            content,
+            action,
+            stamp,
+            origin: None,
+            absorbed_into: None,
+            acceptance: None,
+            upstream: None,
+            before: None,
+        }
     }
 
     /// The same with an origin.

@@ -279,6 +279,7 @@ fn commit(
         absorbed_into: change.absorbed_into,
         acceptance: change.accepted.as_ref().map(Accepted::acceptance),
         upstream: change.upstream,
+        before: None,
     };
     let accepted = change
         .accepted

@@ -7,7 +7,7 @@ use scan::Cleared;
 use skill::{Bundle, SkillName};
 
 use super::{Installed, plan::Planned};
-use crate::agent_folders::AgentFolder;
+use crate::{agent_folders::AgentFolder, placed::renew_copy};
 
 /// A skill that is to be placed.
 struct Placing<'a> {
@@ -67,11 +67,7 @@ impl Placing<'_> {
 
     /// A copy from before that is not asked for now is brought up to date all the same.
     fn renew_copy(&self, folder: &Path) -> Result<(), PlaceLinkError> {
-        let Some(dir) = AgentDir::open(folder)? else { return Ok(()) };
-        if !self.before.is_empty() && dir.remove_copy(self.skill, self.before)? {
-            dir.place_copy(self.skill, self.files)?;
-        }
-        Ok(())
+        renew_copy(self.skill, folder, (self.before, self.files))
     }
 }
 

@@ -23,6 +23,8 @@ pub(super) struct Planned {
     pub head: Option<Revision>,
     /// The files before.
     pub before: Bundle,
+    /// Whether a folder without a history stands in its place.
+    pub in_place: bool,
     /// The places in which a release and the changes made here disagree.
     pub conflicts: Vec<Conflict>,
     pub step: Step,
@@ -144,6 +146,7 @@ fn fresh(
     stamp: &Stamp,
 ) -> Result<Planned, InstallError> {
     let state = library.folder_state(&candidate.name)?;
+    let in_place = !matches!(state, FolderState::Absent | FolderState::Missing);
     let cleared = scan::clear(candidate.bundle.clone(), Baseline::None)?;
     let mut revisions = vec![revision(&cleared, Action::Install, stamp, &candidate.origin)];
     let mut shown = cleared;
@@ -169,7 +172,8 @@ fn fresh(
     let base = tombstone.map(|tombstone| tombstone.id);
     let commit = Commit { skill: candidate.name.clone(), base, revisions };
     let step = Step::Commit { commit: Some(commit), status: InstallStatus::Installed, proposals: Vec::new() };
-    Ok(Planned { candidate, cleared: shown, head: None, before: Bundle::default(), conflicts: Vec::new(), step })
+    let before = Bundle::default();
+    Ok(Planned { candidate, cleared: shown, head: None, before, in_place, conflicts: Vec::new(), step })
 }
 
 /// Whether nothing stands in the folder but what is to be installed.
@@ -258,7 +262,7 @@ fn over_installed(
         let installed = origin.version.unwrap_or_default();
         return Err(InstallError::Evolved { name, installed, wanted: describe(&candidate.origin) });
     };
-    Ok(Planned { candidate, cleared, head: snapshot.base, before, conflicts: Vec::new(), step })
+    Ok(Planned { candidate, cleared, head: snapshot.base, before, in_place: false, conflicts: Vec::new(), step })
 }
 
 /// Marks what a person accepted in the files as they are. It lets nothing pass that the scan blocked.

@@ -343,7 +343,8 @@ impl Library {
         let mut last = None;
         for new in commit.revisions {
             let prepared = storage.prepare(before.as_ref().map(|(revision, bundle)| (revision, bundle)), &new)?;
-            record.events.push(Event::applied(operation, commit.skill.as_str(), &prepared.revision));
+            let event = Event::applied(operation, commit.skill.as_str(), &prepared.revision);
+            record.events.push(Event { before: new.before.clone(), ..event });
             add_objects(&mut record.objects, prepared.objects);
             let bundle = new.content.bundle();
             known.push(bundle.clone());
@@ -480,5 +481,6 @@ pub(super) fn again(last: &NewRevision) -> NewRevision {
         absorbed_into: last.absorbed_into.clone(),
         acceptance: last.acceptance.clone(),
         upstream: last.upstream.clone(),
+        before: None,
     }
 }

@@ -132,6 +132,7 @@ impl Library {
             absorbed_into: head.absorbed_into.clone(),
             acceptance: head.acceptance.clone(),
             upstream: None,
+            before: None,
         };
         Ok(Some(Part { skill: skill.clone(), head: Some(head.clone()), known: vec![files], last, revision: head }))
     }

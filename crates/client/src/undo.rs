@@ -1,0 +1,308 @@
+//! [`undo`]: the last operation on a library taken back, links and lock file included.
+//!
+//! What one command did is one operation: its revisions, the links that it placed and its lines in the lock
+//! file. Taking it back is an operation as well, so that it can be taken back in turn. Nothing is taken out of
+//! a history.
+
+mod error;
+mod last;
+
+use std::path::{Path, PathBuf};
+
+use library::{
+    Action, AgentDir, Before, Checkout, Commit, Committed, Content, Event, FolderState, Library, NewRevision, Permit,
+    Revision, RevisionId, RevisionSpec, Stamp, WholeChange,
+};
+use scan::{Baseline, Cleared, Verdict};
+use skill::{
+    Bundle, SkillName,
+    diff::{self, BundleDiff},
+};
+
+pub use error::UndoError;
+use last::{Last, OfSkill, UNDO};
+
+use crate::{
+    lock_file::LockFile,
+    placed::{follow_sight_at, renew_copy},
+    uninstall::remove,
+};
+
+/// What was taken back.
+#[derive(Debug)]
+pub struct Undone {
+    /// What the operation was, in the words of the log: `update`, `patch`, `disable`.
+    pub action: String,
+    /// When, RFC 3339 in UTC.
+    pub time: String,
+    /// Who, `kind:id`.
+    pub actor: String,
+    /// What became of each skill.
+    pub skills: Vec<UndoneSkill>,
+}
+
+/// How a skill is after its operation was taken back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UndoStatus {
+    /// As it was before.
+    Restored,
+    /// It was new, and is gone again.
+    Removed,
+    /// Agents see it again.
+    Enabled,
+    /// Agents do not see it any more.
+    Disabled,
+}
+
+impl UndoStatus {
+    /// The status in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Restored => "restored",
+            Self::Removed => "removed",
+            Self::Enabled => "enabled",
+            Self::Disabled => "disabled",
+        }
+    }
+}
+
+/// What became of one skill.
+#[derive(Debug)]
+pub struct UndoneSkill {
+    /// The skill.
+    pub name: SkillName,
+    /// How it is now.
+    pub status: UndoStatus,
+    /// Its head now.
+    pub revision: Option<RevisionId>,
+    /// The head before.
+    pub previous: Option<RevisionId>,
+    /// What changed in its files.
+    pub change: BundleDiff,
+    /// Links that were placed again.
+    pub placed: Vec<PathBuf>,
+    /// Links and copies that were taken away.
+    pub removed: Vec<PathBuf>,
+    /// What went otherwise than it should, one sentence each.
+    pub warnings: Vec<String>,
+    /// Why the folder does not show the revision yet.
+    pub checkout_pending: Option<String>,
+}
+
+/// A skill that is to be as it was.
+struct Planned<'a> {
+    of: OfSkill<'a>,
+    head: Revision,
+    /// The files now.
+    now: Bundle,
+    /// The files to come, with the revision that had them; none for a skill that goes.
+    then: Option<(Revision, Cleared)>,
+}
+
+/// Takes back the last operation of a library.
+///
+/// # Errors
+/// [`UndoError`]; nothing has changed then.
+pub fn undo(
+    library: &mut Library,
+    lock_path: &Path,
+    (stamp, permit): (&Stamp, &Permit<'_>),
+    dry_run: bool,
+) -> Result<Undone, UndoError> {
+    let lock = LockFile::read(lock_path)?;
+    let (events, _) = library.events()?;
+    let last = Last::of(&events).ok_or(UndoError::Nothing)?;
+    let planned =
+        last.skills().into_iter().map(|of| plan(library, of, (stamp, permit))).collect::<Result<Vec<_>, _>>()?;
+    let stamp = Stamp { reason: Some(last.reason()), ..stamp.clone() };
+    let commits: Vec<Commit> = planned.iter().filter_map(|planned| planned.commit(&lock, &stamp)).collect();
+    let committed = if dry_run || commits.is_empty() { Vec::new() } else { library.commit(commits)? };
+    let mut skills: Vec<UndoneSkill> = planned.iter().map(Planned::outcome).collect();
+    if !dry_run {
+        for (planned, outcome) in planned.iter().zip(&mut skills) {
+            outcome.follow(committed.iter().find(|committed| committed.skill == planned.of.name));
+            planned.follow(library, (lock_path, &stamp), outcome);
+        }
+    }
+    let Event { action, time, actor, .. } = last.told;
+    Ok(Undone { action: action.clone(), time: time.clone(), actor: actor.clone(), skills })
+}
+
+/// Looks whether a skill can be as it was.
+fn plan<'a>(
+    library: &Library,
+    of: OfSkill<'a>,
+    (stamp, permit): (&Stamp, &Permit<'_>),
+) -> Result<Planned<'a>, UndoError> {
+    let name = &of.name;
+    library.check_pinned(name, &stamp.actor)?;
+    let head = library.head(name)?.ok_or_else(|| UndoError::Moved(name.clone()))?;
+    let now = library.bundle(&head.id)?;
+    let Some(revision) = of.revision() else { return Ok(Planned { head, now, then: None, of }) };
+    if head.id != *revision {
+        return Err(UndoError::Moved(name.clone()));
+    }
+    if matches!(library.folder_state(name)?, FolderState::Modified(_) | FolderState::Blocked(_)) && !head.tombstone {
+        return Err(UndoError::HandEdited(name.clone()));
+    }
+    let find = |id: &RevisionId| library.find(name, &RevisionSpec::Prefix(id.to_string()), id.as_str());
+    let before = of.previous().map(find).transpose()?.filter(|before| !before.tombstone);
+    let then = match before {
+        Some(before) => {
+            let files = library.bundle(&before.id)?;
+            let baseline = if head.tombstone { Baseline::None } else { Baseline::Cleared(&now) };
+            let cleared = library
+                .clear(name, files, baseline)?
+                .map_err(|blocked| UndoError::Blocked { name: name.clone(), blocked })?;
+            Some((before, cleared))
+        }
+        None => None,
+    };
+    let after = then.as_ref().map(|(_, cleared)| cleared.bundle().clone()).unwrap_or_default();
+    let planned = Planned { head, now, then, of };
+    permit(&WholeChange {
+        skill: &planned.of.name,
+        action: planned.action(),
+        origin: planned.head.origin.as_ref(),
+        before: &planned.now,
+        after: &after,
+        verdict: planned.then.as_ref().map_or(Verdict::Allow, |(_, cleared)| cleared.report().verdict()),
+    })?;
+    Ok(planned)
+}
+
+impl Planned<'_> {
+    fn action(&self) -> Action {
+        match (&self.then, &self.head.origin) {
+            (Some(_), _) => Action::Rollback,
+            (None, Some(_)) => Action::Uninstall,
+            (None, None) => Action::Delete,
+        }
+    }
+
+    /// The revision that makes it so; none where only a setting is taken back.
+    fn commit(&self, lock: &LockFile, stamp: &Stamp) -> Option<Commit> {
+        self.of.revision()?;
+        let (content, origin) = match &self.then {
+            Some((before, cleared)) => (Content::Cleared(cleared.clone()), before.origin.clone()),
+            None => (Content::Tombstone, self.head.origin.clone()),
+        };
+        let revision = NewRevision::new(content, self.action(), stamp.clone()).with_origin(origin);
+        let before = Some(Before { lock: lock.entry_text(&self.of.name), in_place: false });
+        let revisions = vec![NewRevision { before, ..revision }];
+        Some(Commit { skill: self.of.name.clone(), base: Some(self.head.id.clone()), revisions })
+    }
+
+    fn outcome(&self) -> UndoneSkill {
+        let after = self.then.as_ref().map(|(_, cleared)| cleared.bundle().clone());
+        let (status, after) = match (self.of.revision(), after) {
+            (Some(_), Some(after)) => (UndoStatus::Restored, after),
+            (Some(_), None) => (UndoStatus::Removed, Bundle::default()),
+            (None, _) if self.of.was_enabled() => (UndoStatus::Enabled, self.now.clone()),
+            (None, _) => (UndoStatus::Disabled, self.now.clone()),
+        };
+        UndoneSkill {
+            name: self.of.name.clone(),
+            status,
+            revision: Some(self.head.id.clone()),
+            previous: Some(self.head.id.clone()),
+            change: diff::diff(&self.now, &after),
+            placed: Vec::new(),
+            removed: Vec::new(),
+            warnings: Vec::new(),
+            checkout_pending: None,
+        }
+    }
+
+    /// What follows from the revisions: the folder that stood there before, links, settings, the lock file.
+    fn follow(&self, library: &Library, (lock_path, stamp): (&Path, &Stamp), outcome: &mut UndoneSkill) {
+        let name = &self.of.name;
+        if self.of.before().is_some_and(|before| before.in_place)
+            && self.then.is_none()
+            && let Err(why) = self.put_folder_back(library)
+        {
+            outcome.warnings.push(format!("its folder was not put back; skillhub rollback {name} brings it: {why}"));
+        }
+        self.follow_places(library, outcome);
+        let (enabled, places) = (self.of.was_enabled(), self.of.places_before());
+        let set = library.set_state(name, stamp, UNDO, |state| {
+            state.enabled = enabled;
+            state.placed = places;
+        });
+        if let Err(error) = set {
+            outcome.warnings.push(format!("what was set of {name} is as the operation left it: {error}"));
+        }
+        if let Err(error) = self.follow_lock(library, lock_path) {
+            outcome.warnings.push(format!("the lock file was not written: {error}"));
+        }
+    }
+
+    /// Writes a folder that nobody managed before the operation.
+    fn put_folder_back(&self, library: &Library) -> Result<(), String> {
+        let files = library.clear(&self.of.name, self.now.clone(), Baseline::Cleared(&self.now));
+        let files = files.map_err(|error| error.to_string())?.map_err(|blocked| blocked.to_string())?;
+        let dir = AgentDir::create(library.path()).map_err(|error| error.to_string())?;
+        dir.place_copy(&self.of.name, &files).map(drop).map_err(|error| error.to_string())
+    }
+
+    fn follow_places(&self, library: &Library, outcome: &mut UndoneSkill) {
+        let (name, before) = (&self.of.name, self.of.places_before());
+        let now = library.state().map(|state| state.of(name).placed).unwrap_or_default();
+        for path in now.iter().filter(|path| !before.contains(path)) {
+            match remove(library, name, path) {
+                Ok(Some(true)) => outcome.removed.push(path.clone()),
+                Ok(_) => {}
+                Err(error) => outcome.warnings.push(error.to_string()),
+            }
+        }
+        let Some((_, files)) = &self.then else { return };
+        for path in before.iter().filter(|_| self.of.was_enabled()) {
+            if let Some(client_outcome) = follow_sight_at(library, name, path, true) {
+                outcome.saw(client_outcome);
+            }
+            let renewed = path.parent().map(|folder| renew_copy(name, folder, (&self.now, files)));
+            if let Some(Err(error)) = renewed {
+                outcome.warnings.push(error.to_string());
+            }
+        }
+    }
+
+    fn follow_lock(&self, library: &Library, lock_path: &Path) -> Result<(), crate::LockFileError> {
+        let Some(before) = self.of.before() else {
+            return LockFile::refresh(lock_path, library, &self.of.name).map(drop);
+        };
+        let entry = before.lock.as_deref().map(|text| LockFile::parse(text, lock_path)).transpose()?;
+        LockFile::update(lock_path, library, |file| {
+            if let Some(known) = file.find(&self.of.name).map(|known| known.name.clone()) {
+                file.remove(&known);
+            }
+            entry.iter().flat_map(LockFile::skills).for_each(|entry| file.insert(entry.clone()));
+        })?;
+        LockFile::refresh(lock_path, library, &self.of.name).map(drop)
+    }
+}
+
+impl UndoneSkill {
+    fn saw(&mut self, outcome: crate::SightOutcome) {
+        match outcome {
+            crate::SightOutcome::Shown(path) => self.placed.push(path),
+            crate::SightOutcome::Hidden(path) => self.removed.push(path),
+            crate::SightOutcome::Left(path, why) => {
+                self.warnings.push(format!("nothing was placed at {}: {why}", path.display()));
+            }
+        }
+    }
+
+    fn follow(&mut self, committed: Option<&Committed>) {
+        let Some(committed) = committed else { return };
+        self.revision = Some(committed.revision.id.clone());
+        match &committed.checkout {
+            Checkout::Done => {}
+            Checkout::HandEditKept(id) => {
+                self.warnings.push(format!("a hand edit of that very moment is kept as revision {}", id.short()));
+            }
+            Checkout::Pending(why) => self.checkout_pending = Some(why.clone()),
+        }
+    }
+}

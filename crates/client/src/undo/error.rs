@@ -1,0 +1,85 @@
+//! [`UndoError`]: why the last operation was not taken back.
+
+use library::{CommitError, Denied, FindError, LibraryError, StorageError};
+use scan::Blocked;
+use serde_json::Value;
+use skill::{
+    SkillName,
+    failure::{Fails, Failure, FailureKind},
+};
+use thiserror::Error;
+
+use crate::{failure::details, lock_file::LockFileError};
+
+/// Why the last operation was not taken back.
+#[derive(Debug, Error)]
+pub enum UndoError {
+    /// The log has no operation.
+    #[error("nothing was done here that could be taken back")]
+    Nothing,
+    /// The skill is not as the operation left it.
+    #[error("{0} is not as the last operation left it")]
+    Moved(SkillName),
+    /// Its folder was edited by hand since.
+    #[error("the folder of {0} was edited by hand since")]
+    HandEdited(SkillName),
+    /// The rules of today block what it was.
+    #[error("{name} as it was before is blocked now: {blocked}")]
+    Blocked {
+        /// The skill.
+        name: SkillName,
+        /// What the scanner says.
+        blocked: Box<Blocked>,
+    },
+    /// The policy refuses.
+    #[error(transparent)]
+    Denied(#[from] Denied),
+    /// The history lacks the revision before.
+    #[error(transparent)]
+    Find(#[from] FindError),
+    /// The lock file.
+    #[error(transparent)]
+    LockFile(#[from] LockFileError),
+    /// The library.
+    #[error(transparent)]
+    Library(#[from] LibraryError),
+    /// The commit.
+    #[error(transparent)]
+    Commit(#[from] CommitError),
+}
+
+impl From<StorageError> for UndoError {
+    fn from(error: StorageError) -> Self {
+        Self::Library(error.into())
+    }
+}
+
+impl Fails for UndoError {
+    fn failure(&self) -> Failure {
+        match self {
+            Self::Nothing => {
+                Failure::new(FailureKind::NotFound, "not_found").hint("`skillhub log` lists what was done")
+            }
+            Self::Moved(name) => Failure::new(FailureKind::Conflict, "stale_revision")
+                .hint(format!("choose a revision: skillhub history {name}, then skillhub rollback {name} REV")),
+            Self::HandEdited(name) => Failure::new(FailureKind::Conflict, "hand_edited").hint(format!(
+                "look at it, skillhub status {name}; skillhub rollback {name} head puts it aside and keeps it in the \
+                 history"
+            )),
+            Self::Blocked { name, .. } => Failure::new(FailureKind::Blocked, "scan_blocked")
+                .hint(format!("choose another revision: skillhub history {name}")),
+            Self::Denied(error) => error.failure(),
+            Self::Find(error) => error.failure(),
+            Self::LockFile(error) => error.failure(),
+            Self::Library(error) => error.failure(),
+            Self::Commit(error) => error.failure(),
+        }
+    }
+
+    fn details(&self) -> Value {
+        match self {
+            Self::Blocked { blocked, .. } => details(Some(blocked.report()), &[]),
+            _ => details(None, &[]),
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! [`Last`]: the last operation in a library's log that can be taken back.
+
+use std::path::PathBuf;
+
+use library::{Action, Before, Event, EventStatus, RevisionId, SkillState};
+use skill::SkillName;
+
+/// Settings that are an operation; others, such as a pin or a waiver, are decisions of people.
+const SETTINGS: [&str; 3] = ["enable", "disable", UNDO];
+
+/// What is noted of a setting that was taken back.
+pub(super) const UNDO: &str = "undo";
+
+/// What one command did.
+pub(super) struct Last<'a> {
+    /// The event that says what it was.
+    pub told: &'a Event,
+    /// All that it wrote to the log.
+    of_command: Vec<&'a Event>,
+    /// All that was logged before it.
+    before: &'a [Event],
+}
+
+/// What one command did to one skill.
+pub(super) struct OfSkill<'a> {
+    pub name: SkillName,
+    /// The revisions that it made, oldest first.
+    applied: Vec<&'a Event>,
+    /// What was set of the skill before.
+    before: SkillState,
+}
+
+impl<'a> Last<'a> {
+    /// The last operation of a log, oldest event first.
+    pub fn of(events: &'a [Event]) -> Option<Self> {
+        let last = events.iter().rev().find(|event| is_undoable(event))?;
+        let is_of_it = |event: &&Event| command(event) == command(last);
+        let first = events.iter().position(|event| is_of_it(&event))?;
+        let (before, rest) = events.split_at(first);
+        let told = rest.iter().filter(is_of_it).find(|event| is_undoable(event))?;
+        Some(Self { told, of_command: rest.iter().filter(is_of_it).collect(), before })
+    }
+
+    /// The reason of the revisions that take it back.
+    pub fn reason(&self) -> String {
+        let reason = self.told.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
+        format!("undo of {}{reason}", self.told.action)
+    }
+
+    /// What it did, skill by skill.
+    pub fn skills(&self) -> Vec<OfSkill<'a>> {
+        let mut names: Vec<&str> = Vec::new();
+        for event in self.of_command.iter().filter(|event| is_undoable(event)) {
+            if !names.contains(&event.skill.as_str()) {
+                names.push(&event.skill);
+            }
+        }
+        names.into_iter().filter_map(|name| self.of_skill(name)).collect()
+    }
+
+    fn of_skill(&self, name: &str) -> Option<OfSkill<'a>> {
+        let of_name = |event: &&Event| event.skill == name;
+        let applied =
+            self.of_command.iter().copied().filter(of_name).filter(|event| event.status == EventStatus::Applied);
+        let before = self.before.iter().rev().filter(of_name).find_map(state).unwrap_or_default();
+        Some(OfSkill { name: SkillName::parse(name).ok()?, applied: applied.collect(), before })
+    }
+}
+
+impl<'a> OfSkill<'a> {
+    /// The head that it left; none where it only set something.
+    pub fn revision(&self) -> Option<&'a RevisionId> {
+        self.applied.last()?.revision.as_ref()
+    }
+
+    /// The revision before its own. A hand edit that it found is none of its own.
+    pub fn previous(&self) -> Option<&'a RevisionId> {
+        self.first()?.previous.as_ref()
+    }
+
+    /// What stood beside the history before.
+    pub fn before(&self) -> Option<&'a Before> {
+        self.first()?.before.as_ref()
+    }
+
+    /// Whether agents saw the skill before.
+    pub fn was_enabled(&self) -> bool {
+        self.before.enabled
+    }
+
+    /// Where the skill was placed before.
+    pub fn places_before(&self) -> Vec<PathBuf> {
+        self.before.placed.clone()
+    }
+
+    fn first(&self) -> Option<&'a Event> {
+        self.applied.iter().copied().find(|event| !is_hand_edit(event))
+    }
+}
+
+/// Whether an event is of an operation that can be taken back.
+fn is_undoable(event: &Event) -> bool {
+    match event.status {
+        EventStatus::Applied => !is_hand_edit(event),
+        EventStatus::Set => SETTINGS.contains(&event.action.as_str()),
+        _ => false,
+    }
+}
+
+fn is_hand_edit(event: &Event) -> bool {
+    event.action == Action::External.as_str()
+}
+
+/// What is the same for all that one command logs: its time and its process.
+fn command(event: &Event) -> &str {
+    event.operation.rsplit_once('-').map_or(event.operation.as_str(), |(command, _)| command)
+}
+
+/// What the event says is set of its skill.
+fn state(event: &Event) -> Option<SkillState> {
+    serde_json::from_value(event.set.clone()?).ok()
+}

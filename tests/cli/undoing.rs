@@ -1,0 +1,175 @@
+//! `undo`: every kind of operation taken back, with its links and its line in the lock file, and the undo too.
+
+use std::{fs, path::PathBuf};
+
+use serde_json::Value;
+
+use crate::support::{Sandbox, snapshot, tree, write_files};
+
+/// A registry with acme/demo, an agent in use, and the skill installed for it.
+fn installed() -> Sandbox {
+    let sandbox = published();
+    sandbox.done(&["install", "acme/demo@^1.0"]);
+    sandbox
+}
+
+fn published() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.skill("demo", "Writes notes. Use in tests.", &[("scripts/run.sh", "#!/bin/sh\nprintf x\n")]);
+    sandbox.done(&["publish", "demo", "--owner", "acme", "--version", "1.0.0"]);
+    fs::create_dir(sandbox.home().join(".claude")).unwrap();
+    sandbox
+}
+
+/// All that an operation may change, but for the history: the library, the agent's folder and the lock file.
+fn state(sandbox: &Sandbox) -> (Vec<String>, Option<String>, bool) {
+    let lock: PathBuf = sandbox.done(&["where"])["lock"].as_str().unwrap().into();
+    let library = sandbox.home().join(".agents/skills");
+    let files = if library.exists() { format!("{:?}", tree(&library)) } else { String::new() };
+    let link = fs::symlink_metadata(link(sandbox)).is_ok();
+    let listed = sandbox.done(&["list"])["skills"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|s| s["enabled"].to_string())
+        .collect::<Vec<_>>();
+    let mut files = vec![files];
+    files.extend(listed);
+    (files, fs::read_to_string(lock).ok().filter(|text| text.contains("[[skill]]")), link)
+}
+
+fn link(sandbox: &Sandbox) -> PathBuf {
+    sandbox.home().join(".claude/skills/demo")
+}
+
+/// Does something, takes it back, takes that back, and back again.
+fn there_and_back(sandbox: &Sandbox, args: &[&str], action: &str) -> Value {
+    let before = state(sandbox);
+    sandbox.done(args);
+    let after = state(sandbox);
+    assert_ne!(before, after, "{args:?} does something");
+    let dry = sandbox.done(&["undo", "--dry-run"]);
+    assert_eq!([&dry["status"], &dry["undone"]["action"]], ["dry_run", action]);
+    assert_eq!(state(sandbox), after, "a dry run changes nothing");
+    let undone = sandbox.done(&["undo"]);
+    assert_eq!([&undone["status"], &undone["undone"]["action"]], ["undone", action]);
+    assert_eq!(state(sandbox), before, "{args:?} is taken back");
+    sandbox.done(&["undo"]);
+    assert_eq!(state(sandbox), after, "and the undo of {args:?}");
+    sandbox.done(&["undo"]);
+    assert_eq!(state(sandbox), before);
+    undone
+}
+
+#[test]
+fn installing_is_taken_back() {
+    let sandbox = published();
+    let undone = there_and_back(&sandbox, &["install", "acme/demo"], "install");
+    assert_eq!(undone["skills"][0]["status"], "removed");
+    assert!(sandbox.done(&["history", "demo"])["revisions"].as_array().unwrap().len() >= 2, "the history stays");
+}
+
+#[test]
+fn several_installed_at_once_go_at_once() {
+    let sandbox = published();
+    sandbox.skill("other", "Reads notes. Use in tests.", &[]);
+    let undone = there_and_back(&sandbox, &["install", "acme/demo", "./other"], "install");
+    assert_eq!(undone["skills"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn uninstalling_is_taken_back_with_the_range_that_was_asked_for() {
+    let sandbox = installed();
+    sandbox.done(&["manage", "patch", "demo", "--find", "Read the input.", "--replace", "Read."]);
+    there_and_back(&sandbox, &["uninstall", "demo"], "uninstall");
+    let lock = sandbox.done(&["where"])["lock"].as_str().unwrap().to_owned();
+    assert!(fs::read_to_string(lock).unwrap().contains("requested = \"^1.0\""));
+    assert!(link(&sandbox).join("SKILL.md").exists());
+}
+
+#[test]
+fn updating_is_taken_back() {
+    let sandbox = installed();
+    sandbox.done(&["manage", "patch", "demo", "--find", "Read the input.", "--replace", "Read."]);
+    fs::write(sandbox.cwd().join("demo/scripts/run.sh"), "#!/bin/sh\nprintf y\n").unwrap();
+    sandbox.done(&["publish", "demo", "--owner", "acme", "--version", "1.1.0"]);
+    let undone = there_and_back(&sandbox, &["update", "demo@latest"], "update");
+    assert_eq!(undone["skills"][0]["status"], "restored");
+    assert_eq!(sandbox.done(&["list"])["skills"][0]["version"], "1.0.0");
+    assert_eq!(sandbox.done(&["update"])["skills"][0]["status"], "merged", "the next update merges the same again");
+}
+
+#[test]
+fn edits_rollbacks_and_deletions_are_taken_back() {
+    let sandbox = installed();
+    there_and_back(&sandbox, &["manage", "patch", "demo", "--find", "Read the input.", "--replace", "Read."], "patch");
+    sandbox.done(&["manage", "patch", "demo", "--find", "Read the input.", "--replace", "Read it."]);
+    there_and_back(&sandbox, &["rollback", "demo"], "rollback");
+    sandbox.create("mine", "Body.\n");
+    there_and_back(&sandbox, &["manage", "delete", "mine"], "delete");
+}
+
+#[test]
+fn hiding_is_taken_back() {
+    let sandbox = installed();
+    let undone = there_and_back(&sandbox, &["disable", "demo"], "disable");
+    assert_eq!(undone["skills"][0]["status"], "enabled");
+    assert!(link(&sandbox).exists());
+}
+
+#[test]
+fn taking_over_is_taken_back_and_leaves_the_folders() {
+    let sandbox = Sandbox::new();
+    let text = crate::support::skill_md("own", "Writes notes. Use in tests.", "Body.\n");
+    write_files(&sandbox.user_skill("own"), &[("SKILL.md", text.as_bytes(), false)]);
+    let before = snapshot(&sandbox.user_skill("own"));
+    let path = sandbox.user_skill("own").display().to_string();
+    sandbox.done(&["adopt", &path]);
+    let undone = sandbox.done(&["undo"]);
+    assert_eq!(undone["undone"]["action"], "adopt");
+    assert_eq!(snapshot(&sandbox.user_skill("own")), before, "the folder is nobody's again, and still there");
+    sandbox.ask(&["uninstall", "own"]).refused(7, "not_found");
+    sandbox.done(&["undo"]);
+    assert_eq!(snapshot(&sandbox.user_skill("own")), before);
+    sandbox.done(&["manage", "patch", "own", "--find", "Body.", "--replace", "Text."]);
+}
+
+#[test]
+fn copies_follow() {
+    let sandbox = published();
+    sandbox.done(&["install", "acme/demo", "--copy"]);
+    let first = snapshot(&link(&sandbox));
+    fs::write(sandbox.cwd().join("demo/scripts/run.sh"), "#!/bin/sh\nprintf y\n").unwrap();
+    sandbox.done(&["publish", "demo", "--owner", "acme", "--version", "1.1.0"]);
+    sandbox.done(&["update"]);
+    assert_ne!(snapshot(&link(&sandbox)), first, "an update renews them");
+    sandbox.done(&["undo"]);
+    assert_eq!(snapshot(&link(&sandbox)), first);
+    assert_eq!(sandbox.done(&["doctor"])["ok"], true);
+}
+
+#[test]
+fn a_hand_edit_is_not_lost_to_an_undo() {
+    let sandbox = installed();
+    sandbox.done(&["manage", "patch", "demo", "--find", "Read the input.", "--replace", "Read."]);
+    let file = sandbox.user_skill("demo").join("SKILL.md");
+    let text = format!("{}\nBy hand.\n", fs::read_to_string(&file).unwrap());
+    fs::write(&file, &text).unwrap();
+    sandbox.ask(&["undo"]).refused_with_hint(6, "hand_edited");
+    assert_eq!(fs::read_to_string(&file).unwrap(), text);
+    // One that an operation found is not the operation's.
+    sandbox.done(&["manage", "patch", "demo", "--find", "By hand.", "--replace", "By a hand."]);
+    sandbox.done(&["undo"]);
+    assert_eq!(fs::read_to_string(&file).unwrap(), text);
+}
+
+#[test]
+fn where_nothing_can_be_taken_back_it_says_so() {
+    let sandbox = Sandbox::new();
+    sandbox.ask(&["undo"]).refused_with_hint(7, "not_found");
+    sandbox.create("mine", "Body.\n");
+    let token = sandbox.token();
+    sandbox.done(&["pin", "mine"]);
+    sandbox.ask(&["undo"]).refused(5, "policy_denied");
+    sandbox.run_as(&token, &["undo"]).done();
+}
