@@ -25,7 +25,7 @@ fn published() -> Sandbox {
 fn state(sandbox: &Sandbox) -> (Vec<String>, Option<String>, bool) {
     let lock: PathBuf = sandbox.done(&["where"])["lock"].as_str().unwrap().into();
     let library = sandbox.home().join(".agents/skills");
-    let files = if library.exists() { format!("{:?}", tree(&library)) } else { String::new() };
+    let files = if library.exists() { format!("{:?}", tree(&library)) } else { "{}".to_owned() };
     let link = fs::symlink_metadata(link(sandbox)).is_ok();
     let listed = sandbox.done(&["list"])["skills"]
         .as_array()
@@ -171,5 +171,5 @@ fn where_nothing_can_be_taken_back_it_says_so() {
     let token = sandbox.token();
     sandbox.done(&["pin", "mine"]);
     sandbox.ask(&["undo"]).refused(5, "policy_denied");
-    sandbox.run_as(&token, &["undo"]).done();
+    sandbox.run_as(&token, &["undo", "--actor", "person"]).done();
 }
