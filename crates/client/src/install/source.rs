@@ -454,17 +454,23 @@ fn check_digest(name: &str, expected: &Digest, bundle: &Bundle) -> Result<(), In
     Err(InstallError::Digest { name, promised_by: "the index", expected, found })
 }
 
-/// What the skill is called: as it says, or as its folder where what it says can be no folder's name.
+/// What the skill is called: as it says, or as its folder where what it says is a title and no name. What is
+/// neither, such as a path, is not taken for a slip.
 fn name_of(skill: &Found, fallback: &str) -> Result<(SkillName, Vec<String>), InstallError> {
     match (SkillName::parse(&skill.name), SkillName::parse(fallback)) {
         (Ok(name), _) => Ok((name, Vec::new())),
         (Err(_), Ok(name)) if skill.name.is_empty() => Ok((name, Vec::new())),
-        (Err(_), Ok(name)) => {
+        (Err(_), Ok(name)) if is_title(&skill.name) => {
             let warning = format!("it calls itself {:?}, which can be no folder's name; it is {name} here", skill.name);
             Ok((name, vec![warning]))
         }
-        (Err(_), Err(_)) => Ok((parse_name(if skill.name.is_empty() { fallback } else { &skill.name })?, Vec::new())),
+        (Err(_), _) => Ok((parse_name(if skill.name.is_empty() { fallback } else { &skill.name })?, Vec::new())),
     }
+}
+
+/// Words with spaces between them.
+fn is_title(text: &str) -> bool {
+    text.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '&' | ',' | ':' | '(' | ')'))
 }
 
 fn parse_name(text: &str) -> Result<SkillName, InstallError> {
