@@ -101,8 +101,7 @@ pub(crate) fn fetch(
     order: &Order,
     request: &InstallRequest,
 ) -> Result<Vec<Candidate>, InstallError> {
-    let registries = if request.offline { by.registries.offline() } else { by.registries.clone() };
-    let source = Source { by, registries, request, cache: Cache::of(by.home) };
+    let source = Source::of(by, request);
     match order {
         Order::Spec(spec) => source.of_spec(spec),
         Order::Locked(locked) => {
@@ -124,7 +123,7 @@ pub(crate) fn fetch_release(
     found: &Resolved,
     wanted: &Request,
 ) -> Result<Candidate, InstallError> {
-    Source { by, request, cache: Cache::of(by.home) }.of_release(found, wanted)
+    Source::of(by, request).of_release(found, wanted)
 }
 
 /// A registry that does not have what is locked is perhaps not the one that the lock file means, which
@@ -161,7 +160,12 @@ struct Source<'a> {
     cache: Cache,
 }
 
-impl Source<'_> {
+impl<'a> Source<'a> {
+    fn of(by: &'a Installer<'a>, request: &'a InstallRequest) -> Self {
+        let registries = if request.offline { by.registries.offline() } else { by.registries.clone() };
+        Self { by, registries, request, cache: Cache::of(by.home) }
+    }
+
     fn of_spec(&self, spec: &Spec) -> Result<Vec<Candidate>, InstallError> {
         match spec {
             Spec::Qualified { request, .. } | Spec::Bare { request, .. } => {

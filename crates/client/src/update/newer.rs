@@ -72,7 +72,7 @@ impl Outdated {
         request: &InstallRequest,
     ) -> Result<(), InstallError> {
         if skill.origin.kind == "registry" {
-            let offered = Offered::of(by, skill)?;
+            let offered = Offered::of(by, skill, request)?;
             self.newest = offered.newest().map(|entry| entry.version.to_string());
             self.wanted = offered.next().map(|entry| entry.version.to_string());
             self.warnings = offered.warnings();
@@ -101,7 +101,7 @@ pub(crate) fn newer(
         let base = installed_release(by, skill)?;
         return Ok(Newer::Release(Box::new(Candidate { base, ..candidate })));
     }
-    let offered = Offered::of(by, skill)?;
+    let offered = Offered::of(by, skill, request)?;
     let mut warnings = offered.warnings();
     let Some(entry) = offered.next().cloned() else { return Ok(Newer::None { warnings }) };
     let Offered { registry, name, wanted, .. } = offered;
@@ -121,7 +121,8 @@ struct Offered<'a> {
 }
 
 impl<'a> Offered<'a> {
-    fn of(by: &Installer<'_>, skill: &'a InstalledSkill) -> Result<Self, InstallError> {
+    fn of(by: &Installer<'_>, skill: &'a InstalledSkill, request: &InstallRequest) -> Result<Self, InstallError> {
+        let registries = if request.offline { by.registries.offline() } else { by.registries.clone() };
         let differs = |what: &str| InstallError::LockDiffers { name: skill.origin.name.clone(), what: what.to_owned() };
         let name: QualifiedName = skill.origin.name.parse().map_err(|_| differs("it has no owner/name"))?;
         let wanted = match &skill.wanted {
@@ -129,8 +130,8 @@ impl<'a> Offered<'a> {
             None => skill.requested().parse().map_err(|_| differs("what was asked for is no version"))?,
         };
         let spec = Spec::Qualified { name: name.clone(), request: wanted.clone() };
-        let (registry, ..) = resolve::locate(by.registries, &spec)?;
-        if registry.location().display().to_string() != skill.origin.source {
+        let (registry, ..) = resolve::locate(&registries, &spec)?;
+        if registry.location() != skill.origin.source {
             return Err(InstallError::OtherRegistry {
                 name: skill.origin.name.clone(),
                 installed: skill.origin.source.clone(),
