@@ -5,6 +5,7 @@
 
 mod error;
 mod merging;
+mod order;
 mod place;
 mod plan;
 mod source;
@@ -21,9 +22,11 @@ use skill::{
 
 pub use error::InstallError;
 pub use merging::Choice;
+pub(crate) use order::Order;
+use order::orders;
 use plan::{Planned, Step};
 use skill::failure::{Fails, Failure, FailureKind};
-pub(crate) use source::{Candidate, Order, fetch, fetch_release};
+pub(crate) use source::{Candidate, fetch, fetch_release};
 
 use crate::{
     agent_folders::{AgentFolder, AgentFolders},
@@ -400,36 +403,6 @@ impl Installer<'_> {
             }
         }
     }
-}
-
-/// What to fetch: what was asked for, or what the lock file says.
-fn orders(request: &InstallRequest, lock: &LockFile) -> Result<Vec<Order>, InstallError> {
-    if request.specs.is_empty() {
-        if lock.is_empty() {
-            return Err(InstallError::NothingLocked { path: lock.path().to_owned() });
-        }
-        return Ok(lock.skills().cloned().map(|skill| Order::Locked(Box::new(skill))).collect());
-    }
-    if !request.frozen {
-        return Ok(request.specs.iter().cloned().map(Order::Spec).collect());
-    }
-    request.specs.iter().map(|spec| frozen_order(spec, lock)).collect()
-}
-
-/// The entry of the lock file that a spec means; it must be there and fit.
-fn frozen_order(spec: &Spec, lock: &LockFile) -> Result<Order, InstallError> {
-    let (locked, request) = match spec {
-        Spec::Qualified { name, request } => (lock.get(&name.to_string()), Some(request)),
-        Spec::Bare { name, request } => (lock.find(name), Some(request)),
-        other => (lock.skills().find(|skill| skill.requested == other.to_string()), None),
-    };
-    let differs = |what: &str| InstallError::LockDiffers { name: spec.to_string(), what: what.to_owned() };
-    let locked = locked.ok_or_else(|| differs("it is not in the lock file"))?;
-    if request.is_some_and(|request| !source::fits(request, locked.version.as_deref())) {
-        let version = locked.version.as_deref().unwrap_or("none");
-        return Err(differs(&format!("the lock file has the version {version}")));
-    }
-    Ok(Order::Locked(Box::new(locked.clone())))
 }
 
 impl Installed {

@@ -11,11 +11,10 @@ use library::{
     folder::{self, FolderError, Leftovers},
 };
 use registry_index::{Entry, FetchError, Wanted};
-use semver::Version;
 use skill::failure::{Fails, FailureKind};
 use skill::{Bundle, Digest, Limits, QualifiedName, SkillName, archive, frontmatter};
 
-use super::{InstallError, InstallRequest, Installer};
+use super::{InstallError, InstallRequest, Installer, order::Order};
 use crate::{
     cache::Cache,
     found::{self, Found},
@@ -27,14 +26,6 @@ use crate::{
     resolve::{self, ResolveError, Resolved},
     spec::{GitSpec, Request, Spec},
 };
-
-/// One thing to fetch.
-pub(crate) enum Order {
-    /// What a user asked for.
-    Spec(Spec),
-    /// What the lock file says.
-    Locked(Box<LockedSkill>),
-}
 
 /// A skill in memory, with where it came from.
 #[derive(Debug)]
@@ -53,29 +44,6 @@ pub(crate) struct Candidate {
     pub locked: Option<LockedSkill>,
     /// The files of the release that is installed, where they are needed for a merge.
     pub base: Option<Bundle>,
-}
-
-impl Order {
-    /// What a result is called when no skill came of it.
-    pub fn label(&self) -> String {
-        match self {
-            Self::Spec(Spec::Qualified { name, .. }) => name.to_string(),
-            Self::Spec(Spec::Bare { name, .. }) => name.to_string(),
-            Self::Spec(spec) => spec.to_string(),
-            Self::Locked(locked) => locked.name.clone(),
-        }
-    }
-}
-
-/// Whether a locked version is what a request asks for.
-pub(super) fn fits(request: &Request, version: Option<&str>) -> bool {
-    let version = version.and_then(|version| Version::parse(version).ok());
-    match (request.wanted(), version) {
-        (Wanted::Newest, _) => true,
-        (Wanted::Exact(wanted), Some(version)) => wanted.cmp_precedence(&version).is_eq(),
-        (Wanted::Range(range), Some(version)) => range.matches(&version),
-        (_, None) => false,
-    }
 }
 
 /// Fetches from registries elsewhere what several orders name, together.

@@ -1,0 +1,71 @@
+//! [`Order`]: one thing that an install is to fetch.
+
+use registry_index::Wanted;
+use semver::Version;
+
+use super::{InstallError, InstallRequest};
+use crate::{
+    lock_file::{LockFile, LockedSkill},
+    spec::{Request, Spec},
+};
+
+/// One thing to fetch.
+pub(crate) enum Order {
+    /// What a user asked for.
+    Spec(Spec),
+    /// What the lock file says.
+    Locked(Box<LockedSkill>),
+}
+
+impl Order {
+    /// What a result is called when no skill came of it.
+    pub fn label(&self) -> String {
+        match self {
+            Self::Spec(Spec::Qualified { name, .. }) => name.to_string(),
+            Self::Spec(Spec::Bare { name, .. }) => name.to_string(),
+            Self::Spec(spec) => spec.to_string(),
+            Self::Locked(locked) => locked.name.clone(),
+        }
+    }
+}
+
+/// Whether a locked version is what a request asks for.
+fn fits(request: &Request, version: Option<&str>) -> bool {
+    let version = version.and_then(|version| Version::parse(version).ok());
+    match (request.wanted(), version) {
+        (Wanted::Newest, _) => true,
+        (Wanted::Exact(wanted), Some(version)) => wanted.cmp_precedence(&version).is_eq(),
+        (Wanted::Range(range), Some(version)) => range.matches(&version),
+        (_, None) => false,
+    }
+}
+
+/// What to fetch: what was asked for, or what the lock file says.
+pub(super) fn orders(request: &InstallRequest, lock: &LockFile) -> Result<Vec<Order>, InstallError> {
+    if request.specs.is_empty() {
+        if lock.is_empty() {
+            return Err(InstallError::NothingLocked { path: lock.path().to_owned() });
+        }
+        return Ok(lock.skills().cloned().map(|skill| Order::Locked(Box::new(skill))).collect());
+    }
+    if !request.frozen {
+        return Ok(request.specs.iter().cloned().map(Order::Spec).collect());
+    }
+    request.specs.iter().map(|spec| frozen_order(spec, lock)).collect()
+}
+
+/// The entry of the lock file that a spec means; it must be there and fit.
+fn frozen_order(spec: &Spec, lock: &LockFile) -> Result<Order, InstallError> {
+    let (locked, request) = match spec {
+        Spec::Qualified { name, request } => (lock.get(&name.to_string()), Some(request)),
+        Spec::Bare { name, request } => (lock.find(name), Some(request)),
+        other => (lock.skills().find(|skill| skill.requested == other.to_string()), None),
+    };
+    let differs = |what: &str| InstallError::LockDiffers { name: spec.to_string(), what: what.to_owned() };
+    let locked = locked.ok_or_else(|| differs("it is not in the lock file"))?;
+    if request.is_some_and(|request| !fits(request, locked.version.as_deref())) {
+        let version = locked.version.as_deref().unwrap_or("none");
+        return Err(differs(&format!("the lock file has the version {version}")));
+    }
+    Ok(Order::Locked(Box::new(locked.clone())))
+}
