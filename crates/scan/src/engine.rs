@@ -12,12 +12,13 @@ use std::{
 };
 
 use regex_automata::{
+    Input,
     meta::{Config, Regex},
     nfa::thompson::WhichCaptures,
     util::syntax,
 };
 
-use crate::{Rule, literals::Literals, rules, sketch::Sketch};
+use crate::{Rule, anchored::Anchored, literals::Literals, rules, sketch::Sketch};
 
 /// Bytes on each side of a literal in which a rule's whole match lies, at most: the longest sum of bounded
 /// gaps of any pattern, with room to spare. Most patterns match less.
@@ -33,11 +34,17 @@ const GRAIN: usize = 64;
 /// real skills uses a twelfth of it.
 const STEPS: u64 = 24 << 20;
 
+/// Bytes of the largest expression.
+pub(crate) const NFA_BYTES: usize = 4 << 20;
+
 /// What `␣` stands for in a pattern.
 pub(crate) const WORD_GAP: &str = r"[\s>*_#/,]{1,8}";
 
 /// Steps that each match costs on top of the bytes, for what is done with it.
 const HIT: usize = 256;
+
+/// Places of one region where the sketch may say yes and the expression no; after them, all of the rest is searched.
+const WRONG: usize = 16;
 
 /// What is left of the work that one scan may do.
 pub(crate) struct Steps {
@@ -73,6 +80,7 @@ struct Owner {
 struct TextRule {
     rule: &'static Rule,
     sketch: OnceLock<Option<Sketch>>,
+    anchored: OnceLock<Result<Anchored, String>>,
     regex: OnceLock<Result<Regex, String>>,
 }
 
@@ -129,7 +137,8 @@ impl Engine {
                 literals.extend(all);
                 owners.extend(all.iter().map(|_| Owner { text: texts.len(), also }));
             }
-            texts.push(TextRule { rule, sketch: OnceLock::new(), regex: OnceLock::new() });
+            let (sketch, anchored, regex) = Default::default();
+            texts.push(TextRule { rule, sketch, anchored, regex });
         }
         Self { literals: Literals::new(literals), owners, texts }
     }
@@ -186,20 +195,54 @@ impl TextRule {
         for region in regions {
             steps.take(region.len())?;
             let window = text.as_bytes().get(region.clone()).unwrap_or_default();
-            if !self.sketch().is_none_or(|sketch| sketch.may_match(window)) {
-                continue;
-            }
-            let regex = self.regex()?;
-            for found in regex.find_iter(window) {
+            self.find(window, |found| {
                 steps.take(HIT)?;
-                let matched = || String::from_utf8_lossy(window.get(found.range()).unwrap_or_default());
+                let matched = || String::from_utf8_lossy(window.get(found.clone()).unwrap_or_default());
                 if self.rule.accept.is_none_or(|accept| accept(&matched())) {
-                    let range = region.start + found.start()..region.start + found.end();
+                    let range = region.start + found.start..region.start + found.end;
                     hits.push(Hit { rule: self.rule, range });
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Calls `each` with the matches in a window, in their order. Where the sketch says that one may begin, the
+    /// expression is tried from there alone, which asks it for a tenth of what a search for the place does.
+    fn find(
+        &self,
+        window: &[u8],
+        mut each: impl FnMut(Range<usize>) -> Result<(), SearchError>,
+    ) -> Result<(), SearchError> {
+        let (mut from, mut wrong) = (0, 0);
+        if let Some(sketch) = self.sketch() {
+            let mut search = sketch.search(window);
+            loop {
+                let Some(at) = search.next(from) else { return Ok(()) };
+                if search.is_exhausted() || wrong > WRONG {
+                    from = at;
+                    break;
+                }
+                match self.anchored()?.end(window, at).map_err(|error| SearchError::Broken(self.rule.id, error))? {
+                    Some(end) => {
+                        each(at..end)?;
+                        from = end.max(at + 1);
+                    }
+                    None => {
+                        wrong += 1;
+                        from = at + 1;
+                    }
                 }
             }
         }
-        Ok(())
+        let all = self.regex()?.find_iter(Input::new(window).range(from..));
+        all.into_iter().try_for_each(|found| each(found.range()))
+    }
+
+    fn anchored(&self) -> Result<&Anchored, SearchError> {
+        let compiled = self.anchored.get_or_init(|| Anchored::compile(self.rule.pattern));
+        compiled.as_ref().map_err(|error| SearchError::Broken(self.rule.id, error.clone()))
     }
 
     fn sketch(&self) -> Option<&Sketch> {
@@ -224,15 +267,21 @@ impl TextRule {
 pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
     let config = Config::new()
         .utf8_empty(false)
-        .nfa_size_limit(Some(4 << 20))
+        .nfa_size_limit(Some(NFA_BYTES))
         .which_captures(WhichCaptures::Implicit)
         .auto_prefilter(false)
         .onepass(false);
-    Regex::builder()
-        .configure(config)
-        .syntax(syntax::Config::new().case_insensitive(true).unicode(false).utf8(false))
-        .build(&pattern.replace('␣', WORD_GAP))
-        .map_err(|error| error.to_string())
+    Regex::builder().configure(config).syntax(syntax()).build(&plain(pattern)).map_err(|error| error.to_string())
+}
+
+/// How patterns are read.
+pub(crate) fn syntax() -> syntax::Config {
+    syntax::Config::new().case_insensitive(true).unicode(false).utf8(false)
+}
+
+/// A pattern without marks of our own.
+pub(crate) fn plain(pattern: &str) -> String {
+    pattern.replace('␣', WORD_GAP)
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@
 //!
 //! Nothing here touches a disk, a clock, the environment or the network.
 
+mod anchored;
 mod capabilities;
 pub mod characters;
 mod clear;

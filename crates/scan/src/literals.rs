@@ -98,27 +98,31 @@ impl Literals {
     /// How far to read until the key is one of some literal, and that key; a loop of its own, so that
     /// it stays in registers.
     #[inline(never)]
-    fn next(&self, mut key: usize, text: &[u8]) -> Option<(usize, usize)> {
-        for (at, byte) in text.iter().enumerate() {
-            let before = key % (1 << BITS);
-            key = followed_by(key, *byte);
-            if self.befores.get(key % KEYS).is_some_and(|befores| befores >> before & 1 == 1) {
-                return Some((at + 1, key));
-            }
-        }
-        None
+    fn next(&self, key: usize, text: &[u8]) -> Option<(usize, usize)> {
+        let befores: &[u32; KEYS] = &self.befores;
+        // The key, and below it the bits of the byte before.
+        let mut bits = (key << BITS) as u32;
+        let is_one = |byte: &u8| {
+            bits = bits >> BITS | u32::from(*byte % (1 << BITS)) << (BITS * BYTES);
+            let there = befores.get((bits >> BITS) as usize % KEYS).copied().unwrap_or(0);
+            there >> (bits % (1 << BITS)) & 1 == 1
+        };
+        let at = text.iter().position(is_one)?;
+        Some((at + 1, (bits >> BITS) as usize))
     }
 
     /// The literals with which a text ends that has a key.
     fn compare(&self, key: usize, text: &[u8], found: &mut impl FnMut(usize, Range<usize>)) {
         let tail = Tail::of(text);
         for bucket in [key / SHARED, PAIRS + (key >> BITS), SINGLES + (key >> (2 * BITS))] {
-            let [start, end] = [bucket, bucket + 1].map(|at| self.starts.get(at).copied().unwrap_or(0));
-            let entries = self.entries.get(start..end).unwrap_or_default();
-            for Entry { literal, place, .. } in entries.iter().filter(|entry| entry.tail.may_end(&tail)) {
-                let Some(start) = text.len().checked_sub(literal.len()) else { continue };
-                if text.get(start..).is_some_and(|there| there.eq_ignore_ascii_case(literal.as_bytes())) {
-                    found(*place, start..text.len());
+            let Some([start, end]) = self.starts.get(bucket..bucket + 2) else { continue };
+            for entry in self.entries.get(*start..*end).unwrap_or_default() {
+                if !entry.tail.may_end(&tail) {
+                    continue;
+                }
+                let Some(start) = text.len().checked_sub(entry.literal.len()) else { continue };
+                if text.get(start..).is_some_and(|there| there.eq_ignore_ascii_case(entry.literal.as_bytes())) {
+                    found(entry.place, start..text.len());
                 }
             }
         }

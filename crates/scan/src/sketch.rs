@@ -34,6 +34,8 @@ pub(crate) struct Sketch {
     firsts: Vec<Firsts>,
     entry: usize,
     begins: Begins,
+    /// The branches with which a match can begin, each behind what has to hold there.
+    beginnings: Vec<(Option<Look>, usize)>,
     /// Every match begins where a word does or ends.
     at_boundary: bool,
     /// How many repetitions there are of a class.
@@ -113,24 +115,30 @@ impl Firsts {
     }
 }
 
-/// What a match can begin with: for each of three bytes, by its lowest bits, the branches that can have
-/// it there.
-struct Begins([[u64; 32]; 3]);
+/// What a match can begin with: by the lowest bits of a byte, the branches that can have it as the first,
+/// the second and the third.
+struct Begins([[u64; 3]; 32]);
 
 impl Begins {
     fn add(&mut self, branch: usize, firsts: &Firsts) {
-        for (place, branches) in self.0.iter_mut().enumerate() {
-            let bits = firsts.low_bits(place);
-            for (low, branches) in branches.iter_mut().enumerate() {
-                *branches |= u64::from(bits >> low & 1) << (branch % BEGINNINGS);
+        for (low, places) in self.0.iter_mut().enumerate() {
+            for (place, branches) in places.iter_mut().enumerate() {
+                *branches |= u64::from(firsts.low_bits(place) >> low & 1) << (branch % BEGINNINGS);
             }
         }
     }
 
-    fn can_be(&self, window: &[u8]) -> bool {
-        let at = |branches: &[u64; 32], byte: &u8| branches.get(usize::from(byte & 31)).copied().unwrap_or(0);
-        let Self([first, second, third]) = self;
-        matches!(window, [a, b, c] if at(first, a) & at(second, b) & at(third, c) != 0)
+    /// The first byte from one on at which some branches can begin with three bytes, and these.
+    fn next(&self, window: &[u8], from: usize) -> Option<(usize, u64)> {
+        let (mut one, mut two, mut all) = (0, 0, 0);
+        let is_third = |byte: &u8| {
+            let [first, second, third] = self.0.get(usize::from(byte % 32)).copied().unwrap_or_default();
+            all = two & third;
+            (one, two) = (first, one & second);
+            all != 0
+        };
+        let third = window.get(from..)?.iter().position(is_third)?;
+        Some((from + third.saturating_sub(2), all))
     }
 }
 
@@ -151,14 +159,16 @@ impl Sketch {
         let (mut steps, mut firsts) = (Vec::with_capacity(ROOM), Vec::with_capacity(ROOM));
         steps.push(Step::Done);
         firsts.push(Firsts::ALL);
-        let (begins, longest) = (Begins([[0; 32]; 3]), node.longest());
-        let mut sketch = Self { steps, firsts, entry: 0, begins, at_boundary: false, runs: 0, longest };
+        let (begins, longest) = (Begins([[0; 3]; 32]), node.longest());
+        let (entry, beginnings) = (0, Vec::new());
+        let mut sketch = Self { steps, firsts, entry, begins, beginnings, at_boundary: false, runs: 0, longest };
         sketch.entry = sketch.emit(&node, 0)?;
         let mut beginnings = Vec::new();
-        sketch.add_beginnings(sketch.entry, &mut beginnings);
-        for (branch, step) in beginnings.into_iter().enumerate() {
-            sketch.begins.add(branch, &sketch.first(step));
+        sketch.add_beginnings(None, sketch.entry, &mut beginnings);
+        for (branch, (_, step)) in beginnings.iter().enumerate() {
+            sketch.begins.add(branch, &sketch.first(*step));
         }
+        sketch.beginnings = beginnings;
         sketch.at_boundary = sketch.needs_boundary(sketch.entry);
         Some(sketch)
     }
@@ -168,14 +178,10 @@ impl Sketch {
         self.longest
     }
 
-    /// Whether the expression may match in a window.
-    pub fn may_match(&self, window: &[u8]) -> bool {
+    /// Looks for where the expression may match in a window.
+    pub fn search<'a>(&'a self, window: &'a [u8]) -> Search<'a> {
         let left = STEPS + window.len() * STEPS_PER_BYTE;
-        let mut search = Search { sketch: self, window, left, failed: vec![0..0; self.runs] };
-        let begins = window.windows(3).enumerate().filter(|(_, window)| self.begins.can_be(window)).map(|(at, _)| at);
-        let last = window.len().saturating_sub(2)..=window.len();
-        let can_begin = |at: &usize| !self.at_boundary || Look::Boundary.holds(window, *at);
-        begins.chain(last).filter(can_begin).any(|at| search.may_go_on(self.entry, at))
+        Search { sketch: self, window, left, failed: vec![0..0; self.runs] }
     }
 
     /// Puts the instructions of a node before the instruction `next` and gives the first of them.
@@ -234,20 +240,20 @@ impl Sketch {
         }
     }
 
-    /// Adds the branches with which an instruction can go on.
-    fn add_beginnings(&self, step: usize, beginnings: &mut Vec<usize>) {
+    /// Adds the branches with which an instruction can go on; of several conditions before one the last.
+    fn add_beginnings(&self, look: Option<Look>, step: usize, beginnings: &mut Vec<(Option<Look>, usize)>) {
         match self.steps.get(step) {
             Some(Step::AnyOf { branches }) => {
-                branches.iter().for_each(|branch| self.add_beginnings(*branch, beginnings));
+                branches.iter().for_each(|branch| self.add_beginnings(look, *branch, beginnings));
             }
-            Some(Step::Look { next, .. }) => self.add_beginnings(*next, beginnings),
-            _ => beginnings.push(step),
+            Some(Step::Look { look, next }) => self.add_beginnings(Some(*look), *next, beginnings),
+            _ => beginnings.push((look, step)),
         }
     }
 }
 
 /// One look at a window.
-struct Search<'a> {
+pub(crate) struct Search<'a> {
     sketch: &'a Sketch,
     window: &'a [u8],
     left: usize,
@@ -256,6 +262,56 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
+    /// The first byte from one on at which a match may begin.
+    pub fn next(&mut self, from: usize) -> Option<usize> {
+        let (sketch, window) = (self.sketch, self.window);
+        let can_begin = |at: usize| !sketch.at_boundary || Look::Boundary.holds(window, at);
+        let mut at = from;
+        while let Some((there, branches)) = sketch.begins.next(window, at) {
+            if can_begin(there) && self.may_begin(there, branches) {
+                return Some(there);
+            }
+            at = there + 1;
+        }
+        let mut last = window.len().saturating_sub(2).max(from)..=window.len();
+        last.find(|at| can_begin(*at) && self.may_go_on(sketch.entry, *at))
+    }
+
+    /// Whether its steps ran out, so that it says yes to all.
+    pub fn is_exhausted(&self) -> bool {
+        self.left == 0
+    }
+
+    /// Whether one of some branches may lead to a match from a byte on.
+    fn may_begin(&mut self, at: usize, mut branches: u64) -> bool {
+        let sketch = self.sketch;
+        while branches != 0 {
+            let same = sketch.beginnings.iter().skip(branches.trailing_zeros() as usize).step_by(BEGINNINGS);
+            for (look, step) in same {
+                if look.is_none_or(|look| look.holds(self.window, at)) && self.may_go_on(*step, at) {
+                    return true;
+                }
+            }
+            branches &= branches - 1;
+        }
+        false
+    }
+
+    /// Whether an instruction may lead to a match from one of some bytes on.
+    fn may_go_on_from(&mut self, step: usize, from: Range<usize>) -> bool {
+        let sketch = self.sketch;
+        let Some(firsts) = sketch.firsts.get(step) else { return true };
+        let threes = self.window.get(from.start..).unwrap_or_default().array_windows();
+        let mut rest = from.start;
+        for (at, there) in from.clone().zip(threes) {
+            if firsts.have(*there) && self.go_on(step, at) {
+                return true;
+            }
+            rest = at + 1;
+        }
+        (rest..from.end).any(|at| self.may_go_on(step, at))
+    }
+
     /// Whether an instruction may lead to a match from a byte on. At the end of the window, where
     /// there is no byte to go by, all may.
     fn may_go_on(&mut self, step: usize, at: usize) -> bool {
@@ -315,8 +371,8 @@ impl Search<'_> {
         } else {
             (failed.clone(), failed.start.min(ends.start)..failed.end.max(ends.end))
         };
-        let mut untried = (ends.start..known.start.min(ends.end)).chain(known.end.max(ends.start)..ends.end);
-        if untried.any(|end| self.may_go_on(next, end)) {
+        let (before, after) = (ends.start..known.start.min(ends.end), known.end.max(ends.start)..ends.end);
+        if self.may_go_on_from(next, before) || self.may_go_on_from(next, after) {
             return true;
         }
         if let Some(failed) = self.failed.get_mut(run.place) {
@@ -339,6 +395,10 @@ mod tests {
 
     fn text_rules() -> impl Iterator<Item = &'static Rule> {
         rules().iter().filter(|rule| !rule.pattern.is_empty())
+    }
+
+    fn may_match(sketch: &Sketch, window: &[u8]) -> bool {
+        sketch.search(window).next(0).is_some()
     }
 
     /// A pattern without its assertions, of which no texts can be made.
@@ -373,9 +433,10 @@ mod tests {
                 let text = texts.new_tree(&mut runner).unwrap().current();
                 for (before, after) in [("", ""), ("a ", " b"), ("\n", "x"), ("x", "\n")] {
                     let text = [before.as_bytes(), &text, after.as_bytes()].concat();
-                    if regex.is_match(&text) {
+                    if let Some(found) = regex.find(&text) {
                         matched += 1;
-                        assert!(sketch.may_match(&text), "{}: {:?}", rule.id, String::from_utf8_lossy(&text));
+                        let first = sketch.search(&text).next(found.start());
+                        assert_eq!(first, Some(found.start()), "{}: {}", rule.id, String::from_utf8_lossy(&text));
                     }
                 }
             }
@@ -392,7 +453,7 @@ mod tests {
             let sketch = Sketch::new(rule.pattern).unwrap();
             let regex = engine::compile(rule.pattern).unwrap();
             for text in &texts {
-                match (regex.is_match(text.as_bytes()), sketch.may_match(text.as_bytes())) {
+                match (regex.is_match(text.as_bytes()), may_match(&sketch, text.as_bytes())) {
                     (true, may) => assert!(may, "{}: {text}", rule.id),
                     (false, true) => wrong.push((rule.id, text)),
                     (false, false) => right += 1,
@@ -405,18 +466,18 @@ mod tests {
     #[test]
     fn a_search_that_takes_too_long_says_yes() {
         let sketch = Sketch::new("(?:a|aa){1,40}b").unwrap();
-        assert!(sketch.may_match("a".repeat(400).as_bytes()));
-        assert!(!sketch.may_match(b"aaaa") && sketch.may_match(b"aaaab"));
+        assert!(may_match(&sketch, "a".repeat(400).as_bytes()));
+        assert!(!may_match(&sketch, b"aaaa") && may_match(&sketch, b"aaaab"));
     }
 
     #[test]
     fn what_fails_after_one_length_of_a_run_is_tried_after_the_others() {
         let sketch = Sketch::new(r"x[^\n]{0,3}[\s\S]{0,3}(?:y|z{2})").unwrap();
         for text in ["xy", "x123456y", "x x 12345zz", "x\n12y", "xxxx\n12zz"] {
-            assert!(sketch.may_match(text.as_bytes()), "{text}");
+            assert!(may_match(&sketch, text.as_bytes()), "{text}");
         }
         for text in ["x1234567y", "x\n123z", "x1\n2\n34zz", "y"] {
-            assert!(!sketch.may_match(text.as_bytes()), "{text}");
+            assert!(!may_match(&sketch, text.as_bytes()), "{text}");
         }
     }
 
