@@ -63,7 +63,6 @@ pub(crate) fn check(bundle: &Bundle, sources: &[Source<'_>], finder: &mut Finder
         finder.charge(place.program.size.saturating_mul(FOLLOW))?;
     }
     let programs: Vec<&Program> = places.iter().map(|place| &place.program).collect();
-    let purpose = Purpose::of(bundle);
     let mut analysis = Analysis::new(&programs);
     for source in sources.iter().filter(|source| DATA.iter().any(|end| source.path.ends_with(end))) {
         finder.charge(source.text.len())?;
@@ -73,6 +72,10 @@ pub(crate) fn check(bundle: &Bundle, sources: &[Source<'_>], finder: &mut Finder
     for place in cut.iter().filter_map(|at| places.get(*at)) {
         finder.add_file(&rules::TOO_MUCH, rules::TOO_MUCH.severity, place.source.path);
     }
+    if flows.is_empty() {
+        return Ok(());
+    }
+    let purpose = Purpose::of(bundle);
     for flow in flows {
         let Some(place) = places.get(flow.program) else { continue };
         if let Some(judgement) = judge(&flow, &purpose) {

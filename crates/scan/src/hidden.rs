@@ -13,7 +13,7 @@ pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) {
         return;
     }
     for (index, line) in source.lines() {
-        if !line.chars().any(may_hide) {
+        if line.is_ascii() || !line.chars().any(may_hide) {
             continue;
         }
         let first = index == 0;

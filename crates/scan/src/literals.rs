@@ -100,15 +100,25 @@ impl Literals {
     #[inline(never)]
     fn next(&self, key: usize, text: &[u8]) -> Option<(usize, usize)> {
         let befores: &[u32; KEYS] = &self.befores;
-        // The key, and below it the bits of the byte before.
-        let mut bits = (key << BITS) as u32;
-        let is_one = |byte: &u8| {
-            bits = bits >> BITS | u32::from(*byte % (1 << BITS)) << (BITS * BYTES);
-            let there = befores.get((bits >> BITS) as usize % KEYS).copied().unwrap_or(0);
-            there >> (bits % (1 << BITS)) & 1 == 1
+        let mut key = key % KEYS;
+        // The key goes on by a byte; whether it is then one of some literal.
+        let mut follow = |byte: u8| {
+            let before = key;
+            key = followed_by(key, byte) % KEYS;
+            befores.get(key).copied().unwrap_or(0) >> (before % (1 << BITS)) & 1 == 1
         };
-        let at = text.iter().position(is_one)?;
-        Some((at + 1, (bits >> BITS) as usize))
+        let (fours, rest) = text.as_chunks::<4>();
+        let mut at = 0;
+        for four in fours {
+            for byte in four {
+                at += 1;
+                if follow(*byte) {
+                    return Some((at, key));
+                }
+            }
+        }
+        let length = rest.iter().position(|byte| follow(*byte))?;
+        Some((at + length + 1, key))
     }
 
     /// The literals with which a text ends that has a key.

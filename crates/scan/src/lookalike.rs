@@ -109,16 +109,27 @@ pub(crate) fn names(list: &str) -> impl Iterator<Item = &str> {
 
 /// Whether one letter more, less or other, two that are exchanged, or a hyphen, makes one name out of another.
 fn is_near(name: &str, known: &str) -> bool {
-    let bare = |text: &str| text.replace(['-', '.'], "");
-    if bare(name) == bare(known) {
+    if letters(name).eq(letters(known)) {
         return true;
     }
-    let (name, known): (Vec<char>, Vec<char>) = (name.chars().collect(), known.chars().collect());
-    let start = name.iter().zip(&known).take_while(|(a, b)| a == b).count();
+    if name.is_ascii() {
+        return is_slip(name.as_bytes(), known.as_bytes());
+    }
+    is_slip(&name.chars().collect::<Vec<_>>(), &known.chars().collect::<Vec<_>>())
+}
+
+/// A name without the marks between its parts.
+fn letters(name: &str) -> impl Iterator<Item = u8> {
+    name.bytes().filter(|byte| !matches!(byte, b'-' | b'.'))
+}
+
+/// Whether one letter more, less or other, or two that are exchanged, make one name out of another.
+fn is_slip<T: PartialEq>(name: &[T], known: &[T]) -> bool {
+    let start = name.iter().zip(known).take_while(|(a, b)| a == b).count();
     let end = name.iter().rev().zip(known.iter().rev()).take_while(|(a, b)| a == b).count();
     let left =
-        |word: &[char]| word.len().saturating_sub(start + end.min(word.len().min(name.len().min(known.len()) - start)));
-    match (left(&name), left(&known)) {
+        |word: &[T]| word.len().saturating_sub(start + end.min(word.len().min(name.len().min(known.len()) - start)));
+    match (left(name), left(known)) {
         (0 | 1, 0 | 1) => true,
         (2, 2) => name.get(start) == known.get(start + 1) && name.get(start + 1) == known.get(start),
         _ => false,

@@ -359,11 +359,14 @@ impl<'p> Analysis<'p> {
         let meaning = self.meaning(&name);
         let called = Called { name: &name, receiver: &receiver, args: &args, named: &named, line: call.line };
         if let Some(sink) = meaning.sink {
-            let is_value = |(arg, _): &(&Expr, &Value)| !matches!(arg, Expr::Inside(..));
-            let plain: Vec<Value> =
-                call.args.iter().zip(&args).filter(is_value).map(|(_, value)| value.clone()).collect();
-            let is_command = sink == Sink::Command;
-            self.note_sink(sink, &Called { args: if is_command { &plain } else { &args }, ..called });
+            if sink == Sink::Command && call.args.iter().any(|arg| matches!(arg, Expr::Inside(..))) {
+                let is_value = |(arg, _): &(&Expr, &Value)| !matches!(arg, Expr::Inside(..));
+                let plain: Vec<Value> =
+                    call.args.iter().zip(&args).filter(is_value).map(|(_, value)| value.clone()).collect();
+                self.note_sink(sink, &Called { args: &plain, ..called });
+            } else {
+                self.note_sink(sink, &called);
+            }
         }
         self.store(&called, call, meaning.is_archive);
         let mut value = self.result(meaning, &called);

@@ -117,9 +117,9 @@ fn is_known(stem: Stem) -> bool {
 /// The concepts that words say from the first one on, with how many words each way takes.
 fn each(words: &[Word], first: &Word, mut found: impl FnMut(Concept, usize)) {
     let bucket = first.stem.bucket();
-    let [start, end] = [bucket, bucket + 1].map(|at| index::STARTS.get(at).copied().unwrap_or(0));
+    let Some([start, end]) = index::STARTS.get(bucket..bucket + 2) else { return };
     let mut after = None;
-    for entry in slice(&index::ENTRIES, start, end).iter().filter(|entry| entry.stem == first.stem) {
+    for entry in slice(&index::ENTRIES, *start, *end).iter().filter(|entry| entry.stem == first.stem) {
         let mut follows = || {
             let (near, far) = *after.get_or_insert_with(|| following(words));
             entry.next & if entry.gap { far } else { near } != 0

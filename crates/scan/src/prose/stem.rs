@@ -21,24 +21,29 @@ pub(crate) struct Letters {
 }
 
 impl Letters {
-    /// The letters of a word of ASCII letters and digits.
-    pub fn of(word: &[u8]) -> Self {
-        let mut letters = Self { bytes: [0; LETTERS], count: word.len().min(LETTERS) };
-        for (slot, byte) in letters.bytes.iter_mut().zip(word) {
+    /// The ASCII letters and digits with which a text begins, read eight at a time, and how many they are.
+    pub fn at_head(text: &[u8]) -> (Self, usize) {
+        let (mut letters, mut length) = (Self::default(), 0);
+        while let Some(eight) = text.get(length..).and_then(|rest| rest.first_chunk()) {
+            let bytes = u64::from_le_bytes(*eight);
+            let count = (!alphanumeric(bytes) & HIGH).trailing_zeros() / 8;
+            let there = 1u64.checked_shl(8 * count).map_or(u64::MAX, |end| end.wrapping_sub(1));
             // Digits have the bit of small letters too.
-            *slot = byte | SMALL as u8;
+            let kept = (bytes | SMALL) & there;
+            let slots = letters.bytes.get_mut(length..).and_then(|rest| rest.first_chunk_mut());
+            slots.into_iter().for_each(|slots| *slots = kept.to_le_bytes());
+            length += count as usize;
+            if count < 8 {
+                letters.count = length.min(LETTERS);
+                return (letters, length);
+            }
         }
-        letters
-    }
-
-    /// The letters with which some bytes begin, when they end among them.
-    pub fn at_head(bytes: [u8; 8]) -> Option<Self> {
-        let bytes = u64::from_le_bytes(bytes);
-        let count = (!alphanumeric(bytes) & HIGH).trailing_zeros() / 8;
-        let kept = (bytes | SMALL) & 1u64.checked_shl(8 * count)?.wrapping_sub(1);
-        let mut letters = Self { bytes: [0; LETTERS], count: count as usize };
-        letters.bytes.first_chunk_mut().into_iter().for_each(|first| *first = kept.to_le_bytes());
-        Some(letters)
+        for byte in text.get(length..).unwrap_or_default().iter().take_while(|byte| byte.is_ascii_alphanumeric()) {
+            letters.bytes.get_mut(length).into_iter().for_each(|slot| *slot = byte | SMALL as u8);
+            length += 1;
+        }
+        letters.count = length.min(LETTERS);
+        (letters, length)
     }
 
     pub fn push(&mut self, letter: u8) {

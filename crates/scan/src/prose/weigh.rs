@@ -41,14 +41,23 @@ pub(super) enum Feature<'w> {
 impl Feature<'_> {
     /// The key under which its weight is kept.
     pub fn key(&self) -> u32 {
-        let mix = |hash: u64, more: u64| (hash.rotate_left(23) ^ more).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let hash = match self {
-            Self::Words(words) => words.iter().fold(1, |hash, word| mix(hash, word.stem.0)),
+        key_of(match self {
+            Self::Words(words) => words.iter().fold(OF_WORDS, |hash, word| mix(hash, word.stem.0)),
             Self::Concept(concept, negated) => mix(mix(2, u64::from(*concept)), u64::from(*negated)),
             Self::Mark(mark) => mix(4, u64::from(*mark)),
-        };
-        (hash >> 32) as u32
+        })
     }
+}
+
+/// Where the hash of words begins.
+const OF_WORDS: u64 = 1;
+
+fn mix(hash: u64, more: u64) -> u64 {
+    (hash.rotate_left(23) ^ more).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+fn key_of(hash: u64) -> u32 {
+    (hash >> 32) as u32
 }
 
 /// A passage as it is weighed.
@@ -72,14 +81,41 @@ pub(super) struct Room {
 impl<'w> Weighed<'w> {
     /// Calls `each` with the features; one may come more than once.
     pub fn features(&self, each: &mut impl FnMut(Feature<'w>)) {
-        for (at, word) in self.words.iter().enumerate() {
-            let lengths = if word.wide { 2..=3 } else { 1..=2 };
-            for run in lengths.filter_map(|length| self.words.get(at..at + length)) {
-                if run.iter().all(|other| other.sentence == word.sentence && other.wide == word.wide) {
-                    each(Feature::Words(run));
+        self.runs(&mut |at, length, _| {
+            self.words.get(at..at + length).into_iter().for_each(|run| each(Feature::Words(run)));
+        });
+        self.others(each);
+    }
+
+    /// Calls `each` with the keys of all features.
+    fn keys(&self, each: &mut impl FnMut(u32)) {
+        self.runs(&mut |_, _, key| each(key));
+        self.others(&mut |feature| each(feature.key()));
+    }
+
+    /// Calls `each` with the place, the length and the key of the words in a row that are features.
+    fn runs(&self, each: &mut impl FnMut(usize, usize, u32)) {
+        let mut rest = self.words;
+        let mut at = 0;
+        while let [word, next @ ..] = rest {
+            let goes_on = |other: &&Word| other.sentence == word.sentence && other.wide == word.wide;
+            let first = mix(OF_WORDS, word.stem.0);
+            if !word.wide {
+                each(at, 1, key_of(first));
+            }
+            if let Some(second) = next.first().filter(goes_on) {
+                let both = mix(first, second.stem.0);
+                each(at, 2, key_of(both));
+                if let Some(third) = next.get(1).filter(goes_on).filter(|_| word.wide) {
+                    each(at, 3, key_of(mix(both, third.stem.0)));
                 }
             }
+            (rest, at) = (next, at + 1);
         }
+    }
+
+    /// Calls `each` with the features that are no words.
+    fn others(&self, each: &mut impl FnMut(Feature<'w>)) {
         let (said, negated) = self.concepts;
         each_of(said).for_each(|concept| each(Feature::Concept(concept, false)));
         each_of(negated).for_each(|concept| each(Feature::Concept(concept, true)));
@@ -89,17 +125,24 @@ impl<'w> Weighed<'w> {
     /// The byte of its heaviest words when it weighs enough; `room` is to work in.
     pub fn heaviest(&self, talk: bool, room: &mut Room) -> Option<usize> {
         room.weights.clear();
-        self.features(&mut |feature| {
-            let key = feature.key();
-            room.weights.extend(Some((key, weight(key))).filter(|(_, weight)| *weight != 0));
+        self.keys(&mut |key| {
+            let weight = weight(key);
+            if weight != 0 {
+                room.weights.push((key, weight));
+            }
         });
+        let limit = if talk { LIMIT_OF_TALK } else { LIMIT };
+        let limit = |features: usize| (limit - every()) * (features as f32 + STEADY).sqrt();
+        let fewest = limit(FEWEST);
+        // Of nearly all passages this is known before what comes twice is found and their features are counted.
+        let most = room.weights.iter().map(|(_, weight)| i32::from(*weight).max(0)).sum::<i32>() as f32;
+        if most < fewest {
+            return None;
+        }
         room.weights.sort_unstable();
         room.weights.dedup();
         let sum = room.weights.iter().map(|(_, weight)| i32::from(*weight)).sum::<i32>() as f32;
-        let limit = if talk { LIMIT_OF_TALK } else { LIMIT };
-        let limit = |features: usize| (limit - every()) * (features as f32 + STEADY).sqrt();
-        // Of nearly all passages this is known before their features are counted.
-        if sum < limit(FEWEST) {
+        if sum < fewest {
             return None;
         }
         let features = self.count(&mut room.keys);
@@ -120,7 +163,7 @@ impl<'w> Weighed<'w> {
     /// How many features there are, each once.
     fn count(&self, keys: &mut Vec<u32>) -> usize {
         keys.clear();
-        self.features(&mut |feature| keys.push(feature.key()));
+        self.keys(&mut |key| keys.push(key));
         keys.sort_unstable();
         keys.dedup();
         keys.len()
@@ -139,7 +182,8 @@ fn weight(wanted: u32) -> i16 {
         return 0;
     }
     let bucket = bucket(wanted);
-    let [start, end] = [bucket, bucket + 1].map(|at| table::STARTS.get(at).copied().map_or(0, usize::from));
+    let Some([start, end]) = table::STARTS.get(bucket..bucket + 2) else { return 0 };
+    let (start, end) = (usize::from(*start), usize::from(*end));
     let keys = table::KEYS.get(start..end).unwrap_or_default();
     let place = keys.iter().position(|key| *key == wanted).map(|at| start + at);
     place.and_then(|place| table::VALUES.get(place)).copied().unwrap_or(0)

@@ -212,16 +212,7 @@ fn is_stop(word: u64) -> bool {
 /// A word of ASCII alone and where it ends; `None` when another character or an apostrophe follows.
 fn ascii_word(text: &str, from: usize) -> Option<(Letters, usize)> {
     let rest = text.as_bytes().get(from..)?;
-    let (word, length) = match rest.first_chunk().and_then(|head| Letters::at_head(*head)) {
-        Some(word) => {
-            let length = word.as_slice().len();
-            (word, length)
-        }
-        None => {
-            let length = rest.iter().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(rest.len());
-            (Letters::of(rest.get(..length).unwrap_or_default()), length)
-        }
-    };
+    let (word, length) = Letters::at_head(rest);
     let goes_on = rest.get(length).is_some_and(|byte| !byte.is_ascii() || *byte == b'\'');
     (!goes_on).then_some((word, from + length))
 }
