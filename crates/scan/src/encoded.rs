@@ -18,6 +18,9 @@ use crate::{
 /// Characters of the shortest encoded run that is decoded; less holds no command.
 const SHORTEST: usize = 24;
 
+/// Steps that a text that was decoded costs on top of its bytes.
+const RUN: usize = 64;
+
 /// Encodings inside encodings that are followed.
 const DEPTH: usize = 3;
 
@@ -49,7 +52,7 @@ fn worst_within(
     finder: &mut Finder,
     depth: usize,
 ) -> Result<Option<(Severity, &'static str)>, SearchError> {
-    finder.charge(decoded.len())?;
+    finder.charge(RUN + decoded.len())?;
     let inner = Source::with_kind(path, decoded.into(), Kind { runs: true, reads: true });
     let hits = finder.hits(&inner.text)?;
     let graded = hits.iter().map(|hit| {

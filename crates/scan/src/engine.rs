@@ -154,11 +154,14 @@ impl Engine {
         Ok(hits)
     }
 
-    /// Where to look for each rule.
+    /// Where to look for each rule; empty when that is nowhere.
     fn places(&self, text: &str) -> Vec<Place> {
-        let mut places: Vec<Place> = self.texts.iter().map(|_| Place::default()).collect();
+        let mut places: Vec<Place> = Vec::new();
         self.literals.find(text.as_bytes(), |literal, range| {
             let Some(owner) = self.owners.get(literal) else { return };
+            if places.is_empty() {
+                places.resize_with(self.texts.len(), Place::default);
+            }
             let Some(place) = places.get_mut(owner.text) else { return };
             if owner.also {
                 place.also = true;

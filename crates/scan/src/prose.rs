@@ -41,6 +41,9 @@ use words::{Reader, Word};
 /// Words for which a step is taken.
 const WORDS_PER_STEP: usize = 4;
 
+/// Work of finding concepts for which a step is taken.
+const WORK_PER_STEP: usize = 8;
+
 /// Steps for each time that a concept is said.
 const STEPS_PER_TERM: usize = 2;
 
@@ -198,12 +201,14 @@ impl<'a> Judge<'a> {
             return Ok(());
         }
         passages(self.source, &mut |passage| {
-            self.read(&passage);
-            finder.charge(self.words.len() / WORDS_PER_STEP + self.terms.len() * STEPS_PER_TERM)
+            let work = self.read(&passage);
+            let steps = self.words.len() / WORDS_PER_STEP + self.terms.len() * STEPS_PER_TERM + work / WORK_PER_STEP;
+            finder.charge(steps)
         })
     }
 
-    fn read(&mut self, passage: &Passage) {
+    /// Reads a passage; the work of finding its concepts.
+    fn read(&mut self, passage: &Passage) -> usize {
         let mut reader = Reader::new(&mut self.words);
         for part in &passage.parts {
             reader.read(&self.source.text, part.clone());
@@ -213,7 +218,7 @@ impl<'a> Judge<'a> {
         }
         let hidden = passage.place == Place::Hidden || reader.disguised;
         let words = std::mem::take(&mut self.words);
-        lexicon::find(&words, passage.place != Place::Code, &mut self.terms);
+        let work = lexicon::find(&words, passage.place != Place::Code, &mut self.terms);
         let said = self.terms.iter().fold(0, |all, term| all | 1 << term.concept);
         let meant = self.terms.iter().filter(|term| !term.negated).fold(0, |all, term| all | 1 << term.concept);
         let (teaches, forbids) = (said & GUARDS.teach != 0, said & GUARDS.forbid != 0);
@@ -252,6 +257,7 @@ impl<'a> Judge<'a> {
             self.terms = terms;
         }
         self.words = words;
+        work
     }
 
     /// Brings the terms of a passage together by sentence.

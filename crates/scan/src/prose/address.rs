@@ -143,9 +143,15 @@ pub(super) fn bare_host(rest: &str) -> Option<usize> {
 
 /// The length of a public IPv4 address at the head of a text.
 pub(super) fn public_address(rest: &str) -> Option<usize> {
+    if rest.as_bytes().get(1).is_none_or(|second| !second.is_ascii_digit()) {
+        return None;
+    }
     let rest = head(rest, 16);
     let length = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
     let address = rest.get(..length)?.trim_end_matches('.');
+    if address.bytes().filter(|byte| *byte == b'.').count() != 3 {
+        return None;
+    }
     let parts = address.split('.').filter(|part| part.parse::<u8>().is_ok()).count();
     let plain = parts == 4 && address.split('.').count() == 4 && !is_private(address);
     (plain && address.split('.').next().is_some_and(|first| first.len() > 1)).then_some(address.len())

@@ -12,6 +12,9 @@ const GAP: usize = 4;
 /// Characters of Chinese that it may stand for.
 const GAP_WIDE: usize = 9;
 
+/// Work that it is to compare words with a way of saying, beside a look at whether it can begin there.
+const WAY: usize = 8;
+
 /// Words over which a negation reaches.
 const NEGATED: usize = 7;
 
@@ -82,15 +85,17 @@ pub(super) fn each_of(mut set: Set) -> impl Iterator<Item = Concept> {
     })
 }
 
-/// Where words say a concept, in their order. What is quoted in text that is spoken is no deed.
-pub(super) fn find(words: &[Word], spoken: bool, terms: &mut Vec<Term>) {
+/// Where words say a concept, in their order, and how much work it was to find that. What is quoted in text that is
+/// spoken is no deed.
+pub(super) fn find(words: &[Word], spoken: bool, terms: &mut Vec<Term>) -> usize {
     terms.clear();
+    let mut work = 0;
     // The last negation: where it ends, in which clause.
     let mut negation: Option<(usize, u32)> = None;
     for (place, word) in words.iter().enumerate().filter(|(_, word)| is_known(word.stem)) {
         let rest = words.get(place..).unwrap_or_default();
         let mut ends = None;
-        each(rest, word, |concept, length| {
+        work += each(rest, word, |concept, length| {
             if concept == index::NOT {
                 ends = Some(place + length);
             }
@@ -106,6 +111,7 @@ pub(super) fn find(words: &[Word], spoken: bool, terms: &mut Vec<Term>) {
             negation = Some((end, word.clause));
         }
     }
+    work
 }
 
 /// Whether a way may begin with a stem.
@@ -114,21 +120,24 @@ fn is_known(stem: Stem) -> bool {
     index::KNOWN.get(bit / 64).is_some_and(|word| word >> (bit % 64) & 1 == 1)
 }
 
-/// The concepts that words say from the first one on, with how many words each way takes.
-fn each(words: &[Word], first: &Word, mut found: impl FnMut(Concept, usize)) {
+/// The concepts that words say from the first one on, with how many words each way takes; the work of finding them.
+fn each(words: &[Word], first: &Word, mut found: impl FnMut(Concept, usize)) -> usize {
     let bucket = first.stem.bucket();
-    let Some([start, end]) = index::STARTS.get(bucket..bucket + 2) else { return };
-    let mut after = None;
+    let Some([start, end]) = index::STARTS.get(bucket..bucket + 2) else { return 0 };
+    let (mut after, mut work) = (None, 0);
     for entry in slice(&index::ENTRIES, *start, *end).iter().filter(|entry| entry.stem == first.stem) {
         let mut follows = || {
             let (near, far) = *after.get_or_insert_with(|| following(words));
             entry.next & if entry.gap { far } else { near } != 0
         };
+        work += 1;
         if entry.next == 0 || follows() {
+            work += WAY;
             let length = if entry.whole { Some(1) } else { fits(pieces_of(entry), words, first.sentence) };
             length.into_iter().for_each(|length| found(entry.concept, length));
         }
     }
+    work
 }
 
 /// The pieces of the way that an entry begins.
