@@ -103,6 +103,13 @@ impl Steps {
         Ok(())
     }
 
+    /// Takes steps that were counted elsewhere, if so many are left.
+    pub fn take_all(&mut self, steps: u64) -> bool {
+        let left = self.left.checked_sub(steps);
+        self.left = left.unwrap_or(self.left);
+        left.is_some()
+    }
+
     pub fn used(&self) -> u64 {
         STEPS - self.left
     }

@@ -6,7 +6,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use skill::Bundle;
+use skill::{Bundle, File, SkillPath};
 
 use crate::{
     Finding, Report, Rule, Severity, encoded,
@@ -16,6 +16,8 @@ use crate::{
     shape,
     source::Source,
 };
+
+mod ahead;
 
 /// Findings of one rule and severity listed for one file; a further one changes no verdict.
 const LISTED_PER_FILE: usize = 20;
@@ -54,21 +56,35 @@ pub fn features_of(bundle: &Bundle) -> Vec<Vec<(u32, String)>> {
 }
 
 fn scan_bundle<'a>(bundle: &'a Bundle, at: &Cell<&'a str>) -> Vec<Finding> {
+    let files: Vec<(&SkillPath, &File)> = bundle.files().collect();
     let mut finder = Finder::new();
     let mut sources = Vec::new();
-    for (path, file) in bundle.files() {
+    let mut ahead = ahead::scanned(bundle, &files).into_iter();
+    for (path, file) in files {
         at.set(path.as_str());
-        let source = Source::new(path, file);
-        finder.begin();
-        shape::check_file(bundle, path, file, &source, &mut finder);
-        scan_file(&source, &mut finder);
-        sources.push(source);
+        let done = ahead.next().flatten().filter(|(_, own)| finder.takes_over(own));
+        sources.push(match done {
+            Some((source, own)) => {
+                finder.findings.extend(own.findings);
+                source
+            }
+            None => look_at(bundle, path, file, &mut finder),
+        });
     }
     finder.begin();
     if let (Err(error), Some(first)) = (flow::check(bundle, &sources, &mut finder), sources.first()) {
         finder.failed(first, &error);
     }
     finder.findings
+}
+
+/// All that is looked for in one file.
+fn look_at<'a>(bundle: &Bundle, path: &'a SkillPath, file: &'a File, finder: &mut Finder) -> Source<'a> {
+    let source = Source::new(path, file);
+    finder.begin();
+    shape::check_file(bundle, path, file, &source, finder);
+    scan_file(&source, finder);
+    source
 }
 
 fn scan_file(source: &Source<'_>, finder: &mut Finder) {
@@ -101,11 +117,19 @@ pub(crate) struct Finder {
     counts: BTreeMap<(&'static str, Severity), usize>,
     /// Where rules fired in the file at hand, as rule and line.
     places: BTreeSet<(&'static str, usize)>,
+    /// A check was not finished.
+    has_failed: bool,
 }
 
 impl Finder {
     fn new() -> Self {
-        Self { findings: Vec::new(), steps: Steps::new(), counts: BTreeMap::new(), places: BTreeSet::new() }
+        let (findings, counts, places) = Default::default();
+        Self { findings, steps: Steps::new(), counts, places, has_failed: false }
+    }
+
+    /// Whether what was found in a file with a budget of its own would be found now as well; then its steps are taken.
+    fn takes_over(&mut self, own: &Self) -> bool {
+        !own.has_failed && self.steps.take_all(own.steps.used())
     }
 
     /// Starts on the next file.
@@ -204,6 +228,7 @@ impl Finder {
     }
 
     fn failed(&mut self, source: &Source<'_>, error: &SearchError) {
+        self.has_failed = true;
         match error {
             SearchError::Exhausted => {
                 self.add_file(&package::BUDGET, package::BUDGET.severity, source.path);
@@ -238,7 +263,7 @@ fn finding(rule: &Rule, severity: Severity, path: &str, line: usize, excerpt: St
 
 #[cfg(test)]
 mod tests {
-    use skill::{File, Limits, SkillPath};
+    use skill::Limits;
 
     use super::*;
     use crate::Verdict;
