@@ -138,7 +138,15 @@ def skill(name: str, text: str) -> str:
     return str(folder)
 
 
-def measure(skillhub: str, daemon: Daemon, count: int) -> None:
+def search(skillhub: str, url: str, publisher: User) -> None:
+    user = User(skillhub, "searcher", url)
+    tell("search, first use", [user.run("search", "release", "notes")])
+    tell("search again", [user.run("search", "release", "notes") for _ in range(ROUNDS)])
+    publisher.run("publish", skill("bench-later", "Is later."), "--owner", "bench0")
+    tell("search after a release", [user.run("search", "release", "notes")])
+
+
+def measure(skillhub: str, daemon: Daemon, count: int, parts: tuple[str, ...] = ("search", "clone")) -> None:
     walls = []
     kept, place = WORK / f"kept-{count}.git", WORK / f"skills-{count}.git"
     if not kept.exists():
@@ -167,11 +175,10 @@ def measure(skillhub: str, daemon: Daemon, count: int) -> None:
     tell("install another", [user.run("install", f"bench{at}/bench-again-{at}") for at, user in enumerate(users)])
     tell("install by bare name, first use", [
         User(skillhub, f"bare-{at}", url).run("install", f"bench-first-{at}") for at in range(ROUNDS)])
-    user = User(skillhub, "searcher", url)
-    tell("search, first use", [user.run("search", "release", "notes")])
-    tell("search again", [user.run("search", "release", "notes") for _ in range(ROUNDS)])
-    publishers[0].run("publish", skill("bench-later", "Is later."), "--owner", "bench0")
-    tell("search after a release", [user.run("search", "release", "notes")])
+    if "search" in parts:
+        search(skillhub, url, publishers[0])
+    if "clone" not in parts:
+        return
     clone = WORK / "clone.git"
     shutil.rmtree(clone, ignore_errors=True)
     started = time.perf_counter()

@@ -24,10 +24,12 @@ use crate::{
   skillhub install ./my-skill ../other.skill     a folder, a packed skill
   skillhub install \"https://host/team/skills.git#skills/pdf@main\"
   skillhub install github:acme/skills --skill pdf-forms
+  skillhub install https://host/pdf-forms.skill
+  skillhub install acme/pdf-forms --registry git@host:team/skills.git
   skillhub install acme/pdf-forms --agent claude-code --copy
   skillhub install                               everything in skillhub.lock, exactly")]
 pub struct InstallArgs {
-    /// What to install: owner/name or owner/name@version, name, folder, .skill file, git URL; nothing restores the lock file
+    /// What to install: owner/name or owner/name@version, name, folder, .skill file or URL, git URL; nothing restores the lock file
     spec: Vec<String>,
     /// Agents to place the skills for, by id; otherwise those in use
     #[arg(long, value_name = "ID", num_args = 1.., value_delimiter = ',')]

@@ -17,6 +17,7 @@ use crate::{
 #[command(after_help = "Examples:
   skillhub publish ./my-skill --owner acme
   skillhub publish ./my-skill --version 1.2.0 --changelog \"Handles scanned pages\"
+  skillhub publish ./my-skill --owner acme --registry git@host:team/skills.git
   skillhub publish ./my-skill --dry-run
 
 The version is the flag's, else the frontmatter's, else the next patch, else 1.0.0.
