@@ -63,7 +63,7 @@ const SUPERSEDE: Rule = Rule {
         "supersede prior & addressee hidden",
         "supersede prior & waive",
         "?supersede prior & self ^user-first",
-        "supersede prior rank",
+        "supersede prior rank ^user-first",
         "rank self prior ^user-first",
         "rank self & supersede prior",
         "rank & self user & granted authority",
@@ -78,6 +78,7 @@ const SUPERSEDE: Rule = Rule {
     harmless: &[
         ("SKILL.md", "The settings of the project take precedence over the defaults of the tool."),
         ("SKILL.md", "An attacker writes that earlier instructions are void; this page warns of it."),
+        ("SKILL.md", "Skills override the default system prompt, but user instructions always take precedence."),
     ],
     ..BASE
 };

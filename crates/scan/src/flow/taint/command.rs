@@ -51,6 +51,34 @@ const WRITERS: &[&str] = &["tar", "zip", "7z", "cp", "mv", "gpg", "openssl", "te
 const LEFT_OUT: &[&str] =
     &["--exclude", "--exclude-from", "-x", "--ignore", "-not", "!", "-prune", "-i", "-e", "--rsh"];
 
+/// Of those that run a package, what follows it is given to the package.
+const RUNNERS: &[&str] = &["npx", "bunx", "uvx", "pipx"];
+
+/// Options of theirs behind which stands a package.
+const NAMING: &[&str] = &["-p", "--package", "--from", "--spec", "--with"];
+
+/// The address of a package among the arguments of a program that installs some.
+fn package_address<'a>(manager: &str, args: &'a [Value]) -> Option<&'a str> {
+    let mut texts = args.iter().filter_map(|arg| arg.text.as_deref());
+    let is_address = |text: &&str| text.contains("://");
+    if !RUNNERS.contains(&manager) {
+        return texts.find(is_address);
+    }
+    let mut named = false;
+    for text in texts {
+        let is_package = named || !(text.starts_with('-') || matches!(text, "run" | "install"));
+        if is_package || text.contains('=') {
+            match is_address(&text) {
+                true => return Some(text),
+                false if is_package && !named => return None,
+                false => {}
+            }
+        }
+        named = NAMING.contains(&text);
+    }
+    None
+}
+
 impl Analysis<'_> {
     /// A command line that a script hands to the system, as one text or as a list of words.
     pub(super) fn command(&mut self, all: &Value, args: &[Value], line: usize) {
@@ -156,7 +184,7 @@ impl Analysis<'_> {
     fn note_packages(&mut self, program: &str, args: &[Value], line: usize) {
         let manager = if program.starts_with("python") && has_word(args, "pip") { "pip" } else { program };
         if INSTALLERS.contains(&manager)
-            && let Some(address) = args.iter().filter_map(|arg| arg.text.as_deref()).find(|text| text.contains("://"))
+            && let Some(address) = package_address(manager, args)
             && is_no_registry(address)
             && ["install", "i", "add", "exec", "dlx", "-y", "--yes", "run"].iter().any(|word| has_word(args, word))
         {
