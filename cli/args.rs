@@ -93,6 +93,8 @@ pub enum Command {
     Uninstall(commands::uninstall::UninstallArgs),
     /// Take back the last install, update, uninstall, adopt, edit or disable
     Undo(commands::undo::UndoArgs),
+    /// Hold every installed file to the lock file
+    Verify(commands::verify::VerifyArgs),
     /// List skills
     List(commands::list::ListArgs),
     /// Change a skill: create, edit, patch, delete, write_file, remove_file

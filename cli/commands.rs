@@ -38,5 +38,6 @@ pub mod undo;
 pub mod uninstall;
 pub mod update;
 pub mod validate;
+pub mod verify;
 pub mod waive;
 pub mod yank;

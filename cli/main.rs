@@ -55,6 +55,7 @@ fn run(context: &Context, global: &Global, command: &Command) -> Result<Exit, Cl
         Command::Outdated(args) => commands::outdated::run(context, args),
         Command::Uninstall(args) => commands::uninstall::run(context, args),
         Command::Undo(args) => commands::undo::run(context, args),
+        Command::Verify(args) => commands::verify::run(context, args),
         Command::List(args) => commands::list::run(context, args),
         Command::Manage(args) => commands::manage::run(context, args),
         Command::History(args) => commands::history::run(context, args),

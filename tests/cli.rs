@@ -39,3 +39,4 @@ mod surface;
 mod together;
 mod undoing;
 mod updating;
+mod verifying;

@@ -32,6 +32,7 @@ mod unfinished;
 mod uninstall;
 mod unmanaged;
 mod update;
+mod verify;
 
 pub use adopt::{AdoptError, AdoptStatus, Adopted, adopt};
 pub use agent_folders::{AgentError, AgentFolder, AgentFolders};
@@ -59,3 +60,4 @@ pub use unfinished::{remove_unfinished, unfinished};
 pub use uninstall::{UninstallError, Uninstalled, uninstall};
 pub use unmanaged::{Unmanaged, unmanaged};
 pub use update::{Outdated, SkillToUpdate, UpdateRequest, outdated};
+pub use verify::{Verified, VerifyStatus, verify};

@@ -65,10 +65,10 @@ const SUPERSEDE: Rule = Rule {
         "?supersede prior & self ^user-first",
         "supersede prior rank ^user-first",
         "rank self prior ^user-first",
-        "rank self & supersede prior",
+        "rank self & supersede prior ^user-first",
         "rank & self user & granted authority",
         "prior hidden supersede",
-        "?supersede prior",
+        "?supersede prior ^user-first",
         "?rank self user",
     ],
     harmful: &[

@@ -1,0 +1,80 @@
+//! `skillhub verify`: every installed file held to the lock file.
+
+use clap::Args;
+use client::{Verified, VerifyStatus};
+use serde_json::{Value, json};
+
+use crate::{
+    commands::install::installer,
+    context::Context,
+    exit::{CliError, Exit, failed},
+    print::{BAD, FAINT, GOOD, STRONG, WARN, visible},
+};
+
+/// Flags of `verify`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub verify                                pristine, evolved, or an exit code of 8
+  skillhub verify --offline                      without asking registries for withdrawn releases
+  skillhub verify --json")]
+pub struct VerifyArgs {
+    /// Do not ask registries
+    #[arg(long)]
+    offline: bool,
+}
+
+/// Verifies; whatever is not as the lock file says makes the exit code 8.
+pub fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
+    let working = context.out.working("verifying");
+    let mut library = context.library()?;
+    let found = installer(context, &mut library, |installer| client::verify(installer, args.offline).map_err(failed))?;
+    drop(working);
+    let bad: Vec<&Verified> = found.iter().filter(|skill| !skill.status.is_sound()).collect();
+    let mut answer = json!({"ok": bad.is_empty(), "skills": found.iter().map(document).collect::<Vec<_>>()});
+    if let Some(first) = bad.first() {
+        let code = if first.status == VerifyStatus::Withdrawn { "withdrawn" } else { "integrity" };
+        let why = first.why.as_deref().unwrap_or_default();
+        answer["error"] = json!({
+            "code": code, "message": format!("{}: {why}", first.name), "hint": hint(first), "details": {},
+        });
+    }
+    context.out.answer(&answer, |out| {
+        if found.is_empty() {
+            return writeln!(out, "The lock file names no skill");
+        }
+        for skill in &found {
+            let style = if skill.status.is_sound() { GOOD } else { BAD };
+            let version = skill.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
+            let word = skill.status.as_str();
+            writeln!(out, "{style}{word:<9}{style:#} {STRONG}{}{STRONG:#}{version}", visible(&skill.name))?;
+            if let Some(why) = &skill.why {
+                writeln!(out, "  {}\n  {GOOD}hint{GOOD:#}: {}", visible(why), hint(skill))?;
+            }
+            for file in &skill.files {
+                writeln!(out, "  {FAINT}{:?}{FAINT:#} {}", file.change, visible(file.path.as_str()))?;
+            }
+            for warning in &skill.warnings {
+                writeln!(out, "  {WARN}note{WARN:#}: {}", visible(warning))?;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(if bad.is_empty() { Exit::Done } else { Exit::Integrity })
+}
+
+/// What can be done about an entry that is not sound.
+fn hint(skill: &Verified) -> String {
+    let name = skill.name.rsplit('/').next().unwrap_or(&skill.name);
+    match skill.status {
+        VerifyStatus::Missing => "skillhub install restores what the lock file names".to_owned(),
+        VerifyStatus::Withdrawn => format!("choose another release: skillhub info {}", skill.name),
+        _ => format!("look at it, skillhub status {name}; skillhub rollback {name} head puts the changes aside"),
+    }
+}
+
+fn document(skill: &Verified) -> Value {
+    json!({
+        "name": skill.name, "version": skill.version, "status": skill.status.as_str(), "files": skill.files,
+        "why": skill.why, "warnings": skill.warnings,
+    })
+}

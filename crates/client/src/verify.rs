@@ -1,0 +1,195 @@
+//! [`verify()`]: what is installed, held to the lock file.
+
+use library::{FolderState, Library};
+use registry_index::Wanted;
+use skill::{
+    Bundle, Digest, File, Limits, QualifiedName, SkillName, archive,
+    diff::{self, FileChange},
+};
+
+use crate::{
+    install::{InstallError, Installer},
+    lock_file::{LockFile, LockedSkill},
+    resolve::{self, ResolveError},
+    spec::{Request, Spec},
+};
+
+/// How an installed skill stands to the lock file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum VerifyStatus {
+    /// It is the release, file by file.
+    Pristine,
+    /// It is the release with the changes that the lock file knows of.
+    Evolved,
+    /// Its folder is not there.
+    Missing,
+    /// Its release was withdrawn.
+    Withdrawn,
+    /// It is something else than the lock file says.
+    Tampered,
+}
+
+impl VerifyStatus {
+    /// The status in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pristine => "pristine",
+            Self::Evolved => "evolved",
+            Self::Missing => "missing",
+            Self::Withdrawn => "withdrawn",
+            Self::Tampered => "tampered",
+        }
+    }
+
+    /// Whether it is what the lock file says.
+    #[must_use]
+    pub fn is_sound(self) -> bool {
+        matches!(self, Self::Pristine | Self::Evolved)
+    }
+}
+
+/// What was found of one entry of the lock file.
+#[derive(Debug)]
+pub struct Verified {
+    /// The entry's name.
+    pub name: String,
+    /// The version locked.
+    pub version: Option<String>,
+    /// How it stands.
+    pub status: VerifyStatus,
+    /// The files that are not as the library's newest revision has them.
+    pub files: Vec<FileChange>,
+    /// What is wrong, one sentence.
+    pub why: Option<String>,
+    /// What could not be looked at, or is worth knowing, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// Compares every entry of the lock file with the files of the library, the release in the history and,
+/// unless `offline`, the registry's line. Changes nothing.
+///
+/// # Errors
+/// The lock file or the library cannot be read.
+pub fn verify(by: &Installer<'_>, offline: bool) -> Result<Vec<Verified>, InstallError> {
+    let lock = LockFile::read(by.lock_path)?;
+    lock.skills().map(|entry| look(by, entry, offline)).collect()
+}
+
+fn look(by: &Installer<'_>, entry: &LockedSkill, offline: bool) -> Result<Verified, InstallError> {
+    let mut found = Verified {
+        name: entry.name.clone(),
+        version: entry.version.clone(),
+        status: VerifyStatus::Pristine,
+        files: Vec::new(),
+        why: None,
+        warnings: Vec::new(),
+    };
+    let Ok(name) = SkillName::parse(entry.bare_name()) else {
+        return Ok(found.is(VerifyStatus::Tampered, "its name is none that a skill can have"));
+    };
+    found = found.files_of(by.library, &name, entry)?;
+    if found.status.is_sound() {
+        found = found.release_of(by.library, &name, entry)?;
+    }
+    if found.status.is_sound() && entry.kind == "registry" {
+        found = found.line_of(by, entry, offline);
+    }
+    Ok(found)
+}
+
+impl Verified {
+    fn is(self, status: VerifyStatus, why: impl Into<String>) -> Self {
+        Self { status, why: Some(why.into()), ..self }
+    }
+
+    /// The files on disk against the content locked.
+    fn files_of(mut self, library: &Library, name: &SkillName, entry: &LockedSkill) -> Result<Self, InstallError> {
+        let head = library.head(name)?.filter(|head| !head.tombstone);
+        let committed = head.as_ref().map(|head| library.bundle(&head.id)).transpose()?.unwrap_or_default();
+        let on_disk = match library.folder_state(name)? {
+            FolderState::Absent | FolderState::Missing => {
+                return Ok(self.is(VerifyStatus::Missing, "its folder is not there; skillhub install brings it"));
+            }
+            FolderState::Clean => committed.clone(),
+            FolderState::Modified(cleared) => cleared.bundle().clone(),
+            FolderState::Blocked(fault) => match fault.bundle() {
+                Some(files) => files.clone(),
+                None => return Ok(self.is(VerifyStatus::Tampered, "its folder cannot be read as a skill")),
+            },
+        };
+        let content = if entry.content.is_empty() { &entry.digest } else { &entry.content };
+        let is_content = |files: &Bundle| files.digest().to_string() == *content;
+        let is_same = is_content(&on_disk)
+            || is_content(&with_line_feeds(&on_disk))
+            || (is_content(&committed) && on_disk.same_but_line_ends(&committed));
+        if !is_same {
+            self.files = diff::diff(&committed, &on_disk).files;
+            let why = match self.files.is_empty() {
+                true => "its content is not the one that the lock file names",
+                false => "its files were changed past skillhub since the lock file was written",
+            };
+            return Ok(self.is(VerifyStatus::Tampered, why));
+        }
+        let status = if *content == entry.digest { VerifyStatus::Pristine } else { VerifyStatus::Evolved };
+        Ok(Self { status, ..self })
+    }
+
+    /// The release in the history against the archive locked.
+    fn release_of(self, library: &Library, name: &SkillName, entry: &LockedSkill) -> Result<Self, InstallError> {
+        let Some(release) = library.release(name, &entry.digest)? else { return Ok(self) };
+        match Digest::of_bytes(&archive::pack(&release)).to_string() == entry.archive {
+            true => Ok(self),
+            false => Ok(self.is(VerifyStatus::Tampered, "the lock file names another archive than its digest makes")),
+        }
+    }
+
+    /// What the registry says of the release now.
+    fn line_of(mut self, by: &Installer<'_>, entry: &LockedSkill, offline: bool) -> Self {
+        let registries = if offline { by.registries.offline() } else { by.registries.clone() };
+        let (Ok(name), Some(Ok(request))) =
+            (entry.name.parse::<QualifiedName>(), entry.version.as_deref().map(str::parse::<Request>))
+        else {
+            return self.is(VerifyStatus::Tampered, "the lock file has no owner/name and version of it");
+        };
+        if !matches!(request.wanted(), Wanted::Exact(_)) {
+            return self.is(VerifyStatus::Tampered, "the version in the lock file is none");
+        }
+        match resolve::resolve(&registries, &Spec::Qualified { name, request }) {
+            Ok(found) => match &found.entry.withdrawn {
+                Some(withdrawal) => {
+                    let why = format!("its release was withdrawn: {}", withdrawal.reason);
+                    self.is(VerifyStatus::Withdrawn, why)
+                }
+                None if found.entry.digest.to_string() != entry.digest => {
+                    let why = format!("{} has other content under this version", found.registry);
+                    self.is(VerifyStatus::Tampered, why)
+                }
+                None => {
+                    if found.entry.yanked {
+                        self.warnings.push("its release was yanked: its publisher advises against it".to_owned());
+                    }
+                    self
+                }
+            },
+            Err(error @ (ResolveError::NotFound { .. } | ResolveError::NoRelease { .. })) => {
+                self.warnings.push(format!("its registry does not have the release any more: {error}"));
+                self
+            }
+            Err(error) => {
+                self.warnings.push(format!("its registry was not asked: {error}"));
+                self
+            }
+        }
+    }
+}
+
+/// The files with texts as a checkout with other line ends had them.
+fn with_line_feeds(files: &Bundle) -> Bundle {
+    let normal = |file: &File| match file.text() {
+        Some(text) => File { bytes: text.replace("\r\n", "\n").into_bytes().into(), executable: file.executable },
+        None => file.clone(),
+    };
+    let all = files.files().map(|(path, file)| (path.clone(), normal(file)));
+    Bundle::from_files(all, &Limits::default()).unwrap_or_default()
+}

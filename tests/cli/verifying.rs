@@ -1,0 +1,85 @@
+//! `verify`: what is installed, held to the lock file.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::support::Sandbox;
+
+fn installed() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.skill("demo", "Writes notes. Use in tests.", &[("scripts/run.sh", "#!/bin/sh\nprintf x\n")]);
+    sandbox.done(&["publish", "demo", "--owner", "acme", "--version", "1.0.0"]);
+    sandbox.done(&["install", "acme/demo"]);
+    sandbox
+}
+
+fn status(document: &Value) -> &str {
+    document["skills"][0]["status"].as_str().unwrap()
+}
+
+#[test]
+fn pristine_and_evolved_are_sound() {
+    let sandbox = installed();
+    assert_eq!(status(&sandbox.done(&["verify"])), "pristine");
+    sandbox.done(&["manage", "patch", "demo", "--find", "Read the input.", "--replace", "Read."]);
+    assert_eq!(status(&sandbox.done(&["verify"])), "evolved");
+    let text = sandbox.run(&["verify"]).exits(0).text();
+    assert!(text.contains("evolved") && text.contains("acme/demo"), "{text}");
+}
+
+#[test]
+fn line_ends_are_no_edit() {
+    let sandbox = installed();
+    let file = sandbox.user_skill("demo").join("SKILL.md");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace('\n', "\r\n")).unwrap();
+    assert_eq!(status(&sandbox.done(&["verify", "--offline"])), "pristine");
+}
+
+#[test]
+fn a_changed_file_a_lost_folder_and_a_changed_lock_file_are_told() {
+    let sandbox = installed();
+    let script = sandbox.user_skill("demo").join("scripts/run.sh");
+    let lock = sandbox.done(&["where"])["lock"].as_str().unwrap().to_owned();
+    fs::write(&script, "#!/bin/sh\nprintf y\n").unwrap();
+    let found = sandbox.ask(&["verify"]).exits(8).json();
+    assert_eq!((status(&found), &found["error"]["code"]), ("tampered", &Value::from("integrity")));
+    assert_eq!(found["skills"][0]["files"][0]["path"], "scripts/run.sh");
+    fs::write(&script, "#!/bin/sh\nprintf x\n").unwrap();
+    assert_eq!(status(&sandbox.done(&["verify"])), "pristine");
+    let good = fs::read_to_string(&lock).unwrap();
+    for field in ["digest = \"sha256:", "content = \"sha256:", "archive = \"sha256:"] {
+        let at = good.find(field).unwrap() + field.len();
+        let other = if good[at..].starts_with('0') { "1" } else { "0" };
+        fs::write(&lock, format!("{}{other}{}", &good[..at], &good[at + 1..])).unwrap();
+        assert_eq!(status(&sandbox.ask(&["verify"]).exits(8).json()), "tampered", "{field}");
+    }
+    fs::write(&lock, &good).unwrap();
+    fs::remove_dir_all(sandbox.user_skill("demo")).unwrap();
+    assert_eq!(status(&sandbox.ask(&["verify"]).exits(8).json()), "missing");
+    sandbox.done(&["install"]);
+    assert_eq!(status(&sandbox.done(&["verify"])), "pristine");
+}
+
+#[test]
+fn what_the_registry_says_since_is_told() {
+    let sandbox = installed();
+    sandbox.done(&["yank", "acme/demo@1.0.0"]);
+    let yanked = sandbox.done(&["verify"]);
+    assert!(yanked["skills"][0]["warnings"][0].as_str().unwrap().contains("yanked"), "{yanked:#}");
+    assert_eq!(sandbox.done(&["verify", "--offline"])["ok"], true);
+    fs::remove_dir_all(sandbox.skillhub_home().join("registry")).unwrap();
+    let gone = sandbox.done(&["verify"]);
+    assert!(!gone["skills"][0]["warnings"].as_array().unwrap().is_empty(), "{gone:#}");
+}
+
+#[test]
+fn without_a_lock_file_there_is_nothing_to_say() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.done(&["verify"])["skills"], serde_json::json!([]));
+    sandbox.create("mine", "Body.\n");
+    let lock = sandbox.done(&["where"])["lock"].as_str().unwrap().to_owned();
+    fs::write(&lock, "no lock file").unwrap();
+    sandbox.ask(&["verify"]).refused(8, "damaged_lock_file");
+}
