@@ -1,8 +1,7 @@
 //! `skillhub diff`: what changed between two revisions.
 
 use clap::Args;
-use library::{Library, Revision, RevisionId};
-use skill::SkillName;
+use library::{Origin, Revision};
 use skill_manage::documents::{self, Comparison, Since};
 
 use crate::{
@@ -34,14 +33,16 @@ pub struct DiffArgs {
 pub fn run(context: &Context, args: &DiffArgs) -> Result<Exit, CliError> {
     let name = skill_name(&args.name)?;
     let library = context.library()?;
-    let upstream = if args.upstream { Some(installed(&library, &name)?) } else { None };
-    let since = match args.from.as_deref().or(upstream.as_ref().map(RevisionId::as_str)) {
+    let since = match args.from.as_deref() {
+        _ if args.upstream => Since::Release,
         Some(from) => Since::Revision(from),
         None => Since::Parent,
     };
     let comparison = documents::compare(&library, &name, since, args.to.as_deref().unwrap_or("head"))?;
     let Comparison { from, to, difference } = &comparison;
-    let head = format!("{FAINT}{} → {}{FAINT:#}\n", title(from.as_ref()), title(Some(to)));
+    let release = from.as_ref().filter(|_| args.upstream).and_then(|from| from.origin.as_ref()).map(Origin::release);
+    let before = release.unwrap_or_else(|| title(from.as_ref()));
+    let head = format!("{FAINT}{before} → {}{FAINT:#}\n", title(Some(to)));
     let text = match difference.files.is_empty() {
         true => format!("{head}no difference\n"),
         false => format!("{head}{}", coloured_diff(&difference.text)),
@@ -55,17 +56,4 @@ fn title(revision: Option<&Revision>) -> String {
         Some(revision) => format!("revision {} ({})", revision.number, revision.id.short()),
         None => "nothing".to_owned(),
     }
-}
-
-/// The newest revision that a release brought.
-fn installed(library: &Library, name: &SkillName) -> Result<RevisionId, CliError> {
-    let is_other = |revision: &Revision| {
-        revision.origin.as_ref().is_none_or(|origin| origin.digest != revision.digest.to_string())
-    };
-    let mut revisions = library.walk(name).skip_while(|found| matches!(found, Ok(revision) if is_other(revision)));
-    let revision = revisions.next().ok_or_else(|| {
-        CliError::new("not_found", Exit::NotFound, format!("{name} was not installed from anywhere"))
-            .hint(format!("`skillhub history {name}` lists its revisions"))
-    })??;
-    Ok(revision.id)
 }

@@ -23,7 +23,7 @@ pub struct InfoArgs {
 pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
     let spec = args.spec.parse().map_err(|error: client::SpecError| failed(error))?;
     let info = client::info(&context.registries(), &spec).map_err(failed)?;
-    let releases: Vec<_> = info.releases.iter().rev().collect();
+    let releases: Vec<_> = info.releases.iter().collect();
     let document = json!({
         "ok": true, "name": info.name.to_string(), "registry": info.location, "releases": releases,
     });

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, bare_log, hostile_script, skill_md, snapshot, write_files};
+use crate::support::{Sandbox, bare_log, git, hostile_script, skill_md, snapshot, write_files};
 
 const BODY: &str = "# Demo\n\n1. Read the list.\n2. Group by kind.\n3. Write.\n\n## Notes\n\n- one\n- two\n";
 
@@ -90,6 +90,25 @@ fn the_release_is_the_second_parent_and_the_base_of_the_next_merge() {
     assert!(!sandbox.user_skill("demo").join("references/a.md").exists(), "the release has it no more");
     sandbox.done(&["gc"]);
     sandbox.done(&["doctor"]);
+}
+
+#[test]
+fn what_was_changed_here_is_a_patch_against_the_newest_release() {
+    let sandbox = evolved(&BODY.replace("3. Write.", "3. Write it down."));
+    sandbox.done(&["update"]);
+    let patch = sandbox.run(&["diff", "demo", "--upstream"]).exits(0).text();
+    assert!(patch.contains("acme/demo 1.1.0") && patch.contains("+2. Group by kind and area."), "{patch}");
+    let changes = patch.lines().any(|line| line.starts_with(['+', '-']) && line.contains("Write it down."));
+    assert!(!changes, "the release's own changes are none of ours: {patch}");
+    fs::write(sandbox.cwd().join("demo.patch"), &patch).unwrap();
+    git(&sandbox, &["-C", "demo", "apply", "--verbose", "../demo.patch"]);
+    assert_eq!(snapshot(&sandbox.cwd().join("demo")), snapshot(&sandbox.user_skill("demo")));
+    let document = sandbox.done(&["diff", "demo", "--upstream"]);
+    assert_eq!(document["files"].as_array().unwrap().len(), 1);
+    sandbox.create("mine", "Body.\n");
+    sandbox.ask(&["diff", "mine", "--upstream"]).refused_with_hint(7, "not_found");
+    let releases = sandbox.done(&["info", "acme/demo"])["releases"].clone();
+    assert_eq!([&releases[0]["version"], &releases[1]["version"]], ["1.1.0", "1.0.0"], "newest first");
 }
 
 #[test]

@@ -137,7 +137,7 @@ impl Verified {
 
     /// The release in the history against the archive locked.
     fn release_of(self, library: &Library, name: &SkillName, entry: &LockedSkill) -> Result<Self, InstallError> {
-        let Some(release) = library.release(name, &entry.digest)? else { return Ok(self) };
+        let Some((_, release)) = library.release(name, &entry.digest)? else { return Ok(self) };
         match Digest::of_bytes(&archive::pack(&release)).to_string() == entry.archive {
             true => Ok(self),
             false => Ok(self.is(VerifyStatus::Tampered, "the lock file names another archive than its digest makes")),

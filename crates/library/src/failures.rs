@@ -99,7 +99,9 @@ impl Fails for FindError {
         match self {
             Self::NoSkill(_) => Failure::new(FailureKind::NotFound, "not_found")
                 .hint("`skillhub list` shows the skills of this library"),
-            Self::NoRevision { skill, .. } => Failure::new(FailureKind::NotFound, "not_found").hint(revisions(skill)),
+            Self::NoRevision { skill, .. } | Self::NoRelease(skill) => {
+                Failure::new(FailureKind::NotFound, "not_found").hint(revisions(skill))
+            }
             Self::Ambiguous { skill, .. } => {
                 Failure::new(FailureKind::Conflict, "ambiguous_name").hint(revisions(skill))
             }

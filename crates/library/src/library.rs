@@ -147,6 +147,9 @@ pub enum FindError {
         /// The revision as asked for.
         spec: String,
     },
+    /// It derives from no release, or from one that the history does not have.
+    #[error("{0} was not installed from anywhere")]
+    NoRelease(SkillName),
     /// The first digits of several revisions.
     #[error("{spec} is the beginning of several revisions of {skill}; give more digits")]
     Ambiguous {
@@ -246,22 +249,22 @@ impl Library {
         Ok(files)
     }
 
-    /// The files of a release that a skill was installed from or took in, by its digest, if the history has
-    /// them. The newest revisions are looked at first.
+    /// A release that a skill was installed from or took in, by its digest, if the history has it: a revision
+    /// with its files, or one beside the history. The newest are looked at first.
     ///
     /// # Errors
     /// The history cannot be read.
-    pub fn release(&self, skill: &SkillName, digest: &str) -> Result<Option<Bundle>, StorageError> {
+    pub fn release(&self, skill: &SkillName, digest: &str) -> Result<Option<(Revision, Bundle)>, StorageError> {
         let Some(storage) = self.storage()? else { return Ok(None) };
+        let is_it = |revision: &Revision| {
+            revision.digest.to_string() == digest && revision.was_cleared() && !revision.tombstone
+        };
         for revision in self.walk(skill) {
             let revision = revision?;
-            if revision.digest.to_string() == digest && revision.was_cleared() && !revision.tombstone {
-                return storage.bundle(&revision.id).map(Some);
-            }
-            if let Some(upstream) = &revision.upstream
-                && storage.revision(upstream)?.digest.to_string() == digest
-            {
-                return storage.bundle(upstream).map(Some);
+            let upstream = revision.upstream.as_ref().map(|id| storage.revision(id)).transpose()?;
+            if let Some(found) = [Some(revision), upstream].into_iter().flatten().find(is_it) {
+                let files = storage.bundle(&found.id)?;
+                return Ok(Some((found, files)));
             }
         }
         Ok(None)

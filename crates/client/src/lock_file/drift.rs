@@ -156,7 +156,7 @@ pub(super) fn follow_release(path: &Path, library: &Library, head: &Revision) ->
 /// The hash of the archive of a skill's release: the same files make the same archive.
 fn packed(library: &Library, name: &SkillName, origin: &Origin) -> Result<Option<Digest>, LockFileError> {
     let files = library.release(name, &origin.digest).map_err(LibraryError::from)?;
-    Ok(files.map(|files| Digest::of_bytes(&archive::pack(&files))))
+    Ok(files.map(|(_, files)| Digest::of_bytes(&archive::pack(&files))))
 }
 
 /// An entry as an install would have written it, with what the old one knows better.

@@ -219,7 +219,7 @@ fn of_source(by: &Installer<'_>, skill: &InstalledSkill, request: &InstallReques
 /// The files of the release that is installed: from the history, else as the lock file has it, from the
 /// cache or the registry.
 fn installed_release(by: &Installer<'_>, skill: &InstalledSkill) -> Result<Option<Bundle>, InstallError> {
-    if let Some(files) = by.library.release(&skill.name, &skill.origin.digest)? {
+    if let Some((_, files)) = by.library.release(&skill.name, &skill.origin.digest)? {
         return Ok(Some(files));
     }
     let Some(locked) = &skill.locked else { return Ok(None) };

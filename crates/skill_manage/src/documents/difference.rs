@@ -1,6 +1,6 @@
 //! [`compare`]: what changed between two revisions.
 
-use library::{Library, Revision, RevisionSpecError};
+use library::{FindError, Library, Revision, RevisionSpecError};
 use serde_json::{Value, json};
 use skill::{
     Bundle, SkillName,
@@ -16,6 +16,8 @@ pub enum Since<'a> {
     Parent,
     /// This one.
     Revision(&'a str),
+    /// The release that the later one derives from, as its publisher made it.
+    Release,
 }
 
 /// Two revisions and their difference.
@@ -51,6 +53,13 @@ pub fn at(library: &Library, name: &SkillName, spec: &str) -> Result<(Revision, 
     Ok((revision, bundle))
 }
 
+/// The release that a revision derives from.
+fn release(library: &Library, name: &SkillName, of: &Revision) -> Result<(Revision, Bundle), ManageError> {
+    let none = || FindError::NoRelease(name.clone());
+    let origin = of.origin.as_ref().ok_or_else(none)?;
+    Ok(library.release(name, &origin.digest)?.ok_or_else(none)?)
+}
+
 /// Compares the revision `to` with an earlier one.
 ///
 /// # Errors
@@ -58,6 +67,7 @@ pub fn at(library: &Library, name: &SkillName, spec: &str) -> Result<(Revision, 
 pub fn compare(library: &Library, name: &SkillName, since: Since<'_>, to: &str) -> Result<Comparison, ManageError> {
     let (to, after) = at(library, name, to)?;
     let from = match (since, &to.parent) {
+        (Since::Release, _) => Some(release(library, name, &to)?),
         (Since::Revision(from), _) => Some(at(library, name, from)?),
         (Since::Parent, Some(parent)) => Some(at(library, name, parent.as_str())?),
         (Since::Parent, None) => None,
