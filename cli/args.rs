@@ -81,6 +81,9 @@ pub enum Command {
     Info(commands::info::InfoArgs),
     /// Keep a release from being chosen by new installs
     Yank(commands::yank::YankArgs),
+    /// Show, add or retire the keys with which an owner signs
+    #[command(subcommand)]
+    Key(commands::key::KeyCommand),
     /// Install skills from a registry, folder, .skill file or git repository
     Install(commands::install::InstallArgs),
     /// Take over skill folders as they are

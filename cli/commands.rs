@@ -12,6 +12,7 @@ pub mod history;
 pub mod index;
 pub mod info;
 pub mod install;
+pub mod key;
 pub mod list;
 pub mod log;
 pub mod manage;

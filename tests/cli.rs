@@ -35,6 +35,7 @@ mod requests;
 mod review;
 #[cfg(unix)]
 mod scanning;
+mod signing;
 mod surface;
 mod together;
 mod undoing;

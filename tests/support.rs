@@ -11,6 +11,7 @@ mod random;
 mod sandbox;
 mod schema;
 mod snapshot;
+mod ssh;
 #[cfg(unix)]
 mod terminal;
 mod web;
@@ -23,6 +24,7 @@ pub use random::Random;
 pub use sandbox::{Sandbox, canonical};
 pub use schema::check_schema;
 pub use snapshot::{Entry, Snapshot, set_mode, snapshot, tree, write_files};
+pub use ssh::{ANN, BOB, SshKey};
 #[cfg(unix)]
 pub use terminal::Terminal;
 pub use web::Web;

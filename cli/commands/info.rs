@@ -1,12 +1,13 @@
 //! `skillhub info`: the releases of a skill.
 
 use clap::Args;
-use serde_json::json;
+use client::Signed;
+use serde_json::{Value, json};
 
 use crate::{
     context::Context,
     exit::{CliError, Exit, failed},
-    print::{FAINT, STRONG, Table, visible},
+    print::{BAD, FAINT, STRONG, Table, visible},
 };
 
 /// Flags of `info`.
@@ -24,16 +25,18 @@ pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
     let spec = args.spec.parse().map_err(|error: client::SpecError| failed(error))?;
     let info = client::info(&context.registries(), &spec).map_err(failed)?;
     let releases: Vec<_> = info.releases.iter().collect();
+    let signed: Vec<Value> =
+        info.releases.iter().zip(&info.signed).map(|(entry, signed)| document(entry, signed)).collect();
     let document = json!({
-        "ok": true, "name": info.name.to_string(), "registry": info.location, "releases": releases,
+        "ok": true, "name": info.name.to_string(), "registry": info.location, "releases": releases, "signed": signed,
     });
     context.out.answer(&document, |out| {
         writeln!(out, "{STRONG}{}{STRONG:#}  {FAINT}{}{FAINT:#}", info.name, info.location)?;
         if let Some(newest) = releases.first() {
             writeln!(out, "{}", visible(newest.description.trim()))?;
         }
-        let mut table = Table::new(&["version", "published", "by", "files", "bytes", "verdict", ""]);
-        for entry in &releases {
+        let mut table = Table::new(&["version", "published", "by", "files", "bytes", "verdict", "signed", ""]);
+        for (entry, signed) in releases.iter().zip(&info.signed) {
             let flag = match (&entry.withdrawn, entry.yanked) {
                 (Some(withdrawn), _) => format!("withdrawn: {}", withdrawn.reason),
                 (None, true) => "yanked".to_owned(),
@@ -46,11 +49,29 @@ pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
                 entry.files.to_string(),
                 entry.size.to_string(),
                 entry.verdict.to_string(),
+                match signed {
+                    Signed::Not => String::new(),
+                    Signed::With(key) => key.clone(),
+                    Signed::Badly(_) => "badly".to_owned(),
+                },
                 flag,
             ]);
         }
         table.write(out)?;
+        for why in info.signed.iter().filter_map(Signed::fault) {
+            writeln!(out, "{BAD}not to be trusted{BAD:#}: {}", visible(why))?;
+        }
         writeln!(out, "Install it: skillhub install {}", info.name)
     })?;
     Ok(Exit::Done)
+}
+
+/// Who signed one release.
+fn document(entry: &registry_index::Entry, signed: &Signed) -> Value {
+    let key = match signed {
+        Signed::With(key) => Some(key),
+        _ => None,
+    };
+    let owner = key.map(|_| entry.name.owner.as_str());
+    json!({"version": entry.version.to_string(), "by": owner, "key": key, "fault": signed.fault()})
 }

@@ -49,6 +49,9 @@ pub struct InstallArgs {
     /// Use the cache and this machine only
     #[arg(long)]
     offline: bool,
+    /// Go on although an owner signs with another key than before: its fingerprint, as the refusal names it
+    #[arg(long, value_name = "SHA256:…")]
+    accept_key: Vec<String>,
     /// Do everything but install
     #[arg(long)]
     dry_run: bool,
@@ -66,6 +69,7 @@ pub fn run(context: &Context, args: &InstallArgs) -> Result<Exit, CliError> {
         dry_run: args.dry_run,
         pick: Pick { skills: args.skill.clone(), all: args.all },
         evolved: client::Evolved::Refuse,
+        accept_keys: args.accept_key.clone(),
     };
     let working = context.out.working("installing");
     let installed = install(context, &request)?;
@@ -212,6 +216,7 @@ fn document(skill: &Installed) -> Value {
         "touched": skill.touched.iter().map(skill::SkillPath::as_str).collect::<Vec<_>>(),
         "conflicts": skill.conflicts,
         "origin": skill.origin,
+        "signer": skill.signer,
         "verdict": skill.report.as_ref().map(scan::Report::verdict),
         "findings": skill.report.as_ref().map(|report| &report.findings),
         "capabilities": skill.capabilities,
@@ -237,6 +242,9 @@ fn text(skill: &Installed, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{style}{word}{style:#} {STRONG}{}{STRONG:#}{version}", skill.name)?;
     if let Some(path) = skill.path.as_ref().filter(|_| skill.error.is_none()) {
         writeln!(out, "  {}", path.display())?;
+    }
+    if let Some(key) = &skill.signer {
+        writeln!(out, "  {FAINT}signed with {key}{FAINT:#}")?;
     }
     for link in &skill.links {
         writeln!(out, "  {} {FAINT}(for its agent){FAINT:#}", link.display())?;

@@ -1,15 +1,15 @@
 //! `skillhub publish`: a skill as a release in a registry.
 
-use std::path::PathBuf;
+use std::{io::IsTerminal, path::PathBuf};
 
 use clap::Args;
-use client::{PublishOptions, PublishStatus, Published, Publisher};
+use client::{PublishOptions, PublishStatus, Published, Publisher, SigningKey};
 use serde_json::json;
 
 use crate::{
     context::Context,
     exit::{CliError, Exit, failed, io_at},
-    print::{FAINT, STRONG, finding_lines, problem_line, shell_word, verdict_style},
+    print::{FAINT, STRONG, WARN, finding_lines, problem_line, shell_word, verdict_style, visible},
 };
 
 /// Flags of `publish`.
@@ -18,6 +18,8 @@ use crate::{
   skillhub publish ./my-skill --owner acme
   skillhub publish ./my-skill --version 1.2.0 --changelog \"Handles scanned pages\"
   skillhub publish ./my-skill --owner acme --registry git@host:team/skills.git
+  skillhub publish ./my-skill --sign             with ~/.ssh/id_ed25519, or the configuration's key
+  skillhub publish ./my-skill --sign=~/.ssh/work
   skillhub publish ./my-skill --dry-run
 
 The version is the flag's, else the frontmatter's, else the next patch, else 1.0.0.
@@ -34,6 +36,9 @@ pub struct PublishArgs {
     /// What is new in this release
     #[arg(long, value_name = "TEXT", default_value = "")]
     changelog: String,
+    /// Sign the release with an SSH key (ssh-ed25519), the usual one unless a file is named
+    #[arg(long, value_name = "KEY", num_args = 0..=1, require_equals = true)]
+    sign: Option<Option<PathBuf>>,
     /// Do everything but publish
     #[arg(long)]
     dry_run: bool,
@@ -51,10 +56,20 @@ pub fn run(context: &Context, args: &PublishArgs) -> Result<Exit, CliError> {
     };
     let registries = context.registries();
     let config_path = context.home.config();
-    let by = Publisher { registries: &registries, config_path: &config_path, now: context.now };
+    let signing = args.sign.as_ref().map(|named| signing_key(context, named.as_ref())).transpose()?;
+    let by =
+        Publisher { registries: &registries, config_path: &config_path, signing: signing.as_ref(), now: context.now };
     let published = client::publish(&folder, &options, by).map_err(failed)?;
     print(context, &published)?;
     Ok(Exit::Done)
+}
+
+/// The key that was named, else the configuration's, else the one that SSH makes.
+fn signing_key(context: &Context, named: Option<&PathBuf>) -> Result<SigningKey, CliError> {
+    let configured = || context.config.signing.key.as_ref().map(PathBuf::from);
+    let usual = || PathBuf::from("~/.ssh/id_ed25519");
+    let path = context.absolute(&named.cloned().or_else(configured).unwrap_or_else(usual));
+    SigningKey::read(&path, std::io::stdin().is_terminal()).map_err(failed)
 }
 
 fn print(context: &Context, published: &Published) -> Result<(), CliError> {
@@ -67,9 +82,11 @@ fn print(context: &Context, published: &Published) -> Result<(), CliError> {
         "version": published.version.to_string(),
         "digest": published.digest.to_string(),
         "size": published.size,
+        "signer": published.signer,
         "verdict": published.verdict,
         "findings": published.report.findings,
         "problems": published.problems,
+        "warnings": published.warnings,
     });
     context.out.answer(&document, |out| {
         let release = format!("{STRONG}{} {}{STRONG:#}", published.name, published.version);
@@ -82,6 +99,12 @@ fn print(context: &Context, published: &Published) -> Result<(), CliError> {
         let style = verdict_style(published.verdict);
         writeln!(out, "  {} bytes, scan: {style}{}{style:#}", published.size, published.verdict)?;
         writeln!(out, "  {FAINT}{}{FAINT:#}", published.digest)?;
+        if let Some(key) = &published.signer {
+            writeln!(out, "  signed with {key}")?;
+        }
+        for warning in &published.warnings {
+            writeln!(out, "  {WARN}note{WARN:#}: {}", visible(warning))?;
+        }
         for line in published.report.findings.iter().flat_map(finding_lines) {
             writeln!(out, "  {line}")?;
         }

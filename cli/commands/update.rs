@@ -35,6 +35,9 @@ pub struct UpdateArgs {
     /// Use the cache and this machine only
     #[arg(long)]
     offline: bool,
+    /// Go on although an owner signs with another key than before: its fingerprint, as the refusal names it
+    #[arg(long, value_name = "SHA256:…")]
+    accept_key: Vec<String>,
     /// Show what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
@@ -48,7 +51,8 @@ pub fn run(context: &Context, args: &UpdateArgs) -> Result<Exit, CliError> {
         (false, false) => Choice::Ask,
     };
     let skills = args.name.iter().map(|text| skill_to_update(text)).collect::<Result<_, _>>()?;
-    let request = UpdateRequest { skills, choice, offline: args.offline, dry_run: args.dry_run };
+    let accept_keys = args.accept_key.clone();
+    let request = UpdateRequest { skills, choice, offline: args.offline, dry_run: args.dry_run, accept_keys };
     let working = context.out.working("updating");
     let mut library = context.library()?;
     let updated = installer(context, &mut library, |installer| installer.update(&request).map_err(failed))?;

@@ -50,6 +50,10 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
             if let Some(why) = &skill.why {
                 writeln!(out, "  {}\n  {GOOD}hint{GOOD:#}: {}", visible(why), hint(skill))?;
             }
+            if let Some(key) = &skill.signer {
+                let owner = skill.name.split('/').next().unwrap_or_default();
+                writeln!(out, "  {FAINT}signed by {owner} with {key}{FAINT:#}")?;
+            }
             for file in &skill.files {
                 writeln!(out, "  {FAINT}{:?}{FAINT:#} {}", file.change, visible(file.path.as_str()))?;
             }
@@ -75,6 +79,6 @@ fn hint(skill: &Verified) -> String {
 fn document(skill: &Verified) -> Value {
     json!({
         "name": skill.name, "version": skill.version, "status": skill.status.as_str(), "files": skill.files,
-        "why": skill.why, "warnings": skill.warnings,
+        "why": skill.why, "warnings": skill.warnings, "signer": skill.signer,
     })
 }

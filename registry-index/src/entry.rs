@@ -57,7 +57,7 @@ pub struct Fields {
     /// When the release came in.
     #[serde(with = "as_text")]
     pub published_at: Timestamp,
-    /// The owner's signature, for now always `None`.
+    /// The signature over name, version and digest, as `ssh-keygen -Y sign` writes it; `None` when it is not signed.
     #[serde(default)]
     pub signature: Option<String>,
     /// Whether the release is kept out of new installs. It can still be installed by its exact version.

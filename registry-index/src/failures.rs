@@ -2,7 +2,7 @@
 
 use skill::failure::{Fails, Failure, FailureKind};
 
-use crate::{InitError, OpenError, ReadError, StoreError};
+use crate::{InitError, KeyChangeError, OpenError, ReadError, SignerError, StoreError};
 
 impl Fails for StoreError {
     fn failure(&self) -> Failure {
@@ -43,6 +43,42 @@ impl Fails for InitError {
             Self::Folder { .. } => Failure::io(),
             Self::Store(error) => error.failure(),
             Self::Open(error) => error.failure(),
+        }
+    }
+}
+
+impl Fails for SignerError {
+    fn failure(&self) -> Failure {
+        let integrity = |code| Failure::new(FailureKind::Integrity, code);
+        match self {
+            Self::Bad { .. } => integrity("bad_signature").hint(
+                "nothing was installed; tell who publishes it and who runs the registry: the line was changed, or \
+                 another's signature was put there",
+            ),
+            Self::NotTheOwners { owner, .. } => integrity("not_the_owners_key").hint(format!(
+                "nothing was installed; ask {owner} by another way which keys are theirs: either the release or the \
+                 owner's file in the registry was exchanged"
+            )),
+            Self::Retired { .. } => integrity("retired_key")
+                .hint("nothing was installed; whoever has the retired key may have published it"),
+            Self::OwnerFile { .. } => integrity("damaged_index").hint("see all faults: skillhub index verify"),
+            Self::Read(error) => error.failure(),
+        }
+    }
+}
+
+impl Fails for KeyChangeError {
+    fn failure(&self) -> Failure {
+        match self {
+            Self::Unknown { owner, .. } => Failure::new(FailureKind::NotFound, "not_found")
+                .hint(format!("see the owner's keys: skillhub key list {owner}")),
+            Self::WasRetired { .. } => {
+                Failure::new(FailureKind::Integrity, "retired_key").hint("make another: ssh-keygen -t ed25519")
+            }
+            Self::OwnerFile { .. } => {
+                Failure::new(FailureKind::Integrity, "damaged_index").hint("see all faults: skillhub index verify")
+            }
+            Self::Store(error) => error.failure(),
         }
     }
 }

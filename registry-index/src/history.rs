@@ -6,7 +6,7 @@ use git2::{Commit, Delta, DiffDelta, DiffOptions, Oid, Repository, Sort};
 use skill::Digest;
 
 use crate::{
-    BundlePlace, Config, Entry, Fault, FaultKind, ReadError,
+    BundlePlace, Config, Entry, Fault, FaultKind, OwnerFile, ReadError,
     lines::{Line, Lines},
     shard,
     store::Snapshot,
@@ -61,6 +61,12 @@ impl Step<'_> {
                 false => (!self.lines_only_grew(delta)).then_some("changed or removed a line"),
             };
         }
+        if path.starts_with(&format!("{}/", shard::OWNERS)) {
+            return match removed {
+                true => Some("removed an owner"),
+                false => (!self.keys_only_grew(delta)).then_some("took a key of an owner away or back"),
+            };
+        }
         if !path.starts_with(&format!("{}/", shard::BUNDLES)) {
             return None;
         }
@@ -73,6 +79,15 @@ impl Step<'_> {
     fn lines_only_grew(&self, delta: &DiffDelta<'_>) -> bool {
         let lines = |side: &Snapshot<'_>, id| Lines::parse(&side.read_blob(id).ok()?).ok();
         match (lines(&self.old, delta.old_file().id()), lines(&self.new, delta.new_file().id())) {
+            (Some(old), Some(new)) => new.only_grew_from(&old),
+            // A damaged file is told by the check of the tree that holds it.
+            (old, _) => old.is_none(),
+        }
+    }
+
+    fn keys_only_grew(&self, delta: &DiffDelta<'_>) -> bool {
+        let file = |side: &Snapshot<'_>, id| OwnerFile::parse(&side.read_blob(id).ok()?).ok();
+        match (file(&self.old, delta.old_file().id()), file(&self.new, delta.new_file().id())) {
             (Some(old), Some(new)) => new.only_grew_from(&old),
             // A damaged file is told by the check of the tree that holds it.
             (old, _) => old.is_none(),

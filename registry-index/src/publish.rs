@@ -3,14 +3,15 @@
 use jiff::Timestamp;
 use scan::{Cleared, Verdict};
 use semver::Version;
-use skill::{Digest, Frontmatter, Limits, QualifiedName, frontmatter};
+use skill::{Digest, Frontmatter, Limits, Owner, QualifiedName, frontmatter};
 use thiserror::Error;
 
 use crate::{
-    BundlePlace, Entry, Fields, Index, LineError, ReadError, StoreError,
+    BundlePlace, Entry, Fields, Index, LineError, OwnerFileError, PublicKey, ReadError, SignatureError, StoreError,
     index::read_lines,
     lines::Lines,
-    shard,
+    owner, shard,
+    signature::{signed_with, statement},
     store::{Change, Snapshot, Step, TreeEdit},
 };
 
@@ -32,6 +33,8 @@ pub struct NewRelease {
     pub version: Version,
     /// What changed, for people; the body of the commit message. May be empty.
     pub changelog: String,
+    /// The signature over its [`statement`], if it is signed.
+    pub signature: Option<String>,
     /// Who publishes, and when.
     pub stamp: Stamp,
 }
@@ -93,6 +96,32 @@ pub enum AppendError {
         /// Why.
         reason: String,
     },
+    /// The signature is none of this release.
+    #[error("the signature of {release} is not good: {reason}")]
+    Signature {
+        /// `owner/name version`.
+        release: String,
+        /// What is wrong with it.
+        reason: SignatureError,
+    },
+    /// The owner signs with other keys.
+    #[error("{owner} does not sign with the key {key}: the registry has {}", known.join(", "))]
+    OtherKey {
+        /// The owner.
+        owner: Owner,
+        /// The fingerprint of the key.
+        key: String,
+        /// Those of the owner's keys, retired ones too.
+        known: Vec<String>,
+    },
+    /// The owner's file cannot be read.
+    #[error("{path} in the index cannot be used: {reason}")]
+    OwnerFile {
+        /// The file in the tree.
+        path: String,
+        /// What is wrong with it.
+        reason: OwnerFileError,
+    },
     /// The index keeps its archives somewhere else, where this crate cannot put one.
     #[error("the index keeps its archives at {0} and cannot take one")]
     Elsewhere(String),
@@ -151,6 +180,7 @@ impl Index {
         self.store.check_writable()?;
         let path = shard::skill_file(&release.name).ok_or_else(|| AppendError::Name(release.name.clone()))?;
         check_archive(cleared, archive)?;
+        let key = key_of(release, cleared)?;
         let entry = Entry::new(fields_of(release, cleared, archive)?)?;
         let place = match self.config.place_of(&entry.digest) {
             BundlePlace::Tree(path) => path,
@@ -162,7 +192,7 @@ impl Index {
             if let Some(existing) = existing(&lines, &entry)? {
                 return Ok(Step::Done(Appended::Unchanged(existing)));
             }
-            let mut edits = self.owner_edit(base, release)?;
+            let mut edits = self.owner_edit(base, release, key)?;
             edits.extend(bundle_edit(base, &place, blob)?);
             edits.push(self.line_edit(&path, lines, entry.clone())?);
             let change = Change { edits, message: message_of(release), stamp: release.stamp.clone() };
@@ -175,16 +205,40 @@ impl Index {
         Ok(TreeEdit::Put(path.to_owned(), self.store.write_blob(&lines.to_bytes())?))
     }
 
-    /// The file of an owner who has none yet.
-    fn owner_edit(&self, base: &Snapshot<'_>, release: &NewRelease) -> Result<Vec<TreeEdit>, AppendError> {
+    /// The file of an owner who has none yet, and the key of one who has no other.
+    fn owner_edit(
+        &self,
+        base: &Snapshot<'_>,
+        release: &NewRelease,
+        key: Option<PublicKey>,
+    ) -> Result<Vec<TreeEdit>, AppendError> {
         let owner = &release.name.owner;
         let path = shard::owner_file(owner);
-        if base.blob_id(&path)?.is_some() {
+        let is_there = base.blob_id(&path)?.is_some();
+        if is_there && key.is_none() {
             return Ok(Vec::new());
         }
-        let text = format!("{{\"format\":1,\"owner\":\"{owner}\",\"keys\":[]}}\n");
-        Ok(vec![TreeEdit::Put(path, self.store.write_blob(text.as_bytes())?)])
+        let damaged = |reason| AppendError::OwnerFile { path: path.clone(), reason };
+        let mut file = owner::read(base, owner)?.map_err(damaged)?;
+        match key {
+            Some(key) if file.keys().is_empty() => file.add(key, release.stamp.to_the_second().at),
+            Some(key) if file.find(&key).is_some_and(|known| known.retired_at.is_none()) => return Ok(Vec::new()),
+            Some(key) => {
+                let (owner, key) = (owner.clone(), key.fingerprint());
+                return Err(AppendError::OtherKey { owner, key, known: file.all_fingerprints() });
+            }
+            None => {}
+        }
+        Ok(vec![TreeEdit::Put(path, self.store.write_blob(file.to_text().as_bytes())?)])
     }
+}
+
+/// The key with which a release is signed.
+fn key_of(release: &NewRelease, cleared: &Cleared) -> Result<Option<PublicKey>, AppendError> {
+    let Some(signature) = &release.signature else { return Ok(None) };
+    let text = statement(&release.name, &release.version, &cleared.digest());
+    let bad = |reason| AppendError::Signature { release: format!("{} {}", release.name, release.version), reason };
+    signed_with(signature, &text).map(Some).map_err(bad)
 }
 
 /// The archive, unless another release has brought it already.
@@ -236,7 +290,7 @@ fn fields_of(release: &NewRelease, cleared: &Cleared, archive: &[u8]) -> Result<
         verdict: verdict_of(cleared)?.to_string(),
         publisher: stamp.by,
         published_at: stamp.at,
-        signature: None,
+        signature: release.signature.clone(),
         yanked: false,
         withdrawn: None,
     })

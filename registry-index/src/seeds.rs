@@ -78,6 +78,7 @@ fn publish(index: &Index, folder: &str, bundle: Bundle, at: Timestamp) -> Result
     let release = NewRelease {
         name: QualifiedName { owner: Owner::parse(OWNER)?, name: SkillName::parse(folder)? },
         version: version_of(&bundle).ok_or_else(|| SeedError::Version(folder.to_owned()))?,
+        signature: None,
         changelog: String::new(),
         stamp: Stamp { by: OWNER.to_owned(), at },
     };

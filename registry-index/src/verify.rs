@@ -6,13 +6,13 @@ use std::{
 };
 
 use git2::Oid;
-use skill::{Digest, Limits, QualifiedName};
+use skill::{Digest, Limits, Owner, QualifiedName};
 
 use crate::{
-    BundlePlace, Entry, Index, ReadError,
+    BundlePlace, Entry, Index, OwnerFile, OwnerFileError, ReadError,
     history::check_history,
     lines::{Line, Lines},
-    shard,
+    owner, shard,
     store::Snapshot,
 };
 
@@ -59,6 +59,12 @@ pub enum FaultKind {
     /// An archive that no line names.
     #[error("no release has this archive")]
     StrayBundle,
+    /// An owner's file that cannot be used.
+    #[error("{0}")]
+    OwnerFile(OwnerFileError),
+    /// A release has a signature that is not its owner's.
+    #[error("{0}")]
+    Signature(String),
     /// A commit took something back that only grows.
     #[error("the commit {commit} {what}")]
     Rewritten {
@@ -92,7 +98,8 @@ impl Index {
     /// [`ReadError::Store`] when git fails on something that has no place in a [`Fault`].
     pub fn verify(&self) -> Result<Vec<Fault>, ReadError> {
         let snapshot = self.store.snapshot()?;
-        let mut check = Check { index: self, snapshot: &snapshot, faults: Vec::new(), bundles: BTreeMap::new() };
+        let (faults, bundles, owners) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+        let mut check = Check { index: self, snapshot: &snapshot, faults, bundles, owners };
         check.skills()?;
         check.stray_bundles()?;
         let mut faults = check.faults;
@@ -108,6 +115,8 @@ struct Check<'a> {
     faults: Vec<Fault>,
     /// The archives seen so far, by path: shared ones are unpacked once.
     bundles: BTreeMap<String, Result<Found, String>>,
+    /// The owners' files that were read, by owner; `None` for one that cannot be used.
+    owners: BTreeMap<Owner, Option<OwnerFile>>,
 }
 
 /// What an archive in the tree is.
@@ -167,6 +176,9 @@ impl Check<'_> {
         if entry.name != *name {
             self.fault(path, Some(number), FaultKind::WrongName(entry.name.to_string()));
         }
+        if let Some(Err(error)) = self.owner(&name.owner).map(|file| file.signer(entry)) {
+            self.fault(path, Some(number), FaultKind::Signature(error.to_string()));
+        }
         if entry.withdrawn.is_some() {
             return;
         }
@@ -181,6 +193,22 @@ impl Check<'_> {
                 }
             }
         }
+    }
+
+    /// An owner's file; what is wrong with it is told once.
+    fn owner(&mut self, owner: &Owner) -> Option<&OwnerFile> {
+        if !self.owners.contains_key(owner) {
+            let file = match owner::read(self.snapshot, owner) {
+                Ok(Ok(file)) => Some(file),
+                Ok(Err(error)) => {
+                    self.fault(&shard::owner_file(owner), None, FaultKind::OwnerFile(error));
+                    None
+                }
+                Err(_) => None,
+            };
+            self.owners.insert(owner.clone(), file);
+        }
+        self.owners.get(owner).and_then(Option::as_ref)
     }
 
     /// The archive at a path; `None` when it is missing or unreadable.

@@ -35,7 +35,13 @@ pub fn cleared(name: &QualifiedName, body: &str) -> Cleared {
 
 pub fn release(text: &str) -> NewRelease {
     let (skill, version) = text.split_once('@').unwrap();
-    NewRelease { name: name(skill), version: version.parse().unwrap(), changelog: String::new(), stamp: stamp() }
+    NewRelease {
+        name: name(skill),
+        version: version.parse().unwrap(),
+        changelog: String::new(),
+        signature: None,
+        stamp: stamp(),
+    }
 }
 
 /// Publishes `owner/name@version` with a body.

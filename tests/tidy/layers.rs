@@ -37,6 +37,8 @@ const CONFINED: &[(&str, &[&str])] = &[
     ("comfy-table", &["skillhub"]),
     ("indicatif", &["skillhub"]),
     ("yaml_serde", &["skill"]),
+    ("ring", &["registry-index"]),
+    ("ssh-key", &["registry-index"]),
 ];
 
 /// The packages that do no I/O.

@@ -23,6 +23,7 @@ const FILE: &str = "config.toml";
 /// ```toml
 /// format = 1
 /// owner = "acme"                 # who publishes
+/// require_signatures = ["acme"]  # owners of whom nothing is installed without their signature; "*" for all
 /// policy = "balanced"            # what agents may change: open, balanced or strict
 ///
 /// [[rules]]                      # what goes before the preset, the first that fits; see docs/guides/policy.md
@@ -31,7 +32,11 @@ const FILE: &str = "config.toml";
 ///
 /// [registries.team]              # for --registry team, and for the owners it may serve
 /// location = "git@host:team/skills.git"   # a git URL or a folder
+/// require_signatures = true      # nothing from there without its owner's signature
 /// owners = ["acme"]              # one registry may have "*"
+///
+/// [signing]
+/// key = "~/.ssh/id_ed25519"      # with which `publish --sign` signs
 ///
 /// [library]
 /// storage = "git"
@@ -47,6 +52,12 @@ pub struct Config {
     /// The owner to publish under when none is named.
     #[serde(default)]
     pub owner: Option<String>,
+    /// Owners whose releases must be signed; `*` for all.
+    #[serde(default)]
+    pub require_signatures: Vec<String>,
+    /// How releases are signed.
+    #[serde(default)]
+    pub signing: SigningConfig,
     /// How much agents may change without a person: open, balanced (what stands without it) or strict.
     #[serde(default)]
     pub policy: Option<String>,
@@ -83,6 +94,18 @@ pub struct RegistryConfig {
     /// registry names. With none the registry is used only when it is named.
     #[serde(default)]
     pub owners: Vec<String>,
+    /// Whether nothing is taken from there without its owner's signature.
+    #[serde(default)]
+    pub require_signatures: bool,
+}
+
+/// How releases are signed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SigningConfig {
+    /// The file of the key.
+    #[serde(default)]
+    pub key: Option<String>,
 }
 
 /// How libraries are kept.
@@ -113,6 +136,8 @@ impl Default for Config {
         Self {
             format: FORMAT,
             owner: None,
+            require_signatures: Vec::new(),
+            signing: SigningConfig::default(),
             policy: None,
             rules: Vec::new(),
             registries: BTreeMap::new(),
@@ -243,6 +268,9 @@ impl Config {
     fn check_owners(&self, path: &Path) -> Result<(), ConfigError> {
         let path = || path.to_owned();
         if let Some(owner) = &self.owner {
+            Owner::parse(owner).map_err(|source| ConfigError::Owner { path: path(), source })?;
+        }
+        for owner in self.require_signatures.iter().filter(|owner| *owner != "*") {
             Owner::parse(owner).map_err(|source| ConfigError::Owner { path: path(), source })?;
         }
         let mut seen = BTreeSet::new();

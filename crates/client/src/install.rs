@@ -4,23 +4,22 @@
 //! then one commit of the library. Links, copies and the lock file follow from it ([`place`]).
 
 mod error;
+mod installed;
 mod merging;
+mod naming;
 mod order;
 mod place;
 mod plan;
+mod signer;
 mod source;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use library::{Before, Checkout, Committed, Event, Home, Library, Origin, Permit, ProposalId, RevisionId, Stamp};
-use scan::{Capabilities, Report};
-use skill::{
-    Digest, SkillName, SkillPath,
-    diff::{self, BundleDiff},
-    merge::Conflict,
-};
+use library::{Before, Event, Home, Library, Permit, Stamp};
+use skill::diff;
 
 pub use error::InstallError;
+pub use installed::{InstallStatus, Installed};
 pub use merging::Choice;
 pub(crate) use order::Order;
 use order::orders;
@@ -32,7 +31,7 @@ use crate::{
     agent_folders::{AgentFolder, AgentFolders},
     found::Pick,
     lock_file::{LockFile, LockedSkill, LockedWaiver},
-    registry::Registries,
+    registry::{Registries, Signers},
     spec::Spec,
 };
 
@@ -55,6 +54,8 @@ pub struct InstallRequest {
     pub pick: Pick,
     /// What becomes of a skill that was changed since.
     pub evolved: Evolved,
+    /// Fingerprints of keys that are taken although their owners signed with others before.
+    pub accept_keys: Vec<String>,
 }
 
 /// What becomes of an installed skill that was changed here, when another release is to take its place.
@@ -65,87 +66,6 @@ pub enum Evolved {
     Refuse,
     /// The release is merged in.
     Merge(Choice),
-}
-
-/// How installing one skill ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InstallStatus {
-    /// It is new.
-    Installed,
-    /// Another release is in place of the old one.
-    Updated,
-    /// Another release was merged with what was changed here.
-    Merged,
-    /// It was there already.
-    Unchanged,
-    /// Something else is in its way.
-    Conflict,
-    /// The scan blocks it.
-    Blocked,
-    /// It would be installed or updated.
-    DryRun,
-    /// Anything else went wrong.
-    Failed,
-}
-
-impl InstallStatus {
-    /// The status in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Installed => "installed",
-            Self::Updated => "updated",
-            Self::Merged => "merged",
-            Self::Unchanged => "unchanged",
-            Self::Conflict => "conflict",
-            Self::Blocked => "blocked",
-            Self::DryRun => "dry_run",
-            Self::Failed => "failed",
-        }
-    }
-}
-
-/// What became of one skill.
-#[derive(Debug)]
-pub struct Installed {
-    /// `owner/name`, or the bare name from a source that has no owners; the spec when not even the
-    /// name came to be known.
-    pub name: String,
-    /// The version, where the source has one.
-    pub version: Option<String>,
-    /// Its folder in the library.
-    pub path: Option<PathBuf>,
-    /// Where it stands in agents' folders; of a dry run, where it would.
-    pub links: Vec<PathBuf>,
-    /// The digest of the release, or of the source's files; the skill may have evolved since.
-    pub digest: Option<Digest>,
-    /// How it ended.
-    pub status: InstallStatus,
-    /// The skill's head now.
-    pub revision: Option<RevisionId>,
-    /// The head before; none for a skill that is new.
-    pub previous: Option<RevisionId>,
-    /// Where it came from.
-    pub origin: Option<Origin>,
-    /// What changes in the library, or would: the files as they were against those that come. For a conflict
-    /// those of the proposal, with both sides between markers.
-    pub change: Option<BundleDiff>,
-    /// The files with changes made here that another release changes as well, sorted.
-    pub touched: Vec<SkillPath>,
-    /// Where the release and the changes made here disagree.
-    pub conflicts: Vec<Conflict>,
-    /// The proposal that holds both sides for a person.
-    pub proposal: Option<ProposalId>,
-    /// What the scanner found.
-    pub report: Option<Report>,
-    /// What it would touch, as agents will see it.
-    pub capabilities: Option<Capabilities>,
-    /// What went otherwise than asked for without being a failure, one sentence each.
-    pub warnings: Vec<String>,
-    /// Why the folder does not show the revision yet.
-    pub checkout_pending: Option<String>,
-    /// Why it was not installed.
-    pub error: Option<InstallError>,
 }
 
 /// Installs into one library.
@@ -175,9 +95,17 @@ pub(crate) struct Batch {
     turns: Vec<usize>,
     settled: Vec<(usize, Installed)>,
     next: usize,
+    signers: Signers,
 }
 
 impl Batch {
+    /// An empty one, with the keys of owners that are known here. What the lock file says counts for owners of whom
+    /// this machine has seen none.
+    pub fn of(home: &Home, lock: &LockFile) -> Result<Self, InstallError> {
+        let signers = signer::known(home, lock)?;
+        Ok(Self { signers, ..Self::default() })
+    }
+
     fn turn(&mut self) -> usize {
         self.next += 1;
         self.next
@@ -209,7 +137,7 @@ impl Installer<'_> {
     pub fn install(&mut self, request: &InstallRequest) -> Result<Vec<Installed>, InstallError> {
         let folders = self.agent_folders.chosen(&request.agents, self.library.path())?;
         let lock = LockFile::read(self.lock_path)?;
-        let mut batch = Batch::default();
+        let mut batch = Batch::of(self.home, &lock)?;
         let orders = orders(request, &lock)?;
         source::bring_ahead(self, &orders, request);
         for order in orders {
@@ -245,12 +173,15 @@ impl Installer<'_> {
             true => planned.into_iter().map(|planned| self.pretend(planned, folders)).collect(),
             false => self.carry_out(planned, folders, request)?,
         };
+        if !request.dry_run {
+            Signers::remember(self.home, done.iter().filter_map(Installed::signed));
+        }
         settled.extend(turns.into_iter().zip(done));
         settled.sort_by_key(|(turn, _)| *turn);
         Ok(settled.into_iter().map(|(_, result)| result).collect())
     }
 
-    pub(crate) fn plan_one(&mut self, candidate: Candidate, request: &InstallRequest, batch: &mut Batch) {
+    pub(crate) fn plan_one(&mut self, mut candidate: Candidate, request: &InstallRequest, batch: &mut Batch) {
         let label = candidate.origin.name.clone();
         let version = candidate.origin.version.clone();
         if let Some(same) = batch.planned.iter().find(|other| other.candidate.name == candidate.name) {
@@ -264,7 +195,8 @@ impl Installer<'_> {
             }
             return;
         }
-        match plan::plan(self.library, candidate, request, (self.stamp, self.permit)) {
+        let checked = self.check_signer(&mut candidate, request, &batch.signers);
+        match checked.and_then(|()| plan::plan(self.library, candidate, request, (self.stamp, self.permit))) {
             Ok(plan) => batch.pass(plan),
             Err(error) => batch.settle(Installed::failed(label, version, error)),
         }
@@ -355,6 +287,7 @@ impl Installer<'_> {
             revision: head.clone().filter(|_| status == InstallStatus::Unchanged),
             previous: head,
             origin: Some(candidate.origin.clone()),
+            signer: candidate.signer.clone(),
             report: Some(planned.cleared.report().clone()),
             capabilities: Some(scan::capabilities(planned.cleared.bundle())),
             change: Some(diff::diff(&planned.before, after)),
@@ -381,6 +314,7 @@ impl Installer<'_> {
             source: origin.source.clone(),
             local: candidate.local,
             commit: origin.commit.clone(),
+            signer: candidate.signer.clone(),
             archive: candidate.archive.to_string(),
             digest: origin.digest.clone(),
             content: head.map_or_else(|| origin.digest.clone(), |head| head.digest.to_string()),
@@ -402,60 +336,5 @@ impl Installer<'_> {
                 let _best_effort = self.library.record(&event);
             }
         }
-    }
-}
-
-impl Installed {
-    /// A result of which nothing else is known.
-    pub(crate) fn new(name: String, version: Option<String>, status: InstallStatus) -> Self {
-        Self {
-            name,
-            version,
-            path: None,
-            links: Vec::new(),
-            digest: None,
-            status,
-            revision: None,
-            previous: None,
-            origin: None,
-            change: None,
-            touched: Vec::new(),
-            conflicts: Vec::new(),
-            proposal: None,
-            report: None,
-            capabilities: None,
-            warnings: Vec::new(),
-            checkout_pending: None,
-            error: None,
-        }
-    }
-
-    pub(crate) fn failed(name: String, version: Option<String>, error: InstallError) -> Self {
-        let status = match error.failure().kind {
-            FailureKind::Conflict => InstallStatus::Conflict,
-            FailureKind::Blocked => InstallStatus::Blocked,
-            _ => InstallStatus::Failed,
-        };
-        Self { report: error.report().cloned(), error: Some(error), ..Self::new(name, version, status) }
-    }
-
-    /// Takes over what the commit came to.
-    fn follow(&mut self, committed: Option<&Committed>) {
-        let Some(committed) = committed else { return };
-        self.revision = Some(committed.revision.id.clone());
-        self.previous = committed.previous.clone();
-        match &committed.checkout {
-            Checkout::Done => {}
-            Checkout::HandEditKept(id) => {
-                self.warnings.push(format!("a hand edit of that very moment is kept as revision {}", id.short()));
-            }
-            Checkout::Pending(why) => self.checkout_pending = Some(why.clone()),
-        }
-    }
-
-    /// The skill's own name.
-    #[must_use]
-    pub fn skill(&self) -> Option<SkillName> {
-        SkillName::parse(self.name.rsplit('/').next().unwrap_or(&self.name)).ok()
     }
 }

@@ -38,6 +38,7 @@ const HEAD: &str = "# Written by skillhub: which skills are installed, exactly. 
 /// source = "…"                  # the registry's place, the git URL, the path
 /// local = true                  # only this machine has the source
 /// commit = "…"                  # of a git source
+/// signer = "SHA256:…"           # the owner's key that signed the release
 /// archive = "sha256:…"          # of the packed release
 /// digest = "sha256:…"           # of the release's content
 /// content = "sha256:…"          # of the content now, which may have evolved
@@ -72,6 +73,8 @@ pub struct LockedSkill {
     pub local: bool,
     /// The commit of a git source.
     pub commit: Option<String>,
+    /// The fingerprint of the key of its owner that signed the release.
+    pub signer: Option<String>,
     /// The hash of the packed release.
     pub archive: String,
     /// The digest of the release.
@@ -326,6 +329,7 @@ impl LockedSkill {
             source: text(&mut raw, "source")?.unwrap_or_default(),
             local: matches!(raw.remove("local"), Some(Value::Boolean(true))),
             commit: text(&mut raw, "commit")?,
+            signer: text(&mut raw, "signer")?,
             archive: text(&mut raw, "archive")?.ok_or("it has no `archive`")?,
             digest: text(&mut raw, "digest")?.ok_or("it has no `digest`")?,
             content: text(&mut raw, "content")?.unwrap_or_default(),
@@ -344,7 +348,7 @@ impl LockedSkill {
         let mut line = |key: &str, value: Value| lines.push_str(&format!("{key} = {value}\n"));
         line("name", self.name.as_str().into());
         line("requested", self.requested.as_str().into());
-        for (key, value) in [("version", &self.version), ("commit", &self.commit)] {
+        for (key, value) in [("version", &self.version), ("commit", &self.commit), ("signer", &self.signer)] {
             if let Some(value) = value {
                 line(key, value.as_str().into());
             }

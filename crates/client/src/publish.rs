@@ -8,7 +8,10 @@ use std::{
 use cap_std::{ambient_authority, fs::Dir};
 use jiff::Timestamp;
 use library::folder::{self, FolderError, Leftovers};
-use registry_index::{AppendError, Appended, Entry, Index, NewRelease, ReadError, Stamp, newest, next_patch};
+use registry_index::{
+    AppendError, Appended, Entry, Index, NewRelease, OwnerKey, ReadError, SignerError, Stamp, newest, next_patch,
+    statement,
+};
 use scan::{Baseline, Blocked, Cleared, Report, Verdict};
 use semver::Version;
 use serde_json::Value;
@@ -22,6 +25,7 @@ use thiserror::Error;
 use crate::{
     failure::details,
     registry::{Registries, Registry, RegistryError},
+    signing::{SigningError, SigningKey},
 };
 
 /// Versions that are tried when nobody asked for one and others publish the same skill.
@@ -80,6 +84,10 @@ pub struct Published {
     pub digest: Digest,
     /// Bytes of the archive.
     pub size: u64,
+    /// The fingerprint of the key with which it is signed.
+    pub signer: Option<String>,
+    /// What goes otherwise than expected without being a failure, one sentence each.
+    pub warnings: Vec<String>,
     /// The scanner's verdict.
     pub verdict: Verdict,
     /// All that the scanner found.
@@ -154,6 +162,12 @@ pub enum PublishError {
         /// The next version that is free.
         next: Version,
     },
+    /// The key cannot be used.
+    #[error(transparent)]
+    Signing(#[from] SigningError),
+    /// The owner's keys cannot be read.
+    #[error(transparent)]
+    Signer(#[from] SignerError),
     /// The registry did not take the release.
     #[error(transparent)]
     Append(#[from] AppendError),
@@ -192,6 +206,8 @@ impl Fails for PublishError {
             Self::Archive(_) => invalid("invalid_archive"),
             Self::VersionExists { next, .. } => Failure::new(FailureKind::Conflict, "version_exists")
                 .hint(format!("publish under the next free version: --version {next}")),
+            Self::Signing(error) => error.failure(),
+            Self::Signer(error) => error.failure(),
             Self::Append(error) => append_failure(error),
             Self::Registry(error) => error.failure(),
             Self::Read(error) => error.failure(),
@@ -233,6 +249,13 @@ fn append_failure(error: &AppendError) -> Failure {
         AppendError::VersionExists { .. } | AppendError::Withdrawn { .. } => {
             Failure::new(FailureKind::Conflict, "version_exists").hint("publish under another version: --version V")
         }
+        AppendError::OtherKey { owner, .. } => Failure::new(FailureKind::Integrity, "other_key").hint(format!(
+            "sign with a key that {owner} has there: --sign=PATH; or add this one: skillhub key add {owner} PATH.pub"
+        )),
+        AppendError::Signature { .. } => Failure::new(FailureKind::Integrity, "bad_signature"),
+        AppendError::OwnerFile { .. } => {
+            Failure::new(FailureKind::Integrity, "damaged_index").hint("run skillhub index verify")
+        }
         AppendError::Elsewhere(_) => Failure::new(FailureKind::Unreachable, "registry_unreachable")
             .hint("only who runs it can put archives there; publish to another registry: --registry"),
         AppendError::Read(error) => error.failure(),
@@ -248,6 +271,8 @@ pub struct Publisher<'a> {
     pub registries: &'a Registries,
     /// The configuration file, for a hint.
     pub config_path: &'a Path,
+    /// The key to sign with; without one the release has no signature.
+    pub signing: Option<&'a SigningKey>,
     /// The time of the release.
     pub now: Timestamp,
 }
@@ -269,14 +294,15 @@ pub fn publish(folder: &Path, options: &PublishOptions, by: Publisher<'_>) -> Re
     let cleared = scan::clear(bundle, Baseline::None)?;
     let registry = by.registries.serving(&name.owner)?;
     let entries = registry.with_skill(&name)?.releases(&name)?;
-    let draft = Draft { name, cleared, problems, registry };
+    let mut draft = Draft { name, cleared, problems, registry, signing: by.signing, warnings: Vec::new() };
+    draft.check_key(&entries)?;
     let wanted = match asked {
         Some(asked) => Some(asked),
         None => draft.version_in_frontmatter()?,
     };
     if let Some(same) = draft.already_newest(&entries, wanted.as_ref()) {
-        let version = same.version.clone();
-        return Ok(draft.published(PublishStatus::Unchanged, version));
+        let same = same.clone();
+        return Ok(draft.unchanged(&same));
     }
     match wanted {
         Some(version) => draft.publish(version, &entries, options, by.now),
@@ -326,14 +352,43 @@ fn checked_name(path: &Path, bundle: &Bundle) -> Result<(SkillName, Vec<Problem>
 }
 
 /// A release that is ready but for its version.
-struct Draft {
+struct Draft<'a> {
     name: QualifiedName,
     cleared: Cleared,
     problems: Vec<Problem>,
     registry: Registry,
+    signing: Option<&'a SigningKey>,
+    warnings: Vec<String>,
 }
 
-impl Draft {
+impl Draft<'_> {
+    /// Refuses a key that is not the owner's, before anything is signed; tells when a signature will be missed.
+    fn check_key(&mut self, entries: &[Entry]) -> Result<(), PublishError> {
+        let owner = &self.name.owner;
+        let Some(signing) = self.signing else {
+            if newest(entries, true).is_some_and(|entry| entry.signature.is_some()) {
+                self.warnings.push(format!("{owner} signed the release before this one; sign it as well: --sign"));
+            }
+            return Ok(());
+        };
+        let file = self.registry.with_owner(owner)?.owner(owner)?;
+        let is_signing = |known: &OwnerKey| known.retired_at.is_none();
+        if file.keys().is_empty() || file.find(&signing.public()).is_some_and(is_signing) {
+            return Ok(());
+        }
+        let (key, known) = (signing.public().fingerprint(), file.all_fingerprints());
+        Err(AppendError::OtherKey { owner: owner.clone(), key, known }.into())
+    }
+
+    /// The answer for content that is there already.
+    fn unchanged(mut self, entry: &Entry) -> Published {
+        if self.signing.is_some() && entry.signature.is_none() {
+            let release = format!("{} {}", entry.name, entry.version);
+            self.warnings.push(format!("{release} is not signed and stays so; publish a new version to sign it"));
+        }
+        self.published(PublishStatus::Unchanged, entry.version.clone())
+    }
+
     fn version_in_frontmatter(&self) -> Result<Option<Version>, PublishError> {
         let text = self.cleared.bundle().skill_md().unwrap_or_default();
         let reading = frontmatter::read(text, &Limits::default()).ok();
@@ -393,9 +448,12 @@ impl Draft {
             return Ok((PublishStatus::DryRun, version));
         }
         let stamp = Stamp { by: self.name.owner.to_string(), at: now };
-        let release = NewRelease { name: self.name.clone(), version, changelog: options.changelog.clone(), stamp };
         let bytes = archive::pack(self.cleared.bundle());
         let digest = self.cleared.digest();
+        let sign = |key: &SigningKey| key.sign(&statement(&self.name, &version, &digest));
+        let signature = self.signing.map(sign).transpose()?;
+        let (name, changelog) = (self.name.clone(), options.changelog.clone());
+        let release = NewRelease { name, version, changelog, signature, stamp };
         let (cleared, name) = (&self.cleared, &self.name);
         let append = |index: &Index| Ok::<_, PublishError>(index.append(&release, cleared, &bytes)?);
         match self.registry.change(name, Some(&digest), append) {
@@ -416,7 +474,10 @@ impl Draft {
 
     fn published(self, status: PublishStatus, version: Version) -> Published {
         let size = archive::pack(self.cleared.bundle()).len() as u64;
+        let signs = |_: &&SigningKey| status != PublishStatus::Unchanged;
         Published {
+            signer: self.signing.filter(signs).map(|key| key.public().fingerprint()),
+            warnings: self.warnings,
             status,
             registry: self.registry.name().to_owned(),
             location: self.registry.location().to_owned(),

@@ -7,6 +7,7 @@ mod location;
 mod mirror;
 mod remote;
 mod seen;
+mod signers;
 
 use std::{
     fmt,
@@ -24,8 +25,9 @@ use location::Location;
 use mirror::Mirror;
 use remote::{Heads, Remote};
 use seen::{Growth, Seen};
+pub(crate) use signers::{Signers, Standing};
 
-use crate::config::Config;
+use crate::config::{Config, RegistryConfig};
 
 /// The name of the registry inside the home.
 pub const EMBEDDED: &str = "local";
@@ -140,6 +142,19 @@ impl Registries {
         }
     }
 
+    /// Whether nothing of an owner is taken from the registry at this place without their signature.
+    #[must_use]
+    pub fn requires_signature(&self, location: &str, owner: &str) -> bool {
+        let is_named = |named: &String| named == "*" || named == owner;
+        let is_there = |registry: &RegistryConfig| match Location::read(&registry.location, self.home.path()) {
+            Ok(Location::Git(spec)) => spec.url() == location,
+            Ok(Location::Folder(path)) => library::resolve(&path).is_ok_and(|path| path == Path::new(location)),
+            Err(_) => false,
+        };
+        let mut strict = self.config.registries.values().filter(|registry| registry.require_signatures);
+        self.config.require_signatures.iter().any(is_named) || strict.any(is_there)
+    }
+
     fn name_for(&self, owner: &Owner) -> Option<&str> {
         self.given.as_deref().or_else(|| self.config.registry_of(owner.as_str()))
     }
@@ -250,6 +265,14 @@ impl Registry {
         self.with(shard::skill_file(name).into_iter().collect())
     }
 
+    /// The index, with the file of an owner.
+    ///
+    /// # Errors
+    /// [`RegistryError`] when git cannot fetch it.
+    pub fn with_owner(&self, owner: &Owner) -> Result<&Index, RegistryError> {
+        self.with(vec![shard::owner_file(owner)])
+    }
+
     /// The index, with the folder of a name, which lists its owners.
     ///
     /// # Errors
@@ -275,6 +298,16 @@ impl Registry {
             remote.bring_lines(&self.index)?;
         }
         Ok(&self.index)
+    }
+
+    /// Changes the file of an owner.
+    pub(crate) fn change_owner<T, E: From<RegistryError>>(
+        &mut self,
+        owner: &Owner,
+        change: impl Fn(&Index) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let Some(remote) = &self.remote else { return change(&self.index) };
+        remote.change(&mut self.index, &[shard::CONFIG.to_owned(), shard::owner_file(owner)], change)
     }
 
     /// Puts a release into the index, or sets a flag of one, with `change`. Where others change the registry at the same

@@ -7,7 +7,7 @@ use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
 
 use crate::{
-    registry::{Registries, RegistryError},
+    registry::{Registries, Registry, RegistryError},
     resolve::{self, ResolveError},
     spec::Spec,
 };
@@ -23,6 +23,30 @@ pub struct Info {
     pub location: String,
     /// The releases that were asked for, newest version first; yanked and withdrawn ones say so.
     pub releases: Vec<Entry>,
+    /// Who signed each of them, in the same order.
+    pub signed: Vec<Signed>,
+}
+
+/// Who signed a release.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Signed {
+    /// Nobody.
+    Not,
+    /// Its owner, with the key of this fingerprint.
+    With(String),
+    /// Not its owner, although it has a signature; why.
+    Badly(String),
+}
+
+impl Signed {
+    /// Why a signature is not its owner's.
+    #[must_use]
+    pub fn fault(&self) -> Option<&str> {
+        match self {
+            Self::Badly(why) => Some(why),
+            _ => None,
+        }
+    }
 }
 
 /// The releases of the skill that a spec names: all of them, or those that its version or range
@@ -43,7 +67,22 @@ pub fn info(registries: &Registries, spec: &Spec) -> Result<Info, ResolveError> 
         return Err(resolve::no_release(&registry, &name, &request, &all));
     }
     releases.sort_by(|a, b| b.version.cmp(&a.version));
-    Ok(Info { name, registry: registry.name().to_owned(), location: registry.location().to_owned(), releases })
+    let signed = signed(&registry, &name, &releases)?;
+    let (registry, location) = (registry.name().to_owned(), registry.location().to_owned());
+    Ok(Info { name, registry, location, releases, signed })
+}
+
+fn signed(registry: &Registry, name: &QualifiedName, releases: &[Entry]) -> Result<Vec<Signed>, ResolveError> {
+    if releases.iter().all(|entry| entry.signature.is_none()) {
+        return Ok(releases.iter().map(|_| Signed::Not).collect());
+    }
+    let index = registry.with_owner(&name.owner)?;
+    let of = |entry: &Entry| match index.signer(entry) {
+        Ok(None) => Signed::Not,
+        Ok(Some(key)) => Signed::With(key.fingerprint()),
+        Err(error) => Signed::Badly(error.to_string()),
+    };
+    Ok(releases.iter().map(of).collect())
 }
 
 /// A release whose flag was set.

@@ -27,6 +27,8 @@ pub struct UpdateRequest {
     pub offline: bool,
     /// Do everything but change something.
     pub dry_run: bool,
+    /// Fingerprints of keys that are taken although their owners signed with others before.
+    pub accept_keys: Vec<String>,
 }
 
 /// A skill as it is named for an update.
@@ -62,9 +64,10 @@ impl Installer<'_> {
             offline: request.offline,
             dry_run: request.dry_run,
             evolved: Evolved::Merge(request.choice),
+            accept_keys: request.accept_keys.clone(),
             ..InstallRequest::default()
         };
-        let mut batch = Batch::default();
+        let mut batch = Batch::of(self.home, &LockFile::read(self.lock_path)?)?;
         for skill in installed(self.library, self.lock_path, &request.skills)? {
             match newer(self, &skill, &as_install) {
                 Ok(Newer::Release(candidate)) => self.plan_one(*candidate, &as_install, &mut batch),

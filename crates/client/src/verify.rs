@@ -10,7 +10,7 @@ use skill::{
 use crate::{
     install::{InstallError, Installer},
     lock_file::{LockFile, LockedSkill},
-    resolve::{self, ResolveError},
+    resolve::{self, ResolveError, Resolved},
     spec::{Request, Spec},
 };
 
@@ -62,6 +62,8 @@ pub struct Verified {
     pub files: Vec<FileChange>,
     /// What is wrong, one sentence.
     pub why: Option<String>,
+    /// The fingerprint of the key with which its owner signed it.
+    pub signer: Option<String>,
     /// What could not be looked at, or is worth knowing, one sentence each.
     pub warnings: Vec<String>,
 }
@@ -83,6 +85,7 @@ fn look(by: &Installer<'_>, entry: &LockedSkill, offline: bool) -> Result<Verifi
         status: VerifyStatus::Pristine,
         files: Vec::new(),
         why: None,
+        signer: None,
         warnings: Vec::new(),
     };
     let Ok(name) = SkillName::parse(entry.bare_name()) else {
@@ -169,7 +172,7 @@ impl Verified {
                     if found.entry.yanked {
                         self.warnings.push("its release was yanked: its publisher advises against it".to_owned());
                     }
-                    self
+                    self.signature_of(&found, entry)
                 }
             },
             Err(error @ (ResolveError::NotFound { .. } | ResolveError::NoRelease { .. })) => {
@@ -181,6 +184,35 @@ impl Verified {
                 self
             }
         }
+    }
+}
+
+impl Verified {
+    /// The signature in the registry's line against the key locked.
+    fn signature_of(mut self, found: &Resolved, entry: &LockedSkill) -> Self {
+        let Resolved { registry, name, entry: line } = found;
+        let brought = match line.signature {
+            Some(_) => registry.with_owner(&name.owner),
+            None => Ok(registry.index()),
+        };
+        let index = match brought {
+            Ok(index) => index,
+            Err(error) => {
+                self.warnings.push(format!("its signature was not looked at: {error}"));
+                return self;
+            }
+        };
+        match (index.signer(line), &entry.signer) {
+            (Err(error), _) => return self.is(VerifyStatus::Tampered, error.to_string()),
+            (Ok(key), Some(locked)) if key.map(|key| key.fingerprint()).as_ref() != Some(locked) => {
+                let now =
+                    key.map_or_else(|| "not signed".to_owned(), |key| format!("signed with {}", key.fingerprint()));
+                return self
+                    .is(VerifyStatus::Tampered, format!("its release is {now}, the lock file has the key {locked}"));
+            }
+            (Ok(key), _) => self.signer = key.map(|key| key.fingerprint()),
+        }
+        self
     }
 }
 

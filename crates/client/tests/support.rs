@@ -88,7 +88,7 @@ impl World {
         publish(
             folder,
             options,
-            Publisher { registries: &registries, config_path: &config_path, now: Self::stamp().time },
+            Publisher { registries: &registries, config_path: &config_path, signing: None, now: Self::stamp().time },
         )
     }
 

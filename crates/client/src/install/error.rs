@@ -3,11 +3,11 @@
 use std::{io, path::PathBuf};
 
 use library::{CommitError, Denied, LibraryError, ProposalId, SnapshotError, StorageError, folder::FolderError};
-use registry_index::FetchError;
+use registry_index::{FetchError, SignerError};
 use scan::{Blocked, Report};
 use serde_json::Value;
 use skill::failure::{Fails, Failure, FailureKind};
-use skill::{BundleError, NameError, Problem, SkillName, archive::ArchiveError};
+use skill::{BundleError, NameError, Owner, Problem, SkillName, archive::ArchiveError};
 use thiserror::Error;
 
 use crate::{
@@ -41,6 +41,31 @@ pub enum InstallError {
     /// The release was withdrawn, or its archive is not the one that the index names.
     #[error(transparent)]
     Fetch(#[from] FetchError),
+    /// Its signature is not its owner's.
+    #[error(transparent)]
+    Signer(#[from] SignerError),
+    /// It has no signature, and one is required.
+    #[error("{release} in {registry} is not signed, and the configuration takes nothing of {owner} unsigned")]
+    Unsigned {
+        /// The release.
+        release: String,
+        /// The owner.
+        owner: Owner,
+        /// The registry.
+        registry: String,
+    },
+    /// Its owner signed with another key before, and signatures are required.
+    #[error("{release} is signed with the key {key}; {owner} signed with {} before", before.join(", "))]
+    KeyChanged {
+        /// The release.
+        release: String,
+        /// The owner.
+        owner: String,
+        /// The fingerprint of the key.
+        key: String,
+        /// Those seen before.
+        before: Vec<String>,
+    },
     /// The content is not the one that was promised.
     #[error("the content of {name} is not the one that {promised_by} names: expected {expected}, found {found}")]
     Digest {
@@ -248,6 +273,8 @@ impl Fails for InstallError {
             },
             Self::Pick(error) => error.failure(),
             Self::Fetch(error) => fetch_failure(error),
+            Self::Signer(error) => error.failure(),
+            Self::Unsigned { .. } | Self::KeyChanged { .. } => self.signer_failure(),
             Self::Digest { .. } => {
                 of(FailureKind::Integrity, "integrity").hint("do not use it; tell whoever publishes it")
             }
@@ -311,6 +338,19 @@ impl Fails for InstallError {
 }
 
 impl InstallError {
+    fn signer_failure(&self) -> Failure {
+        match self {
+            Self::Unsigned { owner, .. } => Failure::new(FailureKind::Refused, "unsigned").hint(format!(
+                "ask {owner} to publish a signed release (skillhub publish --sign), or take the owner or the registry \
+                 out of require_signatures in config.toml"
+            )),
+            Self::KeyChanged { owner, key, .. } => Failure::new(FailureKind::Integrity, "key_changed").hint(format!(
+                "ask {owner} by another way whether the new key is theirs; if it is: --accept-key {key}"
+            )),
+            _ => Failure::new(FailureKind::Integrity, "integrity"),
+        }
+    }
+
     /// What the scanner found, when that is the reason.
     #[must_use]
     pub fn report(&self) -> Option<&Report> {

@@ -14,7 +14,11 @@ use registry_index::{Entry, FetchError, Wanted};
 use skill::failure::{Fails, FailureKind};
 use skill::{Bundle, Digest, Limits, QualifiedName, SkillName, archive, frontmatter};
 
-use super::{InstallError, InstallRequest, Installer, order::Order};
+use super::{
+    InstallError, InstallRequest, Installer,
+    naming::{name_of, parse_name},
+    order::Order,
+};
 use crate::{
     cache::Cache,
     found::{self, Found},
@@ -39,6 +43,8 @@ pub(crate) struct Candidate {
     pub requested: String,
     /// Whether only this machine has the source.
     pub local: bool,
+    /// The fingerprint of the key with which its owner signed it.
+    pub signer: Option<String>,
     pub warnings: Vec<String>,
     /// The entry of the lock file that it was fetched for.
     pub locked: Option<LockedSkill>,
@@ -115,6 +121,11 @@ fn check_lock(candidate: &Candidate, locked: &LockedSkill) -> Result<(), Install
     if candidate.archive.to_string() != locked.archive {
         return Err(differs(format!("its archive is {}, not {}", candidate.archive, locked.archive)));
     }
+    if let Some(signer) = locked.signer.as_ref().filter(|signer| candidate.signer.as_ref() != Some(*signer)) {
+        let found =
+            candidate.signer.as_deref().map_or_else(|| "not signed".to_owned(), |key| format!("signed with {key}"));
+        return Err(differs(format!("it is {found}, the lock file has the key {signer}")));
+    }
     if candidate.origin.name != locked.name {
         return Err(differs(format!("it is called {}", candidate.origin.name)));
     }
@@ -188,7 +199,9 @@ impl<'a> Source<'a> {
             }
             Ok(found) => self.of_release(&found, &request),
             // One that went back may hide what it says of the release.
-            Err(error @ ResolveError::Registry(_)) if error.failure().kind != FailureKind::Integrity => {
+            Err(error @ ResolveError::Registry(_))
+                if error.failure().kind != FailureKind::Integrity && !self.must_be_signed(locked) =>
+            {
                 self.of_cache(locked)?.ok_or_else(|| error.into())
             }
             Err(error) => Err(error.into()),
@@ -198,6 +211,7 @@ impl<'a> Source<'a> {
     fn of_release(&self, found: &Resolved, request: &Request) -> Result<Candidate, InstallError> {
         let Resolved { registry, name, entry } = found;
         entry.check_open()?;
+        let signer = self.signer_of(registry, entry)?;
         let bytes = self.archive_of(registry, entry)?;
         let bundle = unpack(&bytes, &name.to_string())?;
         check_digest(&name.to_string(), &entry.digest, &bundle)?;
@@ -220,10 +234,34 @@ impl<'a> Source<'a> {
             archive: entry.archive,
             requested: request.as_str().to_owned(),
             local: registry.is_here(),
+            signer,
             warnings: if entry.yanked { vec![yanked] } else { Vec::new() },
             locked: None,
             base: None,
         })
+    }
+
+    /// The key of its owner with which a release is signed.
+    fn signer_of(&self, registry: &Registry, entry: &Entry) -> Result<Option<String>, InstallError> {
+        let owner = &entry.name.owner;
+        if entry.signature.is_some() {
+            let index = registry.with_owner(owner).map_err(ResolveError::from)?;
+            return Ok(index.signer(entry)?.map(|key| key.fingerprint()));
+        }
+        match self.registries.requires_signature(registry.location(), owner.as_str()) {
+            true => Err(InstallError::Unsigned {
+                release: format!("{} {}", entry.name, entry.version),
+                owner: owner.clone(),
+                registry: registry.to_string(),
+            }),
+            false => Ok(None),
+        }
+    }
+
+    /// Whether a locked release is only taken when its registry can be asked who signed it.
+    fn must_be_signed(&self, locked: &LockedSkill) -> bool {
+        let owner = locked.name.split('/').next().unwrap_or_default();
+        self.registries.requires_signature(&locked.source, owner)
     }
 
     fn archive_of(&self, registry: &Registry, entry: &Entry) -> Result<Vec<u8>, InstallError> {
@@ -263,7 +301,8 @@ impl<'a> Source<'a> {
         let name = parse_name(locked.bare_name())?;
         let warnings = Vec::new();
         let (requested, local) = (locked.requested.clone(), locked.local);
-        Ok(Some(Candidate { name, bundle, origin, archive, requested, local, warnings, locked: None, base: None }))
+        let (signer, locked, base) = (locked.signer.clone(), None, None);
+        Ok(Some(Candidate { name, bundle, origin, archive, requested, local, signer, warnings, locked, base }))
     }
 
     fn of_folder(&self, path: &Path) -> Result<Vec<Candidate>, InstallError> {
@@ -380,6 +419,7 @@ impl<'a> Source<'a> {
             archive,
             requested: place.source,
             local: place.local,
+            signer: None,
             warnings,
             locked: None,
             base: None,
@@ -424,29 +464,6 @@ fn check_digest(name: &str, expected: &Digest, bundle: &Bundle) -> Result<(), In
     }
     let (name, expected, found) = (name.to_owned(), expected.to_string(), found.to_string());
     Err(InstallError::Digest { name, promised_by: "the index", expected, found })
-}
-
-/// What the skill is called: as it says, or as its folder where what it says is a title and no name. What is
-/// neither, such as a path, is not taken for a slip.
-fn name_of(skill: &Found, fallback: &str) -> Result<(SkillName, Vec<String>), InstallError> {
-    match (SkillName::parse(&skill.name), SkillName::parse(fallback)) {
-        (Ok(name), _) => Ok((name, Vec::new())),
-        (Err(_), Ok(name)) if skill.name.is_empty() => Ok((name, Vec::new())),
-        (Err(_), Ok(name)) if is_title(&skill.name) => {
-            let warning = format!("it calls itself {:?}, which can be no folder's name; it is {name} here", skill.name);
-            Ok((name, vec![warning]))
-        }
-        (Err(_), _) => Ok((parse_name(if skill.name.is_empty() { fallback } else { &skill.name })?, Vec::new())),
-    }
-}
-
-/// Words with spaces between them.
-fn is_title(text: &str) -> bool {
-    text.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '&' | ',' | ':' | '(' | ')'))
-}
-
-fn parse_name(text: &str) -> Result<SkillName, InstallError> {
-    SkillName::parse(text).map_err(|source| InstallError::Name { name: text.to_owned(), source })
 }
 
 fn version_of(bundle: &Bundle) -> Option<String> {

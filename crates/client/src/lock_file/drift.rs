@@ -170,6 +170,7 @@ fn made_again(old: Option<&LockedSkill>, head: &Revision, origin: Origin, archiv
         archive: archive.unwrap_or_default(),
         agents: old.map(|old| old.agents.clone()).unwrap_or_default(),
         waivers: old.map(|old| old.waivers.clone()).unwrap_or_default(),
+        signer: same.and_then(|old| old.signer.clone()),
         ruleset: same.map_or_else(|| head.ruleset.clone(), |old| old.ruleset.clone()),
         content: head.digest.to_string(),
         name: origin.name,

@@ -1,0 +1,110 @@
+//! `skillhub key`: the keys with which an owner signs.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use client::Keys;
+use serde_json::{Value, json};
+use skill::Owner;
+
+use crate::{
+    context::Context,
+    exit::{CliError, Exit, failed},
+    print::{FAINT, GOOD, STRONG, WARN},
+};
+
+/// The keys of an owner in a registry.
+#[derive(Debug, Subcommand)]
+#[command(after_help = "Examples:
+  skillhub key list acme                         which keys sign releases of acme
+  skillhub key add acme ~/.ssh/new.pub           another key of acme, beside the first
+  skillhub key retire acme SHA256:…              it signs nothing new; what it signed stays signed
+
+The first signed release of an owner adds its key: skillhub publish DIR --sign")]
+pub enum KeyCommand {
+    /// Show the keys of an owner
+    List(ListArgs),
+    /// Let an owner sign with another key as well
+    Add(AddArgs),
+    /// Let a key sign nothing new
+    Retire(RetireArgs),
+}
+
+/// Whose keys.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub key list acme
+  skillhub key list acme --json")]
+pub struct ListArgs {
+    /// The owner
+    owner: String,
+}
+
+/// A key to be added.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub key add acme ~/.ssh/new.pub
+  skillhub key add acme ~/.ssh/new.pub --registry git@host:team/skills.git")]
+pub struct AddArgs {
+    /// The owner
+    owner: String,
+    /// The file of the key, ssh-ed25519; of a secret one only the public half is read
+    file: PathBuf,
+}
+
+/// A key to be retired.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub key retire acme SHA256:jTXm3bgVfjb8U1rGxLp3zDVmGqUl3sOMc4QF9WJXJbk")]
+pub struct RetireArgs {
+    /// The owner
+    owner: String,
+    /// The fingerprint of the key, as `key list` shows it
+    key: String,
+}
+
+/// Lists or changes the keys of an owner.
+pub fn run(context: &Context, command: &KeyCommand) -> Result<Exit, CliError> {
+    let registries = context.registries();
+    let keys = match command {
+        KeyCommand::List(args) => client::keys(&registries, &owner(&args.owner)?),
+        KeyCommand::Add(args) => {
+            let key = client::read_public_key(&context.absolute(&args.file)).map_err(failed)?;
+            client::add_key(&registries, &owner(&args.owner)?, key, context.now)
+        }
+        KeyCommand::Retire(args) => client::retire_key(&registries, &owner(&args.owner)?, &args.key, context.now),
+    };
+    let keys = keys.map_err(failed)?;
+    context.out.answer(&document(&keys), |out| {
+        if keys.keys.is_empty() {
+            return writeln!(out, "{} has no keys in {}: nothing there is signed", keys.owner, keys.location);
+        }
+        writeln!(out, "{STRONG}{}{STRONG:#}  {FAINT}{}{FAINT:#}", keys.owner, keys.location)?;
+        for key in &keys.keys {
+            let added = key.added_at.map(|at| format!(" since {at}")).unwrap_or_default();
+            match key.retired_at {
+                None => writeln!(out, "  {GOOD}signs{GOOD:#}    {}{added}", key.key.fingerprint())?,
+                Some(at) => writeln!(out, "  {WARN}retired{WARN:#}  {}{added}, until {at}", key.key.fingerprint())?,
+            }
+        }
+        Ok(())
+    })?;
+    Ok(Exit::Done)
+}
+
+fn owner(text: &str) -> Result<Owner, CliError> {
+    Owner::parse(text).map_err(|error| CliError::usage(error.to_string()).hint("name the owner, as in acme"))
+}
+
+fn document(keys: &Keys) -> Value {
+    let key = |key: &registry_index::OwnerKey| {
+        json!({
+            "key": key.key.to_string(), "fingerprint": key.key.fingerprint(),
+            "added_at": key.added_at.map(|at| at.to_string()), "retired_at": key.retired_at.map(|at| at.to_string()),
+        })
+    };
+    json!({
+        "ok": true, "owner": keys.owner.as_str(), "registry": keys.location,
+        "keys": keys.keys.iter().map(key).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,83 @@
+//! [`Keys`]: the keys of an owner in a registry, and how they change.
+
+use jiff::Timestamp;
+use registry_index::{KeyChange, KeyChangeError, OwnerFile, OwnerKey, PublicKey, SignerError, Stamp};
+use skill::Owner;
+use skill::failure::{Fails, Failure};
+use thiserror::Error;
+
+use crate::registry::{Registries, Registry, RegistryError};
+
+/// The keys of an owner.
+#[derive(Debug, Clone)]
+pub struct Keys {
+    /// The owner.
+    pub owner: Owner,
+    /// Where the registry is.
+    pub location: String,
+    /// The keys in the order in which they were added, retired ones too.
+    pub keys: Vec<OwnerKey>,
+}
+
+/// Why the keys of an owner cannot be read or changed.
+#[derive(Debug, Error)]
+pub enum KeyError {
+    /// The registry cannot be used.
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+    /// The owner's file cannot be read.
+    #[error(transparent)]
+    Signer(#[from] SignerError),
+    /// The owner's file cannot be changed.
+    #[error(transparent)]
+    Change(#[from] KeyChangeError),
+}
+
+impl Fails for KeyError {
+    fn failure(&self) -> Failure {
+        match self {
+            Self::Registry(error) => error.failure(),
+            Self::Signer(error) => error.failure(),
+            Self::Change(error) => error.failure(),
+        }
+    }
+}
+
+/// The keys of an owner in the registry that serves them.
+///
+/// # Errors
+/// [`KeyError`]
+pub fn keys(registries: &Registries, owner: &Owner) -> Result<Keys, KeyError> {
+    let registry = registries.serving(owner)?;
+    let file = registry.with_owner(owner)?.owner(owner)?;
+    Ok(Keys::of(&registry, owner, &file))
+}
+
+/// Lets an owner sign with another key from now on.
+///
+/// # Errors
+/// [`KeyError`]; the registry is then as it was.
+pub fn add_key(registries: &Registries, owner: &Owner, key: PublicKey, now: Timestamp) -> Result<Keys, KeyError> {
+    change(registries, owner, &KeyChange::Add(key), now)
+}
+
+/// Lets the key with this fingerprint sign nothing new; what it signed stays signed.
+///
+/// # Errors
+/// [`KeyError`]; the registry is then as it was.
+pub fn retire_key(registries: &Registries, owner: &Owner, key: &str, now: Timestamp) -> Result<Keys, KeyError> {
+    change(registries, owner, &KeyChange::Retire(key.to_owned()), now)
+}
+
+fn change(registries: &Registries, owner: &Owner, change: &KeyChange, now: Timestamp) -> Result<Keys, KeyError> {
+    let mut registry = registries.serving(owner)?;
+    let stamp = Stamp { by: owner.to_string(), at: now };
+    let file = registry.change_owner(owner, |index| Ok::<_, KeyError>(index.change_key(owner, change, &stamp)?))?;
+    Ok(Keys::of(&registry, owner, &file))
+}
+
+impl Keys {
+    fn of(registry: &Registry, owner: &Owner, file: &OwnerFile) -> Self {
+        Self { owner: owner.clone(), location: registry.location().to_owned(), keys: file.keys().to_vec() }
+    }
+}

@@ -1,0 +1,183 @@
+//! [`SigningKey`]: the user's own SSH key, with which `publish` signs.
+//!
+//! A key that stands in a file without a passphrase signs here. Any other one is used through `ssh-keygen`, which asks
+//! the user's agent, and at a terminal for the passphrase.
+
+use std::{
+    io::{self, Seek, Write},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use cap_std::{ambient_authority, fs::Dir};
+use library::read_bounded;
+use registry_index::{KeyError, NAMESPACE, PublicKey, SecretKey, SignatureError, signed_with};
+use skill::Limits;
+use skill::failure::{Fails, Failure, FailureKind};
+use thiserror::Error;
+
+/// Bytes of what `ssh-keygen` says that are told.
+const MOST_WORDS: usize = 400;
+
+/// A key to sign with.
+#[derive(Debug)]
+pub struct SigningKey {
+    path: PathBuf,
+    key: Key,
+    may_ask: bool,
+}
+
+#[derive(Debug)]
+enum Key {
+    /// Usable as it is.
+    Here(Box<SecretKey>),
+    /// Only `ssh-keygen` can use it.
+    Elsewhere(PublicKey),
+}
+
+/// Why nothing was signed.
+#[derive(Debug, Error)]
+pub enum SigningError {
+    /// There is no such file.
+    #[error("there is no key at {}", .0.display())]
+    NotFound(PathBuf),
+    /// It is no key that can be used.
+    #[error("the key {} cannot be used: {reason}", path.display())]
+    Key {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: KeyError,
+    },
+    /// `ssh-keygen` did not sign.
+    #[error("the key {} did not sign: {message}", path.display())]
+    NotSigned {
+        /// The file.
+        path: PathBuf,
+        /// What it said.
+        message: String,
+    },
+    /// What was signed is not what was asked for.
+    #[error("the signature made with {} is not good: {reason}", path.display())]
+    Signature {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: SignatureError,
+    },
+    /// The system refused.
+    #[error("cannot use {}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl Fails for SigningError {
+    fn failure(&self) -> Failure {
+        match self {
+            Self::NotFound(_) => Failure::new(FailureKind::NotFound, "no_key").hint(
+                "make one: ssh-keygen -t ed25519; or name yours: --sign=PATH, or key = \"PATH\" under [signing] in \
+                 config.toml",
+            ),
+            Self::Key { .. } => Failure::new(FailureKind::Usage, "invalid_key")
+                .hint("name another: --sign=PATH; ssh-keygen -t ed25519 makes one"),
+            Self::NotSigned { path, .. } => Failure::new(FailureKind::Failed, "not_signed")
+                .hint(format!("give the key to your agent, then run it again: ssh-add {}", path.display())),
+            Self::Signature { .. } => Failure::new(FailureKind::Failed, "not_signed"),
+            Self::Io { .. } => Failure::io(),
+        }
+    }
+}
+
+impl SigningKey {
+    /// Reads a key: the secret half, or the public half of one that an agent holds. `may_ask` says whether somebody is
+    /// there to type a passphrase.
+    ///
+    /// # Errors
+    /// [`SigningError`]
+    pub fn read(path: &Path, may_ask: bool) -> Result<Self, SigningError> {
+        let bad = |reason| SigningError::Key { path: path.to_owned(), reason };
+        let text = read_key(path)?;
+        let key = match SecretKey::parse(&text) {
+            Ok(key) => Key::Here(Box::new(key)),
+            Err(KeyError::Protected(public)) => Key::Elsewhere(public),
+            Err(KeyError::Damaged(_)) if text.starts_with("ssh-") => Key::Elsewhere(text.parse().map_err(bad)?),
+            Err(reason) => return Err(bad(reason)),
+        };
+        Ok(Self { path: path.to_owned(), key, may_ask })
+    }
+
+    /// The half that everybody may have.
+    #[must_use]
+    pub fn public(&self) -> PublicKey {
+        match &self.key {
+            Key::Here(key) => key.public(),
+            Key::Elsewhere(public) => *public,
+        }
+    }
+
+    /// Signs a statement.
+    ///
+    /// # Errors
+    /// [`SigningError`]
+    pub fn sign(&self, statement: &str) -> Result<String, SigningError> {
+        let bad = |reason| SigningError::Signature { path: self.path.clone(), reason };
+        let signature = match &self.key {
+            Key::Here(key) => key.sign(statement).map_err(bad)?,
+            Key::Elsewhere(_) => self.by_program(statement)?,
+        };
+        match signed_with(&signature, statement).map_err(bad)? {
+            key if key == self.public() => Ok(signature),
+            _ => Err(bad(SignatureError::Other)),
+        }
+    }
+
+    fn by_program(&self, statement: &str) -> Result<String, SigningError> {
+        let io = |source| SigningError::Io { path: self.path.clone(), source };
+        let failed = |message: String| SigningError::NotSigned { path: self.path.clone(), message };
+        let mut text = tempfile::tempfile().map_err(io)?;
+        text.write_all(statement.as_bytes()).and_then(|()| text.rewind()).map_err(io)?;
+        let mut command = Command::new("ssh-keygen");
+        command.args(["-Y", "sign", "-n", NAMESPACE, "-f"]).arg(&self.path).stdin(Stdio::from(text));
+        if !self.may_ask {
+            command.env("SSH_ASKPASS", "false").env("SSH_ASKPASS_REQUIRE", "force");
+        }
+        let output = command.output().map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => failed("the program ssh-keygen is not installed, or not on the path".to_owned()),
+            _ => io(source),
+        })?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        let words = String::from_utf8_lossy(&output.stderr);
+        let words = words.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
+        Err(failed(words.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MOST_WORDS).collect()))
+    }
+}
+
+/// Reads a public key, or the public half of a secret one.
+///
+/// # Errors
+/// [`SigningError`]
+pub fn read_public_key(path: &Path) -> Result<PublicKey, SigningError> {
+    SigningKey::read(path, false).map(|key| key.public())
+}
+
+fn read_key(path: &Path) -> Result<String, SigningError> {
+    let io = |source: io::Error| match source.kind() {
+        io::ErrorKind::NotFound => SigningError::NotFound(path.to_owned()),
+        _ => SigningError::Io { path: path.to_owned(), source },
+    };
+    let resolved = library::resolve(path).map_err(io)?;
+    let parent = resolved.parent().unwrap_or(Path::new("/"));
+    let dir = Dir::open_ambient_dir(parent, ambient_authority()).map_err(io)?;
+    let name = resolved.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let bytes = read_bounded(&dir, name, Limits::default().settings_bytes).map_err(io)?;
+    let bytes = bytes.ok_or_else(|| SigningError::NotFound(path.to_owned()))?;
+    let not_text =
+        |_| SigningError::Key { path: path.to_owned(), reason: KeyError::Damaged("it is no text".to_owned()) };
+    String::from_utf8(bytes).map_err(not_text)
+}

@@ -1,0 +1,394 @@
+//! [`OwnerFile`]: an owner and the keys with which they sign, and whether a release is signed with one.
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+use skill::Owner;
+use thiserror::Error;
+
+use crate::{
+    Entry, Index, PublicKey, ReadError, SignatureError, Stamp, StoreError, shard,
+    signature::{signed_with, statement},
+    store::{Change, Snapshot, Step, TreeEdit},
+};
+
+const FORMAT: u64 = 1;
+
+/// The file of an owner. What is in it and not known here stays.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OwnerFile {
+    raw: Map<String, Value>,
+    keys: Vec<OwnerKey>,
+}
+
+/// A key of an owner.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OwnerKey {
+    /// The key.
+    pub key: PublicKey,
+    /// When it was added.
+    pub added_at: Option<Timestamp>,
+    /// Since when it signs nothing new; releases that came in before stay signed.
+    pub retired_at: Option<Timestamp>,
+    raw: Map<String, Value>,
+}
+
+/// Why an owner's file cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum OwnerFileError {
+    /// No JSON, or not of this form.
+    #[error("the owner's file is damaged: {0}")]
+    Damaged(String),
+    /// A later format.
+    #[error("the owner's file has the unknown format {0}")]
+    Format(u64),
+}
+
+/// Why a release is not signed by its owner, although it has a signature.
+#[derive(Debug, Error)]
+pub enum SignerError {
+    /// It is no signature of this release.
+    #[error("the signature of {release} is not good: {reason}")]
+    Bad {
+        /// `owner/name version`.
+        release: String,
+        /// What is wrong with it.
+        reason: SignatureError,
+    },
+    /// By a key that the owner does not have.
+    #[error("{release} is signed with the key {key}, which is not a key of {owner}: {}", known_keys(known))]
+    NotTheOwners {
+        /// `owner/name version`.
+        release: String,
+        /// The owner.
+        owner: Owner,
+        /// The fingerprint of the key.
+        key: String,
+        /// Those of the owner's keys.
+        known: Vec<String>,
+    },
+    /// By a key that signed nothing new any more.
+    #[error("{release} came in after its key {key} was retired, on {at}")]
+    Retired {
+        /// `owner/name version`.
+        release: String,
+        /// The fingerprint of the key.
+        key: String,
+        /// When it was retired.
+        at: Timestamp,
+    },
+    /// The owner's file cannot be read.
+    #[error("{path} in the index cannot be used: {reason}")]
+    OwnerFile {
+        /// The file in the tree.
+        path: String,
+        /// What is wrong with it.
+        reason: OwnerFileError,
+    },
+    /// The index cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+}
+
+/// Why a key was not added or retired.
+#[derive(Debug, Error)]
+pub enum KeyChangeError {
+    /// The owner does not have the key.
+    #[error("{owner} has no key {key}: {}", known_keys(known))]
+    Unknown {
+        /// The owner.
+        owner: Owner,
+        /// The fingerprint asked for.
+        key: String,
+        /// Those that there are.
+        known: Vec<String>,
+    },
+    /// The key was retired once, and stays so.
+    #[error("the key {key} of {owner} was retired, and a retired key is not taken back")]
+    WasRetired {
+        /// The owner.
+        owner: Owner,
+        /// The fingerprint.
+        key: String,
+    },
+    /// The owner's file cannot be read.
+    #[error("{path} in the index cannot be used: {reason}")]
+    OwnerFile {
+        /// The file in the tree.
+        path: String,
+        /// What is wrong with it.
+        reason: OwnerFileError,
+    },
+    /// The index cannot be changed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<git2::Error> for KeyChangeError {
+    fn from(error: git2::Error) -> Self {
+        Self::Store(error.into())
+    }
+}
+
+fn known_keys(known: &[String]) -> String {
+    match known {
+        [] => "there is none".to_owned(),
+        some => format!("there is {}", some.join(", ")),
+    }
+}
+
+/// What becomes of a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeyChange {
+    /// It signs from now on.
+    Add(PublicKey),
+    /// The one with this fingerprint signs nothing new from now on.
+    Retire(String),
+}
+
+impl OwnerFile {
+    /// The file of an owner without keys.
+    #[must_use]
+    pub fn new(owner: &Owner) -> Self {
+        let mut raw = Map::new();
+        raw.insert("format".to_owned(), json!(FORMAT));
+        raw.insert("owner".to_owned(), json!(owner.as_str()));
+        Self { raw, keys: Vec::new() }
+    }
+
+    /// Reads the file.
+    ///
+    /// # Errors
+    /// [`OwnerFileError`]
+    pub fn parse(bytes: &[u8]) -> Result<Self, OwnerFileError> {
+        let damaged = |what: &str| OwnerFileError::Damaged(what.to_owned());
+        let mut raw: Map<String, Value> =
+            serde_json::from_slice(bytes).map_err(|error| OwnerFileError::Damaged(error.to_string()))?;
+        match raw.get("format").and_then(Value::as_u64) {
+            Some(FORMAT) => {}
+            Some(other) => return Err(OwnerFileError::Format(other)),
+            None => return Err(damaged("it does not say its format")),
+        }
+        let keys = match raw.shift_remove("keys") {
+            None => Vec::new(),
+            Some(Value::Array(keys)) => keys,
+            Some(_) => return Err(damaged("`keys` is no list")),
+        };
+        Ok(Self { keys: keys.into_iter().map(OwnerKey::parse).collect::<Result<_, _>>()?, raw })
+    }
+
+    /// The text of the file.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut raw = self.raw.clone();
+        let keys = self.keys.iter().map(|key| Value::Object(key.raw.clone())).collect();
+        raw.insert("keys".to_owned(), Value::Array(keys));
+        format!("{}\n", Value::Object(raw))
+    }
+
+    /// The keys in the order in which they were added.
+    #[must_use]
+    pub fn keys(&self) -> &[OwnerKey] {
+        &self.keys
+    }
+
+    /// The fingerprints of the keys that sign now.
+    #[must_use]
+    pub fn signing(&self) -> Vec<String> {
+        self.keys.iter().filter(|key| key.retired_at.is_none()).map(|key| key.key.fingerprint()).collect()
+    }
+
+    /// The fingerprints of all keys, retired ones too.
+    #[must_use]
+    pub fn all_fingerprints(&self) -> Vec<String> {
+        self.keys.iter().map(|key| key.key.fingerprint()).collect()
+    }
+
+    /// The one of the owner's keys.
+    #[must_use]
+    pub fn find(&self, key: &PublicKey) -> Option<&OwnerKey> {
+        self.keys.iter().find(|known| known.key == *key)
+    }
+
+    /// Whether every key of an older state is here as it was, or has been retired since.
+    #[must_use]
+    pub fn only_grew_from(&self, old: &Self) -> bool {
+        let is_kept = |old: &OwnerKey| {
+            let same = |now: &OwnerKey| old.retired_at.is_none() || now.retired_at == old.retired_at;
+            self.find(&old.key).is_some_and(same)
+        };
+        old.keys.iter().all(is_kept)
+    }
+
+    pub(crate) fn add(&mut self, key: PublicKey, at: Timestamp) {
+        let mut raw = Map::new();
+        raw.insert("key".to_owned(), json!(key.to_string()));
+        raw.insert("added_at".to_owned(), json!(at.to_string()));
+        raw.insert("retired_at".to_owned(), Value::Null);
+        self.keys.push(OwnerKey { key, added_at: Some(at), retired_at: None, raw });
+    }
+}
+
+impl OwnerKey {
+    fn parse(value: Value) -> Result<Self, OwnerFileError> {
+        let damaged = |what: String| OwnerFileError::Damaged(what);
+        let Value::Object(raw) = value else { return Err(damaged("a key is no object".to_owned())) };
+        let text = raw.get("key").and_then(Value::as_str).ok_or_else(|| damaged("a key has no `key`".to_owned()))?;
+        let key = text.parse().map_err(|error| damaged(format!("a key cannot be used: {error}")))?;
+        let time = |name: &str| match raw.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => text.parse().map(Some).map_err(|_| damaged(format!("`{name}` is no time"))),
+            Some(_) => Err(damaged(format!("`{name}` is no time"))),
+        };
+        let (added_at, retired_at) = (time("added_at")?, time("retired_at")?);
+        Ok(Self { key, added_at, retired_at, raw })
+    }
+
+    fn retire(&mut self, at: Timestamp) {
+        self.retired_at = Some(at);
+        self.raw.insert("retired_at".to_owned(), json!(at.to_string()));
+    }
+}
+
+impl Index {
+    /// The file of an owner; one without keys when there is none.
+    ///
+    /// # Errors
+    /// [`SignerError::OwnerFile`] when it is damaged, [`SignerError::Read`] when git fails.
+    pub fn owner(&self, owner: &Owner) -> Result<OwnerFile, SignerError> {
+        let snapshot = self.store.snapshot().map_err(ReadError::from)?;
+        let parsed = read(&snapshot, owner).map_err(ReadError::from)?;
+        parsed.map_err(|reason| SignerError::OwnerFile { path: shard::owner_file(owner), reason })
+    }
+
+    /// The key of its owner with which a release is signed; `None` for one without a signature.
+    ///
+    /// # Errors
+    /// [`SignerError`] when it has a signature that is not its owner's.
+    pub fn signer(&self, entry: &Entry) -> Result<Option<PublicKey>, SignerError> {
+        if entry.signature.is_none() {
+            return Ok(None);
+        }
+        self.owner(&entry.name.owner)?.signer(entry)
+    }
+
+    /// Adds a key to an owner's, or retires one. What is so already is not committed again.
+    ///
+    /// # Errors
+    /// [`KeyChangeError`]; nothing has changed then.
+    pub fn change_key(&self, owner: &Owner, change: &KeyChange, stamp: &Stamp) -> Result<OwnerFile, KeyChangeError> {
+        let path = shard::owner_file(owner);
+        let at = stamp.to_the_second().at;
+        self.store.update(|base| {
+            let damaged = |reason| KeyChangeError::OwnerFile { path: path.clone(), reason };
+            let mut file = read(base, owner)?.map_err(damaged)?;
+            let Some(message) = file.change(owner, change, at)? else { return Ok(Step::Done(file)) };
+            let edits = vec![TreeEdit::Put(path.clone(), self.store.write_blob(file.to_text().as_bytes())?)];
+            Ok(Step::Commit(Change { edits, message, stamp: stamp.clone() }, file))
+        })
+    }
+}
+
+/// The file of an owner in a snapshot.
+pub(crate) fn read(base: &Snapshot<'_>, owner: &Owner) -> Result<Result<OwnerFile, OwnerFileError>, git2::Error> {
+    let bytes = base.read(&shard::owner_file(owner))?;
+    Ok(bytes.map_or_else(|| Ok(OwnerFile::new(owner)), |bytes| OwnerFile::parse(&bytes)))
+}
+
+impl OwnerFile {
+    /// The key of this owner with which a release is signed.
+    pub(crate) fn signer(&self, entry: &Entry) -> Result<Option<PublicKey>, SignerError> {
+        let Some(signature) = &entry.signature else { return Ok(None) };
+        let release = format!("{} {}", entry.name, entry.version);
+        let text = statement(&entry.name, &entry.version, &entry.digest);
+        let key = match signed_with(signature, &text) {
+            Ok(key) => key,
+            Err(reason) => return Err(SignerError::Bad { release, reason }),
+        };
+        let fingerprint = key.fingerprint();
+        match self.find(&key).map(|known| known.retired_at) {
+            None => {
+                let (owner, known) = (entry.name.owner.clone(), self.signing());
+                Err(SignerError::NotTheOwners { release, owner, key: fingerprint, known })
+            }
+            Some(Some(at)) if entry.published_at > at => Err(SignerError::Retired { release, key: fingerprint, at }),
+            Some(_) => Ok(Some(key)),
+        }
+    }
+
+    /// Makes a change; the message of its commit, or `None` where it is so already.
+    fn change(&mut self, owner: &Owner, change: &KeyChange, at: Timestamp) -> Result<Option<String>, KeyChangeError> {
+        match change {
+            KeyChange::Add(key) => match self.find(key).map(|known| known.retired_at) {
+                Some(None) => Ok(None),
+                Some(Some(_)) => Err(KeyChangeError::WasRetired { owner: owner.clone(), key: key.fingerprint() }),
+                None => {
+                    self.add(*key, at);
+                    Ok(Some(format!("add key {owner} {}\n", key.fingerprint())))
+                }
+            },
+            KeyChange::Retire(wanted) => {
+                let known = self.all_fingerprints();
+                let unknown = || KeyChangeError::Unknown { owner: owner.clone(), key: wanted.clone(), known };
+                let key = self.keys.iter_mut().find(|key| key.key.fingerprint() == *wanted).ok_or_else(unknown)?;
+                if key.retired_at.is_some() {
+                    return Ok(None);
+                }
+                key.retire(at);
+                Ok(Some(format!("retire key {owner} {wanted}\n")))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAILM+rvN+ot98qgEN796jTiQfZfG1KaT0PtFDJ/XFSqti";
+
+    fn with_key() -> OwnerFile {
+        let mut file = OwnerFile::new(&Owner::parse("acme").unwrap());
+        file.add(KEY.parse().unwrap(), "2026-11-02T08:30:00Z".parse().unwrap());
+        file
+    }
+
+    #[test]
+    fn the_file_of_an_owner_reads_back_and_keeps_what_it_does_not_know() {
+        let file = with_key();
+        let text = file.to_text();
+        assert!(text.starts_with(r#"{"format":1,"owner":"acme","keys":[{"key":"ssh-ed25519 AAAA"#), "{text}");
+        assert_eq!(OwnerFile::parse(text.as_bytes()).unwrap(), file);
+        let later =
+            text.replace(r#""owner""#, r#""url":"x","owner""#).replace(r#""added_at""#, r#""by":"x","added_at""#);
+        assert_eq!(OwnerFile::parse(later.as_bytes()).unwrap().to_text(), later);
+        let empty = "{\"format\":1,\"owner\":\"acme\",\"keys\":[]}\n";
+        assert_eq!(OwnerFile::new(&Owner::parse("acme").unwrap()).to_text(), empty);
+    }
+
+    #[test]
+    fn damage_is_an_error_and_never_no_keys() {
+        for bad in ["", "[]", "{}", r#"{"format":1,"keys":{}}"#, r#"{"format":1,"keys":["x"]}"#] {
+            assert!(matches!(OwnerFile::parse(bad.as_bytes()), Err(OwnerFileError::Damaged(_))), "{bad}");
+        }
+        assert_eq!(OwnerFile::parse(br#"{"format":2}"#), Err(OwnerFileError::Format(2)));
+        let time = with_key().to_text().replace(":null", ":7");
+        assert!(OwnerFile::parse(time.as_bytes()).is_err());
+    }
+
+    #[test]
+    fn keys_are_added_and_retired_and_never_taken_out() {
+        let owner = Owner::parse("acme").unwrap();
+        let old = with_key();
+        let mut file = old.clone();
+        let at = "2026-11-03T00:00:00Z".parse().unwrap();
+        let key: PublicKey = KEY.parse().unwrap();
+        assert_eq!(file.change(&owner, &KeyChange::Add(key), at).unwrap(), None);
+        let retired = file.change(&owner, &KeyChange::Retire(key.fingerprint()), at).unwrap();
+        assert!(retired.unwrap().starts_with("retire key acme SHA256:"));
+        assert!(file.only_grew_from(&old) && !old.only_grew_from(&file));
+        assert!(!OwnerFile::new(&owner).only_grew_from(&old));
+        assert!(matches!(file.change(&owner, &KeyChange::Add(key), at), Err(KeyChangeError::WasRetired { .. })));
+        let unknown = file.change(&owner, &KeyChange::Retire("SHA256:x".to_owned()), at);
+        assert!(matches!(unknown, Err(KeyChangeError::Unknown { .. })));
+    }
+}

@@ -1,0 +1,256 @@
+//! [`PublicKey`] and [`SecretKey`]: signatures of releases, in the form of `ssh-keygen -Y sign` and `verify`.
+//!
+//! The formats of SSH are read and written by `ssh-key`; the arithmetic of ed25519 is that of `ring`.
+
+use std::{fmt, str::FromStr};
+
+use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
+use semver::Version;
+use skill::{Digest, QualifiedName};
+use ssh_key::{
+    Algorithm, HashAlg, LineEnding, PrivateKey, SshSig,
+    private::KeypairData,
+    public::{Ed25519PublicKey, KeyData},
+};
+use thiserror::Error;
+
+/// What signatures of releases are made for (`-n` of `ssh-keygen`): one made for anything else is none.
+pub const NAMESPACE: &str = "skillhub-release-v1";
+
+/// The first line of what is signed.
+const STATEMENT: &str = "skillhub-release-v1";
+
+/// The text that the signature of a release is over.
+#[must_use]
+pub fn statement(name: &QualifiedName, version: &Version, digest: &Digest) -> String {
+    format!("{STATEMENT}\n{name}\n{version}\n{digest}\n")
+}
+
+/// A public key of the kind ed25519.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PublicKey([u8; 32]);
+
+/// A secret key of the kind ed25519, as it stands in a file without a passphrase.
+pub struct SecretKey(Ed25519KeyPair);
+
+/// Why a text is no key that can be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum KeyError {
+    /// No key of SSH.
+    #[error("it is no key of SSH: {0}")]
+    Damaged(String),
+    /// Of another kind.
+    #[error("it is a key of the kind {0}, and only ssh-ed25519 signs releases")]
+    Kind(String),
+    /// A secret key behind a passphrase.
+    #[error("it is protected by a passphrase")]
+    Protected(PublicKey),
+}
+
+/// Why a signature is none of a statement.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SignatureError {
+    /// No signature of SSH.
+    #[error("it is no signature of SSH: {0}")]
+    Damaged(String),
+    /// Made for something else than releases.
+    #[error("it was made for {0:?}, not for {NAMESPACE:?}")]
+    Namespace(String),
+    /// By a key of another kind.
+    #[error("it was made with a key of the kind {0}, and only ssh-ed25519 signs releases")]
+    Kind(String),
+    /// Of another text, or by another key than it names.
+    #[error("it is not over this name, version and digest")]
+    Other,
+}
+
+impl PublicKey {
+    /// The short form in which people compare keys: `SHA256:` and 43 letters, as `ssh-keygen -l` shows it.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        self.data().fingerprint(HashAlg::Sha256).to_string()
+    }
+
+    fn data(self) -> KeyData {
+        KeyData::Ed25519(Ed25519PublicKey(self.0))
+    }
+
+    fn of(data: &KeyData) -> Result<Self, String> {
+        match data {
+            KeyData::Ed25519(key) => Ok(Self(key.0)),
+            other => Err(other.algorithm().to_string()),
+        }
+    }
+}
+
+impl fmt::Display for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = ssh_key::PublicKey::from(self.data()).to_openssh().map_err(|_| fmt::Error)?;
+        f.write_str(text.trim_end())
+    }
+}
+
+impl fmt::Debug for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.fingerprint())
+    }
+}
+
+impl FromStr for PublicKey {
+    type Err = KeyError;
+
+    /// Reads the line of a `.pub` file; what stands behind the key is left out.
+    fn from_str(text: &str) -> Result<Self, KeyError> {
+        let key = ssh_key::PublicKey::from_openssh(text).map_err(|error| KeyError::Damaged(error.to_string()))?;
+        Self::of(key.key_data()).map_err(KeyError::Kind)
+    }
+}
+
+impl SecretKey {
+    /// Reads a key as `ssh-keygen -t ed25519` writes it.
+    ///
+    /// # Errors
+    /// [`KeyError`]; of one behind a passphrase the public half is known all the same.
+    pub fn parse(text: &str) -> Result<Self, KeyError> {
+        let damaged = |error: &dyn fmt::Display| KeyError::Damaged(error.to_string());
+        let key = PrivateKey::from_openssh(text).map_err(|error| damaged(&error))?;
+        let public = PublicKey::of(key.public_key().key_data()).map_err(KeyError::Kind)?;
+        match key.key_data() {
+            KeypairData::Encrypted(_) => Err(KeyError::Protected(public)),
+            KeypairData::Ed25519(pair) => {
+                let pair = Ed25519KeyPair::from_seed_and_public_key(pair.private.as_ref(), &public.0);
+                pair.map(Self).map_err(|_| KeyError::Damaged("its two halves do not belong together".to_owned()))
+            }
+            _ => Err(KeyError::Kind(key.algorithm().to_string())),
+        }
+    }
+
+    /// The half that everybody may have.
+    #[must_use]
+    pub fn public(&self) -> PublicKey {
+        let mut bytes = [0; 32];
+        bytes.copy_from_slice(self.0.public_key().as_ref());
+        PublicKey(bytes)
+    }
+
+    /// Signs a statement; what comes back is the file that `ssh-keygen -Y sign` would write.
+    ///
+    /// # Errors
+    /// [`SignatureError::Damaged`] when it cannot be written.
+    pub fn sign(&self, statement: &str) -> Result<String, SignatureError> {
+        let made = || -> Result<String, ssh_key::Error> {
+            let text = SshSig::signed_data(NAMESPACE, HashAlg::Sha512, statement.as_bytes())?;
+            let signature = ssh_key::Signature::new(Algorithm::Ed25519, self.0.sign(&text).as_ref())?;
+            SshSig::new(self.public().data(), NAMESPACE, HashAlg::Sha512, signature)?.to_pem(LineEnding::LF)
+        };
+        made().map_err(|error| SignatureError::Damaged(error.to_string()))
+    }
+}
+
+impl fmt::Debug for SecretKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SecretKey({})", self.public().fingerprint())
+    }
+}
+
+/// The key with which a statement was signed. Whose key it is, is another question.
+///
+/// # Errors
+/// [`SignatureError`] when it is no signature of this statement.
+pub fn signed_with(signature: &str, statement: &str) -> Result<PublicKey, SignatureError> {
+    let damaged = |error: ssh_key::Error| SignatureError::Damaged(error.to_string());
+    let parsed = SshSig::from_pem(signature.trim()).map_err(damaged)?;
+    let letters = |text: &str| text.split_whitespace().collect::<String>();
+    let again = parsed.to_pem(LineEnding::LF).map_err(damaged)?;
+    if letters(signature) != letters(&again) || parsed.version() != SshSig::VERSION {
+        return Err(SignatureError::Damaged("it is not written as ssh-keygen writes it".to_owned()));
+    }
+    if parsed.namespace() != NAMESPACE {
+        return Err(SignatureError::Namespace(parsed.namespace().to_owned()));
+    }
+    let key = PublicKey::of(parsed.public_key()).map_err(SignatureError::Kind)?;
+    if parsed.algorithm() != Algorithm::Ed25519 {
+        return Err(SignatureError::Kind(parsed.algorithm().to_string()));
+    }
+    let text = SshSig::signed_data(NAMESPACE, parsed.hash_alg(), statement.as_bytes()).map_err(damaged)?;
+    let verified = UnparsedPublicKey::new(&ED25519, key.0).verify(&text, parsed.signature_bytes());
+    verified.map(|()| key).map_err(|_| SignatureError::Other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ssh_key::private::{Ed25519Keypair, Ed25519PrivateKey};
+
+    /// The file of a key with this seed, as `ssh-keygen` would write it.
+    fn file(seed: u8) -> String {
+        let pair = Ed25519KeyPair::from_seed_unchecked(&[seed; 32]).unwrap();
+        let mut public = [0; 32];
+        public.copy_from_slice(pair.public_key().as_ref());
+        let pair =
+            Ed25519Keypair { public: Ed25519PublicKey(public), private: Ed25519PrivateKey::from_bytes(&[seed; 32]) };
+        PrivateKey::new(pair.into(), "ann@example.org").unwrap().to_openssh(LineEnding::LF).unwrap().to_string()
+    }
+
+    fn of(version: &str) -> String {
+        let digest = Digest::of_bytes(version.as_bytes());
+        statement(&"acme/pdf".parse().unwrap(), &version.parse().unwrap(), &digest)
+    }
+
+    #[test]
+    fn what_is_signed_is_four_lines() {
+        let text = of("1.2.0");
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[..3], ["skillhub-release-v1", "acme/pdf", "1.2.0"]);
+        assert!(lines[3].starts_with("sha256:") && lines.len() == 4 && text.ends_with('\n'));
+    }
+
+    #[test]
+    fn a_signature_names_its_key_and_holds_for_one_statement_only() {
+        let key = SecretKey::parse(&file(7)).unwrap();
+        let signature = key.sign(&of("1.0.0")).unwrap();
+        assert_eq!(signed_with(&signature, &of("1.0.0")), Ok(key.public()));
+        assert_eq!(signed_with(&signature, &of("1.0.1")), Err(SignatureError::Other));
+        let other = SecretKey::parse(&file(8)).unwrap();
+        assert_ne!(signed_with(&other.sign(&of("1.0.0")).unwrap(), &of("1.0.0")), Ok(key.public()));
+    }
+
+    #[test]
+    fn every_changed_letter_of_a_signature_makes_it_none() {
+        let key = SecretKey::parse(&file(7)).unwrap();
+        let signature = key.sign(&of("1.0.0")).unwrap();
+        let body = signature.find('\n').unwrap() + 1..signature.rfind("\n-----END").unwrap();
+        for at in body.filter(|at| signature.as_bytes()[*at] != b'\n') {
+            let mut bytes = signature.clone().into_bytes();
+            bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
+            let found = signed_with(std::str::from_utf8(&bytes).unwrap(), &of("1.0.0"));
+            assert_ne!(found, Ok(key.public()), "letter {at}");
+        }
+        for cut in 0..signature.trim_end().len() {
+            assert!(signed_with(&signature[..cut], &of("1.0.0")).is_err(), "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn a_signature_for_another_purpose_is_none() {
+        let pair = Ed25519KeyPair::from_seed_unchecked(&[7; 32]).unwrap();
+        let text = SshSig::signed_data("file", HashAlg::Sha512, of("1.0.0").as_bytes()).unwrap();
+        let raw = ssh_key::Signature::new(Algorithm::Ed25519, pair.sign(&text).as_ref()).unwrap();
+        let key = SecretKey::parse(&file(7)).unwrap().public();
+        let signature = SshSig::new(key.data(), "file", HashAlg::Sha512, raw).unwrap();
+        let found = signed_with(&signature.to_pem(LineEnding::LF).unwrap(), &of("1.0.0"));
+        assert_eq!(found, Err(SignatureError::Namespace("file".to_owned())));
+    }
+
+    #[test]
+    fn keys_are_read_back_from_their_text_and_others_are_refused() {
+        let key = SecretKey::parse(&file(7)).unwrap().public();
+        assert_eq!(key.to_string().parse(), Ok(key));
+        assert_eq!(format!("{key} ann@example.org\n").parse(), Ok(key), "what stands behind it is a comment");
+        assert!(key.fingerprint().starts_with("SHA256:") && key.fingerprint().len() == 50);
+        for bad in ["", "ssh-ed25519", "ssh-ed25519 AAAA", "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAgQ==", "\0"] {
+            assert!(bad.parse::<PublicKey>().is_err(), "{bad:?}");
+            assert!(SecretKey::parse(bad).is_err(), "{bad:?}");
+        }
+    }
+}
