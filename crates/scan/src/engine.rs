@@ -138,7 +138,9 @@ pub(crate) fn engine() -> &'static Engine {
 
 impl Engine {
     fn new(rules: &'static [Rule]) -> Self {
-        let (mut literals, mut owners, mut texts) = (Vec::new(), Vec::new(), Vec::new());
+        let number = rules.iter().map(|rule| rule.literals.len() + rule.also.len()).sum();
+        let (mut literals, mut owners) = (Vec::with_capacity(number), Vec::with_capacity(number));
+        let mut texts = Vec::with_capacity(rules.len());
         for rule in rules.iter().filter(|rule| !rule.pattern.is_empty()) {
             for (all, also) in [(rule.literals, false), (rule.also, true)] {
                 literals.extend(all);

@@ -30,7 +30,7 @@ pub(crate) struct Literals {
     /// For each key the lowest bits of the bytes that stand before the tails of its literals.
     befores: Box<[u32; KEYS]>,
     /// Where the entries of each bucket begin, and after the last bucket where they end.
-    starts: Vec<usize>,
+    starts: Vec<u32>,
     /// Sorted by bucket, then the longest first.
     entries: Vec<Entry>,
 }
@@ -73,7 +73,8 @@ impl Literals {
     /// Makes ready to find some literals.
     pub fn new(literals: impl IntoIterator<Item = &'static str>) -> Self {
         let all: Vec<&'static str> = literals.into_iter().collect();
-        let mut befores = Box::new([0; KEYS]);
+        // Made as a vector: a boxed array is made on the stack and copied, and most of it is never touched.
+        let mut befores = vec![0; KEYS].try_into().unwrap_or_else(|_| Box::new([0; KEYS]));
         for literal in &all {
             let before = literal.len().checked_sub(BYTES as usize + 1).and_then(|at| literal.as_bytes().get(at));
             let bits = before.map_or(u32::MAX, |byte| 1 << low_bits(*byte));
@@ -126,7 +127,7 @@ impl Literals {
         let tail = Tail::of(text);
         for bucket in [key / SHARED, PAIRS + (key >> BITS), SINGLES + (key >> (2 * BITS))] {
             let Some([start, end]) = self.starts.get(bucket..bucket + 2) else { continue };
-            for entry in self.entries.get(*start..*end).unwrap_or_default() {
+            for entry in self.entries.get(*start as usize..*end as usize).unwrap_or_default() {
                 if !entry.tail.may_end(&tail) {
                     continue;
                 }
@@ -141,8 +142,8 @@ impl Literals {
 
 /// Where the literals of each bucket begin, and their places: sorted by bucket, then the longest first.
 /// By counting, which takes a tenth of the time of a sort.
-fn by_bucket(all: &[&str]) -> (Vec<usize>, Vec<usize>) {
-    let mut starts = vec![0; BUCKETS + 1];
+fn by_bucket(all: &[&str]) -> (Vec<u32>, Vec<usize>) {
+    let mut starts = vec![0_u32; BUCKETS + 1];
     for literal in all {
         starts.get_mut(bucket_of(literal)).into_iter().for_each(|count| *count += 1);
     }
@@ -155,14 +156,14 @@ fn by_bucket(all: &[&str]) -> (Vec<usize>, Vec<usize>) {
     for (place, literal) in all.iter().enumerate().rev() {
         let Some(start) = starts.get_mut(bucket_of(literal)) else { continue };
         *start -= 1;
-        order.get_mut(*start).into_iter().for_each(|slot| *slot = place);
+        order.get_mut(*start as usize).into_iter().for_each(|slot| *slot = place);
     }
     for bounds in starts.windows(2) {
         if let [start, end] = bounds
             && end - start > 1
         {
             let length = |place: &usize| Reverse(all.get(*place).map_or(0, |literal| literal.len()));
-            order.get_mut(*start..*end).into_iter().for_each(|bucket| bucket.sort_by_key(length));
+            order.get_mut(*start as usize..*end as usize).into_iter().for_each(|bucket| bucket.sort_by_key(length));
         }
     }
     (starts, order)
