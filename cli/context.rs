@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use agent::{Builtin, Catalogue, Places, Settings, Tables};
+use agent::{Catalogue, Places, Settings, Tables};
 use jiff::Timestamp;
 use library::{Actor, ActorKind, FindError, Home, Library, Scope, Use, UseKind, UseState};
 use skill::{QualifiedName, SkillName};
@@ -133,12 +133,16 @@ impl Context {
     /// # Errors
     /// One of them cannot be read.
     pub fn visible_libraries(&self) -> Result<Vec<Library>, CliError> {
-        let mut libraries = vec![self.library()?];
-        if !self.place.named && self.place.scope == Scope::Project {
-            let user = self.user_home.join(SKILLS_FOLDER);
-            libraries.push(Library::open(&user, Scope::User, &self.home, &self.config.library.storage)?);
+        Ok([Some(self.library()?), self.library_behind()?].into_iter().flatten().collect())
+    }
+
+    /// The user's library, where its skills are seen behind those of the chosen one.
+    fn library_behind(&self) -> Result<Option<Library>, CliError> {
+        if self.place.named || self.place.scope != Scope::Project {
+            return Ok(None);
         }
-        Ok(libraries)
+        let user = self.user_home.join(SKILLS_FOLDER);
+        Ok(Some(Library::open(&user, Scope::User, &self.home, &self.config.library.storage)?))
     }
 
     /// Where agents find skills here: the visible libraries and, `with_folders`, the folders of agents in the
@@ -306,16 +310,15 @@ impl Context {
     /// The user's library cannot be read.
     pub fn elsewhere(&self) -> Result<Vec<Elsewhere>, CliError> {
         let mut skills = Vec::new();
-        for library in self.visible_libraries()?.iter().skip(1) {
+        if let Some(library) = self.library_behind()? {
             let place = format!("in {}", library.path().display());
             for (name, _) in library.heads()? {
                 skills.push(Elsewhere { name, scope: Scope::User, place: place.clone() });
             }
         }
         let place = "built into skillhub".to_owned();
-        for Builtin { name, .. } in crate::catalogue::builtin()? {
-            skills.push(Elsewhere { name, scope: Scope::Builtin, place: place.clone() });
-        }
+        let builtin = registry_index::seed_names();
+        skills.extend(builtin.map(|name| Elsewhere { name, scope: Scope::Builtin, place: place.clone() }));
         Ok(skills)
     }
 

@@ -38,7 +38,7 @@ pub use flags::FlagError;
 pub use index::{Index, IndexFile, InitError, OpenError, ReadError, Readable};
 pub use owner::{KeyChange, KeyChangeError, OwnerFile, OwnerFileError, OwnerKey, SignerError};
 pub use publish::{AppendError, Appended, NewRelease, Stamp};
-pub use seeds::{SeedError, seed, seeds};
+pub use seeds::{SeedError, seed, seed_names, seeds};
 pub use signature::{KeyError, NAMESPACE, PublicKey, SecretKey, SignatureError, signed_with, statement};
 pub use store::StoreError;
 pub use verify::{Fault, FaultKind};

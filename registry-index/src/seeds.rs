@@ -57,6 +57,11 @@ pub enum SeedError {
     Append(#[from] AppendError),
 }
 
+/// The names of the first-party skills, sorted.
+pub fn seed_names() -> impl Iterator<Item = SkillName> {
+    SEEDS.iter().filter_map(|(folder, _)| SkillName::parse(folder).ok())
+}
+
 /// The first-party skills, sorted by name. They are embedded in the program.
 ///
 /// # Errors
@@ -135,6 +140,7 @@ mod tests {
         for ((folder, _), bundle) in SEEDS.iter().zip(seeds().unwrap()) {
             problems.extend(validate_bundle(&bundle, Some(folder), Strictness::Strict, &Limits::default()));
             assert!(folder.starts_with("skillhub-"));
+            assert!(seed_names().any(|name| name.as_str() == *folder));
             assert_eq!(version_of(&bundle), Some(Version::new(1, 0, 0)));
         }
         assert_eq!(problems, []);
