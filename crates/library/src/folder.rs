@@ -188,6 +188,14 @@ pub fn read_file(dir: &Dir, name: &str, limit: u64) -> io::Result<Option<Vec<u8>
     Ok(Some(bytes).filter(|bytes| bytes.len() as u64 <= limit))
 }
 
+/// The names in a folder that was opened for this, in no order; those that are no text are left out.
+///
+/// # Errors
+/// What the system said.
+pub(crate) fn names_in(dir: &Dir) -> io::Result<Vec<String>> {
+    Ok(listing::entries(dir)?.into_iter().filter_map(|entry| entry.name.into_string().ok()).collect())
+}
+
 /// The names of the folders in one that was opened for this, in no order; those that are no text and
 /// links are left out.
 ///

@@ -113,6 +113,9 @@ impl Home {
 /// # Errors
 /// [`PlaceError`] with what the system said, or that another user owns it.
 pub fn ensure_dir(path: &Path) -> Result<Dir, PlaceError> {
+    if let Some(dir) = open_dir(path)? {
+        return Ok(dir);
+    }
     Dir::create_ambient_dir_all(path, ambient_authority()).map_err(PlaceError::io(path))?;
     refuse_foreign(path)?;
     Dir::open_ambient_dir(path, ambient_authority()).map_err(PlaceError::io(path))
@@ -120,6 +123,9 @@ pub fn ensure_dir(path: &Path) -> Result<Dir, PlaceError> {
 
 /// As [`ensure_dir`]; a folder that is made is for its user alone. One that is there stays as it is.
 pub(crate) fn ensure_private_dir(path: &Path) -> Result<Dir, PlaceError> {
+    if let Some(dir) = open_dir(path)? {
+        return Ok(dir);
+    }
     if let Some((parent, name)) = path.parent().zip(path.file_name()) {
         Dir::create_ambient_dir_all(parent, ambient_authority()).map_err(PlaceError::io(path))?;
         let parent = Dir::open_ambient_dir(parent, ambient_authority()).map_err(PlaceError::io(path))?;

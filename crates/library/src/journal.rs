@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     events::Event,
-    home::{Durability, overwrite, read_optional, sync_folder, write_atomically},
+    home::{Durability, overwrite, sync_folder, write_atomically},
     proposals::store::ProposalFile,
     storage::{HeadChange, Object},
 };
@@ -36,6 +36,8 @@ const MAGIC: &[u8; 4] = b"SKJ2";
 /// The format of a record with proposals; one without has the first, which older versions read.
 const FORMAT: u32 = 2;
 const FORMAT_WITHOUT_PROPOSALS: u32 = 1;
+/// More bytes than a note of what was applied has.
+const NOTE_BYTES: usize = 128;
 const FRAME_BYTES: usize = 4 + 4 + 8 + 4;
 
 /// One committed operation.
@@ -146,7 +148,7 @@ impl Journal {
     /// # Errors
     /// What the system said.
     pub fn is_pending(&self) -> io::Result<bool> {
-        is_pending(&self.dir)
+        Ok(!Mark::of(&self.dir, self.len()?)?.is_settled())
     }
 
     /// How many bytes at the beginning were applied in this boot of the machine; `None` when none
@@ -294,6 +296,10 @@ pub struct Mark {
 }
 
 impl Mark {
+    fn of(dir: &Dir, len: u64) -> io::Result<Self> {
+        Ok(Self { len, applied: if len > 0 { applied_bytes(dir)? } else { None } })
+    }
+
     /// Whether every record was applied in this boot of the machine.
     pub fn is_settled(self) -> bool {
         self.len == 0 || self.applied == Some(self.len)
@@ -305,12 +311,12 @@ impl Mark {
 /// # Errors
 /// What the system said.
 pub fn mark(dir: &Dir) -> io::Result<Mark> {
-    let len = match dir.metadata(FILE) {
+    let len = match dir.symlink_metadata(FILE) {
         Ok(metadata) => metadata.len(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
         Err(error) => return Err(error),
     };
-    Ok(Mark { len, applied: if len > 0 { applied_bytes(dir)? } else { None } })
+    Mark::of(dir, len)
 }
 
 /// Whether that journal holds records that may not have been applied, or not in this boot of the
@@ -323,7 +329,13 @@ pub fn is_pending(dir: &Dir) -> io::Result<bool> {
 }
 
 fn applied_bytes(dir: &Dir) -> io::Result<Option<u64>> {
-    let note = read_optional(dir, APPLIED)?.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
+    let mut file = match dir.open(APPLIED) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file?,
+    };
+    let mut bytes = [0; NOTE_BYTES];
+    let len = file.read(&mut bytes)?;
+    let note = std::str::from_utf8(bytes.get(..len).unwrap_or_default()).unwrap_or_default();
     let Some(boot) = boot_id() else { return Ok(None) };
     let bytes = note.strip_prefix(&format!("1 {boot} ")).and_then(|rest| rest.strip_suffix('\n')?.parse().ok());
     Ok(bytes)

@@ -418,11 +418,14 @@ impl Library {
     }
 
     pub(crate) fn ensure_own(&self) -> Result<Dir, LibraryError> {
-        if let Some(home) = self.own.ancestors().nth(2) {
-            ensure_private_dir(home)?;
-        }
-        let own = ensure_dir(&self.own)?;
-        if !own.exists("library.toml") {
+        let own = match open_dir(&self.own)? {
+            Some(own) => own,
+            None => {
+                self.own.ancestors().nth(2).map(ensure_private_dir).transpose()?;
+                ensure_dir(&self.own)?
+            }
+        };
+        if own.symlink_metadata("library.toml").is_err() {
             let above = self.own.parent().map_or(Ok(()), sync_folders_above);
             above.map_err(self.own_io())?;
             let text = format!("format = 1\npath = {:?}\n", self.path.display().to_string());

@@ -13,11 +13,10 @@ use thiserror::Error;
 
 use super::{LOCK_WAIT, Library, LibraryError};
 use crate::{
-    checkout::{self, Displaced, Staged},
+    checkout::{self, Staged},
     events::{self, Event, operation_id},
-    folder,
     home::{PlaceError, ensure_resolved},
-    journal::{Record, Temporary},
+    journal::{Journal, Record, Temporary},
     lock::{LibraryLock, LockError},
     proposals::{ProposalChange, ProposalId, store},
     revision::{Action, ActorKind, Content, NewRevision, Revision, RevisionId},
@@ -197,7 +196,7 @@ impl Library {
         let follow = commits.iter().map(|commit| self.stage(&root, commit)).collect::<Result<Vec<_>, _>>()?;
         let own = self.ensure_own()?;
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
-        self.check_still_free(&commits)?;
+        Self::check_still_free(&own, &commits)?;
         let recovered = self.recover(&own)?;
         let ours: Vec<&str> = follow.iter().filter_map(Follow::temporary_name).collect();
         self.remove_old_leftovers(&root, &recovered, &ours);
@@ -206,10 +205,18 @@ impl Library {
 
     /// Refuses what others than people would change in a skill that was pinned since they looked; the
     /// caller holds the lock.
-    fn check_still_free(&self, commits: &[Commit]) -> Result<(), LibraryError> {
+    fn check_still_free(own: &Dir, commits: &[Commit]) -> Result<(), LibraryError> {
         let last = commits.iter().filter_map(|commit| Some((&commit.skill, commit.revisions.last()?)));
-        let mut changed = last.filter(|(_, revision)| revision.stamp.actor.kind != ActorKind::External);
-        changed.try_for_each(|(skill, revision)| self.check_pinned(skill, &revision.stamp.actor))
+        let free = [ActorKind::External, ActorKind::Person];
+        let mut held = last.filter(|(_, revision)| !free.contains(&revision.stamp.actor.kind)).peekable();
+        if held.peek().is_none() {
+            return Ok(());
+        }
+        let state = State::read(own)?;
+        match held.find(|(skill, _)| state.of(skill).pinned) {
+            Some((skill, _)) => Err(LibraryError::Pinned(skill.clone())),
+            None => Ok(()),
+        }
     }
 
     fn commit_proposals(&mut self, proposals: Vec<ProposalChange>) -> Result<Vec<Committed>, CommitError> {
@@ -238,7 +245,8 @@ impl Library {
         follow: Vec<Follow>,
         settled: bool,
     ) -> Result<Vec<Committed>, CommitError> {
-        let written = self.commit_locked(own, commits, proposals, &follow)?;
+        let mut journal = self.journal(own)?;
+        let written = self.commit_locked(own, &mut journal, (commits, proposals), &follow)?;
         let mut settled = settled && written.trouble.is_none();
         let mut committed = Vec::with_capacity(written.parts.len());
         for (part, follow) in written.parts.into_iter().zip(follow) {
@@ -247,20 +255,20 @@ impl Library {
             }
             let checkout = match &written.trouble {
                 Some(trouble) => Checkout::Pending(trouble.clone()),
-                None => self.check_out(own, &part, follow, &mut settled),
+                None => self.check_out((own, &mut journal), &part, follow, &mut settled),
             };
             let previous = part.head.map(|head| head.id);
             committed.push(Committed { skill: part.skill, revision: part.revision, previous, checkout });
         }
         if settled {
-            let _again_by_the_next_opening = self.mark_and_checkpoint(own);
+            let _again_by_the_next_opening = self.mark_and_checkpoint(own, &mut journal);
         }
         Ok(committed)
     }
 
-    fn mark_and_checkpoint(&mut self, own: &Dir) -> Result<(), LibraryError> {
-        self.journal(own)?.mark_applied().map_err(self.own_io())?;
-        self.checkpoint_if_large(own)
+    fn mark_and_checkpoint(&mut self, own: &Dir, journal: &mut Journal) -> Result<(), LibraryError> {
+        journal.mark_applied().map_err(self.own_io())?;
+        self.checkpoint_if_large(own, journal)
     }
 
     pub(super) fn writable_root(&self) -> Result<Dir, CommitError> {
@@ -291,8 +299,8 @@ impl Library {
     pub(super) fn commit_locked(
         &mut self,
         own: &Dir,
-        commits: Vec<Commit>,
-        proposals: Vec<ProposalChange>,
+        journal: &mut Journal,
+        (commits, proposals): (Vec<Commit>, Vec<ProposalChange>),
         follow: &[Follow],
     ) -> Result<Written, CommitError> {
         // Of a state that an earlier version wrote; where it cannot be noted, the next commit tries again.
@@ -310,7 +318,7 @@ impl Library {
         let (files, events) = self.prepare_proposals(own, proposals, &operation, &revisions)?;
         record.proposals = files;
         record.events.extend(events);
-        self.journal(own)?.append(&record).map_err(self.own_io())?;
+        journal.append(&record).map_err(self.own_io())?;
         let trouble = self.write_out(own, &record).err().map(|error| error.to_string());
         Ok(Written { parts, trouble })
     }
@@ -370,7 +378,7 @@ impl Library {
         }
     }
 
-    fn check_out(&mut self, own: &Dir, part: &Part, follow: Follow, settled: &mut bool) -> Checkout {
+    fn check_out(&mut self, own: (&Dir, &mut Journal), part: &Part, follow: Follow, settled: &mut bool) -> Checkout {
         let swapped = match follow {
             Follow::Leave => return Checkout::Done,
             Follow::Swap(staged) => checkout::swap(&part.skill, staged),
@@ -388,33 +396,6 @@ impl Library {
         }
     }
 
-    /// Looks at the folder that the checkout took away. What no revision holds was written in the
-    /// moment between; it becomes a revision of its own, and the commit's content one after it. Where
-    /// that cannot be done, the folder is put back.
-    fn keep_displaced(&mut self, own: &Dir, part: &Part, displaced: Displaced, settled: &mut bool) -> Checkout {
-        let Some(found) = displaced.bundle(self.limits()) else {
-            let why = "the folder was changed meanwhile into something that cannot be read as a skill";
-            return put_back(part, displaced, why, settled);
-        };
-        let is_known = |known: &Bundle| folder::without_leftovers(known).same_but_line_ends(&found);
-        if found.is_empty() || part.known.iter().any(is_known) {
-            return discard(part, displaced, Checkout::Done, settled);
-        }
-        let commit = Commit {
-            skill: part.skill.clone(),
-            base: Some(part.revision.id.clone()),
-            revisions: vec![self.external(found, part), again(&part.last)],
-        };
-        match self.commit_locked(own, vec![commit], Vec::new(), &[]) {
-            Err(error) => put_back(part, displaced, &format!("a hand edit could not be kept: {error}"), settled),
-            Ok(kept) => {
-                *settled &= kept.trouble.is_none();
-                let id = kept.parts.into_iter().next().and_then(|part| part.revision.parent);
-                discard(part, displaced, id.map_or(Checkout::Done, Checkout::HandEditKept), settled)
-            }
-        }
-    }
-
     /// A hand edit as a revision: cleared if the scanner lets it, else kept with its verdict.
     pub(super) fn external(&self, found: Bundle, part: &Part) -> NewRevision {
         let baseline = match (&part.head, part.known.first()) {
@@ -428,28 +409,6 @@ impl Library {
         let stamp = part.last.stamp.external("changed by hand at the same moment");
         let origin = part.head.as_ref().and_then(|head| head.origin.clone());
         NewRevision::new(content, Action::External, stamp).with_origin(origin)
-    }
-}
-
-/// Throws a former folder away; what tools keep in it waits in it where it cannot be carried on.
-fn discard(part: &Part, displaced: Displaced, done: Checkout, settled: &mut bool) -> Checkout {
-    let name = displaced.name().to_owned();
-    match displaced.discard(&part.skill) {
-        Ok(()) => done,
-        Err(error) => {
-            *settled = false;
-            Checkout::Pending(format!("what a tool keeps in the folder is still in {name}: {error}"))
-        }
-    }
-}
-
-/// Gives a hand edit its place back; the commit stands and its checkout waits.
-fn put_back(part: &Part, displaced: Displaced, why: &str, settled: &mut bool) -> Checkout {
-    *settled = false;
-    let name = displaced.name().to_owned();
-    match displaced.put_back(&part.skill) {
-        Ok(()) => Checkout::Pending(why.to_owned()),
-        Err(error) => Checkout::Pending(format!("{why}; it is in {name}: {error}")),
     }
 }
 

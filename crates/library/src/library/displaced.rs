@@ -1,4 +1,5 @@
-//! Folders that a killed process displaced, or was about to: what recovery makes of them.
+//! Folders that a checkout displaced: what a commit makes of them, and recovery of those that a killed
+//! process left.
 //!
 //! The journal's pending records name the temporary folders that their operations exchange with those
 //! of skills. After a kill such a folder holds what was staged, a former state, or a hand edit of that
@@ -9,14 +10,14 @@ use scan::Baseline;
 use skill::{Bundle, File, SkillName, SkillPath};
 
 use super::{
-    Commit, Library, LibraryError,
+    Checkout, Commit, Library, LibraryError,
     commit::{Part, again},
     recover::{Traces, is_cut_form},
 };
 use crate::{
     checkout::{self, Displaced},
     folder::{self, FolderError, Leftovers},
-    journal::Temporary,
+    journal::{Journal, Temporary},
     revision::{Content, NewRevision},
     storage::HeadChange,
 };
@@ -104,6 +105,39 @@ impl Library {
         Ok(!root.exists(name))
     }
 
+    /// Looks at the folder that the checkout took away. What no revision holds was written in the
+    /// moment between; it becomes a revision of its own, and the commit's content one after it. Where
+    /// that cannot be done, the folder is put back.
+    pub(super) fn keep_displaced(
+        &mut self,
+        (own, journal): (&Dir, &mut Journal),
+        part: &Part,
+        displaced: Displaced,
+        settled: &mut bool,
+    ) -> Checkout {
+        let Some(found) = displaced.bundle(self.limits()) else {
+            let why = "the folder was changed meanwhile into something that cannot be read as a skill";
+            return put_back(part, displaced, why, settled);
+        };
+        let is_known = |known: &Bundle| folder::without_leftovers(known).same_but_line_ends(&found);
+        if found.is_empty() || part.known.iter().any(is_known) {
+            return discard(part, displaced, Checkout::Done, settled);
+        }
+        let commit = Commit {
+            skill: part.skill.clone(),
+            base: Some(part.revision.id.clone()),
+            revisions: vec![self.external(found, part), again(&part.last)],
+        };
+        match self.commit_locked(own, journal, (vec![commit], Vec::new()), &[]) {
+            Err(error) => put_back(part, displaced, &format!("a hand edit could not be kept: {error}"), settled),
+            Ok(kept) => {
+                *settled &= kept.trouble.is_none();
+                let id = kept.parts.into_iter().next().and_then(|part| part.revision.parent);
+                discard(part, displaced, id.map_or(Checkout::Done, Checkout::HandEditKept), settled)
+            }
+        }
+    }
+
     /// Commits a hand edit, and the head's content once more after it. Says whether it is all written.
     fn keep_found(&mut self, own: &Dir, found: Bundle, part: Part) -> bool {
         let commit = Commit {
@@ -111,7 +145,9 @@ impl Library {
             base: Some(part.revision.id.clone()),
             revisions: vec![self.external(found, &part), again(&part.last)],
         };
-        self.commit_locked(own, vec![commit], Vec::new(), &[]).is_ok_and(|written| written.trouble.is_none())
+        let Ok(mut journal) = self.journal(own) else { return false };
+        let written = self.commit_locked(own, &mut journal, (vec![commit], Vec::new()), &[]);
+        written.is_ok_and(|written| written.trouble.is_none())
     }
 
     /// The head of a skill as the part of a commit that would make it; `None` when the scanner of
@@ -163,6 +199,28 @@ fn is_known(found: &Bundle, states: &[Bundle], traces: Traces) -> bool {
 /// Whether a file is that of a revision, or a cut form of it.
 fn holds(state: &Bundle, path: &SkillPath, file: &File) -> bool {
     state.get(path).is_some_and(|whole| whole.same_but_line_ends(file) || is_cut_form(file, whole))
+}
+
+/// Throws a former folder away; what tools keep in it waits in it where it cannot be carried on.
+fn discard(part: &Part, displaced: Displaced, done: Checkout, settled: &mut bool) -> Checkout {
+    let name = displaced.name().to_owned();
+    match displaced.discard(&part.skill) {
+        Ok(()) => done,
+        Err(error) => {
+            *settled = false;
+            Checkout::Pending(format!("what a tool keeps in the folder is still in {name}: {error}"))
+        }
+    }
+}
+
+/// Gives a hand edit its place back; the commit stands and its checkout waits.
+fn put_back(part: &Part, displaced: Displaced, why: &str, settled: &mut bool) -> Checkout {
+    *settled = false;
+    let name = displaced.name().to_owned();
+    match displaced.put_back(&part.skill) {
+        Ok(()) => Checkout::Pending(why.to_owned()),
+        Err(error) => Checkout::Pending(format!("{why}; it is in {name}: {error}")),
+    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::{
     events::{self, Event},
     folder::{self, FolderError, Leftovers},
     home::{ensure_dir, ensure_resolved, open_dir, sync_folder},
-    journal::{self, Record, Temporary},
+    journal::{self, Journal, Record, Temporary},
     lock::{LibraryLock, LockError},
     proposals::store,
     storage::{HeadChange, Object},
@@ -186,17 +186,21 @@ impl Library {
 
     /// Makes everything in the journal durable in its final place and empties it, when it has grown
     /// large.
-    pub(super) fn checkpoint_if_large(&mut self, own: &Dir) -> Result<(), LibraryError> {
-        if self.journal(own)?.len().map_err(self.own_io())? <= CHECKPOINT_BYTES {
+    pub(super) fn checkpoint_if_large(&mut self, own: &Dir, journal: &mut Journal) -> Result<(), LibraryError> {
+        if journal.len().map_err(self.own_io())? <= CHECKPOINT_BYTES {
             return Ok(());
         }
-        self.checkpoint(own)
+        self.checkpoint_of(own, journal)
     }
 
     /// Makes everything in the journal durable in its final place and empties it; the caller holds
     /// the lock and has applied the journal.
     pub(super) fn checkpoint(&mut self, own: &Dir) -> Result<(), LibraryError> {
         let mut journal = self.journal(own)?;
+        self.checkpoint_of(own, &mut journal)
+    }
+
+    fn checkpoint_of(&mut self, own: &Dir, journal: &mut Journal) -> Result<(), LibraryError> {
         let records = journal.read(0).map_err(self.own_io())?.records;
         let heads = last_heads(&records);
         let proposals: Vec<_> = records.iter().flat_map(|record| record.proposals.clone()).collect();

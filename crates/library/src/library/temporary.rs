@@ -4,13 +4,14 @@
 //! dies after it leaves the record pending, and recovery sees to its folders; so whatever is there
 //! once nothing is pending may go, but for what is kept.
 
-use std::time::Duration;
+use std::{io, time::Duration};
 
 use cap_std::fs::Dir;
 
 use super::{LOCK_WAIT, Library, LibraryError, Recovery};
 use crate::{
     checkout::{KEPT, Maker, TEMPORARY},
+    folder,
     lock::LibraryLock,
 };
 
@@ -40,12 +41,7 @@ impl Library {
     pub fn temporary_names(&self) -> Result<Vec<String>, LibraryError> {
         let io = |source| LibraryError::Io { path: self.path.clone(), source };
         let Some(root) = self.root()? else { return Ok(Vec::new()) };
-        let mut names = Vec::new();
-        for entry in root.entries().map_err(io)? {
-            names.extend(entry.map_err(io)?.file_name().into_string().ok().filter(|name| name.starts_with(TEMPORARY)));
-        }
-        names.sort();
-        Ok(names)
+        temporary_in(&root).map_err(io)
     }
 
     /// What stands under one of [`Library::temporary_names`]; `None` when it is gone meanwhile.
@@ -79,13 +75,21 @@ impl Library {
     /// Removes what processes left long ago, as far as it goes; the caller holds the lock. `ours` are
     /// names that the caller uses.
     pub(super) fn remove_old_leftovers(&self, root: &Dir, recovered: &Recovery, ours: &[&str]) {
-        for name in self.temporary_names().unwrap_or_default() {
+        for name in temporary_in(root).unwrap_or_default() {
             let is_ours = ours.contains(&name.as_str()) || recovered.folders.contains(&name);
             if !is_ours && is_old(root, &name) && kind(root, &name) == Some(TemporaryKind::Leftover) {
                 let _next_time = root.remove_dir_all(&name);
             }
         }
     }
+}
+
+/// The temporary names of ours in a folder that was opened for this, sorted.
+fn temporary_in(root: &Dir) -> io::Result<Vec<String>> {
+    let mut names = folder::names_in(root)?;
+    names.retain(|name| name.starts_with(TEMPORARY));
+    names.sort();
+    Ok(names)
 }
 
 /// A folder is nobody's once its maker is known to be dead, or when it is old: a process of another

@@ -3,24 +3,22 @@
 //! Loose objects are inflated here and not by libgit2, which does not come to an end on one that a crash
 //! cut off.
 
-use cap_std::fs::Dir;
-use git2::{ObjectType, Oid, Repository, Tree};
+use git2::{ObjectType, Oid};
 
 use super::{
     Checked, Damage, Fault, StorageError,
-    git::{inflate, read_revision},
+    git::{Entry, EntryKind, GitStorage, inflate, read_revision},
 };
 use crate::revision::RevisionId;
 
 /// Walks from a revision to the first, or to one that was checked, and says which are damaged.
 pub(super) fn check(
-    repository: &Repository,
-    dir: &Dir,
+    storage: &GitStorage,
     from: &RevisionId,
     checked: &mut Checked,
     progress: &mut dyn FnMut(),
 ) -> Result<Vec<Damage>, StorageError> {
-    let mut check = Check { repository, dir, checked };
+    let mut check = Check { storage, checked };
     let mut found = Vec::new();
     let mut next = vec![from.clone()];
     while let Some(id) = next.pop() {
@@ -37,8 +35,7 @@ pub(super) fn check(
 }
 
 struct Check<'a> {
-    repository: &'a Repository,
-    dir: &'a Dir,
+    storage: &'a GitStorage,
     checked: &'a mut Checked,
 }
 
@@ -52,18 +49,21 @@ impl Check<'_> {
         if let Some(what) = self.look(oid, ObjectType::Commit) {
             return (Some(damage(None, format!("it is {what}"), vec![id.to_string()])), Vec::new());
         }
-        let commit = match self.repository.find_commit(oid) {
-            Ok(commit) => commit,
-            Err(error) => return (Some(damage(None, error.message().to_owned(), vec![id.to_string()])), Vec::new()),
+        let commit = match self.storage.find_commit(oid) {
+            Ok(Some(commit)) => commit,
+            other => {
+                let what = other.err().map_or_else(|| "missing".to_owned(), |error| error.to_string());
+                return (Some(damage(None, what, vec![id.to_string()])), Vec::new());
+            }
         };
-        let parents = commit.parent_ids().map(|id| RevisionId::new(id.to_string())).collect();
+        let parents = commit.parents.iter().map(|id| RevisionId::new(id.to_string())).collect();
         let mut faults = Vec::new();
-        self.tree(commit.tree_id(), "", &mut faults);
-        let revision = faults.is_empty().then(|| read_revision(&commit));
+        self.tree(commit.tree, "", &mut faults);
+        let revision = faults.is_empty().then(|| read_revision(id, &commit));
         let number = revision.as_ref().and_then(|read| read.as_ref().ok()).map(|revision| revision.number);
         let damage = match (faults.first(), revision) {
             (Some(first), _) => {
-                let number = super::message::Trailers::parse(commit.message().unwrap_or_default()).ok();
+                let number = super::message::Trailers::parse(&commit.message).ok();
                 let mut objects: Vec<String> = faults.iter().map(|fault| fault.object.clone()).collect();
                 objects.sort();
                 objects.dedup();
@@ -82,11 +82,9 @@ impl Check<'_> {
             return;
         }
         let before = faults.len();
-        match self
-            .look(id, ObjectType::Tree)
-            .map_or_else(|| self.repository.find_tree(id).map_err(|e| e.to_string()), Err)
-        {
-            Ok(tree) => self.entries(&tree, path, faults),
+        let looked = self.look(id, ObjectType::Tree);
+        match looked.map_or_else(|| self.storage.entries(id).map_err(|error| error.to_string()), Err) {
+            Ok(entries) => self.entries(&entries, path, faults),
             Err(what) => {
                 let name = if path.is_empty() { "its list of files" } else { path };
                 faults.push(Fault { object: id.to_string(), what: format!("{name} is {what}") });
@@ -95,17 +93,16 @@ impl Check<'_> {
         self.checked.insert(id.to_string(), faults.get(before).cloned());
     }
 
-    fn entries(&mut self, tree: &Tree<'_>, path: &str, faults: &mut Vec<Fault>) {
-        for entry in tree {
-            let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
-            let below = format!("{path}{name}");
-            if entry.kind() == Some(ObjectType::Tree) {
-                self.tree(entry.id(), &format!("{below}/"), faults);
+    fn entries(&mut self, entries: &[Entry], path: &str, faults: &mut Vec<Fault>) {
+        for entry in entries {
+            let below = format!("{path}{}", String::from_utf8_lossy(&entry.name));
+            if entry.kind == EntryKind::Folder {
+                self.tree(entry.id, &format!("{below}/"), faults);
                 continue;
             }
-            let id = entry.id().to_string();
+            let id = entry.id.to_string();
             if !self.checked.contains_key(&id) {
-                let what = self.look(entry.id(), ObjectType::Blob);
+                let what = self.look(entry.id, ObjectType::Blob);
                 let fault = what.map(|what| Fault { object: id.clone(), what: format!("{below} is {what}") });
                 self.checked.insert(id.clone(), fault);
             }
@@ -115,24 +112,25 @@ impl Check<'_> {
 
     /// What is wrong with one object; nothing when its bytes have its id.
     fn look(&self, id: Oid, kind: ObjectType) -> Option<String> {
-        let hex = id.to_string();
-        let (folder, rest) = hex.split_at(2);
-        match self.dir.open(format!("objects/{folder}/{rest}")) {
+        match self.storage.loose_file(id) {
             Ok(file) => loose_fault(file, id, kind),
             Err(_) => self.packed_fault(id, kind),
         }
     }
 
     fn packed_fault(&self, id: Oid, kind: ObjectType) -> Option<String> {
-        let read = self.repository.odb().and_then(|odb| {
-            let object = odb.read(id)?;
-            Ok(Oid::hash_object(kind, object.data())? == id && object.kind() == kind)
+        let read = self.storage.with_odb(|odb| match odb.read(id) {
+            Ok(object) => Ok(Some(Oid::hash_object(kind, object.data())? == id && object.kind() == kind)),
+            Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(error.into()),
         });
         match read {
-            Ok(true) => None,
-            Ok(false) => Some("not what its id says".to_owned()),
-            Err(error) if error.code() == git2::ErrorCode::NotFound => Some("missing".to_owned()),
-            Err(error) => Some(format!("unreadable ({})", error.message())),
+            Ok(Some(true)) => None,
+            Ok(Some(false)) => Some("not what its id says".to_owned()),
+            Ok(None) => Some("missing".to_owned()),
+            Err(StorageError::Git(error)) => Some(format!("unreadable ({})", error.message())),
+            Err(StorageError::Damaged(why)) => Some(format!("unreadable ({why})")),
+            Err(error) => Some(format!("unreadable ({error})")),
         }
     }
 }

@@ -3,24 +3,24 @@
 mod concat;
 mod lone;
 mod loose;
+mod objects;
 mod packs;
 mod refs;
 
 use std::{
+    cell::OnceCell,
     collections::{BTreeMap, BTreeSet},
     io,
-    path::Path,
-    sync::Arc,
+    path::{Path, PathBuf},
 };
 
 use cap_std::{ambient_authority, fs::Dir};
-use git2::{
-    Commit, ObjectType, Odb, OdbLookupFlags, Oid, Repository, RepositoryInitOptions, RepositoryOpenFlags, Tree,
-};
+use git2::{ObjectType, Odb, OdbLookupFlags, Oid, Repository, RepositoryInitOptions, RepositoryOpenFlags};
 use jiff::Timestamp;
 use skill::{Bundle, Digest, File, Limits, SkillName, SkillPath};
 
 pub(super) use loose::inflate;
+pub(super) use objects::{Commit, Entry, EntryKind};
 
 use super::{Checked, Damage, HeadChange, Object, Prepared, Storage, StorageError, check, message::Trailers};
 use crate::{
@@ -36,10 +36,16 @@ const MANY_HEADS: usize = 64;
 const FILE_MODE: i32 = 0o100_644;
 const EXECUTABLE_MODE: i32 = 0o100_755;
 
+/// What makes a folder a repository.
+const PARTS: [&str; 3] = ["HEAD", "objects", "refs"];
+
 /// A bare repository in the home, with `refs/skills/<name>` for each skill.
 pub(super) struct GitStorage {
-    repository: Repository,
+    path: PathBuf,
     dir: Dir,
+    /// The objects; `None` where the path is not UTF-8.
+    odb: Option<Odb<'static>>,
+    repository: OnceCell<Repository>,
 }
 
 impl GitStorage {
@@ -49,53 +55,52 @@ impl GitStorage {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             other => other?,
         };
+        if PARTS.iter().any(|part| dir.symlink_metadata(part).is_err()) {
+            return Err(StorageError::Damaged(format!("{} is no git repository", folder.display())));
+        }
+        let odb = match folder.join("objects").to_str() {
+            Some(objects) => {
+                let odb = Odb::new()?;
+                odb.add_disk_alternate(objects)?;
+                Some(odb)
+            }
+            None => None,
+        };
+        Ok(Some(Self { path: folder.to_owned(), dir, odb, repository: OnceCell::new() }))
+    }
+
+    /// The repository with its configuration, for what writes packs.
+    pub(in crate::storage) fn repository(&self) -> Result<&Repository, StorageError> {
+        if let Some(opened) = self.repository.get() {
+            return Ok(opened);
+        }
         let flags = RepositoryOpenFlags::BARE | RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT;
         let none: &[&Path] = &[];
-        let repository = Repository::open_ext(folder, flags, none).map_err(|error| match error.code() {
-            git2::ErrorCode::NotFound => StorageError::Damaged(format!("{} is no git repository", folder.display())),
-            _ => error.into(),
-        })?;
-        Ok(Some(Self { repository, dir }))
+        let opened = Repository::open_ext(&self.path, flags, none)?;
+        Ok(self.repository.get_or_init(|| opened))
     }
 
-    fn commit(&self, id: &RevisionId) -> Result<Commit<'_>, StorageError> {
+    fn commit(&self, id: &RevisionId) -> Result<Commit, StorageError> {
         let unknown = || StorageError::UnknownRevision(id.to_string());
-        let oid = Oid::from_str(id.as_str()).map_err(|_| unknown())?;
-        self.loose(oid)?;
-        self.repository.find_commit(oid).map_err(|error| match error.code() {
-            git2::ErrorCode::NotFound => unknown(),
-            _ => error.into(),
-        })
+        self.find_commit(Oid::from_str(id.as_str()).map_err(|_| unknown())?)?.ok_or_else(unknown)
     }
 
-    fn tree(&self, id: Oid) -> Result<Tree<'_>, StorageError> {
-        self.loose(id)?;
-        Ok(self.repository.find_tree(id)?)
+    fn read_file(&self, entry: &Entry, executable: bool) -> Result<File, StorageError> {
+        Ok(File { bytes: self.needed(entry.id, ObjectType::Blob)?.into(), executable })
     }
 
-    fn blob(&self, id: Oid) -> Result<Arc<[u8]>, StorageError> {
-        match self.loose(id)? {
-            Some((head, content)) if head.starts_with(ObjectType::Blob.str()) => Ok(content.into()),
-            Some(_) => Err(StorageError::Damaged(format!("the object {id} is no file"))),
-            None => Ok(self.repository.find_blob(id)?.content().into()),
-        }
-    }
-
-    fn read_tree(&self, tree: &Tree<'_>, prefix: &str, files: &mut Vec<(SkillPath, File)>) -> Result<(), StorageError> {
-        for entry in tree.iter() {
+    fn read_tree(&self, tree: Oid, prefix: &str, files: &mut Vec<(SkillPath, File)>) -> Result<(), StorageError> {
+        for entry in self.entries(tree)? {
             let damaged = |what: &str| StorageError::Damaged(format!("{prefix}: {what}"));
-            let name = entry.name().map_err(|_| damaged("a name is not UTF-8"))?;
+            let name = std::str::from_utf8(&entry.name).map_err(|_| damaged("a name is not UTF-8"))?;
             let path = format!("{prefix}{name}");
-            match entry.kind() {
-                Some(ObjectType::Tree) => {
-                    self.read_tree(&self.tree(entry.id())?, &format!("{path}/"), files)?;
-                }
-                Some(ObjectType::Blob) if matches!(entry.filemode(), FILE_MODE | EXECUTABLE_MODE) => {
+            match entry.kind {
+                EntryKind::Folder => self.read_tree(entry.id, &format!("{path}/"), files)?,
+                EntryKind::File { executable } => {
                     let path = SkillPath::parse(&path).map_err(|error| damaged(&error.to_string()))?;
-                    let executable = entry.filemode() == EXECUTABLE_MODE;
-                    files.push((path, File { bytes: self.blob(entry.id())?, executable }));
+                    files.push((path, self.read_file(&entry, executable)?));
                 }
-                _ => return Err(damaged("neither a file nor a folder")),
+                EntryKind::Other => return Err(damaged("neither a file nor a folder")),
             }
         }
         Ok(())
@@ -132,11 +137,7 @@ impl Storage for GitStorage {
     }
 
     fn head_id(&self, skill: &SkillName) -> Result<Option<RevisionId>, StorageError> {
-        match self.repository.refname_to_id(&format!("{HEADS}{skill}")) {
-            Ok(id) => Ok(Some(RevisionId::new(id.to_string()))),
-            Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        Ok(self.head_of(skill)?.map(|id| RevisionId::new(id.to_string())))
     }
 
     fn object_of(&self, file: &File) -> Result<Object, StorageError> {
@@ -145,28 +146,25 @@ impl Storage for GitStorage {
     }
 
     fn revision(&self, id: &RevisionId) -> Result<Revision, StorageError> {
-        read_revision(&self.commit(id)?)
+        read_revision(id, &self.commit(id)?)
     }
 
     fn bundle(&self, id: &RevisionId) -> Result<Bundle, StorageError> {
         let mut files = Vec::new();
-        self.read_tree(&self.tree(self.commit(id)?.tree_id())?, "", &mut files)?;
+        self.read_tree(self.commit(id)?.tree, "", &mut files)?;
         Bundle::from_files(files, &Limits::default()).map_err(|error| StorageError::Damaged(error.to_string()))
     }
 
     fn file(&self, id: &RevisionId, path: &SkillPath) -> Result<Option<File>, StorageError> {
-        let mut tree = self.tree(self.commit(id)?.tree_id())?;
+        let mut tree = self.commit(id)?.tree;
         let mut segments = path.segments().peekable();
         while let Some(segment) = segments.next() {
-            let Some((kind, id, mode)) =
-                tree.get_name(segment).map(|entry| (entry.kind(), entry.id(), entry.filemode()))
-            else {
-                break;
-            };
-            match (kind, segments.peek()) {
-                (Some(ObjectType::Tree), Some(_)) => tree = self.tree(id)?,
-                (Some(ObjectType::Blob), None) => {
-                    return Ok(Some(File { bytes: self.blob(id)?, executable: mode == EXECUTABLE_MODE }));
+            let entries = self.entries(tree)?;
+            let found = entries.iter().find(|entry| entry.name == segment.as_bytes());
+            match found.map(|entry| (entry, entry.kind, segments.peek())) {
+                Some((entry, EntryKind::Folder, Some(_))) => tree = entry.id,
+                Some((entry, EntryKind::File { executable }, None)) => {
+                    return self.read_file(entry, executable).map(Some);
                 }
                 _ => break,
             }
@@ -175,8 +173,7 @@ impl Storage for GitStorage {
     }
 
     fn prepare(&self, before: Option<(&Revision, &Bundle)>, new: &NewRevision) -> Result<Prepared, StorageError> {
-        let odb = self.repository.odb()?;
-        let mut writer = ObjectWriter { odb: &odb, objects: BTreeMap::new() };
+        let mut writer = ObjectWriter { storage: self, objects: BTreeMap::new() };
         let bundle = new.content.bundle();
         let tree = writer.tree(&bundle)?;
         let empty = Bundle::default();
@@ -215,7 +212,7 @@ impl Storage for GitStorage {
         checked: &mut Checked,
         progress: &mut dyn FnMut(),
     ) -> Result<Vec<Damage>, StorageError> {
-        check::check(&self.repository, &self.dir, from, checked, progress)
+        check::check(self, from, checked, progress)
     }
 
     fn lone_packs(&self) -> Result<Vec<(String, bool)>, StorageError> {
@@ -223,7 +220,7 @@ impl Storage for GitStorage {
     }
 
     fn index_pack(&self, name: &str) -> Result<(), StorageError> {
-        lone::index(&self.repository, &self.dir, name)
+        lone::index(self.repository()?, &self.dir, name)
     }
 
     fn settle(&self, objects: &[Object], heads: &[HeadChange]) -> Result<(), StorageError> {
@@ -281,6 +278,17 @@ fn make_repository(folder: &Path) -> Result<Dir, StorageError> {
     Ok(parent.open_dir(name)?)
 }
 
+/// Opens a folder of the repository, making it where there is none.
+fn open_or_create(dir: &Dir, path: &str) -> io::Result<Dir> {
+    match dir.open_dir(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            dir.create_dir_all(path)?;
+            dir.open_dir(path)
+        }
+        opened => opened,
+    }
+}
+
 fn sync_dir(dir: &Dir, path: &str) -> io::Result<()> {
     sync_folder(&dir.open_dir(path)?)
 }
@@ -302,7 +310,7 @@ fn changed_paths(before: &Bundle, after: &Bundle) -> Vec<String> {
 
 /// Collects the objects of one revision that the repository lacks.
 struct ObjectWriter<'a> {
-    odb: &'a Odb<'a>,
+    storage: &'a GitStorage,
     objects: BTreeMap<Oid, Object>,
 }
 
@@ -310,7 +318,7 @@ impl ObjectWriter<'_> {
     fn add(&mut self, kind: ObjectType, bytes: Vec<u8>) -> Result<Oid, StorageError> {
         let id = Oid::hash_object(kind, &bytes)?;
         // One that another process packed a moment ago may be written once more.
-        if !self.odb.exists_ext(id, OdbLookupFlags::NO_REFRESH) {
+        if !self.storage.with_odb(|odb| Ok(odb.exists_ext(id, OdbLookupFlags::NO_REFRESH)))? {
             self.objects.insert(id, Object { id: id.to_string(), kind: kind.str().to_owned(), bytes });
         }
         Ok(id)
@@ -368,14 +376,13 @@ struct Parts {
     time: Timestamp,
 }
 
-pub(super) fn read_revision(commit: &Commit<'_>) -> Result<Revision, StorageError> {
-    let damaged = |what: &str| StorageError::Damaged(format!("revision {}: {what}", commit.id()));
-    let trailers = Trailers::parse(commit.message().map_err(|_| damaged("its message is not UTF-8"))?)?;
-    let time = Timestamp::from_second(commit.time().seconds()).map_err(|_| damaged("its time is out of range"))?;
-    let parent = |at| commit.parent_id(at).ok().map(|id| RevisionId::new(id.to_string()));
-    let id = RevisionId::new(commit.id().to_string());
-    let parts = Parts { id, parent: parent(0), upstream: parent(1), time };
-    let tombstone = commit.tree_id() == Oid::hash_object(ObjectType::Tree, &[])?;
+pub(super) fn read_revision(id: &RevisionId, commit: &Commit) -> Result<Revision, StorageError> {
+    let damaged = |what: &str| StorageError::Damaged(format!("revision {id}: {what}"));
+    let trailers = Trailers::parse(&commit.message)?;
+    let time = Timestamp::from_second(commit.seconds).map_err(|_| damaged("its time is out of range"))?;
+    let parent = |at| commit.parents.get(at).map(|id: &Oid| RevisionId::new(id.to_string()));
+    let parts = Parts { id: id.clone(), parent: parent(0), upstream: parent(1), time };
+    let tombstone = commit.tree == Oid::hash_object(ObjectType::Tree, &[])?;
     revision_of(parts, trailers, tombstone)
 }
 

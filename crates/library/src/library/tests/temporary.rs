@@ -33,7 +33,8 @@ fn dies_before_the_swap(place: &Place, body: &str, edit: impl FnOnce()) -> check
     let root = library.writable_root().unwrap();
     let follow = vec![library.stage(&root, &commit).unwrap()];
     let own = ensure_dir(&place.own()).unwrap();
-    library.commit_locked(&own, vec![commit], Vec::new(), &follow).unwrap();
+    let mut journal = library.journal(&own).unwrap();
+    library.commit_locked(&own, &mut journal, (vec![commit], Vec::new()), &follow).unwrap();
     edit();
     let Some(commit::Follow::Swap(staged)) = follow.into_iter().next() else { panic!() };
     staged

@@ -14,7 +14,7 @@ use sha1::{Digest as _, Sha1};
 
 use skill::Limits;
 
-use super::{GitStorage, object_type};
+use super::{GitStorage, object_type, open_or_create};
 use crate::{
     checkout::temporary_name,
     storage::{Object, StorageError},
@@ -45,7 +45,7 @@ impl GitStorage {
     fn named(&self, error: StorageError) -> StorageError {
         match error {
             StorageError::Io(error) => {
-                let place = self.repository.path().join(FOLDER);
+                let place = self.path.join(FOLDER);
                 StorageError::Io(io::Error::new(error.kind(), format!("{}: {error}", place.display())))
             }
             other => other,
@@ -58,16 +58,21 @@ impl GitStorage {
     /// The file is cut or no object. libgit2 would read one that is cut for ever, so nothing that may be
     /// loose is read by it before this was asked.
     pub(super) fn loose(&self, id: Oid) -> Result<Option<(String, Vec<u8>)>, StorageError> {
-        let hex = id.to_string();
-        let (folder, rest) = hex.split_at(2);
-        match self.dir.open(format!("{FOLDER}/{folder}/{rest}")) {
+        match self.loose_file(id) {
             Ok(file) => {
-                let cut = || StorageError::Damaged(format!("the object {hex} is empty or cut off"));
+                let cut = || StorageError::Damaged(format!("the object {id} is empty or cut off"));
                 inflate(file).map(Some).ok_or_else(cut)
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// The file of an object that has one.
+    pub(in crate::storage) fn loose_file(&self, id: Oid) -> io::Result<File> {
+        let hex = id.to_string();
+        let (folder, rest) = hex.split_at(2);
+        self.dir.open(format!("{FOLDER}/{folder}/{rest}"))
     }
 
     pub(super) fn forget_loose(&self, id: &str) {
@@ -97,12 +102,13 @@ fn write(objects: &Dir, object: &Object) -> Result<(), StorageError> {
         return Err(StorageError::Damaged(format!("object {} does not have that id", object.id)));
     }
     let (folder, rest) = id.split_at(2);
-    let unfinished = format!("{folder}/{UNFINISHED}{}", temporary_name());
-    let written = create(objects, folder, &unfinished)?
-        .write_all(&stored(&[head.as_bytes(), &object.bytes].concat()))
-        .and_then(|()| objects.rename(&unfinished, objects, format!("{folder}/{rest}")));
+    let folder = open_or_create(objects, folder)?;
+    let unfinished = format!("{UNFINISHED}{}", temporary_name());
+    let written = create(&folder, &unfinished)
+        .and_then(|mut file| file.write_all(&stored(&[head.as_bytes(), &object.bytes].concat())))
+        .and_then(|()| folder.rename(&unfinished, &folder, rest));
     if written.is_err() {
-        let _best_effort = objects.remove_file(&unfinished);
+        let _best_effort = folder.remove_file(&unfinished);
     }
     Ok(written?)
 }
@@ -123,19 +129,13 @@ fn stored(bytes: &[u8]) -> Vec<u8> {
     stream
 }
 
-/// Makes a file that nobody but git changes the mode of, and its folder where there is none.
-fn create(objects: &Dir, folder: &str, file: &str) -> io::Result<cap_std::fs::File> {
+/// Makes a file that nobody but git changes the mode of.
+fn create(folder: &Dir, file: &str) -> io::Result<cap_std::fs::File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
     cap_std::fs::OpenOptionsExt::mode(&mut options, 0o444);
-    match objects.open_with(file, &options) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            objects.create_dir_all(folder)?;
-            objects.open_with(file, &options)
-        }
-        other => other,
-    }
+    folder.open_with(file, &options)
 }
 
 #[cfg(test)]
@@ -161,7 +161,7 @@ mod tests {
             of(ObjectType::Tree, b""),
         ];
         let read = |object: &Object| {
-            let odb = storage.repository.odb().unwrap();
+            let odb = storage.repository().unwrap().odb().unwrap();
             odb.refresh().unwrap();
             odb.read(Oid::from_str(&object.id).unwrap()).map(|found| found.data().to_vec())
         };

@@ -12,10 +12,10 @@ use std::{
 };
 
 use cap_std::fs::{Dir, OpenOptions};
-use git2::{ObjectType, Odb, Oid, PackBuilder};
+use git2::{Odb, Oid, PackBuilder};
 
 use super::{
-    GitStorage,
+    EntryKind, GitStorage,
     concat::{Pack, concat, entries},
     loose, object_type, sync_dir,
 };
@@ -51,8 +51,8 @@ impl GitStorage {
         if objects.is_empty() {
             return Ok(());
         }
-        let odb = self.repository.odb()?;
-        let mut pack = self.repository.packbuilder()?;
+        let odb = self.repository()?.odb()?;
+        let mut pack = self.repository()?.packbuilder()?;
         for object in objects {
             let id = Oid::from_str(&object.id)?;
             if self.loose(id).is_err() {
@@ -70,7 +70,7 @@ impl GitStorage {
     /// Writes a pack to [`UNFINISHED`]; returns its name.
     fn stage(&self, pack: &mut PackBuilder<'_>) -> Result<String, StorageError> {
         self.dir.create_dir_all(format!("{UNFINISHED}/pack"))?;
-        pack.write(&self.repository.path().join(UNFINISHED).join("pack"), 0o444)?;
+        pack.write(&self.path.join(UNFINISHED).join("pack"), 0o444)?;
         Ok(format!("pack-{}", pack.name()?.unwrap_or_default()))
     }
 
@@ -117,7 +117,7 @@ impl GitStorage {
 
     /// Makes one pack of several that hold objects twice.
     fn rebuild(&self, parts: &[Pack]) -> Result<String, StorageError> {
-        let mut builder = self.repository.packbuilder()?;
+        let mut builder = self.repository()?.packbuilder()?;
         for part in parts {
             let damaged = || StorageError::Damaged(format!("the index of pack {}", part.name()));
             for entry in entries(&part.index).ok_or_else(damaged)? {
@@ -134,7 +134,7 @@ impl GitStorage {
     pub(super) fn repack(&self) -> Result<(), StorageError> {
         self.forget_unfinished()?;
         let replaced = self.packs()?;
-        let odb = self.repository.odb()?;
+        let odb = self.repository()?.odb()?;
         let mut ids = Vec::new();
         odb.foreach(|id| {
             ids.push(*id);
@@ -152,7 +152,7 @@ impl GitStorage {
 
     /// Writes the pack of these objects to [`UNFINISHED`] and reads each of them there.
     fn build(&self, ids: &[Oid]) -> Result<String, StorageError> {
-        let mut builder = self.repository.packbuilder()?;
+        let mut builder = self.repository()?.packbuilder()?;
         let mut seen = HashSet::new();
         for (skill, head) in self.all_heads()? {
             self.insert_history(&mut builder, skill.as_str(), head, &mut seen)?;
@@ -161,7 +161,7 @@ impl GitStorage {
             builder.insert_object(*id, None)?;
         }
         let name = self.stage(&mut builder)?;
-        let unfinished = self.repository.path().join(UNFINISHED);
+        let unfinished = self.path.join(UNFINISHED);
         let written = Odb::new()?;
         let path = unfinished.to_str().ok_or_else(|| StorageError::Damaged("its path is not UTF-8".to_owned()))?;
         written.add_disk_alternate(path)?;
@@ -182,10 +182,11 @@ impl GitStorage {
     ) -> Result<(), StorageError> {
         let mut next = Some(head);
         while let Some(id) = next.take().filter(|id| seen.insert(*id)) {
-            let commit = self.repository.find_commit(id)?;
+            let missing = || StorageError::Damaged(format!("the commit {id} is missing"));
+            let commit = self.find_commit(id)?.ok_or_else(missing)?;
             builder.insert_object(id, None)?;
-            self.insert_tree(builder, skill, commit.tree_id(), seen)?;
-            next = commit.parent_id(0).ok();
+            self.insert_tree(builder, skill, commit.tree, seen)?;
+            next = commit.parents.first().copied();
         }
         Ok(())
     }
@@ -201,11 +202,11 @@ impl GitStorage {
             return Ok(());
         }
         builder.insert_object(id, Some(path))?;
-        for entry in self.repository.find_tree(id)?.iter() {
-            let path = format!("{path}/{}", String::from_utf8_lossy(entry.name_bytes()));
-            match entry.kind() {
-                Some(ObjectType::Tree) => self.insert_tree(builder, &path, entry.id(), seen)?,
-                Some(ObjectType::Blob) if seen.insert(entry.id()) => builder.insert_object(entry.id(), Some(&path))?,
+        for entry in self.entries(id)? {
+            let path = format!("{path}/{}", String::from_utf8_lossy(&entry.name));
+            match entry.kind {
+                EntryKind::Folder => self.insert_tree(builder, &path, entry.id, seen)?,
+                EntryKind::File { .. } if seen.insert(entry.id) => builder.insert_object(entry.id, Some(&path))?,
                 _ => {}
             }
         }

@@ -10,7 +10,7 @@ use cap_std::fs::OpenOptions;
 use git2::Oid;
 use skill::SkillName;
 
-use super::{GitStorage, HEADS, sync_dir};
+use super::{GitStorage, HEADS, open_or_create, sync_dir};
 use crate::{
     home::read_optional,
     storage::{HeadChange, StorageError},
@@ -31,6 +31,16 @@ fn readable((name, id): (SkillName, Option<Oid>)) -> Result<(SkillName, Oid), St
 }
 
 impl GitStorage {
+    /// A skill's head. Its own file goes before the packed ones, and is read before them.
+    pub(super) fn head_of(&self, skill: &SkillName) -> Result<Option<Oid>, StorageError> {
+        match read_optional(&self.dir, &format!("{HEADS}{skill}"))? {
+            Some(bytes) => readable((skill.clone(), loose_head(&bytes))).map(|(_, id)| Some(id)),
+            None => {
+                Ok(self.packed()?.lines().filter_map(packed_head).find(|(name, _)| name == skill).map(|(_, id)| id))
+            }
+        }
+    }
+
     /// All heads, sorted. Files of their own go before the packed ones, and are read before them: what
     /// is packed meanwhile is then found there.
     pub(super) fn all_heads(&self) -> Result<Vec<(SkillName, Oid)>, StorageError> {
@@ -63,8 +73,7 @@ impl GitStorage {
             let file = entry?.file_name();
             let Some(name) = file.to_str().and_then(|file| SkillName::parse(file).ok()) else { continue };
             let Some(bytes) = read_optional(&folder, name.as_str())? else { continue };
-            let id = std::str::from_utf8(&bytes).ok().and_then(|text| parse_id(text.trim_end()));
-            heads.push((name, id));
+            heads.push((name, loose_head(&bytes)));
         }
         Ok(heads)
     }
@@ -77,20 +86,19 @@ impl GitStorage {
     /// Writes a reference as git does, beside it and renamed over, so that a reader finds the old or
     /// the new one whatever stood there, and a lock that a killed process left is no obstacle.
     pub(super) fn move_head(&self, head: &HeadChange, durable: bool) -> Result<(), StorageError> {
-        let name = format!("{HEADS}{}", head.skill);
-        let lock = format!("{name}.lock");
-        self.dir.create_dir_all(HEADS)?;
+        let heads = open_or_create(&self.dir, HEADS)?;
+        let lock = format!("{}.lock", head.skill);
         let write = || -> io::Result<()> {
-            let mut file = self.dir.create(&lock)?;
+            let mut file = heads.create(&lock)?;
             file.write_all(format!("{}\n", head.new).as_bytes())?;
             if durable {
                 file.sync_all()?;
             }
-            self.dir.rename(&lock, &self.dir, &name)
+            heads.rename(&lock, &heads, &head.skill)
         };
         let written = write();
         if written.is_err() {
-            let _best_effort = self.dir.remove_file(&lock);
+            let _best_effort = heads.remove_file(&lock);
         }
         Ok(written?)
     }
@@ -192,6 +200,11 @@ fn lines_by_name(packed: &str) -> Option<BTreeMap<String, String>> {
         last = Some(name.to_owned());
     }
     Some(lines)
+}
+
+/// What the file of a head says; `None` when that is no id.
+fn loose_head(bytes: &[u8]) -> Option<Oid> {
+    parse_id(std::str::from_utf8(bytes).ok()?.trim_end())
 }
 
 fn packed_head(line: &str) -> Option<(SkillName, Oid)> {
