@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf};
 
 use serde_json::Value;
 
-use crate::support::{Sandbox, snapshot, tree, write_files};
+use crate::support::{Sandbox, skill_md, snapshot, tree, write_files};
 
 /// A registry with acme/demo, an agent in use, and the skill installed for it.
 fn installed() -> Sandbox {
@@ -172,4 +172,20 @@ fn where_nothing_can_be_taken_back_it_says_so() {
     sandbox.done(&["pin", "mine"]);
     sandbox.ask(&["undo"]).refused(5, "policy_denied");
     sandbox.run_as(&token, &["undo", "--actor", "person"]).done();
+}
+
+#[test]
+fn a_skill_without_history_is_shown_again() {
+    let sandbox = Sandbox::new();
+    let text = skill_md("plain", "Writes notes. Use in tests.", "Write.");
+    write_files(&sandbox.user_skill("plain"), &[("SKILL.md", text.as_bytes(), false)]);
+    let visible = |sandbox: &Sandbox| sandbox.done(&["prompt", "--format", "json"]).to_string().contains("plain");
+    assert!(visible(&sandbox));
+    sandbox.done(&["disable", "plain"]);
+    assert!(!visible(&sandbox));
+    let undone = sandbox.done(&["undo"]);
+    assert_eq!([&undone["skills"][0]["status"], &undone["skills"][0]["revision"]], [&"enabled".into(), &Value::Null]);
+    assert!(visible(&sandbox));
+    sandbox.done(&["undo"]);
+    assert!(!visible(&sandbox), "and the undo of it");
 }

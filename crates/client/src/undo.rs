@@ -10,8 +10,8 @@ mod last;
 use std::path::{Path, PathBuf};
 
 use library::{
-    Action, AgentDir, Before, Checkout, Commit, Committed, Content, Event, FolderState, Library, NewRevision, Permit,
-    Revision, RevisionId, RevisionSpec, Stamp, WholeChange,
+    Action, AgentDir, Before, Checkout, Commit, Committed, Content, Event, FolderState, Library, NewRevision, Origin,
+    Permit, Revision, RevisionId, RevisionSpec, Stamp, WholeChange,
 };
 use scan::{Baseline, Cleared, Verdict};
 use skill::{
@@ -93,7 +93,8 @@ pub struct UndoneSkill {
 /// A skill that is to be as it was.
 struct Planned<'a> {
     of: OfSkill<'a>,
-    head: Revision,
+    /// The head now; a skill of which only something was set may have no history.
+    head: Option<Revision>,
     /// The files now.
     now: Bundle,
     /// The files to come, with the revision that had them; none for a skill that goes.
@@ -137,12 +138,10 @@ fn plan<'a>(
 ) -> Result<Planned<'a>, UndoError> {
     let name = &of.name;
     library.check_pinned(name, &stamp.actor)?;
-    let head = library.head(name)?.ok_or_else(|| UndoError::Moved(name.clone()))?;
-    let now = library.bundle(&head.id)?;
+    let head = library.head(name)?;
+    let now = head.as_ref().map(|head| library.bundle(&head.id)).transpose()?.unwrap_or_default();
     let Some(revision) = of.revision() else { return Ok(Planned { head, now, then: None, of }) };
-    if head.id != *revision {
-        return Err(UndoError::Moved(name.clone()));
-    }
+    let head = head.filter(|head| head.id == *revision).ok_or_else(|| UndoError::Moved(name.clone()))?;
     if matches!(library.folder_state(name)?, FolderState::Modified(_) | FolderState::Blocked(_)) && !head.tombstone {
         return Err(UndoError::HandEdited(name.clone()));
     }
@@ -160,11 +159,11 @@ fn plan<'a>(
         None => None,
     };
     let after = then.as_ref().map(|(_, cleared)| cleared.bundle().clone()).unwrap_or_default();
-    let planned = Planned { head, now, then, of };
+    let planned = Planned { head: Some(head), now, then, of };
     permit(&WholeChange {
         skill: &planned.of.name,
         action: planned.action(),
-        origin: planned.head.origin.as_ref(),
+        origin: planned.origin(),
         before: &planned.now,
         after: &after,
         verdict: planned.then.as_ref().map_or(Verdict::Allow, |(_, cleared)| cleared.report().verdict()),
@@ -173,8 +172,12 @@ fn plan<'a>(
 }
 
 impl Planned<'_> {
+    fn origin(&self) -> Option<&Origin> {
+        self.head.as_ref()?.origin.as_ref()
+    }
+
     fn action(&self) -> Action {
-        match (&self.then, &self.head.origin) {
+        match (&self.then, self.origin()) {
             (Some(_), _) => Action::Rollback,
             (None, Some(_)) => Action::Uninstall,
             (None, None) => Action::Delete,
@@ -186,12 +189,16 @@ impl Planned<'_> {
         self.of.revision()?;
         let (content, origin) = match &self.then {
             Some((before, cleared)) => (Content::Cleared(cleared.clone()), before.origin.clone()),
-            None => (Content::Tombstone, self.head.origin.clone()),
+            None => (Content::Tombstone, self.origin().cloned()),
         };
         let revision = NewRevision::new(content, self.action(), stamp.clone()).with_origin(origin);
         let before = Some(Before { lock: lock.entry_text(&self.of.name), in_place: false });
         let revisions = vec![NewRevision { before, ..revision }];
-        Some(Commit { skill: self.of.name.clone(), base: Some(self.head.id.clone()), revisions })
+        Some(Commit { skill: self.of.name.clone(), base: self.head_id(), revisions })
+    }
+
+    fn head_id(&self) -> Option<RevisionId> {
+        self.head.as_ref().map(|head| head.id.clone())
     }
 
     fn outcome(&self) -> UndoneSkill {
@@ -205,8 +212,8 @@ impl Planned<'_> {
         UndoneSkill {
             name: self.of.name.clone(),
             status,
-            revision: Some(self.head.id.clone()),
-            previous: Some(self.head.id.clone()),
+            revision: self.head_id(),
+            previous: self.head_id(),
             change: diff::diff(&self.now, &after),
             placed: Vec::new(),
             removed: Vec::new(),
