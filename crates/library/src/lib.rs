@@ -53,8 +53,8 @@ pub use library::{
 pub use lock::{LibraryLock, LockError};
 pub use place::{AgentDir, PlaceLinkError, Placed};
 pub use proposals::{
-    DamagedProposal, Decided, Kept, Proposal, ProposalChange, ProposalEntry, ProposalFault, ProposalFaultKind,
-    ProposalId, ProposalIdError, ProposalState, ProposedFile, ProposedRelease, changed_files,
+    DamagedProposal, Decided, HeldChange, Kept, Proposal, ProposalChange, ProposalEntry, ProposalFault,
+    ProposalFaultKind, ProposalId, ProposalIdError, ProposalState, ProposedFile, ProposedRelease, changed_files,
 };
 pub use reviewers::{Reviewers, ReviewersError, StoredReviewer};
 pub use revision::{

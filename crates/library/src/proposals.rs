@@ -22,7 +22,10 @@ use thiserror::Error;
 pub use check::{ProposalFault, ProposalFaultKind};
 pub use queue::ProposalChange;
 
-use crate::revision::{Action, Actor, Origin, RevisionId};
+use crate::{
+    events::operation_id,
+    revision::{Action, Actor, Origin, RevisionId, Stamp},
+};
 
 /// The digits of a new id, without those that look alike.
 const DIGITS: &[u8; 31] = b"23456789abcdefghjkmnpqrstuvwxyz";
@@ -181,6 +184,14 @@ pub struct Decided {
     pub revision: Option<RevisionId>,
 }
 
+impl Decided {
+    /// A decision of the stamp's actor, of which no revision came.
+    #[must_use]
+    pub fn by(stamp: &Stamp) -> Self {
+        Self { by: stamp.actor.clone(), time: stamp.time, reason: stamp.reason.clone(), revision: None }
+    }
+}
+
 /// A candidate that waits for a decision, or waited for one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposal {
@@ -308,7 +319,62 @@ impl ProposalEntry {
     }
 }
 
+/// A change of a skill as it is to be held.
+#[derive(Debug)]
+pub struct HeldChange<'a> {
+    /// The skill.
+    pub skill: &'a SkillName,
+    /// What was asked for.
+    pub action: Action,
+    /// The head that the candidate was made on.
+    pub base: Option<RevisionId>,
+    /// The files of that head.
+    pub before: &'a Bundle,
+    /// The files that are proposed.
+    pub candidate: &'a Bundle,
+    /// Why a person has to decide.
+    pub why: String,
+    /// What the scanner says of it.
+    pub scan: Report,
+}
+
 impl Proposal {
+    /// A change that waits from now on, for the stamp's actor and until `expires`.
+    #[must_use]
+    pub fn new(change: HeldChange<'_>, stamp: &Stamp, expires: Timestamp) -> Self {
+        Self {
+            id: ProposalId::of_operation(&operation_id(stamp)),
+            skill: change.skill.clone(),
+            state: ProposalState::Pending,
+            revision: 1,
+            action: change.action,
+            base: change.base,
+            files: changed_files(change.before, change.candidate),
+            digest: change.candidate.digest(),
+            actor: stamp.actor.clone(),
+            reason: stamp.reason.clone(),
+            run: stamp.run.clone(),
+            thread: stamp.thread.clone(),
+            absorbed_into: None,
+            why: change.why,
+            release: None,
+            scan: change.scan,
+            created: stamp.time,
+            updated: stamp.time,
+            expires,
+            edited_by: None,
+            note: None,
+            decided: None,
+            kept: Kept::default(),
+        }
+    }
+
+    /// The same at the end of its waiting, by the stamp's actor and for the stamp's reason.
+    #[must_use]
+    pub fn closed(self, state: ProposalState, stamp: &Stamp) -> Self {
+        Self { state, decided: Some(Decided::by(stamp)), ..self }
+    }
+
     /// Whether nobody decided until `now`.
     #[must_use]
     pub fn is_expired(&self, now: Timestamp) -> bool {

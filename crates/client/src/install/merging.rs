@@ -2,8 +2,8 @@
 
 use git2::MergeFileInput;
 use library::{
-    Action, Commit, Content, EventStatus, Kept, Library, NewRevision, Proposal, ProposalChange, ProposalEntry,
-    ProposalId, ProposalState, ProposedRelease, Revision, Snapshot, Stamp, Upstream, changed_files, operation_id,
+    Action, Commit, Content, EventStatus, HeldChange, Library, NewRevision, Proposal, ProposalChange, ProposalEntry,
+    ProposalId, ProposalState, ProposedRelease, Revision, Snapshot, Stamp, Upstream, changed_files,
 };
 use scan::Cleared;
 use skill::{
@@ -139,31 +139,16 @@ fn proposal(
         digest: theirs.digest(),
         unresolved,
     };
-    Proposal {
-        id: ProposalId::of_operation(&operation_id(stamp)),
-        skill: candidate.name.clone(),
-        state: ProposalState::Pending,
-        revision: 1,
+    let change = HeldChange {
+        skill: &candidate.name,
         action: Action::Update,
         base: base.map(|base| base.id.clone()),
-        files: changed_files(before, files),
-        digest: files.digest(),
-        actor: stamp.actor.clone(),
-        reason: stamp.reason.clone(),
-        run: stamp.run.clone(),
-        thread: stamp.thread.clone(),
-        absorbed_into: None,
+        before,
+        candidate: files,
         why: why(candidate, conflicts),
-        release: Some(release),
         scan: theirs.report().clone(),
-        created: stamp.time,
-        updated: stamp.time,
-        expires: library.proposal_expiry(stamp.time),
-        edited_by: None,
-        note: None,
-        decided: None,
-        kept: Kept::default(),
-    }
+    };
+    Proposal { release: Some(release), ..Proposal::new(change, stamp, library.proposal_expiry(stamp.time)) }
 }
 
 /// Why a person has to decide.
@@ -191,10 +176,9 @@ fn is_of_same_merge(waiting: &Proposal, new: &Proposal) -> bool {
 }
 
 fn ended(waiting: Proposal, note: &str, stamp: &Stamp) -> ProposalChange {
-    let decided = library::Decided { by: stamp.actor.clone(), time: stamp.time, reason: None, revision: None };
-    let state = ProposalState::Superseded;
-    let ended = Proposal { state, note: Some(note.to_owned()), decided: Some(decided), ..waiting };
-    ProposalChange::noted(ended, EventStatus::Superseded, stamp)
+    let of_release = Stamp { reason: None, ..stamp.clone() };
+    let ended = waiting.closed(ProposalState::Superseded, &of_release);
+    ProposalChange::noted(Proposal { note: Some(note.to_owned()), ..ended }, EventStatus::Superseded, stamp)
 }
 
 /// Merges as `git merge-file` does, so that what git merges without a conflict comes out the same here.

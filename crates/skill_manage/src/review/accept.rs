@@ -8,7 +8,7 @@ use skill::SkillName;
 
 use super::{
     ProposalRef, ReviewError,
-    decide::{closed, find_open},
+    decide::find_open,
     rebase::{self, Rebased, rebase},
     release,
 };
@@ -114,7 +114,7 @@ fn attempt(
             };
             let of_head = || snapshot.base.as_ref().and_then(|base| base.origin.clone()).filter(|_| snapshot.exists());
             let skill = proposal.skill.clone();
-            let accepted = Accepted { proposal: closed(proposal.clone(), ProposalState::Accepted, stamp), stamp };
+            let accepted = Accepted { proposal: proposal.clone().closed(ProposalState::Accepted, stamp), stamp };
             let change = Change {
                 skill: &skill,
                 action: proposal.action,
@@ -188,7 +188,7 @@ fn superseded(
     stamp: &Stamp,
 ) -> Result<Report, ManageError> {
     let note = "the skill was like that already".to_owned();
-    let proposal = Proposal { note: Some(note.clone()), ..closed(proposal, ProposalState::Superseded, stamp) };
+    let proposal = Proposal { note: Some(note.clone()), ..proposal.closed(ProposalState::Superseded, stamp) };
     library.commit_with(Vec::new(), vec![ProposalChange::noted(proposal.clone(), EventStatus::Superseded, stamp)])?;
     let base = snapshot.base.as_ref();
     Ok(Report {

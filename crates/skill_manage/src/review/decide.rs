@@ -60,7 +60,7 @@ pub fn reject(
         let (skill, change) = match entry {
             ProposalEntry::Whole(proposal) => {
                 check_revision(&proposal, &reject.target)?;
-                let rejected = closed(*proposal, ProposalState::Rejected, &stamp);
+                let rejected = proposal.closed(ProposalState::Rejected, &stamp);
                 (Some(rejected.skill.to_string()), ProposalChange::noted(rejected, EventStatus::Rejected, &stamp))
             }
             ProposalEntry::Damaged(damaged) => {
@@ -107,23 +107,14 @@ fn cleared_away(mut damaged: DamagedProposal, stamp: &Stamp) -> ProposalChange {
     let skill = damaged.skill.as_ref().map(ToString::to_string).unwrap_or_default();
     let event = Event::proposal(stamp, &skill, "reject", EventStatus::Rejected, &damaged.id);
     let event = Event { message: Some(format!("it was damaged: {}", damaged.why)), ..event };
-    damaged.decided = Some(decided_by(stamp));
+    damaged.decided = Some(Decided::by(stamp));
     ProposalChange { entry: ProposalEntry::Damaged(Box::new(damaged)), event }
-}
-
-/// A proposal whose waiting ends in a state.
-pub(super) fn closed(proposal: Proposal, state: ProposalState, stamp: &Stamp) -> Proposal {
-    Proposal { state, decided: Some(decided_by(stamp)), ..proposal }
-}
-
-fn decided_by(stamp: &Stamp) -> Decided {
-    Decided { by: stamp.actor.clone(), time: stamp.time, reason: stamp.reason.clone(), revision: None }
 }
 
 /// A proposal that is found to have waited too long.
 pub(super) fn expire(proposal: Proposal, stamp: &Stamp) -> ProposalChange {
     let stamp = Stamp { reason: None, ..stamp.clone() };
-    ProposalChange::noted(closed(proposal, ProposalState::Expired, &stamp), EventStatus::Expired, &stamp)
+    ProposalChange::noted(proposal.closed(ProposalState::Expired, &stamp), EventStatus::Expired, &stamp)
 }
 
 /// The proposal that is meant, if it waits, is whole and is at the revision that was looked at. One

@@ -8,13 +8,13 @@
 //! proposed, is worked out there as well.
 
 use library::{
-    Action, Actor, EventStatus, Kept, Library, Proposal, ProposalChange, ProposalEntry, ProposalId, ProposalState,
-    Snapshot, Stamp, changed_files, operation_id,
+    Action, Actor, EventStatus, HeldChange, Library, Proposal, ProposalChange, ProposalEntry, ProposalId,
+    ProposalState, Snapshot, Stamp,
 };
 use skill::{Bundle, Edit, SkillName, edit};
 
 use super::{
-    decide::{closed, expire},
+    decide::expire,
     rebase::{self, Rebased, rebase},
 };
 use crate::{
@@ -135,31 +135,17 @@ fn propose(
     if change.dry_run {
         return Ok(would_be_held(judged.report, why, None, true));
     }
-    let proposal = Proposal {
-        id: ProposalId::of_operation(&operation_id(stamp)),
-        skill: change.skill.clone(),
-        state: ProposalState::Pending,
-        revision: 1,
+    let held_change = HeldChange {
+        skill: change.skill,
         action: change.action,
         base: change.snapshot.base.as_ref().map(|base| base.id.clone()),
-        files: changed_files(&change.snapshot.bundle, &change.candidate),
-        digest: change.candidate.digest(),
-        actor: stamp.actor.clone(),
-        reason: stamp.reason.clone(),
-        run: stamp.run.clone(),
-        thread: stamp.thread.clone(),
-        absorbed_into: change.absorbed_into.clone(),
+        before: &change.snapshot.bundle,
+        candidate: &change.candidate,
         why: why.to_owned(),
-        release: None,
         scan: judged.scan(),
-        created: stamp.time,
-        updated: stamp.time,
-        expires: library.proposal_expiry(stamp.time),
-        edited_by: None,
-        note: None,
-        decided: None,
-        kept: Kept::default(),
     };
+    let waits = Proposal::new(held_change, stamp, library.proposal_expiry(stamp.time));
+    let proposal = Proposal { absorbed_into: change.absorbed_into.clone(), ..waits };
     changes.extend(expired(library, stamp)?);
     changes.push(ProposalChange::noted(proposal.clone(), EventStatus::Proposed, stamp));
     library.commit_with(Vec::new(), changes)?;
@@ -213,7 +199,7 @@ pub(crate) fn take_back(
         report.add(&format!("the edit would take back all that waits as {id}, and withdraw it"));
         return Ok(report);
     }
-    let withdrawn = closed(own, ProposalState::Rejected, stamp);
+    let withdrawn = own.closed(ProposalState::Rejected, stamp);
     library.commit_with(Vec::new(), vec![ProposalChange::noted(withdrawn, EventStatus::Rejected, stamp)])?;
     report.add(&format!("the edit takes back all that waited as {id}, which is withdrawn"));
     Ok(report)
