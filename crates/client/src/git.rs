@@ -4,6 +4,7 @@
 //! configuration stays in force for https and ssh, where credential helpers and keys are.
 
 use std::{
+    ffi::OsStr,
     io::{self, Read, Seek},
     path::Path,
     process::{Child, Command, ExitStatus, Stdio},
@@ -116,20 +117,24 @@ pub(crate) fn program(folder: &Path) -> Command {
         "gc.auto=0",
         "maintenance.auto=false",
     ];
-    for setting in settings {
-        command.args(["-c", setting]);
-    }
+    set(&mut command, settings);
     // A user's own `protocol.<name>.allow` would win over `protocol.allow`.
-    for name in ["file", "ext", "git", "http", "https", "ssh"] {
-        command.arg("-c").arg(format!("protocol.{name}.allow=never"));
-    }
+    let transports = ["file", "ext", "git", "http", "https", "ssh"];
+    set(&mut command, transports.map(|name| format!("protocol.{name}.allow=never")));
     command.stdin(Stdio::null());
     command
 }
 
 /// Lets it use one transport.
 pub(crate) fn allow(command: &mut Command, transport: &str) {
-    command.arg("-c").arg(format!("protocol.{transport}.allow=always"));
+    set(command, [format!("protocol.{transport}.allow=always")]);
+}
+
+/// Gives it settings, `key=value`, which win over those of files and over those that it was given before.
+pub(crate) fn set(command: &mut Command, settings: impl IntoIterator<Item = impl AsRef<OsStr>>) {
+    for setting in settings {
+        command.arg("-c").arg(setting);
+    }
 }
 
 /// Runs it and gives what it printed. It is stopped when it takes too long, or leaves more than `limit` bytes
