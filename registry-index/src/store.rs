@@ -12,8 +12,8 @@ use std::{
 };
 
 use git2::{
-    Commit, ConfigLevel, ErrorCode, FileMode, ObjectType, Oid, Repository, RepositoryInitOptions, Signature, Time,
-    Tree, TreeWalkMode, TreeWalkResult, build::TreeUpdateBuilder,
+    Commit, Config, ConfigLevel, ErrorCode, FileMode, ObjectType, Oid, Repository, RepositoryInitOptions, Signature,
+    Time, Tree, TreeWalkMode, TreeWalkResult, build::TreeUpdateBuilder,
 };
 use thiserror::Error;
 
@@ -27,6 +27,8 @@ const LONGEST_PAUSE_MS: u64 = 40;
 /// Bytes of one file of the tree that are read into memory: far above an archive's limit and a file of
 /// ten thousand lines, far below what a few packed bytes can stand for.
 const MOST_BYTES: u64 = 64 << 20;
+/// The settings of an index that libgit2 reads and git does not.
+const FOR_LIBGIT2: &str = "libgit2.config";
 /// Who commits; the author is whoever asked for the change.
 const COMMITTER: &str = "skillhub";
 /// git wants an address; a registry has none to give. `.invalid` is reserved by RFC 2606.
@@ -106,6 +108,9 @@ impl Store {
             Err(error) => return Err(error),
         };
         let writable = direct && is_configured_bare(&repo);
+        if writable {
+            add_settings(&repo)?;
+        }
         Ok(Self { repo, dir: dir.to_owned(), writable, pinned: None })
     }
 
@@ -129,16 +134,17 @@ impl Store {
         Self::open(dir)
     }
 
-    /// Settings that this crate (the first) and the system's git (the others, when somebody pushes or fetches a
-    /// part) honour.
+    /// Settings that the system's git honours when somebody pushes or fetches a part, and the one by which libgit2
+    /// syncs. git has another name for that since 2.36 and complains of the old one, which libgit2 alone knows; so
+    /// each gets a file of its own.
     fn configure(&self) -> Result<(), git2::Error> {
         let mut config = self.repo.config()?.open_level(ConfigLevel::Local)?;
-        let keys =
-            ["core.fsyncObjectFiles", "receive.denyNonFastForwards", "receive.denyDeletes", "uploadpack.allowFilter"];
-        for key in keys {
+        for key in ["receive.denyNonFastForwards", "receive.denyDeletes", "uploadpack.allowFilter"] {
             config.set_bool(key, true)?;
         }
-        Ok(())
+        config.set_str("core.fsync", "objects,reference")?;
+        Config::open(&self.repo.path().join(FOR_LIBGIT2))?.set_bool("core.fsyncObjectFiles", true)?;
+        add_settings(&self.repo)
     }
 
     /// Makes the first commit, unless another process has made it, in a repository whose objects and references
@@ -316,6 +322,11 @@ impl<'a> Snapshot<'a> {
         }
         builder.create_updated(self.repo, &self.tree)
     }
+}
+
+/// Gives libgit2 the settings that are its own. It looks at them when it first reads or writes.
+fn add_settings(repo: &Repository) -> Result<(), git2::Error> {
+    repo.config()?.add_file(&repo.path().join(FOR_LIBGIT2), ConfigLevel::App, true)
 }
 
 fn is_configured_bare(repo: &Repository) -> bool {

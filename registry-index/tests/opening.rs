@@ -117,9 +117,22 @@ fn a_repository_that_borrows_objects_is_refused() {
 #[test]
 fn a_new_registry_is_synced_and_refuses_rewriting_pushes() {
     let (_dir, index) = index();
-    for key in ["core.fsyncObjectFiles", "receive.denyNonFastForwards", "receive.denyDeletes"] {
+    for key in ["receive.denyNonFastForwards", "receive.denyDeletes"] {
         assert_eq!(git(index.dir(), &["config", "--bool", key]).trim(), "true", "{key}");
     }
+    assert_eq!(git(index.dir(), &["config", "core.fsync"]).trim(), "objects,reference");
+    let for_libgit2 = ["config", "--file", "libgit2.config", "--bool", "core.fsyncObjectFiles"];
+    assert_eq!(git(index.dir(), &for_libgit2).trim(), "true");
+}
+
+#[test]
+fn git_has_nothing_to_say_about_the_settings_of_a_registry() {
+    let (dir, index) = index();
+    publish(&index, "acme/forms@1.0.0", "one").unwrap();
+    let clone = clone(&dir);
+    git(&clone, &["commit", "-q", "--allow-empty", "-m", "more"]);
+    let push = std::process::Command::new("git").arg("-C").arg(&clone).args(["push", "-q"]).output().unwrap();
+    assert!(push.status.success() && push.stderr.is_empty(), "{}", String::from_utf8_lossy(&push.stderr));
 }
 
 #[test]
