@@ -22,16 +22,9 @@ import subprocess
 import sys
 import time
 
+from built import WORK, program, variables
+
 ROUNDS = 300
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-WORK = ROOT / "target" / "bench"
-
-
-def program() -> str:
-    if given := os.environ.get("SKILLHUB"):
-        return given
-    subprocess.run(["cargo", "build", "--release", "--quiet"], cwd=ROOT, check=True)
-    return str(ROOT / "target" / "release" / "skillhub")
 
 
 class Server:
@@ -166,7 +159,7 @@ def main() -> None:
     place = WORK / f"mcp-{count}"
     library = place / "skills"
     make(library, count)
-    environment = {"PATH": os.environ["PATH"], "HOME": str(place), "SKILLHUB_HOME": str(place / "home")}
+    environment = variables(place)
     command = [program(), "--library", str(library)]
     row("floor: Python reads every SKILL.md", [read_all(library) for _ in range(5)])
     first_looks(command, environment, place)

@@ -20,21 +20,15 @@ import subprocess
 import sys
 import time
 
+import built
+
 ROUNDS = 5
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-WORK = ROOT / "target" / "bench" / "registries"
+WORK = built.WORK / "registries"
 WHEN = "2026-01-01T00:00:00Z"
 
 
-def program() -> str:
-    if given := os.environ.get("SKILLHUB"):
-        return given
-    subprocess.run(["cargo", "build", "--release", "--quiet"], cwd=ROOT, check=True)
-    return str(ROOT / "target" / "release" / "skillhub")
-
-
 def environment(home: pathlib.Path) -> dict[str, str]:
-    return {"PATH": os.environ["PATH"], "HOME": str(WORK), "SKILLHUB_HOME": str(home), "GIT_CONFIG_NOSYSTEM": "1"}
+    return {**built.variables(WORK, home), "GIT_CONFIG_NOSYSTEM": "1"}
 
 
 def line(name: str, digest: str, archive: str, size: int, words: list[str]) -> bytes:
@@ -189,7 +183,7 @@ def measure(skillhub: str, daemon: Daemon, count: int, parts: tuple[str, ...] = 
 
 def main() -> None:
     WORK.mkdir(parents=True, exist_ok=True)
-    skillhub = program()
+    skillhub = built.program()
     daemon = Daemon()
     try:
         for count in [int(text) for text in sys.argv[1:]] or [1000, 100000]:

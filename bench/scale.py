@@ -19,9 +19,9 @@ import subprocess
 import sys
 import time
 
+from built import WORK, program, variables
+
 ROUNDS = 15
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-WORK = ROOT / "target" / "bench"
 
 FLOOR = """
 use std::{fs::File, io::Read};
@@ -35,13 +35,6 @@ fn main() {
 """
 
 
-def program() -> str:
-    if given := os.environ.get("SKILLHUB"):
-        return given
-    subprocess.run(["cargo", "build", "--release", "--quiet"], cwd=ROOT, check=True)
-    return str(ROOT / "target" / "release" / "skillhub")
-
-
 class Place:
     """A home and a library of their own."""
 
@@ -50,7 +43,7 @@ class Place:
         self.library = self.path / "skills"
         self.home = self.path / "home"
         self.program = program()
-        self.environment = {"PATH": os.environ["PATH"], "HOME": str(self.path), "SKILLHUB_HOME": str(self.home)}
+        self.environment = variables(self.path, self.home)
 
     def command(self, *arguments: str) -> list[str]:
         return [self.program, "--library", str(self.library), *arguments]
