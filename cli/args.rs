@@ -88,13 +88,15 @@ pub enum Command {
     Install(commands::install::InstallArgs),
     /// Take over skill folders as they are
     Adopt(commands::adopt::AdoptArgs),
+    /// Take over what `npx skills` or ClawHub installed, with where it came from
+    Import(commands::import::ImportArgs),
     /// Bring installed skills to newer releases, keeping what was changed here
     Update(commands::update::UpdateArgs),
     /// List installed skills that have newer releases
     Outdated(commands::outdated::OutdatedArgs),
     /// Remove installed skills
     Uninstall(commands::uninstall::UninstallArgs),
-    /// Take back the last install, update, uninstall, adopt, edit or disable
+    /// Take back the last install, update, uninstall, adopt, import, edit or disable
     Undo(commands::undo::UndoArgs),
     /// Hold every installed file to the lock file
     Verify(commands::verify::VerifyArgs),

@@ -9,6 +9,7 @@ pub mod enable;
 mod found;
 pub mod gc;
 pub mod history;
+pub mod import;
 pub mod index;
 pub mod info;
 pub mod install;

@@ -285,6 +285,15 @@ impl Context {
         client::AgentFolders::of_user(&self.user_home, variable)
     }
 
+    /// Where other tools keep their lock files for the library: of the project, or of the user.
+    pub fn foreign_locks(&self) -> Vec<PathBuf> {
+        let state_home = std::env::var_os("XDG_STATE_HOME").filter(|value| !value.is_empty()).map(PathBuf::from);
+        match &self.place.project {
+            Some(root) => client::ForeignLock::places_of_project(root),
+            None => client::ForeignLock::places_of_user(&self.user_home, state_home.as_deref()),
+        }
+    }
+
     /// Notes in the lock file what a skill's head holds now, if the file has the skill. A change that
     /// stands is not called a failure because of it; what went wrong is told.
     pub fn refresh_lock(&self, library: &Library, skill: &SkillName) {

@@ -52,6 +52,7 @@ fn run(context: &Context, global: &Global, command: &Command) -> Result<Exit, Cl
         Command::Key(command) => commands::key::run(context, command),
         Command::Install(args) => commands::install::run(context, args),
         Command::Adopt(args) => commands::adopt::run(context, args),
+        Command::Import(args) => commands::import::run(context, args),
         Command::Update(args) => commands::update::run(context, args),
         Command::Outdated(args) => commands::outdated::run(context, args),
         Command::Uninstall(args) => commands::uninstall::run(context, args),

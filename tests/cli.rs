@@ -15,6 +15,7 @@ mod foreign_user;
 mod git_registries;
 mod hand_edits;
 mod hostile_archives;
+mod importing;
 mod installing;
 mod journey;
 mod main_job;

@@ -25,7 +25,7 @@ pub(crate) use order::Order;
 use order::orders;
 use plan::{Planned, Step};
 use skill::failure::{Fails, Failure, FailureKind};
-pub(crate) use source::{Candidate, fetch, fetch_release};
+pub(crate) use source::{Candidate, Repositories, Taken, fetch, fetch_from, fetch_release, version_of};
 
 use crate::{
     agent_folders::{AgentFolder, AgentFolders},
@@ -181,6 +181,11 @@ impl Installer<'_> {
         Ok(settled.into_iter().map(|(_, result)| result).collect())
     }
 
+    /// The registries that a command may ask: those on this machine alone when it is `offline`.
+    pub(crate) fn registries(&self, offline: bool) -> Registries {
+        if offline { self.registries.offline() } else { self.registries.clone() }
+    }
+
     pub(crate) fn plan_one(&mut self, mut candidate: Candidate, request: &InstallRequest, batch: &mut Batch) {
         let label = candidate.origin.name.clone();
         let version = candidate.origin.version.clone();
@@ -208,6 +213,7 @@ impl Installer<'_> {
             Step::Nothing(_) => InstallStatus::Unchanged,
             Step::Commit { .. } | Step::Propose { .. } => InstallStatus::DryRun,
         };
+        let folders = place::folders_for(self.library, &planned, folders);
         let links = folders.iter().map(|folder| folder.path.join(planned.candidate.name.as_str())).collect();
         Installed { links, ..self.result(&planned, status) }
     }
@@ -242,8 +248,9 @@ impl Installer<'_> {
                 continue;
             }
             result.follow(committed);
-            place::place(self.library, &planned, folders, request.copy, self.stamp, &mut result);
-            locked.push(self.lock_entry(&planned, folders, request));
+            let folders = place::folders_for(self.library, &planned, folders);
+            place::place(self.library, &planned, &folders, request.copy, self.stamp, &mut result);
+            locked.push(self.lock_entry(&planned, &folders, request));
             results.push(result);
         }
         if request.frozen {

@@ -110,6 +110,11 @@ pub(crate) fn renew_copy(
     Ok(())
 }
 
+/// Whether a link to the skill, or a copy of it, stands at a place.
+pub(crate) fn shows(library: &Library, skill: &SkillName, path: &Path) -> bool {
+    look(library, skill, path) == Standing::Ours
+}
+
 fn look(library: &Library, skill: &SkillName, path: &Path) -> Standing {
     let Some(folder) = path.parent() else { return Standing::Nothing };
     let Ok(dir) = Dir::open_ambient_dir(folder, ambient_authority()) else { return Standing::Nothing };

@@ -149,7 +149,7 @@ impl Verified {
 
     /// What the registry says of the release now.
     fn line_of(mut self, by: &Installer<'_>, entry: &LockedSkill, offline: bool) -> Self {
-        let registries = if offline { by.registries.offline() } else { by.registries.clone() };
+        let registries = by.registries(offline);
         let (Ok(name), Some(Ok(request))) =
             (entry.name.parse::<QualifiedName>(), entry.version.as_deref().map(str::parse::<Request>))
         else {

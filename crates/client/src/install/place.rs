@@ -7,7 +7,10 @@ use scan::Cleared;
 use skill::{Bundle, SkillName};
 
 use super::{Installed, plan::Planned};
-use crate::{agent_folders::AgentFolder, placed::renew_copy};
+use crate::{
+    agent_folders::AgentFolder,
+    placed::{renew_copy, shows},
+};
 
 /// A skill that is to be placed.
 struct Placing<'a> {
@@ -16,6 +19,15 @@ struct Placing<'a> {
     files: &'a Cleared,
     before: &'a Bundle,
     copy: bool,
+}
+
+/// The folders in which a skill is to be placed: of one that is taken over, those that link to it already.
+pub(super) fn folders_for(library: &Library, planned: &Planned, folders: &[AgentFolder]) -> Vec<AgentFolder> {
+    let skill = &planned.candidate.name;
+    let is_wanted = |folder: &&AgentFolder| {
+        planned.candidate.taken.is_none() || shows(library, skill, &folder.path.join(skill.as_str()))
+    };
+    folders.iter().filter(is_wanted).cloned().collect()
 }
 
 /// Places a skill in the folders, renews the copies that were placed before, and remembers where it

@@ -148,18 +148,17 @@ fn fresh(
     let state = library.folder_state(&candidate.name)?;
     let in_place = !matches!(state, FolderState::Absent | FolderState::Missing);
     let cleared = scan::clear(candidate.bundle.clone(), Baseline::None)?;
-    let mut revisions = vec![revision(&cleared, Action::Install, stamp, &candidate.origin)];
+    let action = if candidate.taken.is_some() { Action::Adopt } else { Action::Install };
+    let mut revisions = vec![revision(&cleared, action, stamp, &candidate.origin)];
     let mut shown = cleared;
-    if !is_free(&state, &candidate.bundle) {
-        let found = unmanaged(state, &candidate)?;
-        revisions.push(
-            NewRevision::new(
-                Content::Cleared(found.clone()),
-                Action::External,
-                stamp.external("found in the library beside its lock file"),
-            )
-            .with_origin(Some(candidate.origin.clone())),
-        );
+    if let Some(found) = changed_since(state, &candidate)? {
+        let reason = match &candidate.taken {
+            Some(taken) => format!("changed before it was imported from {}", taken.named_in.display()),
+            None => "found in the library beside its lock file".to_owned(),
+        };
+        let content = Content::Cleared(found.clone());
+        let external = NewRevision::new(content, Action::External, stamp.external(&reason));
+        revisions.push(external.with_origin(Some(candidate.origin.clone())));
         shown = found;
     } else if let Some(locked) = &candidate.locked
         && !locked.content.is_empty()
@@ -182,6 +181,17 @@ fn is_free(state: &FolderState, wanted: &Bundle) -> bool {
         FolderState::Absent | FolderState::Missing | FolderState::Clean => true,
         FolderState::Modified(found) => found.bundle().same_but_line_ends(wanted),
         FolderState::Blocked(fault) => fault.bundle().is_some_and(|found| found.same_but_line_ends(wanted)),
+    }
+}
+
+/// What the skill became since it was installed, where it is found so: in a folder that is taken over, or that came
+/// with the project.
+fn changed_since(state: FolderState, candidate: &Candidate) -> Result<Option<Cleared>, InstallError> {
+    match &candidate.taken {
+        Some(taken) if taken.files.same_but_line_ends(&candidate.bundle) => Ok(None),
+        Some(taken) => Ok(Some(scan::clear(taken.files.clone(), Baseline::None)?)),
+        None if is_free(&state, &candidate.bundle) => Ok(None),
+        None => unmanaged(state, candidate).map(Some),
     }
 }
 

@@ -1,5 +1,7 @@
 //! [`fetch`]: what a spec or a lock file's entry names, brought into memory and checked.
 
+mod git;
+
 use std::{
     io::{self, Read},
     path::{Path, PathBuf},
@@ -14,6 +16,7 @@ use registry_index::{Entry, FetchError, Wanted};
 use skill::failure::{Fails, FailureKind};
 use skill::{Bundle, Digest, Limits, QualifiedName, SkillName, archive, frontmatter};
 
+pub(crate) use self::git::{Repositories, fetch_from};
 use super::{
     InstallError, InstallRequest, Installer,
     naming::{name_of, parse_name},
@@ -22,13 +25,12 @@ use super::{
 use crate::{
     cache::Cache,
     found::{self, Found},
-    git_source::{GitError, Repository},
     http::{self, HttpError},
     lock_file::LockedSkill,
     paths,
     registry::{Registries, Registry},
     resolve::{self, ResolveError, Resolved},
-    spec::{GitSpec, Request, Spec},
+    spec::{Request, Spec},
 };
 
 /// A skill in memory, with where it came from.
@@ -50,6 +52,17 @@ pub(crate) struct Candidate {
     pub locked: Option<LockedSkill>,
     /// The files of the release that is installed, where they are needed for a merge.
     pub base: Option<Bundle>,
+    /// The folder that another tool made of it, where one is taken over.
+    pub taken: Option<Taken>,
+}
+
+/// A folder that is taken over.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    /// The lock file that names it.
+    pub named_in: PathBuf,
+    /// Its files, which may have been changed since they were installed.
+    pub files: Bundle,
 }
 
 /// Fetches from registries elsewhere what several orders name, together.
@@ -141,8 +154,7 @@ struct Source<'a> {
 
 impl<'a> Source<'a> {
     fn of(by: &'a Installer<'a>, request: &'a InstallRequest) -> Self {
-        let registries = if request.offline { by.registries.offline() } else { by.registries.clone() };
-        Self { by, registries, request, cache: Cache::of(by.home) }
+        Self { by, registries: by.registries(request.offline), request, cache: Cache::of(by.home) }
     }
 
     fn of_spec(&self, spec: &Spec) -> Result<Vec<Candidate>, InstallError> {
@@ -238,6 +250,7 @@ impl<'a> Source<'a> {
             warnings: if entry.yanked { vec![yanked] } else { Vec::new() },
             locked: None,
             base: None,
+            taken: None,
         })
     }
 
@@ -301,8 +314,9 @@ impl<'a> Source<'a> {
         let name = parse_name(locked.bare_name())?;
         let warnings = Vec::new();
         let (requested, local) = (locked.requested.clone(), locked.local);
-        let (signer, locked, base) = (locked.signer.clone(), None, None);
-        Ok(Some(Candidate { name, bundle, origin, archive, requested, local, signer, warnings, locked, base }))
+        let (signer, locked) = (locked.signer.clone(), None);
+        let (taken, base) = (None, None);
+        Ok(Some(Candidate { name, bundle, origin, archive, requested, local, signer, warnings, locked, base, taken }))
     }
 
     fn of_folder(&self, path: &Path) -> Result<Vec<Candidate>, InstallError> {
@@ -360,39 +374,6 @@ impl<'a> Source<'a> {
         }
     }
 
-    fn of_git(&self, git: &GitSpec, commit: Option<&str>) -> Result<Vec<Candidate>, InstallError> {
-        if self.request.offline && git.transport() != "file" {
-            return Err(InstallError::Offline { origin: git.to_string() });
-        }
-        let repository = Repository::fetch(git, commit, &self.cache)?;
-        let found = repository.skills(git.path.as_ref())?;
-        let top = git.path.as_ref().map(ToString::to_string).unwrap_or_default();
-        let mut candidates = Vec::new();
-        for skill in found::choose(found, &top, &self.request.pick, &git.to_string())? {
-            let bundle = repository.read(&skill.folder, &Limits::default())?;
-            let fallback = skill.folder.rsplit('/').next().filter(|last| !last.is_empty());
-            let fallback = fallback.unwrap_or_else(|| git.repository_name()).to_owned();
-            let place = Local { kind: "git", source: git.url(), local: git.transport() == "file" };
-            let mut candidate = self.candidate(&skill, &fallback, bundle, place, Some(repository.commit()))?;
-            let path = if skill.folder.is_empty() { None } else { Some(skill.folder.parse().map_err(GitError::from)?) };
-            candidate.requested = GitSpec { path, ..git.clone() }.to_string();
-            candidates.push(candidate);
-        }
-        Ok(candidates)
-    }
-
-    fn of_locked_git(&self, locked: &LockedSkill) -> Result<Candidate, InstallError> {
-        if let Some(candidate) = self.of_cache(locked)? {
-            return Ok(candidate);
-        }
-        let git: GitSpec = locked.requested.parse()?;
-        let commit = locked.commit.as_deref().filter(|id| is_commit_id(id)).ok_or_else(|| {
-            let what = "the lock file has no commit of it".to_owned();
-            InstallError::LockDiffers { name: locked.name.clone(), what }
-        })?;
-        one(self.of_git(&git, Some(commit))?, locked)
-    }
-
     fn candidate(
         &self,
         skill: &Found,
@@ -423,6 +404,7 @@ impl<'a> Source<'a> {
             warnings,
             locked: None,
             base: None,
+            taken: None,
         })
     }
 }
@@ -438,11 +420,6 @@ struct Local {
     kind: &'static str,
     source: String,
     local: bool,
-}
-
-/// A whole commit id, and nothing else that git takes in its place: a branch, or a mapping of branches.
-fn is_commit_id(text: &str) -> bool {
-    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// The one of several that the lock file names.
@@ -466,7 +443,8 @@ fn check_digest(name: &str, expected: &Digest, bundle: &Bundle) -> Result<(), In
     Err(InstallError::Digest { name, promised_by: "the index", expected, found })
 }
 
-fn version_of(bundle: &Bundle) -> Option<String> {
+/// The version in the frontmatter.
+pub(crate) fn version_of(bundle: &Bundle) -> Option<String> {
     let reading = frontmatter::read(bundle.skill_md()?, &Limits::default()).ok()?;
     reading.frontmatter.version()
 }

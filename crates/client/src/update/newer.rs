@@ -7,6 +7,7 @@ use skill::{Bundle, QualifiedName};
 
 use super::{InstalledSkill, installed};
 use crate::{
+    found::{Pick, PickError},
     install::{Candidate, InstallError, InstallRequest, Installer, Order, fetch, fetch_release},
     registry::Registry,
     resolve::{self, Resolved},
@@ -71,6 +72,10 @@ impl Outdated {
         skill: &InstalledSkill,
         request: &InstallRequest,
     ) -> Result<(), InstallError> {
+        if let Some(warning) = unfetchable(&skill.origin) {
+            self.warnings.push(warning);
+            return Ok(());
+        }
         if skill.origin.kind == "registry" {
             let offered = Offered::of(by, skill, request)?;
             self.newest = offered.newest().map(|entry| entry.version.to_string());
@@ -93,6 +98,9 @@ pub(crate) fn newer(
     skill: &InstalledSkill,
     request: &InstallRequest,
 ) -> Result<Newer, InstallError> {
+    if let Some(warning) = unfetchable(&skill.origin) {
+        return Ok(Newer::None { warnings: vec![warning] });
+    }
     if skill.origin.kind != "registry" {
         let candidate = of_source(by, skill, request)?;
         if candidate.origin.digest == skill.origin.digest {
@@ -111,6 +119,13 @@ pub(crate) fn newer(
     Ok(Newer::Release(Box::new(Candidate { base, warnings, ..found })))
 }
 
+/// What is to be told of a skill whose source this version fetches nothing from.
+fn unfetchable(origin: &Origin) -> Option<String> {
+    let is_known = ["registry", "git", "folder", "archive"].contains(&origin.kind.as_str());
+    let why = || format!("it came from {} ({}), which skillhub does not fetch from", origin.source, origin.kind);
+    (!is_known).then(why)
+}
+
 /// The releases that a registry has of an installed skill.
 struct Offered<'a> {
     skill: &'a InstalledSkill,
@@ -122,7 +137,7 @@ struct Offered<'a> {
 
 impl<'a> Offered<'a> {
     fn of(by: &Installer<'_>, skill: &'a InstalledSkill, request: &InstallRequest) -> Result<Self, InstallError> {
-        let registries = if request.offline { by.registries.offline() } else { by.registries.clone() };
+        let registries = by.registries(request.offline);
         let differs = |what: &str| InstallError::LockDiffers { name: skill.origin.name.clone(), what: what.to_owned() };
         let name: QualifiedName = skill.origin.name.parse().map_err(|_| differs("it has no owner/name"))?;
         let wanted = match &skill.wanted {
@@ -209,7 +224,15 @@ fn of_source(by: &Installer<'_>, skill: &InstalledSkill, request: &InstallReques
         _ => text.parse()?,
     };
     let gone = || InstallError::Vanished { name: skill.origin.name.clone(), place: skill.origin.source.clone() };
-    let found = fetch(by, &Order::Spec(spec), request)?;
+    let order = Order::Spec(spec);
+    let found = match fetch(by, &order, request) {
+        // Of several the one that is meant may be named nowhere but in the library.
+        Err(InstallError::Pick(PickError::Several { .. })) => {
+            let pick = Pick { skills: vec![skill.name.to_string()], all: false };
+            fetch(by, &order, &InstallRequest { pick, ..request.clone() })
+        }
+        found => found,
+    }?;
     let mut of_name = found.into_iter().filter(|candidate| candidate.name == skill.name);
     let candidate = of_name.next().ok_or_else(gone)?;
     let requested = skill.requested();

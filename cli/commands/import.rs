@@ -1,0 +1,133 @@
+//! `skillhub import`: what other tools installed here, with where it came from.
+
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+};
+
+use clap::Args;
+use client::{ForeignLock, ImportStatus, Imported, InstallRequest};
+use serde_json::{Value, json};
+
+use crate::{
+    commands::install::installer,
+    context::Context,
+    exit::{CliError, Exit, error_of_one, exit_of_one, failed},
+    print::{BAD, FAINT, GOOD, STRONG, Table, WARN, finding_lines, visible},
+};
+
+/// Flags of `import`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub import                                skills-lock.json and .clawhub/lock.json of this project
+  skillhub import --global                       what `npx skills add -g` installed for you
+  skillhub import ../other/skills-lock.json
+  skillhub import --dry-run                      what would be taken over, and from where
+  skillhub import --offline                      only folders that are here, asking no source
+
+Folders that are there are taken over as they are, changes included, and know from then on where they came from:
+`skillhub outdated` and `skillhub update` work. What has no folder is installed from its source. The other tool's
+file is never changed; `skillhub undo` takes an import back.")]
+pub struct ImportArgs {
+    /// Lock files of `npx skills` or ClawHub; otherwise those of this project, or yours
+    path: Vec<PathBuf>,
+    /// Ask no source: take over folders that are here
+    #[arg(long)]
+    offline: bool,
+    /// Do everything but import
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Imports; the exit code is the gravest of all.
+pub fn run(context: &Context, args: &ImportArgs) -> Result<Exit, CliError> {
+    let locks = match args.path.as_slice() {
+        [] => ForeignLock::find(&context.foreign_locks()),
+        paths => paths.iter().map(|path| ForeignLock::read(&context.absolute(path))).collect(),
+    };
+    let locks = locks.map_err(failed)?;
+    let request = InstallRequest { offline: args.offline, dry_run: args.dry_run, ..InstallRequest::default() };
+    let working = context.out.working("importing");
+    let mut library = context.library()?;
+    let rows = installer(context, &mut library, |installer| installer.import(&locks, &request).map_err(failed))?;
+    drop(working);
+    let exit = rows.iter().map(|row| exit_of_one(row.error())).max().unwrap_or(Exit::Done);
+    let files = locks.iter().map(|lock| json!({"path": lock.path, "tool": lock.tool.as_str(), "skills": lock.len()}));
+    let document = json!({
+        "ok": exit == Exit::Done,
+        "files": files.collect::<Vec<_>>(),
+        "skills": rows.iter().map(document).collect::<Vec<_>>(),
+    });
+    context.out.answer(&document, |out| text(&locks, &rows, out))?;
+    Ok(exit)
+}
+
+fn text(locks: &[ForeignLock], rows: &[Imported], out: &mut dyn Write) -> io::Result<()> {
+    for lock in locks {
+        let count = if lock.len() == 1 { "one skill".to_owned() } else { format!("{} skills", lock.len()) };
+        writeln!(out, "{FAINT}{} of {}: {count}{FAINT:#}", lock.path.display(), lock.tool.as_str())?;
+    }
+    if rows.is_empty() {
+        return writeln!(out, "There is nothing to import");
+    }
+    let mut table = Table::new(&["skill", "", "from", "folder"]);
+    for row in rows {
+        let folder = row.folder.as_ref().map(|folder| folder.display().to_string()).unwrap_or_default();
+        table.row(&[visible(&row.key), word(row).to_owned(), visible(&row.source), visible(&folder)]);
+    }
+    table.write(out)?;
+    for row in rows {
+        let name = visible(&row.key);
+        if let Some(error) = row.error() {
+            writeln!(out, "{BAD}error{BAD:#}: {STRONG}{name}{STRONG:#}: {}", visible(&error.to_string()))?;
+        }
+        let report = row.installed.as_ref().and_then(|installed| installed.report.as_ref());
+        for line in report.iter().flat_map(|report| &report.findings).flat_map(finding_lines) {
+            writeln!(out, "  {line}")?;
+        }
+        for note in row.why.iter().chain(row.installed.iter().flat_map(|installed| &installed.warnings)) {
+            writeln!(out, "{WARN}note{WARN:#}: {STRONG}{name}{STRONG:#}: {}", visible(note))?;
+        }
+    }
+    if rows.iter().any(|row| matches!(row.status, ImportStatus::Imported | ImportStatus::Installed)) {
+        writeln!(out, "{GOOD}Newer releases{GOOD:#}: skillhub outdated. Take all of it back: skillhub undo")?;
+    }
+    Ok(())
+}
+
+fn word(row: &Imported) -> &'static str {
+    match row.status {
+        ImportStatus::Imported if row.is_changed => "imported, with changes",
+        ImportStatus::Imported => "imported",
+        ImportStatus::Installed => "installed",
+        ImportStatus::Unchanged => "there already",
+        ImportStatus::DryRun if row.folder.is_none() => "would be installed",
+        ImportStatus::DryRun => "would be imported",
+        ImportStatus::Left => "left",
+        ImportStatus::Failed => "not imported",
+    }
+}
+
+fn document(row: &Imported) -> Value {
+    let installed = row.installed.as_ref();
+    json!({
+        "key": row.key,
+        "tool": row.tool.as_str(),
+        "file": row.file,
+        "source": row.source,
+        "folder": row.folder,
+        "changed": row.is_changed,
+        "status": row.status.as_str(),
+        "why": row.why,
+        "name": installed.map(|installed| &installed.name),
+        "version": installed.map(|installed| &installed.version),
+        "path": installed.map(|installed| &installed.path),
+        "links": installed.map(|installed| &installed.links),
+        "digest": installed.and_then(|installed| installed.digest).map(|digest| digest.to_string()),
+        "revision": installed.map(|installed| &installed.revision),
+        "commit": installed.and_then(|installed| installed.origin.as_ref()).map(|origin| &origin.commit),
+        "warnings": installed.map(|installed| &installed.warnings),
+        "findings": installed.and_then(|installed| installed.report.as_ref()).map(|report| &report.findings),
+        "error": row.error().map(error_of_one),
+    })
+}

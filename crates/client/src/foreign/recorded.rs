@@ -1,0 +1,157 @@
+//! [`Recorded`]: what another tool noted of a skill's files, so that it can be told whether they are still those.
+
+use git2::{ObjectType, Oid};
+use skill::{Bundle, Digest, SkillPath};
+
+/// What was noted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Recorded {
+    /// Nothing.
+    None,
+    /// The sha256 that `npx skills` takes over paths and contents.
+    Content(String),
+    /// The id of git's tree.
+    Tree(String),
+}
+
+impl Recorded {
+    /// Reads what `npx skills` writes: 64 digits over the contents, or git's 40.
+    pub fn of_npx(text: &str) -> Self {
+        let text = text.to_ascii_lowercase();
+        match (text.len(), text.bytes().all(|byte| byte.is_ascii_hexdigit())) {
+            (64, true) => Self::Content(text),
+            (40, true) => Self::Tree(text),
+            _ => Self::None,
+        }
+    }
+
+    /// Whether a skill has the files that were noted. Where nothing was, nobody knows.
+    pub fn is_of(&self, files: &Bundle) -> bool {
+        match self {
+            Self::None => false,
+            Self::Content(digits) => content(files) == *digits,
+            Self::Tree(id) => tree(files).is_ok_and(|found| found.to_string() == *id),
+        }
+    }
+
+    /// What stands in an origin for the digest of a release whose files are not known.
+    pub fn in_place_of_digest(&self) -> String {
+        match self {
+            Self::None => "unknown".to_owned(),
+            Self::Content(digits) => format!("npx-skills:{digits}"),
+            Self::Tree(id) => format!("git-tree:{id}"),
+        }
+    }
+}
+
+/// Paths and contents, one after the other, sorted as JavaScript's `localeCompare` does.
+fn content(files: &Bundle) -> String {
+    let mut sorted: Vec<(&SkillPath, &skill::File)> = files.files().collect();
+    sorted.sort_by_cached_key(|(path, _)| collation(path.as_str()));
+    let mut all = Vec::new();
+    for (path, file) in sorted {
+        all.extend_from_slice(path.as_str().as_bytes());
+        all.extend_from_slice(&file.bytes);
+    }
+    Digest::of_bytes(&all).hex()
+}
+
+/// The order of plain characters in the root collation: punctuation, digits, letters whatever their case, and of two
+/// that differ in nothing else small letters first.
+fn collation(text: &str) -> (Vec<(u8, u32)>, Vec<bool>) {
+    const PUNCTUATION: &str = "_-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$";
+    let place = |c: char| match c {
+        ' ' => (0, 0),
+        c if PUNCTUATION.contains(c) => (1, PUNCTUATION.find(c).and_then(|at| at.try_into().ok()).unwrap_or_default()),
+        '0'..='9' => (2, u32::from(c)),
+        c => (3, c.to_lowercase().next().map_or(0, u32::from)),
+    };
+    (text.chars().map(place).collect(), text.chars().map(char::is_uppercase).collect())
+}
+
+/// The id of the tree that git would make of the files.
+fn tree(files: &Bundle) -> Result<Oid, git2::Error> {
+    let all: Vec<(&str, &skill::File)> = files.files().map(|(path, file)| (path.as_str(), file)).collect();
+    tree_of(&all)
+}
+
+fn tree_of(files: &[(&str, &skill::File)]) -> Result<Oid, git2::Error> {
+    let mut entries: Vec<(String, &str, Oid)> = Vec::new();
+    let mut folders: std::collections::BTreeMap<&str, Vec<(&str, &skill::File)>> = std::collections::BTreeMap::new();
+    for (path, file) in files {
+        match path.split_once('/') {
+            Some((folder, below)) => folders.entry(folder).or_default().push((below, file)),
+            None => {
+                let mode = if file.executable { "100755" } else { "100644" };
+                entries.push(((*path).to_owned(), mode, Oid::hash_object(ObjectType::Blob, &file.bytes)?));
+            }
+        }
+    }
+    for (folder, below) in folders {
+        entries.push((folder.to_owned(), "40000", tree_of(&below)?));
+    }
+    // git sorts a folder as if its name ended in a slash.
+    entries.sort_by_key(|(name, mode, _)| if *mode == "40000" { format!("{name}/") } else { name.clone() });
+    let mut bytes = Vec::new();
+    for (name, mode, id) in entries {
+        bytes.extend_from_slice(format!("{mode} {name}\0").as_bytes());
+        bytes.extend_from_slice(id.as_bytes());
+    }
+    Oid::hash_object(ObjectType::Tree, &bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::disallowed_methods, reason = "tests use a real git")]
+
+    use skill::{File, Limits};
+
+    use super::*;
+
+    fn bundle(files: &[(&str, &str, bool)]) -> Bundle {
+        let file = |text: &str, executable| File { bytes: text.as_bytes().into(), executable };
+        let all = files.iter().map(|(path, text, executable)| (path.parse().unwrap(), file(text, *executable)));
+        Bundle::from_files(all, &Limits::default()).unwrap()
+    }
+
+    #[test]
+    fn the_tree_is_the_one_that_git_makes() {
+        let files =
+            [("SKILL.md", "x\n", false), ("a/b.txt", "1", false), ("a-b", "2", false), ("scripts/run.sh", "y", true)];
+        let temp = tempfile::tempdir().unwrap();
+        for (path, text, _) in files {
+            let path = temp.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let git = |args: &[&str]| {
+            let mut command = std::process::Command::new("git");
+            command.current_dir(temp.path()).env("GIT_CONFIG_GLOBAL", "/dev/null").args(args);
+            let output = command.output().unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            String::from_utf8(output.stdout).unwrap().trim().to_owned()
+        };
+        git(&["init", "-q"]);
+        git(&["add", "-A"]);
+        git(&["update-index", "--chmod=+x", "scripts/run.sh"]);
+        let id = git(&["write-tree"]);
+        assert!(Recorded::of_npx(&id).is_of(&bundle(&files)));
+        assert!(!Recorded::of_npx(&id).is_of(&bundle(&files[..3])));
+    }
+
+    #[test]
+    fn contents_are_hashed_as_node_does() {
+        let files = bundle(&[
+            ("SKILL.md", "x\n", false),
+            ("references/a.md", "1", false),
+            ("Scripts/run-2.sh", "y", false),
+            ("scripts/run.sh", "z", false),
+            ("scripts/run_1.sh", "w", false),
+        ]);
+        // localeCompare: references/a.md, Scripts/run-2.sh after scripts/run_1.sh …; taken from Node 22.
+        let order = ["references/a.md", "scripts/run_1.sh", "Scripts/run-2.sh", "scripts/run.sh", "SKILL.md"];
+        let mut sorted: Vec<&str> = files.paths().map(SkillPath::as_str).collect();
+        sorted.sort_by_cached_key(|path| collation(path));
+        assert_eq!(sorted, order);
+    }
+}

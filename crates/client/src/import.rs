@@ -1,0 +1,349 @@
+//! [`Imported`]: skills that another tool installed, taken over with where they came from.
+//!
+//! A folder that is there is taken over as it is. For a later update to merge into it, the release that it was
+//! installed from has to be known: by what the other tool noted of the files, or because the source still has them.
+//! Where neither tells, what is different from the next release is for a person to decide.
+
+use std::path::{Path, PathBuf};
+
+use cap_std::{ambient_authority, fs::Dir};
+use library::{
+    Origin,
+    folder::{self, Leftovers},
+};
+use skill::{Bundle, Digest, Limits, SkillName, archive};
+
+use crate::{
+    cache::Cache,
+    foreign::{ForeignEntry, ForeignLock, ForeignSource, ForeignTool},
+    found::{Pick, skill_md_of},
+    install::{
+        Batch, Candidate, InstallError, InstallRequest, InstallStatus, Installed, Installer, Order, Repositories,
+        Taken, fetch, fetch_from, version_of,
+    },
+    spec::Spec,
+};
+
+/// Where `npx skills` keeps a project's skills.
+const SKILLS_FOLDER: &str = ".agents/skills";
+
+/// How importing one entry ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImportStatus {
+    /// Its folder was taken over.
+    Imported,
+    /// Its folder was not there, and it was installed from its source.
+    Installed,
+    /// The library had it already.
+    Unchanged,
+    /// It would be imported or installed.
+    DryRun,
+    /// Nothing was done.
+    Left,
+    /// It could not be.
+    Failed,
+}
+
+impl ImportStatus {
+    /// The status in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Imported => "imported",
+            Self::Installed => "installed",
+            Self::Unchanged => "unchanged",
+            Self::DryRun => "dry_run",
+            Self::Left => "left",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// What became of one entry.
+#[derive(Debug)]
+pub struct Imported {
+    /// What it is called in the other tool's file.
+    pub key: String,
+    /// The other tool.
+    pub tool: ForeignTool,
+    /// Its file.
+    pub file: PathBuf,
+    /// Where the skill came from.
+    pub source: String,
+    /// The folder that was found.
+    pub folder: Option<PathBuf>,
+    /// Whether it was changed since the other tool installed it.
+    pub is_changed: bool,
+    /// How it ended.
+    pub status: ImportStatus,
+    /// Why nothing was done.
+    pub why: Option<String>,
+    /// What came of it in the library.
+    pub installed: Option<Installed>,
+}
+
+/// What is to become of an entry.
+enum Plan {
+    /// This.
+    Take(Box<Candidate>),
+    /// Nothing, for this reason.
+    Leave(String),
+    /// Nothing, as the library has it from there.
+    Have,
+}
+
+impl Installer<'_> {
+    /// Takes over what other tools installed here, and installs what their files name besides. The files of the other
+    /// tools stay as they are.
+    ///
+    /// # Errors
+    /// [`InstallError`] when the whole batch fails. Nothing has changed then.
+    pub fn import(&mut self, locks: &[ForeignLock], request: &InstallRequest) -> Result<Vec<Imported>, InstallError> {
+        let folders = self.agent_folders.chosen(&request.agents, self.library.path())?;
+        let mut rows = Vec::new();
+        let mut batch = Batch::default();
+        let mut repositories = Repositories::default();
+        let mut taken: Vec<(SkillName, String)> = Vec::new();
+        for (lock, entry) in locks.iter().flat_map(|lock| lock.entries.iter().map(move |entry| (lock, entry))) {
+            let mut row = Imported::of(lock, entry);
+            let planned = self.plan_entry(lock, entry, (&mut repositories, request), &mut row);
+            match planned.and_then(|plan| check_doubled(plan, entry, &mut taken)) {
+                Ok(Plan::Take(candidate)) => self.plan_one(*candidate, request, &mut batch),
+                Ok(Plan::Leave(why)) => row.why = Some(why),
+                Ok(Plan::Have) => {
+                    row.status = ImportStatus::Unchanged;
+                    row.why = Some("the library has it from there already".to_owned());
+                }
+                Err(error) => batch.settle(Installed::failed(entry.key.clone(), None, error)),
+            }
+            rows.push(row);
+        }
+        let mut results = self.finish(batch, request, &folders)?.into_iter();
+        for row in rows.iter_mut().filter(|row| row.why.is_none()) {
+            row.installed = results.next();
+            row.status = row.ended();
+        }
+        Ok(rows)
+    }
+
+    fn plan_entry(
+        &self,
+        lock: &ForeignLock,
+        entry: &ForeignEntry,
+        (repositories, request): (&mut Repositories, &InstallRequest),
+        row: &mut Imported,
+    ) -> Result<Plan, InstallError> {
+        let bad_name = |source| InstallError::Name { name: entry.folder.clone(), source };
+        let name = entry.name().map_err(bad_name)?;
+        if let Some(head) = self.library.head(&name)?.filter(|head| !head.tombstone) {
+            match &head.origin {
+                Some(origin) if entry.source.is_of(origin) => return Ok(Plan::Have),
+                None => return Ok(Plan::Leave("the library has it as a skill of its own, which stays".to_owned())),
+                Some(_) => {}
+            }
+        }
+        let files = match self.folder_of(lock, &name) {
+            Some(folder) => Some(row.folder.insert(folder)).map(|folder| read(folder)).transpose()?,
+            None => None,
+        };
+        let theirs = self.of_source(entry, &name, (repositories, request));
+        let Some(files) = files else { return self.without_folder(entry, theirs, request) };
+        let mut notes = entry.notes.clone();
+        let theirs = theirs.unwrap_or_else(|error| {
+            if !matches!(error, InstallError::Offline { .. }) {
+                notes.push(format!("its source was not asked: {error}"));
+            }
+            None
+        });
+        let (release, is_known) = match theirs {
+            Some(theirs) if theirs.bundle.same_but_line_ends(&files) => (theirs, true),
+            Some(theirs) if entry.recorded.is_of(&theirs.bundle) && !entry.recorded.is_of(&files) => (theirs, true),
+            theirs => self.of_folder_alone(entry, &name, (&files, theirs), request)?,
+        };
+        row.is_changed = !is_known || !release.bundle.same_but_line_ends(&files);
+        if !is_known {
+            notes.push(
+                "it was changed since it was installed, or what it was installed from is not known, so an update will \
+                 ask where the two differ"
+                    .to_owned(),
+            );
+        } else if release.origin.kind == "git" && release.origin.commit.is_none() {
+            notes.push(format!(
+                "which commit it is of is not known until it is updated (skillhub update {name}); until then a clone \
+                 cannot restore it from the lock file"
+            ));
+        }
+        notes.extend(release.warnings.iter().cloned());
+        let taken = Some(Taken { named_in: lock.path.clone(), files });
+        let origin = Origin { name: name.to_string(), ..release.origin.clone() };
+        Ok(Plan::Take(Box::new(Candidate { name, origin, warnings: notes, taken, ..release })))
+    }
+
+    /// The folder that the other tool made of a skill: the library's own, or one of an agent. Only a folder is one; a
+    /// link may lead anywhere.
+    fn folder_of(&self, lock: &ForeignLock, name: &SkillName) -> Option<PathBuf> {
+        let of_tool = match lock.tool {
+            ForeignTool::ClawHub => lock.root.join("skills"),
+            ForeignTool::SkillsOfProject => lock.root.join(SKILLS_FOLDER),
+            ForeignTool::SkillsOfUser => lock.root.join("skills"),
+        };
+        let root = library::resolve(&lock.root).ok()?;
+        let of_tool = library::resolve(&of_tool).ok().filter(|folder| folder.starts_with(&root));
+        let of_agents = self.agent_folders.all().iter().map(|folder| folder.path.clone());
+        let places = std::iter::once(self.library.path().to_owned()).chain(of_tool).chain(of_agents);
+        places
+            .map(|place| (is_skill(&place, name), place))
+            .find_map(|(is, place)| is.then(|| place.join(name.as_str())))
+    }
+
+    /// What the source has now; nothing of one that nothing is fetched from.
+    fn of_source(
+        &self,
+        entry: &ForeignEntry,
+        name: &SkillName,
+        (repositories, request): (&mut Repositories, &InstallRequest),
+    ) -> Result<Option<Candidate>, InstallError> {
+        let picked = |skills: Vec<String>| InstallRequest { pick: Pick { skills, all: false }, ..request.clone() };
+        let found = match &entry.source {
+            ForeignSource::Git(git) if git.path.is_some() => fetch_from(repositories, git, (self, request)),
+            ForeignSource::Git(git) => match fetch_from(repositories, git, (self, &picked(vec![entry.key.clone()]))) {
+                Err(InstallError::Pick(_)) => fetch_from(repositories, git, (self, &picked(vec![name.to_string()]))),
+                by_key => by_key,
+            },
+            ForeignSource::Folder(path) => {
+                fetch(self, &Order::Spec(Spec::Folder(path.display().to_string())), &picked(vec![entry.key.clone()]))
+            }
+            ForeignSource::Other { .. } => return Ok(None),
+        };
+        Ok(found?.into_iter().next())
+    }
+
+    fn without_folder(
+        &self,
+        entry: &ForeignEntry,
+        theirs: Result<Option<Candidate>, InstallError>,
+        request: &InstallRequest,
+    ) -> Result<Plan, InstallError> {
+        match theirs {
+            Ok(Some(mut theirs)) => {
+                if !entry.recorded.is_of(&theirs.bundle) {
+                    theirs
+                        .warnings
+                        .push("its source has gone on since it was locked; this is what it has now".to_owned());
+                }
+                theirs.warnings.extend(entry.notes.iter().cloned());
+                Ok(Plan::Take(Box::new(theirs)))
+            }
+            Ok(None) => Ok(Plan::Leave(format!(
+                "its folder is not there, and skillhub does not fetch from {}",
+                entry.source.describe()
+            ))),
+            Err(InstallError::Offline { .. }) if request.offline => {
+                Ok(Plan::Leave("its folder is not there; without --offline it is installed from its source".to_owned()))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The release as far as the folder itself tells: the files, if they are those that the other tool noted.
+    fn of_folder_alone(
+        &self,
+        entry: &ForeignEntry,
+        name: &SkillName,
+        (files, theirs): (&Bundle, Option<Candidate>),
+        request: &InstallRequest,
+    ) -> Result<(Candidate, bool), InstallError> {
+        let is_known = entry.recorded.is_of(files) || matches!(entry.source, ForeignSource::Other { .. });
+        let packed = archive::pack(files);
+        let archive = match request.dry_run {
+            true => Digest::of_bytes(&packed),
+            false => Cache::of(self.home).put(&packed)?,
+        };
+        let (kind, source) = entry.source.as_in_origin();
+        let (asked, local) = match &entry.source {
+            ForeignSource::Git(git) => (git.to_string(), git.transport() == "file"),
+            _ => (source.clone(), kind == "folder"),
+        };
+        let origin = Origin {
+            kind: kind.to_owned(),
+            source,
+            name: name.to_string(),
+            version: entry.version.clone().or_else(|| version_of(files)),
+            commit: None,
+            digest: if is_known { files.digest().to_string() } else { entry.recorded.in_place_of_digest() },
+        };
+        let candidate = Candidate {
+            name: name.clone(),
+            bundle: files.clone(),
+            origin,
+            archive,
+            requested: theirs.map_or(asked, |theirs| theirs.requested),
+            local,
+            signer: None,
+            warnings: Vec::new(),
+            locked: None,
+            base: None,
+            taken: None,
+        };
+        Ok((candidate, is_known))
+    }
+}
+
+/// Of two entries with one folder the first counts.
+fn check_doubled(plan: Plan, entry: &ForeignEntry, taken: &mut Vec<(SkillName, String)>) -> Result<Plan, InstallError> {
+    let Plan::Take(candidate) = &plan else { return Ok(plan) };
+    if let Some((name, first)) = taken.iter().find(|(name, _)| *name == candidate.name) {
+        let (name, first, second) = (name.clone(), first.clone(), entry.key.clone());
+        return Err(InstallError::TwiceInBatch { name, first, second });
+    }
+    taken.push((candidate.name.clone(), entry.key.clone()));
+    Ok(plan)
+}
+
+/// Whether a folder of this name with a `SKILL.md` is there, and no link.
+fn is_skill(place: &Path, name: &SkillName) -> bool {
+    let Ok(dir) = Dir::open_ambient_dir(place, ambient_authority()) else { return false };
+    let is_folder = dir.symlink_metadata(name.as_str()).is_ok_and(|metadata| metadata.is_dir());
+    let opened = folder::open(&dir, name.as_str());
+    is_folder && opened.is_ok_and(|dir| skill_md_of(&dir).is_ok_and(|found| found.is_some()))
+}
+
+fn read(path: &Path) -> Result<Bundle, InstallError> {
+    let dir = folder::open_resolved(path).map_err(|source| InstallError::Open { path: path.to_owned(), source })?;
+    let unreadable = |source| InstallError::Folder { origin: path.display().to_string(), source };
+    folder::read_dir(dir, Leftovers::Skip, &Limits::default()).map_err(unreadable)
+}
+
+impl Imported {
+    fn of(lock: &ForeignLock, entry: &ForeignEntry) -> Self {
+        Self {
+            key: entry.key.clone(),
+            tool: lock.tool,
+            file: lock.path.clone(),
+            source: entry.source.describe(),
+            folder: None,
+            is_changed: false,
+            status: ImportStatus::Left,
+            why: None,
+            installed: None,
+        }
+    }
+
+    fn ended(&self) -> ImportStatus {
+        match self.installed.as_ref().map(|installed| installed.status) {
+            Some(InstallStatus::Unchanged) => ImportStatus::Unchanged,
+            Some(InstallStatus::DryRun) => ImportStatus::DryRun,
+            Some(InstallStatus::Installed | InstallStatus::Updated | InstallStatus::Merged) => match self.folder {
+                Some(_) => ImportStatus::Imported,
+                None => ImportStatus::Installed,
+            },
+            _ => ImportStatus::Failed,
+        }
+    }
+
+    /// Why it could not be imported.
+    #[must_use]
+    pub fn error(&self) -> Option<&InstallError> {
+        self.installed.as_ref()?.error.as_ref()
+    }
+}

@@ -1,0 +1,93 @@
+//! [`fetch_from`]: skills of git repositories, each repository fetched once.
+
+use std::collections::BTreeMap;
+
+use skill::Limits;
+
+use super::{Candidate, InstallError, InstallRequest, Installer, Local, Source, one};
+use crate::{
+    found,
+    git_source::{GitError, Repository},
+    lock_file::LockedSkill,
+    spec::GitSpec,
+};
+
+/// Repositories that were fetched, by URL and reference; nothing for one that could not be.
+#[derive(Default)]
+pub(crate) struct Repositories(BTreeMap<(String, Option<String>), Option<Repository>>);
+
+/// Fetches the skills of a repository that a request picks. One that could not be fetched is not tried again.
+pub(crate) fn fetch_from(
+    repositories: &mut Repositories,
+    git: &GitSpec,
+    (by, request): (&Installer<'_>, &InstallRequest),
+) -> Result<Vec<Candidate>, InstallError> {
+    let source = Source::of(by, request);
+    let key = (git.url(), git.reference.clone());
+    if !repositories.0.contains_key(&key) {
+        match source.repository(git, None) {
+            Err(error @ InstallError::Offline { .. }) => return Err(error),
+            Err(error) => {
+                repositories.0.insert(key, None);
+                return Err(error);
+            }
+            Ok(fetched) => drop(repositories.0.insert(key.clone(), Some(fetched))),
+        }
+    }
+    match repositories.0.get(&key) {
+        Some(Some(repository)) => source.of_repository(git, repository),
+        _ => Err(GitError::Fetch {
+            url: key.0,
+            reference: key.1.unwrap_or_else(|| "HEAD".to_owned()),
+            message: "it could not be fetched before".to_owned(),
+        }
+        .into()),
+    }
+}
+
+impl Source<'_> {
+    pub(super) fn of_git(&self, git: &GitSpec, commit: Option<&str>) -> Result<Vec<Candidate>, InstallError> {
+        self.of_repository(git, &self.repository(git, commit)?)
+    }
+
+    fn repository(&self, git: &GitSpec, commit: Option<&str>) -> Result<Repository, InstallError> {
+        if self.request.offline && git.transport() != "file" {
+            return Err(InstallError::Offline { origin: git.to_string() });
+        }
+        Ok(Repository::fetch(git, commit, &self.cache)?)
+    }
+
+    fn of_repository(&self, git: &GitSpec, repository: &Repository) -> Result<Vec<Candidate>, InstallError> {
+        let found = repository.skills(git.path.as_ref())?;
+        let top = git.path.as_ref().map(ToString::to_string).unwrap_or_default();
+        let mut candidates = Vec::new();
+        for skill in found::choose(found, &top, &self.request.pick, &git.to_string())? {
+            let bundle = repository.read(&skill.folder, &Limits::default())?;
+            let fallback = skill.folder.rsplit('/').next().filter(|last| !last.is_empty());
+            let fallback = fallback.unwrap_or_else(|| git.repository_name()).to_owned();
+            let place = Local { kind: "git", source: git.url(), local: git.transport() == "file" };
+            let mut candidate = self.candidate(&skill, &fallback, bundle, place, Some(repository.commit()))?;
+            let path = if skill.folder.is_empty() { None } else { Some(skill.folder.parse().map_err(GitError::from)?) };
+            candidate.requested = GitSpec { path, ..git.clone() }.to_string();
+            candidates.push(candidate);
+        }
+        Ok(candidates)
+    }
+
+    pub(super) fn of_locked_git(&self, locked: &LockedSkill) -> Result<Candidate, InstallError> {
+        if let Some(candidate) = self.of_cache(locked)? {
+            return Ok(candidate);
+        }
+        let git: GitSpec = locked.requested.parse()?;
+        let commit = locked.commit.as_deref().filter(|id| is_commit_id(id)).ok_or_else(|| {
+            let what = "the lock file has no commit of it".to_owned();
+            InstallError::LockDiffers { name: locked.name.clone(), what }
+        })?;
+        one(self.of_git(&git, Some(commit))?, locked)
+    }
+}
+
+/// A whole commit id, and nothing else that git takes in its place: a branch, or a mapping of branches.
+fn is_commit_id(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
