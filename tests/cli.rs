@@ -14,6 +14,7 @@ mod failing_closed;
 mod foreign_user;
 mod git_registries;
 mod hand_edits;
+mod healing;
 mod hostile_archives;
 mod importing;
 mod installing;

@@ -1,5 +1,7 @@
 //! What follows from installs: the lock file, and links in agents' folders.
 
+use std::path::Path;
+
 use client::{PlacedSkill, SightOutcome, Standing};
 use library::Library;
 use skill::failure::Fails;
@@ -10,6 +12,11 @@ use crate::{context::Context, exit::CliError, sight::FolderSight};
 /// The lock file against the heads.
 pub fn check_lock_file(context: &Context, library: &Library, findings: &mut Findings) {
     let path = context.lock_path(library);
+    if let Err(error @ client::LockFileError::ConflictMarkers { .. }) = client::LockFile::read(&path) {
+        findings.mendable("lock_file", "lock_file_conflict", path.display(), error, || heal(&path, library));
+        // What it names and is not here, `install` brings; what is here and it names otherwise is no news yet.
+        return;
+    }
     let drifts = match client::drifts(&path, library) {
         Ok(drifts) => drifts,
         Err(error) => {
@@ -34,6 +41,17 @@ pub fn check_lock_file(context: &Context, library: &Library, findings: &mut Find
         }
     }
     findings.close("lock_file", &path, "it agrees with the library");
+}
+
+/// Brings the two sides of a merge together.
+fn heal(path: &Path, library: &Library) -> Result<String, String> {
+    let healed = client::heal(path, library).map_err(|error| error.to_string())?;
+    if healed.undecided.is_empty() {
+        return Ok(format!("merged entry by entry, {} in all", healed.entries));
+    }
+    let choices = healed.undecided.iter().map(|one| format!("{}: {} or {}", one.name, one.ours, one.theirs));
+    let choices = choices.collect::<Vec<_>>().join("; ");
+    Err(format!("merged but for what you have to decide ({choices}); delete one side of each between the markers left"))
 }
 
 /// Where skills were placed for agents.

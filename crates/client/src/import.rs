@@ -21,6 +21,7 @@ use crate::{
         Batch, Candidate, InstallError, InstallRequest, InstallStatus, Installed, Installer, Order, Repositories,
         Taken, fetch, fetch_from, version_of,
     },
+    lock_file::LockFile,
     spec::Spec,
 };
 
@@ -101,7 +102,7 @@ impl Installer<'_> {
     pub fn import(&mut self, locks: &[ForeignLock], request: &InstallRequest) -> Result<Vec<Imported>, InstallError> {
         let folders = self.agent_folders.chosen(&request.agents, self.library.path())?;
         let mut rows = Vec::new();
-        let mut batch = Batch::default();
+        let mut batch = Batch::of(self.home, &LockFile::read(self.lock_path)?)?;
         let mut repositories = Repositories::default();
         let mut taken: Vec<(SkillName, String)> = Vec::new();
         for (lock, entry) in locks.iter().flat_map(|lock| lock.entries.iter().map(move |entry| (lock, entry))) {

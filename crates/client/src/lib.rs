@@ -50,7 +50,9 @@ pub use http::HttpError;
 pub use import::{ImportStatus, Imported};
 pub use install::{Choice, Evolved, InstallError, InstallRequest, InstallStatus, Installed, Installer};
 pub use keys::{KeyError, Keys, add_key, keys, retire_key};
-pub use lock_file::{Drift, DriftKind, LOCK_FILE, LockFile, LockFileError, LockedSkill, drifts, mend_drifts};
+pub use lock_file::{
+    Drift, DriftKind, Healed, LOCK_FILE, LockFile, LockFileError, LockedSkill, Undecided, drifts, heal, mend_drifts,
+};
 pub use placed::{
     MovedOutcome, MovedPlace, PlacedSkill, SightOutcome, Standing, follow_move, follow_sight, follow_sight_at,
     mend_placed, placed_skills,

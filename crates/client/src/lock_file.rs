@@ -1,6 +1,7 @@
 //! [`LockFile`]: `skillhub.lock`, which says exactly what is installed.
 
 mod drift;
+mod heal;
 mod waivers;
 
 use std::{
@@ -17,6 +18,7 @@ use thiserror::Error;
 use toml::{Table, Value};
 
 pub use drift::{Drift, DriftKind, drifts, mend_drifts};
+pub use heal::{Healed, Undecided, heal};
 pub use waivers::LockedWaiver;
 
 /// The file's name in a project's root.
@@ -47,7 +49,9 @@ const HEAD: &str = "# Written by skillhub: which skills are installed, exactly. 
 /// waivers = [{ rule = "…", path = "…", by = "…", until = "…", reason = "…" }]  # what a person accepted here
 /// ```
 ///
-/// Skills are sorted by name, there is no time in it, and fields of later versions are kept.
+/// Skills are sorted by name, there is no time in it, and fields that are not known are kept. A file of a former format
+/// is written in this one by the first change, in place: it stands beside its project's history or the library's, which
+/// have what it was. One of a later format is refused and left as it is.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LockFile {
     path: PathBuf,
@@ -94,12 +98,14 @@ pub struct LockedSkill {
 #[derive(Debug, Error)]
 pub enum LockFileError {
     /// A merge that was not finished.
-    #[error("{} has conflict markers of a merge in line {line}", path.display())]
+    #[error("{} has conflict markers of a merge from line {line} on, {differences}", path.display())]
     ConflictMarkers {
         /// The file.
         path: PathBuf,
         /// The first such line, from 1.
         line: usize,
+        /// How the two sides differ, as the end of a sentence.
+        differences: String,
     },
     /// No TOML, or not that of a lock file.
     #[error("{} is damaged: {message}", path.display())]
@@ -109,9 +115,9 @@ pub enum LockFileError {
         /// What is wrong, with the line where there is one.
         message: String,
     },
-    /// Of another version.
-    #[error("{} has format {found}, this version reads {FORMAT}", path.display())]
-    Format {
+    /// Of a later version.
+    #[error("{} was made by a newer skillhub: it has format {found}, this version reads {FORMAT}", path.display())]
+    Newer {
         /// The file.
         path: PathBuf,
         /// The format found.
@@ -134,11 +140,13 @@ impl Fails for LockFileError {
     fn failure(&self) -> Failure {
         let integrity = Failure::new(FailureKind::Integrity, "damaged_lock_file");
         match self {
-            Self::ConflictMarkers { .. } => integrity.hint("finish the merge, then run the command again"),
+            Self::ConflictMarkers { .. } => Failure::new(FailureKind::Conflict, "merge_conflict").hint(
+                "skillhub doctor --fix takes what goes together and names what you have to decide; or finish the merge",
+            ),
             Self::Damaged { .. } => {
                 integrity.hint("bring back the last good version, or delete the file and install again")
             }
-            Self::Format { .. } => integrity.hint("use the skillhub that wrote it"),
+            Self::Newer { .. } => integrity.hint("update skillhub; the file was left as it is"),
             Self::Library(error) => error.failure(),
             Self::Io { .. } => Failure::io(),
         }
@@ -175,14 +183,18 @@ impl LockFile {
     /// [`LockFileError`]
     pub fn parse(text: &str, path: &Path) -> Result<Self, LockFileError> {
         let damaged = |message: String| LockFileError::Damaged { path: path.to_owned(), message };
-        let marker = |line: &str| ["<<<<<<< ", "=======", ">>>>>>> "].iter().any(|mark| line.starts_with(mark));
-        if let Some(at) = text.lines().position(marker) {
-            return Err(LockFileError::ConflictMarkers { path: path.to_owned(), line: at + 1 });
+        if let Some(line) = heal::first_marker(text) {
+            let differences = heal::differences(text, path);
+            return Err(LockFileError::ConflictMarkers { path: path.to_owned(), line, differences });
         }
         let mut others: Table = text.parse().map_err(|error: toml::de::Error| damaged(error.to_string()))?;
         match others.remove("format") {
             Some(Value::Integer(FORMAT)) => {}
-            Some(Value::Integer(found)) => return Err(LockFileError::Format { path: path.to_owned(), found }),
+            // Former formats have less in them; what is missing is filled in when the file is written.
+            Some(Value::Integer(0..FORMAT)) => {}
+            Some(Value::Integer(found)) if found > FORMAT => {
+                return Err(LockFileError::Newer { path: path.to_owned(), found });
+            }
             _ => return Err(damaged("it does not say its format".to_owned())),
         }
         let tables = match others.remove("skill") {
@@ -256,8 +268,8 @@ impl LockFile {
             text.push_str(&self.others.to_string());
         }
         for skill in self.skills.values() {
-            text.push_str("\n[[skill]]\n");
-            text.push_str(&skill.to_text());
+            text.push('\n');
+            text.push_str(&skill.table_text());
         }
         text
     }
@@ -340,6 +352,11 @@ impl LockedSkill {
         };
         skill.raw = raw;
         Ok(skill)
+    }
+
+    /// The entry as the file has it.
+    fn table_text(&self) -> String {
+        format!("[[skill]]\n{}", self.to_text())
     }
 
     fn to_text(&self) -> String {
@@ -430,13 +447,21 @@ mod tests {
     }
 
     #[test]
+    fn a_file_of_a_former_format_is_read_and_written_in_the_one_of_today() {
+        let old = OLD.replace("format = 1", "format = 0");
+        let file = parse(&old).unwrap();
+        assert_eq!(file, parse(OLD).unwrap());
+        assert!(file.to_text().contains("\nformat = 1\n"));
+    }
+
+    #[test]
     fn an_unreadable_lock_file_is_an_error_and_never_empty() {
         let merge = format!("format = 1\n<<<<<<< HEAD\n{OLD}");
         assert!(matches!(parse(&merge), Err(LockFileError::ConflictMarkers { line: 2, .. })));
-        assert!(matches!(parse("format = 9\n"), Err(LockFileError::Format { found: 9, .. })));
-        assert!(matches!(parse("format = 0\n"), Err(LockFileError::Format { found: 0, .. })));
+        assert!(matches!(parse("format = 9\n"), Err(LockFileError::Newer { found: 9, .. })));
         for damaged in [
             "",
+            "format = -1\n",
             "{\"version\": 1}",
             "format = 1\nskill = 1\n",
             "format = 1\n[[skill]]\nname = 1\n",

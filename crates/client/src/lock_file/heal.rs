@@ -1,0 +1,392 @@
+//! [`heal`]: a lock file that holds both sides of a merge, made one again.
+//!
+//! git merges lines and knows nothing of entries: what it left alone around its markers may be of both sides. So the two
+//! sides are taken from git's index, which has them whole until the merge is finished; where it has not, from between the
+//! markers. They are brought together entry by entry. What stands on one side only stays; what one side did not change is
+//! taken from the other; an entry that both changed is taken from the side that has all of the other: a newer release of
+//! the same source, where the older one was not changed, or the same release with changes. Everything else stays between
+//! markers, entry by entry, for a person: of no entry anything is lost.
+
+use std::{
+    collections::BTreeSet,
+    fmt::Write as _,
+    path::{Path, PathBuf},
+};
+
+use cap_std::{ambient_authority, fs::Dir};
+use git2::Repository;
+use library::{Durability, Library, read_bounded, write_atomically};
+use semver::Version;
+use skill::{Limits, SkillName};
+use toml::Table;
+
+use super::{FORMAT, HEAD, LOCK_FILE, LockFile, LockFileError, LockedSkill, folder_of};
+
+const OURS: &str = "<<<<<<<";
+const BASE: &str = "|||||||";
+const MIDDLE: &str = "=======";
+const THEIRS: &str = ">>>>>>>";
+
+/// What the markers that are left here are called, so that they are told from git's.
+const LABELS: [&str; 2] = ["ours (skillhub)", "theirs (skillhub)"];
+
+/// What became of a lock file with both sides of a merge.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Healed {
+    /// How many entries it has.
+    pub entries: usize,
+    /// What a person has to decide; it stands between markers still.
+    pub undecided: Vec<Undecided>,
+}
+
+/// An entry of which neither side has all of the other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undecided {
+    /// The skill.
+    pub name: String,
+    /// What the branch that was merged into has.
+    pub ours: String,
+    /// What came with the other.
+    pub theirs: String,
+}
+
+/// Both sides of a merge.
+struct Sides {
+    /// What both come from, where that is known.
+    base: LockFile,
+    ours: LockFile,
+    theirs: LockFile,
+}
+
+/// The first line of a text that is a marker, from 1.
+pub(super) fn first_marker(text: &str) -> Option<usize> {
+    let is_marker = |line: &str| kind_of(line).is_some();
+    text.lines().position(is_marker).map(|at| at + 1)
+}
+
+/// What is to be told of a text with markers: how its sides differ.
+pub(super) fn differences(text: &str, path: &Path) -> String {
+    let Ok(sides) = Sides::find(text, path) else { return "and its two sides cannot be told apart".to_owned() };
+    let mut told = Vec::new();
+    for name in sides.names() {
+        match (sides.ours.get(&name), sides.theirs.get(&name)) {
+            (Some(ours), Some(theirs)) if ours != theirs => {
+                told.push(format!("{name} ({} here, {} there)", describe(ours), describe(theirs)));
+            }
+            (Some(_), None) => told.push(format!("{name} (here only)")),
+            (None, Some(_)) => told.push(format!("{name} (there only)")),
+            _ => {}
+        }
+    }
+    match told.is_empty() {
+        true => "though its two sides name the same".to_owned(),
+        false => format!("of {}", told.join(", ")),
+    }
+}
+
+/// Makes a lock file with both sides of a merge one again, as far as no person has to decide.
+///
+/// # Errors
+/// [`LockFileError`]; the file is then as it was.
+pub fn heal(path: &Path, library: &Library) -> Result<Healed, LockFileError> {
+    let io = |source| LockFileError::Io { path: path.to_owned(), source };
+    let _lock = library.lock()?;
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or(LOCK_FILE);
+    let dir = Dir::open_ambient_dir(folder_of(path), ambient_authority()).map_err(io)?;
+    let bytes = read_bounded(&dir, name, Limits::default().lock_file_bytes).map_err(io)?.unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let sides = Sides::find(&text, path)?;
+    let content_here = |name: &str| {
+        let name = SkillName::parse(name.rsplit('/').next().unwrap_or(name)).ok()?;
+        let head = library.head(&name).ok().flatten().filter(|head| !head.tombstone)?;
+        Some(head.digest.to_string())
+    };
+    let (text, healed) = sides.merged(path, content_here)?;
+    write_atomically(&dir, name, text.as_bytes(), Durability::Whole).map_err(io)?;
+    Ok(healed)
+}
+
+fn kind_of(line: &str) -> Option<&'static str> {
+    let marks = [OURS, BASE, MIDDLE, THEIRS];
+    let is_it = |mark: &&str| line.strip_prefix(mark).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
+    marks.into_iter().find(|mark| is_it(mark))
+}
+
+/// The two texts between whose lines git put markers; none when the markers do not belong together.
+fn split(text: &str) -> Option<[String; 2]> {
+    let mut sides = [String::new(), String::new()];
+    let mut within = None;
+    for line in text.lines() {
+        match (kind_of(line), within) {
+            (Some(OURS), None) => within = Some(OURS),
+            (Some(BASE), Some(OURS)) => within = Some(BASE),
+            (Some(MIDDLE), Some(OURS | BASE)) => within = Some(MIDDLE),
+            (Some(THEIRS), Some(MIDDLE)) => within = None,
+            // What both come from may itself have been merged, with markers of its own.
+            (_, Some(BASE)) => {}
+            (Some(_), _) => return None,
+            (None, within) => {
+                for (side, text) in [OURS, MIDDLE].into_iter().zip(&mut sides) {
+                    if within.is_none_or(|within| within == side) {
+                        text.push_str(line);
+                        text.push('\n');
+                    }
+                }
+            }
+        }
+    }
+    within.is_none().then_some(sides)
+}
+
+/// What git's index has of a file while a merge is not finished: what both come from, ours and theirs.
+fn stages(path: &Path) -> Option<[String; 3]> {
+    let repository = Repository::open(folder_of(path)).ok()?;
+    let index = repository.index().ok()?;
+    let text = |stage| {
+        let entry = index.get_path(Path::new(path.file_name()?), stage)?;
+        let (size, _) = repository.odb().ok()?.read_header(entry.id).ok()?;
+        let is_small = u64::try_from(size).is_ok_and(|size| size <= Limits::default().lock_file_bytes);
+        let blob = is_small.then(|| repository.find_blob(entry.id).ok()).flatten()?;
+        String::from_utf8(blob.content().to_vec()).ok()
+    };
+    Some([text(1).unwrap_or_default(), text(2)?, text(3)?])
+}
+
+impl Sides {
+    /// The sides as git has them; as they stand between the markers, where git has none or a person has been at them.
+    fn find(text: &str, path: &Path) -> Result<Self, LockFileError> {
+        let between = Self::of(text, path);
+        if text.lines().any(|line| line.strip_prefix(OURS).is_some_and(|label| label.trim() == LABELS[0])) {
+            return between;
+        }
+        let Some([base, ours, theirs]) = stages(path) else { return between };
+        let base = LockFile::parse(&base, path).unwrap_or_default();
+        let (Ok(ours), Ok(theirs)) = (LockFile::parse(&ours, path), LockFile::parse(&theirs, path)) else {
+            return between;
+        };
+        let whole = Self { base, ours, theirs };
+        match between {
+            Ok(between) if !between.names().is_subset(&whole.names()) => Ok(between),
+            _ => Ok(whole),
+        }
+    }
+
+    fn of(text: &str, path: &Path) -> Result<Self, LockFileError> {
+        let damaged = |message: &str| LockFileError::Damaged { path: path.to_owned(), message: message.to_owned() };
+        let [ours, theirs] = split(text).ok_or_else(|| damaged("its conflict markers do not belong together"))?;
+        let of_side = |text: &str, side: &str| {
+            let fault = |error: LockFileError| damaged(&format!("{side} of the merge cannot be read: {error}"));
+            LockFile::parse(text, path).map_err(|error| match error {
+                newer @ LockFileError::Newer { .. } => newer,
+                error => fault(error),
+            })
+        };
+        let (ours, theirs) = (of_side(&ours, "this side")?, of_side(&theirs, "the other side")?);
+        Ok(Self { base: LockFile::default(), ours, theirs })
+    }
+
+    fn names(&self) -> BTreeSet<String> {
+        self.ours.skills().chain(self.theirs.skills()).map(|skill| skill.name.clone()).collect()
+    }
+
+    /// The text of the file that both become.
+    fn merged(
+        &self,
+        path: &Path,
+        content_here: impl Fn(&str) -> Option<String>,
+    ) -> Result<(String, Healed), LockFileError> {
+        let others = union(&self.ours.others, &self.theirs.others).ok_or_else(|| {
+            let message = "its two sides differ in what stands before the skills; take one of them by hand";
+            LockFileError::Damaged { path: path.to_owned(), message: message.to_owned() }
+        })?;
+        let mut text = LockFile { path: PathBuf::new(), others, skills: Default::default() }.to_text();
+        let mut undecided = Vec::new();
+        let names = self.names();
+        for name in &names {
+            let entry = match (self.ours.get(name), self.theirs.get(name)) {
+                (Some(ours), Some(theirs)) => match together(ours, theirs, (self.base.get(name), content_here(name))) {
+                    Some(both) => both.table_text(),
+                    None => {
+                        let (ours_told, theirs_told) = (describe(ours), describe(theirs));
+                        undecided.push(Undecided { name: name.clone(), ours: ours_told, theirs: theirs_told });
+                        let (ours, theirs) = (ours.table_text(), theirs.table_text());
+                        let [here, there] = LABELS;
+                        format!("{OURS} {here}\n{ours}{MIDDLE}\n{theirs}{THEIRS} {there}\n")
+                    }
+                },
+                (Some(one), None) | (None, Some(one)) => one.table_text(),
+                (None, None) => continue,
+            };
+            text.push('\n');
+            text.push_str(&entry);
+        }
+        debug_assert!(text.starts_with(HEAD) && text.contains(&format!("format = {FORMAT}")));
+        Ok((text, Healed { entries: names.len(), undecided }))
+    }
+}
+
+/// The entry that has all of both; none where a person has to decide.
+fn together(
+    ours: &LockedSkill,
+    theirs: &LockedSkill,
+    (base, content_here): (Option<&LockedSkill>, Option<String>),
+) -> Option<LockedSkill> {
+    if ours == theirs || base == Some(theirs) {
+        return Some(ours.clone());
+    }
+    if base == Some(ours) {
+        return Some(theirs.clone());
+    }
+    let is_same_source = ours.kind == theirs.kind && ours.source == theirs.source;
+    let release = |skill: &LockedSkill| LockedSkill {
+        content: String::new(),
+        agents: Vec::new(),
+        ruleset: String::new(),
+        waivers: Vec::new(),
+        raw: Table::new(),
+        ..skill.clone()
+    };
+    let chosen = match is_same_source && release(ours) == release(theirs) {
+        true => of_same_release(ours, theirs, content_here)?,
+        false if is_same_source => newer(ours, theirs)?,
+        false => return None,
+    };
+    let mut agents: Vec<String> = ours.agents.iter().chain(&theirs.agents).cloned().collect();
+    agents.sort();
+    agents.dedup();
+    Some(LockedSkill { agents, raw: union(&ours.raw, &theirs.raw)?, ..chosen.clone() })
+}
+
+/// Of one release with other content the one that was changed, and of two that were the one that the library has.
+fn of_same_release<'a>(
+    ours: &'a LockedSkill,
+    theirs: &'a LockedSkill,
+    content_here: Option<String>,
+) -> Option<&'a LockedSkill> {
+    match (is_changed(ours), is_changed(theirs)) {
+        (_, false) => Some(ours),
+        (false, true) => Some(theirs),
+        (true, true) if ours.content == theirs.content => Some(ours),
+        (true, true) => [ours, theirs].into_iter().find(|side| Some(&side.content) == content_here.as_ref()),
+    }
+}
+
+/// The newer release, where nothing was changed in the older one.
+fn newer<'a>(ours: &'a LockedSkill, theirs: &'a LockedSkill) -> Option<&'a LockedSkill> {
+    let version = |skill: &LockedSkill| skill.version.as_deref().and_then(|version| Version::parse(version).ok());
+    let (older, newer) = match version(ours)?.cmp_precedence(&version(theirs)?) {
+        std::cmp::Ordering::Less => (ours, theirs),
+        std::cmp::Ordering::Greater => (theirs, ours),
+        std::cmp::Ordering::Equal => return None,
+    };
+    (!is_changed(older)).then_some(newer)
+}
+
+fn is_changed(skill: &LockedSkill) -> bool {
+    !skill.content.is_empty() && skill.content != skill.digest
+}
+
+/// The fields of both, where none has two values.
+fn union(ours: &Table, theirs: &Table) -> Option<Table> {
+    let differs = |(key, value): (&String, &toml::Value)| theirs.get(key).is_some_and(|other| other != value);
+    if ours.iter().any(differs) {
+        return None;
+    }
+    Some(ours.clone().into_iter().chain(theirs.clone()).collect())
+}
+
+/// An entry in a few words.
+fn describe(skill: &LockedSkill) -> String {
+    let short = |text: &str| text.get(..12).unwrap_or(text).to_owned();
+    let mut told = match (&skill.version, &skill.commit) {
+        (_, Some(commit)) => short(commit),
+        (Some(version), None) => version.clone(),
+        (None, None) => short(skill.digest.trim_start_matches("sha256:")),
+    };
+    if is_changed(skill) {
+        let content = short(skill.content.trim_start_matches("sha256:"));
+        let _never_fails = write!(told, " with the changes {content}");
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(name: &str, version: &str, content: &str) -> String {
+        format!(
+            "\n[[skill]]\nname = \"{name}\"\nrequested = \"\"\nversion = \"{version}\"\nkind = \"registry\"\n\
+             source = \"/r\"\narchive = \"sha256:a{version}\"\ndigest = \"sha256:d{version}\"\n\
+             content = \"sha256:{content}\"\nagents = []\nruleset = \"1\"\n"
+        )
+    }
+
+    fn file(entries: &[&String]) -> String {
+        format!("{HEAD}format = 1\n{}", all(entries))
+    }
+
+    fn all(entries: &[&String]) -> String {
+        entries.iter().map(|entry| entry.as_str()).collect()
+    }
+
+    /// What git makes of two files that have nothing in common but their first lines.
+    fn conflict(ours: &[&String], theirs: &[&String]) -> String {
+        let base = "||||||| base\nformat = 1\n<<<<<<<<< nested\n=========\n>>>>>>>>> nested\n";
+        format!("{HEAD}format = 1\n<<<<<<< HEAD\n{}{base}=======\n{}>>>>>>> other\n", all(ours), all(theirs))
+    }
+
+    fn healed(ours: &[&String], theirs: &[&String], here: Option<&str>) -> (String, Healed) {
+        let path = Path::new("skillhub.lock");
+        let sides = Sides::of(&conflict(ours, theirs), path).unwrap();
+        sides.merged(path, |_| here.map(str::to_owned)).unwrap()
+    }
+
+    #[test]
+    fn what_is_on_one_side_stays_and_the_release_that_has_all_of_the_other_is_taken() {
+        let (old, new) = (entry("acme/pdf", "1.2.0", "d1.2.0"), entry("acme/pdf", "1.10.0", "e"));
+        let (here, there) = (entry("acme/a", "1.0.0", "d1.0.0"), entry("zoe/z", "1.0.0", "d1.0.0"));
+        let (text, done) = healed(&[&here, &old], &[&new, &there], None);
+        assert_eq!(done, Healed { entries: 3, undecided: Vec::new() });
+        assert_eq!(text, file(&[&here, &new, &there]));
+        assert_eq!(healed(&[&new], &[&old], None).0, file(&[&new]), "whichever side it is on");
+    }
+
+    #[test]
+    fn a_release_that_was_changed_is_never_taken_for_older() {
+        let (old, new) = (entry("acme/pdf", "1.2.0", "e"), entry("acme/pdf", "1.3.0", "d1.3.0"));
+        let (text, done) = healed(&[&old], &[&new], None);
+        assert_eq!(done.undecided.len(), 1);
+        assert!(done.undecided[0].ours.starts_with("1.2.0 with") && done.undecided[0].theirs == "1.3.0");
+        let again = Sides::of(&text, Path::new("x")).unwrap();
+        assert_eq!(again.ours.to_text(), file(&[&old]));
+        assert_eq!(again.theirs.to_text(), file(&[&new]), "both are there still");
+    }
+
+    #[test]
+    fn of_one_release_the_changes_count_and_of_two_changes_those_of_the_library() {
+        let (plain, one, two) =
+            (entry("a/b", "1.0.0", "d1.0.0"), entry("a/b", "1.0.0", "x"), entry("a/b", "1.0.0", "y"));
+        assert_eq!(healed(&[&plain], &[&one], None).0, file(&[&one]));
+        assert_eq!(healed(&[&one], &[&two], None).1.undecided.len(), 1);
+        assert_eq!(healed(&[&one], &[&two], Some("sha256:y")).0, file(&[&two]));
+    }
+
+    #[test]
+    fn another_source_is_another_skill_and_unknown_fields_are_kept() {
+        let one = entry("a/b", "1.0.0", "d1.0.0");
+        let other = one.replace("/r", "/elsewhere").replace("1.0.0", "2.0.0");
+        assert_eq!(healed(&[&one], &[&other], None).1.undecided.len(), 1);
+        let (signed, placed) = (format!("{one}signer = \"z\"\n"), one.replace("agents = []", "agents = [\"x\"]"));
+        let (text, _) = healed(&[&signed], &[&placed], None);
+        assert!(text.contains("signer = \"z\"") && text.contains("agents = [\"x\"]"), "{text}");
+    }
+
+    #[test]
+    fn markers_that_do_not_belong_together_are_not_guessed_about() {
+        for text in ["<<<<<<< a\n", "=======\n", ">>>>>>> a\n", "<<<<<<< a\n=======\n", "<<<<<<< a\n<<<<<<< b\n"] {
+            assert!(split(text).is_none(), "{text:?}");
+        }
+        assert_eq!(split("a\r\n<<<<<<< x\r\nb\r\n=======\r\n>>>>>>> y\r\n").unwrap(), ["a\nb\n", "a\n"]);
+    }
+}
