@@ -12,6 +12,7 @@ mod documents;
 mod downloads;
 mod failing_closed;
 mod foreign_user;
+mod forking;
 mod git_registries;
 mod hand_edits;
 mod healing;

@@ -37,6 +37,7 @@ pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
         }
         let mut table = Table::new(&["version", "published", "by", "files", "bytes", "verdict", "signed", ""]);
         for (entry, signed) in releases.iter().zip(&info.signed) {
+            let made_from = entry.forked_from.as_ref().map(|from| format!("made from {from}"));
             let flag = match (&entry.withdrawn, entry.yanked) {
                 (Some(withdrawn), _) => format!("withdrawn: {}", withdrawn.reason),
                 (None, true) => "yanked".to_owned(),
@@ -54,7 +55,13 @@ pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
                     Signed::With(key) => key.clone(),
                     Signed::Badly(_) => "badly".to_owned(),
                 },
-                flag,
+                visible(
+                    &[Some(flag).filter(|flag| !flag.is_empty()), made_from]
+                        .into_iter()
+                        .flatten()
+                        .collect::<Vec<_>>()
+                        .join("; "),
+                ),
             ]);
         }
         table.write(out)?;

@@ -1,13 +1,18 @@
 //! `skillhub publish`: a skill as a release in a registry.
 
-use std::{io::IsTerminal, path::PathBuf};
+use std::{
+    io::IsTerminal,
+    path::{Path, PathBuf},
+};
 
 use clap::Args;
 use client::{PublishOptions, PublishStatus, Published, Publisher, SigningKey};
+use library::Library;
 use serde_json::json;
+use skill::SkillName;
 
 use crate::{
-    context::Context,
+    context::{Context, skill_name},
     exit::{CliError, Exit, failed, io_at},
     print::{FAINT, STRONG, WARN, finding_lines, problem_line, shell_word, verdict_style, visible},
 };
@@ -21,11 +26,12 @@ use crate::{
   skillhub publish ./my-skill --sign             with ~/.ssh/id_ed25519, or the configuration's key
   skillhub publish ./my-skill --sign=~/.ssh/work
   skillhub publish ./my-skill --dry-run
+  skillhub publish pdf-forms --from-fork --owner me   an installed skill, with what was changed here
 
 The version is the flag's, else the frontmatter's, else the next patch, else 1.0.0.
 The owner is the flag's, else the configuration's.")]
 pub struct PublishArgs {
-    /// The skill's folder
+    /// The skill's folder; with --from-fork an installed skill
     dir: PathBuf,
     /// The release's version, as MAJOR.MINOR.PATCH
     #[arg(long, value_name = "VERSION")]
@@ -39,6 +45,9 @@ pub struct PublishArgs {
     /// Sign the release with an SSH key (ssh-ed25519), the usual one unless a file is named
     #[arg(long, value_name = "KEY", num_args = 0..=1, require_equals = true)]
     sign: Option<Option<PathBuf>>,
+    /// Publish an installed skill that was changed here, under your own name and with what it was made from
+    #[arg(long)]
+    from_fork: bool,
     /// Do everything but publish
     #[arg(long)]
     dry_run: bool,
@@ -46,8 +55,6 @@ pub struct PublishArgs {
 
 /// Publishes.
 pub fn run(context: &Context, args: &PublishArgs) -> Result<Exit, CliError> {
-    let folder = context.absolute(&args.dir);
-    let folder = folder.canonicalize().map_err(io_at(&folder))?;
     let options = PublishOptions {
         version: args.version.clone(),
         owner: args.owner.clone().or_else(|| context.config.owner.clone()),
@@ -59,7 +66,18 @@ pub fn run(context: &Context, args: &PublishArgs) -> Result<Exit, CliError> {
     let signing = args.sign.as_ref().map(|named| signing_key(context, named.as_ref())).transpose()?;
     let by =
         Publisher { registries: &registries, config_path: &config_path, signing: signing.as_ref(), now: context.now };
-    let published = client::publish(&folder, &options, by).map_err(failed)?;
+    let published = match args.from_fork {
+        true => {
+            let mut library = context.library()?;
+            let name = installed_name(context, &library, &args.dir)?;
+            client::publish_fork(&mut library, &name, (&options, by), &context.stamp())
+        }
+        false => {
+            let folder = context.absolute(&args.dir);
+            client::publish(&folder.canonicalize().map_err(io_at(&folder))?, &options, by)
+        }
+    };
+    let published = published.map_err(failed)?;
     print(context, &published)?;
     Ok(Exit::Done)
 }
@@ -70,6 +88,15 @@ fn signing_key(context: &Context, named: Option<&PathBuf>) -> Result<SigningKey,
     let usual = || PathBuf::from("~/.ssh/id_ed25519");
     let path = context.absolute(&named.cloned().or_else(configured).unwrap_or_else(usual));
     SigningKey::read(&path, std::io::stdin().is_terminal()).map_err(failed)
+}
+
+/// The skill that is meant: by its name, or by its folder in the library.
+fn installed_name(context: &Context, library: &Library, given: &Path) -> Result<SkillName, CliError> {
+    let folder = context.absolute(given).canonicalize().ok();
+    let in_library = folder.as_deref().filter(|folder| folder.parent() == Some(library.path()));
+    let name = in_library.and_then(Path::file_name).unwrap_or(given.as_os_str());
+    skill_name(&name.to_string_lossy())
+        .map_err(|error| error.hint("name an installed skill, such as pdf-forms, or its folder in the library"))
 }
 
 fn print(context: &Context, published: &Published) -> Result<(), CliError> {
@@ -87,6 +114,7 @@ fn print(context: &Context, published: &Published) -> Result<(), CliError> {
         "findings": published.report.findings,
         "problems": published.problems,
         "warnings": published.warnings,
+        "forked_from": published.forked_from,
     });
     context.out.answer(&document, |out| {
         let release = format!("{STRONG}{} {}{STRONG:#}", published.name, published.version);
@@ -101,6 +129,9 @@ fn print(context: &Context, published: &Published) -> Result<(), CliError> {
         writeln!(out, "  {FAINT}{}{FAINT:#}", published.digest)?;
         if let Some(key) = &published.signer {
             writeln!(out, "  signed with {key}")?;
+        }
+        if let Some(from) = &published.forked_from {
+            writeln!(out, "  made from {}; that is upstream still: skillhub update", visible(&from.to_string()))?;
         }
         for warning in &published.warnings {
             writeln!(out, "  {WARN}note{WARN:#}: {}", visible(warning))?;

@@ -60,12 +60,44 @@ pub struct Fields {
     /// The signature over name, version and digest, as `ssh-keygen -Y sign` writes it; `None` when it is not signed.
     #[serde(default)]
     pub signature: Option<String>,
+    /// The release of another owner that this one was made from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<ForkedFrom>,
     /// Whether the release is kept out of new installs. It can still be installed by its exact version.
     #[serde(default)]
     pub yanked: bool,
     /// Why the release has lost its archive; `None` as long as it has one.
     #[serde(default)]
     pub withdrawn: Option<Withdrawal>,
+}
+
+/// What a release of another owner was made from, as its publisher says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForkedFrom {
+    /// `owner/name`, or the bare name of a skill from a source without owners.
+    pub name: String,
+    /// The version, where that source has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The commit of a git source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// The digest of what it was.
+    pub digest: String,
+    /// Where that is, unless it is a place of one machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+}
+
+impl fmt::Display for ForkedFrom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let short = |commit: &String| commit.get(..12).unwrap_or(commit).to_owned();
+        let release = self.version.clone().or_else(|| self.commit.as_ref().map(short));
+        match release {
+            Some(release) => write!(f, "{} {release}", self.name),
+            None => f.write_str(&self.name),
+        }
+    }
 }
 
 /// Why and when a release lost its archive.

@@ -33,7 +33,7 @@ mod versions;
 
 pub use config::{BundlePlace, Config, ConfigError};
 pub use content::FetchError;
-pub use entry::{Entry, Fields, LineError, Withdrawal};
+pub use entry::{Entry, Fields, ForkedFrom, LineError, Withdrawal};
 pub use flags::FlagError;
 pub use index::{Index, IndexFile, InitError, OpenError, ReadError, Readable};
 pub use owner::{KeyChange, KeyChangeError, OwnerFile, OwnerFileError, OwnerKey, SignerError};

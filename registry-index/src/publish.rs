@@ -7,7 +7,8 @@ use skill::{Digest, Frontmatter, Limits, Owner, QualifiedName, frontmatter};
 use thiserror::Error;
 
 use crate::{
-    BundlePlace, Entry, Fields, Index, LineError, OwnerFileError, PublicKey, ReadError, SignatureError, StoreError,
+    BundlePlace, Entry, Fields, ForkedFrom, Index, LineError, OwnerFileError, PublicKey, ReadError, SignatureError,
+    StoreError,
     index::read_lines,
     lines::Lines,
     owner, shard,
@@ -35,6 +36,8 @@ pub struct NewRelease {
     pub changelog: String,
     /// The signature over its [`statement`], if it is signed.
     pub signature: Option<String>,
+    /// The release of another owner that it was made from.
+    pub forked_from: Option<ForkedFrom>,
     /// Who publishes, and when.
     pub stamp: Stamp,
 }
@@ -291,6 +294,7 @@ fn fields_of(release: &NewRelease, cleared: &Cleared, archive: &[u8]) -> Result<
         publisher: stamp.by,
         published_at: stamp.at,
         signature: release.signature.clone(),
+        forked_from: release.forked_from.clone(),
         yanked: false,
         withdrawn: None,
     })

@@ -85,6 +85,7 @@ fn publish(index: &Index, folder: &str, bundle: Bundle, at: Timestamp) -> Result
         version: version_of(&bundle).ok_or_else(|| SeedError::Version(folder.to_owned()))?,
         signature: None,
         changelog: String::new(),
+        forked_from: None,
         stamp: Stamp { by: OWNER.to_owned(), at },
     };
     let cleared = scan::clear(bundle, Baseline::None)?;

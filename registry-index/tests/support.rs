@@ -40,6 +40,7 @@ pub fn release(text: &str) -> NewRelease {
         version: version.parse().unwrap(),
         changelog: String::new(),
         signature: None,
+        forked_from: None,
         stamp: stamp(),
     }
 }

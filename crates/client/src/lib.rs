@@ -58,7 +58,9 @@ pub use placed::{
     mend_placed, placed_skills,
 };
 pub use policy_file::PolicyFile;
-pub use publish::{PublishError, PublishOptions, PublishStatus, Published, Publisher, publish};
+pub use publish::{
+    ForkError, PublishError, PublishOptions, PublishStatus, Published, Publisher, publish, publish_fork,
+};
 pub use registry::{EMBEDDED, Registries, Registry, RegistryError, init_registry, is_elsewhere};
 pub use releases::{Info, Signed, YankError, Yanked, info, yank};
 pub use resolve::{ResolveError, Resolved, resolve};

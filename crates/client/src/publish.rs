@@ -1,5 +1,7 @@
 //! [`publish`]: a skill's folder becomes a release in a registry.
 
+mod fork;
+
 use std::{
     io,
     path::{Path, PathBuf},
@@ -9,8 +11,8 @@ use cap_std::{ambient_authority, fs::Dir};
 use jiff::Timestamp;
 use library::folder::{self, FolderError, Leftovers};
 use registry_index::{
-    AppendError, Appended, Entry, Index, NewRelease, OwnerKey, ReadError, SignerError, Stamp, newest, next_patch,
-    statement,
+    AppendError, Appended, Entry, ForkedFrom, Index, NewRelease, OwnerKey, ReadError, SignerError, Stamp, newest,
+    next_patch, statement,
 };
 use scan::{Baseline, Blocked, Cleared, Report, Verdict};
 use semver::Version;
@@ -22,6 +24,7 @@ use skill::{
 };
 use thiserror::Error;
 
+pub use self::fork::{ForkError, publish_fork};
 use crate::{
     failure::details,
     registry::{Registries, Registry, RegistryError},
@@ -94,6 +97,8 @@ pub struct Published {
     pub report: Report,
     /// Advice of the validation; none of it is an error.
     pub problems: Vec<Problem>,
+    /// The release of another owner that it was made from.
+    pub forked_from: Option<ForkedFrom>,
 }
 
 /// Why nothing was published.
@@ -177,6 +182,9 @@ pub enum PublishError {
     /// The registry cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
+    /// There is nothing to make a release of one's own of.
+    #[error(transparent)]
+    Fork(#[from] ForkError),
 }
 
 fn first(problems: &[Problem]) -> &str {
@@ -211,6 +219,7 @@ impl Fails for PublishError {
             Self::Append(error) => append_failure(error),
             Self::Registry(error) => error.failure(),
             Self::Read(error) => error.failure(),
+            Self::Fork(error) => error.failure(),
         }
     }
 
@@ -285,16 +294,27 @@ pub struct Publisher<'a> {
 /// # Errors
 /// [`PublishError`]; the registry is then as it was.
 pub fn publish(folder: &Path, options: &PublishOptions, by: Publisher<'_>) -> Result<Published, PublishError> {
-    let asked = options.version.as_deref().map(parse_version).transpose()?;
     let (path, bundle) = read(folder)?;
-    let (name, problems) = checked_name(&path, &bundle)?;
+    publish_files(&path, bundle, None, (options, by))
+}
+
+/// Publishes the files of a skill; `path` is the folder that they are from.
+fn publish_files(
+    path: &Path,
+    bundle: Bundle,
+    forked_from: Option<ForkedFrom>,
+    (options, by): (&PublishOptions, Publisher<'_>),
+) -> Result<Published, PublishError> {
+    let asked = options.version.as_deref().map(parse_version).transpose()?;
+    let (name, problems) = checked_name(path, &bundle)?;
     skill::archive::check_content(&bundle)?;
     let owner = options.owner.as_deref().ok_or_else(|| PublishError::NoOwner { config: by.config_path.to_owned() })?;
     let name = QualifiedName { owner: Owner::parse(owner)?, name };
     let cleared = scan::clear(bundle, Baseline::None)?;
     let registry = by.registries.serving(&name.owner)?;
     let entries = registry.with_skill(&name)?.releases(&name)?;
-    let mut draft = Draft { name, cleared, problems, registry, signing: by.signing, warnings: Vec::new() };
+    let (signing, warnings) = (by.signing, Vec::new());
+    let mut draft = Draft { name, cleared, problems, forked_from, registry, signing, warnings };
     draft.check_key(&entries)?;
     let wanted = match asked {
         Some(asked) => Some(asked),
@@ -356,6 +376,7 @@ struct Draft<'a> {
     name: QualifiedName,
     cleared: Cleared,
     problems: Vec<Problem>,
+    forked_from: Option<ForkedFrom>,
     registry: Registry,
     signing: Option<&'a SigningKey>,
     warnings: Vec<String>,
@@ -452,8 +473,8 @@ impl Draft<'_> {
         let digest = self.cleared.digest();
         let sign = |key: &SigningKey| key.sign(&statement(&self.name, &version, &digest));
         let signature = self.signing.map(sign).transpose()?;
-        let (name, changelog) = (self.name.clone(), options.changelog.clone());
-        let release = NewRelease { name, version, changelog, signature, stamp };
+        let (name, changelog, forked_from) = (self.name.clone(), options.changelog.clone(), self.forked_from.clone());
+        let release = NewRelease { name, version, changelog, signature, forked_from, stamp };
         let (cleared, name) = (&self.cleared, &self.name);
         let append = |index: &Index| Ok::<_, PublishError>(index.append(&release, cleared, &bytes)?);
         match self.registry.change(name, Some(&digest), append) {
@@ -488,6 +509,7 @@ impl Draft<'_> {
             verdict: self.cleared.verdict(),
             report: self.cleared.report().clone(),
             problems: self.problems,
+            forked_from: self.forked_from,
         }
     }
 }

@@ -1,0 +1,101 @@
+//! [`publish_fork`]: an installed skill that was changed here, as a release of one's own.
+
+use library::{Library, LibraryError, Origin, SnapshotError, Stamp, StorageError, TakeOver};
+use registry_index::ForkedFrom;
+use skill::SkillName;
+use skill::failure::{Fails, Failure, FailureKind};
+use thiserror::Error;
+
+use super::{PublishError, PublishOptions, Published, Publisher, publish_files};
+use crate::spec::is_scp_form;
+
+/// Why no release of one's own can be made of a skill.
+#[derive(Debug, Error)]
+pub enum ForkError {
+    /// No such skill.
+    #[error("there is no skill {0} in this library")]
+    NotHere(SkillName),
+    /// It has no upstream.
+    #[error("{0} was not installed from anywhere: it was written here")]
+    NotInstalled(SkillName),
+    /// It is the release that was installed.
+    #[error("{name} is {release}, and nothing was changed in it here")]
+    NotChanged {
+        /// The skill.
+        name: SkillName,
+        /// What was installed.
+        release: String,
+    },
+    /// The publisher is its owner.
+    #[error("{0} is of the owner who publishes, so that it is no fork")]
+    OwnSkill(String),
+    /// Its folder was changed by hand into something unusable.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    /// The library.
+    #[error(transparent)]
+    Library(#[from] LibraryError),
+}
+
+impl Fails for ForkError {
+    fn failure(&self) -> Failure {
+        match self {
+            Self::NotHere(_) => {
+                Failure::new(FailureKind::NotFound, "not_found").hint("skillhub list shows what is installed")
+            }
+            Self::NotInstalled(name) => Failure::new(FailureKind::NotFound, "not_installed")
+                .hint(format!("publish its folder without --from-fork; skillhub status {name} says where it is")),
+            Self::NotChanged { .. } => Failure::new(FailureKind::Conflict, "unchanged")
+                .hint("change it first; a copy under another name would only be another thing to keep up to date"),
+            Self::OwnSkill(_) => Failure::new(FailureKind::Usage, "own_skill")
+                .hint("publish it without --from-fork, or name another owner with --owner"),
+            Self::Snapshot(error) => error.failure(),
+            Self::Library(error) => error.failure(),
+        }
+    }
+}
+
+impl From<StorageError> for ForkError {
+    fn from(error: StorageError) -> Self {
+        Self::Library(error.into())
+    }
+}
+
+/// Publishes a skill of a library as it is now, under the publisher's name and with what it was made from. The skill in
+/// the library goes on following the release that was installed.
+///
+/// # Errors
+/// [`PublishError`]; the registry is then as it was.
+pub fn publish_fork(
+    library: &mut Library,
+    name: &SkillName,
+    (options, by): (&PublishOptions, Publisher<'_>),
+    stamp: &Stamp,
+) -> Result<Published, PublishError> {
+    let head = library.head(name).map_err(ForkError::from)?.filter(|head| !head.tombstone);
+    let head = head.ok_or_else(|| ForkError::NotHere(name.clone()))?;
+    let origin = head.origin.ok_or_else(|| ForkError::NotInstalled(name.clone()))?;
+    let is_owner = |owner: &str| origin.name == format!("{owner}/{name}");
+    if options.owner.as_deref().is_some_and(is_owner) {
+        return Err(ForkError::OwnSkill(origin.name).into());
+    }
+    let take_over = if options.dry_run { TakeOver::Pretend } else { TakeOver::Commit };
+    let files = library.snapshot(name, stamp, take_over).map_err(ForkError::from)?.bundle;
+    if files.digest().to_string() == origin.digest {
+        return Err(ForkError::NotChanged { name: name.clone(), release: origin.release() }.into());
+    }
+    let folder = library.path().join(name.as_str());
+    publish_files(&folder, files, Some(forked_from(origin)), (options, by))
+}
+
+/// What is told of an origin: no place that only this machine has.
+fn forked_from(origin: Origin) -> ForkedFrom {
+    let is_far = !origin.source.starts_with("file:") && (origin.source.contains("://") || is_scp_form(&origin.source));
+    ForkedFrom {
+        source: is_far.then_some(origin.source),
+        name: origin.name,
+        version: origin.version,
+        commit: origin.commit,
+        digest: origin.digest,
+    }
+}
