@@ -1,8 +1,8 @@
 //! `skillhub gc`: what the library keeps, made small.
 
 use clap::Args;
-use client::{CACHE_BYTES, Cache};
-use library::{ProposalId, Sizes};
+use client::{CACHE_BYTES, Cache, LockFile, MirrorsTidied};
+use library::{Library, ProposalId, Sizes};
 use serde_json::{Value, json};
 
 use crate::{
@@ -20,7 +20,8 @@ use crate::{
 Every revision, every line of the log and every proposal that waits stays. The history becomes one
 pack, the older part of the log is compressed, and what stopped commands left is removed. Of
 proposals that were decided, the newest 1,000 or 64 MiB are kept; of fetched archives, those that
-were not used for longest go when there are more than 256 MiB.")]
+were not used for longest go when there are more than 256 MiB. What is here of registries elsewhere is packed; of
+those that neither the configuration nor the lock file names it goes after 30 days without use.")]
 pub struct GcArgs {}
 
 /// How many of the proposals that go are named.
@@ -32,11 +33,14 @@ pub fn run(context: &Context, _args: &GcArgs) -> Result<Exit, CliError> {
     let collected = library.collect_garbage()?;
     let cache = Cache::of(&context.home).trim(CACHE_BYTES).map_err(failed)?;
     let (before, after) = (collected.before, collected.after);
-    let freed = (before.total() + cache.before).saturating_sub(after.total() + cache.after);
+    let mirrors = mirrors(context, &library)?;
+    let kept_before = before.total() + cache.before + mirrors.before;
+    let freed = kept_before.saturating_sub(after.total() + cache.after + mirrors.after);
     let dropped: Vec<&str> = collected.proposals.iter().map(ProposalId::as_str).collect();
     let document = json!({
         "ok": true, "library": library.path(), "before": sizes(&before), "after": sizes(&after),
         "cache": {"before": cache.before, "after": cache.after}, "freed": freed,
+        "registries": {"before": mirrors.before, "after": mirrors.after, "dropped": mirrors.dropped},
         "folders": collected.folders, "proposals": dropped, "pending": collected.pending,
     });
     context.out.answer(&document, |out| {
@@ -47,6 +51,7 @@ pub fn run(context: &Context, _args: &GcArgs) -> Result<Exit, CliError> {
             ("log", before.events, after.events),
             ("other", before.other, after.other),
             ("fetched archives", cache.before, cache.after),
+            ("registries elsewhere", mirrors.before, mirrors.after),
         ];
         for (what, before, after) in rows {
             table.row(&[what.to_owned(), before.to_string(), after.to_string()]);
@@ -54,6 +59,9 @@ pub fn run(context: &Context, _args: &GcArgs) -> Result<Exit, CliError> {
         table.write(out)?;
         for folder in &collected.folders {
             writeln!(out, "{FAINT}removed {folder}, which a command that was stopped left in the library{FAINT:#}")?;
+        }
+        for mirror in &mirrors.dropped {
+            writeln!(out, "{FAINT}dropped {}, of a registry that nothing here names{FAINT:#}", mirror.display())?;
         }
         if !dropped.is_empty() {
             let (count, first) = (dropped.len(), dropped.iter().take(NAMED).copied().collect::<Vec<_>>().join(", "));
@@ -66,6 +74,14 @@ pub fn run(context: &Context, _args: &GcArgs) -> Result<Exit, CliError> {
         context.out.note("some operations wait to be applied, and the journal stays until then; see `skillhub doctor`");
     }
     Ok(Exit::Done)
+}
+
+/// Those that a lock file may name which cannot be read stay all.
+fn mirrors(context: &Context, library: &Library) -> Result<MirrorsTidied, CliError> {
+    match LockFile::read(&context.lock_path(library)) {
+        Ok(lock) => context.registries().tidy_mirrors(&lock).map_err(failed),
+        Err(_) => Ok(MirrorsTidied::default()),
+    }
 }
 
 fn sizes(sizes: &Sizes) -> Value {

@@ -23,7 +23,28 @@ pub fn check(context: &Context, library: &Library, findings: &mut Findings) -> R
         });
     }
     findings.close("unfinished", home, "nothing was left half made");
+    check_mirrors(context, library, findings)?;
     check_cache(context, findings)
+}
+
+/// What is here of registries that only git reaches.
+fn check_mirrors(context: &Context, library: &Library, findings: &mut Findings) -> Result<(), CliError> {
+    let registries = context.registries();
+    let lock = client::LockFile::read(&context.lock_path(library)).unwrap_or_default();
+    let mirrors = registries.mirrors(&lock).map_err(crate::exit::failed)?;
+    let bytes: u64 = mirrors.iter().map(|mirror| mirror.bytes).sum();
+    for mirror in &mirrors {
+        let Some(fault) = &mirror.fault else { continue };
+        let of = mirror.url.as_ref().map(|url| format!(" of {url}")).unwrap_or_default();
+        let message = format!("the mirror{of} is broken: {fault}");
+        findings.mendable("registries", "mirror_broken", mirror.path.display(), message, || {
+            let dropped = registries.drop_mirror(&mirror.path).map_err(|error| error.to_string());
+            dropped.map(|()| "dropped; what is needed of the registry is fetched again".to_owned())
+        });
+    }
+    let message = format!("{} mirrors of registries elsewhere are whole, {bytes} bytes", mirrors.len());
+    findings.close("registries", &context.home.mirrors(), message);
+    Ok(())
 }
 
 fn check_git(context: &Context, findings: &mut Findings) {

@@ -61,7 +61,9 @@ pub use policy_file::PolicyFile;
 pub use publish::{
     ForkError, PublishError, PublishOptions, PublishStatus, Published, Publisher, publish, publish_fork,
 };
-pub use registry::{EMBEDDED, Registries, Registry, RegistryError, init_registry, is_elsewhere};
+pub use registry::{
+    EMBEDDED, MirrorCheck, MirrorsTidied, Registries, Registry, RegistryError, init_registry, is_elsewhere,
+};
 pub use releases::{Info, Signed, YankError, Yanked, info, yank};
 pub use resolve::{ResolveError, Resolved, resolve};
 pub use search::{DEFAULT_RESULTS, Found as SearchFound, SearchError, SearchResult, search};

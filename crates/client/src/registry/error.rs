@@ -139,8 +139,9 @@ impl Fails for RegistryError {
                 }
             }),
             Self::Read(error) => error.failure(),
-            Self::Mirror { path, .. } => Failure::io()
-                .hint(format!("the folder can be thrown away, what is needed is fetched again: {}", path.display())),
+            Self::Mirror { .. } => {
+                Failure::io().hint("skillhub doctor --fix drops it, and what is needed is fetched again")
+            }
             Self::Place(error) => error.failure(),
             Self::Io { .. } => Failure::io(),
         }

@@ -98,15 +98,16 @@ impl Mirror {
 
     /// Waits for other processes that look at the branch.
     pub fn lock(&self, home: &Home) -> Result<Locked, RegistryError> {
-        home.ensure()?;
-        let dir = ensure_dir(&home.mirrors())?;
-        let name = self.path.with_extension("lock");
-        let io = |source| RegistryError::Io { path: name.clone(), source };
-        let mut options = cap_std::fs::OpenOptions::new();
-        options.create(true).write(true);
-        let file = dir.open_with(name.file_name().unwrap_or_default(), &options).map_err(io)?.into_std();
-        file.lock().map_err(io)?;
-        Ok(Locked { _file: file })
+        lock_at(&self.path, home)
+    }
+
+    /// Makes one pack of all that it has.
+    pub fn pack(&self, _locked: &Locked) -> Result<(), RegistryError> {
+        self.repack().map_err(|error| self.unreached(error))
+    }
+
+    fn repack(&self) -> Result<(), ProgramError> {
+        self.run(self.git("default").args(["repack", "-a", "-d", "--keep-unreachable", "--quiet"]))
     }
 
     /// Fetches the branch and gives the commit that it stands at. `seen` is the commit seen last, by which it is known
@@ -262,7 +263,7 @@ impl Mirror {
         if dir.entries().map_err(io)?.count() / 3 < MOST_PACKS {
             return Ok(());
         }
-        let _next_time = self.run(self.git("default").args(["repack", "-a", "-d", "--keep-unreachable", "--quiet"]));
+        let _next_time = self.repack();
         Ok(())
     }
 
@@ -290,18 +291,19 @@ impl Mirror {
     fn git(&self, negotiation: &str) -> Command {
         let mut command = git::program(&self.path);
         git::allow(&mut command, self.spec.transport());
-        command.env("GIT_NO_LAZY_FETCH", "1").arg("-c").arg(format!("remote.{REMOTE}.url={}", self.spec.url()));
+        let url = format!("remote.{REMOTE}.url={}", self.spec.url());
+        let negotiation = format!("fetch.negotiationAlgorithm={negotiation}");
         let settings = [
+            url.as_str(),
             "protocol.version=2",
             "remote.registry.promisor=true",
             "remote.registry.partialclonefilter=tree:0",
             "push.followTags=false",
             "push.negotiate=false",
+            negotiation.as_str(),
         ];
-        for setting in settings {
-            command.args(["-c", setting]);
-        }
-        command.arg("-c").arg(format!("fetch.negotiationAlgorithm={negotiation}")).arg("--git-dir").arg(&self.path);
+        git::set(&mut command, settings);
+        command.env("GIT_NO_LAZY_FETCH", "1").arg("--git-dir").arg(&self.path);
         command
     }
 
@@ -324,6 +326,21 @@ impl Mirror {
         let path = self.path.clone();
         move |source| RegistryError::Mirror { path: path.clone(), source }
     }
+}
+
+/// Waits for other processes that look at the branch of the mirror at a path. When its lock was written last says when the
+/// mirror was used last.
+pub(super) fn lock_at(path: &Path, home: &Home) -> Result<Locked, RegistryError> {
+    home.ensure()?;
+    let dir = ensure_dir(&home.mirrors())?;
+    let name = path.with_extension("lock");
+    let io = |source| RegistryError::Io { path: name.clone(), source };
+    let mut options = cap_std::fs::OpenOptions::new();
+    options.create(true).write(true);
+    let mut file = dir.open_with(name.file_name().unwrap_or_default(), &options).map_err(io)?.into_std();
+    file.lock().map_err(io)?;
+    file.write_all(b".").map_err(io)?;
+    Ok(Locked { _file: file })
 }
 
 /// The entries of a tree that are not in the tree that the folder was before.

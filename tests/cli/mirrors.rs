@@ -1,0 +1,117 @@
+//! What is here of registries that only git reaches: `doctor` finds what is broken, `gc` drops what nobody needs.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+use serde_json::Value;
+
+use crate::support::Sandbox;
+
+/// A registry behind `git+file://` that the configuration names, installed from and searched.
+fn used() -> (Sandbox, String) {
+    let sandbox = Sandbox::new();
+    let url = registry(&sandbox, "team");
+    let config = format!("[registries.team]\nlocation = \"{url}\"\nowners = [\"*\"]\n");
+    fs::create_dir_all(sandbox.skillhub_home()).unwrap();
+    fs::write(sandbox.skillhub_home().join("config.toml"), config).unwrap();
+    sandbox.done(&["install", "acme/alpha"]);
+    sandbox.done(&["search", "sorts"]);
+    (sandbox, url)
+}
+
+fn registry(sandbox: &Sandbox, name: &str) -> String {
+    let path = sandbox.path("served").join(name);
+    sandbox.done(&["index", "init", path.to_str().unwrap()]);
+    sandbox.skill("alpha", "Sorts what comes in. Use in tests.", &[]);
+    sandbox.done(&["publish", "alpha", "--owner", "acme", "--registry", path.to_str().unwrap()]);
+    format!("git+file://{}", path.display())
+}
+
+fn mirrors(sandbox: &Sandbox) -> Vec<PathBuf> {
+    let entries = fs::read_dir(sandbox.skillhub_home().join("registries")).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths.filter(|path| path.extension().is_some_and(|end| end == "git")).collect()
+}
+
+fn packs(mirror: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(mirror.join("objects/pack")).unwrap().map(|entry| entry.unwrap().path());
+    entries.filter(|path| path.extension().is_some_and(|end| end == "pack")).collect()
+}
+
+fn check(document: &Value) -> &Value {
+    let all = document["checks"].as_array().unwrap();
+    all.iter().find(|check| check["check"] == "registries").unwrap_or_else(|| panic!("{document:#}"))
+}
+
+#[test]
+fn a_broken_mirror_is_found_dropped_and_fetched_again() {
+    type Breaking = fn(&Path);
+    let cut: Breaking = |mirror| {
+        for pack in packs(mirror) {
+            let bytes = fs::read(&pack).unwrap();
+            fs::remove_file(&pack).unwrap();
+            fs::write(&pack, &bytes[..bytes.len() / 2]).unwrap();
+        }
+    };
+    let headless: Breaking = |mirror| fs::remove_file(mirror.join("HEAD")).unwrap();
+    let nowhere: Breaking =
+        |mirror| fs::write(mirror.join("refs/heads/main"), format!("{}\n", "1".repeat(40))).unwrap();
+    for breaking in [cut, headless, nowhere] {
+        let (sandbox, _) = used();
+        let well = sandbox.done(&["doctor"]);
+        assert_eq!(check(&well)["state"], "ok");
+        assert!(check(&well)["message"].as_str().unwrap().contains("bytes"), "{well:#}");
+        let mirror = mirrors(&sandbox).remove(0);
+        breaking(&mirror);
+        let found = sandbox.ask(&["doctor"]).exits(1).json();
+        assert_eq!([&check(&found)["code"], &check(&found)["state"]], ["mirror_broken", "found"]);
+        assert!(mirror.exists(), "nothing is changed unless asked for");
+        let mended = sandbox.ask(&["doctor", "--fix"]).exits(0).json();
+        assert_eq!(check(&mended)["state"], "mended", "{mended:#}");
+        assert!(!mirror.exists());
+        assert_eq!(sandbox.done(&["search", "sorts"])["results"][0]["name"], "acme/alpha");
+        assert!(mirror.exists());
+    }
+}
+
+#[test]
+fn what_was_seen_of_a_registry_outlives_its_mirror() {
+    let (sandbox, _) = used();
+    let served = sandbox.path("served/team");
+    fs::remove_dir_all(&served).unwrap();
+    fs::remove_dir_all(mirrors(&sandbox).remove(0)).unwrap();
+    let other = Sandbox::new();
+    other.skill("beta", "Is something else. Use in tests.", &[]);
+    let anew = registry(&other, "team");
+    other.done(&["publish", "beta", "--owner", "acme", "--registry", anew.strip_prefix("git+file://").unwrap()]);
+    fs::rename(anew.strip_prefix("git+file://").unwrap(), &served).unwrap();
+    sandbox.ask(&["search", "sorts"]).refused_with_hint(8, "registry_went_back");
+}
+
+#[test]
+fn gc_packs_mirrors_that_are_named_and_drops_others_that_nobody_used() {
+    let (sandbox, _) = used();
+    let other = registry(&sandbox, "other");
+    sandbox.done(&["search", "sorts", "--registry", &other]);
+    let of_team = mirrors(&sandbox);
+    assert_eq!(of_team.len(), 2);
+    let kept = sandbox.done(&["gc"]);
+    assert_eq!(kept["registries"]["dropped"].as_array().unwrap().len(), 0, "it was used just now");
+    assert!(kept["registries"]["before"].as_u64().unwrap() > 0);
+    let long_ago = SystemTime::now() - Duration::from_secs(40 * 24 * 3600);
+    for mirror in mirrors(&sandbox) {
+        let lock = fs::File::options().write(true).open(mirror.with_extension("lock")).unwrap();
+        lock.set_modified(long_ago).unwrap();
+    }
+    let collected = sandbox.done(&["gc"]);
+    let dropped = collected["registries"]["dropped"].as_array().unwrap();
+    assert_eq!(dropped.len(), 1, "{collected:#}");
+    let left = mirrors(&sandbox);
+    assert_eq!((left.len(), packs(&left[0]).len()), (1, 1), "the one that the configuration names, in one pack");
+    assert!(sandbox.run(&["gc"]).exits(0).text().contains("registries elsewhere"));
+    sandbox.done(&["search", "sorts"]);
+    sandbox.done(&["search", "sorts", "--registry", &other]);
+}
