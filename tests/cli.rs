@@ -40,6 +40,7 @@ mod review;
 #[cfg(unix)]
 mod scanning;
 mod signing;
+mod smart_http;
 mod surface;
 mod together;
 mod undoing;

@@ -10,6 +10,7 @@ mod git;
 mod random;
 mod sandbox;
 mod schema;
+mod smart_http;
 mod snapshot;
 mod ssh;
 #[cfg(unix)]
@@ -23,6 +24,7 @@ pub use git::{bare_log, git, git_bytes, repository};
 pub use random::Random;
 pub use sandbox::{Sandbox, canonical};
 pub use schema::check_schema;
+pub use smart_http::SmartHttp;
 pub use snapshot::{Entry, Snapshot, set_mode, snapshot, tree, write_files};
 pub use ssh::{ANN, BOB, SshKey};
 #[cfg(unix)]
