@@ -84,10 +84,11 @@ fn what_was_seen_of_a_registry_outlives_its_mirror() {
     fs::remove_dir_all(&served).unwrap();
     fs::remove_dir_all(mirrors(&sandbox).remove(0)).unwrap();
     let other = Sandbox::new();
+    let anew = other.path("anew").display().to_string();
+    other.done(&["index", "init", &anew]);
     other.skill("beta", "Is something else. Use in tests.", &[]);
-    let anew = registry(&other, "team");
-    other.done(&["publish", "beta", "--owner", "acme", "--registry", anew.strip_prefix("git+file://").unwrap()]);
-    fs::rename(anew.strip_prefix("git+file://").unwrap(), &served).unwrap();
+    other.done(&["publish", "beta", "--owner", "acme", "--registry", &anew]);
+    fs::rename(&anew, &served).unwrap();
     sandbox.ask(&["search", "sorts"]).refused_with_hint(8, "registry_went_back");
 }
 

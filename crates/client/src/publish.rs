@@ -1,34 +1,30 @@
 //! [`publish`]: a skill's folder becomes a release in a registry.
 
+mod error;
 mod fork;
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use cap_std::{ambient_authority, fs::Dir};
 use jiff::Timestamp;
-use library::folder::{self, FolderError, Leftovers};
+use library::folder::{self, Leftovers};
 use registry_index::{
-    AppendError, Appended, Entry, ForkedFrom, Index, NewRelease, OwnerKey, ReadError, SignerError, Stamp, newest,
-    next_patch, statement,
+    AppendError, Appended, Entry, ForkedFrom, Index, NewRelease, OwnerKey, Stamp, newest, next_patch, statement,
 };
-use scan::{Baseline, Blocked, Cleared, Report, Verdict};
+use scan::{Baseline, Cleared, Report, Verdict};
 use semver::Version;
-use serde_json::Value;
-use skill::failure::{Fails, Failure, FailureKind};
 use skill::{
-    Bundle, Digest, Limits, NameError, Owner, OwnerError, Problem, QualifiedName, SkillName, Strictness, archive,
-    frontmatter, validate::validate_bundle,
+    Bundle, Digest, Limits, Owner, Problem, QualifiedName, SkillName, Strictness, archive, frontmatter,
+    validate::validate_bundle,
 };
-use thiserror::Error;
 
-pub use self::fork::{ForkError, publish_fork};
+pub use self::{
+    error::PublishError,
+    fork::{ForkError, publish_fork},
+};
 use crate::{
-    failure::details,
-    registry::{Registries, Registry, RegistryError},
-    signing::{SigningError, SigningKey},
+    registry::{Registries, Registry},
+    signing::SigningKey,
 };
 
 /// Versions that are tried when nobody asked for one and others publish the same skill.
@@ -99,178 +95,6 @@ pub struct Published {
     pub problems: Vec<Problem>,
     /// The release of another owner that it was made from.
     pub forked_from: Option<ForkedFrom>,
-}
-
-/// Why nothing was published.
-#[derive(Debug, Error)]
-pub enum PublishError {
-    /// The folder cannot be opened.
-    #[error("cannot open {}: {source}", path.display())]
-    Open {
-        /// The folder.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// The folder cannot be read as a skill.
-    #[error("cannot read {}: {source}", path.display())]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// What stands in it.
-        source: FolderError,
-    },
-    /// The skill breaks the standard.
-    #[error("{} is not a valid skill: {}", path.display(), first(problems))]
-    Invalid {
-        /// The folder.
-        path: PathBuf,
-        /// All problems, errors first.
-        problems: Vec<Problem>,
-    },
-    /// The skill has a name that registries do not take.
-    #[error("a skill called {0} cannot be published: the name must be ASCII and no device name")]
-    Name(SkillName),
-    /// The name is none.
-    #[error(transparent)]
-    NotAName(#[from] NameError),
-    /// The version is none.
-    #[error("{text:?} is no version: {source}")]
-    Version {
-        /// The version as given.
-        text: String,
-        /// What is wrong with it.
-        source: semver::Error,
-    },
-    /// Nobody said who publishes.
-    #[error("nobody said who publishes: there is no owner")]
-    NoOwner {
-        /// The file in which a default can be set.
-        config: PathBuf,
-    },
-    /// The owner's name is none.
-    #[error(transparent)]
-    Owner(#[from] OwnerError),
-    /// The scan blocks.
-    #[error(transparent)]
-    Blocked(#[from] Box<Blocked>),
-    /// The content cannot be packed.
-    #[error(transparent)]
-    Archive(#[from] skill::archive::ArchiveError),
-    /// The version exists with other content.
-    #[error("{release} exists in {registry} with other content")]
-    VersionExists {
-        /// The skill and the version.
-        release: String,
-        /// The registry.
-        registry: String,
-        /// The next version that is free.
-        next: Version,
-    },
-    /// The key cannot be used.
-    #[error(transparent)]
-    Signing(#[from] SigningError),
-    /// The owner's keys cannot be read.
-    #[error(transparent)]
-    Signer(#[from] SignerError),
-    /// The registry did not take the release.
-    #[error(transparent)]
-    Append(#[from] AppendError),
-    /// The registry cannot be used.
-    #[error(transparent)]
-    Registry(#[from] RegistryError),
-    /// The registry cannot be read.
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    /// There is nothing to make a release of one's own of.
-    #[error(transparent)]
-    Fork(#[from] ForkError),
-}
-
-fn first(problems: &[Problem]) -> &str {
-    problems.first().map_or("", |problem| problem.message.as_str())
-}
-
-impl Fails for PublishError {
-    fn failure(&self) -> Failure {
-        let invalid = |code| Failure::new(FailureKind::Invalid, code);
-        match self {
-            Self::Open { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-                Failure::new(FailureKind::NotFound, "not_found").hint("name the folder that holds the SKILL.md")
-            }
-            Self::Open { .. } => Failure::io(),
-            Self::Folder { source, .. } => source.failure(),
-            Self::Invalid { path, .. } => {
-                invalid("invalid_skill").hint(format!("see all problems: skillhub validate {}", path.display()))
-            }
-            Self::Name(_) | Self::NotAName(_) => invalid("invalid_name").hint("rename the skill and its folder"),
-            Self::Version { .. } => invalid("invalid_version")
-                .hint("write three numbers, as in 1.2.0, in the frontmatter or with --version"),
-            Self::NoOwner { config } => Failure::new(FailureKind::Usage, "no_owner")
-                .hint(format!("add --owner NAME, or set it once: owner = \"NAME\" in {}", config.display())),
-            Self::Owner(_) => Failure::new(FailureKind::Usage, "invalid_owner"),
-            Self::Blocked(_) => Failure::new(FailureKind::Blocked, "scan_blocked")
-                .hint("follow the remedy of each finding; skillhub scan shows them all"),
-            Self::Archive(_) => invalid("invalid_archive"),
-            Self::VersionExists { next, .. } => Failure::new(FailureKind::Conflict, "version_exists")
-                .hint(format!("publish under the next free version: --version {next}")),
-            Self::Signing(error) => error.failure(),
-            Self::Signer(error) => error.failure(),
-            Self::Append(error) => append_failure(error),
-            Self::Registry(error) => error.failure(),
-            Self::Read(error) => error.failure(),
-            Self::Fork(error) => error.failure(),
-        }
-    }
-
-    fn details(&self) -> Value {
-        details(self.report(), self.problems())
-    }
-}
-
-impl PublishError {
-    /// What the scanner found, when that is the reason.
-    #[must_use]
-    pub fn report(&self) -> Option<&Report> {
-        match self {
-            Self::Blocked(blocked) => Some(blocked.report()),
-            _ => None,
-        }
-    }
-
-    /// What is wrong with the skill, when that is the reason.
-    #[must_use]
-    pub fn problems(&self) -> &[Problem] {
-        match self {
-            Self::Invalid { problems, .. } => problems,
-            _ => &[],
-        }
-    }
-}
-
-fn append_failure(error: &AppendError) -> Failure {
-    match error {
-        AppendError::Name(_) | AppendError::NotThisSkill { .. } => Failure::new(FailureKind::Invalid, "invalid_skill"),
-        AppendError::Blocked { .. } => Failure::new(FailureKind::Blocked, "scan_blocked"),
-        AppendError::Archive { .. } | AppendError::Damaged { .. } => {
-            Failure::new(FailureKind::Integrity, "damaged_index").hint("run skillhub index verify")
-        }
-        AppendError::VersionExists { .. } | AppendError::Withdrawn { .. } => {
-            Failure::new(FailureKind::Conflict, "version_exists").hint("publish under another version: --version V")
-        }
-        AppendError::OtherKey { owner, .. } => Failure::new(FailureKind::Integrity, "other_key").hint(format!(
-            "sign with a key that {owner} has there: --sign=PATH; or add this one: skillhub key add {owner} PATH.pub"
-        )),
-        AppendError::Signature { .. } => Failure::new(FailureKind::Integrity, "bad_signature"),
-        AppendError::OwnerFile { .. } => {
-            Failure::new(FailureKind::Integrity, "damaged_index").hint("run skillhub index verify")
-        }
-        AppendError::Elsewhere(_) => Failure::new(FailureKind::Unreachable, "registry_unreachable")
-            .hint("only who runs it can put archives there; publish to another registry: --registry"),
-        AppendError::Read(error) => error.failure(),
-        AppendError::Store(error) => error.failure(),
-        AppendError::Line(_) => Failure::new(FailureKind::Failed, "io"),
-    }
 }
 
 /// Where and as whom a skill is published.
