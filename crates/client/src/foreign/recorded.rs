@@ -144,12 +144,12 @@ mod tests {
         let files = bundle(&[
             ("SKILL.md", "x\n", false),
             ("references/a.md", "1", false),
-            ("Scripts/run-2.sh", "y", false),
+            ("scripts/Run-2.sh", "y", false),
             ("scripts/run.sh", "z", false),
             ("scripts/run_1.sh", "w", false),
         ]);
-        // localeCompare: references/a.md, Scripts/run-2.sh after scripts/run_1.sh …; taken from Node 22.
-        let order = ["references/a.md", "scripts/run_1.sh", "Scripts/run-2.sh", "scripts/run.sh", "SKILL.md"];
+        // As `localeCompare` of Node has it.
+        let order = ["references/a.md", "scripts/run_1.sh", "scripts/Run-2.sh", "scripts/run.sh", "SKILL.md"];
         let mut sorted: Vec<&str> = files.paths().map(SkillPath::as_str).collect();
         sorted.sort_by_cached_key(|path| collation(path));
         assert_eq!(sorted, order);
