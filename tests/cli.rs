@@ -22,6 +22,7 @@ mod installing;
 mod journey;
 mod main_job;
 mod manage;
+mod merging;
 mod mirrors;
 #[cfg(target_os = "linux")]
 mod mounted;

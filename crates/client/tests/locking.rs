@@ -147,10 +147,14 @@ fn lock_value(text: &str, field: &str) -> String {
 fn a_damaged_lock_file_stops_an_install_and_is_never_wiped() {
     let world = World::new();
     world.release("pdf", "1.0.0", "One.");
-    for damaged in ["<<<<<<< HEAD\nformat = 1\n", "{\"version\":1}", "format = 99\n"] {
+    for (damaged, code) in [
+        ("<<<<<<< HEAD\nformat = 1\n", "merge_conflict"),
+        ("{\"version\":1}", "damaged_lock_file"),
+        ("format = 99\n", "damaged_lock_file"),
+    ] {
         fs::write(world.lock_path(), damaged).unwrap();
         let error = world.install_with(&request(&["acme/pdf"])).unwrap_err();
-        assert_eq!(error.failure().code, "damaged_lock_file");
+        assert_eq!(error.failure().code, code);
         assert_eq!(world.lock_text(), damaged);
     }
     assert!(!world.library_path().exists());
