@@ -85,7 +85,8 @@ fn text(locks: &[ForeignLock], rows: &[Imported], out: &mut dyn Write) -> io::Re
         for line in report.iter().flat_map(|report| &report.findings).flat_map(finding_lines) {
             writeln!(out, "  {line}")?;
         }
-        for note in row.why.iter().chain(row.installed.iter().flat_map(|installed| &installed.warnings)) {
+        let why = row.why.as_ref().filter(|_| row.status != ImportStatus::Unchanged);
+        for note in why.into_iter().chain(row.installed.iter().flat_map(|installed| &installed.warnings)) {
             writeln!(out, "{WARN}note{WARN:#}: {STRONG}{name}{STRONG:#}: {}", visible(note))?;
         }
     }

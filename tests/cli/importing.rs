@@ -139,13 +139,40 @@ fn an_import_is_taken_back() {
     let sandbox = project();
     installed_by_npx(&sandbox, &["forms"]);
     let before = snapshot(&folder(&sandbox, "forms"));
+    fs::create_dir_all(sandbox.cwd().join(".claude/skills")).unwrap();
+    let link = sandbox.cwd().join(".claude/skills/forms");
+    std::os::unix::fs::symlink("../../.agents/skills/forms", &link).unwrap();
     sandbox.done(&["import"]);
     assert!(sandbox.cwd().join("skillhub.lock").exists());
     let undone = sandbox.done(&["undo"]);
     assert_eq!(undone["undone"]["action"], "adopt");
     assert_eq!(snapshot(&folder(&sandbox, "forms")), before);
+    assert!(fs::read(link.join("SKILL.md")).is_ok(), "the link that was there stays");
     assert_eq!(sandbox.done(&["list"])["skills"][0]["managed"], false);
     assert_eq!(statuses(&sandbox.done(&["import"])), pairs(&[("forms", "imported")]), "and it can be done again");
+}
+
+/// As `npx skills` does for one agent alone: a copy in its folder, and nothing else.
+#[test]
+fn copies_in_an_agent_s_folder_are_kept_up_to_date_from_then_on() {
+    let sandbox = project();
+    installed_by_npx(&sandbox, &["forms", "notes"]);
+    let copies = sandbox.cwd().join(".claude/skills");
+    fs::create_dir_all(&copies).unwrap();
+    for name in ["forms", "notes"] {
+        fs::rename(folder(&sandbox, name), copies.join(name)).unwrap();
+    }
+    let document = sandbox.done(&["import"]);
+    assert_eq!(statuses(&document), pairs(&[("forms", "imported"), ("notes", "imported")]));
+    assert!(document["skills"][0]["warnings"].as_array().unwrap().is_empty(), "{document:#}");
+    release(&sandbox, "forms", "2. Sort.", "2. Sort by date.");
+    let of_notes = copies.join("notes/SKILL.md");
+    fs::write(&of_notes, format!("{}More.\n", fs::read_to_string(&of_notes).unwrap())).unwrap();
+    sandbox.done(&["update"]);
+    assert_eq!(snapshot(&copies.join("forms")), snapshot(&folder(&sandbox, "forms")), "the agent sees the release");
+    sandbox.done(&["uninstall", "forms", "notes"]);
+    assert!(!copies.join("forms").exists());
+    assert!(of_notes.exists(), "a copy that somebody changed is not taken away");
 }
 
 #[test]

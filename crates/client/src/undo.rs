@@ -256,7 +256,7 @@ impl Planned<'_> {
     fn follow_places(&self, library: &Library, outcome: &mut UndoneSkill) {
         let (name, before) = (&self.of.name, self.of.places_before());
         let now = library.state().map(|state| state.of(name).placed).unwrap_or_default();
-        for path in now.iter().filter(|path| !before.contains(path)) {
+        for path in now.iter().filter(|path| !before.contains(path) && !self.of.took_over()) {
             match remove(library, name, path) {
                 Ok(Some(true)) => outcome.removed.push(path.clone()),
                 Ok(_) => {}

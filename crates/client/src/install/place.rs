@@ -19,9 +19,12 @@ struct Placing<'a> {
     files: &'a Cleared,
     before: &'a Bundle,
     copy: bool,
+    /// Whether a copy that another tool placed is as good as a link.
+    takes_over: bool,
 }
 
-/// The folders in which a skill is to be placed: of one that is taken over, those that link to it already.
+/// The folders in which a skill is to be placed: of one that is taken over, those that show it already,
+/// by a link or as a copy.
 pub(super) fn folders_for(library: &Library, planned: &Planned, folders: &[AgentFolder]) -> Vec<AgentFolder> {
     let skill = &planned.candidate.name;
     let is_wanted = |folder: &&AgentFolder| {
@@ -42,7 +45,8 @@ pub(super) fn place(
 ) {
     let skill = &planned.candidate.name;
     let (files, before) = (&planned.cleared, &planned.before);
-    let placing = Placing { skill, library: library.path(), files, before, copy };
+    let takes_over = planned.candidate.taken.is_some();
+    let placing = Placing { skill, library: library.path(), files, before, copy, takes_over };
     let known = library.state().map(|state| state.of(skill).placed).unwrap_or_default();
     let mut placed = Vec::new();
     for folder in folders {
@@ -74,7 +78,10 @@ impl Placing<'_> {
             dir.remove_link(self.skill, self.library)?;
             return dir.place_copy(self.skill, self.files).map(path_of);
         }
-        dir.place_link(self.skill, self.library).map(path_of)
+        match dir.place_link(self.skill, self.library) {
+            Err(PlaceLinkError::Occupied(_)) if self.takes_over => dir.place_copy(self.skill, self.files).map(path_of),
+            placed => placed.map(path_of),
+        }
     }
 
     /// A copy from before that is not asked for now is brought up to date all the same.

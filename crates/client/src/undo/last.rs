@@ -83,6 +83,11 @@ impl<'a> OfSkill<'a> {
         self.first()?.before.as_ref()
     }
 
+    /// Whether it took over what stood there, links and copies of agents included, and placed nothing of its own.
+    pub fn took_over(&self) -> bool {
+        self.first().is_some_and(|event| event.action == Action::Adopt.as_str())
+    }
+
     /// Whether agents saw the skill before.
     pub fn was_enabled(&self) -> bool {
         self.before.enabled
