@@ -36,6 +36,7 @@ mod real_skills;
 mod registries;
 mod relocating;
 mod requests;
+mod requiring;
 #[cfg(unix)]
 mod review;
 #[cfg(unix)]

@@ -34,6 +34,9 @@ pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
         writeln!(out, "{STRONG}{}{STRONG:#}  {FAINT}{}{FAINT:#}", info.name, info.location)?;
         if let Some(newest) = releases.first() {
             writeln!(out, "{}", visible(newest.description.trim()))?;
+            if !newest.requires.is_empty() {
+                writeln!(out, "Requires: {}", visible(&newest.requires.join("; ")))?;
+            }
         }
         let mut table = Table::new(&["version", "published", "by", "files", "bytes", "verdict", "signed", ""]);
         for (entry, signed) in releases.iter().zip(&info.signed) {

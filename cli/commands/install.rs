@@ -217,6 +217,7 @@ fn document(skill: &Installed) -> Value {
         "conflicts": skill.conflicts,
         "origin": skill.origin,
         "signer": skill.signer,
+        "dependency": skill.is_dependency,
         "verdict": skill.report.as_ref().map(scan::Report::verdict),
         "findings": skill.report.as_ref().map(|report| &report.findings),
         "capabilities": skill.capabilities,
@@ -239,7 +240,8 @@ fn text(skill: &Installed, out: &mut dyn Write) -> io::Result<()> {
         InstallStatus::Failed => (BAD, "Failed"),
     };
     let version = skill.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
-    writeln!(out, "{style}{word}{style:#} {STRONG}{}{STRONG:#}{version}", skill.name)?;
+    let why = if skill.is_dependency { " (required by others)" } else { "" };
+    writeln!(out, "{style}{word}{style:#} {STRONG}{}{STRONG:#}{version}{why}", skill.name)?;
     if let Some(path) = skill.path.as_ref().filter(|_| skill.error.is_none()) {
         writeln!(out, "  {}", path.display())?;
     }

@@ -2,7 +2,7 @@
 
 use agent::{Catalogue, Listed};
 use clap::Args;
-use client::Unmanaged;
+use client::{Requirers, Unmanaged};
 use serde_json::{Value, json};
 
 use crate::{
@@ -36,10 +36,16 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     let builtin = if args.builtin { builtin()? } else { Vec::new() };
     let catalogue = Catalogue::collect(&context.places(false), builtin).map_err(failed)?;
     let unmanaged = unmanaged(context, &catalogue)?;
+    let library = context.library()?;
+    let requirers = client::requirers(&context.lock_path(&library)).map_err(failed)?;
+    let of = |listed: &Listed| {
+        let is_here = listed.path.as_ref().is_some_and(|path| path.starts_with(library.path()));
+        requirers.get(listed.name.as_str()).filter(|_| is_here)
+    };
     let problems = problems(&catalogue, context.out);
     let document = json!({
         "ok": problems.is_empty(),
-        "skills": catalogue.skills.iter().map(document).collect::<Vec<_>>(),
+        "skills": catalogue.skills.iter().map(|listed| document(listed, of(listed))).collect::<Vec<_>>(),
         "unmanaged": unmanaged.iter().map(unmanaged_document).collect::<Vec<_>>(),
         "notes": catalogue.notes,
         "problems": problems,
@@ -49,7 +55,7 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
             writeln!(out, "There are no skills in {}", context.library_path().display())?;
         } else {
             let mut table = Table::new(&["skill", "version", "scope", "state", "description"]);
-            catalogue.skills.iter().for_each(|listed| table.row(&row(listed)));
+            catalogue.skills.iter().for_each(|listed| table.row(&row(listed, of(listed))));
             table.write(out)?;
         }
         for note in &catalogue.notes {
@@ -113,7 +119,7 @@ fn unmanaged(context: &Context, catalogue: &Catalogue) -> Result<Vec<Unmanaged>,
     Ok(found)
 }
 
-fn document(listed: &Listed) -> Value {
+fn document(listed: &Listed, requirers: Option<&Requirers>) -> Value {
     json!({
         "name": listed.name.as_str(),
         "path": listed.path,
@@ -127,6 +133,8 @@ fn document(listed: &Listed) -> Value {
         "managed": listed.head.is_some() || listed.damaged,
         "description": listed.description,
         "fault": listed.fault,
+        "dependency": requirers.is_some_and(|requirers| requirers.is_dependency),
+        "required_by": requirers.map(|requirers| requirers.by.clone()).unwrap_or_default(),
     })
 }
 
@@ -134,7 +142,9 @@ fn unmanaged_document(skill: &Unmanaged) -> Value {
     json!({"name": skill.name, "path": skill.path, "agents": skill.agents, "description": skill.description})
 }
 
-fn row(listed: &Listed) -> [String; 5] {
+fn row(listed: &Listed, requirers: Option<&Requirers>) -> [String; 5] {
+    let required = requirers.filter(|requirers| requirers.is_dependency && !requirers.by.is_empty());
+    let required = required.map(|requirers| format!("for {}", requirers.by.join(", "))).unwrap_or_default();
     let state = match (listed.enabled, &listed.fault, listed.modified, &listed.head) {
         _ if listed.missing => "folder missing",
         _ if listed.damaged => "damaged",
@@ -142,7 +152,7 @@ fn row(listed: &Listed) -> [String; 5] {
         (false, None, _, _) => "disabled",
         (true, None, true, _) => "changed here",
         (true, None, false, None) if listed.path.is_some() => "no history yet",
-        (true, None, false, _) => "",
+        (true, None, false, _) => required.as_str(),
     };
     let line = listed.description.split_whitespace().collect::<Vec<_>>().join(" ");
     let version = listed.version.clone().unwrap_or_default();

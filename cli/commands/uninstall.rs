@@ -3,9 +3,8 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use client::{UninstallError, Uninstalled};
+use client::Outcome;
 use serde_json::{Value, json};
-use skill::SkillName;
 
 use crate::{
     context::{Context, skill_name},
@@ -17,15 +16,16 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   skillhub uninstall pdf-forms
-  skillhub rollback pdf-forms                    brings it back")]
+  skillhub uninstall pdf-forms pdf-basics        together, where one requires the other
+  skillhub rollback pdf-forms                    brings it back
+  skillhub undo                                  brings back all that left with it
+
+What was installed only since these require it leaves with them, unless it was changed here.")]
 pub struct UninstallArgs {
     /// The skills
     #[arg(required = true)]
     name: Vec<String>,
 }
-
-/// What became of one of them.
-type Outcome<'a> = (&'a SkillName, Result<Uninstalled, UninstallError>);
 
 /// Uninstalls what can be; the exit code is the gravest of all.
 pub fn run(context: &Context, args: &UninstallArgs) -> Result<Exit, CliError> {
@@ -33,8 +33,8 @@ pub fn run(context: &Context, args: &UninstallArgs) -> Result<Exit, CliError> {
     let mut library = context.library()?;
     let lock_path = context.lock_path(&library);
     let permit = context.permit()?;
-    let mut one = |name| client::uninstall(&mut library, name, &lock_path, &context.stamp(), &permit);
-    let mut outcomes: Vec<Outcome> = names.iter().map(|name| (name, one(name))).collect();
+    let mut outcomes =
+        client::uninstall(&mut library, &names, &lock_path, &context.stamp(), &permit).map_err(failed)?;
     if let [(_, Err(_))] = outcomes.as_slice()
         && let Some((_, Err(error))) = outcomes.pop()
     {
@@ -46,7 +46,7 @@ pub fn run(context: &Context, args: &UninstallArgs) -> Result<Exit, CliError> {
     Ok(exit)
 }
 
-fn document((name, result): &Outcome<'_>) -> Value {
+fn document((name, result): &Outcome) -> Value {
     match result {
         Ok(skill) => json!({
             "name": skill.name, "status": "uninstalled", "revision": skill.revision, "previous": skill.previous,
@@ -57,7 +57,7 @@ fn document((name, result): &Outcome<'_>) -> Value {
     }
 }
 
-fn text((name, result): &Outcome<'_>, out: &mut dyn Write) -> io::Result<()> {
+fn text((name, result): &Outcome, out: &mut dyn Write) -> io::Result<()> {
     let skill = match result {
         Ok(skill) => skill,
         Err(error) => return writeln!(out, "{BAD}Not uninstalled{BAD:#} {STRONG}{name}{STRONG:#}\n  {error}"),

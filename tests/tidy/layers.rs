@@ -37,6 +37,7 @@ const CONFINED: &[(&str, &[&str])] = &[
     ("comfy-table", &["skillhub"]),
     ("indicatif", &["skillhub"]),
     ("yaml_serde", &["skill"]),
+    ("pubgrub", &["client"]),
     ("ring", &["registry-index"]),
     ("ssh-key", &["registry-index"]),
 ];

@@ -281,6 +281,7 @@ impl Installer<'_> {
             requested: theirs.map_or(asked, |theirs| theirs.requested),
             local,
             signer: None,
+            is_dependency: false,
             warnings: Vec::new(),
             locked: None,
             base: None,

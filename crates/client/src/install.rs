@@ -10,6 +10,7 @@ mod naming;
 mod order;
 mod place;
 mod plan;
+mod requirements;
 mod signer;
 mod source;
 
@@ -19,11 +20,14 @@ use library::{Before, Event, Home, Library, Permit, Stamp};
 use skill::diff;
 
 pub use error::InstallError;
+pub(crate) use error::invalid_requirement;
 pub use installed::{InstallStatus, Installed};
 pub use merging::Choice;
 pub(crate) use order::Order;
 use order::orders;
 use plan::{Planned, Step};
+use requirements::Item;
+pub(crate) use requirements::{Needs, bare};
 use skill::failure::{Fails, Failure, FailureKind};
 pub(crate) use source::{Candidate, Repositories, Taken, fetch, fetch_from, fetch_release, version_of};
 
@@ -32,6 +36,7 @@ use crate::{
     found::Pick,
     lock_file::{LockFile, LockedSkill, LockedWaiver},
     registry::{Registries, Signers},
+    requires,
     spec::Spec,
 };
 
@@ -140,16 +145,22 @@ impl Installer<'_> {
         let mut batch = Batch::of(self.home, &lock)?;
         let orders = orders(request, &lock)?;
         source::bring_ahead(self, &orders, request);
-        for order in orders {
-            match source::fetch(self, &order, request) {
+        let (items, needs) = self.items(orders, request, &lock)?;
+        for item in items {
+            let (label, found) = match item {
+                Item::Order(order) => (order.label(), source::fetch(self, &order, request)),
+                Item::Fetched(label, found) => (label, found),
+            };
+            match found {
                 Ok(candidates) => {
                     for candidate in candidates {
                         self.plan_one(candidate, request, &mut batch);
                     }
                 }
-                Err(error) => batch.settle(Installed::failed(order.label(), None, error)),
+                Err(error) => batch.settle(Installed::failed(label, None, error)),
             }
         }
+        batch.drop_unmet(&needs);
         self.finish(batch, request, &folders)
     }
 
@@ -250,7 +261,7 @@ impl Installer<'_> {
             result.follow(committed);
             let folders = place::folders_for(self.library, &planned, folders);
             place::place(self.library, &planned, &folders, request.copy, self.stamp, &mut result);
-            locked.push(self.lock_entry(&planned, &folders, request));
+            locked.push(self.lock_entry(&planned, lock.get(&planned.candidate.origin.name), &folders, request));
             results.push(result);
         }
         if request.frozen {
@@ -295,6 +306,7 @@ impl Installer<'_> {
             previous: head,
             origin: Some(candidate.origin.clone()),
             signer: candidate.signer.clone(),
+            is_dependency: candidate.is_dependency,
             report: Some(planned.cleared.report().clone()),
             capabilities: Some(scan::capabilities(planned.cleared.bundle())),
             change: Some(diff::diff(&planned.before, after)),
@@ -307,7 +319,13 @@ impl Installer<'_> {
         }
     }
 
-    fn lock_entry(&self, planned: &Planned, folders: &[AgentFolder], request: &InstallRequest) -> LockedSkill {
+    fn lock_entry(
+        &self,
+        planned: &Planned,
+        old: Option<&LockedSkill>,
+        folders: &[AgentFolder],
+        request: &InstallRequest,
+    ) -> LockedSkill {
         let candidate = &planned.candidate;
         let origin = &candidate.origin;
         let head = self.library.head(&candidate.name).ok().flatten();
@@ -327,6 +345,8 @@ impl Installer<'_> {
             content: head.map_or_else(|| origin.digest.clone(), |head| head.digest.to_string()),
             agents: agents.map(str::to_owned).chain(request.agents.clone()).collect(),
             ruleset: planned.cleared.report().ruleset.clone(),
+            requires: requires::of_bundle(&candidate.bundle),
+            dependency: candidate.is_dependency && old.is_none_or(|old| old.dependency),
             waivers: LockedWaiver::of(self.library, &candidate.name).unwrap_or_default(),
             ..LockedSkill::default()
         }

@@ -27,6 +27,7 @@ mod policy_file;
 mod publish;
 mod registry;
 mod releases;
+mod requires;
 mod resolve;
 mod search;
 mod signing;
@@ -65,13 +66,14 @@ pub use registry::{
     EMBEDDED, MirrorCheck, MirrorsTidied, Registries, Registry, RegistryError, init_registry, is_elsewhere,
 };
 pub use releases::{Info, Signed, YankError, Yanked, info, yank};
+pub use requires::{Requirers, Unsolved, requirers_of as requirers};
 pub use resolve::{ResolveError, Resolved, resolve};
 pub use search::{DEFAULT_RESULTS, Found as SearchFound, SearchError, SearchResult, search};
 pub use signing::{SigningError, SigningKey, read_public_key};
 pub use spec::{GitSpec, Request, Spec, SpecError};
 pub use undo::{UndoError, UndoStatus, Undone, UndoneSkill, undo};
 pub use unfinished::{remove_unfinished, unfinished};
-pub use uninstall::{UninstallError, Uninstalled, uninstall};
+pub use uninstall::{Outcome, UninstallError, Uninstalled, uninstall};
 pub use unmanaged::{Unmanaged, unmanaged};
 pub use update::{Outdated, SkillToUpdate, UpdateRequest, outdated};
 pub use verify::{Verified, VerifyStatus, verify};

@@ -46,6 +46,8 @@ const HEAD: &str = "# Written by skillhub: which skills are installed, exactly. 
 /// content = "sha256:…"          # of the content now, which may have evolved
 /// agents = ["claude-code"]      # whose folders have it
 /// ruleset = "…"                 # the rules that cleared it
+/// requires = ["acme/forms@^2"]  # what the release requires
+/// dependency = true             # here only since others require it
 /// waivers = [{ rule = "…", path = "…", by = "…", until = "…", reason = "…" }]  # what a person accepted here
 /// ```
 ///
@@ -89,6 +91,10 @@ pub struct LockedSkill {
     pub agents: Vec<String>,
     /// The version of the rules that cleared it.
     pub ruleset: String,
+    /// What the release requires: `owner/name`, or `owner/name@range`.
+    pub requires: Vec<String>,
+    /// Whether it is here only since others require it.
+    pub dependency: bool,
     /// What a person accepted in the content as it is; told, and never taken for a decision.
     pub waivers: Vec<LockedWaiver>,
     pub(crate) raw: Table,
@@ -325,6 +331,12 @@ fn folder_of(path: &Path) -> &Path {
 }
 
 impl LockedSkill {
+    /// Whether its content was changed since it was installed.
+    #[must_use]
+    pub fn is_evolved(&self) -> bool {
+        !self.content.is_empty() && self.content != self.digest
+    }
+
     /// The name without the owner.
     #[must_use]
     pub fn bare_name(&self) -> &str {
@@ -347,6 +359,8 @@ impl LockedSkill {
             content: text(&mut raw, "content")?.unwrap_or_default(),
             agents: texts(raw.remove("agents")),
             ruleset: text(&mut raw, "ruleset")?.unwrap_or_default(),
+            requires: texts(raw.remove("requires")),
+            dependency: matches!(raw.remove("dependency"), Some(Value::Boolean(true))),
             waivers: LockedWaiver::read(raw.remove("waivers"))?,
             raw: Table::new(),
         };
@@ -380,6 +394,12 @@ impl LockedSkill {
         line("content", self.content.as_str().into());
         line("agents", Value::Array(self.agents.iter().map(|agent| agent.as_str().into()).collect()));
         line("ruleset", self.ruleset.as_str().into());
+        if !self.requires.is_empty() {
+            line("requires", Value::Array(self.requires.iter().map(|text| text.as_str().into()).collect()));
+        }
+        if self.dependency {
+            line("dependency", true.into());
+        }
         if !self.waivers.is_empty() {
             line("waivers", LockedWaiver::write(&self.waivers));
         }

@@ -9,7 +9,8 @@ use cap_std::{ambient_authority, fs::Dir};
 use jiff::Timestamp;
 use library::folder::{self, Leftovers};
 use registry_index::{
-    AppendError, Appended, Entry, ForkedFrom, Index, NewRelease, OwnerKey, Stamp, newest, next_patch, statement,
+    AppendError, Appended, Entry, ForkedFrom, Index, NewRelease, OwnerKey, Requirement, Stamp, newest, next_patch,
+    statement,
 };
 use scan::{Baseline, Cleared, Report, Verdict};
 use semver::Version;
@@ -24,6 +25,7 @@ pub use self::{
 };
 use crate::{
     registry::{Registries, Registry},
+    requires,
     signing::SigningKey,
 };
 
@@ -140,6 +142,7 @@ fn publish_files(
     let (signing, warnings) = (by.signing, Vec::new());
     let mut draft = Draft { name, cleared, problems, forked_from, registry, signing, warnings };
     draft.check_key(&entries)?;
+    draft.check_requirements(by.registries)?;
     let wanted = match asked {
         Some(asked) => Some(asked),
         None => draft.version_in_frontmatter()?,
@@ -223,6 +226,24 @@ impl Draft<'_> {
         }
         let (key, known) = (signing.public().fingerprint(), file.all_fingerprints());
         Err(AppendError::OtherKey { owner: owner.clone(), key, known }.into())
+    }
+
+    /// Refuses requirements that nobody can read; tells of those that nothing meets yet.
+    fn check_requirements(&mut self, registries: &Registries) -> Result<(), PublishError> {
+        for text in requires::of_bundle(self.cleared.bundle()) {
+            let required: Requirement = text.parse()?;
+            if required.name == self.name {
+                return Err(PublishError::RequiresItself(self.name.clone()));
+            }
+            let registry = registries.serving(&required.name.owner)?;
+            let releases = registry.with_skill(&required.name)?.releases(&required.name)?;
+            let is_met = |entry: &Entry| !entry.yanked && entry.withdrawn.is_none() && required.takes(&entry.version);
+            if !releases.iter().any(is_met) {
+                self.warnings
+                    .push(format!("no release in {registry} is {required}: it cannot be installed until there is"));
+            }
+        }
+        Ok(())
     }
 
     /// The answer for content that is there already.

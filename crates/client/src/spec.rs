@@ -112,6 +112,12 @@ impl Fails for SpecError {
 }
 
 impl Request {
+    /// This release.
+    #[must_use]
+    pub fn exact(version: &semver::Version) -> Self {
+        Self { text: version.to_string(), wanted: Wanted::Exact(version.clone()) }
+    }
+
     /// The newest release.
     #[must_use]
     pub fn newest() -> Self {

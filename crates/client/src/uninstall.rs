@@ -1,9 +1,12 @@
 //! [`uninstall`]: an installed skill goes, its history stays.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use library::{
-    Action, AgentDir, Before, Checkout, Commit, CommitError, Content, Denied, Event, FolderState, Library,
+    Action, AgentDir, Before, Checkout, Commit, CommitError, Committed, Content, Denied, Event, FolderState, Library,
     LibraryError, NewRevision, Permit, PlaceLinkError, Revision, RevisionId, SnapshotError, Stamp, StorageError,
     TakeOver, WholeChange,
 };
@@ -12,7 +15,11 @@ use skill::failure::{Fails, Failure, FailureKind};
 use skill::{Bundle, SkillName};
 use thiserror::Error;
 
-use crate::lock_file::{LockFile, LockFileError};
+use crate::{
+    install::bare,
+    lock_file::{LockFile, LockFileError},
+    requires,
+};
 
 /// Revisions that are searched for the one that a copy in an agent's folder holds.
 const REVISIONS_OF_COPIES: usize = 100;
@@ -48,6 +55,14 @@ pub enum UninstallError {
     /// A skill that was not installed.
     #[error("{0} was written or adopted here, not installed")]
     Authored(SkillName),
+    /// Others need it.
+    #[error("{name} is required by {}", by.join(", "))]
+    Required {
+        /// The skill.
+        name: SkillName,
+        /// Who requires it, sorted.
+        by: Vec<String>,
+    },
     /// The lock file.
     #[error(transparent)]
     LockFile(#[from] LockFileError),
@@ -81,6 +96,11 @@ impl Fails for UninstallError {
                 .hint(format!("remove the folder yourself, or take it over first: skillhub adopt PATH-OF-{name}")),
             Self::Authored(name) => Failure::new(FailureKind::Refused, "not_installed")
                 .hint(format!("delete it: skillhub manage delete {name}")),
+            Self::Required { name, by } => {
+                let all = by.iter().map(|by| by.rsplit('/').next().unwrap_or(by)).collect::<Vec<_>>().join(" ");
+                Failure::new(FailureKind::Conflict, "required")
+                    .hint(format!("uninstall them together: skillhub uninstall {name} {all}"))
+            }
             Self::LockFile(error) => error.failure(),
             Self::Denied(error) => error.failure(),
             Self::Snapshot(error) => error.failure(),
@@ -89,6 +109,9 @@ impl Fails for UninstallError {
         }
     }
 }
+
+/// A skill, and what became of it.
+pub type Outcome = (SkillName, Result<Uninstalled, UninstallError>);
 
 /// Asks the policy; a refusal is an event, and that it cannot be noted hides it not.
 fn check_permit(
@@ -109,19 +132,99 @@ fn check_permit(
     })?)
 }
 
-/// Uninstalls a skill: takes a good hand edit over, commits a tombstone, takes links and copies away,
-/// and takes the skill out of the lock file.
+/// Uninstalls skills, and with them those that were here only for their sake: takes good hand edits over, commits
+/// tombstones in one step, takes links and copies away, and takes the skills out of the lock file.
+///
+/// Gives what became of each that was named, in order, and behind them the others. One that others still require stays.
 ///
 /// # Errors
-/// [`UninstallError`]; nothing but the hand edit has been committed then.
+/// [`UninstallError`] when the whole cannot be done. Nothing but hand edits has been committed then.
 pub fn uninstall(
     library: &mut Library,
-    skill: &SkillName,
+    skills: &[SkillName],
     lock_path: &Path,
     stamp: &Stamp,
     permit: &Permit<'_>,
-) -> Result<Uninstalled, UninstallError> {
+) -> Result<Vec<Outcome>, UninstallError> {
     let lock = LockFile::read(lock_path)?;
+    let unique = skills.iter().enumerate().filter(|(at, skill)| !skills[..*at].contains(skill)).map(|(_, skill)| skill);
+    let mut prepared: Vec<(SkillName, Result<Leaving, UninstallError>)> =
+        unique.map(|skill| (skill.clone(), prepare(library, skill, &lock, stamp, permit))).collect();
+    refuse_required(&lock, &mut prepared);
+    let mut kept = Vec::new();
+    for skill in requires::left_behind(&lock, &full_names(&prepared)) {
+        let name = bare(&skill.name).filter(|_| !skill.is_evolved());
+        match name.map(|name| (prepare(library, &name, &lock, stamp, permit), name)) {
+            Some((Ok(leaving), name)) => prepared.push((name, Ok(leaving))),
+            Some((Err(error), _)) => {
+                kept.push(format!("{} was here only for what leaves, and stays: {error}", skill.name))
+            }
+            None => kept.push(format!(
+                "{0} was here only for what leaves, and stays since it was changed here: skillhub uninstall {0}",
+                skill.bare_name()
+            )),
+        }
+    }
+    let (mut outcomes, mut leaving) = (Vec::new(), Vec::new());
+    for (skill, done) in prepared {
+        outcomes.push((
+            skill,
+            done.map(|(commit, result)| {
+                leaving.push(commit);
+                result
+            }),
+        ));
+    }
+    let committed = if leaving.is_empty() { Vec::new() } else { library.commit(leaving)? };
+    for (skill, outcome) in &mut outcomes {
+        let Some(done) = committed.iter().find(|done| done.skill == *skill) else { continue };
+        if let Ok(result) = outcome {
+            result.follow(done);
+            take_away(library, skill, stamp, result);
+        }
+    }
+    let gone: Vec<String> = outcomes.iter().filter_map(|(_, done)| Some(done.as_ref().ok()?.name.clone())).collect();
+    let unlocked = LockFile::update(lock_path, library, |file| {
+        for name in &gone {
+            file.remove(name);
+        }
+    });
+    if let Some((_, Ok(last))) = outcomes.iter_mut().rev().find(|(_, outcome)| outcome.is_ok()) {
+        last.warnings.extend(unlocked.err().map(|error| format!("the lock file was not written: {error}")));
+        last.warnings.extend(kept);
+    }
+    Ok(outcomes)
+}
+
+/// What is to be committed, and what will be told of it.
+type Leaving = (Commit, Uninstalled);
+
+/// The full names of what is to leave.
+fn full_names(prepared: &[(SkillName, Result<Leaving, UninstallError>)]) -> BTreeSet<String> {
+    prepared.iter().filter_map(|(_, done)| done.as_ref().ok().map(|(_, result)| result.name.clone())).collect()
+}
+
+/// Keeps what is required by a skill that stays; what stays goes on requiring what it requires.
+fn refuse_required(lock: &LockFile, prepared: &mut [(SkillName, Result<Leaving, UninstallError>)]) {
+    loop {
+        let leaving = full_names(prepared);
+        let refused = prepared.iter_mut().find_map(|(skill, done)| {
+            let by = requires::requirers(lock, &done.as_ref().ok()?.1.name, &leaving);
+            (!by.is_empty()).then_some((skill, done, by))
+        });
+        let Some((skill, done, by)) = refused else { return };
+        *done = Err(UninstallError::Required { name: skill.clone(), by });
+    }
+}
+
+/// What is to be committed for one skill.
+fn prepare(
+    library: &mut Library,
+    skill: &SkillName,
+    lock: &LockFile,
+    stamp: &Stamp,
+    permit: &Permit<'_>,
+) -> Result<Leaving, UninstallError> {
     library.check_pinned(skill, &stamp.actor)?;
     let head = installed_head(library, skill)?;
     let origin = head.origin.clone().ok_or_else(|| UninstallError::Authored(skill.clone()))?;
@@ -131,33 +234,30 @@ pub fn uninstall(
     let gone = NewRevision::new(Content::Tombstone, Action::Uninstall, stamp.clone()).with_origin(Some(origin.clone()));
     let before = Some(Before { lock: lock.entry_text(skill), in_place: false });
     let revisions = vec![NewRevision { before, ..gone }];
-    let commit = Commit { skill: skill.clone(), base: base.clone(), revisions };
-    let committed = library.commit(vec![commit])?;
-    let committed = committed.into_iter().next().ok_or_else(|| UninstallError::NotFound(skill.clone()))?;
-    let mut result = Uninstalled {
-        name: origin.name.clone(),
-        revision: committed.revision.id,
-        previous: base,
+    let result = Uninstalled {
+        name: origin.name,
+        revision: head.id,
+        previous: base.clone(),
         removed: Vec::new(),
         kept: Vec::new(),
         warnings: Vec::new(),
         checkout_pending: None,
     };
-    match committed.checkout {
-        Checkout::Done => {}
-        Checkout::HandEditKept(id) => {
-            result.warnings.push(format!("a hand edit of that very moment is kept as revision {}", id.short()));
+    Ok((Commit { skill: skill.clone(), base, revisions }, result))
+}
+
+impl Uninstalled {
+    /// Takes over what the commit came to.
+    fn follow(&mut self, committed: &Committed) {
+        self.revision = committed.revision.id.clone();
+        match &committed.checkout {
+            Checkout::Done => {}
+            Checkout::HandEditKept(id) => {
+                self.warnings.push(format!("a hand edit of that very moment is kept as revision {}", id.short()));
+            }
+            Checkout::Pending(why) => self.checkout_pending = Some(why.clone()),
         }
-        Checkout::Pending(why) => result.checkout_pending = Some(why),
     }
-    take_away(library, skill, stamp, &mut result);
-    let unlocked = LockFile::update(lock_path, library, |file| {
-        file.remove(&origin.name);
-    });
-    if let Err(error) = unlocked {
-        result.warnings.push(format!("the lock file was not written: {error}"));
-    }
-    Ok(result)
 }
 
 fn installed_head(library: &Library, skill: &SkillName) -> Result<Revision, UninstallError> {

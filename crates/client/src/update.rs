@@ -7,12 +7,16 @@ use std::path::Path;
 use library::{Library, Origin};
 use skill::SkillName;
 
-use newer::{Newer, newer};
+use newer::{Newer, choose, newer};
 pub use newer::{Outdated, outdated};
 
 use crate::{
-    install::{Batch, Choice, Evolved, InstallError, InstallRequest, InstallStatus, Installed, Installer},
+    install::{
+        Batch, Candidate, Choice as Side, Evolved, InstallError, InstallRequest, InstallStatus, Installed, Installer,
+        Needs, Order, bare, fetch,
+    },
     lock_file::{LockFile, LockedSkill},
+    requires::Choice,
     spec::Request,
 };
 
@@ -22,7 +26,7 @@ pub struct UpdateRequest {
     /// Which; with none, all that were installed.
     pub skills: Vec<SkillToUpdate>,
     /// What becomes of what both sides changed.
-    pub choice: Choice,
+    pub choice: Side,
     /// Use the cache and folders of this machine alone.
     pub offline: bool,
     /// Do everything but change something.
@@ -67,15 +71,64 @@ impl Installer<'_> {
             accept_keys: request.accept_keys.clone(),
             ..InstallRequest::default()
         };
-        let mut batch = Batch::of(self.home, &LockFile::read(self.lock_path)?)?;
-        for skill in installed(self.library, self.lock_path, &request.skills)? {
-            match newer(self, &skill, &as_install) {
-                Ok(Newer::Release(candidate)) => self.plan_one(*candidate, &as_install, &mut batch),
-                Ok(Newer::None { warnings, .. }) => batch.settle(self.unchanged(&skill, warnings)?),
-                Err(error) => batch.settle(Installed::failed(skill.origin.name.clone(), skill.origin.version, error)),
-            }
+        let lock = LockFile::read(self.lock_path)?;
+        let mut batch = Batch::of(self.home, &lock)?;
+        let skills = installed(self.library, self.lock_path, &request.skills)?;
+        let choice = choose(self, &skills, &as_install, &lock)?;
+        for skill in &skills {
+            self.update_one(skill, choice.as_ref(), &as_install, &mut batch)?;
+        }
+        if let Some(choice) = &choice {
+            self.bring_required(choice, &skills, &as_install, &mut batch)?;
+            batch.drop_unmet(&Needs::of(choice));
         }
         self.finish(batch, &as_install, &[])
+    }
+
+    fn update_one(
+        &mut self,
+        skill: &InstalledSkill,
+        choice: Option<&Choice>,
+        request: &InstallRequest,
+        batch: &mut Batch,
+    ) -> Result<(), InstallError> {
+        match newer(self, skill, skill.target(choice), request) {
+            Ok(Newer::Release(candidate)) => {
+                let is_dependency = skill.locked.as_ref().is_some_and(|locked| locked.dependency);
+                self.plan_one(Candidate { is_dependency, ..*candidate }, request, batch);
+            }
+            Ok(Newer::None { warnings, .. }) => batch.settle(self.unchanged(skill, warnings)?),
+            Err(error) => {
+                let (name, version) = (skill.origin.name.clone(), skill.origin.version.clone());
+                batch.settle(Installed::failed(name, version, error));
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings what new releases require besides the skills that are updated anyway.
+    fn bring_required(
+        &mut self,
+        choice: &Choice,
+        updated: &[InstalledSkill],
+        request: &InstallRequest,
+        batch: &mut Batch,
+    ) -> Result<(), InstallError> {
+        let here = installed(self.library, self.lock_path, &[])?;
+        let is_updated = |name: &str| updated.iter().any(|skill| skill.origin.name == name);
+        for (name, version) in choice.changes().filter(|(name, _)| !is_updated(&name.to_string())) {
+            if let Some(skill) = here.iter().find(|skill| skill.origin.name == name.to_string()) {
+                self.update_one(skill, Some(choice), request, batch)?;
+                continue;
+            }
+            let (name, version, newest) = (name.clone(), version.clone(), Request::newest());
+            let order = Order::Chosen { name, request: newest, version, is_dependency: true };
+            match fetch(self, &order, request) {
+                Ok(found) => found.into_iter().for_each(|candidate| self.plan_one(candidate, request, batch)),
+                Err(error) => batch.settle(Installed::failed(order.label(), None, error)),
+            }
+        }
+        Ok(())
     }
 
     fn unchanged(&self, skill: &InstalledSkill, warnings: Vec<String>) -> Result<Installed, InstallError> {
@@ -86,6 +139,7 @@ impl Installer<'_> {
             revision: head.clone(),
             previous: head,
             origin: Some(skill.origin.clone()),
+            is_dependency: skill.locked.as_ref().is_some_and(|locked| locked.dependency),
             warnings,
             ..Installed::new(skill.origin.name.clone(), skill.origin.version.clone(), InstallStatus::Unchanged)
         })
@@ -120,7 +174,6 @@ pub(crate) fn installed(
 }
 
 fn not_installed(library: &Library, name: &str) -> InstallError {
-    let bare = SkillName::parse(name.rsplit('/').next().unwrap_or(name)).ok();
-    let is_here = bare.and_then(|bare| library.head(&bare).ok().flatten()).is_some_and(|head| !head.tombstone);
+    let is_here = bare(name).and_then(|bare| library.head(&bare).ok().flatten()).is_some_and(|head| !head.tombstone);
     InstallError::NotInstalled { name: name.to_owned(), is_here }
 }

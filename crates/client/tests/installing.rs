@@ -7,7 +7,7 @@ use client::{InstallError, InstallRequest, InstallStatus, Pick, PublishOptions};
 use library::{AgentDir, FolderState};
 use skill::failure::{Fails, FailureKind};
 
-use crate::support::{World, name, permit_all, request, skill_md, write};
+use crate::support::{World, name, request, skill_md, write};
 
 #[test]
 fn a_release_is_installed_once_linked_and_locked() {
@@ -312,7 +312,7 @@ fn a_history_that_ended_goes_on() {
     let world = World::new();
     world.release("pdf", "1.0.0", "One.");
     world.install_one("acme/pdf");
-    client::uninstall(&mut world.library(), &name("pdf"), &world.lock_path(), &World::stamp(), &permit_all).unwrap();
+    world.uninstall("pdf").unwrap();
     let again = world.install_one("acme/pdf");
     assert_eq!(again.status, InstallStatus::Installed);
     assert_eq!(world.library().head(&name("pdf")).unwrap().unwrap().number, 3);

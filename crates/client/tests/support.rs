@@ -122,6 +122,12 @@ impl World {
         .install(request)
     }
 
+    pub fn uninstall(&self, skill: &str) -> Result<client::Uninstalled, client::UninstallError> {
+        let (mut library, lock_path) = (self.library(), self.lock_path());
+        let done = client::uninstall(&mut library, &[name(skill)], &lock_path, &Self::stamp(), &permit_all)?;
+        done.into_iter().next().unwrap().1
+    }
+
     pub fn install(&self, specs: &[&str]) -> Vec<Installed> {
         self.install_with(&request(specs)).unwrap()
     }

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use client::{InstallRequest, uninstall};
+use client::InstallRequest;
 use library::Action;
 use skill::failure::{Fails, FailureKind};
 
@@ -15,7 +15,7 @@ fn links_and_lock_entry_go_and_the_history_stays() {
     fs::create_dir(world.project().join(".claude")).unwrap();
     world.release("pdf", "1.0.0", "One.");
     world.install_one("acme/pdf");
-    let gone = uninstall(&mut world.library(), &name("pdf"), &world.lock_path(), &World::stamp(), &permit_all).unwrap();
+    let gone = world.uninstall("pdf").unwrap();
     assert_eq!((gone.name.as_str(), gone.warnings.len()), ("acme/pdf", 0));
     assert_eq!(gone.removed, [world.project().join(".claude/skills/pdf")]);
     assert!(!world.library_path().join("pdf").exists());
@@ -31,7 +31,7 @@ fn a_hand_edit_is_a_revision_before_the_skill_goes() {
     world.release("pdf", "1.0.0", "One.");
     world.install_one("acme/pdf");
     write(&world.library_path().join("pdf/SKILL.md"), &skill_md("pdf", "Mine."));
-    let gone = uninstall(&mut world.library(), &name("pdf"), &world.lock_path(), &World::stamp(), &permit_all).unwrap();
+    let gone = world.uninstall("pdf").unwrap();
     let kept = world.library().bundle(&gone.previous.unwrap()).unwrap();
     assert!(kept.skill_md().unwrap().contains("Mine."));
 }
@@ -44,7 +44,7 @@ fn edited_copies_stay() {
     world.install_with(&InstallRequest { copy: true, agents, ..request(&["acme/pdf"]) }).unwrap();
     let edited = world.project().join(".claude/skills/pdf");
     write(&edited.join("SKILL.md"), "mine");
-    let gone = uninstall(&mut world.library(), &name("pdf"), &world.lock_path(), &World::stamp(), &permit_all).unwrap();
+    let gone = world.uninstall("pdf").unwrap();
     assert_eq!(gone.kept, std::slice::from_ref(&edited));
     assert_eq!(gone.removed, [world.project().join(".roo/skills/pdf")]);
     assert!(edited.exists());
@@ -54,8 +54,7 @@ fn edited_copies_stay() {
 fn only_installed_skills_are_uninstalled() {
     let world = World::new();
     let refused = |skill: &str| {
-        let error = uninstall(&mut world.library(), &name(skill), &world.lock_path(), &World::stamp(), &permit_all)
-            .unwrap_err();
+        let error = world.uninstall(skill).unwrap_err();
         (error.failure().kind, error.failure().hint.unwrap())
     };
     assert_eq!(refused("pdf").0, FailureKind::NotFound);

@@ -3,7 +3,7 @@
 use std::{io, path::PathBuf};
 
 use library::{CommitError, Denied, LibraryError, ProposalId, SnapshotError, StorageError, folder::FolderError};
-use registry_index::{FetchError, SignerError};
+use registry_index::{FetchError, RequirementError, SignerError};
 use scan::{Blocked, Report};
 use serde_json::Value;
 use skill::failure::{Fails, Failure, FailureKind};
@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use crate::{
     agent_folders::AgentError, cache::CacheError, failure::details, found::PickError, git_source::GitError,
-    http::HttpError, lock_file::LockFileError, resolve::ResolveError, spec::SpecError,
+    http::HttpError, lock_file::LockFileError, requires::Unsolved, resolve::ResolveError, spec::SpecError,
 };
 
 /// Why a skill, or a whole batch, was not installed.
@@ -214,6 +214,20 @@ pub enum InstallError {
         /// Where it was.
         place: String,
     },
+    /// No releases go together.
+    #[error(transparent)]
+    Unsolved(#[from] Unsolved),
+    /// What it requires cannot be read.
+    #[error(transparent)]
+    Requirement(#[from] RequirementError),
+    /// What it requires, or what requires it, was not installed.
+    #[error("{name} is not installed without {other}")]
+    Unmet {
+        /// The skill.
+        name: String,
+        /// The other one.
+        other: String,
+    },
     /// Two skills of one bare name in one batch.
     #[error("{first} and {second} would both be called {name}")]
     TwiceInBatch {
@@ -273,8 +287,7 @@ impl Fails for InstallError {
             },
             Self::Pick(error) => error.failure(),
             Self::Fetch(error) => fetch_failure(error),
-            Self::Signer(error) => error.failure(),
-            Self::Unsigned { .. } | Self::KeyChanged { .. } => self.signer_failure(),
+            Self::Signer(_) | Self::Unsigned { .. } | Self::KeyChanged { .. } => self.signer_failure(),
             Self::Digest { .. } => {
                 of(FailureKind::Integrity, "integrity").hint("do not use it; tell whoever publishes it")
             }
@@ -321,6 +334,7 @@ impl Fails for InstallError {
             Self::Vanished { .. } => {
                 of(FailureKind::NotFound, "not_found").hint("it stays as it is; its source has to bring it back")
             }
+            Self::Unsolved(_) | Self::Requirement(_) | Self::Unmet { .. } => self.requirement_failure(),
             Self::TwiceInBatch { .. } => of(FailureKind::Conflict, "exists").hint("install one of them"),
             Self::NothingLocked { .. } => of(FailureKind::NotFound, "not_found")
                 .hint("name what to install: skillhub install owner/name; skillhub search finds skills"),
@@ -338,8 +352,19 @@ impl Fails for InstallError {
 }
 
 impl InstallError {
+    fn requirement_failure(&self) -> Failure {
+        match self {
+            Self::Unsolved(error) => error.failure(),
+            Self::Unmet { other, .. } => {
+                Failure::new(FailureKind::Failed, "requirement_failed").hint(format!("see what became of {other}"))
+            }
+            _ => invalid_requirement(),
+        }
+    }
+
     fn signer_failure(&self) -> Failure {
         match self {
+            Self::Signer(error) => error.failure(),
             Self::Unsigned { owner, .. } => Failure::new(FailureKind::Refused, "unsigned").hint(format!(
                 "ask {owner} to publish a signed release (skillhub publish --sign), or take the owner or the registry \
                  out of require_signatures in config.toml"
@@ -368,6 +393,12 @@ impl InstallError {
             _ => &[],
         }
     }
+}
+
+/// What the author of a skill can do about a requirement that cannot be read.
+pub(crate) fn invalid_requirement() -> Failure {
+    Failure::new(FailureKind::Invalid, "invalid_requirement")
+        .hint("write requires: \"owner/name\" or \"owner/name@^1.2\" under metadata, several with commas between them")
 }
 
 fn fetch_failure(error: &FetchError) -> Failure {

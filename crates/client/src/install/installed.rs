@@ -75,6 +75,8 @@ pub struct Installed {
     pub origin: Option<Origin>,
     /// The fingerprint of the key with which its owner signed it.
     pub signer: Option<String>,
+    /// Whether it comes only since others require it.
+    pub is_dependency: bool,
     /// What changes in the library, or would: the files as they were against those that come. For a conflict
     /// those of the proposal, with both sides between markers.
     pub change: Option<BundleDiff>,
@@ -110,6 +112,7 @@ impl Installed {
             previous: None,
             origin: None,
             signer: None,
+            is_dependency: false,
             change: None,
             touched: Vec::new(),
             conflicts: Vec::new(),

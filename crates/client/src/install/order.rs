@@ -2,6 +2,7 @@
 
 use registry_index::Wanted;
 use semver::Version;
+use skill::QualifiedName;
 
 use super::{InstallError, InstallRequest};
 use crate::{
@@ -13,6 +14,17 @@ use crate::{
 pub(crate) enum Order {
     /// What a user asked for.
     Spec(Spec),
+    /// The release that goes together with the others.
+    Chosen {
+        /// The skill.
+        name: QualifiedName,
+        /// What a user asked for; nothing of a skill that only others require.
+        request: Request,
+        /// The release.
+        version: Version,
+        /// Whether only others require it.
+        is_dependency: bool,
+    },
     /// What the lock file says.
     Locked(Box<LockedSkill>),
 }
@@ -24,6 +36,7 @@ impl Order {
             Self::Spec(Spec::Qualified { name, .. }) => name.to_string(),
             Self::Spec(Spec::Bare { name, .. }) => name.to_string(),
             Self::Spec(spec) => spec.to_string(),
+            Self::Chosen { name, .. } => name.to_string(),
             Self::Locked(locked) => locked.name.clone(),
         }
     }

@@ -1,11 +1,12 @@
 //! [`known`]: the keys with which owners signed what was installed before, and releases held to them.
 
 use library::Home;
+use registry_index::Entry;
 
 use super::{InstallError, InstallRequest, Installer, source::Candidate};
 use crate::{
-    lock_file::LockFile,
-    registry::{Signers, Standing},
+    lock_file::{LockFile, LockedSkill},
+    registry::{Registries, Registry, Signers, Standing},
     resolve::ResolveError,
 };
 
@@ -20,6 +21,33 @@ pub(super) fn known(home: &Home, lock: &LockFile) -> Result<Signers, InstallErro
         }
     }
     Ok(signers)
+}
+
+/// The key of its owner with which a release is signed.
+pub(super) fn of_release(
+    registries: &Registries,
+    registry: &Registry,
+    entry: &Entry,
+) -> Result<Option<String>, InstallError> {
+    let owner = &entry.name.owner;
+    if entry.signature.is_some() {
+        let index = registry.with_owner(owner).map_err(ResolveError::from)?;
+        return Ok(index.signer(entry)?.map(|key| key.fingerprint()));
+    }
+    match registries.requires_signature(registry.location(), owner.as_str()) {
+        true => Err(InstallError::Unsigned {
+            release: format!("{} {}", entry.name, entry.version),
+            owner: owner.clone(),
+            registry: registry.to_string(),
+        }),
+        false => Ok(None),
+    }
+}
+
+/// Whether a locked release is only taken when its registry can be asked who signed it.
+pub(super) fn is_required(registries: &Registries, locked: &LockedSkill) -> bool {
+    let owner = locked.name.split('/').next().unwrap_or_default();
+    registries.requires_signature(&locked.source, owner)
 }
 
 impl Installer<'_> {

@@ -21,6 +21,7 @@ use super::{
     InstallError, InstallRequest, Installer,
     naming::{name_of, parse_name},
     order::Order,
+    signer,
 };
 use crate::{
     cache::Cache,
@@ -47,6 +48,8 @@ pub(crate) struct Candidate {
     pub local: bool,
     /// The fingerprint of the key with which its owner signed it.
     pub signer: Option<String>,
+    /// Whether it comes only since others require it.
+    pub is_dependency: bool,
     pub warnings: Vec<String>,
     /// The entry of the lock file that it was fetched for.
     pub locked: Option<LockedSkill>,
@@ -91,12 +94,19 @@ pub(crate) fn fetch(
     let source = Source::of(by, request);
     match order {
         Order::Spec(spec) => source.of_spec(spec),
+        Order::Chosen { name, request: wanted, version, is_dependency } => {
+            let exact = Request::exact(version);
+            let found = resolve::resolve(&source.registries, &Spec::Qualified { name: name.clone(), request: exact })?;
+            let candidate = source.of_release(&found, wanted)?;
+            Ok(vec![Candidate { is_dependency: *is_dependency, ..candidate }])
+        }
         Order::Locked(locked) => {
             let candidate = source.of_locked(locked).map_err(|error| said_by_the_lock(error, locked))?;
             check_lock(&candidate, locked)?;
             Ok(vec![Candidate {
                 locked: Some(LockedSkill::clone(locked)),
                 requested: locked.requested.clone(),
+                is_dependency: locked.dependency,
                 ..candidate
             }])
         }
@@ -212,7 +222,7 @@ impl<'a> Source<'a> {
             Ok(found) => self.of_release(&found, &request),
             // One that went back may hide what it says of the release.
             Err(error @ ResolveError::Registry(_))
-                if error.failure().kind != FailureKind::Integrity && !self.must_be_signed(locked) =>
+                if error.failure().kind != FailureKind::Integrity && !signer::is_required(&self.registries, locked) =>
             {
                 self.of_cache(locked)?.ok_or_else(|| error.into())
             }
@@ -223,7 +233,7 @@ impl<'a> Source<'a> {
     fn of_release(&self, found: &Resolved, request: &Request) -> Result<Candidate, InstallError> {
         let Resolved { registry, name, entry } = found;
         entry.check_open()?;
-        let signer = self.signer_of(registry, entry)?;
+        let signer = signer::of_release(&self.registries, registry, entry)?;
         let bytes = self.archive_of(registry, entry)?;
         let bundle = unpack(&bytes, &name.to_string())?;
         check_digest(&name.to_string(), &entry.digest, &bundle)?;
@@ -247,34 +257,12 @@ impl<'a> Source<'a> {
             requested: request.as_str().to_owned(),
             local: registry.is_here(),
             signer,
+            is_dependency: false,
             warnings: if entry.yanked { vec![yanked] } else { Vec::new() },
             locked: None,
             base: None,
             taken: None,
         })
-    }
-
-    /// The key of its owner with which a release is signed.
-    fn signer_of(&self, registry: &Registry, entry: &Entry) -> Result<Option<String>, InstallError> {
-        let owner = &entry.name.owner;
-        if entry.signature.is_some() {
-            let index = registry.with_owner(owner).map_err(ResolveError::from)?;
-            return Ok(index.signer(entry)?.map(|key| key.fingerprint()));
-        }
-        match self.registries.requires_signature(registry.location(), owner.as_str()) {
-            true => Err(InstallError::Unsigned {
-                release: format!("{} {}", entry.name, entry.version),
-                owner: owner.clone(),
-                registry: registry.to_string(),
-            }),
-            false => Ok(None),
-        }
-    }
-
-    /// Whether a locked release is only taken when its registry can be asked who signed it.
-    fn must_be_signed(&self, locked: &LockedSkill) -> bool {
-        let owner = locked.name.split('/').next().unwrap_or_default();
-        self.registries.requires_signature(&locked.source, owner)
     }
 
     fn archive_of(&self, registry: &Registry, entry: &Entry) -> Result<Vec<u8>, InstallError> {
@@ -314,9 +302,20 @@ impl<'a> Source<'a> {
         let name = parse_name(locked.bare_name())?;
         let warnings = Vec::new();
         let (requested, local) = (locked.requested.clone(), locked.local);
-        let (signer, locked) = (locked.signer.clone(), None);
-        let (taken, base) = (None, None);
-        Ok(Some(Candidate { name, bundle, origin, archive, requested, local, signer, warnings, locked, base, taken }))
+        Ok(Some(Candidate {
+            name,
+            bundle,
+            origin,
+            archive,
+            requested,
+            local,
+            signer: locked.signer.clone(),
+            is_dependency: locked.dependency,
+            warnings,
+            locked: None,
+            base: None,
+            taken: None,
+        }))
     }
 
     fn of_folder(&self, path: &Path) -> Result<Vec<Candidate>, InstallError> {
@@ -401,6 +400,7 @@ impl<'a> Source<'a> {
             requested: place.source,
             local: place.local,
             signer: None,
+            is_dependency: false,
             warnings,
             locked: None,
             base: None,

@@ -7,9 +7,10 @@
 use std::path::Path;
 
 use library::{Library, LibraryError, Origin, Revision};
-use skill::{Digest, SkillName, archive};
+use skill::{Bundle, Digest, SkillName, archive};
 
 use super::{LockFile, LockFileError, LockedSkill};
+use crate::requires;
 
 /// One entry that differs from the library, or is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,8 +127,8 @@ pub fn mend_drifts(path: &Path, library: &Library, drifts: &[Drift]) -> Result<(
         gone.push(drift.name.clone());
         let head = library.head(&name).map_err(LibraryError::from)?;
         if let Some((head, origin)) = head.filter(|head| !head.tombstone).and_then(|h| Some((h.clone(), h.origin?))) {
-            let archive = packed(library, &name, &origin)?;
-            entries.push(made_again(file.get(&drift.name), &head, origin, archive));
+            let release = library.release(&name, &origin.digest).map_err(LibraryError::from)?;
+            entries.push(made_again(file.get(&drift.name), &head, origin, release.map(|(_, files)| files)));
         }
     }
     LockFile::update(path, library, |file| {
@@ -153,22 +154,21 @@ pub(super) fn follow_release(path: &Path, library: &Library, head: &Revision) ->
     }
 }
 
-/// The hash of the archive of a skill's release: the same files make the same archive.
-fn packed(library: &Library, name: &SkillName, origin: &Origin) -> Result<Option<Digest>, LockFileError> {
-    let files = library.release(name, &origin.digest).map_err(LibraryError::from)?;
-    Ok(files.map(|(_, files)| Digest::of_bytes(&archive::pack(&files))))
-}
-
 /// An entry as an install would have written it, with what the old one knows better.
-fn made_again(old: Option<&LockedSkill>, head: &Revision, origin: Origin, archive: Option<Digest>) -> LockedSkill {
+fn made_again(old: Option<&LockedSkill>, head: &Revision, origin: Origin, release: Option<Bundle>) -> LockedSkill {
     let same = old.filter(|old| old.digest == origin.digest);
-    let archive = archive.map(|archive| archive.to_string()).or_else(|| same.map(|old| old.archive.clone()));
+    // The same files make the same archive.
+    let archive = release.as_ref().map(|files| Digest::of_bytes(&archive::pack(files)).to_string());
+    let archive = archive.or_else(|| same.map(|old| old.archive.clone()));
+    let requires = release.as_ref().map(requires::of_bundle).or_else(|| same.map(|old| old.requires.clone()));
     let is_local = !matches!(origin.kind.as_str(), "git") || origin.source.starts_with("file:");
     LockedSkill {
         requested: old.map(|old| old.requested.clone()).unwrap_or_default(),
         local: old.map_or(is_local, |old| old.local),
         archive: archive.unwrap_or_default(),
         agents: old.map(|old| old.agents.clone()).unwrap_or_default(),
+        requires: requires.unwrap_or_default(),
+        dependency: old.is_some_and(|old| old.dependency),
         waivers: old.map(|old| old.waivers.clone()).unwrap_or_default(),
         signer: same.and_then(|old| old.signer.clone()),
         ruleset: same.map_or_else(|| head.ruleset.clone(), |old| old.ruleset.clone()),

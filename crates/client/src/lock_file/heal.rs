@@ -243,6 +243,7 @@ fn together(
         agents: Vec::new(),
         ruleset: String::new(),
         waivers: Vec::new(),
+        dependency: false,
         raw: Table::new(),
         ..skill.clone()
     };
@@ -254,7 +255,8 @@ fn together(
     let mut agents: Vec<String> = ours.agents.iter().chain(&theirs.agents).cloned().collect();
     agents.sort();
     agents.dedup();
-    Some(LockedSkill { agents, raw: union(&ours.raw, &theirs.raw)?, ..chosen.clone() })
+    let dependency = ours.dependency && theirs.dependency;
+    Some(LockedSkill { agents, dependency, raw: union(&ours.raw, &theirs.raw)?, ..chosen.clone() })
 }
 
 /// Of one release with other content the one that was changed, and of two that were the one that the library has.

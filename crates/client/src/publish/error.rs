@@ -3,16 +3,16 @@
 use std::{io, path::PathBuf};
 
 use library::folder::FolderError;
-use registry_index::{AppendError, ReadError, SignerError};
+use registry_index::{AppendError, ReadError, RequirementError, SignerError};
 use scan::{Blocked, Report};
 use semver::Version;
 use serde_json::Value;
 use skill::failure::{Fails, Failure, FailureKind};
-use skill::{NameError, OwnerError, Problem, SkillName};
+use skill::{NameError, OwnerError, Problem, QualifiedName, SkillName};
 use thiserror::Error;
 
 use super::ForkError;
-use crate::{failure::details, registry::RegistryError, signing::SigningError};
+use crate::{failure::details, install::invalid_requirement, registry::RegistryError, signing::SigningError};
 
 /// Why nothing was published.
 #[derive(Debug, Error)]
@@ -80,6 +80,12 @@ pub enum PublishError {
         /// The next version that is free.
         next: Version,
     },
+    /// What the skill requires cannot be read.
+    #[error(transparent)]
+    Requirement(#[from] RequirementError),
+    /// The skill requires itself.
+    #[error("{0} requires itself")]
+    RequiresItself(QualifiedName),
     /// The key cannot be used.
     #[error(transparent)]
     Signing(#[from] SigningError),
@@ -127,6 +133,7 @@ impl Fails for PublishError {
             Self::Archive(_) => invalid("invalid_archive"),
             Self::VersionExists { next, .. } => Failure::new(FailureKind::Conflict, "version_exists")
                 .hint(format!("publish under the next free version: --version {next}")),
+            Self::Requirement(_) | Self::RequiresItself(_) => invalid_requirement(),
             Self::Signing(error) => error.failure(),
             Self::Signer(error) => error.failure(),
             Self::Append(error) => append_failure(error),

@@ -9,7 +9,9 @@ use super::{InstalledSkill, installed};
 use crate::{
     found::{Pick, PickError},
     install::{Candidate, InstallError, InstallRequest, Installer, Order, fetch, fetch_release},
+    lock_file::LockFile,
     registry::Registry,
+    requires::{self, Asked, Choice, Target},
     resolve::{self, Resolved},
     spec::{Request, Spec},
 };
@@ -48,6 +50,9 @@ pub struct Outdated {
 /// The library or the lock file cannot be read.
 pub fn outdated(by: &Installer<'_>, offline: bool) -> Result<Vec<Outdated>, InstallError> {
     let request = InstallRequest { offline, dry_run: true, ..InstallRequest::default() };
+    let skills = installed(by.library, by.lock_path, &[])?;
+    // What does not go together is told by an update.
+    let choice = choose(by, &skills, &request, &LockFile::read(by.lock_path)?).unwrap_or_default();
     let stand = |skill: InstalledSkill| {
         let mut stands = Outdated {
             requested: skill.requested(),
@@ -57,12 +62,12 @@ pub fn outdated(by: &Installer<'_>, offline: bool) -> Result<Vec<Outdated>, Inst
             warnings: Vec::new(),
             error: None,
         };
-        if let Err(error) = stands.look(by, &skill, &request) {
+        if let Err(error) = stands.look(by, &skill, skill.target(choice.as_ref()), &request) {
             stands.error = Some(error);
         }
         stands
     };
-    Ok(installed(by.library, by.lock_path, &[])?.into_iter().map(stand).collect())
+    Ok(skills.into_iter().map(stand).collect())
 }
 
 impl Outdated {
@@ -70,6 +75,7 @@ impl Outdated {
         &mut self,
         by: &Installer<'_>,
         skill: &InstalledSkill,
+        target: Target,
         request: &InstallRequest,
     ) -> Result<(), InstallError> {
         if let Some(warning) = unfetchable(&skill.origin) {
@@ -77,7 +83,7 @@ impl Outdated {
             return Ok(());
         }
         if skill.origin.kind == "registry" {
-            let offered = Offered::of(by, skill, request)?;
+            let offered = Offered { target, ..Offered::of(by, skill, request)? };
             self.newest = offered.newest().map(|entry| entry.version.to_string());
             self.wanted = offered.next().map(|entry| entry.version.to_string());
             self.warnings = offered.warnings();
@@ -96,6 +102,7 @@ impl Outdated {
 pub(crate) fn newer(
     by: &Installer<'_>,
     skill: &InstalledSkill,
+    target: Target,
     request: &InstallRequest,
 ) -> Result<Newer, InstallError> {
     if let Some(warning) = unfetchable(&skill.origin) {
@@ -109,7 +116,7 @@ pub(crate) fn newer(
         let base = installed_release(by, skill)?;
         return Ok(Newer::Release(Box::new(Candidate { base, ..candidate })));
     }
-    let offered = Offered::of(by, skill, request)?;
+    let offered = Offered { target, ..Offered::of(by, skill, request)? };
     let mut warnings = offered.warnings();
     let Some(entry) = offered.next().cloned() else { return Ok(Newer::None { warnings }) };
     let Offered { registry, name, wanted, .. } = offered;
@@ -126,6 +133,26 @@ fn unfetchable(origin: &Origin) -> Option<String> {
     (!is_known).then(why)
 }
 
+/// The releases to which installed skills, and what they require, go together. `None` where each is for itself.
+pub(super) fn choose(
+    by: &Installer<'_>,
+    skills: &[InstalledSkill],
+    request: &InstallRequest,
+    lock: &LockFile,
+) -> Result<Option<Choice>, InstallError> {
+    let registries = if request.offline { by.registries.offline() } else { by.registries.clone() };
+    let of_registry = skills.iter().filter(|skill| skill.origin.kind == "registry");
+    // What cannot be asked now is told when its update is looked for, and stays as it is.
+    let offered = of_registry.filter_map(|skill| Offered::of(by, skill, request).ok());
+    let asked = offered.map(|offered| Asked {
+        is_update: offered.skill.wanted.is_none(),
+        name: offered.name,
+        request: offered.wanted,
+        releases: offered.entries,
+    });
+    Ok(requires::choose(&registries, lock, &asked.collect::<Vec<_>>(), &[], true)?)
+}
+
 /// The releases that a registry has of an installed skill.
 struct Offered<'a> {
     skill: &'a InstalledSkill,
@@ -133,6 +160,7 @@ struct Offered<'a> {
     name: QualifiedName,
     wanted: Request,
     entries: Vec<Entry>,
+    target: Target,
 }
 
 impl<'a> Offered<'a> {
@@ -157,7 +185,7 @@ impl<'a> Offered<'a> {
         if skill.wanted.is_some() && select(&entries, wanted.wanted()).is_none() {
             return Err(resolve::no_release(&registry, &name, &wanted, &entries).into());
         }
-        Ok(Self { skill, registry, name, wanted, entries })
+        Ok(Self { skill, registry, name, wanted, entries, target: Target::Free })
     }
 
     fn version(&self) -> Option<Version> {
@@ -171,7 +199,11 @@ impl<'a> Offered<'a> {
 
     /// The release to go to: never an older one, unless it was named.
     fn next(&self) -> Option<&Entry> {
-        let entry = select(&self.entries, self.wanted.wanted())?;
+        let entry = match &self.target {
+            Target::Free => select(&self.entries, self.wanted.wanted())?,
+            Target::Version(version) => self.entries.iter().find(|entry| entry.version == *version)?,
+            Target::Unneeded => return None,
+        };
         let is_other = entry.digest.to_string() != self.skill.origin.digest;
         let is_newer = self.version().is_none_or(|version| entry.version > version);
         (is_newer || (is_other && self.skill.wanted.is_some())).then_some(entry)
@@ -197,11 +229,18 @@ impl<'a> Offered<'a> {
             }
             Some(_) => {}
         }
+        if self.target == Target::Unneeded {
+            warnings.push(format!("no skill requires it any more; if you do not: skillhub uninstall {}", skill.name));
+            return warnings;
+        }
         let next = self.next();
         if let Some(newest) = self.newest().filter(|newest| newest.version > version)
             && next.is_none_or(|next| next.version < newest.version)
         {
             let request = match self.wanted.wanted() {
+                Wanted::Newest if self.target != Target::Free => {
+                    ", and does not go together with the other skills".to_owned()
+                }
                 Wanted::Newest => String::new(),
                 _ => format!(", and {} was asked for", self.wanted.as_str()),
             };
@@ -252,6 +291,14 @@ fn installed_release(by: &Installer<'_>, skill: &InstalledSkill) -> Result<Optio
 }
 
 impl InstalledSkill {
+    /// The release that it is to become.
+    pub(super) fn target(&self, choice: Option<&Choice>) -> Target {
+        match choice {
+            Some(choice) if self.origin.kind == "registry" => choice.target(&self.origin.name),
+            _ => Target::Free,
+        }
+    }
+
     /// What was asked for when it was installed.
     fn requested(&self) -> String {
         self.locked.as_ref().map(|locked| locked.requested.clone()).unwrap_or_default()

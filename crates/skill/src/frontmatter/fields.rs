@@ -126,7 +126,7 @@ impl Reader<'_> {
         };
         let mut keywords = listed("keywords", &self);
         keywords.extend(listed("tags", &self));
-        let requires = listed("requires", &self);
+        let requires = with_whole_ranges(listed("requires", &self));
         Frontmatter {
             name: self.text("name"),
             description: self.text("description"),
@@ -226,6 +226,21 @@ fn texts(value: &Value) -> Option<Vec<String>> {
         Value::Sequence(items) => items.iter().map(scalar_text).collect(),
         _ => None,
     }
+}
+
+/// Puts ranges together again that were cut at a comma of their own: `acme/a@>=1, <2`. What has no slash is no skill.
+fn with_whole_ranges(parts: Vec<String>) -> Vec<String> {
+    let mut whole: Vec<String> = Vec::new();
+    for part in parts {
+        match whole.last_mut() {
+            Some(last) if !part.contains('/') && last.contains('@') => {
+                last.push_str(", ");
+                last.push_str(&part);
+            }
+            _ => whole.push(part),
+        }
+    }
+    whole
 }
 
 fn split_commas(text: &str) -> Vec<String> {

@@ -1,0 +1,167 @@
+//! [`Item`]: what an install has to bring, with what that requires.
+
+use std::collections::BTreeSet;
+
+use registry_index::{Requirement, select};
+use skill::{QualifiedName, SkillName};
+
+use super::{
+    Batch, InstallError, InstallRequest, Installed, Installer,
+    order::Order,
+    plan::{Planned, Step},
+    source::{self, Candidate},
+};
+use crate::{
+    lock_file::LockFile,
+    requires::{self, Asked, Choice},
+    resolve,
+    spec::{Request, Spec},
+};
+
+/// One thing that an install brings.
+pub(super) enum Item {
+    /// To be fetched.
+    Order(Order),
+    /// Fetched already, since only its files say what it requires; with what it is called where that failed.
+    Fetched(String, Result<Vec<Candidate>, InstallError>),
+}
+
+/// Which skill of a batch requires which, by full name.
+#[derive(Debug, Default)]
+pub(crate) struct Needs(Vec<(String, String)>);
+
+impl Needs {
+    /// What the skills of a choice require.
+    pub fn of(choice: &Choice) -> Self {
+        let needs = |name: &QualifiedName| {
+            let name = name.to_string();
+            choice.needs(&name).map(|needed| (name.clone(), needed)).collect::<Vec<_>>()
+        };
+        Self(choice.names().flat_map(needs).collect())
+    }
+}
+
+impl Installer<'_> {
+    /// What an install has to bring: what was asked for, in the releases that go together, and behind it what that
+    /// requires and is not here.
+    pub(super) fn items(
+        &self,
+        orders: Vec<Order>,
+        request: &InstallRequest,
+        lock: &LockFile,
+    ) -> Result<(Vec<Item>, Needs), InstallError> {
+        if request.frozen || request.specs.is_empty() {
+            return Ok((orders.into_iter().map(Item::Order).collect(), Needs::default()));
+        }
+        let registries = if request.offline { self.registries.offline() } else { self.registries.clone() };
+        let (mut items, mut asked, mut more) = (Vec::new(), Vec::new(), Vec::new());
+        for order in orders {
+            let Order::Spec(spec @ (Spec::Qualified { .. } | Spec::Bare { .. })) = &order else {
+                let found = source::fetch(self, &order, request).and_then(|found| {
+                    more.extend(required_by(&found)?);
+                    Ok(found)
+                });
+                items.push((Item::Fetched(order.label(), found), None));
+                continue;
+            };
+            // What fails here fails again when it is fetched, and is told there.
+            let of_spec = resolve::locate(&registries, spec).and_then(|(registry, name, request)| {
+                let releases = resolve::releases(&registry, &name)?;
+                Ok(Asked { name, request, releases, is_update: false })
+            });
+            let of_spec = of_spec.ok().filter(|asked| select(&asked.releases, asked.request.wanted()).is_some());
+            items.push((Item::Order(order), of_spec.as_ref().map(|asked| asked.name.clone())));
+            asked.extend(of_spec);
+        }
+        let Some(choice) = requires::choose(&registries, lock, &asked, &more, false)? else {
+            return Ok((items.into_iter().map(|(item, _)| item).collect(), Needs::default()));
+        };
+        let mut needs = Needs::of(&choice);
+        needs.0.extend(more.into_iter().map(|(who, required)| (who, required.name.to_string())));
+        let mut chosen: Vec<Item> =
+            items.into_iter().map(|(item, name)| with_version(item, name, &asked, &choice)).collect();
+        let is_asked = |name: &QualifiedName| asked.iter().any(|asked| asked.name == *name);
+        chosen.extend(choice.changes().filter(|(name, _)| !is_asked(name)).map(|(name, version)| {
+            let (name, version, request) = (name.clone(), version.clone(), Request::newest());
+            Item::Order(Order::Chosen { name, request, version, is_dependency: true })
+        }));
+        Ok((chosen, needs))
+    }
+}
+
+/// The same thing in the release that was chosen.
+fn with_version(item: Item, name: Option<QualifiedName>, asked: &[Asked], choice: &Choice) -> Item {
+    let asked = name.and_then(|name| asked.iter().find(|asked| asked.name == name));
+    match asked.and_then(|asked| Some((asked, choice.version(&asked.name)?))) {
+        Some((asked, version)) => {
+            let (name, request, version) = (asked.name.clone(), asked.request.clone(), version.clone());
+            Item::Order(Order::Chosen { name, request, version, is_dependency: false })
+        }
+        None => item,
+    }
+}
+
+/// What skills from elsewhere than a registry require, with who does.
+fn required_by(candidates: &[Candidate]) -> Result<Vec<(String, Requirement)>, InstallError> {
+    let mut all = Vec::new();
+    for candidate in candidates {
+        for text in requires::of_bundle(&candidate.bundle) {
+            all.push((candidate.origin.name.clone(), text.parse()?));
+        }
+    }
+    Ok(all)
+}
+
+impl Batch {
+    /// Takes out what cannot be used, since something that it requires failed, and what nothing requires any more, since
+    /// all that did failed.
+    pub fn drop_unmet(&mut self, needs: &Needs) {
+        while let Some((at, other)) = self.first_unmet(needs) {
+            let planned = self.planned.remove(at);
+            self.turns.remove(at);
+            let (name, version) = (planned.candidate.origin.name, planned.candidate.origin.version);
+            self.settle(Installed::failed(name.clone(), version, InstallError::Unmet { name, other }));
+        }
+    }
+
+    fn first_unmet(&self, needs: &Needs) -> Option<(usize, String)> {
+        let failed: BTreeSet<&str> = self
+            .settled
+            .iter()
+            .filter(|(_, result)| result.error.is_some())
+            .map(|(_, result)| result.name.as_str())
+            .chain(self.planned.iter().filter(|planned| planned.is_held()).map(Planned::full_name))
+            .collect();
+        let unmet = |planned: &Planned| {
+            let name = planned.full_name();
+            let needed =
+                needs.0.iter().filter(|(who, _)| who == name).find(|(_, needed)| failed.contains(needed.as_str()));
+            if let Some((_, needed)) = needed {
+                return Some(needed.clone());
+            }
+            let requirers: Vec<&String> = needs.0.iter().filter(|(_, it)| it == name).map(|(who, _)| who).collect();
+            let is_idle = planned.candidate.is_dependency
+                && planned.head.is_none()
+                && requirers.iter().all(|who| failed.contains(who.as_str()));
+            requirers.first().filter(|_| is_idle).map(|who| (*who).clone())
+        };
+        let open = self.planned.iter().enumerate().filter(|(_, planned)| !planned.is_held());
+        open.into_iter().find_map(|(at, planned)| Some((at, unmet(planned)?)))
+    }
+}
+
+impl Planned {
+    fn full_name(&self) -> &str {
+        &self.candidate.origin.name
+    }
+
+    /// Whether a person has to decide before anything comes of it.
+    fn is_held(&self) -> bool {
+        matches!(self.step, Step::Propose { .. })
+    }
+}
+
+/// The bare name of a full one.
+pub(crate) fn bare(name: &str) -> Option<SkillName> {
+    SkillName::parse(name.rsplit('/').next().unwrap_or(name)).ok()
+}

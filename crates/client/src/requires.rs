@@ -1,0 +1,437 @@
+//! [`Choice`]: which releases are installed or updated together, so that each has what it requires.
+//!
+//! What is here already is known from the lock file, which says what each skill requires and which skills are here for
+//! the sake of others only. It stays as it is, but for such others, and for what a command names.
+
+mod solve;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    path::Path,
+};
+
+use registry_index::{Entry, Requirement, Wanted};
+use semver::Version;
+use skill::failure::{Fails, Failure, FailureKind};
+use skill::{Bundle, Limits, QualifiedName, frontmatter};
+use thiserror::Error;
+
+use crate::{
+    lock_file::{LockFile, LockFileError, LockedSkill},
+    registry::Registries,
+    resolve::ResolveError,
+    spec::Request,
+};
+use solve::{Release, Releases, Takes, Wish, solve};
+
+/// Why no releases go together.
+#[derive(Debug, Error)]
+pub enum Unsolved {
+    /// The requirements exclude each other.
+    #[error("no releases go together: {}", .0.join("; "))]
+    Impossible(Vec<String>),
+    /// Skills require each other in a ring.
+    #[error("skills require each other in a ring: {}", ring(.0))]
+    Cycle(Vec<QualifiedName>),
+    /// There is no end to it.
+    #[error("which releases go together was not found in {0} steps")]
+    TooMany(u32),
+    /// A registry cannot be asked.
+    #[error(transparent)]
+    Resolve(#[from] ResolveError),
+}
+
+impl Fails for Unsolved {
+    fn failure(&self) -> Failure {
+        match self {
+            Self::Impossible(_) => Failure::new(FailureKind::Conflict, "requirements_conflict").hint(
+                "nothing was changed; ask for other releases (owner/name@range), update what is in the way in the same \
+                 command, or uninstall it",
+            ),
+            Self::Cycle(_) => Failure::new(FailureKind::Conflict, "requirement_cycle")
+                .hint("nothing was changed; one of their owners has to take a requirement out"),
+            Self::TooMany(_) => Failure::new(FailureKind::Invalid, "too_large")
+                .hint("nothing was changed; name the versions that you want (owner/name@1.2.0)"),
+            Self::Resolve(error) => error.failure(),
+        }
+    }
+}
+
+fn ring(names: &[QualifiedName]) -> String {
+    names.iter().map(QualifiedName::to_string).collect::<Vec<_>>().join(" -> ")
+}
+
+/// One skill that is asked for.
+pub(crate) struct Asked {
+    pub name: QualifiedName,
+    pub request: Request,
+    /// The releases that its registry has.
+    pub releases: Vec<Entry>,
+    /// Whether the version that is installed, or a newer one, is wanted and nothing else: an update.
+    pub is_update: bool,
+}
+
+/// The release that an installed skill is to become.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// The newest that fits what was asked for.
+    Free,
+    /// The one that goes together with the others.
+    Version(Version),
+    /// It is here for others only, and no other requires it any more.
+    Unneeded,
+}
+
+/// The releases that go together.
+#[derive(Debug, Default)]
+pub(crate) struct Choice {
+    versions: BTreeMap<QualifiedName, Version>,
+    needs: BTreeMap<QualifiedName, Vec<QualifiedName>>,
+    installed: BTreeMap<QualifiedName, Version>,
+}
+
+impl Choice {
+    /// The release of a skill.
+    pub fn version(&self, name: &QualifiedName) -> Option<&Version> {
+        self.versions.get(name)
+    }
+
+    /// The skills.
+    pub fn names(&self) -> impl Iterator<Item = &QualifiedName> {
+        self.versions.keys()
+    }
+
+    /// What becomes of an installed skill.
+    pub fn target(&self, name: &str) -> Target {
+        let name = name.parse().ok();
+        match name.and_then(|name: QualifiedName| self.versions.get(&name)) {
+            Some(version) => Target::Version(version.clone()),
+            None => Target::Unneeded,
+        }
+    }
+
+    /// The releases that are not here as they are.
+    pub fn changes(&self) -> impl Iterator<Item = (&QualifiedName, &Version)> {
+        self.versions.iter().filter(|(name, version)| self.installed.get(*name) != Some(*version))
+    }
+
+    /// What a skill requires, by full name.
+    pub fn needs(&self, name: &str) -> impl Iterator<Item = String> {
+        let name = name.parse::<QualifiedName>().ok();
+        let needs = name.and_then(|name| self.needs.get(&name)).into_iter().flatten();
+        needs.map(QualifiedName::to_string)
+    }
+
+    fn check_rings(&self) -> Result<(), Unsolved> {
+        let mut done = BTreeSet::new();
+        for name in self.needs.keys() {
+            self.follow(name, &mut Vec::new(), &mut done)?;
+        }
+        Ok(())
+    }
+
+    fn follow(
+        &self,
+        name: &QualifiedName,
+        path: &mut Vec<QualifiedName>,
+        done: &mut BTreeSet<QualifiedName>,
+    ) -> Result<(), Unsolved> {
+        if let Some(at) = path.iter().position(|above| above == name) {
+            let mut ring = path.split_off(at);
+            ring.push(name.clone());
+            return Err(Unsolved::Cycle(ring));
+        }
+        if done.contains(name) {
+            return Ok(());
+        }
+        path.push(name.clone());
+        for needed in self.needs.get(name).into_iter().flatten() {
+            self.follow(needed, path, done)?;
+        }
+        path.pop();
+        done.insert(name.clone());
+        Ok(())
+    }
+}
+
+/// What is here of a skill.
+struct Here {
+    version: Version,
+    requires: Result<Vec<Requirement>, String>,
+    source: String,
+    /// Whether it may become another release for the sake of others.
+    may_move: bool,
+    is_dependency: bool,
+}
+
+/// Chooses the releases for what is asked, and `more` that skills from elsewhere require, as `(who, what)`. `None` where
+/// nothing that takes part requires anything, so that each skill is for itself. `may_merge` says whether a skill that was
+/// changed here may become another release.
+///
+/// # Errors
+/// [`Unsolved`]
+pub(crate) fn choose(
+    registries: &Registries,
+    lock: &LockFile,
+    asked: &[Asked],
+    more: &[(String, Requirement)],
+    may_merge: bool,
+) -> Result<Option<Choice>, Unsolved> {
+    let is_asked = |name: &QualifiedName| asked.iter().any(|asked| asked.name == *name);
+    let requires_here = lock.skills().any(|skill| !skill.requires.is_empty());
+    let requires_there = asked.iter().any(|asked| asked.releases.iter().any(|entry| !entry.requires.is_empty()));
+    if !requires_here && !requires_there && more.is_empty() {
+        return Ok(None);
+    }
+    let here: BTreeMap<QualifiedName, Here> = lock.skills().filter_map(|skill| Here::of(skill, may_merge)).collect();
+    let mut wishes: Vec<Wish> = asked.iter().filter_map(|asked| asked.wish(here.get(&asked.name))).collect();
+    for (name, here) in here.iter().filter(|(name, here)| !here.is_dependency && !is_asked(name)) {
+        let why = format!("{name} {} is installed", here.version);
+        wishes.push(Wish { name: name.clone(), takes: Takes::Versions([here.version.clone()].into()), why });
+    }
+    let elsewhere = lock.skills().filter(|skill| skill.kind != "registry").flat_map(|skill| {
+        let required = skill.requires.iter().filter_map(|text| text.parse().ok());
+        required.map(|required| (skill.name.clone(), required))
+    });
+    let is_again = |who: &String| more.iter().any(|(other, _)| other == who);
+    for (who, required) in elsewhere.filter(|(who, _)| !is_again(who)).chain(more.iter().cloned()) {
+        let why = format!("{who} requires {required}");
+        wishes.push(Wish { name: required.name.clone(), takes: Takes::Required(required.clone()), why });
+    }
+    let world = World { registries, asked, here };
+    let versions = solve(&wishes, &world)?;
+    let choice = world.choice(versions)?;
+    choice.check_rings()?;
+    Ok(Some(choice))
+}
+
+/// Every skill that something could be asked of.
+struct World<'a> {
+    registries: &'a Registries,
+    asked: &'a [Asked],
+    here: BTreeMap<QualifiedName, Here>,
+}
+
+impl World<'_> {
+    fn asked(&self, name: &QualifiedName) -> Option<&Asked> {
+        self.asked.iter().find(|asked| asked.name == *name)
+    }
+
+    fn choice(self, versions: BTreeMap<QualifiedName, Version>) -> Result<Choice, Unsolved> {
+        let mut needs = BTreeMap::new();
+        for (name, version) in &versions {
+            let release = self.of(name)?.into_iter().find(|release| release.version == *version);
+            let required = release.and_then(|release| release.requires.ok()).unwrap_or_default();
+            needs.insert(name.clone(), required.into_iter().map(|required| required.name).collect());
+        }
+        let installed = self.here.into_iter().map(|(name, here)| (name, here.version)).collect();
+        Ok(Choice { versions, needs, installed })
+    }
+}
+
+impl Releases for World<'_> {
+    fn of(&self, name: &QualifiedName) -> Result<Vec<Release>, ResolveError> {
+        let here = self.here.get(name);
+        let as_here = here.map(Here::release);
+        let asked = self.asked(name);
+        if asked.is_none() && here.is_some_and(|here| !here.may_move) {
+            return Ok(as_here.into_iter().collect());
+        }
+        let entries = match asked {
+            Some(asked) => asked.releases.clone(),
+            None => {
+                let registry = self.registries.serving(&name.owner)?;
+                if here.is_some_and(|here| here.source != registry.location()) {
+                    return Ok(as_here.into_iter().collect());
+                }
+                registry.with_skill(name)?.releases(name)?
+            }
+        };
+        let is_other = |entry: &&Entry| here.is_none_or(|here| here.version != entry.version);
+        let open = entries.iter().filter(is_other).filter(|entry| entry.withdrawn.is_none());
+        Ok(open.map(Release::of).chain(as_here).collect())
+    }
+
+    fn preferred(&self, name: &QualifiedName) -> Option<Version> {
+        let here = self.here.get(name).filter(|_| self.asked(name).is_none());
+        here.map(|here| here.version.clone())
+    }
+}
+
+impl Release {
+    fn of(entry: &Entry) -> Self {
+        Self { version: entry.version.clone(), requires: parsed(&entry.requires), is_yanked: entry.yanked }
+    }
+}
+
+impl Here {
+    fn of(skill: &LockedSkill, may_merge: bool) -> Option<(QualifiedName, Self)> {
+        let name = skill.name.parse().ok().filter(|_| skill.kind == "registry")?;
+        let version = skill.version.as_deref()?.parse().ok()?;
+        let here = Self {
+            version,
+            requires: parsed(&skill.requires),
+            source: skill.source.clone(),
+            may_move: skill.dependency && (may_merge || !skill.is_evolved()),
+            is_dependency: skill.dependency,
+        };
+        Some((name, here))
+    }
+
+    fn release(&self) -> Release {
+        Release { version: self.version.clone(), requires: self.requires.clone(), is_yanked: false }
+    }
+}
+
+impl Asked {
+    /// What it asks of the solver; a skill that is here for others only asks for nothing in an update.
+    fn wish(&self, here: Option<&Here>) -> Option<Wish> {
+        let wanted = self.request.wanted();
+        let is_open = |entry: &&Entry| entry.withdrawn.is_none() && !entry.yanked;
+        let does = |entry: &&Entry| match wanted {
+            Wanted::Newest => is_open(entry),
+            Wanted::Exact(version) => entry.version.cmp_precedence(version).is_eq(),
+            Wanted::Range(range) => is_open(entry) && range.matches(&entry.version),
+        };
+        let mut versions: BTreeSet<Version> =
+            self.releases.iter().filter(does).map(|entry| entry.version.clone()).collect();
+        if let Some(here) = here.filter(|_| self.is_update) {
+            if here.is_dependency && *wanted == Wanted::Newest {
+                return None;
+            }
+            versions.retain(|version| *version >= here.version);
+            versions.insert(here.version.clone());
+        }
+        let range =
+            if self.request.as_str().is_empty() { String::new() } else { format!("@{}", self.request.as_str()) };
+        let why = format!("you asked for {}{range}", self.name);
+        Some(Wish { name: self.name.clone(), takes: Takes::Versions(versions), why })
+    }
+}
+
+impl fmt::Debug for Asked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.name, self.request.as_str())
+    }
+}
+
+fn parsed(texts: &[String]) -> Result<Vec<Requirement>, String> {
+    texts.iter().map(|text| text.parse::<Requirement>().map_err(|error| error.to_string())).collect()
+}
+
+/// What a skill's frontmatter says that it requires.
+pub(crate) fn of_bundle(bundle: &Bundle) -> Vec<String> {
+    let reading = bundle.skill_md().and_then(|text| frontmatter::read(text, &Limits::default()).ok());
+    reading.map(|reading| reading.frontmatter.requires).unwrap_or_default()
+}
+
+/// Who requires an installed skill.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Requirers {
+    /// Whether it is here only since others require it.
+    pub is_dependency: bool,
+    /// The full names of those who do, sorted.
+    pub by: Vec<String>,
+}
+
+/// Who requires the skills of a lock file, by bare name; those that are required, or were, alone.
+///
+/// # Errors
+/// [`LockFileError`]
+pub fn requirers_of(lock_path: &Path) -> Result<BTreeMap<String, Requirers>, LockFileError> {
+    let lock = LockFile::read(lock_path)?;
+    let of = |skill: &LockedSkill| {
+        let by = requirers(&lock, &skill.name, &BTreeSet::new());
+        (skill.bare_name().to_owned(), Requirers { is_dependency: skill.dependency, by })
+    };
+    let all = lock.skills().map(of);
+    Ok(all.filter(|(_, requirers)| requirers.is_dependency || !requirers.by.is_empty()).collect())
+}
+
+/// The skills of a lock file that require one, besides those in `without`; full names, sorted.
+pub(crate) fn requirers(lock: &LockFile, name: &str, without: &BTreeSet<String>) -> Vec<String> {
+    let requires = |skill: &&LockedSkill| {
+        let mut required = skill.requires.iter().filter_map(|text| text.parse::<Requirement>().ok());
+        !without.contains(&skill.name) && required.any(|required| required.name.to_string() == name)
+    };
+    lock.skills().filter(requires).map(|skill| skill.name.clone()).collect()
+}
+
+/// The skills that are here only for those that leave, or for others that leave with them. One that was changed here
+/// stays, and with it what it requires.
+pub(crate) fn left_behind<'a>(lock: &'a LockFile, leaving: &BTreeSet<String>) -> Vec<&'a LockedSkill> {
+    let (mut gone, nobody) = (leaving.clone(), BTreeSet::new());
+    let mut found: Vec<&LockedSkill> = Vec::new();
+    loop {
+        let is_left = |skill: &&LockedSkill| {
+            let is_known = gone.contains(&skill.name) || found.iter().any(|known| known.name == skill.name);
+            skill.dependency
+                && !is_known
+                && requirers(lock, &skill.name, &gone).is_empty()
+                && requirers(lock, &skill.name, &nobody).iter().any(|requirer| gone.contains(requirer))
+        };
+        let Some(next) = lock.skills().find(is_left) else { return found };
+        if !next.is_evolved() {
+            gone.insert(next.name.clone());
+        }
+        found.push(next);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A lock file of skills written as `acme/a: acme/b`, with `+` before those that are here for others and `~` before
+    /// those that were changed.
+    fn lock(text: &str) -> LockFile {
+        let mut file = LockFile::parse("format = 1\n", Path::new("skillhub.lock")).unwrap();
+        for line in text.lines().map(str::trim) {
+            let (name, requires) = line.split_once(':').unwrap_or((line, ""));
+            let content = if name.contains('~') { "other" } else { "same" };
+            file.insert(LockedSkill {
+                name: name.trim_start_matches(['+', '~']).to_owned(),
+                kind: "registry".to_owned(),
+                version: Some("1.0.0".to_owned()),
+                digest: "same".to_owned(),
+                content: content.to_owned(),
+                requires: requires.split_whitespace().map(str::to_owned).collect(),
+                dependency: name.contains('+'),
+                ..LockedSkill::default()
+            });
+        }
+        file
+    }
+
+    fn left(text: &str, leaving: &[&str]) -> String {
+        let leaving = leaving.iter().map(|name| (*name).to_owned()).collect();
+        let lock = lock(text);
+        let mut names: Vec<&str> = left_behind(&lock, &leaving).iter().map(|skill| skill.name.as_str()).collect();
+        names.sort_unstable();
+        names.join(" ")
+    }
+
+    #[test]
+    fn what_is_here_for_others_leaves_with_the_last_of_them() {
+        let all = "x/a: x/b@^1 x/c\n+x/b: x/d\n+x/c\n+x/d\nx/e: x/c\n+x/idle";
+        assert_eq!(left(all, &["x/a"]), "x/b x/d");
+        assert_eq!(left(all, &["x/a", "x/e"]), "x/b x/c x/d");
+        assert_eq!(left(all, &["x/e"]), "");
+        assert_eq!(left("x/a: x/b\nx/b", &["x/a"]), "", "what was asked for stays");
+        assert_eq!(
+            left("x/a: x/b\n+~x/b: x/c\n+x/c", &["x/a"]),
+            "x/b",
+            "what was changed is told, and keeps what it requires"
+        );
+    }
+
+    #[test]
+    fn who_requires_a_skill_is_known_from_the_lock_file() {
+        let lock = lock("x/a: x/b@^1\nx/c: x/b\nx/d\nx/b");
+        let none = BTreeSet::new();
+        assert_eq!(requirers(&lock, "x/b", &none), ["x/a", "x/c"]);
+        assert_eq!(requirers(&lock, "x/b", &["x/a".to_owned()].into()), ["x/c"]);
+        assert!(requirers(&lock, "x/d", &none).is_empty());
+    }
+}

@@ -1,0 +1,453 @@
+//! [`solve`]: which releases go together, by the algorithm of pubgrub.
+//!
+//! The solver knows only versions that there are: a range stands for the releases that it takes. What it asks for is
+//! brought by [`Releases`].
+
+use std::{
+    cell::{Cell, RefCell},
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet, HashMap},
+    fmt,
+};
+
+use pubgrub::{
+    Dependencies, DependencyProvider, DerivationTree, External, PackageResolutionStatistics, PubGrubError, Ranges,
+};
+use registry_index::Requirement;
+use semver::Version;
+use skill::QualifiedName;
+
+use super::Unsolved;
+use crate::resolve::ResolveError;
+
+/// Steps after which a set of requirements counts as one that cannot be solved. Real ones take some dozens.
+const MOST_STEPS: u32 = 100_000;
+
+/// What the solver asks about skills.
+pub(super) trait Releases {
+    /// The releases of a skill that may be chosen.
+    fn of(&self, name: &QualifiedName) -> Result<Vec<Release>, ResolveError>;
+
+    /// The release that is taken before all others where it will do.
+    fn preferred(&self, name: &QualifiedName) -> Option<Version>;
+}
+
+/// One release, as the solver sees it.
+#[derive(Debug, Clone)]
+pub(super) struct Release {
+    pub version: Version,
+    /// What it needs, or why that cannot be read.
+    pub requires: Result<Vec<Requirement>, String>,
+    /// Whether it is taken only where it was asked for by this very version.
+    pub is_yanked: bool,
+}
+
+/// One wish at the beginning.
+#[derive(Debug, Clone)]
+pub(super) struct Wish {
+    pub name: QualifiedName,
+    /// The releases that will do.
+    pub takes: Takes,
+    /// Who wants it, as the beginning of a sentence: `you asked for acme/pdf@^1`.
+    pub why: String,
+}
+
+/// Which releases a wish takes.
+#[derive(Debug, Clone)]
+pub(super) enum Takes {
+    /// These versions.
+    Versions(BTreeSet<Version>),
+    /// What the requirement says.
+    Required(Requirement),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Package {
+    Root,
+    Skill(QualifiedName),
+}
+
+impl fmt::Display for Package {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root => f.write_str("what you asked for"),
+            Self::Skill(name) => name.fmt(f),
+        }
+    }
+}
+
+/// Why the solver stopped without an answer.
+#[derive(Debug, thiserror::Error)]
+enum Stopped {
+    #[error(transparent)]
+    Resolve(#[from] ResolveError),
+    #[error("more than {MOST_STEPS} steps")]
+    Steps,
+}
+
+/// The newest releases that go together, by skill; or why there are none.
+pub(super) fn solve(wishes: &[Wish], releases: &dyn Releases) -> Result<BTreeMap<QualifiedName, Version>, Unsolved> {
+    let search = Search { wishes, releases, known: RefCell::default(), steps: Cell::new(0) };
+    match pubgrub::resolve(&search, Package::Root, Version::new(0, 0, 0)) {
+        Ok(chosen) => Ok(chosen
+            .into_iter()
+            .filter_map(|(package, version)| match package {
+                Package::Root => None,
+                Package::Skill(name) => Some((name, version)),
+            })
+            .collect()),
+        Err(PubGrubError::NoSolution(tree)) => Err(Unsolved::Impossible(search.reasons(&tree))),
+        Err(
+            PubGrubError::ErrorRetrievingDependencies { source, .. }
+            | PubGrubError::ErrorChoosingVersion { source, .. }
+            | PubGrubError::ErrorInShouldCancel(source),
+        ) => Err(match source {
+            Stopped::Resolve(error) => Unsolved::Resolve(error),
+            Stopped::Steps => Unsolved::TooMany(MOST_STEPS),
+        }),
+    }
+}
+
+struct Search<'a> {
+    wishes: &'a [Wish],
+    releases: &'a dyn Releases,
+    known: RefCell<HashMap<QualifiedName, Vec<Release>>>,
+    steps: Cell<u32>,
+}
+
+impl Search<'_> {
+    fn of(&self, name: &QualifiedName) -> Result<Vec<Release>, Stopped> {
+        if let Some(known) = self.known.borrow().get(name) {
+            return Ok(known.clone());
+        }
+        let found = self.releases.of(name)?;
+        self.known.borrow_mut().insert(name.clone(), found.clone());
+        Ok(found)
+    }
+
+    /// The releases that will do, as the solver wants them.
+    fn range(&self, name: &QualifiedName, takes: &Takes) -> Result<Ranges<Version>, Stopped> {
+        let releases = self.of(name)?;
+        let does = |release: &&Release| match takes {
+            Takes::Versions(versions) => versions.contains(&release.version),
+            Takes::Required(required) => {
+                let is_named = required.range().trim_start_matches('=').trim() == release.version.to_string();
+                required.takes(&release.version) && (!release.is_yanked || is_named)
+            }
+        };
+        let one = |all: Ranges<Version>, release: &Release| all.union(&Ranges::singleton(release.version.clone()));
+        Ok(releases.iter().filter(does).fold(Ranges::empty(), one))
+    }
+
+    fn wanted(&self) -> Result<Vec<(Package, Ranges<Version>)>, Stopped> {
+        let mut ranges: BTreeMap<&QualifiedName, Ranges<Version>> = BTreeMap::new();
+        for wish in self.wishes {
+            let range = self.range(&wish.name, &wish.takes)?;
+            let all = ranges.entry(&wish.name).or_insert_with(Ranges::full);
+            *all = all.intersection(&range);
+        }
+        Ok(ranges.into_iter().map(|(name, range)| (Package::Skill(name.clone()), range)).collect())
+    }
+
+    /// The facts that exclude each other, in the order in which one follows from the other, each once.
+    fn reasons(&self, tree: &DerivationTree<Package, Ranges<Version>, String>) -> Vec<String> {
+        let mut reasons = Vec::new();
+        self.collect(tree, &mut reasons);
+        let mut seen = BTreeSet::new();
+        reasons.retain(|reason| seen.insert(reason.clone()));
+        reasons
+    }
+
+    fn collect(&self, tree: &DerivationTree<Package, Ranges<Version>, String>, reasons: &mut Vec<String>) {
+        match tree {
+            DerivationTree::Derived(derived) => {
+                self.collect(&derived.cause1, reasons);
+                self.collect(&derived.cause2, reasons);
+            }
+            DerivationTree::External(External::FromDependencyOf(Package::Root, _, Package::Skill(name), _)) => {
+                reasons.extend(self.wishes.iter().filter(|wish| wish.name == *name).map(|wish| wish.why.clone()));
+                reasons.extend(self.choice_of(name));
+            }
+            DerivationTree::External(External::FromDependencyOf(Package::Skill(name), versions, needed, _)) => {
+                reasons.extend(self.requirement(name, versions, needed));
+                if let Package::Skill(needed) = needed {
+                    reasons.extend(self.choice_of(needed));
+                }
+            }
+            DerivationTree::External(External::Custom(package, versions, why)) => {
+                reasons.push(format!("{package} {} cannot be used: {why}", self.written(package, versions)));
+            }
+            DerivationTree::External(_) => {}
+        }
+    }
+
+    /// `acme/a 1.0.0, 1.1.0 requires acme/b@^2`.
+    fn requirement(&self, name: &QualifiedName, versions: &Ranges<Version>, needed: &Package) -> Option<String> {
+        let known = self.known.borrow();
+        let has = |release: &&Release| versions.contains(&release.version);
+        let release = known.get(name)?.iter().filter(has).max_by_key(|release| &release.version)?;
+        let required = release.requires.as_ref().ok()?.iter();
+        let required = required.filter(|r| Package::Skill(r.name.clone()) == *needed).map(Requirement::to_string);
+        let package = Package::Skill(name.clone());
+        let required = required.collect::<Vec<_>>().join(" and ");
+        Some(format!("{name} {} requires {required}", self.written(&package, versions)))
+    }
+
+    /// What there is to choose from.
+    fn choice_of(&self, name: &QualifiedName) -> Option<String> {
+        let known = self.known.borrow();
+        let releases = known.get(name)?;
+        let mut versions: Vec<&Version> = releases.iter().filter(|r| !r.is_yanked).map(|r| &r.version).collect();
+        versions.sort();
+        let list = versions.iter().rev().take(5).map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let more = if versions.len() > 5 { " and older ones" } else { "" };
+        Some(match versions.len() {
+            0 => format!("there is no release of {name} to choose"),
+            _ => format!("of {name} there is {list}{more}"),
+        })
+    }
+
+    /// The versions in a range, newest first.
+    fn written(&self, package: &Package, versions: &Ranges<Version>) -> String {
+        let Package::Skill(name) = package else { return String::new() };
+        let known = self.known.borrow();
+        let mut found: Vec<&Version> = known.get(name).into_iter().flatten().map(|release| &release.version).collect();
+        found.retain(|version| versions.contains(*version));
+        found.sort();
+        found.iter().rev().take(5).map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl DependencyProvider for Search<'_> {
+    type P = Package;
+    type V = Version;
+    type VS = Ranges<Version>;
+    type M = String;
+    type Err = Stopped;
+    type Priority = (u32, Reverse<usize>);
+
+    fn prioritize(&self, package: &Package, range: &Self::VS, met: &PackageResolutionStatistics) -> Self::Priority {
+        let Package::Skill(name) = package else { return (u32::MAX, Reverse(0)) };
+        let count = self
+            .known
+            .borrow()
+            .get(name)
+            .map_or(0, |known| known.iter().filter(|release| range.contains(&release.version)).count());
+        (met.conflict_count(), Reverse(count))
+    }
+
+    fn choose_version(&self, package: &Package, range: &Self::VS) -> Result<Option<Version>, Stopped> {
+        let Package::Skill(name) = package else { return Ok(Some(Version::new(0, 0, 0))) };
+        if let Some(preferred) = self.releases.preferred(name).filter(|version| range.contains(version)) {
+            return Ok(Some(preferred));
+        }
+        let releases = self.of(name)?;
+        let does = releases.into_iter().map(|release| release.version).filter(|version| range.contains(version));
+        Ok(does.max_by_key(|version| (version.pre.is_empty(), version.clone())))
+    }
+
+    fn get_dependencies(
+        &self,
+        package: &Package,
+        version: &Version,
+    ) -> Result<Dependencies<Package, Self::VS, String>, Stopped> {
+        let Package::Skill(name) = package else {
+            return Ok(Dependencies::Available(self.wanted()?.into_iter().collect()));
+        };
+        let release = self.of(name)?.into_iter().find(|release| release.version == *version);
+        let required = match release.map(|release| release.requires) {
+            Some(Ok(required)) => required,
+            Some(Err(why)) => return Ok(Dependencies::Unavailable(why)),
+            None => return Ok(Dependencies::Unavailable("it is gone".to_owned())),
+        };
+        let mut ranges: Vec<(Package, Self::VS)> = Vec::new();
+        for required in required {
+            if required.name == *name {
+                return Ok(Dependencies::Unavailable("it requires itself".to_owned()));
+            }
+            let (package, takes) = (Package::Skill(required.name.clone()), Takes::Required(required.clone()));
+            let range = self.range(&required.name, &takes)?;
+            match ranges.iter_mut().find(|(known, _)| *known == package) {
+                Some((_, known)) => *known = known.intersection(&range),
+                None => ranges.push((package, range)),
+            }
+        }
+        Ok(Dependencies::Available(ranges.into_iter().collect()))
+    }
+
+    fn should_cancel(&self) -> Result<(), Stopped> {
+        self.steps.set(self.steps.get() + 1);
+        if self.steps.get() > MOST_STEPS { Err(Stopped::Steps) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Releases written as `acme/a 1.0.0: acme/b@^1 acme/c`, one a line; `!` before a version is yanked.
+    struct Table(BTreeMap<QualifiedName, Vec<Release>>, Vec<(QualifiedName, Version)>);
+
+    impl Table {
+        fn new(text: &str) -> Self {
+            let mut table = BTreeMap::<QualifiedName, Vec<Release>>::new();
+            for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+                let (release, requires) = line.split_once(':').unwrap_or((line, ""));
+                let (name, version) = release.trim().split_once(' ').unwrap();
+                let is_yanked = version.starts_with('!');
+                let version = version.trim_start_matches('!').parse().unwrap();
+                let requires = Ok(requires.split_whitespace().map(|text| text.parse().unwrap()).collect());
+                table.entry(name.parse().unwrap()).or_default().push(Release { version, requires, is_yanked });
+            }
+            Self(table, Vec::new())
+        }
+
+        fn preferring(mut self, name: &str, version: &str) -> Self {
+            self.1.push((name.parse().unwrap(), version.parse().unwrap()));
+            self
+        }
+
+        fn solve(&self, wishes: &[&str]) -> Result<String, Vec<String>> {
+            let wish = |text: &&str| {
+                let required: Requirement = text.parse().unwrap();
+                Wish {
+                    name: required.name.clone(),
+                    takes: Takes::Required(required),
+                    why: format!("you asked for {text}"),
+                }
+            };
+            match solve(&wishes.iter().map(wish).collect::<Vec<_>>(), self) {
+                Ok(chosen) => {
+                    let chosen = chosen.iter().map(|(name, version)| format!("{} {version}", name.name));
+                    Ok(chosen.collect::<Vec<_>>().join(", "))
+                }
+                Err(Unsolved::Impossible(reasons)) => Err(reasons),
+                Err(other) => panic!("{other}"),
+            }
+        }
+    }
+
+    impl Releases for Table {
+        fn of(&self, name: &QualifiedName) -> Result<Vec<Release>, ResolveError> {
+            Ok(self.0.get(name).cloned().unwrap_or_default())
+        }
+
+        fn preferred(&self, name: &QualifiedName) -> Option<Version> {
+            self.1.iter().find(|(known, _)| known == name).map(|(_, version)| version.clone())
+        }
+    }
+
+    #[test]
+    fn the_newest_that_go_together_are_chosen() {
+        let table = Table::new(
+            "acme/a 1.0.0: x/b@^1\nacme/a 1.1.0: x/b@^1 x/c\nx/b 1.0.0\nx/b 1.4.0: x/c@<2\nx/b 2.0.0\n\
+             x/c 1.0.0\nx/c 2.0.0\nx/c !1.9.0",
+        );
+        assert_eq!(table.solve(&["acme/a"]).unwrap(), "a 1.1.0, b 1.4.0, c 1.0.0");
+        assert_eq!(table.solve(&["acme/a@1.0.0", "x/c@2.0.0", "x/b@<1.4"]).unwrap(), "a 1.0.0, b 1.0.0, c 2.0.0");
+        assert_eq!(table.solve(&["x/c@1.9.0"]).unwrap(), "c 1.9.0", "a yanked one by its exact version");
+    }
+
+    #[test]
+    fn an_older_release_is_chosen_where_the_newest_does_not_go_with_the_others() {
+        let table = Table::new("x/a 2.0.0: x/b@^2\nx/a 1.0.0: x/b@^1\nx/b 1.0.0\nx/c 1.0.0: x/b@1\nx/b 2.0.0");
+        assert_eq!(table.solve(&["x/a"]).unwrap(), "a 2.0.0, b 2.0.0");
+        assert_eq!(table.solve(&["x/a", "x/c"]).unwrap(), "a 1.0.0, b 1.0.0, c 1.0.0");
+    }
+
+    #[test]
+    fn what_is_here_already_is_kept_where_it_will_do() {
+        let table = Table::new("x/a 1.0.0: x/b@^1\nx/b 1.0.0\nx/b 1.5.0\nx/b 2.0.0").preferring("x/b", "1.0.0");
+        assert_eq!(table.solve(&["x/a"]).unwrap(), "a 1.0.0, b 1.0.0");
+        assert_eq!(table.solve(&["x/a", "x/b@>=1.1"]).unwrap(), "a 1.0.0, b 1.5.0");
+    }
+
+    #[test]
+    fn what_is_impossible_is_explained_by_the_facts_that_exclude_each_other() {
+        let table = Table::new("x/a 1.0.0: x/b@^2\nx/c 1.0.0: x/b@^1\nx/b 1.0.0\nx/b 2.0.0\nx/d 1.0.0: x/none@^1");
+        let reasons = table.solve(&["x/a", "x/c"]).unwrap_err().join("\n");
+        for fact in ["you asked for x/a", "x/a 1.0.0 requires x/b@^2", "x/c 1.0.0 requires x/b@^1", "2.0.0, 1.0.0"] {
+            assert!(reasons.contains(fact), "{fact} in:\n{reasons}");
+        }
+        assert!(!reasons.contains("x/d"), "{reasons}");
+        let reasons = table.solve(&["x/d"]).unwrap_err().join("\n");
+        assert!(reasons.contains("x/d 1.0.0 requires x/none@^1"), "{reasons}");
+        assert!(reasons.contains("there is no release of x/none"), "{reasons}");
+        let reasons = table.solve(&["x/b@^1", "x/b@^2"]).unwrap_err().join("\n");
+        assert!(reasons.contains("you asked for x/b@^1") && reasons.contains("you asked for x/b@^2"), "{reasons}");
+    }
+
+    #[test]
+    fn a_release_that_requires_itself_or_cannot_be_read_is_passed_over() {
+        let mut table = Table::new("x/a 1.0.0\nx/a 2.0.0: x/a@^1\nx/a 3.0.0");
+        let name: QualifiedName = "x/a".parse().unwrap();
+        table.0.get_mut(&name).unwrap()[2].requires = Err("its requirement \"y\" is none".to_owned());
+        assert_eq!(table.solve(&["x/a"]).unwrap(), "a 1.0.0");
+        let reasons = table.solve(&["x/a@>=2"]).unwrap_err().join("\n");
+        assert!(reasons.contains("requires itself") && reasons.contains("is none"), "{reasons}");
+    }
+
+    #[test]
+    fn every_solution_keeps_every_requirement_and_one_is_found_wherever_there_is_one() {
+        let mut random = 7u64;
+        let mut next = |below: u64| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (random >> 33) % below
+        };
+        for round in 0..300 {
+            let mut text = String::new();
+            for name in ["a", "b", "c", "d"] {
+                for version in 1..=3 {
+                    text.push_str(&format!("x/{name} {version}.0.0:"));
+                    for other in ["a", "b", "c", "d"].iter().filter(|other| **other > name) {
+                        if next(3) == 0 {
+                            text.push_str(&format!(" x/{other}@{}.0.0", 1 + next(3)));
+                        }
+                    }
+                    text.push('\n');
+                }
+            }
+            let table = Table::new(&text);
+            let found = table.solve(&["x/a", "x/b"]);
+            assert_eq!(found.is_ok(), table.has_solution(), "round {round}:\n{text}{found:?}");
+            if let Ok(chosen) = found {
+                table.check(&chosen);
+            }
+        }
+    }
+
+    impl Table {
+        /// Whether any choice of releases of all four skills, or none, keeps all requirements.
+        fn has_solution(&self) -> bool {
+            let names: Vec<&QualifiedName> = self.0.keys().collect();
+            let choices = 4u32.pow(names.len() as u32);
+            (0..choices).any(|choice| {
+                let version = |at: usize| (choice / 4u32.pow(at as u32)) % 4;
+                let chosen: BTreeMap<_, _> = names
+                    .iter()
+                    .enumerate()
+                    .filter(|(at, _)| version(*at) > 0)
+                    .map(|(at, name)| ((*name).clone(), Version::new(u64::from(version(at)), 0, 0)))
+                    .collect();
+                let wanted = ["x/a", "x/b"].iter().all(|name| chosen.contains_key(&name.parse().unwrap()));
+                wanted && self.keeps(&chosen)
+            })
+        }
+
+        fn keeps(&self, chosen: &BTreeMap<QualifiedName, Version>) -> bool {
+            chosen.iter().all(|(name, version)| {
+                let release = self.0[name].iter().find(|release| release.version == *version).unwrap();
+                let does = |required: &Requirement| chosen.get(&required.name).is_some_and(|v| required.takes(v));
+                release.requires.as_ref().unwrap().iter().all(does)
+            })
+        }
+
+        fn check(&self, chosen: &str) {
+            let chosen = chosen.split(", ").map(|release| {
+                let (name, version) = release.split_once(' ').unwrap();
+                (format!("x/{name}").parse().unwrap(), version.parse().unwrap())
+            });
+            assert!(self.keeps(&chosen.collect()));
+        }
+    }
+}
