@@ -20,6 +20,7 @@ mod hostile_archives;
 mod importing;
 mod installing;
 mod journey;
+mod lookalikes;
 mod main_job;
 mod manage;
 mod merging;

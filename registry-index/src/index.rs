@@ -1,6 +1,7 @@
 //! [`Index`]: making, opening and reading an index.
 
 use std::{
+    collections::BTreeSet,
     fmt,
     path::{Path, PathBuf},
     time::Duration,
@@ -266,6 +267,24 @@ impl Index {
             }
         }
         Ok(names)
+    }
+
+    /// The names in the folder of this one's that `is_near` takes, without the name itself.
+    ///
+    /// # Errors
+    /// [`ReadError::Store`] when git fails.
+    pub fn names_near(
+        &self,
+        name: &SkillName,
+        is_near: impl Fn(&str) -> bool,
+    ) -> Result<BTreeSet<SkillName>, ReadError> {
+        let folder = shard::name_folder(name);
+        let Some((parent, _)) = folder.as_deref().and_then(|folder| folder.rsplit_once('/')) else {
+            return Ok(BTreeSet::new());
+        };
+        let names = self.store.snapshot()?.names_in(parent)?;
+        let near = names.iter().filter(|other| *other != name.as_str() && is_near(other));
+        Ok(near.filter_map(|other| SkillName::parse(other).ok()).collect())
     }
 
     /// The newest release of every skill, sorted by owner and name; a skill with nothing but yanked or

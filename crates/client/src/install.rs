@@ -35,6 +35,7 @@ use crate::{
     agent_folders::{AgentFolder, AgentFolders},
     found::Pick,
     lock_file::{LockFile, LockedSkill, LockedWaiver},
+    lookalike,
     registry::{Registries, Signers},
     requires,
     spec::Spec,
@@ -149,11 +150,21 @@ impl Installer<'_> {
         for item in items {
             let (label, found) = match item {
                 Item::Order(order) => (order.label(), source::fetch(self, &order, request)),
+                Item::Found(found, wanted) => {
+                    let fetched = fetch_release(self, request, &found, &wanted).map(|mut candidate| {
+                        candidate.warnings.extend(lookalike::in_registry(&found.registry, &found.name));
+                        vec![candidate]
+                    });
+                    (found.name.to_string(), fetched)
+                }
                 Item::Fetched(label, found) => (label, found),
             };
             match found {
                 Ok(candidates) => {
-                    for candidate in candidates {
+                    for mut candidate in candidates {
+                        if candidate.locked.is_none() {
+                            candidate.warnings.extend(lookalike::among_installed(&candidate.origin.name, &lock));
+                        }
                         self.plan_one(candidate, request, &mut batch);
                     }
                 }

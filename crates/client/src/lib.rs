@@ -21,6 +21,7 @@ mod import;
 mod install;
 mod keys;
 mod lock_file;
+mod lookalike;
 mod paths;
 mod placed;
 mod policy_file;

@@ -24,6 +24,7 @@ pub use self::{
     fork::{ForkError, publish_fork},
 };
 use crate::{
+    lookalike,
     registry::{Registries, Registry},
     requires,
     signing::SigningKey,
@@ -143,6 +144,9 @@ fn publish_files(
     let mut draft = Draft { name, cleared, problems, forked_from, registry, signing, warnings };
     draft.check_key(&entries)?;
     draft.check_requirements(by.registries)?;
+    if entries.is_empty() {
+        draft.warnings.extend(lookalike::of_new(&draft.registry, &draft.name));
+    }
     let wanted = match asked {
         Some(asked) => Some(asked),
         None => draft.version_in_frontmatter()?,

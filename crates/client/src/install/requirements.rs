@@ -14,7 +14,7 @@ use super::{
 use crate::{
     lock_file::LockFile,
     requires::{self, Asked, Choice},
-    resolve,
+    resolve::{self, Resolved},
     spec::{Request, Spec},
 };
 
@@ -22,6 +22,8 @@ use crate::{
 pub(super) enum Item {
     /// To be fetched.
     Order(Order),
+    /// To be fetched, as a user asked for it; the registry knows the release.
+    Found(Box<Resolved>, Request),
     /// Fetched already, since only its files say what it requires; with what it is called where that failed.
     Fetched(String, Result<Vec<Candidate>, InstallError>),
 }
@@ -64,14 +66,25 @@ impl Installer<'_> {
                 items.push((Item::Fetched(order.label(), found), None));
                 continue;
             };
-            // What fails here fails again when it is fetched, and is told there.
             let of_spec = resolve::locate(&registries, spec).and_then(|(registry, name, request)| {
                 let releases = resolve::releases(&registry, &name)?;
-                Ok(Asked { name, request, releases, is_update: false })
+                Ok((registry, Asked { name, request, releases, is_update: false }))
             });
-            let of_spec = of_spec.ok().filter(|asked| select(&asked.releases, asked.request.wanted()).is_some());
-            items.push((Item::Order(order), of_spec.as_ref().map(|asked| asked.name.clone())));
-            asked.extend(of_spec);
+            // What fails here fails again when it is fetched, and is told there.
+            let Ok((registry, of_spec)) = of_spec else {
+                items.push((Item::Order(order), None));
+                continue;
+            };
+            let (name, request) = (of_spec.name.clone(), of_spec.request.clone());
+            let item = match select(&of_spec.releases, request.wanted()).cloned() {
+                Some(entry) => Item::Found(Box::new(Resolved { registry, name: name.clone(), entry }), request),
+                None => {
+                    items.push((Item::Order(order), None));
+                    continue;
+                }
+            };
+            items.push((item, Some(name)));
+            asked.push(of_spec);
         }
         let Some(choice) = requires::choose(&registries, lock, &asked, &more, false)? else {
             return Ok((items.into_iter().map(|(item, _)| item).collect(), Needs::default()));

@@ -28,7 +28,7 @@ use crate::{
     found::{self, Found},
     http::{self, HttpError},
     lock_file::LockedSkill,
-    paths,
+    lookalike, paths,
     registry::{Registries, Registry},
     resolve::{self, ResolveError, Resolved},
     spec::{Request, Spec},
@@ -97,7 +97,8 @@ pub(crate) fn fetch(
         Order::Chosen { name, request: wanted, version, is_dependency } => {
             let exact = Request::exact(version);
             let found = resolve::resolve(&source.registries, &Spec::Qualified { name: name.clone(), request: exact })?;
-            let candidate = source.of_release(&found, wanted)?;
+            let mut candidate = source.of_release(&found, wanted)?;
+            candidate.warnings.extend(lookalike::in_registry(&found.registry, &found.name));
             Ok(vec![Candidate { is_dependency: *is_dependency, ..candidate }])
         }
         Order::Locked(locked) => {

@@ -1,0 +1,247 @@
+//! [`is_alike`]: names that a reader may take for each other, and where such are pointed out.
+//!
+//! Nothing is refused for it: near names are often honest. A skill of the same owner is none, and in a registry the one
+//! that was there first.
+
+use std::collections::BTreeSet;
+
+use registry_index::{Entry, Index, ReadError};
+use skill::{QualifiedName, SkillName};
+use unicode_normalization::UnicodeNormalization;
+
+use crate::{
+    lock_file::LockFile,
+    registry::{Registry, RegistryError},
+    search::distance,
+};
+
+/// Letters from which on one other letter makes a slip, and two.
+const ONE_SLIP: usize = 5;
+const TWO_SLIPS: usize = 9;
+
+/// The same of an owner's name, which is read less closely.
+const OWNER_SLIP: usize = 4;
+
+/// Bytes by which names that look alike differ in length.
+const MOST_BYTES: usize = 8;
+
+/// Letters of other alphabets, and signs, that look like these.
+const LOOKS: [(&str, char); 12] = [
+    ("аɑα", 'a'),
+    ("сϲ", 'c'),
+    ("еε", 'e'),
+    ("һ", 'h'),
+    ("іıι1l|!", 'i'),
+    ("ј", 'j'),
+    ("к", 'k'),
+    ("оοσ0", 'o'),
+    ("рρ", 'p'),
+    ("ѕ5", 's'),
+    ("хχ", 'x'),
+    ("уγ", 'y'),
+];
+
+/// Pairs of letters that look like one.
+const PAIRS: [(&str, &str); 3] = [("rn", "m"), ("vv", "w"), ("cl", "d")];
+
+/// Whether two different names look or read alike: a slip or two in a longer one, other marks between the words, letters
+/// that look the same. Numbers that differ tell names apart.
+pub(crate) fn is_alike(a: &str, b: &str) -> bool {
+    are_alike(a, b, ONE_SLIP)
+}
+
+fn is_alike_owner(a: &str, b: &str) -> bool {
+    are_alike(a, b, OWNER_SLIP)
+}
+
+fn are_alike(a: &str, b: &str, shortest: usize) -> bool {
+    if a == b || a.len().abs_diff(b.len()) > MOST_BYTES || differ_in_numbers(a, b) {
+        return false;
+    }
+    is_slip(a, b, shortest) || skeleton(a) == skeleton(b)
+}
+
+/// Whether both have numbers, and nothing else tells them apart.
+fn differ_in_numbers(a: &str, b: &str) -> bool {
+    let is_numbered = |name: &str| name.bytes().any(|byte| byte.is_ascii_digit());
+    is_numbered(a) && is_numbered(b) && letters(a).eq(letters(b))
+}
+
+fn letters(name: &str) -> impl Iterator<Item = u8> {
+    name.bytes().filter(|byte| !byte.is_ascii_digit())
+}
+
+/// What is left of a name for somebody who reads it fast.
+fn skeleton(name: &str) -> String {
+    let plain = name.nfkd().flat_map(char::to_lowercase).filter(|c| c.is_alphanumeric() || matches!(c, '|' | '!'));
+    let mut text: String = plain.collect();
+    for (pair, one) in PAIRS {
+        text = text.replace(pair, one);
+    }
+    let look = |c: char| LOOKS.iter().find(|(others, _)| others.contains(c)).map_or(c, |(_, look)| *look);
+    text.chars().map(look).collect()
+}
+
+fn is_slip(a: &str, b: &str, shortest: usize) -> bool {
+    let length = a.chars().count().min(b.chars().count());
+    let most = if length >= TWO_SLIPS { 2 } else { 1 };
+    let is_far = a.chars().count().abs_diff(b.chars().count()) > most;
+    length >= shortest && !is_far && (distance(a, b) <= most || is_exchange(a, b))
+}
+
+/// Whether two neighbouring letters were exchanged.
+fn is_exchange(a: &str, b: &str) -> bool {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let differ: Vec<usize> = a.iter().zip(&b).enumerate().filter(|(_, (x, y))| x != y).map(|(at, _)| at).collect();
+    match differ.as_slice() {
+        [first, second] if a.len() == b.len() && first + 1 == *second => {
+            a[*first] == b[*second] && a[*second] == b[*first]
+        }
+        _ => false,
+    }
+}
+
+/// Whether one skill may be taken for another: by its own name, or by that of its owner.
+fn is_mistakable(one: &QualifiedName, other: &QualifiedName) -> bool {
+    let (owner, name) = ((one.owner.as_str(), other.owner.as_str()), (one.name.as_str(), other.name.as_str()));
+    let is_same_name = name.0 == name.1;
+    owner.0 != owner.1 && (is_alike(name.0, name.1) || (is_same_name && is_alike_owner(owner.0, owner.1)))
+}
+
+/// What is to be told of a skill that is about to be installed, about those that are here.
+pub(crate) fn among_installed(name: &str, lock: &LockFile) -> Vec<String> {
+    let bare = |name: &str| name.rsplit('/').next().unwrap_or(name).to_owned();
+    let is_near = |other: &str| match (name.parse::<QualifiedName>(), other.parse::<QualifiedName>()) {
+        (Ok(one), Ok(other)) => is_mistakable(&one, &other) || is_alike_owner(one.owner.as_str(), other.owner.as_str()),
+        _ => is_alike(&bare(name), &bare(other)),
+    };
+    let near = lock.skills().filter(|skill| skill.name != name && is_near(&skill.name));
+    near.map(|skill| {
+        format!("{name} is not {}, which is installed; look whether it is the one that you mean", skill.name)
+    })
+    .collect()
+}
+
+/// What is to be told of a skill of a registry, about those that were there before it. What cannot be read about others
+/// is no fault of this one.
+pub(crate) fn in_registry(registry: &Registry, name: &QualifiedName) -> Vec<String> {
+    earlier(registry, name).unwrap_or_default()
+}
+
+fn earlier(registry: &Registry, name: &QualifiedName) -> Result<Vec<String>, RegistryError> {
+    let first = |entries: &[Entry]| entries.iter().map(|entry| entry.published_at).min();
+    let Some(since) = first(&registry.with_skill(name)?.releases(name)?) else { return Ok(Vec::new()) };
+    let mut told = Vec::new();
+    for other in near(registry, name)? {
+        let Ok(releases) = registry.with_skill(&other)?.releases(&other) else { continue };
+        if first(&releases).is_some_and(|at| at < since) {
+            told.push(format!("{name} is not {other}, which was in {registry} before it {}", releases_of(&releases)));
+        }
+    }
+    Ok(told)
+}
+
+/// What is to be told of a skill that is about to be published for the first time.
+pub(crate) fn of_new(registry: &Registry, name: &QualifiedName) -> Vec<String> {
+    let near = near(registry, name).unwrap_or_default().into_iter();
+    near.map(|other| format!("{name} may be taken for {other}, which is in {registry} already")).collect()
+}
+
+fn releases_of(entries: &[Entry]) -> String {
+    match entries.len() {
+        1 => "(1 release)".to_owned(),
+        count => format!("({count} releases)"),
+    }
+}
+
+/// The skills of other owners that one may be taken for: of those whose names begin alike, or are a slip at the beginning.
+fn near(registry: &Registry, name: &QualifiedName) -> Result<Vec<QualifiedName>, RegistryError> {
+    let index = registry.with_owners_of(&name.name)?;
+    let mut names: BTreeSet<SkillName> = index.names_near(&name.name, |other| is_alike(name.name.as_str(), other))?;
+    names.extend(
+        slips_at_the_beginning(name.name.as_str()).into_iter().filter(|other| has(index, other).unwrap_or(false)),
+    );
+    names.insert(name.name.clone());
+    let mut found = Vec::new();
+    for other in names {
+        let owners = registry.with_owners_of(&other)?.owners_of(&other)?;
+        let all = owners.into_iter().map(|owner| QualifiedName { owner, name: other.clone() });
+        found.extend(all.filter(|other| is_mistakable(name, other)));
+    }
+    Ok(found)
+}
+
+/// Whether the part of the index that is here has a skill of this name.
+fn has(index: &Index, name: &SkillName) -> Result<bool, ReadError> {
+    Ok(!index.owners_of(name)?.is_empty())
+}
+
+/// Names with a letter less, a hyphen more, or two letters exchanged among the first four, which stand in another folder
+/// of the index.
+fn slips_at_the_beginning(name: &str) -> Vec<SkillName> {
+    let letters: Vec<char> = name.chars().collect();
+    let mut slips = Vec::new();
+    for at in 0..letters.len().min(4) {
+        let mut less = letters.clone();
+        less.remove(at);
+        slips.push(less);
+        let mut parted = letters.clone();
+        parted.insert(at + 1, '-');
+        slips.push(parted);
+        if at + 1 < letters.len() {
+            let mut exchanged = letters.clone();
+            exchanged.swap(at, at + 1);
+            slips.push(exchanged);
+        }
+    }
+    let names = slips.into_iter().map(|letters| letters.into_iter().collect::<String>());
+    names.filter(|other| is_alike(name, other)).filter_map(|other| SkillName::parse(&other).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_reads_alike_is_told_from_names_of_their_own() {
+        for (a, b) in [
+            ("pdf-forms", "pdf_forms"),
+            ("pdf-forms", "pdfforms"),
+            ("pdf-forms", "pdf-form"),
+            ("pdf-forms", "pdf-fomrs"),
+            ("release-notes", "release-notse"),
+            ("release-notes", "relase-notas"),
+            ("modern", "modem"),
+            ("tools", "t00ls"),
+            ("list", "1ist"),
+            ("notes", "nоtes"),
+            ("skill", "ѕkill"),
+            ("résumé", "resume"),
+        ] {
+            assert!(is_alike(a, b) && is_alike(b, a), "{a} {b}");
+        }
+        for (a, b) in [
+            ("pdf", "pdf"),
+            ("pdf", "pdx"),
+            ("one", "two"),
+            ("lesson-1", "lesson-2"),
+            ("python-311", "python-312"),
+            ("pdf-forms", "pdf-tables"),
+            ("release-notes", "meeting-notes"),
+            ("docx", "pptx"),
+        ] {
+            assert!(!is_alike(a, b) && !is_alike(b, a), "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn skills_are_mistaken_by_their_names_or_by_their_owners() {
+        let of = |name: &str| name.parse::<QualifiedName>().unwrap();
+        for (a, b) in [("acme/pdf-forms", "zoe/pdf-form"), ("acme/pdf", "acne/pdf"), ("acme/pdf", "acrne/pdf")] {
+            assert!(is_mistakable(&of(a), &of(b)), "{a} {b}");
+        }
+        for (a, b) in [("acme/pdf-forms", "acme/pdf-form"), ("acme/pdf", "zoe/pdf"), ("acme/pdf", "acne/notes")] {
+            assert!(!is_mistakable(&of(a), &of(b)), "{a} {b}");
+        }
+    }
+}
