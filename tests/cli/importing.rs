@@ -187,6 +187,13 @@ fn changes_made_before_the_import_are_kept_and_merged_where_the_release_is_known
     assert_eq!(statuses(&document), pairs(&[("forms", "imported"), ("notes", "imported")]));
     assert!(document["skills"].as_array().unwrap().iter().all(|row| row["changed"] == true), "{document:#}");
     assert!(text(&sandbox, "forms").contains("Tell the team.") && text(&sandbox, "notes").contains("Tell nobody."));
+    sandbox.done(&["install", "--frozen"]);
+    sandbox.done(&["verify"]);
+    fs::remove_dir_all(sandbox.cwd().join(".agents")).unwrap();
+    fs::remove_dir_all(sandbox.skillhub_home().join("libraries")).unwrap();
+    sandbox.done(&["install", "--offline"]);
+    assert!(text(&sandbox, "notes").contains("Tell nobody."), "restored as it was imported");
+    edit(&sandbox, "forms", "5. Tell.", "5. Tell the team.");
     release(&sandbox, "forms", "2. Sort.", "2. Sort by date.");
     let updated = sandbox.ask(&["update"]).exits(6).json();
     assert_eq!(updated["skills"][0]["status"], "merged");
@@ -246,7 +253,10 @@ fn clawhub_and_the_user_s_own_file_are_read() {
     }});
     fs::write(&of_clawhub, content.to_string()).unwrap();
     write_skill(&sandbox.cwd().join("skills/tidy"), "tidy", STEPS);
+    write_files(&sandbox.cwd().join("skills/tidy"), &[(".clawhub/origin.json", b"{}", false)]);
     let document = sandbox.done(&["import", of_clawhub.to_str().unwrap()]);
+    assert!(!sandbox.user_skill("tidy/.clawhub").exists(), "what the tool notes for itself is no part of the skill");
+    sandbox.done(&["install", "--frozen"]);
     assert_eq!(statuses(&document), pairs(&[("@acme/tidy", "imported"), ("gone", "left")]), "{document:#}");
     assert_eq!(document["skills"][0]["version"], "1.2.0");
     let told = sandbox.done(&["update"]);

@@ -11,7 +11,7 @@ use library::{
     Origin,
     folder::{self, Leftovers},
 };
-use skill::{Bundle, Digest, Limits, SkillName, archive};
+use skill::{Bundle, Digest, Limits, SkillName, SkillPath, archive};
 
 use crate::{
     cache::Cache,
@@ -144,7 +144,7 @@ impl Installer<'_> {
             }
         }
         let files = match self.folder_of(lock, &name) {
-            Some(folder) => Some(row.folder.insert(folder)).map(|folder| read(folder)).transpose()?,
+            Some(folder) => Some(read(row.folder.insert(folder), self.library.path())?),
             None => None,
         };
         let theirs = self.of_source(entry, &name, (repositories, request));
@@ -310,10 +310,18 @@ fn is_skill(place: &Path, name: &SkillName) -> bool {
     is_folder && opened.is_ok_and(|dir| skill_md_of(&dir).is_ok_and(|found| found.is_some()))
 }
 
-fn read(path: &Path) -> Result<Bundle, InstallError> {
+/// The files of a folder; where they are copied from elsewhere, without what ClawHub keeps among them.
+fn read(path: &Path, library: &Path) -> Result<Bundle, InstallError> {
     let dir = folder::open_resolved(path).map_err(|source| InstallError::Open { path: path.to_owned(), source })?;
     let unreadable = |source| InstallError::Folder { origin: path.display().to_string(), source };
-    folder::read_dir(dir, Leftovers::Skip, &Limits::default()).map_err(unreadable)
+    let files = folder::read_dir(dir, Leftovers::Skip, &Limits::default()).map_err(unreadable)?;
+    let is_clawhub =
+        |path: &SkillPath| path.as_str().starts_with(".clawhub/") || path.as_str().starts_with(".clawdhub/");
+    if path.parent() == Some(library) || !files.paths().any(is_clawhub) {
+        return Ok(files);
+    }
+    let own = files.files().filter(|(path, _)| !is_clawhub(path)).map(|(path, file)| (path.clone(), file.clone()));
+    Bundle::from_files(own, &Limits::default()).map_err(|error| unreadable(error.into()))
 }
 
 impl Imported {

@@ -13,7 +13,7 @@ use std::{
 use cap_std::{ambient_authority, fs::Dir};
 use library::{Durability, Library, LibraryError, read_bounded, write_atomically};
 use skill::failure::{Fails, Failure, FailureKind};
-use skill::{Limits, SkillName};
+use skill::{Digest, Limits, SkillName};
 use thiserror::Error;
 use toml::{Table, Value};
 
@@ -341,6 +341,12 @@ impl LockedSkill {
     #[must_use]
     pub fn bare_name(&self) -> &str {
         self.name.rsplit('/').next().unwrap_or(&self.name)
+    }
+
+    /// Whether the release is known that the skill was installed from. Of one that another tool installed and that was
+    /// changed since, it may not be.
+    pub(crate) fn names_release(&self) -> bool {
+        self.digest.parse::<Digest>().is_ok()
     }
 
     fn of(value: Value) -> Result<Self, String> {

@@ -162,7 +162,7 @@ fn fresh(
         shown = found;
     } else if let Some(locked) = &candidate.locked
         && !locked.content.is_empty()
-        && locked.content != candidate.origin.digest
+        && locked.content != candidate.bundle.digest().to_string()
     {
         let warning = "the lock file says that it was changed after it was installed; that change is not here, \
             so it is as it was released";
