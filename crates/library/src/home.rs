@@ -22,6 +22,9 @@ pub struct Home {
     path: PathBuf,
 }
 
+/// Bytes that most files of ours do not have.
+const SMALL: usize = 4 << 10;
+
 /// Why a folder of ours cannot be used.
 #[derive(Debug, Error)]
 pub enum PlaceError {
@@ -212,8 +215,7 @@ pub fn read_bounded(dir: &Dir, name: &str, limit: u64) -> io::Result<Option<Vec<
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file?,
     };
-    let mut bytes = Vec::new();
-    io::Read::read_to_end(&mut io::Read::take(file, limit + 1), &mut bytes)?;
+    let bytes = read_all(io::Read::take(file, limit + 1))?;
     if bytes.len() as u64 > limit {
         let message = format!("{name} has more than {limit} bytes, which no skillhub writes");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
@@ -223,11 +225,18 @@ pub fn read_bounded(dir: &Dir, name: &str, limit: u64) -> io::Result<Option<Vec<
 
 /// Reads a whole file of ours; `None` when there is none.
 pub(crate) fn read_optional(dir: &Dir, name: &str) -> io::Result<Option<Vec<u8>>> {
-    match dir.read(name) {
-        Ok(bytes) => Ok(Some(bytes)),
+    match dir.open(name) {
+        Ok(file) => read_all(file).map(Some),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// Reads to the end of a file that is small as a rule, without asking for its size.
+fn read_all(mut file: impl io::Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(SMALL);
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// What a file that was replaced is after a power loss.

@@ -53,7 +53,7 @@ use crate::{
     journal::Journal,
     lock::{LibraryLock, LockError},
     revision::{Revision, RevisionId, RevisionSpec},
-    state::StateError,
+    state::{State, StateError, Written},
     storage::{self, Storage, StorageError},
 };
 
@@ -102,6 +102,8 @@ pub struct Library {
     storage: OnceCell<Box<dyn Storage>>,
     /// The revision whose files were read last: an operation looks at its base more than once.
     last_read: RefCell<Option<(RevisionId, Bundle)>>,
+    /// The state as it was read last, and from which writing of it: a batch asks for it again and again.
+    last_state: RefCell<Option<(Written, State)>>,
     limits: Limits,
 }
 
@@ -178,7 +180,8 @@ impl Library {
 
     fn at(path: PathBuf, scope: Scope, own: PathBuf, storage_kind: &str) -> Self {
         let (storage_kind, storage) = (storage_kind.to_owned(), OnceCell::new());
-        Self { path, scope, own, storage_kind, storage, last_read: RefCell::new(None), limits: Limits::default() }
+        let (last_read, last_state, limits) = Default::default();
+        Self { path, scope, own, storage_kind, storage, last_read, last_state, limits }
     }
 
     /// The folder, absolute, links resolved.

@@ -132,6 +132,13 @@ pub enum StateError {
     Io(#[from] io::Error),
 }
 
+/// See [`State::written`].
+pub(crate) type Written = [i64; 4];
+
+/// More than the clock of any file system rounds times to.
+#[cfg(unix)]
+const SETTLED: std::time::Duration = std::time::Duration::from_secs(3);
+
 impl Default for State {
     fn default() -> Self {
         Self { format: FORMAT, skills: BTreeMap::new() }
@@ -157,6 +164,22 @@ impl State {
         } else {
             self.skills.insert(skill.as_str().to_owned(), state);
         }
+    }
+
+    /// What tells one writing of the file from another: it is replaced each time, and so another file.
+    /// `None` where there is none, where the system does not number files, or when it is so new that
+    /// another one might have the same number and time.
+    #[cfg(unix)]
+    pub(crate) fn written(dir: &Dir) -> Option<Written> {
+        use cap_std::fs::MetadataExt;
+        let found = dir.symlink_metadata(FILE).ok()?;
+        let age = found.modified().ok()?.into_std().elapsed().ok()?;
+        (age > SETTLED).then(|| [found.ino() as i64, found.ctime(), found.ctime_nsec(), found.size() as i64])
+    }
+
+    #[cfg(not(unix))]
+    pub(crate) fn written(_dir: &Dir) -> Option<Written> {
+        None
     }
 
     pub(crate) fn read(dir: &Dir) -> Result<Self, StateError> {

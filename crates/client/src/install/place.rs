@@ -1,8 +1,11 @@
 //! [`place`]: links to an installed skill, or copies of it, in agents' folders.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
-use library::{AgentDir, Library, PlaceLinkError, Placed, Stamp};
+use library::{AgentDir, Library, PlaceLinkError, Placed, SkillState, Stamp};
 use scan::Cleared;
 use skill::{Bundle, SkillName};
 
@@ -33,21 +36,19 @@ pub(super) fn folders_for(library: &Library, planned: &Planned, folders: &[Agent
     folders.iter().filter(is_wanted).cloned().collect()
 }
 
-/// Places a skill in the folders, renews the copies that were placed before, and remembers where it
-/// all stands. Nothing here fails the install; what did not work is a warning.
+/// Places a skill in the folders and renews the copies that were placed before, which are `known`. Nothing
+/// here fails the install; what did not work is a warning. Returns where it all stands.
 pub(super) fn place(
     library: &Library,
     planned: &Planned,
-    folders: &[AgentFolder],
-    copy: bool,
-    stamp: &Stamp,
+    (folders, copy): (&[AgentFolder], bool),
+    known: Vec<PathBuf>,
     result: &mut Installed,
-) {
+) -> Vec<PathBuf> {
     let skill = &planned.candidate.name;
     let (files, before) = (&planned.cleared, &planned.before);
     let takes_over = planned.candidate.taken.is_some();
     let placing = Placing { skill, library: library.path(), files, before, copy, takes_over };
-    let known = library.state().map(|state| state.of(skill).placed).unwrap_or_default();
     let mut placed = Vec::new();
     for folder in folders {
         let was_ours = known.contains(&folder.path.join(skill.as_str()));
@@ -65,8 +66,23 @@ pub(super) fn place(
     all.sort();
     all.dedup();
     result.links = placed;
-    if let Err(error) = library.set_state(skill, stamp, "link", |state| state.placed = all) {
-        result.warnings.push(format!("the places of {skill} were not noted: {error}"));
+    all
+}
+
+/// Remembers where skills stand, in one step for all of them.
+pub(super) fn note_places(
+    library: &Library,
+    places: &BTreeMap<SkillName, Vec<PathBuf>>,
+    stamp: &Stamp,
+    results: &mut [Installed],
+) {
+    let note = |skill: &SkillName, state: &mut SkillState| {
+        state.placed = places.get(skill).cloned().unwrap_or_default();
+    };
+    if let Err(error) = library.set_states(places.keys(), stamp, "link", note) {
+        for result in results.iter_mut().filter(|result| !result.links.is_empty()) {
+            result.warnings.push(format!("the places of {} were not noted: {error}", result.name));
+        }
     }
 }
 

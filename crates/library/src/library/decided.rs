@@ -19,10 +19,16 @@ impl Library {
     /// # Errors
     /// The state is damaged or cannot be read.
     pub fn state(&self) -> Result<State, LibraryError> {
-        match open_dir(&self.own)? {
-            Some(own) => Ok(State::read(&own)?),
-            None => Ok(State::default()),
+        let Some(own) = open_dir(&self.own)? else { return Ok(State::default()) };
+        let written = State::written(&own);
+        if let Some((known, state)) = self.last_state.borrow().as_ref()
+            && written.as_ref() == Some(known)
+        {
+            return Ok(state.clone());
         }
+        let state = State::read(&own)?;
+        *self.last_state.borrow_mut() = written.map(|written| (written, state.clone()));
+        Ok(state)
     }
 
     /// Changes what is decided about a skill and notes it in the event log as `action`.
@@ -36,19 +42,42 @@ impl Library {
         action: &str,
         change: impl FnOnce(&mut SkillState),
     ) -> Result<(), LibraryError> {
+        let mut change = Some(change);
+        self.set_states([skill], stamp, action, |_, state| {
+            if let Some(change) = change.take() {
+                change(state);
+            }
+        })
+    }
+
+    /// As [`Library::set_state`] for several skills, in one step and with as many syncs as for one.
+    ///
+    /// # Errors
+    /// [`LibraryError`]; the state is then as it was.
+    pub fn set_states<'s>(
+        &self,
+        skills: impl IntoIterator<Item = &'s SkillName>,
+        stamp: &Stamp,
+        action: &str,
+        mut change: impl FnMut(&SkillName, &mut SkillState),
+    ) -> Result<(), LibraryError> {
         let own = self.ensure_own()?;
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
         let before = State::read(&own)?;
-        let mut of_skill = before.of(skill);
-        change(&mut of_skill);
-        if of_skill == before.of(skill) {
+        let (mut state, mut events) = (before.clone(), Vec::new());
+        for skill in skills {
+            let mut of_skill = before.of(skill);
+            change(skill, &mut of_skill);
+            if of_skill != before.of(skill) {
+                events.push(Event::set(stamp, skill.as_str(), action, &of_skill));
+                state.set(skill, of_skill);
+            }
+        }
+        if events.is_empty() {
             return Ok(());
         }
-        let event = Event::set(stamp, skill.as_str(), action, &of_skill);
-        let mut state = before.clone();
-        state.set(skill, of_skill);
         state.write(&own)?;
-        let note = || State::note_written(&own).and_then(|()| events::append(&own, &[event]));
+        let note = || State::note_written(&own).and_then(|()| events::append(&own, &events));
         let noted = note().and_then(|()| events::sync(&own));
         if noted.is_err() {
             before.write(&own)?;

@@ -8,7 +8,7 @@ mod packs;
 mod refs;
 
 use std::{
-    cell::OnceCell,
+    cell::{OnceCell, RefCell},
     collections::{BTreeMap, BTreeSet},
     io,
     path::{Path, PathBuf},
@@ -46,6 +46,8 @@ pub(super) struct GitStorage {
     /// The objects; `None` where the path is not UTF-8.
     odb: Option<Odb<'static>>,
     repository: OnceCell<Repository>,
+    /// The revision that was read last: who works on a skill asks for its head more than once.
+    last: RefCell<Option<Revision>>,
 }
 
 impl GitStorage {
@@ -66,7 +68,7 @@ impl GitStorage {
             }
             None => None,
         };
-        Ok(Some(Self { path: folder.to_owned(), dir, odb, repository: OnceCell::new() }))
+        Ok(Some(Self { path: folder.to_owned(), dir, odb, repository: OnceCell::new(), last: RefCell::new(None) }))
     }
 
     /// The repository with its configuration, for what writes packs.
@@ -146,7 +148,12 @@ impl Storage for GitStorage {
     }
 
     fn revision(&self, id: &RevisionId) -> Result<Revision, StorageError> {
-        read_revision(id, &self.commit(id)?)
+        if let Some(last) = self.last.borrow().as_ref().filter(|last| last.id == *id) {
+            return Ok(last.clone());
+        }
+        let revision = read_revision(id, &self.commit(id)?)?;
+        *self.last.borrow_mut() = Some(revision.clone());
+        Ok(revision)
     }
 
     fn bundle(&self, id: &RevisionId) -> Result<Bundle, StorageError> {
