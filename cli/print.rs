@@ -18,7 +18,7 @@ use std::{
 use anstream::{AutoStream, ColorChoice, adapter::strip_str};
 use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;
-use indicatif::ProgressBar;
+use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
 pub use capabilities::{capability_lines, write_capabilities};
@@ -66,10 +66,23 @@ impl Color {
 /// How often the sign of work moves; the first one comes after as long, so that short work shows none.
 const TICK: Duration = Duration::from_millis(120);
 
+/// What is shown of work of which it is known how much there is.
+const BAR: &str = "{spinner} {msg} {bar:30} {pos} of {len}";
+
 /// A sign on the terminal that work goes on; gone when dropped.
 pub struct Working(ProgressBar);
 
 impl Working {
+    /// Says how far the work is, with a bar.
+    pub fn at(&self, stage: &'static str, done: usize, of: usize) {
+        if self.0.length() != Some(of as u64) {
+            self.0.set_length(of as u64);
+            self.0.set_style(ProgressStyle::with_template(BAR).unwrap_or_else(|_| ProgressStyle::default_bar()));
+        }
+        self.0.set_message(stage);
+        self.0.set_position(done as u64);
+    }
+
     /// Says how far the work is.
     pub fn say(&self, message: String) {
         self.0.set_message(message);

@@ -47,10 +47,9 @@ pub fn run(context: &Context, args: &ImportArgs) -> Result<Exit, CliError> {
     };
     let locks = locks.map_err(failed)?;
     let request = InstallRequest { offline: args.offline, dry_run: args.dry_run, ..InstallRequest::default() };
-    let working = context.out.working("importing");
     let mut library = context.library()?;
-    let rows = installer(context, &mut library, |installer| installer.import(&locks, &request).map_err(failed))?;
-    drop(working);
+    let rows =
+        installer(context, &mut library, "importing", |installer| installer.import(&locks, &request).map_err(failed))?;
     let exit = rows.iter().map(|row| exit_of_one(row.error())).max().unwrap_or(Exit::Done);
     let files = locks.iter().map(|lock| json!({"path": lock.path, "tool": lock.tool.as_str(), "skills": lock.len()}));
     let document = json!({

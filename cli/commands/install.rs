@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use client::{InstallRequest, InstallStatus, Installed, Installer, Pick, SightOutcome};
+use client::{Ahead, InstallRequest, InstallStatus, Installed, Installer, Pick, SightOutcome};
 use library::Library;
 use serde_json::{Value, json};
 use skill::{SkillName, failure::Fails};
@@ -71,9 +71,7 @@ pub fn run(context: &Context, args: &InstallArgs) -> Result<Exit, CliError> {
         evolved: client::Evolved::Refuse,
         accept_keys: args.accept_key.clone(),
     };
-    let working = context.out.working("installing");
     let installed = install(context, &request)?;
-    drop(working);
     answer(context, installed, "There is nothing to install: the lock file names no skill")
 }
 
@@ -91,23 +89,26 @@ pub fn for_agent(context: &Context, spec: &str) -> Result<Value, CliError> {
 fn install(context: &Context, request: &InstallRequest) -> Result<Vec<Installed>, CliError> {
     let mut library = context.library()?;
     let sight = FolderSight::new(context)?;
-    let mut installed = installer(context, &mut library, |installer| installer.install(request).map_err(failed))?;
+    let mut installed =
+        installer(context, &mut library, "installing", |installer| installer.install(request).map_err(failed))?;
     for skill in installed.iter_mut().filter(|skill| skill.error.is_none() && !skill.links.is_empty()) {
         keep_from_agents(&sight, &library, skill);
     }
     Ok(installed)
 }
 
-/// Does something with an installer for a library.
+/// Does something with an installer for a library; a terminal shows what, and how far it is.
 ///
 /// # Errors
 /// Those of `work`, and a policy that cannot be read.
 pub fn installer<T>(
     context: &Context,
     library: &mut Library,
+    doing: &str,
     work: impl FnOnce(&mut Installer<'_>) -> Result<T, CliError>,
 ) -> Result<T, CliError> {
     let lock_path = context.lock_path(library);
+    let working = context.out.working(doing);
     let mut installer = Installer {
         library,
         home: &context.home,
@@ -117,6 +118,8 @@ pub fn installer<T>(
         user_home: Some(&context.user_home),
         stamp: &context.stamp(),
         permit: &context.permit()?,
+        progress: &|progress| working.at(progress.stage, progress.done, progress.of),
+        ahead: Ahead::default(),
     };
     work(&mut installer)
 }

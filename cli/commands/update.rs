@@ -53,10 +53,8 @@ pub fn run(context: &Context, args: &UpdateArgs) -> Result<Exit, CliError> {
     let skills = args.name.iter().map(|text| skill_to_update(text)).collect::<Result<_, _>>()?;
     let accept_keys = args.accept_key.clone();
     let request = UpdateRequest { skills, choice, offline: args.offline, dry_run: args.dry_run, accept_keys };
-    let working = context.out.working("updating");
     let mut library = context.library()?;
-    let updated = installer(context, &mut library, |installer| installer.update(&request).map_err(failed))?;
-    drop(working);
+    let updated = installer(context, &mut library, "updating", |installer| installer.update(&request).map_err(failed))?;
     answer(context, updated, "There is nothing to update: no skill was installed from anywhere")
 }
 

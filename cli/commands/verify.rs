@@ -25,10 +25,10 @@ pub struct VerifyArgs {
 
 /// Verifies; whatever is not as the lock file says makes the exit code 8.
 pub fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
-    let working = context.out.working("verifying");
     let mut library = context.library()?;
-    let found = installer(context, &mut library, |installer| client::verify(installer, args.offline).map_err(failed))?;
-    drop(working);
+    let found = installer(context, &mut library, "verifying", |installer| {
+        client::verify(installer, args.offline).map_err(failed)
+    })?;
     let bad: Vec<&Verified> = found.iter().filter(|skill| !skill.status.is_sound()).collect();
     let mut answer = json!({"ok": bad.is_empty(), "skills": found.iter().map(document).collect::<Vec<_>>()});
     if let Some(first) = bad.first() {

@@ -44,6 +44,49 @@ fn a_skill_is_installed_from_the_url_of_its_archive_and_restored_from_it() {
 }
 
 #[test]
+fn many_archives_are_fetched_side_by_side_and_each_has_its_own_error() {
+    let sandbox = Sandbox::project();
+    fs::create_dir(sandbox.path("files")).unwrap();
+    let web = Web::for_groups(sandbox.path("files"), 4);
+    let mut args = vec!["install".to_owned()];
+    for name in ["alpha", "beta", "gamma"] {
+        sandbox.skill(name, &format!("Does {name}. Use in tests."), &[]);
+        sandbox.done(&["pack", name, "-o", sandbox.path(&format!("files/{name}.skill")).to_str().unwrap()]);
+        args.push(web.url(&format!("{name}.skill")));
+    }
+    args.insert(2, web.url("none.skill"));
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let installed = sandbox.ask(&args).refused_with_hint(7, "not_found");
+    assert_eq!(web.most_at_once(), 4);
+    let found = sandbox.done(&["list"]);
+    assert_eq!(found["skills"].as_array().unwrap().len(), 3, "{installed:#}");
+    let lock = fs::read_to_string(sandbox.cwd().join("skillhub.lock")).unwrap();
+    let at = |name: &str| lock.find(&format!("name = \"{name}\"")).unwrap();
+    assert!(at("alpha") < at("beta") && at("beta") < at("gamma"));
+}
+
+#[test]
+fn an_update_asks_the_url_again() {
+    let sandbox = Sandbox::project();
+    let web = web(&sandbox);
+    let file = sandbox.path("files/alpha.skill");
+    for text in ["one", "two"] {
+        sandbox.skill("alpha", &format!("Does {text}. Use in tests."), &[]);
+        let _none_at_first = fs::remove_file(&file);
+        sandbox.done(&["pack", "alpha", "-o", file.to_str().unwrap()]);
+        if text == "one" {
+            sandbox.done(&["install", &web.url("alpha.skill")]);
+        }
+    }
+    assert_eq!(sandbox.done(&["outdated"])["skills"].as_array().unwrap().len(), 1);
+    let updated = sandbox.done(&["update"]);
+    assert_eq!(updated["skills"][0]["status"], "updated", "{updated:#}");
+    let text = fs::read_to_string(sandbox.cwd().join(".agents/skills/alpha/SKILL.md")).unwrap();
+    assert!(text.contains("Does two"));
+    assert_eq!(sandbox.done(&["outdated"])["skills"].as_array().unwrap().len(), 0);
+}
+
+#[test]
 fn what_is_no_archive_or_not_there_is_refused() {
     let sandbox = Sandbox::project();
     let web = web(&sandbox);

@@ -18,8 +18,8 @@ use crate::{
     foreign::{ForeignEntry, ForeignLock, ForeignSource, ForeignTool},
     found::{Pick, skill_md_of},
     install::{
-        Batch, Candidate, InstallError, InstallRequest, InstallStatus, Installed, Installer, Order, Repositories,
-        Taken, fetch, fetch_from, version_of,
+        Batch, Candidate, InstallError, InstallRequest, InstallStatus, Installed, Installer, Order, Taken, bring_ahead,
+        fetch, version_of,
     },
     lock_file::LockFile,
     spec::Spec,
@@ -103,11 +103,12 @@ impl Installer<'_> {
         let folders = self.agent_folders.chosen(&request.agents, self.library.path())?;
         let mut rows = Vec::new();
         let mut batch = Batch::of(self.home, &LockFile::read(self.lock_path)?)?;
-        let mut repositories = Repositories::default();
+        let sources = locks.iter().flat_map(|lock| &lock.entries).filter_map(|entry| order_of(&entry.source));
+        bring_ahead(self, &sources.collect::<Vec<_>>(), request);
         let mut taken: Vec<(SkillName, String)> = Vec::new();
         for (lock, entry) in locks.iter().flat_map(|lock| lock.entries.iter().map(move |entry| (lock, entry))) {
             let mut row = Imported::of(lock, entry);
-            let planned = self.plan_entry(lock, entry, (&mut repositories, request), &mut row);
+            let planned = self.plan_entry(lock, entry, request, &mut row);
             match planned.and_then(|plan| check_doubled(plan, entry, &mut taken)) {
                 Ok(Plan::Take(candidate)) => self.plan_one(*candidate, request, &mut batch),
                 Ok(Plan::Leave(why)) => row.why = Some(why),
@@ -131,7 +132,7 @@ impl Installer<'_> {
         &self,
         lock: &ForeignLock,
         entry: &ForeignEntry,
-        (repositories, request): (&mut Repositories, &InstallRequest),
+        request: &InstallRequest,
         row: &mut Imported,
     ) -> Result<Plan, InstallError> {
         let bad_name = |source| InstallError::Name { name: entry.folder.clone(), source };
@@ -147,7 +148,7 @@ impl Installer<'_> {
             Some(folder) => Some(read(row.folder.insert(folder), self.library.path())?),
             None => None,
         };
-        let theirs = self.of_source(entry, &name, (repositories, request));
+        let theirs = self.of_source(entry, &name, request);
         let Some(files) = files else { return self.without_folder(entry, theirs, request) };
         let mut notes = entry.notes.clone();
         let theirs = theirs.unwrap_or_else(|error| {
@@ -202,19 +203,17 @@ impl Installer<'_> {
         &self,
         entry: &ForeignEntry,
         name: &SkillName,
-        (repositories, request): (&mut Repositories, &InstallRequest),
+        request: &InstallRequest,
     ) -> Result<Option<Candidate>, InstallError> {
         let picked = |skills: Vec<String>| InstallRequest { pick: Pick { skills, all: false }, ..request.clone() };
+        let Some(order) = order_of(&entry.source) else { return Ok(None) };
         let found = match &entry.source {
-            ForeignSource::Git(git) if git.path.is_some() => fetch_from(repositories, git, (self, request)),
-            ForeignSource::Git(git) => match fetch_from(repositories, git, (self, &picked(vec![entry.key.clone()]))) {
-                Err(InstallError::Pick(_)) => fetch_from(repositories, git, (self, &picked(vec![name.to_string()]))),
+            ForeignSource::Git(git) if git.path.is_some() => fetch(self, &order, request),
+            ForeignSource::Git(_) => match fetch(self, &order, &picked(vec![entry.key.clone()])) {
+                Err(InstallError::Pick(_)) => fetch(self, &order, &picked(vec![name.to_string()])),
                 by_key => by_key,
             },
-            ForeignSource::Folder(path) => {
-                fetch(self, &Order::Spec(Spec::Folder(path.display().to_string())), &picked(vec![entry.key.clone()]))
-            }
-            ForeignSource::Other { .. } => return Ok(None),
+            _ => fetch(self, &order, &picked(vec![entry.key.clone()])),
         };
         Ok(found?.into_iter().next())
     }
@@ -355,5 +354,14 @@ impl Imported {
     #[must_use]
     pub fn error(&self) -> Option<&InstallError> {
         self.installed.as_ref()?.error.as_ref()
+    }
+}
+
+/// What fetches from a source, of those that something is fetched from.
+fn order_of(source: &ForeignSource) -> Option<Order> {
+    match source {
+        ForeignSource::Git(git) => Some(Order::Spec(Spec::Git((**git).clone()))),
+        ForeignSource::Folder(path) => Some(Order::Spec(Spec::Folder(path.display().to_string()))),
+        ForeignSource::Other { .. } => None,
     }
 }

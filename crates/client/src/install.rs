@@ -3,6 +3,7 @@
 //! Every skill is fetched, checked, validated and cleared first ([`source`], [`plan`]); what passes is
 //! then one commit of the library. Links, copies and the lock file follow from it ([`place`]).
 
+mod ahead;
 mod error;
 mod installed;
 mod merging;
@@ -14,11 +15,13 @@ mod requirements;
 mod signer;
 mod source;
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use library::{Before, Event, Home, Library, Permit, Stamp};
 use skill::diff;
 
+pub(crate) use ahead::bring as bring_ahead;
+pub use ahead::{Ahead, Progress};
 pub use error::InstallError;
 pub(crate) use error::invalid_requirement;
 pub use installed::{InstallStatus, Installed};
@@ -29,7 +32,7 @@ use plan::{Planned, Step};
 use requirements::Item;
 pub(crate) use requirements::{Needs, bare};
 use skill::failure::{Fails, Failure, FailureKind};
-pub(crate) use source::{Candidate, Repositories, Taken, fetch, fetch_from, fetch_release, version_of};
+pub(crate) use source::{Candidate, Taken, fetch, fetch_release, version_of};
 
 use crate::{
     agent_folders::{AgentFolder, AgentFolders},
@@ -92,6 +95,10 @@ pub struct Installer<'a> {
     pub stamp: &'a Stamp,
     /// What the policy says.
     pub permit: &'a Permit<'a>,
+    /// Is told how far it is.
+    pub progress: &'a dyn Fn(Progress),
+    /// What was fetched ahead; empty at first.
+    pub ahead: Ahead,
 }
 
 /// The skills of one request as they come, each with its turn, so that results keep the order.
@@ -145,8 +152,9 @@ impl Installer<'_> {
         let lock = LockFile::read(self.lock_path)?;
         let mut batch = Batch::of(self.home, &lock)?;
         let orders = orders(request, &lock)?;
-        source::bring_ahead(self, &orders, request);
+        bring_ahead(self, &orders, request);
         let (items, needs) = self.items(orders, request, &lock)?;
+        let (mut done, mut of) = (0, items.len());
         for item in items {
             let (label, found) = match item {
                 Item::Order(order) => (order.label(), source::fetch(self, &order, request)),
@@ -161,14 +169,20 @@ impl Installer<'_> {
             };
             match found {
                 Ok(candidates) => {
+                    of = of + candidates.len() - 1.min(candidates.len());
                     for mut candidate in candidates {
                         if candidate.locked.is_none() {
                             candidate.warnings.extend(lookalike::among_installed(&candidate.origin.name, &lock));
                         }
                         self.plan_one(candidate, request, &mut batch);
+                        done += 1;
+                        (self.progress)(Progress { stage: "checking", done, of });
                     }
                 }
-                Err(error) => batch.settle(Installed::failed(label, None, error)),
+                Err(error) => {
+                    batch.settle(Installed::failed(label, None, error));
+                    done += 1;
+                }
             }
         }
         batch.drop_unmet(&needs);
@@ -260,8 +274,8 @@ impl Installer<'_> {
         }
         let is_nothing = commits.is_empty() && proposals.is_empty();
         let committed = if is_nothing { Vec::new() } else { self.library.commit_with(commits, proposals)? };
-        let mut results = Vec::new();
-        let mut locked = Vec::new();
+        let (mut results, mut locked, mut places) = (Vec::new(), Vec::new(), BTreeMap::new());
+        let state = self.library.state().unwrap_or_default();
         for planned in planned {
             let committed = committed.iter().find(|committed| committed.skill == planned.candidate.name);
             let mut result = self.result(&planned, planned.step.status());
@@ -271,10 +285,14 @@ impl Installer<'_> {
             }
             result.follow(committed);
             let folders = place::folders_for(self.library, &planned, folders);
-            place::place(self.library, &planned, &folders, request.copy, self.stamp, &mut result);
+            let skill = planned.candidate.name.clone();
+            let known = state.of(&skill).placed;
+            let placed = place::place(self.library, &planned, (&folders, request.copy), known, &mut result);
+            places.insert(skill, placed);
             locked.push(self.lock_entry(&planned, lock.get(&planned.candidate.origin.name), &folders, request));
             results.push(result);
         }
+        place::note_places(self.library, &places, self.stamp, &mut results);
         if request.frozen {
             return Ok(results);
         }

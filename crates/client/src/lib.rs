@@ -50,7 +50,9 @@ pub use git::ProgramError;
 pub use git_source::GitError;
 pub use http::HttpError;
 pub use import::{ImportStatus, Imported};
-pub use install::{Choice, Evolved, InstallError, InstallRequest, InstallStatus, Installed, Installer};
+pub use install::{
+    Ahead, Choice, Evolved, InstallError, InstallRequest, InstallStatus, Installed, Installer, Progress,
+};
 pub use keys::{KeyError, Keys, add_key, keys, retire_key};
 pub use lock_file::{
     Drift, DriftKind, Healed, LOCK_FILE, LockFile, LockFileError, LockedSkill, Undecided, drifts, heal, mend_drifts,

@@ -327,6 +327,11 @@ impl Registry {
         remote.change(&mut self.index, &paths, change)
     }
 
+    /// Whether its index names URLs for archives.
+    fn has_archives_elsewhere(&self) -> bool {
+        matches!(self.index.config().place_of(&Digest::of_bytes(b"")), BundlePlace::Url(_))
+    }
+
     fn archive_path(&self, digest: &Digest) -> Option<String> {
         match self.index.config().place_of(digest) {
             BundlePlace::Tree(path) => Some(path),

@@ -44,7 +44,7 @@ pub struct Request {
 }
 
 /// A place in a git repository: `URL[#path][@ref]`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GitSpec {
     /// The URL as written: `https://…`, `git+https://…`, `file://…`, `ssh://…`, `git@host:…` or
     /// `github:owner/repo`.

@@ -7,13 +7,13 @@ use std::path::Path;
 use library::{Library, Origin};
 use skill::SkillName;
 
-use newer::{Newer, choose, newer};
+use newer::{Newer, bring_sources, choose, newer};
 pub use newer::{Outdated, outdated};
 
 use crate::{
     install::{
         Batch, Candidate, Choice as Side, Evolved, InstallError, InstallRequest, InstallStatus, Installed, Installer,
-        Needs, Order, bare, fetch,
+        Needs, Order, Progress, bare, fetch,
     },
     lock_file::{LockFile, LockedSkill},
     requires::Choice,
@@ -74,8 +74,10 @@ impl Installer<'_> {
         let lock = LockFile::read(self.lock_path)?;
         let mut batch = Batch::of(self.home, &lock)?;
         let skills = installed(self.library, self.lock_path, &request.skills)?;
+        bring_sources(self, &skills, &as_install, true);
         let choice = choose(self, &skills, &as_install, &lock)?;
-        for skill in &skills {
+        for (done, skill) in skills.iter().enumerate() {
+            (self.progress)(Progress { stage: "checking", done, of: skills.len() });
             self.update_one(skill, choice.as_ref(), &as_install, &mut batch)?;
         }
         if let Some(choice) = &choice {

@@ -118,6 +118,8 @@ impl World {
             user_home: Some(&self.root),
             stamp: &Self::stamp(),
             permit: &permit_all,
+            progress: &|_| {},
+            ahead: client::Ahead::default(),
         }
         .install(request)
     }

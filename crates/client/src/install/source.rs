@@ -16,7 +16,6 @@ use registry_index::{Entry, FetchError, Wanted};
 use skill::failure::{Fails, FailureKind};
 use skill::{Bundle, Digest, Limits, QualifiedName, SkillName, archive, frontmatter};
 
-pub(crate) use self::git::{Repositories, fetch_from};
 use super::{
     InstallError, InstallRequest, Installer,
     naming::{name_of, parse_name},
@@ -66,23 +65,6 @@ pub(crate) struct Taken {
     pub named_in: PathBuf,
     /// Its files, which may have been changed since they were installed.
     pub files: Bundle,
-}
-
-/// Fetches from registries elsewhere what several orders name, together.
-pub(super) fn bring_ahead(by: &Installer<'_>, orders: &[Order], request: &InstallRequest) {
-    let wish = |order: &Order| match order {
-        Order::Spec(Spec::Qualified { name, request }) => Some((name.clone(), request.wanted().clone())),
-        Order::Locked(locked) if locked.kind == "registry" => {
-            let request: Request = locked.version.as_deref()?.parse().ok()?;
-            Some((locked.name.parse().ok()?, request.wanted().clone()))
-        }
-        _ => None,
-    };
-    let wishes: Vec<_> = orders.iter().filter_map(wish).collect();
-    let cache = Cache::of(by.home);
-    if wishes.len() > 1 && !request.offline {
-        by.registries.bring_ahead(&wishes, |archive| cache.get(archive).is_ok_and(|bytes| bytes.is_some()));
-    }
 }
 
 /// Fetches everything that an order names.
@@ -368,7 +350,8 @@ impl<'a> Source<'a> {
         }
         let most = Limits::default().archive_bytes;
         let gone = |entry: &Entry| FetchError::Missing { name: entry.name.clone(), version: entry.version.clone() };
-        match (http::get(url, entry.map_or(most, |entry| entry.size.min(most))), entry) {
+        let fetch = || http::get(url, entry.map_or(most, |entry| entry.size.min(most)));
+        match (self.by.ahead.download(url).unwrap_or_else(fetch), entry) {
             (Err(HttpError::NotFound { .. }), Some(entry)) => Err(gone(entry).into()),
             (Err(HttpError::TooLarge { .. }), Some(entry)) if entry.size <= most => Err(too_large(entry).into()),
             (done, _) => Ok(done?),

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use registry_index::{ReadError, Wanted, select, shard};
-use skill::{Digest, QualifiedName};
+use registry_index::{BundlePlace, ReadError, Wanted, select, shard};
+use skill::{Digest, Limits, QualifiedName};
 
 use super::{Registries, Registry, RegistryError};
 
@@ -12,8 +12,10 @@ pub(crate) type Wish = (QualifiedName, Wanted);
 
 impl Registries {
     /// Fetches, of each registry elsewhere, the lines of all skills at once and then all archives, but those that
-    /// `has` says are here. What cannot be had is left to whoever asks for it.
-    pub(crate) fn bring_ahead(&self, wishes: &[Wish], has: impl Fn(&Digest) -> bool) {
+    /// `has` says are here. What cannot be had is left to whoever asks for it. Returns the URLs of archives that
+    /// registries have at other places, with their sizes in bytes.
+    pub(crate) fn bring_ahead(&self, wishes: &[Wish], has: impl Fn(&Digest) -> bool) -> Vec<(String, u64)> {
+        let mut urls = Vec::new();
         let mut groups: BTreeMap<Option<&str>, Vec<&Wish>> = BTreeMap::new();
         for wish in wishes {
             groups.entry(self.name_for(&wish.0.owner)).or_default().push(wish);
@@ -21,24 +23,33 @@ impl Registries {
         for (name, wishes) in groups {
             if wishes.len() > 1
                 && let Ok(registry) = self.named(name)
-                && !registry.is_here()
+                && (!registry.is_here() || registry.has_archives_elsewhere())
             {
-                let _told_later = bring(&registry, &wishes, &has);
+                urls.extend(bring(&registry, &wishes, &has).unwrap_or_default());
             }
         }
+        urls
     }
 }
 
-fn bring(registry: &Registry, wishes: &[&Wish], has: impl Fn(&Digest) -> bool) -> Result<(), RegistryError> {
+fn bring(
+    registry: &Registry,
+    wishes: &[&Wish],
+    has: impl Fn(&Digest) -> bool,
+) -> Result<Vec<(String, u64)>, RegistryError> {
     let index = registry.with(wishes.iter().filter_map(|(name, _)| shard::skill_file(name)).collect())?;
-    let mut archives = Vec::new();
+    let (mut archives, mut urls) = (Vec::new(), Vec::new());
     for (name, wanted) in wishes {
         let entries = index.releases(name).or_else(|error| match error {
             ReadError::Line { .. } => Ok(Vec::new()),
             other => Err(other),
         })?;
-        let chosen = select(&entries, wanted).filter(|entry| !has(&entry.archive));
-        archives.extend(chosen.and_then(|entry| registry.archive_path(&entry.digest)));
+        let Some(entry) = select(&entries, wanted).filter(|entry| !has(&entry.archive)) else { continue };
+        match registry.index.config().place_of(&entry.digest) {
+            BundlePlace::Tree(path) => archives.push(path),
+            BundlePlace::Url(url) => urls.push((url, entry.size.min(Limits::default().archive_bytes))),
+        }
     }
-    registry.with(archives).map(|_| ())
+    registry.with(archives)?;
+    Ok(urls)
 }

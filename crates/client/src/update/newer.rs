@@ -8,7 +8,7 @@ use skill::{Bundle, QualifiedName};
 use super::{InstalledSkill, installed};
 use crate::{
     found::{Pick, PickError},
-    install::{Candidate, InstallError, InstallRequest, Installer, Order, fetch, fetch_release},
+    install::{self, Candidate, InstallError, InstallRequest, Installer, Order, fetch, fetch_release},
     lock_file::LockFile,
     registry::Registry,
     requires::{self, Asked, Choice, Target},
@@ -67,6 +67,7 @@ pub fn outdated(by: &Installer<'_>, offline: bool) -> Result<Vec<Outdated>, Inst
         }
         stands
     };
+    bring_sources(by, &skills, &request, false);
     Ok(skills.into_iter().map(stand).collect())
 }
 
@@ -253,15 +254,7 @@ impl<'a> Offered<'a> {
 
 /// What a source without versions has now.
 fn of_source(by: &Installer<'_>, skill: &InstalledSkill, request: &InstallRequest) -> Result<Candidate, InstallError> {
-    let text = match skill.requested() {
-        requested if requested.is_empty() => skill.origin.source.clone(),
-        requested => requested,
-    };
-    let spec: Spec = match skill.origin.kind.as_str() {
-        "folder" => Spec::Folder(text),
-        "archive" => Spec::Archive(text),
-        _ => text.parse()?,
-    };
+    let spec = skill.source()?;
     let gone = || InstallError::Vanished { name: skill.origin.name.clone(), place: skill.origin.source.clone() };
     let order = Order::Spec(spec);
     let found = match fetch(by, &order, request) {
@@ -290,6 +283,18 @@ fn installed_release(by: &Installer<'_>, skill: &InstalledSkill) -> Result<Optio
     Ok(found.map(|candidate| candidate.bundle).filter(|files| files.digest().to_string() == skill.origin.digest))
 }
 
+/// Brings what looks at several skills' sources need of the network, `with_releases` also the archives of releases.
+pub(crate) fn bring_sources(
+    by: &Installer<'_>,
+    skills: &[InstalledSkill],
+    request: &InstallRequest,
+    with_releases: bool,
+) {
+    let is_asked = |skill: &&InstalledSkill| with_releases || skill.origin.kind != "registry";
+    let specs = skills.iter().filter(is_asked).filter_map(|skill| skill.source().ok());
+    install::bring_ahead(by, &specs.map(Order::Spec).collect::<Vec<_>>(), request);
+}
+
 impl InstalledSkill {
     /// The release that it is to become.
     pub(super) fn target(&self, choice: Option<&Choice>) -> Target {
@@ -297,6 +302,26 @@ impl InstalledSkill {
             Some(choice) if self.origin.kind == "registry" => choice.target(&self.origin.name),
             _ => Target::Free,
         }
+    }
+
+    /// What to ask for what it is now.
+    fn source(&self) -> Result<Spec, InstallError> {
+        let text = match self.requested() {
+            requested if requested.is_empty() => self.origin.source.clone(),
+            requested => requested,
+        };
+        Ok(match self.origin.kind.as_str() {
+            "folder" => Spec::Folder(text),
+            "archive" => match text.parse() {
+                Ok(url @ Spec::ArchiveUrl(_)) => url,
+                _ => Spec::Archive(text),
+            },
+            "registry" => match self.wanted.as_ref().map_or(self.requested(), |wanted| wanted.as_str().to_owned()) {
+                wanted if wanted.is_empty() => self.origin.name.parse()?,
+                wanted => format!("{}@{wanted}", self.origin.name).parse()?,
+            },
+            _ => text.parse()?,
+        })
     }
 
     /// What was asked for when it was installed.

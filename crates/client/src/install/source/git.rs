@@ -1,10 +1,10 @@
-//! [`fetch_from`]: skills of git repositories, each repository fetched once.
+//! Skills of git repositories, each repository fetched once.
 
-use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use skill::Limits;
 
-use super::{Candidate, InstallError, InstallRequest, Installer, Local, Source, one};
+use super::{Candidate, InstallError, Local, Source, one};
 use crate::{
     found,
     git_source::{GitError, Repository},
@@ -12,49 +12,17 @@ use crate::{
     spec::GitSpec,
 };
 
-/// Repositories that were fetched, by URL and reference; nothing for one that could not be.
-#[derive(Default)]
-pub(crate) struct Repositories(BTreeMap<(String, Option<String>), Option<Repository>>);
-
-/// Fetches the skills of a repository that a request picks. One that could not be fetched is not tried again.
-pub(crate) fn fetch_from(
-    repositories: &mut Repositories,
-    git: &GitSpec,
-    (by, request): (&Installer<'_>, &InstallRequest),
-) -> Result<Vec<Candidate>, InstallError> {
-    let source = Source::of(by, request);
-    let key = (git.url(), git.reference.clone());
-    if !repositories.0.contains_key(&key) {
-        match source.repository(git, None) {
-            Err(error @ InstallError::Offline { .. }) => return Err(error),
-            Err(error) => {
-                repositories.0.insert(key, None);
-                return Err(error);
-            }
-            Ok(fetched) => drop(repositories.0.insert(key.clone(), Some(fetched))),
-        }
-    }
-    match repositories.0.get(&key) {
-        Some(Some(repository)) => source.of_repository(git, repository),
-        _ => Err(GitError::Fetch {
-            url: key.0,
-            reference: key.1.unwrap_or_else(|| "HEAD".to_owned()),
-            message: "it could not be fetched before".to_owned(),
-        }
-        .into()),
-    }
-}
-
 impl Source<'_> {
     pub(super) fn of_git(&self, git: &GitSpec, commit: Option<&str>) -> Result<Vec<Candidate>, InstallError> {
-        self.of_repository(git, &self.repository(git, commit)?)
+        let repository = self.repository(git, commit)?;
+        self.of_repository(git, &repository)
     }
 
-    fn repository(&self, git: &GitSpec, commit: Option<&str>) -> Result<Repository, InstallError> {
+    fn repository(&self, git: &GitSpec, commit: Option<&str>) -> Result<Rc<Repository>, InstallError> {
         if self.request.offline && git.transport() != "file" {
             return Err(InstallError::Offline { origin: git.to_string() });
         }
-        Ok(Repository::fetch(git, commit, &self.cache)?)
+        Ok(self.by.ahead.repository(git, commit, &self.cache)?)
     }
 
     fn of_repository(&self, git: &GitSpec, repository: &Repository) -> Result<Vec<Candidate>, InstallError> {

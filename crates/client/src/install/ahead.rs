@@ -1,0 +1,256 @@
+//! [`Ahead`]: what a batch needs of the network, brought side by side before anything is planned.
+//!
+//! What could not be had is told by whoever asks for it in turn, so that every skill has its own error.
+//! Several skills of one repository share what was fetched of it.
+
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+    sync::{Mutex, PoisonError, mpsc},
+    thread,
+};
+
+use registry_index::Wanted;
+use skill::{Limits, QualifiedName};
+
+use super::{InstallRequest, Installer, Order};
+use crate::{
+    cache::Cache,
+    git_source::{GitError, Repository},
+    http::{self, HttpError},
+    lock_file::LockedSkill,
+    spec::{GitSpec, Request, Spec},
+};
+
+/// Fetches at a time.
+const AT_A_TIME: usize = 8;
+
+/// How far an install, an update or a look at the sources is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// What is done, as a word for people: `fetching` or `checking`.
+    pub stage: &'static str,
+    /// How many are done.
+    pub done: usize,
+    /// Of how many.
+    pub of: usize,
+}
+
+/// What was brought, until it is asked for.
+#[derive(Default)]
+pub struct Ahead {
+    downloads: RefCell<BTreeMap<String, Result<Vec<u8>, HttpError>>>,
+    repositories: RefCell<BTreeMap<Commit, Rc<Repository>>>,
+    failures: RefCell<BTreeMap<Commit, GitError>>,
+    /// Those of which the failure was told.
+    failed: RefCell<BTreeSet<Commit>>,
+}
+
+/// A commit to fetch: a repository, and the id where that is known.
+type Commit = (GitSpec, Option<String>);
+
+/// One fetch.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Job {
+    /// A file of at most so many bytes.
+    Download(String, u64),
+    Git(Commit),
+}
+
+/// What became of it.
+enum Fetched {
+    Download(String, Result<Vec<u8>, HttpError>),
+    Git(Commit, Result<Repository, GitError>),
+}
+
+impl Ahead {
+    /// The file of a URL, if it was asked for; an error is told once.
+    pub(super) fn download(&self, url: &str) -> Option<Result<Vec<u8>, HttpError>> {
+        self.downloads.borrow_mut().remove(url)
+    }
+
+    /// The repository of a spec at a commit, fetched now unless it was before. What could not be fetched is not
+    /// tried again.
+    pub(super) fn repository(
+        &self,
+        git: &GitSpec,
+        commit: Option<&str>,
+        cache: &Cache,
+    ) -> Result<Rc<Repository>, GitError> {
+        let key = key_of(git, commit);
+        if let Some(found) = self.repositories.borrow().get(&key) {
+            return Ok(Rc::clone(found));
+        }
+        if self.failed.borrow().contains(&key) {
+            return Err(failed_before(git, commit));
+        }
+        let failed_ahead = self.failures.borrow_mut().remove(&key);
+        match failed_ahead.map_or_else(|| Repository::fetch(git, commit, cache), Err) {
+            Ok(fetched) => {
+                let fetched = Rc::new(fetched);
+                self.repositories.borrow_mut().insert(key, Rc::clone(&fetched));
+                Ok(fetched)
+            }
+            Err(error) => {
+                self.failed.borrow_mut().insert(key);
+                Err(error)
+            }
+        }
+    }
+
+    fn keep(&self, fetched: Fetched) {
+        match fetched {
+            Fetched::Download(url, file) => drop(self.downloads.borrow_mut().insert(url, file)),
+            Fetched::Git(key, Ok(repository)) => {
+                drop(self.repositories.borrow_mut().insert(key, Rc::new(repository)));
+            }
+            Fetched::Git(key, Err(error)) => drop(self.failures.borrow_mut().insert(key, error)),
+        }
+    }
+}
+
+fn failed_before(git: &GitSpec, commit: Option<&str>) -> GitError {
+    let reference = commit.or(git.reference.as_deref()).unwrap_or("HEAD").to_owned();
+    GitError::Fetch { url: git.url(), reference, message: "it could not be fetched before".to_owned() }
+}
+
+/// Brings what several orders need of the network; for one there is nothing to gain.
+pub(crate) fn bring(by: &Installer<'_>, orders: &[Order], request: &InstallRequest) {
+    if orders.len() < 2 || request.offline {
+        return;
+    }
+    let cache = Cache::of(by.home);
+    let mut jobs: BTreeSet<Job> = orders.iter().filter_map(|order| job_of(order, &cache)).collect();
+    let wishes: Vec<_> = orders.iter().filter_map(wish_of).collect();
+    let elsewhere = by.registries.bring_ahead(&wishes, |archive| cache.get(archive).is_ok_and(|found| found.is_some()));
+    jobs.extend(elsewhere.into_iter().map(|(url, bytes)| Job::Download(url, bytes)));
+    let of = jobs.len();
+    let mut done = 0;
+    side_by_side(
+        jobs.into_iter().collect(),
+        |job| job.run(&cache),
+        |fetched| {
+            by.ahead.keep(fetched);
+            done += 1;
+            (by.progress)(Progress { stage: "fetching", done, of });
+        },
+    );
+}
+
+/// A release of a registry that will be asked for.
+fn wish_of(order: &Order) -> Option<(QualifiedName, Wanted)> {
+    match order {
+        Order::Spec(Spec::Qualified { name, request }) => Some((name.clone(), request.wanted().clone())),
+        Order::Locked(locked) if locked.kind == "registry" => {
+            let request: Request = locked.version.as_deref()?.parse().ok()?;
+            Some((locked.name.parse().ok()?, request.wanted().clone()))
+        }
+        _ => None,
+    }
+}
+
+fn job_of(order: &Order, cache: &Cache) -> Option<Job> {
+    match order {
+        Order::Spec(spec) => job_of_spec(spec, None),
+        Order::Chosen { .. } => None,
+        Order::Locked(locked) if is_cached(locked, cache) => None,
+        Order::Locked(locked) => match locked.kind.as_str() {
+            "git" => job_of_spec(&locked.requested.parse().ok()?, Some(locked.commit.as_deref()?)),
+            "archive" => job_of_spec(&locked.source.parse().ok()?, None),
+            _ => None,
+        },
+    }
+}
+
+fn job_of_spec(spec: &Spec, commit: Option<&str>) -> Option<Job> {
+    match spec {
+        Spec::ArchiveUrl(url) => Some(Job::Download(url.clone(), Limits::default().archive_bytes)),
+        Spec::Git(git) => Some(Job::Git(key_of(git, commit))),
+        _ => None,
+    }
+}
+
+fn is_cached(locked: &LockedSkill, cache: &Cache) -> bool {
+    locked.archive.parse().is_ok_and(|archive| cache.get(&archive).is_ok_and(|found| found.is_some()))
+}
+
+/// A whole commit is the same one whatever branch it was found on.
+fn key_of(git: &GitSpec, commit: Option<&str>) -> Commit {
+    let reference = git.reference.clone().filter(|_| commit.is_none());
+    (GitSpec { path: None, reference, ..git.clone() }, commit.map(str::to_owned))
+}
+
+impl Job {
+    fn run(self, cache: &Cache) -> Fetched {
+        match self {
+            Self::Download(url, limit) => {
+                let file = http::get(&url, limit);
+                Fetched::Download(url, file)
+            }
+            Self::Git((git, commit)) => {
+                let fetched = Repository::fetch(&git, commit.as_deref(), cache);
+                Fetched::Git((git, commit), fetched)
+            }
+        }
+    }
+}
+
+/// Does some work on as many threads as [`AT_A_TIME`]; results come in as they are done, to this thread.
+fn side_by_side<J: Send, R: Send>(jobs: Vec<J>, work: impl Fn(J) -> R + Sync, mut done: impl FnMut(R)) {
+    let threads = jobs.len().min(AT_A_TIME);
+    let jobs = Mutex::new(jobs.into_iter());
+    let (sender, results) = mpsc::channel();
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            let (sender, jobs, work) = (sender.clone(), &jobs, &work);
+            scope.spawn(move || {
+                let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).next();
+                while let Some(job) = next() {
+                    if sender.send(work(job)).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        results.into_iter().for_each(&mut done);
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        collections::BTreeSet,
+        sync::{Barrier, atomic::AtomicUsize, atomic::Ordering},
+    };
+
+    use super::*;
+
+    #[test]
+    fn jobs_are_done_side_by_side_and_each_once() {
+        let (most, at_work) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let together = Barrier::new(AT_A_TIME);
+        let mut done = BTreeSet::new();
+        let work = |job: usize| {
+            most.fetch_max(at_work.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            if job < AT_A_TIME {
+                together.wait();
+            }
+            at_work.fetch_sub(1, Ordering::SeqCst);
+            job
+        };
+        side_by_side((0..100).collect(), work, |job| assert!(done.insert(job)));
+        assert_eq!((done.len(), most.into_inner()), (100, AT_A_TIME));
+        side_by_side(Vec::<usize>::new(), |job| job, |_| unreachable!());
+    }
+
+    #[test]
+    fn skills_of_one_repository_share_a_fetch_and_other_branches_do_not() {
+        let key = |text: &str, commit| key_of(&text.parse().unwrap(), commit);
+        assert_eq!(key("github:a/b#x", None), key("github:a/b#y", None));
+        assert_ne!(key("github:a/b@v1", None), key("github:a/b", None));
+        assert_eq!(key("github:a/b@v1#x", Some("1")), key("github:a/b", Some("1")));
+        assert_ne!(key("github:a/b", Some("1")), key("github:a/b", None));
+    }
+}
