@@ -112,7 +112,7 @@ pub fn installer<T>(
     let mut installer = Installer {
         library,
         home: &context.home,
-        registries: &context.registries(),
+        registries: &context.registries().requiring_signatures(context.required_signers()?),
         agent_folders: &context.agent_folders(),
         lock_path: &lock_path,
         user_home: Some(&context.user_home),

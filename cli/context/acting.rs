@@ -40,19 +40,30 @@ impl Context {
         }
         let mut own = layer(&self.config.policy_file(&self.home))?;
         own.preset = own.preset.or(Some(Preset::default()));
-        let mut others = Vec::new();
-        if let Some(file) = PolicyFile::read(Path::new(SYSTEM_POLICY)).map_err(failed)? {
-            others.push(layer(&file)?);
-        }
+        let others = self.tightening()?.iter().map(layer).collect::<Result<_, _>>()?;
+        Ok(Policy::new(own, others))
+    }
+
+    /// The owners of whom those who set up the machine, or this command, take nothing without a signature.
+    ///
+    /// # Errors
+    /// As [`Context::policy`].
+    pub fn required_signers(&self) -> Result<Vec<String>, CliError> {
+        Ok(self.tightening()?.into_iter().flat_map(|file| file.require_signatures).collect())
+    }
+
+    /// The policy of the system, and the one that the environment names.
+    fn tightening(&self) -> Result<Vec<PolicyFile>, CliError> {
+        let mut files: Vec<PolicyFile> =
+            PolicyFile::read(Path::new(SYSTEM_POLICY)).map_err(failed)?.into_iter().collect();
         if let Some(path) = std::env::var_os(POLICY_VARIABLE).filter(|path| !path.is_empty()) {
             let path = self.cwd.join(path);
-            let file = PolicyFile::read(&path).map_err(failed)?.ok_or_else(|| {
+            files.push(PolicyFile::read(&path).map_err(failed)?.ok_or_else(|| {
                 CliError::new("invalid_config", Exit::Usage, format!("there is no {}", path.display()))
                     .hint(format!("{POLICY_VARIABLE} names a file that has to be there"))
-            })?;
-            others.push(layer(&file)?);
+            })?);
         }
-        Ok(Policy::new(own, others))
+        Ok(files)
     }
 
     /// What the policy says of installs, updates, adoptions and uninstalls by who acts here.

@@ -253,3 +253,20 @@ fn a_new_key_of_an_owner_is_shown_and_where_signatures_are_required_a_person_acc
     world.publish("1.2.0", &["--sign=~/.ssh/bob"]).done();
     assert_eq!(world.ask(&["update"]).done()["skills"][0]["warnings"], json!([]), "it is known now");
 }
+
+#[test]
+fn who_sets_up_the_machine_requires_signatures_for_everybody() {
+    let world = World::new();
+    world.publish("1.0.0", &[]).done();
+    let policy = world.sandbox.path("policy.toml");
+    let run = |text: &str| {
+        fs::write(&policy, text).unwrap();
+        let args = ["install", "acme/notes", "--registry", &world.registry, "--json"];
+        let mut command = world.sandbox.command(&args);
+        command.env("SKILLHUB_POLICY", &policy);
+        world.sandbox.finish(command, &args)
+    };
+    run("format = 1\nrequire_signatures = [\"acme\"]\n").refused_with_hint(5, "unsigned");
+    run("format = 1\nrequire_signatures = [\"A B\"]\n").refused_with_hint(2, "invalid_config");
+    run("format = 1\nrequire_signatures = [\"zoe\"]\n").done();
+}

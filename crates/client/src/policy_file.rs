@@ -7,6 +7,7 @@ use std::{
 
 use cap_std::{ambient_authority, fs::Dir};
 use serde::{Deserialize, de::DeserializeOwned};
+use skill::Owner;
 use toml::{Table, Value};
 
 use crate::config::ConfigError;
@@ -20,6 +21,8 @@ pub struct PolicyFile {
     pub path: PathBuf,
     /// The preset's word.
     pub preset: Option<String>,
+    /// Owners of whom nothing is taken without their signature; `*` for all.
+    pub require_signatures: Vec<String>,
     rules: Vec<Table>,
 }
 
@@ -28,6 +31,7 @@ pub struct PolicyFile {
 /// ```toml
 /// format = 1
 /// policy = "strict"
+/// require_signatures = ["acme"]
 ///
 /// [[rules]]
 /// decision = "deny"
@@ -39,12 +43,14 @@ struct Document {
     format: u32,
     policy: Option<String>,
     #[serde(default)]
+    require_signatures: Vec<String>,
+    #[serde(default)]
     rules: Vec<Table>,
 }
 
 impl PolicyFile {
     pub(crate) fn new(path: PathBuf, preset: Option<String>, rules: Vec<Table>) -> Self {
-        Self { path, preset, rules }
+        Self { path, preset, require_signatures: Vec::new(), rules }
     }
 
     /// Reads a file that has nothing but a policy; `None` where there is none.
@@ -61,8 +67,14 @@ impl PolicyFile {
         let damaged = |message: String| ConfigError::Damaged { path: path.to_owned(), message };
         let document: Document =
             toml::from_str(&text).map_err(|error| damaged(error.to_string().trim_end().to_owned()))?;
+        for owner in document.require_signatures.iter().filter(|owner| *owner != "*") {
+            Owner::parse(owner).map_err(|source| ConfigError::Owner { path: path.to_owned(), source })?;
+        }
+        let require_signatures = document.require_signatures;
         match document.format {
-            FORMAT => Ok(Some(Self::new(path.to_owned(), document.policy, document.rules))),
+            FORMAT => {
+                Ok(Some(Self { require_signatures, ..Self::new(path.to_owned(), document.policy, document.rules) }))
+            }
             found => Err(ConfigError::Format { path: path.to_owned(), found }),
         }
     }

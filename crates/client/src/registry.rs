@@ -77,6 +77,13 @@ impl Registries {
         Self { accepts_rewrite, ..self }
     }
 
+    /// The same, taking nothing of these owners without their signature; `*` for all.
+    #[must_use]
+    pub fn requiring_signatures(mut self, owners: impl IntoIterator<Item = String>) -> Self {
+        self.config.require_signatures.extend(owners);
+        self
+    }
+
     /// The same without the network.
     #[must_use]
     pub fn offline(&self) -> Self {

@@ -367,7 +367,7 @@ impl InstallError {
             Self::Signer(error) => error.failure(),
             Self::Unsigned { owner, .. } => Failure::new(FailureKind::Refused, "unsigned").hint(format!(
                 "ask {owner} to publish a signed release (skillhub publish --sign), or take the owner or the registry \
-                 out of require_signatures in config.toml"
+                 out of require_signatures, in config.toml or in the policy"
             )),
             Self::KeyChanged { owner, key, .. } => Failure::new(FailureKind::Integrity, "key_changed").hint(format!(
                 "ask {owner} by another way whether the new key is theirs; if it is: --accept-key {key}"

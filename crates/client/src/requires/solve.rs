@@ -164,14 +164,14 @@ impl Search<'_> {
                 self.collect(&derived.cause1, reasons);
                 self.collect(&derived.cause2, reasons);
             }
-            DerivationTree::External(External::FromDependencyOf(Package::Root, _, Package::Skill(name), _)) => {
+            DerivationTree::External(External::FromDependencyOf(Package::Root, _, Package::Skill(name), range)) => {
                 reasons.extend(self.wishes.iter().filter(|wish| wish.name == *name).map(|wish| wish.why.clone()));
-                reasons.extend(self.choice_of(name));
+                reasons.extend(self.choice_of(name, range));
             }
-            DerivationTree::External(External::FromDependencyOf(Package::Skill(name), versions, needed, _)) => {
+            DerivationTree::External(External::FromDependencyOf(Package::Skill(name), versions, needed, range)) => {
                 reasons.extend(self.requirement(name, versions, needed));
                 if let Package::Skill(needed) = needed {
-                    reasons.extend(self.choice_of(needed));
+                    reasons.extend(self.choice_of(needed, range));
                 }
             }
             DerivationTree::External(External::Custom(package, versions, why)) => {
@@ -193,12 +193,15 @@ impl Search<'_> {
         Some(format!("{name} {} requires {required}", self.written(&package, versions)))
     }
 
-    /// What there is to choose from.
-    fn choice_of(&self, name: &QualifiedName) -> Option<String> {
+    /// What there is to choose from, unless any of it will do.
+    fn choice_of(&self, name: &QualifiedName, range: &Ranges<Version>) -> Option<String> {
         let known = self.known.borrow();
         let releases = known.get(name)?;
         let mut versions: Vec<&Version> = releases.iter().filter(|r| !r.is_yanked).map(|r| &r.version).collect();
         versions.sort();
+        if !versions.is_empty() && versions.iter().all(|version| range.contains(*version)) {
+            return None;
+        }
         let list = versions.iter().rev().take(5).map(ToString::to_string).collect::<Vec<_>>().join(", ");
         let more = if versions.len() > 5 { " and older ones" } else { "" };
         Some(match versions.len() {

@@ -238,10 +238,12 @@ impl<'a> Offered<'a> {
         if let Some(newest) = self.newest().filter(|newest| newest.version > version)
             && next.is_none_or(|next| next.version < newest.version)
         {
+            if self.target != Target::Free && *self.wanted.wanted() == Wanted::Newest {
+                warnings
+                    .push(format!("{} is out, and does not go together with the other skills here", newest.version));
+                return warnings;
+            }
             let request = match self.wanted.wanted() {
-                Wanted::Newest if self.target != Target::Free => {
-                    ", and does not go together with the other skills".to_owned()
-                }
                 Wanted::Newest => String::new(),
                 _ => format!(", and {} was asked for", self.wanted.as_str()),
             };
