@@ -104,7 +104,7 @@ pub struct LockedSkill {
 #[derive(Debug, Error)]
 pub enum LockFileError {
     /// A merge that was not finished.
-    #[error("{} has conflict markers of a merge from line {line} on, {differences}", path.display())]
+    #[error("{} has conflict markers of a merge from line {line} on; {differences}", path.display())]
     ConflictMarkers {
         /// The file.
         path: PathBuf,

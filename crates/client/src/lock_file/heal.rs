@@ -66,7 +66,7 @@ pub(super) fn first_marker(text: &str) -> Option<usize> {
 
 /// What is to be told of a text with markers: how its sides differ.
 pub(super) fn differences(text: &str, path: &Path) -> String {
-    let Ok(sides) = Sides::find(text, path) else { return "and its two sides cannot be told apart".to_owned() };
+    let Ok(sides) = Sides::find(text, path) else { return "its two sides cannot be told apart".to_owned() };
     let mut told = Vec::new();
     for name in sides.names() {
         match (sides.ours.get(&name), sides.theirs.get(&name)) {
@@ -79,8 +79,8 @@ pub(super) fn differences(text: &str, path: &Path) -> String {
         }
     }
     match told.is_empty() {
-        true => "though its two sides name the same".to_owned(),
-        false => format!("of {}", told.join(", ")),
+        true => "its two sides name the same".to_owned(),
+        false => format!("its two sides differ in {}", told.join(", ")),
     }
 }
 
