@@ -1,5 +1,7 @@
 //! [`State`]: what people decided about the skills of a library, kept apart from the files.
 
+#[cfg(unix)]
+use std::time::Duration;
 use std::{collections::BTreeMap, io, path::PathBuf};
 
 use cap_std::fs::Dir;
@@ -135,9 +137,11 @@ pub enum StateError {
 /// See [`State::written`].
 pub(crate) type Written = [i64; 4];
 
-/// More than the clock of any file system rounds times to.
+/// More than what file systems round times to: those that know whole seconds at best, and the others.
 #[cfg(unix)]
-const SETTLED: std::time::Duration = std::time::Duration::from_secs(3);
+const WHOLE_SECONDS: Duration = Duration::from_secs(3);
+#[cfg(unix)]
+const PARTS_OF_SECONDS: Duration = Duration::from_millis(100);
 
 impl Default for State {
     fn default() -> Self {
@@ -174,7 +178,8 @@ impl State {
         use cap_std::fs::MetadataExt;
         let found = dir.symlink_metadata(FILE).ok()?;
         let age = found.modified().ok()?.into_std().elapsed().ok()?;
-        (age > SETTLED).then(|| [found.ino() as i64, found.ctime(), found.ctime_nsec(), found.size() as i64])
+        let settled = if found.ctime_nsec() == 0 { WHOLE_SECONDS } else { PARTS_OF_SECONDS };
+        (age > settled).then(|| [found.ino() as i64, found.ctime(), found.ctime_nsec(), found.size() as i64])
     }
 
     #[cfg(not(unix))]

@@ -154,12 +154,14 @@ fn job_of(order: &Order, cache: &Cache) -> Option<Job> {
     match order {
         Order::Spec(spec) => job_of_spec(spec, None),
         Order::Chosen { .. } => None,
-        Order::Locked(locked) if is_cached(locked, cache) => None,
-        Order::Locked(locked) => match locked.kind.as_str() {
-            "git" => job_of_spec(&locked.requested.parse().ok()?, Some(locked.commit.as_deref()?)),
-            "archive" => job_of_spec(&locked.source.parse().ok()?, None),
-            _ => None,
-        },
+        Order::Locked(locked) => {
+            let job = match locked.kind.as_str() {
+                "git" => job_of_spec(&locked.requested.parse().ok()?, Some(locked.commit.as_deref()?)),
+                "archive" => job_of_spec(&locked.source.parse().ok()?, None),
+                _ => None,
+            };
+            job.filter(|_| !is_cached(locked, cache))
+        }
     }
 }
 
