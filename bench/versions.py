@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Merges real successive versions of skills, where the right answer is known.
 
-    SKILLHUB=target/release/skillhub python3 bench/versions.py DIR
+    SKILLHUB=target/release/skillhub python3 bench/versions.py DIR [--without-blocked]
 
 DIR has a folder for each skill with its versions in folders 1, 2, 3 …. Of three that follow each
 other, the change from the second to the third is made to the first, where `git apply` can do that.
 Then the first is the release that is installed, the changed first is what somebody made of it here,
 and the second is the new release: merged they must be the third. Each case goes through the program:
-install, an edit by hand, update. Beside it `git merge-file` merges every file.
+install, an edit by hand, update. Beside it `git merge-file` merges every file. With `--without-blocked` the paragraphs for
+which the scanner blocks a version are first taken out of it, so that every merge is tried.
 """
 
 import json
@@ -92,13 +93,40 @@ def update(program, name, base, ours, theirs, place):
     return updated["skills"][0]["status"], files(skill)
 
 
+def without_blocked(program, version, place):
+    """A copy of a version without the paragraphs for which it would be blocked."""
+    copy = place / version.name
+    shutil.copytree(version, copy)
+    for _ in range(20):
+        done = run([program, "--json", "scan", str(copy)], place, check=False)
+        findings = json.loads(done.stdout)["skills"][0]["findings"]
+        blocking = [found for found in findings if found["severity"] in ("high", "critical")]
+        if not blocking:
+            return copy
+        found = blocking[0]
+        path = copy / found["path"]
+        lines = path.read_text().split("\n")
+        start = end = found["line"] - 1
+        while start > 0 and lines[start - 1].strip():
+            start -= 1
+        while end < len(lines) and lines[end].strip():
+            end += 1
+        path.write_text("\n".join(lines[:start] + lines[end:]))
+    raise SystemExit(f"{version}: still blocked")
+
+
 def main():
     program = str(pathlib.Path(os.environ.get("SKILLHUB", "target/release/skillhub")).resolve())
     counts = {"pairs": 0, "git merges": 0, "merged here": 0, "of those that git merges": 0,
               "the third version": 0, "equal to git's": 0}
     others = []
+    cleaned = tempfile.TemporaryDirectory()
     for skill in sorted(path for path in pathlib.Path(sys.argv[1]).iterdir() if path.is_dir()):
         versions = sorted((path for path in skill.iterdir() if path.is_dir()), key=lambda path: int(path.name))
+        if "--without-blocked" in sys.argv:
+            copies = pathlib.Path(cleaned.name) / skill.name
+            copies.mkdir()
+            versions = [without_blocked(program, version, copies) for version in versions]
         for first, second, third in zip(versions, versions[1:], versions[2:]):
             with tempfile.TemporaryDirectory() as place:
                 place = pathlib.Path(place)
