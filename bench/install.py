@@ -6,7 +6,7 @@
 Builds skillhub for release, or takes the program that SKILLHUB names. SKILLS names the program of the npm package
 `skills`; without it there is no peer in the table. Each round uses a new project and a new home, and the two
 programs take turns. The last rows restore the same skills in a clone of the project, from the lock file: with what
-is in the home already, and with nothing but the cache of archives.
+is in the home already, and once more when all is there.
 """
 
 import os
@@ -88,6 +88,7 @@ def main() -> None:
             add("skillhub install", timed(command, where, home))
             counts.add(installed(where))
             clone = project(root / f"clone-{number}")
+            (clone / ".claude").mkdir()
             shutil.copy(where / "skillhub.lock", clone)
             add("skillhub install, from the lock file", timed([skillhub, "install"], clone, home))
             counts.add(installed(clone))
