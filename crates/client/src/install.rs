@@ -18,10 +18,11 @@ mod source;
 use std::{collections::BTreeMap, path::Path};
 
 use library::{Before, Event, Home, Library, Permit, Stamp};
-use skill::diff;
+use skill::{Bundle, diff};
 
 pub(crate) use ahead::bring as bring_ahead;
 pub use ahead::{Ahead, Progress};
+use ahead::{Judged, Scanned};
 pub use error::InstallError;
 pub(crate) use error::invalid_requirement;
 pub use installed::{InstallStatus, Installed};
@@ -109,6 +110,8 @@ pub(crate) struct Batch {
     settled: Vec<(usize, Installed)>,
     next: usize,
     signers: Signers,
+    /// What was scanned before it is its turn.
+    scanned: Vec<Scanned>,
 }
 
 impl Batch {
@@ -117,6 +120,12 @@ impl Batch {
     pub fn of(home: &Home, lock: &LockFile) -> Result<Self, InstallError> {
         let signers = signer::known(home, lock)?;
         Ok(Self { signers, ..Self::default() })
+    }
+
+    /// What the scanner said of these very files.
+    fn scanned_as(&mut self, files: &Bundle) -> Option<Judged> {
+        let at = self.scanned.iter().position(|(scanned, _)| scanned == files)?;
+        Some(self.scanned.swap_remove(at).1)
     }
 
     fn turn(&mut self) -> usize {
@@ -154,19 +163,10 @@ impl Installer<'_> {
         let orders = orders(request, &lock)?;
         bring_ahead(self, &orders, request);
         let (items, needs) = self.items(orders, request, &lock)?;
-        let (mut done, mut of) = (0, items.len());
-        for item in items {
-            let (label, found) = match item {
-                Item::Order(order) => (order.label(), source::fetch(self, &order, request)),
-                Item::Found(found, wanted) => {
-                    let fetched = fetch_release(self, request, &found, &wanted).map(|mut candidate| {
-                        candidate.warnings.extend(lookalike::in_registry(&found.registry, &found.name));
-                        vec![candidate]
-                    });
-                    (found.name.to_string(), fetched)
-                }
-                Item::Fetched(label, found) => (label, found),
-            };
+        let fetched: Vec<_> = items.into_iter().map(|item| self.fetch_item(item, request)).collect();
+        batch.scanned = ahead::scan(self, fetched.iter().filter_map(|(_, found)| found.as_ref().ok()).flatten());
+        let (mut done, mut of) = (0, fetched.len());
+        for (label, found) in fetched {
             match found {
                 Ok(candidates) => {
                     of = of + candidates.len() - 1.min(candidates.len());
@@ -187,6 +187,21 @@ impl Installer<'_> {
         }
         batch.drop_unmet(&needs);
         self.finish(batch, request, &folders)
+    }
+
+    /// What an item names, and what it is called when that cannot be had.
+    fn fetch_item(&self, item: Item, request: &InstallRequest) -> (String, Result<Vec<Candidate>, InstallError>) {
+        match item {
+            Item::Order(order) => (order.label(), source::fetch(self, &order, request)),
+            Item::Found(found, wanted) => {
+                let fetched = fetch_release(self, request, &found, &wanted).map(|mut candidate| {
+                    candidate.warnings.extend(lookalike::in_registry(&found.registry, &found.name));
+                    vec![candidate]
+                });
+                (found.name.to_string(), fetched)
+            }
+            Item::Fetched(label, found) => (label, found),
+        }
     }
 
     /// Carries out what was planned, or says what it would come to.
@@ -237,7 +252,8 @@ impl Installer<'_> {
             return;
         }
         let checked = self.check_signer(&mut candidate, request, &batch.signers);
-        match checked.and_then(|()| plan::plan(self.library, candidate, request, (self.stamp, self.permit))) {
+        let scanned = batch.scanned_as(&candidate.bundle);
+        match checked.and_then(|()| plan::plan(self.library, candidate, scanned, request, (self.stamp, self.permit))) {
             Ok(plan) => batch.pass(plan),
             Err(error) => batch.settle(Installed::failed(label, version, error)),
         }

@@ -1,4 +1,5 @@
-//! [`Ahead`]: what a batch needs of the network, brought side by side before anything is planned.
+//! [`Ahead`]: what a batch needs of the network, brought side by side before anything is planned; and [`scan()`],
+//! what the scanner says of it.
 //!
 //! What could not be had is told by whoever asks for it in turn, so that every skill has its own error.
 //! Several skills of one repository share what was fetched of it.
@@ -6,15 +7,17 @@
 use std::{
     cell::RefCell,
     collections::{BTreeMap, BTreeSet},
+    num::NonZero,
     rc::Rc,
     sync::{Mutex, PoisonError, mpsc},
     thread,
 };
 
 use registry_index::Wanted;
-use skill::{Limits, QualifiedName};
+use scan::{Baseline, Blocked, Cleared};
+use skill::{Bundle, Limits, QualifiedName, SkillName};
 
-use super::{InstallRequest, Installer, Order};
+use super::{Candidate, InstallRequest, Installer, Order};
 use crate::{
     cache::Cache,
     git_source::{GitError, Repository},
@@ -29,7 +32,7 @@ const AT_A_TIME: usize = 8;
 /// How far an install, an update or a look at the sources is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// What is done, as a word for people: `fetching` or `checking`.
+    /// What is done, as a word for people: `fetching`, `scanning` or `checking`.
     pub stage: &'static str,
     /// How many are done.
     pub done: usize,
@@ -128,6 +131,7 @@ pub(crate) fn bring(by: &Installer<'_>, orders: &[Order], request: &InstallReque
     let of = jobs.len();
     let mut done = 0;
     side_by_side(
+        AT_A_TIME,
         jobs.into_iter().collect(),
         |job| job.run(&cache),
         |fetched| {
@@ -198,9 +202,39 @@ impl Job {
     }
 }
 
-/// Does some work on as many threads as [`AT_A_TIME`]; results come in as they are done, to this thread.
-fn side_by_side<J: Send, R: Send>(jobs: Vec<J>, work: impl Fn(J) -> R + Sync, mut done: impl FnMut(R)) {
-    let threads = jobs.len().min(AT_A_TIME);
+/// What the scanner says of skills that the library does not have, scanned on all processors. It is for those whose
+/// files are the same.
+pub(super) fn scan<'c>(by: &Installer<'_>, candidates: impl Iterator<Item = &'c Candidate>) -> Vec<Scanned> {
+    let is_new = |name: &SkillName| by.library.head(name).is_ok_and(|head| head.is_none_or(|head| head.tombstone));
+    let files = candidates.filter(|candidate| is_new(&candidate.name)).map(|candidate| candidate.bundle.clone());
+    let files: Vec<Bundle> = files.collect();
+    let (mut scanned, of) = (Vec::new(), files.len());
+    if of < 2 {
+        return scanned;
+    }
+    let processors = thread::available_parallelism().map_or(1, NonZero::get);
+    let work = |files: Bundle| (files.clone(), scan::clear(files, Baseline::None));
+    side_by_side(processors, files, work, |result| {
+        scanned.push(result);
+        (by.progress)(Progress { stage: "scanning", done: scanned.len(), of });
+    });
+    scanned
+}
+
+/// Some files, and what the scanner says of them as those of a new skill.
+pub(super) type Scanned = (Bundle, Judged);
+
+/// What the scanner says of a new skill.
+pub(super) type Judged = Result<Cleared, Box<Blocked>>;
+
+/// Does some work on at most so many threads; results come in as they are done, to this thread.
+fn side_by_side<J: Send, R: Send>(
+    at_a_time: usize,
+    jobs: Vec<J>,
+    work: impl Fn(J) -> R + Sync,
+    mut done: impl FnMut(R),
+) {
+    let threads = jobs.len().min(at_a_time);
     let jobs = Mutex::new(jobs.into_iter());
     let (sender, results) = mpsc::channel();
     thread::scope(|scope| {
@@ -242,9 +276,9 @@ mod tests {
             at_work.fetch_sub(1, Ordering::SeqCst);
             job
         };
-        side_by_side((0..100).collect(), work, |job| assert!(done.insert(job)));
+        side_by_side(AT_A_TIME, (0..100).collect(), work, |job| assert!(done.insert(job)));
         assert_eq!((done.len(), most.into_inner()), (100, AT_A_TIME));
-        side_by_side(Vec::<usize>::new(), |job| job, |_| unreachable!());
+        side_by_side(1, Vec::<usize>::new(), |job| job, |_| unreachable!());
     }
 
     #[test]

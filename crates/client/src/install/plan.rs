@@ -9,6 +9,7 @@ use skill::{Bundle, Limits, SkillName, SkillPath, diff, merge::Conflict, validat
 
 use super::{
     Evolved, InstallError, InstallRequest, InstallStatus,
+    ahead::Judged,
     merging::{Proposing, merge_release},
     source::Candidate,
 };
@@ -86,10 +87,11 @@ impl Step {
 }
 
 /// Decides what is to be done, or why nothing can be. Takes over a hand edit first, unless it is a
-/// dry run or frozen.
+/// dry run or frozen. `scanned` is what the scanner said of the candidate as a new skill, where it was asked.
 pub(super) fn plan(
     library: &mut Library,
     candidate: Candidate,
+    scanned: Option<Judged>,
     request: &InstallRequest,
     (stamp, permit): (&Stamp, &Permit<'_>),
 ) -> Result<Planned, InstallError> {
@@ -103,7 +105,7 @@ pub(super) fn plan(
                 if request.dry_run || request.frozen || pinned.is_err() { TakeOver::Pretend } else { TakeOver::Commit };
             over_installed(library, candidate, head, take_over, (request.evolved, stamp))
         }
-        gone => fresh(library, candidate, gone, stamp),
+        gone => fresh(library, candidate, scanned, (gone, stamp)),
     }?;
     if request.frozen {
         check_frozen(&planned)?;
@@ -142,12 +144,12 @@ pub(super) fn check_usable(release: &str, name: &SkillName, files: &Bundle) -> R
 fn fresh(
     library: &Library,
     mut candidate: Candidate,
-    tombstone: Option<Revision>,
-    stamp: &Stamp,
+    scanned: Option<Judged>,
+    (tombstone, stamp): (Option<Revision>, &Stamp),
 ) -> Result<Planned, InstallError> {
     let state = library.folder_state(&candidate.name)?;
     let in_place = !matches!(state, FolderState::Absent | FolderState::Missing);
-    let cleared = scan::clear(candidate.bundle.clone(), Baseline::None)?;
+    let cleared = scanned.unwrap_or_else(|| scan::clear(candidate.bundle.clone(), Baseline::None))?;
     let action = if candidate.taken.is_some() { Action::Adopt } else { Action::Install };
     let mut revisions = vec![revision(&cleared, action, stamp, &candidate.origin)];
     let mut shown = cleared;
