@@ -6,6 +6,7 @@ mod init;
 mod location;
 mod mirror;
 mod mirrors;
+mod noted;
 mod remote;
 mod seen;
 mod signers;

@@ -6,21 +6,16 @@
 
 use std::collections::BTreeMap;
 
-use library::{Durability, Home, open_dir, read_bounded, write_atomically};
-use serde::{Deserialize, Serialize};
-use skill::Limits;
+use library::Home;
 
-use super::RegistryError;
+use super::{RegistryError, noted};
 
 const FILE: &str = "registries.toml";
-const FORMAT: u32 = 1;
 
 /// The file of the home.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub(super) struct Seen {
-    format: u32,
     /// The last commit seen, by the registry's place.
-    #[serde(default)]
     seen: BTreeMap<String, String>,
 }
 
@@ -38,20 +33,7 @@ pub(super) enum Growth {
 impl Seen {
     /// Reads the file; nothing was seen when there is none.
     pub fn read(home: &Home) -> Result<Self, RegistryError> {
-        let path = home.path().join(FILE);
-        let io = |source| RegistryError::Io { path: path.clone(), source };
-        let damaged = |message: String| io(std::io::Error::new(std::io::ErrorKind::InvalidData, message));
-        let bytes = match open_dir(home.path())? {
-            Some(dir) => read_bounded(&dir, FILE, Limits::default().state_bytes).map_err(io)?,
-            None => None,
-        };
-        let Some(bytes) = bytes else { return Ok(Self { format: FORMAT, seen: BTreeMap::new() }) };
-        let text = String::from_utf8(bytes).map_err(|error| damaged(error.to_string()))?;
-        let file: Self = toml::from_str(&text).map_err(|error| damaged(error.message().to_owned()))?;
-        match file.format {
-            FORMAT => Ok(file),
-            other => Err(damaged(format!("it has format {other}, this version reads {FORMAT}"))),
-        }
+        Ok(Self { seen: noted::read(home, FILE)? })
     }
 
     /// The commit of a registry that was seen last.
@@ -80,12 +62,7 @@ impl Seen {
             }
         }
         self.seen.insert(location.to_owned(), now.to_owned());
-        let _next_time = self.write(home);
+        let _next_time = noted::write(home, FILE, &self.seen);
         Ok(())
-    }
-
-    fn write(&self, home: &Home) -> Result<(), Box<dyn std::error::Error>> {
-        let dir = home.ensure()?;
-        Ok(write_atomically(&dir, FILE, toml::to_string(self)?.as_bytes(), Durability::Whole)?)
     }
 }

@@ -6,21 +6,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use library::{Durability, Home, open_dir, read_bounded, write_atomically};
-use serde::{Deserialize, Serialize};
-use skill::Limits;
+use library::Home;
 
-use super::RegistryError;
+use super::{RegistryError, noted};
 
 const FILE: &str = "signers.toml";
-const FORMAT: u32 = 1;
 
 /// The file of the home, with what a lock file adds.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Signers {
-    format: u32,
     /// The fingerprints seen, by the registry's place and the owner.
-    #[serde(default)]
     seen: BTreeMap<String, BTreeMap<String, BTreeSet<String>>>,
 }
 
@@ -38,20 +33,7 @@ pub(crate) enum Standing {
 impl Signers {
     /// Reads the file; nothing was seen when there is none.
     pub fn read(home: &Home) -> Result<Self, RegistryError> {
-        let path = home.path().join(FILE);
-        let io = |source| RegistryError::Io { path: path.clone(), source };
-        let damaged = |message: String| io(std::io::Error::new(std::io::ErrorKind::InvalidData, message));
-        let bytes = match open_dir(home.path())? {
-            Some(dir) => read_bounded(&dir, FILE, Limits::default().state_bytes).map_err(io)?,
-            None => None,
-        };
-        let Some(bytes) = bytes else { return Ok(Self { format: FORMAT, seen: BTreeMap::new() }) };
-        let text = String::from_utf8(bytes).map_err(|error| damaged(error.to_string()))?;
-        let file: Self = toml::from_str(&text).map_err(|error| damaged(error.message().to_owned()))?;
-        match file.format {
-            FORMAT => Ok(file),
-            other => Err(damaged(format!("it has format {other}, this version reads {FORMAT}"))),
-        }
+        Ok(Self { seen: noted::read(home, FILE)? })
     }
 
     /// Takes a key of an owner for known; says whether it is new.
@@ -79,13 +61,8 @@ impl Signers {
         let Ok(mut file) = Self::read(home) else { return };
         let news = keys.filter(|(registry, owner, key)| file.add(registry, owner, key)).count();
         if news > 0 {
-            let _next_time = file.write(home);
+            let _next_time = noted::write(home, FILE, &file.seen);
         }
-    }
-
-    fn write(&self, home: &Home) -> Result<(), Box<dyn std::error::Error>> {
-        let dir = home.ensure()?;
-        Ok(write_atomically(&dir, FILE, toml::to_string(self)?.as_bytes(), Durability::Whole)?)
     }
 }
 
