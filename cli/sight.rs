@@ -4,7 +4,7 @@ use std::path::Path;
 
 use agent::Settings;
 use client::{AgentFolder, SightOutcome};
-use library::Library;
+use library::{Library, SkillState};
 use skill::{QualifiedName, SkillName};
 
 use crate::{context::Context, exit::CliError};
@@ -41,12 +41,9 @@ impl FolderSight {
         self.folders.iter().filter(move |known| known.path == folder).flat_map(|known| known.ids.iter().copied())
     }
 
-    /// Brings the places of a skill to what it and the configuration say.
-    ///
-    /// # Errors
-    /// The library's state cannot be read.
-    pub fn apply(&self, library: &Library, skill: &SkillName) -> Result<Vec<SightOutcome>, CliError> {
-        let enabled = library.state()?.of(skill).enabled;
-        Ok(client::follow_sight(library, skill, |folder| enabled && !self.hides(library, skill, folder))?)
+    /// Brings the places of a skill to what its state and the configuration say.
+    pub fn apply(&self, library: &Library, skill: &SkillName, state: &SkillState) -> Vec<SightOutcome> {
+        let is_seen = |folder: &Path| state.enabled && !self.hides(library, skill, folder);
+        client::follow_sight(library, skill, &state.placed, is_seen)
     }
 }

@@ -50,7 +50,7 @@ pub fn set(context: &Context, name: &SkillName, enabled: bool) -> Result<(Value,
     let library = catalogue.state_library(listed).ok_or_else(|| CliError::usage("there is no library"))?;
     let action = if enabled { "enable" } else { "disable" };
     library.set_state(name, &context.stamp(), action, |state| state.enabled = enabled)?;
-    let links = FolderSight::new(context)?.apply(library, name)?;
+    let links = FolderSight::new(context)?.apply(library, name, &library.state()?.of(name));
     let document = json!({
         "ok": true, "name": name.as_str(), "enabled": enabled, "library": library.path(),
         "links": links.iter().map(link_document).collect::<Vec<_>>(),

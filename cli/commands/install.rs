@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use clap::Args;
 use client::{Ahead, InstallRequest, InstallStatus, Installed, Installer, Pick, SightOutcome};
-use library::Library;
+use library::{Library, LibraryError, State};
 use serde_json::{Value, json};
 use skill::{SkillName, failure::Fails};
 
@@ -91,8 +91,9 @@ fn install(context: &Context, request: &InstallRequest) -> Result<Vec<Installed>
     let sight = FolderSight::new(context)?;
     let mut installed =
         installer(context, &mut library, "installing", |installer| installer.install(request).map_err(failed))?;
+    let state = library.state();
     for skill in installed.iter_mut().filter(|skill| skill.error.is_none() && !skill.links.is_empty()) {
-        keep_from_agents(&sight, &library, skill);
+        keep_from_agents(&sight, &library, &state, skill);
     }
     Ok(installed)
 }
@@ -125,17 +126,25 @@ pub fn installer<T>(
 }
 
 /// Takes back the links for agents that may not see the skill. The install stands, whatever becomes of that.
-fn keep_from_agents(sight: &FolderSight, library: &Library, installed: &mut Installed) {
+fn keep_from_agents(
+    sight: &FolderSight,
+    library: &Library,
+    state: &Result<State, LibraryError>,
+    installed: &mut Installed,
+) {
     let name = installed.path.as_ref().and_then(|path| path.file_name()?.to_str()).map(SkillName::parse);
     let Some(Ok(name)) = name else { return };
     if installed.status == InstallStatus::DryRun {
         installed.links.retain(|link| link.parent().is_none_or(|folder| !sight.hides(library, &name, folder)));
         return;
     }
-    let outcomes = sight.apply(library, &name).unwrap_or_else(|error| {
-        installed.warnings.push(format!("agents that may not see {name} may do so: {}", error.message));
-        Vec::new()
-    });
+    let outcomes = match state {
+        Ok(state) => sight.apply(library, &name, &state.of(&name)),
+        Err(error) => {
+            installed.warnings.push(format!("agents that may not see {name} may do so: {error}"));
+            Vec::new()
+        }
+    };
     for outcome in outcomes {
         match outcome {
             SightOutcome::Hidden(path) => {

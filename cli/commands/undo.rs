@@ -36,8 +36,9 @@ pub fn run(context: &Context, args: &UndoArgs) -> Result<Exit, CliError> {
     let by = (&context.stamp(), &context.permit()? as &library::Permit<'_>);
     let undone = client::undo(&mut library, &lock_path, by, args.dry_run).map_err(failed)?;
     if !args.dry_run {
+        let state = library.state()?;
         for skill in &undone.skills {
-            sight.apply(&library, &skill.name)?;
+            sight.apply(&library, &skill.name, &state.of(&skill.name));
         }
     }
     let document = json!({

@@ -102,9 +102,17 @@ pub struct Library {
     storage: OnceCell<Box<dyn Storage>>,
     /// The revision whose files were read last: an operation looks at its base more than once.
     last_read: RefCell<Option<(RevisionId, Bundle)>>,
-    /// The state as it was read last, and from which writing of it: a batch asks for it again and again.
-    last_state: RefCell<Option<(Written, State)>>,
+    /// A batch asks for the state again and again.
+    last_state: RefCell<Option<LastState>>,
     limits: Limits,
+}
+
+/// The state as it was read last.
+struct LastState {
+    /// From which writing of the file, where that can be told.
+    written: Option<Written>,
+    text: String,
+    state: State,
 }
 
 /// Why a library cannot be opened or read.

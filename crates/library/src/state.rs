@@ -188,11 +188,20 @@ impl State {
     }
 
     pub(crate) fn read(dir: &Dir) -> Result<Self, StateError> {
-        let Some(bytes) = read_bounded(dir, FILE, Limits::default().state_bytes)? else {
-            return if dir.symlink_metadata(WRITTEN).is_ok() { Err(StateError::Gone) } else { Ok(Self::default()) };
-        };
-        let text = String::from_utf8(bytes).map_err(|error| StateError::Damaged(error.to_string()))?;
-        let state: Self = toml::from_str(&text).map_err(|error| StateError::Damaged(error.message().to_owned()))?;
+        Self::text(dir)?.map_or_else(|| Ok(Self::default()), |text| Self::parse(&text))
+    }
+
+    /// The file; `None` when nothing was ever set.
+    pub(crate) fn text(dir: &Dir) -> Result<Option<String>, StateError> {
+        match read_bounded(dir, FILE, Limits::default().state_bytes)? {
+            Some(bytes) => Ok(Some(String::from_utf8(bytes).map_err(|error| StateError::Damaged(error.to_string()))?)),
+            None if dir.symlink_metadata(WRITTEN).is_ok() => Err(StateError::Gone),
+            None => Ok(None),
+        }
+    }
+
+    pub(crate) fn parse(text: &str) -> Result<Self, StateError> {
+        let state: Self = toml::from_str(text).map_err(|error| StateError::Damaged(error.message().to_owned()))?;
         match state.format {
             FORMAT => Ok(state),
             other => Err(StateError::Format(other)),

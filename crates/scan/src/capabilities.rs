@@ -12,6 +12,7 @@ mod shell;
 
 use std::collections::BTreeMap;
 
+use memchr::memmem;
 use serde::Serialize;
 use skill::{Bundle, Limits, SkillPath, frontmatter};
 
@@ -136,6 +137,11 @@ struct Spot<'a> {
 }
 
 impl Piece<'_> {
+    /// Whether a text stands somewhere in it.
+    fn names(&self, needle: &str) -> bool {
+        memmem::find(self.text.as_bytes(), needle.as_bytes()).is_some()
+    }
+
     fn spot(&self, line: usize) -> Spot<'_> {
         Spot { path: self.path, line: self.first_line + line, part: self.part }
     }

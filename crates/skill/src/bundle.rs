@@ -1,6 +1,10 @@
 //! [`Bundle`]: the files of one skill in memory.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
 use thiserror::Error;
 
@@ -46,9 +50,25 @@ fn lines_without_ends(text: &str) -> impl Iterator<Item = (&str, bool)> {
 /// one on a file system that folds case or normal forms.
 ///
 /// A bundle need not hold a `SKILL.md` that is any good: [`crate::validate()`] says that.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default)]
 pub struct Bundle {
     files: BTreeMap<SkillPath, File>,
+    /// Worked out when it is first asked for, and shared with copies.
+    digest: Arc<OnceLock<Digest>>,
+}
+
+impl PartialEq for Bundle {
+    fn eq(&self, other: &Self) -> bool {
+        self.files == other.files
+    }
+}
+
+impl Eq for Bundle {}
+
+impl fmt::Debug for Bundle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bundle").field("files", &self.files).finish()
+    }
 }
 
 /// Why files do not make a [`Bundle`].
@@ -106,7 +126,7 @@ impl Bundle {
             }
             map.insert(path, file);
         }
-        let bundle = Self { files: map };
+        let bundle = Self { files: map, ..Self::default() };
         bundle.check(limits)?;
         Ok(bundle)
     }
@@ -117,6 +137,7 @@ impl Bundle {
     /// [`BundleError`] when the result passes a limit or two paths collide.
     pub fn with_file(mut self, path: SkillPath, file: File, limits: &Limits) -> Result<Self, BundleError> {
         self.files.insert(path, file);
+        self.digest = Arc::default();
         self.check(limits)?;
         Ok(self)
     }
@@ -125,6 +146,7 @@ impl Bundle {
     #[must_use]
     pub fn without_file(mut self, path: &SkillPath) -> Self {
         self.files.remove(path);
+        self.digest = Arc::default();
         self
     }
 
@@ -171,7 +193,7 @@ impl Bundle {
     /// The content's identity.
     #[must_use]
     pub fn digest(&self) -> Digest {
-        Digest::of_bundle(self)
+        *self.digest.get_or_init(|| Digest::of_bundle(self))
     }
 
     /// Whether both hold the same files but for CRLF against LF in text files.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use library::{AgentDir, Library, LibraryError};
+use library::{AgentDir, Library};
 use skill::SkillName;
 
 use super::{Standing, look};
@@ -19,18 +19,16 @@ pub enum SightOutcome {
 }
 
 /// Takes the links that were placed for a skill away from folders whose agents are not to see it, and places
-/// them again in the others; `is_seen` says so of a folder. Copies and what others put there stay.
-///
-/// # Errors
-/// The library's state cannot be read. A place that cannot be changed is an outcome.
+/// them again in the others; `is_seen` says so of a folder. Copies and what others put there stay. A place that cannot
+/// be changed is an outcome.
 pub fn follow_sight(
     library: &Library,
     skill: &SkillName,
+    placed: &[PathBuf],
     is_seen: impl Fn(&Path) -> bool,
-) -> Result<Vec<SightOutcome>, LibraryError> {
-    let places = library.state()?.of(skill).placed;
+) -> Vec<SightOutcome> {
     let seen = |path: &Path| path.parent().is_some_and(&is_seen);
-    Ok(places.iter().filter_map(|path| follow_sight_at(library, skill, path, seen(path))).collect())
+    placed.iter().filter_map(|path| follow_sight_at(library, skill, path, seen(path))).collect()
 }
 
 /// The same for one place; nothing where it is already as it should be.

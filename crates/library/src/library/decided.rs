@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use scan::{Baseline, Blocked, Cleared, Waivers};
 use skill::{Bundle, SkillName};
 
-use super::{LOCK_WAIT, Library, LibraryError};
+use super::{LOCK_WAIT, LastState, Library, LibraryError};
 use crate::{
     events::{self, Event},
     home::open_dir,
@@ -21,13 +21,16 @@ impl Library {
     pub fn state(&self) -> Result<State, LibraryError> {
         let Some(own) = open_dir(&self.own)? else { return Ok(State::default()) };
         let written = State::written(&own);
-        if let Some((known, state)) = self.last_state.borrow().as_ref()
-            && written.as_ref() == Some(known)
+        if let Some(last) = self.last_state.borrow().as_ref()
+            && written.is_some()
+            && written == last.written
         {
-            return Ok(state.clone());
+            return Ok(last.state.clone());
         }
-        let state = State::read(&own)?;
-        *self.last_state.borrow_mut() = written.map(|written| (written, state.clone()));
+        let Some(text) = State::text(&own)? else { return Ok(State::default()) };
+        let last = self.last_state.take().filter(|last| last.text == text);
+        let state = last.map_or_else(|| State::parse(&text), |last| Ok(last.state))?;
+        *self.last_state.borrow_mut() = Some(LastState { written, text, state: state.clone() });
         Ok(state)
     }
 

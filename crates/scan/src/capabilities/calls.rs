@@ -1,5 +1,7 @@
 //! [`read`]: what code in any language asks its runtime for: programs, variables, files.
 
+use memchr::memmem;
+
 use super::{COMPUTED, Collector, Kind, Piece, Spot, WHOLE_ENVIRONMENT, paths};
 
 /// Bytes of one argument that are looked at.
@@ -136,7 +138,7 @@ impl<'a> Lines<'a> {
 
     /// Calls `act` with what follows on each place of a needle that is no part of a longer word.
     fn each(&self, needle: &str, mut act: impl FnMut(&'a str, Spot<'_>)) {
-        for (at, _) in self.piece.text.match_indices(needle) {
+        for at in memmem::find_iter(self.piece.text.as_bytes(), needle) {
             let before = self.piece.text.get(..at).and_then(|text| text.chars().next_back());
             let starts_a_word = needle.starts_with(|c: char| c.is_alphanumeric());
             if starts_a_word && before.is_some_and(|c| c.is_alphanumeric() || c == '_') {

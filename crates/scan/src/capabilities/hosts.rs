@@ -31,6 +31,10 @@ const NAME: usize = 253;
 
 /// Notes every host in a piece.
 pub(super) fn read(piece: &Piece<'_>, found: &mut Collector) {
+    let (names_url, names_git, is_code) = (piece.names("://"), piece.names("git@"), piece.language != Language::Text);
+    if !names_url && !names_git && !is_code {
+        return;
+    }
     for (at, line) in piece.text.lines().enumerate() {
         for (mark, _) in line.match_indices("://") {
             if let Some(host) = behind_scheme(line, mark, piece.part) {
@@ -43,7 +47,7 @@ pub(super) fn read(piece: &Piece<'_>, found: &mut Collector) {
                 found.add(Kind::Host, &host, piece.spot(at));
             }
         }
-        if piece.language != Language::Text {
+        if is_code {
             for address in line.split(|c: char| !c.is_ascii_alphanumeric() && c != '.').filter(|word| is_address(word))
             {
                 found.add(Kind::Host, address, piece.spot(at));
@@ -89,6 +93,9 @@ pub(super) fn is_host(word: &str) -> bool {
 }
 
 fn is_address(word: &str) -> bool {
+    if !word.starts_with(|c: char| c.is_ascii_digit()) {
+        return false;
+    }
     let parts: Vec<&str> = word.split('.').collect();
     parts.len() == 4 && parts.iter().all(|part| part.parse::<u8>().is_ok()) && word != "0.0.0.0"
 }

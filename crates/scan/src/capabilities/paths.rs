@@ -114,13 +114,13 @@ const NEAR: usize = 60;
 
 /// Notes the files outside of the skill, and what persists.
 pub(super) fn read(piece: &Piece<'_>, found: &mut Collector) {
+    let persistent: Vec<&str> = PERSISTENCE.into_iter().filter(|place| piece.names(place)).collect();
     for (at, line) in piece.text.lines().enumerate() {
-        let is_shebang = line.starts_with("#!");
-        if is_shebang || !line.contains(['/', '\\', '.', 'c', 'C', 'P']) {
+        if line.starts_with("#!") {
             continue;
         }
         let spot = piece.spot(at);
-        for place in PERSISTENCE.iter().filter(|place| line.contains(**place)) {
+        for place in persistent.iter().filter(|place| line.contains(**place)) {
             found.add(Kind::Persistence, place.trim_end_matches(" load").trim_end_matches(" enable"), spot);
         }
         each_outside(line, |start, path| {
@@ -162,10 +162,10 @@ fn each_outside<'a>(line: &'a str, mut act: impl FnMut(usize, &'a str)) {
     while let Some(found) = line.get(from..).and_then(|rest| rest.find(['~', '$', '%', '/', 'C', '.'])) {
         let start = from + found;
         let rest = line.get(start..).unwrap_or_default();
-        let begins = OUTSIDE.iter().any(|prefix| rest.starts_with(prefix)) || rest.starts_with("../..");
         let before = line.get(..start).and_then(|text| text.chars().next_back());
         let is_start = before.is_none_or(|c| !c.is_alphanumeric() && !"_./~-}\\:".contains(c));
-        if !begins || !is_start {
+        let begins = || rest.starts_with("../..") || OUTSIDE.iter().any(|prefix| rest.starts_with(prefix));
+        if !is_start || !begins() {
             from = start + rest.chars().next().map_or(1, char::len_utf8);
             continue;
         }

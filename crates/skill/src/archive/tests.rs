@@ -578,6 +578,9 @@ fn any_bundle() -> impl Strategy<Value = Bundle> {
         files.into_iter().fold(start, |bundle, (at, bytes, executable)| {
             let Ok(at) = SkillPath::parse(&at) else { return bundle };
             let file = File { bytes: bytes.into(), executable };
+            if native::format_of(&file).is_some() {
+                return bundle;
+            }
             bundle.clone().with_file(at, file, &Limits::default()).unwrap_or(bundle)
         })
     })
