@@ -145,6 +145,8 @@ pub enum Command {
     Disable(commands::enable::EnableArgs),
     /// Serve skills to agents over the Model Context Protocol
     Mcp(commands::mcp::McpArgs),
+    /// Serve a registry over HTTP: a marketplace for a team or the public
+    Serve(commands::serve::ServeArgs),
     /// Create, check or export a registry's index
     #[command(subcommand)]
     Index(commands::index::IndexCommand),

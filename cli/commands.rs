@@ -32,6 +32,7 @@ pub mod reviewer;
 pub mod rollback;
 pub mod scan;
 pub mod search;
+pub mod serve;
 pub mod show;
 pub mod status;
 pub mod tools;

@@ -1,8 +1,8 @@
-//! [`Fails`]: class, code and way on of each error of this crate that reading a registry can give.
+//! [`Fails`]: class, code and way on of each error of this crate.
 
 use skill::failure::{Fails, Failure, FailureKind};
 
-use crate::{InitError, KeyChangeError, OpenError, ReadError, SignerError, StoreError};
+use crate::{AppendError, FlagError, InitError, KeyChangeError, OpenError, ReadError, SignerError, StoreError};
 
 impl Fails for StoreError {
     fn failure(&self) -> Failure {
@@ -79,6 +79,44 @@ impl Fails for KeyChangeError {
                 Failure::new(FailureKind::Integrity, "damaged_index").hint("see all faults: skillhub index verify")
             }
             Self::Store(error) => error.failure(),
+        }
+    }
+}
+
+impl Fails for AppendError {
+    fn failure(&self) -> Failure {
+        match self {
+            Self::Name(_) | Self::NotThisSkill { .. } => Failure::new(FailureKind::Invalid, "invalid_skill"),
+            Self::Blocked { .. } => Failure::new(FailureKind::Blocked, "scan_blocked"),
+            Self::Archive { .. } | Self::Damaged { .. } => {
+                Failure::new(FailureKind::Integrity, "damaged_index").hint("run skillhub index verify")
+            }
+            Self::VersionExists { .. } | Self::Withdrawn { .. } => {
+                Failure::new(FailureKind::Conflict, "version_exists").hint("publish under another version: --version V")
+            }
+            Self::OtherKey { owner, .. } => Failure::new(FailureKind::Integrity, "other_key").hint(format!(
+                "sign with a key that {owner} has there: --sign=PATH; or add this one: skillhub key add {owner} PATH.pub"
+            )),
+            Self::Signature { .. } => Failure::new(FailureKind::Integrity, "bad_signature"),
+            Self::OwnerFile { .. } => {
+                Failure::new(FailureKind::Integrity, "damaged_index").hint("run skillhub index verify")
+            }
+            Self::Elsewhere(_) => Failure::new(FailureKind::Unreachable, "registry_unreachable")
+                .hint("only who runs it can put archives there; publish to another registry: --registry"),
+            Self::Read(error) => error.failure(),
+            Self::Store(error) => error.failure(),
+            Self::Line(_) => Failure::new(FailureKind::Failed, "io"),
+        }
+    }
+}
+
+impl Fails for FlagError {
+    fn failure(&self) -> Failure {
+        match self {
+            Self::NotFound { .. } => Failure::new(FailureKind::NotFound, "not_found"),
+            Self::Read(error) => error.failure(),
+            Self::Store(error) => error.failure(),
+            Self::Line(_) => Failure::io(),
         }
     }
 }

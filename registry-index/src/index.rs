@@ -250,6 +250,21 @@ impl Index {
         Ok(names)
     }
 
+    /// The skills whose files changed since a commit, sorted; `None` when the commit is not known here.
+    ///
+    /// # Errors
+    /// [`ReadError::Store`] when git fails.
+    pub fn changed_since(&self, revision: &str) -> Result<Option<Vec<QualifiedName>>, ReadError> {
+        let repo = self.store.repo();
+        let Some(old) = Oid::from_str(revision).ok().and_then(|old| repo.find_commit(old).ok()) else {
+            return Ok(None);
+        };
+        let now = self.store.snapshot()?;
+        let diff = repo.diff_tree_to_tree(Some(&old.tree()?), Some(now.tree()), None)?;
+        let paths = diff.deltas().filter_map(|delta| delta.new_file().path().or(delta.old_file().path())?.to_str());
+        Ok(Some(paths.filter_map(shard::skill_at).collect::<BTreeSet<_>>().into_iter().collect()))
+    }
+
     /// The skills whose names begin as this one does, in no order: those in its folder's parent.
     ///
     /// # Errors

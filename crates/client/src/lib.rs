@@ -30,7 +30,7 @@ mod registry;
 mod releases;
 mod requires;
 mod resolve;
-mod search;
+pub mod search;
 mod signing;
 mod spec;
 mod undo;

@@ -122,10 +122,7 @@ impl Fails for YankError {
                 Failure::new(FailureKind::Usage, "invalid_spec").hint(format!("name one release: {name}@1.2.0"))
             }
             Self::Registry(error) => error.failure(),
-            Self::Flag(FlagError::NotFound { .. }) => Failure::new(FailureKind::NotFound, "not_found"),
-            Self::Flag(FlagError::Read(error)) => error.failure(),
-            Self::Flag(FlagError::Store(error)) => error.failure(),
-            Self::Flag(FlagError::Line(_)) => Failure::io(),
+            Self::Flag(error) => error.failure(),
         }
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use registry_index::{Entry, ReadError};
 use serde::Serialize;
-use skill::SkillName;
 use skill::failure::{Fails, Failure};
+use skill::{QualifiedName, SkillName};
 use unicode_normalization::UnicodeNormalization;
 
 use crate::registry::{Registries, Registry, RegistryError};
@@ -94,8 +94,10 @@ pub fn search(registries: &Registries, query: &str, limit: usize) -> Result<Foun
     Ok(Found { results: rank(found, query, limit), skipped })
 }
 
-fn rank(entries: Vec<(String, Entry)>, query: &str, limit: usize) -> Vec<SearchResult> {
-    let terms = terms(&folded(query));
+/// The same among some newest releases, each with the name of its registry.
+#[must_use]
+pub fn rank(entries: Vec<(String, Entry)>, query: &str, limit: usize) -> Vec<SearchResult> {
+    let terms = terms(query);
     let scored: Vec<(SearchResult, usize)> =
         entries.into_iter().map(|(registry, entry)| score(&entry, registry, query, &terms)).collect();
     let has_all = scored.iter().any(|(_, matched)| *matched == terms.len());
@@ -126,9 +128,9 @@ fn score(entry: &Entry, registry: String, query: &str, terms: &[Term]) -> (Searc
     (result, matched)
 }
 
-/// One thing to look for.
+/// One thing to look for, folded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Term {
+pub enum Term {
     /// A word of a script that has spaces.
     Word(String),
     /// One or two characters of a script without.
@@ -210,7 +212,8 @@ fn singular(word: &str) -> &str {
 }
 
 /// NFKC and lower case, so that full width and half width, upper and lower case are one.
-fn folded(text: &str) -> String {
+#[must_use]
+pub fn folded(text: &str) -> String {
     text.nfkc().flat_map(char::to_lowercase).nfkc().collect()
 }
 
@@ -218,7 +221,10 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
-fn terms(query: &str) -> Vec<Term> {
+/// What a query looks for, without doubles.
+#[must_use]
+pub fn terms(query: &str) -> Vec<Term> {
+    let query = folded(query);
     let separator = |c: char| !c.is_alphanumeric() && !matches!(c, '-' | '/' | '_' | '.' | '+' | '#');
     let mut terms = Vec::new();
     for word in query.split(separator).filter(|word| word.contains(char::is_alphanumeric)) {
@@ -252,7 +258,8 @@ fn split_scripts(word: &str) -> Vec<Term> {
 }
 
 /// Scripts that write without spaces, or (Korean) glue particles to words.
-fn is_unspaced(c: char) -> bool {
+#[must_use]
+pub fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7AF}')
         || matches!(c, '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{323AF}')
 }
@@ -262,6 +269,12 @@ fn is_unspaced(c: char) -> bool {
 pub(crate) fn similar(registry: &Registry, name: &SkillName) -> Result<Vec<String>, ReadError> {
     let index = registry.index();
     let others = if registry.is_here() { index.names()? } else { index.names_beside(name)? };
+    Ok(nearest(others, name, SUGGESTIONS))
+}
+
+/// Those of some names that a mistyped one may have meant, nearest first, at most `limit`.
+#[must_use]
+pub fn nearest(others: Vec<QualifiedName>, name: &SkillName, limit: usize) -> Vec<String> {
     let mut near: Vec<(usize, String)> = Vec::new();
     for other in others {
         let distance = distance(name.as_str(), other.name.as_str());
@@ -270,7 +283,7 @@ pub(crate) fn similar(registry: &Registry, name: &SkillName) -> Result<Vec<Strin
         }
     }
     near.sort();
-    Ok(near.into_iter().map(|(_, name)| name).take(SUGGESTIONS).collect())
+    near.into_iter().map(|(_, name)| name).take(limit).collect()
 }
 
 /// The number of characters to insert, remove or replace.

@@ -136,7 +136,7 @@ impl Fails for PublishError {
             Self::Requirement(_) | Self::RequiresItself(_) => invalid_requirement(),
             Self::Signing(error) => error.failure(),
             Self::Signer(error) => error.failure(),
-            Self::Append(error) => append_failure(error),
+            Self::Append(error) => error.failure(),
             Self::Registry(error) => error.failure(),
             Self::Read(error) => error.failure(),
             Self::Fork(error) => error.failure(),
@@ -165,30 +165,5 @@ impl PublishError {
             Self::Invalid { problems, .. } => problems,
             _ => &[],
         }
-    }
-}
-
-fn append_failure(error: &AppendError) -> Failure {
-    match error {
-        AppendError::Name(_) | AppendError::NotThisSkill { .. } => Failure::new(FailureKind::Invalid, "invalid_skill"),
-        AppendError::Blocked { .. } => Failure::new(FailureKind::Blocked, "scan_blocked"),
-        AppendError::Archive { .. } | AppendError::Damaged { .. } => {
-            Failure::new(FailureKind::Integrity, "damaged_index").hint("run skillhub index verify")
-        }
-        AppendError::VersionExists { .. } | AppendError::Withdrawn { .. } => {
-            Failure::new(FailureKind::Conflict, "version_exists").hint("publish under another version: --version V")
-        }
-        AppendError::OtherKey { owner, .. } => Failure::new(FailureKind::Integrity, "other_key").hint(format!(
-            "sign with a key that {owner} has there: --sign=PATH; or add this one: skillhub key add {owner} PATH.pub"
-        )),
-        AppendError::Signature { .. } => Failure::new(FailureKind::Integrity, "bad_signature"),
-        AppendError::OwnerFile { .. } => {
-            Failure::new(FailureKind::Integrity, "damaged_index").hint("run skillhub index verify")
-        }
-        AppendError::Elsewhere(_) => Failure::new(FailureKind::Unreachable, "registry_unreachable")
-            .hint("only who runs it can put archives there; publish to another registry: --registry"),
-        AppendError::Read(error) => error.failure(),
-        AppendError::Store(error) => error.failure(),
-        AppendError::Line(_) => Failure::new(FailureKind::Failed, "io"),
     }
 }

@@ -1,0 +1,144 @@
+//! `skillhub serve`: a marketplace over HTTP.
+
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
+
+use clap::{Args, Subcommand, ValueEnum};
+use jiff::Timestamp;
+use serde_json::json;
+use server::{Hub, NewToken, Scope, ServerLimits, Settings, Visibility};
+use skill::Owner;
+
+use crate::{
+    context::Context,
+    exit::{CliError, Exit, failed},
+};
+
+/// The account that the first token is for.
+const FIRST_ACCOUNT: &str = "admin";
+
+/// Flags of `serve`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+#[command(after_help = "Examples:
+  skillhub serve --data /srv/skillhub                         on 127.0.0.1:8700, for all to read
+  skillhub serve --data /srv/skillhub --visibility private    reading needs a token as well
+  skillhub serve --addr 0.0.0.0:8700 --host skills.example.org
+  skillhub serve admin-token --data /srv/skillhub             the first token; it prints nothing else
+  skillhub login http://127.0.0.1:8700                        keep a token for the server")]
+pub struct ServeArgs {
+    #[command(subcommand)]
+    command: Option<ServeCommand>,
+    #[command(flatten)]
+    serve: ServerArgs,
+}
+
+/// What to do besides serving.
+#[derive(Debug, Subcommand)]
+enum ServeCommand {
+    /// Make a token for an account that runs the server, and print it
+    AdminToken(AdminTokenArgs),
+}
+
+/// Flags of `serve admin-token`.
+#[derive(Debug, Args)]
+struct AdminTokenArgs {
+    /// The server's data folder
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// The account
+    #[arg(long, value_name = "NAME", default_value = FIRST_ACCOUNT)]
+    account: String,
+}
+
+/// How to serve.
+#[derive(Debug, Args)]
+struct ServerArgs {
+    /// Where to listen: IP and port
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8700", env = "SKILLHUB_SERVE_ADDR")]
+    addr: String,
+    /// The folder with the index and all else that the server keeps; in the home without
+    #[arg(long, value_name = "DIR", env = "SKILLHUB_SERVE_DATA")]
+    data: Option<PathBuf>,
+    /// Who may read
+    #[arg(long, value_name = "WHO", default_value = "public", env = "SKILLHUB_SERVE_VISIBILITY")]
+    visibility: Reading,
+    /// Change nothing: a mirror
+    #[arg(long)]
+    read_only: bool,
+    /// A further name by which clients call the server; `*` for any
+    #[arg(long, value_name = "NAME", env = "SKILLHUB_SERVE_HOST", value_delimiter = ',')]
+    host: Vec<String>,
+    /// The header in which a proxy in front says who has signed in
+    #[arg(long, value_name = "HEADER", env = "SKILLHUB_SERVE_PROXY_ACCOUNT_HEADER")]
+    proxy_account_header: Option<String>,
+    /// Requests of one client in a minute that change something or search; 0 for any number
+    #[arg(long, value_name = "N", default_value_t = ServerLimits::default().costly_per_minute)]
+    rate: u32,
+    /// Write a line for each request to stderr, as JSON
+    #[arg(long)]
+    log: bool,
+}
+
+/// Who may read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Reading {
+    /// Everybody
+    Public,
+    /// Who has a token
+    Private,
+}
+
+/// Serves, or does what the subcommand says.
+pub fn run(context: &Context, args: &ServeArgs) -> Result<Exit, CliError> {
+    match &args.command {
+        Some(ServeCommand::AdminToken(args)) => admin_token(context, args),
+        None => serve(context, &args.serve),
+    }
+}
+
+fn serve(context: &Context, args: &ServerArgs) -> Result<Exit, CliError> {
+    let address: SocketAddr = args.addr.parse().map_err(|_| {
+        CliError::usage(format!("{:?} is no address", args.addr)).hint("write IP and port, such as 127.0.0.1:8700")
+    })?;
+    let settings = Settings {
+        address,
+        data: data_folder(context, args.data.as_deref()),
+        visibility: match args.visibility {
+            Reading::Public => Visibility::Public,
+            Reading::Private => Visibility::Private,
+        },
+        read_only: args.read_only,
+        hosts: args.host.clone(),
+        proxy_account_header: args.proxy_account_header.clone(),
+        log: |line| eprintln!("{line}"),
+        logs_requests: args.log,
+        limits: ServerLimits { costly_per_minute: args.rate, ..ServerLimits::default() },
+    };
+    let data = settings.data.display().to_string();
+    let ready = |address: SocketAddr| {
+        let url = format!("http://{address}");
+        let document = json!({"ok": true, "url": url, "data": data});
+        // Nobody reads on; the server serves all the same.
+        let _closed = context.out.answer(&document, |out| writeln!(out, "Serving {data} at {url}"));
+    };
+    server::serve(settings, ready).map_err(failed)?;
+    Ok(Exit::Done)
+}
+
+fn admin_token(context: &Context, args: &AdminTokenArgs) -> Result<Exit, CliError> {
+    let account = Owner::parse(&args.account).map_err(|error| CliError::usage(error.to_string()))?;
+    let accounts = Hub::accounts_in(&data_folder(context, args.data.as_deref())).map_err(failed)?;
+    let new = NewToken { account, scope: Scope::Admin, label: "made on the server".to_owned(), expires_at: None };
+    let (token, secret) = accounts.add_token(&new, true, Timestamp::now()).map_err(|error| {
+        CliError::new("io", Exit::Failed, error.to_string()).hint("name the server's data folder: --data DIR")
+    })?;
+    context.out.answer(&json!({"ok": true, "secret": secret, "token": token}), |out| writeln!(out, "{secret}"))?;
+    Ok(Exit::Done)
+}
+
+fn data_folder(context: &Context, given: Option<&Path>) -> PathBuf {
+    given.map_or_else(|| context.home.path().join("server"), Path::to_owned)
+}

@@ -1,0 +1,236 @@
+//! [`Caller`] and [`Caller::check`]: who may do what. Pure; what is stored of accounts comes in.
+
+use serde::{Deserialize, Serialize};
+use skill::Owner;
+use thiserror::Error;
+use utoipa::ToSchema;
+
+/// Who may read an index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Visibility {
+    /// Everybody.
+    Public,
+    /// Those who have a token.
+    Private,
+}
+
+/// What a token is good for, the least first. Each includes those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// Reading, starring and reporting.
+    Read,
+    /// Publishing and yanking where its account may.
+    Publish,
+    /// All that its account may.
+    Admin,
+}
+
+/// What an account is in one namespace, the least first. Each includes those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Publishes and yanks.
+    Publisher,
+    /// Says as well who else may.
+    Maintainer,
+}
+
+/// Something that is asked of the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action<'a> {
+    /// Reads of the index.
+    Read,
+    /// Stars a skill or reports a release.
+    TakePart,
+    /// Publishes or yanks in a namespace.
+    Publish(&'a Namespace<'a>),
+    /// Changes who may publish in a namespace, or its keys.
+    Maintain(&'a Namespace<'a>),
+    /// Makes, lists and revokes tokens of its own account.
+    OwnTokens,
+    /// Decides over releases, accounts and reports of all.
+    Administer,
+}
+
+/// A namespace as it bears on a caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Namespace<'a> {
+    /// The owner in `owner/name`.
+    pub owner: &'a Owner,
+    /// Whether it has a member or a release already.
+    pub is_taken: bool,
+    /// What the caller's account is in it.
+    pub role: Option<Role>,
+}
+
+/// Who asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Caller {
+    /// Nobody that is known.
+    Anonymous,
+    /// An account, by a token or by what a trusted proxy says.
+    Account {
+        /// Its name.
+        name: Owner,
+        /// What the token is good for.
+        scope: Scope,
+        /// Whether the account is one of those who run the server.
+        is_admin: bool,
+    },
+}
+
+/// Why a caller may not.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Denied {
+    /// Nobody knows who asks.
+    #[error("this needs a token")]
+    SignIn,
+    /// The token was made for less.
+    #[error("the token is good for `{has}` only, and this needs `{needs}`")]
+    Scope {
+        /// What it is good for.
+        has: &'static str,
+        /// What is needed.
+        needs: &'static str,
+    },
+    /// The account has no part in the namespace.
+    #[error("{account} may not {what} in the namespace {owner}")]
+    Namespace {
+        /// The account.
+        account: Owner,
+        /// What it wanted.
+        what: &'static str,
+        /// The namespace.
+        owner: Owner,
+    },
+    /// It is for those who run the server.
+    #[error("{0} does not run this server")]
+    NotAdmin(Owner),
+}
+
+impl Scope {
+    /// The word that stands for it everywhere.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Publish => "publish",
+            Self::Admin => "admin",
+        }
+    }
+
+    /// The scope that a word stands for.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Read, Self::Publish, Self::Admin].into_iter().find(|scope| scope.as_str() == word)
+    }
+}
+
+impl Role {
+    /// The word that stands for it everywhere.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Publisher => "publisher",
+            Self::Maintainer => "maintainer",
+        }
+    }
+
+    /// The role that a word stands for.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Publisher, Self::Maintainer].into_iter().find(|role| role.as_str() == word)
+    }
+}
+
+impl Caller {
+    /// The account's name.
+    #[must_use]
+    pub fn account(&self) -> Option<&Owner> {
+        match self {
+            Self::Anonymous => None,
+            Self::Account { name, .. } => Some(name),
+        }
+    }
+
+    /// Whether the caller may do something in an index of this visibility.
+    ///
+    /// # Errors
+    /// [`Denied`] with the reason.
+    pub fn check(&self, visibility: Visibility, action: Action<'_>) -> Result<(), Denied> {
+        if action == Action::Read && visibility == Visibility::Public {
+            return Ok(());
+        }
+        let Self::Account { name, scope, is_admin } = self else { return Err(Denied::SignIn) };
+        let needs = action.needs();
+        if *scope < needs {
+            return Err(Denied::Scope { has: scope.as_str(), needs: needs.as_str() });
+        }
+        let denied = |what, owner: &Owner| Denied::Namespace { account: name.clone(), what, owner: owner.clone() };
+        match action {
+            Action::Read | Action::TakePart | Action::OwnTokens => Ok(()),
+            _ if *is_admin => Ok(()),
+            Action::Administer => Err(Denied::NotAdmin(name.clone())),
+            Action::Publish(at) if at.role.is_some() || (!at.is_taken && at.owner == name) => Ok(()),
+            Action::Publish(at) => Err(denied("publish", at.owner)),
+            Action::Maintain(at) if at.role == Some(Role::Maintainer) => Ok(()),
+            Action::Maintain(at) => Err(denied("say who publishes", at.owner)),
+        }
+    }
+}
+
+impl Action<'_> {
+    fn needs(self) -> Scope {
+        match self {
+            Self::Read | Self::TakePart => Scope::Read,
+            Self::Publish(_) => Scope::Publish,
+            Self::Maintain(_) | Self::OwnTokens | Self::Administer => Scope::Admin,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn account(name: &str, scope: Scope, is_admin: bool) -> Caller {
+        Caller::Account { name: Owner::parse(name).unwrap(), scope, is_admin }
+    }
+
+    #[test]
+    fn reading_a_public_index_is_for_all_and_a_private_one_for_those_with_a_token() {
+        assert!(Caller::Anonymous.check(Visibility::Public, Action::Read).is_ok());
+        assert_eq!(Caller::Anonymous.check(Visibility::Private, Action::Read), Err(Denied::SignIn));
+        assert!(account("ann", Scope::Read, false).check(Visibility::Private, Action::Read).is_ok());
+        assert_eq!(Caller::Anonymous.check(Visibility::Public, Action::TakePart), Err(Denied::SignIn));
+    }
+
+    #[test]
+    fn a_namespace_is_opened_by_the_account_of_its_name_or_an_admin_and_then_is_its_members() {
+        let acme = Owner::parse("acme").unwrap();
+        let at = |is_taken, role| Namespace { owner: &acme, is_taken, role };
+        let may = |caller: &Caller, at: Namespace<'_>| caller.check(Visibility::Public, Action::Publish(&at)).is_ok();
+        let (own, other) = (account("acme", Scope::Publish, false), account("ann", Scope::Publish, false));
+        assert!(may(&own, at(false, None)) && !may(&own, at(true, None)) && !may(&other, at(false, None)));
+        assert!(
+            may(&other, at(true, Some(Role::Publisher)))
+                && may(&account("root", Scope::Publish, true), at(false, None))
+        );
+        assert!(!may(&account("acme", Scope::Read, false), at(true, Some(Role::Maintainer))));
+        let maintains = |caller: &Caller, role| caller.check(Visibility::Public, Action::Maintain(&at(true, role)));
+        let full = account("ann", Scope::Admin, false);
+        assert!(maintains(&full, Some(Role::Maintainer)).is_ok() && maintains(&full, Some(Role::Publisher)).is_err());
+        assert!(maintains(&other, Some(Role::Maintainer)).is_err(), "the token was made for less");
+    }
+
+    #[test]
+    fn what_concerns_all_is_for_admins_with_a_token_for_it() {
+        let check = |caller: &Caller| caller.check(Visibility::Public, Action::Administer);
+        assert!(check(&account("root", Scope::Admin, true)).is_ok());
+        assert!(matches!(check(&account("root", Scope::Publish, true)), Err(Denied::Scope { .. })));
+        assert!(matches!(check(&account("ann", Scope::Admin, false)), Err(Denied::NotAdmin(_))));
+        assert_eq!(check(&Caller::Anonymous), Err(Denied::SignIn));
+    }
+}

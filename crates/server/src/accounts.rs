@@ -1,0 +1,350 @@
+//! [`Accounts`]: accounts, tokens and who publishes in which namespace.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use rusqlite::{OptionalExtension, Row, params};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use skill::{Owner, hex};
+use thiserror::Error;
+use utoipa::ToSchema;
+
+use crate::{
+    access::{Caller, Role, Scope},
+    database::{Database, DatabaseError},
+};
+
+/// What a token of ours begins with, so that scanners of secrets know it.
+const PREFIX: &str = "skh_";
+
+/// Random bytes of a token.
+const TOKEN_BYTES: usize = 32;
+
+/// Longest label of a token, in characters.
+pub const LABEL_CHARS: usize = 100;
+
+/// What is stored of accounts.
+#[derive(Debug, Clone)]
+pub struct Accounts {
+    database: Arc<Database>,
+}
+
+/// A token, without what makes it one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Token {
+    /// Names the token.
+    pub id: String,
+    /// The account that acts by it.
+    pub account: String,
+    /// What it is good for.
+    pub scope: Scope,
+    /// What its maker called it.
+    pub label: String,
+    /// When it was made.
+    pub created_at: String,
+    /// When it ends; `null` for never.
+    pub expires_at: Option<String>,
+    /// When it was revoked.
+    pub revoked_at: Option<String>,
+}
+
+/// What is asked for with a new token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewToken {
+    /// The account, which is made where there is none.
+    pub account: Owner,
+    /// What it is good for.
+    pub scope: Scope,
+    /// What it is called.
+    pub label: String,
+    /// When it ends.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// A member of a namespace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Member {
+    /// The account.
+    pub account: String,
+    /// What it is there.
+    pub role: Role,
+}
+
+/// Why an account could not be asked or changed.
+#[derive(Debug, Error)]
+pub enum AccountError {
+    /// The database failed.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+    /// The system gives no random bytes.
+    #[error("the system gives no random bytes: {0}")]
+    Random(getrandom::Error),
+    /// There is no such account.
+    #[error("there is no account {0}")]
+    NoAccount(Owner),
+    /// It would leave a namespace with nobody to look after it.
+    #[error("{0} would have no maintainer")]
+    LastMaintainer(Owner),
+}
+
+impl From<rusqlite::Error> for AccountError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Database(error.into())
+    }
+}
+
+impl Accounts {
+    /// Those of a database.
+    #[must_use]
+    pub fn new(database: Arc<Database>) -> Self {
+        Self { database }
+    }
+
+    /// Makes a token and says it; only its hash is kept.
+    ///
+    /// # Errors
+    /// [`AccountError`]
+    pub fn add_token(&self, new: &NewToken, is_admin: bool, now: Timestamp) -> Result<(Token, String), AccountError> {
+        let mut bytes = [0; TOKEN_BYTES];
+        getrandom::fill(&mut bytes).map_err(AccountError::Random)?;
+        let secret = format!("{PREFIX}{}", hex(&bytes));
+        let hash = Sha256::digest(secret.as_bytes());
+        let token = Token {
+            id: hex(hash.get(..6).unwrap_or_default()),
+            account: new.account.to_string(),
+            scope: new.scope,
+            label: new.label.clone(),
+            created_at: to_the_second(now),
+            expires_at: new.expires_at.map(to_the_second),
+            revoked_at: None,
+        };
+        let mut writer = self.database.writer();
+        let write = writer.transaction()?;
+        write.execute(
+            "insert into accounts (name, is_admin, created_at) values (?1, ?2, ?3)
+             on conflict (name) do update set is_admin = max(is_admin, excluded.is_admin)",
+            params![token.account, is_admin, token.created_at],
+        )?;
+        write.execute(
+            "insert into tokens (id, hash, account, scope, label, created_at, expires_at) values (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            params![token.id, hash.as_slice(), token.account, token.scope.as_str(), token.label, token.created_at, token.expires_at],
+        )?;
+        write.commit()?;
+        Ok((token, secret))
+    }
+
+    /// Who acts by a token; `None` for one that is unknown, over or revoked.
+    ///
+    /// # Errors
+    /// [`AccountError::Database`]
+    pub fn caller(&self, secret: &str, now: Timestamp) -> Result<Option<Caller>, AccountError> {
+        let hash = Sha256::digest(secret.as_bytes());
+        let found = self.database.reader().query_row(
+            "select t.account, t.scope, a.is_admin from tokens t join accounts a on a.name = t.account
+             where t.hash = ?1 and t.revoked_at is null and (t.expires_at is null or t.expires_at > ?2)",
+            params![hash.as_slice(), to_the_second(now)],
+            |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, bool>(2)?)),
+        );
+        let Some((name, scope, is_admin)) = found.optional()? else { return Ok(None) };
+        let (Ok(name), Some(scope)) = (Owner::parse(&name), Scope::parse(&scope)) else { return Ok(None) };
+        Ok(Some(Caller::Account { name, scope, is_admin }))
+    }
+
+    /// An account that a trusted proxy has signed in; it is made where there is none.
+    ///
+    /// # Errors
+    /// [`AccountError::Database`]
+    pub fn signed_in(&self, name: Owner, now: Timestamp) -> Result<Caller, AccountError> {
+        let find = |database: &rusqlite::Connection| {
+            let row = "select is_admin from accounts where name = ?1";
+            database.query_row(row, [name.as_str()], |row| row.get::<_, bool>(0)).optional()
+        };
+        let known = find(&self.database.reader())?;
+        if known.is_none() {
+            let sql = "insert into accounts (name, created_at) values (?1, ?2) on conflict do nothing";
+            self.database.writer().execute(sql, params![name.as_str(), to_the_second(now)])?;
+        }
+        Ok(Caller::Account { name, scope: Scope::Admin, is_admin: known.unwrap_or(false) })
+    }
+
+    /// The tokens of an account, of all accounts without one, newest first.
+    ///
+    /// # Errors
+    /// [`AccountError::Database`]
+    pub fn tokens(&self, account: Option<&Owner>) -> Result<Vec<Token>, AccountError> {
+        let reader = self.database.reader();
+        let mut select = reader.prepare_cached(
+            "select id, account, scope, label, created_at, expires_at, revoked_at from tokens
+             where ?1 is null or account = ?1 order by created_at desc, id",
+        )?;
+        let rows = select.query_map([account.map(Owner::as_str)], token_of)?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Revokes a token, of this account only where one is given. `false` when there is none that could be.
+    ///
+    /// # Errors
+    /// [`AccountError::Database`]
+    pub fn revoke(&self, id: &str, account: Option<&Owner>, now: Timestamp) -> Result<bool, AccountError> {
+        let sql =
+            "update tokens set revoked_at = ?3 where id = ?1 and (?2 is null or account = ?2) and revoked_at is null";
+        let changed =
+            self.database.writer().execute(sql, params![id, account.map(Owner::as_str), to_the_second(now)])?;
+        Ok(changed > 0)
+    }
+
+    /// What an account is in a namespace.
+    ///
+    /// # Errors
+    /// [`AccountError::Database`]
+    pub fn role(&self, namespace: &Owner, account: &Owner) -> Result<Option<Role>, AccountError> {
+        let found = self.database.reader().query_row(
+            "select role from members where namespace = ?1 and account = ?2",
+            [namespace.as_str(), account.as_str()],
+            |row| row.get::<_, String>(0),
+        );
+        Ok(found.optional()?.and_then(|role| Role::parse(&role)))
+    }
+
+    /// The members of a namespace, by name.
+    ///
+    /// # Errors
+    /// [`AccountError::Database`]
+    pub fn members(&self, namespace: &Owner) -> Result<Vec<Member>, AccountError> {
+        let reader = self.database.reader();
+        let mut select =
+            reader.prepare_cached("select account, role from members where namespace = ?1 order by account")?;
+        let rows = select.query_map([namespace.as_str()], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))?;
+        let mut members = Vec::new();
+        for row in rows {
+            let (account, role) = row?;
+            members.extend(Role::parse(&role).map(|role| Member { account, role }));
+        }
+        Ok(members)
+    }
+
+    /// Makes an account a member.
+    ///
+    /// # Errors
+    /// [`AccountError`] when there is no such account, or no maintainer would be left.
+    pub fn set_member(&self, namespace: &Owner, account: &Owner, role: Role) -> Result<(), AccountError> {
+        self.change_members(namespace, |write| {
+            let known = "select 1 from accounts where name = ?1";
+            if write.query_row(known, [account.as_str()], |_| Ok(())).optional()?.is_none() {
+                return Err(AccountError::NoAccount(account.clone()));
+            }
+            let sql = "insert into members (namespace, account, role) values (?1, ?2, ?3)
+                       on conflict do update set role = excluded.role";
+            write.execute(sql, [namespace.as_str(), account.as_str(), role.as_str()])?;
+            Ok(())
+        })
+    }
+
+    /// Ends a membership. `false` when there was none.
+    ///
+    /// # Errors
+    /// [`AccountError`] when no maintainer would be left.
+    pub fn remove_member(&self, namespace: &Owner, account: &Owner) -> Result<bool, AccountError> {
+        self.change_members(namespace, |write| {
+            let sql = "delete from members where namespace = ?1 and account = ?2";
+            Ok(write.execute(sql, [namespace.as_str(), account.as_str()])? > 0)
+        })
+    }
+
+    fn change_members<T>(
+        &self,
+        namespace: &Owner,
+        change: impl FnOnce(&rusqlite::Transaction<'_>) -> Result<T, AccountError>,
+    ) -> Result<T, AccountError> {
+        let mut writer = self.database.writer();
+        let write = writer.transaction()?;
+        let had = maintainers(&write, namespace)?;
+        let done = change(&write)?;
+        if had > 0 && maintainers(&write, namespace)? == 0 {
+            return Err(AccountError::LastMaintainer(namespace.clone()));
+        }
+        write.commit()?;
+        Ok(done)
+    }
+}
+
+fn maintainers(database: &rusqlite::Connection, namespace: &Owner) -> rusqlite::Result<i64> {
+    let sql = "select count(*) from members where namespace = ?1 and role = 'maintainer'";
+    database.query_row(sql, [namespace.as_str()], |row| row.get(0))
+}
+
+fn token_of(row: &Row<'_>) -> rusqlite::Result<Token> {
+    Ok(Token {
+        id: row.get(0)?,
+        account: row.get(1)?,
+        scope: Scope::parse(&row.get::<_, String>(2)?).unwrap_or(Scope::Read),
+        label: row.get(3)?,
+        created_at: row.get(4)?,
+        expires_at: row.get(5)?,
+        revoked_at: row.get(6)?,
+    })
+}
+
+/// A time as it is stored: UTC, to the second.
+pub(crate) fn to_the_second(at: Timestamp) -> String {
+    Timestamp::from_second(at.as_second()).unwrap_or(at).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn accounts() -> (tempfile::TempDir, Accounts) {
+        let folder = tempfile::tempdir().unwrap();
+        let database = Database::open(&folder.path().join("db")).unwrap();
+        (folder, Accounts::new(Arc::new(database)))
+    }
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(1_800_000_000 + second).unwrap()
+    }
+
+    fn owner(name: &str) -> Owner {
+        Owner::parse(name).unwrap()
+    }
+
+    #[test]
+    fn a_token_is_known_until_it_ends_or_is_revoked_and_is_never_stored() {
+        let (folder, accounts) = accounts();
+        let new =
+            |expires_at| NewToken { account: owner("ann"), scope: Scope::Publish, label: "ci".into(), expires_at };
+        let (token, secret) = accounts.add_token(&new(Some(at(10))), false, at(0)).unwrap();
+        let caller = Caller::Account { name: owner("ann"), scope: Scope::Publish, is_admin: false };
+        assert_eq!(accounts.caller(&secret, at(9)).unwrap(), Some(caller.clone()));
+        assert_eq!(accounts.caller(&secret, at(10)).unwrap(), None);
+        assert_eq!(accounts.caller(&secret[..40], at(1)).unwrap(), None);
+        assert!(!accounts.revoke(&token.id, Some(&owner("bob")), at(2)).unwrap());
+        assert!(accounts.revoke(&token.id, Some(&owner("ann")), at(2)).unwrap());
+        assert_eq!(accounts.caller(&secret, at(3)).unwrap(), None);
+        for file in std::fs::read_dir(folder.path()).unwrap() {
+            let bytes = std::fs::read(file.unwrap().path()).unwrap();
+            assert!(!bytes.windows(secret.len()).any(|window| window == secret.as_bytes()));
+        }
+    }
+
+    #[test]
+    fn a_namespace_keeps_one_maintainer() {
+        let (_folder, accounts) = accounts();
+        for name in ["ann", "bob"] {
+            let new = NewToken { account: owner(name), scope: Scope::Read, label: String::new(), expires_at: None };
+            accounts.add_token(&new, false, at(0)).unwrap();
+        }
+        let acme = owner("acme");
+        accounts.set_member(&acme, &owner("ann"), Role::Maintainer).unwrap();
+        accounts.set_member(&acme, &owner("bob"), Role::Publisher).unwrap();
+        assert!(matches!(accounts.remove_member(&acme, &owner("ann")), Err(AccountError::LastMaintainer(_))));
+        assert!(accounts.set_member(&acme, &owner("ann"), Role::Publisher).is_err());
+        assert!(matches!(accounts.set_member(&acme, &owner("eve"), Role::Publisher), Err(AccountError::NoAccount(_))));
+        assert_eq!(accounts.role(&acme, &owner("ann")).unwrap(), Some(Role::Maintainer));
+        assert!(
+            accounts.remove_member(&acme, &owner("bob")).unwrap()
+                && !accounts.remove_member(&acme, &owner("bob")).unwrap()
+        );
+    }
+}

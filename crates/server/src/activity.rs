@@ -1,0 +1,466 @@
+//! [`Activity`]: what people do with releases: downloads, stars, reports, and what admins decide.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::{Arc, Mutex, PoisonError, RwLock},
+};
+
+use jiff::Timestamp;
+use rusqlite::{OptionalExtension, Row, params};
+use serde::Serialize;
+use skill::{Digest, Owner};
+use utoipa::ToSchema;
+
+use crate::{
+    accounts::to_the_second,
+    database::{Database, DatabaseError},
+};
+
+/// What people did.
+#[derive(Debug)]
+pub struct Activity {
+    database: Arc<Database>,
+    /// Downloads that are not written yet.
+    pending: Mutex<BTreeMap<Download, u64>>,
+    /// What of the database says so of content that is asked for all the time.
+    held_back: RwLock<HashSet<Digest>>,
+}
+
+/// One download, as it is counted.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Download {
+    /// `owner/name`.
+    pub skill: String,
+    /// The version.
+    pub version: String,
+    /// The digest of the content.
+    pub digest: Digest,
+    /// The account; empty where nobody is known.
+    pub account: String,
+    /// The day, UTC.
+    pub day: String,
+}
+
+/// Who downloaded some content.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Downloader {
+    /// `owner/name`.
+    pub skill: String,
+    /// The version.
+    pub version: String,
+    /// The account; `null` where nobody was known.
+    pub account: Option<String>,
+    /// The day, UTC.
+    pub day: String,
+    /// How often on that day.
+    pub count: u64,
+}
+
+/// What somebody told of a release.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct ReportOfRelease {
+    /// Names the report.
+    pub id: i64,
+    /// `owner/name`.
+    pub skill: String,
+    /// The version.
+    pub version: String,
+    /// What is wrong with it.
+    pub reason: String,
+    /// Who says so.
+    pub account: String,
+    /// When.
+    pub created_at: String,
+    /// What was decided: `dismissed` or `upheld`.
+    pub decision: Option<String>,
+    /// By whom.
+    pub decided_by: Option<String>,
+    /// When.
+    pub decided_at: Option<String>,
+}
+
+/// A release that is not handed out until an admin has looked at it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Quarantined {
+    /// `owner/name`.
+    pub skill: String,
+    /// The version.
+    pub version: String,
+    /// Why.
+    pub reason: String,
+    /// Who put it there.
+    pub account: String,
+    /// When.
+    pub at: String,
+    /// Whether it was yanked before.
+    pub was_yanked: bool,
+}
+
+/// One decision, as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct AuditLine {
+    /// The order in which they were made.
+    pub id: i64,
+    /// When.
+    pub at: String,
+    /// Who decided.
+    pub account: String,
+    /// What was done.
+    pub action: String,
+    /// With what.
+    pub subject: String,
+    /// Why.
+    pub reason: String,
+}
+
+impl Activity {
+    /// That of a database.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]
+    pub fn new(database: Arc<Database>) -> Result<Self, DatabaseError> {
+        let held_back = RwLock::new(held_back(&database.reader())?);
+        Ok(Self { database, pending: Mutex::default(), held_back })
+    }
+
+    /// Counts a download. It is written with others, by [`Activity::write_downloads`].
+    pub fn count(&self, download: Download) {
+        *self.pending.lock().unwrap_or_else(PoisonError::into_inner).entry(download).or_default() += 1;
+    }
+
+    /// Writes the downloads that were counted since the last time.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]; they are counted again the next time.
+    pub fn write_downloads(&self) -> Result<(), DatabaseError> {
+        let pending = std::mem::take(&mut *self.pending.lock().unwrap_or_else(PoisonError::into_inner));
+        if pending.is_empty() {
+            return Ok(());
+        }
+        let written = self.add_downloads(&pending);
+        if written.is_err() {
+            let mut again = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+            for (download, count) in pending {
+                *again.entry(download).or_default() += count;
+            }
+        }
+        written
+    }
+
+    fn add_downloads(&self, downloads: &BTreeMap<Download, u64>) -> Result<(), DatabaseError> {
+        let mut writer = self.database.writer();
+        let write = writer.transaction()?;
+        for (download, count) in downloads {
+            let count = i64::try_from(*count).unwrap_or(i64::MAX);
+            write.execute(
+                "insert into downloads (skill, version, digest, account, day, count) values (?1, ?2, ?3, ?4, ?5, ?6)
+                 on conflict do update set count = count + excluded.count",
+                params![
+                    download.skill,
+                    download.version,
+                    download.digest.to_string(),
+                    download.account,
+                    download.day,
+                    count
+                ],
+            )?;
+            write.execute(
+                "update skills set downloads = downloads + ?2 where name = ?1",
+                params![download.skill, count],
+            )?;
+        }
+        Ok(write.commit()?)
+    }
+
+    /// Downloads of a skill by day, UTC, the oldest first.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]
+    pub fn by_day(&self, skill: &str, since: &str) -> Result<Vec<(String, u64)>, DatabaseError> {
+        let reader = self.database.reader();
+        let mut select = reader.prepare_cached(
+            "select day, sum(count) from downloads where skill = ?1 and day >= ?2 group by day order by day",
+        )?;
+        let rows = select.query_map([skill, since], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs())))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Downloads of each version of a skill.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]
+    pub fn by_version(&self, skill: &str) -> Result<BTreeMap<String, u64>, DatabaseError> {
+        let reader = self.database.reader();
+        let mut select =
+            reader.prepare_cached("select version, sum(count) from downloads where skill = ?1 group by version")?;
+        let rows = select.query_map([skill], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs())))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Who downloaded some content, newest first.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]
+    pub fn downloaders(&self, digest: &Digest) -> Result<Vec<Downloader>, DatabaseError> {
+        self.write_downloads()?;
+        let reader = self.database.reader();
+        let mut select = reader.prepare_cached(
+            "select skill, version, account, day, count from downloads where digest = ?1 order by day desc, account",
+        )?;
+        let rows = select.query_map([digest.to_string()], |row| {
+            let account: String = row.get(2)?;
+            Ok(Downloader {
+                skill: row.get(0)?,
+                version: row.get(1)?,
+                account: Some(account).filter(|account| !account.is_empty()),
+                day: row.get(3)?,
+                count: row.get::<_, i64>(4)?.unsigned_abs(),
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Stars a skill for an account, or takes the star back; gives the number of stars.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]
+    pub fn set_star(&self, skill: &str, account: &Owner, is_starred: bool) -> Result<u64, DatabaseError> {
+        let writer = self.database.writer();
+        let sql = match is_starred {
+            true => "insert into stars (skill, account) values (?1, ?2) on conflict do nothing",
+            false => "delete from stars where skill = ?1 and account = ?2",
+        };
+        writer.execute(sql, [skill, account.as_str()])?;
+        Ok(stars(&writer, skill)?)
+    }
+
+    /// The number of stars of a skill.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]
+    pub fn stars(&self, skill: &str) -> Result<u64, DatabaseError> {
+        Ok(stars(&self.database.reader(), skill)?)
+    }
+
+    /// Notes what somebody tells of a release.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]
+    pub fn report(
+        &self,
+        (skill, version): (&str, &str),
+        reason: &str,
+        account: &Owner,
+        now: Timestamp,
+    ) -> Result<ReportOfRelease, DatabaseError> {
+        let created_at = to_the_second(now);
+        let writer = self.database.writer();
+        writer.execute(
+            "insert into reports (skill, version, reason, account, created_at) values (?1, ?2, ?3, ?4, ?5)",
+            [skill, version, reason, account.as_str(), &created_at],
+        )?;
+        let id = writer.last_insert_rowid();
+        Ok(writer.query_row(&format!("{REPORTS} where id = ?1"), [id], report_of)?)
+    }
+
+    /// Reports, the oldest open ones first, or those that were decided, newest first; at most 200.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]
+    pub fn reports(&self, are_open: bool) -> Result<Vec<ReportOfRelease>, DatabaseError> {
+        let reader = self.database.reader();
+        let which = if are_open { "decision is null order by id" } else { "decision is not null order by id desc" };
+        let mut select = reader.prepare_cached(&format!("{REPORTS} where {which} limit 200"))?;
+        let rows = select.query_map([], report_of)?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Decides an open report; `None` when there is none of this number that is open.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]
+    pub fn decide(
+        &self,
+        id: i64,
+        decision: &str,
+        (account, reason): (&Owner, &str),
+        now: Timestamp,
+    ) -> Result<Option<ReportOfRelease>, DatabaseError> {
+        let mut writer = self.database.writer();
+        let write = writer.transaction()?;
+        let at = to_the_second(now);
+        let sql =
+            "update reports set decision = ?2, decided_by = ?3, decided_at = ?4 where id = ?1 and decision is null";
+        if write.execute(sql, params![id, decision, account.as_str(), at])? == 0 {
+            return Ok(None);
+        }
+        let report = write.query_row(&format!("{REPORTS} where id = ?1"), [id], report_of)?;
+        let subject = format!("{} {}", report.skill, report.version);
+        note(&write, (account, &at), &format!("report {decision}"), &subject, reason)?;
+        write.commit()?;
+        Ok(Some(report))
+    }
+
+    /// Keeps a decision.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]
+    pub fn note(
+        &self,
+        (account, now): (&Owner, Timestamp),
+        action: &str,
+        subject: &str,
+        reason: &str,
+    ) -> Result<(), DatabaseError> {
+        Ok(note(&self.database.writer(), (account, &to_the_second(now)), action, subject, reason)?)
+    }
+
+    /// Decisions, newest first, from before one of them where its number is given; at most 200.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]
+    pub fn audit(&self, before: Option<i64>) -> Result<Vec<AuditLine>, DatabaseError> {
+        let reader = self.database.reader();
+        let mut select = reader.prepare_cached(
+            "select id, at, account, action, subject, reason from audit where id < ?1 order by id desc limit 200",
+        )?;
+        let rows = select.query_map([before.unwrap_or(i64::MAX)], |row| {
+            Ok(AuditLine {
+                id: row.get(0)?,
+                at: row.get(1)?,
+                account: row.get(2)?,
+                action: row.get(3)?,
+                subject: row.get(4)?,
+                reason: row.get(5)?,
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Puts a release under quarantine and keeps the decision. `false` when it is there already.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]
+    pub fn quarantine(&self, release: &Quarantined, digest: &Digest) -> Result<bool, DatabaseError> {
+        let mut writer = self.database.writer();
+        let write = writer.transaction()?;
+        let Quarantined { skill, version, reason, account, at, was_yanked } = release;
+        let added = write.execute(
+            "insert into quarantine (skill, version, digest, reason, account, at, was_yanked)
+             values (?1, ?2, ?3, ?4, ?5, ?6, ?7) on conflict do nothing",
+            params![skill, version, digest.to_string(), reason, account, at, was_yanked],
+        )?;
+        if added > 0 {
+            let sql = "insert into audit (at, account, action, subject, reason) values (?1, ?2, 'quarantine', ?3, ?4)";
+            write.execute(sql, params![at, account, format!("{skill} {version}"), reason])?;
+        }
+        write.commit()?;
+        self.set_held_back(&writer)?;
+        Ok(added > 0)
+    }
+
+    /// Takes a release out of quarantine and keeps the decision; gives what it was, `None` when it was not there.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]
+    pub fn restore(
+        &self,
+        (skill, version): (&str, &str),
+        (account, reason): (&Owner, &str),
+        now: Timestamp,
+    ) -> Result<Option<Quarantined>, DatabaseError> {
+        let mut writer = self.database.writer();
+        let write = writer.transaction()?;
+        let select = format!("{QUARANTINE} where skill = ?1 and version = ?2");
+        let found = write.query_row(&select, [skill, version], quarantined_of).optional()?;
+        if found.is_some() {
+            write.execute("delete from quarantine where skill = ?1 and version = ?2", [skill, version])?;
+            note(&write, (account, &to_the_second(now)), "restore", &format!("{skill} {version}"), reason)?;
+        }
+        write.commit()?;
+        self.set_held_back(&writer)?;
+        Ok(found)
+    }
+
+    /// Why a release is under quarantine.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]
+    pub fn quarantined(&self, skill: &str, version: &str) -> Result<Option<Quarantined>, DatabaseError> {
+        let select = format!("{QUARANTINE} where skill = ?1 and version = ?2");
+        Ok(self.database.reader().query_row(&select, [skill, version], quarantined_of).optional()?)
+    }
+
+    /// Whether some content is under quarantine in any release.
+    #[must_use]
+    pub fn is_held_back(&self, digest: &Digest) -> bool {
+        self.held_back.read().unwrap_or_else(PoisonError::into_inner).contains(digest)
+    }
+
+    fn set_held_back(&self, database: &rusqlite::Connection) -> rusqlite::Result<()> {
+        *self.held_back.write().unwrap_or_else(PoisonError::into_inner) = held_back(database)?;
+        Ok(())
+    }
+
+    /// All releases under quarantine, newest first.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]
+    pub fn all_quarantined(&self) -> Result<Vec<Quarantined>, DatabaseError> {
+        let reader = self.database.reader();
+        let mut select = reader.prepare_cached(&format!("{QUARANTINE} order by at desc, skill"))?;
+        let rows = select.query_map([], quarantined_of)?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+}
+
+const REPORTS: &str =
+    "select id, skill, version, reason, account, created_at, decision, decided_by, decided_at from reports";
+const QUARANTINE: &str = "select skill, version, reason, account, at, was_yanked from quarantine";
+
+fn held_back(database: &rusqlite::Connection) -> rusqlite::Result<HashSet<Digest>> {
+    let mut select = database.prepare("select digest from quarantine")?;
+    let rows = select.query_map([], |row| row.get::<_, String>(0))?;
+    Ok(rows.collect::<Result<Vec<_>, _>>()?.iter().filter_map(|digest| digest.parse().ok()).collect())
+}
+
+fn stars(database: &rusqlite::Connection, skill: &str) -> rusqlite::Result<u64> {
+    let sql = "select count(*) from stars where skill = ?1";
+    Ok(database.query_row(sql, [skill], |row| row.get::<_, i64>(0))?.unsigned_abs())
+}
+
+fn note(
+    database: &rusqlite::Connection,
+    (account, at): (&Owner, &str),
+    action: &str,
+    subject: &str,
+    reason: &str,
+) -> rusqlite::Result<()> {
+    let sql = "insert into audit (at, account, action, subject, reason) values (?1, ?2, ?3, ?4, ?5)";
+    database.execute(sql, [at, account.as_str(), action, subject, reason]).map(drop)
+}
+
+fn report_of(row: &Row<'_>) -> rusqlite::Result<ReportOfRelease> {
+    Ok(ReportOfRelease {
+        id: row.get(0)?,
+        skill: row.get(1)?,
+        version: row.get(2)?,
+        reason: row.get(3)?,
+        account: row.get(4)?,
+        created_at: row.get(5)?,
+        decision: row.get(6)?,
+        decided_by: row.get(7)?,
+        decided_at: row.get(8)?,
+    })
+}
+
+fn quarantined_of(row: &Row<'_>) -> rusqlite::Result<Quarantined> {
+    Ok(Quarantined {
+        skill: row.get(0)?,
+        version: row.get(1)?,
+        reason: row.get(2)?,
+        account: row.get(3)?,
+        at: row.get(4)?,
+        was_yanked: row.get(5)?,
+    })
+}

@@ -1,0 +1,179 @@
+//! The API below `/v1`, and its description at `/v1/openapi.json`, made from the handlers.
+
+mod accounts;
+mod documents;
+mod moderation;
+mod publishing;
+mod reading;
+
+use std::sync::Arc;
+
+use axum::{
+    Json, Router,
+    extract::{FromRequestParts, State},
+    http::{StatusCode, header, request::Parts},
+    routing::get,
+};
+use jiff::Timestamp;
+use skill::{Owner, QualifiedName, SkillName};
+use utoipa::{
+    Modify, OpenApi,
+    openapi::{
+        Content, Ref, RefOr, ResponseBuilder,
+        security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
+    },
+};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use crate::{
+    access::Caller,
+    error::{ApiError, ErrorBody, ErrorDocument},
+    hub::Hub,
+};
+
+/// What handlers share.
+pub type Shared = Arc<Hub>;
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "skillhub",
+        description = "A marketplace for Agent Skills. Errors are `{\"ok\":false,\"error\":{\"code\",\"message\",\"hint\",\"details\"}}`.",
+        license(name = "MIT OR Apache-2.0")
+    ),
+    components(schemas(ErrorDocument, ErrorBody)),
+    modifiers(&Common)
+)]
+struct Description;
+
+/// What all operations have in common: how to sign in, and how they fail.
+struct Common;
+
+impl Modify for Common {
+    fn modify(&self, description: &mut utoipa::openapi::OpenApi) {
+        let components = description.components.get_or_insert_with(Default::default);
+        let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build();
+        components.add_security_scheme("token", SecurityScheme::Http(bearer));
+    }
+}
+
+/// All routes below `/v1`.
+pub fn router() -> Router<Shared> {
+    let (router, mut description) = OpenApiRouter::with_openapi(Description::openapi())
+        .routes(routes!(reading::search))
+        .routes(routes!(reading::skill))
+        .routes(routes!(reading::release))
+        .routes(routes!(reading::files))
+        .routes(routes!(reading::file))
+        .routes(routes!(reading::scan_of_release))
+        .routes(routes!(reading::archive))
+        .routes(routes!(reading::diff))
+        .routes(routes!(reading::lineage))
+        .routes(routes!(reading::owners_of_name))
+        .routes(routes!(publishing::publish))
+        .routes(routes!(publishing::yank, publishing::unyank))
+        .routes(routes!(publishing::star, publishing::unstar))
+        .routes(routes!(publishing::report))
+        .routes(routes!(accounts::owner))
+        .routes(routes!(accounts::set_member, accounts::remove_member))
+        .routes(routes!(accounts::whoami))
+        .routes(routes!(accounts::tokens, accounts::new_token))
+        .routes(routes!(accounts::revoke))
+        .routes(routes!(moderation::reports))
+        .routes(routes!(moderation::decide))
+        .routes(routes!(moderation::quarantine, moderation::restore))
+        .routes(routes!(moderation::withdraw))
+        .routes(routes!(moderation::quarantined))
+        .routes(routes!(moderation::downloaders))
+        .routes(routes!(moderation::audit))
+        .split_for_parts();
+    add_failures(&mut description);
+    name_rests(&mut description);
+    let description = Arc::new(description);
+    router.route(
+        "/v1/openapi.json",
+        get(move || {
+            let description = Arc::clone(&description);
+            async move { Json(description.as_ref().clone()) }
+        }),
+    )
+}
+
+/// Every operation can fail, always in the same form.
+fn add_failures(description: &mut utoipa::openapi::OpenApi) {
+    let failed = || {
+        let schema = RefOr::Ref(Ref::from_schema_name("ErrorDocument"));
+        let content = Content::new(Some(schema));
+        RefOr::T(ResponseBuilder::new().description("An error").content("application/json", content).build())
+    };
+    for item in description.paths.paths.values_mut() {
+        let operations =
+            [&mut item.get, &mut item.put, &mut item.post, &mut item.delete, &mut item.head, &mut item.patch];
+        for operation in operations.into_iter().flatten() {
+            operation.responses.responses.insert("default".to_owned(), failed());
+        }
+    }
+}
+
+/// The description has no word for a parameter that takes the rest of a path.
+fn name_rests(description: &mut utoipa::openapi::OpenApi) {
+    let paths = std::mem::take(&mut description.paths.paths);
+    description.paths.paths = paths.into_iter().map(|(path, item)| (path.replace("{*", "{"), item)).collect();
+}
+
+/// Does work that may wait, on a thread for that.
+///
+/// # Errors
+/// That of the work.
+pub async fn run<T: Send + 'static>(
+    hub: &Shared,
+    work: impl FnOnce(&Hub) -> Result<T, ApiError> + Send + 'static,
+) -> Result<T, ApiError> {
+    let hub = Arc::clone(hub);
+    match tokio::task::spawn_blocking(move || work(&hub)).await {
+        Ok(done) => done,
+        Err(error) => Err(ApiError::broken(&error)),
+    }
+}
+
+impl FromRequestParts<Shared> for Caller {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, hub: &Shared) -> Result<Self, ApiError> {
+        let text = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        if let Some(given) = text(header::AUTHORIZATION.as_str()) {
+            let (scheme, token) = given.split_once(' ').unwrap_or_default();
+            let token = token.trim().to_owned();
+            if !scheme.eq_ignore_ascii_case("bearer") || token.is_empty() {
+                return Err(unknown_token());
+            }
+            let caller = run(hub, move |hub| Ok(hub.accounts.caller(&token, Timestamp::now())?)).await?;
+            return caller.ok_or_else(unknown_token);
+        }
+        let header = hub.settings.proxy_account_header.as_deref();
+        let Some(name) = header.and_then(text) else { return Ok(Self::Anonymous) };
+        let name = Owner::parse(name.trim()).map_err(|error| ApiError::bad_request(error.to_string()))?;
+        run(hub, move |hub| Ok(hub.accounts.signed_in(name, Timestamp::now())?)).await
+    }
+}
+
+fn unknown_token() -> ApiError {
+    ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "the token is unknown, over or revoked")
+        .hint("make another one, or leave the header out")
+}
+
+/// `owner/name` from two segments of a path.
+///
+/// # Errors
+/// [`ApiError`] with 404: nothing can have such a name.
+pub fn name_of(owner: &str, name: &str) -> Result<QualifiedName, ApiError> {
+    let none = || ApiError::not_found(format!("there is no skill {owner}/{name}"));
+    let (owner, name) = (Owner::parse(owner).map_err(|_| none())?, SkillName::parse(name).map_err(|_| none())?);
+    if !name.is_publishable() {
+        return Err(none());
+    }
+    Ok(QualifiedName { owner, name })
+}
+
+/// The hub of a request.
+pub type HubState = State<Shared>;

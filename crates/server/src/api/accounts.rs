@@ -1,0 +1,229 @@
+//! Namespaces, and the tokens of accounts.
+
+use axum::{
+    Json,
+    extract::{Path, State},
+};
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use skill::Owner;
+use utoipa::ToSchema;
+
+use super::{
+    HubState,
+    documents::{Done, OwnerDocument, SkillSummary, WhoDocument},
+    publishing::Body,
+    reading::bad,
+    run,
+};
+use crate::{
+    access::{Action, Caller, Role, Scope},
+    accounts::{LABEL_CHARS, NewToken, Token},
+    catalogue::{PAGE, Query},
+    error::ApiError,
+};
+
+/// Days that a token can be good for at most.
+const MOST_DAYS: u32 = 3660;
+
+/// A namespace: who publishes there, and what.
+#[utoipa::path(get, path = "/v1/owners/{owner}", tag = "owners", params(("owner" = String, Path)),
+    responses((status = 200, body = OwnerDocument)))]
+pub async fn owner(
+    State(hub): HubState,
+    caller: Caller,
+    Path(owner): Path<String>,
+) -> Result<Json<OwnerDocument>, ApiError> {
+    let document = run(&hub, move |hub| {
+        hub.check(&caller, Action::Read)?;
+        let owner = named(&owner)?;
+        let query = Query { owner: Some(owner.clone()), limit: PAGE, ..Query::default() };
+        let skills = hub.catalogue.find(&query)?.skills.iter().map(SkillSummary::from).collect::<Vec<_>>();
+        let members = hub.accounts.members(&owner)?;
+        let file = hub.indexes.with(|index| index.owner(&owner))?.map_err(|error| ApiError::of(&error))?;
+        if skills.is_empty() && members.is_empty() && file.keys().is_empty() {
+            return Err(ApiError::not_found(format!("nothing was published by {owner}")));
+        }
+        Ok(OwnerDocument { ok: true, owner: owner.to_string(), members, keys: file.signing(), skills })
+    });
+    Ok(Json(document.await?))
+}
+
+/// What an account is to be.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewMember {
+    /// `publisher` or `maintainer`.
+    pub role: Role,
+}
+
+/// Let an account publish in a namespace, or look after it.
+#[utoipa::path(put, path = "/v1/owners/{owner}/members/{account}", tag = "owners",
+    params(("owner" = String, Path), ("account" = String, Path)), request_body = NewMember,
+    responses((status = 200, body = Done)), security(("token" = [])))]
+pub async fn set_member(
+    State(hub): HubState,
+    caller: Caller,
+    Path((owner, account)): Path<(String, String)>,
+    body: Body<NewMember>,
+) -> Result<Json<Done>, ApiError> {
+    run(&hub, move |hub| {
+        let (owner, account) = (named(&owner)?, named(&account)?);
+        hub.check_namespace(&caller, &owner, true)?;
+        hub.accounts.set_member(&owner, &account, body.0.role)?;
+        note(hub, &caller, body.0.role.as_str(), &format!("{account} in {owner}"))
+    })
+    .await
+}
+
+/// End a membership.
+#[utoipa::path(delete, path = "/v1/owners/{owner}/members/{account}", tag = "owners",
+    params(("owner" = String, Path), ("account" = String, Path)),
+    responses((status = 200, body = Done)), security(("token" = [])))]
+pub async fn remove_member(
+    State(hub): HubState,
+    caller: Caller,
+    Path((owner, account)): Path<(String, String)>,
+) -> Result<Json<Done>, ApiError> {
+    run(&hub, move |hub| {
+        let (owner, account) = (named(&owner)?, named(&account)?);
+        hub.check_namespace(&caller, &owner, true)?;
+        if !hub.accounts.remove_member(&owner, &account)? {
+            return Err(ApiError::not_found(format!("{account} is no member of {owner}")));
+        }
+        note(hub, &caller, "remove member", &format!("{account} in {owner}"))
+    })
+    .await
+}
+
+/// Who asks.
+#[utoipa::path(get, path = "/v1/whoami", tag = "accounts", responses((status = 200, body = WhoDocument)))]
+pub async fn whoami(caller: Caller) -> Json<WhoDocument> {
+    Json(match caller {
+        Caller::Anonymous => WhoDocument { ok: true, account: None, scope: None, admin: false },
+        Caller::Account { name, scope, is_admin } => {
+            WhoDocument { ok: true, account: Some(name.to_string()), scope: Some(scope), admin: is_admin }
+        }
+    })
+}
+
+/// Tokens.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TokensDocument {
+    /// Always `true`.
+    pub ok: bool,
+    /// The tokens, newest first.
+    pub tokens: Vec<Token>,
+}
+
+/// The tokens of the account; of all accounts for an admin.
+#[utoipa::path(get, path = "/v1/tokens", tag = "accounts", responses((status = 200, body = TokensDocument)),
+    security(("token" = [])))]
+pub async fn tokens(State(hub): HubState, caller: Caller) -> Result<Json<TokensDocument>, ApiError> {
+    run(&hub, move |hub| {
+        hub.check(&caller, Action::OwnTokens)?;
+        Ok(Json(TokensDocument { ok: true, tokens: hub.accounts.tokens(whose(&caller))? }))
+    })
+    .await
+}
+
+/// What a token is to be.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TokenRequest {
+    /// The account; the caller's own without. An admin names any, and makes it with that.
+    pub account: Option<String>,
+    /// What it is to be good for.
+    pub scope: Scope,
+    /// What to call it.
+    #[serde(default)]
+    #[schema(max_length = 100)]
+    pub label: String,
+    /// After how many days it ends; never without.
+    #[schema(minimum = 1, maximum = 3660)]
+    pub days: Option<u32>,
+    /// Whether the account is to run the server.
+    #[serde(default)]
+    pub admin: bool,
+}
+
+/// A token that was made.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct NewTokenDocument {
+    /// Always `true`.
+    pub ok: bool,
+    /// The token: told this once.
+    pub secret: String,
+    /// What is kept of it.
+    pub token: Token,
+}
+
+/// Make a token.
+#[utoipa::path(post, path = "/v1/tokens", tag = "accounts", request_body = TokenRequest,
+    responses((status = 200, body = NewTokenDocument)), security(("token" = [])))]
+pub async fn new_token(
+    State(hub): HubState,
+    caller: Caller,
+    body: Body<TokenRequest>,
+) -> Result<Json<NewTokenDocument>, ApiError> {
+    run(&hub, move |hub| {
+        hub.check(&caller, Action::OwnTokens)?;
+        let TokenRequest { account, scope, label, days, admin } = body.0;
+        let own = caller.account().ok_or_else(|| ApiError::bad_request("nobody asks"))?;
+        let account = account.as_deref().map(named).transpose()?.unwrap_or_else(|| own.clone());
+        if account != *own || admin {
+            hub.check(&caller, Action::Administer)?;
+        }
+        if label.chars().count() > LABEL_CHARS || label.chars().any(char::is_control) {
+            return Err(ApiError::bad_request(format!("a label is one line of {LABEL_CHARS} characters at most")));
+        }
+        let now = Timestamp::now();
+        let expires_at = match days {
+            None => None,
+            Some(days @ 1..=MOST_DAYS) => {
+                let later = now.checked_add(SignedDuration::from_hours(24 * i64::from(days)));
+                Some(later.map_err(|error| bad(&error))?)
+            }
+            Some(_) => return Err(ApiError::bad_request(format!("a token is good for 1 to {MOST_DAYS} days"))),
+        };
+        let new = NewToken { account, scope, label, expires_at };
+        let (token, secret) = hub.accounts.add_token(&new, admin, now)?;
+        let subject = format!("token {} of {} for {}", token.id, token.account, scope.as_str());
+        hub.activity.note((own, now), if admin { "new admin token" } else { "new token" }, &subject, "")?;
+        Ok(Json(NewTokenDocument { ok: true, secret, token }))
+    })
+    .await
+}
+
+/// Revoke a token, at once and for good.
+#[utoipa::path(delete, path = "/v1/tokens/{id}", tag = "accounts", params(("id" = String, Path)),
+    responses((status = 200, body = Done)), security(("token" = [])))]
+pub async fn revoke(State(hub): HubState, caller: Caller, Path(id): Path<String>) -> Result<Json<Done>, ApiError> {
+    run(&hub, move |hub| {
+        hub.check(&caller, Action::OwnTokens)?;
+        if !hub.accounts.revoke(&id, whose(&caller), Timestamp::now())? {
+            return Err(ApiError::not_found(format!("there is no token {id} that could be revoked")));
+        }
+        note(hub, &caller, "revoke token", &id)
+    })
+    .await
+}
+
+/// Whose tokens a caller sees: an admin those of all.
+fn whose(caller: &Caller) -> Option<&Owner> {
+    match caller {
+        Caller::Account { is_admin: true, .. } => None,
+        other => other.account(),
+    }
+}
+
+fn named(text: &str) -> Result<Owner, ApiError> {
+    Owner::parse(text).map_err(|error| bad(&error))
+}
+
+fn note(hub: &crate::hub::Hub, caller: &Caller, action: &str, subject: &str) -> Result<Json<Done>, ApiError> {
+    if let Some(account) = caller.account() {
+        hub.activity.note((account, Timestamp::now()), action, subject, "")?;
+    }
+    Ok(Json(Done::DONE))
+}

@@ -1,0 +1,290 @@
+//! What those who run the server decide about releases, and what they can look up.
+
+use axum::{
+    Json,
+    extract::{Path, State},
+};
+use jiff::Timestamp;
+use registry_index::{Entry, Stamp};
+use serde::{Deserialize, Serialize};
+use skill::{Digest, Owner};
+use utoipa::{IntoParams, ToSchema};
+
+use super::{
+    HubState, Shared,
+    documents::{OneRelease, ReleaseDocument},
+    name_of,
+    publishing::{Body, reason},
+    reading::{Parameters, ReleasePath, bad},
+    run,
+};
+use crate::{
+    access::{Action, Caller},
+    accounts::to_the_second,
+    activity::{AuditLine, Downloader, Quarantined, ReportOfRelease},
+    error::ApiError,
+    hub::Hub,
+};
+
+/// Reports.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ReportsDocument {
+    /// Always `true`.
+    pub ok: bool,
+    /// The reports: open ones oldest first, decided ones newest first.
+    pub reports: Vec<ReportOfRelease>,
+}
+
+/// Which reports.
+#[derive(Debug, Deserialize, IntoParams)]
+pub struct ReportsParameters {
+    /// Those that were decided, not those that wait.
+    #[serde(default)]
+    decided: bool,
+}
+
+/// What was told of releases.
+#[utoipa::path(get, path = "/v1/reports", tag = "moderation", params(ReportsParameters),
+    responses((status = 200, body = ReportsDocument)), security(("token" = [])))]
+pub async fn reports(
+    State(hub): HubState,
+    caller: Caller,
+    parameters: Parameters<ReportsParameters>,
+) -> Result<Json<ReportsDocument>, ApiError> {
+    let reports = administer(&hub, caller, move |hub, _| Ok(hub.activity.reports(!parameters.0.decided)?)).await?;
+    Ok(Json(ReportsDocument { ok: true, reports }))
+}
+
+/// What is decided of a report.
+#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Decision {
+    /// Nothing is wrong.
+    Dismissed,
+    /// It is right; what becomes of the release is said apart.
+    Upheld,
+}
+
+/// A decision and why.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DecisionRequest {
+    /// `dismissed` or `upheld`.
+    pub decision: Decision,
+    /// Why.
+    #[schema(min_length = 1, max_length = 4000)]
+    pub reason: String,
+}
+
+/// One report.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct OneReport {
+    /// Always `true`.
+    pub ok: bool,
+    /// The report.
+    pub report: ReportOfRelease,
+}
+
+/// Decide a report.
+#[utoipa::path(put, path = "/v1/reports/{id}", tag = "moderation", params(("id" = i64, Path)),
+    request_body = DecisionRequest, responses((status = 200, body = OneReport)), security(("token" = [])))]
+pub async fn decide(
+    State(hub): HubState,
+    caller: Caller,
+    id: Path<String>,
+    body: Body<DecisionRequest>,
+) -> Result<Json<OneReport>, ApiError> {
+    let decision = match body.0.decision {
+        Decision::Dismissed => "dismissed",
+        Decision::Upheld => "upheld",
+    };
+    let reason = reason(&body.0.reason)?;
+    let id: i64 = id.parse().map_err(|_| ApiError::bad_request(format!("{:?} is no number of a report", id.0)))?;
+    let report = administer(&hub, caller, move |hub, account| {
+        let decided = hub.activity.decide(id, decision, (account, &reason), Timestamp::now())?;
+        decided.ok_or_else(|| ApiError::not_found(format!("there is no open report {id}")))
+    });
+    Ok(Json(OneReport { ok: true, report: report.await? }))
+}
+
+/// Why something is done.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReasonRequest {
+    /// For the record, and for those who had the release.
+    #[schema(min_length = 1, max_length = 4000)]
+    pub reason: String,
+}
+
+/// Hold a release back until it was looked at: it is yanked, and its archive is not handed out.
+#[utoipa::path(put, path = "/v1/skills/{owner}/{name}/{version}/quarantine", tag = "moderation",
+    params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path)),
+    request_body = ReasonRequest, responses((status = 200, body = OneRelease)), security(("token" = [])))]
+pub async fn quarantine(
+    State(hub): HubState,
+    caller: Caller,
+    Path(at): Path<ReleasePath>,
+    body: Body<ReasonRequest>,
+) -> Result<Json<OneRelease>, ApiError> {
+    let reason = reason(&body.0.reason)?;
+    administer(&hub, caller, move |hub, account| {
+        let (entry, now) = (hub.release(&name_of(&at.owner, &at.name)?, &at.version)?, Timestamp::now());
+        let held = Quarantined {
+            skill: entry.name.to_string(),
+            version: entry.version.to_string(),
+            reason: reason.clone(),
+            account: account.to_string(),
+            at: to_the_second(now),
+            was_yanked: entry.yanked,
+        };
+        // Held back first: between the two steps nobody gets it.
+        hub.activity.quarantine(&held, &entry.digest)?;
+        hub.blobs.forget(&entry.digest);
+        Ok(Json(of(&set_yanked(hub, &entry, true, account)?, Some(reason))))
+    })
+    .await
+}
+
+/// Let a release go that was held back; it is yanked only if it was before.
+#[utoipa::path(delete, path = "/v1/skills/{owner}/{name}/{version}/quarantine", tag = "moderation",
+    params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path)),
+    request_body = ReasonRequest, responses((status = 200, body = OneRelease)), security(("token" = [])))]
+pub async fn restore(
+    State(hub): HubState,
+    caller: Caller,
+    Path(at): Path<ReleasePath>,
+    body: Body<ReasonRequest>,
+) -> Result<Json<OneRelease>, ApiError> {
+    let reason = reason(&body.0.reason)?;
+    administer(&hub, caller, move |hub, account| {
+        let entry = hub.release(&name_of(&at.owner, &at.name)?, &at.version)?;
+        let (skill, version) = (entry.name.to_string(), entry.version.to_string());
+        let was = hub.activity.quarantined(&skill, &version)?;
+        let was = was.ok_or_else(|| ApiError::not_found(format!("{skill} {version} is not under quarantine")))?;
+        // Let go last: a crash in between leaves it held back.
+        let entry = set_yanked(hub, &entry, was.was_yanked, account)?;
+        hub.activity.restore((&skill, &version), (account, &reason), Timestamp::now())?;
+        Ok(Json(of(&entry, None)))
+    })
+    .await
+}
+
+/// Take the archive of a release away for good. Its line stays and says why.
+#[utoipa::path(post, path = "/v1/skills/{owner}/{name}/{version}/withdraw", tag = "moderation",
+    params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path)),
+    request_body = ReasonRequest, responses((status = 200, body = OneRelease)), security(("token" = [])))]
+pub async fn withdraw(
+    State(hub): HubState,
+    caller: Caller,
+    Path(at): Path<ReleasePath>,
+    body: Body<ReasonRequest>,
+) -> Result<Json<OneRelease>, ApiError> {
+    let reason = reason(&body.0.reason)?;
+    administer(&hub, caller, move |hub, account| {
+        let entry = hub.release(&name_of(&at.owner, &at.name)?, &at.version)?;
+        let stamp = Stamp { by: account.to_string(), at: Timestamp::now() };
+        let gone = hub.change(|index| {
+            let withdrawn = index.withdraw(&entry.name, &entry.version, &reason, &stamp);
+            withdrawn.map_err(|error| ApiError::of(&error))
+        })?;
+        hub.blobs.forget(&entry.digest);
+        hub.activity.note((account, stamp.at), "withdraw", &format!("{} {}", entry.name, entry.version), &reason)?;
+        Ok(Json(of(&gone, None)))
+    })
+    .await
+}
+
+/// Releases under quarantine.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct QuarantineDocument {
+    /// Always `true`.
+    pub ok: bool,
+    /// The releases, newest first.
+    pub releases: Vec<Quarantined>,
+}
+
+/// What is held back.
+#[utoipa::path(get, path = "/v1/quarantine", tag = "moderation",
+    responses((status = 200, body = QuarantineDocument)), security(("token" = [])))]
+pub async fn quarantined(State(hub): HubState, caller: Caller) -> Result<Json<QuarantineDocument>, ApiError> {
+    let releases = administer(&hub, caller, |hub, _| Ok(hub.activity.all_quarantined()?)).await?;
+    Ok(Json(QuarantineDocument { ok: true, releases }))
+}
+
+/// Who downloaded some content.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct DownloadersDocument {
+    /// Always `true`.
+    pub ok: bool,
+    /// By day, newest first.
+    pub downloads: Vec<Downloader>,
+}
+
+/// Who downloaded the content of this digest.
+#[utoipa::path(get, path = "/v1/downloads/{digest}", tag = "moderation", params(("digest" = String, Path)),
+    responses((status = 200, body = DownloadersDocument)), security(("token" = [])))]
+pub async fn downloaders(
+    State(hub): HubState,
+    caller: Caller,
+    Path(digest): Path<String>,
+) -> Result<Json<DownloadersDocument>, ApiError> {
+    let downloads = administer(&hub, caller, move |hub, _| {
+        let digest: Digest = digest.parse().map_err(|error: skill::DigestError| bad(&error))?;
+        Ok(hub.activity.downloaders(&digest)?)
+    });
+    Ok(Json(DownloadersDocument { ok: true, downloads: downloads.await? }))
+}
+
+/// Decisions.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct AuditDocument {
+    /// Always `true`.
+    pub ok: bool,
+    /// The decisions, newest first, at most 200.
+    pub decisions: Vec<AuditLine>,
+}
+
+/// Which decisions.
+#[derive(Debug, Deserialize, IntoParams)]
+pub struct AuditParameters {
+    /// Those made before the one of this number.
+    before: Option<i64>,
+}
+
+/// What was published, yanked and decided, by whom and why.
+#[utoipa::path(get, path = "/v1/audit", tag = "moderation", params(AuditParameters),
+    responses((status = 200, body = AuditDocument)), security(("token" = [])))]
+pub async fn audit(
+    State(hub): HubState,
+    caller: Caller,
+    parameters: Parameters<AuditParameters>,
+) -> Result<Json<AuditDocument>, ApiError> {
+    let decisions = administer(&hub, caller, move |hub, _| Ok(hub.activity.audit(parameters.0.before)?)).await?;
+    Ok(Json(AuditDocument { ok: true, decisions }))
+}
+
+/// Does what only those who run the server may.
+async fn administer<T: Send + 'static>(
+    hub: &Shared,
+    caller: Caller,
+    work: impl FnOnce(&Hub, &Owner) -> Result<T, ApiError> + Send + 'static,
+) -> Result<T, ApiError> {
+    run(hub, move |hub| {
+        hub.check(&caller, Action::Administer)?;
+        let account = caller.account().ok_or_else(|| ApiError::bad_request("nobody decides"))?;
+        work(hub, account)
+    })
+    .await
+}
+
+fn set_yanked(hub: &Hub, entry: &Entry, yanked: bool, account: &Owner) -> Result<Entry, ApiError> {
+    let stamp = Stamp { by: account.to_string(), at: Timestamp::now() };
+    hub.change(|index| {
+        let set = index.set_yanked(&entry.name, &entry.version, yanked, &stamp);
+        set.map_err(|error| ApiError::of(&error))
+    })
+}
+
+fn of(entry: &Entry, quarantined: Option<String>) -> OneRelease {
+    OneRelease { ok: true, release: ReleaseDocument::from(entry), quarantined }
+}

@@ -1,0 +1,241 @@
+//! Publishing, yanking, starring and reporting.
+
+use axum::{
+    Json,
+    body::Bytes,
+    extract::{Path, State},
+};
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use http_body_util::Limited;
+use jiff::Timestamp;
+use registry_index::{ForkedFrom, Stamp};
+use semver::Version;
+use serde::Deserialize;
+use serde_json::json;
+use utoipa::{IntoParams, ToSchema};
+
+use super::{
+    HubState,
+    documents::{Done, OneRelease, PublishedDocument, ReleaseDocument, StarsDocument},
+    name_of,
+    reading::{Parameters, ReleasePath, bad, of_release},
+    run,
+};
+use crate::{
+    access::{Action, Caller},
+    activity::ReportOfRelease,
+    error::ApiError,
+    hub::Hub,
+    publish::{Submission, publish as publish_archive},
+};
+
+/// Bytes of a body that is JSON.
+const BODY_BYTES: usize = 64 << 10;
+
+/// Longest changelog and reason, in characters.
+const TEXT_CHARS: usize = 4000;
+
+/// What is said beside an archive.
+#[derive(Debug, Deserialize, IntoParams)]
+pub struct PublishParameters {
+    /// What changed, for people.
+    #[serde(default)]
+    #[param(max_length = 4000)]
+    changelog: String,
+    /// The SSHSIG signature over the release's statement, base64 for URLs without padding.
+    signature: Option<String>,
+    /// What it was made from, as JSON.
+    forked_from: Option<String>,
+}
+
+/// Publish a release: the body is the archive that `skillhub pack` makes.
+///
+/// It is unpacked, validated and scanned here. The same content under the same version is `unchanged`.
+#[utoipa::path(put, path = "/v1/skills/{owner}/{name}/{version}", tag = "publishing",
+    params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path), PublishParameters),
+    request_body(content = Vec<u8>, content_type = "application/zip"),
+    responses((status = 200, body = PublishedDocument)), security(("token" = [])))]
+pub async fn publish(
+    State(hub): HubState,
+    caller: Caller,
+    Path(at): Path<ReleasePath>,
+    parameters: Parameters<PublishParameters>,
+    archive: Bytes,
+) -> Result<Json<PublishedDocument>, ApiError> {
+    let published = run(&hub, move |hub| publish_archive(hub, &caller, &submission(&at, parameters.0, archive)?));
+    let release = published.await?;
+    Ok(Json(PublishedDocument {
+        ok: true,
+        status: if release.is_new { "published" } else { "unchanged" },
+        name: release.entry.name.to_string(),
+        version: release.entry.version.to_string(),
+        digest: release.entry.digest.to_string(),
+        size: release.entry.size,
+        verdict: release.entry.verdict.clone(),
+        findings: json!(release.report.findings),
+    }))
+}
+
+fn submission(at: &ReleasePath, said: PublishParameters, archive: Bytes) -> Result<Submission, ApiError> {
+    if said.changelog.chars().count() > TEXT_CHARS {
+        return Err(ApiError::bad_request(format!("a changelog has {TEXT_CHARS} characters at most")));
+    }
+    let signature = said.signature.map(|text| {
+        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|error| bad(&error))?;
+        String::from_utf8(bytes).map_err(|error| bad(&error))
+    });
+    let forked_from =
+        said.forked_from.map(|text| serde_json::from_str::<ForkedFrom>(&text).map_err(|error| bad(&error)));
+    Ok(Submission {
+        name: name_of(&at.owner, &at.name)?,
+        version: exact(&at.version)?,
+        changelog: said.changelog,
+        signature: signature.transpose()?,
+        forked_from: forked_from.transpose()?,
+        archive,
+    })
+}
+
+fn exact(version: &str) -> Result<Version, ApiError> {
+    Version::parse(version).map_err(|_| ApiError::bad_request(format!("{version:?} is no version such as 1.2.0")))
+}
+
+/// Keep a release out of new installs.
+#[utoipa::path(put, path = "/v1/skills/{owner}/{name}/{version}/yank", tag = "publishing",
+    params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path)),
+    responses((status = 200, body = OneRelease)), security(("token" = [])))]
+pub async fn yank(
+    State(hub): HubState,
+    caller: Caller,
+    Path(at): Path<ReleasePath>,
+) -> Result<Json<OneRelease>, ApiError> {
+    run(&hub, move |hub| set_yanked(hub, &caller, &at, true)).await
+}
+
+/// Let a release back into new installs.
+#[utoipa::path(delete, path = "/v1/skills/{owner}/{name}/{version}/yank", tag = "publishing",
+    params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path)),
+    responses((status = 200, body = OneRelease)), security(("token" = [])))]
+pub async fn unyank(
+    State(hub): HubState,
+    caller: Caller,
+    Path(at): Path<ReleasePath>,
+) -> Result<Json<OneRelease>, ApiError> {
+    run(&hub, move |hub| set_yanked(hub, &caller, &at, false)).await
+}
+
+fn set_yanked(hub: &Hub, caller: &Caller, at: &ReleasePath, yanked: bool) -> Result<Json<OneRelease>, ApiError> {
+    let name = name_of(&at.owner, &at.name)?;
+    hub.check_namespace(caller, &name.owner, false)?;
+    let version = exact(&at.version)?;
+    let account = caller.account().ok_or_else(|| ApiError::bad_request("nobody yanks"))?;
+    let skill = name.to_string();
+    let held = hub.activity.quarantined(&skill, &at.version)?;
+    if let (Some(held), false) = (&held, yanked) {
+        let why = format!("{skill} {version} is under quarantine: {}", held.reason);
+        return Err(ApiError::new(axum::http::StatusCode::CONFLICT, "quarantined", why)
+            .hint("who runs the server restores it, and then it is as it was"));
+    }
+    let stamp = Stamp { by: account.to_string(), at: Timestamp::now() };
+    let entry =
+        hub.change(|index| index.set_yanked(&name, &version, yanked, &stamp).map_err(|error| ApiError::of(&error)))?;
+    let action = if yanked { "yank" } else { "unyank" };
+    hub.activity.note((account, stamp.at), action, &format!("{skill} {version}"), "")?;
+    Ok(Json(OneRelease { ok: true, release: ReleaseDocument::from(&entry), quarantined: held.map(|held| held.reason) }))
+}
+
+/// Star a skill.
+#[utoipa::path(put, path = "/v1/skills/{owner}/{name}/star", tag = "skills",
+    params(("owner" = String, Path), ("name" = String, Path)),
+    responses((status = 200, body = StarsDocument)), security(("token" = [])))]
+pub async fn star(
+    State(hub): HubState,
+    caller: Caller,
+    Path((owner, name)): Path<(String, String)>,
+) -> Result<Json<StarsDocument>, ApiError> {
+    run(&hub, move |hub| set_star(hub, &caller, (&owner, &name), true)).await
+}
+
+/// Take a star back.
+#[utoipa::path(delete, path = "/v1/skills/{owner}/{name}/star", tag = "skills",
+    params(("owner" = String, Path), ("name" = String, Path)),
+    responses((status = 200, body = StarsDocument)), security(("token" = [])))]
+pub async fn unstar(
+    State(hub): HubState,
+    caller: Caller,
+    Path((owner, name)): Path<(String, String)>,
+) -> Result<Json<StarsDocument>, ApiError> {
+    run(&hub, move |hub| set_star(hub, &caller, (&owner, &name), false)).await
+}
+
+fn set_star(
+    hub: &Hub,
+    caller: &Caller,
+    (owner, name): (&str, &str),
+    starred: bool,
+) -> Result<Json<StarsDocument>, ApiError> {
+    hub.check(caller, Action::TakePart)?;
+    let name = name_of(owner, name)?;
+    hub.releases(&name)?;
+    let account = caller.account().ok_or_else(|| ApiError::bad_request("nobody stars"))?;
+    Ok(Json(StarsDocument { ok: true, stars: hub.activity.set_star(&name.to_string(), account, starred)? }))
+}
+
+/// What is wrong with a release.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewReport {
+    /// For those who decide.
+    #[schema(min_length = 1, max_length = 4000)]
+    pub reason: String,
+}
+
+/// Tell those who run the server that something is wrong with a release.
+#[utoipa::path(post, path = "/v1/skills/{owner}/{name}/{version}/reports", tag = "skills",
+    params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path)),
+    request_body = NewReport, responses((status = 200, body = Done)), security(("token" = [])))]
+pub async fn report(
+    State(hub): HubState,
+    caller: Caller,
+    at: Path<ReleasePath>,
+    body: Body<NewReport>,
+) -> Result<Json<Done>, ApiError> {
+    let reason = reason(&body.0.reason)?;
+    let by = caller.clone();
+    of_release(&hub, caller, at, move |hub, entry| {
+        hub.check(&by, Action::TakePart)?;
+        let account = by.account().ok_or_else(|| ApiError::bad_request("nobody reports"))?;
+        let (skill, version) = (entry.name.to_string(), entry.version.to_string());
+        let _kept: ReportOfRelease = hub.activity.report((&skill, &version), &reason, account, Timestamp::now())?;
+        Ok(Json(Done::DONE))
+    })
+    .await
+}
+
+/// A reason that somebody gives.
+///
+/// # Errors
+/// [`ApiError`] when there is none, or it is too long.
+pub fn reason(text: &str) -> Result<String, ApiError> {
+    let text = text.trim();
+    match text.chars().count() {
+        1..=TEXT_CHARS => Ok(text.to_owned()),
+        0 => Err(ApiError::bad_request("a reason is needed")),
+        _ => Err(ApiError::bad_request(format!("a reason has {TEXT_CHARS} characters at most"))),
+    }
+}
+
+/// A body of JSON, refused in our own form.
+pub struct Body<T>(pub T);
+
+impl<S: Send + Sync, T: serde::de::DeserializeOwned> axum::extract::FromRequest<S> for Body<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: axum::extract::Request, state: &S) -> Result<Self, ApiError> {
+        let request = request.map(|body| axum::body::Body::new(Limited::new(body, BODY_BYTES)));
+        match Json::<T>::from_request(request, state).await {
+            Ok(Json(value)) => Ok(Self(value)),
+            Err(refused) => Err(ApiError::new(refused.status(), "invalid_request", refused.body_text())),
+        }
+    }
+}

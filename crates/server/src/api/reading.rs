@@ -1,0 +1,332 @@
+//! What can be read of the index.
+
+use axum::{
+    Json,
+    extract::{Path, Query, State},
+    http::{HeaderValue, header},
+    response::{IntoResponse, Response},
+};
+use jiff::Timestamp;
+use registry_index::Entry;
+use serde::Deserialize;
+use serde_json::json;
+use skill::{Owner, SkillName, SkillPath, diff};
+use utoipa::IntoParams;
+
+use super::{
+    HubState, Shared,
+    documents::{
+        DiffDocument, FileDocument, FilesDocument, LineageDocument, Made, OneRelease, OwnersDocument, ReleaseDocument,
+        ScanDocument, SearchDocument, SkillDocument, SkillSummary,
+    },
+    name_of, run,
+};
+use crate::{
+    access::{Action, Caller},
+    activity::Download,
+    catalogue::{self, Order},
+    error::ApiError,
+    hub::Hub,
+};
+
+/// Results on a page when nobody says how many.
+const RESULTS: usize = 20;
+
+/// Names that are suggested for a misspelt one.
+const SIMILAR: usize = 5;
+
+/// What to look for.
+#[derive(Debug, Deserialize, IntoParams)]
+pub struct SearchParameters {
+    /// Words; all skills without.
+    #[serde(default)]
+    #[param(max_length = 500)]
+    q: String,
+    /// One owner's only.
+    owner: Option<String>,
+    /// The order of a list; what is searched has the best first.
+    #[serde(default)]
+    sort: Order,
+    /// Skills at most.
+    #[param(minimum = 1, maximum = 100)]
+    limit: Option<usize>,
+    /// Skills that are passed over: `next` of the page before.
+    #[param(maximum = 10000)]
+    offset: Option<usize>,
+}
+
+/// Find skills.
+///
+/// Every word must be found; when no skill has them all, those are returned that have some.
+#[utoipa::path(get, path = "/v1/skills", params(SearchParameters), tag = "skills",
+    responses((status = 200, body = SearchDocument)))]
+pub async fn search(
+    State(hub): HubState,
+    caller: Caller,
+    parameters: Parameters<SearchParameters>,
+) -> Result<Json<SearchDocument>, ApiError> {
+    let SearchParameters { q, owner, sort, limit, offset } = parameters.0;
+    if q.chars().count() > 500 {
+        return Err(ApiError::bad_request("a search has 500 characters at most"));
+    }
+    let owner = owner.map(|owner| Owner::parse(&owner)).transpose().map_err(|error| bad(&error))?;
+    let (limit, offset) = (limit.unwrap_or(RESULTS), offset.unwrap_or(0));
+    let page = run(&hub, move |hub| {
+        hub.check(&caller, Action::Read)?;
+        Ok(hub.catalogue.find(&catalogue::Query { words: q, owner, order: sort, offset, limit })?)
+    })
+    .await?;
+    let next = page.has_more.then(|| offset + page.skills.len()).filter(|next| *next <= catalogue::DEEPEST);
+    Ok(Json(SearchDocument { ok: true, results: page.skills.iter().map(SkillSummary::from).collect(), next }))
+}
+
+/// One skill with all its releases.
+#[utoipa::path(get, path = "/v1/skills/{owner}/{name}", tag = "skills",
+    params(("owner" = String, Path), ("name" = String, Path)), responses((status = 200, body = SkillDocument)))]
+pub async fn skill(
+    State(hub): HubState,
+    caller: Caller,
+    Path((owner, name)): Path<(String, String)>,
+) -> Result<Json<SkillDocument>, ApiError> {
+    let document = run(&hub, move |hub| {
+        hub.check(&caller, Action::Read)?;
+        let name = name_of(&owner, &name)?;
+        let mut entries = hub.releases(&name)?;
+        entries.sort_by(|a, b| b.version.cmp(&a.version));
+        let skill = name.to_string();
+        Ok(SkillDocument {
+            ok: true,
+            releases: entries.iter().map(ReleaseDocument::from).collect(),
+            downloads: hub.activity.by_version(&skill)?.values().sum(),
+            stars: hub.activity.stars(&skill)?,
+            name: skill,
+        })
+    });
+    Ok(Json(document.await?))
+}
+
+/// One release; the version `latest` is the newest.
+#[utoipa::path(get, path = "/v1/skills/{owner}/{name}/{version}", tag = "skills",
+    params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path)),
+    responses((status = 200, body = OneRelease)))]
+pub async fn release(
+    State(hub): HubState,
+    caller: Caller,
+    at: Path<ReleasePath>,
+) -> Result<Json<OneRelease>, ApiError> {
+    of_release(&hub, caller, at, |hub, entry| {
+        let found = hub.activity.quarantined(&entry.name.to_string(), &entry.version.to_string())?;
+        let quarantined = found.map(|found| found.reason);
+        Ok(Json(OneRelease { ok: true, release: ReleaseDocument::from(entry), quarantined }))
+    })
+    .await
+}
+
+/// The files of a release.
+#[utoipa::path(get, path = "/v1/skills/{owner}/{name}/{version}/files", tag = "skills",
+    params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path)),
+    responses((status = 200, body = FilesDocument)))]
+pub async fn files(
+    State(hub): HubState,
+    caller: Caller,
+    at: Path<ReleasePath>,
+) -> Result<Json<FilesDocument>, ApiError> {
+    of_release(&hub, caller, at, |hub, entry| {
+        let bundle = hub.bundle(entry)?;
+        let files = bundle.files().map(|(path, file)| FileDocument {
+            path: path.to_string(),
+            size: file.bytes.len() as u64,
+            executable: file.executable,
+        });
+        let (name, version) = (entry.name.to_string(), entry.version.to_string());
+        Ok(Json(FilesDocument { ok: true, name, version, files: files.collect() }))
+    })
+    .await
+}
+
+/// One file of a release, as plain text or bytes that no browser shows.
+#[utoipa::path(get, path = "/v1/skills/{owner}/{name}/{version}/files/{*path}", tag = "skills",
+    params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path),
+        ("path" = String, Path, description = "The path in the skill, with its slashes")),
+    responses((status = 200, body = Vec<u8>, content_type = "application/octet-stream")))]
+pub async fn file(
+    State(hub): HubState,
+    caller: Caller,
+    Path((owner, name, version, path)): Path<(String, String, String, String)>,
+) -> Result<Response, ApiError> {
+    of_release(&hub, caller, Path(ReleasePath { owner, name, version }), move |hub, entry| {
+        let none = || ApiError::not_found(format!("{} {} has no file {path:?}", entry.name, entry.version));
+        let bundle = hub.bundle(entry)?;
+        let file = SkillPath::parse(&path).ok().and_then(|path| bundle.get(&path).cloned()).ok_or_else(none)?;
+        let kind = if file.text().is_some() { "text/plain; charset=utf-8" } else { "application/octet-stream" };
+        let headers = [(header::CONTENT_TYPE, kind), (header::CONTENT_DISPOSITION, "attachment")];
+        Ok((headers, file.bytes.to_vec()).into_response())
+    })
+    .await
+}
+
+/// What the scanner says of a release today, and what the skill would touch.
+#[utoipa::path(get, path = "/v1/skills/{owner}/{name}/{version}/scan", tag = "skills",
+    params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path)),
+    responses((status = 200, body = ScanDocument)))]
+pub async fn scan_of_release(
+    State(hub): HubState,
+    caller: Caller,
+    at: Path<ReleasePath>,
+) -> Result<Json<ScanDocument>, ApiError> {
+    of_release(&hub, caller, at, |hub, entry| {
+        let bundle = hub.bundle(entry)?;
+        let report = scan::scan(&bundle);
+        Ok(Json(ScanDocument {
+            ok: true,
+            verdict: report.verdict().to_string(),
+            ruleset: report.ruleset.clone(),
+            findings: json!(report.findings),
+            capabilities: json!(scan::capabilities(&bundle)),
+        }))
+    })
+    .await
+}
+
+/// The archive of a release. The download is counted.
+#[utoipa::path(get, path = "/v1/skills/{owner}/{name}/{version}/archive", tag = "skills",
+    params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path)),
+    responses((status = 200, body = Vec<u8>, content_type = "application/zip")))]
+pub async fn archive(State(hub): HubState, caller: Caller, at: Path<ReleasePath>) -> Result<Response, ApiError> {
+    let account = caller.account().map(ToString::to_string).unwrap_or_default();
+    of_release(&hub, caller, at, move |hub, entry| {
+        let bytes = hub.archive(entry)?;
+        count(hub, entry, account);
+        let file = format!("attachment; filename=\"{}-{}.skill\"", entry.name.name, entry.version);
+        let mut response = bytes.into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/zip"));
+        headers.extend(HeaderValue::from_str(&file).ok().map(|value| (header::CONTENT_DISPOSITION, value)));
+        headers.extend(HeaderValue::from_str(&format!("\"{}\"", entry.archive)).ok().map(|tag| (header::ETAG, tag)));
+        Ok(response)
+    })
+    .await
+}
+
+/// Counts a download of a release.
+pub fn count(hub: &Hub, entry: &Entry, account: String) {
+    let day = Timestamp::now().strftime("%F").to_string();
+    let (skill, version) = (entry.name.to_string(), entry.version.to_string());
+    hub.activity.count(Download { skill, version, digest: entry.digest, account, day });
+}
+
+/// What differs between two releases of a skill.
+#[utoipa::path(get, path = "/v1/skills/{owner}/{name}/diff/{from}/{to}", tag = "skills",
+    params(("owner" = String, Path), ("name" = String, Path), ("from" = String, Path), ("to" = String, Path)),
+    responses((status = 200, body = DiffDocument)))]
+pub async fn diff(
+    State(hub): HubState,
+    caller: Caller,
+    Path((owner, name, from, to)): Path<(String, String, String, String)>,
+) -> Result<Json<DiffDocument>, ApiError> {
+    let document = run(&hub, move |hub| {
+        hub.check(&caller, Action::Read)?;
+        let name = name_of(&owner, &name)?;
+        let (from, to) = (hub.release(&name, &from)?, hub.release(&name, &to)?);
+        let change = diff::diff(&hub.bundle(&from)?, &hub.bundle(&to)?);
+        Ok(DiffDocument {
+            ok: true,
+            from: from.version.to_string(),
+            to: to.version.to_string(),
+            files: json!(change.files),
+            diff: change.text,
+        })
+    });
+    Ok(Json(document.await?))
+}
+
+/// Where a skill comes from, what was made of it, and what needs it.
+#[utoipa::path(get, path = "/v1/skills/{owner}/{name}/lineage", tag = "skills",
+    params(("owner" = String, Path), ("name" = String, Path)), responses((status = 200, body = LineageDocument)))]
+pub async fn lineage(
+    State(hub): HubState,
+    caller: Caller,
+    Path((owner, name)): Path<(String, String)>,
+) -> Result<Json<LineageDocument>, ApiError> {
+    let document = run(&hub, move |hub| {
+        hub.check(&caller, Action::Read)?;
+        let name = name_of(&owner, &name)?;
+        let made = |entry: &Entry| {
+            let from = entry.forked_from.as_ref()?.to_string();
+            Some(Made { release: format!("{} {}", entry.name, entry.version), from })
+        };
+        let made_from = hub.releases(&name)?.iter().filter_map(made).collect();
+        let (mut made_into, mut dependents) = (Vec::new(), Vec::new());
+        for entry in hub.catalogue.related(&name)? {
+            if entry.forked_from.as_ref().is_some_and(|from| from.name == name.to_string()) {
+                made_into.extend(made(&entry));
+            }
+            let needs = |text: &String| text.split('@').next() == Some(name.to_string().as_str());
+            if entry.requires.iter().any(needs) {
+                dependents.push(entry.name.to_string());
+            }
+        }
+        Ok(LineageDocument { ok: true, name: name.to_string(), made_from, made_into, dependents })
+    });
+    Ok(Json(document.await?))
+}
+
+/// Who has a skill of a bare name, and names that are nearly the same.
+#[utoipa::path(get, path = "/v1/names/{name}", tag = "skills", params(("name" = String, Path)),
+    responses((status = 200, body = OwnersDocument)))]
+pub async fn owners_of_name(
+    State(hub): HubState,
+    caller: Caller,
+    Path(name): Path<String>,
+) -> Result<Json<OwnersDocument>, ApiError> {
+    let document = run(&hub, move |hub| {
+        hub.check(&caller, Action::Read)?;
+        let name = SkillName::parse(&name).map_err(|error| bad(&error))?;
+        hub.indexes.with(|index| -> Result<_, ApiError> {
+            let owners = index.owners_of(&name)?.iter().map(ToString::to_string).collect();
+            let similar = client::search::nearest(index.names_beside(&name)?, &name, SIMILAR);
+            Ok(OwnersDocument { ok: true, owners, similar })
+        })?
+    });
+    Ok(Json(document.await?))
+}
+
+/// The release that a path names.
+#[derive(Debug, Deserialize)]
+pub struct ReleasePath {
+    pub owner: String,
+    pub name: String,
+    pub version: String,
+}
+
+/// Does something with a release that may be read.
+pub async fn of_release<T: Send + 'static>(
+    hub: &Shared,
+    caller: Caller,
+    Path(at): Path<ReleasePath>,
+    work: impl FnOnce(&Hub, &Entry) -> Result<T, ApiError> + Send + 'static,
+) -> Result<T, ApiError> {
+    run(hub, move |hub| {
+        hub.check(&caller, Action::Read)?;
+        let entry = hub.release(&name_of(&at.owner, &at.name)?, &at.version)?;
+        work(hub, &entry)
+    })
+    .await
+}
+
+/// What is wrong with a parameter.
+pub fn bad(error: &dyn std::error::Error) -> ApiError {
+    ApiError::bad_request(error.to_string())
+}
+
+/// The parameters behind a `?`, refused in our own form.
+pub struct Parameters<T>(pub T);
+
+impl<S: Send + Sync, T: serde::de::DeserializeOwned> axum::extract::FromRequestParts<S> for Parameters<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut axum::http::request::Parts, _: &S) -> Result<Self, ApiError> {
+        let read = Query::<T>::try_from_uri(&parts.uri);
+        read.map(|Query(value)| Self(value)).map_err(|error| ApiError::bad_request(error.body_text()))
+    }
+}

@@ -1,0 +1,386 @@
+//! [`Catalogue`]: finding skills, and [`SqliteCatalogue`], which keeps a view of the index for it.
+
+use std::sync::Arc;
+
+use client::search::{Term, folded, is_unspaced, rank, terms};
+use registry_index::Entry;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde::{Deserialize, Serialize};
+use skill::{Owner, QualifiedName};
+use thiserror::Error;
+use utoipa::ToSchema;
+
+use crate::database::{Database, DatabaseError};
+
+/// Skills that a search looks at more closely.
+const CANDIDATES: usize = 120;
+
+/// Matches among which the best are looked for; of more, only the newest.
+const MATCHES: i64 = 3000;
+
+/// Most skills on one page.
+pub const PAGE: usize = 100;
+
+/// Skills into a result that can be paged to.
+pub const DEEPEST: usize = 10_000;
+
+/// The database failed.
+#[derive(Debug, Error)]
+#[error(transparent)]
+pub struct CatalogueError(#[from] DatabaseError);
+
+impl From<rusqlite::Error> for CatalogueError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self(error.into())
+    }
+}
+
+/// In which order skills are listed when no words are looked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// Published last first.
+    #[default]
+    Updated,
+    /// Downloaded most first.
+    Downloads,
+    /// By name.
+    Name,
+}
+
+/// What is looked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Query {
+    /// Words; all skills when there are none.
+    pub words: String,
+    /// Of one owner only.
+    pub owner: Option<Owner>,
+    /// The order of a list; what is searched has the best first.
+    pub order: Order,
+    /// Skills that are passed over.
+    pub offset: usize,
+    /// Skills at most.
+    pub limit: usize,
+}
+
+/// A skill by its newest release.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// Its line in the index.
+    pub entry: Entry,
+    /// How well it fits; higher is better, comparable within one search only. 0 in a list.
+    pub score: u32,
+    /// Downloads of all its releases.
+    pub downloads: u64,
+    /// Accounts that starred it.
+    pub stars: u64,
+}
+
+/// Some of what was found.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Page {
+    /// In order.
+    pub skills: Vec<Found>,
+    /// Whether there are more.
+    pub has_more: bool,
+}
+
+/// A view of the index in which skills are found.
+pub trait Catalogue: Send + Sync {
+    /// Finds skills.
+    ///
+    /// # Errors
+    /// [`CatalogueError`]
+    fn find(&self, query: &Query) -> Result<Page, CatalogueError>;
+
+    /// The newest releases that need a skill, or were made from it.
+    ///
+    /// # Errors
+    /// [`CatalogueError`]
+    fn related(&self, name: &QualifiedName) -> Result<Vec<Entry>, CatalogueError>;
+
+    /// How many skills there are.
+    ///
+    /// # Errors
+    /// [`CatalogueError`]
+    fn count(&self) -> Result<u64, CatalogueError>;
+
+    /// The commit of the index that the view shows; `None` when it is to be made from nothing.
+    ///
+    /// # Errors
+    /// [`CatalogueError`]
+    fn revision(&self) -> Result<Option<String>, CatalogueError>;
+
+    /// Brings skills to what the index says at a commit: the newest release of each, or that there is none any more.
+    ///
+    /// # Errors
+    /// [`CatalogueError`]; the view is then as it was.
+    fn show(&self, skills: &[(QualifiedName, Option<Entry>)], revision: &str) -> Result<(), CatalogueError>;
+}
+
+/// A view in the server's database.
+#[derive(Debug, Clone)]
+pub struct SqliteCatalogue {
+    database: Arc<Database>,
+}
+
+impl SqliteCatalogue {
+    /// That of a database.
+    #[must_use]
+    pub fn new(database: Arc<Database>) -> Self {
+        Self { database }
+    }
+
+    fn search(&self, query: &Query, terms: &[Term]) -> Result<Page, CatalogueError> {
+        let reader = self.database.reader();
+        let mut lines = matching(&reader, &expression(terms, " AND "), query.owner.as_ref())?;
+        if lines.is_empty() && terms.len() > 1 {
+            lines = matching(&reader, &expression(terms, " OR "), query.owner.as_ref())?;
+        }
+        let entries: Vec<Entry> = lines.iter().filter_map(|line| Entry::parse(line).ok()).collect();
+        let ranked =
+            rank(entries.iter().map(|entry| (String::new(), entry.clone())).collect(), &query.words, CANDIDATES);
+        let mut skills = Vec::new();
+        for result in ranked.iter().skip(query.offset).take(query.limit) {
+            let Some(entry) = entries.iter().find(|entry| entry.name.to_string() == result.name) else { continue };
+            skills.push(counted(&reader, entry.clone(), result.score)?);
+        }
+        Ok(Page { skills, has_more: ranked.len() > query.offset.saturating_add(query.limit) })
+    }
+
+    fn list(&self, query: &Query) -> Result<Page, CatalogueError> {
+        let order = match query.order {
+            Order::Updated => "published_at desc, name",
+            Order::Downloads => "downloads desc, name",
+            Order::Name => "name",
+        };
+        let reader = self.database.reader();
+        let sql = format!("select line from skills where ?1 is null or owner = ?1 order by {order} limit ?2 offset ?3");
+        let mut select = reader.prepare_cached(&sql)?;
+        let owner = query.owner.as_ref().map(Owner::as_str);
+        let rows = select.query_map(params![owner, stored(query.limit + 1), stored(query.offset)], line_of)?;
+        let lines = rows.collect::<Result<Vec<_>, _>>()?;
+        let has_more = lines.len() > query.limit;
+        let entries = lines.iter().take(query.limit).filter_map(|line| Entry::parse(line).ok());
+        let skills = entries.map(|entry| counted(&reader, entry, 0)).collect::<Result<_, _>>()?;
+        Ok(Page { skills, has_more })
+    }
+}
+
+impl Catalogue for SqliteCatalogue {
+    fn find(&self, query: &Query) -> Result<Page, CatalogueError> {
+        let query = Query { limit: query.limit.clamp(1, PAGE), offset: query.offset.min(DEEPEST), ..query.clone() };
+        match terms(&query.words) {
+            terms if terms.is_empty() && query.words.trim().is_empty() => self.list(&query),
+            terms if terms.is_empty() => Ok(Page::default()),
+            terms => self.search(&query, &terms),
+        }
+    }
+
+    fn related(&self, name: &QualifiedName) -> Result<Vec<Entry>, CatalogueError> {
+        let reader = self.database.reader();
+        let mut select = reader.prepare_cached(
+            "select line from links join skills on skills.name = links.skill where other = ?1 order by skill limit 1000",
+        )?;
+        let lines = select.query_map([name.to_string()], line_of)?.collect::<Result<Vec<_>, _>>()?;
+        Ok(lines.iter().filter_map(|line| Entry::parse(line).ok()).collect())
+    }
+
+    fn count(&self) -> Result<u64, CatalogueError> {
+        Ok(self
+            .database
+            .reader()
+            .query_row("select count(*) from skills", [], |row| row.get::<_, i64>(0))?
+            .unsigned_abs())
+    }
+
+    fn revision(&self) -> Result<Option<String>, CatalogueError> {
+        Ok(self.database.reader().query_row("select revision from shown", [], |row| row.get(0)).optional()?)
+    }
+
+    fn show(&self, skills: &[(QualifiedName, Option<Entry>)], revision: &str) -> Result<(), CatalogueError> {
+        let mut writer = self.database.writer();
+        let write = writer.transaction()?;
+        for (name, entry) in skills {
+            remove(&write, name)?;
+            if let Some(entry) = entry {
+                add(&write, entry)?;
+            }
+        }
+        write.execute(
+            "insert into shown (only_one, revision) values (1, ?1) on conflict do update set revision = excluded.revision",
+            [revision],
+        )?;
+        Ok(write.commit()?)
+    }
+}
+
+fn remove(write: &Connection, name: &QualifiedName) -> rusqlite::Result<()> {
+    let mut delete = write.prepare_cached("delete from skills where name = ?1 returning id")?;
+    if let Some(id) = delete.query_row([name.to_string()], |row| row.get::<_, i64>(0)).optional()? {
+        write.prepare_cached("delete from texts where rowid = ?1")?.execute([id])?;
+        write.prepare_cached("delete from links where skill = ?1")?.execute([name.to_string()])?;
+    }
+    Ok(())
+}
+
+fn add(write: &Connection, entry: &Entry) -> rusqlite::Result<()> {
+    let name = entry.name.to_string();
+    let mut insert = write.prepare_cached(
+        "insert into skills (name, owner, published_at, downloads, line) values (?1, ?2, ?3,
+         (select coalesce(sum(count), 0) from downloads where skill = ?1), ?4) returning id",
+    )?;
+    let values = params![name, entry.name.owner.as_str(), entry.published_at.to_string(), entry.to_line()];
+    let id: i64 = insert.query_row(values, |row| row.get(0))?;
+    let required = entry.requires.iter().filter_map(|text| text.split('@').next());
+    for other in required.chain(entry.forked_from.as_ref().map(|from| from.name.as_str())) {
+        let mut link =
+            write.prepare_cached("insert into links (skill, other) values (?1, ?2) on conflict do nothing")?;
+        link.execute([&name, other])?;
+    }
+    let mut texts = write
+        .prepare_cached("insert into texts (rowid, name, owner, keywords, description) values (?1, ?2, ?3, ?4, ?5)")?;
+    let keywords = indexed(&entry.keywords.join(" "));
+    texts.execute(params![
+        id,
+        indexed(entry.name.name.as_str()),
+        entry.name.owner.as_str(),
+        keywords,
+        indexed(&entry.description)
+    ])?;
+    Ok(())
+}
+
+/// The lines of skills that an expression of FTS5 matches, the likeliest first.
+fn matching(reader: &Connection, expression: &str, owner: Option<&Owner>) -> Result<Vec<String>, CatalogueError> {
+    let owner = owner.map(Owner::as_str);
+    let mut bounded =
+        reader.prepare_cached("select count(*) from (select 1 from texts where texts match ?1 limit ?2)")?;
+    let matches: i64 = bounded.query_row(params![expression, MATCHES + 1], |row| row.get(0))?;
+    let sql = if matches <= MATCHES {
+        "select line from texts join skills on skills.id = texts.rowid
+         where texts match ?1 and (?2 is null or owner = ?2) order by bm25(texts, 10, 4, 5, 1) limit ?3"
+    } else {
+        "select line from (select rowid from texts where texts match ?1 order by rowid desc limit 3000) newest
+         join skills on skills.id = newest.rowid where ?2 is null or owner = ?2
+         order by downloads desc limit ?3"
+    };
+    let mut lines = rows(reader, sql, expression, owner)?;
+    if matches > MATCHES {
+        // Whatever is common in descriptions is seldom a name.
+        lines.extend(rows(
+            reader,
+            "select line from (select rowid from texts where texts match ?1 order by rowid desc limit 3000) named
+             join skills on skills.id = named.rowid where ?2 is null or owner = ?2 limit ?3",
+            &format!("name : ({expression})"),
+            owner,
+        )?);
+        lines.sort();
+        lines.dedup();
+    }
+    Ok(lines)
+}
+
+fn rows(reader: &Connection, sql: &str, expression: &str, owner: Option<&str>) -> Result<Vec<String>, CatalogueError> {
+    let mut select = reader.prepare_cached(sql)?;
+    let rows = select.query_map(params![expression, owner, stored(CANDIDATES)], line_of)?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+fn line_of(row: &Row<'_>) -> rusqlite::Result<String> {
+    row.get(0)
+}
+
+fn counted(reader: &Connection, entry: Entry, score: u32) -> Result<Found, CatalogueError> {
+    let mut counts = reader.prepare_cached(
+        "select (select downloads from skills where name = ?1), (select count(*) from stars where skill = ?1)",
+    )?;
+    let (downloads, stars): (Option<i64>, i64) =
+        counts.query_row([entry.name.to_string()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(Found { entry, score, downloads: downloads.unwrap_or(0).unsigned_abs(), stars: stars.unsigned_abs() })
+}
+
+fn stored(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// What FTS5 is asked for: each term as the beginning of a word.
+fn expression(terms: &[Term], joined_by: &str) -> String {
+    let quoted = terms.iter().map(|term| match term {
+        Term::Word(word) => format!("\"{}\"*", word.replace('"', "\"\"")),
+        Term::Gram(gram) => format!("\"{gram}\"*"),
+    });
+    quoted.collect::<Vec<_>>().join(joined_by)
+}
+
+/// A text as it goes into FTS5: folded, and what is written without spaces cut into overlapping pairs.
+fn indexed(text: &str) -> String {
+    let folded = folded(text);
+    let chars: Vec<char> = folded.chars().collect();
+    let mut out = String::with_capacity(folded.len());
+    for (at, c) in chars.iter().enumerate() {
+        if is_unspaced(*c) {
+            out.push(' ');
+            out.push(*c);
+            out.extend(chars.get(at + 1).filter(|next| is_unspaced(**next)));
+            out.push(' ');
+        } else {
+            out.push(*c);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(name: &str, description: &str, at: &str) -> (QualifiedName, Option<Entry>) {
+        let hash = format!("sha256:{}", "1".repeat(64));
+        let line = serde_json::json!({
+            "v": 1, "name": name, "version": "1.0.0", "digest": hash, "archive": hash, "size": 1, "files": 1,
+            "description": description, "keywords": [], "verdict": "allow", "publisher": "p", "published_at": at,
+        });
+        (name.parse().unwrap(), Some(Entry::parse(&line.to_string()).unwrap()))
+    }
+
+    fn catalogue() -> (tempfile::TempDir, SqliteCatalogue) {
+        let folder = tempfile::tempdir().unwrap();
+        let catalogue = SqliteCatalogue::new(Arc::new(Database::open(&folder.path().join("db")).unwrap()));
+        let skills = [
+            entry("acme/pdf-forms", "Fills in forms.", "2026-01-01T00:00:00Z"),
+            entry("zoe/notes", "Takes notes, exports PDF too.", "2026-03-01T00:00:00Z"),
+            entry("mei/chart", "把表格数据画成图表，支持折线图。", "2026-02-01T00:00:00Z"),
+        ];
+        catalogue.show(&skills, "abc").unwrap();
+        (folder, catalogue)
+    }
+
+    fn names(catalogue: &SqliteCatalogue, words: &str) -> Vec<String> {
+        let query = Query { words: words.to_owned(), limit: 10, ..Query::default() };
+        catalogue.find(&query).unwrap().skills.iter().map(|found| found.entry.name.to_string()).collect()
+    }
+
+    #[test]
+    fn words_in_any_script_are_found_the_name_before_the_description() {
+        let (_folder, catalogue) = catalogue();
+        assert_eq!(names(&catalogue, "pdf"), ["acme/pdf-forms", "zoe/notes"]);
+        assert_eq!(names(&catalogue, "图表"), ["mei/chart"]);
+        assert_eq!(names(&catalogue, "图"), ["mei/chart"]);
+        assert_eq!(names(&catalogue, "exports nothing"), ["zoe/notes"], "some of the words, when no skill has all");
+        assert_eq!(names(&catalogue, ""), ["zoe/notes", "mei/chart", "acme/pdf-forms"]);
+        for odd in ["\"", "*", "AND", "name:", "a\" OR \"b", "(", "^", "-", "NEAR(a b)"] {
+            names(&catalogue, odd);
+        }
+    }
+
+    #[test]
+    fn what_is_shown_again_replaces_what_was_and_what_is_gone_is_not_found() {
+        let (_folder, catalogue) = catalogue();
+        let other = entry("acme/pdf-forms", "Draws.", "2026-05-01T00:00:00Z");
+        catalogue.show(&[other, ("zoe/notes".parse().unwrap(), None)], "def").unwrap();
+        assert_eq!(names(&catalogue, "forms"), ["acme/pdf-forms"]);
+        assert_eq!(names(&catalogue, "fills"), Vec::<String>::new());
+        assert_eq!((catalogue.count().unwrap(), catalogue.revision().unwrap().as_deref()), (2, Some("def")));
+    }
+}

@@ -1,0 +1,114 @@
+//! [`publish`]: an archive that somebody sent becomes a release. Nothing that the client says of it is believed.
+
+use axum::body::Bytes;
+use jiff::Timestamp;
+use registry_index::{AppendError, Appended, Entry, ForkedFrom, NewRelease, Stamp};
+use scan::{Baseline, Cleared};
+use semver::Version;
+use serde_json::json;
+use skill::{Limits, Problem, QualifiedName, Strictness, archive, validate::validate_bundle};
+
+use crate::{
+    access::{Caller, Role},
+    error::ApiError,
+    hub::Hub,
+};
+
+/// What is sent beside an archive.
+#[derive(Debug, Clone)]
+pub struct Submission {
+    /// `owner/name`.
+    pub name: QualifiedName,
+    /// The version.
+    pub version: Version,
+    /// What changed, for people.
+    pub changelog: String,
+    /// The signature over the release's statement.
+    pub signature: Option<String>,
+    /// What it was made from.
+    pub forked_from: Option<ForkedFrom>,
+    /// The archive.
+    pub archive: Bytes,
+}
+
+/// What became of it.
+#[derive(Debug, Clone)]
+pub struct Release {
+    /// Its line in the index.
+    pub entry: Entry,
+    /// Whether it is new.
+    pub is_new: bool,
+    /// What the scanner found.
+    pub report: scan::Report,
+}
+
+/// Publishes an archive: may the caller, unpack, validate, clear, append.
+///
+/// # Errors
+/// [`ApiError`]; the index is then as it was.
+pub fn publish(hub: &Hub, caller: &Caller, submission: &Submission) -> Result<Release, ApiError> {
+    hub.check_namespace(caller, &submission.name.owner, false)?;
+    let cleared = cleared(submission)?;
+    let packed = archive::pack(cleared.bundle());
+    let account = caller.account().ok_or_else(|| ApiError::bad_request("nobody publishes"))?;
+    let now = Timestamp::now();
+    let release = NewRelease {
+        name: submission.name.clone(),
+        version: submission.version.clone(),
+        changelog: submission.changelog.clone(),
+        signature: submission.signature.clone(),
+        forked_from: submission.forked_from.clone(),
+        stamp: Stamp { by: account.to_string(), at: now },
+    };
+    let owner = &submission.name.owner;
+    let opens = hub.accounts.members(owner)?.is_empty();
+    let appended = hub.change(|index| index.append(&release, &cleared, &packed).map_err(refused))?;
+    if opens && !hub.settings.read_only {
+        // Whoever opened a namespace looks after it.
+        hub.accounts.set_member(owner, account, Role::Maintainer)?;
+    }
+    let is_new = matches!(appended, Appended::Published(_));
+    if is_new {
+        let subject = format!("{} {}", release.name, release.version);
+        hub.activity.note((account, now), "publish", &subject, "")?;
+    }
+    Ok(Release { entry: appended.entry().clone(), is_new, report: cleared.report().clone() })
+}
+
+fn cleared(submission: &Submission) -> Result<Cleared, ApiError> {
+    let limits = Limits::default();
+    let bundle = archive::unpack(&submission.archive, &limits).map_err(|error| invalid("invalid_archive", &error))?;
+    archive::check_content(&bundle).map_err(|error| invalid("invalid_archive", &error))?;
+    let name = submission.name.name.as_str();
+    let problems = validate_bundle(&bundle, Some(name), Strictness::Standard, &limits);
+    if problems.iter().any(Problem::is_error) {
+        let what: Vec<&str> = problems.iter().filter(|p| p.is_error()).map(|p| p.message.as_str()).collect();
+        return Err(ApiError {
+            details: json!({ "problems": problems }),
+            ..ApiError::new(
+                unprocessable(),
+                "invalid_skill",
+                format!("{name} is not a valid skill: {}", what.join("; ")),
+            )
+            .hint("`skillhub validate PATH` lists every problem with its line")
+        });
+    }
+    scan::clear(bundle, Baseline::None).map_err(|blocked| ApiError {
+        details: json!({ "findings": blocked.report().findings }),
+        ..ApiError::new(unprocessable(), "scan_blocked", blocked.to_string())
+            .hint("each finding says what to change; `skillhub scan PATH` shows the same")
+    })
+}
+
+fn unprocessable() -> axum::http::StatusCode {
+    axum::http::StatusCode::UNPROCESSABLE_ENTITY
+}
+
+fn invalid(code: &'static str, error: &dyn std::error::Error) -> ApiError {
+    ApiError::new(unprocessable(), code, error.to_string())
+        .hint("`skillhub pack DIR` makes an archive that can be read")
+}
+
+fn refused(error: AppendError) -> ApiError {
+    ApiError::of(&error)
+}

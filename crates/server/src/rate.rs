@@ -1,0 +1,83 @@
+//! [`Rate`]: how often one client may ask for what costs much.
+
+use std::{
+    collections::HashMap,
+    net::IpAddr,
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+/// Clients that are remembered; with more, those that have not asked for longest begin anew.
+const CLIENTS: usize = 10_000;
+
+/// A bucket for each client that fills evenly and is full after a minute.
+#[derive(Debug)]
+pub struct Rate {
+    per_minute: u32,
+    clients: Mutex<HashMap<IpAddr, Bucket>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Bucket {
+    left: f64,
+    at: Instant,
+}
+
+/// A client asks too often.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooMany {
+    /// Seconds until it may ask again.
+    pub retry_after: u64,
+}
+
+impl Rate {
+    /// So many requests a minute of each client; any number for 0.
+    #[must_use]
+    pub fn new(per_minute: u32) -> Self {
+        Self { per_minute, clients: Mutex::default() }
+    }
+
+    /// Counts a request.
+    ///
+    /// # Errors
+    /// [`TooMany`]
+    pub fn admit(&self, client: IpAddr, now: Instant) -> Result<(), TooMany> {
+        if self.per_minute == 0 {
+            return Ok(());
+        }
+        let (most, a_second) = (f64::from(self.per_minute), f64::from(self.per_minute) / 60.0);
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if clients.len() >= CLIENTS && !clients.contains_key(&client) {
+            clients.retain(|_, bucket| now.duration_since(bucket.at) < Duration::from_secs(60));
+        }
+        if clients.len() >= CLIENTS {
+            clients.clear();
+        }
+        let bucket = clients.entry(client).or_insert(Bucket { left: most, at: now });
+        let refilled = bucket.left + now.duration_since(bucket.at).as_secs_f64() * a_second;
+        *bucket = Bucket { left: refilled.min(most), at: now };
+        if bucket.left < 1.0 {
+            let retry_after = ((1.0 - bucket.left) / a_second).ceil() as u64;
+            return Err(TooMany { retry_after: retry_after.max(1) });
+        }
+        bucket.left -= 1.0;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_gets_its_share_and_no_other_suffers() {
+        let (rate, now) = (Rate::new(60), Instant::now());
+        let (one, other): (IpAddr, IpAddr) = ("10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap());
+        assert!((0..60).all(|_| rate.admit(one, now).is_ok()));
+        assert_eq!(rate.admit(one, now), Err(TooMany { retry_after: 1 }));
+        assert!(rate.admit(other, now).is_ok());
+        let later = now + Duration::from_secs(2);
+        assert!(rate.admit(one, later).is_ok() && rate.admit(one, later).is_ok() && rate.admit(one, later).is_err());
+        assert!(Rate::new(0).admit(one, now).is_ok());
+    }
+}

@@ -1,0 +1,55 @@
+//! [`Settings`]: how a server is to be run. Every limit is a field with its unit in its name.
+
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+use crate::access::Visibility;
+
+/// How a server is to be run.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Where to listen.
+    pub address: SocketAddr,
+    /// The folder with all that the server keeps.
+    pub data: PathBuf,
+    /// Who may read.
+    pub visibility: Visibility,
+    /// Whether nothing can be changed through it: a mirror.
+    pub read_only: bool,
+    /// Further names by which clients may call the server, without ports; `*` for any.
+    pub hosts: Vec<String>,
+    /// A header in which a proxy in front says who has signed in. Only behind a proxy that always sets or clears it.
+    pub proxy_account_header: Option<String>,
+    /// Takes the lines of the log, each a JSON object.
+    pub log: fn(&str),
+    /// Whether every request is a line of the log, not only what the server could not answer.
+    pub logs_requests: bool,
+    /// What keeps one client from taking all.
+    pub limits: ServerLimits,
+}
+
+/// What keeps one client from taking all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerLimits {
+    /// How long a client may take for the head of a request.
+    pub head_time: Duration,
+    /// How long a request may take, its body included.
+    pub request_time: Duration,
+    /// Connections at the same time.
+    pub connections: usize,
+    /// Requests of one client in a minute that change something or search; `0` for any number.
+    pub costly_per_minute: u32,
+    /// How long requests may go on after the server was told to end.
+    pub shutdown_time: Duration,
+}
+
+impl Default for ServerLimits {
+    fn default() -> Self {
+        Self {
+            head_time: Duration::from_secs(10),
+            request_time: Duration::from_secs(60),
+            connections: 1024,
+            costly_per_minute: 600,
+            shutdown_time: Duration::from_secs(20),
+        }
+    }
+}

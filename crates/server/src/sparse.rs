@@ -1,0 +1,161 @@
+//! The sparse index below `/index`: the files of the git repository, byte for byte, and its archives.
+
+use axum::{
+    Router,
+    body::Bytes,
+    extract::{Path, State},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use jiff::Timestamp;
+use registry_index::shard;
+use skill::Digest;
+
+use crate::{
+    access::{Action, Caller},
+    activity::Download,
+    api::{HubState, Shared, run},
+    error::ApiError,
+    static_files::StaticFile,
+};
+
+/// An index file may change at any time: it is kept, and asked for again.
+const ASK_AGAIN: &str = "no-cache";
+/// What a digest names never changes.
+const FOR_EVER: &str = "max-age=31536000, immutable";
+
+/// The routes below `/index`.
+pub fn router() -> Router<Shared> {
+    Router::new()
+        .route("/index/head", get(head))
+        .route("/index/bundles/{first}/{second}/{file}", get(bundle))
+        .route("/index/{*path}", get(file))
+}
+
+/// The commit that the index stands at.
+async fn head(State(hub): HubState, caller: Caller) -> Result<Response, ApiError> {
+    hub.check(&caller, Action::Read)?;
+    Ok(([(header::CACHE_CONTROL, "no-store")], hub.files.revision()).into_response())
+}
+
+async fn file(
+    State(hub): HubState,
+    caller: Caller,
+    Path(path): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    hub.check(&caller, Action::Read)?;
+    let is_file = path == shard::CONFIG || path.starts_with("owners/") || shard::skill_at(&path).is_some();
+    let none = || ApiError::not_found(format!("the index has no file {path}"));
+    if !is_file {
+        return Err(none());
+    }
+    let found = match hub.files.at_hand(&path) {
+        Some(found) => found,
+        None => {
+            let path = path.clone();
+            run(&hub, move |hub| hub.files.get(&path)).await?
+        }
+    };
+    let StaticFile { bytes, etag } = found.ok_or_else(none)?;
+    let kind = if path.ends_with(".json") { "application/json" } else { "application/x-ndjson" };
+    Ok(answer(bytes, &etag, (kind, ASK_AGAIN), &headers))
+}
+
+async fn bundle(
+    State(hub): HubState,
+    caller: Caller,
+    Path((first, second, file)): Path<(String, String, String)>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    hub.check(&caller, Action::Read)?;
+    let none = || ApiError::not_found("there is no such archive").hint("its release may have been withdrawn");
+    let hex = file.strip_suffix(".skill").filter(|hex| hex.starts_with(&format!("{first}{second}")));
+    let digest: Digest = format!("sha256:{}", hex.ok_or_else(none)?).parse().map_err(|_| none())?;
+    if hub.activity.is_held_back(&digest) {
+        return Err(ApiError::new(StatusCode::FORBIDDEN, "quarantined", "the release is under quarantine")
+            .hint("who runs the server decides about it"));
+    }
+    let bytes = match hub.blobs.at_hand(&digest) {
+        Some(bytes) => bytes,
+        None => run(&hub, move |hub| hub.blobs.get(&digest).map_err(ApiError::from)?.ok_or_else(none)).await?,
+    };
+    let account = caller.account().map(ToString::to_string).unwrap_or_default();
+    let day = Timestamp::now().strftime("%F").to_string();
+    hub.activity.count(Download { skill: String::new(), version: String::new(), digest, account, day });
+    Ok(answer(bytes, &format!("\"{}\"", digest.hex()), ("application/zip", FOR_EVER), &headers))
+}
+
+/// Some bytes, the part of them that was asked for, or that they are as they were.
+fn answer(bytes: Bytes, etag: &str, (kind, caching): (&'static str, &'static str), asked: &HeaderMap) -> Response {
+    let of = |name| asked.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+    let is_known = of(header::IF_NONE_MATCH)
+        .is_some_and(|known| known == "*" || known.split(',').any(|tag| tag.trim().trim_start_matches("W/") == etag));
+    let range = of(header::RANGE).filter(|_| of(header::IF_RANGE).is_none_or(|tag| tag == etag));
+    let whole = bytes.len();
+    let mut response = match range.and_then(|range| part(range, whole)) {
+        _ if is_known => StatusCode::NOT_MODIFIED.into_response(),
+        None => bytes.into_response(),
+        Some(None) => {
+            let mut refused = StatusCode::RANGE_NOT_SATISFIABLE.into_response();
+            refused.headers_mut().extend(content_range(&format!("bytes */{whole}")));
+            refused
+        }
+        Some(Some((from, to))) => {
+            let mut some = (StatusCode::PARTIAL_CONTENT, bytes.slice(from..to)).into_response();
+            some.headers_mut().extend(content_range(&format!("bytes {from}-{}/{whole}", to - 1)));
+            some
+        }
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(caching));
+    headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    headers.extend(HeaderValue::from_str(etag).ok().map(|tag| (header::ETAG, tag)));
+    response
+}
+
+fn content_range(text: &str) -> Option<(header::HeaderName, HeaderValue)> {
+    Some((header::CONTENT_RANGE, HeaderValue::from_str(text).ok()?))
+}
+
+/// The one range of bytes that a header asks for, as a start and an end that is not in it: `None` for a header that is
+/// passed over (RFC 9110, 14.2), `Some(None)` where nothing of it is there.
+fn part(range: &str, whole: usize) -> Option<Option<(usize, usize)>> {
+    let (from, to) = range.strip_prefix("bytes=")?.split_once('-')?;
+    let (from, to) = (from.trim(), to.trim());
+    let number = |text: &str| text.parse::<usize>().ok();
+    let (from, to) = match (from.is_empty(), to.is_empty()) {
+        (true, true) => return None,
+        (true, false) => (whole.saturating_sub(number(to)?), whole),
+        (false, true) => (number(from)?, whole),
+        (false, false) => (number(from)?, number(to)?.saturating_add(1).min(whole)),
+    };
+    Some((from < to).then_some((from, to)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_range_is_cut_out_and_odd_ones_are_passed_over() {
+        for (range, found) in [
+            ("bytes=0-3", Some(Some((0, 4)))),
+            ("bytes=4-", Some(Some((4, 10)))),
+            ("bytes=-3", Some(Some((7, 10)))),
+            ("bytes=-30", Some(Some((0, 10)))),
+            ("bytes=8-99", Some(Some((8, 10)))),
+            ("bytes=10-", Some(None)),
+            ("bytes=5-2", Some(None)),
+            ("bytes=-0", Some(None)),
+            ("bytes=-", None),
+            ("bytes=1-2,4-5", None),
+            ("lines=1-2", None),
+            ("bytes=99999999999999999999-", None),
+        ] {
+            assert_eq!(part(range, 10), found, "{range}");
+        }
+    }
+}
