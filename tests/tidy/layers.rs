@@ -31,6 +31,8 @@ const CONFINED: &[(&str, &[&str])] = &[
     ("cap-fs-ext", &["library", "registry-index", "client"]),
     ("tokio", &["server", "mcp", "client"]),
     ("axum", &["server", "mcp"]),
+    ("rusqlite", &["server"]),
+    ("utoipa", &["server"]),
     ("rmcp", &["mcp"]),
     ("clap", &["skillhub"]),
     ("anstream", &["skillhub"]),

@@ -53,7 +53,7 @@ use crate::{
     journal::Journal,
     lock::{LibraryLock, LockError},
     revision::{Revision, RevisionId, RevisionSpec},
-    state::{State, StateError, Written},
+    state::StateError,
     storage::{self, Storage, StorageError},
 };
 
@@ -103,16 +103,8 @@ pub struct Library {
     /// The revision whose files were read last: an operation looks at its base more than once.
     last_read: RefCell<Option<(RevisionId, Bundle)>>,
     /// A batch asks for the state again and again.
-    last_state: RefCell<Option<LastState>>,
+    last_state: RefCell<Option<decided::LastState>>,
     limits: Limits,
-}
-
-/// The state as it was read last.
-struct LastState {
-    /// From which writing of the file, where that can be told.
-    written: Option<Written>,
-    text: String,
-    state: State,
 }
 
 /// Why a library cannot be opened or read.

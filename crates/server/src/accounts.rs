@@ -322,8 +322,9 @@ mod tests {
         assert!(!accounts.revoke(&token.id, Some(&owner("bob")), at(2)).unwrap());
         assert!(accounts.revoke(&token.id, Some(&owner("ann")), at(2)).unwrap());
         assert_eq!(accounts.caller(&secret, at(3)).unwrap(), None);
-        for file in std::fs::read_dir(folder.path()).unwrap() {
-            let bytes = std::fs::read(file.unwrap().path()).unwrap();
+        let dir = library::ensure_dir(folder.path()).unwrap();
+        for file in dir.entries().unwrap() {
+            let bytes = dir.read(file.unwrap().file_name()).unwrap();
             assert!(!bytes.windows(secret.len()).any(|window| window == secret.as_bytes()));
         }
     }

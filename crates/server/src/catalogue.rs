@@ -259,10 +259,10 @@ fn matching(reader: &Connection, expression: &str, owner: Option<&Owner>) -> Res
     let matches: i64 = bounded.query_row(params![expression, MATCHES + 1], |row| row.get(0))?;
     let sql = if matches <= MATCHES {
         "select line from texts join skills on skills.id = texts.rowid
-         where texts match ?1 and (?2 is null or owner = ?2) order by bm25(texts, 10, 4, 5, 1) limit ?3"
+         where texts match ?1 and (?2 is null or skills.owner = ?2) order by bm25(texts, 10, 4, 5, 1) limit ?3"
     } else {
         "select line from (select rowid from texts where texts match ?1 order by rowid desc limit 3000) newest
-         join skills on skills.id = newest.rowid where ?2 is null or owner = ?2
+         join skills on skills.id = newest.rowid where ?2 is null or skills.owner = ?2
          order by downloads desc limit ?3"
     };
     let mut lines = rows(reader, sql, expression, owner)?;
@@ -271,7 +271,7 @@ fn matching(reader: &Connection, expression: &str, owner: Option<&Owner>) -> Res
         lines.extend(rows(
             reader,
             "select line from (select rowid from texts where texts match ?1 order by rowid desc limit 3000) named
-             join skills on skills.id = named.rowid where ?2 is null or owner = ?2 limit ?3",
+             join skills on skills.id = named.rowid where ?2 is null or skills.owner = ?2 limit ?3",
             &format!("name : ({expression})"),
             owner,
         )?);

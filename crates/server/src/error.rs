@@ -24,7 +24,7 @@ pub struct ApiError {
     /// What to do next.
     pub hint: Option<String>,
     /// What a program needs to go on.
-    pub details: Value,
+    pub details: Box<Value>,
     /// Seconds after which to try again.
     pub retry_after: Option<u64>,
 }
@@ -57,7 +57,7 @@ impl ApiError {
     /// An error without hint and details.
     #[must_use]
     pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, code, message: message.into(), hint: None, details: json!({}), retry_after: None }
+        Self { status, code, message: message.into(), hint: None, details: Box::new(json!({})), retry_after: None }
     }
 
     /// The request cannot be understood.
@@ -77,7 +77,7 @@ impl ApiError {
     pub fn broken(error: &dyn std::error::Error) -> Self {
         let message = "the server could not answer; its log says why";
         Self {
-            details: json!({"log": error.to_string()}),
+            details: Box::new(json!({"log": error.to_string()})),
             ..Self::new(StatusCode::INTERNAL_SERVER_ERROR, "io", message)
         }
     }
@@ -100,7 +100,7 @@ impl ApiError {
             FailureKind::NotFound => StatusCode::NOT_FOUND,
             FailureKind::Integrity => StatusCode::UNPROCESSABLE_ENTITY,
         };
-        Self { hint, details: error.details(), ..Self::new(status, code, error.to_string()) }
+        Self { hint, details: Box::new(error.details()), ..Self::new(status, code, error.to_string()) }
     }
 }
 
@@ -124,7 +124,7 @@ impl IntoResponse for ApiError {
         let (mut details, mut log) = (self.details, None);
         if self.status.is_server_error() {
             log = details.get_mut("log").map(Value::take);
-            details = json!({});
+            *details = json!({});
         }
         let document = json!({"ok": false, "error": {"code": self.code, "message": self.message, "hint": self.hint, "details": details}});
         let mut response = (self.status, Json(document)).into_response();

@@ -84,7 +84,7 @@ fn cleared(submission: &Submission) -> Result<Cleared, ApiError> {
     if problems.iter().any(Problem::is_error) {
         let what: Vec<&str> = problems.iter().filter(|p| p.is_error()).map(|p| p.message.as_str()).collect();
         return Err(ApiError {
-            details: json!({ "problems": problems }),
+            details: Box::new(json!({ "problems": problems })),
             ..ApiError::new(
                 unprocessable(),
                 "invalid_skill",
@@ -94,7 +94,7 @@ fn cleared(submission: &Submission) -> Result<Cleared, ApiError> {
         });
     }
     scan::clear(bundle, Baseline::None).map_err(|blocked| ApiError {
-        details: json!({ "findings": blocked.report().findings }),
+        details: Box::new(json!({ "findings": blocked.report().findings })),
         ..ApiError::new(unprocessable(), "scan_blocked", blocked.to_string())
             .hint("each finding says what to change; `skillhub scan PATH` shows the same")
     })

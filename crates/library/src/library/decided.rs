@@ -4,14 +4,22 @@ use jiff::Timestamp;
 use scan::{Baseline, Blocked, Cleared, Waivers};
 use skill::{Bundle, SkillName};
 
-use super::{LOCK_WAIT, LastState, Library, LibraryError};
+use super::{LOCK_WAIT, Library, LibraryError};
 use crate::{
     events::{self, Event},
     home::open_dir,
     lock::LibraryLock,
     revision::{Actor, ActorKind, Stamp},
-    state::{SkillState, State, StoredWaiver},
+    state::{SkillState, State, StoredWaiver, Written},
 };
+
+/// The state as it was read last.
+pub(super) struct LastState {
+    /// From which writing of the file, where that can be told.
+    written: Option<Written>,
+    text: String,
+    state: State,
+}
 
 impl Library {
     /// What people decided about the skills.
