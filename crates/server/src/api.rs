@@ -6,6 +6,9 @@ mod moderation;
 mod publishing;
 mod reading;
 
+pub use publishing::reason;
+pub use reading::lineage_of;
+
 use std::sync::Arc;
 
 use axum::{
@@ -29,6 +32,7 @@ use crate::{
     access::Caller,
     error::{ApiError, ErrorBody, ErrorDocument},
     hub::Hub,
+    pages::session::Cookies,
 };
 
 /// What handlers share.
@@ -151,10 +155,19 @@ impl FromRequestParts<Shared> for Caller {
             return caller.ok_or_else(unknown_token);
         }
         let header = hub.settings.proxy_account_header.as_deref();
-        let Some(name) = header.and_then(text) else { return Ok(Self::Anonymous) };
+        let Some(name) = header.and_then(text) else { return by_cookie(parts, hub).await };
         let name = Owner::parse(name.trim()).map_err(|error| ApiError::bad_request(error.to_string()))?;
         run(hub, move |hub| Ok(hub.accounts.signed_in(name, Timestamp::now())?)).await
     }
+}
+
+/// Who has signed in on the pages. A cookie is sent along whoever asks for a change, so by itself it is good for
+/// reading only; a form of the pages brings a proof besides. One that is over reads as nobody.
+async fn by_cookie(parts: &Parts, hub: &Shared) -> Result<Caller, ApiError> {
+    let secret = Cookies::of(&parts.headers).secret;
+    let Some(secret) = secret.filter(|_| parts.method.is_safe()) else { return Ok(Caller::Anonymous) };
+    let caller = run(hub, move |hub| Ok(hub.accounts.caller(&secret, Timestamp::now())?)).await?;
+    Ok(caller.unwrap_or(Caller::Anonymous))
 }
 
 fn unknown_token() -> ApiError {

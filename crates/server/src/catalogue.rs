@@ -48,6 +48,23 @@ pub enum Order {
     Name,
 }
 
+/// What the newest release of a skill has to be.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Nothing was found in it that a person should look at.
+    pub allowed_only: bool,
+    /// It is signed.
+    pub signed_only: bool,
+}
+
+impl Filter {
+    /// Whether a release is so.
+    #[must_use]
+    pub fn takes(self, entry: &Entry) -> bool {
+        (!self.allowed_only || entry.verdict == "allow") && (!self.signed_only || entry.signature.is_some())
+    }
+}
+
 /// What is looked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Query {
@@ -57,6 +74,8 @@ pub struct Query {
     pub owner: Option<Owner>,
     /// The order of a list; what is searched has the best first.
     pub order: Order,
+    /// What else must be so.
+    pub filter: Filter,
     /// Skills that are passed over.
     pub offset: usize,
     /// Skills at most.
@@ -137,7 +156,8 @@ impl SqliteCatalogue {
         if lines.is_empty() && terms.len() > 1 {
             lines = matching(&reader, &expression(terms, " OR "), query.owner.as_ref())?;
         }
-        let entries: Vec<Entry> = lines.iter().filter_map(|line| Entry::parse(line).ok()).collect();
+        let entries: Vec<Entry> =
+            lines.iter().filter_map(|line| Entry::parse(line).ok()).filter(|entry| query.filter.takes(entry)).collect();
         let ranked =
             rank(entries.iter().map(|entry| (String::new(), entry.clone())).collect(), &query.words, CANDIDATES);
         let mut skills = Vec::new();
@@ -155,10 +175,23 @@ impl SqliteCatalogue {
             Order::Name => "name",
         };
         let reader = self.database.reader();
-        let sql = format!("select line from skills where ?1 is null or owner = ?1 order by {order} limit ?2 offset ?3");
+        let sql = format!(
+            "select line from skills where (?1 is null or owner = ?1)
+             and (not ?4 or line ->> '$.verdict' = 'allow') and (not ?5 or line ->> '$.signature' is not null)
+             order by {order} limit ?2 offset ?3"
+        );
         let mut select = reader.prepare_cached(&sql)?;
         let owner = query.owner.as_ref().map(Owner::as_str);
-        let rows = select.query_map(params![owner, stored(query.limit + 1), stored(query.offset)], line_of)?;
+        let rows = select.query_map(
+            params![
+                owner,
+                stored(query.limit + 1),
+                stored(query.offset),
+                query.filter.allowed_only,
+                query.filter.signed_only
+            ],
+            line_of,
+        )?;
         let lines = rows.collect::<Result<Vec<_>, _>>()?;
         let has_more = lines.len() > query.limit;
         let entries = lines.iter().take(query.limit).filter_map(|line| Entry::parse(line).ok());

@@ -60,13 +60,27 @@ fn admitted(hub: &Shared, request: &Request, client: Option<IpAddr>) -> Result<(
         return Err(ApiError::new(StatusCode::MISDIRECTED_REQUEST, "wrong_host", "this server has another name")
             .hint("who runs it names it: `skillhub serve --host NAME`"));
     }
-    let is_costly = !matches!(*request.method(), Method::GET | Method::HEAD) || request.uri().path() == "/v1/skills";
+    let (path, is_change) = (request.uri().path(), !matches!(*request.method(), Method::GET | Method::HEAD));
+    if is_change && is_of_another_site(request) {
+        return Err(ApiError::new(
+            StatusCode::FORBIDDEN,
+            "other_site",
+            "a page of another site may change nothing here",
+        )
+        .hint("open the page on this server"));
+    }
+    let is_costly = is_change || path == "/v1/skills" || path == "/-/search" || path.contains("/diff/");
     let (true, Some(client)) = (is_costly, client) else { return Ok(()) };
     hub.rate.admit(client, Instant::now()).map_err(|TooMany { retry_after }| ApiError {
         retry_after: Some(retry_after),
         ..ApiError::new(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", "too many requests from this address")
             .hint(format!("try again in {retry_after} s"))
     })
+}
+
+/// Whether a browser says that another site's page makes it ask.
+fn is_of_another_site(request: &Request) -> bool {
+    request.headers().get("sec-fetch-site").is_some_and(|site| site != "same-origin" && site != "none")
 }
 
 /// A page of somebody else that leads a name of its own to this machine's address is stopped here: an address is no name.

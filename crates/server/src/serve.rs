@@ -26,7 +26,7 @@ use crate::{
     error::ApiError,
     guard::guard,
     hub::{DataError, Hub},
-    operations,
+    operations, pages,
     settings::Settings,
     sparse,
 };
@@ -100,9 +100,8 @@ pub fn app(hub: &Shared) -> Router {
         .merge(api::router())
         .merge(sparse::router())
         .merge(operations::router())
-        .fallback(|| async {
-            ApiError::not_found("there is nothing here").hint("the API is described at /v1/openapi.json")
-        })
+        .merge(pages::router())
+        .fallback(pages::nothing)
         .method_not_allowed_fallback(|| async {
             ApiError::new(axum::http::StatusCode::METHOD_NOT_ALLOWED, "invalid_request", "this cannot be done here")
         })

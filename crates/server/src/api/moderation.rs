@@ -4,8 +4,7 @@ use axum::{
     Json,
     extract::{Path, State},
 };
-use jiff::Timestamp;
-use registry_index::{Entry, Stamp};
+use registry_index::Entry;
 use serde::{Deserialize, Serialize};
 use skill::{Digest, Owner};
 use utoipa::{IntoParams, ToSchema};
@@ -14,14 +13,14 @@ use super::{
     HubState, Shared,
     documents::{OneRelease, ReleaseDocument},
     name_of,
-    publishing::{Body, reason},
+    publishing::Body,
     reading::{Parameters, ReleasePath, bad},
     run,
 };
 use crate::{
     access::{Action, Caller},
-    accounts::to_the_second,
     activity::{AuditLine, Downloader, Quarantined, ReportOfRelease},
+    decisions::{self, Decision, reason},
     error::ApiError,
     hub::Hub,
 };
@@ -55,16 +54,6 @@ pub async fn reports(
     Ok(Json(ReportsDocument { ok: true, reports }))
 }
 
-/// What is decided of a report.
-#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Decision {
-    /// Nothing is wrong.
-    Dismissed,
-    /// It is right; what becomes of the release is said apart.
-    Upheld,
-}
-
 /// A decision and why.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -94,16 +83,10 @@ pub async fn decide(
     id: Path<String>,
     body: Body<DecisionRequest>,
 ) -> Result<Json<OneReport>, ApiError> {
-    let decision = match body.0.decision {
-        Decision::Dismissed => "dismissed",
-        Decision::Upheld => "upheld",
-    };
+    let decision = body.0.decision;
     let reason = reason(&body.0.reason)?;
     let id: i64 = id.parse().map_err(|_| ApiError::bad_request(format!("{:?} is no number of a report", id.0)))?;
-    let report = administer(&hub, caller, move |hub, account| {
-        let decided = hub.activity.decide(id, decision, (account, &reason), Timestamp::now())?;
-        decided.ok_or_else(|| ApiError::not_found(format!("there is no open report {id}")))
-    });
+    let report = administer(&hub, caller, move |hub, account| decisions::decide(hub, account, id, decision, &reason));
     Ok(Json(OneReport { ok: true, report: report.await? }))
 }
 
@@ -128,19 +111,8 @@ pub async fn quarantine(
 ) -> Result<Json<OneRelease>, ApiError> {
     let reason = reason(&body.0.reason)?;
     administer(&hub, caller, move |hub, account| {
-        let (entry, now) = (hub.release(&name_of(&at.owner, &at.name)?, &at.version)?, Timestamp::now());
-        let held = Quarantined {
-            skill: entry.name.to_string(),
-            version: entry.version.to_string(),
-            reason: reason.clone(),
-            account: account.to_string(),
-            at: to_the_second(now),
-            was_yanked: entry.yanked,
-        };
-        // Held back first: between the two steps nobody gets it.
-        hub.activity.quarantine(&held, &entry.digest)?;
-        hub.blobs.forget(&entry.digest);
-        Ok(Json(of(&set_yanked(hub, &entry, true, account)?, Some(reason))))
+        let entry = hub.release(&name_of(&at.owner, &at.name)?, &at.version)?;
+        Ok(Json(of(&decisions::quarantine(hub, account, &entry, &reason)?, Some(reason))))
     })
     .await
 }
@@ -158,13 +130,7 @@ pub async fn restore(
     let reason = reason(&body.0.reason)?;
     administer(&hub, caller, move |hub, account| {
         let entry = hub.release(&name_of(&at.owner, &at.name)?, &at.version)?;
-        let (skill, version) = (entry.name.to_string(), entry.version.to_string());
-        let was = hub.activity.quarantined(&skill, &version)?;
-        let was = was.ok_or_else(|| ApiError::not_found(format!("{skill} {version} is not under quarantine")))?;
-        // Let go last: a crash in between leaves it held back.
-        let entry = set_yanked(hub, &entry, was.was_yanked, account)?;
-        hub.activity.restore((&skill, &version), (account, &reason), Timestamp::now())?;
-        Ok(Json(of(&entry, None)))
+        Ok(Json(of(&decisions::restore(hub, account, &entry, &reason)?, None)))
     })
     .await
 }
@@ -182,14 +148,7 @@ pub async fn withdraw(
     let reason = reason(&body.0.reason)?;
     administer(&hub, caller, move |hub, account| {
         let entry = hub.release(&name_of(&at.owner, &at.name)?, &at.version)?;
-        let stamp = Stamp { by: account.to_string(), at: Timestamp::now() };
-        let gone = hub.change(|index| {
-            let withdrawn = index.withdraw(&entry.name, &entry.version, &reason, &stamp);
-            withdrawn.map_err(|error| ApiError::of(&error))
-        })?;
-        hub.blobs.forget(&entry.digest);
-        hub.activity.note((account, stamp.at), "withdraw", &format!("{} {}", entry.name, entry.version), &reason)?;
-        Ok(Json(of(&gone, None)))
+        Ok(Json(of(&decisions::withdraw(hub, account, &entry, &reason)?, None)))
     })
     .await
 }
@@ -275,14 +234,6 @@ async fn administer<T: Send + 'static>(
         work(hub, account)
     })
     .await
-}
-
-fn set_yanked(hub: &Hub, entry: &Entry, yanked: bool, account: &Owner) -> Result<Entry, ApiError> {
-    let stamp = Stamp { by: account.to_string(), at: Timestamp::now() };
-    hub.change(|index| {
-        let set = index.set_yanked(&entry.name, &entry.version, yanked, &stamp);
-        set.map_err(|error| ApiError::of(&error))
-    })
 }
 
 fn of(entry: &Entry, quarantined: Option<String>) -> OneRelease {

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use registry_index::Entry;
 use serde::Deserialize;
 use serde_json::json;
-use skill::{Owner, SkillName, SkillPath, diff};
+use skill::{Owner, QualifiedName, SkillName, SkillPath, diff};
 use utoipa::IntoParams;
 
 use super::{
@@ -73,7 +73,14 @@ pub async fn search(
     let (limit, offset) = (limit.unwrap_or(RESULTS), offset.unwrap_or(0));
     let page = run(&hub, move |hub| {
         hub.check(&caller, Action::Read)?;
-        Ok(hub.catalogue.find(&catalogue::Query { words: q, owner, order: sort, offset, limit })?)
+        Ok(hub.catalogue.find(&catalogue::Query {
+            words: q,
+            owner,
+            order: sort,
+            offset,
+            limit,
+            ..Default::default()
+        })?)
     })
     .await?;
     let next = page.has_more.then(|| offset + page.skills.len()).filter(|next| *next <= catalogue::DEEPEST);
@@ -250,25 +257,32 @@ pub async fn lineage(
 ) -> Result<Json<LineageDocument>, ApiError> {
     let document = run(&hub, move |hub| {
         hub.check(&caller, Action::Read)?;
-        let name = name_of(&owner, &name)?;
-        let made = |entry: &Entry| {
-            let from = entry.forked_from.as_ref()?.to_string();
-            Some(Made { release: format!("{} {}", entry.name, entry.version), from })
-        };
-        let made_from = hub.releases(&name)?.iter().filter_map(made).collect();
-        let (mut made_into, mut dependents) = (Vec::new(), Vec::new());
-        for entry in hub.catalogue.related(&name)? {
-            if entry.forked_from.as_ref().is_some_and(|from| from.name == name.to_string()) {
-                made_into.extend(made(&entry));
-            }
-            let needs = |text: &String| text.split('@').next() == Some(name.to_string().as_str());
-            if entry.requires.iter().any(needs) {
-                dependents.push(entry.name.to_string());
-            }
-        }
-        Ok(LineageDocument { ok: true, name: name.to_string(), made_from, made_into, dependents })
+        lineage_of(hub, &name_of(&owner, &name)?)
     });
     Ok(Json(document.await?))
+}
+
+/// Where a skill comes from, what was made of it, and what needs it.
+///
+/// # Errors
+/// [`ApiError`] with 404 when there is no such skill.
+pub fn lineage_of(hub: &Hub, name: &QualifiedName) -> Result<LineageDocument, ApiError> {
+    let made = |entry: &Entry| {
+        let from = entry.forked_from.as_ref()?.to_string();
+        Some(Made { release: format!("{} {}", entry.name, entry.version), from })
+    };
+    let made_from = hub.releases(name)?.iter().filter_map(made).collect();
+    let (mut made_into, mut dependents) = (Vec::new(), Vec::new());
+    for entry in hub.catalogue.related(name)? {
+        if entry.forked_from.as_ref().is_some_and(|from| from.name == name.to_string()) {
+            made_into.extend(made(&entry));
+        }
+        let needs = |text: &String| text.split('@').next() == Some(name.to_string().as_str());
+        if entry.requires.iter().any(needs) {
+            dependents.push(entry.name.to_string());
+        }
+    }
+    Ok(LineageDocument { ok: true, name: name.to_string(), made_from, made_into, dependents })
 }
 
 /// Who has a skill of a bare name, and names that are nearly the same.

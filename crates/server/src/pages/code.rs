@@ -1,0 +1,260 @@
+//! [`highlighted`]: code with its comments, strings, numbers and keywords told apart, roughly and in one pass.
+
+use maud::{Markup, PreEscaped};
+
+use super::visible::push;
+
+/// Bytes that are looked at; longer texts are plain.
+const LOOKED_AT: usize = 300_000;
+
+/// How a language writes what is told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Language {
+    /// Comments begin with `#`.
+    Hash,
+    /// Comments begin with `//` or stand between `/*` and `*/`.
+    Slash,
+    /// No comments: JSON.
+    Json,
+    /// Nothing is told apart.
+    Plain,
+}
+
+/// Words of the languages that skills are written in.
+const KEYWORDS: &[&str] = &[
+    "and",
+    "as",
+    "async",
+    "await",
+    "break",
+    "case",
+    "catch",
+    "class",
+    "const",
+    "continue",
+    "def",
+    "del",
+    "do",
+    "done",
+    "elif",
+    "else",
+    "enum",
+    "esac",
+    "except",
+    "export",
+    "extends",
+    "false",
+    "False",
+    "fi",
+    "finally",
+    "fn",
+    "for",
+    "from",
+    "func",
+    "function",
+    "if",
+    "impl",
+    "import",
+    "in",
+    "interface",
+    "is",
+    "lambda",
+    "let",
+    "local",
+    "match",
+    "mod",
+    "mut",
+    "new",
+    "nil",
+    "None",
+    "not",
+    "null",
+    "or",
+    "pass",
+    "pub",
+    "raise",
+    "return",
+    "self",
+    "static",
+    "struct",
+    "switch",
+    "then",
+    "this",
+    "throw",
+    "true",
+    "True",
+    "try",
+    "type",
+    "typeof",
+    "undefined",
+    "use",
+    "var",
+    "void",
+    "while",
+    "with",
+    "yield",
+];
+
+impl Language {
+    /// The language of a file's name, or of what stands behind the fence of a block.
+    pub fn named(name: &str) -> Self {
+        let ending = name.rsplit(['.', '/']).next().unwrap_or_default();
+        match ending.to_ascii_lowercase().as_str() {
+            "py" | "python" | "sh" | "bash" | "zsh" | "shell" | "yaml" | "yml" | "toml" | "rb" | "ruby" | "pl"
+            | "r" | "ps1" | "dockerfile" | "makefile" => Self::Hash,
+            "js" | "mjs" | "cjs" | "javascript" | "ts" | "tsx" | "jsx" | "typescript" | "rs" | "rust" | "go" | "c"
+            | "h" | "cpp" | "java" | "kt" | "swift" | "css" | "php" | "cs" => Self::Slash,
+            "json" | "jsonc" | "jsonl" => Self::Json,
+            _ => Self::Plain,
+        }
+    }
+}
+
+/// What a piece of code is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Plain,
+    Comment,
+    Text,
+    Number,
+    Keyword,
+}
+
+impl Kind {
+    fn class(self) -> Option<&'static str> {
+        match self {
+            Self::Plain => None,
+            Self::Comment => Some("c"),
+            Self::Text => Some("s"),
+            Self::Number => Some("n"),
+            Self::Keyword => Some("k"),
+        }
+    }
+}
+
+/// Code as markup.
+pub fn highlighted(code: &str, language: Language) -> Markup {
+    PreEscaped(lines(code, language).join("\n"))
+}
+
+/// The lines of code, each as markup of its own.
+pub fn lines(code: &str, language: Language) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for (kind, text) in pieces(code, language) {
+        for (at, part) in text.split('\n').enumerate() {
+            if at > 0 {
+                lines.push(String::new());
+            }
+            let Some(line) = lines.last_mut() else { continue };
+            match kind.class().filter(|_| !part.is_empty()) {
+                Some(class) => {
+                    line.push_str("<i class=\"");
+                    line.push_str(class);
+                    line.push_str("\">");
+                    push(line, part.strip_suffix('\r').unwrap_or(part));
+                    line.push_str("</i>");
+                }
+                None => push(line, part.strip_suffix('\r').unwrap_or(part)),
+            }
+        }
+    }
+    if lines.len() > 1 && lines.last().is_some_and(String::is_empty) {
+        lines.pop();
+    }
+    lines
+}
+
+fn pieces(code: &str, language: Language) -> Vec<(Kind, &str)> {
+    if language == Language::Plain || code.len() > LOOKED_AT {
+        return vec![(Kind::Plain, code)];
+    }
+    let (mut pieces, mut rest, mut plain) = (Vec::new(), code, 0);
+    let mut before = ' ';
+    while let Some(c) = rest.get(plain..).and_then(|text| text.chars().next()) {
+        let here = rest.get(plain..).unwrap_or_default();
+        match piece(here, language, before) {
+            Some((kind, len)) => {
+                let (text, after) = rest.split_at(plain);
+                let (one, after) = after.split_at(len);
+                pieces.extend([(Kind::Plain, text), (kind, one)]);
+                before = one.chars().next_back().unwrap_or(' ');
+                (rest, plain) = (after, 0);
+            }
+            None => {
+                plain += c.len_utf8();
+                before = c;
+            }
+        }
+    }
+    pieces.push((Kind::Plain, rest));
+    pieces
+}
+
+/// What begins here, and how long it is.
+fn piece(here: &str, language: Language, before: char) -> Option<(Kind, usize)> {
+    let to_line_end = here.find('\n').unwrap_or(here.len());
+    let first = here.chars().next()?;
+    match (language, first) {
+        (Language::Hash, '#') if before.is_whitespace() => Some((Kind::Comment, to_line_end)),
+        (Language::Slash, '/') if here.starts_with("//") && before != ':' => Some((Kind::Comment, to_line_end)),
+        (Language::Slash, '/') if here.starts_with("/*") => {
+            Some((Kind::Comment, here.find("*/").map_or(here.len(), |at| at + 2)))
+        }
+        _ if before.is_alphanumeric() || before == '_' => None,
+        (_, '"' | '\'' | '`') => text(here, first, language).map(|len| (Kind::Text, len)),
+        (_, '0'..='9') => {
+            let len = here.find(|c: char| !c.is_ascii_alphanumeric() && c != '.' && c != '_').unwrap_or(here.len());
+            Some((Kind::Number, len))
+        }
+        _ if first.is_ascii_alphabetic() => {
+            let len = here.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(here.len());
+            let word = here.get(..len)?;
+            KEYWORDS.contains(&word).then_some((Kind::Keyword, len))
+        }
+        _ => None,
+    }
+}
+
+/// How long a text in quotes is; `None` where it does not end in its line, unless its kind may go on.
+fn text(here: &str, quote: char, language: Language) -> Option<usize> {
+    let triple = [quote; 3].iter().collect::<String>();
+    if language == Language::Hash && here.starts_with(&triple) {
+        return Some(here.get(3..)?.find(&triple).map_or(here.len(), |at| at + 6));
+    }
+    let mut is_escaped = false;
+    for (at, c) in here.char_indices().skip(1) {
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            '\n' if quote != '`' => return None,
+            c if c == quote => return Some(at + 1),
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(code: &str, language: Language) -> String {
+        highlighted(code, language).0
+    }
+
+    #[test]
+    fn what_is_told_apart_is_and_no_text_is_lost() {
+        assert_eq!(
+            told("x = 1 # a\nif y: 'z'", Language::Hash),
+            "x = <i class=\"n\">1</i> <i class=\"c\"># a</i>\n<i class=\"k\">if</i> y: <i class=\"s\">'z'</i>"
+        );
+        assert_eq!(told("a//b</script>", Language::Slash), "a<i class=\"c\">//b&lt;/script&gt;</i>");
+        for code in ["\"\"\"a\nb\"\"\" c", "it's", "\"a\\\"b\" '", "/* a", "# ü\r\n'é", "`a\nb`", "a#b", "", "\n\n"] {
+            for language in [Language::Hash, Language::Slash, Language::Json, Language::Plain] {
+                let kept: String = pieces(code, language).iter().map(|(_, text)| *text).collect();
+                assert_eq!(kept, code);
+            }
+        }
+        assert_eq!(lines("a\n\"\"\"b\nc\"\"\"\n", Language::Hash).len(), 3);
+    }
+}

@@ -1,0 +1,376 @@
+//! [`diff`]: what changed between two releases of a skill.
+
+use std::{collections::HashSet, sync::Arc};
+
+use axum::{
+    Extension,
+    extract::{Path, Query as Parameters, State, rejection::QueryRejection},
+    response::Response,
+};
+use maud::{Markup, html};
+use registry_index::Entry;
+use serde::Deserialize;
+use skill::{
+    Bundle, SkillPath,
+    diff::{Change, FileChange, diff_file},
+};
+
+use super::{
+    capabilities::lists,
+    diff_rows::{Hunk, Numbered, Row, hunks, marked, plain},
+    findings::finding,
+    judgements::{Judgement, Judgements},
+    pieces,
+    texts::Texts,
+    visible::visible,
+    visitor::{Content, Visitor, answer},
+};
+use crate::api::{HubState, name_of};
+
+/// Rows of a page, and of a page with one file.
+const ROWS: usize = 3000;
+const ROWS_OF_ONE: usize = 12_000;
+/// Unchanged lines between two hunks that can be opened.
+const OPENED: usize = 400;
+
+/// How the page is to be.
+#[derive(Debug, Default, Deserialize)]
+pub struct Wanted {
+    #[serde(default)]
+    view: String,
+    #[serde(default)]
+    file: String,
+}
+
+/// One file that differs.
+struct Changed {
+    file: FileChange,
+    text: String,
+}
+
+/// What stands on the page.
+struct View<'a> {
+    texts: &'static Texts,
+    from: &'a Entry,
+    to: &'a Entry,
+    is_split: bool,
+    only: &'a str,
+}
+
+/// The page of two releases.
+pub async fn diff(
+    State(hub): HubState,
+    visitor: Visitor,
+    Path((owner, name, from, to)): Path<(String, String, String, String)>,
+    wanted: Result<Parameters<Wanted>, QueryRejection>,
+    Extension(judgements): Extension<Arc<Judgements>>,
+) -> Response {
+    answer(&hub, visitor, move |hub, visitor| {
+        let name = name_of(&owner, &name)?;
+        let (from, to) = (hub.release(&name, &from)?, hub.release(&name, &to)?);
+        let (old, new) = (hub.bundle(&from)?, hub.bundle(&to)?);
+        let wanted = wanted.map(|Parameters(wanted)| wanted).unwrap_or_default();
+        let (before, after) = (judgements.of(&from, &old), judgements.of(&to, &new));
+        let is_split = wanted.view != "unified";
+        let view = View { texts: visitor.texts, from: &from, to: &to, is_split, only: &wanted.file };
+        let body = view.page((&old, &new), (&before, &after));
+        Ok(Content::new(format!("{name} {} → {}", from.version, to.version), body))
+    })
+    .await
+}
+
+fn changes(old: &Bundle, new: &Bundle) -> Vec<Changed> {
+    let paths: std::collections::BTreeSet<&SkillPath> = old.paths().chain(new.paths()).collect();
+    let changed = |path| diff_file(path, old.get(path), new.get(path));
+    paths.into_iter().filter_map(changed).map(|(file, text)| Changed { file, text }).collect()
+}
+
+impl View<'_> {
+    fn at(&self, view: &str, file: &str) -> String {
+        let base = format!("/{}/diff/{}/{}?view={view}", self.to.name, self.from.version, self.to.version);
+        if file.is_empty() { base } else { format!("{base}&file={file}") }
+    }
+
+    fn page(&self, (old, new): (&Bundle, &Bundle), judged: (&Judgement, &Judgement)) -> Markup {
+        let texts = self.texts;
+        let all = changes(old, new);
+        let shown: Vec<(usize, &Changed)> = all
+            .iter()
+            .enumerate()
+            .filter(|(_, one)| self.only.is_empty() || one.file.path.as_str() == self.only)
+            .collect();
+        let mut left = if self.only.is_empty() { ROWS } else { ROWS_OF_ONE };
+        html! {
+            header.title {
+                p { a href={ "/" (self.to.name) } { (self.to.name) } }
+                h1 { (self.from.version) " → " (self.to.version) }
+                nav.views aria-label=(texts.view) {
+                    (self.choice("split", texts.side_by_side, self.is_split))
+                    (self.choice("unified", texts.unified, !self.is_split))
+                    a href={ "/" (self.to.name) "/diff/" (self.to.version) "/" (self.from.version) } { (texts.other_way) }
+                }
+            }
+            (self.graver(judged))
+            @if all.is_empty() { p.empty { (texts.nothing_changed) } }
+            @else { (self.counts(&all)) }
+            @if !self.only.is_empty() { p { a href=(self.at(self.view(), "")) { (texts.all_files) } } }
+            @for (at, one) in shown { (self.file(at, one, new, &mut left)) }
+        }
+    }
+
+    fn view(&self) -> &'static str {
+        if self.is_split { "split" } else { "unified" }
+    }
+
+    fn choice(&self, view: &str, word: &str, is_chosen: bool) -> Markup {
+        html! { a href=(self.at(view, self.only)) aria-current=[is_chosen.then_some("true")] { (word) } }
+    }
+
+    /// What weighs more than lines: new findings, and what the newer release touches besides.
+    fn graver(&self, (before, after): (&Judgement, &Judgement)) -> Markup {
+        let texts = self.texts;
+        let known: HashSet<_> = before.report.findings.iter().map(|one| (&one.rule, &one.path, &one.excerpt)).collect();
+        let new: Vec<_> =
+            after.report.findings.iter().filter(|one| !known.contains(&(&one.rule, &one.path, &one.excerpt))).collect();
+        let had: HashSet<(&str, &str)> = lists(&before.capabilities, texts)
+            .iter()
+            .flat_map(|(word, uses)| uses.iter().map(|one| (*word, one.what.as_str())))
+            .collect();
+        let widened: Vec<_> = lists(&after.capabilities, texts)
+            .into_iter()
+            .map(|(word, uses)| {
+                (word, uses.iter().filter(|one| !had.contains(&(word, one.what.as_str()))).collect::<Vec<_>>())
+            })
+            .filter(|(_, uses)| !uses.is_empty())
+            .collect();
+        let files = format!("/{}/files/{}/", self.to.name, self.to.version);
+        html! {
+            @if !widened.is_empty() {
+                section.weighs {
+                    h2 { (texts.touches_more) }
+                    dl.touches {
+                        @for (word, uses) in &widened {
+                            dt { (word) }
+                            dd { @for one in uses.iter().take(20) { code { (visible(&one.what)) } " " } @if uses.len() > 20 { ((texts.and_more)(uses.len() - 20)) } }
+                        }
+                    }
+                }
+            }
+            @if !new.is_empty() {
+                section.weighs {
+                    h2 { (texts.new_findings) }
+                    ul.findings { @for one in new.iter().take(20) { (finding(one, &files, texts)) } }
+                    @if new.len() > 20 { p.quiet { ((texts.and_more)(new.len() - 20)) } }
+                }
+            }
+        }
+    }
+
+    fn counts(&self, all: &[Changed]) -> Markup {
+        let texts = self.texts;
+        let (added, removed) = all.iter().fold((0, 0), |(a, r), one| (a + one.file.added, r + one.file.removed));
+        html! {
+            section {
+                h2 { ((texts.files_changed)(all.len())) " " (plus_minus(added, removed)) }
+                div.wide {
+                    table.list {
+                        @for (at, one) in all.iter().enumerate() {
+                            tr {
+                                td {
+                                    a href=(if self.only.is_empty() { format!("#f{at}") } else { self.at(self.view(), one.file.path.as_str()) }) {
+                                        (visible(one.file.path.as_str()))
+                                    }
+                                }
+                                td { (word_of(one.file.change, texts)) }
+                                td.right { (plus_minus(one.file.added, one.file.removed)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn file(&self, at: usize, one: &Changed, new: &Bundle, left: &mut usize) -> Markup {
+        let texts = self.texts;
+        let hunks = hunks(&one.text);
+        let rows: usize = hunks.iter().map(|hunk| hunk.rows.len()).sum();
+        let most = *left;
+        *left = left.saturating_sub(rows);
+        let text = new.get(&one.file.path).and_then(skill::File::text).unwrap_or_default();
+        let lines: Vec<&str> = text.split('\n').collect();
+        let gaps = gaps(&hunks, &lines);
+        let mut sum = 0;
+        let fitting = gaps.iter().zip(&hunks).take_while(|(_, hunk)| {
+            let fits = sum < most;
+            sum += hunk.rows.len();
+            fits
+        });
+        html! {
+            section.changed id={ "f" (at) } {
+                h3 { (visible(one.file.path.as_str())) " " span.badge { (word_of(one.file.change, texts)) } " " (plus_minus(one.file.added, one.file.removed)) }
+                @if let Some(mode) = mode_of(&one.text) { p.note { (texts.mode_changed) " " code { (mode) } } }
+                @if hunks.is_empty() && one.text.contains("\nBinary files ") { p.note { (texts.is_binary) } }
+                @if rows > most && self.only.is_empty() {
+                    p { a href=(self.at(self.view(), one.file.path.as_str())) { ((texts.large_diff)(rows)) } }
+                } @else {
+                    div.wide.diff {
+                        @for (gap, hunk) in fitting {
+                            (self.gap(at, gap, left))
+                            (self.table(at, hunk.rows.get(..most.min(hunk.rows.len())).unwrap_or_default()))
+                        }
+                    }
+                    @if rows > most { p.note { (texts.text_is_cut) } }
+                }
+            }
+        }
+    }
+
+    /// Lines between two hunks, closed.
+    fn gap(&self, at: usize, rows: &[Row<'_>], left: &mut usize) -> Markup {
+        let texts = self.texts;
+        let is_shown = rows.len() <= OPENED && rows.len() <= *left;
+        if is_shown {
+            *left -= rows.len();
+        }
+        html! {
+            @if rows.is_empty() {}
+            @else if is_shown {
+                details.gap { summary { ((texts.unchanged_lines)(rows.len())) } (self.table(at, rows)) }
+            } @else { p.gap { ((texts.unchanged_lines)(rows.len())) } }
+        }
+    }
+
+    fn table(&self, at: usize, rows: &[Row<'_>]) -> Markup {
+        if self.is_split { split(at, rows) } else { unified(at, rows) }
+    }
+}
+
+/// The unchanged lines before each hunk.
+fn gaps<'a>(hunks: &[Hunk<'a>], lines: &[&'a str]) -> Vec<Vec<Row<'a>>> {
+    let (mut old, mut new) = (1, 1);
+    let mut gaps = Vec::new();
+    for hunk in hunks {
+        let first = hunk.rows.first().and_then(|row| match row {
+            Row::Same(_, (number, _)) | Row::Changed(_, Some((number, _))) => Some(*number),
+            // Where the first row has no new line, the old ones before it tell how many are between.
+            Row::Changed(Some((number, _)), None) => Some(number + new - old),
+            Row::Changed(None, None) => None,
+        });
+        let until = first.unwrap_or(new).max(new);
+        let row = |number: usize| Row::Same(number + old - new, (number, lines.get(number - 1).copied().unwrap_or("")));
+        gaps.push((new..until).map(row).collect());
+        (old, new) = (old + (until - new), until);
+        for row in &hunk.rows {
+            let (is_old, is_new) = match row {
+                Row::Same(..) => (true, true),
+                Row::Changed(before, after) => (before.is_some(), after.is_some()),
+            };
+            (old, new) = (old + usize::from(is_old), new + usize::from(is_new));
+        }
+    }
+    gaps
+}
+
+fn split(at: usize, rows: &[Row<'_>]) -> Markup {
+    html! {
+        table.split {
+            @for row in rows {
+                @match row {
+                    Row::Same(old, (new, text)) => tr {
+                        td.no { (old) } td.text { (plain(text)) }
+                        (number(at, 'n', *new)) td.text { (plain(text)) }
+                    },
+                    Row::Changed(Some((old, before)), Some((new, after))) => {
+                        @let (before, after) = marked(before, after);
+                        tr {
+                            (number(at, 'o', *old)) td.text.old { (sign('-')) (before) }
+                            (number(at, 'n', *new)) td.text.new { (sign('+')) (after) }
+                        }
+                    }
+                    Row::Changed(old, new) => tr { (side(at, 'o', *old)) (side(at, 'n', *new)) },
+                }
+            }
+        }
+    }
+}
+
+fn side(at: usize, which: char, line: Option<Numbered<'_>>) -> Markup {
+    let (class, mark) = if which == 'o' { ("text old", '-') } else { ("text new", '+') };
+    html! {
+        @match line {
+            Some((no, text)) => { (number(at, which, no)) td class=(class) { (sign(mark)) (plain(text)) } }
+            None => { td.no.none {} td.text.none {} }
+        }
+    }
+}
+
+fn unified(at: usize, rows: &[Row<'_>]) -> Markup {
+    html! {
+        table.unified {
+            @for block in rows.chunk_by(|a, b| matches!((a, b), (Row::Changed(..), Row::Changed(..)))) {
+                @for row in block {
+                    @match row {
+                        Row::Same(old, (new, text)) => tr { td.no { (old) } (number(at, 'n', *new)) td.text { (plain(text)) } },
+                        Row::Changed(Some((old, before)), after) => tr {
+                            (number(at, 'o', *old)) td.no {}
+                            td.text.old { (sign('-')) (after.map_or_else(|| plain(before), |(_, after)| marked(before, after).0)) }
+                        },
+                        Row::Changed(None, _) => {}
+                    }
+                }
+                @for row in block {
+                    @if let Row::Changed(before, Some((new, after))) = row {
+                        tr {
+                            td.no {} (number(at, 'n', *new))
+                            td.text.new { (sign('+')) (before.map_or_else(|| plain(after), |(_, before)| marked(before, after).1)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn number(at: usize, which: char, no: usize) -> Markup {
+    let id = format!("f{at}{which}{no}");
+    html! { td.no id=(id) { a href={ "#" (id) } { (no) } } }
+}
+
+fn sign(sign: char) -> Markup {
+    html! { span.sign { (sign) } }
+}
+
+fn plus_minus(added: usize, removed: usize) -> Markup {
+    html! { span.added { "+" (pieces::number(added as u64)) } " " span.removed { "−" (pieces::number(removed as u64)) } }
+}
+
+fn word_of(change: Change, texts: &Texts) -> &'static str {
+    match change {
+        Change::Added => texts.added,
+        Change::Modified => texts.modified,
+        Change::Removed => texts.removed,
+    }
+}
+
+/// How the executable bit changed.
+fn mode_of(text: &str) -> Option<String> {
+    let of = |name: &str| text.lines().take(4).find_map(|line| line.strip_prefix(name));
+    Some(format!("{} → {}", of("old mode ")?, of("new mode ")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_between_hunks_is_known() {
+        let text = "@@ -3,2 +3,1 @@\n c\n-d\n@@ -8 +7,2 @@\n+x\n h\n";
+        let lines = ["a", "b", "c", "e", "f", "g", "x", "h"];
+        let found = hunks(text);
+        let gaps = gaps(&found, &lines);
+        let told = |gap: &[Row<'_>]| gap.iter().map(|row| format!("{row:?}")).collect::<Vec<_>>().join(" ");
+        assert_eq!(told(&gaps[0]), "Same(1, (1, \"a\")) Same(2, (2, \"b\"))");
+        assert_eq!(told(&gaps[1]), "Same(5, (4, \"e\")) Same(6, (5, \"f\")) Same(7, (6, \"g\"))");
+    }
+}

@@ -1,0 +1,56 @@
+//! [`home`]: is there a skill for my task?
+
+use axum::{extract::State, response::Response};
+use maud::html;
+
+use super::{
+    layout::search_field,
+    pieces,
+    visitor::{Content, Visitor, answer},
+};
+use crate::{
+    api::HubState,
+    catalogue::{Order, Query},
+};
+
+/// Skills in each list.
+const SHOWN: usize = 8;
+
+/// The first page.
+pub async fn home(State(hub): HubState, visitor: Visitor) -> Response {
+    answer(&hub, visitor, |hub, visitor| {
+        let texts = visitor.texts;
+        let list = |order| hub.catalogue.find(&Query { order, limit: SHOWN, ..Query::default() });
+        let (updated, most) = (list(Order::Updated)?, list(Order::Downloads)?);
+        let count = hub.catalogue.count()?;
+        let body = html! {
+            section.hero {
+                h1 { (texts.home_question) }
+                (search_field(visitor, "", true))
+                p.quiet { ((texts.skills_here)(count)) }
+            }
+            @if updated.skills.is_empty() {
+                section.empty {
+                    h2 { (texts.nothing_published) }
+                    p { (texts.nothing_published_next) }
+                    pre tabindex="0" { code { "skillhub --registry " (visitor.base) " publish my-skill --owner acme" } }
+                }
+            } @else {
+                div.halves {
+                    section {
+                        h2 { (texts.lately_updated) }
+                        (pieces::skills(visitor, &updated.skills, ""))
+                        p { a href="/-/search" { (texts.all_skills) } }
+                    }
+                    section {
+                        h2 { (texts.most_installed) }
+                        (pieces::skills(visitor, &most.skills, ""))
+                        p { a href="/-/search?sort=downloads" { (texts.all_skills) } }
+                    }
+                }
+            }
+        };
+        Ok(Content { title: "skillhub".to_owned(), body, has_search: true })
+    })
+    .await
+}

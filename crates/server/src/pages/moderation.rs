@@ -1,0 +1,188 @@
+//! [`queue`]: what waits for those who run the server, and what they decided.
+
+use axum::{
+    extract::{Path, State},
+    response::Response,
+};
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use super::{
+    pieces::{proof, time_of},
+    visible::visible,
+    visitor::{Content, Sent, Visitor, answer, refused, to},
+};
+use crate::{
+    access::Action,
+    activity::{AuditLine, Quarantined, ReportOfRelease},
+    api::{HubState, name_of, run},
+    decisions::{self, Decision, reason},
+    error::ApiError,
+    hub::Hub,
+};
+
+/// Decisions that are shown.
+const SHOWN: usize = 50;
+
+/// What every form of the queue sends.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Decided {
+    report: String,
+    skill: String,
+    version: String,
+    reason: String,
+    is_sure: String,
+}
+
+/// The queue.
+pub async fn queue(State(hub): HubState, visitor: Visitor) -> Response {
+    answer(&hub, visitor, |hub, visitor| {
+        hub.check(&visitor.caller, Action::Administer)?;
+        let texts = visitor.texts;
+        let (reports, held) = (hub.activity.reports(true)?, hub.activity.all_quarantined()?);
+        let decisions = hub.activity.audit(None)?;
+        let body = html! {
+            header.title { h1 { (texts.moderation) } }
+            section {
+                h2 { (texts.open_reports) " " span.quiet { (reports.len()) } }
+                @if reports.is_empty() { p.empty { (texts.no_reports) } }
+                ul.queue { @for report in &reports { (shown(visitor, report)) } }
+            }
+            section {
+                h2 { (texts.quarantined) " " span.quiet { (held.len()) } }
+                @if held.is_empty() { p.empty { (texts.no_quarantined) } }
+                ul.queue { @for one in &held { (held_back(visitor, one)) } }
+            }
+            section {
+                h2 { (texts.hold_back) }
+                p.quiet { (texts.hold_back_means) }
+                form method="post" action="/-/moderation/quarantine" {
+                    (proof(visitor))
+                    label { (texts.skill) input name="skill" required placeholder="acme/release-notes" autocomplete="off"; }
+                    label { (texts.version) input name="version" required placeholder="1.0.0" autocomplete="off"; }
+                    (reason_field(visitor))
+                    button { (texts.quarantine) }
+                }
+            }
+            section {
+                h2 { (texts.decisions) }
+                @if decisions.is_empty() { p.empty { (texts.no_decisions) } }
+                div.wide { table.list { @for line in decisions.iter().take(SHOWN) { (decision(visitor, line)) } } }
+            }
+        };
+        Ok(Content::new(texts.moderation, body))
+    })
+    .await
+}
+
+fn reason_field(visitor: &Visitor) -> Markup {
+    html! { label { (visitor.texts.reason) textarea name="reason" required maxlength="4000" rows="2" {} } }
+}
+
+fn named(visitor: &Visitor, skill: &str, version: &str) -> Markup {
+    html! {
+        (proof(visitor))
+        input type="hidden" name="skill" value=(skill);
+        input type="hidden" name="version" value=(version);
+    }
+}
+
+fn shown(visitor: &Visitor, report: &ReportOfRelease) -> Markup {
+    let texts = visitor.texts;
+    html! {
+        li id={ "report-" (report.id) } {
+            h3 { a href={ "/" (report.skill) "?version=" (report.version) } { (report.skill) " " (report.version) } }
+            p.facts { span { (visible(&report.account)) } span { (time_of(visitor, &report.created_at)) } }
+            blockquote { (visible(&report.reason)) }
+            form method="post" action="/-/moderation/uphold" {
+                (named(visitor, &report.skill, &report.version))
+                input type="hidden" name="report" value=(report.id);
+                (reason_field(visitor))
+                div.actions {
+                    button formaction="/-/moderation/dismiss" { (texts.dismiss) }
+                    button { (texts.uphold) }
+                    button.warn formaction="/-/moderation/uphold-and-quarantine" { (texts.uphold_and_quarantine) }
+                }
+            }
+        }
+    }
+}
+
+fn held_back(visitor: &Visitor, one: &Quarantined) -> Markup {
+    let texts = visitor.texts;
+    html! {
+        li {
+            h3 { a href={ "/" (one.skill) "?version=" (one.version) } { (one.skill) " " (one.version) } }
+            p.facts { span { (visible(&one.account)) } span { (time_of(visitor, &one.at)) } }
+            blockquote { (visible(&one.reason)) }
+            form method="post" action="/-/moderation/restore" {
+                (named(visitor, &one.skill, &one.version))
+                (reason_field(visitor))
+                label.check { input type="checkbox" name="is_sure" value="1"; (texts.sure_to_withdraw) }
+                div.actions {
+                    button { (texts.restore) }
+                    button.warn formaction="/-/moderation/withdraw" { (texts.withdraw) }
+                }
+            }
+        }
+    }
+}
+
+fn decision(visitor: &Visitor, line: &AuditLine) -> Markup {
+    html! {
+        tr {
+            td { (time_of(visitor, &line.at)) }
+            td { (visible(&line.account)) }
+            td { (visible(&line.action)) }
+            td { (visible(&line.subject)) }
+            td { (visible(&line.reason)) }
+        }
+    }
+}
+
+/// Decides.
+pub async fn decide(
+    State(hub): HubState,
+    Path(decision): Path<String>,
+    Sent { visitor, fields }: Sent<Decided>,
+) -> Response {
+    let (caller, texts) = (visitor.caller.clone(), visitor.texts);
+    let done = run(&hub, move |hub| {
+        hub.check(&caller, Action::Administer)?;
+        let account = caller.account().ok_or_else(|| ApiError::bad_request("nobody decides"))?;
+        if decision == "withdraw" && fields.is_sure.is_empty() {
+            return Err(ApiError::bad_request(texts.not_sure).hint(texts.back_and_again));
+        }
+        carry_out(hub, account, &decision, &fields)
+    });
+    match done.await {
+        Ok(()) => to(&visitor, "/-/moderation"),
+        Err(error) => refused(&visitor, error),
+    }
+}
+
+fn carry_out(hub: &Hub, account: &skill::Owner, decision: &str, fields: &Decided) -> Result<(), ApiError> {
+    let reason = reason(&fields.reason)?;
+    let release = || {
+        let (owner, name) = fields.skill.trim().split_once('/').unwrap_or((fields.skill.trim(), ""));
+        hub.release(&name_of(owner, name)?, fields.version.trim())
+    };
+    let report = |what| {
+        let id = fields.report.parse().map_err(|_| ApiError::bad_request("the form names no report"))?;
+        decisions::decide(hub, account, id, what, &reason).map(|_| ())
+    };
+    match decision {
+        "dismiss" => report(Decision::Dismissed),
+        "uphold" => report(Decision::Upheld),
+        "uphold-and-quarantine" => {
+            // The release first: with the report decided and the release still handed out nobody would look again.
+            decisions::quarantine(hub, account, &release()?, &reason)?;
+            report(Decision::Upheld)
+        }
+        "quarantine" => decisions::quarantine(hub, account, &release()?, &reason).map(|_| ()),
+        "restore" => decisions::restore(hub, account, &release()?, &reason).map(|_| ()),
+        "withdraw" => decisions::withdraw(hub, account, &release()?, &reason).map(|_| ()),
+        _ => Err(ApiError::not_found(format!("{decision:?} is no decision"))),
+    }
+}

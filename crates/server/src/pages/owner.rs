@@ -1,0 +1,84 @@
+//! [`owner`]: who publishes in a namespace, and what.
+
+use axum::{
+    extract::{Path, Query as Parameters, State, rejection::QueryRejection},
+    response::Response,
+};
+use maud::html;
+use serde::Deserialize;
+use skill::Owner;
+
+use super::{
+    pieces,
+    visitor::{Content, Visitor, answer},
+};
+use crate::{
+    access::Role,
+    api::HubState,
+    catalogue::{Order, Query},
+    error::ApiError,
+};
+
+/// Skills on a page.
+const SHOWN: usize = 50;
+
+/// Where the list begins.
+#[derive(Deserialize)]
+pub struct From {
+    #[serde(default)]
+    from: String,
+}
+
+/// The page of a publisher.
+pub async fn owner(
+    State(hub): HubState,
+    visitor: Visitor,
+    Path(owner): Path<String>,
+    from: Result<Parameters<From>, QueryRejection>,
+) -> Response {
+    answer(&hub, visitor, move |hub, visitor| {
+        let texts = visitor.texts;
+        let none = || ApiError::not_found(format!("nothing was published by {owner}"));
+        let owner = Owner::parse(&owner).map_err(|_| none())?;
+        let offset = from.ok().and_then(|Parameters(From { from })| from.parse().ok()).unwrap_or(0);
+        let query =
+            Query { owner: Some(owner.clone()), order: Order::Updated, offset, limit: SHOWN, ..Query::default() };
+        let page = hub.catalogue.find(&query)?;
+        let members = hub.accounts.members(&owner)?;
+        let file = hub.indexes.with(|index| index.owner(&owner))?.map_err(|error| ApiError::of(&error))?;
+        if page.skills.is_empty() && members.is_empty() && file.keys().is_empty() {
+            return Err(none());
+        }
+        let body = html! {
+            header.title {
+                h1 { (owner) }
+            }
+            div.aside {
+                section.main {
+                    h2 { (texts.skills) }
+                    @if page.skills.is_empty() { p { (texts.nothing_published) } }
+                    @else { (pieces::skills(visitor, &page.skills, "")) }
+                    nav.pager aria-label=(texts.pages) {
+                        @if offset > 0 { a.button rel="prev" href={ "/" (owner) "?from=" (offset.saturating_sub(SHOWN)) } { (texts.previous) } }
+                        @if page.has_more { a.button rel="next" href={ "/" (owner) "?from=" (offset + SHOWN) } { (texts.next) } }
+                    }
+                }
+                aside {
+                    h2 { (texts.members) }
+                    @if members.is_empty() { p.quiet { (texts.no_members) } }
+                    ul.plain {
+                        @for member in &members {
+                            li { (member.account) " " span.quiet { @match member.role { Role::Maintainer => (texts.maintainer), Role::Publisher => (texts.publisher) } } }
+                        }
+                    }
+                    h2 { (texts.keys_of_owner) }
+                    @let keys = file.signing();
+                    @if keys.is_empty() { p.quiet { (texts.no_keys) } }
+                    ul.plain { @for key in &keys { li { code.digest { (key) } } } }
+                }
+            }
+        };
+        Ok(Content::new(owner.to_string(), body))
+    })
+    .await
+}

@@ -1,0 +1,181 @@
+//! [`search`]: which of these do I trust?
+
+use axum::{
+    extract::{Query as Parameters, State, rejection::QueryRejection},
+    response::Response,
+};
+use maud::{Markup, html};
+use serde::Deserialize;
+use skill::Owner;
+
+use super::{
+    layout::search_field,
+    pieces,
+    visitor::{Content, Visitor, answer},
+};
+use crate::{
+    api::HubState,
+    catalogue::{DEEPEST, Filter, Order, Page, Query},
+    error::ApiError,
+};
+
+/// Skills on a page.
+const SHOWN: usize = 20;
+/// Characters of a search.
+const MOST_CHARS: usize = 500;
+
+/// What the form sends. Every part is text: an empty field is one that was not filled in.
+#[derive(Debug, Default, Clone, Deserialize)]
+pub struct Search {
+    #[serde(default)]
+    q: String,
+    #[serde(default)]
+    owner: String,
+    #[serde(default)]
+    verdict: String,
+    #[serde(default)]
+    signed: String,
+    #[serde(default)]
+    sort: String,
+    #[serde(default)]
+    from: String,
+}
+
+/// What was found.
+pub async fn search(
+    State(hub): HubState,
+    visitor: Visitor,
+    asked: Result<Parameters<Search>, QueryRejection>,
+) -> Response {
+    let asked = asked.map(|Parameters(asked)| asked);
+    answer(&hub, visitor, move |hub, visitor| {
+        let asked = asked.map_err(|error| ApiError::bad_request(error.body_text()))?;
+        let query = asked.query()?;
+        let page = hub.catalogue.find(&query)?;
+        let title = match asked.q.trim() {
+            "" => visitor.texts.all_skills.to_owned(),
+            words => format!("{} · {words}", visitor.texts.search),
+        };
+        Ok(Content { title, body: shown(visitor, &asked, &query, &page), has_search: true })
+    })
+    .await
+}
+
+impl Search {
+    fn query(&self) -> Result<Query, ApiError> {
+        if self.q.chars().count() > MOST_CHARS {
+            return Err(ApiError::bad_request(format!("a search has {MOST_CHARS} characters at most")));
+        }
+        let owner = match self.owner.trim() {
+            "" => None,
+            owner => Some(Owner::parse(owner).map_err(|error| ApiError::bad_request(error.to_string()))?),
+        };
+        let order = match self.sort.as_str() {
+            "downloads" => Order::Downloads,
+            "name" => Order::Name,
+            _ => Order::Updated,
+        };
+        let filter = Filter { allowed_only: self.verdict == "allow", signed_only: !self.signed.is_empty() };
+        let offset = self.from.parse().unwrap_or(0).min(DEEPEST);
+        Ok(Query { words: self.q.clone(), owner, order, filter, offset, limit: SHOWN })
+    }
+
+    /// The address of the page that begins elsewhere.
+    fn page(&self, from: usize) -> String {
+        let pairs = [
+            ("q", self.q.as_str()),
+            ("owner", &self.owner),
+            ("verdict", &self.verdict),
+            ("signed", &self.signed),
+            ("sort", &self.sort),
+        ];
+        let mut address = String::from("/-/search?");
+        for (name, value) in pairs.iter().filter(|(_, value)| !value.is_empty()) {
+            address.push_str(name);
+            address.push('=');
+            push_encoded(&mut address, value);
+            address.push('&');
+        }
+        address.push_str(&format!("from={from}"));
+        address
+    }
+}
+
+fn push_encoded(out: &mut String, text: &str) {
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => out.push(char::from(byte)),
+            _ => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+}
+
+fn shown(visitor: &Visitor, asked: &Search, query: &Query, page: &Page) -> Markup {
+    let texts = visitor.texts;
+    html! {
+        h1.unseen-title { (texts.search) }
+        (search_field(visitor, &asked.q, true))
+        div.beside {
+            (filters(visitor, asked, query))
+            section aria-live="polite" {
+                @if page.skills.is_empty() {
+                    div.empty {
+                        h2 { (texts.nothing_found) }
+                        p { (texts.nothing_found_next) }
+                        p { a href="/-/search" { (texts.all_skills) } }
+                    }
+                } @else {
+                    (pieces::skills(visitor, &page.skills, &asked.q))
+                    nav.pager aria-label=(texts.pages) {
+                        @if query.offset > 0 {
+                            a.button rel="prev" href=(asked.page(query.offset.saturating_sub(SHOWN))) { (texts.previous) }
+                        }
+                        span.quiet { (pieces::number(query.offset as u64 + 1)) "–" (pieces::number((query.offset + page.skills.len()) as u64)) }
+                        @if page.has_more && query.offset + SHOWN <= DEEPEST {
+                            a.button rel="next" href=(asked.page(query.offset + SHOWN)) { (texts.next) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn filters(visitor: &Visitor, asked: &Search, query: &Query) -> Markup {
+    let texts = visitor.texts;
+    let orders = [
+        ("", Order::Updated, texts.lately_updated),
+        ("downloads", Order::Downloads, texts.most_installed),
+        ("name", Order::Name, texts.by_name),
+    ];
+    html! {
+        form.filters action="/-/search" aria-label=(texts.filters) {
+            input type="hidden" name="q" value=(asked.q);
+            label.check { input type="checkbox" name="verdict" value="allow" checked[query.filter.allowed_only]; (texts.only_allowed) }
+            label.check { input type="checkbox" name="signed" value="1" checked[query.filter.signed_only]; (texts.only_signed) }
+            label { (texts.owner) input name="owner" value=(asked.owner) maxlength="39" autocomplete="off"; }
+            @if asked.q.trim().is_empty() {
+                label {
+                    (texts.order)
+                    select name="sort" {
+                        @for (value, order, word) in orders { option value=(value) selected[order == query.order] { (word) } }
+                    }
+                }
+            }
+            button { (texts.apply) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_page_asks_for_the_same() {
+        let asked = Search { q: "a&b 图".to_owned(), signed: "1".to_owned(), ..Search::default() };
+        assert_eq!(asked.page(20), "/-/search?q=a%26b%20%E5%9B%BE&signed=1&from=20");
+        assert!(Search { owner: "A B".to_owned(), ..Search::default() }.query().is_err());
+        assert_eq!(Search { from: "-3".to_owned(), ..Search::default() }.query().unwrap().offset, 0);
+    }
+}

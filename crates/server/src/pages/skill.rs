@@ -1,0 +1,274 @@
+//! [`View`]: what a skill does, whether it is safe, and how to get it.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use axum::{
+    Extension,
+    extract::{Path, Query as Parameters, State, rejection::QueryRejection},
+    response::Response,
+};
+use maud::{Markup, html};
+use registry_index::{Entry, newest};
+use serde::Deserialize;
+use skill::{Bundle, SkillPath, frontmatter};
+
+use super::{
+    capabilities::capabilities,
+    chart,
+    findings::findings,
+    install::install,
+    judgements::{Judgement, Judgements},
+    pieces,
+    prose::{Place, prose},
+    visible::visible,
+    visitor::{Content, Visitor, answer},
+};
+use crate::{
+    api::{HubState, lineage_of, name_of},
+    error::ApiError,
+    hub::Hub,
+};
+
+/// Versions and other skills that are listed.
+const LISTED: usize = 100;
+
+/// Which release.
+#[derive(Deserialize)]
+pub struct Which {
+    version: Option<String>,
+}
+
+/// What a page about a skill shows.
+struct View<'a> {
+    visitor: &'a Visitor,
+    /// All releases, the newest first.
+    entries: &'a [Entry],
+    /// The one that is shown.
+    entry: &'a Entry,
+    is_newest: bool,
+    /// Its files, or why they are not handed out.
+    files: Result<(Bundle, Arc<Judgement>), ApiError>,
+    by_version: BTreeMap<String, u64>,
+}
+
+/// The page of a skill.
+pub async fn skill(
+    State(hub): HubState,
+    visitor: Visitor,
+    Path((owner, name)): Path<(String, String)>,
+    which: Result<Parameters<Which>, QueryRejection>,
+    Extension(judgements): Extension<Arc<Judgements>>,
+) -> Response {
+    answer(&hub, visitor, move |hub, visitor| {
+        let name = name_of(&owner, &name)?;
+        let mut entries = hub.releases(&name)?;
+        entries.sort_by(|a, b| b.version.cmp(&a.version));
+        let asked = which.ok().and_then(|Parameters(which)| which.version);
+        let first = newest(&entries, false).or(entries.first()).map(|entry| entry.version.clone());
+        let entry = match &asked {
+            Some(version) => entries.iter().find(|entry| entry.version.to_string() == *version),
+            None => entries.iter().find(|entry| Some(&entry.version) == first.as_ref()),
+        };
+        let entry =
+            entry.ok_or_else(|| ApiError::not_found(format!("{name} has no release {}", asked.unwrap_or_default())))?;
+        let judged = |bundle: Bundle| {
+            let judgement = judgements.of(entry, &bundle);
+            (bundle, judgement)
+        };
+        let files = match hub.bundle(entry) {
+            Err(error) if error.status.is_server_error() => return Err(error),
+            found => found.map(judged),
+        };
+        let by_version = hub.activity.by_version(&name.to_string())?;
+        let is_newest = Some(&entry.version) == first.as_ref();
+        let view = View { visitor, entries: &entries, entry, is_newest, files, by_version };
+        Ok(Content::new(format!("{name} {}", entry.version), view.page(hub)?))
+    })
+    .await
+}
+
+impl View<'_> {
+    fn page(&self, hub: &Hub) -> Result<Markup, ApiError> {
+        let (texts, entry) = (self.visitor.texts, self.entry);
+        Ok(html! {
+            header.title {
+                h1 { a.owner href={ "/" (entry.name.owner) } { (entry.name.owner) } "/" wbr; (entry.name.name) }
+                p.facts {
+                    span { (entry.version) }
+                    (pieces::verdict(texts, pieces::verdict_of(entry)))
+                    (pieces::flags(texts, entry))
+                    span { (pieces::time(self.visitor, entry.published_at)) }
+                }
+                p.lead { (visible(&entry.description)) }
+            }
+            @if !self.is_newest { p.note { (texts.not_newest) " " a href={ "/" (entry.name) } { (texts.to_newest) } } }
+            div.aside {
+                div.main {
+                    @match &self.files {
+                        Ok((bundle, judgement)) => {
+                            (install(self.visitor, entry, self.is_newest))
+                            section {
+                                h2 { (texts.what_it_touches) }
+                                (capabilities(&judgement.capabilities, texts))
+                            }
+                            section #findings {
+                                h2 { (texts.what_was_found) }
+                                (findings(&judgement.report, &self.files_at(), texts))
+                            }
+                            (self.readme(bundle))
+                            (self.list(bundle))
+                        }
+                        Err(why) => section.failure { h2 { (texts.held_back) } p { (visible(&why.message)) } }
+                    }
+                    (self.versions())
+                    (self.lineage(hub)?)
+                }
+                (self.side(hub)?)
+            }
+        })
+    }
+
+    fn files_at(&self) -> String {
+        format!("/{}/files/{}/", self.entry.name, self.entry.version)
+    }
+
+    fn readme(&self, bundle: &Bundle) -> Markup {
+        let text = bundle.skill_md().unwrap_or_default();
+        let body = frontmatter::split(text).map_or(text, |split| split.body);
+        let has = |path: &str| SkillPath::parse(path).is_ok_and(|path| bundle.get(&path).is_some());
+        let place = Place { files: self.files_at(), folder: "", has: &has };
+        html! {
+            section #readme {
+                h2 { "SKILL.md" }
+                div.prose { (prose(body, &place, self.visitor.texts)) }
+            }
+        }
+    }
+
+    fn list(&self, bundle: &Bundle) -> Markup {
+        let texts = self.visitor.texts;
+        html! {
+            section #files {
+                h2 { (texts.files) " " span.quiet { (pieces::number(bundle.len() as u64)) } }
+                div.wide {
+                    table.list {
+                        @for (path, file) in bundle.files() {
+                            tr {
+                                td { a href={ (self.files_at()) (path) } { (visible(path.as_str())) } }
+                                td { @if file.executable { span.badge { (texts.executable) } } }
+                                td.right { (pieces::size(file.bytes.len() as u64)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn versions(&self) -> Markup {
+        let texts = self.visitor.texts;
+        let name = &self.entry.name;
+        let older = |at: usize| self.entries.get(at + 1);
+        html! {
+            section #versions {
+                h2 { (texts.versions) " " span.quiet { (pieces::number(self.entries.len() as u64)) } }
+                div.wide {
+                    table.list {
+                        @for (at, entry) in self.entries.iter().take(LISTED).enumerate() {
+                            tr {
+                                td {
+                                    a href={ "/" (name) "?version=" (entry.version) } aria-current=[(entry.version == self.entry.version).then_some("true")] {
+                                        (entry.version)
+                                    }
+                                }
+                                td { (pieces::verdict(texts, pieces::verdict_of(entry))) " " (pieces::flags(texts, entry)) }
+                                td { (pieces::time(self.visitor, entry.published_at)) }
+                                td.right { ((texts.downloads)(self.by_version.get(&entry.version.to_string()).copied().unwrap_or(0))) }
+                                td {
+                                    @if let Some(older) = older(at) {
+                                        a href={ "/" (name) "/diff/" (older.version) "/" (entry.version) } { ((texts.changes_since)(&older.version.to_string())) }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+                @if self.entries.len() > LISTED { p.quiet { ((texts.and_more)(self.entries.len() - LISTED)) } }
+            }
+        }
+    }
+
+    fn lineage(&self, hub: &Hub) -> Result<Markup, ApiError> {
+        let texts = self.visitor.texts;
+        let lineage = lineage_of(hub, &self.entry.name)?;
+        if lineage.made_from.is_empty() && lineage.made_into.is_empty() && lineage.dependents.is_empty() {
+            return Ok(html! {});
+        }
+        Ok(html! {
+            section #lineage {
+                h2 { (texts.lineage) }
+                dl.touches {
+                    @if !lineage.made_from.is_empty() {
+                        dt { (texts.made_from) }
+                        @for made in lineage.made_from.iter().take(LISTED) { dd { (visible(&made.release)) " ← " (visible(&made.from)) } }
+                    }
+                    @if !lineage.made_into.is_empty() {
+                        dt { (texts.made_into) }
+                        @for made in lineage.made_into.iter().take(LISTED) {
+                            @let name = made.release.split(' ').next().unwrap_or_default();
+                            dd { a href={ "/" (name) } { (made.release) } " ← " (visible(&made.from)) }
+                        }
+                    }
+                    @if !lineage.dependents.is_empty() {
+                        dt { (texts.needed_by) }
+                        @for other in lineage.dependents.iter().take(LISTED) { dd { a href={ "/" (other) } { (other) } } }
+                    }
+                }
+            }
+        })
+    }
+
+    fn side(&self, hub: &Hub) -> Result<Markup, ApiError> {
+        let (texts, entry) = (self.visitor.texts, self.entry);
+        let name = entry.name.to_string();
+        let days = hub.activity.by_day(&name, &chart::first_day(self.visitor.now))?;
+        let total: u64 = self.by_version.values().sum();
+        let signer = hub.indexes.with(|index| index.signer(entry))?;
+        Ok(html! {
+            aside {
+                h2.unseen-title { (texts.facts) }
+                p.count { ((texts.downloads)(total)) " · " ((texts.stars)(hub.activity.stars(&name)?)) }
+                (chart::chart(&days, self.visitor.now, texts))
+                dl.facts-list {
+                    dt { (texts.signature) }
+                    dd {
+                        @match &signer {
+                            Ok(Some(key)) => { (texts.signed_by) " " code { (key.fingerprint()) } }
+                            Ok(None) => (texts.not_signed),
+                            Err(why) => { span.badge.bad { (texts.signature_bad) } " " (visible(&why.to_string())) }
+                        }
+                    }
+                    dt { (texts.licence) }
+                    dd { @match &entry.license { Some(licence) => (visible(licence)), None => (texts.no_licence) } }
+                    dt { (texts.published_by) }
+                    dd { (visible(&entry.publisher)) }
+                    dt { (texts.size) }
+                    dd { (pieces::size(entry.size)) }
+                    @if !entry.keywords.is_empty() {
+                        dt { (texts.keywords) }
+                        dd { @for word in &entry.keywords { span.badge { (visible(word)) } " " } }
+                    }
+                    @if !entry.requires.is_empty() {
+                        dt { (texts.needs) }
+                        @for need in &entry.requires {
+                            @let name = need.split('@').next().unwrap_or_default();
+                            dd { a href={ "/" (name) } { (visible(need)) } }
+                        }
+                    }
+                    dt { (texts.digest) }
+                    dd { code.digest { (entry.digest) } }
+                }
+            }
+        })
+    }
+}
