@@ -86,7 +86,7 @@ impl Visitor {
         let text = |name: header::HeaderName| parts.headers.get(name).and_then(|value| value.to_str().ok());
         let query = |name: &str| {
             let pairs = parts.uri.query().unwrap_or_default().split('&').filter_map(|pair| pair.split_once('='));
-            pairs.filter(|(key, _)| *key == name).map(|(_, value)| value).last()
+            pairs.filter(|(key, _)| *key == name).map(|(_, value)| value).next_back()
         };
         let mut cookies = Cookies::of(&parts.headers);
         let is_secure = parts.headers.get("x-forwarded-proto").is_some_and(|proto| proto == "https");
