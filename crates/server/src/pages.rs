@@ -25,6 +25,7 @@ mod moderation;
 mod owner;
 mod pieces;
 mod prose;
+mod report;
 mod search;
 pub mod session;
 mod sign_in;
@@ -55,6 +56,7 @@ pub fn router() -> Router<Shared> {
         .route("/-/sign-out", post(sign_in::sign_out))
         .route("/-/moderation", get(moderation::queue))
         .route("/-/moderation/{decision}", post(moderation::decide))
+        .route("/-/report", post(report::report))
         .route("/-/static/{file}", get(assets::file))
         .route("/{owner}", get(owner::owner))
         .route("/{owner}/{name}", get(skill::skill))

@@ -342,7 +342,10 @@ fn sign(sign: char) -> Markup {
 }
 
 fn plus_minus(added: usize, removed: usize) -> Markup {
-    html! { span.added { "+" (pieces::number(added as u64)) } " " span.removed { "−" (pieces::number(removed as u64)) } }
+    html! {
+        @if added > 0 { span.added { "+" (pieces::number(added as u64)) } " " }
+        @if removed > 0 { span.removed { "−" (pieces::number(removed as u64)) } }
+    }
 }
 
 fn word_of(change: Change, texts: &Texts) -> &'static str {

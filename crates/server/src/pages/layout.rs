@@ -69,7 +69,7 @@ pub fn search_field(visitor: &Visitor, words: &str, is_large: bool) -> Markup {
     html! {
         form.search.large[is_large] action="/-/search" role="search" {
             input type="search" name="q" value=(words) maxlength="500" aria-label=(texts.search_label)
-                placeholder=(texts.search_hint) autocomplete="off" autofocus[is_large] data-search;
+                placeholder=(texts.search_hint) autocomplete="off" autofocus[is_large && words.is_empty()] data-search;
             button { (texts.search) }
         }
     }

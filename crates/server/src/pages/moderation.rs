@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::{
-    pieces::{proof, time_of},
+    pieces::{proof, reason_field, release_fields, time_of},
     visible::visible,
     visitor::{Content, Sent, Visitor, answer, refused, to},
 };
@@ -76,18 +76,6 @@ pub async fn queue(State(hub): HubState, visitor: Visitor) -> Response {
     .await
 }
 
-fn reason_field(visitor: &Visitor) -> Markup {
-    html! { label { (visitor.texts.reason) textarea name="reason" required maxlength="4000" rows="2" {} } }
-}
-
-fn named(visitor: &Visitor, skill: &str, version: &str) -> Markup {
-    html! {
-        (proof(visitor))
-        input type="hidden" name="skill" value=(skill);
-        input type="hidden" name="version" value=(version);
-    }
-}
-
 fn shown(visitor: &Visitor, report: &ReportOfRelease) -> Markup {
     let texts = visitor.texts;
     html! {
@@ -96,7 +84,8 @@ fn shown(visitor: &Visitor, report: &ReportOfRelease) -> Markup {
             p.facts { span { (visible(&report.account)) } span { (time_of(visitor, &report.created_at)) } }
             blockquote { (visible(&report.reason)) }
             form method="post" action="/-/moderation/uphold" {
-                (named(visitor, &report.skill, &report.version))
+                (proof(visitor))
+                (release_fields(&report.skill, &report.version))
                 input type="hidden" name="report" value=(report.id);
                 (reason_field(visitor))
                 div.actions {
@@ -117,7 +106,8 @@ fn held_back(visitor: &Visitor, one: &Quarantined) -> Markup {
             p.facts { span { (visible(&one.account)) } span { (time_of(visitor, &one.at)) } }
             blockquote { (visible(&one.reason)) }
             form method="post" action="/-/moderation/restore" {
-                (named(visitor, &one.skill, &one.version))
+                (proof(visitor))
+                (release_fields(&one.skill, &one.version))
                 (reason_field(visitor))
                 label.check { input type="checkbox" name="is_sure" value="1"; (texts.sure_to_withdraw) }
                 div.actions {
@@ -136,7 +126,7 @@ fn decision(visitor: &Visitor, line: &AuditLine) -> Markup {
             td { (visible(&line.account)) }
             td { (visible(&line.action)) }
             td { (visible(&line.subject)) }
-            td { (visible(&line.reason)) }
+            td.long { (visible(&line.reason)) }
         }
     }
 }

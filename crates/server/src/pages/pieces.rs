@@ -149,6 +149,19 @@ pub fn proof(visitor: &Visitor) -> Piece {
     html! { input type="hidden" name="proof" value=(visitor.cookies.proof().unwrap_or_default()); }
 }
 
+/// The fields that name a release.
+pub fn release_fields(skill: &str, version: &str) -> Piece {
+    html! {
+        input type="hidden" name="skill" value=(skill);
+        input type="hidden" name="version" value=(version);
+    }
+}
+
+/// The field for a reason.
+pub fn reason_field(visitor: &Visitor) -> Piece {
+    html! { label { (visitor.texts.reason) textarea name="reason" required maxlength="4000" rows="2" {} } }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

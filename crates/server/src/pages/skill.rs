@@ -20,6 +20,7 @@ use super::{
     judgements::{Judgement, Judgements},
     pieces,
     prose::{Place, prose},
+    report,
     visible::visible,
     visitor::{Content, Visitor, answer},
 };
@@ -31,11 +32,14 @@ use crate::{
 
 /// Versions and other skills that are listed.
 const LISTED: usize = 100;
+/// Characters of a description that are shown at once.
+const LEAD_CHARS: usize = 280;
 
 /// Which release.
 #[derive(Deserialize)]
 pub struct Which {
     version: Option<String>,
+    reported: Option<String>,
 }
 
 /// What a page about a skill shows.
@@ -46,9 +50,20 @@ struct View<'a> {
     /// The one that is shown.
     entry: &'a Entry,
     is_newest: bool,
+    was_reported: bool,
     /// Its files, or why they are not handed out.
     files: Result<(Bundle, Arc<Judgement>), ApiError>,
     by_version: BTreeMap<String, u64>,
+}
+
+/// What a skill says of itself; of a long text the rest opens, so that what follows is on the first screen.
+fn lead(description: &str) -> Markup {
+    let end = description.char_indices().nth(LEAD_CHARS).map_or(description.len(), |(at, _)| at);
+    let (head, rest) = description.split_at(end);
+    html! {
+        @if rest.chars().count() < LEAD_CHARS / 4 { p.lead { (visible(description)) } }
+        @else { details.lead { summary { (visible(head)) "…" } p { "…" (visible(rest)) } } }
+    }
 }
 
 /// The page of a skill.
@@ -63,7 +78,7 @@ pub async fn skill(
         let name = name_of(&owner, &name)?;
         let mut entries = hub.releases(&name)?;
         entries.sort_by(|a, b| b.version.cmp(&a.version));
-        let asked = which.ok().and_then(|Parameters(which)| which.version);
+        let (asked, reported) = which.map_or((None, None), |Parameters(which)| (which.version, which.reported));
         let first = newest(&entries, false).or(entries.first()).map(|entry| entry.version.clone());
         let entry = match &asked {
             Some(version) => entries.iter().find(|entry| entry.version.to_string() == *version),
@@ -81,7 +96,8 @@ pub async fn skill(
         };
         let by_version = hub.activity.by_version(&name.to_string())?;
         let is_newest = Some(&entry.version) == first.as_ref();
-        let view = View { visitor, entries: &entries, entry, is_newest, files, by_version };
+        let was_reported = reported.is_some();
+        let view = View { visitor, entries: &entries, entry, is_newest, was_reported, files, by_version };
         Ok(Content::new(format!("{name} {}", entry.version), view.page(hub)?))
     })
     .await
@@ -99,8 +115,9 @@ impl View<'_> {
                     (pieces::flags(texts, entry))
                     span { (pieces::time(self.visitor, entry.published_at)) }
                 }
-                p.lead { (visible(&entry.description)) }
+                (lead(&entry.description))
             }
+            @if self.was_reported { p.note.good role="status" { (texts.reported) } }
             @if !self.is_newest { p.note { (texts.not_newest) " " a href={ "/" (entry.name) } { (texts.to_newest) } } }
             div.aside {
                 div.main {
@@ -238,7 +255,7 @@ impl View<'_> {
             aside {
                 h2.unseen-title { (texts.facts) }
                 p.count { ((texts.downloads)(total)) " · " ((texts.stars)(hub.activity.stars(&name)?)) }
-                (chart::chart(&days, self.visitor.now, texts))
+                @if !days.is_empty() { (chart::chart(&days, self.visitor.now, texts)) }
                 dl.facts-list {
                     dt { (texts.signature) }
                     dd {
@@ -268,6 +285,7 @@ impl View<'_> {
                     dt { (texts.digest) }
                     dd { code.digest { (entry.digest) } }
                 }
+                (report::form(self.visitor, entry))
             }
         })
     }

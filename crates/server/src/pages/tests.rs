@@ -320,6 +320,26 @@ async fn an_admin_decides_over_reports_and_releases() {
 }
 
 #[tokio::test]
+async fn who_has_signed_in_reports_a_release_and_nobody_else_does() {
+    let server = server(Visibility::Public);
+    assert!(!server.get("/acme/notes").await.text.contains("/-/report"));
+    let form = server.get("/-/sign-in").await;
+    let fields = format!("proof={}&skill=acme/notes&version=1.1.0&reason=odd", form.proof());
+    assert_eq!(server.post("/-/report", &form.cookies(), &fields).await.status, StatusCode::UNAUTHORIZED);
+    let cookie = server.signed_in().await;
+    let page = server.get_with("/acme/notes", &cookie).await;
+    assert!(page.text.contains("/-/report"));
+    let fields = format!("proof={}&skill=acme/notes&version=1.1.0&reason=odd", page.proof());
+    let sent = server.post("/-/report", &cookie, &fields).await;
+    assert_eq!(sent.status, StatusCode::SEE_OTHER, "{}", sent.text);
+    let back = sent.headers[header::LOCATION].to_str().unwrap();
+    assert!(server.get_with(back, &cookie).await.text.contains("The report was sent"));
+    assert_eq!(server.hub.activity.reports(true).unwrap()[0].reason, "odd");
+    let none = fields.replace("1.1.0", "7.0.0");
+    assert_eq!(server.post("/-/report", &cookie, &none).await.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
 async fn an_empty_index_says_what_to_do_first() {
     let folder = tempfile::tempdir().unwrap();
     let hub = server(Visibility::Public).hub.settings.clone();

@@ -129,7 +129,7 @@ impl Visitor {
             headers.append(header::SET_COOKIE, cookie.clone());
         }
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
-        headers.insert(header::VARY, HeaderValue::from_static("accept-language, cookie"));
+        headers.insert(header::VARY, HeaderValue::from_static("accept, accept-language, cookie"));
         headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(layout::POLICY));
         response
     }

@@ -1,0 +1,62 @@
+//! [`report`]: somebody who has signed in tells that something is wrong with a release.
+
+use axum::{extract::State, response::Response};
+use jiff::Timestamp;
+use maud::{Markup, html};
+use registry_index::Entry;
+use serde::Deserialize;
+
+use super::{
+    pieces::{proof, reason_field, release_fields},
+    visitor::{Sent, Visitor, refused, to},
+};
+use crate::{
+    access::Action,
+    api::{HubState, name_of, reason, run},
+    error::ApiError,
+};
+
+/// What the form sends.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Fields {
+    skill: String,
+    version: String,
+    reason: String,
+}
+
+/// The form, for those who have signed in.
+pub fn form(visitor: &Visitor, entry: &Entry) -> Markup {
+    let texts = visitor.texts;
+    html! {
+        @if visitor.caller.account().is_some() {
+            details {
+                summary { (texts.report) }
+                form method="post" action="/-/report" {
+                    (proof(visitor))
+                    (release_fields(&entry.name.to_string(), &entry.version.to_string()))
+                    (reason_field(visitor))
+                    button { (texts.report_send) }
+                }
+            }
+        }
+    }
+}
+
+/// Notes a report for those who decide.
+pub async fn report(State(hub): HubState, Sent { visitor, fields }: Sent<Fields>) -> Response {
+    let caller = visitor.caller.clone();
+    let noted = run(&hub, move |hub| {
+        hub.check(&caller, Action::TakePart)?;
+        let account = caller.account().ok_or_else(|| ApiError::bad_request("nobody reports"))?;
+        let (owner, name) = fields.skill.split_once('/').unwrap_or((&fields.skill, ""));
+        let entry = hub.release(&name_of(owner, name)?, &fields.version)?;
+        let (skill, version) = (entry.name.to_string(), entry.version.to_string());
+        hub.activity.report((&skill, &version), &reason(&fields.reason)?, account, Timestamp::now())?;
+        Ok(format!("/{skill}?version={version}&reported=1"))
+    });
+    match noted.await {
+        Ok(place) => to(&visitor, &place),
+        Err(error) => refused(&visitor, error),
+    }
+}
