@@ -40,7 +40,7 @@ pub struct Global {
     /// Work on the user's skills: ~/.agents/skills
     #[arg(long, global = true)]
     pub global: bool,
-    /// Registry to use: a name from the configuration, a git URL, or a folder
+    /// Registry to use: a name from the configuration, a server, a git URL, or a folder
     #[arg(long, global = true, value_name = "NAME_URL_OR_DIR", env = "SKILLHUB_REGISTRY")]
     pub registry: Option<String>,
     /// Go on with a registry whose history was replaced, or that is older than it was
@@ -81,6 +81,10 @@ pub enum Command {
     Info(commands::info::InfoArgs),
     /// Keep a release from being chosen by new installs
     Yank(commands::yank::YankArgs),
+    /// Keep a token for a registry on a server
+    Login(commands::login::LoginArgs),
+    /// Forget the token for a registry on a server
+    Logout(commands::login::LogoutArgs),
     /// Show, add or retire the keys with which an owner signs
     #[command(subcommand)]
     Key(commands::key::KeyCommand),

@@ -16,6 +16,7 @@ pub mod install;
 pub mod key;
 pub mod list;
 pub mod log;
+pub mod login;
 pub mod manage;
 pub mod mcp;
 pub mod new;

@@ -28,6 +28,9 @@ use crate::{
     print::Output,
 };
 
+/// The variable that holds the token for registries on servers.
+pub const SERVER_TOKEN_VARIABLE: &str = "SKILLHUB_TOKEN";
+
 /// Where and as whom a command works.
 pub struct Context {
     /// How answers are printed.
@@ -266,7 +269,8 @@ impl Context {
     /// The registries that the flags and the configuration name.
     pub fn registries(&self) -> client::Registries {
         let registries = client::Registries::new(self.registry.as_deref(), &self.config, &self.home, self.now);
-        registries.accepting_rewrites(self.accepts_rewrite)
+        let token = std::env::var(SERVER_TOKEN_VARIABLE).ok().filter(|token| !token.is_empty());
+        registries.accepting_rewrites(self.accepts_rewrite).with_token(token)
     }
 
     /// Where agents look for skills: those of the project, or those of the user. Where the flags

@@ -84,6 +84,8 @@ fn run(context: &Context, global: &Global, command: &Command) -> Result<Exit, Cl
         Command::Doctor(args) => commands::doctor::run(context, args),
         Command::Completions(args) => commands::completions::run(args),
         Command::Mcp(args) => commands::mcp::run(context, global, args),
+        Command::Login(args) => commands::login::login(context, global, args),
+        Command::Logout(args) => commands::login::logout(context, global, args),
         Command::Serve(args) => commands::serve::run(context, args),
         Command::Tour(args) => commands::tour::run(context, args),
     }

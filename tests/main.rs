@@ -18,6 +18,8 @@ mod fuzzed;
 #[cfg(test)]
 mod histories;
 #[cfg(test)]
+mod http;
+#[cfg(test)]
 mod mcp;
 #[cfg(test)]
 mod support;

@@ -6,7 +6,7 @@ use std::{
 };
 
 use clap::Args;
-use client::{PublishOptions, PublishStatus, Published, Publisher, SigningKey};
+use client::{Logins, PublishOptions, PublishStatus, Published, Publisher, SigningKey};
 use library::Library;
 use serde_json::json;
 use skill::SkillName;
@@ -29,7 +29,7 @@ use crate::{
   skillhub publish pdf-forms --from-fork --owner me   an installed skill, with what was changed here
 
 The version is the flag's, else the frontmatter's, else the next patch, else 1.0.0.
-The owner is the flag's, else the configuration's.")]
+The owner is the flag's, else the configuration's, else the account of the login for the registry.")]
 pub struct PublishArgs {
     /// The skill's folder; with --from-fork an installed skill
     dir: PathBuf,
@@ -57,7 +57,7 @@ pub struct PublishArgs {
 pub fn run(context: &Context, args: &PublishArgs) -> Result<Exit, CliError> {
     let options = PublishOptions {
         version: args.version.clone(),
-        owner: args.owner.clone().or_else(|| context.config.owner.clone()),
+        owner: args.owner.clone().or_else(|| context.config.owner.clone()).or_else(|| signed_in(context)),
         changelog: args.changelog.clone(),
         dry_run: args.dry_run,
     };
@@ -151,4 +151,10 @@ fn print(context: &Context, published: &Published) -> Result<(), CliError> {
             }
         }
     })
+}
+
+/// The account by which the user has signed in to the registry.
+fn signed_in(context: &Context) -> Option<String> {
+    let logins = Logins::read(&context.home).ok()?;
+    logins.of(&context.registries().location()).map(|login| login.account.clone())
 }

@@ -4,7 +4,13 @@ use std::{io::Read, time::Duration};
 
 use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
-use ureq::{Agent, http::Response, http::header::LOCATION};
+use ureq::{
+    Agent,
+    http::{
+        Response,
+        header::{AUTHORIZATION, CONTENT_TYPE, IF_NONE_MATCH, LOCATION},
+    },
+};
 
 /// How long one file may take, and how long it may take until there is a connection.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
@@ -72,17 +78,22 @@ impl Fails for HttpError {
     }
 }
 
-/// Fetches the file of an `http://` or `https://` URL, of at most `limit` bytes. Servers may send on to another URL of the
-/// same scheme.
-pub(crate) fn get(url: &str, limit: u64) -> Result<Vec<u8>, HttpError> {
+fn agent() -> Agent {
     let config = Agent::config_builder()
         .timeout_global(Some(TIME_LIMIT))
         .timeout_connect(Some(CONNECT_LIMIT))
         .max_redirects(0)
         .max_redirects_will_error(false)
         .http_status_as_error(false)
+        .allow_non_standard_methods(true)
         .user_agent(concat!("skillhub/", env!("CARGO_PKG_VERSION")));
-    let agent: Agent = config.build().into();
+    config.build().into()
+}
+
+/// Fetches the file of an `http://` or `https://` URL, of at most `limit` bytes. Servers may send on to another URL of the
+/// same scheme.
+pub(crate) fn get(url: &str, limit: u64) -> Result<Vec<u8>, HttpError> {
+    let agent = agent();
     let mut url = url.to_owned();
     for _ in 0..=MOST_REDIRECTS {
         let unreached = |error: ureq::Error| HttpError::Unreached { url: url.clone(), message: error.to_string() };
@@ -96,6 +107,49 @@ pub(crate) fn get(url: &str, limit: u64) -> Result<Vec<u8>, HttpError> {
         };
     }
     Err(HttpError::Redirect { to: "yet another place".to_owned(), url })
+}
+
+/// What a server is asked for, beside the URL.
+#[derive(Debug, Default)]
+pub(crate) struct Ask<'a> {
+    /// The method; `GET` when there is none.
+    pub method: &'a str,
+    /// The bearer token.
+    pub token: Option<&'a str>,
+    /// The ETag of what is here.
+    pub etag: Option<&'a str>,
+    /// The body, and of what kind it is.
+    pub body: Option<(&'a str, &'a [u8])>,
+}
+
+/// What it answers.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// The status.
+    pub status: u16,
+    /// The body.
+    pub bytes: Vec<u8>,
+}
+
+/// Asks a server, and takes whatever it answers, of at most `limit` bytes. It is not followed to another place: the token
+/// is for this one.
+pub(crate) fn ask(url: &str, ask: &Ask<'_>, limit: u64) -> Result<Answer, HttpError> {
+    let invalid =
+        |error: &dyn std::fmt::Display| HttpError::Unreached { url: url.to_owned(), message: error.to_string() };
+    let mut request =
+        ureq::http::Request::builder().uri(url).method(if ask.method.is_empty() { "GET" } else { ask.method });
+    if let Some(token) = ask.token {
+        request = request.header(AUTHORIZATION, format!("Bearer {token}"));
+    }
+    if let Some(etag) = ask.etag {
+        request = request.header(IF_NONE_MATCH, etag);
+    }
+    if let Some((kind, _)) = ask.body {
+        request = request.header(CONTENT_TYPE, kind);
+    }
+    let request = request.body(ask.body.map_or_else(Vec::new, |(_, bytes)| bytes.to_vec()));
+    let answer = agent().run(request.map_err(|error| invalid(&error))?).map_err(|error| invalid(&error))?;
+    Ok(Answer { status: answer.status().as_u16(), bytes: read(answer, url, limit)? })
 }
 
 fn read(answer: Response<ureq::Body>, url: &str, limit: u64) -> Result<Vec<u8>, HttpError> {

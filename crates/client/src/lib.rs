@@ -21,6 +21,7 @@ mod import;
 mod install;
 mod keys;
 mod lock_file;
+mod login;
 mod lookalike;
 mod paths;
 mod placed;
@@ -57,6 +58,7 @@ pub use keys::{KeyError, Keys, add_key, keys, retire_key};
 pub use lock_file::{
     Drift, DriftKind, Healed, LOCK_FILE, LockFile, LockFileError, LockedSkill, Undecided, drifts, heal, mend_drifts,
 };
+pub use login::{Login, LoginError, Logins};
 pub use placed::{
     MovedOutcome, MovedPlace, PlacedSkill, SightOutcome, Standing, follow_move, follow_sight, follow_sight_at,
     mend_placed, placed_skills,

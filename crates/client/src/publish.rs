@@ -9,8 +9,7 @@ use cap_std::{ambient_authority, fs::Dir};
 use jiff::Timestamp;
 use library::folder::{self, Leftovers};
 use registry_index::{
-    AppendError, Appended, Entry, ForkedFrom, Index, NewRelease, OwnerKey, Requirement, Stamp, newest, next_patch,
-    statement,
+    AppendError, Appended, Entry, ForkedFrom, NewRelease, OwnerKey, Requirement, Stamp, newest, next_patch, statement,
 };
 use scan::{Baseline, Cleared, Report, Verdict};
 use semver::Version;
@@ -324,9 +323,7 @@ impl Draft<'_> {
         let signature = self.signing.map(sign).transpose()?;
         let (name, changelog, forked_from) = (self.name.clone(), options.changelog.clone(), self.forked_from.clone());
         let release = NewRelease { name, version, changelog, signature, forked_from, stamp };
-        let (cleared, name) = (&self.cleared, &self.name);
-        let append = |index: &Index| Ok::<_, PublishError>(index.append(&release, cleared, &bytes)?);
-        match self.registry.change(name, Some(&digest), append) {
+        match self.registry.append::<PublishError>(&release, &self.cleared, &bytes) {
             Ok(Appended::Published(entry)) => Ok((PublishStatus::Published, entry.version.clone())),
             Ok(Appended::Unchanged(entry)) => Ok((PublishStatus::Unchanged, entry.version.clone())),
             Err(PublishError::Append(AppendError::VersionExists { version, .. })) => {

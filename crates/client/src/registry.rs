@@ -10,6 +10,7 @@ mod noted;
 mod remote;
 mod seen;
 mod signers;
+mod web;
 
 use std::{
     fmt,
@@ -18,7 +19,9 @@ use std::{
 
 use jiff::Timestamp;
 use library::Home;
-use registry_index::{BundlePlace, Entry, Index, Stamp, seed, shard};
+use registry_index::{AppendError, Appended, BundlePlace, Entry, FlagError, Index, NewRelease, Stamp, seed, shard};
+use scan::Cleared;
+use semver::Version;
 use skill::{Digest, Owner, QualifiedName, SkillName};
 
 pub use error::RegistryError;
@@ -29,8 +32,14 @@ pub use mirrors::{MirrorCheck, MirrorsTidied};
 use remote::{Heads, Remote};
 use seen::{Growth, Seen};
 pub(crate) use signers::{Signers, Standing};
+use web::Web;
 
-use crate::config::{Config, RegistryConfig};
+use crate::{
+    config::{Config, RegistryConfig},
+    login::Logins,
+    search::SearchResult,
+    spec::GitSpec,
+};
 
 /// The name of the registry inside the home.
 pub const EMBEDDED: &str = "local";
@@ -49,6 +58,7 @@ pub struct Registries {
     accepts_rewrite: bool,
     is_offline: bool,
     heads: Heads,
+    token: Option<String>,
 }
 
 /// A registry, open.
@@ -60,7 +70,18 @@ pub struct Registry {
     name: String,
     location: String,
     index: Index,
-    remote: Option<Remote>,
+    reach: Reach,
+}
+
+/// How the whole of a registry is reached.
+#[derive(Debug)]
+enum Reach {
+    /// It is here.
+    Here,
+    /// By git.
+    Git(Box<Remote>),
+    /// By asking a server.
+    Web(Web),
 }
 
 impl Registries {
@@ -69,7 +90,16 @@ impl Registries {
     #[must_use]
     pub fn new(given: Option<&str>, config: &Config, home: &Home, now: Timestamp) -> Self {
         let (given, config, home) = (given.map(str::to_owned), config.clone(), home.clone());
-        Self { given, config, home, now, accepts_rewrite: false, is_offline: false, heads: Heads::default() }
+        Self {
+            given,
+            config,
+            home,
+            now,
+            accepts_rewrite: false,
+            is_offline: false,
+            heads: Heads::default(),
+            token: None,
+        }
     }
 
     /// The same, taking what a registry holds now although it did not grow from what was seen of it.
@@ -83,6 +113,12 @@ impl Registries {
     pub fn requiring_signatures(mut self, owners: impl IntoIterator<Item = String>) -> Self {
         self.config.require_signatures.extend(owners);
         self
+    }
+
+    /// The same, showing servers this token in place of those that were kept.
+    #[must_use]
+    pub fn with_token(self, token: Option<String>) -> Self {
+        Self { token, ..self }
     }
 
     /// The same without the network.
@@ -185,7 +221,7 @@ impl Registries {
         }
         let index = Index::open(&location)?;
         let (name, location) = (EMBEDDED.to_owned(), location.display().to_string());
-        Ok(Registry { name, location, index, remote: None })
+        Ok(Registry { name, location, index, reach: Reach::Here })
     }
 
     fn open(&self, name: &str, text: &str, base: &Path) -> Result<Registry, RegistryError> {
@@ -193,9 +229,12 @@ impl Registries {
         let path = match Location::read(text, base)? {
             Location::Git(spec) if self.is_offline => return Err(RegistryError::Offline(spec.url())),
             Location::Git(spec) => {
+                if let Some((web, index)) = self.web(&spec)? {
+                    return Ok(Registry { name, location: web.url().to_owned(), index, reach: Reach::Web(web) });
+                }
                 let remote = Remote::new(&spec, &self.home, &self.heads, self.accepts_rewrite);
                 let (location, index) = (remote.url().to_owned(), remote.index()?);
-                return Ok(Registry { name, location, index, remote: Some(remote) });
+                return Ok(Registry { name, location, index, reach: Reach::Git(Box::new(remote)) });
             }
             Location::Folder(path) => path,
         };
@@ -207,7 +246,17 @@ impl Registries {
             let growth = |seen: &str| Ok(if index.has_grown_from(seen)? { Growth::Grown } else { Growth::Other });
             seen.check(&self.home, &location, &index.revision()?, self.accepts_rewrite, growth)?;
         }
-        Ok(Registry { name, location, index, remote: None })
+        Ok(Registry { name, location, index, reach: Reach::Here })
+    }
+
+    /// The server at a URL that may be one of git as well, if a skillhub server it is.
+    fn web(&self, spec: &GitSpec) -> Result<Option<(Web, Index)>, RegistryError> {
+        let url = spec.url();
+        if !matches!(spec.transport(), "http" | "https") || url.ends_with(".git") {
+            return Ok(None);
+        }
+        let kept = || Logins::read(&self.home).ok()?.of(&url).map(|login| login.token.clone());
+        Web::find(&url, &self.home, self.token.clone().or_else(kept), self.accepts_rewrite, self.now)
     }
 
     /// Makes the embedded registry beside its place and renames it, so that no other process sees it
@@ -249,16 +298,13 @@ impl Registry {
     /// # Errors
     /// [`RegistryError::NotHere`] when only git reaches it.
     pub fn whole(&self) -> Result<&Path, RegistryError> {
-        match self.remote {
-            Some(_) => Err(RegistryError::NotHere(self.location.clone())),
-            None => Ok(self.index.dir()),
-        }
+        if self.is_here() { Ok(self.index.dir()) } else { Err(RegistryError::NotHere(self.location.clone())) }
     }
 
     /// Whether it is on this machine, whole.
     #[must_use]
     pub fn is_here(&self) -> bool {
-        self.remote.is_none()
+        matches!(self.reach, Reach::Here)
     }
 
     /// Its index. Of one elsewhere only what was brought can be read.
@@ -288,6 +334,10 @@ impl Registry {
     /// # Errors
     /// [`RegistryError`] when git cannot fetch it.
     pub fn with_owners_of(&self, name: &SkillName) -> Result<&Index, RegistryError> {
+        if let Reach::Web(web) = &self.reach {
+            web.bring_names(&self.index, name)?;
+            return Ok(&self.index);
+        }
         self.with(shard::name_folder(name).into_iter().collect())
     }
 
@@ -304,10 +354,20 @@ impl Registry {
     /// # Errors
     /// [`RegistryError`] when git cannot fetch them.
     pub fn with_all_lines(&self) -> Result<&Index, RegistryError> {
-        if let Some(remote) = &self.remote {
-            remote.bring_lines(&self.index)?;
+        match &self.reach {
+            Reach::Here => {}
+            Reach::Git(remote) => remote.bring_lines(&self.index)?,
+            Reach::Web(web) => return Err(RegistryError::NotHere(web.url().to_owned())),
         }
         Ok(&self.index)
+    }
+
+    /// What a server finds; `None` where the lines of all skills are to be looked through here.
+    pub(crate) fn search(&self, query: &str, limit: usize) -> Result<Option<Vec<SearchResult>>, RegistryError> {
+        match &self.reach {
+            Reach::Web(web) => web.search(query, limit, &self.name).map(Some),
+            Reach::Here | Reach::Git(_) => Ok(None),
+        }
     }
 
     /// Changes the file of an owner.
@@ -316,23 +376,58 @@ impl Registry {
         owner: &Owner,
         change: impl Fn(&Index) -> Result<T, E>,
     ) -> Result<T, E> {
-        let Some(remote) = &self.remote else { return change(&self.index) };
-        remote.change(&mut self.index, &[shard::CONFIG.to_owned(), shard::owner_file(owner)], change)
+        match &self.reach {
+            Reach::Here => change(&self.index),
+            Reach::Git(remote) => {
+                remote.change(&mut self.index, &[shard::CONFIG.to_owned(), shard::owner_file(owner)], change)
+            }
+            Reach::Web(web) => Err(RegistryError::NotThere(web.url().to_owned()).into()),
+        }
+    }
+
+    /// Puts a release into the index.
+    pub(crate) fn append<E: From<RegistryError> + From<AppendError>>(
+        &mut self,
+        release: &NewRelease,
+        cleared: &Cleared,
+        archive: &[u8],
+    ) -> Result<Appended, E> {
+        if let Reach::Web(web) = &self.reach {
+            return Ok(web.publish(&self.index, release, archive)?);
+        }
+        let digest = cleared.digest();
+        self.change(&release.name, Some(&digest), |index| Ok(index.append(release, cleared, archive)?))
+    }
+
+    /// Sets the flag `yanked` of a release.
+    pub(crate) fn set_yanked<E: From<RegistryError> + From<FlagError>>(
+        &mut self,
+        name: &QualifiedName,
+        version: &Version,
+        yanked: bool,
+        stamp: &Stamp,
+    ) -> Result<Entry, E> {
+        if let Reach::Web(web) = &self.reach {
+            return Ok(web.set_yanked(&self.index, name, version, yanked)?);
+        }
+        self.change(name, None, |index| Ok(index.set_yanked(name, version, yanked, stamp)?))
     }
 
     /// Puts a release into the index, or sets a flag of one, with `change`. Where others change the registry at the same
     /// time, it is made again on top of what they made. `digest` is that of the archive that it brings.
-    pub(crate) fn change<T, E: From<RegistryError>>(
+    fn change<T, E: From<RegistryError>>(
         &mut self,
         name: &QualifiedName,
         digest: Option<&Digest>,
         change: impl Fn(&Index) -> Result<T, E>,
     ) -> Result<T, E> {
-        let Some(remote) = &self.remote else { return change(&self.index) };
         let mut paths = vec![shard::CONFIG.to_owned(), shard::owner_file(&name.owner)];
         paths.extend(shard::skill_file(name));
         paths.extend(digest.and_then(|digest| self.archive_path(digest)));
-        remote.change(&mut self.index, &paths, change)
+        match &self.reach {
+            Reach::Git(remote) => remote.change(&mut self.index, &paths, change),
+            Reach::Here | Reach::Web(_) => change(&self.index),
+        }
     }
 
     /// Whether its index names URLs for archives.
@@ -348,8 +443,10 @@ impl Registry {
     }
 
     fn with(&self, paths: Vec<String>) -> Result<&Index, RegistryError> {
-        if let Some(remote) = &self.remote {
-            remote.bring(&self.index, &paths)?;
+        match &self.reach {
+            Reach::Here => {}
+            Reach::Git(remote) => remote.bring(&self.index, &paths)?,
+            Reach::Web(web) => web.bring(&self.index, &paths)?,
         }
         Ok(&self.index)
     }

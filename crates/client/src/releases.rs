@@ -137,7 +137,6 @@ pub fn yank(registries: &Registries, spec: &Spec, undo: bool, by: &str, now: Tim
     let Wanted::Exact(version) = request.wanted() else { return Err(YankError::NotExact(spec.to_string())) };
     resolve::releases(&registry, &name)?;
     let stamp = Stamp { by: by.to_owned(), at: now };
-    let entry =
-        registry.change(&name, None, |index| Ok::<_, YankError>(index.set_yanked(&name, version, !undo, &stamp)?))?;
+    let entry = registry.set_yanked::<YankError>(&name, version, !undo, &stamp)?;
     Ok(Yanked { registry: registry.name().to_owned(), location: registry.location().to_owned(), entry })
 }

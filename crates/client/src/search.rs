@@ -79,8 +79,15 @@ pub struct Found {
 /// # Errors
 /// [`SearchError`]
 pub fn search(registries: &Registries, query: &str, limit: usize) -> Result<Found, SearchError> {
-    let (mut found, mut skipped) = (Vec::new(), Vec::new());
+    let (mut found, mut skipped, mut on_servers) = (Vec::new(), Vec::new(), Vec::new());
     for registry in registries.all()? {
+        if let Some(results) = registry.search(query, limit)? {
+            let owner = |result: &SearchResult| result.name.parse::<QualifiedName>().ok().map(|name| name.owner);
+            let is_asked =
+                |result: &SearchResult| owner(result).is_some_and(|owner| registries.is_asked_for(&registry, &owner));
+            on_servers.extend(results.into_iter().filter(is_asked));
+            continue;
+        }
         let readable = registry.with_all_lines()?.readable()?;
         skipped.extend(readable.damaged.iter().map(|error| format!("{}: {error}", registry.name())));
         found.extend(
@@ -91,7 +98,13 @@ pub fn search(registries: &Registries, query: &str, limit: usize) -> Result<Foun
                 .map(|entry| (registry.name().to_owned(), entry)),
         );
     }
-    Ok(Found { results: rank(found, query, limit), skipped })
+    let mut results = rank(found, query, limit);
+    if !on_servers.is_empty() {
+        results.extend(on_servers);
+        results.sort_by(|a, b| b.score.cmp(&a.score).then_with(|| a.name.cmp(&b.name)));
+        results.truncate(limit);
+    }
+    Ok(Found { results, skipped })
 }
 
 /// The same among some newest releases, each with the name of its registry.

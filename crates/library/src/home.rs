@@ -262,7 +262,10 @@ pub fn write_atomically(dir: &Dir, name: &str, bytes: &[u8], durability: Durabil
 }
 
 /// As [`write_atomically`], durable, for a file that only its owner may read and write.
-pub(crate) fn write_private(dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
+///
+/// # Errors
+/// What the system says; the file is then as it was.
+pub fn write_private(dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]

@@ -43,7 +43,7 @@ mod whole_change;
 
 pub use agents::{Agent, agents, find_agent};
 pub use events::{Event, EventStatus, operation_id};
-pub use home::{Durability, Home, PlaceError, ensure_dir, open_dir, read_bounded, write_atomically};
+pub use home::{Durability, Home, PlaceError, ensure_dir, open_dir, read_bounded, write_atomically, write_private};
 pub use library::{
     Checkout, Closeness, Collected, Commit, CommitError, Committed, EventsMend, FindError, FolderState, Front, Glance,
     HandEditFault, Head, HeadFault, HistoryFault, JournalMend, JournalState, Library, LibraryError, LibraryNote, Lost,

@@ -3,11 +3,11 @@
 use std::{io, path::PathBuf};
 
 use library::PlaceError;
-use registry_index::{InitError, OpenError, ReadError, SeedError};
+use registry_index::{InitError, MirrorError, OpenError, ReadError, SeedError};
 use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
 
-use crate::{git::ProgramError, spec::SpecError};
+use crate::{git::ProgramError, http::HttpError, spec::SpecError};
 
 /// Why a registry cannot be used.
 #[derive(Debug, Error)]
@@ -40,6 +40,29 @@ pub enum RegistryError {
         /// What git said.
         source: ProgramError,
     },
+    /// The network failed.
+    #[error(transparent)]
+    Http(#[from] HttpError),
+    /// A server answers that it does not.
+    #[error("{url} answers: {message}")]
+    Answer {
+        /// The registry.
+        url: String,
+        /// What kind of failure that is.
+        kind: FailureKind,
+        /// Its stable name.
+        code: &'static str,
+        /// What the server says.
+        message: String,
+        /// What to do next.
+        hint: Option<String>,
+    },
+    /// What came from elsewhere cannot be kept here.
+    #[error(transparent)]
+    Mirrored(#[from] MirrorError),
+    /// It takes such a change through its pages or API only.
+    #[error("the registry {0} is a server, which does not take this from here")]
+    NotThere(String),
     /// The network is needed and was forbidden.
     #[error("the registry {0} needs the network, and --offline forbids it")]
     Offline(String),
@@ -120,6 +143,15 @@ impl Fails for RegistryError {
                 ))
             }
             Self::Unreached { source, .. } => source.failure(),
+            Self::Http(error) => error.failure(),
+            Self::Answer { kind, code, hint, .. } => Failure { kind: *kind, code, hint: hint.clone() },
+            Self::Mirrored(MirrorError::Read(error)) => error.failure(),
+            Self::Mirrored(MirrorError::Store(error)) => error.failure(),
+            Self::Mirrored(MirrorError::WentBack(_)) => of(FailureKind::Integrity, "registry_went_back").hint(
+                "nothing was done; ask who runs it why releases are gone or others; if it was done on purpose: --accept-rewrite",
+            ),
+            Self::NotThere(_) => of(FailureKind::Refused, "registry_refused")
+                .hint("the first signed release brings its key along; ask who runs the server for more"),
             Self::Offline(_) => of(FailureKind::Unreachable, "offline").hint("run it without --offline"),
             Self::NotTaken { .. } => of(FailureKind::Refused, "registry_refused")
                 .hint("nothing was changed; who runs the registry says who may push to its branch main"),

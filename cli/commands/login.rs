@@ -1,0 +1,90 @@
+//! `skillhub login` and `skillhub logout`: tokens for registries on servers.
+
+use std::io::{self, BufRead, IsTerminal};
+
+use clap::Args;
+use client::Logins;
+use serde_json::json;
+
+use crate::{
+    args::Global,
+    context::{Context, SERVER_TOKEN_VARIABLE},
+    exit::{CliError, Exit, failed},
+};
+
+/// Flags of `login`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub login http://127.0.0.1:8700            asks for the token
+  echo $TOKEN | skillhub login https://skills.example.org
+  skillhub login --registry team                  the server that the configuration names `team`
+
+The token is kept in the home, in logins.toml, which only you may read. SKILLHUB_TOKEN goes before it,
+for a build that keeps nothing. `skillhub publish` publishes as the account of the token unless
+--owner or the configuration say otherwise.")]
+pub struct LoginArgs {
+    /// The server; that of the registry otherwise
+    #[arg(value_name = "URL")]
+    url: Option<String>,
+}
+
+/// Flags of `logout`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub logout http://127.0.0.1:8700           forget the token; it stays good until it is revoked")]
+pub struct LogoutArgs {
+    /// The server; that of the registry otherwise
+    #[arg(value_name = "URL")]
+    url: Option<String>,
+}
+
+/// Keeps a token.
+pub fn login(context: &Context, global: &Global, args: &LoginArgs) -> Result<Exit, CliError> {
+    let url = server(context, global, args.url.as_deref())?;
+    let logins = Logins::read(&context.home).map_err(failed)?;
+    let token = token(context)?;
+    let account = logins.sign_in(&context.home, &url, &token).map_err(failed)?;
+    let document = json!({"ok": true, "server": url, "account": account});
+    context.out.answer(&document, |out| writeln!(out, "Signed in to {url} as {account}"))?;
+    Ok(Exit::Done)
+}
+
+/// Forgets a token.
+pub fn logout(context: &Context, global: &Global, args: &LogoutArgs) -> Result<Exit, CliError> {
+    let url = server(context, global, args.url.as_deref())?;
+    let had = Logins::read(&context.home).map_err(failed)?.sign_out(&context.home, &url).map_err(failed)?;
+    let document = json!({"ok": true, "server": url, "status": if had { "signed_out" } else { "unchanged" }});
+    let text = if had { "Signed out of" } else { "There was no login for" };
+    context.out.answer(&document, |out| writeln!(out, "{text} {url}"))?;
+    Ok(Exit::Done)
+}
+
+fn server(context: &Context, global: &Global, given: Option<&str>) -> Result<String, CliError> {
+    let url = match given {
+        Some(url) => url.to_owned(),
+        None => context.registries().location(),
+    };
+    if url.starts_with("https://") || url.starts_with("http://") {
+        return Ok(url.trim_end_matches('/').to_owned());
+    }
+    let named = global.registry.is_some() || given.is_some();
+    let what = if named { format!("{url} is no server") } else { "no server is configured".to_owned() };
+    Err(CliError::usage(what).hint("name one: skillhub login http://127.0.0.1:8700"))
+}
+
+/// The token of the environment, else the first line of what is typed or piped.
+fn token(context: &Context) -> Result<String, CliError> {
+    if let Some(token) = std::env::var(SERVER_TOKEN_VARIABLE).ok().filter(|token| !token.is_empty()) {
+        return Ok(token);
+    }
+    if io::stdin().is_terminal() {
+        context.out.note("Paste the token, and press Enter:");
+    }
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line)?;
+    match line.trim() {
+        "" => Err(CliError::usage("there is no token on stdin")
+            .hint(format!("pipe it in, or set {SERVER_TOKEN_VARIABLE}; who runs the server makes tokens"))),
+        token => Ok(token.to_owned()),
+    }
+}

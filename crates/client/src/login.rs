@@ -1,0 +1,138 @@
+//! [`Logins`]: the tokens of registries on servers, in a file of the home that only its user reads.
+
+use std::collections::BTreeMap;
+
+use library::{Home, open_dir, read_bounded, write_private};
+use serde::{Deserialize, Serialize};
+use skill::{
+    Limits,
+    failure::{Fails, Failure, FailureKind},
+};
+use thiserror::Error;
+
+use crate::http::{self, Ask, HttpError};
+
+const FILE: &str = "logins.toml";
+const FORMAT: u32 = 1;
+
+/// Who is signed in where.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Logins {
+    format: u32,
+    #[serde(default)]
+    servers: BTreeMap<String, Login>,
+}
+
+/// One login.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Login {
+    /// The account.
+    pub account: String,
+    /// The token.
+    pub token: String,
+}
+
+/// Why a login was not made, read or dropped.
+#[derive(Debug, Error)]
+pub enum LoginError {
+    /// The server cannot be reached.
+    #[error(transparent)]
+    Http(#[from] HttpError),
+    /// No skillhub server answers.
+    #[error("{0} is no skillhub server")]
+    NoServer(String),
+    /// The server does not know the token.
+    #[error("{0} does not know this token")]
+    Unknown(String),
+    /// The file cannot be used.
+    #[error("{FILE} in the home cannot be used: {0}")]
+    File(String),
+}
+
+impl Fails for LoginError {
+    fn failure(&self) -> Failure {
+        match self {
+            Self::Http(error) => error.failure(),
+            Self::NoServer(_) => Failure::new(FailureKind::NotFound, "not_a_registry")
+                .hint("name the server as a browser does: http://host:port"),
+            Self::Unknown(_) => Failure::new(FailureKind::Refused, "unauthorized")
+                .hint("ask who runs the server for a token; on the server: skillhub serve admin-token"),
+            Self::File(_) => Failure::new(FailureKind::Failed, "io").hint("remove the file and sign in again"),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Who {
+    account: Option<String>,
+}
+
+impl Logins {
+    /// Those of a home.
+    ///
+    /// # Errors
+    /// [`LoginError::File`]
+    pub fn read(home: &Home) -> Result<Self, LoginError> {
+        let bad = |error: &dyn std::fmt::Display| LoginError::File(error.to_string());
+        let bytes = match open_dir(home.path()).map_err(|error| bad(&error))? {
+            Some(dir) => read_bounded(&dir, FILE, Limits::default().state_bytes).map_err(|error| bad(&error))?,
+            None => None,
+        };
+        let Some(bytes) = bytes else { return Ok(Self { format: FORMAT, servers: BTreeMap::new() }) };
+        let text = String::from_utf8(bytes).map_err(|error| bad(&error))?;
+        let logins: Self = toml::from_str(&text).map_err(|error| bad(&error.message()))?;
+        match logins.format {
+            FORMAT => Ok(logins),
+            other => Err(bad(&format!("it has format {other}, this version reads {FORMAT}"))),
+        }
+    }
+
+    /// The login for the server at a URL.
+    #[must_use]
+    pub fn of(&self, url: &str) -> Option<&Login> {
+        self.servers.get(url.trim_end_matches('/'))
+    }
+
+    /// Asks a server whose a token is, and keeps it.
+    ///
+    /// # Errors
+    /// [`LoginError`]; nothing is kept then.
+    pub fn sign_in(mut self, home: &Home, url: &str, token: &str) -> Result<String, LoginError> {
+        let url = url.trim_end_matches('/').to_owned();
+        let asked = Ask { token: Some(token), ..Ask::default() };
+        let answer = http::ask(&format!("{url}/v1/whoami"), &asked, Limits::default().state_bytes)?;
+        let who = match answer.status {
+            200 => serde_json::from_slice::<Who>(&answer.bytes).map_err(|_| LoginError::NoServer(url.clone()))?,
+            401 => return Err(LoginError::Unknown(url)),
+            _ => return Err(LoginError::NoServer(url)),
+        };
+        let account = who.account.ok_or_else(|| LoginError::Unknown(url.clone()))?;
+        self.servers.insert(url, Login { account: account.clone(), token: token.to_owned() });
+        self.write(home)?;
+        Ok(account)
+    }
+
+    /// Forgets the login for a server; `false` when there was none. The token stays good until it is revoked.
+    ///
+    /// # Errors
+    /// [`LoginError::File`]
+    pub fn sign_out(mut self, home: &Home, url: &str) -> Result<bool, LoginError> {
+        let had = self.servers.remove(url.trim_end_matches('/')).is_some();
+        if had {
+            self.write(home)?;
+        }
+        Ok(had)
+    }
+
+    /// The servers with a login.
+    pub fn servers(&self) -> impl Iterator<Item = (&str, &Login)> {
+        self.servers.iter().map(|(url, login)| (url.as_str(), login))
+    }
+
+    fn write(&self, home: &Home) -> Result<(), LoginError> {
+        let bad = |error: &dyn std::fmt::Display| LoginError::File(error.to_string());
+        let dir = home.ensure().map_err(|error| bad(&error))?;
+        let text = toml::to_string(self).map_err(|error| bad(&error))?;
+        write_private(&dir, FILE, text.as_bytes()).map_err(|error| bad(&error))
+    }
+}

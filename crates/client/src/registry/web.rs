@@ -1,0 +1,274 @@
+//! [`Web`]: a registry that a skillhub server has, read file by file from its sparse index.
+//!
+//! What was fetched is kept in an index of its own below the home, so that everything else reads it as it reads any
+//! index. An ETag of the server is the id of git's blob, which is known of what is here.
+
+use std::path::PathBuf;
+
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use jiff::Timestamp;
+use library::{Home, ensure_dir};
+use registry_index::{Appended, Entry, Index, NewRelease, OpenError, Stamp, shard};
+use semver::Version;
+use serde::Deserialize;
+use serde_json::Value;
+use skill::{Digest, Limits, Owner, QualifiedName, SkillName, failure::FailureKind};
+
+use super::RegistryError;
+use crate::{
+    http::{self, Answer, Ask},
+    search::SearchResult,
+};
+
+/// Codes of a server that are told as they are.
+const CODES: [(&str, FailureKind); 16] = [
+    ("unauthorized", FailureKind::Refused),
+    ("policy_denied", FailureKind::Refused),
+    ("read_only", FailureKind::Refused),
+    ("quarantined", FailureKind::Refused),
+    ("not_found", FailureKind::NotFound),
+    ("version_exists", FailureKind::Conflict),
+    ("locked", FailureKind::Conflict),
+    ("scan_blocked", FailureKind::Blocked),
+    ("invalid_request", FailureKind::Usage),
+    ("invalid_skill", FailureKind::Invalid),
+    ("invalid_archive", FailureKind::Invalid),
+    ("too_many_requests", FailureKind::Unreachable),
+    ("withdrawn", FailureKind::Integrity),
+    ("other_key", FailureKind::Integrity),
+    ("bad_signature", FailureKind::Integrity),
+    ("damaged_index", FailureKind::Integrity),
+];
+
+/// A registry on a server.
+#[derive(Debug)]
+pub(super) struct Web {
+    url: String,
+    token: Option<String>,
+    path: PathBuf,
+    accepts_rewrite: bool,
+    now: Timestamp,
+}
+
+#[derive(Deserialize)]
+struct Results {
+    results: Vec<Found>,
+}
+
+#[derive(Deserialize)]
+struct Found {
+    name: String,
+    version: String,
+    description: String,
+    score: u32,
+}
+
+#[derive(Deserialize)]
+struct Owners {
+    owners: Vec<String>,
+    similar: Vec<String>,
+}
+
+impl Web {
+    /// The registry at a URL, with its index as far as it is here; `None` when no skillhub server answers there.
+    ///
+    /// # Errors
+    /// [`RegistryError`] when it cannot be reached, or wants a token.
+    pub fn find(
+        url: &str,
+        home: &Home,
+        token: Option<String>,
+        accepts_rewrite: bool,
+        now: Timestamp,
+    ) -> Result<Option<(Self, Index)>, RegistryError> {
+        let url = url.trim_end_matches('/').to_owned();
+        let name = Digest::of_bytes(url.as_bytes()).hex();
+        let path = home.mirrors().join(format!("{}.sparse", name.get(..16).unwrap_or(&name)));
+        let web = Self { url, token, path, accepts_rewrite, now };
+        let config = match web.ask(&format!("/index/{}", shard::CONFIG), &Ask::default()) {
+            Err(error) if web.is_known() => return Err(error),
+            // git says what is wrong with a place that may be its own.
+            Err(_) => return Ok(None),
+            Ok(config) => config,
+        };
+        match config.status {
+            200 if registry_index::Config::parse(&config.bytes).is_ok() => {}
+            401 | 403 | 429 | 500.. if web.is_known() || is_ours(&config) => return Err(web.refused(&config)),
+            _ => return Ok(None),
+        }
+        home.ensure()?;
+        ensure_dir(&home.mirrors())?;
+        let index = Index::init(&web.path, &web.stamp())?;
+        index.take_over(&[(shard::CONFIG.to_owned(), Some(config.bytes))], accepts_rewrite, &web.stamp())?;
+        let index = Index::open(&web.path).map_err(|OpenError::NotARegistry { reason, .. }| {
+            RegistryError::NotARegistry { url: web.url.clone(), reason }
+        })?;
+        Ok(Some((web, index)))
+    }
+
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Brings files of the index here, as they are now. An archive that is here is not asked for again.
+    pub fn bring(&self, index: &Index, paths: &[String]) -> Result<(), RegistryError> {
+        let mut files = Vec::new();
+        for path in paths {
+            let here = index.file(path)?;
+            let is_archive = path.starts_with(shard::BUNDLES);
+            if is_archive && here.is_some() {
+                continue;
+            }
+            let etag = here.as_ref().map(|file| format!("\"{}\"", file.id));
+            let answer = self.ask(&format!("/index/{path}"), &Ask { etag: etag.as_deref(), ..Ask::default() })?;
+            match answer.status {
+                304 => {}
+                200 => files.push((path.clone(), Some(answer.bytes))),
+                404 if is_archive => {}
+                404 => files.extend(here.map(|_| (path.clone(), None))),
+                _ => return Err(self.refused(&answer)),
+            }
+        }
+        Ok(index.take_over(&files, self.accepts_rewrite, &self.stamp())?)
+    }
+
+    /// Brings the lines of all skills of a name, and of those whose names are nearly the same.
+    pub fn bring_names(&self, index: &Index, name: &SkillName) -> Result<(), RegistryError> {
+        let answer = self.ask(&format!("/v1/names/{name}"), &Ask::default())?;
+        if answer.status != 200 {
+            return Err(self.refused(&answer));
+        }
+        let Owners { owners, similar } = self.read(&answer)?;
+        let owned = owners
+            .iter()
+            .filter_map(|owner| Some(QualifiedName { owner: Owner::parse(owner).ok()?, name: name.clone() }));
+        let near = similar.iter().filter_map(|other| other.parse::<QualifiedName>().ok());
+        let paths: Vec<String> = owned.chain(near).filter_map(|name| shard::skill_file(&name)).collect();
+        self.bring(index, &paths)
+    }
+
+    /// Asks the server for skills.
+    pub fn search(&self, query: &str, limit: usize, registry: &str) -> Result<Vec<SearchResult>, RegistryError> {
+        let path = format!("/v1/skills?q={}&limit={}", encoded(query), limit.clamp(1, 100));
+        let answer = self.ask(&path, &Ask::default())?;
+        if answer.status != 200 {
+            return Err(self.refused(&answer));
+        }
+        let Results { results } = self.read(&answer)?;
+        let of = |Found { name, version, description, score }: Found| SearchResult {
+            name,
+            version,
+            description,
+            score,
+            registry: registry.to_owned(),
+        };
+        Ok(results.into_iter().map(of).collect())
+    }
+
+    /// Sends an archive to become a release, and gives its line.
+    pub fn publish(&self, index: &Index, release: &NewRelease, archive: &[u8]) -> Result<Appended, RegistryError> {
+        let mut path =
+            format!("/v1/skills/{}/{}?changelog={}", release.name, release.version, encoded(&release.changelog));
+        if let Some(signature) = &release.signature {
+            path.push_str(&format!("&signature={}", URL_SAFE_NO_PAD.encode(signature)));
+        }
+        if let Some(Ok(from)) = release.forked_from.as_ref().map(serde_json::to_string) {
+            path.push_str(&format!("&forked_from={}", encoded(&from)));
+        }
+        let answer =
+            self.ask(&path, &Ask { method: "PUT", body: Some(("application/zip", archive)), ..Ask::default() })?;
+        if answer.status != 200 {
+            return Err(self.refused(&answer));
+        }
+        let is_new = self.read::<Value>(&answer)?.get("status").is_some_and(|status| status == "published");
+        let entry = self.line(index, &release.name, &release.version)?;
+        Ok(if is_new { Appended::Published(entry) } else { Appended::Unchanged(entry) })
+    }
+
+    /// Has a release kept out of new installs, or let back in, and gives its line.
+    pub fn set_yanked(
+        &self,
+        index: &Index,
+        name: &QualifiedName,
+        version: &Version,
+        yanked: bool,
+    ) -> Result<Entry, RegistryError> {
+        let method = if yanked { "PUT" } else { "DELETE" };
+        let answer = self.ask(&format!("/v1/skills/{name}/{version}/yank"), &Ask { method, ..Ask::default() })?;
+        if answer.status != 200 {
+            return Err(self.refused(&answer));
+        }
+        self.line(index, name, version)
+    }
+
+    fn line(&self, index: &Index, name: &QualifiedName, version: &Version) -> Result<Entry, RegistryError> {
+        self.bring(index, &shard::skill_file(name).into_iter().collect::<Vec<_>>())?;
+        let entries = index.releases(name)?;
+        entries.into_iter().find(|entry| entry.version == *version).ok_or_else(|| RegistryError::NotTaken {
+            url: self.url.clone(),
+            message: format!("{name} {version} is not in its index"),
+        })
+    }
+
+    fn ask(&self, path: &str, ask: &Ask<'_>) -> Result<Answer, RegistryError> {
+        let ask = Ask {
+            token: self.token.as_deref(),
+            ..Ask { method: ask.method, etag: ask.etag, body: ask.body, token: None }
+        };
+        Ok(http::ask(&format!("{}{path}", self.url), &ask, Limits::default().archive_bytes)?)
+    }
+
+    fn read<T: serde::de::DeserializeOwned>(&self, answer: &Answer) -> Result<T, RegistryError> {
+        serde_json::from_slice(&answer.bytes).map_err(|error| RegistryError::NotARegistry {
+            url: self.url.clone(),
+            reason: format!("its answer cannot be read ({error})"),
+        })
+    }
+
+    /// What a server says when it does not do what it was asked for.
+    fn refused(&self, answer: &Answer) -> RegistryError {
+        let document: Value = serde_json::from_slice(&answer.bytes).unwrap_or_default();
+        let text = |key: &str| document.pointer(&format!("/error/{key}")).and_then(Value::as_str).map(str::to_owned);
+        let said = text("code").unwrap_or_default();
+        let (code, kind) = CODES.into_iter().find(|(code, _)| *code == said).unwrap_or(match answer.status {
+            401 | 403 => ("registry_refused", FailureKind::Refused),
+            404 => ("not_found", FailureKind::NotFound),
+            _ => ("registry_unreachable", FailureKind::Unreachable),
+        });
+        let login = format!("sign in: skillhub login {}", self.url);
+        RegistryError::Answer {
+            url: self.url.clone(),
+            kind,
+            code,
+            message: text("message").unwrap_or_else(|| format!("the server answers {}", answer.status)),
+            hint: if answer.status == 401 { Some(login) } else { text("hint") },
+        }
+    }
+
+    /// Whether it was a skillhub server when it was asked before.
+    fn is_known(&self) -> bool {
+        library::open_dir(&self.path).is_ok_and(|found| found.is_some())
+    }
+
+    fn stamp(&self) -> Stamp {
+        Stamp { by: "skillhub".to_owned(), at: self.now }
+    }
+}
+
+/// Whether an answer has the form of a skillhub server's errors.
+fn is_ours(answer: &Answer) -> bool {
+    let document: Value = serde_json::from_slice(&answer.bytes).unwrap_or_default();
+    document.get("ok") == Some(&Value::Bool(false)) && document.pointer("/error/code").is_some()
+}
+
+/// A text as it stands in a URL's query.
+fn encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => out.push(char::from(byte)),
+            _ => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}

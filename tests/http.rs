@@ -1,0 +1,29 @@
+//! The server from outside: the real program, real clients, and those who mean it ill.
+
+mod attacks;
+mod authorisation;
+mod crashes;
+mod index_files;
+mod journey;
+mod moderation;
+
+use serde_json::Value;
+
+use crate::support::{Sandbox, Server};
+
+/// The archive of a harmless skill.
+fn archive(sandbox: &Sandbox, name: &str, what: &str) -> Vec<u8> {
+    sandbox.skill(name, &format!("Does {what}. Use in tests."), &[("references/more.md", "# More\n\nRead on.\n")]);
+    let file = sandbox.path(&format!("tmp/{name}.skill"));
+    sandbox.done(&["pack", name, "-o", file.to_str().unwrap()]);
+    std::fs::read(file).unwrap()
+}
+
+/// Publishes it as one who runs the server.
+#[track_caller]
+fn publish(server: &Server, sandbox: &Sandbox, skill: &str, version: &str, what: &str) -> Value {
+    let name = skill.rsplit('/').next().unwrap();
+    let bytes = archive(sandbox, name, what);
+    let path = format!("/v1/skills/{skill}/{version}");
+    server.ask("PUT", &path, Some(&server.admin), &bytes).done()
+}

@@ -1,0 +1,119 @@
+//! A team with a server: sign in, publish, find, install, update, yank.
+
+use super::publish;
+use crate::support::{ANN, Sandbox, Server};
+
+#[test]
+fn a_team_publishes_and_installs_through_its_server() {
+    let sandbox = Sandbox::project();
+    let server = Server::start(&sandbox, &[]);
+    let (url, ann) = (server.url.clone(), server.token("ann", "publish"));
+    let answer = sandbox.run_with(&["login", &url, "--json"], ann.as_bytes()).done();
+    assert_eq!(answer["account"], "ann");
+    sandbox.skill("notes", "Takes notes. Use in tests.", &[("scripts/count.py", "print(1)\n")]);
+    let at = ["--registry", url.as_str()];
+    let published = sandbox.done(&[&["publish", "notes"], &at[..]].concat());
+    assert_eq!((&published["status"], &published["name"]), (&"published".into(), &"ann/notes".into()));
+    assert_eq!(published["registry"], url.as_str());
+    assert_eq!(sandbox.done(&[&["publish", "notes"], &at[..]].concat())["status"], "unchanged");
+    let found = sandbox.done(&[&["search", "takes notes"], &at[..]].concat());
+    assert_eq!(found["results"][0]["name"], "ann/notes");
+    assert_eq!(sandbox.done(&[&["info", "notes"], &at[..]].concat())["releases"][0]["version"], "1.0.0");
+    let installed = sandbox.done(&[&["install", "ann/notes"], &at[..]].concat());
+    assert_eq!(installed["skills"][0]["status"], "installed");
+    let place = sandbox.cwd().join(".agents/skills/notes/scripts/count.py");
+    assert_eq!(std::fs::read_to_string(place).unwrap(), "print(1)\n");
+
+    sandbox.skill("notes", "Takes better notes. Use in tests.", &[]);
+    sandbox.done(&[&["publish", "notes"], &at[..]].concat());
+    let outdated = sandbox.done(&[&["outdated"], &at[..]].concat());
+    assert!(outdated.to_string().contains("1.0.1"), "{outdated}");
+    assert_eq!(sandbox.done(&[&["update", "notes"], &at[..]].concat())["skills"][0]["status"], "updated");
+    sandbox.done(&[&["yank", "ann/notes@1.0.1"], &at[..]].concat());
+    assert_eq!(server.get("/v1/skills/ann/notes/latest")["release"]["version"], "1.0.0");
+    sandbox.done(&[&["yank", "ann/notes@1.0.1", "--undo"], &at[..]].concat());
+    assert_eq!(sandbox.done(&["verify"])["ok"], true);
+
+    let other = sandbox.skill("charts", "Draws charts. Use in tests.", &[]);
+    let refused = sandbox.ask(&["publish", other.to_str().unwrap(), "--owner", "bob", at[0], at[1]]);
+    refused.refused_with_hint(5, "policy_denied");
+    assert_eq!(sandbox.done(&["logout", &url])["status"], "signed_out");
+    sandbox.ask(&["publish", "charts", "--owner", "ann", at[0], at[1]]).refused_with_hint(5, "unauthorized");
+    let mut with_variable = sandbox.command(&["publish", "charts", "--owner", "ann", at[0], at[1], "--json"]);
+    with_variable.env("SKILLHUB_TOKEN", &ann);
+    assert_eq!(sandbox.finish(with_variable, &["publish"]).done()["status"], "published");
+}
+
+#[test]
+fn a_login_is_kept_where_only_its_user_reads_it_and_only_if_it_is_good() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, &[]);
+    sandbox.run_with(&["login", &server.url, "--json"], b"skh_nothing\n").refused_with_hint(5, "unauthorized");
+    sandbox.run_with(&["login", &server.url, "--json"], b"").refused_with_hint(2, "usage");
+    sandbox.run_with(&["login", "elsewhere", "--json"], b"x").refused_with_hint(2, "usage");
+    sandbox.run_with(&["login", "http://127.0.0.1:1", "--json"], b"x").refused(9, "network");
+    sandbox.run_with(&["login", &format!("{}/", server.url), "--json"], server.admin.as_bytes()).done();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let file = sandbox.skillhub_home().join("logins.toml");
+        assert_eq!(std::fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+    assert!(!server.log().contains("skh_"), "{}", server.log());
+}
+
+#[test]
+fn a_private_server_tells_nothing_to_those_without_a_token() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, &["--visibility", "private"]);
+    publish(&server, &sandbox, "acme/notes", "1.0.0", "it");
+    for path in
+        ["/v1/skills", "/v1/skills/acme/notes", "/v1/names/notes", "/index/config.json", "/index/no/te/notes/acme"]
+    {
+        assert_eq!(server.ask("GET", path, None, b"").refused(401), "unauthorized", "{path}");
+        assert_eq!(server.ask("GET", path, Some(&server.token("ann", "read")), b"").status, 200, "{path}");
+    }
+    let at = ["--registry", server.url.as_str()];
+    sandbox.ask(&[&["install", "acme/notes"], &at[..]].concat()).refused_with_hint(5, "unauthorized");
+    sandbox.run_with(&["login", &server.url, "--json"], server.token("ann", "read").as_bytes()).done();
+    assert_eq!(sandbox.done(&[&["install", "acme/notes"], &at[..]].concat())["skills"][0]["status"], "installed");
+}
+
+#[test]
+fn signatures_travel_and_a_restored_lock_file_needs_no_server() {
+    let sandbox = Sandbox::project();
+    let server = Server::start(&sandbox, &[]);
+    let key = ANN.write(&sandbox.path("keys"), "ann");
+    sandbox.run_with(&["login", &server.url, "--json"], server.token("ann", "publish").as_bytes()).done();
+    sandbox.skill("notes", "Takes notes. Use in tests.", &[]);
+    let at = ["--registry", server.url.as_str()];
+    let sign = format!("--sign={}", key.display());
+    let published = sandbox.done(&[&["publish", "notes", sign.as_str()], &at[..]].concat());
+    assert!(published["signer"].is_string(), "{published}");
+    let installed = sandbox.done(&[&["install", "ann/notes"], &at[..]].concat());
+    assert_eq!(installed["skills"][0]["status"], "installed");
+    let url = server.url.clone();
+    let at = ["--registry", url.as_str()];
+    server.kill();
+    std::fs::remove_dir_all(sandbox.cwd().join(".agents/skills/notes")).unwrap();
+    assert_eq!(sandbox.done(&[&["install", "--offline"], &at[..]].concat())["skills"][0]["status"], "installed");
+}
+
+#[test]
+fn a_registry_that_lost_releases_is_refused_until_a_person_accepts_it() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, &[]);
+    publish(&server, &sandbox, "acme/notes", "1.0.0", "one");
+    publish(&server, &sandbox, "acme/notes", "1.1.0", "two");
+    let url = server.url.clone();
+    assert_eq!(sandbox.done(&["info", "acme/notes", "--registry", &url])["releases"].as_array().unwrap().len(), 2);
+    let (index, port) = (server.index(), url.rsplit(':').next().unwrap().to_owned());
+    server.kill();
+    std::fs::remove_dir_all(&index).unwrap();
+    let server = Server::start(&sandbox, &["--addr", &format!("127.0.0.1:{port}")]);
+    assert_eq!(server.url, url);
+    publish(&server, &sandbox, "acme/notes", "1.1.0", "something else");
+    sandbox.ask(&["info", "acme/notes", "--registry", &url]).refused_with_hint(8, "registry_went_back");
+    sandbox.done(&["info", "acme/notes", "--registry", &url, "--accept-rewrite"]);
+    assert_eq!(sandbox.done(&["info", "acme/notes", "--registry", &url])["releases"].as_array().unwrap().len(), 1);
+}

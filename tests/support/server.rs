@@ -1,0 +1,155 @@
+//! [`Server`]: the real `skillhub serve` on loopback, and requests to it.
+
+use std::{
+    io::{BufRead, BufReader},
+    path::PathBuf,
+    process::{Child, Stdio},
+};
+
+use serde_json::Value;
+use ureq::{Agent, http::Request};
+
+use super::Sandbox;
+
+/// A server with a data folder of its own, until it is dropped.
+pub struct Server {
+    child: Child,
+    /// Where it is.
+    pub url: String,
+    /// The token of an account that runs it.
+    pub admin: String,
+    data: PathBuf,
+    log: PathBuf,
+}
+
+/// What a server answered.
+#[derive(Debug)]
+pub struct Reply {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+}
+
+impl Server {
+    /// Starts one in the folder `hub` of a sandbox; the same folder gives the same registry again.
+    pub fn start(sandbox: &Sandbox, flags: &[&str]) -> Self {
+        let data = sandbox.path("hub");
+        let folder = data.to_str().unwrap();
+        let admin = sandbox.run(&["serve", "admin-token", "--data", folder]).exits(0).text().trim().to_owned();
+        assert!(admin.starts_with("skh_") && !admin.contains(char::is_whitespace), "{admin}");
+        let log = sandbox.path("hub.log");
+        let mut command = sandbox.command(&["serve", "--data", folder, "--log"]);
+        if !flags.contains(&"--addr") {
+            command.args(["--addr", "127.0.0.1:0"]);
+        }
+        let lines = std::fs::OpenOptions::new().create(true).append(true).open(&log).unwrap();
+        let mut child = command.args(flags).stdout(Stdio::piped()).stderr(lines).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let url = line.trim().rsplit(' ').next().unwrap_or_default().to_owned();
+        assert!(url.starts_with("http://127.0.0.1:"), "{line:?}: {}", std::fs::read_to_string(&log).unwrap());
+        Self { child, url, admin, data, log }
+    }
+
+    /// The index as a folder.
+    pub fn index(&self) -> PathBuf {
+        self.data.join("index.git")
+    }
+
+    /// What it wrote to its log.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap()
+    }
+
+    /// Asks it to end, and waits.
+    #[cfg(target_os = "linux")]
+    pub fn end(mut self) {
+        let id = nix::unistd::Pid::from_raw(self.child.id().try_into().unwrap());
+        nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGTERM).unwrap();
+        assert!(self.child.wait().unwrap().success());
+    }
+
+    /// Ends it as a crash does.
+    pub fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Asks it for something.
+    pub fn ask(&self, method: &str, path: &str, token: Option<&str>, body: &[u8]) -> Reply {
+        ask(&self.url, method, path, token, body).unwrap()
+    }
+
+    /// The JSON of something that is there.
+    #[track_caller]
+    pub fn get(&self, path: &str) -> Value {
+        self.ask("GET", path, None, b"").done()
+    }
+
+    /// A token for an account, which is made.
+    pub fn token(&self, account: &str, scope: &str) -> String {
+        let body = serde_json::json!({"account": account, "scope": scope, "label": "test"}).to_string();
+        let made = self.ask("POST", "/v1/tokens", Some(&self.admin), body.as_bytes()).done();
+        made["secret"].as_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ended = self.child.kill();
+        let _reaped = self.child.wait();
+    }
+}
+
+/// Asks a server for something; an error when it is not there.
+pub fn ask(url: &str, method: &str, path: &str, token: Option<&str>, body: &[u8]) -> Result<Reply, ureq::Error> {
+    let config = Agent::config_builder().http_status_as_error(false).allow_non_standard_methods(true);
+    let agent: Agent = config.max_redirects(0).build().into();
+    let mut request = Request::builder().method(method).uri(format!("{url}{path}"));
+    if let Some(token) = token {
+        request = request.header("Authorization", format!("Bearer {token}"));
+    }
+    if body.first() == Some(&b'{') {
+        request = request.header("Content-Type", "application/json");
+    }
+    let mut answer = agent.run(request.body(body.to_vec()).unwrap())?;
+    let headers = answer.headers().iter();
+    let headers = headers.map(|(name, value)| (name.to_string(), value.to_str().unwrap_or_default().to_owned()));
+    Ok(Reply {
+        status: answer.status().as_u16(),
+        headers: headers.collect(),
+        body: answer.body_mut().with_config().limit(64 << 20).read_to_vec()?,
+    })
+}
+
+impl Reply {
+    /// The JSON document.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&self.body)))
+    }
+
+    /// The document of what was done.
+    #[track_caller]
+    pub fn done(&self) -> Value {
+        assert_eq!(self.status, 200, "{}", String::from_utf8_lossy(&self.body));
+        let document = self.json();
+        assert_eq!(document["ok"], true, "{document}");
+        document
+    }
+
+    /// The code of an error of this status.
+    #[track_caller]
+    pub fn refused(&self, status: u16) -> String {
+        assert_eq!(self.status, status, "{}", String::from_utf8_lossy(&self.body));
+        let document = self.json();
+        assert_eq!(document["ok"], false, "{document}");
+        assert!(document["error"]["message"].as_str().is_some_and(|text| !text.is_empty()), "{document}");
+        document["error"]["code"].as_str().unwrap().to_owned()
+    }
+
+    /// A header.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+}
