@@ -13,6 +13,7 @@ use axum::{
 };
 use jiff::Timestamp;
 use serde_json::json;
+use skill::Limits;
 
 use crate::{
     api::Shared,
@@ -60,6 +61,7 @@ fn admitted(hub: &Shared, request: &Request, client: Option<IpAddr>) -> Result<(
         return Err(ApiError::new(StatusCode::MISDIRECTED_REQUEST, "wrong_host", "this server has another name")
             .hint("who runs it names it: `skillhub serve --host NAME`"));
     }
+    check_length(request)?;
     let (path, is_change) = (request.uri().path(), !matches!(*request.method(), Method::GET | Method::HEAD));
     if is_change && is_of_another_site(request) {
         return Err(ApiError::new(
@@ -76,6 +78,18 @@ fn admitted(hub: &Shared, request: &Request, client: Option<IpAddr>) -> Result<(
         ..ApiError::new(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", "too many requests from this address")
             .hint(format!("try again in {retry_after} s"))
     })
+}
+
+/// Refuses a body that says itself that it is too large, before any of it is read.
+fn check_length(request: &Request) -> Result<(), ApiError> {
+    let length = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+    let most = Limits::default().archive_bytes;
+    if length.is_some_and(|length| length.parse::<u64>().is_ok_and(|length| length > most)) {
+        let message = format!("a body has {most} bytes at most");
+        return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message)
+            .hint("leave out what agents do not need"));
+    }
+    Ok(())
 }
 
 /// Whether a browser says that another site's page makes it ask.
