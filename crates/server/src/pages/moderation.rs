@@ -5,6 +5,7 @@ use axum::{
     response::Response,
 };
 use maud::{Markup, html};
+use registry_index::Entry;
 use serde::Deserialize;
 
 use super::{
@@ -40,7 +41,9 @@ pub async fn queue(State(hub): HubState, visitor: Visitor) -> Response {
     answer(&hub, visitor, |hub, visitor| {
         hub.check(&visitor.caller, Action::Administer)?;
         let texts = visitor.texts;
-        let (reports, held) = (hub.activity.reports(true)?, hub.activity.all_quarantined()?);
+        let (reports, mut held) = (hub.activity.reports(true)?, hub.activity.all_quarantined()?);
+        // Of what was withdrawn nothing is left to decide.
+        held.retain(|one| !release(hub, &one.skill, &one.version).is_ok_and(|entry| entry.withdrawn.is_some()));
         let decisions = hub.activity.audit(None)?;
         let body = html! {
             header.title { h1 { (texts.moderation) } }
@@ -152,12 +155,15 @@ pub async fn decide(
     }
 }
 
+/// The release that a form or a line of the queue names.
+fn release(hub: &Hub, skill: &str, version: &str) -> Result<Entry, ApiError> {
+    let (owner, name) = skill.split_once('/').unwrap_or((skill, ""));
+    hub.release(&name_of(owner, name)?, version)
+}
+
 fn carry_out(hub: &Hub, account: &skill::Owner, decision: &str, fields: &Decided) -> Result<(), ApiError> {
     let reason = reason(&fields.reason)?;
-    let release = || {
-        let (owner, name) = fields.skill.trim().split_once('/').unwrap_or((fields.skill.trim(), ""));
-        hub.release(&name_of(owner, name)?, fields.version.trim())
-    };
+    let release = || release(hub, fields.skill.trim(), fields.version.trim());
     let report = |what| {
         let id = fields.report.parse().map_err(|_| ApiError::bad_request("the form names no report"))?;
         decisions::decide(hub, account, id, what, &reason).map(|_| ())

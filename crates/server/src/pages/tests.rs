@@ -310,6 +310,8 @@ async fn an_admin_decides_over_reports_and_releases() {
     assert_eq!(server.get("/acme/notes/files/1.1.0/SKILL.md").await.status, StatusCode::FORBIDDEN);
     assert_eq!(decide("restore", "reason=looked+at").await, StatusCode::SEE_OTHER);
     assert_eq!(server.get("/acme/notes/files/1.1.0/SKILL.md").await.status, StatusCode::OK);
+    assert_eq!(decide("quarantine", "reason=again").await, StatusCode::SEE_OTHER);
+    assert!(server.get_with("/-/moderation", &cookie).await.text.contains("is_sure"));
     assert_eq!(decide("withdraw", "reason=after+all").await, StatusCode::BAD_REQUEST, "the box is not ticked");
     assert_eq!(decide("withdraw", "reason=after+all&is_sure=1").await, StatusCode::SEE_OTHER);
     assert_eq!(server.get("/acme/notes/files/1.1.0/SKILL.md").await.status, StatusCode::GONE);
@@ -317,6 +319,7 @@ async fn an_admin_decides_over_reports_and_releases() {
     assert_eq!(decide("destroy", "reason=x").await, StatusCode::NOT_FOUND);
     let log = server.get_with("/-/moderation", &cookie).await.text;
     assert!(log.contains("after all") && log.contains("looked at"), "{log}");
+    assert!(!log.contains("is_sure"), "what was withdrawn waits for nothing");
 }
 
 #[tokio::test]
