@@ -28,6 +28,9 @@ use utoipa::{
 };
 use utoipa_axum::{router::OpenApiRouter, routes};
 
+pub use publishing::TEXT_CHARS;
+pub use reading::{Parameters, count, file_answer};
+
 use crate::{
     access::Caller,
     error::{ApiError, ErrorBody, ErrorDocument},

@@ -71,7 +71,8 @@ fn admitted(hub: &Shared, request: &Request, client: Option<IpAddr>) -> Result<(
         )
         .hint("open the page on this server"));
     }
-    let is_costly = is_change || path == "/v1/skills" || path == "/-/search" || path.contains("/diff/");
+    let is_search = matches!(path, "/v1/skills" | "/-/search" | "/api/v1/search" | "/api/v1/skills");
+    let is_costly = is_change || is_search || path.contains("/diff/");
     let (true, Some(client)) = (is_costly, client) else { return Ok(()) };
     hub.rate.admit(client, Instant::now()).map_err(|TooMany { retry_after }| ApiError {
         retry_after: Some(retry_after),

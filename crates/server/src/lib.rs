@@ -17,6 +17,7 @@ pub mod catalogue;
 mod database;
 mod decisions;
 mod error;
+mod foreign;
 mod guard;
 mod hub;
 mod index_pool;

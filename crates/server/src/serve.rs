@@ -24,6 +24,7 @@ use tower::ServiceExt;
 use crate::{
     api::{self, Shared},
     error::ApiError,
+    foreign,
     guard::guard,
     hub::{DataError, Hub},
     operations, pages,
@@ -99,6 +100,7 @@ pub fn app(hub: &Shared) -> Router {
     Router::new()
         .merge(api::router())
         .merge(sparse::router())
+        .merge(foreign::router())
         .merge(operations::router())
         .merge(pages::router())
         .fallback(pages::nothing)

@@ -33,7 +33,7 @@ use crate::{
 const BODY_BYTES: usize = 64 << 10;
 
 /// Longest changelog and reason, in characters.
-const TEXT_CHARS: usize = 4000;
+pub const TEXT_CHARS: usize = 4000;
 
 /// What is said beside an archive.
 #[derive(Debug, Deserialize, IntoParams)]

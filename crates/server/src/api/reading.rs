@@ -165,11 +165,17 @@ pub async fn file(
         let none = || ApiError::not_found(format!("{} {} has no file {path:?}", entry.name, entry.version));
         let bundle = hub.bundle(entry)?;
         let file = SkillPath::parse(&path).ok().and_then(|path| bundle.get(&path).cloned()).ok_or_else(none)?;
-        let kind = if file.text().is_some() { "text/plain; charset=utf-8" } else { "application/octet-stream" };
-        let headers = [(header::CONTENT_TYPE, kind), (header::CONTENT_DISPOSITION, "attachment")];
-        Ok((headers, file.bytes.to_vec()).into_response())
+        Ok(file_answer(&file))
     })
     .await
+}
+
+/// A file as it is, to be kept and not to be shown.
+#[must_use]
+pub fn file_answer(file: &skill::File) -> Response {
+    let kind = if file.text().is_some() { "text/plain; charset=utf-8" } else { "application/octet-stream" };
+    let headers = [(header::CONTENT_TYPE, kind), (header::CONTENT_DISPOSITION, "attachment")];
+    (headers, file.bytes.to_vec()).into_response()
 }
 
 /// What the scanner says of a release today, and what the skill would touch.

@@ -1,0 +1,258 @@
+//! What `clawhub` sends: the files of a release one by one, then the release; and stars.
+
+use std::{sync::Arc, time::Instant};
+
+use axum::{
+    Extension, Json,
+    body::Bytes,
+    extract::{Path, State},
+    http::{HeaderMap, StatusCode},
+};
+use registry_index::ForkedFrom;
+use semver::Version;
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+use skill::{Bundle, Digest, File, Limits, Owner, QualifiedName, SkillName, SkillPath, archive};
+
+use super::Asked;
+use crate::{
+    access::{Action, Caller, Denied, Namespace},
+    api::{HubState, Parameters, TEXT_CHARS, name_of, run},
+    error::ApiError,
+    foreign::{kept::Kept, names::named, own_url},
+    hub::Hub,
+    publish::{Submission, publish as publish_archive},
+};
+
+/// Bytes of a body that is JSON: 512 files with their paths.
+const BODY_BYTES: usize = 1 << 20;
+
+/// A file that is to be sent.
+#[derive(Debug, Deserialize)]
+pub struct Announced {
+    size: u64,
+    sha256: String,
+}
+
+/// Where to send a file. Its sha256 is all that tells it from others of the account.
+pub async fn upload_url(
+    State(hub): HubState,
+    caller: Caller,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Json<Value>, ApiError> {
+    let announced: Announced = read(&body)?;
+    publisher(&hub, &caller)?;
+    let most = Limits::default().skill_bytes;
+    if announced.size > most {
+        let message = format!("a skill has {most} bytes at most, and one file has {}", announced.size);
+        return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message));
+    }
+    let ticket = digest(&announced.sha256)?.hex();
+    let url = format!("{}/api/v1/skills/-/uploads/{ticket}", own_url(&headers));
+    Ok(Json(json!({"uploadUrl": url, "uploadTicket": ticket})))
+}
+
+/// A file of a release that follows.
+pub async fn upload(
+    State(hub): HubState,
+    Extension(kept): Extension<Arc<Kept>>,
+    caller: Caller,
+    Path(ticket): Path<String>,
+    body: Bytes,
+) -> Result<Json<Value>, ApiError> {
+    let account = publisher(&hub, &caller)?.clone();
+    let announced = digest(&ticket)?;
+    let stored = run(&hub, move |_| {
+        if Digest::of_bytes(&body) != announced {
+            return Err(
+                ApiError::bad_request("these are not the bytes that were announced").hint("send the file again")
+            );
+        }
+        Ok(kept.uploads.add(&account, body, Instant::now()))
+    });
+    Ok(Json(json!({"storageId": stored.await?.hex()})))
+}
+
+/// A release, of files that were sent before. What ClawHub says of it besides (tags, topics, a name for display) is
+/// not kept.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Publication {
+    slug: String,
+    owner_handle: Option<String>,
+    version: String,
+    #[serde(default)]
+    changelog: String,
+    #[serde(default)]
+    migrate_owner: bool,
+    fork_of: Option<ForkOf>,
+    files: Vec<Sent>,
+}
+
+/// What a release was made from.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ForkOf {
+    slug: String,
+    owner_handle: Option<String>,
+    version: Option<String>,
+}
+
+/// A file that was sent.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Sent {
+    path: String,
+    storage_id: String,
+}
+
+/// Publishes what was sent.
+pub async fn publish(
+    State(hub): HubState,
+    Extension(kept): Extension<Arc<Kept>>,
+    caller: Caller,
+    body: Bytes,
+) -> Result<Json<Value>, ApiError> {
+    let publication: Publication = read(&body)?;
+    run(&hub, move |hub| {
+        let account = publisher(hub, &caller)?;
+        let (submission, digests) = submission(hub, &kept, account, &publication)?;
+        let release = publish_archive(hub, &caller, &submission)?;
+        kept.uploads.forget(account, &digests);
+        let (name, version) = (release.entry.name.to_string(), release.entry.version.to_string());
+        Ok(Json(json!({
+            "ok": true, "skillId": name, "versionId": format!("{name}@{version}"), "status": "published",
+            "slug": publication.slug, "version": version, "publicationStatus": "published",
+        })))
+    })
+    .await
+}
+
+fn submission(
+    hub: &Hub,
+    kept: &Kept,
+    account: &Owner,
+    publication: &Publication,
+) -> Result<(Submission, Vec<Digest>), ApiError> {
+    if publication.migrate_owner {
+        return Err(ApiError::bad_request("a skill keeps its owner").hint("publish it again under the other one"));
+    }
+    if publication.changelog.chars().count() > TEXT_CHARS {
+        return Err(ApiError::bad_request(format!("a changelog has {TEXT_CHARS} characters at most")));
+    }
+    let name = own_name(account, publication)?;
+    let version = Version::parse(&publication.version)
+        .map_err(|_| ApiError::bad_request(format!("{:?} is no version such as 1.2.0", publication.version)))?;
+    let (bundle, digests) = collected(kept, account, &publication.files)?;
+    let forked_from = publication.fork_of.as_ref().map(|fork| forked_from(hub, fork)).transpose()?;
+    let submission = Submission {
+        name,
+        version,
+        changelog: publication.changelog.clone(),
+        signature: None,
+        forked_from,
+        archive: Bytes::from(archive::pack(&bundle)),
+    };
+    Ok((submission, digests))
+}
+
+/// The name to publish under: in the account's own namespace unless another is named.
+fn own_name(account: &Owner, publication: &Publication) -> Result<QualifiedName, ApiError> {
+    let given = publication.owner_handle.as_deref().map(|owner| owner.trim_start_matches('@'));
+    let (inside, name) = match publication.slug.rsplit_once("--") {
+        Some((owner, name)) => (Some(owner), name),
+        None => (None, publication.slug.as_str()),
+    };
+    let owner = inside.or(given).unwrap_or(account.as_str());
+    SkillName::parse(name).map_err(|error| ApiError::bad_request(error.to_string()))?;
+    name_of(owner, name).map_err(|_| ApiError::bad_request(format!("nothing can be published as {owner}/{name}")))
+}
+
+/// The files, which must all have been sent by this account. ClawHub knows no executable bit.
+fn collected(kept: &Kept, account: &Owner, sent: &[Sent]) -> Result<(Bundle, Vec<Digest>), ApiError> {
+    let (mut files, mut digests) = (Vec::new(), Vec::new());
+    for Sent { path, storage_id } in sent {
+        let digest = digest(storage_id)?;
+        let bytes = kept.uploads.get(account, &digest).ok_or_else(|| {
+            ApiError::new(StatusCode::CONFLICT, "not_uploaded", format!("{path} was not sent, or too long ago"))
+                .hint("publish again: files wait for 15 minutes")
+        })?;
+        files.push((
+            SkillPath::parse(path).map_err(|error| unfit(&error))?,
+            File { bytes: bytes.as_ref().into(), executable: false },
+        ));
+        digests.push(digest);
+    }
+    Ok((Bundle::from_files(files, &Limits::default()).map_err(|error| unfit(&error))?, digests))
+}
+
+fn forked_from(hub: &Hub, fork: &ForkOf) -> Result<ForkedFrom, ApiError> {
+    let name = named(hub, &fork.slug, fork.owner_handle.as_deref())?;
+    let entry = hub.release(&name, fork.version.as_deref().unwrap_or("latest"))?;
+    Ok(ForkedFrom {
+        name: name.to_string(),
+        version: Some(entry.version.to_string()),
+        commit: None,
+        digest: entry.digest.to_string(),
+        source: None,
+    })
+}
+
+/// Star a skill.
+pub async fn star(
+    State(hub): HubState,
+    caller: Caller,
+    Path(word): Path<String>,
+    Parameters(asked): Parameters<Asked>,
+) -> Result<Json<Value>, ApiError> {
+    let changed = run(&hub, move |hub| set_star(hub, &caller, &word, &asked, true)).await?;
+    Ok(Json(json!({"ok": true, "starred": true, "alreadyStarred": !changed})))
+}
+
+/// Take a star back.
+pub async fn unstar(
+    State(hub): HubState,
+    caller: Caller,
+    Path(word): Path<String>,
+    Parameters(asked): Parameters<Asked>,
+) -> Result<Json<Value>, ApiError> {
+    let changed = run(&hub, move |hub| set_star(hub, &caller, &word, &asked, false)).await?;
+    Ok(Json(json!({"ok": true, "unstarred": true, "alreadyUnstarred": !changed})))
+}
+
+/// Whether the number of stars is another one now.
+fn set_star(hub: &Hub, caller: &Caller, word: &str, asked: &Asked, starred: bool) -> Result<bool, ApiError> {
+    hub.check(caller, Action::TakePart)?;
+    let account = caller.account().ok_or(Denied::SignIn)?;
+    let name = named(hub, word, asked.owner_handle.as_deref())?.to_string();
+    let before = hub.activity.stars(&name)?;
+    Ok(hub.activity.set_star(&name, account, starred)? != before)
+}
+
+/// The account that asks, if it may publish anywhere at all. Where exactly is asked when the release comes.
+fn publisher<'a>(hub: &Hub, caller: &'a Caller) -> Result<&'a Owner, ApiError> {
+    let account = caller.account().ok_or(Denied::SignIn)?;
+    hub.check(caller, Action::Publish(&Namespace { owner: account, is_taken: false, role: None }))?;
+    Ok(account)
+}
+
+/// A sha256 as hexadecimal digits.
+fn digest(hex: &str) -> Result<Digest, ApiError> {
+    let parsed = format!("sha256:{}", hex.to_ascii_lowercase()).parse();
+    parsed.map_err(|_| ApiError::bad_request(format!("{hex:?} is no sha256")))
+}
+
+fn unfit(error: &dyn std::error::Error) -> ApiError {
+    ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_skill", error.to_string())
+        .hint("rename or remove the file, and publish again")
+}
+
+/// A body of JSON, whatever its type says.
+fn read<T: DeserializeOwned>(body: &Bytes) -> Result<T, ApiError> {
+    if body.len() > BODY_BYTES {
+        let message = format!("a request has {BODY_BYTES} bytes at most");
+        return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message));
+    }
+    serde_json::from_slice(body).map_err(|error| ApiError::bad_request(error.to_string()))
+}

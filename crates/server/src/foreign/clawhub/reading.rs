@@ -1,0 +1,290 @@
+//! What `clawhub` reads: search, lists, one skill, its versions and files, and which release a folder is.
+
+use std::sync::Arc;
+
+use axum::{
+    Extension, Json,
+    extract::{Path, State},
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use registry_index::{Entry, newest};
+use serde_json::{Value, json};
+use skill::{QualifiedName, SkillPath};
+
+use super::{
+    Asked,
+    documents::{self, Counts},
+};
+use crate::{
+    access::{Action, Caller},
+    api::{HubState, Parameters, Shared, count, file_answer, run},
+    catalogue::{DEEPEST, Order, PAGE, Page, Query},
+    error::ApiError,
+    foreign::{
+        kept::Kept,
+        names::{current, named, slug},
+        own_url,
+    },
+    hub::Hub,
+};
+
+/// Results when the client does not say how many.
+const RESULTS: usize = 25;
+
+/// Releases that are compared with a folder, the newest: older ones are known by the client's own notes.
+const COMPARED: usize = 20;
+
+/// Longest search, in characters.
+const QUERY_CHARS: usize = 500;
+
+/// Skills by words. `mode=exact` wants the name itself.
+pub async fn search(
+    State(hub): HubState,
+    caller: Caller,
+    Parameters(asked): Parameters<Asked>,
+) -> Result<Json<Value>, ApiError> {
+    reads(&hub, caller, move |hub| {
+        let page = find(hub, &asked, &asked.q, Order::Updated)?;
+        let is_exact = asked.mode == "exact";
+        let found = page.skills.iter().filter(|found| !is_exact || found.entry.name.name.as_str() == asked.q.trim());
+        let results = found
+            .map(|found| Ok(documents::result(&slug(hub, &found.entry.name)?, found)))
+            .collect::<Result<Vec<_>, ApiError>>();
+        Ok(Json(json!({ "results": results? })))
+    })
+    .await
+}
+
+/// All skills, or those whose name begins with something.
+pub async fn list(
+    State(hub): HubState,
+    caller: Caller,
+    Parameters(asked): Parameters<Asked>,
+) -> Result<Json<Value>, ApiError> {
+    reads(&hub, caller, move |hub| {
+        let prefix = asked.prefix.as_deref().map(str::trim).unwrap_or_default();
+        let order = match asked.sort.as_str() {
+            "downloads" | "installs" | "trending" | "rating" => Order::Downloads,
+            _ => Order::Updated,
+        };
+        let page = find(hub, &asked, prefix, order)?;
+        let mut items = Vec::new();
+        for found in page.skills.iter().filter(|found| found.entry.name.name.as_str().starts_with(prefix)) {
+            items.push(documents::item(&slug(hub, &found.entry.name)?, found));
+        }
+        let next = asked.cursor.unwrap_or(0) + page.skills.len();
+        let next = (page.has_more && next <= DEEPEST).then(|| next.to_string());
+        Ok(Json(json!({"items": items, "nextCursor": next})))
+    })
+    .await
+}
+
+fn find(hub: &Hub, asked: &Asked, words: &str, order: Order) -> Result<Page, ApiError> {
+    if words.chars().count() > QUERY_CHARS {
+        return Err(ApiError::bad_request(format!("a search has {QUERY_CHARS} characters at most")));
+    }
+    let limit = asked.limit.unwrap_or(RESULTS).min(PAGE);
+    let query = Query { words: words.to_owned(), owner: None, order, offset: asked.cursor.unwrap_or(0), limit };
+    let mut page = hub.catalogue.find(&query)?;
+    page.skills.retain(|found| !hub.activity.is_held_back(&found.entry.digest));
+    Ok(page)
+}
+
+/// One skill.
+pub async fn skill(
+    State(hub): HubState,
+    caller: Caller,
+    Path(word): Path<String>,
+    Parameters(asked): Parameters<Asked>,
+) -> Result<Json<Value>, ApiError> {
+    reads(&hub, caller, move |hub| {
+        let (name, entry) = newest_of(hub, &word, &asked)?;
+        let text = name.to_string();
+        let counts =
+            Counts { downloads: hub.activity.by_version(&text)?.values().sum(), stars: hub.activity.stars(&text)? };
+        let first = hub.releases(&name)?.iter().map(documents::at).min().unwrap_or_default();
+        Ok(Json(json!({
+            "skill": documents::skill(&slug(hub, &name)?, &entry, counts, first),
+            "latestVersion": documents::version(&entry), "metadata": null,
+            "owner": documents::owner(&name), "moderation": documents::moderation(&entry),
+        })))
+    })
+    .await
+}
+
+/// What the scanner finds in a skill.
+pub async fn moderation(
+    State(hub): HubState,
+    Extension(kept): Extension<Arc<Kept>>,
+    caller: Caller,
+    Path(word): Path<String>,
+    Parameters(asked): Parameters<Asked>,
+) -> Result<Json<Value>, ApiError> {
+    reads(&hub, caller, move |hub| {
+        let (_, entry) = newest_of(hub, &word, &asked)?;
+        let report = scan::scan(&kept.bundle(hub, &entry)?);
+        Ok(Json(json!({"moderation": documents::moderation_with_evidence(&entry, &report)})))
+    })
+    .await
+}
+
+/// How to get the newest release.
+pub async fn install(
+    State(hub): HubState,
+    caller: Caller,
+    headers: axum::http::HeaderMap,
+    Path(word): Path<String>,
+    Parameters(asked): Parameters<Asked>,
+) -> Result<Json<Value>, ApiError> {
+    reads(&hub, caller, move |hub| {
+        let (name, entry) = newest_of(hub, &word, &asked)?;
+        let url = format!("{}/v1/skills/{}/{}/archive", own_url(&headers), name, entry.version);
+        let archive = json!({"version": entry.version.to_string(), "downloadUrl": url});
+        Ok(Json(json!({"ok": true, "slug": slug(hub, &name)?, "installKind": "archive", "archive": archive})))
+    })
+    .await
+}
+
+/// The releases that can be had, newest version first.
+pub async fn versions(
+    State(hub): HubState,
+    caller: Caller,
+    Path(word): Path<String>,
+    Parameters(asked): Parameters<Asked>,
+) -> Result<Json<Value>, ApiError> {
+    reads(&hub, caller, move |hub| {
+        let entries = offered(hub, &named(hub, &word, asked.owner_handle.as_deref())?)?;
+        let (from, limit) = (asked.cursor.unwrap_or(0), asked.limit.unwrap_or(RESULTS).clamp(1, PAGE));
+        let items: Vec<Value> = entries.iter().skip(from).take(limit).map(documents::version).collect();
+        let next = Some(from.saturating_add(items.len())).filter(|next| *next < entries.len());
+        Ok(Json(json!({"items": items, "nextCursor": next.map(|next| next.to_string())})))
+    })
+    .await
+}
+
+/// One release with its files.
+pub async fn version(
+    State(hub): HubState,
+    Extension(kept): Extension<Arc<Kept>>,
+    caller: Caller,
+    Path((word, version)): Path<(String, String)>,
+    Parameters(asked): Parameters<Asked>,
+) -> Result<Json<Value>, ApiError> {
+    reads(&hub, caller, move |hub| {
+        let asked = Asked { version: Some(version), ..asked };
+        let (name, entry) = release(hub, &word, &asked)?;
+        let version = documents::version_with_files(&entry, &kept.bundle(hub, &entry)?);
+        let skill = json!({"slug": slug(hub, &name)?, "displayName": name.name.as_str()});
+        Ok(Json(json!({"version": version, "skill": skill})))
+    })
+    .await
+}
+
+/// One file of a release.
+pub async fn file(
+    State(hub): HubState,
+    Extension(kept): Extension<Arc<Kept>>,
+    caller: Caller,
+    Path(word): Path<String>,
+    Parameters(asked): Parameters<Asked>,
+) -> Result<Response, ApiError> {
+    reads(&hub, caller, move |hub| {
+        let (name, entry) = release(hub, &word, &asked)?;
+        let none = || ApiError::not_found(format!("{name} {} has no file {:?}", entry.version, asked.path));
+        let path = SkillPath::parse(&asked.path).map_err(|_| none())?;
+        Ok(file_answer(kept.bundle(hub, &entry)?.get(&path).ok_or_else(none)?))
+    })
+    .await
+}
+
+/// Which release a folder is, by its fingerprint, and which is the newest. Neither for a skill that is not there: the
+/// client asks before it publishes the first release.
+pub async fn resolve(
+    State(hub): HubState,
+    Extension(kept): Extension<Arc<Kept>>,
+    caller: Caller,
+    Parameters(asked): Parameters<Asked>,
+) -> Result<Json<Value>, ApiError> {
+    reads(&hub, caller, move |hub| {
+        let entries = match named(hub, &asked.slug, asked.owner_handle.as_deref()) {
+            Ok(name) => offered(hub, &name)?,
+            Err(error) if error.status == StatusCode::NOT_FOUND => Vec::new(),
+            Err(error) => return Err(error),
+        };
+        let mut found = Value::Null;
+        for entry in entries.iter().take(COMPARED) {
+            if kept.facts(hub, entry)?.fingerprint == asked.hash.to_ascii_lowercase() {
+                found = json!({"version": entry.version.to_string()});
+                break;
+            }
+        }
+        let latest = newest(&entries, false).map(|entry| json!({"version": entry.version.to_string()}));
+        Ok(Json(json!({"match": found, "latestVersion": latest})))
+    })
+    .await
+}
+
+/// The archive of a release. The download is counted.
+pub async fn download(
+    State(hub): HubState,
+    caller: Caller,
+    Parameters(asked): Parameters<Asked>,
+) -> Result<Response, ApiError> {
+    let account = caller.account().map(ToString::to_string).unwrap_or_default();
+    reads(&hub, caller, move |hub| {
+        let (_, entry) = release(hub, &asked.slug, &asked)?;
+        let bytes = hub.archive(&entry)?;
+        count(hub, &entry, account);
+        Ok(([(header::CONTENT_TYPE, "application/zip")], bytes).into_response())
+    })
+    .await
+}
+
+/// Who asks.
+pub async fn whoami(caller: Caller) -> Result<Json<Value>, ApiError> {
+    documents::who(&caller).map(Json).ok_or_else(|| crate::access::Denied::SignIn.into())
+}
+
+/// Does something that reading is enough for.
+async fn reads<T: Send + 'static>(
+    hub: &Shared,
+    caller: Caller,
+    work: impl FnOnce(&Hub) -> Result<T, ApiError> + Send + 'static,
+) -> Result<T, ApiError> {
+    run(hub, move |hub| {
+        hub.check(&caller, Action::Read)?;
+        work(hub)
+    })
+    .await
+}
+
+fn newest_of(hub: &Hub, word: &str, asked: &Asked) -> Result<(QualifiedName, Entry), ApiError> {
+    let name = named(hub, word, asked.owner_handle.as_deref())?;
+    let entry = current(hub, &name)?.ok_or_else(|| {
+        ApiError::not_found(format!("skill not found: {name} has no release that can be installed"))
+            .hint("every one was yanked, withdrawn or is under quarantine")
+    })?;
+    Ok((name, entry))
+}
+
+/// The release that a version, the tag `latest` or nothing names. A yanked one can be had by its version.
+fn release(hub: &Hub, word: &str, asked: &Asked) -> Result<(QualifiedName, Entry), ApiError> {
+    match (asked.version.as_deref(), asked.tag.as_deref()) {
+        (Some(version), _) => {
+            let name = named(hub, word, asked.owner_handle.as_deref())?;
+            let entry = hub.release(&name, version)?;
+            Ok((name, entry))
+        }
+        (None, None | Some("latest")) => newest_of(hub, word, asked),
+        (None, Some(tag)) => Err(ApiError::not_found(format!("there is no tag {tag:?}; the one tag is `latest`"))),
+    }
+}
+
+/// The releases of a skill that are neither yanked, withdrawn nor under quarantine, newest version first.
+fn offered(hub: &Hub, name: &QualifiedName) -> Result<Vec<Entry>, ApiError> {
+    let mut entries = hub.indexes.with(|index| index.releases(name))??;
+    entries.retain(|entry| !entry.yanked && entry.withdrawn.is_none() && !hub.activity.is_held_back(&entry.digest));
+    entries.sort_by(|a, b| b.version.cmp(&a.version));
+    Ok(entries)
+}

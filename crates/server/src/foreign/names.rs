@@ -1,0 +1,102 @@
+//! [`holder`] and [`named`]: which skill a name without its owner means.
+
+use registry_index::{Entry, newest};
+use serde_json::json;
+use skill::{Owner, QualifiedName, SkillName};
+
+use crate::{api::name_of, error::ApiError, hub::Hub};
+
+/// What stands between owner and name where a client knows one word only. No name has it inside.
+const BETWEEN: &str = "--";
+
+/// The release that new clients get of a skill: the newest that is neither yanked, withdrawn nor under quarantine.
+///
+/// # Errors
+/// [`ApiError`] when the index cannot be read.
+pub fn current(hub: &Hub, name: &QualifiedName) -> Result<Option<Entry>, ApiError> {
+    let mut entries = hub.indexes.with(|index| index.releases(name))??;
+    entries.retain(|entry| !hub.activity.is_held_back(&entry.digest));
+    Ok(newest(&entries, false).cloned())
+}
+
+/// The skill that a bare name means where only one can have it: that of the owner who published it first.
+///
+/// Nobody who comes later can take the name over, however often the other skill is downloaded.
+///
+/// # Errors
+/// [`ApiError`] when the index cannot be read.
+pub fn holder(hub: &Hub, name: &SkillName) -> Result<Option<Entry>, ApiError> {
+    let mut first = None;
+    for name in everyone(hub, name)? {
+        let Some(entry) = current(hub, &name)? else { continue };
+        let entries = hub.indexes.with(|index| index.releases(&name))??;
+        let since = entries.iter().map(|entry| entry.published_at).min();
+        first = [first, Some((since, name.owner, entry))]
+            .into_iter()
+            .flatten()
+            .min_by(|a: &(_, Owner, _), b| (&a.0, a.1.as_str()).cmp(&(&b.0, b.1.as_str())));
+    }
+    Ok(first.map(|(_, _, entry)| entry))
+}
+
+/// The skills of one bare name.
+///
+/// # Errors
+/// [`ApiError`] when the index cannot be read.
+pub fn everyone(hub: &Hub, name: &SkillName) -> Result<Vec<QualifiedName>, ApiError> {
+    let owners = hub.indexes.with(|index| index.owners_of(name))??;
+    Ok(owners.into_iter().map(|owner| QualifiedName { owner, name: name.clone() }).collect())
+}
+
+/// The skill that `name`, `owner--name`, or either with an owner beside it stands for.
+///
+/// # Errors
+/// [`ApiError`] with 404 when there is none, with 409 when several owners have it.
+pub fn named(hub: &Hub, slug: &str, owner: Option<&str>) -> Result<QualifiedName, ApiError> {
+    let slug = slug.trim();
+    let beside = owner.map(|owner| owner.trim().trim_start_matches('@')).filter(|owner| !owner.is_empty());
+    let (inside, name) = match slug.rsplit_once(BETWEEN) {
+        Some((owner, name)) => (Some(owner), name),
+        None => (None, slug),
+    };
+    let none = || ApiError::not_found(format!("skill not found: {slug}")).hint("search for it");
+    match (inside, beside) {
+        (Some(inside), Some(beside)) if inside != beside => Err(none()),
+        (Some(owner), _) | (None, Some(owner)) => name_of(owner, name).map_err(|_| none()),
+        (None, None) => {
+            let name = SkillName::parse(name).map_err(|_| none())?;
+            let mut all = everyone(hub, &name)?;
+            match all.len() {
+                0 => Err(none()),
+                1 => Ok(all.remove(0)),
+                _ => Err(ambiguous(&name, &all)),
+            }
+        }
+    }
+}
+
+fn ambiguous(name: &SkillName, all: &[QualifiedName]) -> ApiError {
+    let matches: Vec<_> =
+        all.iter().map(|one| json!({"owner": one.owner.as_str(), "name": one.name.as_str()})).collect();
+    let named: Vec<String> = all.iter().map(|one| format!("@{one}")).collect();
+    ApiError {
+        details: json!({ "matches": matches }),
+        ..ApiError::new(
+            axum::http::StatusCode::CONFLICT,
+            "ambiguous_name",
+            format!("{} owners have a skill {name}", all.len()),
+        )
+        .hint(format!("name one: {}", named.join(", ")))
+    }
+}
+
+/// The shortest word that means a skill alone.
+///
+/// # Errors
+/// [`ApiError`] when the index cannot be read.
+pub fn slug(hub: &Hub, name: &QualifiedName) -> Result<String, ApiError> {
+    Ok(match everyone(hub, &name.name)?.len() {
+        0 | 1 => name.name.to_string(),
+        _ => format!("{}{BETWEEN}{}", name.owner, name.name),
+    })
+}

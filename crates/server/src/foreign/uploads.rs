@@ -1,0 +1,100 @@
+//! [`Uploads`]: files that were sent one by one, until the release is published that they belong to.
+//!
+//! They are in memory only: a client whose files are gone, because the server was started again, sends them again.
+
+use std::{
+    collections::VecDeque,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use axum::body::Bytes;
+use skill::{Digest, Owner};
+
+/// How long files wait.
+const WAITING: Duration = Duration::from_secs(15 * 60);
+
+/// Bytes that wait for one account: two skills of the largest size.
+const ACCOUNT_BYTES: usize = 32 << 20;
+
+/// Bytes that wait in all.
+const ALL_BYTES: usize = 128 << 20;
+
+/// Files that wait, the oldest first.
+#[derive(Debug, Default)]
+pub struct Uploads(Mutex<VecDeque<Upload>>);
+
+#[derive(Debug)]
+struct Upload {
+    account: Owner,
+    digest: Digest,
+    bytes: Bytes,
+    at: Instant,
+}
+
+impl Uploads {
+    /// Keeps a file for an account; of more than may wait, the oldest go. Gives its digest.
+    pub fn add(&self, account: &Owner, bytes: Bytes, now: Instant) -> Digest {
+        let digest = Digest::of_bytes(&bytes);
+        let mut files = self.files();
+        files.retain(|file| {
+            now.duration_since(file.at) < WAITING && (file.account != *account || file.digest != digest)
+        });
+        files.push_back(Upload { account: account.clone(), digest, bytes, at: now });
+        while held(&files, Some(account)) > ACCOUNT_BYTES {
+            if let Some(oldest) = files.iter().position(|file| file.account == *account) {
+                files.remove(oldest);
+            }
+        }
+        while held(&files, None) > ALL_BYTES {
+            files.pop_front();
+        }
+        digest
+    }
+
+    /// A file that an account sent.
+    pub fn get(&self, account: &Owner, digest: &Digest) -> Option<Bytes> {
+        let files = self.files();
+        let found = files.iter().find(|file| file.account == *account && file.digest == *digest);
+        found.map(|file| file.bytes.clone())
+    }
+
+    /// Lets files of an account go.
+    pub fn forget(&self, account: &Owner, digests: &[Digest]) {
+        self.files().retain(|file| file.account != *account || !digests.contains(&file.digest));
+    }
+
+    fn files(&self) -> MutexGuard<'_, VecDeque<Upload>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn held(files: &VecDeque<Upload>, account: Option<&Owner>) -> usize {
+    let of = files.iter().filter(|file| account.is_none_or(|account| file.account == *account));
+    of.map(|file| file.bytes.len()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_their_senders_wait_for_a_while_and_never_fill_the_memory() {
+        let (uploads, now) = (Uploads::default(), Instant::now());
+        let (ann, bob) = (Owner::parse("ann").unwrap(), Owner::parse("bob").unwrap());
+        let one = uploads.add(&ann, Bytes::from_static(b"one"), now);
+        assert_eq!(uploads.get(&ann, &one).as_deref(), Some(&b"one"[..]));
+        assert_eq!(uploads.get(&bob, &one), None);
+        let large = uploads.add(&ann, Bytes::from(vec![1; ACCOUNT_BYTES]), now);
+        assert!(uploads.get(&ann, &one).is_none() && uploads.get(&ann, &large).is_some());
+        uploads.forget(&ann, &[large]);
+        assert_eq!(uploads.get(&ann, &large), None);
+        let old = uploads.add(&bob, Bytes::from_static(b"old"), now);
+        uploads.add(&ann, Bytes::from_static(b"new"), now + WAITING);
+        assert_eq!(uploads.get(&bob, &old), None);
+        for account in ["a", "b", "c", "d", "e"] {
+            uploads.add(&Owner::parse(account).unwrap(), Bytes::from(vec![2; ACCOUNT_BYTES]), now + WAITING);
+        }
+        assert!(held(&uploads.files(), None) <= ALL_BYTES);
+    }
+}

@@ -1,0 +1,224 @@
+//! [`router`]: indexes that `npx skills add` and OpenCode read, and the files that they name.
+//!
+//! | below | form | read by |
+//! |---|---|---|
+//! | `/.well-known/agent-skills/` | Agent Skills Discovery 0.2.0: an archive and its sha256 for each skill | `skills` |
+//! | `/.well-known/skills/` | the form before it: files that are fetched one by one | older `skills`, OpenCode |
+//!
+//! Both stand at the root, at `/OWNER` and at `/OWNER/NAME`, so that `npx skills add URL/OWNER/NAME` gets that one skill.
+//! A client fetches every skill that an index names before it asks which one was meant. So an index names the
+//! [`PAGE`] skills that were downloaded most and no more; every other one is reached by its owner or its name.
+//!
+//! These forms have no owners. At the root a name means the skill of the owner who published it first
+//! ([`super::names::holder`]); another owner's skill of that name is at `/OWNER/NAME` only.
+
+use std::{cmp::Ordering, sync::Arc};
+
+use axum::{
+    Extension, Json, Router,
+    extract::{Path, State},
+    http::header,
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use registry_index::Entry;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use skill::{Owner, QualifiedName, SkillName, SkillPath};
+
+use super::{
+    kept::Kept,
+    names::{current, holder},
+};
+use crate::{
+    access::{Action, Caller},
+    api::{HubState, Shared, count, file_answer, name_of, run},
+    catalogue::{Order, PAGE, Query},
+    error::ApiError,
+    hub::Hub,
+};
+
+/// The schema that says which form an index has.
+const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
+
+/// UTF-16 units of the longest description that clients take.
+const DESCRIPTION_UNITS: usize = 1024;
+
+/// An index may change at any time.
+const ASK_AGAIN: (header::HeaderName, &str) = (header::CACHE_CONTROL, "no-cache");
+
+/// The routes below `.well-known`.
+pub fn router() -> Router<Shared> {
+    let mut router = Router::new();
+    for place in ["", "/{owner}", "/{owner}/{skill}"] {
+        let at = |form: &str, rest: &str| format!("{place}/.well-known/{form}/{rest}");
+        router = router
+            .route(&at("agent-skills", "index.json"), get(archives))
+            .route(&at("skills", "index.json"), get(files))
+            .route(&at("agent-skills", "{name}/{*path}"), get(file))
+            .route(&at("skills", "{name}/{*path}"), get(file));
+    }
+    router
+}
+
+/// What a path names: all skills, those of an owner, one; and, in it, a file.
+#[derive(Debug, Deserialize)]
+struct Place {
+    owner: Option<String>,
+    skill: Option<String>,
+    name: Option<String>,
+    path: Option<String>,
+}
+
+/// The skills that an index is about.
+#[derive(Debug, PartialEq)]
+enum Part {
+    All,
+    Of(Owner),
+    One(QualifiedName),
+}
+
+impl Place {
+    fn part(&self) -> Result<Part, ApiError> {
+        let Some(owner) = &self.owner else { return Ok(Part::All) };
+        let none = |_| ApiError::not_found(format!("nothing was published by {owner}"));
+        Ok(match &self.skill {
+            Some(name) => Part::One(name_of(owner, name)?),
+            None => Part::Of(Owner::parse(owner).map_err(none)?),
+        })
+    }
+}
+
+async fn archives(State(hub): HubState, caller: Caller, Path(at): Path<Place>) -> Result<Response, ApiError> {
+    let document = run(&hub, move |hub| {
+        hub.check(&caller, Action::Read)?;
+        let skills: Vec<Value> = entries(hub, &at.part()?)?.iter().map(as_archive).collect();
+        Ok(json!({"$schema": SCHEMA, "skills": skills}))
+    });
+    Ok(([ASK_AGAIN], Json(document.await?)).into_response())
+}
+
+fn as_archive(entry: &Entry) -> Value {
+    json!({
+        "name": entry.name.name.as_str(), "type": "archive", "description": shortened(&entry.description),
+        "url": format!("/v1/skills/{}/{}/archive", entry.name, entry.version), "digest": entry.archive.to_string(),
+    })
+}
+
+async fn files(
+    State(hub): HubState,
+    Extension(kept): Extension<Arc<Kept>>,
+    caller: Caller,
+    Path(at): Path<Place>,
+) -> Result<Response, ApiError> {
+    let document = run(&hub, move |hub| {
+        hub.check(&caller, Action::Read)?;
+        let mut skills = Vec::new();
+        for entry in entries(hub, &at.part()?)? {
+            let facts = kept.facts(hub, &entry)?;
+            // One path that a client refuses makes it refuse the whole index.
+            if facts.paths.iter().all(|path| is_plain(path)) {
+                skills.push(json!({
+                    "name": entry.name.name.as_str(), "description": shortened(&entry.description),
+                    "version": entry.version.to_string(), "files": facts.paths,
+                }));
+            }
+        }
+        Ok(json!({ "skills": skills }))
+    });
+    Ok(([ASK_AGAIN], Json(document.await?)).into_response())
+}
+
+/// Whether clients ask for this path as it is: they put it behind an address without escaping anything, and take two dots
+/// for a way out.
+fn is_plain(path: &str) -> bool {
+    !path.contains("..") && !path.contains(['#', '?', '%'])
+}
+
+/// A description that is not longer than clients take.
+fn shortened(text: &str) -> String {
+    let mut units = 0;
+    let fits = |c: &char| {
+        units += c.len_utf16();
+        units <= DESCRIPTION_UNITS
+    };
+    text.chars().take_while(fits).collect()
+}
+
+async fn file(
+    State(hub): HubState,
+    Extension(kept): Extension<Arc<Kept>>,
+    caller: Caller,
+    Path(at): Path<Place>,
+) -> Result<Response, ApiError> {
+    run(&hub, move |hub| {
+        hub.check(&caller, Action::Read)?;
+        let (name, path) = (at.name.as_deref().unwrap_or_default(), at.path.as_deref().unwrap_or_default());
+        let none = || ApiError::not_found(format!("there is no file {name}/{path}"));
+        let name = SkillName::parse(name).map_err(|_| none())?;
+        let entry = match at.part()? {
+            Part::All => holder(hub, &name)?,
+            Part::Of(owner) => current(hub, &QualifiedName { owner, name })?,
+            Part::One(one) if one.name == name => current(hub, &one)?,
+            Part::One(_) => None,
+        };
+        let entry = entry.ok_or_else(none)?;
+        let path = SkillPath::parse(path).map_err(|_| none())?;
+        let file = kept.bundle(hub, &entry)?.get(&path).cloned().ok_or_else(none)?;
+        if path.as_str() == SkillPath::SKILL_MD {
+            // One of each skill that is installed this way.
+            count(hub, &entry, caller.account().map(ToString::to_string).unwrap_or_default());
+        }
+        Ok(file_answer(&file))
+    })
+    .await
+}
+
+/// The releases that an index names, by name.
+fn entries(hub: &Hub, part: &Part) -> Result<Vec<Entry>, ApiError> {
+    let owner = match part {
+        Part::One(name) => {
+            let entry = current(hub, name)?.ok_or_else(|| ApiError::not_found(format!("there is no skill {name}")))?;
+            return Ok(vec![entry]);
+        }
+        Part::Of(owner) => Some(owner.clone()),
+        Part::All => None,
+    };
+    let query = Query { owner, order: Order::Downloads, limit: PAGE, ..Query::default() };
+    let mut entries = Vec::new();
+    for found in hub.catalogue.find(&query)?.skills {
+        let name = &found.entry.name;
+        let entry = match part {
+            Part::All => holder(hub, &name.name)?.filter(|holder| holder.name == *name),
+            _ => current(hub, name)?,
+        };
+        entries.extend(entry);
+    }
+    entries.sort_by(|a, b| by_name(&a.name, &b.name));
+    Ok(entries)
+}
+
+fn by_name(a: &QualifiedName, b: &QualifiedName) -> Ordering {
+    (a.name.as_str(), a.owner.as_str()).cmp(&(b.name.as_str(), b.owner.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptions_are_cut_as_clients_count() {
+        assert_eq!(shortened("short"), "short");
+        assert_eq!(shortened(&"x".repeat(1025)).len(), 1024);
+        assert_eq!(shortened(&"😀".repeat(600)).chars().count(), 512);
+    }
+
+    #[test]
+    fn paths_that_clients_would_garble_are_known() {
+        for (path, plain) in
+            [("SKILL.md", true), ("references/a b.md", true), ("a..b", false), ("a#b", false), ("100%.md", false)]
+        {
+            assert_eq!(is_plain(path), plain, "{path}");
+        }
+    }
+}
