@@ -80,7 +80,7 @@ fn ambiguous(name: &SkillName, all: &[QualifiedName]) -> ApiError {
         all.iter().map(|one| json!({"owner": one.owner.as_str(), "name": one.name.as_str()})).collect();
     let named: Vec<String> = all.iter().map(|one| format!("@{one}")).collect();
     ApiError {
-        details: json!({ "matches": matches }),
+        details: Box::new(json!({ "matches": matches })),
         ..ApiError::new(
             axum::http::StatusCode::CONFLICT,
             "ambiguous_name",
