@@ -86,7 +86,7 @@ fn run(context: &Context, global: &Global, command: &Command) -> Result<Exit, Cl
         Command::Mcp(args) => commands::mcp::run(context, global, args),
         Command::Login(args) => commands::login::login(context, global, args),
         Command::Logout(args) => commands::login::logout(context, global, args),
-        Command::Serve(args) => commands::serve::run(context, args),
+        Command::Serve(args) => commands::serve::run(context, global, args),
         Command::Tour(args) => commands::tour::run(context, args),
     }
 }

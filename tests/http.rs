@@ -3,6 +3,7 @@
 mod attacks;
 mod authorisation;
 mod crashes;
+mod gateway;
 mod index_files;
 mod journey;
 mod moderation;

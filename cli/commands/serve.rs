@@ -1,4 +1,6 @@
-//! `skillhub serve`: a marketplace over HTTP.
+//! `skillhub serve`: a marketplace over HTTP, or with `--gateway` the library.
+
+mod gateway;
 
 use std::{
     net::SocketAddr,
@@ -12,6 +14,7 @@ use server::{Hub, NewToken, Scope, ServerLimits, Settings, Visibility};
 use skill::Owner;
 
 use crate::{
+    args::Global,
     context::Context,
     exit::{CliError, Exit, failed},
 };
@@ -27,6 +30,7 @@ const FIRST_ACCOUNT: &str = "admin";
   skillhub serve --data /srv/skillhub --visibility private    reading needs a token as well
   skillhub serve --addr 0.0.0.0:8700 --host skills.example.org
   skillhub serve admin-token --data /srv/skillhub             the first token; it prints nothing else
+  skillhub serve --gateway                                    the library, for its operator or a host program
   skillhub login http://127.0.0.1:8700                        keep a token for the server")]
 pub struct ServeArgs {
     #[command(subcommand)]
@@ -59,6 +63,9 @@ struct ServerArgs {
     /// Where to listen: IP and port
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8700", env = "SKILLHUB_SERVE_ADDR")]
     addr: String,
+    /// Serve the library in place of a marketplace, for clients that have the gateway's token
+    #[arg(long, conflicts_with_all = ["data", "visibility", "read_only", "proxy_account_header", "rate"])]
+    gateway: bool,
     /// The folder with the index and all else that the server keeps; in the home without
     #[arg(long, value_name = "DIR", env = "SKILLHUB_SERVE_DATA")]
     data: Option<PathBuf>,
@@ -92,17 +99,20 @@ enum Reading {
 }
 
 /// Serves, or does what the subcommand says.
-pub fn run(context: &Context, args: &ServeArgs) -> Result<Exit, CliError> {
+pub fn run(context: &Context, global: &Global, args: &ServeArgs) -> Result<Exit, CliError> {
     match &args.command {
         Some(ServeCommand::AdminToken(args)) => admin_token(context, args),
-        None => serve(context, &args.serve),
+        None => serve(context, global, &args.serve),
     }
 }
 
-fn serve(context: &Context, args: &ServerArgs) -> Result<Exit, CliError> {
+fn serve(context: &Context, global: &Global, args: &ServerArgs) -> Result<Exit, CliError> {
     let address: SocketAddr = args.addr.parse().map_err(|_| {
         CliError::usage(format!("{:?} is no address", args.addr)).hint("write IP and port, such as 127.0.0.1:8700")
     })?;
+    if args.gateway {
+        return gateway::run(context, global, address, &args.host);
+    }
     let settings = Settings {
         address,
         data: data_folder(context, args.data.as_deref()),

@@ -75,11 +75,12 @@ impl ApiError {
     /// Something broke that is none of the caller's; what it was is for the log only.
     #[must_use]
     pub fn broken(error: &dyn std::error::Error) -> Self {
+        Self::broken_by(error.to_string())
+    }
+
+    fn broken_by(why: String) -> Self {
         let message = "the server could not answer; its log says why";
-        Self {
-            details: Box::new(json!({"log": error.to_string()})),
-            ..Self::new(StatusCode::INTERNAL_SERVER_ERROR, "io", message)
-        }
+        Self { details: Box::new(json!({ "log": why })), ..Self::new(StatusCode::INTERNAL_SERVER_ERROR, "io", message) }
     }
 
     /// The same with the way on.
@@ -90,9 +91,15 @@ impl ApiError {
 
     /// An error that says itself what it means.
     pub fn of(error: &impl Fails) -> Self {
-        let Failure { kind, code, hint } = error.failure();
+        Self::told(error.failure(), error.to_string(), error.details())
+    }
+
+    /// An error of which all is known that is told.
+    #[must_use]
+    pub fn told(failure: Failure, message: String, details: Value) -> Self {
+        let Failure { kind, code, hint } = failure;
         let status = match kind {
-            FailureKind::Failed | FailureKind::Unreachable => return Self::broken(error),
+            FailureKind::Failed | FailureKind::Unreachable => return Self::broken_by(message),
             FailureKind::Usage => StatusCode::BAD_REQUEST,
             FailureKind::Invalid | FailureKind::Blocked => StatusCode::UNPROCESSABLE_ENTITY,
             FailureKind::Refused => StatusCode::FORBIDDEN,
@@ -100,7 +107,7 @@ impl ApiError {
             FailureKind::NotFound => StatusCode::NOT_FOUND,
             FailureKind::Integrity => StatusCode::UNPROCESSABLE_ENTITY,
         };
-        Self { hint, details: Box::new(error.details()), ..Self::new(status, code, error.to_string()) }
+        Self { hint, details: Box::new(details), ..Self::new(status, code, message) }
     }
 }
 

@@ -57,7 +57,7 @@ pub async fn guard(State(hub): State<Shared>, request: Request, next: Next) -> R
 
 /// Refuses what is meant for another server, and what comes too often.
 fn admitted(hub: &Shared, request: &Request, client: Option<IpAddr>) -> Result<(), ApiError> {
-    if !is_for_us(hub, request) {
+    if !is_for(&hub.settings.hosts, request) {
         return Err(ApiError::new(StatusCode::MISDIRECTED_REQUEST, "wrong_host", "this server has another name")
             .hint("who runs it names it: `skillhub serve --host NAME`"));
     }
@@ -98,8 +98,9 @@ fn is_of_another_site(request: &Request) -> bool {
     request.headers().get("sec-fetch-site").is_some_and(|site| site != "same-origin" && site != "none")
 }
 
-/// A page of somebody else that leads a name of its own to this machine's address is stopped here: an address is no name.
-fn is_for_us(hub: &Shared, request: &Request) -> bool {
+/// Whether a request is meant for a server of these names. A page of somebody else that leads a name of its own to this
+/// machine's address is stopped here: an address is no name.
+pub fn is_for(hosts: &[String], request: &Request) -> bool {
     let given = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
     let Some(host) = given.or_else(|| request.uri().host()) else { return false };
     let name = match host.strip_prefix('[') {
@@ -107,7 +108,7 @@ fn is_for_us(hub: &Shared, request: &Request) -> bool {
         None => host.split(':').next().unwrap_or_default(),
     };
     let known = |known: &String| known == "*" || known.eq_ignore_ascii_case(name);
-    name.parse::<IpAddr>().is_ok() || name.eq_ignore_ascii_case("localhost") || hub.settings.hosts.iter().any(known)
+    name.parse::<IpAddr>().is_ok() || name.eq_ignore_ascii_case("localhost") || hosts.iter().any(known)
 }
 
 fn request_id() -> String {

@@ -18,6 +18,7 @@ mod database;
 mod decisions;
 mod error;
 mod foreign;
+pub mod gateway;
 mod guard;
 mod hub;
 mod index_pool;

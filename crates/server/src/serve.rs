@@ -28,7 +28,7 @@ use crate::{
     guard::guard,
     hub::{DataError, Hub},
     operations, pages,
-    settings::Settings,
+    settings::{ServerLimits, Settings},
     sparse,
 };
 
@@ -71,26 +71,15 @@ impl Fails for ServeError {
 /// # Errors
 /// [`ServeError`]
 pub fn serve(settings: Settings, ready: impl FnOnce(SocketAddr)) -> Result<(), ServeError> {
-    let io = |what: String| move |error| ServeError::Io { what, error };
     let address = settings.address;
     let hub = Arc::new(Hub::open(settings)?);
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    runtime.map_err(io("cannot start".to_owned()))?.block_on(async {
-        let listener = TcpListener::bind(address).await.map_err(io(format!("cannot listen on {address}")))?;
-        ready(listener.local_addr().map_err(io("cannot tell the address".to_owned()))?);
+    runtime()?.block_on(async {
         let (end, ending) = watch::channel(());
-        let upkeep = tokio::spawn(upkeep(Arc::clone(&hub), ending.clone()));
-        let places = Arc::new(Semaphore::new(hub.settings.limits.connections));
-        tokio::select! {
-            () = accept(listener, &hub, &places, &ending) => {}
-            ended = asked_to_end() => ended.map_err(io("cannot wait for the end".to_owned()))?,
-        }
+        let upkeep = tokio::spawn(upkeep(Arc::clone(&hub), ending));
+        let served = until_asked_to_end(address, app(&hub), &hub.settings.limits, ready).await;
         drop(end);
-        let all = u32::try_from(hub.settings.limits.connections).unwrap_or(u32::MAX);
-        let _late_ones_are_cut =
-            tokio::time::timeout(hub.settings.limits.shutdown_time, places.acquire_many(all)).await;
         let _done = upkeep.await;
-        Ok(())
+        served
     })
 }
 
@@ -112,8 +101,47 @@ pub fn app(hub: &Shared) -> Router {
         .with_state(Arc::clone(hub))
 }
 
-async fn accept(listener: TcpListener, hub: &Shared, places: &Arc<Semaphore>, ending: &watch::Receiver<()>) {
-    let app = app(hub);
+/// What connections are served on.
+///
+/// # Errors
+/// [`ServeError::Io`]
+pub fn runtime() -> Result<tokio::runtime::Runtime, ServeError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    runtime.map_err(|error| ServeError::Io { what: "cannot start".to_owned(), error })
+}
+
+/// Answers by some routes until the process is asked to end, and lets requests end that are under way then.
+///
+/// # Errors
+/// [`ServeError::Io`]
+pub async fn until_asked_to_end(
+    address: SocketAddr,
+    app: Router,
+    limits: &ServerLimits,
+    ready: impl FnOnce(SocketAddr),
+) -> Result<(), ServeError> {
+    let io = |what: String| move |error| ServeError::Io { what, error };
+    let listener = TcpListener::bind(address).await.map_err(io(format!("cannot listen on {address}")))?;
+    ready(listener.local_addr().map_err(io("cannot tell the address".to_owned()))?);
+    let (end, ending) = watch::channel(());
+    let places = Arc::new(Semaphore::new(limits.connections));
+    tokio::select! {
+        () = accept(listener, app, limits, &places, &ending) => {}
+        ended = asked_to_end() => ended.map_err(io("cannot wait for the end".to_owned()))?,
+    }
+    drop(end);
+    let all = u32::try_from(limits.connections).unwrap_or(u32::MAX);
+    let _late_ones_are_cut = tokio::time::timeout(limits.shutdown_time, places.acquire_many(all)).await;
+    Ok(())
+}
+
+async fn accept(
+    listener: TcpListener,
+    app: Router,
+    limits: &ServerLimits,
+    places: &Arc<Semaphore>,
+    ending: &watch::Receiver<()>,
+) {
     loop {
         let Ok(place) = Arc::clone(places).acquire_owned().await else { return };
         let Ok((stream, client)) = listener.accept().await else {
@@ -122,7 +150,7 @@ async fn accept(listener: TcpListener, hub: &Shared, places: &Arc<Semaphore>, en
             continue;
         };
         let _as_it_is = stream.set_nodelay(true);
-        let (app, head_time, mut ending) = (app.clone(), hub.settings.limits.head_time, ending.clone());
+        let (app, head_time, mut ending) = (app.clone(), limits.head_time, ending.clone());
         tokio::spawn(async move {
             let answer = service_fn(move |request: Request<Incoming>| {
                 let mut request = request.map(axum::body::Body::new);

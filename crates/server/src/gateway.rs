@@ -1,0 +1,175 @@
+//! [`Gateway`]: one library over HTTP, for its operator or for a host that manages skills the way DeerFlow does.
+//!
+//! | path | does |
+//! |---|---|
+//! | `GET /api/skills` | every skill that agents of the library could see, switched off ones as well |
+//! | `GET`, `PUT /api/skills/{name}` | one; `{"enabled": false}` hides it from agents |
+//! | `POST /api/skills/install` | the body is a `.skill` archive |
+//! | `POST /api/skills/reload` | look at all folders again |
+//! | `GET /api/skills/custom` | those that can be changed: the library's own |
+//! | `GET`, `PUT`, `DELETE /api/skills/custom/{name}` | its text; `{"content": …}` replaces it; a last revision without files |
+//! | `GET …/custom/{name}/history`, `…/diff` | revisions, and what differs between two |
+//! | `POST …/custom/{name}/rollback` | an earlier revision again |
+//! | `GET /api/proposals`, `/api/proposals/{id}` | what waits for a decision |
+//! | `POST /api/proposals/{id}/accept`, `/reject` | the decision, with a reviewer's token |
+//!
+//! It changes nothing itself: each request opens the [`Workplace`] and goes through `skill_manage`, as the command line and
+//! the MCP server do, and so shares their lock, history, policy and events. Who acts comes from the connection: whoever has
+//! the gateway's token is the agent `gateway`, and a person only with a reviewer's token beside it.
+
+mod custom;
+mod gate;
+mod proposals;
+mod skills;
+mod workplace;
+
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use agent::Live;
+use axum::{
+    Router,
+    body::Bytes,
+    extract::DefaultBodyLimit,
+    http::StatusCode,
+    middleware,
+    routing::{get, post},
+};
+use jiff::Timestamp;
+use library::{Actor, ActorKind};
+use serde::de::DeserializeOwned;
+use skill::{Limits, SkillName, failure::Fails};
+use skill_manage::{ManageError, RequestError, Reviewer};
+
+use crate::{error::ApiError, serve::ServeError, settings::ServerLimits};
+pub use gate::{Gate, GateError};
+pub use workplace::{Open, Workplace};
+
+use gate::Asker;
+
+/// How the history names whoever has the gateway's token.
+const ACTOR: &str = "gateway";
+
+/// How long a request may take: an install scans every file.
+const REQUEST_TIME: Duration = Duration::from_secs(120);
+
+/// One library over HTTP.
+pub struct Gateway {
+    open: Box<Open>,
+    live: Live,
+    gate: Gate,
+    limits: ServerLimits,
+    /// Takes the lines of the log, each a JSON object.
+    log: fn(&str),
+}
+
+/// What handlers share.
+type Shared = Arc<Gateway>;
+
+/// What a request works with: the workplace as it is now, and who asks.
+struct Work<'a> {
+    place: Box<dyn Workplace>,
+    live: &'a Live,
+    actor: Actor,
+    reviewer: Option<Reviewer>,
+    now: Timestamp,
+}
+
+impl Gateway {
+    /// The gateway to a workplace; `log` takes a line for each request that broke, as JSON.
+    ///
+    /// # Errors
+    /// [`ApiError`] when the workplace cannot be opened.
+    pub fn new(open: Box<Open>, gate: Gate, log: fn(&str)) -> Result<Self, ApiError> {
+        let place = open(Actor::new(ActorKind::Agent, ACTOR))?;
+        let live = Live::new(place.places(), place.builtin()?);
+        let limits = ServerLimits { request_time: REQUEST_TIME, ..ServerLimits::default() };
+        Ok(Self { open, live, gate, limits, log })
+    }
+
+    fn work(&self, asker: &Asker) -> Result<Work<'_>, ApiError> {
+        let (mut actor, now) = (Actor::new(ActorKind::Agent, ACTOR), Timestamp::now());
+        let mut place = (self.open)(actor.clone())?;
+        let mut reviewer = None;
+        if let Some(token) = &asker.reviewer_token {
+            let person = place.reviewer(token)?;
+            actor = person.actor().clone();
+            place = (self.open)(actor.clone())?;
+            reviewer = Some(person);
+        }
+        Ok(Work { place, live: &self.live, actor, reviewer, now })
+    }
+}
+
+/// Serves a library until the process is asked to end; `ready` is told the address as it is then.
+///
+/// # Errors
+/// [`ServeError`]
+pub fn serve_gateway(gateway: Gateway, address: SocketAddr, ready: impl FnOnce(SocketAddr)) -> Result<(), ServeError> {
+    let gateway = Arc::new(gateway);
+    let limits = gateway.limits.clone();
+    crate::serve::runtime()?.block_on(crate::serve::until_asked_to_end(address, app(&gateway), &limits, ready))
+}
+
+/// All routes.
+pub fn app(gateway: &Arc<Gateway>) -> Router {
+    let archive = usize::try_from(Limits::default().archive_bytes).unwrap_or(usize::MAX);
+    let one = "/api/skills/custom/{name}";
+    let at = |rest: &str| format!("{one}/{rest}");
+    Router::new()
+        .route("/api/skills", get(skills::list))
+        .route("/api/skills/install", post(skills::install))
+        .route("/api/skills/reload", post(skills::reload))
+        .route("/api/skills/{name}", get(skills::one).put(skills::set_enabled))
+        .route("/api/skills/custom", get(skills::custom))
+        .route(one, get(custom::one).put(custom::edit).delete(custom::delete))
+        .route(&at("history"), get(custom::history))
+        .route(&at("diff"), get(custom::diff))
+        .route(&at("rollback"), post(custom::roll_back))
+        .route("/api/proposals", get(proposals::list))
+        .route("/api/proposals/{id}", get(proposals::one))
+        .route("/api/proposals/{id}/accept", post(proposals::accept))
+        .route("/api/proposals/{id}/reject", post(proposals::reject))
+        .fallback(|| async { ApiError::not_found("there is nothing here").hint("skills are at /api/skills") })
+        .method_not_allowed_fallback(|| async {
+            ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "invalid_request", "this cannot be done here")
+        })
+        .layer(DefaultBodyLimit::max(archive))
+        .layer(middleware::from_fn_with_state(Arc::clone(gateway), gate::guard))
+        .with_state(Arc::clone(gateway))
+}
+
+/// Does something in the workplace, on a thread that may wait.
+async fn at_work<T: Send + 'static>(
+    gateway: &Shared,
+    asker: Asker,
+    work: impl FnOnce(&Work<'_>) -> Result<T, ApiError> + Send + 'static,
+) -> Result<T, ApiError> {
+    let gateway = Arc::clone(gateway);
+    match tokio::task::spawn_blocking(move || work(&gateway.work(&asker)?)).await {
+        Ok(done) => done,
+        Err(error) => Err(ApiError::broken(&error)),
+    }
+}
+
+/// An error of the crates below, as a client is told it.
+#[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
+fn told(error: impl Fails) -> ApiError {
+    ApiError::of(&error)
+}
+
+/// A skill's name out of a path.
+fn skill_name(text: &str) -> Result<SkillName, ApiError> {
+    SkillName::parse(text).map_err(|fault| told(ManageError::from(RequestError::Name { name: text.to_owned(), fault })))
+}
+
+/// A body of JSON, whatever its type says; fields that are not known are refused.
+fn read<T: DeserializeOwned>(body: &Bytes) -> Result<T, ApiError> {
+    let most = Limits::default().request_bytes;
+    if body.len() as u64 > most {
+        let message = format!("the request has {} bytes, the limit is {most}", body.len());
+        return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message));
+    }
+    let body = if body.is_empty() { &b"{}"[..] } else { body };
+    serde_json::from_slice(body).map_err(|error| ApiError::bad_request(format!("the request is not readable: {error}")))
+}

@@ -1,0 +1,240 @@
+//! One skill of the library: its text, its changes and its past, all through `skill_manage`.
+
+use axum::{
+    Extension, Json,
+    body::Bytes,
+    extract::{Path, State},
+};
+use library::Library;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use skill::{Edit, Limits, SkillName};
+use skill_manage::{
+    Context, ManageError, Notes, Report, Request, Rollback, Status,
+    documents::{self, Since},
+};
+
+use super::{Shared, Work, at_work, gate::Asker, read, skill_name, skills::found, told};
+use crate::{api::Parameters, error::ApiError};
+
+/// Revisions that are told unless more are asked for.
+const REVISIONS: usize = 100;
+
+/// A skill with its text.
+pub async fn one(
+    State(gateway): State<Shared>,
+    Extension(asker): Extension<Asker>,
+    Path(name): Path<String>,
+) -> Result<Json<Value>, ApiError> {
+    at_work(&gateway, asker, move |work| Ok(Json(with_text(work, &skill_name(&name)?)?))).await
+}
+
+fn with_text(work: &Work<'_>, name: &SkillName) -> Result<Value, ApiError> {
+    let mut skill = found(work, name)?;
+    if skill["category"] != "custom" {
+        return Err(ApiError::not_found(format!("{name} is no skill of this library"))
+            .hint("GET /api/skills/custom lists those that can be changed"));
+    }
+    let files = work.live.with(|catalogue| catalogue.files(catalogue.find(name)?)).map_err(told)?.map_err(told)?;
+    skill["content"] = json!(files.skill_md());
+    skill["files"] = files
+        .files()
+        .map(|(path, file)| json!({"path": path.as_str(), "size": file.bytes.len(), "executable": file.executable}))
+        .collect();
+    Ok(skill)
+}
+
+/// What a client may say about any change.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Change {
+    /// The whole `SKILL.md`.
+    content: Option<String>,
+    /// The revision to bring back.
+    revision: Option<String>,
+    /// The same as DeerFlow counts: -1 is what the skill was before its newest change.
+    history_index: Option<i64>,
+    expected_revision: Option<String>,
+    reason: Option<String>,
+    run: Option<String>,
+    thread: Option<String>,
+    dry_run: bool,
+}
+
+impl Change {
+    fn notes(&self) -> Result<Notes, ApiError> {
+        let notes = Notes { reason: self.reason.clone(), run: self.run.clone(), thread: self.thread.clone() };
+        notes.checked(&Limits::default()).map_err(|error| told(ManageError::from(error)))
+    }
+
+    fn request(self, name: &SkillName, edit: Edit) -> Result<Request, ApiError> {
+        let request = Request::of_edit(name.as_str(), edit).map_err(|error| told(ManageError::from(error)))?;
+        let notes = self.notes()?;
+        Ok(Request { expected_revision: self.expected_revision, notes, dry_run: self.dry_run, ..request })
+    }
+}
+
+/// Replaces the text of a skill.
+pub async fn edit(
+    State(gateway): State<Shared>,
+    Extension(asker): Extension<Asker>,
+    Path(name): Path<String>,
+    body: Bytes,
+) -> Result<Json<Value>, ApiError> {
+    at_work(&gateway, asker, move |work| {
+        let (name, mut asked) = (skill_name(&name)?, read::<Change>(&body)?);
+        if asked.revision.is_some() || asked.history_index.is_some() {
+            return Err(ApiError::bad_request("a text is put in place of another; `revision` belongs to a rollback"));
+        }
+        let content = asked.content.take().ok_or_else(|| ApiError::bad_request("`content` is missing"))?;
+        let request = asked.request(&name, Edit::Edit { content })?;
+        let report = change(work, |library, context| skill_manage::manage(library, &request, context))?;
+        Ok(Json(joined(with_text(work, &name)?, report)))
+    })
+    .await
+}
+
+/// Deletes a skill: its history stays, and `rollback` brings it back.
+pub async fn delete(
+    State(gateway): State<Shared>,
+    Extension(asker): Extension<Asker>,
+    Path(name): Path<String>,
+    body: Bytes,
+) -> Result<Json<Value>, ApiError> {
+    at_work(&gateway, asker, move |work| {
+        let (name, asked) = (skill_name(&name)?, read::<Change>(&body)?);
+        let request = asked.request(&name, Edit::Delete)?;
+        let report = change(work, |library, context| skill_manage::manage(library, &request, context))?;
+        Ok(Json(joined(json!({"success": true}), report)))
+    })
+    .await
+}
+
+/// Brings an earlier revision back, as a new one.
+pub async fn roll_back(
+    State(gateway): State<Shared>,
+    Extension(asker): Extension<Asker>,
+    Path(name): Path<String>,
+    body: Bytes,
+) -> Result<Json<Value>, ApiError> {
+    at_work(&gateway, asker, move |work| {
+        let (name, asked) = (skill_name(&name)?, read::<Change>(&body)?);
+        if asked.content.is_some() {
+            return Err(ApiError::bad_request("a rollback takes no `content`"));
+        }
+        let rollback = Rollback {
+            skill: name.clone(),
+            to: target(&asked)?,
+            notes: asked.notes()?,
+            expected_revision: asked.expected_revision,
+            dry_run: asked.dry_run,
+        };
+        let report = change(work, |library, context| skill_manage::roll_back(library, &rollback, context))?;
+        let skill = with_text(work, &name).unwrap_or_else(|_| json!({"ok": true}));
+        Ok(Json(joined(skill, report)))
+    })
+    .await
+}
+
+fn target(asked: &Change) -> Result<Option<String>, ApiError> {
+    match (&asked.revision, asked.history_index) {
+        (Some(_), Some(_)) => Err(ApiError::bad_request("name `revision` or `history_index`, not both")),
+        (revision, None | Some(-1)) => Ok(revision.clone()),
+        (None, Some(back)) if back < -1 => Ok(Some(format!("head~{}", back.unsigned_abs()))),
+        (None, Some(_)) => Err(ApiError::bad_request("a positive `history_index` depends on who counts")
+            .hint("name the `revision` of …/history, or count back: -1 is what was before the newest change")),
+    }
+}
+
+/// How much of the past is asked for.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Past {
+    limit: Option<usize>,
+    from: Option<String>,
+    to: Option<String>,
+}
+
+/// The revisions of a skill, newest first.
+pub async fn history(
+    State(gateway): State<Shared>,
+    Extension(asker): Extension<Asker>,
+    Path(name): Path<String>,
+    Parameters(asked): Parameters<Past>,
+) -> Result<Json<Value>, ApiError> {
+    at_work(&gateway, asker, move |work| {
+        let limit = asked.limit.unwrap_or(REVISIONS).max(1);
+        let history = documents::history(&work.place.library()?, skill_name(&name)?, limit).map_err(told)?;
+        Ok(Json(json!(history)))
+    })
+    .await
+}
+
+/// What differs between two revisions; the newest change without `from` and `to`.
+pub async fn diff(
+    State(gateway): State<Shared>,
+    Extension(asker): Extension<Asker>,
+    Path(name): Path<String>,
+    Parameters(asked): Parameters<Past>,
+) -> Result<Json<Value>, ApiError> {
+    at_work(&gateway, asker, move |work| {
+        let since = asked.from.as_deref().map_or(Since::Parent, Since::Revision);
+        let to = asked.to.as_deref().unwrap_or("head");
+        let compared = documents::compare(&work.place.library()?, &skill_name(&name)?, since, to);
+        Ok(Json(compared.map_err(told)?.document()))
+    })
+    .await
+}
+
+/// Does a change and tells what follows from it.
+///
+/// # Errors
+/// Those of the change; nothing has changed then.
+pub fn change(
+    work: &Work<'_>,
+    run: impl FnOnce(&mut Library, &Context<'_>) -> Result<Report, ManageError>,
+) -> Result<Value, ApiError> {
+    let elsewhere = work.place.elsewhere()?;
+    let mut library = work.place.library()?;
+    let context =
+        Context { actor: work.actor.clone(), time: work.now, policy: work.place.policy()?, elsewhere: &elsewhere };
+    let report = run(&mut library, &context).map_err(told)?;
+    let mut document = json!(report);
+    if report.status == Status::Applied {
+        if let Ok(skill) = SkillName::parse(&report.name)
+            && let Some(warning) = work.place.note_change(&library, &skill)
+        {
+            let said = if report.message.is_empty() { warning } else { format!("{}; {warning}", report.message) };
+            document["message"] = Value::String(said);
+        }
+        work.live.reload();
+    }
+    Ok(document)
+}
+
+/// A skill as it is now, with what became of the change; where both say something, the report does.
+fn joined(mut skill: Value, report: Value) -> Value {
+    let listed = skill.get("files").cloned();
+    if let (Some(skill), Value::Object(report)) = (skill.as_object_mut(), report) {
+        skill.extend(report);
+        skill.extend(listed.map(|files| ("skill_files".to_owned(), files)));
+    }
+    skill
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rollback_is_counted_back_or_named() {
+        let asked = |revision: Option<&str>, history_index| {
+            target(&Change { revision: revision.map(str::to_owned), history_index, ..Change::default() })
+        };
+        assert_eq!(asked(None, None).unwrap(), None);
+        assert_eq!(asked(None, Some(-1)).unwrap(), None);
+        assert_eq!(asked(None, Some(-3)).unwrap().as_deref(), Some("head~3"));
+        assert_eq!(asked(Some("2"), None).unwrap().as_deref(), Some("2"));
+        assert!(asked(Some("2"), Some(-1)).is_err() && asked(None, Some(0)).is_err());
+    }
+}

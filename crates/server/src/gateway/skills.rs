@@ -1,0 +1,148 @@
+//! The skills that there are: lists, one, whether agents see it, installing and looking again.
+
+use std::path::Path as FilePath;
+
+use agent::{Catalogue, Listed};
+use axum::{
+    Extension, Json,
+    body::Bytes,
+    extract::{Path, State},
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use skill::{Bundle, Limits, SkillName, frontmatter};
+
+use super::{Shared, Work, at_work, gate::Asker, read, skill_name, told};
+use crate::error::ApiError;
+
+/// All skills.
+pub async fn list(State(gateway): State<Shared>, Extension(asker): Extension<Asker>) -> Result<Json<Value>, ApiError> {
+    at_work(&gateway, asker, |work| listed(work, false)).await
+}
+
+/// Those that can be changed.
+pub async fn custom(
+    State(gateway): State<Shared>,
+    Extension(asker): Extension<Asker>,
+) -> Result<Json<Value>, ApiError> {
+    at_work(&gateway, asker, |work| listed(work, true)).await
+}
+
+fn listed(work: &Work<'_>, custom_only: bool) -> Result<Json<Value>, ApiError> {
+    let library = work.place.library()?;
+    let (skills, notes) = work
+        .live
+        .with(|catalogue| {
+            let all = catalogue.skills.iter();
+            let wanted = all.filter(|listed| !custom_only || is_custom(catalogue, listed, library.path()));
+            let skills: Vec<Value> = wanted.map(|listed| document(catalogue, listed, library.path())).collect();
+            (skills, catalogue.notes.clone())
+        })
+        .map_err(told)?;
+    Ok(Json(json!({"ok": true, "skills": skills, "notes": notes})))
+}
+
+/// One skill.
+pub async fn one(
+    State(gateway): State<Shared>,
+    Extension(asker): Extension<Asker>,
+    Path(name): Path<String>,
+) -> Result<Json<Value>, ApiError> {
+    at_work(&gateway, asker, move |work| Ok(Json(found(work, &skill_name(&name)?)?))).await
+}
+
+/// What is told of the skill of a name.
+///
+/// # Errors
+/// There is none.
+pub fn found(work: &Work<'_>, name: &SkillName) -> Result<Value, ApiError> {
+    let library = work.place.library()?;
+    let found = work.live.with(|catalogue| {
+        let mut skill = catalogue.find(name).map(|listed| document(catalogue, listed, library.path()))?;
+        skill["ok"] = json!(true);
+        Ok(skill)
+    });
+    found.map_err(told)?.map_err(|error: agent::AgentError| told(error))
+}
+
+/// What is to become of a skill.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Setting {
+    enabled: bool,
+}
+
+/// Shows a skill to agents, or hides it.
+pub async fn set_enabled(
+    State(gateway): State<Shared>,
+    Extension(asker): Extension<Asker>,
+    Path(name): Path<String>,
+    body: Bytes,
+) -> Result<Json<Value>, ApiError> {
+    at_work(&gateway, asker, move |work| {
+        let (name, setting) = (skill_name(&name)?, read::<Setting>(&body)?);
+        let links = work.place.set_enabled(&name, setting.enabled)?;
+        work.live.reload();
+        let mut skill = found(work, &name)?;
+        skill["links"] = links.get("links").cloned().unwrap_or_default();
+        Ok(Json(skill))
+    })
+    .await
+}
+
+/// Installs a skill from the archive that is the body.
+pub async fn install(
+    State(gateway): State<Shared>,
+    Extension(asker): Extension<Asker>,
+    archive: Bytes,
+) -> Result<Json<Value>, ApiError> {
+    at_work(&gateway, asker, move |work| {
+        if !archive.starts_with(b"PK") {
+            return Err(ApiError::bad_request("the body is no .skill archive")
+                .hint("send the bytes that `skillhub pack DIR` writes"));
+        }
+        let mut document = work.place.install(&archive)?;
+        work.live.reload();
+        let name = document.pointer("/skills/0/name").and_then(Value::as_str).unwrap_or_default().to_owned();
+        document["success"] = json!(true);
+        document["message"] = json!(format!("{name} is installed"));
+        document["skill_name"] = json!(name);
+        Ok(Json(document))
+    })
+    .await
+}
+
+/// Looks at all folders again. Changes are seen without it as well, those that others make within two seconds.
+pub async fn reload(
+    State(gateway): State<Shared>,
+    Extension(asker): Extension<Asker>,
+) -> Result<Json<Value>, ApiError> {
+    at_work(&gateway, asker, |work| {
+        work.live.reload();
+        listed(work, false)
+    })
+    .await
+}
+
+/// A skill as hosts know it, and what is ours of it.
+fn document(catalogue: &Catalogue, listed: &Listed, library: &FilePath) -> Value {
+    let category = if is_custom(catalogue, listed, library) { "custom" } else { "public" };
+    let license = catalogue.files(listed).ok().and_then(|files| license(&files));
+    json!({
+        "name": listed.name.as_str(), "description": listed.description, "license": license, "category": category,
+        "enabled": listed.enabled, "version": listed.version, "scope": listed.scope.as_str(),
+        "revision": listed.head.as_ref().map(|head| head.id.to_string()),
+        "number": listed.head.as_ref().map(|head| head.number),
+        "origin": listed.head.as_ref().and_then(|head| head.origin.as_ref()),
+        "modified": listed.modified, "fault": listed.fault,
+    })
+}
+
+/// Whether a skill stands in the library that is written to.
+fn is_custom(catalogue: &Catalogue, listed: &Listed, library: &FilePath) -> bool {
+    catalogue.library_of(listed).is_some_and(|own| own.path() == library)
+}
+
+fn license(files: &Bundle) -> Option<String> {
+    frontmatter::read(files.skill_md()?, &Limits::default()).ok()?.frontmatter.license
+}

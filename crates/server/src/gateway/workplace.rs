@@ -1,0 +1,65 @@
+//! [`Workplace`]: the library that a gateway leads to, and the rules there, as whoever started it says.
+
+use agent::{Builtin, Places};
+use library::{Actor, Library};
+use serde_json::Value;
+use skill::SkillName;
+use skill_manage::{Elsewhere, Policy, Reviewer};
+
+use crate::error::ApiError;
+
+/// Where a gateway works, as it is at the moment of one request: settings and policy are read anew for each, so that what
+/// a person changes holds at once.
+pub trait Workplace: Send {
+    /// The library that is written to.
+    ///
+    /// # Errors
+    /// It cannot be used.
+    fn library(&self) -> Result<Library, ApiError>;
+
+    /// The person whom a reviewer's token shows.
+    ///
+    /// # Errors
+    /// The home does not know the token, or its time is over.
+    fn reviewer(&self, token: &str) -> Result<Reviewer, ApiError>;
+
+    /// Skills that readers of the library see besides its own.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    fn elsewhere(&self) -> Result<Vec<Elsewhere>, ApiError>;
+
+    /// Who may change what.
+    ///
+    /// # Errors
+    /// A file that says so cannot be read; nothing may be changed then.
+    fn policy(&self) -> Result<Policy, ApiError>;
+
+    /// Called after a skill of the library has a new revision. What follows from it and could not be done is told; the
+    /// change stands.
+    fn note_change(&self, library: &Library, skill: &SkillName) -> Option<String>;
+
+    /// Where skills are looked for.
+    fn places(&self) -> Places;
+
+    /// The skills inside the program.
+    ///
+    /// # Errors
+    /// Never, unless the program was built wrongly.
+    fn builtin(&self) -> Result<Vec<Builtin>, ApiError>;
+
+    /// Whether agents see a skill, from now on.
+    ///
+    /// # Errors
+    /// There is no such skill, or the state cannot be written.
+    fn set_enabled(&self, name: &SkillName, enabled: bool) -> Result<Value, ApiError>;
+
+    /// Installs the skill of an archive, and says what became of it as `skillhub install --json` does.
+    ///
+    /// # Errors
+    /// It cannot be read, it is blocked, or something is in its way.
+    fn install(&self, archive: &[u8]) -> Result<Value, ApiError>;
+}
+
+/// Opens the workplace for one request of somebody.
+pub type Open = dyn Fn(Actor) -> Result<Box<dyn Workplace>, ApiError> + Send + Sync;
