@@ -153,7 +153,6 @@ async fn at_work<T: Send + 'static>(
 }
 
 /// An error of the crates below, as a client is told it.
-#[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
 fn told(error: impl Fails) -> ApiError {
     ApiError::of(&error)
 }
