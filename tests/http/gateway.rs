@@ -203,7 +203,7 @@ fn proposals_are_decided_by_people_only() {
     gateway.refused("PUT /api/skills/custom/notes", &edit, 403, "policy_denied");
     let reviewer = sandbox.token();
     sandbox.run_as(&reviewer, &["unpin", "notes"]).done();
-    let config = "[policy]\npreset = \"strict\"\n";
+    let config = "policy = \"strict\"\n";
     write_files(&sandbox.skillhub_home(), &[("config.toml", config.as_bytes(), false)]);
     let held = gateway.done("PUT /api/skills/custom/notes", &edit);
     assert_eq!(held["status"], "proposed", "{held:#}");
