@@ -23,7 +23,6 @@ mod proposals;
 mod skills;
 mod workplace;
 
-
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use agent::Live;

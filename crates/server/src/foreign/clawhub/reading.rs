@@ -85,7 +85,8 @@ fn find(hub: &Hub, asked: &Asked, words: &str, order: Order) -> Result<Page, Api
         return Err(ApiError::bad_request(format!("a search has {QUERY_CHARS} characters at most")));
     }
     let limit = asked.limit.unwrap_or(RESULTS).min(PAGE);
-    let query = Query { words: words.to_owned(), owner: None, order, offset: asked.cursor.unwrap_or(0), limit };
+    let offset = asked.cursor.unwrap_or(0);
+    let query = Query { words: words.to_owned(), order, offset, limit, ..Query::default() };
     let mut page = hub.catalogue.find(&query)?;
     page.skills.retain(|found| !hub.activity.is_held_back(&found.entry.digest));
     Ok(page)
