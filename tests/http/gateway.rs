@@ -111,7 +111,7 @@ fn only_the_token_and_a_known_host_come_in() {
     sandbox.finish(command, &["serve"]).exits(2);
     sandbox.ask(&["serve", "--gateway", "--addr", "nowhere"]).exits(2);
     sandbox.ask(&["serve", "--gateway", "--read-only"]).exits(2);
-    sandbox.ask(&["--actor", "person:ann", "serve", "--gateway"]).exits(2);
+    sandbox.ask(&["--actor", "agent:ann", "serve", "--gateway"]).exits(2);
 }
 
 #[test]
