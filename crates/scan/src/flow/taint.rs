@@ -3,8 +3,10 @@
 //! Every name holds all that is ever set to it. The statements are gone through until nothing new comes,
 //! within a bound; what reaches a call that sends or runs is a [`Flow`].
 
+mod clock;
 mod command;
 mod fold;
+mod known;
 mod note;
 mod store;
 mod tellers;
@@ -18,10 +20,12 @@ use std::{
 
 use super::{
     names::{self, Sink},
+    paths::is_secret,
     program::{Act, Call, Expr, Program},
     shell::PROGRAM,
 };
 
+use clock::Clock;
 use value::Value;
 pub(super) use value::{Kind, Taint};
 
@@ -109,12 +113,15 @@ pub(super) struct Analysis<'p> {
     data: BTreeMap<String, Value>,
     /// What functions give back, by name.
     returns: BTreeMap<String, Value>,
-    flows: BTreeMap<(usize, usize, End), Flow>,
+    /// What reaches calls, with the statement that it was noted in: of a line and an end the last one counts.
+    flows: BTreeMap<(usize, usize, End), (usize, Flow)>,
     /// The programs in which the round at hand found something new.
     changed: BTreeSet<usize>,
     /// The programs of which a part was not followed, because it would be too much.
     cut: BTreeSet<usize>,
+    clock: Clock,
     program: usize,
+    step: usize,
     scope: usize,
 }
 
@@ -140,14 +147,16 @@ impl<'p> Analysis<'p> {
             flows: BTreeMap::new(),
             changed: BTreeSet::new(),
             cut,
+            clock: Clock::new(programs),
             program: 0,
+            step: 0,
             scope: 0,
         }
     }
 
     /// Makes known what a file of data holds.
     pub fn with_data(mut self, path: &str, text: &str) -> Self {
-        let paths: Vec<Value> = text.split(['"', '\'']).map(Value::of_text).collect();
+        let paths: Vec<Value> = text.split(['"', '\'']).filter(|text| is_secret(text)).map(Value::of_text).collect();
         let held = Value { text: None, ..Value::any_of(&paths) };
         if !held.taints.is_empty() {
             let name = path.rsplit('/').next().unwrap_or(path);
@@ -166,13 +175,7 @@ impl<'p> Analysis<'p> {
             }
         }
         self.cut.append(&mut self.changed);
-        (self.flows.into_values().collect(), self.cut)
-    }
-
-    fn note_news(&mut self, is_news: bool) {
-        if is_news {
-            self.changed.insert(self.program);
-        }
+        (self.flows.into_values().map(|(_, flow)| flow).collect(), self.cut)
     }
 
     fn note_cut(&mut self) {
@@ -183,8 +186,11 @@ impl<'p> Analysis<'p> {
         let programs = self.programs;
         for (at, program) in programs.iter().enumerate() {
             self.program = at;
-            for step in &program.steps {
-                self.scope = step.scope;
+            for (place, step) in program.steps.iter().enumerate() {
+                if !self.clock.begins(at, place) {
+                    continue;
+                }
+                (self.step, self.scope) = (place, step.scope);
                 match &step.act {
                     Act::Run(value) => drop(self.eval(value)),
                     Act::Set(names, value) => {
@@ -207,62 +213,9 @@ impl<'p> Analysis<'p> {
                         }
                     }
                 }
+                self.clock.ends(at, place);
             }
         }
-    }
-
-    fn give_back(&mut self, function: &str, value: &Value) {
-        if !function.is_empty() {
-            let is_news = self.returns.entry(function.to_owned()).or_default().add(value);
-            self.note_news(is_news);
-        }
-    }
-
-    /// What a name is set to, by the statement that set it before.
-    fn renew(&mut self, scope: usize, name: &str, value: &Value) {
-        let names = self.names.get_mut(self.program).and_then(|scopes| scopes.get_mut(scope));
-        let known = names.and_then(|names| names.get_mut(name));
-        let is_news = known.is_some_and(|known| known.renew(value));
-        self.note_news(is_news);
-    }
-
-    fn set(&mut self, program: usize, scope: usize, name: &str, value: &Value) {
-        let Some(names) = self.names.get_mut(program).and_then(|scopes| scopes.get_mut(scope)) else { return };
-        if let Some(known) = names.get_mut(name) {
-            let is_news = known.add(value);
-            self.note_news(is_news);
-        } else if self.count < NAMES {
-            self.count += 1;
-            names.insert(name.to_owned(), value.clone());
-            self.note_news(true);
-        } else {
-            self.note_cut();
-        }
-    }
-
-    fn write_file(&mut self, path: &str, value: &Value) {
-        if path.is_empty() {
-        } else if self.files.len() < FILES || self.files.contains_key(path) {
-            let is_news = self.files.entry(path.to_owned()).or_default().add(value);
-            self.note_news(is_news);
-        } else {
-            self.note_cut();
-        }
-    }
-
-    fn names_in(&self, scope: usize) -> Option<&HashMap<String, Value>> {
-        self.names.get(self.program)?.get(scope)
-    }
-
-    fn look_up(&self, name: &str) -> Option<&Value> {
-        let mut scope = Some(self.scope);
-        while let Some(at) = scope {
-            if let Some(value) = self.names_in(at).and_then(|names| names.get(name)) {
-                return Some(value);
-            }
-            scope = self.programs.get(self.program)?.scopes.get(at)?.parent;
-        }
-        None
     }
 
     fn eval(&mut self, expr: &Expr) -> Value {
@@ -426,18 +379,6 @@ impl<'p> Analysis<'p> {
         }
     }
 
-    /// The scope in which a name is set, as seen from here.
-    fn scope_of(&self, name: &str) -> usize {
-        let mut scope = Some(self.scope);
-        while let Some(at) = scope {
-            if self.names_in(at).is_some_and(|names| names.contains_key(name)) {
-                return at;
-            }
-            scope = self.programs.get(self.program).and_then(|program| program.scopes.get(at)).and_then(|s| s.parent);
-        }
-        self.scope
-    }
-
     fn result(&mut self, meaning: Meaning, called: &Called<'_>) -> Value {
         let Called { name, receiver, args, named, .. } = *called;
         let last = name.rsplit('.').next().unwrap_or(name);
@@ -467,7 +408,7 @@ impl<'p> Analysis<'p> {
         value.items = fold::items(last, receiver, args);
         value.notice_path();
         let mut own = None;
-        if let Some(known) = self.returns.get(last) {
+        if let Some(known) = self.returned(last) {
             value = value.or(known);
             value.text = value.text.or_else(|| known.text.clone());
             value.items = known.items.clone();
@@ -478,7 +419,7 @@ impl<'p> Analysis<'p> {
             let path = receiver.text.as_ref().or_else(|| args.first().and_then(|arg| arg.text.as_ref()));
             let data = path.and_then(|path| self.data.get(path.rsplit('/').next().unwrap_or(path)));
             value = value.or(data.unwrap_or(&Value::default()));
-            if let Some(file) = path.and_then(|path| self.files.get(path)) {
+            if let Some(file) = path.and_then(|path| self.files().get(path)) {
                 value = value.or(file);
             }
         }

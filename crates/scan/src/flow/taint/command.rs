@@ -98,7 +98,7 @@ impl Analysis<'_> {
             self.note(line, End::Run, all, String::new());
         }
         let files: Vec<Value> =
-            self.files.iter().filter(|(path, _)| text.contains(path.as_str())).map(|(_, v)| v.clone()).collect();
+            self.files().iter().filter(|(path, _)| text.contains(path.as_str())).map(|(_, v)| v.clone()).collect();
         for file in files {
             self.note(line, End::Run, &file, String::new());
         }
@@ -150,7 +150,7 @@ impl Analysis<'_> {
         let ran = self
             .program_file(program)
             .or_else(|| self.unpacked(program))
-            .or_else(|| self.files.iter().find(within).map(|(_, file)| file))
+            .or_else(|| self.files().iter().find(within).map(|(_, file)| file))
             .cloned();
         ran.into_iter().for_each(|file| self.note(line, End::Run, &file, String::new()));
         let mut value = Value::any_of(&given).or(&input).without_name();
@@ -166,7 +166,7 @@ impl Analysis<'_> {
         if decodes || program == "xxd" && args.iter().any(|arg| arg.text.as_deref() == Some("-r")) {
             value = value.or(&Value::of(Kind::Decoded, program));
         }
-        match self.returns.get(function.as_str()) {
+        match self.returned(&function) {
             Some(known) => value.or(known),
             None => value,
         }
@@ -192,7 +192,7 @@ impl Analysis<'_> {
         }
         if PACKAGES.contains(&program) {
             let files: Vec<Value> =
-                args.iter().filter_map(|arg| self.files.get(arg.text.as_deref()?)).cloned().collect();
+                args.iter().filter_map(|arg| self.files().get(arg.text.as_deref()?)).cloned().collect();
             self.note(line, End::Run, &Value::any_of(&files), String::new());
         }
     }
@@ -200,8 +200,8 @@ impl Analysis<'_> {
     /// What is in the file that is called by this name.
     fn program_file(&self, program: &str) -> Option<&Value> {
         let of_name = |path: &&String| path.strip_suffix(program).is_some_and(|folder| folder.ends_with("/bin/"));
-        let by_name = || self.files.iter().find(|(path, _)| of_name(path)).map(|(_, file)| file);
-        self.files.get(program).or_else(by_name)
+        let by_name = || self.files().iter().find(|(path, _)| of_name(path)).map(|(_, file)| file);
+        self.files().get(program).or_else(by_name)
     }
 
     /// What was unpacked into a folder that a path leads through.
@@ -209,7 +209,7 @@ impl Analysis<'_> {
         const WIDE: &[&str] = &["", "."];
         let mut rest = path;
         while let Some((folder, _)) = rest.rsplit_once('/').filter(|(folder, _)| !WIDE.contains(folder)) {
-            if let Some(held) = self.files.get(folder).or_else(|| self.files.get(&format!("{folder}/"))) {
+            if let Some(held) = self.files().get(folder).or_else(|| self.files().get(&format!("{folder}/"))) {
                 return Some(held);
             }
             rest = folder;
@@ -293,10 +293,10 @@ impl Analysis<'_> {
                 }
             }
             "git" | "gh" if paths.iter().any(|word| word == "push") || has_word(args, "--push") => {
-                let remote = self.files.get(REMOTE).and_then(|remote| remote.text.clone());
+                let remote = self.files().get(REMOTE).and_then(|remote| remote.text.clone());
                 let address = paths.iter().find(|word| word.contains("://")).cloned().or(remote);
                 if let Some(address) = address.or_else(|| (program == "gh").then(String::new)) {
-                    let kept: Vec<Value> = self.files.values().cloned().collect();
+                    let kept: Vec<Value> = self.files().values().cloned().collect();
                     let mut sent = Value::any_of(&kept);
                     sent.read();
                     self.note(line, End::Sent, &sent, address);
@@ -319,12 +319,12 @@ impl Analysis<'_> {
         let mut value = arg.clone().without_name();
         let path = arg.text.as_deref().unwrap_or("");
         let path = path.rsplit(['@', '=']).next().unwrap_or(path);
-        if let Some(file) = self.files.get(path) {
+        if let Some(file) = self.files().get(path) {
             value = value.or(file);
         }
         let folder = format!("{}/", path.trim_end_matches(['/', '.']));
         if folder.len() > 2 {
-            let within = self.files.range(folder.clone()..).take_while(|(path, _)| path.starts_with(&folder));
+            let within = self.files().range(folder.clone()..).take_while(|(path, _)| path.starts_with(&folder));
             value = within.fold(value, |value, (_, file)| value.or(file));
         }
         let mut inner = Value::of_text(path);

@@ -34,7 +34,7 @@ impl Analysis<'_> {
                 let given = if takes_all { args } else { first };
                 let mut code = Value::any_of(given);
                 for path in given.iter().filter_map(|arg| arg.text.as_ref()) {
-                    code = code.or(self.files.get(path).unwrap_or(&Value::default()));
+                    code = code.or(self.files().get(path).unwrap_or(&Value::default()));
                 }
                 self.note(line, End::Run, &code, String::new());
             }
@@ -63,7 +63,7 @@ impl Analysis<'_> {
         if matters {
             let flow =
                 Flow { program: self.program, line, end, taints: Vec::new(), keys: Vec::new(), to: path.to_owned() };
-            self.flows.entry((self.program, line, end)).or_insert(flow);
+            self.flows.entry((self.program, line, end)).or_insert((self.step, flow));
         }
     }
 
@@ -79,6 +79,9 @@ impl Analysis<'_> {
             return;
         }
         let flow = Flow { program: self.program, line, end, taints, keys, to };
-        self.flows.insert((self.program, line, end), flow);
+        let known = self.flows.entry((self.program, line, end)).or_insert_with(|| (self.step, flow.clone()));
+        if known.0 <= self.step {
+            *known = (self.step, flow);
+        }
     }
 }

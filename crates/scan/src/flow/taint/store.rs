@@ -98,7 +98,7 @@ impl Analysis<'_> {
     /// Notes a download among the places from which modules are loaded.
     fn note_path_of_modules(&mut self, name: &str, args: &[Value], line: usize) {
         if name.starts_with("sys.path.") {
-            let loaded = args.iter().filter_map(|arg| self.files.get(arg.text.as_deref()?)).cloned();
+            let loaded = args.iter().filter_map(|arg| self.files().get(arg.text.as_deref()?)).cloned();
             let loaded: Vec<Value> = loaded.collect();
             self.note(line, End::Run, &Value::any_of(&loaded), String::new());
         }

@@ -1,0 +1,103 @@
+//! What is known of names, functions and files, for [`Analysis`].
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::{Analysis, FILES, NAMES, value::Value};
+
+impl Analysis<'_> {
+    fn note_news(&mut self, name: &str, is_news: bool) {
+        if is_news {
+            self.changed.insert(self.program);
+            self.clock.changes(name);
+        }
+    }
+
+    pub(super) fn give_back(&mut self, function: &str, value: &Value) {
+        if !function.is_empty() {
+            if !self.returns.contains_key(function) {
+                self.clock.changes(function);
+            }
+            let is_news = self.returns.entry(function.to_owned()).or_default().add(value);
+            self.note_news(function, is_news);
+        }
+    }
+
+    /// What a name is set to, by the statement that set it before.
+    pub(super) fn renew(&mut self, scope: usize, name: &str, value: &Value) {
+        let names = self.names.get_mut(self.program).and_then(|scopes| scopes.get_mut(scope));
+        let known = names.and_then(|names| names.get_mut(name));
+        let is_news = known.is_some_and(|known| known.renew(value));
+        self.note_news(name, is_news);
+    }
+
+    pub(super) fn set(&mut self, program: usize, scope: usize, name: &str, value: &Value) {
+        let Some(names) = self.names.get_mut(program).and_then(|scopes| scopes.get_mut(scope)) else { return };
+        if let Some(known) = names.get_mut(name) {
+            let is_news = known.add(value);
+            self.note_news(name, is_news);
+        } else if self.count < NAMES {
+            self.count += 1;
+            names.insert(name.to_owned(), value.clone());
+            self.note_news(name, true);
+        } else {
+            self.note_cut();
+        }
+    }
+
+    pub(super) fn write_file(&mut self, path: &str, value: &Value) {
+        let is_known = self.files.contains_key(path);
+        if path.is_empty() {
+        } else if self.files.len() < FILES || is_known {
+            let is_news = self.files.entry(path.to_owned()).or_default().add(value);
+            if is_news {
+                self.changed.insert(self.program);
+            }
+            if is_news || !is_known {
+                self.clock.changes_files();
+            }
+        } else {
+            self.note_cut();
+        }
+    }
+
+    /// What was written to files, by path.
+    pub(super) fn files(&self) -> &BTreeMap<String, Value> {
+        self.clock.sees_files();
+        &self.files
+    }
+
+    /// What a function gives back.
+    pub(super) fn returned(&self, function: &str) -> Option<&Value> {
+        self.clock.sees(function);
+        self.returns.get(function)
+    }
+
+    fn names_in(&self, scope: usize) -> Option<&HashMap<String, Value>> {
+        self.names.get(self.program)?.get(scope)
+    }
+
+    pub(super) fn look_up(&self, name: &str) -> Option<&Value> {
+        self.clock.sees(name);
+        let mut scope = Some(self.scope);
+        while let Some(at) = scope {
+            if let Some(value) = self.names_in(at).and_then(|names| names.get(name)) {
+                return Some(value);
+            }
+            scope = self.programs.get(self.program)?.scopes.get(at)?.parent;
+        }
+        None
+    }
+
+    /// The scope in which a name is set, as seen from here.
+    pub(super) fn scope_of(&self, name: &str) -> usize {
+        self.clock.sees(name);
+        let mut scope = Some(self.scope);
+        while let Some(at) = scope {
+            if self.names_in(at).is_some_and(|names| names.contains_key(name)) {
+                return at;
+            }
+            scope = self.programs.get(self.program).and_then(|program| program.scopes.get(at)).and_then(|s| s.parent);
+        }
+        self.scope
+    }
+}
