@@ -2,7 +2,9 @@
 //!
 //! It has no order and no branches: which values may reach a place is asked, not when.
 
-use std::collections::HashMap;
+use std::{cell::RefCell, collections::HashMap, num::NonZeroU16};
+
+use tree_sitter::Language;
 
 /// The statements of one file or code block.
 #[derive(Debug, Default)]
@@ -272,15 +274,25 @@ impl Expr {
     }
 }
 
-/// The named children of a node, without comments.
+/// The named children of a node, without comments. Most nodes have none or one, for which no cursor has to be made.
 pub(crate) fn children<'t>(node: tree_sitter::Node<'t>) -> Vec<tree_sitter::Node<'t>> {
-    let mut cursor = node.walk();
-    node.named_children(&mut cursor).filter(|child| child.kind() != "comment").collect()
+    let is_code = |child: &tree_sitter::Node<'t>| child.kind() != "comment";
+    match node.named_child_count() {
+        0 => Vec::new(),
+        1 => node.named_child(0).filter(is_code).into_iter().collect(),
+        _ => node.named_children(&mut node.walk()).filter(is_code).collect(),
+    }
 }
 
-/// The part of a node that has a name in the grammar.
-pub(crate) fn field<'t>(node: tree_sitter::Node<'t>, name: &str) -> Option<tree_sitter::Node<'t>> {
-    node.child_by_field_name(name)
+/// The part of a node that has a name in the grammar. A grammar is asked once for the number of a name.
+pub(crate) fn field<'t>(node: tree_sitter::Node<'t>, name: &'static str) -> Option<tree_sitter::Node<'t>> {
+    thread_local! {
+        static NUMBERS: RefCell<HashMap<(Language, &'static str), Option<NonZeroU16>>> = RefCell::default();
+    }
+    let language = node.language();
+    let ask = || language.field_id_for_name(name);
+    let number = NUMBERS.with_borrow_mut(|numbers| *numbers.entry((language.clone(), name)).or_insert_with(ask));
+    node.child_by_field_id(number?.get())
 }
 
 /// An operator and what it stands between in a chain, from left to right, without going deeper for each.

@@ -430,7 +430,7 @@ impl<'p> Analysis<'p> {
         if meaning.is_channel {
             value = value.or(&Value::of(Kind::Remote, ""));
         }
-        value.name = own.or_else(|| Some(format!("{}()", name.get(..CALLED).unwrap_or(name))));
+        value.name = own.or_else(|| Some([name.get(..CALLED).unwrap_or(name), "()"].concat()));
         value
     }
 }

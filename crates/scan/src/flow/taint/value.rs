@@ -291,8 +291,8 @@ fn head(text: &str, most: usize) -> &str {
 pub(super) fn part_name(thing: Option<&str>, part: &str) -> String {
     let part = head(part, NAME);
     match thing.filter(|thing| thing.len() < NAME) {
-        Some(thing) => format!("{thing}.{part}"),
-        None => format!("?.{part}"),
+        Some(thing) => [thing, ".", part].concat(),
+        None => ["?.", part].concat(),
     }
 }
 
