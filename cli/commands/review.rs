@@ -123,7 +123,7 @@ fn show_file(context: &Context, target: &ProposalRef, path: &SkillPath) -> Resul
 
 fn diff(context: &Context, target: &ProposalRef, onto_head: bool) -> Result<Exit, CliError> {
     let difference = review::difference(&context.library()?, target, onto_head)?;
-    let Difference { proposal, files, text, conflicts, moved } = difference;
+    let Difference { proposal, files, text, conflicts, moved, .. } = difference;
     let from = if onto_head { json!("head") } else { json!(proposal.base) };
     let document = json!({
         "ok": true, "id": proposal.id.as_str(), "name": proposal.skill.as_str(), "revision": proposal.revision,

@@ -288,6 +288,10 @@ pub struct Difference {
     pub conflicts: Vec<Conflict>,
     /// Whether the head is not the revision that it was made on.
     pub moved: bool,
+    /// The files without the change.
+    pub before: Bundle,
+    /// The files with it.
+    pub after: Bundle,
 }
 
 /// What a proposal changes against the revision that it was made on or, `onto_head`, what accepting it
@@ -309,5 +313,5 @@ pub fn difference(library: &Library, target: &ProposalRef, onto_head: bool) -> R
         false => (base, candidate, Vec::new()),
     };
     let difference = diff::diff(&before, &after);
-    Ok(Difference { proposal, files: difference.files, text: difference.text, conflicts, moved })
+    Ok(Difference { proposal, files: difference.files, text: difference.text, conflicts, moved, before, after })
 }
