@@ -35,7 +35,7 @@ use crate::{
     access::Caller,
     error::{ApiError, ErrorBody, ErrorDocument},
     hub::Hub,
-    pages::session::Cookies,
+    pages::session::{Cookies, MARKET},
 };
 
 /// What handlers share.
@@ -167,7 +167,7 @@ impl FromRequestParts<Shared> for Caller {
 /// Who has signed in on the pages. A cookie is sent along whoever asks for a change, so by itself it is good for
 /// reading only; a form of the pages brings a proof besides. One that is over reads as nobody.
 async fn by_cookie(parts: &Parts, hub: &Shared) -> Result<Caller, ApiError> {
-    let secret = Cookies::of(&parts.headers).secret;
+    let secret = Cookies::of(&parts.headers, MARKET).secret;
     let Some(secret) = secret.filter(|_| parts.method.is_safe()) else { return Ok(Caller::Anonymous) };
     let caller = run(hub, move |hub| Ok(hub.accounts.caller(&secret, Timestamp::now())?)).await?;
     Ok(caller.unwrap_or(Caller::Anonymous))

@@ -91,8 +91,8 @@ pub fn app(hub: &Shared) -> Router {
         .merge(sparse::router())
         .merge(foreign::router())
         .merge(operations::router())
-        .merge(pages::router())
-        .fallback(pages::nothing)
+        .merge(pages::market::router())
+        .fallback(pages::market::nothing)
         .method_not_allowed_fallback(|| async {
             ApiError::new(axum::http::StatusCode::METHOD_NOT_ALLOWED, "invalid_request", "this cannot be done here")
         })

@@ -3,30 +3,41 @@
 use maud::{Markup, html};
 use scan::{Finding, Report, Severity};
 
-use super::{pieces::verdict, texts::Texts, visible::visible};
+use super::{
+    pieces::{encoded, verdict},
+    texts::Texts,
+    visible::visible,
+};
 
 /// Findings that are shown at once, and at all.
 const SHOWN: usize = 5;
 const MOST: usize = 200;
 
-/// The verdict and why. `files` is where the files of the release are.
-pub fn findings(report: &Report, files: &str, texts: &Texts) -> Markup {
-    let found = report.findings.get(..report.findings.len().min(MOST)).unwrap_or_default();
-    let (first, rest) = found.split_at(found.len().min(SHOWN));
+/// The verdict and why. `files` is where the files are to be seen.
+pub fn findings(report: &Report, files: Option<&str>, texts: &Texts) -> Markup {
     html! {
         p { (verdict(texts, report.verdict())) " " ((texts.findings)(report.findings.len())) }
+        (list(&report.findings, files, texts))
+    }
+}
+
+/// Findings, of which the first are open.
+pub fn list(all: &[Finding], files: Option<&str>, texts: &Texts) -> Markup {
+    let found = all.get(..all.len().min(MOST)).unwrap_or_default();
+    let (first, rest) = found.split_at(found.len().min(SHOWN));
+    html! {
         @if !first.is_empty() { ul.findings { @for one in first { (finding(one, files, texts)) } } }
         @if !rest.is_empty() {
             details {
-                summary { ((texts.and_more)(report.findings.len() - SHOWN)) }
+                summary { ((texts.and_more)(all.len() - SHOWN)) }
                 ul.findings { @for one in rest { (finding(one, files, texts)) } }
             }
         }
     }
 }
 
-/// One finding.
-pub fn finding(one: &Finding, files: &str, texts: &Texts) -> Markup {
+/// One finding, with a link to its line where the files are to be seen.
+pub fn finding(one: &Finding, files: Option<&str>, texts: &Texts) -> Markup {
     let (class, word) = match one.severity {
         Severity::Critical => ("bad", texts.critical),
         Severity::High => ("bad", texts.high),
@@ -39,7 +50,11 @@ pub fn finding(one: &Finding, files: &str, texts: &Texts) -> Markup {
             p {
                 span class={ "badge " (class) } { (word) } " "
                 (visible(&one.message)) " "
-                a href={ (files) (one.path) "#L" (one.line) } { (visible(&one.path)) ":" (one.line) }
+                @match files {
+                    Some(files) => a href={ (files) (encoded(&one.path)) "#L" (one.line) } { (visible(&one.path)) ":" (one.line) },
+                    None => code { (visible(&one.path)) ":" (one.line) },
+                }
+                @if one.waived { " " span.badge { (texts.waived) } }
             }
             @if !one.excerpt.is_empty() { pre tabindex="0" { code { (visible(&one.excerpt)) } } }
             p.quiet { (visible(&one.remedy)) " " code { (one.rule) } }

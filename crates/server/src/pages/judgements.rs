@@ -1,11 +1,10 @@
-//! [`Judgements`]: what the scanner says of releases, kept for those looked at last.
+//! [`Judgements`]: what the scanner says of skills, kept for those looked at last.
 
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
 };
 
-use registry_index::Entry;
 use scan::{Capabilities, Report};
 use skill::{Bundle, Digest};
 
@@ -28,10 +27,10 @@ pub struct Judgements {
 }
 
 impl Judgements {
-    /// The one of a release with these files. It only tells; whether a release comes in or goes out is never asked here.
-    pub fn of(&self, entry: &Entry, bundle: &Bundle) -> Arc<Judgement> {
+    /// The one of files with this digest. It only tells; whether something comes in or goes out is never asked here.
+    pub fn of(&self, digest: Digest, bundle: &Bundle) -> Arc<Judgement> {
         let lock = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kept) = lock().get(&entry.digest) {
+        if let Some(kept) = lock().get(&digest) {
             return Arc::clone(kept);
         }
         let made = Arc::new(Judgement { report: scan::scan(bundle), capabilities: scan::capabilities(bundle) });
@@ -41,7 +40,7 @@ impl Judgements {
             let Some(one) = kept.keys().next().copied() else { return made };
             kept.remove(&one);
         }
-        kept.insert(entry.digest, Arc::clone(&made));
+        kept.insert(digest, Arc::clone(&made));
         made
     }
 }

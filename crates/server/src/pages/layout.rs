@@ -2,13 +2,14 @@
 
 use axum::http::StatusCode;
 use maud::{DOCTYPE, Markup, html};
+use scan::Finding;
 
 use super::{
     assets::{SCRIPT, STYLE},
-    pieces::proof,
-    texts::LANGUAGES,
+    findings::list,
+    reader::Reader,
+    texts::{LANGUAGES, Texts},
     visible::visible,
-    visitor::{Content, Visitor},
 };
 use crate::error::ApiError;
 
@@ -16,9 +17,19 @@ use crate::error::ApiError;
 pub const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; \
      form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
+/// What stands around each page of a house.
+pub struct Frame {
+    /// A search field in the head.
+    pub search: Markup,
+    /// Where else to go, and who has signed in.
+    pub nav: Markup,
+    /// What the foot has besides the languages.
+    pub foot: Markup,
+}
+
 /// A page as it is sent.
-pub fn page(visitor: &Visitor, content: &Content) -> Markup {
-    let texts = visitor.texts;
+pub fn page(reader: &Reader, frame: &Frame, title: &str, body: &Markup) -> Markup {
+    let texts = reader.texts;
     html! {
         (DOCTYPE)
         html lang=(texts.tag) {
@@ -26,69 +37,51 @@ pub fn page(visitor: &Visitor, content: &Content) -> Markup {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                title { (content.title) @if content.title != "skillhub" { " · skillhub" } }
+                title { (title) @if title != "skillhub" { " · skillhub" } }
                 link rel="stylesheet" href=(STYLE.path());
                 link rel="icon" href="data:,";
                 script src=(SCRIPT.path()) defer {}
             }
             body {
                 a.skip href="#main" { (texts.skip) }
-                (head(visitor, content.has_search))
-                main id="main" { (content.body) }
-                (foot(visitor))
-            }
-        }
-    }
-}
-
-fn head(visitor: &Visitor, has_search: bool) -> Markup {
-    let texts = visitor.texts;
-    html! {
-        header.top {
-            a.brand href="/" { "skillhub" }
-            @if !has_search { (search_field(visitor, "", false)) }
-            nav aria-label=(texts.account) {
-                @if visitor.is_admin() { a href="/-/moderation" { (texts.moderation) } }
-                @if let Some(account) = visitor.caller.account() {
-                    form method="post" action="/-/sign-out" {
-                        (proof(visitor))
-                        span.who { (account) }
-                        button.plain { (texts.sign_out) }
-                    }
-                } @else {
-                    a href="/-/sign-in" rel="nofollow" { (texts.sign_in) }
+                header.top {
+                    a.brand href="/" { "skillhub" }
+                    (frame.search)
+                    nav aria-label=(texts.account) { (frame.nav) }
                 }
+                main id="main" { (body) }
+                (foot(reader, frame))
             }
         }
     }
 }
 
-/// The field for searching, large on the pages that are about it.
-pub fn search_field(visitor: &Visitor, words: &str, is_large: bool) -> Markup {
-    let texts = visitor.texts;
+/// The field for searching: `(action, label, hint)`. It is large on the pages that are about it.
+pub fn search_field(texts: &Texts, (action, label, hint): (&str, &str, &str), words: &str, is_large: bool) -> Markup {
     html! {
-        form.search.large[is_large] action="/-/search" role="search" {
-            input type="search" name="q" value=(words) maxlength="500" aria-label=(texts.search_label)
-                placeholder=(texts.search_hint) autocomplete="off" autofocus[is_large && words.is_empty()] data-search;
+        form.search.large[is_large] action=(action) role="search" {
+            input type="search" name="q" value=(words) maxlength="500" aria-label=(label)
+                placeholder=(hint) autocomplete="off" autofocus[is_large && words.is_empty()] data-search;
             button { (texts.search) }
         }
     }
 }
 
-fn foot(visitor: &Visitor) -> Markup {
+fn foot(reader: &Reader, frame: &Frame) -> Markup {
+    let texts = reader.texts;
     html! {
         footer {
-            nav aria-label=(visitor.texts.language) {
-                @for texts in LANGUAGES {
-                    @if texts.tag == visitor.texts.tag {
-                        span aria-current="true" lang=(texts.tag) { (texts.name) }
+            nav aria-label=(texts.language) {
+                @for other in LANGUAGES {
+                    @if other.tag == texts.tag {
+                        span aria-current="true" lang=(other.tag) { (other.name) }
                     } @else {
-                        a href=(in_language(&visitor.at, texts.tag)) lang=(texts.tag) hreflang=(texts.tag) rel="nofollow" { (texts.name) }
+                        a href=(in_language(&reader.at, other.tag)) lang=(other.tag) hreflang=(other.tag) rel="nofollow" { (other.name) }
                     }
                 }
             }
-            a href="/v1/openapi.json" { (visitor.texts.api) }
-            span { (visitor.texts.keys) }
+            (frame.foot)
+            span { (texts.keys) }
         }
     }
 }
@@ -101,18 +94,22 @@ fn in_language(at: &str, tag: &str) -> String {
     format!("{path}?{}", pairs.join("&"))
 }
 
-/// The page that says why another is not there.
-pub fn failure(visitor: &Visitor, error: &ApiError) -> Markup {
-    let texts = visitor.texts;
+/// Why a page is not there or a change was not made: the title and what to do next; `back` is where it can be looked at
+/// again.
+pub fn failure(texts: &Texts, error: &ApiError, back: Option<&str>) -> (&'static str, Markup) {
     let (title, next) = match error.status {
         StatusCode::NOT_FOUND => (texts.not_found, texts.not_found_next),
         StatusCode::UNAUTHORIZED => (texts.needs_sign_in, texts.needs_sign_in_next),
         StatusCode::FORBIDDEN => (texts.forbidden, texts.forbidden_next),
+        StatusCode::CONFLICT => (texts.conflict, texts.conflict_next),
         StatusCode::GONE => (texts.gone, texts.gone_next),
+        StatusCode::UNPROCESSABLE_ENTITY if error.code.ends_with("blocked") => (texts.blocked, texts.blocked_next),
         StatusCode::TOO_MANY_REQUESTS => (texts.too_many, texts.too_many_next),
         status if status.is_server_error() => (texts.broken, texts.broken_next),
         _ => (texts.bad_request, texts.bad_request_next),
     };
+    let findings = error.details.get("findings").cloned().unwrap_or_default();
+    let findings: Vec<Finding> = serde_json::from_value(findings).unwrap_or_default();
     let body = html! {
         section.failure {
             h1 { (title) }
@@ -121,11 +118,13 @@ pub fn failure(visitor: &Visitor, error: &ApiError) -> Markup {
             p { (next) }
             p {
                 @if error.status == StatusCode::UNAUTHORIZED { a.button href="/-/sign-in" rel="nofollow" { (texts.sign_in) } " " }
+                @if let Some(back) = back { a.button href=(back) { (texts.look_again) } " " }
                 a href="/" { (texts.to_home) }
             }
         }
+        @if !findings.is_empty() { section { h2 { (texts.what_was_found) } (list(&findings, None, texts)) } }
     };
-    page(visitor, &Content::new(title, body))
+    (title, body)
 }
 
 #[cfg(test)]

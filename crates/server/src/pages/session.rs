@@ -4,8 +4,8 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use sha2::{Digest, Sha256};
 use skill::hex;
 
-/// The cookie with the token of who has signed in.
-const SESSION: &str = "skillhub_session";
+/// The cookie with the token of who has signed in to the market.
+pub const MARKET: &str = "skillhub_session";
 /// The cookie with a random value, from which proofs for forms are made.
 const FORM: &str = "skillhub_form";
 /// The cookie with the language that was chosen.
@@ -30,14 +30,14 @@ pub struct Cookies {
 }
 
 impl Cookies {
-    /// Those of a request.
+    /// Those of a request; `session` is the one that signs in.
     #[must_use]
-    pub fn of(headers: &HeaderMap) -> Self {
+    pub fn of(headers: &HeaderMap, session: &str) -> Self {
         let mut cookies = Self::default();
         let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
         for (name, value) in lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('=')) {
             let place = match name {
-                SESSION => &mut cookies.secret,
+                name if name == session => &mut cookies.secret,
                 FORM => &mut cookies.form,
                 LANGUAGE => &mut cookies.language,
                 AGENT => &mut cookies.agent,
@@ -77,9 +77,9 @@ pub fn random() -> Option<String> {
 }
 
 /// The cookie that signs in; with an empty token the one that signs out.
-pub fn of_session(secret: &str, is_secure: bool) -> Option<HeaderValue> {
+pub fn of_session(session: &str, secret: &str, is_secure: bool) -> Option<HeaderValue> {
     let ends = if secret.is_empty() { "; Max-Age=0" } else { "" };
-    cookie(&format!("{SESSION}={secret}; Path=/; HttpOnly; SameSite=Strict{ends}"), is_secure)
+    cookie(&format!("{session}={secret}; Path=/; HttpOnly; SameSite=Strict{ends}"), is_secure)
 }
 
 /// The cookie from which proofs are made.
@@ -109,7 +109,7 @@ mod tests {
     fn cookies(line: &str) -> Cookies {
         let mut headers = HeaderMap::new();
         headers.insert(header::COOKIE, HeaderValue::from_str(line).unwrap());
-        Cookies::of(&headers)
+        Cookies::of(&headers, MARKET)
     }
 
     #[test]

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use skill::Owner;
 
 use super::{
-    pieces,
+    skills::skills,
     visitor::{Content, Visitor, answer},
 };
 use crate::{
@@ -57,7 +57,7 @@ pub async fn owner(
                 section.main {
                     h2 { (texts.skills) }
                     @if page.skills.is_empty() { p { (texts.nothing_published) } }
-                    @else { (pieces::skills(visitor, &page.skills, "")) }
+                    @else { (skills(visitor, &page.skills, "")) }
                     nav.pager aria-label=(texts.pages) {
                         @if offset > 0 { a.button rel="prev" href={ "/" (owner) "?from=" (offset.saturating_sub(SHOWN)) } { (texts.previous) } }
                         @if page.has_more { a.button rel="next" href={ "/" (owner) "?from=" (offset + SHOWN) } { (texts.next) } }

@@ -10,30 +10,30 @@ use axum::{
 use maud::{Markup, html};
 use registry_index::{Entry, newest};
 use serde::Deserialize;
-use skill::{Bundle, SkillPath, frontmatter};
+use skill::Bundle;
 
 use super::{
-    capabilities::capabilities,
     chart,
-    findings::findings,
     install::install,
-    judgements::{Judgement, Judgements},
-    pieces,
-    prose::{Place, prose},
-    report,
-    visible::visible,
+    report, skills,
     visitor::{Content, Visitor, answer},
 };
 use crate::{
     api::{HubState, lineage_of, name_of},
     error::ApiError,
     hub::Hub,
+    pages::{
+        about::{file_list, lead, readme},
+        capabilities::capabilities,
+        findings::findings,
+        judgements::{Judgement, Judgements},
+        pieces,
+        visible::visible,
+    },
 };
 
 /// Versions and other skills that are listed.
 const LISTED: usize = 100;
-/// Characters of a description that are shown at once.
-const LEAD_CHARS: usize = 280;
 
 /// Which release.
 #[derive(Deserialize)]
@@ -54,16 +54,6 @@ struct View<'a> {
     /// Its files, or why they are not handed out.
     files: Result<(Bundle, Arc<Judgement>), ApiError>,
     by_version: BTreeMap<String, u64>,
-}
-
-/// What a skill says of itself; of a long text the rest opens, so that what follows is on the first screen.
-fn lead(description: &str) -> Markup {
-    let end = description.char_indices().nth(LEAD_CHARS).map_or(description.len(), |(at, _)| at);
-    let (head, rest) = description.split_at(end);
-    html! {
-        @if rest.chars().count() < LEAD_CHARS / 4 { p.lead { (visible(description)) } }
-        @else { details.lead { summary { (visible(head)) "…" } p { "…" (visible(rest)) } } }
-    }
 }
 
 /// The page of a skill.
@@ -87,7 +77,7 @@ pub async fn skill(
         let entry =
             entry.ok_or_else(|| ApiError::not_found(format!("{name} has no release {}", asked.unwrap_or_default())))?;
         let judged = |bundle: Bundle| {
-            let judgement = judgements.of(entry, &bundle);
+            let judgement = judgements.of(entry.digest, &bundle);
             (bundle, judgement)
         };
         let files = match hub.bundle(entry) {
@@ -111,8 +101,8 @@ impl View<'_> {
                 h1 { a.owner href={ "/" (entry.name.owner) } { (entry.name.owner) } "/" wbr; (entry.name.name) }
                 p.facts {
                     span { (entry.version) }
-                    (pieces::verdict(texts, pieces::verdict_of(entry)))
-                    (pieces::flags(texts, entry))
+                    (pieces::verdict(texts, skills::verdict_of(entry)))
+                    (skills::flags(texts, entry))
                     span { (pieces::time(self.visitor, entry.published_at)) }
                 }
                 (lead(&entry.description))
@@ -130,10 +120,10 @@ impl View<'_> {
                             }
                             section #findings {
                                 h2 { (texts.what_was_found) }
-                                (findings(&judgement.report, &self.files_at(), texts))
+                                (findings(&judgement.report, Some(&self.files_at()), texts))
                             }
-                            (self.readme(bundle))
-                            (self.list(bundle))
+                            (readme(bundle, &self.files_at(), texts))
+                            (file_list(bundle, &self.files_at(), texts))
                         }
                         Err(why) => section.failure { h2 { (texts.held_back) } p { (visible(&why.message)) } }
                     }
@@ -147,39 +137,6 @@ impl View<'_> {
 
     fn files_at(&self) -> String {
         format!("/{}/files/{}/", self.entry.name, self.entry.version)
-    }
-
-    fn readme(&self, bundle: &Bundle) -> Markup {
-        let text = bundle.skill_md().unwrap_or_default();
-        let body = frontmatter::split(text).map_or(text, |split| split.body);
-        let has = |path: &str| SkillPath::parse(path).is_ok_and(|path| bundle.get(&path).is_some());
-        let place = Place { files: self.files_at(), folder: "", has: &has };
-        html! {
-            section #readme {
-                h2 { "SKILL.md" }
-                div.prose { (prose(body, &place, self.visitor.texts)) }
-            }
-        }
-    }
-
-    fn list(&self, bundle: &Bundle) -> Markup {
-        let texts = self.visitor.texts;
-        html! {
-            section #files {
-                h2 { (texts.files) " " span.quiet { (pieces::number(bundle.len() as u64)) } }
-                div.wide {
-                    table.list {
-                        @for (path, file) in bundle.files() {
-                            tr {
-                                td { a href={ (self.files_at()) (path) } { (visible(path.as_str())) } }
-                                td { @if file.executable { span.badge { (texts.executable) } } }
-                                td.right { (pieces::size(file.bytes.len() as u64)) }
-                            }
-                        }
-                    }
-                }
-            }
-        }
     }
 
     fn versions(&self) -> Markup {
@@ -198,7 +155,7 @@ impl View<'_> {
                                         (entry.version)
                                     }
                                 }
-                                td { (pieces::verdict(texts, pieces::verdict_of(entry))) " " (pieces::flags(texts, entry)) }
+                                td { (pieces::verdict(texts, skills::verdict_of(entry))) " " (skills::flags(texts, entry)) }
                                 td { (pieces::time(self.visitor, entry.published_at)) }
                                 td.right { ((texts.downloads)(self.by_version.get(&entry.version.to_string()).copied().unwrap_or(0))) }
                                 td {

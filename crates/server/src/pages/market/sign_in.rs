@@ -3,19 +3,20 @@
 use axum::{
     extract::State,
     http::{StatusCode, header},
-    response::{Html, IntoResponse, Response},
+    response::Response,
 };
 use jiff::Timestamp;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::{
-    layout,
-    pieces::proof,
-    session,
-    visitor::{Content, Sent, Visitor, refused, to},
+use super::visitor::{Content, Sent, Visitor, refused};
+use crate::{
+    api::{HubState, run},
+    pages::{
+        pieces::proof,
+        session::{self, MARKET},
+    },
 };
-use crate::api::{HubState, run};
 
 /// Bytes of the longest token that is looked up.
 const TOKEN_BYTES: usize = 200;
@@ -33,7 +34,7 @@ pub struct Nothing {}
 /// The page for signing in; it opens for everybody, whoever may read the index.
 pub async fn form(visitor: Visitor) -> Response {
     let content = Content::new(visitor.texts.sign_in, shown(&visitor, None));
-    visitor.finish(Html(layout::page(&visitor, &content).into_string()).into_response())
+    visitor.show(StatusCode::OK, &content)
 }
 
 fn shown(visitor: &Visitor, wrong: Option<&str>) -> Markup {
@@ -70,8 +71,7 @@ pub async fn sign_in(State(hub): HubState, Sent { visitor, fields }: Sent<Token>
         Err(error) => refused(&visitor, error),
         Ok(None) => {
             let content = Content::new(visitor.texts.sign_in, shown(&visitor, Some(visitor.texts.token_unknown)));
-            let page = layout::page(&visitor, &content);
-            visitor.finish((StatusCode::UNAUTHORIZED, Html(page.into_string())).into_response())
+            visitor.show(StatusCode::UNAUTHORIZED, &content)
         }
         Ok(Some(_)) => with_session(&visitor, &token),
     }
@@ -83,8 +83,8 @@ pub async fn sign_out(Sent { visitor, .. }: Sent<Nothing>) -> Response {
 }
 
 fn with_session(visitor: &Visitor, secret: &str) -> Response {
-    let mut response = to(visitor, "/");
-    if let Some(cookie) = session::of_session(secret, visitor.is_secure) {
+    let mut response = visitor.to("/");
+    if let Some(cookie) = session::of_session(MARKET, secret, visitor.is_secure) {
         response.headers_mut().append(header::SET_COOKIE, cookie);
     }
     response

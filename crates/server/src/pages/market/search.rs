@@ -9,14 +9,15 @@ use serde::Deserialize;
 use skill::Owner;
 
 use super::{
-    layout::search_field,
-    pieces,
+    search_field,
+    skills::skills,
     visitor::{Content, Visitor, answer},
 };
 use crate::{
     api::HubState,
     catalogue::{DEEPEST, Filter, Order, Page, Query},
     error::ApiError,
+    pages::pieces::{encoded, number},
 };
 
 /// Skills on a page.
@@ -93,20 +94,11 @@ impl Search {
         for (name, value) in pairs.iter().filter(|(_, value)| !value.is_empty()) {
             address.push_str(name);
             address.push('=');
-            push_encoded(&mut address, value);
+            address.push_str(&encoded(value));
             address.push('&');
         }
         address.push_str(&format!("from={from}"));
         address
-    }
-}
-
-fn push_encoded(out: &mut String, text: &str) {
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => out.push(char::from(byte)),
-            _ => out.push_str(&format!("%{byte:02X}")),
-        }
     }
 }
 
@@ -125,12 +117,12 @@ fn shown(visitor: &Visitor, asked: &Search, query: &Query, page: &Page) -> Marku
                         p { a href="/-/search" { (texts.all_skills) } }
                     }
                 } @else {
-                    (pieces::skills(visitor, &page.skills, &asked.q))
+                    (skills(visitor, &page.skills, &asked.q))
                     nav.pager aria-label=(texts.pages) {
                         @if query.offset > 0 {
                             a.button rel="prev" href=(asked.page(query.offset.saturating_sub(SHOWN))) { (texts.previous) }
                         }
-                        span.quiet { (pieces::number(query.offset as u64 + 1)) "–" (pieces::number((query.offset + page.skills.len()) as u64)) }
+                        span.quiet { (number(query.offset as u64 + 1)) "–" (number((query.offset + page.skills.len()) as u64)) }
                         @if page.has_more && query.offset + SHOWN <= DEEPEST {
                             a.button rel="next" href=(asked.page(query.offset + SHOWN)) { (texts.next) }
                         }

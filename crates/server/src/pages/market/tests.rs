@@ -13,7 +13,7 @@ use semver::Version;
 use skill::{Bundle, File, Limits, Owner, SkillPath, archive};
 use tower::ServiceExt;
 
-use super::layout::POLICY;
+use crate::pages::layout::POLICY;
 use crate::{
     Hub, NewToken, Scope, ServerLimits, Settings, Visibility, app,
     publish::{Submission, publish},

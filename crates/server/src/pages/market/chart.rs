@@ -3,7 +3,7 @@
 use jiff::{Span, Timestamp, civil::Date, tz::TimeZone};
 use maud::{Markup, html};
 
-use super::texts::Texts;
+use crate::pages::texts::Texts;
 
 /// Weeks that are shown.
 const WEEKS: usize = 12;

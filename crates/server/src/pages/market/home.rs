@@ -4,8 +4,8 @@ use axum::{extract::State, response::Response};
 use maud::html;
 
 use super::{
-    layout::search_field,
-    pieces,
+    search_field,
+    skills::skills,
     visitor::{Content, Visitor, answer},
 };
 use crate::{
@@ -39,12 +39,12 @@ pub async fn home(State(hub): HubState, visitor: Visitor) -> Response {
                 div.halves {
                     section {
                         h2 { (texts.lately_updated) }
-                        (pieces::skills(visitor, &updated.skills, ""))
+                        (skills(visitor, &updated.skills, ""))
                         p { a href="/-/search" { (texts.all_skills) } }
                     }
                     section {
                         h2 { (texts.most_installed) }
-                        (pieces::skills(visitor, &most.skills, ""))
+                        (skills(visitor, &most.skills, ""))
                         p { a href="/-/search?sort=downloads" { (texts.all_skills) } }
                     }
                 }

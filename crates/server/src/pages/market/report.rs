@@ -7,13 +7,14 @@ use registry_index::Entry;
 use serde::Deserialize;
 
 use super::{
-    pieces::{proof, reason_field, release_fields},
-    visitor::{Sent, Visitor, refused, to},
+    skills::release_fields,
+    visitor::{Sent, Visitor, refused},
 };
 use crate::{
     access::Action,
     api::{HubState, name_of, reason, run},
     error::ApiError,
+    pages::pieces::{proof, reason_field},
 };
 
 /// What the form sends.
@@ -56,7 +57,7 @@ pub async fn report(State(hub): HubState, Sent { visitor, fields }: Sent<Fields>
         Ok(format!("/{skill}?version={version}&reported=1"))
     });
     match noted.await {
-        Ok(place) => to(&visitor, &place),
+        Ok(place) => visitor.to(&place),
         Err(error) => refused(&visitor, error),
     }
 }

@@ -1,14 +1,8 @@
-//! [`diff`]: what changed between two releases of a skill.
+//! [`Compared`]: what changed between two states of a skill, wherever they come from.
 
-use std::{collections::HashSet, sync::Arc};
+use std::collections::HashSet;
 
-use axum::{
-    Extension,
-    extract::{Path, Query as Parameters, State, rejection::QueryRejection},
-    response::Response,
-};
 use maud::{Markup, html};
-use registry_index::Entry;
 use serde::Deserialize;
 use skill::{
     Bundle, SkillPath,
@@ -19,13 +13,11 @@ use super::{
     capabilities::lists,
     diff_rows::{Hunk, Numbered, Row, hunks, marked, plain},
     findings::finding,
-    judgements::{Judgement, Judgements},
-    pieces,
+    judgements::Judgement,
+    pieces::{self, encoded},
     texts::Texts,
     visible::visible,
-    visitor::{Content, Visitor, answer},
 };
-use crate::api::{HubState, name_of};
 
 /// Rows of a page, and of a page with one file.
 const ROWS: usize = 3000;
@@ -33,7 +25,7 @@ const ROWS_OF_ONE: usize = 12_000;
 /// Unchanged lines between two hunks that can be opened.
 const OPENED: usize = 400;
 
-/// How the page is to be.
+/// How a page is to show it.
 #[derive(Debug, Default, Deserialize)]
 pub struct Wanted {
     #[serde(default)]
@@ -48,50 +40,41 @@ struct Changed {
     text: String,
 }
 
-/// What stands on the page.
-struct View<'a> {
+/// Two states of a skill, to be shown on a page.
+pub struct Compared<'a> {
     texts: &'static Texts,
-    from: &'a Entry,
-    to: &'a Entry,
+    page: &'a str,
+    files: Option<&'a str>,
     is_split: bool,
     only: &'a str,
 }
 
-/// The page of two releases.
-pub async fn diff(
-    State(hub): HubState,
-    visitor: Visitor,
-    Path((owner, name, from, to)): Path<(String, String, String, String)>,
-    wanted: Result<Parameters<Wanted>, QueryRejection>,
-    Extension(judgements): Extension<Arc<Judgements>>,
-) -> Response {
-    answer(&hub, visitor, move |hub, visitor| {
-        let name = name_of(&owner, &name)?;
-        let (from, to) = (hub.release(&name, &from)?, hub.release(&name, &to)?);
-        let (old, new) = (hub.bundle(&from)?, hub.bundle(&to)?);
-        let wanted = wanted.map(|Parameters(wanted)| wanted).unwrap_or_default();
-        let (before, after) = (judgements.of(&from, &old), judgements.of(&to, &new));
-        let is_split = wanted.view != "unified";
-        let view = View { texts: visitor.texts, from: &from, to: &to, is_split, only: &wanted.file };
-        let body = view.page((&old, &new), (&before, &after));
-        Ok(Content::new(format!("{name} {} → {}", from.version, to.version), body))
-    })
-    .await
-}
-
-fn changes(old: &Bundle, new: &Bundle) -> Vec<Changed> {
-    let paths: std::collections::BTreeSet<&SkillPath> = old.paths().chain(new.paths()).collect();
-    let changed = |path| diff_file(path, old.get(path), new.get(path));
-    paths.into_iter().filter_map(changed).map(|(file, text)| Changed { file, text }).collect()
-}
-
-impl View<'_> {
-    fn at(&self, view: &str, file: &str) -> String {
-        let base = format!("/{}/diff/{}/{}?view={view}", self.to.name, self.from.version, self.to.version);
-        if file.is_empty() { base } else { format!("{base}&file={file}") }
+impl<'a> Compared<'a> {
+    /// For the page at an address, which may ask for something already; `files` is where those of the later state are.
+    pub fn new(texts: &'static Texts, page: &'a str, files: Option<&'a str>, wanted: &'a Wanted) -> Self {
+        Self { texts, page, files, is_split: wanted.view != "unified", only: &wanted.file }
     }
 
-    fn page(&self, (old, new): (&Bundle, &Bundle), judged: (&Judgement, &Judgement)) -> Markup {
+    fn at(&self, view: &str, file: &str) -> String {
+        let joint = if self.page.contains('?') { '&' } else { '?' };
+        let base = format!("{}{joint}view={view}", self.page);
+        if file.is_empty() { base } else { format!("{base}&file={}", encoded(file)) }
+    }
+
+    /// The ways to look at it, and what leads on from here.
+    pub fn views(&self, more: &Markup) -> Markup {
+        let texts = self.texts;
+        html! {
+            nav.views aria-label=(texts.view) {
+                (self.choice("split", texts.side_by_side, self.is_split))
+                (self.choice("unified", texts.unified, !self.is_split))
+                (more)
+            }
+        }
+    }
+
+    /// What weighs, then every file that changed.
+    pub fn shown(&self, (old, new): (&Bundle, &Bundle), judged: (&Judgement, &Judgement)) -> Markup {
         let texts = self.texts;
         let all = changes(old, new);
         let shown: Vec<(usize, &Changed)> = all
@@ -101,15 +84,6 @@ impl View<'_> {
             .collect();
         let mut left = if self.only.is_empty() { ROWS } else { ROWS_OF_ONE };
         html! {
-            header.title {
-                p { a href={ "/" (self.to.name) } { (self.to.name) } }
-                h1 { (self.from.version) " → " (self.to.version) }
-                nav.views aria-label=(texts.view) {
-                    (self.choice("split", texts.side_by_side, self.is_split))
-                    (self.choice("unified", texts.unified, !self.is_split))
-                    a href={ "/" (self.to.name) "/diff/" (self.to.version) "/" (self.from.version) } { (texts.other_way) }
-                }
-            }
             (self.graver(judged))
             @if all.is_empty() { p.empty { (texts.nothing_changed) } }
             @else { (self.counts(&all)) }
@@ -143,7 +117,6 @@ impl View<'_> {
             })
             .filter(|(_, uses)| !uses.is_empty())
             .collect();
-        let files = format!("/{}/files/{}/", self.to.name, self.to.version);
         html! {
             @if !widened.is_empty() {
                 section.weighs {
@@ -159,7 +132,7 @@ impl View<'_> {
             @if !new.is_empty() {
                 section.weighs {
                     h2 { (texts.new_findings) }
-                    ul.findings { @for one in new.iter().take(20) { (finding(one, &files, texts)) } }
+                    ul.findings { @for one in new.iter().take(20) { (finding(one, self.files, texts)) } }
                     @if new.len() > 20 { p.quiet { ((texts.and_more)(new.len() - 20)) } }
                 }
             }
@@ -197,7 +170,9 @@ impl View<'_> {
         let rows: usize = hunks.iter().map(|hunk| hunk.rows.len()).sum();
         let most = *left;
         *left = left.saturating_sub(rows);
-        let text = new.get(&one.file.path).and_then(skill::File::text).unwrap_or_default();
+        let file = new.get(&one.file.path);
+        let is_new_program = one.file.change == Change::Added && file.is_some_and(|file| file.executable);
+        let text = file.and_then(skill::File::text).unwrap_or_default();
         let lines: Vec<&str> = text.split('\n').collect();
         let gaps = gaps(&hunks, &lines);
         let mut sum = 0;
@@ -208,7 +183,9 @@ impl View<'_> {
         });
         html! {
             section.changed id={ "f" (at) } {
-                h3 { (visible(one.file.path.as_str())) " " span.badge { (word_of(one.file.change, texts)) } " " (plus_minus(one.file.added, one.file.removed)) }
+                h3 { (visible(one.file.path.as_str())) " " span.badge { (word_of(one.file.change, texts)) } " " (plus_minus(one.file.added, one.file.removed))
+                    @if is_new_program { " " span.badge.fair { (texts.executable) } }
+                }
                 @if let Some(mode) = mode_of(&one.text) { p.note { (texts.mode_changed) " " code { (mode) } } }
                 @if hunks.is_empty() && one.text.contains("\nBinary files ") { p.note { (texts.is_binary) } }
                 @if rows > most && self.only.is_empty() {
@@ -244,6 +221,12 @@ impl View<'_> {
     fn table(&self, at: usize, rows: &[Row<'_>]) -> Markup {
         if self.is_split { split(at, rows) } else { unified(at, rows) }
     }
+}
+
+fn changes(old: &Bundle, new: &Bundle) -> Vec<Changed> {
+    let paths: std::collections::BTreeSet<&SkillPath> = old.paths().chain(new.paths()).collect();
+    let changed = |path| diff_file(path, old.get(path), new.get(path));
+    paths.into_iter().filter_map(changed).map(|(file, text)| Changed { file, text }).collect()
 }
 
 /// The unchanged lines before each hunk.

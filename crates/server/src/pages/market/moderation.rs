@@ -9,9 +9,8 @@ use registry_index::Entry;
 use serde::Deserialize;
 
 use super::{
-    pieces::{proof, reason_field, release_fields, time_of},
-    visible::visible,
-    visitor::{Content, Sent, Visitor, answer, refused, to},
+    skills::release_fields,
+    visitor::{Content, Sent, Visitor, answer, refused},
 };
 use crate::{
     access::Action,
@@ -20,6 +19,10 @@ use crate::{
     decisions::{self, Decision, reason},
     error::ApiError,
     hub::Hub,
+    pages::{
+        pieces::{proof, reason_field, time_of},
+        visible::visible,
+    },
 };
 
 /// Decisions that are shown.
@@ -150,7 +153,7 @@ pub async fn decide(
         carry_out(hub, account, &decision, &fields)
     });
     match done.await {
-        Ok(()) => to(&visitor, "/-/moderation"),
+        Ok(()) => visitor.to("/-/moderation"),
         Err(error) => refused(&visitor, error),
     }
 }

@@ -1,0 +1,70 @@
+//! [`listing`]: one file of a skill, with a name for every line.
+
+use std::collections::HashSet;
+
+use maud::{Markup, PreEscaped, html};
+use scan::Finding;
+use skill::{File, SkillPath};
+
+use super::{
+    code::{Language, lines},
+    findings::finding,
+    pieces,
+    texts::Texts,
+    visible::visible,
+};
+
+/// Lines that are shown.
+const LINES: usize = 5000;
+/// Bytes that are shown.
+const BYTES: usize = 600_000;
+/// Findings that are shown.
+const FINDINGS: usize = 50;
+
+/// A file: its name and size, what was found in it, and its text. `files` is where the files of the skill are; `above` and
+/// `beside` are what stands above and beside the name.
+pub fn listing(
+    (path, file): (&SkillPath, &File),
+    found: &[Finding],
+    files: &str,
+    (above, beside): (&Markup, &Markup),
+    texts: &Texts,
+) -> Markup {
+    let here: Vec<_> = found.iter().filter(|one| one.path == path.as_str()).collect();
+    let lines: HashSet<usize> = here.iter().map(|one| one.line).collect();
+    html! {
+        header.title {
+            p { (above) }
+            h1.path { (visible(path.as_str())) }
+            p.facts {
+                span { (pieces::size(file.bytes.len() as u64)) }
+                @if file.executable { span.badge { (texts.executable) } }
+                (beside)
+            }
+        }
+        @if !here.is_empty() {
+            section { h2 { (texts.what_was_found) } ul.findings { @for one in here.iter().take(FINDINGS) { (finding(one, Some(files), texts)) } } }
+        }
+        @match file.text() {
+            None => p.note { (texts.is_binary) },
+            Some(text) => (numbered(texts, text, path, &lines)),
+        }
+    }
+}
+
+fn numbered(texts: &Texts, text: &str, path: &SkillPath, found: &HashSet<usize>) -> Markup {
+    let head = text.get(..text.floor_char_boundary(BYTES)).unwrap_or(text);
+    let all = lines(head, Language::named(path.as_str()));
+    let is_cut = head.len() < text.len() || all.len() > LINES;
+    html! {
+        pre.numbered tabindex="0" {
+            @for (at, line) in all.iter().take(LINES).enumerate() {
+                @let number = at + 1;
+                span.line.found[found.contains(&number)] id={ "L" (number) } {
+                    a href={ "#L" (number) } data-n=(number) aria-label=(number) {} span { (PreEscaped(line)) "\n" }
+                }
+            }
+        }
+        @if is_cut { p.note { (texts.text_is_cut) } }
+    }
+}

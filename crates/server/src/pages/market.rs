@@ -1,0 +1,57 @@
+//! The market's pages: what people read of an index and decide over it.
+//!
+//! The principal type is [`visitor::Visitor`]; [`visitor::answer`] turns what a page has to show, or why it cannot, into a
+//! response.
+
+mod chart;
+mod diff;
+mod files;
+mod home;
+mod install;
+mod moderation;
+mod owner;
+mod report;
+mod search;
+mod sign_in;
+mod skill;
+mod skills;
+#[cfg(test)]
+mod tests;
+mod visitor;
+
+use std::sync::Arc;
+
+use axum::{
+    Extension, Router,
+    routing::{get, post},
+};
+use maud::Markup;
+
+pub use visitor::nothing;
+
+use super::{assets, judgements::Judgements, layout, reader::Reader};
+use crate::api::Shared;
+
+/// The routes. Names begin with a letter or a digit, so what lies below `/-/` is no owner's.
+pub fn router() -> Router<Shared> {
+    Router::new()
+        .route("/", get(home::home))
+        .route("/-/search", get(search::search))
+        .route("/-/sign-in", get(sign_in::form).post(sign_in::sign_in))
+        .route("/-/sign-out", post(sign_in::sign_out))
+        .route("/-/moderation", get(moderation::queue))
+        .route("/-/moderation/{decision}", post(moderation::decide))
+        .route("/-/report", post(report::report))
+        .route("/-/static/{file}", get(assets::file))
+        .route("/{owner}", get(owner::owner))
+        .route("/{owner}/{name}", get(skill::skill))
+        .route("/{owner}/{name}/files/{version}/{*path}", get(files::file))
+        .route("/{owner}/{name}/diff/{from}/{to}", get(diff::diff))
+        .layer(Extension(Arc::new(Judgements::default())))
+}
+
+/// The field for searching, large on the pages that are about it.
+fn search_field(reader: &Reader, words: &str, is_large: bool) -> Markup {
+    let texts = reader.texts;
+    layout::search_field(texts, ("/-/search", texts.search_label, texts.search_hint), words, is_large)
+}

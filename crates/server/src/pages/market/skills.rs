@@ -1,0 +1,110 @@
+//! [`skills`]: skills of an index in a list, and what a line of the index says.
+
+use maud::html;
+use registry_index::Entry;
+use scan::Verdict;
+
+use super::visitor::Visitor;
+use crate::{
+    catalogue::Found,
+    pages::{
+        pieces::{Piece, time, verdict},
+        texts::Texts,
+        visible::visible,
+    },
+};
+
+/// The verdict of a line of the index; what it does not know is no good word.
+pub fn verdict_of(entry: &Entry) -> Verdict {
+    match entry.verdict.as_str() {
+        "allow" => Verdict::Allow,
+        "warn" => Verdict::Warn,
+        _ => Verdict::Block,
+    }
+}
+
+/// Badges of a release beside its verdict.
+pub fn flags(texts: &Texts, entry: &Entry) -> Piece {
+    html! {
+        @if entry.signature.is_some() { span.badge { (texts.signed) } }
+        @if entry.withdrawn.is_some() { span.badge.bad { (texts.withdrawn) } }
+        @else if entry.yanked { span.badge.fair { (texts.yanked) } }
+    }
+}
+
+/// Skills in a list, with the words that were looked for marked.
+pub fn skills(visitor: &Visitor, found: &[Found], words: &str) -> Piece {
+    let texts = visitor.texts;
+    html! {
+        ol.skills {
+            @for Found { entry, downloads, .. } in found {
+                li {
+                    h3 {
+                        a href={ "/" (entry.name) } {
+                            span.owner { (marked(entry.name.owner.as_str(), words)) "/" }
+                            (marked(entry.name.name.as_str(), words))
+                        }
+                    }
+                    p.line { (marked(&entry.description, words)) }
+                    p.facts {
+                        (verdict(texts, verdict_of(entry)))
+                        (flags(texts, entry))
+                        span { (entry.version) }
+                        span { (time(visitor, entry.published_at)) }
+                        span { ((texts.downloads)(*downloads)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A text with the words that were looked for marked.
+fn marked(text: &str, words: &str) -> Piece {
+    let is_worth = |term: &&str| term.chars().count() > 1 || !term.is_ascii();
+    let terms: Vec<String> = words.split_whitespace().filter(is_worth).map(str::to_lowercase).collect();
+    let (mut parts, mut rest) = (Vec::new(), text);
+    while let Some((at, len)) = first_of(rest, &terms) {
+        let (before, after) = rest.split_at(at);
+        let (term, after) = after.split_at(len);
+        parts.push((before, term));
+        rest = after;
+    }
+    html! {
+        @for (before, term) in parts { (visible(before)) mark { (visible(term)) } }
+        (visible(rest))
+    }
+}
+
+/// Where the first of some words begins in a text, and how long it is there.
+fn first_of(text: &str, terms: &[String]) -> Option<(usize, usize)> {
+    // A text whose lower case has other lengths is not marked: the places would be wrong.
+    let lower = text.to_lowercase();
+    if lower.len() != text.len() {
+        return None;
+    }
+    let found = terms.iter().filter_map(|term| Some((lower.find(term.as_str())?, term.len())));
+    let first = found.min_by_key(|(at, len)| (*at, usize::MAX - *len));
+    first.filter(|(at, len)| text.get(*at..at + len).is_some())
+}
+
+/// The fields that name a release.
+pub fn release_fields(skill: &str, version: &str) -> Piece {
+    html! {
+        input type="hidden" name="skill" value=(skill);
+        input type="hidden" name="version" value=(version);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_marked_and_stay_text() {
+        assert_eq!(marked("Fills PDF forms", "pdf form").0, "Fills <mark>PDF</mark> <mark>form</mark>s");
+        assert_eq!(marked("<b>a pdf", "<b> pdf").0, "<mark>&lt;b&gt;</mark>a <mark>pdf</mark>");
+        assert_eq!(marked("画成图表", "图表").0, "画成<mark>图表</mark>");
+        assert_eq!(marked("İstanbul", "istanbul").0, "İstanbul");
+    }
+}

@@ -1,0 +1,169 @@
+//! [`Reader`]: who reads a page, as far as their browser tells it, and how a page reaches them.
+
+use axum::{
+    extract::{Form, FromRequest, Request},
+    http::{HeaderValue, StatusCode, header, request::Parts},
+    response::{Html, IntoResponse, Redirect, Response},
+};
+use jiff::Timestamp;
+use maud::Markup;
+use serde::de::DeserializeOwned;
+
+use super::{
+    layout::{self, Frame},
+    session::{self, Cookies},
+    texts::{Texts, chosen},
+};
+use crate::error::ApiError;
+
+/// Who reads a page.
+#[derive(Debug, Clone)]
+pub struct Reader {
+    /// In which language.
+    pub texts: &'static Texts,
+    /// What the browser sent, with a value for forms whether it had one or not.
+    pub cookies: Cookies,
+    /// The address of this server as the reader calls it, without a slash at the end.
+    pub base: String,
+    /// The path and what follows it.
+    pub at: String,
+    /// When.
+    pub now: Timestamp,
+    /// Whether the connection is encrypted up to the proxy in front.
+    pub is_secure: bool,
+    /// Whether the reader takes HTML, not only JSON.
+    pub reads_pages: bool,
+    /// Cookies that go with the answer.
+    new_cookies: Vec<HeaderValue>,
+}
+
+/// What a request's address says under a name; of several the last.
+pub fn asked<'a>(parts: &'a Parts, name: &str) -> Option<&'a str> {
+    let pairs = parts.uri.query().unwrap_or_default().split('&').filter_map(|pair| pair.split_once('='));
+    pairs.filter(|(key, _)| *key == name).map(|(_, value)| value).next_back()
+}
+
+impl Reader {
+    /// What a request tells of its sender; `session` is the cookie by which these pages know who has signed in.
+    pub fn seen(parts: &Parts, session: &str) -> Self {
+        let text = |name: header::HeaderName| parts.headers.get(name).and_then(|value| value.to_str().ok());
+        let mut cookies = Cookies::of(&parts.headers, session);
+        let is_secure = parts.headers.get("x-forwarded-proto").is_some_and(|proto| proto == "https");
+        let mut new_cookies = Vec::new();
+        if cookies.form.is_none() {
+            cookies.form = session::random();
+            new_cookies.extend(cookies.form.as_deref().and_then(|value| session::of_form(value, is_secure)));
+        }
+        let (texts, tag) = chosen(asked(parts, "lang"), cookies.language.as_deref(), text(header::ACCEPT_LANGUAGE));
+        new_cookies.extend(tag.and_then(|tag| session::of_language(tag, is_secure)));
+        let host = text(header::HOST).or(parts.uri.host()).unwrap_or("localhost");
+        Self {
+            texts,
+            base: format!("http{}://{host}", if is_secure { "s" } else { "" }),
+            at: parts.uri.path_and_query().map_or_else(|| "/".to_owned(), ToString::to_string),
+            now: Timestamp::now(),
+            cookies,
+            is_secure,
+            reads_pages: text(header::ACCEPT).is_some_and(|kinds| kinds.contains("text/html")),
+            new_cookies,
+        }
+    }
+
+    /// Sends a cookie with the answer.
+    pub fn set(&mut self, cookie: Option<HeaderValue>) {
+        self.new_cookies.extend(cookie);
+    }
+
+    /// Adds the cookies and what keeps a page from being taken for another reader's.
+    pub fn finish(&self, mut response: Response) -> Response {
+        let headers = response.headers_mut();
+        for cookie in &self.new_cookies {
+            headers.append(header::SET_COOKIE, cookie.clone());
+        }
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+        headers.insert(header::VARY, HeaderValue::from_static("accept, accept-language, cookie"));
+        headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(layout::POLICY));
+        response
+    }
+
+    /// A page as an answer.
+    pub fn page(&self, status: StatusCode, frame: &Frame, title: &str, body: &Markup) -> Response {
+        let page = layout::page(self, frame, title, body).into_string();
+        self.finish((status, Html(page)).into_response())
+    }
+
+    /// The page that says what went wrong and what to do; for programs it is the document that an API answers with.
+    /// `back` is where it can be looked at again.
+    pub fn refused(&self, frame: &Frame, error: ApiError, back: Option<&str>) -> Response {
+        if !self.reads_pages {
+            return error.into_response();
+        }
+        let (title, body) = layout::failure(self.texts, &error, back);
+        let page = layout::page(self, frame, title, &body);
+        let mut response = error.into_response();
+        // Status, waiting time and what the log says stay; what is read is a page.
+        response.headers_mut().remove(header::CONTENT_LENGTH);
+        response.headers_mut().remove(header::WWW_AUTHENTICATE);
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+        *response.body_mut() = axum::body::Body::from(page.into_string());
+        self.finish(response)
+    }
+
+    /// To another page of ours, after a form.
+    pub fn to(&self, place: &str) -> Response {
+        let place = if is_local(place) { place } else { "/" };
+        self.finish(Redirect::to(place).into_response())
+    }
+}
+
+/// A form's fields beside the proof.
+#[derive(serde::Deserialize)]
+struct Proven<T> {
+    #[serde(default)]
+    proof: String,
+    #[serde(flatten)]
+    fields: T,
+}
+
+/// The fields of a form that one of our pages made for this browser: `sent` are the cookies that it came with, not a
+/// value that was just made for it.
+///
+/// # Errors
+/// It cannot be read, or brings no proof.
+pub async fn fields<T: DeserializeOwned>(request: Request, sent: &Cookies, texts: &Texts) -> Result<T, ApiError> {
+    let form = Form::<Proven<T>>::from_request(request, &()).await;
+    let unreadable = |error: axum::extract::rejection::FormRejection| {
+        ApiError::bad_request(error.body_text()).hint(texts.back_and_again)
+    };
+    let Form(Proven { proof, fields }) = form.map_err(unreadable)?;
+    match sent.are_of(&proof) {
+        true => Ok(fields),
+        false => {
+            Err(ApiError::new(StatusCode::FORBIDDEN, "form_expired", texts.form_is_old).hint(texts.back_and_again))
+        }
+    }
+}
+
+/// Whether a text leads to a page of this server, whatever browser reads it.
+pub fn is_local(place: &str) -> bool {
+    place.starts_with('/')
+        && !place.starts_with("//")
+        && place.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_led_away() {
+        for good in ["/", "/acme/notes?version=1.0.0", "/-/moderation#report-3"] {
+            assert!(is_local(good), "{good}");
+        }
+        for bad in
+            ["", "//evil.example", "/\\evil.example", "https://evil.example", "javascript:alert(1)", "/a\r\nb: c"]
+        {
+            assert!(!is_local(bad), "{bad}");
+        }
+    }
+}
