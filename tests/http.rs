@@ -6,6 +6,7 @@ mod crashes;
 mod gateway;
 mod index_files;
 mod journey;
+mod library_pages;
 mod moderation;
 
 use serde_json::Value;

@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 
 use crate::support::{Sandbox, write_files};
 
-const TOKEN: &str = "a-token-of-the-tests";
+pub const TOKEN: &str = "a-token-of-the-tests";
 
 /// A gateway, ended when dropped.
-struct Gateway {
+pub struct Gateway {
     child: Child,
-    ready: Value,
+    pub ready: Value,
 }
 
 impl Drop for Gateway {
@@ -29,7 +29,7 @@ impl Drop for Gateway {
 type Answer = (u16, Value);
 
 impl Gateway {
-    fn start(sandbox: &Sandbox, token: &str, args: &[&str]) -> Self {
+    pub fn start(sandbox: &Sandbox, token: &str, args: &[&str]) -> Self {
         let args = [&["serve", "--gateway", "--addr", "127.0.0.1:0", "--json"], args].concat();
         let mut command = sandbox.command(&args);
         command.env("SKILLHUB_GATEWAY_TOKEN", token).stdout(Stdio::piped());
@@ -39,8 +39,8 @@ impl Gateway {
         Self { child, ready: serde_json::from_str(&line).unwrap() }
     }
 
-    /// Sends a request with these headers and no others that matter.
-    fn send(&self, line: &str, headers: &[&str], body: &[u8]) -> Answer {
+    /// Sends a request with these headers and no others that matter, and gives the head and the body of the answer.
+    pub fn raw(&self, line: &str, headers: &[&str], body: &[u8]) -> (String, String) {
         let url = self.ready["url"].as_str().unwrap();
         let address = url.strip_prefix("http://").unwrap().strip_suffix("/api/skills").unwrap();
         let mut stream = TcpStream::connect(address).unwrap();
@@ -56,7 +56,12 @@ impl Gateway {
         let _reset = stream.read_to_end(&mut answer);
         let text = String::from_utf8(answer).unwrap();
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
-        (head[9..12].parse().unwrap(), serde_json::from_str(body).unwrap_or(Value::Null))
+        (head.to_owned(), body.to_owned())
+    }
+
+    fn send(&self, line: &str, headers: &[&str], body: &[u8]) -> Answer {
+        let (head, body) = self.raw(line, headers, body);
+        (head[9..12].parse().unwrap(), serde_json::from_str(&body).unwrap_or(Value::Null))
     }
 
     fn ask(&self, line: &str, body: &Value) -> Answer {
@@ -85,7 +90,7 @@ impl Gateway {
     }
 }
 
-fn text(name: &str, body: &str) -> String {
+pub fn text(name: &str, body: &str) -> String {
     format!("---\nname: {name}\ndescription: Does {name}. Use in tests.\nlicense: MIT\n---\n\n# {name}\n\n{body}\n")
 }
 

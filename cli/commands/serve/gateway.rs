@@ -43,12 +43,16 @@ pub fn run(context: &Context, global: &Global, address: SocketAddr, hosts: &[Str
     let library = context.library_path().display().to_string();
     let ready = |address: SocketAddr| {
         let url = format!("http://{address}/api/skills");
-        let document = json!({"ok": true, "url": url, "library": library, "token": shown});
+        let pages = format!("http://{address}/");
+        let document = json!({"ok": true, "url": url, "pages": pages, "library": library, "token": shown});
         let text = match &shown {
             Some(token) => {
-                format!("Serving {library} at {url}\nToken, for `Authorization: Bearer`, shown this once: {token}")
+                format!(
+                    "Serving {library} at {url}, its pages at {pages}\nToken, for `Authorization: Bearer` and the pages, shown \
+                     this once: {token}"
+                )
             }
-            None => format!("Serving {library} at {url}, with the token of {TOKEN_VARIABLE}"),
+            None => format!("Serving {library} at {url}, its pages at {pages}, with the token of {TOKEN_VARIABLE}"),
         };
         // Nobody reads on; the server serves all the same.
         let _closed = context.out.answer(&document, |out| writeln!(out, "{text}"));

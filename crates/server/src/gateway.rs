@@ -12,14 +12,16 @@
 //! | `POST …/custom/{name}/rollback` | an earlier revision again |
 //! | `GET /api/proposals`, `/api/proposals/{id}` | what waits for a decision |
 //! | `POST /api/proposals/{id}/accept`, `/reject` | the decision, with a reviewer's token |
+//! | all others | the library's pages, for people ([`crate::pages::library`]) |
 //!
 //! It changes nothing itself: each request opens the [`Workplace`] and goes through `skill_manage`, as the command line and
 //! the MCP server do, and so shares their lock, history, policy and events. Who acts comes from the connection: whoever has
-//! the gateway's token is the agent `gateway`, and a person only with a reviewer's token beside it.
+//! the gateway's token is the agent `gateway`, or `pages` in a browser, and a person only with a reviewer's token beside it.
 
 mod custom;
 mod gate;
 mod proposals;
+mod sessions;
 mod skills;
 mod workplace;
 
@@ -35,19 +37,18 @@ use axum::{
     routing::{get, post},
 };
 use jiff::Timestamp;
-use library::{Actor, ActorKind};
+use library::Actor;
 use serde::de::DeserializeOwned;
 use skill::{Limits, SkillName, failure::Fails};
 use skill_manage::{ManageError, RequestError, Reviewer};
 
-use crate::{error::ApiError, serve::ServeError, settings::ServerLimits};
+use crate::{error::ApiError, pages, serve::ServeError, settings::ServerLimits};
+pub(crate) use custom::change;
+pub(crate) use gate::{Asker, Surface};
 pub use gate::{Gate, GateError};
+pub(crate) use proposals::reviewer;
+pub(crate) use sessions::Sessions;
 pub use workplace::{Open, Workplace};
-
-use gate::Asker;
-
-/// How the history names whoever has the gateway's token.
-const ACTOR: &str = "gateway";
 
 /// How long a request may take: an install scans every file.
 const REQUEST_TIME: Duration = Duration::from_secs(120);
@@ -56,22 +57,23 @@ const REQUEST_TIME: Duration = Duration::from_secs(120);
 pub struct Gateway {
     open: Box<Open>,
     live: Live,
-    gate: Gate,
+    pub(crate) gate: Gate,
+    pub(crate) sessions: Sessions,
     limits: ServerLimits,
     /// Takes the lines of the log, each a JSON object.
     log: fn(&str),
 }
 
 /// What handlers share.
-type Shared = Arc<Gateway>;
+pub(crate) type Shared = Arc<Gateway>;
 
 /// What a request works with: the workplace as it is now, and who asks.
-struct Work<'a> {
-    place: Box<dyn Workplace>,
-    live: &'a Live,
-    actor: Actor,
-    reviewer: Option<Reviewer>,
-    now: Timestamp,
+pub(crate) struct Work<'a> {
+    pub place: Box<dyn Workplace>,
+    pub live: &'a Live,
+    pub actor: Actor,
+    pub reviewer: Option<Reviewer>,
+    pub now: Timestamp,
 }
 
 impl Gateway {
@@ -80,21 +82,24 @@ impl Gateway {
     /// # Errors
     /// [`ApiError`] when the workplace cannot be opened.
     pub fn new(open: Box<Open>, gate: Gate, log: fn(&str)) -> Result<Self, ApiError> {
-        let place = open(Actor::new(ActorKind::Agent, ACTOR))?;
+        let place = open(Surface::Api.actor())?;
         let live = Live::new(place.places(), place.builtin()?);
         let limits = ServerLimits { request_time: REQUEST_TIME, ..ServerLimits::default() };
-        Ok(Self { open, live, gate, limits, log })
+        Ok(Self { open, live, gate, sessions: Sessions::default(), limits, log })
     }
 
     fn work(&self, asker: &Asker) -> Result<Work<'_>, ApiError> {
-        let (mut actor, now) = (Actor::new(ActorKind::Agent, ACTOR), Timestamp::now());
+        let (mut actor, now) = (asker.surface.actor(), Timestamp::now());
         let mut place = (self.open)(actor.clone())?;
-        let mut reviewer = None;
-        if let Some(token) = &asker.reviewer_token {
-            let person = place.reviewer(token)?;
+        let reviewer = match &asker.reviewer_token {
+            None => None,
+            // Whoever only reads is told that the token is over by not being named.
+            Some(token) if asker.reads => place.reviewer(token).ok(),
+            Some(token) => Some(place.reviewer(token)?),
+        };
+        if let Some(person) = &reviewer {
             actor = person.actor().clone();
             place = (self.open)(actor.clone())?;
-            reviewer = Some(person);
         }
         Ok(Work { place, live: &self.live, actor, reviewer, now })
     }
@@ -129,7 +134,9 @@ pub fn app(gateway: &Arc<Gateway>) -> Router {
         .route("/api/proposals/{id}", get(proposals::one))
         .route("/api/proposals/{id}/accept", post(proposals::accept))
         .route("/api/proposals/{id}/reject", post(proposals::reject))
-        .fallback(|| async { ApiError::not_found("there is nothing here").hint("skills are at /api/skills") })
+        .route_layer(middleware::from_fn_with_state(Arc::clone(gateway), gate::bearer))
+        .merge(pages::library::router())
+        .fallback(pages::library::nothing)
         .method_not_allowed_fallback(|| async {
             ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "invalid_request", "this cannot be done here")
         })
@@ -139,7 +146,7 @@ pub fn app(gateway: &Arc<Gateway>) -> Router {
 }
 
 /// Does something in the workplace, on a thread that may wait.
-async fn at_work<T: Send + 'static>(
+pub(crate) async fn at_work<T: Send + 'static>(
     gateway: &Shared,
     asker: Asker,
     work: impl FnOnce(&Work<'_>) -> Result<T, ApiError> + Send + 'static,
@@ -152,12 +159,12 @@ async fn at_work<T: Send + 'static>(
 }
 
 /// An error of the crates below, as a client is told it.
-fn told(error: impl Fails) -> ApiError {
+pub(crate) fn told(error: impl Fails) -> ApiError {
     ApiError::of(&error)
 }
 
 /// A skill's name out of a path.
-fn skill_name(text: &str) -> Result<SkillName, ApiError> {
+pub(crate) fn skill_name(text: &str) -> Result<SkillName, ApiError> {
     SkillName::parse(text).map_err(|fault| told(ManageError::from(RequestError::Name { name: text.to_owned(), fault })))
 }
 

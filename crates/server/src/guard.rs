@@ -94,7 +94,7 @@ fn check_length(request: &Request) -> Result<(), ApiError> {
 }
 
 /// Whether a browser says that another site's page makes it ask.
-fn is_of_another_site(request: &Request) -> bool {
+pub fn is_of_another_site(request: &Request) -> bool {
     request.headers().get("sec-fetch-site").is_some_and(|site| site != "same-origin" && site != "none")
 }
 

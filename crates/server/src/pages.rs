@@ -1,6 +1,6 @@
 //! The pages: what people read and decide, as HTML that needs no script.
 //!
-//! [`market`] has the pages of an index. What pages are made of stands here:
+//! [`market`] has the pages of an index, [`library`] those of one library. What both are made of stands here:
 //!
 //! - [`reader::Reader`] is who reads a page: in which language, by which cookies; it turns a page, or why there is none,
 //!   into a response, with the policy that keeps foreign content from doing anything ([`layout::POLICY`]).
@@ -18,6 +18,7 @@ mod diff_rows;
 mod findings;
 mod judgements;
 mod layout;
+pub mod library;
 mod listing;
 pub mod market;
 mod pieces;

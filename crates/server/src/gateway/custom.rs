@@ -190,7 +190,7 @@ pub async fn diff(
 ///
 /// # Errors
 /// Those of the change; nothing has changed then.
-pub fn change(
+pub(crate) fn change(
     work: &Work<'_>,
     run: impl FnOnce(&mut Library, &Context<'_>) -> Result<Report, ManageError>,
 ) -> Result<Value, ApiError> {

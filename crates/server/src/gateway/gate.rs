@@ -1,11 +1,12 @@
-//! [`Gate`]: who is let in: who knows the token, and calls us by a name of ours.
+//! [`Gate`]: who is let in: who knows the token, or has signed in with it, and calls us by a name of ours.
 
 use axum::{
     extract::{Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
+use library::{Actor, ActorKind};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use skill::{
@@ -17,7 +18,7 @@ use thiserror::Error;
 use super::Shared;
 use crate::{
     error::{ApiError, Why},
-    guard::is_for,
+    guard::{is_for, is_of_another_site},
 };
 
 /// Characters that a token has at least.
@@ -55,9 +56,29 @@ impl Fails for GateError {
     }
 }
 
+/// What a request came through. It names the agent that whoever has the gateway's token is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Surface {
+    /// The API.
+    Api,
+    /// The pages, in a browser.
+    Pages,
+}
+
+impl Surface {
+    /// How the history names whoever has not shown to be a person.
+    pub fn actor(self) -> Actor {
+        Actor::new(ActorKind::Agent, if self == Self::Api { "gateway" } else { "pages" })
+    }
+}
+
 /// What a request brings besides the gateway's own token.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Asker {
+    /// What it came through.
+    pub surface: Surface,
+    /// Whether it changes nothing, so that a proof which is over only means that nobody is shown to be a person.
+    pub reads: bool,
     /// What a reviewer has to show.
     pub reviewer_token: Option<String>,
 }
@@ -87,19 +108,35 @@ impl Gate {
         &self.token
     }
 
-    /// Whether a request brings the token. How long that takes tells nothing of it.
+    /// Whether this is the token. How long that takes tells nothing of it.
+    pub fn is_token(&self, given: &str) -> bool {
+        Sha256::digest(given.trim().as_bytes()) == Sha256::digest(self.token.as_bytes())
+    }
+
+    /// Whether a request brings the token.
     fn knows(&self, headers: &HeaderMap) -> bool {
         let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         let (scheme, given) = given.and_then(|value| value.split_once(' ')).unwrap_or_default();
-        let same = Sha256::digest(given.trim().as_bytes()) == Sha256::digest(self.token.as_bytes());
-        scheme.eq_ignore_ascii_case("bearer") && same
+        scheme.eq_ignore_ascii_case("bearer") && self.is_token(given)
     }
 
-    fn admit(&self, request: &Request) -> Result<Asker, ApiError> {
+    /// Refuses what is meant for another server, or sent by a page of one.
+    fn check(&self, request: &Request) -> Result<(), ApiError> {
         if !is_for(&self.hosts, request) {
             return Err(ApiError::new(StatusCode::MISDIRECTED_REQUEST, "wrong_host", "this server has another name")
                 .hint("who runs it names it: `skillhub serve --gateway --host NAME`"));
         }
+        let is_change = !matches!(*request.method(), Method::GET | Method::HEAD);
+        if is_change && is_of_another_site(request) {
+            let message = "a page of another site may change nothing here";
+            return Err(
+                ApiError::new(StatusCode::FORBIDDEN, "other_site", message).hint("open the page on this server")
+            );
+        }
+        Ok(())
+    }
+
+    fn admit(&self, request: &Request) -> Result<Asker, ApiError> {
         if !self.knows(request.headers()) {
             let message = "the bearer token is missing or wrong";
             return Err(ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", message)
@@ -107,24 +144,32 @@ impl Gate {
         }
         let token = request.headers().get(REVIEWER_TOKEN).map(|value| value.to_str().map(str::to_owned));
         let unreadable = |_| ApiError::bad_request("the reviewer's token cannot be read");
-        Ok(Asker { reviewer_token: token.transpose().map_err(unreadable)? })
+        Ok(Asker { surface: Surface::Api, reads: false, reviewer_token: token.transpose().map_err(unreadable)? })
     }
 }
 
-/// Answers a request that is let in, within its time.
-pub async fn guard(State(gateway): State<Shared>, mut request: Request, next: Next) -> Response {
-    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-    let mut response = match gateway.gate.admit(&request) {
+/// Lets in who brings the token.
+pub async fn bearer(State(gateway): State<Shared>, mut request: Request, next: Next) -> Response {
+    match gateway.gate.admit(&request) {
         Err(refused) => refused.into_response(),
         Ok(asker) => {
             request.extensions_mut().insert(asker);
-            match tokio::time::timeout(gateway.limits.request_time, next.run(request)).await {
-                Ok(response) => response,
-                Err(_) => ApiError::new(StatusCode::REQUEST_TIMEOUT, "too_slow", "the request took too long")
-                    .hint("look at the skill before you try again: a change may be done by now")
-                    .into_response(),
-            }
+            next.run(request).await
         }
+    }
+}
+
+/// Answers a request that is meant for us, within its time.
+pub async fn guard(State(gateway): State<Shared>, request: Request, next: Next) -> Response {
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let mut response = match gateway.gate.check(&request) {
+        Err(refused) => refused.into_response(),
+        Ok(()) => match tokio::time::timeout(gateway.limits.request_time, next.run(request)).await {
+            Ok(response) => response,
+            Err(_) => ApiError::new(StatusCode::REQUEST_TIMEOUT, "too_slow", "the request took too long")
+                .hint("look at the skill before you try again: a change may be done by now")
+                .into_response(),
+        },
     };
     if response.status().is_server_error() {
         let why = response.extensions().get::<Why>().map(|why| why.0.as_str());
@@ -134,7 +179,9 @@ pub async fn guard(State(gateway): State<Shared>, mut request: Request, next: Ne
     }
     let headers = response.headers_mut();
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+    // Pages say themselves what may be kept of them.
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     response
 }
 

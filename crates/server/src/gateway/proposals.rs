@@ -106,10 +106,15 @@ pub async fn reject(
     .await
 }
 
-fn reviewer<'a>(work: &'a Work<'_>, what: &str) -> Result<&'a Reviewer, ApiError> {
+/// The person who asks.
+///
+/// # Errors
+/// Nobody has shown to be one.
+pub(crate) fn reviewer<'a>(work: &'a Work<'_>, what: &str) -> Result<&'a Reviewer, ApiError> {
     work.reviewer.as_ref().ok_or_else(|| {
-        ApiError::new(StatusCode::FORBIDDEN, "policy_denied", format!("{what} a proposal takes a person"))
-            .hint("send a token that `skillhub reviewer new` made, as X-Skillhub-Reviewer-Token")
+        ApiError::new(StatusCode::FORBIDDEN, "policy_denied", format!("{what} a proposal takes a person")).hint(
+            "use a token that `skillhub reviewer new` made: as X-Skillhub-Reviewer-Token, or signing in to the pages",
+        )
     })
 }
 

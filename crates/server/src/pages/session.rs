@@ -6,6 +6,9 @@ use skill::hex;
 
 /// The cookie with the token of who has signed in to the market.
 pub const MARKET: &str = "skillhub_session";
+/// The cookie with the session of who has signed in to a library. It has a name of its own: browsers send cookies to all
+/// ports of a host.
+pub const LIBRARY: &str = "skillhub_library";
 /// The cookie with a random value, from which proofs for forms are made.
 const FORM: &str = "skillhub_form";
 /// The cookie with the language that was chosen.

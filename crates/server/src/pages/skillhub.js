@@ -23,9 +23,19 @@ for (const select of document.querySelectorAll("[data-agents]")) {
   });
 }
 
+for (const told of document.querySelectorAll("[data-keys]")) told.hidden = false;
+
 document.addEventListener("keydown", (event) => {
-  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (/^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName)) return;
+  const named = [...document.querySelectorAll("[data-key]")].find((one) => one.dataset.key === event.key);
+  if (named) {
+    event.preventDefault();
+    // A key leads there and decides nothing.
+    named.focus();
+    return;
+  }
+  if (event.key !== "/") return;
   const field = document.querySelector("[data-search]");
   if (!field) return;
   event.preventDefault();

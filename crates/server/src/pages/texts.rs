@@ -2,9 +2,11 @@
 
 mod chinese;
 mod english;
+mod library;
 
 pub use chinese::CHINESE;
 pub use english::ENGLISH;
+pub use library::LibraryTexts;
 
 /// The languages, in the order in which they are offered.
 pub static LANGUAGES: [&Texts; 2] = [&ENGLISH, &CHINESE];
@@ -203,6 +205,9 @@ pub struct Texts {
     pub blocked_next: &'static str,
     pub bad_request: &'static str,
     pub bad_request_next: &'static str,
+
+    /// What the pages of a library say besides.
+    pub library: &'static LibraryTexts,
 }
 
 /// The language that was asked for in the address, chosen before, or that the browser prefers; and the tag to remember.

@@ -1,6 +1,6 @@
 //! [`CHINESE`].
 
-use super::Texts;
+use super::{Texts, library};
 use crate::pages::pieces::number;
 
 /// In Chinese, simplified.
@@ -174,4 +174,5 @@ pub static CHINESE: Texts = Texts {
     blocked_next: "没有做任何更改。下面的发现指出了有问题的行。",
     bad_request: "无法这样操作",
     bad_request_next: "请返回并修改输入内容。",
+    library: &library::CHINESE,
 };

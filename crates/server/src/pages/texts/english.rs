@@ -1,6 +1,6 @@
 //! [`ENGLISH`].
 
-use super::Texts;
+use super::{Texts, library};
 use crate::pages::pieces::number;
 
 /// What stands at the end of a word for more than one.
@@ -179,4 +179,5 @@ pub static ENGLISH: Texts = Texts {
     blocked_next: "Nothing was changed. The findings say which lines are in the way.",
     bad_request: "This cannot be done so",
     bad_request_next: "Go back and change what you entered.",
+    library: &library::ENGLISH,
 };

@@ -1,0 +1,62 @@
+//! The library's pages: what people read of one library and decide over it, served by the gateway.
+//!
+//! The principal type is [`guest::Guest`]: who has signed in with the gateway's token, and perhaps shown to be a person.
+//! Like the gateway's API these pages change nothing themselves: each form goes through `skill_manage` or the workplace,
+//! with their lock, history, policy and events.
+//!
+//! | path | shows |
+//! |---|---|
+//! | `/` | the skills with their state, and what changed lately |
+//! | `/skills/{name}` | one: its text, what it touches, what was found, whether agents see it |
+//! | `/skills/{name}/files/{revision}/{path}` | one file of a revision |
+//! | `/skills/{name}/history`, `/diff` | its revisions, and what differs between two |
+//! | `/skills/{name}/rollback` | what bringing a revision back would change; the form does it |
+//! | `/review`, `/review/{id}` | the changes that wait, and one of them with the form that decides |
+
+mod compare;
+mod files;
+mod guest;
+mod history;
+mod home;
+mod pieces;
+mod proposal;
+mod review;
+mod rollback;
+mod sign_in;
+mod skill;
+
+use std::sync::Arc;
+
+use axum::{
+    Extension, Router,
+    extract::DefaultBodyLimit,
+    routing::{get, post},
+};
+
+pub use guest::nothing;
+
+use super::{assets, judgements::Judgements};
+use crate::gateway::Shared;
+
+/// Bytes of the longest form.
+const FORM_BYTES: usize = 64 << 10;
+
+/// The routes. None of them lies below `/api/`.
+pub fn router() -> Router<Shared> {
+    Router::new()
+        .route("/", get(home::home))
+        .route("/skills/{name}", get(skill::skill))
+        .route("/skills/{name}/sight", post(skill::set_sight))
+        .route("/skills/{name}/files/{revision}/{*path}", get(files::file))
+        .route("/skills/{name}/history", get(history::history))
+        .route("/skills/{name}/diff", get(compare::diff))
+        .route("/skills/{name}/rollback", get(rollback::preview).post(rollback::roll_back))
+        .route("/review", get(review::queue))
+        .route("/review/{id}", get(proposal::proposal))
+        .route("/review/{id}/{decision}", post(proposal::decide))
+        .route("/-/sign-in", get(sign_in::form).post(sign_in::sign_in))
+        .route("/-/sign-out", post(sign_in::sign_out))
+        .route("/-/static/{file}", get(assets::file))
+        .layer(Extension(Arc::new(Judgements::default())))
+        .layer(DefaultBodyLimit::max(FORM_BYTES))
+}

@@ -1,0 +1,100 @@
+//! [`diff`]: what differs between two revisions of a skill.
+
+use std::sync::Arc;
+
+use axum::{
+    Extension,
+    extract::{Path, Query as Parameters, State, rejection::QueryRejection},
+    response::Response,
+};
+use library::Revision;
+use maud::{Markup, html};
+use skill::{Bundle, SkillName};
+use skill_manage::documents;
+
+use super::{
+    guest::{Content, Guest, answer},
+    pieces::{Asked, heading, line, verdict_of},
+};
+use crate::{
+    error::ApiError,
+    gateway::{Shared, Work, skill_name, told},
+    pages::{
+        compared::{Compared, Wanted},
+        judgements::Judgements,
+        pieces::encoded,
+        visible::visible,
+    },
+};
+
+/// The page of two revisions; without `from` it is what was before `to`, without `to` the newest.
+pub async fn diff(
+    State(gateway): State<Shared>,
+    guest: Guest,
+    Path(name): Path<String>,
+    (asked, wanted): (Result<Parameters<Asked>, QueryRejection>, Result<Parameters<Wanted>, QueryRejection>),
+    Extension(judgements): Extension<Arc<Judgements>>,
+) -> Response {
+    let (asked, wanted) = (Asked::of(asked), wanted.map(|Parameters(wanted)| wanted).unwrap_or_default());
+    answer(&gateway, guest, move |work, guest| {
+        let name = skill_name(&name)?;
+        let body = shown(work, guest, &name, &asked, &wanted, &judgements)?;
+        Ok(Content::new(format!("{} · {name}", guest.texts.library.changes), body))
+    })
+    .await
+}
+
+fn shown(
+    work: &Work<'_>,
+    guest: &Guest,
+    name: &SkillName,
+    asked: &Asked,
+    wanted: &Wanted,
+    judgements: &Judgements,
+) -> Result<Markup, ApiError> {
+    let (texts, words) = (guest.texts, &guest.texts.library);
+    let library = work.place.library()?;
+    let to = if asked.to.is_empty() { "head" } else { &asked.to };
+    let (to, new) = documents::at(&library, name, to).map_err(told)?;
+    let from = match (asked.from.as_str(), &to.parent) {
+        ("", Some(parent)) => Some(parent.as_str()),
+        ("", None) => None,
+        (from, _) => Some(from),
+    };
+    let from = from.map(|from| documents::at(&library, name, from).map_err(told)).transpose()?;
+    let (from, old) = from.map_or_else(|| (None, Bundle::default()), |(from, old)| (Some(from), old));
+    let judged = (judgements.of(old.digest(), &old), judgements.of(new.digest(), &new));
+    let query = |from: &str, to: u64| format!("/skills/{name}/diff?from={}&to={to}", encoded(from));
+    let number = from.as_ref().map(|from| from.number.to_string()).unwrap_or_default();
+    let page = query(&number, to.number);
+    let files = format!("/skills/{name}/files/{}/", to.number);
+    let compared = Compared::new(texts, &page, Some(&files), wanted);
+    let more = html! {
+        @if let Some(from) = &from { a href=(query(&to.number.to_string(), from.number)) { (texts.other_way) } }
+    };
+    let title = match &from {
+        Some(from) => (words.between)(from.number, to.number),
+        None => (words.revision)(to.number),
+    };
+    Ok(html! {
+        header.title {
+            (heading(name.as_str(), &title, guest, "/diff"))
+            @if let Some(from) = &from { (told_of(guest, from)) }
+            (told_of(guest, &to))
+            (compared.views(&more))
+        }
+        (compared.shown((&old, &new), (&judged.0, &judged.1)))
+    })
+}
+
+/// What a revision says of itself.
+fn told_of(guest: &Guest, one: &Revision) -> Markup {
+    let words = &guest.texts.library;
+    html! {
+        p.facts {
+            b { ((words.revision)(one.number)) }
+            (line(guest, one)) (verdict_of(one, guest.texts))
+            @if let Some(reason) = &one.stamp.reason { span { (visible(reason)) } }
+        }
+    }
+}

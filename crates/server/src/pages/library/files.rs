@@ -1,0 +1,56 @@
+//! [`file`]: one file of a revision.
+
+use std::sync::Arc;
+
+use axum::{
+    Extension,
+    extract::{Path, State},
+    response::Response,
+};
+use maud::html;
+use skill::{Bundle, SkillName, SkillPath};
+use skill_manage::documents;
+
+use super::guest::{Content, Guest, answer};
+use crate::{
+    error::ApiError,
+    gateway::{Shared, Work, skill_name, told},
+    pages::{judgements::Judgements, listing::listing},
+};
+
+/// What stands for the skill as agents see it, in place of a revision.
+pub const NOW: &str = "now";
+
+/// The page of a file.
+pub async fn file(
+    State(gateway): State<Shared>,
+    guest: Guest,
+    Path((name, revision, path)): Path<(String, String, String)>,
+    Extension(judgements): Extension<Arc<Judgements>>,
+) -> Response {
+    answer(&gateway, guest, move |work, guest| {
+        let (texts, name) = (guest.texts, skill_name(&name)?);
+        let bundle = files(work, &name, &revision)?;
+        let none = || ApiError::not_found(format!("{name} has no file {path:?} there"));
+        let path = SkillPath::parse(&path).map_err(|_| none())?;
+        let file = bundle.get(&path).ok_or_else(none)?;
+        let judgement = judgements.of(bundle.digest(), &bundle);
+        let is_now = revision == NOW;
+        let above = html! {
+            a href={ "/skills/" (name) } { (name) }
+            @if !is_now { " · " (texts.library.revision_word) " " (crate::pages::visible::visible(&revision)) }
+        };
+        let at = format!("/skills/{name}/files/{}/", crate::pages::pieces::encoded(&revision));
+        let body = listing((&path, file), &judgement.report.findings, &at, (&above, &html! {}), texts);
+        Ok(Content::new(format!("{path} · {name}"), body))
+    })
+    .await
+}
+
+/// The files of a revision, or those that agents see.
+pub fn files(work: &Work<'_>, name: &SkillName, revision: &str) -> Result<Bundle, ApiError> {
+    if revision != NOW {
+        return Ok(documents::at(&work.place.library()?, name, revision).map_err(told)?.1);
+    }
+    work.live.with(|catalogue| catalogue.files(catalogue.find(name)?)).map_err(told)?.map_err(told)
+}

@@ -1,0 +1,226 @@
+//! [`Guest`]: who looks at a page of the library, and [`answer`], which gives it to them.
+
+use std::{convert::Infallible, ops::Deref, sync::Arc, time::Instant};
+
+use axum::{
+    extract::{FromRequest, FromRequestParts, Request},
+    http::{StatusCode, request::Parts},
+    response::Response,
+};
+use maud::{Markup, html};
+use serde::de::DeserializeOwned;
+use skill_manage::documents::waiting;
+
+use super::sign_in;
+use crate::{
+    error::ApiError,
+    gateway::{Asker, Shared, Surface, Work, at_work, told},
+    pages::{
+        layout::{Frame, search_field},
+        pieces::proof,
+        reader::{Reader, fields},
+        session::{Cookies, LIBRARY},
+    },
+};
+
+/// Anybody: a reader, and what their session stands for if they have one.
+#[derive(Debug, Clone)]
+pub struct Anybody {
+    reader: Reader,
+    /// What a reviewer has to show, for who has signed in.
+    pub session: Option<Option<String>>,
+}
+
+impl Deref for Anybody {
+    type Target = Reader;
+
+    fn deref(&self) -> &Reader {
+        &self.reader
+    }
+}
+
+impl FromRequestParts<Shared> for Anybody {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, gateway: &Shared) -> Result<Self, Infallible> {
+        let reader = Reader::seen(parts, LIBRARY);
+        let find = |name: &String| gateway.sessions.find(name, Instant::now());
+        let session = reader.cookies.secret.as_ref().and_then(find);
+        Ok(Self { reader, session })
+    }
+}
+
+impl Anybody {
+    /// The frame of a page for who has not signed in, or of whom nothing more is known.
+    pub fn frame(&self) -> Frame {
+        let nav = html! { @if self.session.is_some() { (self.sign_out(None)) } };
+        Frame { search: html! {}, nav, foot: html! {} }
+    }
+
+    fn sign_out(&self, person: Option<&str>) -> Markup {
+        let texts = self.texts;
+        html! {
+            form method="post" action="/-/sign-out" {
+                (proof(self))
+                @if let Some(person) = person { span.who { (crate::pages::visible::visible(person)) } }
+                button.plain { (texts.sign_out) }
+            }
+        }
+    }
+}
+
+/// Who has signed in.
+#[derive(Debug, Clone)]
+pub struct Guest {
+    anybody: Anybody,
+    reviewer_token: Option<String>,
+}
+
+impl Deref for Guest {
+    type Target = Anybody;
+
+    fn deref(&self) -> &Anybody {
+        &self.anybody
+    }
+}
+
+impl FromRequestParts<Shared> for Guest {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, gateway: &Shared) -> Result<Self, Response> {
+        let Ok(anybody) = Anybody::from_request_parts(parts, gateway).await;
+        Self::of(anybody)
+    }
+}
+
+/// What a page shows.
+pub struct Content {
+    /// Its title.
+    pub title: String,
+    /// What stands between head and foot.
+    pub body: Markup,
+    /// Whether the page brings a search field of its own.
+    pub has_search: bool,
+}
+
+impl Content {
+    /// A page with the search field in its head.
+    pub fn new(title: impl Into<String>, body: Markup) -> Self {
+        Self { title: title.into(), body, has_search: false }
+    }
+}
+
+impl Guest {
+    #[expect(clippy::result_large_err, reason = "the page that an extractor answers with")]
+    fn of(anybody: Anybody) -> Result<Self, Response> {
+        match anybody.session.clone() {
+            Some(reviewer_token) => Ok(Self { anybody, reviewer_token }),
+            None => Err(sign_in::wanted(&anybody)),
+        }
+    }
+
+    fn asker(&self, reads: bool) -> Asker {
+        Asker { surface: Surface::Pages, reads, reviewer_token: self.reviewer_token.clone() }
+    }
+
+    /// The frame for who is known: what waits, and as whom they decide.
+    fn known(&self, work: &Work<'_>, has_search: bool) -> Result<Frame, ApiError> {
+        let (texts, words) = (self.texts, &self.texts.library);
+        let waits: usize = waiting(&work.place.library()?, work.now).map_err(told)?.values().sum();
+        let person = work.reviewer.as_ref().map(|person| person.actor().id.clone());
+        let nav = html! {
+            a href="/review" {
+                (words.review)
+                @if waits > 0 { " " span.badge.fair { (waits) span.unseen-title { " " (words.waiting) } } }
+            }
+            @if person.is_none() { a href="/-/sign-in" rel="nofollow" { (words.as_person) } }
+            (self.sign_out(person.as_deref()))
+        };
+        let search = match has_search {
+            true => html! {},
+            false => search_field(texts, ("/", texts.search_label, words.search_hint), "", false),
+        };
+        Ok(Frame { search, nav, foot: html! { span { (work.place.library()?.path().display()) } } })
+    }
+
+    /// Does a change, which a proof that is over makes impossible.
+    pub async fn change<T: Send + 'static>(
+        &self,
+        gateway: &Shared,
+        work: impl FnOnce(&Work<'_>) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        at_work(gateway, self.asker(false), work).await
+    }
+
+    /// The page that says what went wrong; `back` is where it can be looked at again.
+    pub fn refuse(&self, error: ApiError, back: Option<&str>) -> Response {
+        self.refused(&self.frame(), error, back)
+    }
+}
+
+/// Makes a page on a thread that may wait, and says why there is none.
+pub async fn answer(
+    gateway: &Shared,
+    guest: Guest,
+    work: impl FnOnce(&Work<'_>, &Guest) -> Result<Content, ApiError> + Send + 'static,
+) -> Response {
+    let guest = Arc::new(guest);
+    let made = {
+        let guest = Arc::clone(&guest);
+        at_work(gateway, guest.asker(true), move |at| {
+            let content = work(at, &guest);
+            let has_search = content.as_ref().is_ok_and(|content| content.has_search);
+            Ok((guest.known(at, has_search)?, content))
+        })
+    };
+    match made.await {
+        Ok((frame, Ok(content))) => guest.page(StatusCode::OK, &frame, &content.title, &content.body),
+        Ok((frame, Err(error))) => guest.refused(&frame, error, None),
+        Err(error) => guest.refuse(error, None),
+    }
+}
+
+/// What stands where nothing does.
+pub async fn nothing(anybody: Anybody) -> Response {
+    let error = ApiError::not_found("there is nothing here").hint("skills are at / and, for programs, at /api/skills");
+    anybody.refused(&anybody.frame(), error, None)
+}
+
+/// A form of one of these pages, whoever sent it.
+pub struct Form<T> {
+    /// Who sent it.
+    pub anybody: Anybody,
+    /// What they filled in.
+    pub fields: T,
+}
+
+impl<T: DeserializeOwned> FromRequest<Shared> for Form<T> {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, gateway: &Shared) -> Result<Self, Response> {
+        let (mut parts, body) = request.into_parts();
+        let Ok(anybody) = Anybody::from_request_parts(&mut parts, gateway).await;
+        let sent = Cookies::of(&parts.headers, LIBRARY);
+        match fields(Request::from_parts(parts, body), &sent, anybody.texts).await {
+            Ok(fields) => Ok(Self { anybody, fields }),
+            Err(error) => Err(anybody.refused(&anybody.frame(), error, None)),
+        }
+    }
+}
+
+/// A form of one of these pages, sent by somebody who has signed in.
+pub struct Sent<T> {
+    /// Who sent it.
+    pub guest: Guest,
+    /// What they filled in.
+    pub fields: T,
+}
+
+impl<T: DeserializeOwned> FromRequest<Shared> for Sent<T> {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, gateway: &Shared) -> Result<Self, Response> {
+        let Form { anybody, fields } = Form::from_request(request, gateway).await?;
+        Ok(Self { guest: Guest::of(anybody)?, fields })
+    }
+}

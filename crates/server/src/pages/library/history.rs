@@ -1,0 +1,133 @@
+//! [`history`]: when did it get worse, and can I go back?
+
+use axum::{
+    extract::{Path, Query as Parameters, State, rejection::QueryRejection},
+    response::Response,
+};
+use library::{FindError, Revision};
+use maud::{Markup, html};
+use skill::SkillName;
+
+use super::{
+    guest::{Content, Guest, answer},
+    pieces::{Asked, actor, done, heading, line, verdict_of},
+};
+use crate::{
+    gateway::{Shared, skill_name, told},
+    pages::{pieces::number, visible::visible},
+};
+
+/// Revisions on a page.
+const SHOWN: usize = 50;
+/// Revisions that can be chosen to compare.
+const CHOSEN: usize = 500;
+
+/// What the page shows.
+struct Timeline<'a> {
+    guest: &'a Guest,
+    name: &'a SkillName,
+    /// All that were read, the newest first.
+    revisions: &'a [Revision],
+    start: usize,
+}
+
+/// The page of a skill's past.
+pub async fn history(
+    State(gateway): State<Shared>,
+    guest: Guest,
+    Path(name): Path<String>,
+    asked: Result<Parameters<Asked>, QueryRejection>,
+) -> Response {
+    let asked = Asked::of(asked);
+    answer(&gateway, guest, move |work, guest| {
+        let (name, start) = (skill_name(&name)?, asked.start());
+        let most = start.saturating_add(SHOWN + 1).max(CHOSEN);
+        let revisions = work.place.library()?.revisions(&name, most).map_err(told)?;
+        if revisions.is_empty() {
+            return Err(told(FindError::NoSkill(name)));
+        }
+        let words = &guest.texts.library;
+        let timeline = Timeline { guest, name: &name, revisions: &revisions, start };
+        let body = html! {
+            header.title { (heading(name.as_str(), words.history, guest, "/history")) }
+            (done(&asked, words))
+            (timeline.choice())
+            (timeline.list())
+        };
+        Ok(Content::new(format!("{} · {name}", words.history), body))
+    })
+    .await
+}
+
+impl Timeline<'_> {
+    /// Any two revisions beside each other.
+    fn choice(&self) -> Markup {
+        let words = &self.guest.texts.library;
+        let chosen = self.revisions.get(..self.revisions.len().min(CHOSEN)).unwrap_or_default();
+        let select = |name: &str, label: &str, at: usize| {
+            html! {
+                label {
+                    span { (label) }
+                    select name=(name) {
+                        @for (place, one) in chosen.iter().enumerate() {
+                            option value=(one.number) selected[place == at] { (one.number) }
+                        }
+                    }
+                }
+            }
+        };
+        html! {
+            @if chosen.len() > 1 {
+                form.compare action={ "/skills/" (self.name) "/diff" } {
+                    (select("from", words.from, 1))
+                    (select("to", words.to, 0))
+                    button { (words.compare) }
+                }
+            }
+        }
+    }
+
+    fn list(&self) -> Markup {
+        let texts = self.guest.texts;
+        let at = |start: usize| format!("/skills/{}/history?start={start}", self.name);
+        html! {
+            ol.timeline { @for one in self.revisions.iter().skip(self.start).take(SHOWN) { (self.item(one)) } }
+            @if self.start > 0 || self.revisions.len() > self.start + SHOWN {
+                nav.pager aria-label=(texts.pages) {
+                    @if self.start > 0 { a.button rel="prev" href=(at(self.start.saturating_sub(SHOWN))) { (texts.previous) } }
+                    @if self.revisions.len() > self.start + SHOWN { a.button rel="next" href=(at(self.start + SHOWN)) { (texts.next) } }
+                }
+            }
+        }
+    }
+
+    fn item(&self, one: &Revision) -> Markup {
+        let (texts, words) = (self.guest.texts, &self.guest.texts.library);
+        let head = self.revisions.first();
+        let is_head = head.is_some_and(|head| head.id == one.id);
+        let accepted = one.acceptance.as_ref();
+        let notes = [(words.run, &one.stamp.run), (words.thread, &one.stamp.thread)];
+        html! {
+            li id={ "r" (one.number) } {
+                h3 { ((words.revision)(one.number)) @if is_head { " " span.badge.good { (words.newest) } } }
+                p.facts { (line(self.guest, one)) (verdict_of(one, texts)) code title=(one.id) { (one.id.short()) } }
+                @if let Some(reason) = &one.stamp.reason { blockquote { (visible(reason)) } }
+                @if accepted.is_some() || one.origin.is_some() || notes.iter().any(|(_, id)| id.is_some()) {
+                    p.facts {
+                        @if let Some(accepted) = accepted { span { (words.accepted_by) " " (actor(&accepted.reviewer, words)) } }
+                        @for (word, id) in notes { @if let Some(id) = id { span { (word) " " code { (visible(id)) } } } }
+                        @if let Some(origin) = &one.origin { span { (visible(&origin.release())) } }
+                    }
+                }
+                p.actions {
+                    a href={ "/skills/" (self.name) "/diff?to=" (one.number) } { ((texts.files_changed)(one.files_changed)) }
+                    @if !is_head && !one.tombstone { a href={ "/skills/" (self.name) "/diff?from=" (one.number) } { (words.since_then) } }
+                    @if !one.tombstone { a href={ "/skills/" (self.name) "/files/" (one.number) "/SKILL.md" } { "SKILL.md" } }
+                    @if !is_head && !one.tombstone && one.was_cleared() {
+                        a.button href={ "/skills/" (self.name) "/rollback?to=" (one.number) } rel="nofollow" { ((words.roll_back_to)(&number(one.number))) }
+                    }
+                }
+            }
+        }
+    }
+}

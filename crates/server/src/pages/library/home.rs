@@ -1,0 +1,288 @@
+//! [`home`]: what do my agents have, and what changed lately?
+
+use std::collections::BTreeMap;
+
+use agent::{Catalogue, Listed};
+use axum::{
+    extract::{Query as Parameters, State, rejection::QueryRejection},
+    response::Response,
+};
+use library::{Library, Revision, State as Settings};
+use maud::{Markup, html};
+use skill::SkillName;
+use skill_manage::documents::waiting;
+
+use super::{
+    guest::{Content, Guest, answer},
+    pieces::{Asked, line},
+};
+use crate::{
+    error::ApiError,
+    gateway::{Shared, Work, told},
+    pages::{
+        layout::search_field,
+        pieces::{encoded, number},
+        texts::Texts,
+        visible::visible,
+    },
+};
+
+/// Skills on a page.
+const SHOWN: usize = 50;
+/// Skills up to which the last changes of all are read, to put them in order.
+const ORDERED: usize = 500;
+
+/// A skill in the list.
+struct Row {
+    name: SkillName,
+    description: String,
+    /// The release that it was installed from.
+    release: Option<String>,
+    standing: Standing,
+    number: Option<u64>,
+    /// Whether it stands in this library.
+    is_own: bool,
+    last: Option<Revision>,
+}
+
+/// What is to be known of a skill at a glance.
+#[derive(Default)]
+pub struct Standing {
+    /// Why agents do not see it although nobody switched it off.
+    pub fault: Option<String>,
+    /// Whether agents see it.
+    pub enabled: bool,
+    /// Whether agents may not change it.
+    pub pinned: bool,
+    /// Whether it differs from what was installed or committed.
+    pub modified: bool,
+    /// Whether it has a history.
+    pub managed: bool,
+    /// Whether it stands in this library.
+    pub is_own: bool,
+    /// Changes that wait for a decision.
+    pub waits: usize,
+}
+
+impl Standing {
+    /// Of a skill of the catalogue.
+    pub fn of(catalogue: &Catalogue, listed: &Listed, (library, state): (&Library, &Settings), waits: usize) -> Self {
+        let own = catalogue.library_of(listed).is_some_and(|own| own.path() == library.path());
+        Self {
+            fault: listed.fault.clone(),
+            enabled: listed.enabled,
+            pinned: own && state.of(&listed.name).pinned,
+            modified: listed.modified,
+            managed: listed.head.is_some() || listed.damaged,
+            is_own: own,
+            waits,
+        }
+    }
+
+    /// As badges, each with its word.
+    pub fn badges(&self, texts: &Texts) -> Markup {
+        let words = &texts.library;
+        let is_plain = self.fault.is_none() && self.enabled && !self.modified && self.managed;
+        html! {
+            @if self.fault.is_some() { span.badge.bad { (words.blocked) } " " }
+            @if !self.enabled { span.badge { (words.disabled) } " " }
+            @else if is_plain { span.badge.good { (words.active) } " " }
+            @if self.modified { span.badge.fair { (words.modified) } " " }
+            @if self.pinned { span.badge { (words.pinned) } " " }
+            @if self.is_own && !self.managed { span.badge { (words.no_history) } " " }
+            @if !self.is_own { span.badge { (words.elsewhere) } " " }
+        }
+    }
+}
+
+/// The first page.
+pub async fn home(
+    State(gateway): State<Shared>,
+    guest: Guest,
+    asked: Result<Parameters<Asked>, QueryRejection>,
+) -> Response {
+    let asked = Asked::of(asked);
+    answer(&gateway, guest, move |work, guest| {
+        let library = work.place.library()?;
+        let waiting = waiting(&library, work.now).map_err(told)?;
+        let mut rows = rows(work, &library, &waiting)?;
+        let counts = counts(&rows);
+        rows.retain(|row| is_asked_for(row, &asked));
+        arrange(&mut rows, &library, asked.start());
+        let list = List { guest, asked: &asked, counts, rows: &rows };
+        Ok(Content { title: "skillhub".to_owned(), body: list.page(), has_search: true })
+    })
+    .await
+}
+
+fn rows(work: &Work<'_>, library: &Library, waiting: &BTreeMap<SkillName, usize>) -> Result<Vec<Row>, ApiError> {
+    let state = library.state().map_err(told)?;
+    let rows = work.live.with(|catalogue| {
+        let row = |listed: &Listed| {
+            let waits = waiting.get(&listed.name).copied().unwrap_or(0);
+            let standing = Standing::of(catalogue, listed, (library, &state), waits);
+            Row {
+                name: listed.name.clone(),
+                description: listed.description.clone(),
+                release: listed.head.as_ref().and_then(|head| Some(head.origin.as_ref()?.release())),
+                number: listed.head.as_ref().map(|head| head.number),
+                is_own: standing.is_own,
+                standing,
+                last: None,
+            }
+        };
+        catalogue.skills.iter().map(row).collect()
+    });
+    rows.map_err(told)
+}
+
+/// The ways to look at the list, with how many skills each has.
+fn counts(rows: &[Row]) -> Vec<(&'static str, usize)> {
+    let count = |only: &str| rows.iter().filter(|row| is_among(row, only)).count();
+    ["", "waiting", "modified", "disabled", "blocked", "elsewhere"].map(|only| (only, count(only))).into()
+}
+
+fn is_among(row: &Row, only: &str) -> bool {
+    match only {
+        "waiting" => row.standing.waits > 0,
+        "modified" => row.standing.modified && row.is_own,
+        "disabled" => !row.standing.enabled,
+        "blocked" => row.standing.fault.is_some(),
+        "elsewhere" => !row.is_own,
+        _ => row.is_own,
+    }
+}
+
+/// Whether a skill is among those asked for; words are looked for among all.
+fn is_asked_for(row: &Row, asked: &Asked) -> bool {
+    let has = |word: &str| row.name.as_str().contains(word) || row.description.to_lowercase().contains(word);
+    let words = asked.q.to_lowercase();
+    match words.trim() {
+        "" => is_among(row, &asked.only),
+        words => words.split_whitespace().all(has),
+    }
+}
+
+/// Puts what changed last first, where that can be told quickly; else they stay by name.
+fn arrange(rows: &mut [Row], library: &Library, start: usize) {
+    rows.sort_by(|a, b| (!a.is_own, a.name.as_str()).cmp(&(!b.is_own, b.name.as_str())));
+    if rows.len() <= ORDERED {
+        rows.iter_mut().for_each(|row| row.read_last(library));
+        rows.sort_by_key(|row| (!row.is_own, row.last.as_ref().map(|last| std::cmp::Reverse(last.stamp.time))));
+        // Those without a history come after those with one.
+        rows.sort_by_key(|row| (!row.is_own, row.last.is_none()));
+    } else {
+        rows.iter_mut().skip(start).take(SHOWN).for_each(|row| row.read_last(library));
+    }
+}
+
+impl Row {
+    fn read_last(&mut self, library: &Library) {
+        if self.is_own && self.number.is_some() {
+            // What is damaged says so in its state; the list does not end for it.
+            self.last = library.head(&self.name).ok().flatten();
+        }
+    }
+}
+
+/// What the page shows.
+struct List<'a> {
+    guest: &'a Guest,
+    asked: &'a Asked,
+    counts: Vec<(&'static str, usize)>,
+    rows: &'a [Row],
+}
+
+impl List<'_> {
+    fn page(&self) -> Markup {
+        let (texts, words) = (self.guest.texts, &self.guest.texts.library);
+        let start = self.asked.start().min(self.rows.len());
+        let shown = self.rows.iter().skip(start).take(SHOWN);
+        let search = ("/", texts.search_label, words.search_hint);
+        html! {
+            h1.unseen-title { (words.skills) }
+            (search_field(texts, search, &self.asked.q, false))
+            (self.ways())
+            @if self.rows.is_empty() { (self.nothing()) }
+            @else {
+                ol.skills.standing { @for row in shown { (self.row(row)) } }
+                nav.pager aria-label=(texts.pages) {
+                    @if start > 0 { a.button rel="prev" href=(self.at(&self.asked.only, start.saturating_sub(SHOWN))) { (texts.previous) } }
+                    span.quiet { (number(start as u64 + 1)) "–" (number((start + SHOWN).min(self.rows.len()) as u64)) " / " (number(self.rows.len() as u64)) }
+                    @if start + SHOWN < self.rows.len() { a.button rel="next" href=(self.at(&self.asked.only, start + SHOWN)) { (texts.next) } }
+                }
+            }
+        }
+    }
+
+    fn at(&self, only: &str, start: usize) -> String {
+        format!("/?q={}&only={}&start={start}", encoded(&self.asked.q), encoded(only))
+    }
+
+    fn ways(&self) -> Markup {
+        let words = &self.guest.texts.library;
+        let word = |only: &str| match only {
+            "waiting" => words.waiting,
+            "modified" => words.modified,
+            "disabled" => words.disabled,
+            "blocked" => words.blocked,
+            "elsewhere" => words.elsewhere,
+            _ => words.in_this_library,
+        };
+        let is_here = |only: &str| self.asked.q.trim().is_empty() && self.asked.only == only;
+        html! {
+            nav.views aria-label=(words.skills) {
+                @for (only, count) in &self.counts {
+                    @if *count > 0 || only.is_empty() {
+                        a href=(if only.is_empty() { "/".to_owned() } else { format!("/?only={only}") }) aria-current=[is_here(only).then_some("true")] {
+                            (word(only)) " " span.quiet { (number(*count as u64)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn nothing(&self) -> Markup {
+        let (texts, words) = (self.guest.texts, &self.guest.texts.library);
+        let is_all = self.asked.q.trim().is_empty() && self.asked.only.is_empty();
+        html! {
+            section.empty {
+                @if is_all {
+                    h2 { (words.no_skills) }
+                    p { (words.no_skills_next) }
+                    pre tabindex="0" { code { "skillhub install owner/name\nskillhub new my-skill" } }
+                } @else {
+                    h2 { (texts.nothing_found) }
+                    p { a href="/" { (texts.all_skills) } }
+                }
+            }
+        }
+    }
+
+    fn row(&self, row: &Row) -> Markup {
+        let (reader, words) = (self.guest, &self.guest.texts.library);
+        html! {
+            li {
+                div {
+                    h3 { a href={ "/skills/" (row.name) } { (row.name) } " " (row.standing.badges(reader.texts)) }
+                    p.line { (visible(&row.description)) }
+                    @if row.standing.waits > 0 || row.release.is_some() {
+                        p.facts {
+                            @if row.standing.waits > 0 {
+                                a href={ "/review?q=" (row.name) } { ((words.wait_for_review)(row.standing.waits)) }
+                            }
+                            @if let Some(release) = &row.release { span { (visible(release)) } }
+                        }
+                    }
+                }
+                @if let Some(last) = &row.last {
+                    div.last {
+                        p.facts { a href={ "/skills/" (row.name) "/history" } { ((words.revision)(last.number)) } (line(reader, last)) }
+                        @if let Some(reason) = &last.stamp.reason { p.line { (visible(reason)) } }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! [`proposal`]: may this change go in? And [`decide`], which says so.
+
+use std::sync::Arc;
+
+use axum::{
+    Extension,
+    extract::{Path, Query as Parameters, State, rejection::QueryRejection},
+    response::Response,
+};
+use library::{DamagedProposal, Proposal, ProposalEntry, ProposalState};
+use maud::{Markup, html};
+use serde::Deserialize;
+use skill_manage::{
+    documents::{self, ShownProposal},
+    review::{self, Accept, Decider, Difference, ProposalRef, Reject},
+};
+
+use super::{
+    guest::{Content, Guest, Sent, answer},
+    pieces::{Asked, actor, done, wanted},
+    review::facts,
+    rollback::notes,
+};
+use crate::{
+    error::ApiError,
+    gateway::{Shared, Work, change, reviewer, told},
+    pages::{
+        capabilities::capabilities,
+        compared::{Compared, Wanted},
+        findings::findings,
+        judgements::Judgements,
+        pieces::{encoded, proof, time},
+        visible::visible,
+    },
+};
+
+/// What the page shows.
+struct View<'a> {
+    guest: &'a Guest,
+    target: ProposalRef,
+    shown: ShownProposal,
+    /// Whether who looks has shown to be a person.
+    is_person: bool,
+    is_onto_head: bool,
+    /// What it would change, where that is known still.
+    difference: Option<Difference>,
+}
+
+/// The page of a proposal.
+pub async fn proposal(
+    State(gateway): State<Shared>,
+    guest: Guest,
+    Path(id): Path<String>,
+    (asked, wanted): (Result<Parameters<Asked>, QueryRejection>, Result<Parameters<Wanted>, QueryRejection>),
+    Extension(judgements): Extension<Arc<Judgements>>,
+) -> Response {
+    let (asked, wanted) = (Asked::of(asked), wanted.map(|Parameters(wanted)| wanted).unwrap_or_default());
+    answer(&gateway, guest, move |work, guest| {
+        let target = target(&id)?;
+        let library = work.place.library()?;
+        let shown = documents::proposal(&library, &target).map_err(told)?;
+        // What accepting would do is what counts; what was proposed is shown where that is asked for.
+        let is_onto_head = shown.moved && asked.onto != "base";
+        // Of one that was decided, or is damaged, there may be nothing left to compare.
+        let difference = review::difference(&library, &target, is_onto_head).ok();
+        let view = View { guest, target, shown, is_person: work.reviewer.is_some(), is_onto_head, difference };
+        let body = html! { (done(&asked, guest.texts.library)) (view.page(&wanted, &judgements)) };
+        Ok(Content::new(format!("{} · {id}", guest.texts.library.review), body))
+    })
+    .await
+}
+
+fn target(id: &str) -> Result<ProposalRef, ApiError> {
+    id.parse().map_err(|error: review::ProposalRefError| ApiError::bad_request(error.to_string()))
+}
+
+impl View<'_> {
+    fn page(&self, how: &Wanted, judgements: &Judgements) -> Markup {
+        match &self.shown.entry {
+            ProposalEntry::Whole(one) => self.whole(one, how, judgements),
+            ProposalEntry::Damaged(one) => self.damaged(one),
+        }
+    }
+
+    fn whole(&self, one: &Proposal, how: &Wanted, judgements: &Judgements) -> Markup {
+        let (texts, words) = (self.guest.texts, &self.guest.texts.library);
+        html! {
+            header.title {
+                p.path-to { a href="/review" { (words.review) } " / " a href={ "/skills/" (one.skill) } { (one.skill) } }
+                h1 { (wanted(one.action, words)) ": " (one.skill) }
+                (facts(self.guest, one))
+            }
+            dl.touches {
+                dt { (words.proposed_because) }
+                dd { @match &one.reason { Some(reason) => (visible(reason)), None => span.quiet { (words.no_reason) } } }
+                dt { (words.held_because) }
+                dd { (visible(&one.why)) }
+                @if let Some(note) = &one.note { dt { (words.since_then_said) } dd { (visible(note)) } }
+                @if let Some(edited) = &one.edited_by { dt { (words.edited_by) } dd { (actor(edited, words)) } }
+                @if let Some(release) = &one.release { dt { (words.release) } dd { (visible(&release.origin.release())) } }
+                @if let Some(decided) = &one.decided {
+                    dt { (words.decided_by) }
+                    dd { (actor(&decided.by, words)) " · " (time(self.guest, decided.time)) @if let Some(reason) = &decided.reason { " · " (visible(reason)) } }
+                }
+            }
+            (self.moved(one))
+            (self.decision(one))
+            section { h2 { (texts.what_was_found) } (findings(&one.scan, None, texts)) }
+            @if let Some(found) = &self.shown.capabilities {
+                section { details { summary { (texts.what_it_touches) } (capabilities(found, texts)) } }
+            }
+            (self.changes(how, judgements))
+        }
+    }
+
+    /// What became of the skill since it was proposed.
+    fn moved(&self, one: &Proposal) -> Markup {
+        let words = &self.guest.texts.library;
+        let conflicts = self.difference.as_ref().map(|difference| difference.conflicts.as_slice()).unwrap_or_default();
+        html! {
+            @if self.shown.moved && one.state.is_open() {
+                div.note.bad[!conflicts.is_empty()] {
+                    p {
+                        (words.skill_moved) " "
+                        @if self.is_onto_head { a href={ "/review/" (self.target.id) "?onto=base" } { (words.show_as_proposed) } }
+                        @else { a href={ "/review/" (self.target.id) } { (words.show_onto_head) } }
+                    }
+                    @if !conflicts.is_empty() {
+                        p { (words.conflicts) }
+                        ul { @for conflict in conflicts.iter().take(20) { li { (visible(&conflict.to_string())) } } }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The form that decides, for a person; anybody else is told how to become one.
+    fn decision(&self, one: &Proposal) -> Markup {
+        let (texts, words) = (self.guest.texts, &self.guest.texts.library);
+        let is_open = review::state_at(one, self.guest.now).is_open();
+        html! {
+            @if is_open && self.is_person {
+                section.install aria-label=(words.decision) {
+                    form method="post" action={ "/review/" (one.id) "/accept" } {
+                        (proof(self.guest))
+                        input type="hidden" name="revision" value=(one.revision);
+                        label { (texts.reason) " " span.quiet { (words.optional) } textarea name="reason" maxlength="4000" rows="2" {} }
+                        div.actions {
+                            button.main data-key="a" { (words.accept) }
+                            button.warn data-key="r" formaction={ "/review/" (one.id) "/reject" } { (words.reject) }
+                        }
+                    }
+                    p.quiet.keys hidden data-keys { (words.decision_keys) }
+                }
+            } @else if is_open {
+                p.note { (words.takes_a_person) " " a href="/-/sign-in" rel="nofollow" { (words.as_person) } }
+            }
+        }
+    }
+
+    fn changes(&self, how: &Wanted, judgements: &Judgements) -> Markup {
+        let texts = self.guest.texts;
+        let Some(difference) = &self.difference else { return html! {} };
+        let (before, after) = (&difference.before, &difference.after);
+        let judged = (judgements.of(before.digest(), before), judgements.of(after.digest(), after));
+        let onto = if self.is_onto_head || !self.shown.moved { "" } else { "?onto=base" };
+        let page = format!("/review/{}{onto}", self.target);
+        let compared = Compared::new(texts, &page, None, how);
+        html! {
+            h2 { (texts.library.would_change) }
+            (compared.views(&html! {}))
+            (compared.shown((before, after), (&judged.0, &judged.1)))
+        }
+    }
+
+    /// One of which nothing is known can only be cleared away.
+    fn damaged(&self, one: &DamagedProposal) -> Markup {
+        let (texts, words) = (self.guest.texts, &self.guest.texts.library);
+        html! {
+            header.title { h1 { (one.id) " " span.badge.bad { (words.damaged) } } }
+            p.note.bad { (visible(&one.why)) }
+            @if self.is_person && one.decided.is_none() {
+                form method="post" action={ "/review/" (one.id) "/reject" } {
+                    (proof(self.guest))
+                    label { (texts.reason) " " span.quiet { (words.optional) } textarea name="reason" maxlength="4000" rows="2" {} }
+                    button.warn { (words.reject) }
+                }
+            }
+        }
+    }
+}
+
+/// What the form sends.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Decision {
+    revision: String,
+    reason: String,
+}
+
+/// Accepts or rejects.
+pub async fn decide(
+    State(gateway): State<Shared>,
+    Path((id, decision)): Path<(String, String)>,
+    Sent { guest, fields }: Sent<Decision>,
+) -> Response {
+    let back = format!("/review/{}", encoded(&id));
+    let done = guest.change(&gateway, move |work| {
+        let revision = match fields.revision.as_str() {
+            "" => None,
+            text => Some(text.parse().map_err(|_| ApiError::bad_request("the form names no revision"))?),
+        };
+        let target = ProposalRef { id: target(&id)?.id, revision };
+        let done = carry_out(work, target, &decision, fields.reason)?;
+        Ok(format!("{}?done={done}", next(work)?))
+    });
+    match done.await {
+        Ok(place) => guest.to(&place),
+        Err(error) => guest.refuse(error, Some(&back)),
+    }
+}
+
+fn carry_out(work: &Work<'_>, target: ProposalRef, decision: &str, reason: String) -> Result<&'static str, ApiError> {
+    match decision {
+        "accept" => {
+            let accept = Accept { target, reason: notes(reason, "accepted on the pages")?.reason };
+            let reviewer = reviewer(work, "accepting")?;
+            let report = change(work, |library, context| review::accept(library, &accept, reviewer, context))?;
+            Ok(if report["status"] == "unchanged" { "superseded" } else { "accepted" })
+        }
+        "reject" => {
+            let reject = Reject { target, reason: notes(reason, "rejected on the pages")?.reason };
+            let decider = Decider::Person(reviewer(work, "rejecting")?);
+            review::reject(&mut work.place.library()?, &reject, decider, work.now).map_err(told)?;
+            Ok("rejected")
+        }
+        _ => Err(ApiError::not_found(format!("{decision:?} is no decision"))),
+    }
+}
+
+/// The page of what has waited for longest, else the queue.
+fn next(work: &Work<'_>) -> Result<String, ApiError> {
+    let waits = review::list(&work.place.library()?, false, None).map_err(told)?;
+    let first = waits.iter().find_map(|entry| match entry {
+        ProposalEntry::Whole(one) if review::state_at(one, work.now) == ProposalState::Pending => Some(&one.id),
+        _ => None,
+    });
+    Ok(first.map_or_else(|| "/review".to_owned(), |id| format!("/review/{id}")))
+}

@@ -1,0 +1,94 @@
+//! [`queue`]: what waits for a decision.
+
+use axum::{
+    extract::{Query as Parameters, State, rejection::QueryRejection},
+    response::Response,
+};
+use library::{Proposal, ProposalEntry};
+use maud::{Markup, html};
+use skill_manage::review;
+
+use super::{
+    guest::{Content, Guest, answer},
+    pieces::{Asked, actor, done, state, wanted},
+};
+use crate::{
+    gateway::{Shared, skill_name, told},
+    pages::{
+        pieces::{number, time, verdict},
+        visible::visible,
+    },
+};
+
+/// Proposals on a page.
+const SHOWN: usize = 50;
+
+/// The page of the queue.
+pub async fn queue(
+    State(gateway): State<Shared>,
+    guest: Guest,
+    asked: Result<Parameters<Asked>, QueryRejection>,
+) -> Response {
+    let asked = Asked::of(asked);
+    answer(&gateway, guest, move |work, guest| {
+        let words = &guest.texts.library;
+        let name = Some(asked.q.trim()).filter(|name| !name.is_empty()).map(skill_name).transpose()?;
+        let all = asked.only == "all";
+        let mut entries = review::list(&work.place.library()?, all, name.as_ref()).map_err(told)?;
+        if all {
+            entries.reverse();
+        }
+        let body = html! {
+            header.title {
+                h1 { (words.review) @if let Some(name) = &name { " · " (name) } }
+                nav.views aria-label=(words.review) {
+                    a href="/review" aria-current=[(!all && name.is_none()).then_some("true")] { (words.waiting) }
+                    a href="/review?only=all" aria-current=[all.then_some("true")] { (words.all_proposals) }
+                }
+            }
+            (done(&asked, words))
+            @if entries.is_empty() { section.empty { h2 { (words.nothing_waits) } p { (words.nothing_waits_next) } } }
+            ol.queue { @for entry in entries.iter().skip(asked.start()).take(SHOWN) { (item(guest, entry)) } }
+            @if entries.len() > asked.start() + SHOWN {
+                nav.pager aria-label=(guest.texts.pages) {
+                    a.button rel="next" href={ "/review?only=" (if all { "all" } else { "" }) "&start=" (asked.start() + SHOWN) } { (guest.texts.next) }
+                    span.quiet { (number(entries.len() as u64)) }
+                }
+            }
+        };
+        Ok(Content::new(words.review, body))
+    })
+    .await
+}
+
+fn item(guest: &Guest, entry: &ProposalEntry) -> Markup {
+    let words = &guest.texts.library;
+    html! {
+        @match entry {
+            ProposalEntry::Whole(one) => li id={ "p-" (one.id) } {
+                h3 { a href={ "/review/" (one.id) } { (wanted(one.action, words)) ": " (one.skill) } }
+                (facts(guest, one))
+                @if let Some(reason) = &one.reason { blockquote { (visible(reason)) } }
+            },
+            ProposalEntry::Damaged(one) => li id={ "p-" (one.id) } {
+                h3 { a href={ "/review/" (one.id) } { (one.id) } " " span.badge.bad { (words.damaged) } }
+                p { (visible(&one.why)) }
+            },
+        }
+    }
+}
+
+/// Who proposed it, when, and how it stands.
+pub fn facts(guest: &Guest, one: &Proposal) -> Markup {
+    let (texts, words) = (guest.texts, &guest.texts.library);
+    html! {
+        p.facts {
+            (state(review::state_at(one, guest.now), words))
+            (verdict(texts, one.scan.verdict()))
+            span { (words.by) " " (actor(&one.actor, words)) }
+            span { (time(guest, one.created)) }
+            @if one.state.is_open() { span { (words.until) " " time datetime=(one.expires) title=(one.expires) { (one.expires.strftime("%Y-%m-%d").to_string()) } } }
+            code { (one.id) @if one.revision > 1 { "@" (one.revision) } }
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! [`preview`]: what bringing a revision back would change; and [`roll_back`], which does it.
+
+use std::sync::Arc;
+
+use axum::{
+    Extension,
+    extract::{Path, Query as Parameters, State, rejection::QueryRejection},
+    response::Response,
+};
+use library::{FindError, FolderState, Library, Revision};
+use maud::{Markup, html};
+use serde::Deserialize;
+use skill::{Bundle, Limits, SkillName};
+use skill_manage::{ManageError, Notes, Rollback, Status, documents, roll_back as do_roll_back};
+
+use super::{
+    guest::{Content, Guest, Sent, answer},
+    pieces::{Asked, heading, line, verdict_of},
+};
+use crate::{
+    error::ApiError,
+    gateway::{Shared, Work, change, skill_name, told},
+    pages::{
+        compared::{Compared, Wanted},
+        judgements::Judgements,
+        pieces::{encoded, number, proof},
+        visible::visible,
+    },
+};
+
+/// Why, where the person says nothing.
+const REASON: &str = "rolled back on the pages";
+
+/// A rollback as it would be.
+struct Preview {
+    head: Revision,
+    target: Revision,
+    /// The files as they are, a good hand edit among them.
+    now: Bundle,
+    then: Bundle,
+    /// Whether the folder was changed by hand since the head.
+    by_hand: bool,
+    status: Status,
+    message: String,
+}
+
+/// The page that says what a rollback would do.
+pub async fn preview(
+    State(gateway): State<Shared>,
+    guest: Guest,
+    Path(name): Path<String>,
+    (asked, wanted): (Result<Parameters<Asked>, QueryRejection>, Result<Parameters<Wanted>, QueryRejection>),
+    Extension(judgements): Extension<Arc<Judgements>>,
+) -> Response {
+    let (asked, wanted) = (Asked::of(asked), wanted.map(|Parameters(wanted)| wanted).unwrap_or_default());
+    answer(&gateway, guest, move |work, guest| {
+        let name = skill_name(&name)?;
+        let to = if asked.to.is_empty() { "head~1" } else { &asked.to };
+        let preview = foreseen(work, &name, to)?;
+        let body = preview.page(guest, &name, &wanted, &judgements);
+        Ok(Content::new(format!("{} · {name}", guest.texts.library.roll_back), body))
+    })
+    .await
+}
+
+/// Does everything but the commit, so that what would be refused is refused here already.
+fn foreseen(work: &Work<'_>, name: &SkillName, to: &str) -> Result<Preview, ApiError> {
+    let library = work.place.library()?;
+    let head = library.head(name).map_err(told)?.ok_or_else(|| told(FindError::NoSkill(name.clone())))?;
+    let (target, then) = documents::at(&library, name, to).map_err(told)?;
+    let (now, by_hand) = as_it_is(&library, name, &head)?;
+    let rollback = Rollback {
+        skill: name.clone(),
+        to: Some(target.id.to_string()),
+        expected_revision: None,
+        notes: Notes::default(),
+        dry_run: true,
+    };
+    let mut report = change(work, |library, context| do_roll_back(library, &rollback, context))?;
+    let status = match report["status"].as_str() {
+        Some("unchanged") => Status::Unchanged,
+        _ => Status::DryRun,
+    };
+    let message = report["message"].take().as_str().unwrap_or_default().to_owned();
+    Ok(Preview { head, target, now, then, by_hand, status, message })
+}
+
+/// The files that a rollback would replace, and whether no revision holds them yet.
+fn as_it_is(library: &Library, name: &SkillName, head: &Revision) -> Result<(Bundle, bool), ApiError> {
+    let by_hand = match library.folder_state(name).map_err(told)? {
+        FolderState::Modified(cleared) => Some(cleared.bundle().clone()),
+        FolderState::Blocked(fault) => fault.bundle().cloned(),
+        FolderState::Absent | FolderState::Clean | FolderState::Missing => None,
+    };
+    match by_hand {
+        Some(bundle) => Ok((bundle, true)),
+        None => Ok((library.bundle(&head.id).map_err(told)?, false)),
+    }
+}
+
+impl Preview {
+    fn page(&self, guest: &Guest, name: &SkillName, wanted: &Wanted, judgements: &Judgements) -> Markup {
+        let (texts, words) = (guest.texts, &guest.texts.library);
+        let judged = (judgements.of(self.now.digest(), &self.now), judgements.of(self.then.digest(), &self.then));
+        let page = format!("/skills/{name}/rollback?to={}", self.target.number);
+        let files = format!("/skills/{name}/files/{}/", self.target.number);
+        let compared = Compared::new(texts, &page, Some(&files), wanted);
+        html! {
+            header.title { (heading(name.as_str(), &(words.roll_back_to)(&number(self.target.number)), guest, "/rollback")) }
+            p.facts {
+                b { ((words.revision)(self.target.number)) } (line(guest, &self.target)) (verdict_of(&self.target, texts))
+                @if let Some(reason) = &self.target.stamp.reason { span { (visible(reason)) } }
+            }
+            @if self.by_hand { p.note { (words.hand_edit_is_kept) } }
+            @if self.status == Status::Unchanged {
+                p.note.good { (words.is_like_that) }
+            } @else {
+                (self.form(guest, name))
+            }
+            h2 { (words.would_change) }
+            (compared.views(&html! {}))
+            (compared.shown((&self.now, &self.then), (&judged.0, &judged.1)))
+        }
+    }
+
+    /// The confirmation. It names the revision that was looked at, so that nothing newer is replaced unseen; a hand edit
+    /// becomes a revision first, which has no name yet.
+    fn form(&self, guest: &Guest, name: &SkillName) -> Markup {
+        let (texts, words) = (guest.texts, &guest.texts.library);
+        html! {
+            section.install {
+                form method="post" action={ "/skills/" (name) "/rollback" } {
+                    (proof(guest))
+                    input type="hidden" name="to" value=(self.target.id);
+                    @if !self.by_hand { input type="hidden" name="expected" value=(self.head.id); }
+                    p { ((words.roll_back_means)(&number(self.target.number), &number(self.head.number))) }
+                    p.quiet { (visible(&self.message)) }
+                    label { (texts.reason) " " span.quiet { (words.optional) } textarea name="reason" maxlength="4000" rows="2" {} }
+                    div.actions {
+                        button.main { ((words.roll_back_to)(&number(self.target.number))) }
+                        a.button href={ "/skills/" (name) "/history" } { (words.cancel) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What the confirmation sends.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Confirmed {
+    to: String,
+    expected: String,
+    reason: String,
+}
+
+/// Brings a revision back, as a new one.
+pub async fn roll_back(
+    State(gateway): State<Shared>,
+    Path(name): Path<String>,
+    Sent { guest, fields }: Sent<Confirmed>,
+) -> Response {
+    let back = format!("/skills/{}/history", encoded(&name));
+    let done = guest.change(&gateway, move |work| {
+        let name = skill_name(&name)?;
+        if fields.to.is_empty() {
+            return Err(ApiError::bad_request("the form names no revision"));
+        }
+        let rollback = Rollback {
+            skill: name.clone(),
+            to: Some(fields.to),
+            expected_revision: Some(fields.expected).filter(|expected| !expected.is_empty()),
+            notes: notes(fields.reason, REASON)?,
+            dry_run: false,
+        };
+        let report = change(work, |library, context| do_roll_back(library, &rollback, context))?;
+        let done = if report["status"] == "unchanged" { "unchanged" } else { "rolled-back" };
+        Ok(format!("/skills/{}/history?done={done}", encoded(name.as_str())))
+    });
+    match done.await {
+        Ok(place) => guest.to(&place),
+        Err(error) => guest.refuse(error, Some(&back)),
+    }
+}
+
+/// What a person says about a change, or that it was made here.
+pub fn notes(reason: String, otherwise: &str) -> Result<Notes, ApiError> {
+    // Browsers send the ends of lines as the standard of forms has them.
+    let reason = reason.replace("\r\n", "\n");
+    let said = Notes { reason: Some(reason), ..Notes::default() };
+    let said = said.checked(&Limits::default()).map_err(|error| told(ManageError::from(error)))?;
+    Ok(Notes { reason: said.reason.or_else(|| Some(otherwise.to_owned())), ..said })
+}

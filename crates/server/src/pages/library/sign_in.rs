@@ -1,0 +1,132 @@
+//! [`sign_in`]: the gateway's token opens a session, and a reviewer's token says which person it is.
+
+use std::time::Instant;
+
+use axum::{
+    extract::State,
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use super::guest::{Anybody, Form};
+use crate::{
+    error::ApiError,
+    gateway::{Asker, Shared, Surface, at_work},
+    pages::{
+        pieces::proof,
+        reader::is_local,
+        session::{self, LIBRARY},
+    },
+};
+
+/// What the form sends.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Tokens {
+    token: String,
+    reviewer: String,
+    next: String,
+}
+
+/// What the form for signing out sends beside the proof.
+#[derive(Deserialize)]
+pub struct Nothing {}
+
+/// The page for signing in.
+pub async fn form(anybody: Anybody) -> Response {
+    shown(&anybody, StatusCode::OK, "/", None)
+}
+
+/// The same in place of a page that is not for everybody; for programs it is an error.
+pub fn wanted(anybody: &Anybody) -> Response {
+    if anybody.reads_pages {
+        return shown(anybody, StatusCode::UNAUTHORIZED, &anybody.at, None);
+    }
+    ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "this page is for who has signed in")
+        .hint("sign in at /-/sign-in; programs ask /api/skills with `Authorization: Bearer …`")
+        .into_response()
+}
+
+fn shown(anybody: &Anybody, status: StatusCode, next: &str, wrong: Option<&str>) -> Response {
+    let title = if anybody.session.is_some() { anybody.texts.library.as_person } else { anybody.texts.sign_in };
+    let body = tokens(anybody, title, next, wrong);
+    anybody.page(status, &anybody.frame(), title, &body)
+}
+
+/// The form: who has signed in is asked for the reviewer's token only.
+fn tokens(anybody: &Anybody, title: &str, next: &str, wrong: Option<&str>) -> Markup {
+    let (texts, words) = (anybody.texts, &anybody.texts.library);
+    let is_known = anybody.session.is_some();
+    html! {
+        section.narrow {
+            h1 { (title) }
+            @if let Some(wrong) = wrong { p.note.bad role="alert" id="wrong" { (wrong) } }
+            form method="post" action="/-/sign-in" {
+                (proof(anybody))
+                input type="hidden" name="next" value=(next);
+                @if !is_known {
+                    label for="token" { (texts.token) }
+                    input #token type="password" name="token" required maxlength="500" autocomplete="current-password"
+                        autofocus aria-describedby=[wrong.map(|_| "wrong")] spellcheck="false";
+                }
+                label for="reviewer" { (words.reviewer_token) @if !is_known { " " span.quiet { (words.optional) } } }
+                input #reviewer type="password" name="reviewer" required[is_known] maxlength="500" autocomplete="off"
+                    autofocus[is_known] spellcheck="false";
+                button { (texts.sign_in) }
+            }
+            @if !is_known { p.quiet { (words.token_from) } }
+            p.quiet { (words.reviewer_token_from) }
+            pre tabindex="0" { code { "skillhub reviewer new" } }
+        }
+    }
+}
+
+/// Signs in, or says who has signed in already is.
+pub async fn sign_in(State(gateway): State<Shared>, Form { anybody, fields }: Form<Tokens>) -> Response {
+    let words = &anybody.texts.library;
+    let next = if is_local(&fields.next) { fields.next.as_str() } else { "/" };
+    if anybody.session.is_none() && !gateway.gate.is_token(&fields.token) {
+        return shown(&anybody, StatusCode::UNAUTHORIZED, next, Some(words.token_unknown));
+    }
+    let reviewer = Some(fields.reviewer.trim().to_owned()).filter(|token| !token.is_empty());
+    if reviewer.is_some() {
+        let asker = Asker { surface: Surface::Pages, reads: false, reviewer_token: reviewer.clone() };
+        // Who the person is shows on the next page; here it matters that it is one.
+        match at_work(&gateway, asker, |_| Ok(())).await {
+            Ok(()) => {}
+            Err(error) if error.status.is_server_error() => return anybody.refused(&anybody.frame(), error, None),
+            Err(_) => return shown(&anybody, StatusCode::UNAUTHORIZED, next, Some(words.reviewer_unknown)),
+        }
+    }
+    // A session never becomes another's: each proof opens a new one.
+    end(&gateway, &anybody);
+    match gateway.sessions.begin(reviewer, Instant::now()) {
+        Some(name) => with_session(&anybody, &name, next),
+        None => {
+            let error = ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "io", "the system gives no random bytes");
+            anybody.refused(&anybody.frame(), error, None)
+        }
+    }
+}
+
+/// Signs out: the session is gone here as well, the tokens stay good.
+pub async fn sign_out(State(gateway): State<Shared>, Form { anybody, .. }: Form<Nothing>) -> Response {
+    end(&gateway, &anybody);
+    with_session(&anybody, "", "/")
+}
+
+fn end(gateway: &Shared, anybody: &Anybody) {
+    if let Some(name) = &anybody.cookies.secret {
+        gateway.sessions.end(name);
+    }
+}
+
+fn with_session(anybody: &Anybody, name: &str, next: &str) -> Response {
+    let mut response = anybody.to(next);
+    if let Some(cookie) = session::of_session(LIBRARY, name, anybody.is_secure) {
+        response.headers_mut().append(header::SET_COOKIE, cookie);
+    }
+    response
+}

@@ -1,0 +1,246 @@
+//! [`skill`]: one skill: what it is, how it stands, and whether agents see it.
+
+use std::sync::Arc;
+
+use agent::AgentError;
+use axum::{
+    Extension,
+    extract::{Path, Query as Parameters, State, rejection::QueryRejection},
+    response::Response,
+};
+use library::{FolderState, Library, Revision};
+use maud::{Markup, html};
+use serde::Deserialize;
+use skill::{
+    Bundle, SkillName,
+    diff::{self, Change},
+};
+use skill_manage::documents::waiting;
+
+use super::{
+    files::{NOW, files},
+    guest::{Content, Guest, Sent, answer},
+    home::Standing,
+    pieces::{Asked, done, heading, line},
+};
+use crate::{
+    error::ApiError,
+    gateway::{Shared, Work, skill_name, told},
+    pages::{
+        about::{file_list, lead, readme},
+        capabilities::capabilities,
+        findings::findings,
+        judgements::Judgements,
+        pieces::{encoded, proof, size},
+        visible::visible,
+    },
+};
+
+/// Files that are named of those that were changed by hand.
+const NAMED: usize = 12;
+
+/// What the page shows.
+struct View<'a> {
+    guest: &'a Guest,
+    name: &'a SkillName,
+    description: String,
+    standing: Standing,
+    folder: Option<String>,
+    head: Option<Revision>,
+    /// What was changed by hand since the last revision.
+    by_hand: Vec<(String, Change)>,
+    /// The files that agents see, or why they see none.
+    files: Result<Bundle, ApiError>,
+}
+
+/// The page of a skill.
+pub async fn skill(
+    State(gateway): State<Shared>,
+    guest: Guest,
+    Path(name): Path<String>,
+    asked: Result<Parameters<Asked>, QueryRejection>,
+    Extension(judgements): Extension<Arc<Judgements>>,
+) -> Response {
+    let asked = Asked::of(asked);
+    answer(&gateway, guest, move |work, guest| {
+        let name = skill_name(&name)?;
+        let view = View::of(work, guest, &name)?;
+        let body = view.page(work, &asked, &judgements)?;
+        Ok(Content::new(name.to_string(), body))
+    })
+    .await
+}
+
+impl<'a> View<'a> {
+    fn of(work: &Work<'_>, guest: &'a Guest, name: &'a SkillName) -> Result<Self, ApiError> {
+        let library = work.place.library()?;
+        let waits = waiting(&library, work.now).map_err(told)?.get(name).copied().unwrap_or(0);
+        let state = library.state().map_err(told)?;
+        let found = work.live.with(|catalogue| {
+            let listed = catalogue.find(name)?;
+            let folder = listed.path.as_ref().map(|path| path.display().to_string());
+            Ok((listed.description.clone(), folder, Standing::of(catalogue, listed, (&library, &state), waits)))
+        });
+        let (description, folder, standing) = found.map_err(told)?.map_err(|error: AgentError| told(error))?;
+        let head = match standing.is_own {
+            true => library.head(name).map_err(told)?,
+            false => None,
+        };
+        let by_hand = match &head {
+            Some(head) => by_hand(&library, name, head)?,
+            None => Vec::new(),
+        };
+        Ok(Self { guest, name, description, standing, folder, head, by_hand, files: files(work, name, NOW) })
+    }
+
+    fn page(&self, work: &Work<'_>, asked: &Asked, judgements: &Judgements) -> Result<Markup, ApiError> {
+        let (texts, words) = (self.guest.texts, &self.guest.texts.library);
+        let at = format!("/skills/{}/files/{NOW}/", self.name);
+        let waivers = match self.standing.is_own {
+            true => Some(work.place.library()?.waivers(self.name).map_err(told)?),
+            false => None,
+        };
+        Ok(html! {
+            header.title {
+                (heading(self.name.as_str(), self.name.as_str(), self.guest, ""))
+                p.facts { (self.standing.badges(texts)) }
+                (lead(&self.description))
+            }
+            (done(asked, words))
+            (self.notes())
+            div.aside {
+                div.main {
+                    @match &self.files {
+                        Ok(bundle) => {
+                            @let judgement = judgements.of(bundle.digest(), bundle);
+                            @let report = { let mut report = judgement.report.clone(); if let Some(waivers) = &waivers { report.waive(bundle, waivers); } report };
+                            section { h2 { (texts.what_it_touches) } (capabilities(&judgement.capabilities, texts)) }
+                            section #findings { h2 { (texts.what_was_found) } (findings(&report, Some(&at), texts)) }
+                            (readme(bundle, &at, texts))
+                            (file_list(bundle, &at, texts))
+                        }
+                        Err(why) => section.failure { h2 { (words.not_shown) } p { (visible(&why.message)) } }
+                    }
+                }
+                (self.side())
+            }
+        })
+    }
+
+    /// What a person should know before anything else.
+    fn notes(&self) -> Markup {
+        let words = &self.guest.texts.library;
+        html! {
+            @if let Some(fault) = &self.standing.fault { p.note.bad { (words.agents_do_not_see) " " (visible(fault)) } }
+            @if self.standing.waits > 0 {
+                p.note { a href={ "/review?q=" (self.name) } { ((words.wait_for_review)(self.standing.waits)) } }
+            }
+            @if !self.by_hand.is_empty() {
+                div.note {
+                    p { (words.edited_by_hand) }
+                    ul.plain {
+                        @for (path, change) in self.by_hand.iter().take(NAMED) { li { code { (visible(path)) } " " (self.word(*change)) } }
+                        @if self.by_hand.len() > NAMED { li { ((self.guest.texts.and_more)(self.by_hand.len() - NAMED)) } }
+                    }
+                }
+            }
+        }
+    }
+
+    fn word(&self, change: Change) -> &'static str {
+        match change {
+            Change::Added => self.guest.texts.added,
+            Change::Modified => self.guest.texts.modified,
+            Change::Removed => self.guest.texts.removed,
+        }
+    }
+
+    fn side(&self) -> Markup {
+        let (texts, words) = (self.guest.texts, &self.guest.texts.library);
+        html! {
+            aside {
+                h2.unseen-title { (texts.facts) }
+                (self.sight())
+                dl.facts-list {
+                    @if let Some(head) = &self.head {
+                        dt { (words.last_change) }
+                        dd {
+                            p.facts { a href={ "/skills/" (self.name) "/history" } { ((words.revision)(head.number)) } (line(self.guest, head)) }
+                            @if let Some(reason) = &head.stamp.reason { p { (visible(reason)) } }
+                        }
+                        dt { (words.came_from) }
+                        dd { @match &head.origin { Some(origin) => { (visible(&origin.release())) " · " (visible(&origin.source)) }, None => (words.written_here) } }
+                    }
+                    @if let Some(folder) = &self.folder { dt { (words.folder) } dd { code.digest { (visible(folder)) } } }
+                    @if let Ok(bundle) = &self.files {
+                        dt { (texts.size) }
+                        dd { (size(bundle.total_bytes())) }
+                        dt { (texts.digest) }
+                        dd { code.digest { (bundle.digest()) } }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The switch that shows the skill to agents or hides it.
+    fn sight(&self) -> Markup {
+        let words = &self.guest.texts.library;
+        let (value, word, means) = match self.standing.enabled {
+            true => ("no", words.disable, words.is_enabled),
+            false => ("yes", words.enable, words.is_disabled),
+        };
+        html! {
+            form.sight method="post" action={ "/skills/" (self.name) "/sight" } {
+                (proof(self.guest))
+                input type="hidden" name="enabled" value=(value);
+                p { (means) }
+                button { (word) }
+            }
+        }
+    }
+}
+
+/// What was changed by hand since the last revision.
+fn by_hand(library: &Library, name: &SkillName, head: &Revision) -> Result<Vec<(String, Change)>, ApiError> {
+    let state = library.folder_state(name).map_err(told)?;
+    let found = match &state {
+        FolderState::Modified(cleared) => Some(cleared.bundle()),
+        FolderState::Blocked(fault) => fault.bundle(),
+        FolderState::Absent | FolderState::Clean | FolderState::Missing => None,
+    };
+    let Some(found) = found else { return Ok(Vec::new()) };
+    let changes = diff::diff(&library.bundle(&head.id).map_err(told)?, found).files;
+    Ok(changes.into_iter().map(|one| (one.path.to_string(), one.change)).collect())
+}
+
+/// What the switch sends.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Sight {
+    enabled: String,
+}
+
+/// Shows a skill to agents, or hides it.
+pub async fn set_sight(
+    State(gateway): State<Shared>,
+    Path(name): Path<String>,
+    Sent { guest, fields }: Sent<Sight>,
+) -> Response {
+    let back = format!("/skills/{}", encoded(&name));
+    let set = guest.change(&gateway, move |work| {
+        let name = skill_name(&name)?;
+        let enabled = match fields.enabled.as_str() {
+            "yes" => true,
+            "no" => false,
+            _ => return Err(ApiError::bad_request("the form says neither yes nor no")),
+        };
+        work.place.set_enabled(&name, enabled)?;
+        work.live.reload();
+        Ok(format!("/skills/{name}?done={}", if enabled { "enabled" } else { "disabled" }))
+    });
+    match set.await {
+        Ok(place) => guest.to(&place),
+        Err(error) => guest.refuse(error, Some(&back)),
+    }
+}
