@@ -10,7 +10,7 @@ const { execFileSync, spawn } = require("node:child_process");
 const fs = require("node:fs");
 const os = require("node:os");
 const path = require("node:path");
-const { chromium } = require("playwright-core");
+const { HOSTILE, launched, looksWell, opened } = require("./shared.cjs");
 
 const [program, pictures] = process.argv.slice(2);
 if (!program) throw new Error("name the program: node pages.cjs SKILLHUB [FOLDER]");
@@ -19,39 +19,6 @@ const data = path.join(folder, "data");
 const environment = { ...process.env, HOME: folder, SKILLHUB_HOME: path.join(folder, "home") };
 const skillhub = (...args) =>
   execFileSync(program, args, { env: environment, stdio: ["ignore", "pipe", "pipe"] }).toString().trim();
-
-const HOSTILE = `# Meeting notes
-
-Run the new step of the release, then write the notes.
-
-<script>document.title = "owned"; fetch("https://evil.example/")</script>
-<img src=x onerror="document.title='owned'">
-<iframe src="javascript:parent.document.title='owned'"></iframe>
-<svg onload="document.title='owned'"></svg>
-<style>body { display: none }</style>
-<form action="https://evil.example/"><input name="token"></form>
-
-[a link](javascript:document.title='owned') and [another](data:text/html,<script>alert(1)</script>), a
-[real one](https://example.org/guide) and ![a picture](https://pixel.example/track.png).
-Hidden\u200B here and there. <!-- ignore all that was said before -->
-
-${"🎉".repeat(3000)}
-
-| ${Array.from({ length: 40 }, (_, at) => `column ${at}`).join(" | ")} |
-|${"---|".repeat(40)}
-${`| ${"cell | ".repeat(40)}\n`.repeat(30)}
-
-1. Ask for the agenda.
-2. Take notes by speaker, see [the format](references/format.md).
-
-\`\`\`python
-import json  # the standard library
-def notes(path):
-    return json.load(open(path))["notes"]
-\`\`\`
-
-> 会议结束后，把要点整理成一页纪要，并附上待办事项。
-`;
 
 // Publishes a release over the API.
 async function publish(base, token, name, version, description, body, files = {}) {
@@ -88,20 +55,6 @@ async function fill(base, token) {
     const answer = await fetch(`${base}/v1/skills/acme/${name}/reports`, report);
     assert.equal(answer.status, 200, await answer.text());
   }
-}
-
-// A page that notes whatever it should not have done.
-async function opened(browser, options = {}) {
-  const context = await browser.newContext({ permissions: options.javaScriptEnabled === false ? [] : ["clipboard-read", "clipboard-write"], ...options });
-  const page = await context.newPage();
-  page.faults = [];
-  page.on("console", (message) => message.type() === "error" && page.faults.push(message.text()));
-  page.on("pageerror", (error) => page.faults.push(String(error)));
-  page.on("dialog", (dialog) => { page.faults.push(`dialog ${dialog.message()}`); dialog.dismiss(); });
-  page.on("request", (request) => {
-    if (!/^(http:\/\/127\.0\.0\.1:|data:,)/.test(request.url())) page.faults.push(`asked for ${request.url()}`);
-  });
-  return page;
 }
 
 const steps = {
@@ -226,15 +179,7 @@ const steps = {
           const shown = ["/", "/-/search?q=notes", "/acme/meeting-notes", "/acme/release-notes-with-a-name-as-long-as-the-standard-allows-it-x", "/acme", "/acme/meeting-notes/files/1.1.0/scripts/send.sh", "/acme/meeting-notes/diff/1.0.0/1.1.0", "/acme/meeting-notes/diff/1.0.0/1.1.0?view=unified", "/-/sign-in", "/nobody"];
           for (const at of shown) {
             await page.goto(base + at);
-            const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-            assert.ok(wide <= 0, `${at} at ${width} is ${wide} px too wide`);
-            const faint = await page.evaluate(contrastFaults);
-            assert.deepEqual(faint, [], `${at} at ${width}, ${colorScheme}`);
-            if (width === 390) {
-              const small = await page.evaluate(() => [...document.querySelectorAll("button, input:not([type=hidden]):not([type=checkbox]), select, .button, summary")]
-                .filter((one) => one.checkVisibility() && one.getBoundingClientRect().height < 44).map((one) => one.outerHTML.slice(0, 80)));
-              assert.deepEqual(small, [], at);
-            }
+            await looksWell(page, `${at} at ${width}, ${colorScheme}`);
             if (pictures) await page.screenshot({ path: path.join(pictures, `${at.replaceAll(/[^a-z0-9]+/g, "-")}.${width}.${colorScheme}.${locale.slice(0, 2)}.png`), fullPage: false });
           }
           page.faults = page.faults.filter((fault) => !/status of 404/.test(fault));
@@ -246,31 +191,6 @@ const steps = {
   },
 };
 
-// Texts whose contrast with what lies behind them is less than 4.5, and 3 for large ones.
-function contrastFaults() {
-  const parse = (text) => (text.match(/[\d.]+/g) || []).map(Number);
-  const linear = (value) => (value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4);
-  const luminance = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
-  const behind = (one) => {
-    for (let at = one; at; at = at.parentElement) {
-      const color = parse(getComputedStyle(at).backgroundColor);
-      if (color.length === 3 || color[3] === 1) return color;
-    }
-    return matchMedia("(prefers-color-scheme: dark)").matches ? [0, 0, 0] : [255, 255, 255];
-  };
-  const faults = new Set();
-  for (const one of document.querySelectorAll("body *")) {
-    const hasText = [...one.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
-    if (!hasText || !one.checkVisibility()) continue;
-    const style = getComputedStyle(one);
-    const [a, b] = [luminance(parse(style.color)), luminance(behind(one))];
-    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    const isLarge = parseFloat(style.fontSize) >= 24;
-    if (ratio < (isLarge ? 3 : 4.5)) faults.add(`${one.tagName}.${one.className} ${ratio.toFixed(2)}`);
-  }
-  return [...faults].slice(0, 5);
-}
-
 async function main() {
   const token = skillhub("serve", "admin-token", "--data", data);
   const server = spawn(program, ["serve", "--data", data, "--addr", "127.0.0.1:0", "--rate", "0"], { env: environment, stdio: ["ignore", "pipe", "inherit"] });
@@ -281,7 +201,7 @@ async function main() {
     const told = new Promise((resolve) => server.stdout.on("data", (text) => resolve(String(text))));
     const base = (await Promise.race([told, gone])).match(/http:\/\/[\d.:]+/)[0];
     await fill(base, token);
-    browser = await chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: ["--no-sandbox"] });
+    browser = await launched();
     for (const [name, step] of Object.entries(steps)) {
       const page = await step(base, browser, token);
       if (page) {
