@@ -30,7 +30,7 @@ const FIRST_ACCOUNT: &str = "admin";
   skillhub serve --data /srv/skillhub --visibility private    reading needs a token as well
   skillhub serve --addr 0.0.0.0:8700 --host skills.example.org
   skillhub serve admin-token --data /srv/skillhub             the first token; it prints nothing else
-  skillhub serve --gateway                                    the library, for its operator or a host program
+  skillhub serve --gateway                                    the library with its pages, for its operator or a host program
   skillhub login http://127.0.0.1:8700                        keep a token for the server")]
 pub struct ServeArgs {
     #[command(subcommand)]
@@ -63,7 +63,7 @@ struct ServerArgs {
     /// Where to listen: IP and port
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8700", env = "SKILLHUB_SERVE_ADDR")]
     addr: String,
-    /// Serve the library in place of a marketplace, for clients that have the gateway's token
+    /// Serve the library in place of a marketplace, with pages, for who has the gateway's token
     #[arg(long, conflicts_with_all = ["data", "visibility", "read_only", "proxy_account_header", "rate"])]
     gateway: bool,
     /// The folder with the index and all else that the server keeps; in the home without
