@@ -357,3 +357,10 @@ pub fn skill_name(text: &str) -> Result<SkillName, CliError> {
             .hint("use lower-case letters, digits and single hyphens")
     })
 }
+
+/// What tells this build of the program from others: the size and time of its file.
+pub fn program() -> Option<String> {
+    let file = std::fs::metadata(std::env::current_exe().ok()?).ok()?;
+    let made = file.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+    Some(format!("{} {} {}", env!("CARGO_PKG_VERSION"), file.len(), made.as_nanos()))
+}

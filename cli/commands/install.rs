@@ -10,7 +10,7 @@ use skill::{SkillName, failure::Fails};
 
 use crate::{
     commands::update,
-    context::Context,
+    context::{self, Context},
     exit::{CliError, Exit, error_of_one, exit_of_one, failed},
     print::{BAD, FAINT, GOOD, STRONG, WARN, capability_lines, finding_lines, verdict_style},
     sight::FolderSight,
@@ -110,6 +110,7 @@ pub fn installer<T>(
 ) -> Result<T, CliError> {
     let lock_path = context.lock_path(library);
     let working = context.out.working(doing);
+    let program = context::program();
     let mut installer = Installer {
         library,
         home: &context.home,
@@ -120,6 +121,7 @@ pub fn installer<T>(
         stamp: &context.stamp(),
         permit: &context.permit()?,
         progress: &|progress| working.at(progress.stage, progress.done, progress.of),
+        program: program.as_deref(),
         ahead: Ahead::default(),
     };
     work(&mut installer)

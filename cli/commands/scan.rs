@@ -19,7 +19,7 @@ use skill::Bundle;
 
 use crate::{
     commands::found::map_parallel,
-    context::Context,
+    context::{self, Context},
     exit::{CliError, Exit},
     print::{FAINT, GOOD, STRONG, finding_lines, verdict_style, visible, write_capabilities},
 };
@@ -149,10 +149,10 @@ fn scan_all(context: &Context, args: &ScanArgs) -> Result<Vec<Scanned>, CliError
     let working = context.out.working("scanning");
     let (total, done) = (targets.len(), AtomicUsize::new(0));
     let work: Vec<(Target, Waivers)> = targets.into_iter().zip(waivers).collect();
-    let program = program().filter(|_| total >= REMEMBERED && !args.no_cache);
+    let program = context::program().filter(|_| total >= REMEMBERED && !args.no_cache);
     let verdicts = program.map(|program| Verdicts::of(&context.home, &program));
     let report = |files: &Bundle| match &verdicts {
-        Some(verdicts) => verdicts.report(files, scan::scan),
+        Some(verdicts) => verdicts.report_or(files, scan::scan),
         None => scan::scan(files),
     };
     let scanned = map_parallel(work, |(target, waivers)| {
@@ -162,13 +162,6 @@ fn scan_all(context: &Context, args: &ScanArgs) -> Result<Vec<Scanned>, CliError
     });
     verdicts.into_iter().for_each(|verdicts| verdicts.keep(&context.home));
     Ok(scanned)
-}
-
-/// What tells this build of the program from others: the size and time of its file.
-fn program() -> Option<String> {
-    let file = std::fs::metadata(std::env::current_exe().ok()?).ok()?;
-    let made = file.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
-    Some(format!("{} {} {}", env!("CARGO_PKG_VERSION"), file.len(), made.as_nanos()))
 }
 
 fn scan_one(target: Target, waivers: &Waivers, report: impl Fn(&Bundle) -> Report, with_capabilities: bool) -> Scanned {

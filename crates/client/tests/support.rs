@@ -119,6 +119,7 @@ impl World {
             stamp: &Self::stamp(),
             permit: &permit_all,
             progress: &|_| {},
+            program: Some("the one under test"),
             ahead: client::Ahead::default(),
         }
         .install(request)

@@ -18,7 +18,23 @@ pub enum Baseline<'a> {
     Cleared(&'a Bundle),
 }
 
-/// A skill that passed the scan; [`clear`] is the only way to one, and [`waive`] for what a person
+/// Reports on files that were scanned before, by their digest. Who makes one vouches that it is asked for the ruleset
+/// and the program of today alone, and that nobody else could have written it.
+pub trait Reports {
+    /// What [`scan()`] says of these very files.
+    fn report(&self, bundle: &Bundle) -> Report;
+}
+
+/// Nothing is kept: each time is a scan.
+struct Fresh;
+
+impl Reports for Fresh {
+    fn report(&self, bundle: &Bundle) -> Report {
+        scan(bundle)
+    }
+}
+
+/// A skill that passed the scan; [`clear`] and [`clear_by`] are the only ways to one, and [`waive`] for what a person
 /// accepted.
 #[derive(Debug, Clone)]
 pub struct Cleared {
@@ -59,9 +75,17 @@ pub struct Blocked {
 /// # Errors
 /// [`Blocked`] with the candidate and the report when a new finding is high or critical.
 pub fn clear(candidate: Bundle, base: Baseline<'_>) -> Result<Cleared, Box<Blocked>> {
-    let mut report = scan(&candidate);
+    clear_by(candidate, base, &Fresh)
+}
+
+/// As [`clear`], with what is known of files that were scanned before.
+///
+/// # Errors
+/// [`Blocked`] with the candidate and the report when a new finding is high or critical.
+pub fn clear_by(candidate: Bundle, base: Baseline<'_>, reports: &dyn Reports) -> Result<Cleared, Box<Blocked>> {
+    let mut report = reports.report(&candidate);
     if let Baseline::Cleared(base) = base {
-        mark_old(&mut report, &candidate, base);
+        mark_old(&mut report, &candidate, base, reports);
     }
     if report.verdict() == Verdict::Block {
         return Err(Box::new(Blocked { bundle: candidate, report }));
@@ -177,7 +201,12 @@ impl Captured {
 }
 
 /// Marks as old what a cleared base had in the same, unchanged file.
-fn mark_old(report: &mut Report, candidate: &Bundle, base: &Bundle) {
+fn mark_old(report: &mut Report, candidate: &Bundle, base: &Bundle, reports: &dyn Reports) {
+    if candidate == base {
+        report.findings.iter_mut().for_each(|finding| finding.new = false);
+        return;
+    }
+
     let unchanged = |finding: &Finding| {
         SkillPath::parse(&finding.path)
             .is_ok_and(|path| base.get(&path).is_some_and(|file| candidate.get(&path) == Some(file)))
@@ -185,7 +214,7 @@ fn mark_old(report: &mut Report, candidate: &Bundle, base: &Bundle) {
     if !report.findings.iter().any(unchanged) {
         return;
     }
-    let before = scan(base).findings;
+    let before = reports.report(base).findings;
     let before: BTreeSet<_> = before.iter().map(identity).collect();
     for finding in &mut report.findings {
         finding.new = !(unchanged(finding) && before.contains(&identity(finding)));

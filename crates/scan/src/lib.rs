@@ -39,7 +39,7 @@ mod source;
 mod waiver;
 
 pub use capabilities::{Capabilities, Part, Place, Undeclared, Use, capabilities};
-pub use clear::{Baseline, Blocked, Captured, Cleared, capture, clear, waive};
+pub use clear::{Baseline, Blocked, Captured, Cleared, Reports, capture, clear, clear_by, waive};
 pub use level::{LevelError, Severity, Verdict};
 pub use report::{EXCERPT_CHARS, Finding, Report};
 pub use rule::{Role, Rule, Scope, rule, rules, ruleset};

@@ -2,8 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
+use std::cell::RefCell;
+
 use scan::{
-    Acceptance, Baseline, Blocked, Cleared, Severity, Verdict, Waiver, Waivers, can_be_waived, capture, clear, waive,
+    Acceptance, Baseline, Blocked, Cleared, Report, Reports, Severity, Verdict, Waiver, Waivers, can_be_waived,
+    capture, clear, clear_by, waive,
 };
 use skill::{Bundle, Digest, File, Limits, SkillPath};
 
@@ -38,6 +41,30 @@ fn an_old_finding_in_an_unchanged_file_never_blocks() {
     assert_eq!((cleared.verdict(), cleared.report().new_verdict()), (Verdict::Warn, Verdict::Allow));
     assert!(cleared.report().findings.iter().all(|finding| !finding.new));
     assert_eq!(cleared.digest(), cleared.bundle().digest());
+}
+
+/// Reports as they are made, and of which files they were wanted.
+#[derive(Default)]
+struct Asked(RefCell<Vec<Digest>>);
+
+impl Reports for Asked {
+    fn report(&self, bundle: &Bundle) -> Report {
+        self.0.borrow_mut().push(bundle.digest());
+        scan::scan(bundle)
+    }
+}
+
+#[test]
+fn reports_are_asked_for_the_files_and_for_those_before_where_they_differ() {
+    let (one, two) = (bundle(&[("SKILL.md", "one\n"), ("a.sh", BAD)]), bundle(&[("SKILL.md", "two\n"), ("a.sh", BAD)]));
+    let asked = Asked::default();
+    let by =
+        |candidate: &Bundle, base| clear_by(candidate.clone(), base, &asked).map_err(|blocked| blocked.to_string());
+    assert!(by(&one, Baseline::None).unwrap_err().contains("remote-pipe-to-shell"));
+    let unchanged = by(&one, Baseline::Cleared(&one)).unwrap();
+    assert!(unchanged.report().findings.iter().all(|finding| !finding.new) && unchanged.digest() == one.digest());
+    assert_eq!(by(&two, Baseline::Cleared(&one)).unwrap().report().new_verdict(), Verdict::Allow);
+    assert_eq!(*asked.0.borrow(), [one.digest(), one.digest(), two.digest(), one.digest()]);
 }
 
 #[test]

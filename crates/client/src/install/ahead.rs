@@ -13,11 +13,12 @@ use std::{
     thread,
 };
 
+use library::Verdicts;
 use registry_index::Wanted;
-use scan::{Baseline, Blocked, Cleared};
-use skill::{Bundle, Limits, QualifiedName, SkillName};
+use scan::{Capabilities, Reports};
+use skill::{Bundle, Limits, QualifiedName};
 
-use super::{Candidate, InstallRequest, Installer, Order};
+use super::{Candidate, InstallRequest, Installer, Order, plan::Planned};
 use crate::{
     cache::Cache,
     git_source::{GitError, Repository},
@@ -202,30 +203,40 @@ impl Job {
     }
 }
 
-/// What the scanner says of skills that the library does not have, scanned on all processors. It is for those whose
-/// files are the same.
-pub(super) fn scan<'c>(by: &Installer<'_>, candidates: impl Iterator<Item = &'c Candidate>) -> Vec<Scanned> {
-    let is_new = |name: &SkillName| by.library.head(name).is_ok_and(|head| head.is_none_or(|head| head.tombstone));
-    let files = candidates.filter(|candidate| is_new(&candidate.name)).map(|candidate| candidate.bundle.clone());
-    let files: Vec<Bundle> = files.collect();
-    let (mut scanned, of) = (Vec::new(), files.len());
+/// Lets the scanner see several skills on all processors; what it says is in the reports then.
+pub(super) fn scan<'c>(
+    reports: &Verdicts,
+    candidates: impl Iterator<Item = &'c Candidate>,
+    progress: impl Fn(Progress),
+) {
+    let files: Vec<&Bundle> = candidates.map(|candidate| &candidate.bundle).collect();
+    let (mut done, of) = (0, files.len());
     if of < 2 {
-        return scanned;
+        return;
     }
-    let processors = thread::available_parallelism().map_or(1, NonZero::get);
-    let work = |files: Bundle| (files.clone(), scan::clear(files, Baseline::None));
-    side_by_side(processors, files, work, |result| {
-        scanned.push(result);
-        (by.progress)(Progress { stage: "scanning", done: scanned.len(), of });
+    let look = |files: &Bundle| drop(reports.report(files));
+    side_by_side(processors(), files, look, |()| {
+        done += 1;
+        progress(Progress { stage: "scanning", done, of });
     });
-    scanned
 }
 
-/// Some files, and what the scanner says of them as those of a new skill.
-pub(super) type Scanned = (Bundle, Judged);
+/// Sums up what each skill would touch, on all processors.
+pub(super) fn sum_up(planned: &mut [Planned]) {
+    let mut all: Vec<_> = planned.iter().map(|_| Capabilities::default()).collect();
+    let files: Vec<_> = planned.iter().map(|planned| planned.cleared.bundle()).enumerate().collect();
+    let sum_up = |(place, files): (usize, &Bundle)| (place, scan::capabilities(files));
+    side_by_side(processors(), files, sum_up, |(place, capabilities)| {
+        if let Some(slot) = all.get_mut(place) {
+            *slot = capabilities;
+        }
+    });
+    planned.iter_mut().zip(all).for_each(|(planned, capabilities)| planned.capabilities = capabilities);
+}
 
-/// What the scanner says of a new skill.
-pub(super) type Judged = Result<Cleared, Box<Blocked>>;
+fn processors() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get)
+}
 
 /// Does some work on at most so many threads; results come in as they are done, to this thread.
 fn side_by_side<J: Send, R: Send>(

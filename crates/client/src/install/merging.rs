@@ -92,7 +92,7 @@ fn take(
     let note = "the release was merged in";
     let proposals = waiting(library, &candidate)?.map(|waiting| ended(waiting, note, stamp)).into_iter().collect();
     let step = Step::Commit { commit: Some(commit), status: InstallStatus::Merged, proposals };
-    Ok(Planned { candidate, cleared, head: snapshot.base, before: snapshot.bundle, in_place: false, conflicts, step })
+    Ok(Planned { conflicts, ..Planned::new(candidate, cleared, (snapshot.base, snapshot.bundle), step) })
 }
 
 /// The merge with both sides, kept for a person; the skill stays as it is.
@@ -117,7 +117,7 @@ fn propose(
         }
     };
     let step = Step::Propose { proposing: Some(proposing), files };
-    Ok(Planned { candidate, cleared, head: snapshot.base, before, in_place: false, conflicts, step })
+    Ok(Planned { conflicts, ..Planned::new(candidate, cleared, (snapshot.base, before), step) })
 }
 
 fn proposal(

@@ -4,12 +4,11 @@ use library::{
     Action, Commit, Content, FolderState, Library, NewRevision, Origin, Permit, ProposalChange, ProposalId, Revision,
     SnapshotError, Stamp, TakeOver, WholeChange,
 };
-use scan::{Baseline, Cleared};
+use scan::{Baseline, Capabilities, Cleared, Reports};
 use skill::{Bundle, Limits, SkillName, SkillPath, diff, merge::Conflict, validate};
 
 use super::{
     Evolved, InstallError, InstallRequest, InstallStatus,
-    ahead::Judged,
     merging::{Proposing, merge_release},
     source::Candidate,
 };
@@ -28,10 +27,18 @@ pub(super) struct Planned {
     pub in_place: bool,
     /// The places in which a release and the changes made here disagree.
     pub conflicts: Vec<Conflict>,
+    /// What the files would touch, for people; summed up when all is planned.
+    pub capabilities: Capabilities,
     pub step: Step,
 }
 
 impl Planned {
+    /// Without conflicts, over `head` with its files or over nothing.
+    pub fn new(candidate: Candidate, cleared: Cleared, (head, before): (Option<Revision>, Bundle), step: Step) -> Self {
+        let (in_place, conflicts, capabilities) = Default::default();
+        Self { candidate, cleared, head, before, in_place, conflicts, capabilities, step }
+    }
+
     /// The files that were changed here since the release was installed and that the new one changes as well.
     pub fn touched(&self) -> Vec<SkillPath> {
         let Some(base) = &self.candidate.base else { return Vec::new() };
@@ -87,11 +94,11 @@ impl Step {
 }
 
 /// Decides what is to be done, or why nothing can be. Takes over a hand edit first, unless it is a
-/// dry run or frozen. `scanned` is what the scanner said of the candidate as a new skill, where it was asked.
+/// dry run or frozen.
 pub(super) fn plan(
     library: &mut Library,
     candidate: Candidate,
-    scanned: Option<Judged>,
+    reports: &dyn Reports,
     request: &InstallRequest,
     (stamp, permit): (&Stamp, &Permit<'_>),
 ) -> Result<Planned, InstallError> {
@@ -103,9 +110,9 @@ pub(super) fn plan(
         Some(head) if !head.tombstone => {
             let take_over =
                 if request.dry_run || request.frozen || pinned.is_err() { TakeOver::Pretend } else { TakeOver::Commit };
-            over_installed(library, candidate, head, take_over, (request.evolved, stamp))
+            over_installed(library, candidate, reports, (head, take_over), (request.evolved, stamp))
         }
-        gone => fresh(library, candidate, scanned, (gone, stamp)),
+        gone => fresh(library, candidate, reports, (gone, stamp)),
     }?;
     if request.frozen {
         check_frozen(&planned)?;
@@ -131,7 +138,7 @@ fn whole_change<'a>(planned: &'a Planned, commit: &Commit) -> WholeChange<'a> {
 }
 
 /// Lenient as every client: only what makes a skill unusable counts.
-pub(super) fn check_usable(release: &str, name: &SkillName, files: &Bundle) -> Result<(), InstallError> {
+pub(crate) fn check_usable(release: &str, name: &SkillName, files: &Bundle) -> Result<(), InstallError> {
     let bytes = files.get(&SkillPath::skill_md()).map(|file| file.bytes.to_vec());
     let loaded = match &bytes {
         Some(bytes) => validate::load(bytes, name.as_str(), &Limits::default()).map(drop),
@@ -144,12 +151,12 @@ pub(super) fn check_usable(release: &str, name: &SkillName, files: &Bundle) -> R
 fn fresh(
     library: &Library,
     mut candidate: Candidate,
-    scanned: Option<Judged>,
+    reports: &dyn Reports,
     (tombstone, stamp): (Option<Revision>, &Stamp),
 ) -> Result<Planned, InstallError> {
     let state = library.folder_state(&candidate.name)?;
     let in_place = !matches!(state, FolderState::Absent | FolderState::Missing);
-    let cleared = scanned.unwrap_or_else(|| scan::clear(candidate.bundle.clone(), Baseline::None))?;
+    let cleared = scan::clear_by(candidate.bundle.clone(), Baseline::None, reports)?;
     let action = if candidate.taken.is_some() { Action::Adopt } else { Action::Install };
     let mut revisions = vec![revision(&cleared, action, stamp, &candidate.origin)];
     let mut shown = cleared;
@@ -174,7 +181,7 @@ fn fresh(
     let commit = Commit { skill: candidate.name.clone(), base, revisions };
     let step = Step::Commit { commit: Some(commit), status: InstallStatus::Installed, proposals: Vec::new() };
     let before = Bundle::default();
-    Ok(Planned { candidate, cleared: shown, head: None, before, in_place, conflicts: Vec::new(), step })
+    Ok(Planned { in_place, ..Planned::new(candidate, shown, (None, before), step) })
 }
 
 /// Whether nothing stands in the folder but what is to be installed.
@@ -232,8 +239,8 @@ fn check_frozen(planned: &Planned) -> Result<(), InstallError> {
 fn over_installed(
     library: &mut Library,
     mut candidate: Candidate,
-    head: Revision,
-    take_over: TakeOver,
+    reports: &dyn Reports,
+    (head, take_over): (Revision, TakeOver),
     (evolved, stamp): (Evolved, &Stamp),
 ) -> Result<Planned, InstallError> {
     let Some(origin) = head.origin.clone().filter(|origin| is_same_skill(origin, &candidate.origin)) else {
@@ -257,7 +264,7 @@ fn over_installed(
         proposals: Vec::new(),
     };
     let (cleared, step) = if origin.digest == candidate.origin.digest && origin.version == candidate.origin.version {
-        let cleared = told(library, &name, scan::clear(before.clone(), snapshot.baseline())?)?;
+        let cleared = told(library, &name, scan::clear_by(before.clone(), snapshot.baseline(), reports)?)?;
         let again = || revision(&cleared, Action::Install, stamp, &origin);
         let step = match is_missing {
             true => commit(again(), InstallStatus::Installed),
@@ -265,7 +272,7 @@ fn over_installed(
         };
         (cleared, step)
     } else if found == origin.digest || found == candidate.origin.digest {
-        let cleared = told(library, &name, scan::clear(candidate.bundle.clone(), snapshot.baseline())?)?;
+        let cleared = told(library, &name, scan::clear_by(candidate.bundle.clone(), snapshot.baseline(), reports)?)?;
         let update = revision(&cleared, Action::Update, stamp, &candidate.origin);
         (cleared, commit(update, InstallStatus::Updated))
     } else if let Evolved::Merge(choice) = evolved {
@@ -274,7 +281,7 @@ fn over_installed(
         let installed = origin.version.unwrap_or_default();
         return Err(InstallError::Evolved { name, installed, wanted: describe(&candidate.origin) });
     };
-    Ok(Planned { candidate, cleared, head: snapshot.base, before, in_place: false, conflicts: Vec::new(), step })
+    Ok(Planned::new(candidate, cleared, (snapshot.base, before), step))
 }
 
 /// Marks what a person accepted in the files as they are. It lets nothing pass that the scan blocked.
