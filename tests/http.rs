@@ -5,8 +5,10 @@ mod authorisation;
 mod crashes;
 mod gateway;
 mod index_files;
+mod indexes;
 mod journey;
 mod library_pages;
+mod mirroring;
 mod moderation;
 
 use serde_json::Value;

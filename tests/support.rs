@@ -25,7 +25,7 @@ pub use git::{bare_log, git, git_bytes, repository};
 pub use random::Random;
 pub use sandbox::{Sandbox, canonical};
 pub use schema::check_schema;
-pub use server::{Reply as ServerReply, Server, ask as server_ask};
+pub use server::{Reply as ServerReply, Server, ask as server_ask, ask_by_name as server_ask_by_name};
 pub use smart_http::SmartHttp;
 pub use snapshot::{Entry, Snapshot, set_mode, snapshot, tree, write_files};
 pub use ssh::{ANN, BOB, SshKey};

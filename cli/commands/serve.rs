@@ -1,6 +1,8 @@
 //! `skillhub serve`: a marketplace over HTTP, or with `--gateway` the library.
 
+mod file;
 mod gateway;
+mod mirror;
 
 use std::{
     net::SocketAddr,
@@ -10,7 +12,7 @@ use std::{
 use clap::{Args, Subcommand, ValueEnum};
 use jiff::Timestamp;
 use serde_json::json;
-use server::{Hub, NewToken, Scope, ServerLimits, Settings, Visibility};
+use server::{Hub, NewToken, Scope, Visibility};
 use skill::Owner;
 
 use crate::{
@@ -29,8 +31,10 @@ const FIRST_ACCOUNT: &str = "admin";
   skillhub serve --data /srv/skillhub                         on 127.0.0.1:8700, for all to read
   skillhub serve --data /srv/skillhub --visibility private    reading needs a token as well
   skillhub serve --addr 0.0.0.0:8700 --host skills.example.org
+  skillhub serve --config /etc/skillhub/serve.toml            all of it in a file, several indexes as well
   skillhub serve admin-token --data /srv/skillhub             the first token; it prints nothing else
-  skillhub serve --gateway                                    the library with its pages, for its operator or a host program
+  skillhub serve mirror acme/pdf --registry URL --data DIR    a release of another registry, with its signature
+  skillhub serve --gateway                                    the library, for its operator or a host program
   skillhub login http://127.0.0.1:8700                        keep a token for the server")]
 pub struct ServeArgs {
     #[command(subcommand)]
@@ -44,6 +48,8 @@ pub struct ServeArgs {
 enum ServeCommand {
     /// Make a token for an account that runs the server, and print it
     AdminToken(AdminTokenArgs),
+    /// Add releases of another registry to the server's index, with their signatures
+    Mirror(mirror::MirrorArgs),
 }
 
 /// Flags of `serve admin-token`.
@@ -60,18 +66,21 @@ struct AdminTokenArgs {
 /// How to serve.
 #[derive(Debug, Args)]
 struct ServerArgs {
-    /// Where to listen: IP and port
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8700", env = "SKILLHUB_SERVE_ADDR")]
-    addr: String,
-    /// Serve the library in place of a marketplace, with pages, for who has the gateway's token
-    #[arg(long, conflicts_with_all = ["data", "visibility", "read_only", "proxy_account_header", "rate"])]
+    /// A file in TOML that says all of this, limits and further indexes; flags go before it
+    #[arg(long, value_name = "FILE", env = "SKILLHUB_SERVE_CONFIG")]
+    config: Option<PathBuf>,
+    /// Where to listen: IP and port [default: 127.0.0.1:8700]
+    #[arg(long, value_name = "ADDR", env = "SKILLHUB_SERVE_ADDR")]
+    addr: Option<String>,
+    /// Serve the library in place of a marketplace, for clients that have the gateway's token
+    #[arg(long, conflicts_with_all = ["config", "data", "visibility", "read_only", "proxy_account_header", "rate"])]
     gateway: bool,
     /// The folder with the index and all else that the server keeps; in the home without
     #[arg(long, value_name = "DIR", env = "SKILLHUB_SERVE_DATA")]
     data: Option<PathBuf>,
-    /// Who may read
-    #[arg(long, value_name = "WHO", default_value = "public", env = "SKILLHUB_SERVE_VISIBILITY")]
-    visibility: Reading,
+    /// Who may read [default: public]
+    #[arg(long, value_name = "WHO", env = "SKILLHUB_SERVE_VISIBILITY")]
+    visibility: Option<Reading>,
     /// Change nothing: a mirror
     #[arg(long)]
     read_only: bool,
@@ -81,9 +90,9 @@ struct ServerArgs {
     /// The header in which a proxy in front says who has signed in
     #[arg(long, value_name = "HEADER", env = "SKILLHUB_SERVE_PROXY_ACCOUNT_HEADER")]
     proxy_account_header: Option<String>,
-    /// Requests of one client in a minute that change something or search; 0 for any number
-    #[arg(long, value_name = "N", default_value_t = ServerLimits::default().costly_per_minute)]
-    rate: u32,
+    /// Requests of one client in a minute that change something or search; 0 for any number [default: 600]
+    #[arg(long, value_name = "N", env = "SKILLHUB_SERVE_RATE")]
+    rate: Option<u32>,
     /// Write a line for each request to stderr, as JSON
     #[arg(long)]
     log: bool,
@@ -98,43 +107,44 @@ enum Reading {
     Private,
 }
 
+impl From<Reading> for Visibility {
+    fn from(reading: Reading) -> Self {
+        match reading {
+            Reading::Public => Self::Public,
+            Reading::Private => Self::Private,
+        }
+    }
+}
+
 /// Serves, or does what the subcommand says.
 pub fn run(context: &Context, global: &Global, args: &ServeArgs) -> Result<Exit, CliError> {
     match &args.command {
         Some(ServeCommand::AdminToken(args)) => admin_token(context, args),
+        Some(ServeCommand::Mirror(args)) => mirror::run(context, args),
         None => serve(context, global, &args.serve),
     }
 }
 
 fn serve(context: &Context, global: &Global, args: &ServerArgs) -> Result<Exit, CliError> {
-    let address: SocketAddr = args.addr.parse().map_err(|_| {
-        CliError::usage(format!("{:?} is no address", args.addr)).hint("write IP and port, such as 127.0.0.1:8700")
-    })?;
+    let (settings, others) = file::settings(context, args)?;
     if args.gateway {
-        return gateway::run(context, global, address, &args.host);
+        return gateway::run(context, global, settings.address, &args.host);
     }
-    let settings = Settings {
-        address,
-        data: data_folder(context, args.data.as_deref()),
-        visibility: match args.visibility {
-            Reading::Public => Visibility::Public,
-            Reading::Private => Visibility::Private,
-        },
-        read_only: args.read_only,
-        hosts: args.host.clone(),
-        proxy_account_header: args.proxy_account_header.clone(),
-        log: |line| eprintln!("{line}"),
-        logs_requests: args.log,
-        limits: ServerLimits { costly_per_minute: args.rate, ..ServerLimits::default() },
-    };
     let data = settings.data.display().to_string();
+    let further: Vec<_> =
+        others.iter().map(|index| json!({"data": index.data.display().to_string(), "hosts": index.hosts})).collect();
+    let told: Vec<_> =
+        others.iter().map(|index| format!("Serving {} as {}", index.data.display(), index.hosts.join(", "))).collect();
     let ready = |address: SocketAddr| {
         let url = format!("http://{address}");
-        let document = json!({"ok": true, "url": url, "data": data});
+        let document = json!({"ok": true, "url": url, "data": data, "indexes": further});
         // Nobody reads on; the server serves all the same.
-        let _closed = context.out.answer(&document, |out| writeln!(out, "Serving {data} at {url}"));
+        let _closed = context.out.answer(&document, |out| {
+            writeln!(out, "Serving {data} at {url}")?;
+            told.iter().try_for_each(|told| writeln!(out, "{told}"))
+        });
     };
-    server::serve(settings, ready).map_err(failed)?;
+    server::serve(settings, others, ready).map_err(failed)?;
     Ok(Exit::Done)
 }
 

@@ -103,9 +103,24 @@ impl Drop for Server {
 
 /// Asks a server for something; an error when it is not there.
 pub fn ask(url: &str, method: &str, path: &str, token: Option<&str>, body: &[u8]) -> Result<Reply, ureq::Error> {
+    ask_by_name(url, None, method, path, token, body)
+}
+
+/// As [`ask`], with the name by which the client knows the server.
+pub fn ask_by_name(
+    url: &str,
+    name: Option<&str>,
+    method: &str,
+    path: &str,
+    token: Option<&str>,
+    body: &[u8],
+) -> Result<Reply, ureq::Error> {
     let config = Agent::config_builder().http_status_as_error(false).allow_non_standard_methods(true);
     let agent: Agent = config.max_redirects(0).build().into();
     let mut request = Request::builder().method(method).uri(format!("{url}{path}"));
+    if let Some(name) = name {
+        request = request.header("Host", name);
+    }
     if let Some(token) = token {
         request = request.header("Authorization", format!("Bearer {token}"));
     }

@@ -17,23 +17,24 @@ mod source;
 
 use std::{collections::BTreeMap, path::Path};
 
-use library::{Before, Event, Home, Library, Permit, Stamp};
-use skill::{Bundle, diff};
+use library::{Before, Event, Home, Library, Permit, Stamp, Verdicts};
+use skill::diff;
 
 pub(crate) use ahead::bring as bring_ahead;
 pub use ahead::{Ahead, Progress};
-use ahead::{Judged, Scanned};
 pub use error::InstallError;
 pub(crate) use error::invalid_requirement;
 pub use installed::{InstallStatus, Installed};
 pub use merging::Choice;
 pub(crate) use order::Order;
 use order::orders;
+pub(crate) use plan::check_usable;
 use plan::{Planned, Step};
 use requirements::Item;
 pub(crate) use requirements::{Needs, bare};
+pub(crate) use signer::of_release as signer_of;
 use skill::failure::{Fails, Failure, FailureKind};
-pub(crate) use source::{Candidate, Taken, fetch, fetch_release, version_of};
+pub(crate) use source::{Candidate, Taken, check_digest, fetch, fetch_release, version_of};
 
 use crate::{
     agent_folders::{AgentFolder, AgentFolders},
@@ -98,9 +99,14 @@ pub struct Installer<'a> {
     pub permit: &'a Permit<'a>,
     /// Is told how far it is.
     pub progress: &'a dyn Fn(Progress),
+    /// Tells this build of the program from others; without it no scan of an earlier time is believed.
+    pub program: Option<&'a str>,
     /// What was fetched ahead; empty at first.
     pub ahead: Ahead,
 }
+
+/// Skills from which on it pays to read what was scanned before.
+const REMEMBERED: usize = 8;
 
 /// The skills of one request as they come, each with its turn, so that results keep the order.
 #[derive(Default)]
@@ -110,8 +116,8 @@ pub(crate) struct Batch {
     settled: Vec<(usize, Installed)>,
     next: usize,
     signers: Signers,
-    /// What was scanned before it is its turn.
-    scanned: Vec<Scanned>,
+    /// What the scanner said of files before it is their turn.
+    reports: Verdicts,
 }
 
 impl Batch {
@@ -120,12 +126,6 @@ impl Batch {
     pub fn of(home: &Home, lock: &LockFile) -> Result<Self, InstallError> {
         let signers = signer::known(home, lock)?;
         Ok(Self { signers, ..Self::default() })
-    }
-
-    /// What the scanner said of these very files.
-    fn scanned_as(&mut self, files: &Bundle) -> Option<Judged> {
-        let at = self.scanned.iter().position(|(scanned, _)| scanned == files)?;
-        Some(self.scanned.swap_remove(at).1)
     }
 
     fn turn(&mut self) -> usize {
@@ -164,7 +164,9 @@ impl Installer<'_> {
         bring_ahead(self, &orders, request);
         let (items, needs) = self.items(orders, request, &lock)?;
         let fetched: Vec<_> = items.into_iter().map(|item| self.fetch_item(item, request)).collect();
-        batch.scanned = ahead::scan(self, fetched.iter().filter_map(|(_, found)| found.as_ref().ok()).flatten());
+        let candidates = || fetched.iter().filter_map(|(_, found)| found.as_ref().ok()).flatten();
+        batch.reports = self.reports(candidates().count());
+        ahead::scan(&batch.reports, candidates(), self.progress);
         let (mut done, mut of) = (0, fetched.len());
         for (label, found) in fetched {
             match found {
@@ -187,6 +189,14 @@ impl Installer<'_> {
         }
         batch.drop_unmet(&needs);
         self.finish(batch, request, &folders)
+    }
+
+    /// What the scanner said of files before. For a few skills reading it would take longer than a scan.
+    fn reports(&self, skills: usize) -> Verdicts {
+        match self.program.filter(|_| skills >= REMEMBERED) {
+            Some(program) => Verdicts::of(self.home, program),
+            None => Verdicts::for_now(),
+        }
     }
 
     /// What an item names, and what it is called when that cannot be had.
@@ -219,13 +229,15 @@ impl Installer<'_> {
         if !request.dry_run {
             self.record_refusals(&batch.settled);
         }
-        let Batch { planned, turns, mut settled, .. } = batch;
+        let Batch { mut planned, turns, mut settled, reports, .. } = batch;
+        ahead::sum_up(&mut planned);
         let done = match request.dry_run {
             true => planned.into_iter().map(|planned| self.pretend(planned, folders)).collect(),
             false => self.carry_out(planned, folders, request)?,
         };
         if !request.dry_run {
             Signers::remember(self.home, done.iter().filter_map(Installed::signed));
+            reports.keep(self.home);
         }
         settled.extend(turns.into_iter().zip(done));
         settled.sort_by_key(|(turn, _)| *turn);
@@ -252,8 +264,8 @@ impl Installer<'_> {
             return;
         }
         let checked = self.check_signer(&mut candidate, request, &batch.signers);
-        let scanned = batch.scanned_as(&candidate.bundle);
-        match checked.and_then(|()| plan::plan(self.library, candidate, scanned, request, (self.stamp, self.permit))) {
+        let by = (self.stamp, self.permit);
+        match checked.and_then(|()| plan::plan(self.library, candidate, &batch.reports, request, by)) {
             Ok(plan) => batch.pass(plan),
             Err(error) => batch.settle(Installed::failed(label, version, error)),
         }
@@ -353,7 +365,7 @@ impl Installer<'_> {
             signer: candidate.signer.clone(),
             is_dependency: candidate.is_dependency,
             report: Some(planned.cleared.report().clone()),
-            capabilities: Some(scan::capabilities(planned.cleared.bundle())),
+            capabilities: Some(planned.capabilities.clone()),
             change: Some(diff::diff(&planned.before, after)),
             touched: planned.touched(),
             conflicts: planned.conflicts.clone(),

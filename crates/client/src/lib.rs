@@ -40,6 +40,7 @@ mod uninstall;
 mod unmanaged;
 mod update;
 mod verify;
+mod vetted;
 
 pub use adopt::{AdoptError, AdoptStatus, Adopted, adopt};
 pub use agent_folders::{AgentError, AgentFolder, AgentFolders};
@@ -82,3 +83,4 @@ pub use uninstall::{Outcome, UninstallError, Uninstalled, uninstall};
 pub use unmanaged::{Unmanaged, unmanaged};
 pub use update::{Outdated, SkillToUpdate, UpdateRequest, outdated};
 pub use verify::{Verified, VerifyStatus, verify};
+pub use vetted::{Vetted, vetted};

@@ -101,14 +101,23 @@ pub fn is_of_another_site(request: &Request) -> bool {
 /// Whether a request is meant for a server of these names. A page of somebody else that leads a name of its own to this
 /// machine's address is stopped here: an address is no name.
 pub fn is_for(hosts: &[String], request: &Request) -> bool {
+    let Some(name) = asked_for(request) else { return false };
+    name.parse::<IpAddr>().is_ok() || name.eq_ignore_ascii_case("localhost") || is_named(hosts, name)
+}
+
+/// Whether a server of these names has this one.
+pub fn is_named(hosts: &[String], name: &str) -> bool {
+    hosts.iter().any(|known| known == "*" || known.eq_ignore_ascii_case(name))
+}
+
+/// The name or address that a request asks for, without its port.
+pub fn asked_for(request: &Request) -> Option<&str> {
     let given = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
-    let Some(host) = given.or_else(|| request.uri().host()) else { return false };
-    let name = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => host.split(':').next().unwrap_or_default(),
-    };
-    let known = |known: &String| known == "*" || known.eq_ignore_ascii_case(name);
-    name.parse::<IpAddr>().is_ok() || name.eq_ignore_ascii_case("localhost") || hosts.iter().any(known)
+    let host = given.or_else(|| request.uri().host())?;
+    match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next(),
+        None => host.split(':').next(),
+    }
 }
 
 fn request_id() -> String {

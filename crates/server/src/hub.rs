@@ -91,10 +91,7 @@ impl Hub {
     /// [`DataError`]
     pub fn open(settings: Settings) -> Result<Self, DataError> {
         let data = settings.data.clone();
-        library::ensure_dir(&data).map_err(|error| DataError::Folder {
-            path: data.clone(),
-            source: std::io::Error::other(error.to_string()),
-        })?;
+        ensure_data(&data)?;
         let path = data.join(INDEX);
         Index::init(&path, &Stamp { by: "skillhub".to_owned(), at: Timestamp::now() })?;
         let indexes = Arc::new(IndexPool::open(&path)?);
@@ -121,11 +118,7 @@ impl Hub {
     /// # Errors
     /// [`DataError`]
     pub fn accounts_in(data: &Path) -> Result<Accounts, DataError> {
-        let folder = |error: library::PlaceError| DataError::Folder {
-            path: data.to_owned(),
-            source: std::io::Error::other(error.to_string()),
-        };
-        library::ensure_dir(data).map_err(folder)?;
+        ensure_data(data)?;
         Ok(Accounts::new(Arc::new(Database::open(&data.join(DATABASE))?)))
     }
 
@@ -259,6 +252,13 @@ impl Hub {
             Ok(self.catalogue.show(&skills, &now)?)
         })?
     }
+}
+
+/// Makes the data folder where it is not there.
+pub fn ensure_data(data: &Path) -> Result<(), DataError> {
+    let source = |error: library::PlaceError| std::io::Error::other(error.to_string());
+    let folder = |error| DataError::Folder { path: data.to_owned(), source: source(error) };
+    library::ensure_dir(data).map(drop).map_err(folder)
 }
 
 /// The newest release of a skill, which may have none that can be installed.

@@ -7,7 +7,7 @@ use axum::{
     extract::{ConnectInfo, DefaultBodyLimit, Request},
     middleware,
 };
-use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn as connection_service};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use skill::{
     Limits,
@@ -19,13 +19,13 @@ use tokio::{
     signal,
     sync::{Semaphore, watch},
 };
-use tower::ServiceExt;
+use tower::{ServiceExt, service_fn};
 
 use crate::{
     api::{self, Shared},
     error::ApiError,
     foreign,
-    guard::guard,
+    guard::{asked_for, guard, is_named},
     hub::{DataError, Hub},
     operations, pages,
     settings::{ServerLimits, Settings},
@@ -66,21 +66,42 @@ impl Fails for ServeError {
     }
 }
 
-/// Serves until the process is asked to end; `ready` is told the address as it is then.
+/// Serves until the process is asked to end; `ready` is told the address as it is then. Each of `others` is an index of
+/// its own at the names that it has; address and limits are those of the first.
 ///
 /// # Errors
 /// [`ServeError`]
-pub fn serve(settings: Settings, ready: impl FnOnce(SocketAddr)) -> Result<(), ServeError> {
-    let address = settings.address;
-    let hub = Arc::new(Hub::open(settings)?);
+pub fn serve(settings: Settings, others: Vec<Settings>, ready: impl FnOnce(SocketAddr)) -> Result<(), ServeError> {
+    let (address, limits) = (settings.address, settings.limits.clone());
+    let first = Arc::new(Hub::open(settings)?);
+    let others: Vec<Shared> =
+        others.into_iter().map(|settings| Hub::open(settings).map(Arc::new)).collect::<Result<_, _>>()?;
     runtime()?.block_on(async {
         let (end, ending) = watch::channel(());
-        let upkeep = tokio::spawn(upkeep(Arc::clone(&hub), ending));
-        let served = until_asked_to_end(address, app(&hub), &hub.settings.limits, ready).await;
-        drop(end);
-        let _done = upkeep.await;
+        let all = std::iter::once(&first).chain(&others);
+        let upkeeps: Vec<_> = all.map(|hub| tokio::spawn(upkeep(Arc::clone(hub), ending.clone()))).collect();
+        let served = until_asked_to_end(address, by_name(&first, &others), &limits, ready).await;
+        drop((end, ending));
+        for upkeep in upkeeps {
+            let _done = upkeep.await;
+        }
         served
     })
+}
+
+/// The routes of several indexes: a request is for the one of `others` that has the name it asks for, else for `first`.
+fn by_name(first: &Shared, others: &[Shared]) -> Router {
+    if others.is_empty() {
+        return app(first);
+    }
+    let first = app(first);
+    let others: Arc<[_]> = others.iter().map(|hub| (Arc::clone(hub), app(hub))).collect();
+    let named = service_fn(move |request: Request| {
+        let is_for = |hub: &Shared| asked_for(&request).is_some_and(|name| is_named(&hub.settings.hosts, name));
+        let found = others.iter().find(|(hub, _)| is_for(hub));
+        found.map_or(&first, |(_, app)| app).clone().oneshot(request)
+    });
+    Router::new().fallback_service(named)
 }
 
 /// All routes.
@@ -152,7 +173,7 @@ async fn accept(
         let _as_it_is = stream.set_nodelay(true);
         let (app, head_time, mut ending) = (app.clone(), limits.head_time, ending.clone());
         tokio::spawn(async move {
-            let answer = service_fn(move |request: Request<Incoming>| {
+            let answer = connection_service(move |request: Request<Incoming>| {
                 let mut request = request.map(axum::body::Body::new);
                 request.extensions_mut().insert(ConnectInfo(client));
                 let app = app.clone();

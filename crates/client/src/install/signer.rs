@@ -24,7 +24,7 @@ pub(super) fn known(home: &Home, lock: &LockFile) -> Result<Signers, InstallErro
 }
 
 /// The key of its owner with which a release is signed.
-pub(super) fn of_release(
+pub(crate) fn of_release(
     registries: &Registries,
     registry: &Registry,
     entry: &Entry,

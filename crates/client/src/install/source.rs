@@ -419,7 +419,7 @@ fn unpack(bytes: &[u8], origin: &str) -> Result<Bundle, InstallError> {
     archive::unpack(bytes, &Limits::default()).map_err(failed)
 }
 
-fn check_digest(name: &str, expected: &Digest, bundle: &Bundle) -> Result<(), InstallError> {
+pub(crate) fn check_digest(name: &str, expected: &Digest, bundle: &Bundle) -> Result<(), InstallError> {
     let found = bundle.digest();
     if found == *expected {
         return Ok(());

@@ -1,0 +1,179 @@
+//! [`ServeFile`]: what `serve --config` reads, and how a server is run by it and by the flags.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use serde::Deserialize;
+use server::{ServerLimits, Settings, Visibility};
+
+use super::ServerArgs;
+use crate::{
+    context::Context,
+    exit::{CliError, Exit},
+};
+
+/// Where a server listens unless told otherwise.
+const ADDRESS: &str = "127.0.0.1:8700";
+
+/// Bytes of a file that is read.
+const FILE_BYTES: u64 = 1 << 20;
+
+/// The file of `serve --config`, in TOML. Every part has a default; a flag or a variable goes before it. Paths are
+/// relative to the folder of the file.
+///
+/// ```toml
+/// addr = "127.0.0.1:8700"
+/// data = "/srv/skillhub"
+/// visibility = "public"               # or private
+/// hosts = ["skills.example.org"]
+/// proxy_account_header = "X-Account"
+/// read_only = false
+/// rate = 600                          # changes and searches of one client in a minute
+/// log = true
+///
+/// [limits]
+/// request_seconds = 60
+/// head_seconds = 10
+/// shutdown_seconds = 20
+/// connections = 1024
+///
+/// [indexes.company]                   # a further index, with accounts of its own, at names of its own
+/// data = "/srv/company"
+/// visibility = "private"
+/// hosts = ["skills.company.example"]
+/// ```
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct ServeFile {
+    addr: Option<String>,
+    data: Option<PathBuf>,
+    visibility: Option<Visibility>,
+    hosts: Vec<String>,
+    proxy_account_header: Option<String>,
+    read_only: bool,
+    rate: Option<u32>,
+    log: bool,
+    limits: LimitsTable,
+    indexes: BTreeMap<String, IndexTable>,
+}
+
+/// What keeps one client from taking all.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct LimitsTable {
+    request_seconds: Option<u64>,
+    head_seconds: Option<u64>,
+    shutdown_seconds: Option<u64>,
+    connections: Option<usize>,
+}
+
+/// A further index.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct IndexTable {
+    data: PathBuf,
+    visibility: Visibility,
+    hosts: Vec<String>,
+    proxy_account_header: Option<String>,
+    #[serde(default)]
+    read_only: bool,
+}
+
+/// How a server is to be run: its first index, and the further ones.
+///
+/// # Errors
+/// A file that cannot be read or has what no server has, an address that is none, and indexes that cannot be told apart.
+pub fn settings(context: &Context, args: &ServerArgs) -> Result<(Settings, Vec<Settings>), CliError> {
+    let (file, folder) = match &args.config {
+        Some(path) => {
+            let path = context.absolute(path);
+            (read(&path)?, path.parent().unwrap_or(&path).to_owned())
+        }
+        None => (ServeFile::default(), context.cwd.clone()),
+    };
+    let written = args.addr.clone().or(file.addr.clone()).unwrap_or_else(|| ADDRESS.to_owned());
+    let address = written.parse().map_err(|_| {
+        CliError::usage(format!("{written:?} is no address")).hint("write IP and port, such as 127.0.0.1:8700")
+    })?;
+    let data = args.data.clone().or_else(|| file.data.as_ref().map(|data| folder.join(data)));
+    let visibility = args.visibility.map(Visibility::from).or(file.visibility).unwrap_or(Visibility::Public);
+    let settings = Settings {
+        address,
+        data: super::data_folder(context, data.as_deref()),
+        visibility,
+        read_only: args.read_only || file.read_only,
+        hosts: if args.host.is_empty() { file.hosts.clone() } else { args.host.clone() },
+        proxy_account_header: args.proxy_account_header.clone().or(file.proxy_account_header.clone()),
+        log: |line| eprintln!("{line}"),
+        logs_requests: args.log || file.log,
+        limits: file.limits.with_rate(args.rate.or(file.rate)),
+    };
+    let further = |table: &IndexTable| Settings {
+        data: folder.join(&table.data),
+        visibility: table.visibility,
+        read_only: args.read_only || table.read_only,
+        hosts: table.hosts.clone(),
+        proxy_account_header: table.proxy_account_header.clone(),
+        ..settings.clone()
+    };
+    let others: Vec<Settings> = file.indexes.values().map(further).collect();
+    check_apart(&settings, file.indexes.keys().map(String::as_str).zip(&others))?;
+    Ok((settings, others))
+}
+
+fn read(path: &Path) -> Result<ServeFile, CliError> {
+    let shown = path.display();
+    let unreadable = |error: &dyn std::fmt::Display| {
+        CliError::new("io", Exit::Failed, format!("cannot read {shown}: {error}")).hint("name a file: --config FILE")
+    };
+    let length = std::fs::metadata(path).map_err(|error| unreadable(&error))?.len();
+    if length > FILE_BYTES {
+        return Err(unreadable(&"it is larger than 1 MiB"));
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| unreadable(&error))?;
+    toml::from_str(&text).map_err(|error| {
+        CliError::new("invalid_config", Exit::Usage, format!("{shown} cannot be used: {}", error.to_string().trim()))
+            .hint("docs/guides/server.md has a whole one")
+    })
+}
+
+/// Refuses further indexes that no name leads to, and folders or names that two would share.
+fn check_apart<'a>(first: &'a Settings, others: impl Iterator<Item = (&'a str, &'a Settings)>) -> Result<(), CliError> {
+    let refused =
+        |text: String, hint: &str| Err(CliError::new("invalid_config", Exit::Usage, text).hint(hint.to_owned()));
+    let mut folders = BTreeSet::from([&first.data]);
+    let mut names: BTreeSet<String> = first.hosts.iter().map(|host| host.to_lowercase()).collect();
+    for (index, settings) in others {
+        if settings.hosts.is_empty() || settings.hosts.iter().any(|host| host == "*") {
+            return refused(format!("no name leads to the index {index:?}"), "write `hosts = [\"NAME\"]` in its table");
+        }
+        if !folders.insert(&settings.data) {
+            let data = settings.data.display();
+            return refused(format!("the index {index:?} has the folder of another, {data}"), "give each a folder");
+        }
+        if let Some(host) = settings.hosts.iter().find(|host| !names.insert(host.to_lowercase())) {
+            return refused(
+                format!("the index {index:?} has the name of another, {host}"),
+                "give each names of its own",
+            );
+        }
+    }
+    Ok(())
+}
+
+impl LimitsTable {
+    fn with_rate(&self, rate: Option<u32>) -> ServerLimits {
+        let usual = ServerLimits::default();
+        let time = |seconds: Option<u64>, usual| seconds.map_or(usual, Duration::from_secs);
+        ServerLimits {
+            head_time: time(self.head_seconds, usual.head_time),
+            request_time: time(self.request_seconds, usual.request_time),
+            connections: self.connections.unwrap_or(usual.connections).max(1),
+            costly_per_minute: rate.unwrap_or(usual.costly_per_minute),
+            shutdown_time: time(self.shutdown_seconds, usual.shutdown_time),
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! [`vetted`]: a release of a registry, held to its index, its owner's keys and the scanner, for another registry.
+
+use registry_index::{Entry, FetchError, OwnerKey, PublicKey};
+use scan::{Baseline, Cleared};
+use skill::{Limits, archive};
+
+use crate::{
+    http,
+    install::{InstallError, check_digest, check_usable, signer_of},
+    registry::Registries,
+    resolve::{self, ResolveError, Resolved},
+    spec::Spec,
+};
+
+/// A release that passed.
+#[derive(Debug)]
+pub struct Vetted {
+    /// Where the registry is that it was in.
+    pub registry: String,
+    /// Its line there.
+    pub entry: Entry,
+    /// Its files.
+    pub cleared: Cleared,
+    /// The fingerprint of the key with which its owner signed it.
+    pub signer: Option<String>,
+    /// The keys with which its owner signs there.
+    pub keys: Vec<PublicKey>,
+}
+
+/// Fetches the release that a spec names and looks at it as an install would.
+///
+/// # Errors
+/// [`InstallError`]: no such release, one that was withdrawn or that its owner did not sign, other bytes than the index
+/// says, no skill, or a block by the scanner.
+pub fn vetted(registries: &Registries, spec: &Spec) -> Result<Vetted, InstallError> {
+    let Resolved { registry, name, entry } = resolve::resolve(registries, spec)?;
+    entry.check_open()?;
+    let signer = signer_of(registries, &registry, &entry)?;
+    let packed = match registry.with_archive(&entry).map_err(ResolveError::from)?.bundle(&entry) {
+        Err(FetchError::Elsewhere(url)) => {
+            let bytes = http::get(&url, entry.size)?;
+            entry.check_archive(&bytes)?;
+            bytes
+        }
+        done => done?,
+    };
+    let release = format!("{name} {}", entry.version);
+    let unreadable = |source| InstallError::Archive { origin: release.clone(), source };
+    let files = archive::unpack(&packed, &Limits::default()).map_err(unreadable)?;
+    check_digest(&release, &entry.digest, &files)?;
+    check_usable(&release, &name.name, &files)?;
+    let owner = registry.with_owner(&name.owner).map_err(ResolveError::from)?.owner(&name.owner)?;
+    let is_signing = |key: &&OwnerKey| key.retired_at.is_none();
+    Ok(Vetted {
+        registry: registry.location().to_owned(),
+        keys: owner.keys().iter().filter(is_signing).map(|key| key.key).collect(),
+        cleared: scan::clear(files, Baseline::None)?,
+        signer,
+        entry,
+    })
+}

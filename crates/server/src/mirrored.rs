@@ -1,0 +1,130 @@
+//! [`mirror`]: a release of another registry in the index of a data folder, with its signature.
+
+use std::{path::Path, sync::Arc};
+
+use client::Vetted;
+use jiff::Timestamp;
+use registry_index::{
+    AppendError, Appended, Index, InitError, KeyChange, KeyChangeError, NewRelease, PublicKey, SignerError, Stamp,
+};
+use skill::{
+    Owner,
+    failure::{Fails, Failure, FailureKind},
+};
+use thiserror::Error;
+
+use crate::{
+    accounts::{AccountError, Accounts},
+    activity::Activity,
+    database::{Database, DatabaseError},
+    hub::{DATABASE, DataError, INDEX, ensure_data},
+};
+
+/// Why a release is not mirrored.
+#[derive(Debug, Error)]
+pub enum MirrorError {
+    /// The data folder.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// The index cannot be made.
+    #[error(transparent)]
+    Init(#[from] InitError),
+    /// The accounts cannot be read.
+    #[error(transparent)]
+    Accounts(#[from] AccountError),
+    /// The database cannot be used.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+    /// Somebody here has the namespace.
+    #[error("{owner} is a namespace of this server: {} may publish there", members.join(", "))]
+    Taken {
+        /// The namespace.
+        owner: Owner,
+        /// Its members.
+        members: Vec<String>,
+    },
+    /// The keys of the owner here cannot be read.
+    #[error(transparent)]
+    Signer(#[from] SignerError),
+    /// A key that is known here is not the owner's there.
+    #[error("the other registry does not have the key {key} of {owner}, with which releases here are signed")]
+    OtherKeys {
+        /// The owner.
+        owner: Owner,
+        /// The fingerprint.
+        key: String,
+    },
+    /// A key cannot be added.
+    #[error(transparent)]
+    Key(#[from] KeyChangeError),
+    /// The release cannot be added.
+    #[error(transparent)]
+    Append(#[from] AppendError),
+}
+
+impl Fails for MirrorError {
+    fn failure(&self) -> Failure {
+        match self {
+            Self::Data(error) => error.failure(),
+            Self::Init(error) => error.failure(),
+            Self::Accounts(_) | Self::Database(_) => Failure::io(),
+            Self::Taken { .. } => Failure::new(FailureKind::Conflict, "namespace_taken")
+                .hint("publish it under another owner; who it is from stands in `forked_from`"),
+            Self::Signer(error) => error.failure(),
+            Self::OtherKeys { owner, .. } => Failure::new(FailureKind::Integrity, "key_changed")
+                .hint(format!("ask {owner} whether the other registry is theirs")),
+            Self::Key(error) => error.failure(),
+            Self::Append(error) => error.failure(),
+        }
+    }
+}
+
+/// Adds a release of another registry under the name, version, publisher and signature that it has there. A server that runs
+/// on the folder shows it within a second. A namespace with members here is theirs; of an owner's keys those that were
+/// known stay, and others are taken over only from a registry that has all of these.
+///
+/// # Errors
+/// [`MirrorError`]; the index is then as it was, but for keys.
+pub fn mirror(data: &Path, release: &Vetted, now: Timestamp) -> Result<Appended, MirrorError> {
+    ensure_data(data)?;
+    let stamp = Stamp { by: release.entry.publisher.clone(), at: now };
+    let index = Index::init(&data.join(INDEX), &Stamp { by: "skillhub".to_owned(), at: now })?;
+    let database = Arc::new(Database::open(&data.join(DATABASE))?);
+    let name = &release.entry.name;
+    let members = Accounts::new(Arc::clone(&database)).members(&name.owner)?;
+    if !members.is_empty() {
+        let members = members.into_iter().map(|member| member.account).collect();
+        return Err(MirrorError::Taken { owner: name.owner.clone(), members });
+    }
+    take_keys_over(&index, &name.owner, &release.keys, &stamp)?;
+    let new = NewRelease {
+        name: name.clone(),
+        version: release.entry.version.clone(),
+        changelog: format!("Mirrored from {}", release.registry),
+        signature: release.entry.signature.clone(),
+        forked_from: release.entry.forked_from.clone(),
+        stamp,
+    };
+    let appended = index.append(&new, &release.cleared, &skill::archive::pack(release.cleared.bundle()))?;
+    if matches!(appended, Appended::Published(_)) {
+        let subject = format!("{name} {}", new.version);
+        Activity::new(database)?.note((&name.owner, now), "mirror", &subject, &release.registry)?;
+    }
+    Ok(appended)
+}
+
+/// The keys of an owner who has none here come with the first signed release.
+fn take_keys_over(index: &Index, owner: &Owner, keys: &[PublicKey], stamp: &Stamp) -> Result<(), MirrorError> {
+    let known = index.owner(owner)?;
+    if known.keys().is_empty() {
+        return Ok(());
+    }
+    let is_gone = |key: &PublicKey| !keys.contains(key);
+    if let Some(gone) = known.keys().iter().find(|key| key.retired_at.is_none() && is_gone(&key.key)) {
+        return Err(MirrorError::OtherKeys { owner: owner.clone(), key: gone.key.fingerprint() });
+    }
+    for key in keys.iter().filter(|key| known.find(key).is_none()) {
+        index.change_key(owner, &KeyChange::Add(*key), stamp)?;
+    }
+    Ok(())
+}
