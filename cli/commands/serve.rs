@@ -34,7 +34,7 @@ const FIRST_ACCOUNT: &str = "admin";
   skillhub serve --config /etc/skillhub/serve.toml            all of it in a file, several indexes as well
   skillhub serve admin-token --data /srv/skillhub             the first token; it prints nothing else
   skillhub serve mirror acme/pdf --registry URL --data DIR    a release of another registry, with its signature
-  skillhub serve --gateway                                    the library, for its operator or a host program
+  skillhub serve --gateway                                    the library with its pages, for its operator or a host program
   skillhub login http://127.0.0.1:8700                        keep a token for the server")]
 pub struct ServeArgs {
     #[command(subcommand)]
@@ -72,7 +72,7 @@ struct ServerArgs {
     /// Where to listen: IP and port [default: 127.0.0.1:8700]
     #[arg(long, value_name = "ADDR", env = "SKILLHUB_SERVE_ADDR")]
     addr: Option<String>,
-    /// Serve the library in place of a marketplace, for clients that have the gateway's token
+    /// Serve the library in place of a marketplace, with pages, for who has the gateway's token
     #[arg(long, conflicts_with_all = ["config", "data", "visibility", "read_only", "proxy_account_header", "rate"])]
     gateway: bool,
     /// The folder with the index and all else that the server keeps; in the home without

@@ -260,6 +260,7 @@ fn a_blocked_hand_edit_is_kept_shown_as_text_and_never_restored_on_the_pages() {
     let ann = Browser::signed_in(&gateway, &sandbox.token());
     let page = ann.page("/skills/notes");
     assert!(page.contains("blocked") && page.contains("Agents do not see this skill"), "{page}");
+    assert!(page.contains("/skills/notes/rollback?to=head"), "the way out is offered");
     let preview = ann.page("/skills/notes/rollback?to=head");
     assert!(preview.contains("changed by hand") && !preview.contains("<img"), "{preview}");
     assert_eq!(ann.send("/skills/notes/rollback", &[("to", "head")]).status, 303);
@@ -269,6 +270,31 @@ fn a_blocked_hand_edit_is_kept_shown_as_text_and_never_restored_on_the_pages() {
     let blocked = ann.send("/skills/notes/rollback", &[("to", "2")]);
     assert!(blocked.status == 422 && blocked.text.contains("Blocked by the scanner"), "{}", blocked.text);
     assert!(!ann.page("/skills/notes/history").contains("rollback?to=2"), "it is not offered either");
+}
+
+#[test]
+fn a_deleted_skill_and_a_folder_that_is_gone_are_brought_back_on_the_pages() {
+    let sandbox = Sandbox::new();
+    sandbox.create("notes", "Read. Write.");
+    let folder = sandbox.user_skill("notes");
+    let gateway = Gateway::start(&sandbox, TOKEN, &[]);
+    let ann = Browser::signed_in(&gateway, &sandbox.token());
+    std::fs::remove_dir_all(&folder).unwrap();
+    // The list follows within two seconds; what this server does itself it sees at once.
+    ann.send("/skills/notes/sight", &[("enabled", "yes")]);
+    let page = ann.page("/skills/notes");
+    assert!(page.contains("folder missing") && page.contains("/skills/notes/rollback?to=head"), "{page}");
+    ann.page("/skills/notes/rollback?to=head");
+    assert_eq!(ann.send("/skills/notes/rollback", &[("to", "head")]).status, 303);
+    assert!(folder.join("SKILL.md").is_file());
+
+    sandbox.done(&["manage", "delete", "notes"]);
+    assert!(ann.page("/skills/notes").contains("The skill was deleted"));
+    assert!(ann.page("/skills/notes/history").contains("rollback?to=1"));
+    let preview = ann.page("/skills/notes/rollback?to=1");
+    assert!(preview.contains("SKILL.md") && preview.contains("Read. Write."), "{preview}");
+    assert_eq!(ann.send("/skills/notes/rollback", &[("to", "1")]).status, 303);
+    assert!(folder.join("SKILL.md").is_file() && ann.page("/skills/notes").contains("Read. Write."));
 }
 
 #[test]

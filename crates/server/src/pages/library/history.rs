@@ -109,7 +109,7 @@ impl Timeline<'_> {
         let notes = [(words.run, &one.stamp.run), (words.thread, &one.stamp.thread)];
         html! {
             li id={ "r" (one.number) } {
-                h3 { ((words.revision)(one.number)) @if is_head { " " span.badge.good { (words.newest) } } }
+                h2 { ((words.revision)(one.number)) @if is_head { " " span.badge.good { (words.newest) } } }
                 p.facts { (line(self.guest, one)) (verdict_of(one, texts)) code title=(one.id) { (one.id.short()) } }
                 @if let Some(reason) = &one.stamp.reason { blockquote { (visible(reason)) } }
                 @if accepted.is_some() || one.origin.is_some() || notes.iter().any(|(_, id)| id.is_some()) {

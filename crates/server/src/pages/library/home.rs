@@ -50,6 +50,10 @@ struct Row {
 pub struct Standing {
     /// Why agents do not see it although nobody switched it off.
     pub fault: Option<String>,
+    /// Whether that is a folder which is gone.
+    pub missing: bool,
+    /// Whether that is damage of its history.
+    pub damaged: bool,
     /// Whether agents see it.
     pub enabled: bool,
     /// Whether agents may not change it.
@@ -70,6 +74,8 @@ impl Standing {
         let own = catalogue.library_of(listed).is_some_and(|own| own.path() == library.path());
         Self {
             fault: listed.fault.clone(),
+            missing: listed.missing,
+            damaged: listed.damaged,
             enabled: listed.enabled,
             pinned: own && state.of(&listed.name).pinned,
             modified: listed.modified,
@@ -82,9 +88,14 @@ impl Standing {
     /// As badges, each with its word.
     pub fn badges(&self, texts: &Texts) -> Markup {
         let words = &texts.library;
+        let fault = match (self.missing, self.damaged) {
+            (true, _) => words.missing,
+            (_, true) => words.damaged,
+            _ => words.blocked,
+        };
         let is_plain = self.fault.is_none() && self.enabled && !self.modified && self.managed;
         html! {
-            @if self.fault.is_some() { span.badge.bad { (words.blocked) } " " }
+            @if self.fault.is_some() { span.badge.bad { (fault) } " " }
             @if !self.enabled { span.badge { (words.disabled) } " " }
             @else if is_plain { span.badge.good { (words.active) } " " }
             @if self.modified { span.badge.fair { (words.modified) } " " }
@@ -265,7 +276,7 @@ impl List<'_> {
         html! {
             li {
                 div {
-                    h3 { a href={ "/skills/" (row.name) } { (row.name) } " " (row.standing.badges(reader.texts)) }
+                    h2 { a href={ "/skills/" (row.name) } { (row.name) } " " (row.standing.badges(reader.texts)) }
                     p.line { (visible(&row.description)) }
                     @if row.standing.waits > 0 || row.release.is_some() {
                         p.facts {

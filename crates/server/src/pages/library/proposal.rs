@@ -86,7 +86,11 @@ impl View<'_> {
         let (texts, words) = (self.guest.texts, &self.guest.texts.library);
         html! {
             header.title {
-                p.path-to { a href="/review" { (words.review) } " / " a href={ "/skills/" (one.skill) } { (one.skill) } }
+                p.path-to {
+                    a href="/review" { (words.review) } " / "
+                    // Of a new skill there is no page yet.
+                    @if one.base.is_some() { a href={ "/skills/" (one.skill) } { (one.skill) } } @else { (one.skill) }
+                }
                 h1 { (wanted(one.action, words)) ": " (one.skill) }
                 (facts(self.guest, one))
             }

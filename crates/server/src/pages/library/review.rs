@@ -66,12 +66,12 @@ fn item(guest: &Guest, entry: &ProposalEntry) -> Markup {
     html! {
         @match entry {
             ProposalEntry::Whole(one) => li id={ "p-" (one.id) } {
-                h3 { a href={ "/review/" (one.id) } { (wanted(one.action, words)) ": " (one.skill) } }
+                h2 { a href={ "/review/" (one.id) } { (wanted(one.action, words)) ": " (one.skill) } }
                 (facts(guest, one))
                 @if let Some(reason) = &one.reason { blockquote { (visible(reason)) } }
             },
             ProposalEntry::Damaged(one) => li id={ "p-" (one.id) } {
-                h3 { a href={ "/review/" (one.id) } { (one.id) } " " span.badge.bad { (words.damaged) } }
+                h2 { a href={ "/review/" (one.id) } { (one.id) } " " span.badge.bad { (words.damaged) } }
                 p { (visible(&one.why)) }
             },
         }

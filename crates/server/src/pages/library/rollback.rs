@@ -11,7 +11,7 @@ use library::{FindError, FolderState, Library, Revision};
 use maud::{Markup, html};
 use serde::Deserialize;
 use skill::{Bundle, Limits, SkillName};
-use skill_manage::{ManageError, Notes, Rollback, Status, documents, roll_back as do_roll_back};
+use skill_manage::{ManageError, Notes, Rollback, documents, roll_back as do_roll_back};
 
 use super::{
     guest::{Content, Guest, Sent, answer},
@@ -40,8 +40,7 @@ struct Preview {
     then: Bundle,
     /// Whether the folder was changed by hand since the head.
     by_hand: bool,
-    status: Status,
-    message: String,
+    is_like_that: bool,
 }
 
 /// The page that says what a rollback would do.
@@ -76,13 +75,8 @@ fn foreseen(work: &Work<'_>, name: &SkillName, to: &str) -> Result<Preview, ApiE
         notes: Notes::default(),
         dry_run: true,
     };
-    let mut report = change(work, |library, context| do_roll_back(library, &rollback, context))?;
-    let status = match report["status"].as_str() {
-        Some("unchanged") => Status::Unchanged,
-        _ => Status::DryRun,
-    };
-    let message = report["message"].take().as_str().unwrap_or_default().to_owned();
-    Ok(Preview { head, target, now, then, by_hand, status, message })
+    let report = change(work, |library, context| do_roll_back(library, &rollback, context))?;
+    Ok(Preview { head, target, now, then, by_hand, is_like_that: report["status"] == "unchanged" })
 }
 
 /// The files that a rollback would replace, and whether no revision holds them yet.
@@ -112,7 +106,7 @@ impl Preview {
                 @if let Some(reason) = &self.target.stamp.reason { span { (visible(reason)) } }
             }
             @if self.by_hand { p.note { (words.hand_edit_is_kept) } }
-            @if self.status == Status::Unchanged {
+            @if self.is_like_that {
                 p.note.good { (words.is_like_that) }
             } @else {
                 (self.form(guest, name))
@@ -134,7 +128,6 @@ impl Preview {
                     input type="hidden" name="to" value=(self.target.id);
                     @if !self.by_hand { input type="hidden" name="expected" value=(self.head.id); }
                     p { ((words.roll_back_means)(&number(self.target.number), &number(self.head.number))) }
-                    p.quiet { (visible(&self.message)) }
                     label { (texts.reason) " " span.quiet { (words.optional) } textarea name="reason" maxlength="4000" rows="2" {} }
                     div.actions {
                         button.main { ((words.roll_back_to)(&number(self.target.number))) }

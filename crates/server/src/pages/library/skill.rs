@@ -6,6 +6,7 @@ use agent::AgentError;
 use axum::{
     Extension,
     extract::{Path, Query as Parameters, State, rejection::QueryRejection},
+    http::StatusCode,
     response::Response,
 };
 use library::{FolderState, Library, Revision};
@@ -64,11 +65,28 @@ pub async fn skill(
     let asked = Asked::of(asked);
     answer(&gateway, guest, move |work, guest| {
         let name = skill_name(&name)?;
-        let view = View::of(work, guest, &name)?;
-        let body = view.page(work, &asked, &judgements)?;
+        let body = match View::of(work, guest, &name) {
+            Err(error) if error.status == StatusCode::NOT_FOUND => {
+                match work.place.library()?.head(&name).map_err(told)? {
+                    Some(head) => gone(guest, &name, &head),
+                    None => return Err(error),
+                }
+            }
+            view => view?.page(work, &asked, &judgements)?,
+        };
         Ok(Content::new(name.to_string(), body))
     })
     .await
+}
+
+/// What is left of a skill that was deleted: its history, from which it can be brought back.
+fn gone(guest: &Guest, name: &SkillName, head: &Revision) -> Markup {
+    let words = &guest.texts.library;
+    html! {
+        header.title { (heading(name.as_str(), name.as_str(), guest, "")) }
+        p.note { (words.is_gone) " " a href={ "/skills/" (name) "/history" } { (words.history) } }
+        p.facts { (line(guest, head)) @if let Some(reason) = &head.stamp.reason { span { (visible(reason)) } } }
+    }
 }
 
 impl<'a> View<'a> {
@@ -131,7 +149,14 @@ impl<'a> View<'a> {
     fn notes(&self) -> Markup {
         let words = &self.guest.texts.library;
         html! {
-            @if let Some(fault) = &self.standing.fault { p.note.bad { (words.agents_do_not_see) " " (visible(fault)) } }
+            @if let Some(fault) = &self.standing.fault {
+                div.note.bad {
+                    p { (words.agents_do_not_see) " " (visible(fault)) }
+                    @if self.head.is_some() && !self.standing.damaged {
+                        p { a href={ "/skills/" (self.name) "/rollback?to=head" } rel="nofollow" { (words.put_back) } }
+                    }
+                }
+            }
             @if self.standing.waits > 0 {
                 p.note { a href={ "/review?q=" (self.name) } { ((words.wait_for_review)(self.standing.waits)) } }
             }

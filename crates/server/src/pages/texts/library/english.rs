@@ -33,6 +33,9 @@ pub static ENGLISH: LibraryTexts = LibraryTexts {
     wait_for_review: |n| {
         format!("{} change{} wait{} for review", number(n as u64), s(n == 1), if n == 1 { "s" } else { "" })
     },
+    missing: "folder missing",
+    put_back: "Put the last revision back; what stands in the folder is kept",
+    is_gone: "The skill was deleted. Its past is kept, and can be brought back:",
     no_skills: "There are no skills in this library yet",
     no_skills_next: "Install one, or start your own:",
     agents_do_not_see: "Agents do not see this skill:",
