@@ -219,6 +219,38 @@ const steps = {
     assert.match(await page.innerText(".queue"), /rejected[\s\S]*accepted/);
     return page;
   },
+  async "keys alone are enough, and what has the focus is seen"(base, browser, reviewer) {
+    const page = await opened(browser);
+    await page.goto(`${base}/skills/small-7/history`);
+    await page.keyboard.type(TOKEN);
+    await page.keyboard.press("Tab");
+    await page.keyboard.type(reviewer);
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("header >> text=Sign out");
+    manage("patch", "small-7", "--find", "Do it.", "--replace", "Do it on Mondays.")();
+    await page.goto(`${base}/skills/small-7/history`);
+    await page.keyboard.press("Tab");
+    assert.ok(await page.locator(".skip").evaluate((link) => link === document.activeElement && link.getBoundingClientRect().left >= 0));
+    await page.keyboard.press("Enter");
+    const tabTo = async (text) => {
+      for (let at = 0; at < 60; at += 1) {
+        await page.keyboard.press("Tab");
+        const seen = await page.evaluate(() => [document.activeElement.textContent, getComputedStyle(document.activeElement).outlineStyle]);
+        assert.notEqual(seen[1], "none", `${seen[0]} shows that it has the focus`);
+        if (seen[0] === text) return;
+      }
+      assert.fail(`${text} is not reached`);
+    };
+    await tabTo("Roll back to revision 1");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/rollback/);
+    await tabTo("Roll back to revision 1");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/done=rolled-back/);
+    assert.match(read("small-7"), /Do it\.\n/);
+    refusedFault(page);
+    return page;
+  },
   async "without a person's proof nothing is decided, and what is pinned stays"(base, browser) {
     const page = await signedIn(browser, base);
     config('policy = "strict"\n');

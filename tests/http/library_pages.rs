@@ -334,6 +334,33 @@ fn proposals_are_decided_on_the_pages_by_people_only_and_as_they_were_seen() {
 }
 
 #[test]
+fn a_release_that_does_not_go_together_with_changes_here_is_shown_and_not_accepted_on_the_pages() {
+    let sandbox = Sandbox::new();
+    let release = |body: &str| {
+        write_files(&sandbox.path("release/notes"), &[("SKILL.md", text("notes", body).as_bytes(), false)]);
+        let folder = sandbox.path("release/notes").display().to_string();
+        sandbox.done(&["publish", &folder, "--owner", "acme"]);
+    };
+    release("Read it once.");
+    sandbox.done(&["install", "acme/notes"]);
+    patch(&sandbox, "Read it once.", "Read it twice.");
+    release("Read it seven times.");
+    let id = sandbox.run(&["update", "notes", "--json"]).exits(6).json()["skills"][0]["proposal"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let gateway = Gateway::start(&sandbox, TOKEN, &[]);
+    let ann = Browser::signed_in(&gateway, &sandbox.token());
+    let page = ann.page(&format!("/review/{id}"));
+    assert!(page.contains("both stand in these files") && page.contains("acme/notes 1.0.1"), "{page}");
+    assert!(!page.contains(">Accept<") && page.contains(">Reject<"), "{page}");
+    let refused = ann.send(&format!("/review/{id}/accept"), &[("revision", "1")]);
+    assert!(refused.status == 409 && refused.text.contains(&format!("href=\"/review/{id}\"")), "{}", refused.text);
+    assert_eq!(history(&sandbox, "notes").len(), 2);
+    assert_eq!(ann.send(&format!("/review/{id}/reject"), &[("revision", "1")]).status, 303);
+}
+
+#[test]
 fn a_reviewers_token_that_is_revoked_decides_nothing_on_open_pages() {
     let sandbox = Sandbox::new();
     sandbox.create("notes", "Read. Write.");

@@ -93,11 +93,11 @@ impl Standing {
             (_, true) => words.damaged,
             _ => words.blocked,
         };
-        let is_plain = self.fault.is_none() && self.enabled && !self.modified && self.managed;
+        let is_active = self.fault.is_none() && self.enabled;
         html! {
             @if self.fault.is_some() { span.badge.bad { (fault) } " " }
             @if !self.enabled { span.badge { (words.disabled) } " " }
-            @else if is_plain { span.badge.good { (words.active) } " " }
+            @else if is_active { span.badge.good { (words.active) } " " }
             @if self.modified { span.badge.fair { (words.modified) } " " }
             @if self.pinned { span.badge { (words.pinned) } " " }
             @if self.is_own && !self.managed { span.badge { (words.no_history) } " " }

@@ -142,7 +142,14 @@ impl View<'_> {
     fn decision(&self, one: &Proposal) -> Markup {
         let (texts, words) = (self.guest.texts, &self.guest.texts.library);
         let is_open = review::state_at(one, self.guest.now).is_open();
+        let unresolved = one.release.as_ref().map(|release| release.unresolved.as_slice()).unwrap_or_default();
         html! {
+            @if is_open && !unresolved.is_empty() {
+                div.note {
+                    p { (words.both_sides_stand) " " @for path in unresolved { code { (visible(path.as_str())) } " " } }
+                    p { code { "skillhub review edit " (one.id) } }
+                }
+            }
             @if is_open && self.is_person {
                 section.install aria-label=(words.decision) {
                     form method="post" action={ "/review/" (one.id) "/accept" } {
@@ -150,11 +157,11 @@ impl View<'_> {
                         input type="hidden" name="revision" value=(one.revision);
                         label { (texts.reason) " " span.quiet { (words.optional) } textarea name="reason" maxlength="4000" rows="2" {} }
                         div.actions {
-                            button.main data-key="a" { (words.accept) }
+                            @if unresolved.is_empty() { button.main data-key="a" { (words.accept) } }
                             button.warn data-key="r" formaction={ "/review/" (one.id) "/reject" } { (words.reject) }
                         }
                     }
-                    p.quiet.keys hidden data-keys { (words.decision_keys) }
+                    @if unresolved.is_empty() { p.quiet.keys hidden data-keys { (words.decision_keys) } }
                 }
             } @else if is_open {
                 p.note { (words.takes_a_person) " " a href="/-/sign-in" rel="nofollow" { (words.as_person) } }

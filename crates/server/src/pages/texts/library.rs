@@ -123,6 +123,7 @@ pub struct LibraryTexts {
     pub show_as_proposed: &'static str,
     pub show_onto_head: &'static str,
     pub conflicts: &'static str,
+    pub both_sides_stand: &'static str,
     pub decision: &'static str,
     pub accept: &'static str,
     pub reject: &'static str,

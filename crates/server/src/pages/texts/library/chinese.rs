@@ -112,6 +112,7 @@ pub static CHINESE: LibraryTexts = LibraryTexts {
     show_as_proposed: "按提议时的内容显示",
     show_onto_head: "显示现在接受会有的变更",
     conflicts: "双方改动了相同之处，因此无法直接接受：",
+    both_sides_stand: "以下文件中同时保留了你的文本和新版本的文本，因此暂时无法接受。请在终端中处理：",
     decision: "决定",
     accept: "接受",
     reject: "拒绝",

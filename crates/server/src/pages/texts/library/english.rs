@@ -121,6 +121,7 @@ pub static ENGLISH: LibraryTexts = LibraryTexts {
     show_as_proposed: "Show it as it was proposed",
     show_onto_head: "Show what accepting would do now",
     conflicts: "Both changed the same places, so it cannot be accepted as it is:",
+    both_sides_stand: "Your text and the release's both stand in these files, so it cannot be accepted yet. Settle them at a terminal:",
     decision: "Decision",
     accept: "Accept",
     reject: "Reject",
