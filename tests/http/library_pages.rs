@@ -263,7 +263,13 @@ fn a_blocked_hand_edit_is_kept_shown_as_text_and_never_restored_on_the_pages() {
     assert!(page.contains("/skills/notes/rollback?to=head"), "the way out is offered");
     let preview = ann.page("/skills/notes/rollback?to=head");
     assert!(preview.contains("changed by hand") && !preview.contains("<img"), "{preview}");
-    assert_eq!(ann.send("/skills/notes/rollback", &[("to", "head")]).status, 303);
+    let folder = preview.split("name=\"folder\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    let back = |folder: &str| ann.send("/skills/notes/rollback", &[("to", "head"), ("folder", folder)]).status;
+    let harm = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, harm.replace("Run", "First run")).unwrap();
+    assert_eq!(back(&folder), 409, "another edit was looked at");
+    std::fs::write(&file, harm).unwrap();
+    assert_eq!(back(&folder), 303);
     assert!(std::fs::read_to_string(&file).unwrap().contains("Read. Write."));
     let all = history(&sandbox, "notes");
     assert_eq!((all.len(), all[1]["verdict"].as_str()), (3, Some("block")));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::{
     Extension,
     extract::{Path, Query as Parameters, State, rejection::QueryRejection},
+    http::StatusCode,
     response::Response,
 };
 use library::{FindError, FolderState, Library, Revision};
@@ -117,8 +118,8 @@ impl Preview {
         }
     }
 
-    /// The confirmation. It names the revision that was looked at, so that nothing newer is replaced unseen; a hand edit
-    /// becomes a revision first, which has no name yet.
+    /// The confirmation. It names the revision that was looked at, so that nothing newer is replaced unseen. A hand edit
+    /// becomes a revision first, which has no name yet: of that the files are named.
     fn form(&self, guest: &Guest, name: &SkillName) -> Markup {
         let (texts, words) = (guest.texts, &guest.texts.library);
         html! {
@@ -126,7 +127,8 @@ impl Preview {
                 form method="post" action={ "/skills/" (name) "/rollback" } {
                     (proof(guest))
                     input type="hidden" name="to" value=(self.target.id);
-                    @if !self.by_hand { input type="hidden" name="expected" value=(self.head.id); }
+                    @if self.by_hand { input type="hidden" name="folder" value=(self.now.digest()); }
+                    @else { input type="hidden" name="expected" value=(self.head.id); }
                     p { ((words.roll_back_means)(&number(self.target.number), &number(self.head.number))) }
                     label { (texts.reason) " " span.quiet { (words.optional) } textarea name="reason" maxlength="4000" rows="2" {} }
                     div.actions {
@@ -145,7 +147,22 @@ impl Preview {
 pub struct Confirmed {
     to: String,
     expected: String,
+    folder: String,
     reason: String,
+}
+
+/// Refuses where the folder does not hold the hand edit any more that was looked at.
+fn check_folder(work: &Work<'_>, name: &SkillName, seen: &str) -> Result<(), ApiError> {
+    let library = work.place.library()?;
+    let head = library.head(name).map_err(told)?.ok_or_else(|| told(FindError::NoSkill(name.clone())))?;
+    let (now, _) = as_it_is(&library, name, &head)?;
+    match now.digest().to_string() == seen {
+        true => Ok(()),
+        false => {
+            let message = format!("the folder of {name} is not as it was when you looked at it");
+            Err(ApiError::new(StatusCode::CONFLICT, "stale_revision", message))
+        }
+    }
 }
 
 /// Brings a revision back, as a new one.
@@ -159,6 +176,9 @@ pub async fn roll_back(
         let name = skill_name(&name)?;
         if fields.to.is_empty() {
             return Err(ApiError::bad_request("the form names no revision"));
+        }
+        if !fields.folder.is_empty() {
+            check_folder(work, &name, &fields.folder)?;
         }
         let rollback = Rollback {
             skill: name.clone(),
