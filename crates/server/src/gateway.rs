@@ -12,7 +12,7 @@
 //! | `POST …/custom/{name}/rollback` | an earlier revision again |
 //! | `GET /api/proposals`, `/api/proposals/{id}` | what waits for a decision |
 //! | `POST /api/proposals/{id}/accept`, `/reject` | the decision, with a reviewer's token |
-//! | all others | the library's pages, for people ([`crate::pages::library`]) |
+//! | all others | the library's pages, for people (`pages/library.rs`) |
 //!
 //! It changes nothing itself: each request opens the [`Workplace`] and goes through `skill_manage`, as the command line and
 //! the MCP server do, and so shares their lock, history, policy and events. Who acts comes from the connection: whoever has
