@@ -1,7 +1,9 @@
 //! The API below `/v1`, and its description at `/v1/openapi.json`, made from the handlers.
 
 mod accounts;
+mod description;
 mod documents;
+mod extract;
 mod moderation;
 mod publishing;
 mod reading;
@@ -19,21 +21,16 @@ use axum::{
 };
 use jiff::Timestamp;
 use skill::{Owner, QualifiedName, SkillName};
-use utoipa::{
-    Modify, OpenApi,
-    openapi::{
-        Content, Ref, RefOr, ResponseBuilder,
-        security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
-    },
-};
+use utoipa::OpenApi;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
+pub use extract::Parameters;
 pub use publishing::TEXT_CHARS;
-pub use reading::{Parameters, count, file_answer};
+pub use reading::{count, file_answer};
 
 use crate::{
     access::Caller,
-    error::{ApiError, ErrorBody, ErrorDocument},
+    error::ApiError,
     hub::Hub,
     pages::session::{Cookies, MARKET},
 };
@@ -41,32 +38,9 @@ use crate::{
 /// What handlers share.
 pub type Shared = Arc<Hub>;
 
-#[derive(OpenApi)]
-#[openapi(
-    info(
-        title = "skillhub",
-        description = "A marketplace for Agent Skills. Errors are `{\"ok\":false,\"error\":{\"code\",\"message\",\"hint\",\"details\"}}`.",
-        license(name = "MIT OR Apache-2.0")
-    ),
-    components(schemas(ErrorDocument, ErrorBody)),
-    modifiers(&Common)
-)]
-struct Description;
-
-/// What all operations have in common: how to sign in, and how they fail.
-struct Common;
-
-impl Modify for Common {
-    fn modify(&self, description: &mut utoipa::openapi::OpenApi) {
-        let components = description.components.get_or_insert_with(Default::default);
-        let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build();
-        components.add_security_scheme("token", SecurityScheme::Http(bearer));
-    }
-}
-
 /// All routes below `/v1`.
 pub fn router() -> Router<Shared> {
-    let (router, mut description) = OpenApiRouter::with_openapi(Description::openapi())
+    let (router, mut description) = OpenApiRouter::with_openapi(description::Description::openapi())
         .routes(routes!(reading::search))
         .routes(routes!(reading::skill))
         .routes(routes!(reading::release))
@@ -94,8 +68,7 @@ pub fn router() -> Router<Shared> {
         .routes(routes!(moderation::downloaders))
         .routes(routes!(moderation::audit))
         .split_for_parts();
-    add_failures(&mut description);
-    name_rests(&mut description);
+    description::describe(&mut description);
     let description = Arc::new(description);
     router.route(
         "/v1/openapi.json",
@@ -104,28 +77,6 @@ pub fn router() -> Router<Shared> {
             async move { Json(description.as_ref().clone()) }
         }),
     )
-}
-
-/// Every operation can fail, always in the same form.
-fn add_failures(description: &mut utoipa::openapi::OpenApi) {
-    let failed = || {
-        let schema = RefOr::Ref(Ref::from_schema_name("ErrorDocument"));
-        let content = Content::new(Some(schema));
-        RefOr::T(ResponseBuilder::new().description("An error").content("application/json", content).build())
-    };
-    for item in description.paths.paths.values_mut() {
-        let operations =
-            [&mut item.get, &mut item.put, &mut item.post, &mut item.delete, &mut item.head, &mut item.patch];
-        for operation in operations.into_iter().flatten() {
-            operation.responses.responses.insert("default".to_owned(), failed());
-        }
-    }
-}
-
-/// The description has no word for a parameter that takes the rest of a path.
-fn name_rests(description: &mut utoipa::openapi::OpenApi) {
-    let paths = std::mem::take(&mut description.paths.paths);
-    description.paths.paths = paths.into_iter().map(|(path, item)| (path.replace("{*", "{"), item)).collect();
 }
 
 /// Does work that may wait, on a thread for that.

@@ -1,9 +1,6 @@
 //! Namespaces, and the tokens of accounts.
 
-use axum::{
-    Json,
-    extract::{Path, State},
-};
+use axum::{Json, extract::State};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use skill::Owner;
@@ -12,7 +9,7 @@ use utoipa::ToSchema;
 use super::{
     HubState,
     documents::{Done, OwnerDocument, SkillSummary, WhoDocument},
-    publishing::Body,
+    extract::{Body, Path},
     reading::bad,
     run,
 };
@@ -60,7 +57,7 @@ pub struct NewMember {
 /// Let an account publish in a namespace, or look after it.
 #[utoipa::path(put, path = "/v1/owners/{owner}/members/{account}", tag = "owners",
     params(("owner" = String, Path), ("account" = String, Path)), request_body = NewMember,
-    responses((status = 200, body = Done)), security(("token" = [])))]
+    responses((status = 200, body = Done), (status = 409, description = "No maintainer would be left")), security(("token" = [])))]
 pub async fn set_member(
     State(hub): HubState,
     caller: Caller,
@@ -79,7 +76,7 @@ pub async fn set_member(
 /// End a membership.
 #[utoipa::path(delete, path = "/v1/owners/{owner}/members/{account}", tag = "owners",
     params(("owner" = String, Path), ("account" = String, Path)),
-    responses((status = 200, body = Done)), security(("token" = [])))]
+    responses((status = 200, body = Done), (status = 409, description = "No maintainer would be left")), security(("token" = [])))]
 pub async fn remove_member(
     State(hub): HubState,
     caller: Caller,

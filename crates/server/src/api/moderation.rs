@@ -1,9 +1,6 @@
 //! What those who run the server decide about releases, and what they can look up.
 
-use axum::{
-    Json,
-    extract::{Path, State},
-};
+use axum::{Json, extract::State};
 use registry_index::Entry;
 use serde::{Deserialize, Serialize};
 use skill::{Digest, Owner};
@@ -12,9 +9,9 @@ use utoipa::{IntoParams, ToSchema};
 use super::{
     HubState, Shared,
     documents::{OneRelease, ReleaseDocument},
+    extract::{Body, Parameters, Path},
     name_of,
-    publishing::Body,
-    reading::{Parameters, ReleasePath, bad},
+    reading::{ReleasePath, bad},
     run,
 };
 use crate::{
@@ -36,6 +33,7 @@ pub struct ReportsDocument {
 
 /// Which reports.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct ReportsParameters {
     /// Those that were decided, not those that wait.
     #[serde(default)]
@@ -83,10 +81,11 @@ pub async fn decide(
     id: Path<String>,
     body: Body<DecisionRequest>,
 ) -> Result<Json<OneReport>, ApiError> {
-    let decision = body.0.decision;
-    let reason = reason(&body.0.reason)?;
-    let id: i64 = id.parse().map_err(|_| ApiError::bad_request(format!("{:?} is no number of a report", id.0)))?;
-    let report = administer(&hub, caller, move |hub, account| decisions::decide(hub, account, id, decision, &reason));
+    let report = administer(&hub, caller, move |hub, account| {
+        let reason = reason(&body.0.reason)?;
+        let none = |_| ApiError::bad_request(format!("{:?} is no number of a report", id.0));
+        decisions::decide(hub, account, id.0.parse().map_err(none)?, body.0.decision, &reason)
+    });
     Ok(Json(OneReport { ok: true, report: report.await? }))
 }
 
@@ -109,8 +108,8 @@ pub async fn quarantine(
     Path(at): Path<ReleasePath>,
     body: Body<ReasonRequest>,
 ) -> Result<Json<OneRelease>, ApiError> {
-    let reason = reason(&body.0.reason)?;
     administer(&hub, caller, move |hub, account| {
+        let reason = reason(&body.0.reason)?;
         let entry = hub.release(&name_of(&at.owner, &at.name)?, &at.version)?;
         Ok(Json(of(&decisions::quarantine(hub, account, &entry, &reason)?, Some(reason))))
     })
@@ -127,8 +126,8 @@ pub async fn restore(
     Path(at): Path<ReleasePath>,
     body: Body<ReasonRequest>,
 ) -> Result<Json<OneRelease>, ApiError> {
-    let reason = reason(&body.0.reason)?;
     administer(&hub, caller, move |hub, account| {
+        let reason = reason(&body.0.reason)?;
         let entry = hub.release(&name_of(&at.owner, &at.name)?, &at.version)?;
         Ok(Json(of(&decisions::restore(hub, account, &entry, &reason)?, None)))
     })
@@ -145,8 +144,8 @@ pub async fn withdraw(
     Path(at): Path<ReleasePath>,
     body: Body<ReasonRequest>,
 ) -> Result<Json<OneRelease>, ApiError> {
-    let reason = reason(&body.0.reason)?;
     administer(&hub, caller, move |hub, account| {
+        let reason = reason(&body.0.reason)?;
         let entry = hub.release(&name_of(&at.owner, &at.name)?, &at.version)?;
         Ok(Json(of(&decisions::withdraw(hub, account, &entry, &reason)?, None)))
     })
@@ -205,8 +204,10 @@ pub struct AuditDocument {
 
 /// Which decisions.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct AuditParameters {
     /// Those made before the one of this number.
+    #[param(nullable = false)]
     before: Option<i64>,
 }
 

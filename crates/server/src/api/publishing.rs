@@ -1,12 +1,7 @@
 //! Publishing, yanking, starring and reporting.
 
-use axum::{
-    Json,
-    body::Bytes,
-    extract::{Path, State},
-};
+use axum::{Json, body::Bytes, extract::State};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use http_body_util::Limited;
 use jiff::Timestamp;
 use registry_index::{ForkedFrom, Stamp};
 use semver::Version;
@@ -17,8 +12,9 @@ use utoipa::{IntoParams, ToSchema};
 use super::{
     HubState,
     documents::{Done, OneRelease, PublishedDocument, ReleaseDocument, StarsDocument},
+    extract::{Archive, Body, Parameters, Path},
     name_of,
-    reading::{Parameters, ReleasePath, bad, of_release},
+    reading::{ReleasePath, bad, of_release},
     run,
 };
 use crate::{
@@ -29,22 +25,22 @@ use crate::{
     publish::{Submission, publish as publish_archive},
 };
 
-/// Bytes of a body that is JSON.
-const BODY_BYTES: usize = 64 << 10;
-
 /// Longest changelog and reason, in characters.
 pub const TEXT_CHARS: usize = 4000;
 
 /// What is said beside an archive.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct PublishParameters {
     /// What changed, for people.
     #[serde(default)]
     #[param(max_length = 4000)]
     changelog: String,
     /// The SSHSIG signature over the release's statement, base64 for URLs without padding.
+    #[param(nullable = false)]
     signature: Option<String>,
     /// What it was made from, as JSON.
+    #[param(nullable = false)]
     forked_from: Option<String>,
 }
 
@@ -54,15 +50,19 @@ pub struct PublishParameters {
 #[utoipa::path(put, path = "/v1/skills/{owner}/{name}/{version}", tag = "publishing",
     params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path), PublishParameters),
     request_body(content = Vec<u8>, content_type = "application/zip"),
-    responses((status = 200, body = PublishedDocument)), security(("token" = [])))]
+    responses((status = 200, body = PublishedDocument), (status = 409, description = "Another release has this version")), security(("token" = [])))]
 pub async fn publish(
     State(hub): HubState,
     caller: Caller,
     Path(at): Path<ReleasePath>,
     parameters: Parameters<PublishParameters>,
-    archive: Bytes,
+    archive: Archive,
 ) -> Result<Json<PublishedDocument>, ApiError> {
-    let published = run(&hub, move |hub| publish_archive(hub, &caller, &submission(&at, parameters.0, archive)?));
+    let published = run(&hub, move |hub| {
+        // Who may take no part at all is told that first.
+        hub.check(&caller, Action::TakePart)?;
+        publish_archive(hub, &caller, &submission(&at, parameters.0, archive.0)?)
+    });
     let release = published.await?;
     Ok(Json(PublishedDocument {
         ok: true,
@@ -103,7 +103,8 @@ fn exact(version: &str) -> Result<Version, ApiError> {
 /// Keep a release out of new installs.
 #[utoipa::path(put, path = "/v1/skills/{owner}/{name}/{version}/yank", tag = "publishing",
     params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path)),
-    responses((status = 200, body = OneRelease)), security(("token" = [])))]
+    responses((status = 200, body = OneRelease), (status = 409, description = "The release is withdrawn or under quarantine")),
+    security(("token" = [])))]
 pub async fn yank(
     State(hub): HubState,
     caller: Caller,
@@ -115,7 +116,8 @@ pub async fn yank(
 /// Let a release back into new installs.
 #[utoipa::path(delete, path = "/v1/skills/{owner}/{name}/{version}/yank", tag = "publishing",
     params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path)),
-    responses((status = 200, body = OneRelease)), security(("token" = [])))]
+    responses((status = 200, body = OneRelease), (status = 409, description = "The release is withdrawn or under quarantine")),
+    security(("token" = [])))]
 pub async fn unyank(
     State(hub): HubState,
     caller: Caller,
@@ -200,10 +202,10 @@ pub async fn report(
     at: Path<ReleasePath>,
     body: Body<NewReport>,
 ) -> Result<Json<Done>, ApiError> {
-    let reason = reason(&body.0.reason)?;
     let by = caller.clone();
     of_release(&hub, caller, at, move |hub, entry| {
         hub.check(&by, Action::TakePart)?;
+        let reason = reason(&body.0.reason)?;
         let account = by.account().ok_or_else(|| ApiError::bad_request("nobody reports"))?;
         let (skill, version) = (entry.name.to_string(), entry.version.to_string());
         let _kept: ReportOfRelease = hub.activity.report((&skill, &version), &reason, account, Timestamp::now())?;
@@ -222,20 +224,5 @@ pub fn reason(text: &str) -> Result<String, ApiError> {
         1..=TEXT_CHARS => Ok(text.to_owned()),
         0 => Err(ApiError::bad_request("a reason is needed")),
         _ => Err(ApiError::bad_request(format!("a reason has {TEXT_CHARS} characters at most"))),
-    }
-}
-
-/// A body of JSON, refused in our own form.
-pub struct Body<T>(pub T);
-
-impl<S: Send + Sync, T: serde::de::DeserializeOwned> axum::extract::FromRequest<S> for Body<T> {
-    type Rejection = ApiError;
-
-    async fn from_request(request: axum::extract::Request, state: &S) -> Result<Self, ApiError> {
-        let request = request.map(|body| axum::body::Body::new(Limited::new(body, BODY_BYTES)));
-        match Json::<T>::from_request(request, state).await {
-            Ok(Json(value)) => Ok(Self(value)),
-            Err(refused) => Err(ApiError::new(refused.status(), "invalid_request", refused.body_text())),
-        }
     }
 }

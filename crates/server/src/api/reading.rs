@@ -2,7 +2,7 @@
 
 use axum::{
     Json,
-    extract::{Path, Query, State},
+    extract::State,
     http::{HeaderValue, header},
     response::{IntoResponse, Response},
 };
@@ -19,6 +19,7 @@ use super::{
         DiffDocument, FileDocument, FilesDocument, LineageDocument, Made, OneRelease, OwnersDocument, ReleaseDocument,
         ScanDocument, SearchDocument, SkillDocument, SkillSummary,
     },
+    extract::{Parameters, Path},
     name_of, run,
 };
 use crate::{
@@ -37,21 +38,23 @@ const SIMILAR: usize = 5;
 
 /// What to look for.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct SearchParameters {
     /// Words; all skills without.
     #[serde(default)]
     #[param(max_length = 500)]
     q: String,
     /// One owner's only.
+    #[param(nullable = false, max_length = 39, pattern = "^[a-z0-9]+(-[a-z0-9]+)*$")]
     owner: Option<String>,
     /// The order of a list; what is searched has the best first.
     #[serde(default)]
     sort: Order,
     /// Skills at most.
-    #[param(minimum = 1, maximum = 100)]
+    #[param(nullable = false, minimum = 1, maximum = 100)]
     limit: Option<usize>,
     /// Skills that are passed over: `next` of the page before.
-    #[param(maximum = 10000)]
+    #[param(nullable = false, minimum = 0, maximum = 10000)]
     offset: Option<usize>,
 }
 
@@ -71,6 +74,10 @@ pub async fn search(
     }
     let owner = owner.map(|owner| Owner::parse(&owner)).transpose().map_err(|error| bad(&error))?;
     let (limit, offset) = (limit.unwrap_or(RESULTS), offset.unwrap_or(0));
+    if !(1..=catalogue::PAGE).contains(&limit) || offset > catalogue::DEEPEST {
+        let (most, deepest) = (catalogue::PAGE, catalogue::DEEPEST);
+        return Err(ApiError::bad_request(format!("a limit is 1 to {most}, an offset {deepest} at most")));
+    }
     let page = run(&hub, move |hub| {
         hub.check(&caller, Action::Read)?;
         Ok(hub.catalogue.find(&catalogue::Query {
@@ -132,7 +139,10 @@ pub async fn release(
 /// The files of a release.
 #[utoipa::path(get, path = "/v1/skills/{owner}/{name}/{version}/files", tag = "skills",
     params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path)),
-    responses((status = 200, body = FilesDocument)))]
+    responses(
+        (status = 200, body = FilesDocument),
+        (status = 403, description = "Under quarantine"), (status = 410, description = "Withdrawn")
+    ))]
 pub async fn files(
     State(hub): HubState,
     caller: Caller,
@@ -155,7 +165,10 @@ pub async fn files(
 #[utoipa::path(get, path = "/v1/skills/{owner}/{name}/{version}/files/{*path}", tag = "skills",
     params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path),
         ("path" = String, Path, description = "The path in the skill, with its slashes")),
-    responses((status = 200, body = Vec<u8>, content_type = "application/octet-stream")))]
+    responses(
+        (status = 200, description = "The file", content((String = "text/plain"), (Vec<u8> = "application/octet-stream"))),
+        (status = 403, description = "Under quarantine"), (status = 410, description = "Withdrawn")
+    ))]
 pub async fn file(
     State(hub): HubState,
     caller: Caller,
@@ -181,7 +194,10 @@ pub fn file_answer(file: &skill::File) -> Response {
 /// What the scanner says of a release today, and what the skill would touch.
 #[utoipa::path(get, path = "/v1/skills/{owner}/{name}/{version}/scan", tag = "skills",
     params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path)),
-    responses((status = 200, body = ScanDocument)))]
+    responses(
+        (status = 200, body = ScanDocument),
+        (status = 403, description = "Under quarantine"), (status = 410, description = "Withdrawn")
+    ))]
 pub async fn scan_of_release(
     State(hub): HubState,
     caller: Caller,
@@ -204,7 +220,10 @@ pub async fn scan_of_release(
 /// The archive of a release. The download is counted.
 #[utoipa::path(get, path = "/v1/skills/{owner}/{name}/{version}/archive", tag = "skills",
     params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path)),
-    responses((status = 200, body = Vec<u8>, content_type = "application/zip")))]
+    responses(
+        (status = 200, body = Vec<u8>, content_type = "application/zip"),
+        (status = 403, description = "Under quarantine"), (status = 410, description = "Withdrawn")
+    ))]
 pub async fn archive(State(hub): HubState, caller: Caller, at: Path<ReleasePath>) -> Result<Response, ApiError> {
     let account = caller.account().map(ToString::to_string).unwrap_or_default();
     of_release(&hub, caller, at, move |hub, entry| {
@@ -231,7 +250,10 @@ pub fn count(hub: &Hub, entry: &Entry, account: String) {
 /// What differs between two releases of a skill.
 #[utoipa::path(get, path = "/v1/skills/{owner}/{name}/diff/{from}/{to}", tag = "skills",
     params(("owner" = String, Path), ("name" = String, Path), ("from" = String, Path), ("to" = String, Path)),
-    responses((status = 200, body = DiffDocument)))]
+    responses(
+        (status = 200, body = DiffDocument),
+        (status = 403, description = "Under quarantine"), (status = 410, description = "Withdrawn")
+    ))]
 pub async fn diff(
     State(hub): HubState,
     caller: Caller,
@@ -337,16 +359,4 @@ pub async fn of_release<T: Send + 'static>(
 /// What is wrong with a parameter.
 pub fn bad(error: &dyn std::error::Error) -> ApiError {
     ApiError::bad_request(error.to_string())
-}
-
-/// The parameters behind a `?`, refused in our own form.
-pub struct Parameters<T>(pub T);
-
-impl<S: Send + Sync, T: serde::de::DeserializeOwned> axum::extract::FromRequestParts<S> for Parameters<T> {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut axum::http::request::Parts, _: &S) -> Result<Self, ApiError> {
-        let read = Query::<T>::try_from_uri(&parts.uri);
-        read.map(|Query(value)| Self(value)).map_err(|error| ApiError::bad_request(error.body_text()))
-    }
 }

@@ -1,0 +1,148 @@
+//! [`describe`]: the description of the API, made of what the handlers say and of what holds for all of them.
+
+use serde_json::json;
+use utoipa::{
+    Modify, OpenApi,
+    openapi::{
+        Content, HttpMethod, ObjectBuilder, PathItem, Ref, RefOr, Response, ResponseBuilder, Schema, Type,
+        path::{Operation, Parameter, ParameterIn},
+        security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
+    },
+};
+
+use crate::{
+    catalogue::Order,
+    error::{ErrorBody, ErrorDocument},
+};
+
+/// What stands in the description beside the operations.
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "skillhub",
+        description = "A marketplace for Agent Skills. Errors are `{\"ok\":false,\"error\":{\"code\",\"message\",\"hint\",\"details\"}}`.",
+        license(name = "MIT OR Apache-2.0")
+    ),
+    components(schemas(ErrorDocument, ErrorBody, Order)),
+    modifiers(&SignIn)
+)]
+pub struct Description;
+
+/// How to sign in.
+struct SignIn;
+
+impl Modify for SignIn {
+    fn modify(&self, description: &mut utoipa::openapi::OpenApi) {
+        let components = description.components.get_or_insert_with(Default::default);
+        let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build();
+        components.add_security_scheme("token", SecurityScheme::Http(bearer));
+    }
+}
+
+/// How an operation can fail by its kind; what is its own is said beside its handler. What breaks in the server is 500.
+const FAILURES: [(u16, &str, Holds); 10] = [
+    (400, "The request cannot be understood", |_| true),
+    (401, "A token is needed, or the one that was sent is unknown, over or revoked", |_| true),
+    (403, "The token or its account may not, or the server is a mirror", |kind| kind.is_change || kind.is_secured),
+    (404, "There is no such thing", |kind| kind.has_place),
+    (408, "The request took too long", |_| true),
+    (413, "The body is too large", |kind| kind.has_body),
+    (415, "The body has another type", |kind| kind.has_body),
+    (421, "The request is meant for another server", |_| true),
+    (422, "The body can be read and cannot be used", |kind| kind.has_body),
+    (429, "Too many requests from this address; `Retry-After` says when to try again", |kind| kind.is_costly),
+];
+
+type Holds = fn(&Kind) -> bool;
+
+/// What of an operation bears on how it can fail.
+struct Kind {
+    is_change: bool,
+    is_secured: bool,
+    is_costly: bool,
+    has_place: bool,
+    has_body: bool,
+}
+
+/// What the names in paths stand for: a pattern, the most characters, an example.
+const PLACES: [(&str, &str, usize, &str); 8] = [
+    ("owner", NAME, skill::Owner::MAX_CHARS, "acme"),
+    ("account", NAME, skill::Owner::MAX_CHARS, "ann"),
+    ("name", NAME, 64, "pdf-forms"),
+    ("version", VERSION, 200, "1.2.0"),
+    ("from", VERSION, 200, "1.1.0"),
+    ("to", VERSION, 200, "latest"),
+    ("digest", "^sha256:[0-9a-f]{64}$", 71, ""),
+    ("path", "^.+$", 1024, "SKILL.md"),
+];
+const NAME: &str = "^[a-z0-9]+(-[a-z0-9]+)*$";
+const VERSION: &str = r"^(latest|(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?)$";
+
+/// Completes what the handlers say.
+pub fn describe(description: &mut utoipa::openapi::OpenApi) {
+    // The description has no word for a parameter that takes the rest of a path.
+    let paths = std::mem::take(&mut description.paths.paths);
+    description.paths.paths = paths.into_iter().map(|(path, item)| (path.replace("{*", "{"), item)).collect();
+    for (path, item) in &mut description.paths.paths {
+        for (method, operation) in operations(item) {
+            let is_change = !matches!(method, HttpMethod::Get | HttpMethod::Head);
+            add_failures(
+                operation,
+                &Kind {
+                    is_change,
+                    is_secured: operation.security.is_some(),
+                    is_costly: is_change || path == "/v1/skills" || path.contains("/diff/"),
+                    has_place: path.contains('{'),
+                    has_body: operation.request_body.is_some(),
+                },
+            );
+            operation.parameters.iter_mut().flatten().for_each(say_place);
+        }
+    }
+}
+
+fn operations(item: &mut PathItem) -> impl Iterator<Item = (HttpMethod, &mut Operation)> {
+    let PathItem { get, put, post, delete, head, patch, .. } = item;
+    let all = [
+        (HttpMethod::Get, get),
+        (HttpMethod::Put, put),
+        (HttpMethod::Post, post),
+        (HttpMethod::Delete, delete),
+        (HttpMethod::Head, head),
+        (HttpMethod::Patch, patch),
+    ];
+    all.into_iter().filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
+}
+
+/// Every failure has the same form, those too of which a handler says only the status.
+fn add_failures(operation: &mut Operation, kind: &Kind) {
+    let responses = &mut operation.responses.responses;
+    for (status, response) in responses.iter_mut() {
+        let is_failure = status.starts_with('4');
+        if let (true, RefOr::T(response)) = (is_failure, response) {
+            *response = failure(&response.description);
+        }
+    }
+    let holds = FAILURES.iter().filter(|(_, _, holds)| holds(kind));
+    for (status, meaning, _) in holds {
+        responses.entry(status.to_string()).or_insert_with(|| RefOr::T(failure(meaning)));
+    }
+    responses.insert("5XX".to_owned(), RefOr::T(failure("The server is at fault")));
+}
+
+fn failure(meaning: &str) -> Response {
+    let schema = RefOr::Ref(Ref::from_schema_name("ErrorDocument"));
+    ResponseBuilder::new().description(meaning).content("application/json", Content::new(Some(schema))).build()
+}
+
+/// Says what a name in a path stands for.
+fn say_place(parameter: &mut RefOr<Parameter>) {
+    let RefOr::T(parameter) = parameter else { return };
+    let known = PLACES.iter().find(|(name, ..)| *name == parameter.name);
+    let (ParameterIn::Path, Some((_, pattern, most, example))) = (&parameter.parameter_in, known) else { return };
+    let mut text = ObjectBuilder::new().schema_type(Type::String).pattern(Some(*pattern)).max_length(Some(*most));
+    if !example.is_empty() {
+        text = text.examples([json!(example)]);
+    }
+    parameter.schema = Some(RefOr::T(Schema::Object(text.build())));
+}

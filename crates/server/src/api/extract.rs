@@ -1,0 +1,68 @@
+//! What handlers are given of a request, refused in our own form where it cannot be read.
+
+use axum::{
+    Json,
+    body::Bytes,
+    extract::{FromRequest, FromRequestParts, Path as AxumPath, Query, Request},
+    http::request::Parts,
+};
+use http_body_util::Limited;
+use serde::de::DeserializeOwned;
+
+use crate::error::ApiError;
+
+/// Bytes of a body that is JSON.
+const BODY_BYTES: usize = 64 << 10;
+
+/// The names in a path.
+pub struct Path<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let read = AxumPath::<T>::from_request_parts(parts, state).await;
+        read.map(|AxumPath(value)| Self(value)).map_err(|error| ApiError::bad_request(error.body_text()))
+    }
+}
+
+/// The parameters behind a `?`.
+pub struct Parameters<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Parameters<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let read = Query::<T>::try_from_uri(&parts.uri);
+        read.map(|Query(value)| Self(value)).map_err(|error| ApiError::bad_request(error.body_text()))
+    }
+}
+
+/// A body of JSON.
+pub struct Body<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        let request = request.map(|body| axum::body::Body::new(Limited::new(body, BODY_BYTES)));
+        match Json::<T>::from_request(request, state).await {
+            Ok(Json(value)) => Ok(Self(value)),
+            Err(refused) => Err(ApiError::new(refused.status(), "invalid_request", refused.body_text())),
+        }
+    }
+}
+
+/// A body that is an archive.
+pub struct Archive(pub Bytes);
+
+impl<S: Send + Sync> FromRequest<S> for Archive {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        match Bytes::from_request(request, state).await {
+            Ok(bytes) => Ok(Self(bytes)),
+            Err(refused) => Err(ApiError::new(refused.status(), "too_large", refused.body_text())),
+        }
+    }
+}
