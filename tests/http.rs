@@ -2,6 +2,7 @@
 
 mod attacks;
 mod authorisation;
+mod backup;
 mod crashes;
 mod gateway;
 mod index_files;
