@@ -227,6 +227,9 @@ fn singular(word: &str) -> &str {
 /// NFKC and lower case, so that full width and half width, upper and lower case are one.
 #[must_use]
 pub fn folded(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
     text.nfkc().flat_map(char::to_lowercase).nfkc().collect()
 }
 

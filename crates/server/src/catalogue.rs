@@ -1,6 +1,6 @@
 //! [`Catalogue`]: finding skills, and [`SqliteCatalogue`], which keeps a view of the index for it.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use client::search::{Term, folded, is_unspaced, rank, terms};
 use registry_index::Entry;
@@ -16,7 +16,7 @@ use crate::database::{Database, DatabaseError};
 const CANDIDATES: usize = 120;
 
 /// Matches among which the best are looked for; of more, only the newest.
-const MATCHES: i64 = 3000;
+const MATCHES: i64 = 1000;
 
 /// Most skills on one page.
 pub const PAGE: usize = 100;
@@ -160,10 +160,11 @@ impl SqliteCatalogue {
             lines.iter().filter_map(|line| Entry::parse(line).ok()).filter(|entry| query.filter.takes(entry)).collect();
         let ranked =
             rank(entries.iter().map(|entry| (String::new(), entry.clone())).collect(), &query.words, CANDIDATES);
+        let by_name: HashMap<_, _> = entries.iter().map(|entry| (entry.name.to_string(), entry)).collect();
         let mut skills = Vec::new();
         for result in ranked.iter().skip(query.offset).take(query.limit) {
-            let Some(entry) = entries.iter().find(|entry| entry.name.to_string() == result.name) else { continue };
-            skills.push(counted(&reader, entry.clone(), result.score)?);
+            let Some(entry) = by_name.get(&result.name) else { continue };
+            skills.push(counted(&reader, (*entry).clone(), result.score)?);
         }
         Ok(Page { skills, has_more: ranked.len() > query.offset.saturating_add(query.limit) })
     }
@@ -284,35 +285,39 @@ fn add(write: &Connection, entry: &Entry) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// The lines of skills that an expression of FTS5 matches, the likeliest first.
+/// The lines of skills that an expression of FTS5 matches, those that likely fit best.
 fn matching(reader: &Connection, expression: &str, owner: Option<&Owner>) -> Result<Vec<String>, CatalogueError> {
     let owner = owner.map(Owner::as_str);
+    // Other owners' names can have the same words; which they are is asked of the few that are left.
+    let expression = match owner {
+        Some(owner) => format!("({expression}) AND owner : \"{owner}\""),
+        None => expression.to_owned(),
+    };
     let mut bounded =
         reader.prepare_cached("select count(*) from (select 1 from texts where texts match ?1 limit ?2)")?;
     let matches: i64 = bounded.query_row(params![expression, MATCHES + 1], |row| row.get(0))?;
-    let sql = if matches <= MATCHES {
-        "select line from texts join skills on skills.id = texts.rowid
-         where texts match ?1 and (?2 is null or skills.owner = ?2) order by bm25(texts, 10, 4, 5, 1) limit ?3"
-    } else {
-        "select line from (select rowid from texts where texts match ?1 order by rowid desc limit 3000) newest
-         join skills on skills.id = newest.rowid where ?2 is null or skills.owner = ?2
-         order by downloads desc limit ?3"
-    };
-    let mut lines = rows(reader, sql, expression, owner)?;
-    if matches > MATCHES {
-        // Whatever is common in descriptions is seldom a name.
-        lines.extend(rows(
-            reader,
-            "select line from (select rowid from texts where texts match ?1 order by rowid desc limit 3000) named
-             join skills on skills.id = named.rowid where ?2 is null or skills.owner = ?2 limit ?3",
-            &format!("name : ({expression})"),
-            owner,
-        )?);
-        lines.sort();
-        lines.dedup();
+    if matches <= MATCHES {
+        return rows(reader, BEST, &expression, owner);
     }
+    // Whatever is common in descriptions is seldom a name.
+    let mut lines = rows(reader, POPULAR, &expression, owner)?;
+    lines.extend(rows(reader, POPULAR, &format!("name : ({expression})"), owner)?);
+    lines.sort();
+    lines.dedup();
     Ok(lines)
 }
+
+/// The matches that have the words in the weightiest places. Lines are read of those alone that are taken.
+const BEST: &str = "select line from skills join
+    (select rowid as fitting from texts
+     where texts match ?1 and (?2 is null or (select owner from skills where id = texts.rowid) = ?2)
+     order by bm25(texts, 10, 4, 5, 1) limit ?3) on id = fitting";
+
+/// Of the newest matches those that are downloaded most.
+const POPULAR: &str = "select line from skills join
+    (select id as fitting from skills join
+        (select rowid as newest from texts where texts match ?1 order by rowid desc limit 1000) on id = newest
+     where ?2 is null or owner = ?2 order by downloads desc limit ?3) on id = fitting";
 
 fn rows(reader: &Connection, sql: &str, expression: &str, owner: Option<&str>) -> Result<Vec<String>, CatalogueError> {
     let mut select = reader.prepare_cached(sql)?;
@@ -401,6 +406,14 @@ mod tests {
         assert_eq!(names(&catalogue, "图表"), ["mei/chart"]);
         assert_eq!(names(&catalogue, "图"), ["mei/chart"]);
         assert_eq!(names(&catalogue, "exports nothing"), ["zoe/notes"], "some of the words, when no skill has all");
+        let of = |owner: &str, words: &str| {
+            let owner = Some(Owner::parse(owner).unwrap());
+            let query = Query { words: words.to_owned(), owner, limit: 10, ..Query::default() };
+            catalogue.find(&query).unwrap().skills.iter().map(|found| found.entry.name.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(of("zoe", "pdf"), ["zoe/notes"]);
+        assert_eq!(of("acme", "pdf notes"), ["acme/pdf-forms"]);
+        assert_eq!(of("zoe-labs", "pdf"), Vec::<String>::new());
         assert_eq!(names(&catalogue, ""), ["zoe/notes", "mei/chart", "acme/pdf-forms"]);
         for odd in ["\"", "*", "AND", "name:", "a\" OR \"b", "(", "^", "-", "NEAR(a b)"] {
             names(&catalogue, odd);

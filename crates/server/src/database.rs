@@ -32,6 +32,9 @@ pub enum DatabaseError {
     },
 }
 
+/// Bytes of the file that a reader has mapped: a cache of its own would be empty after every commit.
+const MAPPED_BYTES: i64 = 1 << 30;
+
 /// A SQLite file: one connection that writes, and some that read beside it.
 #[derive(Debug)]
 pub struct Database {
@@ -54,6 +57,7 @@ impl Database {
         let reader = |_| -> Result<_, DatabaseError> {
             let reader = Connection::open_with_flags(path, flags)?;
             reader.busy_timeout(BUSY)?;
+            reader.pragma_update(None, "mmap_size", MAPPED_BYTES)?;
             Ok(Mutex::new(reader))
         };
         Ok(Self { writer: Mutex::new(writer), readers: (0..READERS).map(reader).collect::<Result<_, _>>()? })

@@ -100,7 +100,7 @@ create index links_by_skill on links (skill);
 
 create virtual table texts using fts5 (
     name, owner, keywords, description,
-    content = '', contentless_delete = 1, tokenize = "unicode61 remove_diacritics 2", prefix = '2 3'
+    content = '', contentless_delete = 1, tokenize = "unicode61 remove_diacritics 2", prefix = '1 2 3'
 );
 
 -- The commit of the index that `skills` and `texts` show.
