@@ -50,7 +50,7 @@ WORDS = {
 
 def search_path() -> dict[str, str]:
     """The environment in which the package is found, which is installed when it is not there."""
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SITE), "NO_COLOR": "1"}
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SITE), "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1"}
     look = [sys.executable, "-m", "schemathesis.cli", "--version"]
     found = subprocess.run(look, env=environment, capture_output=True, text=True)
     if PACKAGE.split("==")[1] not in found.stdout:
