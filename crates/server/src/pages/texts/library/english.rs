@@ -117,7 +117,7 @@ pub static ENGLISH: LibraryTexts = LibraryTexts {
     edited_by: "Edited by",
     release: "Merges the release",
     decided_by: "Decided by",
-    skill_moved: "The skill has changed since this was proposed. Below stands what accepting would do now.",
+    skill_moved: "The skill has changed since this was proposed.",
     show_as_proposed: "Show it as it was proposed",
     show_onto_head: "Show what accepting would do now",
     conflicts: "Both changed the same places, so it cannot be accepted as it is:",
