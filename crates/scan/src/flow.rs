@@ -49,9 +49,9 @@ struct Place<'s, 'a> {
 
 /// Follows the data of all scripts of a skill and adds what is found.
 pub(crate) fn check(bundle: &Bundle, sources: &[Source<'_>], finder: &mut Finder) -> Result<(), SearchError> {
-    let ends: Vec<Option<Ends>> =
-        sources.iter().map(|source| (!source.kind().reads).then(|| Ends::of(&source.text))).collect();
-    let far = ends.iter().flatten().fold(Ends::default(), |all, ends| all.and(ends.far()));
+    let ends: Vec<Option<Ends>> = sources.iter().map(ends_of).collect();
+    let far_of = |(source, ends): (&Source<'_>, &Option<Ends>)| ends.map(|ends| far(source, ends)).unwrap_or_default();
+    let far = sources.iter().zip(&ends).map(far_of).fold(Ends::default(), Ends::and);
     let mut places = Vec::new();
     for (source, ends) in sources.iter().zip(ends) {
         programs(source, ends, far, finder, &mut places)?;
@@ -64,7 +64,7 @@ pub(crate) fn check(bundle: &Bundle, sources: &[Source<'_>], finder: &mut Finder
     }
     let programs: Vec<&Program> = places.iter().map(|place| &place.program).collect();
     let mut analysis = Analysis::new(&programs);
-    for source in sources.iter().filter(|source| DATA.iter().any(|end| source.path.ends_with(end))) {
+    for source in sources.iter().filter(|source| is_data(source)) {
         finder.charge(source.text.len())?;
         analysis = analysis.with_data(source.path, &source.text);
     }
@@ -83,6 +83,40 @@ pub(crate) fn check(bundle: &Bundle, sources: &[Source<'_>], finder: &mut Finder
         }
     }
     Ok(())
+}
+
+/// The ends of flows in a file that is code, or that scripts read.
+fn ends_of(source: &Source<'_>) -> Option<Ends> {
+    let may_count =
+        !source.kind().reads && (is_data(source) || is_script(source) || Format::of_file(source.path).is_some());
+    may_count.then(|| Ends::of(&source.text))
+}
+
+/// What a file brings to flows of others: a script all of it, configuration what it hands to a shell, data the
+/// paths of secrets that it names.
+fn far(source: &Source<'_>, ends: Ends) -> Ends {
+    if ends.far() == Ends::default() || is_script(source) {
+        return ends.far();
+    }
+    let commands = source.commands().map(|script| Ends::of(script).far()).unwrap_or_default();
+    let secrets = ends.far().secrets();
+    let is_told = secrets != Ends::default() && is_data(source) && taint::names_secret(&source.text);
+    if is_told { commands.and(secrets) } else { commands }
+}
+
+/// Whether all of a file, or what it holds, is parsed.
+fn is_script(source: &Source<'_>) -> bool {
+    let extension = extension_of(source.path);
+    Language::of_file(extension, &source.text).is_some() || holders::holds(extension)
+}
+
+/// Whether scripts may read from a file what to do.
+fn is_data(source: &Source<'_>) -> bool {
+    DATA.iter().any(|end| source.path.ends_with(end))
+}
+
+fn extension_of(path: &str) -> &str {
+    path.rsplit_once('.').map_or("", |(_, extension)| extension)
 }
 
 /// Adds a finding; in a text that only speaks about it, it weighs less.
@@ -105,7 +139,7 @@ fn programs<'s, 'a>(
     finder: &mut Finder,
     places: &mut Vec<Place<'s, 'a>>,
 ) -> Result<(), SearchError> {
-    let extension = source.path.rsplit_once('.').map_or("", |(_, extension)| extension);
+    let extension = extension_of(source.path);
     if let Some(language) = Language::of_file(extension, &source.text) {
         let ends = ends.unwrap_or_else(|| Ends::of(&source.text));
         if ends.may_flow(far, language) {
@@ -119,8 +153,7 @@ fn programs<'s, 'a>(
         }
         return Ok(());
     }
-    let is_data = DATA.iter().any(|end| source.path.ends_with(end));
-    let may_flow = !is_data || ends.is_none_or(|ends| ends.may_flow(far, Language::Shell));
+    let may_flow = !is_data(source) || ends.is_none_or(|ends| ends.may_flow(far, Language::Shell));
     if may_flow
         && let Some(script) = source.commands()
         && Ends::of(script).may_flow(far, Language::Shell)

@@ -1,10 +1,11 @@
 //! [`Ends`]: which ends of a flow a text has words for, so that only what may hold a whole flow is parsed.
 
-use std::sync::LazyLock;
+use std::{ops::Range, sync::LazyLock};
 
 use crate::literals::Literals;
 
 use super::{
+    names::CLIENTS,
     parse::Language,
     shell_words::SHELL_WORDS,
     words::{
@@ -40,13 +41,14 @@ const FLOWS: &[u32] = &[
 impl Ends {
     /// The ends that stand in a text.
     pub fn of(text: &str) -> Self {
-        static FINDER: LazyLock<Literals> =
-            LazyLock::new(|| Literals::new(words().flat_map(|(_, words)| words.iter().copied())));
-        static OWNERS: LazyLock<Vec<u32>> =
-            LazyLock::new(|| words().flat_map(|(end, words)| words.iter().map(move |_| end)).collect());
+        static FINDER: LazyLock<Finder> = LazyLock::new(Finder::new);
         let mut all = 0;
-        let owners = OWNERS.as_slice();
-        FINDER.find(text.as_bytes(), |place, _| all |= owners.get(place).copied().unwrap_or(0));
+        FINDER.literals.find(text.as_bytes(), |place, range| {
+            let word = FINDER.words.get(place).filter(|word| all & word.ends != word.ends);
+            if let Some(word) = word.filter(|word| word.stands(text.as_bytes(), range)) {
+                all |= word.ends;
+            }
+        });
         Self(all)
     }
 
@@ -67,14 +69,205 @@ impl Ends {
         FLOWS.iter().any(|flow| here & flow != 0 && all & flow == *flow)
     }
 
+    /// Those of paths of secrets.
+    pub fn secrets(self) -> Self {
+        Self(self.0 & SECRET)
+    }
+
     /// The ends that count also where the other one is in another file.
     pub fn far(self) -> Self {
         Self(self.0 & (SECRET | WHOLE | SEND | FETCH | EVAL))
     }
 }
 
+/// Finds the words of all languages.
+struct Finder {
+    literals: Literals,
+    words: Vec<Word>,
+}
+
+impl Finder {
+    fn new() -> Self {
+        let of_end =
+            |(ends, words): (u32, &'static [&'static str])| words.iter().map(move |text| Word::new(ends, text));
+        let words: Vec<Word> = words().flat_map(of_end).collect();
+        Self { literals: Literals::new(words.iter().map(|word| word.text)), words }
+    }
+}
+
+/// A word and the ends that it tells of.
+struct Word {
+    ends: u32,
+    text: &'static str,
+    /// What the analysis compares in any case: variables of the environment, clients, interpreters; and options,
+    /// some letters of which may be in one word.
+    in_any_case: bool,
+    /// It is a name or the beginning of one, and no part of a path or of names.
+    is_name: bool,
+    /// It is no beginning of a name either.
+    is_whole: bool,
+    /// It is a file of variables, and as a part of a program variables.
+    is_env: bool,
+}
+
+impl Word {
+    fn new(ends: u32, text: &'static str) -> Self {
+        let (shell, all) = (ends >> SHELL, ends >> SHELL | ends & ((1 << SHELL) - 1));
+        let is_hint = HINTS.contains(&text);
+        let is_client = CLIENTS.contains(&text.trim_end_matches(['(', '.']));
+        let is_compared_so = all & ENVIRONMENT != 0 || shell & (EVAL | LAUNCH) != 0 || text.starts_with('-');
+        let begins = text.starts_with(|c: char| c.is_ascii_alphabetic());
+        Self {
+            ends,
+            text,
+            in_any_case: is_compared_so || is_client || is_hint,
+            is_name: begins && all & PARTS == 0 && !is_hint && !PIECES_OF_NAMES.contains(&text),
+            is_whole: WHOLE_NAMES.contains(&text),
+            is_env: text.starts_with(".env"),
+        }
+    }
+
+    /// Whether a word that was found in any case is one that the analysis can read there.
+    fn stands(&self, text: &[u8], range: Range<usize>) -> bool {
+        let before = || text.get(..range.start).unwrap_or_default();
+        let goes_on = || text.get(range.end).is_some_and(u8::is_ascii_alphanumeric);
+        (self.in_any_case || text.get(range.clone()) == Some(self.text.as_bytes()))
+            && !(self.is_name && is_inside(before()))
+            && !(self.is_whole && goes_on())
+            && !(self.is_env && is_variable(before()))
+    }
+}
+
+/// The ends whose words may stand inside other ones.
+const PARTS: u32 = SECRET | WHOLE | STORE | WRITE | STEERING | HOME | PIECES;
+
+/// Words that stand for more than the analysis compares them with.
+const HINTS: &[&str] = &["encrypt(", "isDirectory()", "github.event."];
+
+/// What the analysis looks for anywhere in a name.
+const PIECES_OF_NAMES: &[&str] = &[
+    "Function(",
+    "PutObject",
+    "TeleBot",
+    "WebSocket",
+    "Webhook",
+    "XMLHttp",
+    "child_process",
+    "createConnection",
+    "createSocket",
+    "dgram",
+    "dns.",
+    "ftp",
+    "gists",
+    "http.client",
+    "http.get",
+    "http.request",
+    "http2",
+    "https.get",
+    "https.request",
+    "mqtt",
+    "net.Socket",
+    "net.connect",
+    "open_connection",
+    "paramiko",
+    "redis",
+    "rfile",
+    "smtplib",
+    "socket.",
+    "socket.io",
+    "socketio",
+    "subprocess",
+    "telegram",
+    "telnetlib",
+    "tls.connect",
+    "upload",
+    "webhook",
+    "websocket",
+    "websocket.",
+    "websockets",
+    "yagmail",
+];
+
+/// Names that are no beginnings of others.
+const WHOLE_NAMES: &[&str] = &["rev"];
+
+/// Whether the last letter before a word is one of the same name. Behind a backslash it is a line end or the like.
+fn is_inside(before: &[u8]) -> bool {
+    matches!(before, [rest @ .., last] if last.is_ascii_alphanumeric() && !rest.ends_with(b"\\"))
+}
+
+/// Whether what follows the text is a variable of the environment, and no file of that name.
+fn is_variable(before: &[u8]) -> bool {
+    let is = |thing: &[u8]| before.strip_suffix(thing).is_some_and(|rest| !rest.ends_with(b"$"));
+    is(b"process") || is(b"import.meta") || is(b"Bun")
+}
+
 /// The words of all languages with their bits.
 fn words() -> impl Iterator<Item = (u32, &'static [&'static str])> {
     let shell = SHELL_WORDS.iter().map(|(end, words)| (end << SHELL, *words));
     WORDS.iter().copied().chain(shell)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the analysis compares names with, in languages other than a shell.
+    const NAMES: &[&str] = &[
+        include_str!("names.rs"),
+        include_str!("embedded.rs"),
+        include_str!("taint.rs"),
+        include_str!("taint/fold.rs"),
+        include_str!("taint/store.rs"),
+    ];
+
+    /// What it compares programs, their arguments and paths with.
+    const PROGRAMS: &[&str] = &[
+        include_str!("paths.rs"),
+        include_str!("marks.rs"),
+        include_str!("shell.rs"),
+        include_str!("taint/command.rs"),
+        include_str!("taint/tellers.rs"),
+        include_str!("taint/transfer.rs"),
+        include_str!("taint/value.rs"),
+    ];
+
+    /// What stands there as well and only holds, in another case or name, a word of something else.
+    const NO_WORDS: &[&str] =
+        &["concatenation", "cookies", "DirSync", "dirSync", "env", "home", "startup", "TarFile", "elegram"];
+
+    /// The ends of all words that stand in a text in any case and inside any name.
+    fn loosely(text: &str) -> u32 {
+        let finder = Finder::new();
+        let mut all = 0;
+        finder.literals.find(text.as_bytes(), |place, _| all |= finder.words[place].ends);
+        all
+    }
+
+    #[test]
+    fn what_the_analysis_knows_by_name_is_told_wherever_it_stands() {
+        let of = |sources: &[&'static str], ends: u32| -> Vec<(&str, u32)> {
+            let texts = sources.iter().flat_map(|source| source.split('"').skip(1).step_by(2));
+            texts.filter(|text| !text.contains('\n')).map(|text| (text, ends)).collect()
+        };
+        let mut wrong = Vec::new();
+        for (text, ends) in [of(NAMES, (1 << SHELL) - 1), of(PROGRAMS, u32::MAX)].concat() {
+            let is_known = NO_WORDS.iter().any(|known| text.contains(known));
+            for (before, after) in [("", ""), ("'", "'"), ("\n", "\n"), ("${", "}")] {
+                let text = format!("{before}{text}{after}");
+                if !is_known && (Ends::of(&text).0 ^ loosely(&text)) & ends != 0 {
+                    wrong.push(text);
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+
+    #[test]
+    fn what_only_holds_a_word_tells_of_nothing() {
+        for text in ["retrieval(x)", "CHROME extension", "process.env.NAME", "review"] {
+            assert_ne!(loosely(text), 0, "{text}");
+            assert_eq!(Ends::of(text), Ends::default(), "{text}");
+        }
+    }
 }

@@ -2,13 +2,23 @@
 
 use super::{parse::Language, program::unescaped};
 
+/// Whether files with an extension hold code.
+pub(super) fn holds(extension: &str) -> bool {
+    PAGES.contains(&extension) || extension == NOTEBOOK
+}
+
+/// The extensions of pages that hold scripts.
+const PAGES: &[&str] = &["html", "htm", "xhtml", "vue", "svelte", "svg", "hta"];
+
+const NOTEBOOK: &str = "ipynb";
+
 /// The code in a file and its language; every piece stands on its own lines.
 pub(super) fn held(extension: &str, text: &str) -> Option<(Language, String)> {
     match extension {
-        "html" | "htm" | "xhtml" | "vue" | "svelte" | "svg" | "hta" => {
+        page if PAGES.contains(&page) => {
             Some((Language::JavaScript, scripts(text))).filter(|(_, code)| !code.trim().is_empty())
         }
-        "ipynb" => Some((Language::Python, cells(text))),
+        NOTEBOOK => Some((Language::Python, cells(text))),
         _ => None,
     }
 }

@@ -16,7 +16,7 @@ pub(super) enum Sink {
 const VERBS: &[&str] = &["post", "put", "patch", "request", "get", "delete", "head", "stream", "options", "query"];
 
 /// Modules and things whose verbs are those of HTTP, by the first part of their names in lower case.
-const CLIENTS: &[&str] = &[
+pub(super) const CLIENTS: &[&str] = &[
     "requests",
     "httpx",
     "aiohttp",

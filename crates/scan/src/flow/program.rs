@@ -274,24 +274,51 @@ impl Expr {
     }
 }
 
-/// The named children of a node, without comments. Most nodes have none or one, for which no cursor has to be made.
+/// The children of a node up to which each is asked for by its place; for more a cursor is made.
+const FEW: u32 = 3;
+
+/// The named children of a node, without comments. Most nodes have few.
 pub(crate) fn children<'t>(node: tree_sitter::Node<'t>) -> Vec<tree_sitter::Node<'t>> {
-    let is_code = |child: &tree_sitter::Node<'t>| child.kind() != "comment";
-    match node.named_child_count() {
+    let is_code = |child: &tree_sitter::Node<'t>| !child.is_extra() || child.kind() != "comment";
+    match node.named_child_count() as u32 {
         0 => Vec::new(),
-        1 => node.named_child(0).filter(is_code).into_iter().collect(),
+        count @ 1..=FEW => (0..count).filter_map(|at| node.named_child(at)).filter(is_code).collect(),
         _ => node.named_children(&mut node.walk()).filter(is_code).collect(),
+    }
+}
+
+/// The numbers that a grammar has for the names of parts.
+struct Fields {
+    grammar: Language,
+    numbers: Vec<(&'static str, Option<NonZeroU16>)>,
+}
+
+impl Fields {
+    fn number(&mut self, name: &'static str) -> Option<NonZeroU16> {
+        let known = self.numbers.iter().find(|(known, _)| std::ptr::eq(*known, name) || *known == name);
+        known.map(|(_, number)| *number).unwrap_or_else(|| {
+            let number = self.grammar.field_id_for_name(name);
+            self.numbers.push((name, number));
+            number
+        })
     }
 }
 
 /// The part of a node that has a name in the grammar. A grammar is asked once for the number of a name.
 pub(crate) fn field<'t>(node: tree_sitter::Node<'t>, name: &'static str) -> Option<tree_sitter::Node<'t>> {
     thread_local! {
-        static NUMBERS: RefCell<HashMap<(Language, &'static str), Option<NonZeroU16>>> = RefCell::default();
+        static GRAMMARS: RefCell<Vec<Fields>> = RefCell::default();
     }
     let language = node.language();
-    let ask = || language.field_id_for_name(name);
-    let number = NUMBERS.with_borrow_mut(|numbers| *numbers.entry((language.clone(), name)).or_insert_with(ask));
+    let number = GRAMMARS.with_borrow_mut(|grammars| {
+        if let Some(known) = grammars.iter_mut().find(|known| known.grammar == *language) {
+            return known.number(name);
+        }
+        let mut fields = Fields { grammar: language.clone(), numbers: Vec::new() };
+        let number = fields.number(name);
+        grammars.push(fields);
+        number
+    });
     node.child_by_field_id(number?.get())
 }
 

@@ -50,6 +50,7 @@ pub(super) const SHELL_WORDS: &[(u32, &[&str])] = &[
             "TRANSCRIPT",
             "transcript_path",
             "CHAT_LOG",
+            "CHAT_HISTORY",
         ],
     ),
     (ENVIRONMENT, KEYS),
@@ -98,6 +99,7 @@ pub(super) const SHELL_WORDS: &[(u32, &[&str])] = &[
             "scp ",
             "rsync",
             "dig ",
+            "kdig ",
             "nslookup",
             "host ",
             "sendmail",
@@ -143,7 +145,13 @@ pub(super) const SHELL_WORDS: &[(u32, &[&str])] = &[
             "git push",
         ],
     ),
-    (EVAL, &["eval ", "source ", "| sh", "|sh", "| bash", "|bash", ". /", ". \"", ". $", "bash -c", "sh -c", "<("]),
+    (
+        EVAL,
+        &[
+            "eval ", "source ", "| sh", "|sh", "| bash", "|bash", ". /", ". \"", ". $", "bash -c", "sh -c", "zsh -c",
+            "dash -c", "ksh -c", "<(",
+        ],
+    ),
     (
         LAUNCH,
         &[
@@ -153,6 +161,10 @@ pub(super) const SHELL_WORDS: &[(u32, &[&str])] = &[
             "/run",
             "bash ",
             "sh ",
+            "zsh ",
+            "dash ",
+            "ksh ",
+            "pwsh ",
             "python",
             "node ",
             "chmod",

@@ -96,6 +96,16 @@ struct Called<'v> {
     line: usize,
 }
 
+/// Whether a file of data names a path that leads to secrets.
+pub(super) fn names_secret(text: &str) -> bool {
+    secrets_named(text).next().is_some()
+}
+
+/// The paths of secrets that stand between quotation marks.
+fn secrets_named(text: &str) -> impl Iterator<Item = &str> {
+    text.split(['"', '\'']).filter(|text| is_secret(text))
+}
+
 /// The state of a run over some programs, which share functions and files.
 pub(super) struct Analysis<'p> {
     programs: &'p [&'p Program],
@@ -156,7 +166,7 @@ impl<'p> Analysis<'p> {
 
     /// Makes known what a file of data holds.
     pub fn with_data(mut self, path: &str, text: &str) -> Self {
-        let paths: Vec<Value> = text.split(['"', '\'']).filter(|text| is_secret(text)).map(Value::of_text).collect();
+        let paths: Vec<Value> = secrets_named(text).map(Value::of_text).collect();
         let held = Value { text: None, ..Value::any_of(&paths) };
         if !held.taints.is_empty() {
             let name = path.rsplit('/').next().unwrap_or(path);

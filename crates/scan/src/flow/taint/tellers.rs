@@ -1,6 +1,9 @@
 //! [`told`]: programs whose output is secret, by the words of their command lines.
 
+use std::sync::LazyLock;
+
 use super::value::{Kind, Value, joined};
+use crate::literals::Literals;
 
 /// What a program tells that is secret, by the words of its command line.
 pub(super) fn told(args: &[Value]) -> Option<Value> {
@@ -15,11 +18,23 @@ pub(super) fn told(args: &[Value]) -> Option<Value> {
     if matches!(line.trim(), "printenv" | "env" | "export -p" | "set") {
         return Some(Value::of(Kind::Environment, line.trim()));
     }
-    TELLERS.iter().find(|(needed, _)| needed.iter().all(|word| line.contains(word))).map(|(_, what)| match *what {
+    teller(&line).map(|what| match what {
         PROJECT => Value::of(Kind::Project, line.get(..40).unwrap_or(&line)),
         "" => Value::of(Kind::Secret, line.get(..40).unwrap_or(&line)),
         variable => Value::of(Kind::Variable, variable),
     })
+}
+
+/// What the first of the [`TELLERS`] tells that a command line calls.
+fn teller(line: &str) -> Option<&'static str> {
+    static FIRST_WORDS: LazyLock<Literals> =
+        LazyLock::new(|| Literals::new(TELLERS.iter().map(|(needed, _)| needed.first().copied().unwrap_or(""))));
+    let mut there = 0_u128;
+    FIRST_WORDS.find(line.as_bytes(), |place, _| there |= 1 << place);
+    let is_there = |place: usize| there >> place & 1 == 1;
+    let is_called = |needed: &[&str]| needed.iter().all(|word| line.contains(word));
+    let mut called = TELLERS.iter().enumerate().filter(|(place, (needed, _))| is_there(*place) && is_called(needed));
+    called.next().map(|(_, (_, what))| *what)
 }
 
 /// Stands for all that a project holds, which is no variable.
@@ -101,3 +116,21 @@ const TELLERS: &[(&[&str], &str)] = &[
     (&["npm", "config", "get", "_auth"], "NPM_TOKEN"),
     (&["npm", "token", "list"], "NPM_TOKEN"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_teller_is_found_by_its_words() {
+        assert!(TELLERS.len() < u128::BITS as usize, "a bit for each");
+        for (at, (needed, what)) in TELLERS.iter().enumerate() {
+            let line = needed.join(" ");
+            let plainly = TELLERS.iter().position(|(needed, _)| needed.iter().all(|word| line.contains(word)));
+            let found = teller(&line);
+            assert_eq!(found, plainly.map(|at| TELLERS[at].1), "{line}");
+            assert!(plainly < Some(at) || found == Some(what), "{line}");
+        }
+        assert_eq!(teller("git status"), None);
+    }
+}
