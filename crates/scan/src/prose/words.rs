@@ -155,7 +155,7 @@ impl<'w> Reader<'w> {
             }
             _ => {}
         }
-        if !is_stop(word.first_eight()) {
+        if !is_stop(word.first_eight()) && !is_left_out(text.as_bytes(), at, &word) {
             let stem = if from > at { Stem::of_name(&word) } else { Stem::of(&word) };
             self.push(stem, false, at);
         }
@@ -192,6 +192,13 @@ impl<'w> Reader<'w> {
         let (quoted, sentence, clause) = (self.quoted, self.sentence, self.clause);
         self.words.push(Word { stem, wide, quoted, sentence, clause, at });
     }
+}
+
+/// Whether a word says of something that a tool passes over it, as in `git-ignored`, and orders nothing.
+fn is_left_out(text: &[u8], at: usize, word: &Letters) -> bool {
+    const IGNORED: u64 = eight(b"ignored");
+    let is_compound = || matches!(text.get(..at), Some([.., letter, b'-']) if letter.is_ascii_alphabetic());
+    word.first_eight() == IGNORED && is_compound()
 }
 
 /// Whether a word carries too little to matter. For most one bit tells that it does not.
