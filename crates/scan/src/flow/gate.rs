@@ -5,7 +5,8 @@ use std::{ops::Range, sync::LazyLock};
 use crate::literals::Literals;
 
 use super::{
-    names::CLIENTS,
+    marks::KEYS,
+    names::{CLIENTS, SECRET_WORDS},
     parse::Language,
     shell_words::SHELL_WORDS,
     words::{
@@ -108,6 +109,8 @@ struct Word {
     is_whole: bool,
     /// It is a file of variables, and as a part of a program variables.
     is_env: bool,
+    /// It begins the names of variables, of which those with secrets count.
+    is_variable: bool,
 }
 
 impl Word {
@@ -124,6 +127,7 @@ impl Word {
             is_name: begins && all & PARTS == 0 && !is_hint && !PIECES_OF_NAMES.contains(&text),
             is_whole: WHOLE_NAMES.contains(&text),
             is_env: text.starts_with(".env"),
+            is_variable: KEYS.contains(&text) && text.starts_with(|c: char| c.is_ascii_uppercase()),
         }
     }
 
@@ -134,7 +138,9 @@ impl Word {
         (self.in_any_case || text.get(range.clone()) == Some(self.text.as_bytes()))
             && !(self.is_name && is_inside(before()))
             && !(self.is_whole && goes_on())
-            && !(self.is_env && is_variable(before()))
+            && !(self.is_env && (is_variable(before()) || self.text == ".env." && !may_end_file(text, range.end)))
+            && (!self.is_variable || may_be_secret(text.get(range.start..).unwrap_or_default()))
+            && !(self.text == ".cursor" && text.get(range.end) == Some(&b'('))
     }
 }
 
@@ -202,6 +208,20 @@ fn is_variable(before: &[u8]) -> bool {
     is(b"process") || is(b"import.meta") || is(b"Bun")
 }
 
+/// Whether what begins behind `.env.` may be one of the endings that count, or is put together.
+fn may_end_file(text: &[u8], at: usize) -> bool {
+    text.get(at).is_none_or(|byte| b"lpds*".contains(byte) || !byte.is_ascii_alphanumeric())
+}
+
+/// Whether a variable may be one that holds a secret: its name says so, or may go on elsewhere.
+fn may_be_secret(text: &[u8]) -> bool {
+    let length = text.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
+    let name = text.get(..length).unwrap_or_default();
+    let has = |word: &&str| name.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes()));
+    let goes_on = || text.get(length).is_none_or(|next| b"\"'`{$%*\\".contains(next));
+    goes_on() || SECRET_WORDS.iter().any(has)
+}
+
 /// The words of all languages with their bits.
 fn words() -> impl Iterator<Item = (u32, &'static [&'static str])> {
     let shell = SHELL_WORDS.iter().map(|(end, words)| (end << SHELL, *words));
@@ -236,6 +256,9 @@ mod tests {
     const NO_WORDS: &[&str] =
         &["concatenation", "cookies", "DirSync", "dirSync", "env", "home", "startup", "TarFile", "elegram"];
 
+    /// What only variables tell that hold secrets.
+    const VARIABLES: u32 = ENVIRONMENT | ENVIRONMENT << SHELL;
+
     /// The ends of all words that stand in a text in any case and inside any name.
     fn loosely(text: &str) -> u32 {
         let finder = Finder::new();
@@ -255,7 +278,7 @@ mod tests {
             let is_known = NO_WORDS.iter().any(|known| text.contains(known));
             for (before, after) in [("", ""), ("'", "'"), ("\n", "\n"), ("${", "}")] {
                 let text = format!("{before}{text}{after}");
-                if !is_known && (Ends::of(&text).0 ^ loosely(&text)) & ends != 0 {
+                if !is_known && (Ends::of(&text).0 ^ loosely(&text)) & ends & !VARIABLES != 0 {
                     wrong.push(text);
                 }
             }
@@ -264,8 +287,22 @@ mod tests {
     }
 
     #[test]
+    fn a_variable_tells_of_a_secret_that_its_name_says_or_may_say_elsewhere() {
+        for key in KEYS.iter().filter(|key| key.ends_with('_')) {
+            for text in
+                [format!("{key}TOKEN,"), format!("'{key}' + x"), format!("`{key}${{x}}`"), format!("x_api={key}key ")]
+            {
+                assert_eq!(Ends::of(&text).0 & VARIABLES, VARIABLES, "{text}");
+            }
+            assert_eq!(Ends::of(&format!("{key}REGION = 1")).0 & VARIABLES, 0, "{key}");
+        }
+    }
+
+    #[test]
     fn what_only_holds_a_word_tells_of_nothing() {
-        for text in ["retrieval(x)", "CHROME extension", "process.env.NAME", "review"] {
+        for text in
+            ["retrieval(x)", "CHROME extension", "process.env.NAME", "review", ".env.example", "stripe_charge(x)"]
+        {
             assert_ne!(loosely(text), 0, "{text}");
             assert_eq!(Ends::of(text), Ends::default(), "{text}");
         }

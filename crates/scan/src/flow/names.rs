@@ -378,26 +378,28 @@ pub(super) fn keeps_text(last: &str) -> bool {
     )
 }
 
+/// Parts of the names of environment variables that hold secrets.
+pub(super) const SECRET_WORDS: &[&str] = &[
+    "KEY",
+    "TOKEN",
+    "SECRET",
+    "PASSW",
+    "CREDENTIAL",
+    "PRIVATE",
+    "_AUTH",
+    "_PAT",
+    "SESSION",
+    "COOKIE",
+    "BEARER",
+    "MNEMONIC",
+    "DATABASE_URL",
+    "_DSN",
+];
+
 /// Whether the name of an environment variable says that it is a secret.
 pub(super) fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
-    let words = [
-        "KEY",
-        "TOKEN",
-        "SECRET",
-        "PASSW",
-        "CREDENTIAL",
-        "PRIVATE",
-        "_AUTH",
-        "_PAT",
-        "SESSION",
-        "COOKIE",
-        "BEARER",
-        "MNEMONIC",
-        "DATABASE_URL",
-        "_DSN",
-    ];
-    words.iter().any(|word| name.contains(word)) && !name.contains("PUBLIC") && !name.ends_with("_KEY_ID_PATH")
+    SECRET_WORDS.iter().any(|word| name.contains(word)) && !name.contains("PUBLIC") && !name.ends_with("_KEY_ID_PATH")
 }
 
 /// Parts of the paths of credentials, and the domains at which they are at home.
