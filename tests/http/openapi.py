@@ -134,7 +134,7 @@ def settings(place: pathlib.Path, options: argparse.Namespace, token: str | None
     lines += [] if options.seconds else [f"max-examples = {EXAMPLES}"]
     # A request that fits the description may be refused all the same, as a version that is taken.
     lines += ["[checks.positive_data_acceptance]", "enabled = false"]
-    refused = [400, 401, 403, 404, 405, 406, 408, 409, 410, 413, 415, 422, 428, 429]
+    refused = [400, 401, 403, 404, 405, 406, 408, 409, 410, 413, 415, 422, 428, 429, 431]
     lines += ["[checks.negative_data_rejection]", f"expected-statuses = {refused}"]
     for name, words in WORDS.items():
         lines += [f"[dictionaries.{name}]", f"values = {json.dumps(words, ensure_ascii=False)}"]

@@ -128,6 +128,9 @@ fn add_failures(operation: &mut Operation, kind: &Kind) {
         responses.entry(status.to_string()).or_insert_with(|| RefOr::T(failure(meaning)));
     }
     responses.insert("5XX".to_owned(), RefOr::T(failure("The server is at fault")));
+    // Said before any of our code sees the request, and so without a document.
+    let large = ResponseBuilder::new().description("The head of the request is too large");
+    responses.insert("431".to_owned(), RefOr::T(large.build()));
 }
 
 fn failure(meaning: &str) -> Response {
