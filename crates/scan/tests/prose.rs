@@ -89,8 +89,7 @@ fn attacks_are_found_and_honest_sentences_are_not() {
 fn of_what_nobody_tuned_for_a_part_is_found_and_honest_passages_are_not() {
     assert_within(
         UNSEEN,
-        // One more in a skill that says nothing of attacks, where public skills are not at hand as hosts.
-        [("attack", "en", 18, 48), ("attack", "zh", 10, 48), ("honest", "en", 0, 2), ("honest", "zh", 0, 1)],
+        [("attack", "en", 18, 48), ("attack", "zh", 10, 48), ("honest", "en", 0, 1), ("honest", "zh", 0, 1)],
     );
 }
 
