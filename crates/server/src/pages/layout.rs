@@ -27,6 +27,23 @@ pub struct Frame {
     pub foot: Markup,
 }
 
+/// What a page shows.
+pub struct Content {
+    /// Its title.
+    pub title: String,
+    /// What stands between head and foot.
+    pub body: Markup,
+    /// Whether the page brings a search field of its own.
+    pub has_search: bool,
+}
+
+impl Content {
+    /// A page with the search field in its head.
+    pub fn new(title: impl Into<String>, body: Markup) -> Self {
+        Self { title: title.into(), body, has_search: false }
+    }
+}
+
 /// A page as it is sent.
 pub fn page(reader: &Reader, frame: &Frame, title: &str, body: &Markup) -> Markup {
     let texts = reader.texts;

@@ -13,7 +13,7 @@ use skill::{Bundle, SkillName};
 use skill_manage::documents;
 
 use super::{
-    guest::{Content, Guest, answer},
+    guest::{Guest, answer},
     pieces::{Asked, heading, line, verdict_of},
 };
 use crate::{
@@ -22,6 +22,7 @@ use crate::{
     pages::{
         compared::{Compared, Wanted},
         judgements::Judgements,
+        layout::Content,
         pieces::encoded,
         visible::visible,
     },

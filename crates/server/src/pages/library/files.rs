@@ -11,11 +11,11 @@ use maud::html;
 use skill::{Bundle, SkillName, SkillPath};
 use skill_manage::documents;
 
-use super::guest::{Content, Guest, answer};
+use super::guest::{Guest, answer};
 use crate::{
     error::ApiError,
     gateway::{Shared, Work, skill_name, told},
-    pages::{judgements::Judgements, listing::listing},
+    pages::{judgements::Judgements, layout::Content, listing::listing},
 };
 
 /// What stands for the skill as agents see it, in place of a revision.

@@ -16,7 +16,7 @@ use crate::{
     error::ApiError,
     gateway::{Asker, Shared, Surface, Work, at_work, told},
     pages::{
-        layout::{Frame, search_field},
+        layout::{Content, Frame, search_field},
         pieces::proof,
         reader::{Reader, fields},
         session::{Cookies, LIBRARY},
@@ -90,23 +90,6 @@ impl FromRequestParts<Shared> for Guest {
     async fn from_request_parts(parts: &mut Parts, gateway: &Shared) -> Result<Self, Response> {
         let Ok(anybody) = Anybody::from_request_parts(parts, gateway).await;
         Self::of(anybody)
-    }
-}
-
-/// What a page shows.
-pub struct Content {
-    /// Its title.
-    pub title: String,
-    /// What stands between head and foot.
-    pub body: Markup,
-    /// Whether the page brings a search field of its own.
-    pub has_search: bool,
-}
-
-impl Content {
-    /// A page with the search field in its head.
-    pub fn new(title: impl Into<String>, body: Markup) -> Self {
-        Self { title: title.into(), body, has_search: false }
     }
 }
 

@@ -9,12 +9,12 @@ use maud::{Markup, html};
 use skill::SkillName;
 
 use super::{
-    guest::{Content, Guest, answer},
+    guest::{Guest, answer},
     pieces::{Asked, actor, done, heading, line, verdict_of},
 };
 use crate::{
     gateway::{Shared, skill_name, told},
-    pages::{pieces::number, visible::visible},
+    pages::{layout::Content, pieces::number, visible::visible},
 };
 
 /// Revisions on a page.

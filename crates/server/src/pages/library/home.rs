@@ -13,13 +13,14 @@ use skill::SkillName;
 use skill_manage::documents::waiting;
 
 use super::{
-    guest::{Content, Guest, answer},
+    guest::{Guest, answer},
     pieces::{Asked, line},
 };
 use crate::{
     error::ApiError,
     gateway::{Shared, Work, told},
     pages::{
+        layout::Content,
         layout::search_field,
         pieces::{encoded, number},
         texts::Texts,

@@ -16,7 +16,7 @@ use skill_manage::{
 };
 
 use super::{
-    guest::{Content, Guest, Sent, answer},
+    guest::{Guest, Sent, answer},
     pieces::{Asked, actor, done, wanted},
     review::facts,
     rollback::notes,
@@ -29,6 +29,7 @@ use crate::{
         compared::{Compared, Wanted},
         findings::findings,
         judgements::Judgements,
+        layout::Content,
         pieces::{encoded, proof, time},
         visible::visible,
     },

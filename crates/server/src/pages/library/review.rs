@@ -9,12 +9,13 @@ use maud::{Markup, html};
 use skill_manage::review;
 
 use super::{
-    guest::{Content, Guest, answer},
+    guest::{Guest, answer},
     pieces::{Asked, actor, done, state, wanted},
 };
 use crate::{
     gateway::{Shared, skill_name, told},
     pages::{
+        layout::Content,
         pieces::{number, time, verdict},
         visible::visible,
     },

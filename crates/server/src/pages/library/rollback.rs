@@ -15,7 +15,7 @@ use skill::{Bundle, Limits, SkillName};
 use skill_manage::{ManageError, Notes, Rollback, documents, roll_back as do_roll_back};
 
 use super::{
-    guest::{Content, Guest, Sent, answer},
+    guest::{Guest, Sent, answer},
     pieces::{Asked, heading, line, verdict_of},
 };
 use crate::{
@@ -24,6 +24,7 @@ use crate::{
     pages::{
         compared::{Compared, Wanted},
         judgements::Judgements,
+        layout::Content,
         pieces::{encoded, number, proof},
         visible::visible,
     },

@@ -20,7 +20,7 @@ use skill_manage::documents::waiting;
 
 use super::{
     files::{NOW, files},
-    guest::{Content, Guest, Sent, answer},
+    guest::{Guest, Sent, answer},
     home::Standing,
     pieces::{Asked, done, heading, line},
 };
@@ -32,6 +32,7 @@ use crate::{
         capabilities::capabilities,
         findings::findings,
         judgements::Judgements,
+        layout::Content,
         pieces::{encoded, proof, size},
         visible::visible,
     },

@@ -9,12 +9,13 @@ use axum::{
 };
 use maud::html;
 
-use super::visitor::{Content, Visitor, answer};
+use super::visitor::{Visitor, answer};
 use crate::{
     api::{HubState, name_of},
     pages::{
         compared::{Compared, Wanted},
         judgements::Judgements,
+        layout::Content,
     },
 };
 

@@ -10,11 +10,11 @@ use axum::{
 use maud::html;
 use skill::SkillPath;
 
-use super::visitor::{Content, Visitor, answer};
+use super::visitor::{Visitor, answer};
 use crate::{
     api::{HubState, name_of},
     error::ApiError,
-    pages::{judgements::Judgements, listing::listing, pieces::encoded},
+    pages::{judgements::Judgements, layout::Content, listing::listing, pieces::encoded},
 };
 
 /// The page of a file.

@@ -6,11 +6,12 @@ use maud::html;
 use super::{
     search_field,
     skills::skills,
-    visitor::{Content, Visitor, answer},
+    visitor::{Visitor, answer},
 };
 use crate::{
     api::HubState,
     catalogue::{Order, Query},
+    pages::layout::Content,
 };
 
 /// Skills in each list.

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::{
     skills::release_fields,
-    visitor::{Content, Sent, Visitor, answer, refused},
+    visitor::{Sent, Visitor, answer, refused},
 };
 use crate::{
     access::Action,
@@ -20,6 +20,7 @@ use crate::{
     error::ApiError,
     hub::Hub,
     pages::{
+        layout::Content,
         pieces::{proof, reason_field, time_of},
         visible::visible,
     },

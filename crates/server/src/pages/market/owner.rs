@@ -10,13 +10,14 @@ use skill::Owner;
 
 use super::{
     skills::skills,
-    visitor::{Content, Visitor, answer},
+    visitor::{Visitor, answer},
 };
 use crate::{
     access::Role,
     api::HubState,
     catalogue::{Order, Query},
     error::ApiError,
+    pages::layout::Content,
 };
 
 /// Skills on a page.

@@ -11,12 +11,13 @@ use skill::Owner;
 use super::{
     search_field,
     skills::skills,
-    visitor::{Content, Visitor, answer},
+    visitor::{Visitor, answer},
 };
 use crate::{
     api::HubState,
     catalogue::{DEEPEST, Filter, Order, Page, Query},
     error::ApiError,
+    pages::layout::Content,
     pages::pieces::{encoded, number},
 };
 

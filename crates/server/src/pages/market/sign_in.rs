@@ -9,10 +9,11 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::visitor::{Content, Sent, Visitor, refused};
+use super::visitor::{Sent, Visitor, refused};
 use crate::{
     api::{HubState, run},
     pages::{
+        layout::Content,
         pieces::proof,
         session::{self, MARKET},
     },

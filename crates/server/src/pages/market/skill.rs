@@ -16,7 +16,7 @@ use super::{
     chart,
     install::install,
     report, skills,
-    visitor::{Content, Visitor, answer},
+    visitor::{Visitor, answer},
 };
 use crate::{
     api::{HubState, lineage_of, name_of},
@@ -27,6 +27,7 @@ use crate::{
         capabilities::capabilities,
         findings::findings,
         judgements::{Judgement, Judgements},
+        layout::Content,
         pieces,
         visible::visible,
     },

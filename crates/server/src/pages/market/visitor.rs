@@ -9,7 +9,7 @@ use axum::{
 };
 use jiff::Timestamp;
 use library::{Agent, agents};
-use maud::{Markup, html};
+use maud::html;
 use serde::de::DeserializeOwned;
 
 use super::search_field;
@@ -19,7 +19,7 @@ use crate::{
     error::ApiError,
     hub::Hub,
     pages::{
-        layout::Frame,
+        layout::{Content, Frame},
         pieces::proof,
         reader::{Reader, asked, fields},
         session::{self, Cookies, MARKET},
@@ -44,23 +44,6 @@ impl Deref for Visitor {
 
     fn deref(&self) -> &Reader {
         &self.reader
-    }
-}
-
-/// What a page shows.
-pub struct Content {
-    /// Its title.
-    pub title: String,
-    /// What stands between head and foot.
-    pub body: Markup,
-    /// Whether the page brings a search field of its own.
-    pub has_search: bool,
-}
-
-impl Content {
-    /// A page with the search field in its head.
-    pub fn new(title: impl Into<String>, body: Markup) -> Self {
-        Self { title: title.into(), body, has_search: false }
     }
 }
 
