@@ -13,13 +13,26 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("registry-index", &["skill", "scan"]),
     ("skill_manage", &["skill", "scan", "library"]),
     ("agent", &["skill", "scan", "library"]),
+    ("compose", &["skill", "scan", "library"]),
     ("client", &["skill", "scan", "library", "registry-index"]),
     ("evolve", &["skill", "scan", "library", "skill_manage"]),
-    ("server", &["skill", "scan", "library", "registry-index", "skill_manage", "agent", "client", "evolve"]),
-    ("mcp", &["skill", "scan", "library", "registry-index", "skill_manage", "agent", "client", "evolve"]),
+    ("server", &["skill", "scan", "library", "registry-index", "skill_manage", "agent", "compose", "client", "evolve"]),
+    ("mcp", &["skill", "scan", "library", "registry-index", "skill_manage", "agent", "compose", "client", "evolve"]),
     (
         "skillhub",
-        &["skill", "scan", "library", "registry-index", "skill_manage", "agent", "client", "evolve", "server", "mcp"],
+        &[
+            "skill",
+            "scan",
+            "library",
+            "registry-index",
+            "skill_manage",
+            "agent",
+            "compose",
+            "client",
+            "evolve",
+            "server",
+            "mcp",
+        ],
     ),
 ];
 
@@ -27,8 +40,8 @@ const LAYERS: &[(&str, &[&str])] = &[
 /// them. A name covers its family: `tokio` means `tokio-util` too.
 const CONFINED: &[(&str, &[&str])] = &[
     ("git2", &["library", "registry-index", "client"]),
-    ("cap-std", &["library", "registry-index", "client"]),
-    ("cap-fs-ext", &["library", "registry-index", "client"]),
+    ("cap-std", &["library", "registry-index", "client", "compose"]),
+    ("cap-fs-ext", &["library", "registry-index", "client", "compose"]),
     ("tokio", &["server", "mcp", "client"]),
     ("axum", &["server", "mcp"]),
     ("rusqlite", &["server"]),

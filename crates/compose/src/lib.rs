@@ -1,0 +1,1 @@
+//! Skills that compile to tools.

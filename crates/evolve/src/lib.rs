@@ -1,0 +1,1 @@
+//! How revisions of skills do, and what follows from it.
