@@ -1,5 +1,33 @@
-//! Skills that compile to tools.
+//! Skills that compile to tools: a skill that declares `tool_schema` becomes a tool that an agent calls like any other.
+//!
+//! [`Compiler`] reads what skills declare ([`Declaration`], whose texts are [`template`]s) and checks all of it against the tools of a [`ToolHost`]; what
+//! fits is a [`ComposedTool`], what does not is told as [`Problem`]s with line and column. [`Executor`] runs a composed tool step by step and gives a
+//! [`Trace`]. Compiling and running know of skills, tools and time alone; where tools act on the world is behind [`ToolHost`].
 
+mod check;
+mod compile;
+mod condition;
+mod declaration;
+mod execute;
 mod host;
+mod names;
+mod near;
+mod position;
+mod problem;
+pub mod schema;
+pub mod scope;
+mod shape;
+pub mod template;
+mod tool;
+mod trace;
 
+pub use compile::{Compiler, Outcome, Source};
+pub use condition::Condition;
+pub use declaration::{Declaration, Filling, OnError, Step};
+pub use execute::{Executor, RunLimits};
 pub use host::{Approval, Bounds, ToolFault, ToolHost, ToolSpec};
+pub use names::{alias, tool_name};
+pub use position::{Position, Positions};
+pub use problem::Problem;
+pub use tool::ComposedTool;
+pub use trace::{Attempt, CallTrace, Failure, Status, StepTrace, Trace};

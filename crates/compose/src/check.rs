@@ -1,0 +1,285 @@
+//! [`Checker`]: whether the steps of a declaration fit each other and the tools that they call.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use crate::{
+    declaration::{Declaration, Filling, Step},
+    host::ToolSpec,
+    near::{near, suggest},
+    position::join,
+    problem::Problems,
+    schema::judge,
+    shape::{Shape, follow, is_composed},
+    template::{Reference, Root, Segment, Template},
+};
+
+/// What a declaration is checked against.
+pub(crate) struct Checker<'a> {
+    /// Every tool that a step may call, by name.
+    pub tools: &'a BTreeMap<&'a str, &'a ToolSpec>,
+    /// The declaration.
+    pub declaration: &'a Declaration,
+    /// Whether the schema of the input can be used.
+    pub knows_input: bool,
+}
+
+/// Where a reference stands.
+struct Spot {
+    /// How many steps are before it.
+    step: usize,
+    /// Whether it is inside a loop.
+    in_loop: bool,
+}
+
+impl<'a> Checker<'a> {
+    /// Tells everything that does not fit.
+    pub fn check(&self, at: &str, problems: &mut Problems<'_>) {
+        for (index, step) in self.declaration.steps.iter().enumerate() {
+            self.step(index, step, &format!("{at}/steps/{index}"), problems);
+        }
+        if let Some((key, returns)) = &self.declaration.returns {
+            let spot = Spot { step: self.declaration.steps.len(), in_loop: false };
+            returns.templates(&join(at, key), &mut |at, template| self.references(template, at, &spot, problems));
+        }
+    }
+
+    fn step(&self, index: usize, step: &Step, at: &str, problems: &mut Problems<'_>) {
+        let outside = Spot { step: index, in_loop: false };
+        let inside = Spot { step: index, in_loop: step.loops };
+        if let Some(list) = &step.for_each {
+            self.list(list, &join(at, "for_each"), &outside, problems);
+        }
+        if let Some(when) = &step.when {
+            let at = join(at, "when");
+            when.references().into_iter().for_each(|reference| self.reference(reference, &at, &inside, problems));
+        }
+        let at_input = join(at, "input");
+        let before = problems.count();
+        step.input.templates(&at_input, &mut |at, template| self.references(template, at, &inside, problems));
+        match self.tools.get(step.tool.as_str()) {
+            // References that lead nowhere have no type either.
+            Some(tool) if problems.count() == before => {
+                let fit = Fit { checker: self, spot: &inside, root: &tool.input, tool: &step.tool };
+                fit.value(&step.input, &tool.input, &at_input, problems);
+            }
+            Some(_) => {}
+            None => {
+                let message = format!("there is no tool `{}`", crate::names::shortened(&step.tool));
+                problems.value(
+                    &join(at, "tool"),
+                    "unknown_tool",
+                    message,
+                    suggest(&step.tool, self.tools.keys().copied()),
+                );
+            }
+        }
+    }
+
+    fn list(&self, list: &Template, at: &str, spot: &Spot, problems: &mut Problems<'_>) {
+        let before = problems.count();
+        self.references(list, at, spot, problems);
+        let Some(reference) = list.lone().filter(|_| problems.count() == before) else { return };
+        if let Ok(shape) = self.shape(reference, spot)
+            && let Some(types) = shape.types()
+            && !types.contains(&"array")
+        {
+            let message = format!("`{reference}` is of type {}, and a loop needs a list", types.join(" or "));
+            problems.part(at, &reference.text, "not_a_list", message, "refer to a list");
+        }
+    }
+
+    fn references(&self, template: &Template, at: &str, spot: &Spot, problems: &mut Problems<'_>) {
+        template.references().for_each(|reference| self.reference(reference, at, spot, problems));
+    }
+
+    fn reference(&self, reference: &Reference, at: &str, spot: &Spot, problems: &mut Problems<'_>) {
+        if let Err((code, message, hint)) = self.shape(reference, spot) {
+            let message = format!("`{}`: {message}", crate::names::shortened(&reference.text));
+            problems.part(at, &reference.text, code, message, hint);
+        }
+    }
+
+    /// What is known of the value of a reference, or why it can have none.
+    fn shape(&self, reference: &Reference, spot: &Spot) -> Result<Shape<'a>, (&'static str, String, String)> {
+        let unknown = |(message, hint)| ("unknown_reference", message, hint);
+        let path = reference.path.as_slice();
+        match reference.root {
+            Root::Input if !self.knows_input => Ok(Shape::Any),
+            Root::Input => Shape::of(&self.declaration.input, false).at(path).map_err(unknown),
+            Root::Item | Root::Index if !spot.in_loop => {
+                let message = "there is no element outside a loop".to_owned();
+                Err(("item_outside_loop", message, "give the step `for_each`, or refer to the list".to_owned()))
+            }
+            Root::Index if path.is_empty() => Ok(Shape::Whole),
+            Root::Index => Err(unknown(("`index` is a number".to_owned(), String::new()))),
+            Root::Item => {
+                let list = self.declaration.steps.get(spot.step).and_then(|step| step.for_each.as_ref()?.lone());
+                let outside = Spot { step: spot.step, in_loop: false };
+                let shape = match list {
+                    Some(list) => self.shape(list, &outside).unwrap_or(Shape::Any),
+                    None => Shape::Any,
+                };
+                shape.element().unwrap_or(Shape::Any).at(path).map_err(unknown)
+            }
+            Root::Steps => self.output(path, spot),
+        }
+    }
+
+    fn output(&self, path: &[Segment], spot: &Spot) -> Result<Shape<'a>, (&'static str, String, String)> {
+        let form = || "write `steps.ID.output` or `steps.0.output`".to_owned();
+        let unknown = |message: &str, hint| ("unknown_reference", message.to_owned(), hint);
+        let [Segment::Key(name), rest @ ..] = path else {
+            return Err(unknown("it names no step", form()));
+        };
+        let steps = &self.declaration.steps;
+        let found = steps.iter().position(|step| step.id.as_deref() == Some(name));
+        let found = found.or_else(|| name.parse().ok().filter(|index| *index < steps.len()));
+        let Some(index) = found else {
+            let ids: Vec<String> =
+                steps.iter().take(spot.step).enumerate().map(|(i, s)| s.id.clone().unwrap_or(i.to_string())).collect();
+            let message = format!("there is no step `{}`", crate::names::shortened(name));
+            return Err(unknown(&message, suggest(name, ids.iter().map(String::as_str))));
+        };
+        if index >= spot.step {
+            let message = match index == spot.step {
+                true => "a step cannot use its own output".to_owned(),
+                false => format!("step `{name}` comes later"),
+            };
+            return Err((
+                "forward_reference",
+                message,
+                "steps use what earlier ones gave; change their order".to_owned(),
+            ));
+        }
+        match rest {
+            [Segment::Key(what), rest @ ..] if what == "output" => {
+                let step = &steps[index];
+                let tool = self.tools.get(step.tool.as_str());
+                let is_open = step.tool.starts_with("mcp__");
+                let one =
+                    tool.and_then(|tool| tool.output.as_ref()).map_or(Shape::Any, |schema| Shape::of(schema, is_open));
+                let whole = if step.loops { Shape::List(Box::new(one)) } else { one };
+                whole.at(rest).map_err(|(message, hint)| ("unknown_reference", message, hint))
+            }
+            [Segment::Key(what)] if what == "error" => Ok(Shape::Text),
+            [Segment::Key(what), ..] => {
+                let message = format!("a step has no `{}`", crate::names::shortened(what));
+                Err(unknown(&message, suggest(what, ["output", "error"])))
+            }
+            _ => Err(unknown("it names no part of the step", form())),
+        }
+    }
+}
+
+/// Whether a field that a tool does not name is one that it names, written with a slip.
+fn is_slip(key: &str, properties: Option<&Map<String, Value>>, given: &[(String, Filling)]) -> bool {
+    let names = properties.into_iter().flat_map(Map::keys).map(String::as_str);
+    near(key, names.filter(|name| !given.iter().any(|(key, _)| key == name))).is_some()
+}
+
+/// Whether what a step gives a tool is what the tool takes.
+struct Fit<'c, 'a> {
+    checker: &'c Checker<'a>,
+    spot: &'c Spot,
+    root: &'c Value,
+    tool: &'c str,
+}
+
+impl Fit<'_, '_> {
+    fn value(&self, given: &Filling, schema: &Value, at: &str, problems: &mut Problems<'_>) {
+        let schema = follow(self.root, schema);
+        let constant = given.constant().filter(|_| !matches!(given, Filling::Fields(_)) || is_composed(schema));
+        if let Some(constant) = constant {
+            for (pointer, message) in judge(self.root, schema, &constant) {
+                problems.value(
+                    &format!("{at}{pointer}"),
+                    "type_clash",
+                    format!("`{}` does not take this: {message}", self.tool),
+                    "",
+                );
+            }
+            return;
+        }
+        match given {
+            Filling::Constant(_) | Filling::Unreadable => {}
+            Filling::Text(template) => self.text(template, schema, at, problems),
+            Filling::List(elements) => {
+                if let Some(items) = schema.get("items") {
+                    for (index, element) in elements.iter().enumerate() {
+                        self.value(element, items, &format!("{at}/{index}"), problems);
+                    }
+                }
+                self.kind("array", schema, at, problems);
+            }
+            Filling::Fields(fields) => self.fields(fields, schema, at, problems),
+        }
+    }
+
+    fn fields(&self, fields: &[(String, Filling)], schema: &Value, at: &str, problems: &mut Problems<'_>) {
+        self.kind("object", schema, at, problems);
+        let properties = schema.get("properties").and_then(Value::as_object);
+        let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+        let unknown = || {
+            fields
+                .iter()
+                .map(|(key, _)| key.as_str())
+                .filter(|key| properties.is_some_and(|known| !known.contains_key(*key)))
+        };
+        for name in required.filter(|name| !fields.iter().any(|(key, _)| key == name)) {
+            // What is meant for it, with a slip, is told as such.
+            if near(name, unknown()).is_none() {
+                let message = format!("`{}` needs `{name}`", self.tool);
+                problems.value(&join(at, name), "missing_input", message, format!("add `{name}: …`"));
+            }
+        }
+        for (key, value) in fields {
+            let at = join(at, key);
+            match properties.and_then(|properties| properties.get(key)) {
+                Some(schema) => self.value(value, schema, &at, problems),
+                None => {
+                    let is_closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
+                    if is_closed || is_slip(key, properties, fields) {
+                        self.unknown(key, schema, &at, problems);
+                    }
+                }
+            }
+        }
+    }
+
+    fn unknown(&self, key: &str, schema: &Value, at: &str, problems: &mut Problems<'_>) {
+        let names = schema.get("properties").and_then(Value::as_object);
+        let names: Vec<&str> = names.map(|names| names.keys().map(String::as_str).collect()).unwrap_or_default();
+        let message = format!("`{}` takes no `{}`", self.tool, crate::names::shortened(key));
+        problems.key(at, "unknown_input", message, suggest(key, names.iter().copied()));
+    }
+
+    fn text(&self, template: &Template, schema: &Value, at: &str, problems: &mut Problems<'_>) {
+        let shape = match template.lone() {
+            Some(reference) => self.checker.shape(reference, self.spot).unwrap_or(Shape::Any),
+            None => Shape::Text,
+        };
+        if let Some(why) = shape.clash(self.root, schema) {
+            let hint = match template.lone() {
+                Some(_) => "refer to something else, or make a text of it with words around it",
+                None => "a value keeps its type where the reference stands alone, with nothing around it",
+            };
+            problems.value(at, "type_clash", format!("`{}` does not take this: {why}", self.tool), hint);
+        }
+    }
+
+    fn kind(&self, kind: &'static str, schema: &Value, at: &str, problems: &mut Problems<'_>) {
+        let types = Shape::of(schema, true).types();
+        if let Some(types) = types
+            && !types.contains(&kind)
+        {
+            let message = format!(
+                "`{}` does not take this: it is of type {kind}, and {} is wanted",
+                self.tool,
+                types.join(" or ")
+            );
+            problems.value(at, "type_clash", message, "");
+        }
+    }
+}

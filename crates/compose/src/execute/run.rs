@@ -1,0 +1,450 @@
+//! [`Shared`]: one run, step after step.
+
+use std::{
+    rc::Rc,
+    sync::atomic::Ordering,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Map, Value};
+
+use super::{Shared, empty_trace};
+use crate::{
+    compile::DEPTH,
+    declaration::{Declaration, Filling, OnError, Step},
+    host::{Approval, Bounds, ToolFault},
+    names::PREFIX,
+    schema,
+    scope::{Absent, Given, Scope, size},
+    tool::ComposedTool,
+    trace::{Attempt, CallTrace, Failure, Status, StepTrace, Trace},
+};
+
+/// How long a wait goes on without looking whether the run was cancelled.
+const NAP: Duration = Duration::from_millis(20);
+
+impl Shared<'_, '_> {
+    /// The composed tool of a name.
+    pub(super) fn composed(&self, name: &str) -> Option<&ComposedTool> {
+        self.executor.composed.iter().find(|tool| tool.name == name)
+    }
+
+    /// The strictest level of what a tool calls, by the tools as they are now. What is not there needs the most.
+    pub(super) fn level(&self, tool: &ComposedTool, depth: usize) -> Approval {
+        if depth > DEPTH {
+            return Approval::ExecEscalation;
+        }
+        let levels = tool.uses.keys().map(|used| match self.composed(used) {
+            Some(inner) => self.level(inner, depth + 1),
+            None => self.specs.get(used).map_or(Approval::ExecEscalation, |spec| spec.approval),
+        });
+        levels.max().unwrap_or_default().max(tool.approval)
+    }
+
+    /// Why a run may not begin.
+    pub(super) fn refusal(&self, tool: &ComposedTool, level: Approval) -> Option<Failure> {
+        if let Some(denied) = self.denied(tool, 0) {
+            return Some(Failure {
+                code: "policy_denied".to_owned(),
+                message: format!("`{}` needs `{denied}`, which may not be used here", tool.name),
+                hint: Some("a person allows it with [[permissions]] in config.toml".to_owned()),
+            });
+        }
+        (level > self.executor.approved).then(|| Failure {
+            code: "approval_needed".to_owned(),
+            message: format!("`{}` needs a person's consent ({})", tool.name, level.as_str()),
+            hint: Some(format!(
+                "look at what it would do with `--dry-run`, then run it with `--approve {}`",
+                level.as_str()
+            )),
+        })
+    }
+
+    /// The first tool, this one included, that may not be used.
+    fn denied(&self, tool: &ComposedTool, depth: usize) -> Option<String> {
+        if !(self.executor.may_use)(&tool.name) || depth > DEPTH {
+            return Some(tool.name.clone());
+        }
+        tool.uses.keys().find_map(|used| match self.composed(used) {
+            Some(inner) => self.denied(inner, depth + 1),
+            None => (!(self.executor.may_use)(used)).then(|| used.clone()),
+        })
+    }
+
+    /// Runs a tool.
+    pub(super) fn run(&self, tool: &ComposedTool, mut input: Value, depth: usize, deadline: Instant) -> Trace {
+        let begun = Instant::now();
+        if input.is_null() {
+            input = Value::Object(Map::new());
+        }
+        schema::fill_defaults(&tool.input, &mut input);
+        let mut trace = empty_trace(tool, input);
+        trace.approval = self.level(tool, depth);
+        let outcome = match tool.declaration() {
+            Some(declaration) => self.steps(tool, &declaration, &mut trace, depth, deadline),
+            None => Err(lasting("damaged", "what is stored of this tool cannot be read".to_owned())),
+        };
+        match outcome {
+            Ok(output) => trace.output = output,
+            Err(fault) => {
+                trace.status = if fault.code == "cancelled" { Status::Cancelled } else { Status::Failed };
+                trace.error = Some(Failure::from(&fault));
+            }
+        }
+        trace.took_micros = micros(begun);
+        trace
+    }
+
+    fn steps(
+        &self,
+        tool: &ComposedTool,
+        declaration: &Declaration,
+        trace: &mut Trace,
+        depth: usize,
+        deadline: Instant,
+    ) -> Result<Value, ToolFault> {
+        self.judge(&tool.name, "input", &tool.input, &trace.input)?;
+        self.spend(&trace.input)?;
+        let mut given: Vec<Given> = Vec::new();
+        let mut failed: Option<ToolFault> = None;
+        for (index, step) in declaration.steps.iter().enumerate() {
+            let mut told = StepTrace {
+                step: index,
+                id: step.id.clone(),
+                tool: step.tool.clone(),
+                status: Status::NotRun,
+                error: None,
+                calls: Vec::new(),
+            };
+            if failed.is_none() {
+                match self.step(step, &trace.input, &given, &mut told, depth, deadline) {
+                    Ok(output) => {
+                        let error = told.error.as_ref().map(|error| error.message.clone());
+                        given.push(Given { id: step.id.clone(), output, error });
+                    }
+                    Err(fault) => {
+                        told.status = if fault.code == "cancelled" { Status::Cancelled } else { Status::Failed };
+                        told.error = Some(Failure::from(&fault));
+                        failed = Some(ToolFault {
+                            message: format!("step {}: {}", name_of(index, step), fault.message),
+                            ..fault
+                        });
+                    }
+                }
+            }
+            trace.steps.push(told);
+        }
+        if let Some(fault) = failed {
+            return Err(fault);
+        }
+        let output = match &declaration.returns {
+            Some((_, returns)) => {
+                let scope = Scope { input: &trace.input, steps: &given, item: None, budget: &self.budget };
+                fill(returns, &scope).map_err(absent)?.unwrap_or_default()
+            }
+            None => given.pop().map(|last| last.output).unwrap_or_default(),
+        };
+        if let Some(schema) = &tool.output {
+            self.judge(&tool.name, "output", schema, &output)?;
+        }
+        Ok(output)
+    }
+
+    /// Makes the calls of one step. An error ends the run; a failure that is passed over is noted in what is told.
+    fn step(
+        &self,
+        step: &Step,
+        input: &Value,
+        given: &[Given],
+        told: &mut StepTrace,
+        depth: usize,
+        deadline: Instant,
+    ) -> Result<Value, ToolFault> {
+        let plain = Scope { input, steps: given, item: None, budget: &self.budget };
+        let Some(list) = &step.for_each else {
+            let output = self.call(step, &plain, told, depth, deadline)?;
+            told.status = told.calls.last().map_or(Status::Skipped, |call| call.status);
+            return Ok(output);
+        };
+        let items = match list.fill(&plain).map_err(absent) {
+            Ok(Some(Value::Array(items))) => items,
+            Ok(None | Some(Value::Null)) => Vec::new(),
+            Ok(Some(other)) => {
+                let fault = lasting(
+                    "not_a_list",
+                    format!("`for_each` needs a list, and there is {}", crate::scope::kind(&other)),
+                );
+                return pass_over(step, fault, told);
+            }
+            Err(fault) => return pass_over(step, fault, told),
+        };
+        if items.len() > self.executor.limits.loop_items {
+            let message =
+                format!("the list has {} elements, a loop may have {}", items.len(), self.executor.limits.loop_items);
+            return Err(lasting("too_many_items", message));
+        }
+        let mut outputs = Vec::with_capacity(items.len());
+        for (index, item) in items.iter().enumerate() {
+            let scope = Scope { item: Some((item, index)), ..plain };
+            outputs.push(self.call(step, &scope, told, depth, deadline)?);
+        }
+        told.status = Status::Done;
+        Ok(Value::Array(outputs))
+    }
+
+    /// Makes one call, if its condition holds.
+    fn call(
+        &self,
+        step: &Step,
+        scope: &Scope<'_>,
+        told: &mut StepTrace,
+        depth: usize,
+        deadline: Instant,
+    ) -> Result<Value, ToolFault> {
+        let item = scope.item.map(|(_, index)| index);
+        let mut call = CallTrace {
+            item,
+            status: Status::Skipped,
+            input: Value::Null,
+            output: Value::Null,
+            attempts: Vec::new(),
+            run: None,
+        };
+        let outcome = self.attempts(step, scope, &mut call, depth, deadline);
+        if let Ok(output) = &outcome {
+            call.output.clone_from(output);
+        } else {
+            call.status = Status::Failed;
+        }
+        let outcome = match outcome {
+            Err(fault) if step.on_error == OnError::Skip && !ends_all(&fault) => {
+                call.status = Status::Skipped;
+                told.error = Some(Failure::from(&fault));
+                Ok(Value::Null)
+            }
+            other => other,
+        };
+        told.calls.push(call);
+        outcome
+    }
+
+    fn attempts(
+        &self,
+        step: &Step,
+        scope: &Scope<'_>,
+        call: &mut CallTrace,
+        depth: usize,
+        deadline: Instant,
+    ) -> Result<Value, ToolFault> {
+        if let Some(when) = &step.when
+            && !when.holds(scope).map_err(absent)?
+        {
+            return Ok(Value::Null);
+        }
+        call.input = fill(&step.input, scope).map_err(absent)?.unwrap_or_default();
+        let allowed = step.timeout.unwrap_or(Duration::from_millis(self.executor.limits.call_millis));
+        let mut again = 0;
+        loop {
+            let begun = Instant::now();
+            let end = deadline.min(begun + allowed);
+            let outcome = self.once(&step.tool, &call.input, &mut call.run, depth, end);
+            let error = outcome.as_ref().err().map(Failure::from);
+            call.attempts.push(Attempt { took_micros: micros(begun), error });
+            match outcome {
+                Ok(output) => {
+                    self.spend(&output)?;
+                    call.status = Status::Done;
+                    return Ok(output);
+                }
+                Err(fault) if !fault.transient || again == step.retries => return Err(fault),
+                Err(_) => {}
+            }
+            self.wait(Duration::from_millis(self.executor.limits.back_off_millis << (2 * again)), deadline)?;
+            again += 1;
+        }
+    }
+
+    /// Makes a call once.
+    fn once(
+        &self,
+        tool: &str,
+        input: &Value,
+        run: &mut Option<Box<Trace>>,
+        depth: usize,
+        end: Instant,
+    ) -> Result<Value, ToolFault> {
+        self.calls.set(self.calls.get() + 1);
+        if self.calls.get() > self.executor.limits.calls {
+            return Err(lasting("too_many_calls", format!("a run may make {} calls", self.executor.limits.calls)));
+        }
+        let bounds = Bounds {
+            deadline: end,
+            cancelled: self.executor.cancelled,
+            answer_bytes: self.executor.limits.answer_bytes.min(self.budget.get()),
+        };
+        bounds.remaining()?;
+        if !(self.executor.may_use)(tool) {
+            return Err(lasting("policy_denied", format!("`{tool}` may not be used here")));
+        }
+        if tool.starts_with(PREFIX) {
+            return self.nested(tool, input, run, depth, end);
+        }
+        let spec = self
+            .specs
+            .get(tool)
+            .ok_or_else(|| lasting("unknown_tool", format!("there is no tool `{tool}` any more")))?;
+        if spec.approval > self.executor.approved {
+            return Err(lasting(
+                "approval_needed",
+                format!("`{tool}` needs a person's consent ({})", spec.approval.as_str()),
+            ));
+        }
+        self.judge(tool, "input", &spec.input, input)?;
+        let output = self.executor.host.call(tool, input, &bounds)?;
+        match size(&output) > bounds.answer_bytes {
+            true => {
+                Err(lasting("too_large", format!("the answer of `{tool}` has more than {} bytes", bounds.answer_bytes)))
+            }
+            false => Ok(output),
+        }
+    }
+
+    fn nested(
+        &self,
+        tool: &str,
+        input: &Value,
+        run: &mut Option<Box<Trace>>,
+        depth: usize,
+        end: Instant,
+    ) -> Result<Value, ToolFault> {
+        let inner = self
+            .composed(tool)
+            .ok_or_else(|| lasting("unknown_tool", format!("there is no tool `{tool}` any more")))?;
+        if depth >= DEPTH {
+            return Err(lasting("too_nested", format!("composed tools may stand {DEPTH} deep in each other")));
+        }
+        let trace = self.run(inner, input.clone(), depth + 1, end);
+        let outcome = match &trace.error {
+            None => Ok(trace.output.clone()),
+            // Its steps were made again as they say; the whole is not.
+            Some(error) => Err(ToolFault {
+                code: kept_code(&error.code),
+                message: format!("{tool}: {}", error.message),
+                hint: error.hint.clone(),
+                transient: false,
+            }),
+        };
+        *run = Some(Box::new(trace));
+        outcome
+    }
+
+    fn wait(&self, time: Duration, deadline: Instant) -> Result<(), ToolFault> {
+        let end = (Instant::now() + time).min(deadline);
+        while Instant::now() < end {
+            if self.executor.cancelled.load(Ordering::Relaxed) {
+                return Err(lasting("cancelled", "the run was cancelled".to_owned()));
+            }
+            std::thread::sleep(NAP.min(end.saturating_duration_since(Instant::now())));
+        }
+        Ok(())
+    }
+
+    fn spend(&self, value: &Value) -> Result<(), ToolFault> {
+        let bytes = size(value);
+        let left = self.budget.get().checked_sub(bytes).ok_or_else(|| absent(Absent::TooLarge))?;
+        self.budget.set(left);
+        Ok(())
+    }
+
+    /// Holds a value to a schema, which is made ready once a run.
+    pub(super) fn judge(&self, tool: &str, of: &str, schema: &Value, value: &Value) -> Result<(), ToolFault> {
+        let key = format!("{tool} {of}");
+        let known = self.checks.borrow().get(&key).cloned();
+        let check = match known {
+            Some(check) => check,
+            None => {
+                let made = schema::validator(schema).map(Rc::new);
+                let made = made.map_err(|(_, why)| {
+                    lasting("invalid_schema", format!("the {of} schema of `{tool}` cannot be used: {why}"))
+                })?;
+                self.checks.borrow_mut().insert(key, Rc::clone(&made));
+                made
+            }
+        };
+        if check.is_valid(value) {
+            return Ok(());
+        }
+        let faults: Vec<String> = schema::faults(&check, value)
+            .into_iter()
+            .map(|(at, message)| if at.is_empty() { message } else { format!("{at}: {message}") })
+            .collect();
+        let code = if of == "input" { "invalid_input" } else { "invalid_output" };
+        Err(lasting(code, format!("the {of} of `{tool}` is not what it should be: {}", faults.join("; "))))
+    }
+}
+
+/// Fills a value; `None` where it is one reference to an input that was not given. Fields of that kind are left out.
+pub(super) fn fill(filling: &Filling, scope: &Scope<'_>) -> Result<Option<Value>, Absent> {
+    Ok(Some(match filling {
+        Filling::Text(template) => return template.fill(scope),
+        Filling::Constant(value) => value.clone(),
+        Filling::Unreadable => return Ok(None),
+        Filling::List(elements) => {
+            let elements = elements.iter().map(|element| Ok(fill(element, scope)?.unwrap_or_default()));
+            Value::Array(elements.collect::<Result<_, Absent>>()?)
+        }
+        Filling::Fields(fields) => {
+            let mut filled = Map::new();
+            for (key, value) in fields {
+                if let Some(value) = fill(value, scope)? {
+                    filled.insert(key.clone(), value);
+                }
+            }
+            Value::Object(filled)
+        }
+    }))
+}
+
+/// A failure before any call: passed over where the step says so.
+fn pass_over(step: &Step, fault: ToolFault, told: &mut StepTrace) -> Result<Value, ToolFault> {
+    if step.on_error == OnError::Abort || ends_all(&fault) {
+        return Err(fault);
+    }
+    told.status = Status::Skipped;
+    told.error = Some(Failure::from(&fault));
+    Ok(Value::Null)
+}
+
+/// Whether a fault is of the whole run: no step may pass over its limits, its end, or what it may not do.
+fn ends_all(fault: &ToolFault) -> bool {
+    ["cancelled", "too_many_calls", "too_large_run", "approval_needed", "policy_denied"].contains(&fault.code)
+}
+
+fn absent(absent: Absent) -> ToolFault {
+    let code = match absent {
+        Absent::Missing { .. } => "no_value",
+        Absent::TooLarge => "too_large_run",
+    };
+    lasting(code, absent.to_string())
+}
+
+fn lasting(code: &'static str, message: String) -> ToolFault {
+    ToolFault::lasting(code, message)
+}
+
+/// The codes of an inner run that mean the same for the outer one.
+fn kept_code(code: &str) -> &'static str {
+    let kept = ["cancelled", "too_many_calls", "too_large_run", "approval_needed", "policy_denied", "timeout"];
+    kept.into_iter().find(|kept| *kept == code).unwrap_or("tool_failed")
+}
+
+fn name_of(index: usize, step: &Step) -> String {
+    match &step.id {
+        Some(id) => format!("{index} ({id}, {})", step.tool),
+        None => format!("{index} ({})", step.tool),
+    }
+}
+
+fn micros(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,359 @@
+//! Running: what is declared happens, and nothing else.
+
+use std::sync::{
+    Mutex,
+    atomic::{AtomicBool, AtomicUsize, Ordering},
+};
+
+use serde_json::json;
+use skill::Limits;
+
+use super::*;
+use crate::{
+    compile::{Compiler, Source},
+    host::{Bounds, ToolFault},
+    template,
+};
+
+/// Tools that compute: `join` makes a text of a list, `fail` fails as often as it is told, `cut` splits a text into words, `wait` takes its time.
+#[derive(Default)]
+struct Words {
+    failures: AtomicUsize,
+    called: Mutex<Vec<String>>,
+    level: Mutex<Approval>,
+}
+
+impl ToolHost for Words {
+    fn tools(&self) -> Vec<ToolSpec> {
+        let tool = |name: &str, properties: Value, output: Value, approval| ToolSpec {
+            name: name.to_owned(),
+            description: String::new(),
+            input: json!({"type": "object", "properties": properties, "required": properties.as_object().unwrap().keys().collect::<Vec<_>>(), "additionalProperties": false}),
+            output: Some(output),
+            approval,
+        };
+        let text = json!({"type": "string"});
+        vec![
+            tool(
+                "join",
+                json!({"words": {"type": "array"}}),
+                json!({"type": "object", "properties": {"text": text}}),
+                Approval::None,
+            ),
+            tool("cut", json!({"text": text}), json!({"type": "array", "items": text}), Approval::None),
+            tool("fail", json!({"times": {"type": "integer"}}), json!({}), Approval::None),
+            tool("wait", json!({"millis": {"type": "integer"}}), json!({}), Approval::None),
+            tool("save", json!({"text": text}), json!({}), (*self.level.lock().unwrap()).max(Approval::PlanConfirm)),
+        ]
+    }
+
+    fn call(&self, tool: &str, input: &Value, bounds: &Bounds<'_>) -> Result<Value, ToolFault> {
+        self.called.lock().unwrap().push(tool.to_owned());
+        match tool {
+            "join" => {
+                let words = input["words"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|word| word.as_str().map_or(word.to_string(), str::to_owned));
+                Ok(json!({"text": words.collect::<Vec<_>>().join(" ")}))
+            }
+            "cut" => Ok(input["text"].as_str().unwrap().split_whitespace().collect()),
+            "fail" if self.failures.fetch_add(1, Ordering::Relaxed) < input["times"].as_u64().unwrap() as usize => {
+                Err(ToolFault::passing("busy", "it is busy"))
+            }
+            "fail" => Ok(json!("went well")),
+            "wait" => {
+                let end = Instant::now() + Duration::from_millis(input["millis"].as_u64().unwrap());
+                while Instant::now() < end {
+                    bounds.remaining()?;
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+                Ok(Value::Null)
+            }
+            _ => Ok(Value::Null),
+        }
+    }
+}
+
+fn compile(host: &Words, skills: &[(&str, &str)]) -> Vec<ComposedTool> {
+    let sources: Vec<Source> = skills
+        .iter()
+        .map(|(skill, declared)| {
+            let indented: String = declared.lines().map(|line| format!("  {line}\n")).collect();
+            let text = format!("---\nname: {skill}\ndescription: d\ntool_schema:\n{indented}---\n");
+            Source { skill: (*skill).to_owned(), description: "d".to_owned(), text }
+        })
+        .collect();
+    let tools = host.tools();
+    let outcomes = Compiler::new(&tools, &[], &Limits::default()).compile(&sources, &[]);
+    outcomes.values().map(|outcome| outcome.tool().unwrap_or_else(|| panic!("{outcome:#?}")).clone()).collect()
+}
+
+fn limits() -> RunLimits {
+    RunLimits { back_off_millis: 1, ..RunLimits::default() }
+}
+
+fn run_with(host: &Words, skills: &[(&str, &str)], input: Value, limits: RunLimits, approved: Approval) -> Trace {
+    let composed = compile(host, skills);
+    let cancelled = AtomicBool::new(false);
+    let executor = Executor { host, composed: &composed, may_use: &|_| true, approved, limits, cancelled: &cancelled };
+    let tool = composed.iter().find(|tool| tool.skill == skills[0].0).unwrap();
+    executor.run(tool, input)
+}
+
+fn run(declared: &str, input: Value) -> Trace {
+    run_with(&Words::default(), &[("a", declared)], input, limits(), Approval::None)
+}
+
+#[test]
+fn values_keep_their_types_and_texts_are_made_of_them() {
+    let declared = "\
+input:
+  type: object
+  properties: {n: {type: integer}, list: {type: array}, name: {type: string}, mode: {enum: [a, b], default: b}, none: {type: string}}
+steps:
+  - tool: join
+    input: {words: [\"{{input.n}}\", \"{{ input.list }}\", \"n={{input.n}} {{input.list.0}} {{input.none}}{{\\\"{{\\\"}}\", \"{{input.mode}}\"]}
+returns: {n: \"{{input.n}}\", list: \"{{input.list}}\", text: \"{{steps.0.output.text}}\", none: \"{{input.none}}\", second: \"{{input.list[1]}}\"}
+";
+    let trace = run(declared, json!({"n": 3, "list": [1, {"x": null}], "name": "é"}));
+    assert_eq!(
+        trace.output,
+        json!({"n": 3, "list": [1, {"x": null}], "text": "3 [1,{\"x\":null}] n=3 1 {{ b", "second": {"x": null}}),
+        "{trace:#?}"
+    );
+}
+
+#[test]
+fn loops_pass_over_what_their_condition_leaves_out() {
+    let declared = "\
+input: {type: object, properties: {lines: {type: array, items: {type: string}}}}
+steps:
+  - id: cut
+    tool: cut
+    for_each: \"{{input.lines}}\"
+    when: \"{{item}} != \\\"\\\" && !({{index}} > 2)\"
+    input: {text: \"{{item}}\"}
+  - tool: join
+    input: {words: \"{{steps.cut.output.*.*}}\"}
+";
+    let trace = run(declared, json!({"lines": ["a b", "", "c", "d"]}));
+    assert_eq!(trace.output, json!({"text": "a b c"}), "{trace:#?}");
+    let states: Vec<_> = trace.steps[0].calls.iter().map(|call| call.status).collect();
+    assert_eq!(states, [Status::Done, Status::Skipped, Status::Done, Status::Skipped]);
+}
+
+#[test]
+fn a_step_is_made_again_twice_then_passed_over_or_the_end() {
+    let step = |rest: &str, times: usize| {
+        let declared = format!(
+            "steps:\n  - tool: fail\n    input: {{times: {times}}}\n{rest}  - tool: join\n    input: {{words: [\"{{{{steps.0.output}}}}\", \"{{{{steps.0.error}}}}\"]}}"
+        );
+        run(&declared, json!({}))
+    };
+    let well = step("", 2);
+    assert_eq!((well.steps[0].calls[0].attempts.len(), &well.output), (3, &json!({"text": "went well null"})));
+    let ends = step("", 3);
+    assert_eq!(
+        (ends.status, ends.steps[0].status, ends.steps[1].status),
+        (Status::Failed, Status::Failed, Status::NotRun)
+    );
+    assert_eq!(ends.error.unwrap().message, "step 0 (fail): it is busy");
+    let passed = step("    on_error: skip\n", 3);
+    assert_eq!((passed.steps[0].status, &passed.output), (Status::Skipped, &json!({"text": "null it is busy"})));
+    let once = step("    retries: 0\n", 1);
+    assert_eq!((once.status, once.steps[0].calls[0].attempts.len()), (Status::Failed, 1));
+}
+
+#[test]
+fn what_goes_in_and_comes_out_is_held_to_its_schema() {
+    let declared = "\
+input: {type: object, properties: {n: {type: integer, maximum: 3}}, required: [n]}
+output: {type: array}
+steps: [{tool: cut, input: {text: \"{{input.n}} {{input.n}}\"}}]
+";
+    assert_eq!(run(declared, json!({"n": 2})).output, json!(["2", "2"]));
+    let wrong = run(declared, json!({"n": 9})).error.unwrap();
+    assert_eq!(wrong.code, "invalid_input");
+    assert!(wrong.message.contains("/n") && wrong.message.contains('3'), "{}", wrong.message);
+    assert_eq!(run(declared, json!({})).error.unwrap().code, "invalid_input");
+    let other = declared.replace("output: {type: array}", "output: {type: array, minItems: 3}");
+    assert_eq!(run(&other, json!({"n": 2})).error.unwrap().code, "invalid_output");
+    let asks_too_much =
+        "input: {type: object, properties: {n: {}}}\nsteps: [{tool: cut, input: {text: \"{{input.n}}\"}}]";
+    let fault = run(asks_too_much, json!({"n": 4}));
+    assert_eq!((fault.error.unwrap().code.as_str(), fault.steps[0].calls[0].attempts.len()), ("invalid_input", 1));
+}
+
+#[test]
+fn tools_in_tools_have_their_runs_in_the_trace() {
+    let host = Words::default();
+    let inner = "input: {type: object, properties: {t: {type: string}}}\nsteps: [{tool: cut, input: {text: \"{{input.t}}\"}}, {tool: fail, input: {times: 1}, retries: 1}]\nreturns: \"{{steps.0.output}}\"";
+    let outer =
+        "steps: [{tool: skill_inner, input: {t: \"x y\"}}, {tool: join, input: {words: \"{{steps.0.output}}\"}}]";
+    let trace = run_with(&host, &[("outer", outer), ("inner", inner)], json!({}), limits(), Approval::None);
+    assert_eq!(trace.output, json!({"text": "x y"}), "{trace:#?}");
+    let inner = trace.steps[0].calls[0].run.as_ref().unwrap();
+    assert_eq!((inner.tool.as_str(), inner.steps[1].calls[0].attempts.len()), ("skill_inner", 2));
+    let read: Trace = serde_json::from_value(serde_json::to_value(&trace).unwrap()).unwrap();
+    assert_eq!(read, trace, "as JSON and back");
+    let closed = serde_json::to_string(&trace.redacted(true)).unwrap();
+    assert!(!closed.contains("x y"), "{closed}");
+}
+
+#[test]
+fn consent_is_for_the_strictest_step_also_when_it_grows_stricter() {
+    let host = Words::default();
+    let inner = "steps: [{tool: save, input: {text: a}}]";
+    let skills = [("outer", "steps: [{tool: skill_inner, input: {}}]"), ("inner", inner)];
+    let refused = run_with(&host, &skills, json!({}), limits(), Approval::None);
+    assert_eq!((refused.status, refused.error.unwrap().code.as_str()), (Status::Refused, "approval_needed"));
+    assert!(host.called.lock().unwrap().is_empty());
+    assert_eq!(run_with(&host, &skills, json!({}), limits(), Approval::PlanConfirm).status, Status::Done);
+    let composed = compile(&host, &skills);
+    *host.level.lock().unwrap() = Approval::ExecEscalation;
+    let cancelled = AtomicBool::new(false);
+    let executor = Executor {
+        host: &host,
+        composed: &composed,
+        may_use: &|_| true,
+        approved: Approval::PlanConfirm,
+        limits: limits(),
+        cancelled: &cancelled,
+    };
+    let outer = composed.iter().find(|tool| tool.skill == "outer").unwrap();
+    assert_eq!(executor.level(outer), Approval::ExecEscalation);
+    assert_eq!(executor.run(outer, json!({})).status, Status::Refused);
+}
+
+#[test]
+fn a_tool_that_may_not_be_used_is_out_of_reach_through_another() {
+    let host = Words::default();
+    let composed = compile(
+        &host,
+        &[("outer", "steps: [{tool: skill_inner, input: {}}]"), ("inner", "steps: [{tool: cut, input: {text: a}}]")],
+    );
+    let cancelled = AtomicBool::new(false);
+    let outer = composed.iter().find(|tool| tool.skill == "outer").unwrap();
+    for denied in ["cut", "skill_inner", "skill_outer"] {
+        let may_use = |tool: &str| tool != denied;
+        let executor = Executor {
+            host: &host,
+            composed: &composed,
+            may_use: &may_use,
+            approved: Approval::ExecEscalation,
+            limits: limits(),
+            cancelled: &cancelled,
+        };
+        let trace = executor.run(outer, json!({}));
+        assert_eq!((trace.status, trace.error.unwrap().code.as_str()), (Status::Refused, "policy_denied"), "{denied}");
+    }
+    assert!(host.called.lock().unwrap().is_empty());
+}
+
+#[test]
+fn what_grows_without_end_is_ended() {
+    let small = RunLimits { bytes: 100_000, loop_items: 50, calls: 40, ..limits() };
+    let laugh = |text: &str| format!("  - tool: join\n    input: {{words: [\"{}\"]}}\n", text.repeat(10));
+    let mut declared = String::from("steps:\n  - tool: join\n    input: {words: [ha]}\n");
+    for step in 0..12 {
+        declared.push_str(&laugh(&format!("{{{{steps.{step}.output.text}}}}")));
+    }
+    let grown = run_with(&Words::default(), &[("a", &declared)], json!({}), small, Approval::None);
+    assert_eq!(grown.error.unwrap().code, "too_large_run");
+    let each = "input: {type: object, properties: {l: {type: array}}}\nsteps: [{tool: join, for_each: \"{{input.l}}\", input: {words: [a]}, on_error: skip}]";
+    let many =
+        |count: usize| run_with(&Words::default(), &[("a", each)], json!({"l": vec![1; count]}), small, Approval::None);
+    assert_eq!(many(51).error.unwrap().code, "too_many_items");
+    assert_eq!(many(41).error.unwrap().code, "too_many_calls");
+    let inner = "input: {type: object, properties: {l: {type: array}}}\nsteps: [{tool: join, for_each: \"{{input.l}}\", input: {words: [a]}}]";
+    let outer = "input: {type: object, properties: {l: {type: array}}}\nsteps: [{tool: skill_in, for_each: \"{{input.l}}\", input: {l: \"{{input.l}}\"}, on_error: skip}]";
+    let nested = run_with(
+        &Words::default(),
+        &[("out", outer), ("in", inner)],
+        json!({"l": [1, 2, 3, 4, 5, 6, 7, 8]}),
+        small,
+        Approval::None,
+    );
+    assert_eq!(nested.error.unwrap().code, "too_many_calls");
+}
+
+#[test]
+fn time_ends_a_call_a_run_and_whoever_cancels_ends_it_too() {
+    let slow = run("steps: [{tool: wait, input: {millis: 60000}, timeout: 20ms, retries: 1}]", json!({}));
+    assert_eq!((slow.error.unwrap().code.as_str(), slow.steps[0].calls[0].attempts.len()), ("timeout", 2));
+    let short = RunLimits { millis: 30, ..limits() };
+    let declared = "steps: [{tool: wait, input: {millis: 60000}, on_error: skip}, {tool: wait, input: {millis: 1}}]";
+    let ended = run_with(&Words::default(), &[("a", declared)], json!({}), short, Approval::None);
+    assert_eq!((ended.status, ended.error.unwrap().code.as_str()), (Status::Failed, "timeout"));
+    let host = Words::default();
+    let composed = compile(&host, &[("a", "steps: [{tool: wait, input: {millis: 60000}, on_error: skip}]")]);
+    let cancelled = AtomicBool::new(false);
+    let executor = Executor {
+        host: &host,
+        composed: &composed,
+        may_use: &|_| true,
+        approved: Approval::None,
+        limits: limits(),
+        cancelled: &cancelled,
+    };
+    let trace = std::thread::scope(|threads| {
+        threads.spawn(|| {
+            std::thread::sleep(Duration::from_millis(20));
+            cancelled.store(true, Ordering::Relaxed);
+        });
+        executor.run(&composed[0], json!({}))
+    });
+    assert_eq!(trace.status, Status::Cancelled);
+}
+
+#[test]
+fn a_plan_shows_what_is_known_and_calls_nothing() {
+    let host = Words::default();
+    let declared = "\
+input: {type: object, properties: {l: {type: array}, on: {type: boolean, default: true}}}
+steps:
+  - {tool: join, for_each: \"{{input.l}}\", input: {words: [\"{{item}}\", \"{{index}}\"]}, when: \"{{input.on}}\"}
+  - {tool: save, input: {text: \"{{input.on}} {{steps.0.output.0.text}}\"}, on_error: skip}
+";
+    let composed = compile(&host, &[("a", declared)]);
+    let cancelled = AtomicBool::new(false);
+    let executor = Executor {
+        host: &host,
+        composed: &composed,
+        may_use: &|_| true,
+        approved: Approval::None,
+        limits: limits(),
+        cancelled: &cancelled,
+    };
+    let plan = executor.plan(&composed[0], json!({"l": ["x"]})).unwrap();
+    assert_eq!(
+        (&plan["approval"], &plan["steps"][0]["inputs"][0]["words"]),
+        (&json!("plan_confirm"), &json!(["x", 0])),
+        "{plan:#}"
+    );
+    assert_eq!(plan["steps"][1]["input"]["text"], "true {{steps.0.output.0.text}}");
+    assert!(host.called.lock().unwrap().is_empty());
+    assert_eq!(executor.plan(&composed[0], json!({"l": 3})).unwrap_err().code, "invalid_input");
+}
+
+#[test]
+fn any_text_is_a_template_or_an_error() {
+    for text in ["", "{", "}}", "{{\"\\u0000\"}}", "{{input[\"a]b\"].*}}", "{{ index }}", "x{{item.0}}y"] {
+        assert!(template::Template::parse(text).is_ok(), "{text}");
+    }
+    for text in [
+        "{{",
+        "{{}}",
+        "{{a}}",
+        "{{input.}}",
+        "{{input[}}",
+        "{{input[-1]}}",
+        "{{\"}}",
+        "{{input {{item}}}}",
+        "{{inputx}}",
+    ] {
+        assert!(template::Template::parse(text).is_err(), "{text}");
+    }
+}

@@ -1,0 +1,90 @@
+//! [`tool_name`]: how the tool of a skill is called.
+
+use sha2::{Digest as _, Sha256};
+
+/// What every such name begins with.
+pub const PREFIX: &str = "skill_";
+/// Characters that protocols allow in a tool's name; the Model Context Protocol's hosts pass names on to models' interfaces, which
+/// take `[A-Za-z0-9_-]{1,64}`.
+const ALIAS_CHARS: usize = 64;
+/// Letters of the digest that tells shortened names apart.
+const DIGEST_CHARS: usize = 8;
+
+/// Skill names whose tools would be called like tools of ours, whatever a server offers.
+const RESERVED: [&str; 11] = [
+    "manage",
+    "history",
+    "diff",
+    "rollback",
+    "status",
+    "review",
+    "review-list",
+    "review-show",
+    "codegen",
+    "read",
+    "search",
+];
+
+/// The name of a skill's tool: `skill_` and the skill's name, letters and hyphens as they are.
+#[must_use]
+pub fn tool_name(skill: &str) -> String {
+    format!("{PREFIX}{skill}")
+}
+
+/// The name where a protocol wants ASCII of at most 64 characters: the tool's name if it is that, else its ASCII part with some letters of a
+/// digest that tells it from others.
+#[must_use]
+pub fn alias(skill: &str) -> String {
+    let name = tool_name(skill);
+    if name.len() <= ALIAS_CHARS && name.is_ascii() {
+        return name;
+    }
+    let digest = ::skill::hex(&Sha256::digest(skill.as_bytes())[..DIGEST_CHARS / 2]);
+    let room = ALIAS_CHARS - PREFIX.len() - DIGEST_CHARS - 1;
+    let ascii: String = skill.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(room).collect();
+    match ascii.trim_matches('-') {
+        "" => format!("{PREFIX}{digest}"),
+        ascii => format!("{PREFIX}{ascii}_{digest}"),
+    }
+}
+
+/// Whether a skill's tool would be taken for one of ours, which `others` names besides those that are always ours.
+pub(crate) fn is_reserved(skill: &str, others: &[&str]) -> bool {
+    let plain = |name: &str| name.to_lowercase().replace('-', "_");
+    let tool = plain(&tool_name(skill));
+    RESERVED.iter().any(|name| plain(&tool_name(name)) == tool) || others.iter().any(|name| plain(name) == tool)
+}
+
+/// A name that somebody wrote, for a message.
+pub(crate) fn shortened(text: &str) -> String {
+    let mut shown: String = text.chars().take(64).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_keep_their_letters_and_aliases_are_ascii() {
+        assert_eq!(tool_name("site-monitor"), "skill_site-monitor");
+        assert_eq!(alias("site-monitor"), "skill_site-monitor");
+        assert_eq!(tool_name("监控"), "skill_监控");
+        let alias_of = alias("监控");
+        assert!(alias_of.is_ascii() && alias_of.len() <= ALIAS_CHARS && alias_of != alias("监视"), "{alias_of}");
+        let long = "a".repeat(64);
+        assert_eq!(alias(&long).len(), ALIAS_CHARS);
+        assert_ne!(alias(&long), alias(&format!("{}b", "a".repeat(63))));
+    }
+
+    #[test]
+    fn our_own_names_are_reserved_in_every_spelling() {
+        for name in ["manage", "history", "diff", "rollback", "status", "review-list", "Manage"] {
+            assert!(is_reserved(name, &[]), "{name}");
+        }
+        assert!(is_reserved("my-tool", &["skill_my_tool"]) && !is_reserved("my-tool", &[]));
+    }
+}

@@ -1,0 +1,196 @@
+//! [`Positions`]: where each value of the frontmatter stands in `SKILL.md`.
+
+use std::{collections::HashMap, ops::Range};
+
+use saphyr_parser::{Event, Parser, Span};
+
+/// A place in `SKILL.md`: line and column, both from 1; columns count characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position {
+    /// The line.
+    pub line: usize,
+    /// The column.
+    pub column: usize,
+}
+
+/// The line of the frontmatter's first line in `SKILL.md`; the opening `---` is line 1.
+const FIRST_LINE: usize = 2;
+/// Values that are looked at; what stands behind these is told with the place of what holds it.
+const MAX_EVENTS: usize = 50_000;
+/// How deep they may stand in each other.
+const MAX_DEPTH: usize = 64;
+
+/// The places of keys and values by their JSON Pointer.
+///
+/// The values themselves come from the reader that all of skillhub uses; this one finds them again in the text, and what it cannot find
+/// is told with the place of what holds it.
+#[derive(Debug, Default)]
+pub struct Positions {
+    yaml: String,
+    /// By pointer: where the key is, and the bytes of the value.
+    places: HashMap<String, Place>,
+}
+
+#[derive(Debug, Clone)]
+struct Place {
+    key: Option<usize>,
+    value: Range<usize>,
+}
+
+/// A map or list that is being read.
+struct Open {
+    pointer: String,
+    is_map: bool,
+    /// The next index of a list.
+    next: usize,
+    /// In a map: the key that was read, and where it stands.
+    key: Option<(String, usize)>,
+    start: usize,
+    own_key: Option<usize>,
+}
+
+impl Positions {
+    /// Those of the YAML between the `---` lines, as far as it can be read.
+    #[must_use]
+    pub fn of(yaml: &str) -> Self {
+        let bytes: Vec<usize> = yaml.char_indices().map(|(at, _)| at).chain([yaml.len()]).collect();
+        let at = |span: Span| {
+            let byte = |index: usize| bytes.get(index).copied().unwrap_or(yaml.len());
+            byte(span.start.index())..byte(span.end.index())
+        };
+        let mut places = HashMap::new();
+        let mut open: Vec<Open> = Vec::new();
+        let mut parser = Parser::new_from_str(yaml);
+        for _ in 0..MAX_EVENTS {
+            let Some(Ok((event, span))) = parser.next_event() else { break };
+            match event {
+                Event::Scalar(text, ..) => note(&mut open, &mut places, Some(&text), at(span)),
+                Event::Alias(_) => note(&mut open, &mut places, None, at(span)),
+                Event::MappingStart(..) | Event::SequenceStart(..) => {
+                    if open.len() >= MAX_DEPTH {
+                        break;
+                    }
+                    let is_map = matches!(event, Event::MappingStart(..));
+                    let (pointer, own_key) = begin(&mut open);
+                    open.push(Open { pointer, is_map, next: 0, key: None, start: at(span).start, own_key });
+                }
+                Event::MappingEnd | Event::SequenceEnd => {
+                    if let Some(closed) = open.pop() {
+                        let value = closed.start..at(span).end.max(closed.start);
+                        places.insert(closed.pointer, Place { key: closed.own_key, value });
+                    }
+                }
+                _ => {}
+            }
+        }
+        Self { yaml: yaml.to_owned(), places }
+    }
+
+    /// Where the value of a pointer stands, or what holds it.
+    #[must_use]
+    pub fn value(&self, pointer: &str) -> Position {
+        self.position(self.place(pointer).map_or(0, |(place, is_itself)| match place.key {
+            // Of a value that is not there itself, the key says best where it should be.
+            Some(key) if !is_itself => key,
+            _ => place.value.start,
+        }))
+    }
+
+    /// Where the key of a pointer stands, for what is wrong with the key itself.
+    #[must_use]
+    pub fn key(&self, pointer: &str) -> Position {
+        self.position(self.place(pointer).map_or(0, |(place, _)| place.key.unwrap_or(place.value.start)))
+    }
+
+    /// Where a part of the text of a pointer stands: the `count`th, from 0, place at which `part` is written in it.
+    #[must_use]
+    pub fn part(&self, pointer: &str, part: &str, count: usize) -> Position {
+        let Some((place, true)) = self.place(pointer) else { return self.value(pointer) };
+        let text = self.yaml.get(place.value.clone()).unwrap_or_default();
+        match text.match_indices(part).nth(count) {
+            Some((at, _)) => self.position(place.value.start + at),
+            None => self.position(place.value.start),
+        }
+    }
+
+    /// The place of a pointer or of the nearest that holds it, and whether it is its own.
+    fn place(&self, pointer: &str) -> Option<(&Place, bool)> {
+        let mut at = pointer;
+        loop {
+            if let Some(place) = self.places.get(at) {
+                return Some((place, at.len() == pointer.len()));
+            }
+            at = &at[..at.rfind('/')?];
+        }
+    }
+
+    fn position(&self, byte: usize) -> Position {
+        let before = self.yaml.get(..byte).unwrap_or_default();
+        let start = before.rfind('\n').map_or(0, |at| at + 1);
+        Position { line: FIRST_LINE + before.matches('\n').count(), column: before[start..].chars().count() + 1 }
+    }
+}
+
+/// A scalar: the key that follows, or a value.
+fn note(open: &mut [Open], places: &mut HashMap<String, Place>, text: Option<&str>, range: Range<usize>) {
+    if let Some(top) = open.last_mut()
+        && top.is_map
+        && top.key.is_none()
+    {
+        top.key = Some((text.unwrap_or_default().to_owned(), range.start));
+        return;
+    }
+    let (pointer, key) = begin(open);
+    places.insert(pointer, Place { key, value: range });
+}
+
+/// The pointer of the value that begins, and where its key stands.
+fn begin(open: &mut [Open]) -> (String, Option<usize>) {
+    let Some(top) = open.last_mut() else { return (String::new(), None) };
+    match (top.is_map, top.key.take()) {
+        (true, Some((key, at))) => (join(&top.pointer, &key), Some(at)),
+        // A key that is itself a map or list: no pointer leads there.
+        (true, None) => {
+            top.key = Some((String::new(), 0));
+            (join(&top.pointer, "?"), None)
+        }
+        (false, _) => {
+            top.next += 1;
+            (format!("{}/{}", top.pointer, top.next - 1), None)
+        }
+    }
+}
+
+/// A JSON Pointer with one more key.
+#[must_use]
+pub fn join(pointer: &str, key: &str) -> String {
+    format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(line: usize, column: usize) -> Position {
+        Position { line, column }
+    }
+
+    #[test]
+    fn values_keys_and_parts_are_found() {
+        let yaml = "name: é-x\ntool_schema:\n  steps:\n    - tool: a\n      input: {u: \"{{input.q}} é {{input.q}}\"}\n    - tool: b\n";
+        let positions = Positions::of(yaml);
+        assert_eq!(positions.value("/name"), at(2, 7));
+        assert_eq!(positions.key("/tool_schema/steps/1/tool"), at(7, 7));
+        assert_eq!(positions.value("/tool_schema/steps/1/tool"), at(7, 13));
+        assert_eq!(positions.part("/tool_schema/steps/0/input/u", "{{input.q}}", 1), at(6, 33));
+        assert_eq!(positions.value("/tool_schema/steps/1/when"), at(7, 7), "what holds it");
+    }
+
+    #[test]
+    fn odd_yaml_ends() {
+        for yaml in ["", "?", "? [a]: b", "a: *x", "{{{{", "a: &x [*x]", "- - - -", "\t:", "a:\n\tb"] {
+            let positions = Positions::of(yaml);
+            assert!(positions.value("/a/b/c").line >= FIRST_LINE);
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! [`Problem`]: one departure of a `tool_schema` from its language, told so that an author can mend it.
+
+use std::{cell::OnceCell, fmt};
+
+use serde::Serialize;
+
+use crate::position::{Position, Positions};
+
+/// Problems of one skill that are told; who has more mends these first.
+const MAX_PROBLEMS: usize = 100;
+
+/// What is wrong, where, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// The stable name of the rule, in `snake_case`.
+    pub code: &'static str,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+    /// The file, relative to the skill's folder.
+    pub path: &'static str,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column, from 1, in characters.
+    pub column: usize,
+    /// The JSON Pointer in the frontmatter.
+    pub pointer: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}: {}", self.path, self.line, self.column, self.message)?;
+        match &self.hint {
+            Some(hint) => write!(f, "; {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The problems of one skill while it is checked. Its frontmatter is read for positions when the first one is found.
+pub(crate) struct Problems<'a> {
+    yaml: &'a str,
+    positions: OnceCell<Positions>,
+    found: Vec<Problem>,
+}
+
+impl<'a> Problems<'a> {
+    pub fn new(yaml: &'a str) -> Self {
+        Self { yaml, positions: OnceCell::new(), found: Vec::new() }
+    }
+
+    /// With the value of a pointer.
+    pub fn value(&mut self, pointer: &str, code: &'static str, message: impl Into<String>, hint: impl Into<String>) {
+        let at = self.positions().value(pointer);
+        self.push(at, pointer, code, message.into(), hint.into());
+    }
+
+    /// With the key of a pointer.
+    pub fn key(&mut self, pointer: &str, code: &'static str, message: impl Into<String>, hint: impl Into<String>) {
+        let at = self.positions().key(pointer);
+        self.push(at, pointer, code, message.into(), hint.into());
+    }
+
+    /// With a part of the text of a pointer.
+    pub fn part(
+        &mut self,
+        pointer: &str,
+        part: &str,
+        code: &'static str,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) {
+        let at = self.positions().part(pointer, part, 0);
+        self.push(at, pointer, code, message.into(), hint.into());
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.found.len()
+    }
+
+    /// All of them, in the order of the file.
+    pub fn into_vec(self) -> Vec<Problem> {
+        let mut found = self.found;
+        found.sort_by(|a, b| (a.line, a.column, a.code).cmp(&(b.line, b.column, b.code)));
+        found.truncate(MAX_PROBLEMS);
+        found
+    }
+
+    fn positions(&self) -> &Positions {
+        self.positions.get_or_init(|| Positions::of(self.yaml))
+    }
+
+    fn push(&mut self, at: Position, pointer: &str, code: &'static str, message: String, hint: String) {
+        let hint = Some(hint).filter(|hint| !hint.is_empty());
+        let pointer = pointer.to_owned();
+        let problem = Problem { code, message, hint, path: "SKILL.md", line: at.line, column: at.column, pointer };
+        if self.found.len() <= MAX_PROBLEMS && !self.found.contains(&problem) {
+            self.found.push(problem);
+        }
+    }
+}

@@ -1,0 +1,357 @@
+//! [`validator`]: JSON Schema 2020-12 of a skill, held to what can be judged in bounded time.
+//!
+//! Nothing is fetched: a `$ref` leads to a place in the same schema. Schemas that contain themselves are refused and references are counted as
+//! often as they are followed, so that no value makes the judging of a small schema long. Patterns are run by an engine without backtracking.
+
+use jsonschema::{PatternOptions, Validator};
+use serde_json::{Map, Value};
+
+use crate::{
+    near::{near, suggest},
+    position::join,
+    problem::Problems,
+};
+
+/// The dialect; `$schema` may name it and no other.
+pub const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
+/// Places of a schema, each `$ref` counted with all that it leads to.
+const PLACES: usize = 4_000;
+/// How deep they may be nested.
+const DEPTH: usize = 48;
+/// More places than there can be: that there are too many was told.
+const TOLD: usize = usize::MAX / 2;
+/// Bytes that a pattern's program may have.
+const PATTERN_BYTES: usize = 256 * 1024;
+/// Faults of one value that are told.
+const FAULTS: usize = 10;
+
+/// The keywords of the dialect, by what they hold.
+const ONE: [&str; 11] = [
+    "additionalProperties",
+    "contains",
+    "contentSchema",
+    "else",
+    "if",
+    "items",
+    "not",
+    "propertyNames",
+    "then",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+];
+const MANY: [&str; 4] = ["allOf", "anyOf", "oneOf", "prefixItems"];
+const NAMED: [&str; 5] = ["$defs", "definitions", "dependentSchemas", "patternProperties", "properties"];
+const PLAIN: [&str; 37] = [
+    "$anchor",
+    "$comment",
+    "$dynamicAnchor",
+    "$dynamicRef",
+    "$id",
+    "$ref",
+    "$schema",
+    "$vocabulary",
+    "const",
+    "contentEncoding",
+    "contentMediaType",
+    "default",
+    "dependentRequired",
+    "deprecated",
+    "description",
+    "enum",
+    "examples",
+    "exclusiveMaximum",
+    "exclusiveMinimum",
+    "format",
+    "maxContains",
+    "maxItems",
+    "maxLength",
+    "maxProperties",
+    "maximum",
+    "minContains",
+    "minItems",
+    "minLength",
+    "minProperties",
+    "minimum",
+    "multipleOf",
+    "pattern",
+    "readOnly",
+    "required",
+    "title",
+    "type",
+    "uniqueItems",
+];
+/// One more that stands apart to keep the table above in step with the dialect's meta-schema.
+const WRITE_ONLY: &str = "writeOnly";
+
+/// What judges values by a schema.
+///
+/// # Errors
+/// The schema cannot be used; the pointer into it and a message say why.
+pub fn validator(schema: &Value) -> Result<Validator, (String, String)> {
+    jsonschema::options()
+        .with_draft(jsonschema::Draft::Draft202012)
+        .with_retriever(Nothing)
+        .with_pattern_options(PatternOptions::regex().size_limit(PATTERN_BYTES))
+        .should_validate_formats(true)
+        .build(schema)
+        .map_err(|error| (error.instance_path().to_string(), shortened(&error.to_string())))
+}
+
+/// Fetches nothing.
+struct Nothing;
+
+impl jsonschema::Retrieve for Nothing {
+    fn retrieve(&self, uri: &jsonschema::Uri<String>) -> Result<Value, Box<dyn std::error::Error + Send + Sync>> {
+        Err(format!("{uri} is elsewhere, and nothing is fetched").into())
+    }
+}
+
+/// What is wrong with a value: the pointer to it and a message, for the first few faults.
+#[must_use]
+pub fn faults(validator: &Validator, value: &Value) -> Vec<(String, String)> {
+    let faults = validator.iter_errors(value).take(FAULTS);
+    faults.map(|fault| (fault.instance_path().to_string(), shortened(&fault.to_string()))).collect()
+}
+
+fn shortened(message: &str) -> String {
+    let mut shown: String = message.chars().take(300).collect();
+    if shown.len() < message.len() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// Tells what is wrong with a schema that a skill declares; `of` says what it is of. Gives whether it can be used.
+pub(crate) fn check(schema: &Value, at: &str, of: &str, problems: &mut Problems<'_>) -> bool {
+    let before = problems.count();
+    let mut checking = Checking { root: schema, places: 0, depth: 0, problems };
+    checking.schema(schema, at, &mut Vec::new(), true);
+    if checking.problems.count() > before {
+        return false;
+    }
+    let meta: Vec<(String, String)> = jsonschema::draft202012::meta::validator()
+        .iter_errors(schema)
+        .take(FAULTS)
+        .map(|fault| (fault.instance_path().to_string(), shortened(&fault.to_string())))
+        .collect();
+    for (pointer, message) in meta {
+        problems.value(
+            &format!("{at}{pointer}"),
+            "invalid_schema",
+            format!("the schema of {of} is not JSON Schema: {message}"),
+            "",
+        );
+    }
+    if problems.count() == before
+        && let Err((pointer, message)) = validator(schema)
+    {
+        let message = format!("the schema of {of} cannot be used: {message}");
+        problems.value(&format!("{at}{pointer}"), "invalid_schema", message, "");
+    }
+    if problems.count() == before {
+        defaults(schema, schema, at, problems);
+    }
+    problems.count() == before
+}
+
+struct Checking<'a, 'p, 'y> {
+    root: &'a Value,
+    places: usize,
+    depth: usize,
+    problems: &'p mut Problems<'y>,
+}
+
+impl<'a> Checking<'a, '_, '_> {
+    /// Walks a schema. `via` are the references that led here; `is_written` is false behind a `$ref`, where nothing is told a second time.
+    fn schema(&mut self, schema: &'a Value, at: &str, via: &mut Vec<&'a str>, is_written: bool) {
+        self.places += 1;
+        if self.places > PLACES || self.depth > DEPTH {
+            if self.places < TOLD {
+                let message = format!("this schema has more than {PLACES} places or is nested more than {DEPTH} deep");
+                self.problems.value(at, "schema_too_large", message, "say less: describe the fields that matter");
+            }
+            self.places = TOLD;
+            return;
+        }
+        let fields = match schema {
+            Value::Object(fields) => fields,
+            Value::Bool(_) => return,
+            _ => {
+                self.problems.value(
+                    at,
+                    "invalid_schema",
+                    "a schema is a map, `true` or `false`",
+                    "write `{type: string}`",
+                );
+                return;
+            }
+        };
+        if is_written {
+            self.keywords(fields, at);
+        }
+        if let Some(Value::String(reference)) = fields.get("$ref") {
+            self.reference(reference, at, via, is_written);
+        }
+        self.depth += 1;
+        self.inner(fields, at, via, is_written);
+        self.depth -= 1;
+    }
+
+    fn keywords(&mut self, fields: &Map<String, Value>, at: &str) {
+        for (key, value) in fields {
+            let at = join(at, key);
+            match key.as_str() {
+                "$schema" if value.as_str().is_none_or(|uri| uri.trim_end_matches('#') != DIALECT) => {
+                    self.problems.value(
+                        &at,
+                        "other_dialect",
+                        "schemas are JSON Schema 2020-12",
+                        format!("leave `$schema` out or write `{DIALECT}`"),
+                    );
+                }
+                "$id" | "$anchor" | "$dynamicRef" | "$dynamicAnchor" | "$vocabulary" => {
+                    let hint = "put the shared part under `$defs` and write `$ref: \"#/$defs/NAME\"`";
+                    self.problems.key(&at, "unsupported_keyword", format!("`{key}` is not read here"), hint);
+                }
+                key if !is_known(key) && !key.starts_with("x-") => {
+                    if let Some(meant) = near(key, known()) {
+                        let message = format!("`{key}` is no keyword of JSON Schema");
+                        self.problems.key(&at, "unknown_keyword", message, format!("did you mean `{meant}`?"));
+                    }
+                }
+                _ => {}
+            }
+        }
+        if let (Some(Value::Array(required)), Some(Value::Object(properties))) =
+            (fields.get("required"), fields.get("properties"))
+        {
+            for (index, name) in required.iter().enumerate() {
+                let Some(name) = name.as_str().filter(|name| !properties.contains_key(*name)) else { continue };
+                let hint = suggest(name, properties.keys().map(String::as_str));
+                let message =
+                    format!("`{}` is required and is not among the properties", crate::names::shortened(name));
+                self.problems.value(&format!("{at}/required/{index}"), "unknown_required", message, hint);
+            }
+        }
+    }
+
+    fn reference(&mut self, reference: &'a str, at: &str, via: &mut Vec<&'a str>, is_written: bool) {
+        let at_key = if is_written { join(at, "$ref") } else { at.to_owned() };
+        let Some(pointer) = reference.strip_prefix('#') else {
+            let hint = "put the schema under `$defs` and write `$ref: \"#/$defs/NAME\"`";
+            let message = "`$ref` leads out of this schema, and nothing is fetched";
+            return self.problems.value(&at_key, "remote_reference", message, hint);
+        };
+        if via.contains(&reference) {
+            if is_written || via.first() == Some(&reference) {
+                let message = format!("`{}` contains itself", crate::names::shortened(reference));
+                self.problems.value(
+                    &at_key,
+                    "recursive_schema",
+                    message,
+                    "say how deep it goes, or leave the inner part open with `{}`",
+                );
+            }
+            return;
+        }
+        match self.root.pointer(pointer) {
+            Some(target) => {
+                via.push(reference);
+                self.depth += 1;
+                self.schema(target, if is_written { &at_key } else { at }, via, false);
+                self.depth -= 1;
+                via.pop();
+            }
+            None if is_written => {
+                let names = self.root.get("$defs").and_then(Value::as_object);
+                let names: Vec<String> =
+                    names.map(|defs| defs.keys().map(|key| format!("#/$defs/{key}")).collect()).unwrap_or_default();
+                let hint = suggest(reference, names.iter().map(String::as_str));
+                let message = format!("`{}` leads nowhere in this schema", crate::names::shortened(reference));
+                self.problems.value(&at_key, "unknown_schema", message, hint);
+            }
+            None => {}
+        }
+    }
+
+    fn inner(&mut self, fields: &'a Map<String, Value>, at: &str, via: &mut Vec<&'a str>, is_written: bool) {
+        for (key, value) in fields {
+            let at = if is_written { join(at, key) } else { at.to_owned() };
+            match value {
+                _ if ONE.contains(&key.as_str()) => self.schema(value, &at, via, is_written),
+                Value::Array(schemas) if MANY.contains(&key.as_str()) => {
+                    for (index, schema) in schemas.iter().enumerate() {
+                        self.schema(
+                            schema,
+                            &if is_written { format!("{at}/{index}") } else { at.clone() },
+                            via,
+                            is_written,
+                        );
+                    }
+                }
+                Value::Object(schemas) if NAMED.contains(&key.as_str()) => {
+                    for (name, schema) in schemas {
+                        self.schema(schema, &if is_written { join(&at, name) } else { at.clone() }, via, is_written);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn known() -> impl Iterator<Item = &'static str> {
+    ONE.into_iter().chain(MANY).chain(NAMED).chain(PLAIN).chain([WRITE_ONLY])
+}
+
+fn is_known(key: &str) -> bool {
+    known().any(|known| known == key)
+}
+
+/// Tells of a `default` that its own schema refuses.
+fn defaults(root: &Value, schema: &Value, at: &str, problems: &mut Problems<'_>) {
+    let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return };
+    for (name, property) in properties {
+        let at = join(&join(at, "properties"), name);
+        if let Some(default) = property.get("default")
+            && let Some((_, message)) = judge(root, property, default).into_iter().next()
+        {
+            problems.value(
+                &join(&at, "default"),
+                "bad_default",
+                format!("the default is not what the schema takes: {message}"),
+                "",
+            );
+        }
+        defaults(root, property, &at, problems);
+    }
+}
+
+/// What is wrong with a value by a part of a schema, whose references lead into `root`.
+pub(crate) fn judge(root: &Value, part: &Value, value: &Value) -> Vec<(String, String)> {
+    let mut whole = part.clone();
+    if let (Value::Object(whole), Value::Object(root)) = (&mut whole, root) {
+        for key in ["$defs", "definitions"] {
+            if let Some(shared) = root.get(key) {
+                whole.entry(key).or_insert_with(|| shared.clone());
+            }
+        }
+    }
+    validator(&whole).map_or_else(|_| Vec::new(), |validator| faults(&validator, value))
+}
+
+/// Puts what a schema has for missing fields into an object, and into the objects in it.
+pub fn fill_defaults(schema: &Value, value: &mut Value) {
+    let (Some(properties), Value::Object(fields)) = (schema.get("properties").and_then(Value::as_object), value) else {
+        return;
+    };
+    for (name, property) in properties {
+        match (fields.get_mut(name), property.get("default")) {
+            (Some(given), _) => fill_defaults(property, given),
+            (None, Some(default)) => {
+                fields.insert(name.clone(), default.clone());
+            }
+            (None, None) => {}
+        }
+    }
+}

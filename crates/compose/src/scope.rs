@@ -1,0 +1,188 @@
+//! [`Scope`]: what references can reach at one moment of a run.
+
+use std::{cell::Cell, fmt::Write as _};
+
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::template::{Reference, Root, Segment};
+
+/// What a step gave so far.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Given {
+    /// The step's id, if it has one.
+    pub id: Option<String>,
+    /// Its output; `null` of one that was skipped.
+    pub output: Value,
+    /// Why it failed, of one that was skipped for that.
+    pub error: Option<String>,
+}
+
+/// What references can reach, and how many bytes they may still make.
+#[derive(Debug)]
+pub struct Scope<'a> {
+    /// What the tool was called with.
+    pub input: &'a Value,
+    /// What the steps before gave, in order.
+    pub steps: &'a [Given],
+    /// The element of a loop and its number.
+    pub item: Option<(&'a Value, usize)>,
+    /// Bytes that templates of this run may still make.
+    pub budget: &'a Cell<usize>,
+}
+
+/// Why a reference has no value.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Absent {
+    /// It leads nowhere.
+    #[error("`{reference}` leads nowhere: {why}")]
+    Missing {
+        /// The reference.
+        reference: String,
+        /// What is there instead.
+        why: String,
+    },
+    /// Templates would make more than a run may hold.
+    #[error("the values of this run grow over the limit")]
+    TooLarge,
+}
+
+impl<'a> Scope<'a> {
+    /// The value of a reference; `None` where it is an input that was not given.
+    ///
+    /// # Errors
+    /// It leads nowhere, or the value is larger than what may still be made.
+    pub fn resolve(&self, reference: &Reference) -> Result<Option<Value>, Absent> {
+        let index;
+        let (root, path): (&Value, &[Segment]) = match reference.root {
+            Root::Input => (self.input, &reference.path),
+            Root::Item => (self.item.map_or(&Value::Null, |(item, _)| item), &reference.path),
+            Root::Index => {
+                index = Value::from(self.item.map_or(0, |(_, index)| index));
+                (&index, &reference.path)
+            }
+            Root::Steps => match self.step(reference)? {
+                (Found::Output(output), rest) => (output, rest),
+                (Found::Error(error), _) => {
+                    let text = error.map_or(Value::Null, Value::from);
+                    return Ok(Some(text));
+                }
+            },
+        };
+        let values = match walk(root, path) {
+            Ok(values) => values,
+            // What may be left out of an input is left out of what is made of it.
+            Err(_) if reference.root == Root::Input => return Ok(None),
+            Err(why) => return Err(Absent::Missing { reference: reference.text.clone(), why }),
+        };
+        self.spend(values.iter().map(|value| size(value)).sum())?;
+        Ok(Some(match path.contains(&Segment::All) {
+            true => Value::Array(values.into_iter().cloned().collect()),
+            false => values.first().map_or(Value::Null, |value| (*value).clone()),
+        }))
+    }
+
+    fn step<'r>(&self, reference: &'r Reference) -> Result<(Found<'a>, &'r [Segment]), Absent> {
+        let missing = |why: &str| Absent::Missing { reference: reference.text.clone(), why: why.to_owned() };
+        let [Segment::Key(step), Segment::Key(what), rest @ ..] = reference.path.as_slice() else {
+            return Err(missing("a step's value is `steps.ID.output`"));
+        };
+        let given = find(self.steps, step).ok_or_else(|| missing("there is no such step before this one"))?;
+        match what.as_str() {
+            "output" => Ok((Found::Output(&given.output), rest)),
+            "error" => Ok((Found::Error(given.error.as_deref()), rest)),
+            _ => Err(missing("a step has `output` and `error`")),
+        }
+    }
+
+    /// Takes bytes from what may still be made.
+    ///
+    /// # Errors
+    /// There are not so many left.
+    pub fn spend(&self, bytes: usize) -> Result<(), Absent> {
+        self.may_hold(bytes)?;
+        self.budget.set(self.budget.get() - bytes);
+        Ok(())
+    }
+
+    /// Whether so many bytes may still be made.
+    ///
+    /// # Errors
+    /// They may not.
+    pub fn may_hold(&self, bytes: usize) -> Result<(), Absent> {
+        if bytes > self.budget.get() { Err(Absent::TooLarge) } else { Ok(()) }
+    }
+}
+
+enum Found<'a> {
+    Output(&'a Value),
+    Error(Option<&'a str>),
+}
+
+/// The step of an id or number.
+fn find<'a>(steps: &'a [Given], name: &str) -> Option<&'a Given> {
+    let by_id = steps.iter().find(|given| given.id.as_deref() == Some(name));
+    by_id.or_else(|| steps.get(name.parse::<usize>().ok()?))
+}
+
+/// The values at a path. What is inside nothing is nothing.
+fn walk<'v>(root: &'v Value, path: &[Segment]) -> Result<Vec<&'v Value>, String> {
+    let mut at = vec![root];
+    for segment in path {
+        let mut next = Vec::new();
+        for value in at {
+            match (segment, value) {
+                (Segment::All, Value::Array(elements)) => next.extend(elements),
+                (Segment::All, Value::Object(fields)) => next.extend(fields.values()),
+                (Segment::All, Value::Null) => {}
+                (_, Value::Null) => next.push(value),
+                (Segment::All, _) => return Err(format!("`*` needs a list, and there is {}", kind(value))),
+                (Segment::Key(key), Value::Object(fields)) => {
+                    next.push(fields.get(key).ok_or_else(|| without(key, value))?)
+                }
+                (Segment::Key(key), Value::Array(elements)) => {
+                    let element = key.parse::<usize>().ok().and_then(|index| elements.get(index));
+                    next.push(element.ok_or_else(|| without(key, value))?);
+                }
+                (Segment::Key(key), _) => return Err(without(key, value)),
+            }
+        }
+        at = next;
+    }
+    Ok(at)
+}
+
+fn without(key: &str, value: &Value) -> String {
+    let mut why = format!("there is no `{key}` in {}", kind(value));
+    if let Value::Object(fields) = value
+        && !fields.is_empty()
+    {
+        let names: Vec<&str> = fields.keys().map(String::as_str).take(12).collect();
+        let _ = write!(why, ", which has `{}`", names.join("`, `"));
+    }
+    why
+}
+
+/// What a value is, in words.
+pub(crate) fn kind(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(_) => "a boolean".to_owned(),
+        Value::Number(_) => "a number".to_owned(),
+        Value::String(_) => "a text".to_owned(),
+        Value::Array(elements) => format!("a list of {}", elements.len()),
+        Value::Object(_) => "an object".to_owned(),
+    }
+}
+
+/// About as many bytes as a value has as JSON.
+#[must_use]
+pub fn size(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) => 5,
+        Value::Number(_) => 8,
+        Value::String(text) => text.len() + 2,
+        Value::Array(elements) => elements.iter().map(size).sum::<usize>() + elements.len() + 2,
+        Value::Object(fields) => fields.iter().map(|(key, value)| key.len() + size(value) + 4).sum::<usize>() + 2,
+    }
+}

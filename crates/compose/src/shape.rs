@@ -1,0 +1,207 @@
+//! [`Shape`]: what is known of a value before there is one.
+
+use serde_json::Value;
+
+use crate::{near::suggest, template::Segment};
+
+/// What is known of a value.
+#[derive(Debug, Clone)]
+pub(crate) enum Shape<'a> {
+    /// Nothing.
+    Any,
+    /// What a schema says, whose references lead into `root`.
+    Schema { root: &'a Value, at: &'a Value, is_open: bool },
+    /// A list of such.
+    List(Box<Shape<'a>>),
+    /// A text.
+    Text,
+    /// A whole number.
+    Whole,
+}
+
+impl<'a> Shape<'a> {
+    /// That of a schema. An open one may have more fields than it names.
+    pub fn of(schema: &'a Value, is_open: bool) -> Self {
+        Self::Schema { root: schema, at: schema, is_open }
+    }
+
+    /// The shape at a path.
+    pub fn at(self, path: &[Segment]) -> Result<Self, (String, String)> {
+        let Some((segment, rest)) = path.split_first() else { return Ok(self) };
+        match segment {
+            // What stands behind the star is of each element, and the whole is one list.
+            Segment::All => Ok(Self::List(Box::new(self.element()?.at_each(rest)?))),
+            Segment::Key(key) => self.key(key)?.at(rest),
+        }
+    }
+
+    /// As [`Shape::at`], where a further star makes no list in the list.
+    fn at_each(self, path: &[Segment]) -> Result<Self, (String, String)> {
+        match path.split_first() {
+            None => Ok(self),
+            Some((Segment::All, rest)) => self.element()?.at_each(rest),
+            Some((Segment::Key(key), rest)) => self.key(key)?.at_each(rest),
+        }
+    }
+
+    /// That of the elements of a list, or of the fields of an object.
+    pub fn element(self) -> Result<Self, (String, String)> {
+        match self {
+            Self::Any => Ok(Self::Any),
+            Self::List(inner) => Ok(*inner),
+            Self::Text | Self::Whole => Err(("this is no list".to_owned(), String::new())),
+            Self::Schema { root, at, is_open } => {
+                let at = follow(root, at);
+                let types = types(root, at);
+                if types.as_ref().is_some_and(|types| !types.iter().any(|t| matches!(*t, "array" | "object" | "null")))
+                {
+                    return Err(("this is no list".to_owned(), String::new()));
+                }
+                let items = at.get("items").filter(|_| at.get("prefixItems").is_none() && !is_composed(at));
+                Ok(items.map_or(Self::Any, |items| Self::Schema { root, at: items, is_open }))
+            }
+        }
+    }
+
+    fn key(self, key: &str) -> Result<Self, (String, String)> {
+        let is_index = key.bytes().all(|b| b.is_ascii_digit());
+        match self {
+            Self::Any => Ok(Self::Any),
+            Self::List(inner) if is_index => Ok(*inner),
+            Self::List(_) => Err((
+                format!("this is a list, and `{key}` is a field of its elements"),
+                format!("write `.*.{key}` for that of every element, or `.0.{key}` for that of the first"),
+            )),
+            Self::Text | Self::Whole => Err((format!("this has no field `{key}`"), String::new())),
+            Self::Schema { root, at, is_open } => {
+                let at = follow(root, at);
+                let types = types(root, at);
+                let may_be = |name: &str| types.as_ref().is_none_or(|types| types.contains(&name));
+                if may_be("array") && !may_be("object") {
+                    return if is_index {
+                        let items = at.get("prefixItems").and_then(|items| items.get(key.parse::<usize>().ok()?));
+                        let items = items.or_else(|| at.get("items"));
+                        Ok(items.map_or(Self::Any, |at| Self::Schema { root, at, is_open }))
+                    } else {
+                        Self::List(Box::new(Self::Any)).key(key)
+                    };
+                }
+                if !may_be("object") {
+                    let is = types.unwrap_or_default().join(" or ");
+                    return Err((format!("this is of type {is} and has no field `{key}`"), String::new()));
+                }
+                property(root, at, key, is_open)
+            }
+        }
+    }
+
+    /// The types that the value may have; `None` where nothing is known.
+    pub fn types(&self) -> Option<Vec<&'a str>> {
+        match self {
+            Self::Any => None,
+            Self::List(_) => Some(vec!["array"]),
+            Self::Text => Some(vec!["string"]),
+            Self::Whole => Some(vec!["integer"]),
+            Self::Schema { root, at, .. } => types(root, follow(root, at)),
+        }
+    }
+
+    /// The values that it is one of, where they are listed.
+    fn values(&self) -> Option<&'a [Value]> {
+        match self {
+            Self::Schema { root, at, .. } => follow(root, at).get("enum").and_then(Value::as_array).map(Vec::as_slice),
+            _ => None,
+        }
+    }
+
+    /// Why no value of this shape is taken by a schema; `None` where one may be.
+    pub fn clash(&self, root: &Value, target: &Value) -> Option<String> {
+        let target = follow(root, target);
+        let (given, wanted) = (self.types(), types(root, target));
+        if let (Some(given), Some(wanted)) = (&given, &wanted)
+            && !given.iter().any(|given| wanted.iter().any(|wanted| is_a(given, wanted) || is_a(wanted, given)))
+        {
+            return Some(format!("it is of type {}, and {} is wanted", given.join(" or "), wanted.join(" or ")));
+        }
+        if let (Some(given), Some(wanted)) = (self.values(), target.get("enum").and_then(Value::as_array))
+            && !given.iter().any(|value| wanted.contains(value))
+        {
+            return Some("none of the values that it may have is among those that are wanted".to_owned());
+        }
+        let items = target.get("items").filter(|_| given.as_ref().is_some_and(|given| given == &["array"]))?;
+        let inner = self.clone().element().ok()?;
+        inner.clash(root, items).map(|why| format!("of its elements: {why}"))
+    }
+}
+
+fn property<'a>(root: &'a Value, at: &'a Value, key: &str, is_open: bool) -> Result<Shape<'a>, (String, String)> {
+    let properties = at.get("properties").and_then(Value::as_object);
+    if let Some(at) = properties.and_then(|properties| properties.get(key)) {
+        return Ok(Shape::Schema { root, at, is_open });
+    }
+    let more = at.get("additionalProperties");
+    if let Some(at @ Value::Object(_)) = more {
+        return Ok(Shape::Schema { root, at, is_open });
+    }
+    let is_told = more == Some(&Value::Bool(false)) || (more.is_none() && properties.is_some() && !is_open);
+    if !is_told || at.get("patternProperties").is_some() || is_composed(at) {
+        return Ok(Shape::Any);
+    }
+    let names =
+        properties.map(|properties| properties.keys().map(String::as_str).collect::<Vec<_>>()).unwrap_or_default();
+    Err((format!("there is no field `{}`", crate::names::shortened(key)), suggest(key, names.iter().copied())))
+}
+
+/// Whether a schema is made of others, which are not looked into.
+pub(crate) fn is_composed(at: &Value) -> bool {
+    ["allOf", "anyOf", "oneOf", "if"].iter().any(|key| at.get(key).is_some())
+}
+
+/// The schema that `$ref`s lead to; those that contain themselves were refused before.
+pub(crate) fn follow<'a>(root: &'a Value, mut at: &'a Value) -> &'a Value {
+    for _ in 0..64 {
+        let pointer = at.get("$ref").and_then(Value::as_str).and_then(|reference| reference.strip_prefix('#'));
+        match pointer.and_then(|pointer| root.pointer(pointer)) {
+            Some(next) => at = next,
+            None => break,
+        }
+    }
+    at
+}
+
+fn types<'a>(root: &'a Value, at: &'a Value) -> Option<Vec<&'a str>> {
+    match at.get("type") {
+        Some(Value::String(one)) => Some(vec![one]),
+        Some(Value::Array(many)) => Some(many.iter().filter_map(Value::as_str).collect()),
+        _ => {
+            let values = at.get("enum").and_then(Value::as_array).map(Vec::as_slice);
+            let values = values.or_else(|| at.get("const").map(std::slice::from_ref));
+            let branches = ["anyOf", "oneOf"].iter().find_map(|key| at.get(key)).and_then(Value::as_array);
+            match (values, branches) {
+                (Some(values), _) => Some(values.iter().map(type_of).collect()),
+                (None, Some(branches)) => {
+                    let each = branches.iter().map(|branch| types(root, follow(root, branch)));
+                    each.collect::<Option<Vec<_>>>().map(|all| all.into_iter().flatten().collect())
+                }
+                (None, None) => None,
+            }
+        }
+    }
+}
+
+/// The type of a value.
+pub(crate) fn type_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+fn is_a(given: &str, wanted: &str) -> bool {
+    given == wanted || (given == "integer" && wanted == "number")
+}

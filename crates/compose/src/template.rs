@@ -1,0 +1,336 @@
+//! [`Template`]: a text with references to what a run knows.
+//!
+//! ```text
+//! template   = { text | "{{" blanks expression blanks "}}" }
+//! expression = reference | JSON string           {{"{{"}} is how a text gets two braces
+//! reference  = ( "input" | "item" | "index" | "steps" ) { segment }
+//! segment    = "." name | "." digits | ".*" | "[" digits "]" | "[*]" | "[" JSON string "]"
+//! name       = ( letter | "_" ) { letter | digit | "_" | "-" }
+//! ```
+//!
+//! A template that is one reference and nothing else is the value itself, with its type. Any other is a text: texts as they are, `null` as nothing,
+//! everything else as JSON. `*` stands for every element: `steps.find.output.*.url` is the list of all `url`, one list deep.
+
+use std::fmt::{self, Write as _};
+
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::scope::{Absent, Scope};
+
+/// Bytes of one template, and of one condition.
+pub const TEMPLATE_BYTES: usize = 64 * 1024;
+/// Segments of one reference.
+pub const REFERENCE_SEGMENTS: usize = 32;
+
+/// A parsed template.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Template {
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Part {
+    Text(String),
+    Reference(Reference),
+}
+
+/// What a reference starts from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Root {
+    /// What the tool was called with.
+    Input,
+    /// The element of a loop.
+    Item,
+    /// Its number, from 0.
+    Index,
+    /// What earlier steps gave; the first segment names the step.
+    Steps,
+}
+
+impl Root {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Input, Self::Item, Self::Index, Self::Steps];
+
+    /// As it is written.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Input => "input",
+            Self::Item => "item",
+            Self::Index => "index",
+            Self::Steps => "steps",
+        }
+    }
+}
+
+/// One step of a reference into a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Segment {
+    /// A field, or an element of a list where the key is a number.
+    Key(String),
+    /// Every element.
+    All,
+}
+
+/// A place in what a run knows: `steps.find.output.0.url`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reference {
+    /// Where it starts.
+    pub root: Root,
+    /// The way from there.
+    pub path: Vec<Segment>,
+    /// As it is written, without braces and blanks.
+    pub text: String,
+}
+
+impl fmt::Display for Reference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// Why a text is no template.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{message}")]
+pub struct TemplateError {
+    /// What is wrong.
+    pub message: String,
+    /// What to write instead.
+    pub hint: String,
+    /// The part of the text that is meant.
+    pub part: String,
+    /// The code of the problem.
+    pub code: &'static str,
+}
+
+impl TemplateError {
+    pub(crate) fn new(code: &'static str, part: &str, message: String, hint: impl Into<String>) -> Self {
+        Self { message, hint: hint.into(), part: part.to_owned(), code }
+    }
+}
+
+/// Whether a text holds anything that a template would replace.
+#[must_use]
+pub fn is_template(text: &str) -> bool {
+    text.contains("{{")
+}
+
+impl Template {
+    /// Reads one.
+    ///
+    /// # Errors
+    /// The grammar above is not met, or a limit is passed.
+    pub fn parse(text: &str) -> Result<Self, TemplateError> {
+        if text.len() > TEMPLATE_BYTES {
+            let message = format!("this text has {} bytes, a template may have {TEMPLATE_BYTES}", text.len());
+            return Err(TemplateError::new(
+                "template_too_long",
+                "",
+                message,
+                "move long texts into a file that a step reads",
+            ));
+        }
+        let mut parts = Vec::new();
+        let mut rest = text;
+        while let Some(at) = rest.find("{{") {
+            push_text(&mut parts, &rest[..at]);
+            let inner = &rest[at + 2..];
+            let end = end_of(inner).ok_or_else(|| {
+                let hint = "write `}}` behind the reference, or `{{\"{{\"}}` where two braces are meant";
+                TemplateError::new("template_unclosed", "{{", "`{{` is not closed".to_owned(), hint)
+            })?;
+            let expression = inner[..end].trim();
+            match expression.strip_prefix('"') {
+                Some(_) => push_text(&mut parts, &json_text(expression)?),
+                None => parts.push(Part::Reference(Reference::parse(expression)?)),
+            }
+            rest = &inner[end + 2..];
+        }
+        push_text(&mut parts, rest);
+        Ok(Self { parts })
+    }
+
+    /// The references in it, in order.
+    pub fn references(&self) -> impl Iterator<Item = &Reference> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Reference(reference) => Some(reference),
+            Part::Text(_) => None,
+        })
+    }
+
+    /// The reference that it is, if it is one and nothing else.
+    #[must_use]
+    pub fn lone(&self) -> Option<&Reference> {
+        match self.parts.as_slice() {
+            [Part::Reference(reference)] => Some(reference),
+            _ => None,
+        }
+    }
+
+    /// The text that it is, if it refers to nothing.
+    #[must_use]
+    pub fn constant(&self) -> Option<String> {
+        match self.parts.as_slice() {
+            [] => Some(String::new()),
+            [Part::Text(text)] => Some(text.clone()),
+            _ => None,
+        }
+    }
+
+    /// What it becomes; `None` where it is one reference to an input that was not given.
+    ///
+    /// # Errors
+    /// A reference leads nowhere, or the budget of the scope is used up.
+    pub fn fill(&self, scope: &Scope<'_>) -> Result<Option<Value>, Absent> {
+        if let Some(reference) = self.lone() {
+            return scope.resolve(reference);
+        }
+        let mut text = String::new();
+        for part in &self.parts {
+            part.push(&mut text, |reference| scope.resolve(reference))?;
+            scope.may_hold(text.len())?;
+        }
+        scope.spend(text.len())?;
+        Ok(Some(Value::String(text)))
+    }
+
+    /// What it becomes by another way to answer references.
+    pub(crate) fn with(&self, answer: impl Fn(&Reference) -> Option<Value>) -> Option<Value> {
+        if let Some(reference) = self.lone() {
+            return answer(reference);
+        }
+        let mut text = String::new();
+        for part in &self.parts {
+            let _: Result<(), Absent> = part.push(&mut text, |reference| Ok(answer(reference)));
+        }
+        Some(Value::String(text))
+    }
+}
+
+impl Part {
+    /// Adds what it becomes to a text.
+    fn push(
+        &self,
+        text: &mut String,
+        answer: impl Fn(&Reference) -> Result<Option<Value>, Absent>,
+    ) -> Result<(), Absent> {
+        match self {
+            Self::Text(plain) => text.push_str(plain),
+            Self::Reference(reference) => match answer(reference)? {
+                None | Some(Value::Null) => {}
+                Some(Value::String(value)) => text.push_str(&value),
+                Some(value) => {
+                    let _ = write!(text, "{value}");
+                }
+            },
+        }
+        Ok(())
+    }
+}
+
+fn push_text(parts: &mut Vec<Part>, text: &str) {
+    match parts.last_mut() {
+        _ if text.is_empty() => {}
+        Some(Part::Text(before)) => before.push_str(text),
+        _ => parts.push(Part::Text(text.to_owned())),
+    }
+}
+
+/// Where the `}}` of an expression stands; one inside a JSON string does not count.
+fn end_of(inner: &str) -> Option<usize> {
+    let mut is_quoted = false;
+    let mut is_escaped = false;
+    for (at, byte) in inner.bytes().enumerate() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_quoted => is_escaped = true,
+            b'"' => is_quoted = !is_quoted,
+            b'}' if !is_quoted && inner[at..].starts_with("}}") => return Some(at),
+            b'{' if !is_quoted && inner[at..].starts_with("{{") => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+fn json_text(text: &str) -> Result<String, TemplateError> {
+    serde_json::from_str(text).map_err(|_| {
+        let message = format!("`{text}` is no JSON string");
+        TemplateError::new("template_syntax", text, message, "write it as in `{{\"{{\"}}`")
+    })
+}
+
+impl Reference {
+    /// Reads one.
+    ///
+    /// # Errors
+    /// The grammar of the module is not met.
+    pub fn parse(text: &str) -> Result<Self, TemplateError> {
+        let fault = |message: String, hint: &str| TemplateError::new("template_syntax", text, message, hint);
+        const FORM: &str = "a reference is `input.FIELD`, `item`, `item.FIELD`, `index` or `steps.ID.output.FIELD`";
+        if text.is_empty() {
+            return Err(TemplateError::new("template_empty", "{{", "`{{}}` refers to nothing".to_owned(), FORM));
+        }
+        let end = text.find(['.', '[']).unwrap_or(text.len());
+        let root = Root::ALL.into_iter().find(|root| root.as_str() == &text[..end]).ok_or_else(|| {
+            let near = crate::near::near(&text[..end], Root::ALL.iter().map(|root| root.as_str()));
+            let hint = near.map_or_else(|| FORM.to_owned(), |near| format!("did you mean `{near}`? {FORM}"));
+            let message = format!("`{}` is nothing that a template can refer to", shown(&text[..end]));
+            TemplateError::new("unknown_reference", text, message, hint)
+        })?;
+        let mut path = Vec::new();
+        let mut rest = &text[end..];
+        while !rest.is_empty() {
+            if path.len() == REFERENCE_SEGMENTS {
+                return Err(fault(
+                    format!("a reference may have {REFERENCE_SEGMENTS} parts"),
+                    "compute it in a step of its own",
+                ));
+            }
+            let (segment, after) =
+                segment(rest).ok_or_else(|| fault(format!("`{}` cannot be read here", shown(rest)), FORM))?;
+            path.push(segment);
+            rest = after;
+        }
+        Ok(Self { root, path, text: text.to_owned() })
+    }
+}
+
+/// The beginning of a text, for a message.
+fn shown(text: &str) -> String {
+    text.chars().take(60).collect()
+}
+
+fn segment(text: &str) -> Option<(Segment, &str)> {
+    if let Some(rest) = text.strip_prefix("[") {
+        if rest.starts_with('"') {
+            let mut read = serde_json::Deserializer::from_str(rest).into_iter::<String>();
+            let key = read.next()?.ok()?;
+            let after = rest.get(read.byte_offset()..)?.strip_prefix(']')?;
+            return Some((Segment::Key(key), after));
+        }
+        let (inner, after) = rest.split_once(']')?;
+        return match inner {
+            "*" => Some((Segment::All, after)),
+            _ => is_number(inner).then(|| (Segment::Key(inner.to_owned()), after)),
+        };
+    }
+    let rest = text.strip_prefix('.')?;
+    let end = rest.find(['.', '[']).unwrap_or(rest.len());
+    let (key, after) = rest.split_at(end);
+    match key {
+        "*" => Some((Segment::All, after)),
+        _ => (is_name(key) || is_number(key)).then(|| (Segment::Key(key.to_owned()), after)),
+    }
+}
+
+/// Whether a text can stand behind a dot.
+pub(crate) fn is_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
+}
+
+fn is_number(text: &str) -> bool {
+    (1..=9).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit())
+}

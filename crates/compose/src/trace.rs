@@ -1,0 +1,167 @@
+//! [`Trace`]: what one run did, step by step.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::{
+    compile::hex_digest,
+    host::{Approval, ToolFault},
+    scope::size,
+};
+
+/// Bytes of one value that a kept trace holds; of a larger one it holds the size.
+const VALUE_BYTES: usize = 16 * 1024;
+
+/// How a run or a step ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// It gave what it should.
+    Done,
+    /// It failed and was passed over, or its `when` did not hold.
+    Skipped,
+    /// It failed.
+    Failed,
+    /// It was not allowed to begin.
+    Refused,
+    /// Somebody stopped it.
+    Cancelled,
+    /// An earlier step ended the run.
+    NotRun,
+}
+
+impl Status {
+    /// As it is written in documents.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Skipped => "skipped",
+            Self::Failed => "failed",
+            Self::Refused => "refused",
+            Self::Cancelled => "cancelled",
+            Self::NotRun => "not_run",
+        }
+    }
+}
+
+/// Why something failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The stable name, in `snake_case`.
+    pub code: String,
+    /// What happened.
+    pub message: String,
+    /// What to do about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+impl From<&ToolFault> for Failure {
+    fn from(fault: &ToolFault) -> Self {
+        Self { code: fault.code.to_owned(), message: fault.message.clone(), hint: fault.hint.clone() }
+    }
+}
+
+/// One run of a composed tool.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trace {
+    /// The tool.
+    pub tool: String,
+    /// The skill that declares it.
+    pub skill: String,
+    /// The sha256 of the `SKILL.md` that it was compiled from.
+    pub source: String,
+    /// The strictest level of its steps when it ran.
+    pub approval: Approval,
+    /// How it ended.
+    pub status: Status,
+    /// What it was called with, defaults filled in.
+    pub input: Value,
+    /// What it gave.
+    pub output: Value,
+    /// Why it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Failure>,
+    /// Its steps, in order.
+    pub steps: Vec<StepTrace>,
+    /// Microseconds that it took.
+    pub took_micros: u64,
+}
+
+/// One step of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StepTrace {
+    /// Its number, from 0.
+    pub step: usize,
+    /// Its id, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The tool that it calls.
+    pub tool: String,
+    /// How it ended.
+    pub status: Status,
+    /// Why it failed or was passed over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Failure>,
+    /// Its calls: one, or one an element of its list.
+    pub calls: Vec<CallTrace>,
+}
+
+/// One call of a tool, with all attempts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CallTrace {
+    /// The number of the element, from 0, in a loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<usize>,
+    /// How it ended.
+    pub status: Status,
+    /// What the tool was called with.
+    pub input: Value,
+    /// What it gave.
+    pub output: Value,
+    /// Each time that it was made.
+    pub attempts: Vec<Attempt>,
+    /// The run of a composed tool that it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<Box<Trace>>,
+}
+
+/// One time that a call was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// Microseconds that it took.
+    pub took_micros: u64,
+    /// Why it failed, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Failure>,
+}
+
+impl Trace {
+    /// The same trace without what it may not keep: every input and output where `all` says so, else those over a size. Of what is left out the size and a
+    /// digest stay, so that two runs can be told to have had the same.
+    #[must_use]
+    pub fn redacted(mut self, all: bool) -> Self {
+        self.redact(all);
+        self
+    }
+
+    fn redact(&mut self, all: bool) {
+        redact(&mut self.input, all);
+        redact(&mut self.output, all);
+        for call in self.steps.iter_mut().flat_map(|step| &mut step.calls) {
+            redact(&mut call.input, all);
+            redact(&mut call.output, all);
+            if let Some(run) = &mut call.run {
+                run.redact(all);
+            }
+        }
+    }
+}
+
+fn redact(value: &mut Value, all: bool) {
+    let bytes = size(value);
+    if (all && !value.is_null()) || bytes > VALUE_BYTES {
+        *value = json!({"redacted": true, "bytes": bytes, "sha256": hex_digest(value.to_string().as_bytes())});
+    }
+}
