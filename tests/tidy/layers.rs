@@ -13,7 +13,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("registry-index", &["skill", "scan"]),
     ("skill_manage", &["skill", "scan", "library"]),
     ("agent", &["skill", "scan", "library"]),
-    ("compose", &["skill", "scan", "library"]),
+    ("compose", &["skill", "scan", "library", "agent"]),
     ("client", &["skill", "scan", "library", "registry-index"]),
     ("evolve", &["skill", "scan", "library", "skill_manage"]),
     ("server", &["skill", "scan", "library", "registry-index", "skill_manage", "agent", "compose", "client", "evolve"]),

@@ -1,6 +1,6 @@
 //! [`Compiler`]: from `tool_schema`s to tools, everything checked before anything runs.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -27,9 +27,12 @@ pub struct Source {
     pub skill: String,
     /// What it is for.
     pub description: String,
-    /// Its `SKILL.md`.
-    pub text: String,
+    /// What changes when any of its files does.
+    pub digest: String,
 }
+
+/// Gives the `SKILL.md` of a source, or says why it cannot be read.
+pub type ReadText<'a> = dyn Fn(&Source) -> Result<String, String> + 'a;
 
 /// What became of one skill.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,18 +73,26 @@ impl<'a> Compiler<'a> {
         Self { host, reserved, limits }
     }
 
-    /// Compiles all of some skills, each once and what it calls before it. What is among `known` and still true is not made again.
+    /// Compiles the skills among `sources` that are wanted and those whose tools they call, each once and after what it calls. What is among `known` and
+    /// still true is not read again.
     #[must_use]
-    pub fn compile(&self, sources: &[Source], known: &[ComposedTool]) -> BTreeMap<String, Outcome> {
+    pub fn compile(
+        &self,
+        sources: &[Source],
+        wanted: &BTreeSet<&str>,
+        known: &[ComposedTool],
+        read: &ReadText<'_>,
+    ) -> BTreeMap<String, Outcome> {
         let mut work = Work {
             compiler: self,
+            read,
             sources: sources.iter().map(|source| (tool_name(&source.skill), source)).collect(),
             known: known.iter().map(|tool| (tool.name.as_str(), tool)).collect(),
             path: Vec::new(),
             done: HashMap::new(),
         };
-        for source in sources {
-            work.skill(&tool_name(&source.skill));
+        for skill in wanted {
+            work.skill(&tool_name(skill));
         }
         let mut outcomes: BTreeMap<String, Outcome> = BTreeMap::new();
         for source in sources {
@@ -97,6 +108,7 @@ impl<'a> Compiler<'a> {
 /// What there is to do, and what was done.
 struct Work<'w, 'a> {
     compiler: &'w Compiler<'a>,
+    read: &'w ReadText<'w>,
     sources: HashMap<String, &'w Source>,
     known: HashMap<&'w str, &'w ComposedTool>,
     /// The tools that are being compiled, each called by the one before.
@@ -115,10 +127,12 @@ impl Work<'_, '_> {
     fn skill(&mut self, name: &str) {
         let Some(source) = self.sources.get(name).copied().filter(|_| !self.done.contains_key(name)) else { return };
         self.path.push(name.to_owned());
-        let hash = hex_digest(source.text.as_bytes());
-        let outcome = match self.unchanged(name, &hash) {
+        let outcome = match self.unchanged(name, &source.digest) {
             Some(tool) => Outcome::Unchanged(Box::new(tool)),
-            None => self.anew(source, hash),
+            None => match (self.read)(source) {
+                Ok(text) => self.anew(source, &text),
+                Err(why) => Outcome::Broken(vec![unreadable("unreadable", why, None)]),
+            },
         };
         self.path.pop();
         let spec = outcome.tool().map(ComposedTool::spec);
@@ -127,9 +141,9 @@ impl Work<'_, '_> {
     }
 
     /// The known tool, if its source and everything that it calls are as they were.
-    fn unchanged(&mut self, name: &str, hash: &str) -> Option<ComposedTool> {
+    fn unchanged(&mut self, name: &str, digest: &str) -> Option<ComposedTool> {
         let known = *self.known.get(name)?;
-        if known.source != hash || is_reserved(&known.skill, self.compiler.reserved) {
+        if known.source != digest || is_reserved(&known.skill, self.compiler.reserved) {
             return None;
         }
         for (tool, was) in &known.uses {
@@ -158,17 +172,17 @@ impl Work<'_, '_> {
         }
     }
 
-    fn anew(&mut self, source: &Source, hash: String) -> Outcome {
+    fn anew(&mut self, source: &Source, text: &str) -> Outcome {
         // Whether it declares anything is asked of every skill, and most do not.
-        if !source.text.contains("tool_schema") {
+        if !text.contains("tool_schema") {
             return Outcome::Plain;
         }
-        let fields = match frontmatter::as_json(&source.text, self.compiler.limits) {
+        let fields = match frontmatter::as_json(text, self.compiler.limits) {
             Ok(fields) => fields,
-            Err(error) => return Outcome::Broken(vec![unreadable(&error)]),
+            Err(error) => return Outcome::Broken(vec![unreadable(error.code(), error.to_string(), error.line())]),
         };
         let Some(value) = fields.get("tool_schema") else { return Outcome::Plain };
-        let yaml = frontmatter::split(&source.text).map_or("", |split| split.yaml);
+        let yaml = frontmatter::split(text).map_or("", |split| split.yaml);
         let mut problems = Problems::new(yaml);
         if is_reserved(&source.skill, self.compiler.reserved) {
             let message =
@@ -198,7 +212,7 @@ impl Work<'_, '_> {
             input: declaration.input,
             output: declaration.output,
             tool_schema: value.clone(),
-            source: hash,
+            source: source.digest.clone(),
             uses,
             depth: nested,
             skill: source.skill.clone(),
@@ -309,13 +323,13 @@ fn describes_fields(schema: &serde_json::Map<String, Value>) -> bool {
     schema.is_empty() || keys.iter().any(|key| schema.contains_key(*key))
 }
 
-fn unreadable(error: &frontmatter::FrontmatterError) -> Problem {
+fn unreadable(code: &'static str, message: String, line: Option<usize>) -> Problem {
     Problem {
-        code: error.code(),
-        message: error.to_string(),
+        code: code.into(),
+        message,
         hint: None,
-        path: "SKILL.md",
-        line: error.line().unwrap_or(1),
+        path: "SKILL.md".into(),
+        line: line.unwrap_or(1),
         column: 1,
         pointer: String::new(),
     }
@@ -328,10 +342,10 @@ fn refuse_shared_aliases(outcomes: &mut BTreeMap<String, Outcome>) {
         let Some(tool) = outcome.tool() else { continue };
         if let Some(first) = seen.insert(tool.alias.to_lowercase(), skill.clone()) {
             *outcome = Outcome::Broken(vec![Problem {
-                code: "name_collision",
+                code: "name_collision".into(),
                 message: format!("its tool would be called `{}`, as that of `{first}` is", tool.alias),
                 hint: Some("give one of the skills another name".to_owned()),
-                path: "SKILL.md",
+                path: "SKILL.md".into(),
                 line: 1,
                 column: 1,
                 pointer: "/name".to_owned(),

@@ -1,8 +1,8 @@
 //! [`Problem`]: one departure of a `tool_schema` from its language, told so that an author can mend it.
 
-use std::{cell::OnceCell, fmt};
+use std::{borrow::Cow, cell::OnceCell, fmt};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::position::{Position, Positions};
 
@@ -10,16 +10,16 @@ use crate::position::{Position, Positions};
 const MAX_PROBLEMS: usize = 100;
 
 /// What is wrong, where, and what to do.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
     /// The stable name of the rule, in `snake_case`.
-    pub code: &'static str,
+    pub code: Cow<'static, str>,
     /// What is wrong.
     pub message: String,
     /// What to do about it.
     pub hint: Option<String>,
     /// The file, relative to the skill's folder.
-    pub path: &'static str,
+    pub path: Cow<'static, str>,
     /// The line, from 1.
     pub line: usize,
     /// The column, from 1, in characters.
@@ -83,7 +83,7 @@ impl<'a> Problems<'a> {
     /// All of them, in the order of the file.
     pub fn into_vec(self) -> Vec<Problem> {
         let mut found = self.found;
-        found.sort_by(|a, b| (a.line, a.column, a.code).cmp(&(b.line, b.column, b.code)));
+        found.sort_by(|a, b| (a.line, a.column, &a.code).cmp(&(b.line, b.column, &b.code)));
         found.truncate(MAX_PROBLEMS);
         found
     }
@@ -95,7 +95,8 @@ impl<'a> Problems<'a> {
     fn push(&mut self, at: Position, pointer: &str, code: &'static str, message: String, hint: String) {
         let hint = Some(hint).filter(|hint| !hint.is_empty());
         let pointer = pointer.to_owned();
-        let problem = Problem { code, message, hint, path: "SKILL.md", line: at.line, column: at.column, pointer };
+        let (code, path) = (code.into(), "SKILL.md".into());
+        let problem = Problem { code, message, hint, path, line: at.line, column: at.column, pointer };
         if self.found.len() <= MAX_PROBLEMS && !self.found.contains(&problem) {
             self.found.push(problem);
         }

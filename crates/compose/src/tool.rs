@@ -34,7 +34,7 @@ pub struct ComposedTool {
     pub approval: Approval,
     /// The `tool_schema` as the author wrote it.
     pub tool_schema: Value,
-    /// The sha256 of the `SKILL.md` that it was compiled from, in hexadecimal digits.
+    /// The digest of the skill that it was compiled from.
     pub source: String,
     /// The tools that its steps call, and the sha256 of what each was when it was compiled.
     pub uses: BTreeMap<String, String>,

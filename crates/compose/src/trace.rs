@@ -70,7 +70,7 @@ pub struct Trace {
     pub tool: String,
     /// The skill that declares it.
     pub skill: String,
-    /// The sha256 of the `SKILL.md` that it was compiled from.
+    /// The digest of the skill that it was compiled from.
     pub source: String,
     /// The strictest level of its steps when it ran.
     pub approval: Approval,

@@ -35,11 +35,24 @@ fn host() -> Vec<ToolSpec> {
 fn source(skill: &str, tool_schema: &str) -> Source {
     let indented: String = tool_schema.lines().map(|line| format!("  {line}\n")).collect();
     let text = format!("---\nname: {skill}\ndescription: Does it.\ntool_schema:\n{indented}---\nBody.\n");
-    Source { skill: skill.to_owned(), description: "Does it.".to_owned(), text }
+    Source { skill: skill.to_owned(), description: "Does it.".to_owned(), digest: text }
+}
+
+/// Here a source's digest is its text.
+fn text(source: &Source) -> Result<String, String> {
+    Ok(source.digest.clone())
+}
+
+fn names(sources: &[Source]) -> BTreeSet<&str> {
+    sources.iter().map(|source| source.skill.as_str()).collect()
+}
+
+fn all(compiler: &Compiler<'_>, sources: &[Source], known: &[ComposedTool]) -> BTreeMap<String, Outcome> {
+    compiler.compile(sources, &names(sources), known, &text)
 }
 
 fn compile(sources: &[Source]) -> BTreeMap<String, Outcome> {
-    Compiler::new(&host(), &["skill_manage"], &Limits::default()).compile(sources, &[])
+    Compiler::new(&host(), &["skill_manage"], &Limits::default()).compile(sources, &names(sources), &[], &text)
 }
 
 fn problems(tool_schema: &str) -> Vec<Problem> {
@@ -295,7 +308,7 @@ fn each_fault_has_its_message_and_place() {
 fn every_fault_is_told_at_once_in_the_order_of_the_file() {
     let declared =
         "steps:\n  - tool: web_fecth\n  - tool: web_fetch\n    retries: 9\n    input: {url: \"{{steps.7.output}}\"}\n";
-    let codes: Vec<_> = problems(declared).iter().map(|problem| problem.code).collect();
+    let codes: Vec<_> = problems(declared).iter().map(|problem| problem.code.clone()).collect();
     assert_eq!(codes, ["unknown_tool", "bad_retries", "unknown_reference"]);
 }
 
@@ -314,7 +327,7 @@ fn tools_call_each_other_and_circles_are_told() {
     assert_eq!((outer.approval, outer.depth), (Approval::PlanConfirm, 1));
     for name in ["x", "y"] {
         let Outcome::Broken(found) = &outcomes[name] else { panic!("{name}") };
-        assert!(found.iter().any(|problem| ["cycle", "broken_tool"].contains(&problem.code)), "{found:#?}");
+        assert!(found.iter().any(|problem| ["cycle", "broken_tool"].contains(&problem.code.as_ref())), "{found:#?}");
     }
 }
 
@@ -340,18 +353,18 @@ fn what_has_not_changed_is_not_compiled_again_and_what_depends_on_a_change_is() 
     let compiler = Compiler::new(&host, &[], &limits);
     let outer = source("outer", "steps: [{tool: skill_inner, input: {}}]");
     let inner = source("inner", "steps: [{tool: web_fetch, input: {url: a}}]");
-    let first = compiler.compile(&[outer.clone(), inner.clone()], &[]);
+    let first = all(&compiler, &[outer.clone(), inner.clone()], &[]);
     let known: Vec<ComposedTool> = first.values().filter_map(|outcome| outcome.tool().cloned()).collect();
-    let again = compiler.compile(&[outer.clone(), inner.clone()], &known);
+    let again = all(&compiler, &[outer.clone(), inner.clone()], &known);
     assert!(again.values().all(|outcome| matches!(outcome, Outcome::Unchanged(_))));
     let stricter = source("inner", "steps: [{tool: write_file, input: {path: a, content: b}}]");
-    let changed = compiler.compile(&[outer.clone(), stricter], &known);
+    let changed = all(&compiler, &[outer.clone(), stricter], &known);
     assert_eq!(changed["outer"].tool().unwrap().approval, Approval::PlanConfirm);
     let mut raised = host.clone();
     raised[1].approval = Approval::ExecEscalation;
-    let raised = Compiler::new(&raised, &[], &limits).compile(&[outer.clone(), inner], &known);
+    let raised = all(&Compiler::new(&raised, &[], &limits), &[outer.clone(), inner], &known);
     assert_eq!(raised["outer"].tool().unwrap().approval, Approval::ExecEscalation, "a tool's level went up");
-    let gone = compiler.compile(&[outer], &known);
+    let gone = all(&compiler, &[outer], &known);
     assert!(gone["outer"].tool().is_none(), "what it calls is not there");
 }
 
@@ -360,12 +373,12 @@ fn names_of_ours_are_refused_and_a_skill_without_a_tool_is_none() {
     for name in ["manage", "history", "diff", "rollback", "status"] {
         let outcome = compile(&[source(name, "steps: [{tool: web_fetch, input: {url: a}}]")]).remove(name);
         let Some(Outcome::Broken(found)) = outcome else { panic!("{name}") };
-        assert_eq!((found[0].code, found[0].line), ("reserved_name", 2));
+        assert_eq!((found[0].code.as_ref(), found[0].line), ("reserved_name", 2));
     }
     let plain = Source {
         skill: "a".to_owned(),
         description: String::new(),
-        text: "---\nname: a\ndescription: d\n---\ntool_schema\n".to_owned(),
+        digest: "---\nname: a\ndescription: d\n---\ntool_schema\n".to_owned(),
     };
     assert_eq!(compile(&[plain])["a"], Outcome::Plain);
 }

@@ -1,0 +1,235 @@
+//! [`Store`]: the composed tools and the traces of a library, in its folder of the home.
+//!
+//! `composed_tools.json` is `{"format":1,"skills":{NAME: entry}}` with one entry for each skill that somebody had compiled, whatever became of it since; it is
+//! replaced as a whole. `traces/` holds the newest runs, one file each.
+
+use std::{collections::BTreeMap, io};
+
+use library::{Durability, Library, LibraryError, ensure_dir, open_dir, read_bounded, write_atomically};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use skill::failure::{Fails, Failure, FailureKind};
+use thiserror::Error;
+
+use crate::{problem::Problem, tool::ComposedTool, trace::Trace};
+
+const FILE: &str = "composed_tools.json";
+const FORMAT: u32 = 1;
+const FILE_BYTES: u64 = 64 << 20;
+const TRACES: &str = "traces";
+const TRACE_BYTES: u64 = 64 << 20;
+/// Traces that are kept.
+pub const TRACES_KEPT: usize = 200;
+
+/// What became of a skill that somebody had compiled.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum Entry {
+    /// It is a tool.
+    Compiled {
+        /// The tool.
+        tool: Box<ComposedTool>,
+    },
+    /// What it declares now cannot be a tool; none is offered.
+    Broken {
+        /// The digest of the skill that was compiled.
+        digest: String,
+        /// What is wrong.
+        problems: Vec<Problem>,
+    },
+    /// The skill is gone, is switched off, or declares no tool any more; none is offered.
+    Absent {
+        /// Which of these.
+        why: String,
+    },
+}
+
+impl Entry {
+    /// The tool, where it is one.
+    #[must_use]
+    pub fn tool(&self) -> Option<&ComposedTool> {
+        match self {
+            Self::Compiled { tool } => Some(tool),
+            Self::Broken { .. } | Self::Absent { .. } => None,
+        }
+    }
+
+    /// As it is written in documents.
+    #[must_use]
+    pub fn state(&self) -> &'static str {
+        match self {
+            Self::Compiled { .. } => "compiled",
+            Self::Broken { .. } => "broken",
+            Self::Absent { .. } => "absent",
+        }
+    }
+}
+
+/// Why stored tools or traces cannot be read or written.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// The file is damaged, or of a later version.
+    #[error("{path} cannot be used: {why}")]
+    Damaged {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// There is no such trace.
+    #[error("there is no trace {0:?}")]
+    NoTrace(String),
+    /// The system refused.
+    #[error("cannot use {path}: {source}")]
+    Io {
+        /// The file.
+        path: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The library cannot be used.
+    #[error(transparent)]
+    Library(#[from] LibraryError),
+}
+
+impl Fails for StoreError {
+    fn failure(&self) -> Failure {
+        match self {
+            Self::Damaged { path, .. } => Failure::new(FailureKind::Integrity, "damaged")
+                .hint(format!("remove {path} and compile the skills again with `skillhub tools compile --all`")),
+            Self::NoTrace(_) => Failure::new(FailureKind::NotFound, "not_found")
+                .hint("`skillhub tools trace` lists the runs that are kept"),
+            Self::Io { .. } => Failure::io(),
+            Self::Library(error) => error.failure(),
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Document {
+    format: u32,
+    skills: BTreeMap<String, Entry>,
+}
+
+/// Where one library keeps them.
+pub struct Store<'a> {
+    library: &'a Library,
+}
+
+impl<'a> Store<'a> {
+    /// That of a library.
+    #[must_use]
+    pub fn of(library: &'a Library) -> Self {
+        Self { library }
+    }
+
+    /// Every skill that was compiled; none where nothing ever was.
+    ///
+    /// # Errors
+    /// The file is damaged or cannot be read.
+    pub fn read(&self) -> Result<BTreeMap<String, Entry>, StoreError> {
+        let Some(own) = open_dir(self.library.own_path()).map_err(LibraryError::from)? else {
+            return Ok(BTreeMap::new());
+        };
+        let Some(bytes) = read_bounded(&own, FILE, FILE_BYTES).map_err(self.io(FILE))? else {
+            return Ok(BTreeMap::new());
+        };
+        let read: Document = serde_json::from_slice(&bytes).map_err(|error| self.damaged(FILE, error.to_string()))?;
+        match read.format {
+            FORMAT => Ok(read.skills),
+            other => Err(self.damaged(FILE, format!("it has format {other}, this skillhub knows {FORMAT}"))),
+        }
+    }
+
+    /// Changes what is stored, alone.
+    ///
+    /// # Errors
+    /// As [`Store::read`], or it cannot be written.
+    pub fn change(
+        &self,
+        change: impl FnOnce(&mut BTreeMap<String, Entry>),
+    ) -> Result<BTreeMap<String, Entry>, StoreError> {
+        let _lock = self.library.lock()?;
+        let mut skills = self.read()?;
+        let before = skills.clone();
+        change(&mut skills);
+        if skills == before {
+            return Ok(skills);
+        }
+        let document = Document { format: FORMAT, skills };
+        let text = serde_json::to_vec_pretty(&document).map_err(|error| self.damaged(FILE, error.to_string()))?;
+        let own = ensure_dir(self.library.own_path()).map_err(LibraryError::from)?;
+        write_atomically(&own, FILE, &text, Durability::Whole).map_err(self.io(FILE))?;
+        Ok(document.skills)
+    }
+
+    /// Keeps a trace under an id, and lets the oldest go. Ids sort by time.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn keep(&self, id: &str, trace: &Trace) -> Result<(), StoreError> {
+        let _lock = self.library.lock()?;
+        let own = ensure_dir(&self.library.own_path().join(TRACES)).map_err(LibraryError::from)?;
+        let text = serde_json::to_vec(trace).map_err(|error| self.damaged(TRACES, error.to_string()))?;
+        write_atomically(&own, &format!("{id}.json"), &text, Durability::Unsynced).map_err(self.io(TRACES))?;
+        let kept = self.ids()?;
+        for old in kept.iter().skip(TRACES_KEPT) {
+            own.remove_file(format!("{old}.json")).map_err(self.io(TRACES))?;
+        }
+        Ok(())
+    }
+
+    /// The ids of the traces that are kept, the newest first.
+    ///
+    /// # Errors
+    /// They cannot be listed.
+    pub fn ids(&self) -> Result<Vec<String>, StoreError> {
+        let Some(own) = open_dir(&self.library.own_path().join(TRACES)).map_err(LibraryError::from)? else {
+            return Ok(Vec::new());
+        };
+        let mut ids = Vec::new();
+        for entry in own.entries().map_err(self.io(TRACES))? {
+            let name = entry.map_err(self.io(TRACES))?.file_name();
+            ids.extend(name.to_str().and_then(|name| name.strip_suffix(".json")).map(str::to_owned));
+        }
+        ids.sort_unstable_by(|a, b| b.cmp(a));
+        Ok(ids)
+    }
+
+    /// The trace of an id.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be read.
+    pub fn trace(&self, id: &str) -> Result<Trace, StoreError> {
+        let missing = || StoreError::NoTrace(id.to_owned());
+        if !id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
+            return Err(missing());
+        }
+        let own = open_dir(&self.library.own_path().join(TRACES)).map_err(LibraryError::from)?.ok_or_else(missing)?;
+        let name = format!("{id}.json");
+        let bytes = read_bounded(&own, &name, TRACE_BYTES).map_err(self.io(&name))?.ok_or_else(missing)?;
+        serde_json::from_slice(&bytes).map_err(|error| self.damaged(&name, error.to_string()))
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.library.own_path().join(name).display().to_string()
+    }
+
+    fn io(&self, name: &str) -> impl Fn(io::Error) -> StoreError + use<> {
+        let path = self.path(name);
+        move |source| StoreError::Io { path: path.clone(), source }
+    }
+
+    fn damaged(&self, name: &str, why: String) -> StoreError {
+        StoreError::Damaged { path: self.path(name), why }
+    }
+}
+
+/// A trace as it is listed: `{"id","tool","skill","status","took_micros","error"}`.
+#[must_use]
+pub fn summary(id: &str, trace: &Trace) -> Value {
+    serde_json::json!({
+        "id": id, "tool": trace.tool, "skill": trace.skill, "status": trace.status, "took_micros": trace.took_micros,
+        "error": trace.error,
+    })
+}
