@@ -58,6 +58,10 @@ fn text(event: &Event) -> String {
         EventStatus::Quarantined => (BAD, "quarantined"),
         EventStatus::Expired => (WARN, "expired"),
         EventStatus::Superseded => (WARN, "superseded"),
+        EventStatus::Promoted => (GOOD, "promoted"),
+        EventStatus::RolledBack => (BAD, "rolled back"),
+        EventStatus::Inconclusive => (WARN, "inconclusive"),
+        EventStatus::Alarmed => (WARN, "alarmed"),
     };
     let revision = event.revision.as_ref().map(|id| id.short().to_owned());
     let of_proposal = event.proposal.as_ref().map(|id| format!("proposal {id}"));

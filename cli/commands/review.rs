@@ -160,7 +160,7 @@ fn accept(context: &Context, args: &DecideArgs) -> Result<Exit, CliError> {
     let mut library = context.library()?;
     let manage = context.manage(&elsewhere)?;
     let mut one = |target: ProposalRef| -> Result<Report, CliError> {
-        let accept = Accept { target, reason: args.reason.clone() };
+        let accept = Accept { target, reason: args.reason.clone(), trial: None };
         let report = review::accept(&mut library, &accept, &reviewer, &manage)?;
         if report.status == Status::Applied
             && let Ok(skill) = SkillName::parse(&report.name)

@@ -206,7 +206,7 @@ impl Run {
             return self.reject(target, &reviewer);
         }
         let is_taken_over = self.folder != self.head();
-        let accept = Accept { target: target.clone(), reason: None };
+        let accept = Accept { target: target.clone(), reason: None, trial: None };
         match review::accept(&mut self.library, &accept, &reviewer, &context(Preset::Open)) {
             Ok(report) => {
                 if is_taken_over {

@@ -7,8 +7,8 @@ use std::{
 };
 
 use library::{
-    Closeness, FolderState, Front, Glance, HandEditFault, Head, Library, LibraryError, Scope, SkillState, Standing,
-    State,
+    Closeness, FolderState, Front, Glance, HandEditFault, Head, Library, LibraryError, Scope, Served, SkillState,
+    Standing, State,
 };
 use scan::Baseline;
 use skill::{Bundle, Limits, QualifiedName, SkillName};
@@ -65,6 +65,17 @@ enum Source {
     Library(usize),
     /// Inside the program.
     Program(Box<Bundle>),
+}
+
+/// What one run is given of a skill.
+#[derive(Debug)]
+pub struct Given {
+    /// The files.
+    pub files: Bundle,
+    /// The revision, where there is a history.
+    pub head: Option<Head>,
+    /// The folder with the files, where there is one.
+    pub path: Option<PathBuf>,
 }
 
 /// Whether an agent sees a skill, and why not.
@@ -240,6 +251,20 @@ impl Catalogue {
             FolderState::Blocked(fault) => Err(unusable(fault.to_string())),
             FolderState::Absent | FolderState::Clean | FolderState::Missing => Err(gone()),
         }
+    }
+
+    /// What a run is given of a skill: a revision that is on trial where the run has a part in that, else what
+    /// everybody gets.
+    ///
+    /// # Errors
+    /// As [`Catalogue::files`].
+    pub fn given(&self, listed: &Listed, run: Option<&str>) -> Result<Given, AgentError> {
+        if let (Some(run), Some(library)) = (run, self.library_of(listed))
+            && let Some(Served { head, path }) = library.served(&listed.name, run)?
+        {
+            return Ok(Given { files: library.bundle(&head.id)?, head: Some(head), path });
+        }
+        Ok(Given { files: self.files(listed)?, head: listed.head.clone(), path: listed.path.clone() })
     }
 
     /// The skill of a name, whoever may see it.

@@ -25,14 +25,16 @@ mod tool_policy;
 mod words;
 
 pub use builtin::Builtin;
-pub use catalogue::{Catalogue, Listed, Sight};
+pub use catalogue::{Catalogue, Given, Listed, Sight};
 pub use error::AgentError;
 pub use fit::{Fit, Fitted};
 pub use live::{Live, RECHECK_MILLIS};
 pub use permission::{Decision, Permission, Permissions, Subject, matches};
 pub use places::Places;
 pub use prompt::{Form, Look, evolution_advice, prompt};
-pub use read::{FILES_LISTED, FileText, Instructions, OUTPUT_BYTES, Which, declared, open, read_file};
+pub use read::{
+    FILES_LISTED, FileText, Instructions, OUTPUT_BYTES, Which, declared, open, open_in_run, read_file, read_file_in_run,
+};
 pub use safe_text::{begins_frame, escape, is_misleading, told};
 pub use search::{Hit, search};
 pub use session::Session;

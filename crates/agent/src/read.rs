@@ -37,7 +37,7 @@ pub struct Instructions {
     pub scope: Scope,
     /// Its folder, absolute; a built-in skill has none.
     pub path: Option<PathBuf>,
-    /// Its newest revision, where it has a history.
+    /// Its revision, where it has a history: the newest, or the one that the run was given.
     pub head: Option<Head>,
     /// `SKILL.md` without the frontmatter.
     pub body: String,
@@ -70,20 +70,39 @@ pub fn open(
     agent: &str,
     which: &Which,
 ) -> Result<Instructions, AgentError> {
+    open_in_run(catalogue, settings, agent, which, None)
+}
+
+/// Opens a skill for an agent in a run of it, which may have been given a revision that is on trial.
+///
+/// # Errors
+/// [`AgentError`]
+pub fn open_in_run(
+    catalogue: &Catalogue,
+    settings: &Settings,
+    agent: &str,
+    which: &Which,
+    run: Option<&str>,
+) -> Result<Instructions, AgentError> {
     let listed = pick(catalogue, settings, agent, which)?;
     let asked = check(catalogue, settings, agent, listed)?;
-    let bundle = catalogue.files(listed)?;
+    let given = catalogue.given(listed, run)?;
+    let bundle = given.files;
     let text = bundle.skill_md().unwrap_or_default();
     let loaded = load(text.as_bytes(), listed.name.as_str(), &Limits::default())
         .map_err(|problems| AgentError::Invalid { name: listed.name.clone(), problems })?;
+    let declared = match given.head == listed.head {
+        true => listed.declared(),
+        false => Declared { skill: listed.name.clone(), tools: loaded.frontmatter.allowed_tools },
+    };
     Ok(Instructions {
         name: listed.name.clone(),
         scope: listed.scope,
-        path: listed.path.clone(),
-        head: listed.head.clone(),
+        path: given.path,
+        head: given.head,
         body: loaded.body,
         files: bundle.paths().filter(|path| !path.is_skill_md()).cloned().collect(),
-        declared: listed.declared(),
+        declared,
         asked,
     })
 }
@@ -113,6 +132,20 @@ pub fn read_file(
     name: &SkillName,
     path: &str,
 ) -> Result<FileText, AgentError> {
+    read_file_in_run(catalogue, settings, agent, (name, path), None)
+}
+
+/// Reads one file of a skill for an agent in a run of it.
+///
+/// # Errors
+/// [`AgentError`]
+pub fn read_file_in_run(
+    catalogue: &Catalogue,
+    settings: &Settings,
+    agent: &str,
+    (name, path): (&SkillName, &str),
+    run: Option<&str>,
+) -> Result<FileText, AgentError> {
     let which = Which { name: Some(name.clone()), path: None };
     let listed = pick(catalogue, settings, agent, &which)?;
     if check(catalogue, settings, agent, listed)? {
@@ -120,7 +153,7 @@ pub fn read_file(
     }
     let inside = SkillPath::parse(path.strip_prefix("./").unwrap_or(path))
         .map_err(|error| AgentError::InvalidPath { path: path.to_owned(), why: error.to_string() })?;
-    let bundle = catalogue.files(listed)?;
+    let bundle = catalogue.given(listed, run)?.files;
     match bundle.get(&inside) {
         Some(file) => Ok(FileText { path: inside, bytes: file.bytes.to_vec(), executable: file.executable }),
         None => Err(AgentError::NoFile {

@@ -56,6 +56,14 @@ pub enum EventStatus {
     Expired,
     /// A proposal was found to be in the skill already.
     Superseded,
+    /// The gate made the revision that was on trial the skill's newest.
+    Promoted,
+    /// The gate took a revision back, or out of its trial.
+    RolledBack,
+    /// The gate ended a trial that showed nothing.
+    Inconclusive,
+    /// The gate saw what a person has to decide about.
+    Alarmed,
 }
 
 /// One thing that was done to a skill, or refused. Operations on several skills make several events
@@ -106,6 +114,9 @@ pub struct Event {
     /// What stood before that no revision holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Before>,
+    /// What the gate decided, with its numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Value>,
 }
 
 impl Event {
@@ -128,6 +139,7 @@ impl Event {
             proposal: None,
             set: None,
             before: None,
+            decision: None,
         }
     }
 
@@ -151,6 +163,13 @@ impl Event {
     pub fn proposal(stamp: &Stamp, skill: &str, action: &str, status: EventStatus, id: &ProposalId) -> Self {
         let event = Self::new(stamp, operation_id(stamp), skill, action, status);
         Self { proposal: Some(id.to_string()), ..event }
+    }
+
+    /// The gate decided about a revision.
+    #[must_use]
+    pub fn decided(stamp: &Stamp, skill: &str, status: EventStatus, revision: &RevisionId, decision: Value) -> Self {
+        let event = Self::new(stamp, operation_id(stamp), skill, "gate", status);
+        Self { revision: Some(revision.clone()), decision: Some(decision), ..event }
     }
 
     /// A setting of a skill changed to this.

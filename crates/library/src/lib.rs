@@ -13,6 +13,8 @@
 //!     journal, journal.applied      the commit point, and how far it was applied
 //!     events.jsonl, events.<n>.…    everything done or refused, and the older part of it compressed
 //!     proposals/<id>.json           held changes that wait, decided/<id>.json those that did
+//!     outcomes/<skill>.jsonl        how runs with a skill went
+//!     trials/<id>/<skill>/          the files of a revision that is on trial
 //!     uses.jsonl, uses.1.jsonl      what agents read and looked for, bounded
 //!     state.toml, state.written     enabled, pinned, placed links, waivers; that there is such a state
 //!     numbers/<skill>               ids of revisions by number, for speed alone
@@ -30,6 +32,7 @@ mod home;
 mod journal;
 mod library;
 mod lock;
+mod outcomes;
 mod place;
 mod projection;
 mod proposals;
@@ -37,6 +40,7 @@ mod reviewers;
 mod revision;
 mod state;
 mod storage;
+mod trials;
 mod uses;
 mod verdicts;
 mod whole_change;
@@ -51,6 +55,9 @@ pub use library::{
     TemporaryKind, look_at_places, make_private, relocate, resolve,
 };
 pub use lock::{LibraryLock, LockError};
+pub use outcomes::{
+    LARGEST_NUMBER, Outcome, OutcomeFault, OutcomeKind, OutcomeWriter, Outcomes, Recorded, SKILL_BYTES as OUTCOME_BYTES,
+};
 pub use place::{AgentDir, PlaceLinkError, Placed};
 pub use proposals::{
     DamagedProposal, Decided, HeldChange, Kept, Proposal, ProposalChange, ProposalEntry, ProposalFault,
@@ -63,6 +70,7 @@ pub use revision::{
 };
 pub use state::{SkillState, State, StateError, StoredWaiver};
 pub use storage::{Damage, StorageError};
+pub use trials::{Arm, Ended, GATE, Served, StoredSetBack, StoredTrial, TrialTerms};
 pub use uses::{Use, UseKind, UseState};
 pub use verdicts::Verdicts;
 pub use whole_change::{Denied, Permit, WholeChange};

@@ -12,7 +12,10 @@ use skill::{Limits, SkillName, SkillPath};
 use thiserror::Error;
 use toml::{Table, Value};
 
-use crate::home::{Durability, read_bounded, write_atomically};
+use crate::{
+    home::{Durability, read_bounded, write_atomically},
+    trials::{StoredSetBack, StoredTrial},
+};
 
 /// What is set for skills.
 pub(crate) const FILE: &str = "state.toml";
@@ -22,7 +25,7 @@ const FORMAT: u32 = 1;
 const WRITTEN: &str = "state.written";
 
 /// The fields of [`SkillState`]; all others of an entry are kept as they are.
-const KNOWN: [&str; 4] = ["enabled", "pinned", "placed", "waivers"];
+const KNOWN: [&str; 6] = ["enabled", "pinned", "placed", "waivers", "trial", "set_back"];
 
 /// `state.toml` of a library's folder in the home. A skill without an entry is enabled and not
 /// pinned.
@@ -48,6 +51,12 @@ pub struct SkillState {
     /// Findings that a person accepted, oldest first; some may have ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waivers: Vec<StoredWaiver>,
+    /// Contents that the gate rolled back, and until when they are not accepted again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set_back: Vec<StoredSetBack>,
+    /// The revision that is on trial, if one is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<StoredTrial>,
 }
 
 /// One finding that a person accepted in one file of the skill, why and until when.
@@ -109,7 +118,14 @@ impl SkillState {
 
 impl Default for SkillState {
     fn default() -> Self {
-        Self { enabled: true, pinned: false, placed: Vec::new(), waivers: Vec::new() }
+        Self {
+            enabled: true,
+            pinned: false,
+            placed: Vec::new(),
+            waivers: Vec::new(),
+            set_back: Vec::new(),
+            trial: None,
+        }
     }
 }
 

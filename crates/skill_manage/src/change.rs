@@ -2,7 +2,7 @@
 
 use library::{
     Acceptance, Action, Checkout, Commit, Committed, Content, EventStatus, FolderState, Library, NewRevision, Origin,
-    Proposal, ProposalChange, Snapshot, Stamp, Upstream,
+    Proposal, ProposalChange, Snapshot, Stamp, TrialTerms, Upstream,
 };
 use scan::{Baseline, Cleared, Verdict};
 use skill::{Bundle, Edit, Problem, SkillName, Strictness, diff, validate::validate_bundle};
@@ -13,7 +13,7 @@ use crate::{
     policy::{Decision, Proposed, Ruling},
     report::{Report, ReportedProblem, Status, VerdictReport},
     request::action_of,
-    review,
+    review, trial,
 };
 
 /// A change that was worked out and is to be judged and committed.
@@ -48,6 +48,8 @@ pub(crate) struct Change<'a> {
 pub(crate) struct Accepted<'a> {
     pub proposal: Proposal,
     pub stamp: &'a Stamp,
+    /// Only a share of the runs gets it at first, on these terms.
+    pub trial: Option<&'a TrialTerms>,
 }
 
 /// A change that neither the standard nor the scanner refuses.
@@ -76,6 +78,7 @@ pub(crate) fn conclude(
     context: &Context<'_>,
     stamp: &Stamp,
 ) -> Result<Report, ManageError> {
+    trial::check_set_back(library, &change, stamp)?;
     let mut judged = judge(library, &change)?;
     if judged.report.files.is_empty() && change.on_proposal {
         return review::take_back(library, &change, judged.report, stamp);
@@ -95,8 +98,13 @@ pub(crate) fn conclude(
     if change.dry_run {
         report.add(&format!("it would be applied: {why}"));
     } else {
-        let committed = commit(library, change, cleared, stamp)?;
-        applied(&mut report, committed);
+        match trial::Planned::of(library, &change, cleared.as_ref())? {
+            Some(planned) => {
+                let committed = commit(library, change, cleared, stamp, Some(planned.restoring(stamp)))?;
+                planned.begin(library, &mut report, committed);
+            }
+            None => applied(&mut report, commit(library, change, cleared, stamp, None)?),
+        }
     }
     Ok(report)
 }
@@ -269,6 +277,7 @@ fn commit(
     change: Change<'_>,
     cleared: Option<Cleared>,
     stamp: &Stamp,
+    behind: Option<NewRevision>,
 ) -> Result<Option<Committed>, ManageError> {
     let content = cleared.map_or(Content::Tombstone, Content::Cleared);
     let revision = NewRevision {
@@ -283,11 +292,11 @@ fn commit(
     };
     let accepted = change
         .accepted
-        .map(|Accepted { proposal, stamp }| ProposalChange::noted(proposal, EventStatus::Accepted, stamp));
+        .map(|Accepted { proposal, stamp, .. }| ProposalChange::noted(proposal, EventStatus::Accepted, stamp));
     let commit = Commit {
         skill: change.skill.clone(),
         base: change.snapshot.base.map(|base| base.id),
-        revisions: change.hand_edit.into_iter().chain([revision]).collect(),
+        revisions: change.hand_edit.into_iter().chain([revision]).chain(behind).collect(),
     };
     Ok(library.commit_with(vec![commit], accepted.into_iter().collect())?.into_iter().next())
 }
@@ -302,7 +311,7 @@ impl Accepted<'_> {
     }
 }
 
-fn applied(report: &mut Report, committed: Option<Committed>) {
+pub(crate) fn applied(report: &mut Report, committed: Option<Committed>) {
     let Some(committed) = committed else { return };
     report.status = Status::Applied;
     report.number = Some(committed.revision.number);

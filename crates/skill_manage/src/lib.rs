@@ -22,6 +22,7 @@ mod rollback;
 #[cfg(test)]
 #[cfg(unix)]
 mod tests;
+mod trial;
 mod waive;
 
 pub use error::ManageError;
@@ -32,4 +33,5 @@ pub use report::{Report, Status, VerdictReport};
 pub use request::{Notes, Request, RequestError};
 pub use reviewer::{NewToken, Reviewer, ReviewerError, is_valid_at};
 pub use rollback::{Rollback, roll_back};
+pub use trial::{gate_actor, try_out};
 pub use waive::{Waive, WaiveError, unwaive, waive};

@@ -14,6 +14,7 @@ mod review;
 mod review_queue;
 mod rollback;
 mod scanning;
+mod trials;
 
 use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, path::PathBuf};
 

@@ -159,6 +159,8 @@ pub(super) struct Part {
     pub known: Vec<Bundle>,
     pub last: NewRevision,
     pub revision: Revision,
+    /// The one that an accepted proposal became, where that is not the last.
+    pub accepted: Option<Revision>,
 }
 
 /// What stands in the journal, and whether the rest followed.
@@ -314,7 +316,9 @@ impl Library {
         for commit in commits {
             parts.push(self.prepare(own, commit, &operation, &mut record)?);
         }
-        let revisions: Vec<_> = parts.iter().map(|part| (part.skill.as_str(), &part.revision)).collect();
+        let named = |part: &'_ Part| part.accepted.clone().unwrap_or_else(|| part.revision.clone());
+        let named: Vec<_> = parts.iter().map(|part| (part.skill.to_string(), named(part))).collect();
+        let revisions: Vec<_> = named.iter().map(|(skill, revision)| (skill.as_str(), revision)).collect();
         let (files, events) = self.prepare_proposals(own, proposals, &operation, &revisions)?;
         record.proposals = files;
         record.events.extend(events);
@@ -348,7 +352,7 @@ impl Library {
             }
         };
         let mut known: Vec<Bundle> = before.iter().map(|(_, bundle)| bundle.clone()).collect();
-        let mut last = None;
+        let (mut last, mut accepted) = (None, None);
         for new in commit.revisions {
             let prepared = storage.prepare(before.as_ref().map(|(revision, bundle)| (revision, bundle)), &new)?;
             let event = Event::applied(operation, commit.skill.as_str(), &prepared.revision);
@@ -356,6 +360,7 @@ impl Library {
             add_objects(&mut record.objects, prepared.objects);
             let bundle = new.content.bundle();
             known.push(bundle.clone());
+            accepted = new.acceptance.as_ref().map(|_| prepared.revision.clone()).or(accepted);
             before = Some((prepared.revision, bundle));
             last = Some(new);
         }
@@ -363,7 +368,7 @@ impl Library {
         let (last, (revision, _)) = last.zip(before).ok_or_else(empty)?;
         let old = head.as_ref().map(|head| head.id.clone());
         record.heads.push(HeadChange { skill: commit.skill.to_string(), old, new: revision.id.clone() });
-        Ok(Part { skill: commit.skill, head, known, last, revision })
+        Ok(Part { skill: commit.skill, head, known, last, revision, accepted })
     }
 
     /// Refuses a first revision of a skill that had one before: a head that was lost would stay lost.

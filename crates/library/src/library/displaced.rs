@@ -170,7 +170,14 @@ impl Library {
             upstream: None,
             before: None,
         };
-        Ok(Some(Part { skill: skill.clone(), head: Some(head.clone()), known: vec![files], last, revision: head }))
+        Ok(Some(Part {
+            skill: skill.clone(),
+            head: Some(head.clone()),
+            known: vec![files],
+            last,
+            revision: head,
+            accepted: None,
+        }))
     }
 }
 

@@ -183,6 +183,14 @@ fn damage(error: StorageError) -> Result<String, StorageError> {
 }
 
 impl Library {
+    /// A revision by its whole id.
+    ///
+    /// # Errors
+    /// The history cannot be read, or has no such revision.
+    pub fn revision(&self, id: &RevisionId) -> Result<Revision, StorageError> {
+        self.storage()?.ok_or_else(|| StorageError::UnknownRevision(id.to_string()))?.revision(id)
+    }
+
     /// The heads of the skills that exist, sorted by name.
     ///
     /// # Errors

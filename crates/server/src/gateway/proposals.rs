@@ -83,7 +83,7 @@ pub async fn accept(
     body: Bytes,
 ) -> Result<Json<Value>, ApiError> {
     at_work(&gateway, asker, move |work| {
-        let accept = Accept { target: target(&id)?, reason: read::<Decision>(&body)?.reason };
+        let accept = Accept { target: target(&id)?, reason: read::<Decision>(&body)?.reason, trial: None };
         let reviewer = reviewer(work, "accepting")?;
         Ok(Json(change(work, |library, context| review::accept(library, &accept, reviewer, context))?))
     })

@@ -2,7 +2,7 @@
 
 use library::{
     Event, EventStatus, Library, Proposal, ProposalChange, ProposalEntry, ProposalId, ProposalState, Snapshot, Stamp,
-    TakeOver,
+    TakeOver, TrialTerms,
 };
 use skill::SkillName;
 
@@ -28,6 +28,8 @@ pub struct Accept {
     pub target: ProposalRef,
     /// Why.
     pub reason: Option<String>,
+    /// Gives it to a share of the runs only, on these terms, until outcomes tell whether it is worse.
+    pub trial: Option<TrialTerms>,
 }
 
 /// Makes a proposal the skill's newest revision, by the one who proposed it. The head may have moved
@@ -43,7 +45,7 @@ pub fn accept(
     context: &Context<'_>,
 ) -> Result<Report, ManageError> {
     let stamp = Stamp { reason: accept.reason.clone(), ..Stamp::new(reviewer.actor().clone(), context.time) };
-    let result = accept_named(library, accept.target.clone(), context, &stamp);
+    let result = accept_named(library, accept, context, &stamp);
     if let Err(error) = &result {
         note_refused(library, &accept.target.id, &stamp, error.code(), &error.to_string());
     }
@@ -64,21 +66,22 @@ pub fn note_refused(library: &Library, id: &ProposalId, stamp: &Stamp, code: &st
 
 fn accept_named(
     library: &mut Library,
-    mut target: ProposalRef,
+    accept: &Accept,
     context: &Context<'_>,
     stamp: &Stamp,
 ) -> Result<Report, ManageError> {
+    let mut target = accept.target.clone();
     let seen = find_open(library, &target, stamp)?;
     if target.revision.is_none() && seen.revision > 1 {
         return Err(ReviewError::Unnamed { id: seen.id, is: seen.revision }.into());
     }
     target.revision = Some(seen.revision);
-    retry_stale(library, |library| attempt(library, &target, context, stamp))
+    retry_stale(library, |library| attempt(library, (&target, accept.trial.as_ref()), context, stamp))
 }
 
 fn attempt(
     library: &mut Library,
-    target: &ProposalRef,
+    (target, trial): (&ProposalRef, Option<&TrialTerms>),
     context: &Context<'_>,
     stamp: &Stamp,
 ) -> Result<Report, ManageError> {
@@ -114,7 +117,7 @@ fn attempt(
             };
             let of_head = || snapshot.base.as_ref().and_then(|base| base.origin.clone()).filter(|_| snapshot.exists());
             let skill = proposal.skill.clone();
-            let accepted = Accepted { proposal: proposal.clone().closed(ProposalState::Accepted, stamp), stamp };
+            let accepted = Accepted { proposal: proposal.clone().closed(ProposalState::Accepted, stamp), stamp, trial };
             let change = Change {
                 skill: &skill,
                 action: proposal.action,

@@ -30,7 +30,7 @@ impl Place {
     pub(super) fn accept_at(&mut self, target: &str, time: Timestamp) -> Result<Report, ManageError> {
         let context =
             Context { actor: self.actor.clone(), time, policy: self.policy.into(), elsewhere: &self.elsewhere.clone() };
-        let accept_this = Accept { target: target.parse().unwrap(), reason: Some("fine".to_owned()) };
+        let accept_this = Accept { target: target.parse().unwrap(), reason: Some("fine".to_owned()), trial: None };
         accept(&mut self.library, &accept_this, &ann(), &context)
     }
 

@@ -146,7 +146,7 @@ impl Logged {
         }
         for skill in hurt.iter().filter_map(|name| SkillName::parse(name).ok()) {
             let placed = state.of(&skill).placed;
-            state.set(&skill, SkillState { enabled: false, pinned: true, placed, waivers: Vec::new() });
+            state.set(&skill, SkillState { enabled: false, pinned: true, placed, ..SkillState::default() });
         }
         Self { state, closed: hurt, unknown: unknown.into_iter().collect() }
     }

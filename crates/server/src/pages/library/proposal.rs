@@ -235,7 +235,7 @@ pub async fn decide(
 fn carry_out(work: &Work<'_>, target: ProposalRef, decision: &str, reason: String) -> Result<&'static str, ApiError> {
     match decision {
         "accept" => {
-            let accept = Accept { target, reason: notes(reason, "accepted on the pages")?.reason };
+            let accept = Accept { target, reason: notes(reason, "accepted on the pages")?.reason, trial: None };
             let reviewer = reviewer(work, "accepting")?;
             let report = change(work, |library, context| review::accept(library, &accept, reviewer, context))?;
             Ok(if report["status"] == "unchanged" { "superseded" } else { "accepted" })

@@ -1,0 +1,179 @@
+//! [`Run`]: what a log of outcomes says of one run with one revision.
+
+use std::collections::{HashMap, HashSet};
+
+use jiff::{SignedDuration, Timestamp, tz::TimeZone};
+use library::{Outcome, OutcomeKind, RevisionId};
+
+/// Hours after which a run that nobody said the end of counts as unknown.
+pub const OPEN_HOURS: i64 = 24;
+
+/// How a run went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Result {
+    /// It was completed, and nobody had to put anything right.
+    Success,
+    /// It failed, or was corrected.
+    Failure,
+    /// It was aborted, or nobody ever said its end. That is never a success.
+    Unknown,
+    /// It may still be going on.
+    Open,
+}
+
+/// One run with one revision.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run<'a> {
+    /// Its revision.
+    pub revision: &'a RevisionId,
+    /// How it went.
+    pub result: Result,
+    /// When it began or, where that is not known, ended.
+    pub time: Timestamp,
+    /// What was to be done.
+    pub task: Option<&'a str>,
+    /// Milliseconds that it took.
+    pub latency_ms: Option<u64>,
+    /// Tokens that it read.
+    pub tokens_in: Option<u64>,
+    /// Tokens that it wrote.
+    pub tokens_out: Option<u64>,
+    /// The place of the line in the log by which its end became known, else of its first.
+    place: usize,
+}
+
+/// The runs of a log at a moment, in the order in which their ends became known.
+#[must_use]
+pub fn runs(outcomes: &[Outcome], now: Timestamp) -> Vec<Run<'_>> {
+    let mut at: HashMap<(&str, &RevisionId), usize> = HashMap::new();
+    let mut found: Vec<(Run<'_>, Seen)> = Vec::new();
+    for (place, outcome) in outcomes.iter().enumerate() {
+        let Some(time) = outcome.time() else { continue };
+        let index = *at.entry((&outcome.run, &outcome.revision)).or_insert_with(|| {
+            let (revision, result) = (&outcome.revision, Result::Open);
+            let (latency_ms, tokens_in, tokens_out) = Default::default();
+            found.push((
+                Run { revision, result, time, task: None, latency_ms, tokens_in, tokens_out, place },
+                Seen::default(),
+            ));
+            found.len() - 1
+        });
+        if let Some((run, seen)) = found.get_mut(index) {
+            if seen.note(outcome.event) {
+                run.place = place;
+            }
+            run.time = run.time.min(time);
+            run.task = run.task.or(outcome.task.as_deref());
+            run.latency_ms = run.latency_ms.max(outcome.latency_ms);
+            run.tokens_in = run.tokens_in.max(outcome.tokens_in);
+            run.tokens_out = run.tokens_out.max(outcome.tokens_out);
+        }
+    }
+    for (run, seen) in &mut found {
+        run.result = seen.result(run.time, now);
+    }
+    let mut runs: Vec<Run<'_>> = found.into_iter().map(|(run, _)| run).collect();
+    runs.sort_by_key(|run| run.place);
+    runs
+}
+
+/// Which events a run has.
+#[derive(Default)]
+struct Seen {
+    completed: bool,
+    failed: bool,
+    aborted: bool,
+}
+
+impl Seen {
+    /// Whether this is the first that tells an end.
+    fn note(&mut self, event: OutcomeKind) -> bool {
+        let is_first = !(self.completed || self.failed || self.aborted) && event != OutcomeKind::Activated;
+        match event {
+            OutcomeKind::Activated => {}
+            OutcomeKind::Completed => self.completed = true,
+            OutcomeKind::Failed | OutcomeKind::Corrected => self.failed = true,
+            OutcomeKind::Aborted => self.aborted = true,
+        }
+        is_first
+    }
+
+    fn result(&self, began: Timestamp, now: Timestamp) -> Result {
+        match self {
+            Self { failed: true, .. } => Result::Failure,
+            Self { aborted: true, .. } => Result::Unknown,
+            Self { completed: true, .. } => Result::Success,
+            _ if now.duration_since(began) >= SignedDuration::from_hours(OPEN_HOURS) => Result::Unknown,
+            _ => Result::Open,
+        }
+    }
+}
+
+/// Leaves of the runs with one task and revision the first of each day: a task that is tried again and again
+/// tells nothing new.
+#[must_use]
+pub fn once_a_day<'a, K: std::hash::Hash + Eq>(runs: Vec<Run<'a>>, kind: impl Fn(&Run<'a>) -> K) -> Vec<Run<'a>> {
+    let mut known = HashSet::new();
+    let is_new = |run: &Run<'a>| {
+        let Some(task) = run.task else { return true };
+        let day = run.time.to_zoned(TimeZone::UTC).date();
+        known.insert((kind(run), task, day))
+    };
+    let mut is_new = is_new;
+    runs.into_iter().filter(|run| !matches!(run.result, Result::Success | Result::Failure) || is_new(run)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(run: &str, event: OutcomeKind, task: Option<&str>) -> Outcome {
+        Outcome {
+            v: 1,
+            ts: "2026-01-02T03:00:00Z".to_owned(),
+            skill: "s".to_owned(),
+            revision: RevisionId::new("a".repeat(40)),
+            event,
+            run: run.to_owned(),
+            latency_ms: None,
+            tokens_in: None,
+            tokens_out: None,
+            task: task.map(str::to_owned),
+            source: None,
+        }
+    }
+
+    fn results(outcomes: &[Outcome], now: &str) -> Vec<Result> {
+        runs(outcomes, now.parse().unwrap()).iter().map(|run| run.result).collect()
+    }
+
+    #[test]
+    fn what_is_not_known_is_no_success() {
+        use OutcomeKind::{Aborted, Activated, Completed, Corrected, Failed};
+        let soon = "2026-01-02T04:00:00Z";
+        let result = |events: &[OutcomeKind], now: &str| {
+            let lines: Vec<Outcome> = events.iter().map(|event| line("r", *event, None)).collect();
+            results(&lines, now)[0]
+        };
+        assert_eq!(result(&[Activated], soon), Result::Open);
+        assert_eq!(result(&[Activated], "2026-01-03T03:00:00Z"), Result::Unknown);
+        assert_eq!(result(&[Activated, Completed], soon), Result::Success);
+        assert_eq!(result(&[Completed, Corrected], soon), Result::Failure);
+        assert_eq!(result(&[Completed, Aborted], soon), Result::Unknown);
+        assert_eq!(result(&[Aborted, Failed], soon), Result::Failure);
+    }
+
+    #[test]
+    fn one_task_counts_once_a_day_and_the_first_time() {
+        use OutcomeKind::{Completed, Failed};
+        let lines = [
+            line("1", Completed, Some("t")),
+            line("2", Failed, Some("t")),
+            line("3", Failed, None),
+            Outcome { ts: "2026-01-03T00:00:00Z".to_owned(), ..line("4", Failed, Some("t")) },
+        ];
+        let all = runs(&lines, "2026-01-04T00:00:00Z".parse().unwrap());
+        let kept: Vec<Result> = once_a_day(all, |_| ()).iter().map(|run| run.result).collect();
+        assert_eq!(kept, [Result::Success, Result::Failure, Result::Failure]);
+    }
+}

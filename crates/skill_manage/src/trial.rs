@@ -1,0 +1,210 @@
+//! [`try_out`]: a revision that is given to a share of the runs first.
+//!
+//! What is put on trial is a revision of the history like any other, and behind it stands one that brings the
+//! files before it back: the head, and so the skill's folder, is what it was. Both are one commit.
+
+use library::{
+    Action, Actor, ActorKind, Committed, Content, GATE, Library, NewRevision, Origin, ProposalId, Revision, RevisionId,
+    RevisionSpec, Stamp, StoredTrial, TrialTerms, operation_id,
+};
+use scan::{Baseline, Cleared};
+use skill::SkillName;
+
+use crate::{
+    change::{Change, applied},
+    error::ManageError,
+    report::Report,
+    request::RequestError,
+    reviewer::Reviewer,
+};
+
+/// As whom the gate acts. The command line lets nobody else take this name.
+#[must_use]
+pub fn gate_actor() -> Actor {
+    Actor::new(ActorKind::Optimizer, GATE)
+}
+
+/// Refuses a content that the gate rolled back a short while ago, unless a person writes it.
+pub(crate) fn check_set_back(library: &Library, change: &Change<'_>, stamp: &Stamp) -> Result<(), ManageError> {
+    if stamp.actor.kind == ActorKind::Person && change.accepted.is_none() || change.candidate.is_empty() {
+        return Ok(());
+    }
+    let digest = change.candidate.digest().to_string();
+    let set_back = library.state()?.of(change.skill).set_back;
+    let Some(found) = set_back.into_iter().find(|found| found.digest == digest && found.holds(stamp.time)) else {
+        return Ok(());
+    };
+    Err(ManageError::PolicyDenied {
+        message: format!(
+            "{} was rolled back from these very files ({}); they are not taken again before {}",
+            change.skill, found.why, found.until
+        ),
+        hint: "change what made them worse; a person can bring the revision back with `skillhub rollback`".to_owned(),
+    })
+}
+
+/// A trial that begins with the commit of what is tried.
+pub(crate) struct Planned {
+    skill: SkillName,
+    terms: TrialTerms,
+    base: RevisionId,
+    base_files: Cleared,
+    base_origin: Option<Origin>,
+    candidate: Cleared,
+    proposal: ProposalId,
+    reviewer: Stamp,
+}
+
+impl Planned {
+    /// The trial of an accepted change, if it is to have one.
+    pub fn of(library: &Library, change: &Change<'_>, cleared: Option<&Cleared>) -> Result<Option<Self>, ManageError> {
+        let Some((accepted, terms)) = change.accepted.as_ref().and_then(|it| Some((it, it.trial?))) else {
+            return Ok(None);
+        };
+        let base = change.snapshot.base.as_ref().filter(|_| change.snapshot.exists());
+        let (Some(base), Some(candidate)) = (base, cleared) else {
+            return Err(RequestError::Malformed(format!(
+                "only a change of a skill can be tried out, and this one makes or deletes {}; accept it without a trial",
+                change.skill
+            ))
+            .into());
+        };
+        check_none_is_on(library, change.skill)?;
+        let files = change.snapshot.bundle.clone();
+        let base_files = match library.clear(change.skill, files, Baseline::Cleared(&change.snapshot.bundle))? {
+            Ok(cleared) => cleared,
+            Err(blocked) => return Err(not_restorable(change.skill, &blocked)),
+        };
+        Ok(Some(Self {
+            skill: change.skill.clone(),
+            terms: terms.clone(),
+            base: base.id.clone(),
+            base_files,
+            base_origin: base.origin.clone(),
+            candidate: candidate.clone(),
+            proposal: accepted.proposal.id.clone(),
+            reviewer: accepted.stamp.clone(),
+        }))
+    }
+
+    /// The revision that brings back what stood before.
+    pub fn restoring(&self, stamp: &Stamp) -> NewRevision {
+        let reason =
+            format!("the revision before this one is on trial ({}); all other runs keep these files", self.proposal);
+        let stamp = Stamp { reason: Some(reason), run: None, thread: None, actor: gate_actor(), ..stamp.clone() };
+        NewRevision::new(Content::Cleared(self.base_files.clone()), Action::Rollback, stamp)
+            .with_origin(self.base_origin.clone())
+    }
+
+    /// Begins it, once both revisions stand.
+    pub fn begin(self, library: &Library, report: &mut Report, committed: Option<Committed>) {
+        let restored = committed.as_ref().map(|committed| committed.revision.clone());
+        applied(report, committed);
+        let Some(restored) = restored else { return };
+        let Some(candidate) = restored.parent.clone() else { return };
+        report.number = Some(restored.number.saturating_sub(1));
+        report.revision = Some(candidate.clone());
+        report.previous_revision = Some(self.base.clone());
+        let (skill, stamp) = (self.skill.clone(), self.reviewer.clone());
+        let share = percent(self.terms.share);
+        let trial = StoredTrial {
+            id: ProposalId::of_operation(&operation_id(&stamp)).to_string(),
+            base_digest: self.base_files.digest().to_string(),
+            base: self.base,
+            candidate_digest: self.candidate.digest().to_string(),
+            candidate,
+            proposal: Some(self.proposal.to_string()),
+            by: stamp.actor.to_string(),
+            started: stamp.time.to_string(),
+            paused: false,
+            terms: self.terms,
+        };
+        match library.begin_trial(&skill, &stamp, trial, &self.candidate) {
+            Ok(()) => report.add(&format!("it is on trial with {share} of the runs; `skillhub evolve status {skill}`")),
+            Err(error) => report.add(&format!(
+                "its trial could not begin: {error}; begin it with `skillhub evolve try {skill} {}`",
+                report.number.unwrap_or_default()
+            )),
+        }
+    }
+}
+
+/// A share as people read it.
+fn percent(share: u32) -> String {
+    match share % 100 {
+        0 => format!("{} %", share / 100),
+        rest => format!("{}.{rest:02} %", share / 100),
+    }
+}
+
+fn check_none_is_on(library: &Library, skill: &SkillName) -> Result<(), ManageError> {
+    match library.state()?.of(skill).trial {
+        None => Ok(()),
+        Some(trial) => Err(ManageError::PolicyDenied {
+            message: format!("revision {} of {skill} is on trial already", trial.candidate.short()),
+            hint: format!("let it come to its end, or end it: skillhub evolve force {skill} rollback"),
+        }),
+    }
+}
+
+fn not_restorable(skill: &SkillName, blocked: &scan::Blocked) -> ManageError {
+    ManageError::PolicyDenied {
+        message: format!(
+            "the files of {skill} as they are would be blocked today, and cannot stay beside a trial: {blocked}"
+        ),
+        hint: "accept the change without a trial".to_owned(),
+    }
+}
+
+/// Puts a revision of the history on trial against the head.
+///
+/// # Errors
+/// There is no such revision, it is what stands there already or was blocked, a trial is on, or the library
+/// cannot be written.
+pub fn try_out(
+    library: &Library,
+    skill: &SkillName,
+    revision: &str,
+    terms: TrialTerms,
+    reviewer: &Reviewer,
+    time: jiff::Timestamp,
+) -> Result<(Revision, StoredTrial), ManageError> {
+    let malformed = |error: library::RevisionSpecError| RequestError::Malformed(error.to_string());
+    let spec: RevisionSpec = revision.parse().map_err(malformed)?;
+    let candidate = library.find(skill, &spec, revision)?;
+    let head = library.head(skill)?.filter(|head| !head.tombstone);
+    let head = head.ok_or_else(|| library::FindError::NoSkill(skill.clone()))?;
+    if candidate.digest == head.digest || candidate.tombstone || !candidate.was_cleared() {
+        let message = format!(
+            "revision {} of {skill} cannot be tried out: it is the head's files, a deletion, or was blocked",
+            candidate.number
+        );
+        return Err(RequestError::Malformed(message).into());
+    }
+    check_none_is_on(library, skill)?;
+    let head_files = library.bundle(&head.id)?;
+    let files = match library.clear(skill, library.bundle(&candidate.id)?, Baseline::Cleared(&head_files))? {
+        Ok(cleared) => cleared,
+        Err(blocked) => {
+            let message =
+                format!("revision {} of {skill} is blocked by the rules of today: {blocked}", candidate.number);
+            let hint = "try another revision out".to_owned();
+            return Err(ManageError::ScanBlocked { message, findings: blocked.into_report().findings, hint });
+        }
+    };
+    let stamp = Stamp::new(reviewer.actor().clone(), time);
+    let trial = StoredTrial {
+        id: ProposalId::of_operation(&operation_id(&stamp)).to_string(),
+        base: head.id.clone(),
+        base_digest: head.digest.to_string(),
+        candidate: candidate.id.clone(),
+        candidate_digest: candidate.digest.to_string(),
+        proposal: candidate.acceptance.as_ref().map(|acceptance| acceptance.proposal.clone()),
+        by: stamp.actor.to_string(),
+        started: time.to_string(),
+        paused: false,
+        terms,
+    };
+    library.begin_trial(skill, &stamp, trial.clone(), &files)?;
+    Ok((candidate, trial))
+}
