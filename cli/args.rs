@@ -114,6 +114,10 @@ pub enum Command {
     Show(commands::show::ShowArgs),
     /// Show what changed between two revisions
     Diff(commands::diff::DiffArgs),
+    /// Show who wrote each line of a file, in which revision
+    Blame(commands::blame::BlameArgs),
+    /// Show what a skill was made from, took in, and became part of
+    Lineage(commands::lineage::LineageArgs),
     /// Bring back an earlier revision of a whole skill
     Rollback(commands::rollback::RollbackArgs),
     /// Compare the folders with the history
@@ -158,6 +162,9 @@ pub enum Command {
     Where(commands::place::WhereArgs),
     /// Look for what is wrong with the library, and mend it
     Doctor(commands::doctor::DoctorArgs),
+    /// Say what upkeep the skills need, and archive those that nobody uses
+    #[command(subcommand)]
+    Curate(commands::curate::CurateCommand),
     /// Make what the library keeps small, losing nothing
     Gc(commands::gc::GcArgs),
     /// Print completions for a shell

@@ -1,7 +1,9 @@
 //! One module a command: its flags, and how its answer is shown.
 
 pub mod adopt;
+pub mod blame;
 pub mod completions;
+pub mod curate;
 pub mod debug;
 pub mod diff;
 pub mod doctor;
@@ -14,6 +16,7 @@ pub mod index;
 pub mod info;
 pub mod install;
 pub mod key;
+pub mod lineage;
 pub mod list;
 pub mod log;
 pub mod login;

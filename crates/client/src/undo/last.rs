@@ -6,7 +6,7 @@ use library::{Action, Before, Event, EventStatus, RevisionId, SkillState};
 use skill::SkillName;
 
 /// Settings that are an operation; others, such as a pin or a waiver, are decisions of people.
-const SETTINGS: [&str; 3] = ["enable", "disable", UNDO];
+const SETTINGS: [&str; 5] = ["enable", "disable", "archive", "restore", UNDO];
 
 /// What is noted of a setting that was taken back.
 pub(super) const UNDO: &str = "undo";

@@ -1,0 +1,247 @@
+//! `skillhub curate`: what upkeep the skills need, and archiving those that nobody uses.
+
+use std::io::{self, Write};
+
+use clap::{Args, Subcommand};
+use evolve::curate::{
+    self, Applied, Archived, CurateError, Facts, Plan, References, Report, Terms, archived, gather, restore,
+};
+use library::Library;
+use serde_json::json;
+
+use crate::{
+    context::Context,
+    exit::{CliError, Exit, failed},
+    print::{FAINT, GOOD, STRONG, Table, WARN, stored_time, visible},
+    sight::FolderSight,
+};
+
+/// Lines of each part of a plan that are shown; `--json` has all.
+const SHOWN: usize = 10;
+
+/// What `curate` does.
+#[derive(Debug, Subcommand)]
+#[command(after_help = "Examples:
+  skillhub curate plan                           what nobody uses, copies, growth, drift; changes nothing
+  skillhub curate apply                          archives what the last plan says, and nothing else
+  skillhub curate list                           what is archived
+  skillhub curate restore my-skill               back in the catalogue; so does `skillhub undo`
+
+Where no use is recorded nothing is called unused. Pinned skills, and those that others need, stay.")]
+pub enum CurateCommand {
+    /// Look at all skills and say what upkeep they need; changes nothing
+    Plan(PlanArgs),
+    /// Archive the skills of a plan: out of the catalogue, with everything kept
+    Apply(ApplyArgs),
+    /// List archived skills
+    List(ListArgs),
+    /// Bring archived skills back
+    Restore(RestoreArgs),
+}
+
+/// Flags of `curate plan`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub curate plan
+  skillhub curate plan --stale-days 180 --json")]
+pub struct PlanArgs {
+    /// Days without a use or a change after which a skill is stale
+    #[arg(long, value_name = "DAYS", default_value_t = Terms::default().stale_days,
+          value_parser = clap::value_parser!(u32).range(1..=3650))]
+    stale_days: u32,
+}
+
+/// Flags of `curate apply`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub curate apply                          the last plan
+  skillhub curate apply 3fa92c1d --dry-run")]
+pub struct ApplyArgs {
+    /// The plan, by the id that `curate plan` prints; the last one otherwise
+    plan: Option<String>,
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Flags of `curate list`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub curate list --json")]
+pub struct ListArgs {}
+
+/// Flags of `curate restore`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub curate restore my-skill
+  skillhub curate restore 9c01d2ab               by the id that `curate list` prints")]
+pub struct RestoreArgs {
+    /// Skills, by name or id
+    #[arg(required = true, value_name = "NAME|ID")]
+    which: Vec<String>,
+}
+
+/// Does it.
+pub fn run(context: &Context, command: &CurateCommand) -> Result<Exit, CliError> {
+    match command {
+        CurateCommand::Plan(args) => plan(context, args),
+        CurateCommand::Apply(args) => apply(context, args),
+        CurateCommand::List(_) => list(context),
+        CurateCommand::Restore(args) => bring_back(context, args),
+    }
+}
+
+/// All that there is to know of the library.
+fn facts(context: &Context, library: &Library) -> Result<Facts, CliError> {
+    let requirers = client::requirers(&context.lock_path(library)).map_err(failed)?;
+    let needed: References = requirers.into_iter().map(|(name, requirers)| (name, requirers.by)).collect();
+    Ok(gather(library, &needed)?)
+}
+
+fn plan(context: &Context, args: &PlanArgs) -> Result<Exit, CliError> {
+    let library = context.library()?;
+    let terms = Terms { stale_days: args.stale_days, ..Terms::default() };
+    let plan = curate::plan(&facts(context, &library)?, terms, context.now);
+    curate::keep(&library, &plan)?;
+    let mut document = serde_json::to_value(&plan).map_err(io::Error::from)?;
+    if let Some(fields) = document.as_object_mut() {
+        fields.insert("ok".to_owned(), json!(true));
+    }
+    context.out.answer(&document, |out| show(&plan, out))?;
+    Ok(Exit::Done)
+}
+
+fn show(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
+    let report = &plan.report;
+    writeln!(
+        out,
+        "{STRONG}plan {}{STRONG:#}  {FAINT}{} skills, their descriptions are about {} tokens in each prompt{FAINT:#}",
+        plan.id, plan.skills, report.description_tokens
+    )?;
+    if let Some(silence) = &plan.silence {
+        writeln!(out, "{WARN}Nothing is archived{WARN:#}: {silence}")?;
+    }
+    let archive: Vec<String> = plan.archive.iter().map(|step| format!("{}: {}", step.skill, step.reason)).collect();
+    part(out, "To be archived", &archive)?;
+    let kept: Vec<String> = plan.kept.iter().map(|kept| format!("{}: {}", kept.skill, kept.why)).collect();
+    part(out, "Not used, and kept", &kept)?;
+    show_report(report, out)?;
+    match plan.archive.is_empty() {
+        true => writeln!(out, "There is nothing to be archived."),
+        false => writeln!(out, "Archive them: skillhub curate apply {}", plan.id),
+    }
+}
+
+fn show_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let copies = report.duplicates.iter().map(|group| format!("{} ({} %)", group.skills.join(", "), group.percent));
+    part(out, "Nearly the same instructions", &copies.collect::<Vec<_>>())?;
+    if !report.compared_all {
+        writeln!(out, "{WARN}note{WARN:#}: there are too many alike to compare them all")?;
+    }
+    let same: Vec<String> = report.collisions.iter().map(|names| names.join(", ")).collect();
+    part(out, "The same description", &same)?;
+    let alike = report.alike.iter().map(|pair| format!("{} ({} %)", pair.skills.join(", "), pair.percent));
+    part(out, "Much alike by name and description", &alike.collect::<Vec<_>>())?;
+    let growth = report.growth.iter().map(|grown| {
+        format!(
+            "{}: {} to {} tokens in {} edits, {} each, {} a month",
+            grown.skill, grown.from_tokens, grown.tokens, grown.edits, grown.per_edit, grown.per_month
+        )
+    });
+    part(out, "Growing", &growth.collect::<Vec<_>>())?;
+    let drift = report.drift.iter().map(|drift| {
+        let line = drift.line.map(|line| format!(" line {line}")).unwrap_or_default();
+        format!("{}{line}: {}", drift.skill, drift.message)
+    });
+    part(out, "Drift", &drift.collect::<Vec<_>>())
+}
+
+fn part(out: &mut dyn Write, title: &str, lines: &[String]) -> io::Result<()> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "{STRONG}{title}{STRONG:#}")?;
+    lines.iter().take(SHOWN).try_for_each(|line| writeln!(out, "  {}", visible(line)))?;
+    match lines.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+        Some(more) => writeln!(out, "  {FAINT}and {more} more; --json has all{FAINT:#}"),
+        None => Ok(()),
+    }
+}
+
+fn apply(context: &Context, args: &ApplyArgs) -> Result<Exit, CliError> {
+    let library = context.library()?;
+    let plan = match &args.plan {
+        Some(id) => curate::stored(&library, id)?.ok_or_else(|| failed(CurateError::NoPlan(id.clone())))?,
+        None => curate::latest(&library)?.ok_or_else(|| failed(CurateError::NoPlans))?,
+    };
+    let facts = facts(context, &library)?;
+    let by = (&context.policy()?, &context.stamp());
+    let applied = curate::apply(&library, &plan, &facts, by, args.dry_run).map_err(failed)?;
+    if !args.dry_run {
+        let done = applied.skills.iter().filter(|skill| skill.status == "archived");
+        follow(context, &library, done.map(|skill| skill.skill.as_str()))?;
+    }
+    let is_refused = applied.skills.iter().any(|skill| skill.status == "refused");
+    let document = json!({
+        "ok": !is_refused, "plan": applied.plan, "status": if args.dry_run { "dry_run" } else { "applied" },
+        "skills": applied.skills,
+    });
+    context.out.answer(&document, |out| tell(&applied, out))?;
+    Ok(if is_refused { Exit::Conflict } else { Exit::Done })
+}
+
+/// Brings the links in agents' folders to what is set of skills now.
+fn follow<'a>(context: &Context, library: &Library, names: impl Iterator<Item = &'a str>) -> Result<(), CliError> {
+    let (sight, state) = (FolderSight::new(context)?, library.state()?);
+    for name in names.filter_map(|name| skill::SkillName::parse(name).ok()) {
+        sight.apply(library, &name, &state.of(&name));
+    }
+    Ok(())
+}
+
+fn tell(applied: &Applied, out: &mut dyn Write) -> io::Result<()> {
+    for skill in &applied.skills {
+        let (style, status) = match skill.status {
+            "refused" => (WARN, "left as it is"),
+            "dry_run" => (FAINT, "would be archived"),
+            _ => (GOOD, "archived"),
+        };
+        let (name, why) = (&skill.skill, visible(&skill.why));
+        writeln!(out, "  {STRONG}{name}{STRONG:#} {style}{status}{style:#}: {why}")?;
+    }
+    match applied.skills.iter().any(|skill| skill.status == "archived") {
+        true => writeln!(out, "Their files and histories stay. Bring one back: skillhub curate restore NAME"),
+        false if applied.skills.is_empty() => writeln!(out, "The plan {} archives nothing.", applied.plan),
+        false => Ok(()),
+    }
+}
+
+fn list(context: &Context) -> Result<Exit, CliError> {
+    let found = archived(&context.library()?)?;
+    context.out.answer(&json!({"ok": true, "skills": found}), |out| {
+        if found.is_empty() {
+            return writeln!(out, "Nothing is archived here.");
+        }
+        let mut table = Table::new(&["id", "skill", "archived", "by", "why"]);
+        found.iter().for_each(|one| table.row(&row(one)));
+        table.write(out)?;
+        writeln!(out, "Bring one back: skillhub curate restore NAME")
+    })?;
+    Ok(Exit::Done)
+}
+
+fn row(one: &Archived) -> [String; 5] {
+    let why = visible(one.reason.as_deref().unwrap_or_default());
+    [one.id.clone(), one.name.clone(), stored_time(&one.time), visible(&one.actor), why]
+}
+
+fn bring_back(context: &Context, args: &RestoreArgs) -> Result<Exit, CliError> {
+    let library = context.library()?;
+    let names = restore(&library, &args.which, &context.stamp()).map_err(failed)?;
+    follow(context, &library, names.iter().map(skill::SkillName::as_str))?;
+    let words: Vec<&str> = names.iter().map(skill::SkillName::as_str).collect();
+    context.out.answer(&json!({"ok": true, "restored": words}), |out| {
+        words.iter().try_for_each(|name| writeln!(out, "{STRONG}{name}{STRONG:#} is in the catalogue again"))
+    })?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,93 @@
+//! `skillhub lineage`: where a skill comes from.
+
+use std::io::{self, Write};
+
+use clap::Args;
+use client::Registries;
+use evolve::lineage::{Lineage, Link, Node, Relation, Release, lineage};
+
+use crate::{
+    context::{Context, skill_name},
+    exit::{CliError, Exit},
+    print::{FAINT, STRONG, visible},
+};
+
+/// Flags of `lineage`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub lineage my-skill                      what it derives from and took in
+  skillhub lineage my-skill --json
+  skillhub lineage my-skill --dot | dot -Tsvg > lineage.svg")]
+pub struct LineageArgs {
+    /// The skill
+    name: String,
+    /// Print a graph for Graphviz
+    #[arg(long, conflicts_with = "json")]
+    dot: bool,
+}
+
+/// Shows it.
+pub fn run(context: &Context, args: &LineageArgs) -> Result<Exit, CliError> {
+    let name = skill_name(&args.name)?;
+    let mut found = lineage(&context.library()?, &name)?;
+    add_forks(&context.registries().offline(), &mut found);
+    context.out.answer(&found, |out| match args.dot {
+        true => out.write_all(found.dot().as_bytes()),
+        false => text(&found, out),
+    })?;
+    Ok(Exit::Done)
+}
+
+/// Adds what the registries say, as far as this machine has them: that one cannot be read ends nothing here.
+fn add_forks(registries: &Registries, found: &mut Lineage) {
+    for release in found.releases() {
+        let Ok(spec) = release.name.parse() else { continue };
+        let Ok(info) = client::info(registries, &spec) else { continue };
+        let entry = info.releases.iter().find(|entry| entry.digest.to_string() == release.digest);
+        if let Some(from) = entry.and_then(|entry| entry.forked_from.clone()) {
+            let source = Release {
+                registry: from.source,
+                name: from.name,
+                version: from.version.or(from.commit),
+                digest: from.digest,
+            };
+            found.forked_from(release, source);
+        }
+    }
+}
+
+fn text(found: &Lineage, out: &mut dyn Write) -> io::Result<()> {
+    let deleted = if found.deleted { ", deleted" } else { "" };
+    writeln!(out, "{STRONG}{}{STRONG:#}  {FAINT}revision {}{deleted}{FAINT:#}", found.name, found.number)?;
+    if found.links.is_empty() {
+        return writeln!(out, "  written here, from nothing else");
+    }
+    found.links.iter().try_for_each(|link| line(found, link, out))
+}
+
+fn line(found: &Lineage, link: &Link, out: &mut dyn Write) -> io::Result<()> {
+    let own = Node::Skill(found.name.clone());
+    let relation = match link.relation {
+        Relation::DerivedFrom => "derived from",
+        Relation::MergedFrom => "merged from",
+        Relation::AbsorbedInto => "absorbed into",
+        Relation::ForkedFrom => "forked from",
+    };
+    let subject = if link.from == own { String::new() } else { format!("{} ", title(&link.from)) };
+    let place = match &link.to {
+        Node::Release(Release { registry: Some(registry), .. }) => format!(" in {registry}"),
+        _ => String::new(),
+    };
+    let when = match (&link.number, &link.time, &link.actor) {
+        (Some(number), Some(time), Some(actor)) => format!("  {FAINT}revision {number}, {time}, {actor}{FAINT:#}"),
+        _ => String::new(),
+    };
+    writeln!(out, "  {}{when}", visible(&format!("{subject}{relation} {}{place}", title(&link.to))))
+}
+
+fn title(node: &Node) -> String {
+    match node {
+        Node::Skill(name) => name.clone(),
+        Node::Release(release) => release.title(),
+    }
+}

@@ -1,0 +1,197 @@
+//! [`Blame`]: who wrote each line of a file, in which revision and why.
+//!
+//! The file is followed from the oldest revision to the one that is asked for. A line that stays keeps where it
+//! came from; a rollback gives lines back to those who wrote them; of a merge the lines that the release brought
+//! are told from those of the skill's own side. Of a file that was renamed the older name is followed, where both
+//! are alike enough.
+
+mod lines;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use library::{Action, FindError, Library, Revision, RevisionSpecError, StorageError};
+use skill::{
+    Bundle, File, SkillName, SkillPath,
+    failure::{Fails, Failure, FailureKind},
+};
+use thiserror::Error;
+
+use lines::{Source, Version, follow};
+
+/// The most revisions that are looked at; what is older counts as written in the oldest of them.
+pub const REVISIONS: usize = 10_000;
+
+/// Of a hundred lines, how many a file has to have of another one of the parent to be that one renamed.
+const ALIKE_PERCENT: usize = 50;
+
+/// A file of a revision with where each line is from.
+#[derive(Debug, Clone)]
+pub struct Blame {
+    /// The skill.
+    pub skill: SkillName,
+    /// The file.
+    pub path: SkillPath,
+    /// The revision that was looked at.
+    pub of: Revision,
+    /// The revisions that lines are from, by their number.
+    pub revisions: BTreeMap<u64, Revision>,
+    /// The lines, first to last.
+    pub lines: Vec<BlamedLine>,
+    /// Whether there are older revisions that were not looked at.
+    pub is_cut: bool,
+}
+
+/// A line and where it is from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlamedLine {
+    /// Its text, without the end of the line.
+    pub text: String,
+    /// The number of the revision that brought it.
+    pub revision: u64,
+    /// The release that it came with, where it came with one.
+    pub release: Option<String>,
+    /// What the file was called then, where that is another path.
+    pub path: Option<SkillPath>,
+}
+
+/// Why nothing can be said of a file's lines.
+#[derive(Debug, Error)]
+pub enum BlameError {
+    /// The text names no revision.
+    #[error(transparent)]
+    Spec(#[from] RevisionSpecError),
+    /// There is no such skill or revision.
+    #[error(transparent)]
+    Find(#[from] FindError),
+    /// The revision has no such file.
+    #[error("{skill} has no {path} in revision {number}")]
+    NoFile {
+        /// The skill.
+        skill: SkillName,
+        /// The file.
+        path: SkillPath,
+        /// The revision's number.
+        number: u64,
+    },
+    /// It has no lines.
+    #[error("{path} of {skill} is no text")]
+    Binary {
+        /// The skill.
+        skill: SkillName,
+        /// The file.
+        path: SkillPath,
+    },
+    /// The history cannot be read.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+impl Fails for BlameError {
+    fn failure(&self) -> Failure {
+        match self {
+            Self::Spec(_) => Failure::new(FailureKind::Usage, "invalid_request"),
+            Self::Find(error) => error.failure(),
+            Self::NoFile { skill, .. } => Failure::new(FailureKind::NotFound, "not_found")
+                .hint(format!("`skillhub show {skill}` lists the files of a revision")),
+            Self::Binary { skill, path } => Failure::new(FailureKind::Invalid, "not_text")
+                .hint(format!("`skillhub history {skill}` has the revisions, `skillhub show {skill} {path}` the file")),
+            Self::Storage(error) => error.failure(),
+        }
+    }
+}
+
+/// Says of each line of a file where it is from, in the revision that `spec` names.
+///
+/// # Errors
+/// [`BlameError`]
+pub fn blame(library: &Library, skill: &SkillName, path: &SkillPath, spec: &str) -> Result<Blame, BlameError> {
+    let of = library.find(skill, &spec.parse()?, spec)?;
+    let mut revisions = library.revisions(skill, usize::MAX)?;
+    let newer = revisions.iter().position(|revision| revision.id == of.id).unwrap_or_default();
+    revisions.drain(..newer);
+    let is_cut = revisions.len() > REVISIONS;
+    revisions.truncate(REVISIONS);
+    let states = states(library, &revisions, path)?;
+    match states.first() {
+        Some(State { file: Some(file), .. }) if file.text().is_some() => {}
+        Some(State { file: Some(_), .. }) => {
+            return Err(BlameError::Binary { skill: skill.clone(), path: path.clone() });
+        }
+        _ => return Err(BlameError::NoFile { skill: skill.clone(), path: path.clone(), number: of.number }),
+    }
+    let releases = revisions.iter().zip(&states).map(|(revision, state)| release_file(library, revision, state));
+    let releases = releases.collect::<Result<Vec<_>, _>>()?;
+    let all = revisions.iter().zip(&states).zip(&releases);
+    let versions = all.map(|((revision, state), release)| Version {
+        text: state.text(),
+        is_rollback: revision.action == Action::Rollback,
+        release: match (revision.action, &revision.upstream) {
+            (_, Some(_)) => Some(release.as_ref().and_then(File::text)),
+            (Action::Install | Action::Update, None) => Some(state.text()),
+            _ => None,
+        },
+    });
+    let mut versions: Vec<Version<'_>> = versions.collect();
+    versions.reverse();
+    let told = |(text, source): (&str, Source)| {
+        // Oldest first again.
+        let place = revisions.len() - 1 - source.version;
+        let (revision, state) = (revisions.get(place)?, states.get(place)?);
+        let release = revision.origin.as_ref().filter(|_| source.is_released).map(library::Origin::release);
+        let older = Some(&state.path).filter(|older| *older != path).cloned();
+        Some(BlamedLine { text: text.to_owned(), revision: revision.number, release, path: older })
+    };
+    let lines: Vec<BlamedLine> = follow(&versions).into_iter().filter_map(told).collect();
+    let named = |revision: &&Revision| lines.iter().any(|line| line.revision == revision.number);
+    let named = revisions.iter().filter(named).map(|revision| (revision.number, revision.clone())).collect();
+    Ok(Blame { skill: skill.clone(), path: path.clone(), of, revisions: named, lines, is_cut })
+}
+
+/// What a file was in a revision, under the name that it had.
+struct State {
+    path: SkillPath,
+    file: Option<File>,
+}
+
+impl State {
+    fn text(&self) -> Option<&str> {
+        self.file.as_ref().and_then(File::text)
+    }
+}
+
+/// What the file was in each revision, newest first as these are.
+fn states(library: &Library, revisions: &[Revision], path: &SkillPath) -> Result<Vec<State>, StorageError> {
+    let mut states: Vec<State> = Vec::with_capacity(revisions.len());
+    let mut path = path.clone();
+    let mut after: Option<&Revision> = None;
+    for revision in revisions {
+        let mut file = library.file_history(&revision.id, &path).next().transpose()?.flatten();
+        let came_new = file.is_none() && !revision.tombstone && states.last().is_some_and(|last| last.file.is_some());
+        if let (true, Some(after)) = (came_new, after)
+            && let Some(older) = older_name(&library.bundle(&revision.id)?, &library.bundle(&after.id)?, &path)
+        {
+            file = library.file_history(&revision.id, &older).next().transpose()?.flatten();
+            path = older;
+        }
+        states.push(State { path: path.clone(), file });
+        after = Some(revision);
+    }
+    Ok(states)
+}
+
+/// The file of the state before that went away when this one came, if one is alike enough.
+fn older_name(before: &Bundle, after: &Bundle, path: &SkillPath) -> Option<SkillPath> {
+    let new = after.get(path)?;
+    let gone = before.files().filter(|(path, _)| after.get(path).is_none());
+    let scored = gone.map(|(path, file)| (lines::alike_percent(file, new), path));
+    let best = scored.max_by(|(a, a_path), (b, b_path)| a.cmp(b).then_with(|| b_path.cmp(a_path)));
+    best.filter(|(percent, _)| *percent >= ALIKE_PERCENT).map(|(_, path)| path.clone())
+}
+
+/// The file as the release has it that a revision merged in.
+fn release_file(library: &Library, revision: &Revision, state: &State) -> Result<Option<File>, StorageError> {
+    let Some(upstream) = &revision.upstream else { return Ok(None) };
+    library.file_history(upstream, &state.path).next().transpose().map(Option::flatten)
+}

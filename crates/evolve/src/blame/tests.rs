@@ -1,0 +1,46 @@
+//! [`follow`] against histories of which it is known who wrote what.
+
+use super::lines::{Version, follow};
+
+fn version(text: &str) -> Version<'_> {
+    Version { text: Some(text), is_rollback: false, release: None }
+}
+
+/// The version of each line, and whether its release has it.
+fn sources(versions: &[Version<'_>]) -> Vec<(usize, bool)> {
+    follow(versions).into_iter().map(|(_, source)| (source.version, source.is_released)).collect()
+}
+
+#[test]
+fn a_line_that_stays_keeps_where_it_came_from() {
+    let versions = [version("a\nb\nc\n"), version("a\nB\nc\n"), version("a\nB\nc\nd\n"), version("a\nB\nc\nd\n")];
+    assert_eq!(sources(&versions), [(0, false), (1, false), (0, false), (2, false)]);
+    let moved = [version("a\nb\n"), version("new\na\nb\n")];
+    assert_eq!(sources(&moved), [(1, false), (0, false), (0, false)]);
+}
+
+#[test]
+fn a_rollback_gives_lines_back_to_those_who_wrote_them_and_a_retyped_one_is_new() {
+    let back = Version { is_rollback: true, ..version("a\nb\n") };
+    assert_eq!(sources(&[version("a\nb\n"), version("a\nx\n"), back]), [(0, false), (0, false)]);
+    assert_eq!(sources(&[version("a\nb\n"), version("a\nx\n"), version("a\nb\n")]), [(0, false), (2, false)]);
+    let gone = Version { text: None, ..version("") };
+    assert_eq!(sources(&[version("a\nb\n"), gone, back]), [(0, false), (0, false)], "after a deletion as well");
+}
+
+#[test]
+fn of_a_merge_the_lines_of_the_release_are_told_from_the_others() {
+    let install = Version { release: Some(Some("a\nb\n")), ..version("a\nb\n") };
+    let own = version("a\nb\nmine\n");
+    let merge = Version { release: Some(Some("a\nB\n")), ..version("a\nB\nmine\nsettled\n") };
+    assert_eq!(sources(&[install, own, merge]), [(0, true), (2, true), (1, false), (2, false)]);
+}
+
+#[test]
+fn the_same_line_twice_is_followed_each_by_itself() {
+    let versions = [version("x\n"), version("x\nx\n"), version("x\n\nx\n")];
+    let found = sources(&versions);
+    assert_eq!(found.iter().map(|(version, _)| *version).collect::<Vec<_>>().len(), 3);
+    assert_eq!(found[1], (2, false));
+    assert!(follow(&[]).is_empty());
+}

@@ -1,0 +1,227 @@
+//! [`apply`], [`archived`], [`restore`]: skills out of the catalogue and back, with everything kept.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use library::{ActorKind, Event, EventStatus, Library, LibraryError, Stamp};
+use serde::Serialize;
+use skill::{
+    Digest, SkillName,
+    failure::{Fails, Failure, FailureKind},
+};
+use skill_manage::{Policy, Preset};
+use thiserror::Error;
+
+use super::{Facts, Judgement, Kept, Plan, Step, judge};
+
+/// What is noted of a skill that was archived.
+const ARCHIVE: &str = "archive";
+/// What is noted of one that was brought back.
+const RESTORE: &str = "restore";
+
+/// Why nothing of a plan is done, or a skill is not brought back.
+#[derive(Debug, Error)]
+pub enum CurateError {
+    /// There is no such plan.
+    #[error("there is no plan {0} for this library")]
+    NoPlan(String),
+    /// No plan was made.
+    #[error("no plan was made for this library")]
+    NoPlans,
+    /// Agents may change nothing by themselves.
+    #[error("the policy {0} lets no agent archive skills by itself")]
+    Denied(&'static str),
+    /// Nothing is archived under that name or id.
+    #[error("{0:?} names no skill that is archived here")]
+    NotArchived(String),
+    /// The library.
+    #[error(transparent)]
+    Library(#[from] LibraryError),
+}
+
+impl Fails for CurateError {
+    fn failure(&self) -> Failure {
+        match self {
+            Self::NoPlan(_) | Self::NoPlans => {
+                Failure::new(FailureKind::NotFound, "not_found").hint("make one and read it: skillhub curate plan")
+            }
+            Self::Denied(_) => Failure::new(FailureKind::Refused, "policy_denied")
+                .hint("a person applies it at a terminal: skillhub curate apply"),
+            Self::NotArchived(_) => Failure::new(FailureKind::NotFound, "not_found")
+                .hint("`skillhub curate list` shows what is archived, with names and ids"),
+            Self::Library(error) => error.failure(),
+        }
+    }
+}
+
+/// What became of a step of a plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AppliedSkill {
+    /// The skill.
+    pub skill: String,
+    /// `archived`, `refused`, or `dry_run` where it would be archived.
+    pub status: &'static str,
+    /// Why it was archived or refused.
+    pub why: String,
+}
+
+/// What became of a plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Applied {
+    /// The plan.
+    pub plan: String,
+    /// Its steps.
+    pub skills: Vec<AppliedSkill>,
+}
+
+/// Does what a plan says, step by step, each only if it would be decided the same way now from `facts`.
+///
+/// # Errors
+/// [`CurateError::Denied`] for agents where the policy holds all that they change; the library cannot be written.
+pub fn apply(
+    library: &Library,
+    plan: &Plan,
+    facts: &Facts,
+    (policy, stamp): (&Policy, &Stamp),
+    dry_run: bool,
+) -> Result<Applied, CurateError> {
+    let is_strict = policy.layers().iter().any(|layer| layer.preset == Some(Preset::Strict));
+    if stamp.actor.kind != ActorKind::Person && is_strict {
+        let error = CurateError::Denied("strict");
+        for step in &plan.archive {
+            note_refused(library, step, stamp, "policy_denied", &error.to_string())?;
+        }
+        return Err(error);
+    }
+    let mut skills = Vec::new();
+    for step in &plan.archive {
+        skills.push(archive(library, step, (plan, facts), stamp, dry_run)?);
+    }
+    Ok(Applied { plan: plan.id.clone(), skills })
+}
+
+fn archive(
+    library: &Library,
+    step: &Step,
+    (plan, facts): (&Plan, &Facts),
+    stamp: &Stamp,
+    dry_run: bool,
+) -> Result<AppliedSkill, LibraryError> {
+    let of = |status, why: String| AppliedSkill { skill: step.skill.clone(), status, why };
+    let name = match still_stale(step, plan, facts, stamp.time) {
+        Ok(name) => name,
+        Err(why) => {
+            if !dry_run {
+                note_refused(library, step, stamp, "stale_plan", &why)?;
+            }
+            return Ok(of("refused", why));
+        }
+    };
+    if dry_run {
+        return Ok(of("dry_run", step.reason.clone()));
+    }
+    let stamp = Stamp { reason: Some(format!("{} (plan {})", step.reason, plan.id)), ..stamp.clone() };
+    let mut is_done = false;
+    library.set_state(&name, &stamp, ARCHIVE, |state| {
+        // Whoever pinned it since, or took it out of sight, is not overruled.
+        is_done = !state.pinned && state.enabled;
+        state.enabled &= !is_done;
+    })?;
+    match is_done {
+        true => Ok(of("archived", step.reason.clone())),
+        false => {
+            let why = "it was pinned or disabled in the meantime".to_owned();
+            note_refused(library, step, &stamp, "stale_plan", &why)?;
+            Ok(of("refused", why))
+        }
+    }
+}
+
+/// The skill of a step, if the same would be decided about it now; else what has changed.
+fn still_stale(step: &Step, plan: &Plan, facts: &Facts, now: Timestamp) -> Result<SkillName, String> {
+    let skill = facts.skills.iter().find(|skill| skill.name.as_str() == step.skill);
+    let skill = skill.ok_or_else(|| "there is no such skill any more".to_owned())?;
+    if skill.revision != step.revision {
+        return Err(format!("it was changed since the plan was made, to revision {}", skill.number));
+    }
+    match judge(skill, &facts.record, plan.terms, now) {
+        Judgement::Stale(again) if again.last_used == step.last_used => Ok(skill.name.clone()),
+        Judgement::Stale(_) | Judgement::Kept(Kept::InUse) => Err("it was used since the plan was made".to_owned()),
+        Judgement::Kept(Kept::OutOfSight) => Err("agents do not see it any more".to_owned()),
+        Judgement::Kept(Kept::Silence) => Err("too little is recorded of uses now".to_owned()),
+        Judgement::Kept(Kept::Exempt(why)) => Err(format!("{why} now")),
+    }
+}
+
+fn note_refused(library: &Library, step: &Step, stamp: &Stamp, code: &str, why: &str) -> Result<(), LibraryError> {
+    library.record(&Event::refused(stamp, &step.skill, ARCHIVE, code, why))
+}
+
+/// A skill that is out of the catalogue because the curator took it out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Archived {
+    /// What `restore` takes as well as the name.
+    pub id: String,
+    /// The skill.
+    pub name: String,
+    /// When, RFC 3339 in UTC.
+    pub time: String,
+    /// By whom.
+    pub actor: String,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// The skills that are archived, the newest first.
+///
+/// # Errors
+/// The library cannot be read.
+pub fn archived(library: &Library) -> Result<Vec<Archived>, LibraryError> {
+    let state = library.state()?;
+    let (events, _) = library.events()?;
+    let mut last: BTreeMap<&str, &Event> = BTreeMap::new();
+    let hides =
+        |event: &&Event| event.status == EventStatus::Set && [ARCHIVE, "disable"].contains(&event.action.as_str());
+    for event in events.iter().filter(hides) {
+        last.insert(&event.skill, event);
+    }
+    let is_archived = |event: &&Event| {
+        let name = SkillName::parse(&event.skill).ok();
+        event.action == ARCHIVE && name.is_some_and(|name| !state.of(&name).enabled)
+    };
+    let mut found: Vec<Archived> = last
+        .into_values()
+        .filter(is_archived)
+        .map(|event| Archived {
+            id: id(event),
+            name: event.skill.clone(),
+            time: event.time.clone(),
+            actor: event.actor.clone(),
+            reason: event.reason.clone(),
+        })
+        .collect();
+    found.sort_by(|a, b| (&b.time, &a.name).cmp(&(&a.time, &b.name)));
+    Ok(found)
+}
+
+fn id(event: &Event) -> String {
+    let text = format!("{} {}", event.operation, event.skill);
+    Digest::of_bytes(text.as_bytes()).hex().get(..8).unwrap_or_default().to_owned()
+}
+
+/// Brings archived skills back, by name or id: all, or none where one is not archived.
+///
+/// # Errors
+/// [`CurateError::NotArchived`], or the library cannot be written.
+pub fn restore(library: &Library, which: &[String], stamp: &Stamp) -> Result<Vec<SkillName>, CurateError> {
+    let known = archived(library)?;
+    let find = |text: &String| {
+        let found = known.iter().find(|one| one.name == *text || one.id == *text);
+        found.and_then(|one| SkillName::parse(&one.name).ok()).ok_or_else(|| CurateError::NotArchived(text.clone()))
+    };
+    let mut names = which.iter().map(find).collect::<Result<Vec<_>, _>>()?;
+    names.sort();
+    names.dedup();
+    library.set_states(names.iter(), stamp, RESTORE, |_, state| state.enabled = true)?;
+    Ok(names)
+}

@@ -1,0 +1,33 @@
+//! [`Timestamp`]s in JSON: RFC 3339 in UTC, as precise as they are.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+/// Writes one.
+pub(crate) fn serialize<S: Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(time)
+}
+
+/// Reads one.
+pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Timestamp, D::Error> {
+    String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+}
+
+/// Those that may be missing.
+pub(crate) mod optional {
+    use super::{Deserialize, Deserializer, Error, Serializer, Timestamp};
+
+    /// Writes it, or null.
+    pub(crate) fn serialize<S: Serializer>(time: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {
+        match time {
+            Some(time) => serializer.collect_str(time),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    /// Reads it, or null.
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
+        let text = Option::<String>::deserialize(deserializer)?;
+        text.map(|text| text.parse().map_err(D::Error::custom)).transpose()
+    }
+}
