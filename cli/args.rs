@@ -144,7 +144,7 @@ pub enum Command {
     Read(commands::read::ReadArgs),
     /// Show what an agent sees here, what is hidden from it, and why
     Debug(commands::debug::DebugArgs),
-    /// Show which tools the skills in use leave to an agent
+    /// Compile skills to tools, run these, and show which tools skills leave to an agent
     #[command(subcommand)]
     Tools(commands::tools::ToolsCommand),
     /// Let agents see a skill again

@@ -3,6 +3,7 @@
 mod args;
 mod catalogue;
 mod commands;
+mod composing;
 mod context;
 mod exit;
 mod print;

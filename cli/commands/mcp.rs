@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 
 use agent::{Builtin, Catalogue, Places, Settings};
 use clap::{Args, Subcommand};
+use compose::Hosts;
 use library::{Actor, Home, Library};
 use mcp::{Gate, Options, Refusal, Servers, Used, Workplace, serve_http, serve_stdio};
 use serde_json::{Value, json};
@@ -162,6 +163,10 @@ impl Workplace for Context {
 
     fn settings(&self) -> Result<Settings, Refusal> {
         self.settings().map_err(refusal)
+    }
+
+    fn tool_hosts(&self) -> Result<Hosts, Refusal> {
+        self.tool_hosts().map_err(refusal)
     }
 
     fn note_use(&self, catalogue: &Catalogue, settings: &Settings, used: Used<'_>) {

@@ -1,86 +1,51 @@
-//! `skillhub tools`: which tools the skills in use leave to an agent.
+//! `skillhub tools`: skills that compile to tools, and which tools the skills in use leave to an agent.
 
-use agent::{Catalogue, Declared, ToolPolicy};
-use clap::{Args, Subcommand};
-use serde_json::json;
-use skill::SkillName;
+mod call;
+mod compile;
+mod list;
+mod policy;
+mod trace;
+
+use clap::Subcommand;
 
 use crate::{
-    catalogue::builtin,
-    context::{Context, skill_name},
-    exit::{CliError, Exit, failed},
-    print::{FAINT, STRONG, Table},
+    context::Context,
+    exit::{CliError, Exit},
 };
 
 /// What `tools` does.
 #[derive(Debug, Subcommand)]
 #[command(after_help = "Examples:
+  skillhub tools compile site-monitor            a skill that declares `tool_schema` becomes a tool
+  skillhub tools list                            the compiled tools, their state and their level
+  skillhub tools call site-monitor --input '{\"sites\":[\"a.example\"]}' --dry-run
   skillhub tools policy --active pdf-forms,git-notes")]
 pub enum ToolsCommand {
+    /// Compile skills that declare `tool_schema` to tools
+    Compile(compile::CompileArgs),
+    /// List the compiled tools, or those that steps may call
+    List(list::ListArgs),
+    /// Show one tool: its schemas, steps and level
+    Show(list::ShowArgs),
+    /// Take compiled tools away; the skills stay
+    Remove(compile::RemoveArgs),
+    /// Run a compiled tool, or show what it would do
+    Call(call::CallArgs),
+    /// Show what runs did, step by step
+    Trace(trace::TraceArgs),
     /// Show which tools may be called while skills are in use
-    Policy(PolicyArgs),
-}
-
-/// Flags of `tools policy`.
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  skillhub tools policy                          while every skill that the agent sees may be in use
-  skillhub tools policy --active pdf-forms,git-notes
-  skillhub tools policy --active pdf-forms --always-on Read,Grep --json
-
-A skill that has `allowed-tools` allows these. When no skill in use has any, every tool may be called; as
-soon as one has, only what some of them allow, besides those that are always on: skillhub's own, and the
-ones named here or by `always_on` in config.toml.")]
-pub struct PolicyArgs {
-    /// The skills in use; all that the agent sees otherwise
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
-    active: Vec<String>,
-    /// Tools that no skill takes away
-    #[arg(long, value_name = "TOOL", value_delimiter = ',')]
-    always_on: Vec<String>,
-    /// The agent that uses them
-    #[arg(long, value_name = "ID")]
-    agent: Option<String>,
+    Policy(policy::PolicyArgs),
 }
 
 /// Runs it.
 pub fn run(context: &Context, command: &ToolsCommand) -> Result<Exit, CliError> {
     match command {
-        ToolsCommand::Policy(args) => policy(context, args),
+        ToolsCommand::Compile(args) => compile::run(context, args),
+        ToolsCommand::List(args) => list::run(context, args),
+        ToolsCommand::Show(args) => list::show(context, args),
+        ToolsCommand::Remove(args) => compile::remove(context, args),
+        ToolsCommand::Call(args) => call::run(context, args),
+        ToolsCommand::Trace(args) => trace::run(context, args),
+        ToolsCommand::Policy(args) => policy::run(context, args),
     }
-}
-
-fn policy(context: &Context, args: &PolicyArgs) -> Result<Exit, CliError> {
-    let settings = context.settings()?;
-    let agent = context.agent(args.agent.as_deref());
-    let catalogue = Catalogue::collect(&context.places(true), builtin()?).map_err(failed)?;
-    let names: Vec<SkillName> = args.active.iter().map(|name| skill_name(name)).collect::<Result<_, _>>()?;
-    let active: Vec<Declared> = match names.is_empty() {
-        true => catalogue.seen(&settings, &agent).into_iter().map(|listed| listed.declared()).collect(),
-        false => {
-            let found = names.iter().map(|name| catalogue.find(name).map(|listed| listed.declared()));
-            found.collect::<Result<_, _>>().map_err(failed)?
-        }
-    };
-    let mut always_on = settings.always_on.clone();
-    always_on.extend(args.always_on.iter().cloned());
-    let policy = ToolPolicy::of(&active, &always_on);
-    let mut document = json!({"ok": true, "active": active.iter().map(|of| of.skill.as_str()).collect::<Vec<_>>()});
-    document["policy"] = policy.document();
-    context.out.answer(&document, |out| {
-        if !policy.restricts {
-            writeln!(out, "Every tool may be called: no skill in use has `allowed-tools`.")?;
-        } else {
-            writeln!(out, "Only these tools may be called:")?;
-            let mut table = Table::new(&["tool", "held to", "by"]);
-            for (tool, by) in &policy.tools {
-                let by: Vec<&str> = by.iter().map(SkillName::as_str).collect();
-                table.row(&[tool.tool.clone(), tool.pattern.clone().unwrap_or_default(), by.join(", ")]);
-            }
-            table.write(out)?;
-        }
-        let always = if always_on.is_empty() { String::new() } else { format!(", {}", always_on.join(", ")) };
-        writeln!(out, "{FAINT}Always on: {STRONG}skillhub's own tools{STRONG:#}{FAINT}{always}{FAINT:#}")
-    })?;
-    Ok(Exit::Done)
 }

@@ -42,8 +42,8 @@ const FILE: &str = "config.toml";
 /// storage = "git"
 /// ```
 ///
-/// `[agent]`, `[skill_evolution]`, `[agents.ID]` and `[[permissions]]` say what agents see; what may stand in
-/// them is known where they are used.
+/// `[agent]`, `[skill_evolution]`, `[agents.ID]` and `[[permissions]]` say what agents see, `[tools]` and `[mcp_servers.NAME]` what the steps of
+/// composed tools may call; what may stand in them is known where they are used.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -82,6 +82,12 @@ pub struct Config {
     /// Which agent may see and use what.
     #[serde(default)]
     pub permissions: Vec<Table>,
+    /// What the tools that steps call may reach.
+    #[serde(default)]
+    pub tools: Table,
+    /// Servers whose tools steps may call, by name.
+    #[serde(default)]
+    pub mcp_servers: BTreeMap<String, Table>,
 }
 
 /// One registry.
@@ -146,6 +152,8 @@ impl Default for Config {
             skill_evolution: Table::new(),
             agents: BTreeMap::new(),
             permissions: Vec::new(),
+            tools: Table::new(),
+            mcp_servers: BTreeMap::new(),
         }
     }
 }

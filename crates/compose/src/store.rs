@@ -3,11 +3,16 @@
 //! `composed_tools.json` is `{"format":1,"skills":{NAME: entry}}` with one entry for each skill that somebody had compiled, whatever became of it since; it is
 //! replaced as a whole. `traces/` holds the newest runs, one file each.
 
-use std::{collections::BTreeMap, io};
+use std::{
+    collections::BTreeMap,
+    hash::{DefaultHasher, Hash, Hasher},
+    io,
+    time::UNIX_EPOCH,
+};
 
 use library::{Durability, Library, LibraryError, ensure_dir, open_dir, read_bounded, write_atomically};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
 
@@ -52,6 +57,30 @@ impl Entry {
             Self::Compiled { tool } => Some(tool),
             Self::Broken { .. } | Self::Absent { .. } => None,
         }
+    }
+
+    /// Why it is none, where it is none.
+    #[must_use]
+    pub fn why(&self) -> String {
+        match self {
+            Self::Compiled { .. } => String::new(),
+            Self::Broken { problems, .. } => problems.first().map(ToString::to_string).unwrap_or_default(),
+            Self::Absent { why } => why.clone(),
+        }
+    }
+
+    /// As a document: that of the tool, and `{"skill","state","problems","why"}`.
+    #[must_use]
+    pub fn document(&self, skill: &str) -> Value {
+        let mut document = self.tool().map_or_else(|| json!({}), ComposedTool::document);
+        document["skill"] = Value::from(skill);
+        document["state"] = Value::from(self.state());
+        match self {
+            Self::Broken { problems, .. } => document["problems"] = json!(problems),
+            Self::Absent { why } => document["why"] = Value::from(why.clone()),
+            Self::Compiled { .. } => {}
+        }
+        document
     }
 
     /// As it is written in documents.
@@ -141,6 +170,17 @@ impl<'a> Store<'a> {
         }
     }
 
+    /// A number that changes when what is stored does; `None` where nothing ever was compiled.
+    #[must_use]
+    pub fn mark(&self) -> Option<u64> {
+        let own = open_dir(self.library.own_path()).ok()??;
+        let about = own.symlink_metadata(FILE).ok()?;
+        let mut hasher = DefaultHasher::new();
+        let modified = about.modified().ok().and_then(|time| time.into_std().duration_since(UNIX_EPOCH).ok());
+        (about.len(), modified).hash(&mut hasher);
+        Some(hasher.finish())
+    }
+
     /// Changes what is stored, alone.
     ///
     /// # Errors
@@ -228,7 +268,7 @@ impl<'a> Store<'a> {
 /// A trace as it is listed: `{"id","tool","skill","status","took_micros","error"}`.
 #[must_use]
 pub fn summary(id: &str, trace: &Trace) -> Value {
-    serde_json::json!({
+    json!({
         "id": id, "tool": trace.tool, "skill": trace.skill, "status": trace.status, "took_micros": trace.took_micros,
         "error": trace.error,
     })

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use skill::failure::FailureKind;
 
 use crate::{
     compile::hex_digest,
@@ -164,4 +165,48 @@ fn redact(value: &mut Value, all: bool) {
     if (all && !value.is_null()) || bytes > VALUE_BYTES {
         *value = json!({"redacted": true, "bytes": bytes, "sha256": hex_digest(value.to_string().as_bytes())});
     }
+}
+
+/// The id of a run that began at this time; ids sort by time.
+#[must_use]
+pub fn trace_id(now: jiff::Timestamp) -> String {
+    let nanos = now.as_nanosecond();
+    let told = now.strftime("%Y%m%dT%H%M%S").to_string();
+    let salt = hex_digest(format!("{nanos} {}", std::process::id()).as_bytes());
+    format!("{told}-{:09}-{}", nanos.rem_euclid(1_000_000_000), &salt[..4])
+}
+
+/// The class of a failure of a run, by its code.
+#[must_use]
+pub fn class_of(code: &str) -> FailureKind {
+    match code {
+        "approval_needed" | "policy_denied" | "not_allowed" => FailureKind::Refused,
+        "invalid_input" => FailureKind::Usage,
+        "damaged" => FailureKind::Integrity,
+        _ => FailureKind::Failed,
+    }
+}
+
+/// The codes of runs that programs may tell apart; a tool's own are `tool_failed`.
+#[must_use]
+pub fn known_code(code: &str) -> &'static str {
+    const CODES: [&str; 16] = [
+        "approval_needed",
+        "policy_denied",
+        "not_allowed",
+        "invalid_input",
+        "invalid_output",
+        "invalid_schema",
+        "damaged",
+        "cancelled",
+        "timeout",
+        "too_large",
+        "too_large_run",
+        "too_many_calls",
+        "too_many_items",
+        "no_value",
+        "not_a_list",
+        "unknown_tool",
+    ];
+    CODES.into_iter().find(|known| *known == code).unwrap_or("tool_failed")
 }

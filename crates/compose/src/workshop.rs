@@ -47,6 +47,12 @@ pub enum WorkshopError {
     /// Somebody asked for the tool of a skill that was never compiled.
     #[error("{0} is not among the compiled skills")]
     NotCompiled(String),
+    /// The skill is no tool now.
+    #[error("{0} is no tool now: {1}")]
+    NoTool(String, String),
+    /// An agent may not use it.
+    #[error("{0:?} may not use {1}")]
+    Denied(String, String),
     /// A skill is not there.
     #[error(transparent)]
     Agent(#[from] AgentError),
@@ -61,6 +67,10 @@ impl Fails for WorkshopError {
             Self::NoLibrary => Failure::new(FailureKind::NotFound, "not_found"),
             Self::NotCompiled(_) => Failure::new(FailureKind::NotFound, "not_found")
                 .hint("`skillhub tools list` shows the compiled ones, `skillhub tools compile NAME` compiles a skill"),
+            Self::NoTool(skill, _) => Failure::new(FailureKind::Invalid, "invalid_skill")
+                .hint(format!("mend the skill; `skillhub tools compile {skill}` tells everything that is wrong")),
+            Self::Denied(..) => Failure::new(FailureKind::Refused, "policy_denied")
+                .hint("a person allows it with [[permissions]] in config.toml"),
             Self::Agent(error) => error.failure(),
             Self::Store(error) => error.failure(),
         }

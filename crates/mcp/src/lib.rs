@@ -4,6 +4,7 @@
 //! [`Workplace`] anew, and who acts is the client as its connection names it, never what a request says.
 //! [`hosts`] knows how programs that run agents are told to start us.
 
+mod composed;
 mod consent;
 pub mod hosts;
 mod http;

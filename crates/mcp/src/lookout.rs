@@ -5,7 +5,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agent::{RECHECK_MILLIS, Settings};
+use agent::{Catalogue, RECHECK_MILLIS, Settings};
+use compose::Store;
 use library::{Actor, ActorKind};
 
 use crate::{refusal::Refusal, server::Shared, watchers::List};
@@ -20,6 +21,7 @@ const PAUSE_FACTOR: u32 = 20;
 pub(crate) async fn watch(shared: Arc<Shared>) {
     let mut pause = PAUSE;
     let settling = Arc::clone(&shared);
+    let mut composed = None;
     let mut known = tokio::task::spawn_blocking(move || settings(&settling).ok()).await.unwrap_or_default();
     loop {
         let at_once = tokio::time::timeout(pause, shared.changed.notified()).await.is_ok();
@@ -28,7 +30,7 @@ pub(crate) async fn watch(shared: Arc<Shared>) {
         }
         let began = Instant::now();
         let looking = Arc::clone(&shared);
-        let Ok(Ok((changed, settings))) = tokio::task::spawn_blocking(move || look(&looking)).await else {
+        let Ok(Ok((changed, settings, tools))) = tokio::task::spawn_blocking(move || look(&looking)).await else {
             // Whoever asks for a list is told what is wrong.
             continue;
         };
@@ -36,7 +38,9 @@ pub(crate) async fn watch(shared: Arc<Shared>) {
         if changed || resettled {
             shared.watchers.tell(List::Skills).await;
         }
-        if resettled || changed && shared.options.catalogue {
+        let retooled = tools != composed || changed && tools.is_some();
+        composed = tools;
+        if resettled || retooled || changed && shared.options.catalogue {
             shared.watchers.tell(List::Tools).await;
         }
         if !at_once {
@@ -45,10 +49,12 @@ pub(crate) async fn watch(shared: Arc<Shared>) {
     }
 }
 
-/// Whether skills changed, and what agents may see of them.
-fn look(shared: &Shared) -> Result<(bool, Settings), Refusal> {
+/// Whether skills changed, what agents may see of them, and a mark of the composed tools that are kept.
+fn look(shared: &Shared) -> Result<(bool, Settings, Option<u64>), Refusal> {
     let settings = settings(shared)?;
-    Ok((shared.live.refresh()?, settings))
+    let changed = shared.live.refresh()?;
+    let mark = |catalogue: &Catalogue| catalogue.libraries().first().and_then(|library| Store::of(library).mark());
+    Ok((changed, settings, shared.live.with(mark)?))
 }
 
 fn settings(shared: &Shared) -> Result<Settings, Refusal> {

@@ -5,6 +5,7 @@ use rmcp::model::ListToolsResult;
 use serde_json::json;
 
 use crate::{
+    composed,
     refusal::Refusal,
     server::Options,
     tools::{Call, Spec, TOOLS, skills::READ_SKILL},
@@ -38,6 +39,7 @@ pub(crate) fn tools(call: &Call<'_>, session: &Session, options: &Options) -> Re
         let listed = call.live.with(|catalogue| catalogue_text(&catalogue.seen(&settings, call.agent)))?;
         tool.description = Some(format!("{}\n\n{listed}", READ_SKILL.description).into());
     }
+    tools.extend(composed::tools(call, session, options)?);
     let mut result = ListToolsResult::with_all_items(tools);
     let policy = session.policy(&settings.always_on);
     if policy.restricts {

@@ -1,6 +1,9 @@
 //! [`Server`]: one connection's side of the protocol. What is asked for is done elsewhere, and on other threads.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
 
 use agent::{Live, Session};
 use jiff::Timestamp;
@@ -22,6 +25,7 @@ use skill::failure::FailureKind;
 use tokio::sync::Notify;
 
 use crate::{
+    composed,
     consent::{self, Consent},
     log::{Log, Weight},
     lookout, offer,
@@ -105,6 +109,36 @@ pub(crate) fn is_sessionless(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
 }
 
+/// What a call is for.
+#[derive(Clone)]
+enum Callee {
+    /// A tool of ours.
+    Own(&'static Spec),
+    /// One that a skill compiled to, by its name or alias.
+    Composed(String),
+}
+
+impl Callee {
+    fn find(name: &str) -> Option<Self> {
+        let own = Spec::find(name).map(Self::Own);
+        own.or_else(|| composed::may_be(name).then(|| Self::Composed(name.to_owned())))
+    }
+
+    fn takes_a_while(&self) -> bool {
+        match self {
+            Self::Own(spec) => spec.effect.goes_out(),
+            Self::Composed(_) => true,
+        }
+    }
+
+    fn title(&self) -> &str {
+        match self {
+            Self::Own(spec) => spec.title,
+            Self::Composed(name) => name,
+        }
+    }
+}
+
 impl Server {
     /// Does work that may wait on the disk, where it holds nobody up. A fault inside it ends this request only.
     ///
@@ -117,6 +151,8 @@ impl Server {
     ) -> Result<T, Refusal> {
         let called_off = || Refusal::new(FailureKind::Failed, "cancelled", "the request was called off");
         let (shared, cancelled, actor) = (Arc::clone(&self.shared), context.ct.clone(), actor(context));
+        let stopped = Arc::new(AtomicBool::new(false));
+        let stop = Arc::clone(&stopped);
         let task = tokio::task::spawn_blocking(move || {
             if cancelled.is_cancelled() {
                 return Err(called_off());
@@ -124,7 +160,8 @@ impl Server {
             let place = (shared.open)(actor.clone())?;
             let agent = shared.options.agent.clone().unwrap_or_else(|| actor.id.clone());
             let (place, live) = (place.as_ref(), &shared.live);
-            work(&Call { place, actor, now: Timestamp::now(), agent: &agent, live, agreed })
+            let cancelled = stopped.as_ref();
+            work(&Call { place, actor, now: Timestamp::now(), agent: &agent, live, agreed, cancelled })
         });
         tokio::select! {
             done = task => done.unwrap_or_else(|_| {
@@ -132,6 +169,7 @@ impl Server {
                 Err(Refusal::new(FailureKind::Failed, "internal", message))
             }),
             () = context.ct.cancelled() => {
+                stop.store(true, Ordering::Relaxed);
                 Err(called_off().hint("what had begun is finished; skill_history tells what was changed"))
             }
         }
@@ -148,18 +186,22 @@ impl Server {
 
     async fn call(
         &self,
-        spec: &'static Spec,
+        callee: Callee,
         arguments: JsonObject,
         context: &RequestContext<RoleServer>,
         agreed: bool,
     ) -> Result<Answer, Refusal> {
-        self.work(context, agreed, move |call| spec.call(call, arguments)).await
+        self.work(context, agreed, move |call| match callee {
+            Callee::Own(spec) => spec.call(call, arguments),
+            Callee::Composed(name) => composed::call(call, &name, arguments),
+        })
+        .await
     }
 
     /// Says how far a tool is that may take a while, where the client wants to know.
-    async fn progress(&self, spec: &Spec, context: &RequestContext<RoleServer>, done: f64) {
-        if let Some(token) = context.meta.get_progress_token().filter(|_| spec.effect.goes_out()) {
-            let told = ProgressNotificationParam::new(token, done).with_total(1.0).with_message(spec.title);
+    async fn progress(&self, callee: &Callee, context: &RequestContext<RoleServer>, done: f64) {
+        if let Some(token) = context.meta.get_progress_token().filter(|_| callee.takes_a_while()) {
+            let told = ProgressNotificationParam::new(token, done).with_total(1.0).with_message(callee.title());
             let _not_heard = context.peer.notify_progress(told).await;
         }
     }
@@ -227,19 +269,19 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let spec = Spec::find(&request.name)
+        let callee = Callee::find(&request.name)
             .ok_or_else(|| ErrorData::invalid_params(format!("there is no tool {:?}", request.name), None))?;
         let arguments = request.arguments.unwrap_or_default();
-        self.progress(spec, &context, 0.0).await;
-        let mut outcome = self.call(spec, arguments.clone(), &context, false).await;
+        self.progress(&callee, &context, 0.0).await;
+        let mut outcome = self.call(callee.clone(), arguments.clone(), &context, false).await;
         if let Err(Refusal { question: Some(question), .. }) = &outcome {
             match consent::ask(question, &context, request.input_responses.as_ref()).await {
-                Consent::Given => outcome = self.call(spec, arguments, &context, true).await,
+                Consent::Given => outcome = self.call(callee.clone(), arguments, &context, true).await,
                 Consent::Asked(first) => return Ok((*first).into()),
                 Consent::Missing => {}
             }
         }
-        self.progress(spec, &context, 1.0).await;
+        self.progress(&callee, &context, 1.0).await;
         match outcome {
             Ok(answer) => Ok(self.conclude(answer, &context).await.into()),
             Err(refusal) => {

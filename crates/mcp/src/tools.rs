@@ -1,12 +1,13 @@
 //! [`Spec`]: the tools that are offered, each with its schemas, its hints and what it does.
 
 mod change;
+mod codegen;
 mod market;
 mod past;
 mod review;
 pub(crate) mod skills;
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::AtomicBool};
 
 use agent::{Decision, Declared, Live};
 use jiff::Timestamp;
@@ -68,6 +69,8 @@ pub(crate) struct Call<'a> {
     pub live: &'a Live,
     /// Whether a person agreed to this call.
     pub agreed: bool,
+    /// Set when nobody waits for the answer any more.
+    pub cancelled: &'a AtomicBool,
 }
 
 /// What a tool answers.
@@ -104,6 +107,9 @@ pub(crate) const TOOLS: &[Spec] = &[
     skills::ENABLE_SKILL,
     market::SEARCH_MARKETPLACE,
     market::INSTALL_SKILL,
+    codegen::SKILLS_CODEGEN,
+    codegen::SKILLS_CODEGEN_STATUS,
+    codegen::SKILLS_CODEGEN_REMOVE,
 ];
 
 /// Another name of [`skills::READ_SKILL`], which some hosts' prompts use.
@@ -112,7 +118,8 @@ const READ_SKILL_ALIAS: &str = "skill";
 impl Spec {
     /// The tool of a name.
     pub fn find(name: &str) -> Option<&'static Self> {
-        let name = if name == READ_SKILL_ALIAS { skills::READ_SKILL.name } else { name };
+        // Some hosts take no dots in names, so what is listed has none; `skills.codegen` means the same.
+        let name = if name == READ_SKILL_ALIAS { skills::READ_SKILL.name.to_owned() } else { name.replace('.', "_") };
         TOOLS.iter().find(|spec| spec.name == name)
     }
 
@@ -157,7 +164,7 @@ impl Spec {
     }
 }
 
-fn object(value: Value) -> Arc<JsonObject> {
+pub(crate) fn object(value: Value) -> Arc<JsonObject> {
     match value {
         Value::Object(object) => Arc::new(object),
         _ => Arc::default(),

@@ -1,6 +1,7 @@
 //! [`Workplace`]: where and under which rules the server works, as whoever started it says.
 
 use agent::{Builtin, Catalogue, Places, Settings};
+use compose::Hosts;
 use library::{Actor, Home, Library, UseKind, UseState};
 use serde_json::Value;
 use skill::SkillName;
@@ -50,6 +51,12 @@ pub trait Workplace: Send {
     /// # Errors
     /// The configuration says it in a way that cannot be read; nothing is shown then.
     fn settings(&self) -> Result<Settings, Refusal>;
+
+    /// Where the tools are that steps of composed tools may call.
+    ///
+    /// # Errors
+    /// The configuration says it in a way that cannot be read; none is called then.
+    fn tool_hosts(&self) -> Result<Hosts, Refusal>;
 
     /// Keeps that a skill was used.
     fn note_use(&self, catalogue: &Catalogue, settings: &Settings, used: Used<'_>);

@@ -235,8 +235,12 @@ fn search_skills(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refus
         let seen = catalogue.seen(&settings, call.agent);
         let hits = search(&seen, &query, limit);
         hits.iter().for_each(|hit| note(call, catalogue, &settings, Some(&hit.listed.name), UseKind::Found, true));
+        // The tool that a skill compiled to is told with it.
+        let entries = catalogue.libraries().first().and_then(|library| compose::Store::of(library).read().ok());
+        let tool = |name: &str| Some(entries.as_ref()?.get(name)?.tool()?.alias.clone());
         let results = hits.iter().map(|hit| {
             json!({
+                "tool": tool(hit.listed.name.as_str()),
                 "name": hit.listed.name.as_str(), "description": agent::told(&hit.listed.description),
                 "path": hit.listed.path, "score": hit.score,
             })

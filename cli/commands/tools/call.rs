@@ -1,0 +1,173 @@
+//! `skillhub tools call`: runs a compiled tool, or shows what it would do.
+
+use std::{io::Read, sync::atomic::AtomicBool};
+
+use clap::Args;
+use compose::{Approval, Executor, Failure, RunLimits, Status, Trace};
+use serde_json::{Value, json};
+use skill::failure::FailureKind;
+
+use crate::{
+    composing::Composing,
+    context::Context,
+    exit::{CliError, Exit, failed},
+    print::{FAINT, STRONG},
+};
+
+/// Bytes of an input.
+const INPUT_BYTES: u64 = 4 << 20;
+
+/// Flags of `tools call`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub tools call site-monitor --input '{\"sites\":[\"https://a.example\"]}' --dry-run
+  skillhub tools call site-monitor --input '{\"sites\":[\"https://a.example\"]}' --approve plan_confirm
+  echo '{\"sites\":[]}' | skillhub tools call site-monitor --input -
+  skillhub tools call site-monitor --redact      keep what went in and out of steps out of the trace
+
+A tool has the strictest level of its steps: none runs at once; plan_confirm and exec_escalation need --approve, and
+exec_escalation a person besides: a terminal, or the token of `skillhub reviewer new`. The answer is printed, every run
+leaves a trace (`skillhub tools trace`). Exit codes: 1 a step failed, 2 the input does not fit, 5 not allowed.")]
+pub struct CallArgs {
+    /// The tool, by its name or its skill's
+    name: String,
+    /// What it is called with, as JSON; `-` reads it from stdin
+    #[arg(long, value_name = "JSON", default_value = "{}")]
+    input: String,
+    /// The level that is agreed to
+    #[arg(long, value_name = "LEVEL", default_value = "none", default_missing_value = "plan_confirm", num_args = 0..=1, value_parser = level)]
+    approve: Approval,
+    /// Show the plan and call nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Keep only sizes and digests of inputs and outputs in the trace
+    #[arg(long)]
+    redact: bool,
+    /// The agent that calls; its permissions hold
+    #[arg(long, value_name = "ID")]
+    agent: Option<String>,
+}
+
+fn level(text: &str) -> Result<Approval, String> {
+    let names: Vec<&str> = Approval::ALL.iter().map(|level| level.as_str()).collect();
+    Approval::parse(text).ok_or_else(|| format!("a level is {}", names.join(", ")))
+}
+
+/// Runs it.
+pub fn run(context: &Context, args: &CallArgs) -> Result<Exit, CliError> {
+    let input = input(&args.input)?;
+    let composing = Composing::new(context, args.agent.as_deref())?;
+    let entries = composing.workshop().follow().map_err(failed)?;
+    let tool = composing.tool(&entries, &args.name)?;
+    let composed: Vec<_> = entries.values().filter_map(|entry| entry.tool().cloned()).collect();
+    let cancelled = AtomicBool::new(false);
+    let executor = Executor {
+        host: composing.host(),
+        composed: &composed,
+        may_use: &|tool| composing.may_use(tool),
+        approved: args.approve,
+        limits: RunLimits::default(),
+        cancelled: &cancelled,
+    };
+    if args.dry_run {
+        return plan(context, &executor, tool, input);
+    }
+    let level = executor.level(tool);
+    if level == Approval::ExecEscalation && args.approve == level && !context.is_person() {
+        return Err(refused(&tool.name, "it runs commands outside what skillhub contains, and that needs a person")
+            .hint(
+                "run it at a terminal, or set SKILLHUB_REVIEWER_TOKEN to the token that `skillhub reviewer new` made",
+            ));
+    }
+    let trace = executor.run(tool, input);
+    let id = compose::trace_id(context.now);
+    composing
+        .workshop()
+        .store()
+        .map_err(failed)?
+        .keep(&id, &trace.clone().redacted(args.redact))
+        .map_err(|e| failed(e))?;
+    tell(context, &id, &trace)
+}
+
+fn refused(tool: &str, why: &str) -> CliError {
+    CliError::new("policy_denied", Exit::Refused, format!("{tool} was not run: {why}"))
+}
+
+fn input(text: &str) -> Result<Value, CliError> {
+    let mut piped = String::new();
+    let text = match text {
+        "-" => {
+            std::io::stdin().lock().take(INPUT_BYTES).read_to_string(&mut piped)?;
+            piped.as_str()
+        }
+        text => text,
+    };
+    serde_json::from_str(text).map_err(|error| {
+        CliError::usage(format!("the input is no JSON: {error}"))
+            .hint("write an object, such as '{\"url\":\"https://a.example\"}'")
+    })
+}
+
+fn plan(
+    context: &Context,
+    executor: &Executor<'_>,
+    tool: &compose::ComposedTool,
+    input: Value,
+) -> Result<Exit, CliError> {
+    let plan = executor.plan(tool, input).map_err(|failure| error(&failure, Value::Null))?;
+    let mut document = json!({"ok": true, "status": "dry_run"});
+    document["plan"] = plan;
+    context.out.answer(&document, |out| {
+        let plan = &document["plan"];
+        writeln!(
+            out,
+            "{STRONG}{}{STRONG:#} would need level {}",
+            tool.name,
+            plan["approval"].as_str().unwrap_or_default()
+        )?;
+        for step in plan["steps"].as_array().into_iter().flatten() {
+            let id = step["id"].as_str().map(|id| format!(" ({id})")).unwrap_or_default();
+            writeln!(out, "{}{id} {STRONG}{}{STRONG:#}", step["step"], step["tool"].as_str().unwrap_or_default())?;
+            for key in ["when", "for_each", "input", "inputs"] {
+                match &step[key] {
+                    Value::Null => {}
+                    value => writeln!(out, "    {FAINT}{key:<8}{FAINT:#} {value}")?,
+                }
+            }
+        }
+        writeln!(out, "{FAINT}Nothing was called.{FAINT:#}")
+    })?;
+    Ok(Exit::Done)
+}
+
+/// Tells how the run went.
+fn tell(context: &Context, id: &str, trace: &Trace) -> Result<Exit, CliError> {
+    if let Some(failure) = &trace.error {
+        let hint = failure.hint.clone().unwrap_or_else(|| format!("`skillhub tools trace {id}` shows every step"));
+        let failure = Failure { hint: Some(hint), ..failure.clone() };
+        return Err(error(&failure, json!({"trace": id, "status": trace.status})));
+    }
+    let skipped = trace.steps.iter().filter(|step| step.status == Status::Skipped).count();
+    if skipped > 0 {
+        context.out.note(&format!(
+            "{skipped} of {} steps were passed over; `skillhub tools trace {id}` shows why",
+            trace.steps.len()
+        ));
+    }
+    let document = json!({"ok": true, "status": trace.status, "tool": trace.tool, "output": trace.output, "trace": id});
+    context.out.answer(&document, |out| match &trace.output {
+        Value::String(text) => writeln!(out, "{text}"),
+        other => writeln!(out, "{}", serde_json::to_string_pretty(other).unwrap_or_default()),
+    })?;
+    Ok(Exit::Done)
+}
+
+fn error(failure: &Failure, details: Value) -> CliError {
+    let kind = compose::class_of(&failure.code);
+    let code = if kind == FailureKind::Refused { "policy_denied" } else { compose::known_code(&failure.code) };
+    let mut error = CliError::new(code, kind.into(), failure.message.clone());
+    error.hint.clone_from(&failure.hint);
+    error.details = Box::new(details);
+    error
+}

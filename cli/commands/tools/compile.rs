@@ -1,0 +1,95 @@
+//! `skillhub tools compile` and `tools remove`: skills become tools, and stop to be.
+
+use clap::Args;
+use compose::{Outcome, Problem};
+use serde_json::json;
+use skill::SkillName;
+
+use crate::{
+    composing::Composing,
+    context::{Context, skill_name},
+    exit::{CliError, Exit, failed},
+    print::{FAINT, STRONG},
+};
+
+/// Flags of `tools compile`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub tools compile site-monitor
+  skillhub tools compile site-monitor weekly-report
+  skillhub tools compile --all
+  skillhub tools compile --all --json
+
+Everything is checked before anything runs: schemas, references, tools, types, circles. What is wrong is told at once, as
+SKILL.md:LINE:COLUMN. From then on the tool follows its skill: a change, a rollback or `disable` is seen at the next use.
+Exit code 3: a skill cannot be a tool.")]
+pub struct CompileArgs {
+    /// The skills
+    names: Vec<String>,
+    /// Every skill that agents see
+    #[arg(long, conflicts_with = "names")]
+    all: bool,
+}
+
+/// Flags of `tools remove`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub tools remove site-monitor")]
+pub struct RemoveArgs {
+    /// The skills
+    #[arg(required = true)]
+    names: Vec<String>,
+}
+
+/// Compiles.
+pub fn run(context: &Context, args: &CompileArgs) -> Result<Exit, CliError> {
+    if args.names.is_empty() && !args.all {
+        return Err(CliError::usage("no skill is named").hint("name skills, or give --all"));
+    }
+    let composing = Composing::new(context, None)?;
+    let compiled = composing.workshop().compile(&names(&args.names)?).map_err(failed)?;
+    let document = compiled.document();
+    context.out.answer(&document, |out| {
+        for (name, outcome) in &compiled.skills {
+            match outcome {
+                Outcome::Compiled(tool) | Outcome::Unchanged(tool) => {
+                    let state = if matches!(outcome, Outcome::Unchanged(_)) { "unchanged" } else { "compiled" };
+                    let called = if tool.alias == tool.name { String::new() } else { format!(", also {}", tool.alias) };
+                    writeln!(out, "{STRONG}{}{STRONG:#} {state}: level {}{called}", tool.name, tool.approval.as_str())?;
+                }
+                Outcome::Plain if !args.all => writeln!(out, "{name} declares no `tool_schema`")?,
+                Outcome::Plain => {}
+                Outcome::Broken(problems) => {
+                    writeln!(out, "{STRONG}{name}{STRONG:#} cannot be a tool:")?;
+                    for line in problems.iter().flat_map(problem_lines) {
+                        writeln!(out, "  {line}")?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    })?;
+    Ok(if compiled.has_faults() { Exit::Invalid } else { Exit::Done })
+}
+
+/// A problem as a person reads it.
+pub fn problem_lines(problem: &Problem) -> Vec<String> {
+    let place = format!("{}:{}:{}", problem.path, problem.line, problem.column);
+    let mut lines = vec![format!("{STRONG}{place}{STRONG:#} {}", problem.message)];
+    lines.extend(problem.hint.iter().map(|hint| format!("  {FAINT}{hint}{FAINT:#}")));
+    lines
+}
+
+/// Takes tools away.
+pub fn remove(context: &Context, args: &RemoveArgs) -> Result<Exit, CliError> {
+    let composing = Composing::new(context, None)?;
+    composing.workshop().remove(&names(&args.names)?).map_err(failed)?;
+    context.out.answer(&json!({"ok": true, "removed": args.names}), |out| {
+        writeln!(out, "No tool any more: {}", args.names.join(", "))
+    })?;
+    Ok(Exit::Done)
+}
+
+fn names(names: &[String]) -> Result<Vec<SkillName>, CliError> {
+    names.iter().map(|name| skill_name(name)).collect()
+}

@@ -1,0 +1,124 @@
+//! `skillhub tools trace`: what runs of compiled tools did.
+
+use clap::Args;
+use compose::{CallTrace, Trace, summary};
+use serde_json::{Value, json};
+
+use crate::{
+    composing::Composing,
+    context::Context,
+    exit::{CliError, Exit, failed},
+    print::{FAINT, STRONG, Table},
+};
+
+/// Runs that are listed.
+const LISTED: usize = 20;
+
+/// Flags of `tools trace`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub tools trace                           the newest runs
+  skillhub tools trace 20260102T030405-8f3a      one run, step by step
+  skillhub tools trace 20260102T030405-8f3a --json")]
+pub struct TraceArgs {
+    /// The run
+    id: Option<String>,
+}
+
+/// Lists runs, or shows one.
+pub fn run(context: &Context, args: &TraceArgs) -> Result<Exit, CliError> {
+    let composing = Composing::new(context, None)?;
+    let store = composing.workshop().store().map_err(failed)?;
+    if let Some(id) = &args.id {
+        let trace = store.trace(id).map_err(failed)?;
+        context.out.answer(&json!({"ok": true, "id": id, "trace": trace}), |out| write(out, &trace, 0))?;
+        return Ok(Exit::Done);
+    }
+    let mut runs = Vec::new();
+    for id in store.ids().map_err(failed)?.into_iter().take(LISTED) {
+        let trace = store.trace(&id).map_err(failed)?;
+        runs.push((summary(&id, &trace), id, trace));
+    }
+    let documents: Vec<&Value> = runs.iter().map(|(document, ..)| document).collect();
+    context.out.answer(&json!({"ok": true, "runs": documents}), |out| {
+        if runs.is_empty() {
+            return writeln!(out, "{FAINT}No tool was run yet.{FAINT:#}");
+        }
+        let mut table = Table::new(&["run", "tool", "status", "took", "error"]);
+        for (_, id, trace) in &runs {
+            let error = trace.error.as_ref().map(|error| error.message.clone()).unwrap_or_default();
+            table.row(&[
+                id.clone(),
+                trace.tool.clone(),
+                trace.status.as_str().to_owned(),
+                took(trace.took_micros),
+                error,
+            ]);
+        }
+        table.write(out)
+    })?;
+    Ok(Exit::Done)
+}
+
+fn write(out: &mut dyn std::io::Write, trace: &Trace, depth: usize) -> std::io::Result<()> {
+    let pad = "    ".repeat(depth);
+    writeln!(
+        out,
+        "{pad}{STRONG}{}{STRONG:#} {} in {}, level {}",
+        trace.tool,
+        trace.status.as_str(),
+        took(trace.took_micros),
+        trace.approval.as_str()
+    )?;
+    for step in &trace.steps {
+        let id = step.id.as_ref().map(|id| format!(" ({id})")).unwrap_or_default();
+        let calls = if step.calls.len() > 1 { format!(", {} calls", step.calls.len()) } else { String::new() };
+        writeln!(out, "{pad}  {}{id} {STRONG}{}{STRONG:#} {}{calls}", step.step, step.tool, step.status.as_str())?;
+        if let Some(error) = &step.error {
+            writeln!(out, "{pad}      {}", error.message)?;
+        }
+        for call in &step.calls {
+            write_call(out, call, depth)?;
+        }
+    }
+    if depth == 0 {
+        writeln!(out, "{FAINT}output{FAINT:#} {}", short(&trace.output))?;
+    }
+    Ok(())
+}
+
+fn write_call(out: &mut dyn std::io::Write, call: &CallTrace, depth: usize) -> std::io::Result<()> {
+    let pad = "    ".repeat(depth);
+    let item = call.item.map(|item| format!("[{item}] ")).unwrap_or_default();
+    let spent: u64 = call.attempts.iter().map(|attempt| attempt.took_micros).sum();
+    let tries = if call.attempts.len() > 1 { format!(", {} attempts", call.attempts.len()) } else { String::new() };
+    writeln!(
+        out,
+        "{pad}      {item}{} in {}{tries}  {FAINT}{} -> {}{FAINT:#}",
+        call.status.as_str(),
+        took(spent),
+        short(&call.input),
+        short(&call.output)
+    )?;
+    for attempt in call.attempts.iter().filter_map(|attempt| attempt.error.as_ref()) {
+        writeln!(out, "{pad}          {}", attempt.message)?;
+    }
+    call.run.iter().try_for_each(|run| write(out, run, depth + 2))
+}
+
+fn short(value: &Value) -> String {
+    let text = value.to_string();
+    let mut short: String = text.chars().take(100).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}
+
+fn took(micros: u64) -> String {
+    match micros {
+        0..1_000 => format!("{micros} µs"),
+        1_000..1_000_000 => format!("{} ms", micros / 1_000),
+        _ => format!("{}.{} s", micros / 1_000_000, micros % 1_000_000 / 100_000),
+    }
+}

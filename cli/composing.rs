@@ -1,0 +1,93 @@
+//! [`Composing`]: the composed tools of the skills that are visible from here, and what their steps may call.
+
+use std::collections::BTreeMap;
+
+use agent::{Catalogue, Decision, Settings};
+use compose::{ComposedTool, Entry, Hosts, ToolHost, ToolSpec, Workshop, WorkshopError, offered};
+
+use crate::{
+    catalogue::builtin,
+    context::Context,
+    exit::{CliError, failed},
+};
+
+/// What `tools` works with.
+pub struct Composing {
+    catalogue: Catalogue,
+    settings: Settings,
+    agent: String,
+    hosts: Hosts,
+    specs: Vec<ToolSpec>,
+}
+
+impl Composing {
+    /// For an agent: the one that is named, else the one that acts.
+    pub fn new(context: &Context, agent: Option<&str>) -> Result<Self, CliError> {
+        let hosts = context.tool_hosts()?;
+        Ok(Self {
+            catalogue: Catalogue::collect(&context.places(true), builtin()?).map_err(failed)?,
+            settings: context.settings()?,
+            agent: context.agent(agent),
+            specs: hosts.tools(),
+            hosts,
+        })
+    }
+
+    /// Compiles and follows.
+    pub fn workshop(&self) -> Workshop<'_> {
+        Workshop { catalogue: &self.catalogue, tools: &self.specs }
+    }
+
+    /// Where the tools are that steps call.
+    pub fn host(&self) -> &dyn ToolHost {
+        &self.hosts
+    }
+
+    /// The tools that steps may call.
+    pub fn specs(&self) -> &[ToolSpec] {
+        &self.specs
+    }
+
+    /// Whether the agent may use a tool.
+    pub fn may_use(&self, tool: &str) -> bool {
+        self.settings.permissions.tool(&self.agent, tool) != Decision::Deny
+    }
+
+    /// The composed tools that the agent may call.
+    pub fn offered<'e>(&self, entries: &'e BTreeMap<String, Entry>) -> Vec<&'e ComposedTool> {
+        offered(entries, &self.catalogue, &self.settings, &self.agent)
+    }
+
+    /// What became of the skill that is meant by a tool's name, its alias or its own.
+    pub fn entry<'e>(
+        &self,
+        entries: &'e BTreeMap<String, Entry>,
+        name: &str,
+    ) -> Result<(&'e str, &'e Entry), CliError> {
+        let is_meant =
+            |skill: &str, entry: &Entry| skill == name || entry.tool().is_some_and(|tool| tool.answers_to(name));
+        let found = entries.iter().find(|(skill, entry)| is_meant(skill, entry));
+        let found = found.map(|(skill, entry)| (skill.as_str(), entry));
+        found.ok_or_else(|| failed(WorkshopError::NotCompiled(name.to_owned())))
+    }
+
+    /// The composed tool that the agent means.
+    pub fn tool<'e>(&self, entries: &'e BTreeMap<String, Entry>, name: &str) -> Result<&'e ComposedTool, CliError> {
+        let (skill, entry) = self.entry(entries, name)?;
+        let tool = entry.tool().ok_or_else(|| failed(WorkshopError::NoTool(skill.to_owned(), entry.why())))?;
+        match self.offered(entries).iter().any(|offered| offered.name == tool.name) {
+            true => Ok(tool),
+            false => Err(failed(WorkshopError::Denied(self.agent.clone(), tool.name.clone()))),
+        }
+    }
+}
+
+impl Context {
+    /// Where the tools are that steps of composed tools may call, as the configuration says.
+    ///
+    /// # Errors
+    /// The configuration says it in a way that cannot be used.
+    pub fn tool_hosts(&self) -> Result<Hosts, CliError> {
+        Ok(Hosts::new(Vec::new()))
+    }
+}

@@ -1,0 +1,39 @@
+//! [`Hosts`]: several hosts as one.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::host::{Bounds, ToolFault, ToolHost, ToolSpec};
+
+/// Several hosts of tools; where two have a tool of one name, the first one's counts.
+#[derive(Clone)]
+pub struct Hosts {
+    hosts: Vec<Arc<dyn ToolHost>>,
+}
+
+impl Hosts {
+    /// These, in this order.
+    #[must_use]
+    pub fn new(hosts: Vec<Arc<dyn ToolHost>>) -> Self {
+        Self { hosts }
+    }
+}
+
+impl ToolHost for Hosts {
+    fn tools(&self) -> Vec<ToolSpec> {
+        let mut tools: Vec<ToolSpec> = Vec::new();
+        for tool in self.hosts.iter().flat_map(|host| host.tools()) {
+            if !tools.iter().any(|known| known.name == tool.name) {
+                tools.push(tool);
+            }
+        }
+        tools
+    }
+
+    fn call(&self, tool: &str, input: &Value, bounds: &Bounds<'_>) -> Result<Value, ToolFault> {
+        let host = self.hosts.iter().find(|host| host.tools().iter().any(|known| known.name == tool));
+        let missing = || ToolFault::lasting("unknown_tool", format!("there is no tool `{tool}`"));
+        host.ok_or_else(missing)?.call(tool, input, bounds)
+    }
+}

@@ -1,0 +1,144 @@
+//! Composed tools beside our own: offered in the same list, called in the same way.
+
+use std::collections::BTreeMap;
+
+use agent::{Decision, Session};
+use compose::{Approval, ComposedTool, Entry, Executor, RunLimits, ToolHost, Workshop, class_of, known_code};
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use serde_json::{Value, json};
+use skill::failure::{Failure, FailureKind};
+
+use crate::{
+    refusal::Refusal,
+    server::Options,
+    tools::{Answer, Call},
+};
+
+/// Runs something with the workshop of the skills as they are now.
+pub(crate) fn workshop<T>(call: &Call<'_>, work: impl FnOnce(&Workshop<'_>) -> T) -> Result<T, Refusal> {
+    let tools = call.place.tool_hosts()?.tools();
+    Ok(call.live.with(|catalogue| work(&Workshop { catalogue, tools: &tools }))?)
+}
+
+/// The composed tools that the agent may call, and the entries of all.
+fn offered(call: &Call<'_>) -> Result<(Vec<ComposedTool>, BTreeMap<String, Entry>), Refusal> {
+    let settings = call.place.settings()?;
+    workshop(call, |workshop| {
+        let entries = workshop.follow()?;
+        let offered = compose::offered(&entries, workshop.catalogue, &settings, call.agent);
+        Ok((offered.into_iter().cloned().collect(), entries))
+    })?
+}
+
+/// As clients list them, in a conversation as it is by now.
+pub(crate) fn tools(call: &Call<'_>, session: &Session, options: &Options) -> Result<Vec<Tool>, Refusal> {
+    // Most libraries have none, and nothing is looked at for them.
+    if call.live.with(|catalogue| {
+        catalogue.libraries().first().is_none_or(|library| compose::Store::of(library).mark().is_none())
+    })? {
+        return Ok(Vec::new());
+    }
+    let (offered, _) = offered(call)?;
+    let is_read = |tool: &ComposedTool| session.skills().any(|skill| skill.as_str() == tool.skill);
+    Ok(offered.iter().filter(|tool| !options.defer_tools || is_read(tool)).map(listed).collect())
+}
+
+fn listed(composed: &ComposedTool) -> Tool {
+    let reads = composed.approval == Approval::None;
+    let hints = ToolAnnotations::from_raw(None, Some(reads), Some(!reads), None, Some(true));
+    let output = json!({
+        "type": "object",
+        "properties": {
+            "ok": {"type": "boolean"},
+            "output": composed.output.clone().unwrap_or(Value::Bool(true)),
+            "trace": {"type": "string", "description": "The run, for `skillhub tools trace`"},
+        },
+        "required": ["ok"],
+    });
+    let meta = json!({"skillhub/skill": composed.skill, "skillhub/name": composed.name, "skillhub/approval": composed.approval});
+    let mut tool = Tool::new(
+        composed.alias.clone(),
+        agent::told(&composed.description),
+        crate::tools::object(composed.input.clone()),
+    )
+    .with_title(composed.name.clone())
+    .with_raw_output_schema(crate::tools::object(output))
+    .with_annotations(hints);
+    tool.meta = serde_json::from_value(meta).ok();
+    tool
+}
+
+/// Whether a name that is none of ours may be that of a composed tool.
+pub(crate) fn may_be(name: &str) -> bool {
+    name.starts_with("skill_")
+}
+
+/// Runs one, if the agent may and a person agreed to its level.
+pub(crate) fn call(call: &Call<'_>, name: &str, arguments: JsonObject) -> Result<Answer, Refusal> {
+    let (offered, entries) = offered(call)?;
+    let tool = offered.iter().find(|tool| tool.name == name || tool.alias == name);
+    let tool = tool.ok_or_else(|| {
+        Refusal::new(FailureKind::NotFound, "not_found", format!("there is no tool {name:?}"))
+            .hint("skills_codegen_status lists the compiled ones, skills_codegen compiles a skill")
+    })?;
+    let settings = call.place.settings()?;
+    let composed: Vec<ComposedTool> = entries.values().filter_map(|entry| entry.tool().cloned()).collect();
+    let hosts = call.place.tool_hosts()?;
+    let may_use = |tool: &str| settings.permissions.tool(call.agent, tool) != Decision::Deny;
+    let executor = |approved| Executor {
+        host: &hosts,
+        composed: &composed,
+        may_use: &may_use,
+        approved,
+        limits: RunLimits::default(),
+        cancelled: call.cancelled,
+    };
+    let input = Value::Object(arguments);
+    let level = executor(Approval::None).level(tool);
+    let asks = settings.permissions.tool(call.agent, &tool.name) == Decision::Ask;
+    if (level > Approval::None || asks) && !call.agreed {
+        let plan = executor(Approval::None).plan(tool, input).map_err(|failure| refused(&failure, json!({})))?;
+        return Err(question(tool, level, &plan));
+    }
+    let trace = executor(level).run(tool, input);
+    let id = compose::trace_id(call.now);
+    call.live.with(|catalogue| match catalogue.libraries().first() {
+        Some(library) => compose::Store::of(library).keep(&id, &trace.clone().redacted(false)),
+        None => Ok(()),
+    })??;
+    match &trace.error {
+        Some(failure) => Err(refused(failure, json!({"trace": id, "status": trace.status}))),
+        None => {
+            let text = match &trace.output {
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            let document = json!({"ok": true, "output": trace.output, "trace": id});
+            Ok(Answer { text: Some(text), ..document.into() })
+        }
+    }
+}
+
+/// What a person is asked: what would be called with what.
+fn question(tool: &ComposedTool, level: Approval, plan: &Value) -> Refusal {
+    let steps = plan["steps"].as_array().into_iter().flatten();
+    let told: Vec<String> = steps
+        .map(|step| {
+            let input =
+                ["input", "inputs"].iter().find_map(|key| step.get(*key)).map(Value::to_string).unwrap_or_default();
+            let input: String = input.chars().take(200).collect();
+            format!("{} {input}", step["tool"].as_str().unwrap_or_default())
+        })
+        .collect();
+    let question =
+        format!("May the agent run {} ({})? It calls: {}", tool.name, level.as_str(), agent::told(&told.join("; ")));
+    let hint = format!("a person runs it with `skillhub tools call {} --approve {}`", tool.skill, level.as_str());
+    Refusal::to_ask(&tool.name, question, hint)
+}
+
+fn refused(failure: &compose::Failure, details: Value) -> Refusal {
+    let kind = class_of(&failure.code);
+    let code = if kind == FailureKind::Refused { "policy_denied" } else { known_code(&failure.code) };
+    let told = Failure { kind, code, hint: failure.hint.clone() };
+    Refusal { message: failure.message.clone(), failure: told, details: Box::new(details), question: None }
+}
