@@ -97,6 +97,10 @@ impl Workplace for Context {
         self.lock_warning(library, skill)
     }
 
+    fn tool_hosts(&self) -> Result<compose::Hosts, ApiError> {
+        self.tool_hosts().map_err(told)
+    }
+
     fn places(&self) -> Places {
         self.places(true)
     }

@@ -12,12 +12,15 @@
 //! | `POST …/custom/{name}/rollback` | an earlier revision again |
 //! | `GET /api/proposals`, `/api/proposals/{id}` | what waits for a decision |
 //! | `POST /api/proposals/{id}/accept`, `/reject` | the decision, with a reviewer's token |
+//! | `POST /api/skills.codegen`, `/api/skills.codegen.remove` | compile skills to tools; take these away: `{"names": [...]}` |
+//! | `GET /api/skills.codegen.status` | the compiled ones |
 //! | all others | the library's pages, for people (`pages/library.rs`) |
 //!
 //! It changes nothing itself: each request opens the [`Workplace`] and goes through `skill_manage`, as the command line and
 //! the MCP server do, and so shares their lock, history, policy and events. Who acts comes from the connection: whoever has
 //! the gateway's token is the agent `gateway`, or `pages` in a browser, and a person only with a reviewer's token beside it.
 
+mod codegen;
 mod custom;
 mod gate;
 mod proposals;
@@ -130,6 +133,9 @@ pub fn app(gateway: &Arc<Gateway>) -> Router {
         .route(&at("history"), get(custom::history))
         .route(&at("diff"), get(custom::diff))
         .route(&at("rollback"), post(custom::roll_back))
+        .route("/api/skills.codegen", post(codegen::compile))
+        .route("/api/skills.codegen.status", get(codegen::status))
+        .route("/api/skills.codegen.remove", post(codegen::remove))
         .route("/api/proposals", get(proposals::list))
         .route("/api/proposals/{id}", get(proposals::one))
         .route("/api/proposals/{id}/accept", post(proposals::accept))

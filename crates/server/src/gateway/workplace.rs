@@ -1,6 +1,7 @@
 //! [`Workplace`]: the library that a gateway leads to, and the rules there, as whoever started it says.
 
 use agent::{Builtin, Places};
+use compose::Hosts;
 use library::{Actor, Library};
 use serde_json::Value;
 use skill::SkillName;
@@ -47,6 +48,12 @@ pub trait Workplace: Send {
     /// # Errors
     /// Never, unless the program was built wrongly.
     fn builtin(&self) -> Result<Vec<Builtin>, ApiError>;
+
+    /// Where the tools are that steps of composed tools may call.
+    ///
+    /// # Errors
+    /// The configuration says it in a way that cannot be read.
+    fn tool_hosts(&self) -> Result<Hosts, ApiError>;
 
     /// Whether agents see a skill, from now on.
     ///
