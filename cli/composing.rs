@@ -1,9 +1,13 @@
 //! [`Composing`]: the composed tools of the skills that are visible from here, and what their steps may call.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use agent::{Catalogue, Decision, Settings};
-use compose::{ComposedTool, Entry, Hosts, ToolHost, ToolSpec, Workshop, WorkshopError, offered};
+use compose::{ComposedTool, Entry, Hosts, Native, ToolHost, ToolSettings, ToolSpec, Workshop, WorkshopError, offered};
 
 use crate::{
     catalogue::builtin,
@@ -83,11 +87,23 @@ impl Composing {
 }
 
 impl Context {
-    /// Where the tools are that steps of composed tools may call, as the configuration says.
+    /// Where the tools are that steps of composed tools may call, as the configuration says. As long as it says the same, a process has them once:
+    /// servers that were started stay.
     ///
     /// # Errors
     /// The configuration says it in a way that cannot be used.
     pub fn tool_hosts(&self) -> Result<Hosts, CliError> {
-        Ok(Hosts::new(Vec::new()))
+        static KEPT: Mutex<Option<(ToolSettings, PathBuf, Hosts)>> = Mutex::new(None);
+        let settings = ToolSettings::of(&self.config.tools, &self.config.mcp_servers).map_err(failed)?;
+        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((for_settings, folder, hosts)) = kept.as_ref()
+            && (for_settings, folder) == (&settings, &self.cwd)
+        {
+            return Ok(hosts.clone());
+        }
+        let native = Native::new(settings.native.clone(), &self.cwd);
+        let hosts = Hosts::new(vec![Arc::new(native)]);
+        *kept = Some((settings, self.cwd.clone(), hosts.clone()));
+        Ok(hosts)
     }
 }

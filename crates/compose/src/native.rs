@@ -1,0 +1,106 @@
+//! [`Native`]: the tools of our own that steps may call.
+
+mod address;
+mod compute;
+mod fetch;
+mod files;
+mod html;
+mod search;
+mod shell;
+
+use std::{path::Path, sync::Arc};
+
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::{
+    host::{Approval, Bounds, ToolFault, ToolHost, ToolSpec},
+    settings::NativeSettings,
+};
+use fetch::Fetcher;
+pub use fetch::Resolve;
+
+/// Tools that read and write in one folder, ask the hosts that they may, and compute.
+pub struct Native {
+    settings: NativeSettings,
+    folder: std::path::PathBuf,
+    fetcher: Fetcher,
+}
+
+impl Native {
+    /// These tools by some settings; the working folder is `folder` unless the settings name one.
+    #[must_use]
+    pub fn new(settings: NativeSettings, folder: &Path) -> Self {
+        Self::with_resolver(settings, folder, None)
+    }
+
+    /// The same with another way to find addresses.
+    #[must_use]
+    pub fn with_resolver(settings: NativeSettings, folder: &Path, resolve: Option<Arc<Resolve>>) -> Self {
+        let folder = settings.folder.clone().unwrap_or_else(|| folder.to_owned());
+        let fetcher = Fetcher::new(settings.hosts.clone(), settings.private_addresses, settings.fetch_bytes, resolve);
+        Self { settings, folder, fetcher }
+    }
+}
+
+impl ToolHost for Native {
+    fn tools(&self) -> Vec<ToolSpec> {
+        let mut tools =
+            vec![files::read_spec(), files::list_spec(), files::write_spec(), fetch::spec(), search::spec()];
+        tools.extend(compute::specs());
+        if self.settings.shell {
+            tools.push(shell::spec());
+        }
+        tools
+    }
+
+    fn call(&self, tool: &str, input: &Value, bounds: &Bounds<'_>) -> Result<Value, ToolFault> {
+        bounds.remaining()?;
+        let files = || files::Files::open(&self.folder, self.settings.hidden);
+        match tool {
+            "read_file" => files()?.read(&read(input)?, bounds),
+            "list_files" => files()?.list(&read(input)?, bounds),
+            "write_file" => files()?.write(&read(input)?),
+            "web_fetch" => self.fetcher.fetch(&read(input)?, bounds),
+            "web_search" => search::search(&self.fetcher, self.settings.search.as_ref(), &read(input)?, bounds),
+            "json_query" => compute::query(&read(input)?),
+            "text_template" => compute::fill(&read(input)?, bounds),
+            "shell" if self.settings.shell => shell::run(&self.folder, &read(input)?, bounds),
+            _ => Err(ToolFault::lasting("unknown_tool", format!("there is no tool `{tool}`"))),
+        }
+    }
+}
+
+/// A tool of ours: what it takes is an object of these properties and no others.
+fn spec(
+    name: &str,
+    description: &str,
+    properties: Value,
+    required: &[&str],
+    output: Value,
+    approval: Approval,
+) -> ToolSpec {
+    ToolSpec {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        input: json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false}),
+        output: Some(output),
+        approval,
+    }
+}
+
+/// The schema of an object that a tool gives.
+fn gives(properties: Value) -> Value {
+    json!({"type": "object", "properties": properties})
+}
+
+fn text(description: &str) -> Value {
+    json!({"type": "string", "description": description})
+}
+
+fn read<T: DeserializeOwned>(input: &Value) -> Result<T, ToolFault> {
+    T::deserialize(input).map_err(|error| ToolFault::lasting("invalid_input", error.to_string()))
+}
+
+#[cfg(test)]
+mod tests;

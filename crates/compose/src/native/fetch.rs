@@ -1,0 +1,294 @@
+//! [`Fetcher`]: one page from one of the hosts that may be asked.
+
+use std::{
+    fmt,
+    io::{self, Read},
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use ureq::{
+    Agent,
+    config::Config,
+    http::{Response, Uri},
+    unversioned::{
+        resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver},
+        transport::{DefaultConnector, NextTimeout},
+    },
+};
+
+use super::{address::is_public, gives, html, spec as tool, text};
+use crate::host::{Approval, Bounds, ToolFault, ToolSpec};
+
+/// Redirects that are followed.
+const REDIRECTS: usize = 5;
+/// Bytes that are read at once.
+const PART: usize = 16 * 1024;
+
+/// Another way to find the addresses of a host.
+pub type Resolve = dyn Fn(&str) -> Vec<IpAddr> + Send + Sync;
+
+pub(super) fn spec() -> ToolSpec {
+    tool(
+        "web_fetch",
+        "Fetch a page of a host that the configuration allows.",
+        json!({
+            "url": text("An http or https address"),
+            "format": {"enum": ["raw", "text"], "default": "raw", "description": "`text` leaves the markup of HTML out"},
+        }),
+        &["url"],
+        gives(json!({
+            "url": {"type": "string"}, "status": {"type": "integer"}, "content_type": {"type": "string"}, "text": {"type": "string"},
+        })),
+        Approval::None,
+    )
+}
+
+#[derive(Deserialize)]
+pub(super) struct Fetch {
+    url: String,
+    format: Option<String>,
+}
+
+/// Asks hosts on a list, at addresses that it looked at itself.
+pub(super) struct Fetcher {
+    hosts: Vec<String>,
+    private: bool,
+    most: u64,
+    resolve: Option<Arc<Resolve>>,
+}
+
+/// What a host answered.
+pub(super) struct Page {
+    pub url: String,
+    pub status: u16,
+    pub content_type: String,
+    pub bytes: Vec<u8>,
+}
+
+impl Fetcher {
+    pub fn new(hosts: Vec<String>, private: bool, most: u64, resolve: Option<Arc<Resolve>>) -> Self {
+        Self { hosts, private, most, resolve }
+    }
+
+    /// The tool.
+    pub fn fetch(&self, wanted: &Fetch, bounds: &Bounds<'_>) -> Result<Value, ToolFault> {
+        let page = self.get(&wanted.url, &[], &|uri| self.is_listed(uri), bounds)?;
+        let text = String::from_utf8_lossy(&page.bytes).into_owned();
+        let is_html = page.content_type.starts_with("text/html") || page.content_type.starts_with("application/xhtml");
+        let text = if wanted.format.as_deref() == Some("text") && is_html { html::to_text(&text) } else { text };
+        Ok(json!({"url": page.url, "status": page.status, "content_type": page.content_type, "text": text}))
+    }
+
+    /// Gets a page, following redirects to places that may be asked.
+    pub fn get(
+        &self,
+        url: &str,
+        headers: &[(&str, String)],
+        may_ask: &dyn Fn(&Uri) -> bool,
+        bounds: &Bounds<'_>,
+    ) -> Result<Page, ToolFault> {
+        let mut at = parse(url)?;
+        for hop in 0..=REDIRECTS {
+            if !may_ask(&at) {
+                let place = at.authority().map(ToString::to_string).unwrap_or_default();
+                let message = if hop == 0 {
+                    format!("{place} may not be asked")
+                } else {
+                    format!("{url} leads to {place}, which may not be asked")
+                };
+                return Err(ToolFault::lasting("not_allowed", message)
+                    .hint("a person allows a host with `hosts = [\"HOST\"]` under [tools] in config.toml"));
+            }
+            // What is meant for the first host alone is not sent on.
+            let sent = if hop == 0 { headers } else { &[] };
+            let mut answer = self.ask(&at, sent, bounds)?;
+            let status = answer.status().as_u16();
+            if !(300..400).contains(&status) || status == 304 {
+                return page(&at, status, &mut answer, self.most.min(bounds.answer_bytes as u64), bounds);
+            }
+            at = next(&at, &answer)?;
+        }
+        Err(ToolFault::lasting("too_many_redirects", format!("{url} leads on more than {REDIRECTS} times")))
+    }
+
+    fn ask(
+        &self,
+        uri: &Uri,
+        headers: &[(&str, String)],
+        bounds: &Bounds<'_>,
+    ) -> Result<Response<ureq::Body>, ToolFault> {
+        let config = Agent::config_builder()
+            .timeout_global(Some(bounds.remaining()?))
+            .max_redirects(0)
+            .http_status_as_error(false)
+            .proxy(None)
+            .save_redirect_history(false)
+            .build();
+        let resolver =
+            Guarded { private: self.private, resolve: self.resolve.clone(), inner: DefaultResolver::default() };
+        let agent = Agent::with_parts(config, DefaultConnector::default(), resolver);
+        let mut request = agent.get(uri).header("accept-encoding", "identity").header("user-agent", "skillhub");
+        for (name, value) in headers {
+            request = request.header(*name, value);
+        }
+        request.call().map_err(|error| fault(uri, &error, bounds))
+    }
+
+    /// Whether the list has the host of an address.
+    fn is_listed(&self, uri: &Uri) -> bool {
+        let Some(host) = uri.host().map(|host| host.trim_end_matches('.').to_ascii_lowercase()) else { return false };
+        let own_port = if uri.scheme_str() == Some("https") { 443 } else { 80 };
+        let port = uri.port_u16().unwrap_or(own_port);
+        self.hosts.iter().any(|listed| {
+            let listed = listed.to_ascii_lowercase();
+            let (name, wanted) =
+                match listed.rsplit_once(':').and_then(|(name, port)| Some((name.to_owned(), port.parse().ok()?))) {
+                    Some((name, port)) => (name, Some(port)),
+                    None => (listed.clone(), None),
+                };
+            let is_host = match name.strip_prefix("*.") {
+                Some(above) => host.strip_suffix(above).is_some_and(|sub| sub.ends_with('.')),
+                None => name == "*" || name == host,
+            };
+            is_host && wanted.map_or(port == own_port || name == "*", |wanted: u16| wanted == port)
+        })
+    }
+}
+
+fn parse(url: &str) -> Result<Uri, ToolFault> {
+    let fault =
+        |why: &str| ToolFault::lasting("invalid_url", format!("{:?} {why}", url.chars().take(200).collect::<String>()));
+    let uri: Uri = url.parse().map_err(|_| fault("is no address"))?;
+    if !matches!(uri.scheme_str(), Some("http" | "https")) {
+        return Err(fault("is neither http nor https"));
+    }
+    match uri.authority() {
+        Some(authority) if authority.as_str().contains('@') => Err(fault("names a user, which is not sent")),
+        Some(authority) if !authority.host().is_empty() => Ok(uri),
+        _ => Err(fault("names no host")),
+    }
+}
+
+/// Where a redirect leads.
+fn next(at: &Uri, answer: &Response<ureq::Body>) -> Result<Uri, ToolFault> {
+    let location = answer.headers().get("location").and_then(|value| value.to_str().ok());
+    let location =
+        location.ok_or_else(|| ToolFault::passing("bad_answer", format!("{at} leads on and does not say where")))?;
+    let origin = format!(
+        "{}://{}",
+        at.scheme_str().unwrap_or("http"),
+        at.authority().map_or("", |authority| authority.as_str())
+    );
+    let target = match location {
+        whole if whole.contains("://") => whole.to_owned(),
+        other if other.starts_with("//") => format!("{}:{other}", at.scheme_str().unwrap_or("http")),
+        path if path.starts_with('/') => format!("{origin}{path}"),
+        relative => {
+            let folder = at.path().rsplit_once('/').map_or("", |(folder, _)| folder);
+            format!("{origin}{folder}/{relative}")
+        }
+    };
+    parse(&target)
+}
+
+fn page(
+    at: &Uri,
+    status: u16,
+    answer: &mut Response<ureq::Body>,
+    most: u64,
+    bounds: &Bounds<'_>,
+) -> Result<Page, ToolFault> {
+    if status >= 400 {
+        let message = format!("{at} answers {status}");
+        let passes = status >= 500 || matches!(status, 408 | 425 | 429);
+        return Err(if passes {
+            ToolFault::passing("bad_status", message)
+        } else {
+            ToolFault::lasting("bad_status", message)
+        });
+    }
+    let header =
+        |name: &str| answer.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+    let (content_type, coding) = (header("content-type"), header("content-encoding"));
+    if !matches!(coding.as_str(), "" | "identity") {
+        return Err(ToolFault::lasting(
+            "bad_answer",
+            format!("{at} answers packed as {coding}, which was not asked for"),
+        ));
+    }
+    let mut bytes = Vec::new();
+    let mut body = answer.body_mut().as_reader();
+    let mut part = [0; PART];
+    loop {
+        bounds.remaining()?;
+        let count = match body.read(&mut part) {
+            Ok(0) => break,
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => {
+                bounds.remaining()?;
+                return Err(ToolFault::passing("unreachable", format!("{at}: {error}")));
+            }
+        };
+        bytes.extend_from_slice(&part[..count]);
+        if bytes.len() as u64 > most {
+            return Err(ToolFault::lasting("too_large", format!("{at} answers with more than {most} bytes")));
+        }
+    }
+    Ok(Page { url: at.to_string(), status, content_type, bytes })
+}
+
+fn fault(uri: &Uri, error: &ureq::Error, bounds: &Bounds<'_>) -> ToolFault {
+    if let ureq::Error::Io(inner) = error
+        && inner.kind() == io::ErrorKind::PermissionDenied
+    {
+        return ToolFault::lasting("not_allowed", format!("{uri}: {inner}"))
+            .hint("a person allows them with `private_addresses = true` under [tools] in config.toml");
+    }
+    match (bounds.remaining(), error) {
+        (Err(over), _) => over,
+        (Ok(_), ureq::Error::Timeout(_)) => ToolFault::passing("timeout", format!("{uri} does not answer in time")),
+        (Ok(_), error) => ToolFault::passing("unreachable", format!("{uri}: {error}")),
+    }
+}
+
+/// Finds addresses and leaves out those that may not be asked. The connection goes to what this gives, so that a name that changes in
+/// between changes nothing.
+struct Guarded {
+    private: bool,
+    resolve: Option<Arc<Resolve>>,
+    inner: DefaultResolver,
+}
+
+impl fmt::Debug for Guarded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Guarded").field("private", &self.private).finish_non_exhaustive()
+    }
+}
+
+impl Resolver for Guarded {
+    fn resolve(&self, uri: &Uri, config: &Config, timeout: NextTimeout) -> Result<ResolvedSocketAddrs, ureq::Error> {
+        let host = uri.host().unwrap_or_default();
+        let found: Vec<SocketAddr> = match &self.resolve {
+            Some(resolve) => {
+                let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("https") { 443 } else { 80 });
+                resolve(host).into_iter().map(|address| SocketAddr::new(address, port)).collect()
+            }
+            None => self.inner.resolve(uri, config, timeout)?.iter().copied().collect(),
+        };
+        let mut allowed = self.empty();
+        for address in found.into_iter().filter(|address| self.private || is_public(address.ip())).take(16) {
+            allowed.push(address);
+        }
+        match allowed.is_empty() {
+            true => {
+                let message = format!("{host} has no address outside this machine and its network");
+                Err(ureq::Error::Io(io::Error::new(io::ErrorKind::PermissionDenied, message)))
+            }
+            false => Ok(allowed),
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! [`Files`]: reading, listing and writing in one folder.
+
+use std::path::Path;
+
+use cap_std::fs::Dir;
+use library::{Durability, folder, write_atomically};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use skill::SkillPath;
+
+use super::{gives, spec, text};
+use crate::host::{Approval, Bounds, ToolFault, ToolSpec};
+
+/// Bytes of one file that is read or written.
+const FILE_BYTES: u64 = 4 << 20;
+/// Files that one list has.
+const LISTED: usize = 1_000;
+/// How deep a list goes.
+const DEPTH: usize = 16;
+
+pub(super) fn read_spec() -> ToolSpec {
+    spec(
+        "read_file",
+        "Read a text file of the working folder.",
+        json!({"path": text("The file, relative to the working folder")}),
+        &["path"],
+        gives(json!({"path": {"type": "string"}, "text": {"type": "string"}, "bytes": {"type": "integer"}})),
+        Approval::None,
+    )
+}
+
+pub(super) fn list_spec() -> ToolSpec {
+    spec(
+        "list_files",
+        "List the files of the working folder or of a folder in it.",
+        json!({"path": text("A folder in the working folder"), "recursive": {"type": "boolean", "default": false}}),
+        &[],
+        gives(json!({"files": {"type": "array", "items": {"type": "object", "properties": {
+            "path": {"type": "string"}, "bytes": {"type": "integer"}, "kind": {"enum": ["file", "folder"]},
+        }}}, "more": {"type": "boolean"}})),
+        Approval::None,
+    )
+}
+
+pub(super) fn write_spec() -> ToolSpec {
+    spec(
+        "write_file",
+        "Write a text file in the working folder, in one step; folders on the way are made.",
+        json!({"path": text("The file, relative to the working folder"), "content": text("All that it is to hold")}),
+        &["path", "content"],
+        gives(json!({"path": {"type": "string"}, "bytes": {"type": "integer"}})),
+        Approval::PlanConfirm,
+    )
+}
+
+/// A working folder.
+pub(super) struct Files {
+    root: Dir,
+    hidden: bool,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Read {
+    path: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct List {
+    path: Option<String>,
+    #[serde(default)]
+    recursive: bool,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Write {
+    path: String,
+    content: String,
+}
+
+impl Files {
+    /// Opens it.
+    pub fn open(path: &Path, hidden: bool) -> Result<Self, ToolFault> {
+        let root = folder::open_at(path)
+            .map_err(|error| ToolFault::lasting("no_folder", format!("the working folder cannot be used: {error}")))?;
+        Ok(Self { root, hidden })
+    }
+
+    pub fn read(&self, wanted: &Read, bounds: &Bounds<'_>) -> Result<Value, ToolFault> {
+        let path = self.path(&wanted.path)?;
+        let (dir, name) = self.parent(&path, false)?;
+        let missing = || {
+            let message = format!("{path} is no file of at most {FILE_BYTES} bytes in the working folder");
+            ToolFault::lasting("not_found", message)
+        };
+        let most = FILE_BYTES.min(bounds.answer_bytes as u64);
+        let bytes = folder::read_file(&dir, &name, most).map_err(io(&path))?.ok_or_else(missing)?;
+        let text =
+            String::from_utf8(bytes).map_err(|_| ToolFault::lasting("not_text", format!("{path} is no text")))?;
+        Ok(json!({"path": path.as_str(), "bytes": text.len(), "text": text}))
+    }
+
+    pub fn list(&self, wanted: &List, bounds: &Bounds<'_>) -> Result<Value, ToolFault> {
+        let (dir, prefix) = match wanted.path.as_deref().filter(|path| !matches!(*path, "" | ".")) {
+            None => (self.root.try_clone().map_err(io_of_root)?, String::new()),
+            Some(path) => {
+                let path = self.path(path.trim_end_matches('/'))?;
+                let (parent, name) = self.parent(&path, false)?;
+                (open(&parent, &name, &path)?, format!("{path}/"))
+            }
+        };
+        let mut files = Vec::new();
+        self.collect(&dir, &prefix, wanted.recursive, 0, bounds, &mut files)?;
+        let more = files.len() > LISTED;
+        files.truncate(LISTED);
+        Ok(json!({"files": files, "more": more}))
+    }
+
+    fn collect(
+        &self,
+        dir: &Dir,
+        prefix: &str,
+        recursive: bool,
+        depth: usize,
+        bounds: &Bounds<'_>,
+        files: &mut Vec<Value>,
+    ) -> Result<(), ToolFault> {
+        bounds.remaining()?;
+        let mut entries: Vec<(String, cap_std::fs::Metadata)> = Vec::new();
+        for entry in dir.entries().map_err(io_of_root)? {
+            let Ok(entry) = entry else { continue };
+            let (Ok(name), Ok(about)) = (entry.file_name().into_string(), entry.metadata()) else { continue };
+            if entries.len() > LISTED {
+                break;
+            }
+            if self.hidden || !name.starts_with('.') {
+                entries.push((name, about));
+            }
+        }
+        entries.sort_by(|a, b| a.0.cmp(&b.0));
+        for (name, about) in entries {
+            if files.len() > LISTED {
+                return Ok(());
+            }
+            let path = format!("{prefix}{name}");
+            if about.is_file() {
+                files.push(json!({"path": path, "bytes": about.len(), "kind": "file"}));
+            } else if about.is_dir() {
+                files.push(json!({"path": path, "bytes": 0, "kind": "folder"}));
+                if recursive
+                    && depth < DEPTH
+                    && let Ok(inner) = folder::open(dir, &name)
+                {
+                    self.collect(&inner, &format!("{path}/"), true, depth + 1, bounds, files)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub fn write(&self, wanted: &Write) -> Result<Value, ToolFault> {
+        let path = self.path(&wanted.path)?;
+        if wanted.content.len() as u64 > FILE_BYTES {
+            let message = format!("the content has {} bytes, a file may have {FILE_BYTES}", wanted.content.len());
+            return Err(ToolFault::lasting("too_large", message));
+        }
+        let (dir, name) = self.parent(&path, true)?;
+        match dir.symlink_metadata(&name) {
+            Ok(about) if !about.is_file() => {
+                let message = format!("{path} is there and is no regular file");
+                return Err(ToolFault::lasting("not_allowed", message));
+            }
+            _ => {}
+        }
+        write_atomically(&dir, &name, wanted.content.as_bytes(), Durability::Whole).map_err(io(&path))?;
+        Ok(json!({"path": path.as_str(), "bytes": wanted.content.len()}))
+    }
+
+    /// A path as text that stays inside: the rules of paths in skills, and no hidden names.
+    fn path(&self, text: &str) -> Result<SkillPath, ToolFault> {
+        let path = SkillPath::parse(text.strip_prefix("./").unwrap_or(text)).map_err(|error| {
+            ToolFault::lasting("not_allowed", error.to_string()).hint("give a path relative to the working folder")
+        })?;
+        match !self.hidden && path.as_str().split('/').any(|part| part.starts_with('.')) {
+            true => Err(ToolFault::lasting("not_allowed", format!("{path} is hidden"))
+                .hint("a person allows hidden names with `hidden = true` under [tools] in config.toml")),
+            false => Ok(path),
+        }
+    }
+
+    /// The folder of a file, no link on the way, and the file's name in it.
+    fn parent(&self, path: &SkillPath, make: bool) -> Result<(Dir, String), ToolFault> {
+        let mut dir = self.root.try_clone().map_err(io_of_root)?;
+        let mut parts: Vec<&str> = path.as_str().split('/').collect();
+        let name = parts.pop().unwrap_or_default().to_owned();
+        for part in parts {
+            if make && dir.symlink_metadata(part).is_err() {
+                match dir.create_dir(part) {
+                    Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(io(path)(error)),
+                    _ => {}
+                }
+            }
+            dir = open(&dir, part, path)?;
+        }
+        Ok((dir, name))
+    }
+}
+
+fn open(dir: &Dir, name: &str, path: &SkillPath) -> Result<Dir, ToolFault> {
+    folder::open(dir, name).map_err(|error| match error {
+        folder::FolderError::Missing(_) => ToolFault::lasting("not_found", format!("{path} is not there")),
+        error => ToolFault::lasting("not_allowed", format!("{path} cannot be reached: {error}")),
+    })
+}
+
+fn io(path: &SkillPath) -> impl Fn(std::io::Error) -> ToolFault {
+    let path = path.to_string();
+    move |error| ToolFault::passing("io", format!("{path}: {error}"))
+}
+
+fn io_of_root(error: std::io::Error) -> ToolFault {
+    ToolFault::passing("io", format!("the working folder: {error}"))
+}

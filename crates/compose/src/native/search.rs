@@ -1,0 +1,95 @@
+//! `web_search`: asks the endpoint that the configuration names.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{fetch::Fetcher, gives, spec as tool, text};
+use crate::{
+    host::{Approval, Bounds, ToolFault, ToolSpec},
+    settings::SearchSettings,
+};
+
+/// Results that are given at most.
+const MOST: usize = 50;
+/// Results without a word.
+const USUAL: usize = 10;
+
+pub(super) fn spec() -> ToolSpec {
+    let words = json!({"type": "string"});
+    tool(
+        "web_search",
+        "Search the web with the endpoint that the configuration names.",
+        json!({"query": text("What to look for"), "count": {"type": "integer", "minimum": 1, "maximum": MOST, "default": USUAL}}),
+        &["query"],
+        gives(json!({
+            "query": words,
+            "results": {"type": "array", "items": {"type": "object", "properties": {"title": words, "url": words, "snippet": words}}},
+        })),
+        Approval::None,
+    )
+}
+
+#[derive(Deserialize)]
+pub(super) struct Search {
+    query: String,
+    count: Option<usize>,
+}
+
+pub(super) fn search(
+    fetcher: &Fetcher,
+    settings: Option<&SearchSettings>,
+    wanted: &Search,
+    bounds: &Bounds<'_>,
+) -> Result<Value, ToolFault> {
+    let settings = settings.ok_or_else(|| {
+        ToolFault::lasting("not_configured", "no search endpoint is configured")
+            .hint("name one with `url` under [tools.search] in config.toml")
+    })?;
+    let count = wanted.count.unwrap_or(USUAL).clamp(1, MOST);
+    let url = settings.url.replace("{count}", &count.to_string()).replace("{query}", &encoded(&wanted.query));
+    let mut headers = vec![("accept", "application/json".to_owned())];
+    if let (Some(name), Some(variable)) = (&settings.header, &settings.header_from) {
+        let value = std::env::var(variable).map_err(|_| {
+            ToolFault::lasting(
+                "not_configured",
+                format!("the variable {variable} is not set, which the search endpoint needs"),
+            )
+        })?;
+        headers.push((name.as_str(), value));
+    }
+    // A person wrote the endpoint's address, so it may be asked; where it leads on to may not.
+    let own =
+        settings.url.split_once("://").and_then(|(_, rest)| rest.split('/').next()).unwrap_or_default().to_owned();
+    let page = fetcher.get(&url, &headers, &|uri| uri.authority().is_some_and(|at| at.as_str() == own), bounds)?;
+    let answer: Value = serde_json::from_slice(&page.bytes)
+        .map_err(|error| ToolFault::passing("bad_answer", format!("the search endpoint answers no JSON: {error}")))?;
+    let results = answer.pointer(&settings.results).and_then(Value::as_array).ok_or_else(|| {
+        ToolFault::lasting("bad_answer", format!("the search endpoint's answer has no list at {}", settings.results))
+            .hint("say where it is with `results` under [tools.search] in config.toml")
+    })?;
+    let part =
+        |result: &Value, pointer: &str| result.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let results: Vec<Value> = results
+        .iter()
+        .take(count)
+        .map(|result| {
+            json!({
+                "title": part(result, &settings.title), "url": part(result, &settings.link),
+                "snippet": part(result, &settings.snippet),
+            })
+        })
+        .collect();
+    Ok(json!({"query": wanted.query, "results": results}))
+}
+
+/// A text as a part of an address.
+fn encoded(text: &str) -> String {
+    let mut encoded = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => encoded.push(char::from(byte)),
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}

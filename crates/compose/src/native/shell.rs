@@ -1,0 +1,103 @@
+//! `shell`: runs a command, where a person switched that on.
+
+use std::{
+    io::{Read, Write},
+    path::Path,
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{gives, spec as tool, text};
+use crate::host::{Approval, Bounds, ToolFault, ToolSpec};
+
+/// Variables of the environment that commands get.
+const PASSED: [&str; 6] = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"];
+/// How long nobody looks whether the command has ended.
+const NAP: Duration = Duration::from_millis(5);
+
+pub(super) fn spec() -> ToolSpec {
+    tool(
+        "shell",
+        "Run a command in the working folder. Nothing contains it.",
+        json!({
+            "command": text("The program"),
+            "args": {"type": "array", "items": {"type": "string"}, "default": []},
+            "stdin": text("What it reads"),
+        }),
+        &["command"],
+        gives(json!({"exit_code": {"type": "integer"}, "stdout": {"type": "string"}, "stderr": {"type": "string"}})),
+        Approval::ExecEscalation,
+    )
+}
+
+#[derive(Deserialize)]
+pub(super) struct Shell {
+    command: String,
+    #[serde(default)]
+    args: Vec<String>,
+    #[serde(default)]
+    stdin: String,
+}
+
+pub(super) fn run(folder: &Path, wanted: &Shell, bounds: &Bounds<'_>) -> Result<Value, ToolFault> {
+    let mut command = Command::new(&wanted.command);
+    command.args(&wanted.args).current_dir(folder).env_clear();
+    command.envs(PASSED.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let mut child = command.spawn().map_err(|error| {
+        ToolFault::lasting("not_started", format!("{:?} cannot be started: {error}", wanted.command))
+    })?;
+    let most = bounds.answer_bytes / 2;
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let input = wanted.stdin.clone();
+    // A command that does not read ends the write, and one that does not end is ended below.
+    std::thread::spawn(move || stdin.map(|mut pipe| pipe.write_all(input.as_bytes())));
+    let (out, err) = (reader(stdout, most), reader(stderr, most));
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break status,
+            Ok(None) => {}
+            Err(error) => return Err(ToolFault::passing("io", error.to_string())),
+        }
+        if let Err(over) = bounds.remaining() {
+            end(&mut child);
+            return Err(over);
+        }
+        std::thread::sleep(NAP);
+    };
+    // What it left behind in its group would keep the pipes open.
+    end(&mut child);
+    let text =
+        |read: std::thread::JoinHandle<Vec<u8>>| String::from_utf8_lossy(&read.join().unwrap_or_default()).into_owned();
+    let (stdout, stderr) = (text(out), text(err));
+    if stdout.len() > most || stderr.len() > most {
+        return Err(ToolFault::lasting("too_large", format!("the command writes more than {most} bytes")));
+    }
+    Ok(json!({"exit_code": status.code().unwrap_or(-1), "stdout": stdout, "stderr": stderr}))
+}
+
+/// Reads a pipe to its end, and keeps a little more than what may be given.
+fn reader(pipe: Option<impl Read + Send + 'static>, most: usize) -> std::thread::JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
+        let mut kept = Vec::new();
+        let Some(mut pipe) = pipe else { return kept };
+        let _cut = pipe.by_ref().take(most as u64 + 1).read_to_end(&mut kept);
+        let _rest = std::io::copy(&mut pipe, &mut std::io::sink());
+        kept
+    })
+}
+
+/// Ends a command and all that it started in its group.
+fn end(child: &mut Child) {
+    #[cfg(unix)]
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+        let _gone = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+    let _gone = child.kill();
+    let _gone = child.wait();
+}

@@ -1,0 +1,224 @@
+//! [`ToolSettings`]: what the configuration lets the tools of steps reach.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use serde::{Deserialize, de::DeserializeOwned};
+use skill::failure::{Fails, Failure, FailureKind};
+use thiserror::Error;
+use toml::Table;
+
+use crate::host::Approval;
+
+/// The parts of the user's configuration that are about tools.
+///
+/// ```toml
+/// [tools]
+/// folder = "/home/me/work"        # the working folder of read_file, list_files, write_file and shell; without it the current one
+/// hidden = false                  # whether names that begin with a dot may be read and written
+/// hosts = ["example.org", "*.example.net:8443"]   # where web_fetch may go; nowhere without it
+/// private_addresses = false       # whether those may be addresses of this machine or its network
+/// fetch_bytes = 2097152           # bytes of one answer
+/// shell = false                   # whether steps may run commands
+///
+/// [tools.search]                  # what web_search asks; not offered without it
+/// url = "https://search.example.org/search?format=json&q={query}"
+/// results = "/results"            # where the list is, as a JSON Pointer; these four are the defaults
+/// title = "/title"
+/// link = "/url"
+/// snippet = "/content"
+/// header = "X-Token"              # sent with each question
+/// header_from = "SEARCH_TOKEN"    # the variable of the environment that holds it
+///
+/// [mcp_servers.files]             # a server that speaks MCP; its tools are mcp__files__NAME
+/// command = ["files-server", "--root", "."]
+/// env = { TOKEN = "x" }
+/// url = "http://127.0.0.1:9000/mcp"   # in place of `command`
+/// approval = "plan_confirm"       # the level of its tools; without it by what the server says of them
+/// tools = { read = "none" }       # the level of one of them
+/// ```
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ToolSettings {
+    /// Of our own tools.
+    pub native: NativeSettings,
+    /// Servers by name.
+    pub servers: BTreeMap<String, ServerSettings>,
+}
+
+/// What our own tools may reach.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct NativeSettings {
+    /// The working folder.
+    pub folder: Option<PathBuf>,
+    /// Whether hidden files may be read and written.
+    pub hidden: bool,
+    /// Where `web_fetch` may go: `example.org`, `*.example.org`, `*`, each with a port if it is not the scheme's own.
+    pub hosts: Vec<String>,
+    /// Whether addresses of this machine and its network may be asked.
+    pub private_addresses: bool,
+    /// Bytes of one answer from the network.
+    pub fetch_bytes: u64,
+    /// Whether steps may run commands.
+    pub shell: bool,
+    /// What `web_search` asks.
+    pub search: Option<SearchSettings>,
+}
+
+impl Default for NativeSettings {
+    fn default() -> Self {
+        Self {
+            folder: None,
+            hidden: false,
+            hosts: Vec::new(),
+            private_addresses: false,
+            fetch_bytes: 2 << 20,
+            shell: false,
+            search: None,
+        }
+    }
+}
+
+/// An endpoint that answers searches with JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SearchSettings {
+    /// Its address, with `{query}` and, if it takes one, `{count}`.
+    pub url: String,
+    /// Where the results are.
+    #[serde(default = "results")]
+    pub results: String,
+    /// Where a result's title is.
+    #[serde(default = "title")]
+    pub title: String,
+    /// Where its address is.
+    #[serde(default = "link")]
+    pub link: String,
+    /// Where a passage of it is.
+    #[serde(default = "snippet")]
+    pub snippet: String,
+    /// A header that is sent.
+    pub header: Option<String>,
+    /// The variable of the environment that holds its value.
+    pub header_from: Option<String>,
+}
+
+fn results() -> String {
+    "/results".to_owned()
+}
+
+fn title() -> String {
+    "/title".to_owned()
+}
+
+fn link() -> String {
+    "/url".to_owned()
+}
+
+fn snippet() -> String {
+    "/content".to_owned()
+}
+
+/// A server that speaks MCP.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ServerSettings {
+    /// The command that starts it, and its arguments.
+    pub command: Vec<String>,
+    /// Variables of its environment.
+    pub env: BTreeMap<String, String>,
+    /// Where it is, if it is not started.
+    pub url: Option<String>,
+    /// The level of its tools.
+    pub approval: Option<Approval>,
+    /// The level of single ones.
+    pub tools: BTreeMap<String, Approval>,
+}
+
+/// A table that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{table} cannot be used: {message}")]
+pub struct ToolSettingsError {
+    /// Which one.
+    pub table: String,
+    /// What is wrong with it.
+    pub message: String,
+}
+
+impl Fails for ToolSettingsError {
+    fn failure(&self) -> Failure {
+        Failure::new(FailureKind::Usage, "invalid_config").hint("mend config.toml; `skillhub where` says where it is")
+    }
+}
+
+impl ToolSettings {
+    /// Reads the tables `[tools]` and `[mcp_servers.NAME]`.
+    ///
+    /// # Errors
+    /// The first that cannot be used.
+    pub fn of(tools: &Table, servers: &BTreeMap<String, Table>) -> Result<Self, ToolSettingsError> {
+        let native: NativeSettings = read("[tools]", tools)?;
+        let fault =
+            |table: &str, message: &str| ToolSettingsError { table: table.to_owned(), message: message.to_owned() };
+        if native.search.as_ref().is_some_and(|search| !search.url.contains("{query}")) {
+            return Err(fault("[tools.search]", "`url` has no {query}"));
+        }
+        let mut read_servers = BTreeMap::new();
+        for (name, table) in servers {
+            let title = format!("[mcp_servers.{name}]");
+            let server: ServerSettings = read(&title, table)?;
+            if server.command.is_empty() == server.url.is_none() {
+                return Err(fault(&title, "it needs either `command` or `url`"));
+            }
+            if !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') || name.is_empty() {
+                return Err(fault(&title, "a server's name has ASCII letters, digits and hyphens"));
+            }
+            read_servers.insert(name.clone(), server);
+        }
+        Ok(Self { native, servers: read_servers })
+    }
+}
+
+fn read<T: DeserializeOwned>(name: &str, table: &Table) -> Result<T, ToolSettingsError> {
+    let read = table.clone().try_into();
+    read.map_err(|error: toml::de::Error| ToolSettingsError {
+        table: name.to_owned(),
+        message: error.message().to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(text: &str) -> Result<ToolSettings, ToolSettingsError> {
+        #[derive(Deserialize, Default)]
+        #[serde(default)]
+        struct File {
+            tools: Table,
+            mcp_servers: BTreeMap<String, Table>,
+        }
+        let file: File = toml::from_str(text).unwrap();
+        ToolSettings::of(&file.tools, &file.mcp_servers)
+    }
+
+    #[test]
+    fn nothing_is_open_unless_it_is_said_and_no_mistake_is_passed_over() {
+        let closed = settings("").unwrap();
+        assert_eq!(closed, ToolSettings::default());
+        assert!(closed.native.hosts.is_empty() && !closed.native.shell && !closed.native.private_addresses);
+        let read =
+            settings("[mcp_servers.a]\ncommand = ['x']\napproval = 'none'\ntools = { y = 'exec_escalation' }").unwrap();
+        assert_eq!(read.servers["a"].tools["y"], Approval::ExecEscalation);
+        for (text, table) in [
+            ("[tools]\nhost = []", "[tools]"),
+            ("[tools]\nshell = 'yes'", "[tools]"),
+            ("[tools.search]\nurl = 'https://a.example/'", "[tools.search]"),
+            ("[mcp_servers.a]\n", "[mcp_servers.a]"),
+            ("[mcp_servers.a]\ncommand = ['x']\nurl = 'http://a.example'", "[mcp_servers.a]"),
+            ("[mcp_servers.a_b]\ncommand = ['x']", "[mcp_servers.a_b]"),
+            ("[mcp_servers.a]\ncommand = ['x']\napproval = 'never'", "[mcp_servers.a]"),
+        ] {
+            assert_eq!(settings(text).unwrap_err().table, table, "{text}");
+        }
+    }
+}
