@@ -6,6 +6,7 @@
 //! ```text
 //! outcomes of runs ──► runs ──► stats     what people look at
 //!                       └────► eprocess   evidence that may be looked at after every run
+//! evals/evals.json ──► evals ──► compare  whether a candidate does worse or better than its base
 //! ```
 
 pub mod blame;
@@ -14,3 +15,8 @@ pub mod eprocess;
 pub mod lineage;
 pub mod runs;
 mod when;
+pub mod compare;
+pub mod eprocess;
+pub mod evals;
+pub mod runs;
+mod schema;

@@ -1,0 +1,272 @@
+//! [`grade()`]: one run of a case, held to what the case asserts.
+
+use regex_automata::meta::Regex;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use skill::SkillPath;
+
+use super::{Assertion, Case, Check, EvalLimits, Target, json_path};
+
+/// Memory that a compiled expression of a skill may take, in bytes.
+const PATTERN_MEMORY_BYTES: usize = 4 << 20;
+
+/// How a process came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ended {
+    /// By itself.
+    Exited,
+    /// It took too long and was killed.
+    TimedOut,
+    /// It printed too much and was killed.
+    TooMuchOutput,
+}
+
+impl Ended {
+    /// What it means, in words.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Exited => "it ended by itself",
+            Self::TimedOut => "it took longer than it may, and was killed",
+            Self::TooMuchOutput => "it printed more than it may, and was killed",
+        }
+    }
+}
+
+/// What was seen of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Observed {
+    /// Its exit code; `None` when a signal ended it.
+    pub exit: Option<i32>,
+    /// How it ended.
+    pub ended: Ended,
+    /// What it printed.
+    pub stdout: String,
+    /// What it printed as errors.
+    pub stderr: String,
+}
+
+/// What somebody says of an assertion.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judgement {
+    /// Whether it holds; `None` where that could not be found out.
+    pub passed: Option<bool>,
+    /// Why.
+    pub evidence: String,
+}
+
+/// What only the place knows in which a run was made.
+pub trait Witness {
+    /// The bytes of a regular file that the run left; `None` where there is none that can be read.
+    fn file(&self, path: &SkillPath) -> Option<Vec<u8>>;
+
+    /// How a script of the evals ended.
+    fn script(&self, path: &SkillPath) -> Judgement;
+
+    /// What the judge says of each sentence, in their order.
+    fn judge(&self, case: &Case, sentences: &[&str], observed: &Observed) -> Vec<Judgement>;
+}
+
+/// One assertion, decided or not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Graded {
+    /// The assertion.
+    pub text: String,
+    /// Whether it holds; `None` where nobody decided.
+    pub passed: Option<bool>,
+    /// By what that is seen.
+    pub evidence: String,
+}
+
+/// Decides every assertion of a case, in their order.
+#[must_use]
+pub fn grade(case: &Case, observed: &Observed, witness: &dyn Witness, limits: &EvalLimits) -> Vec<Graded> {
+    let is_whole = observed.ended == Ended::Exited;
+    let sentences: Vec<&str> =
+        case.assertions.iter().filter(|a| a.check == Check::Judged).map(|a| a.text.as_str()).collect();
+    let said = match is_whole && !sentences.is_empty() {
+        true => witness.judge(case, &sentences, observed),
+        false => Vec::new(),
+    };
+    let mut said = said.into_iter();
+    let mut decide = |assertion: &Assertion| match (is_whole, &assertion.check) {
+        (false, _) => Judgement { passed: Some(false), evidence: observed.ended.words().to_owned() },
+        (true, Check::Judged) => said.next().unwrap_or_else(|| undecided("there is no judge; see --judge")),
+        (true, Check::Script(path)) => witness.script(path),
+        (true, check) => decide_machine(check, observed, witness, limits),
+    };
+    let graded = |assertion: &Assertion| {
+        let Judgement { passed, evidence } = decide(assertion);
+        Graded { text: assertion.text.clone(), passed, evidence: cut(&evidence, limits.evidence_chars) }
+    };
+    case.assertions.iter().map(graded).collect()
+}
+
+fn undecided(why: &str) -> Judgement {
+    Judgement { passed: None, evidence: why.to_owned() }
+}
+
+fn decided(passed: bool, evidence: impl Into<String>) -> Judgement {
+    Judgement { passed: Some(passed), evidence: evidence.into() }
+}
+
+fn decide_machine(check: &Check, observed: &Observed, witness: &dyn Witness, limits: &EvalLimits) -> Judgement {
+    let bytes = |target: &Target| match target {
+        Target::Stdout => Some(observed.stdout.clone().into_bytes()),
+        Target::Stderr => Some(observed.stderr.clone().into_bytes()),
+        Target::File(path) => witness.file(path),
+    };
+    match check {
+        Check::ExitCode(code) => match observed.exit {
+            Some(exit) => decided(exit == *code, format!("the exit code was {exit}")),
+            None => decided(false, "a signal ended it"),
+        },
+        Check::File { path, there } => {
+            let is_there = witness.file(path).is_some();
+            decided(is_there == *there, format!("{path} is {}there", if is_there { "" } else { "not " }))
+        }
+        Check::Size { target, at_least, at_most } => match bytes(target).map(|bytes| bytes.len() as u64) {
+            Some(size) => {
+                let fits = size >= *at_least && at_most.is_none_or(|most| size <= most);
+                decided(fits, format!("{} has {size} bytes", target.words()))
+            }
+            None => decided(false, format!("{} is not there", target.words())),
+        },
+        Check::Regex { pattern, target, matches } => match bytes(target) {
+            Some(bytes) => match_pattern(pattern, &bytes, *matches, limits),
+            None => decided(false, format!("{} is not there", target.words())),
+        },
+        Check::JsonPath { target, at, equals } => match document(target, bytes(target)) {
+            Ok(document) => at_path(&document, at, equals.as_ref()),
+            Err(why) => decided(false, why),
+        },
+        Check::JsonSchema { target, schema } => match document(target, bytes(target)) {
+            Ok(document) => match crate::schema::compile(schema) {
+                Ok(validator) => {
+                    let faults = crate::schema::faults(&validator, &document);
+                    decided(faults.is_empty(), if faults.is_empty() { "it fits".to_owned() } else { faults.join("; ") })
+                }
+                Err(why) => undecided(&why),
+            },
+            Err(why) => decided(false, why),
+        },
+        Check::Judged | Check::Script(_) => undecided("a machine does not decide this"),
+    }
+}
+
+fn document(target: &Target, bytes: Option<Vec<u8>>) -> Result<Value, String> {
+    let bytes = bytes.ok_or_else(|| format!("{} is not there", target.words()))?;
+    serde_json::from_slice(&bytes).map_err(|error| format!("{} is no JSON: {error}", target.words()))
+}
+
+fn at_path(document: &Value, at: &str, equals: Option<&Value>) -> Judgement {
+    match json_path::find(document, at) {
+        Err(why) => undecided(&why),
+        Ok(found) => {
+            let passed =
+                equals.map_or(!found.is_empty(), |value| !found.is_empty() && found.iter().all(|f| *f == value));
+            let seen: Vec<String> = found.iter().take(3).map(ToString::to_string).collect();
+            decided(
+                passed,
+                if seen.is_empty() { format!("nothing is at {at}") } else { format!("{at} is {}", seen.join(", ")) },
+            )
+        }
+    }
+}
+
+fn match_pattern(pattern: &str, bytes: &[u8], wanted: bool, limits: &EvalLimits) -> Judgement {
+    let regex = match pattern_of(pattern) {
+        Ok(regex) => regex,
+        Err(why) => return undecided(&why),
+    };
+    match regex.find(bytes) {
+        Some(found) => {
+            let seen = String::from_utf8_lossy(bytes.get(found.range()).unwrap_or_default()).into_owned();
+            decided(wanted, format!("it matches: {}", cut(&seen, limits.evidence_chars / 2)))
+        }
+        None => decided(!wanted, "it matches nowhere"),
+    }
+}
+
+/// An expression of a skill, compiled within bounds; matching takes time linear in the text.
+pub(super) fn pattern_of(pattern: &str) -> Result<Regex, String> {
+    let config = Regex::config().nfa_size_limit(Some(PATTERN_MEMORY_BYTES)).hybrid_cache_capacity(PATTERN_MEMORY_BYTES);
+    Regex::builder()
+        .configure(config)
+        .build(pattern)
+        .map_err(|error| format!("{pattern:?} is no regular expression: {error}"))
+}
+
+fn cut(text: &str, chars: usize) -> String {
+    match text.char_indices().nth(chars) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use skill::{Bundle, File, Limits};
+
+    use super::*;
+    use crate::evals::{EVALS_FILE, read};
+
+    struct Left;
+
+    impl Witness for Left {
+        fn file(&self, path: &SkillPath) -> Option<Vec<u8>> {
+            (path.as_str() == "out.json").then(|| br#"{"items":[{"n":1},{"n":1}]}"#.to_vec())
+        }
+        fn script(&self, path: &SkillPath) -> Judgement {
+            decided(path.file_name() == "good.sh", "ran")
+        }
+        fn judge(&self, _case: &Case, sentences: &[&str], _observed: &Observed) -> Vec<Judgement> {
+            sentences.iter().map(|sentence| decided(sentence.contains("good"), "said")).collect()
+        }
+    }
+
+    fn marks(checks: &Value, ended: Ended) -> Vec<Option<bool>> {
+        let evals = json!({"evals": [{"id": 1, "prompt": "p", "checks": checks}]}).to_string();
+        let file = |text: &str| File { bytes: text.as_bytes().to_vec().into(), executable: false };
+        let path = |text: &str| SkillPath::parse(text).unwrap();
+        let files =
+            [(path(EVALS_FILE), file(&evals)), (path("evals/good.sh"), file("")), (path("evals/bad.sh"), file(""))];
+        let skill = Bundle::from_files(files, &Limits::default()).unwrap();
+        let reading = read(&skill, &EvalLimits::default());
+        assert_eq!(reading.problems, []);
+        let observed = Observed { exit: Some(3), ended, stdout: "Version 2.4.0\n".to_owned(), stderr: String::new() };
+        let case = &reading.set.unwrap().cases[0];
+        grade(case, &observed, &Left, &EvalLimits::default()).into_iter().map(|graded| graded.passed).collect()
+    }
+
+    #[test]
+    fn every_kind_of_check_can_hold_and_can_fail() {
+        let pairs = [
+            (json!({"type": "exit_code", "equals": 3}), json!({"type": "exit_code"})),
+            (json!({"type": "file_exists", "path": "out.json"}), json!({"type": "file_exists", "path": "none"})),
+            (json!({"type": "file_absent", "path": "none"}), json!({"type": "file_absent", "path": "out.json"})),
+            (
+                json!({"type": "regex", "pattern": r"2\.4\.\d"}),
+                json!({"type": "regex", "pattern": "3", "path": "none"}),
+            ),
+            (json!({"type": "not_regex", "pattern": "beta"}), json!({"type": "not_regex", "pattern": "(?i)version"})),
+            (
+                json!({"type": "json_path", "path": "out.json", "at": "$.items[*].n", "equals": 1}),
+                json!({"type": "json_path", "path": "out.json", "at": "$.items[*].m", "equals": 1}),
+            ),
+            (
+                json!({"type": "json_schema", "path": "out.json", "schema": {"required": ["items"]}}),
+                json!({"type": "json_schema", "path": "out.json", "schema": {"required": ["more"]}}),
+            ),
+            (json!({"type": "script", "path": "evals/good.sh"}), json!({"type": "script", "path": "evals/bad.sh"})),
+            (json!({"type": "size", "at_least": 3, "at_most": 14}), json!({"type": "size", "at_most": 13})),
+            (json!("it is good"), json!("it is bad")),
+        ];
+        for (holds, fails) in pairs {
+            assert_eq!(marks(&json!([holds, fails]), Ended::Exited), [Some(true), Some(false)], "{holds} {fails}");
+            assert_eq!(marks(&json!([holds]), Ended::TimedOut), [Some(false)], "{holds}");
+        }
+    }
+}

@@ -1,0 +1,462 @@
+//! [`read()`]: the cases of a skill out of its files, and every problem with its line.
+
+use serde_json::{Map, Value};
+use skill::{Bundle, Problem, Severity, SkillPath};
+
+use super::{
+    Assertion, Case, Check, EVALS_FILE, EvalLimits, EvalSet, Target, grade::pattern_of, is_eval, json_path,
+    lines::Places,
+};
+
+/// What a skill says of how it is tried.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Reading {
+    /// The cases; `None` where there are none, or where a problem is an error.
+    pub set: Option<EvalSet>,
+    /// Everything that is wrong, in the order of the file.
+    pub problems: Vec<Problem>,
+}
+
+/// Fields of a case that are known, ours and those of others; the rest is told, since it may be a slip.
+const CASE_FIELDS: [&str; 13] = [
+    "id",
+    "name",
+    "eval_name",
+    "prompt",
+    "expected_output",
+    "expected",
+    "files",
+    "assertions",
+    "expectations",
+    "checks",
+    "notes",
+    "tags",
+    "description",
+];
+
+/// Reads `evals/evals.json` of a skill.
+#[must_use]
+pub fn read(skill: &Bundle, limits: &EvalLimits) -> Reading {
+    let mut reader = Reader { skill, limits, places: Places::default(), problems: Vec::new() };
+    let set = reader.set();
+    let is_bad = reader.problems.iter().any(Problem::is_error);
+    let mut problems = reader.problems;
+    problems.sort_by_key(|problem| problem.line);
+    Reading { set: set.filter(|_| !is_bad), problems }
+}
+
+struct Reader<'s> {
+    skill: &'s Bundle,
+    limits: &'s EvalLimits,
+    places: Places,
+    problems: Vec<Problem>,
+}
+
+impl Reader<'_> {
+    fn tell(&mut self, severity: Severity, code: &'static str, at: &str, message: impl Into<String>) {
+        let line = self.places.line(at);
+        self.problems.push(Problem { code, severity, message: message.into(), path: EVALS_FILE.to_owned(), line });
+    }
+
+    fn error(&mut self, code: &'static str, at: &str, message: impl Into<String>) {
+        self.tell(Severity::Error, code, at, message);
+    }
+
+    fn warn(&mut self, code: &'static str, at: &str, message: impl Into<String>) {
+        self.tell(Severity::Warning, code, at, message);
+    }
+
+    fn set(&mut self) -> Option<EvalSet> {
+        let path = SkillPath::parse(EVALS_FILE).ok()?;
+        let Some(file) = self.skill.get(&path) else {
+            self.error("evals_missing", "", format!("there is no {EVALS_FILE}; a skill without cases cannot be tried"));
+            return None;
+        };
+        let Some(text) = file.text() else {
+            self.error("evals_syntax", "", "the file is not text in UTF-8");
+            return None;
+        };
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let document: Value = match serde_json::from_str(text) {
+            Ok(document) => document,
+            Err(error) => {
+                let message = format!("this is no JSON: {error}");
+                self.error("evals_syntax", "", message);
+                let last = self.problems.last_mut()?;
+                last.line = Some(error.line().max(1));
+                return None;
+            }
+        };
+        self.places = Places::of(text);
+        for (line, key) in self.places.doubled.clone() {
+            let message = format!("{key:?} stands twice in one object; only one of them counts");
+            self.error("evals_doubled_key", "", message);
+            if let Some(last) = self.problems.last_mut() {
+                last.line = Some(line);
+            }
+        }
+        self.document(&document)
+    }
+
+    fn document(&mut self, document: &Value) -> Option<EvalSet> {
+        let (list, at) = match document {
+            Value::Array(list) => (list, String::new()),
+            Value::Object(map) => {
+                let found = ["evals", "cases"].iter().find_map(|key| Some((map.get(*key)?.as_array()?, *key)));
+                let Some((list, key)) = found else {
+                    self.error("evals_form", "", "the list of cases is missing: {\"skill_name\": …, \"evals\": [ … ]}");
+                    return None;
+                };
+                (list, format!("/{key}"))
+            }
+            _ => {
+                self.error("evals_form", "", "the file has to be an object with `evals`, the list of cases");
+                return None;
+            }
+        };
+        if list.is_empty() {
+            self.error("evals_empty", &at, "there is no case");
+        }
+        if list.len() > self.limits.cases {
+            self.error("evals_too_many", &at, format!("{} cases; at most {} are read", list.len(), self.limits.cases));
+            return None;
+        }
+        let skill_name = document.get("skill_name").and_then(Value::as_str).map(str::to_owned);
+        let mut cases: Vec<Case> = Vec::new();
+        for (index, written) in list.iter().enumerate() {
+            let at = format!("{at}/{index}");
+            let Some(case) = self.case(written, index, &at) else { continue };
+            if cases.iter().any(|known| known.id == case.id || known.folder() == case.folder()) {
+                self.error("eval_id", &format!("{at}/id"), format!("the id {} is there twice", case.id));
+            }
+            cases.push(case);
+        }
+        Some(EvalSet { skill_name, cases })
+    }
+
+    fn case(&mut self, written: &Value, index: usize, at: &str) -> Option<Case> {
+        let Some(map) = written.as_object() else {
+            self.error("eval_form", at, "a case is an object with `id`, `prompt` and `assertions`");
+            return None;
+        };
+        if map.contains_key("should_trigger") {
+            self.error(
+                "eval_form",
+                at,
+                "this asks whether the skill is chosen (`should_trigger`); here a case is a task",
+            );
+            return None;
+        }
+        for key in map.keys().filter(|key| !CASE_FIELDS.contains(&key.as_str()) && !key.starts_with('_')) {
+            self.warn("eval_field", &format!("{at}/{key}"), format!("the field {key:?} is not known and not read"));
+        }
+        let (id, written_id) = self.id(map, index, at);
+        let prompt = self.text(map, "prompt", at).unwrap_or_default();
+        if prompt.trim().is_empty() {
+            self.error(
+                "eval_prompt",
+                &format!("{at}/prompt"),
+                format!("the case {id} has no `prompt`, what a user says"),
+            );
+        }
+        let expected_output = self.text(map, "expected_output", at).or_else(|| self.text(map, "expected", at));
+        let name = self.text(map, "name", at).or_else(|| self.text(map, "eval_name", at));
+        let files = self.files(map, at);
+        let mut assertions = Vec::new();
+        for key in ["assertions", "expectations", "checks"] {
+            self.assertions(map, key, at, &mut assertions);
+        }
+        if assertions.is_empty() {
+            let message = format!("the case {id} asserts nothing, so that no run of it can fail");
+            self.warn("eval_assertions", at, message);
+        }
+        if assertions.len() > self.limits.assertions_per_case {
+            let message = format!("{} assertions; at most {}", assertions.len(), self.limits.assertions_per_case);
+            self.error("evals_too_many", at, message);
+        }
+        Some(Case { id, written_id, name, prompt, expected_output, files, assertions })
+    }
+
+    fn id(&mut self, map: &Map<String, Value>, index: usize, at: &str) -> (String, Value) {
+        let at = format!("{at}/id");
+        match map.get("id") {
+            Some(Value::Number(number)) => (number.to_string(), Value::Number(number.clone())),
+            Some(Value::String(id)) if !id.trim().is_empty() && id.chars().count() <= self.limits.id_chars => {
+                (id.clone(), Value::String(id.clone()))
+            }
+            Some(_) => {
+                self.error(
+                    "eval_id",
+                    &at,
+                    format!("an id is a number, or a text of 1 to {} characters", self.limits.id_chars),
+                );
+                (format!("case-{}", index + 1), Value::Null)
+            }
+            None => {
+                let number = index + 1;
+                self.warn("eval_id", &at, format!("there is no `id`; the case goes by its place, {number}"));
+                (number.to_string(), Value::from(number))
+            }
+        }
+    }
+
+    fn text(&mut self, map: &Map<String, Value>, key: &str, at: &str) -> Option<String> {
+        let at = format!("{at}/{key}");
+        match map.get(key)? {
+            Value::String(text) if text.chars().count() <= self.limits.text_chars => Some(text.clone()),
+            Value::String(_) => {
+                self.error(
+                    "eval_too_long",
+                    &at,
+                    format!("`{key}` has more than {} characters", self.limits.text_chars),
+                );
+                None
+            }
+            Value::Null => None,
+            _ => {
+                self.error("eval_form", &at, format!("`{key}` has to be a text"));
+                None
+            }
+        }
+    }
+
+    fn files(&mut self, map: &Map<String, Value>, at: &str) -> Vec<SkillPath> {
+        let Some(written) = map.get("files").filter(|files| !files.is_null()) else { return Vec::new() };
+        let at = format!("{at}/files");
+        let Some(list) = written.as_array() else {
+            self.error("eval_files", &at, "`files` is a list of paths inside the skill");
+            return Vec::new();
+        };
+        let mut files: Vec<SkillPath> = Vec::new();
+        for (index, written) in list.iter().enumerate() {
+            let at = format!("{at}/{index}");
+            let Some(path) = written.as_str().and_then(|text| self.path(text, &at)) else {
+                if !written.is_string() {
+                    self.error("eval_files", &at, "a path is a text");
+                }
+                continue;
+            };
+            // skill-creator names them from the skill's folder, some from that of the evals.
+            let inner = SkillPath::parse(&format!("evals/{path}")).ok();
+            match [Some(path.clone()), inner].into_iter().flatten().find(|path| self.skill.get(path).is_some()) {
+                Some(path) if files.iter().any(|known| Case::place_of(known) == Case::place_of(&path)) => {
+                    self.error("eval_files", &at, format!("two files would stand at {}", Case::place_of(&path)));
+                }
+                Some(path) => files.push(path),
+                None => self.error("eval_files", &at, format!("the skill has no file {path}")),
+            }
+        }
+        files
+    }
+
+    fn path(&mut self, text: &str, at: &str) -> Option<SkillPath> {
+        match SkillPath::parse(text.strip_prefix("./").unwrap_or(text)) {
+            Ok(path) => Some(path),
+            Err(fault) => {
+                self.error("eval_path", at, fault.to_string());
+                None
+            }
+        }
+    }
+
+    fn assertions(&mut self, map: &Map<String, Value>, key: &str, at: &str, found: &mut Vec<Assertion>) {
+        let Some(written) = map.get(key).filter(|written| !written.is_null()) else { return };
+        let at = format!("{at}/{key}");
+        let Some(list) = written.as_array() else {
+            self.error("eval_assertion", &at, format!("`{key}` is a list"));
+            return;
+        };
+        for (index, written) in list.iter().enumerate() {
+            let at = format!("{at}/{index}");
+            let assertion = match written {
+                Value::String(text) if !text.trim().is_empty() && text.chars().count() <= self.limits.text_chars => {
+                    Some(Assertion { text: text.clone(), check: Check::Judged })
+                }
+                Value::Object(map) => self.check(map, &at),
+                _ => {
+                    self.error("eval_assertion", &at, "an assertion is a sentence, or an object with `type`");
+                    None
+                }
+            };
+            let Some(assertion) = assertion else { continue };
+            match found.iter().any(|known| *known == assertion) {
+                true => self.warn("eval_assertion", &at, format!("the same again: {}", assertion.text)),
+                false => found.push(assertion),
+            }
+        }
+    }
+
+    fn check(&mut self, map: &Map<String, Value>, at: &str) -> Option<Assertion> {
+        let words = self.text(map, "text", at).filter(|text| !text.trim().is_empty());
+        let check = match map.get("type").and_then(Value::as_str) {
+            None if words.is_some() => Check::Judged,
+            None => {
+                self.error("eval_assertion", at, "an assertion that is an object has a `type` or a `text`");
+                return None;
+            }
+            Some(word) => match self.typed(word, map, at) {
+                Ok(check) => check,
+                Err(why) => {
+                    self.error("eval_assertion", at, why);
+                    return None;
+                }
+            },
+        };
+        let known = ["type", "text", "path", "equals", "pattern", "of", "at", "schema", "at_least", "at_most"];
+        for key in map.keys().filter(|key| !known.contains(&key.as_str())) {
+            self.warn("eval_field", &format!("{at}/{key}"), format!("the field {key:?} is not known and not read"));
+        }
+        let text = words.unwrap_or_else(|| check.words());
+        Some(Assertion { text, check })
+    }
+
+    fn typed(&self, word: &str, map: &Map<String, Value>, at: &str) -> Result<Check, String> {
+        let text =
+            |key: &str| map.get(key).and_then(Value::as_str).ok_or_else(|| format!("`{word}` needs `{key}`, a text"));
+        let path = |key: &str| parse(text(key)?);
+        let number = |key: &str| {
+            map.get(key).map(|n| n.as_u64().ok_or_else(|| format!("`{key}` is a number of bytes"))).transpose()
+        };
+        let target = target(map)?;
+        Ok(match word {
+            "text" => Check::Judged,
+            "exit_code" => {
+                let code = map.get("equals").map_or(Some(0), Value::as_i64).and_then(|code| i32::try_from(code).ok());
+                Check::ExitCode(code.ok_or("`equals` is an exit code")?)
+            }
+            "file_exists" => Check::File { path: path("path")?, there: true },
+            "file_absent" => Check::File { path: path("path")?, there: false },
+            "regex" | "not_regex" => {
+                let pattern = text("pattern")?.to_owned();
+                if pattern.len() > self.limits.pattern_bytes {
+                    return Err(format!("the pattern has more than {} bytes", self.limits.pattern_bytes));
+                }
+                pattern_of(&pattern)?;
+                Check::Regex { pattern, target, matches: word == "regex" }
+            }
+            "json_path" => {
+                let at = text("at")?.to_owned();
+                json_path::check(&at)?;
+                Check::JsonPath { target, at, equals: map.get("equals").cloned() }
+            }
+            "json_schema" => {
+                let schema = map.get("schema").cloned().ok_or("`json_schema` needs `schema`")?;
+                crate::schema::compile(&schema)?;
+                Check::JsonSchema { target, schema }
+            }
+            "script" => {
+                let path = path("path")?;
+                if !is_eval(&path) || self.skill.get(&path).is_none() {
+                    return Err(format!("{path} is no file of the skill below evals/"));
+                }
+                Check::Script(path)
+            }
+            "size" => {
+                let (at_least, at_most) = (number("at_least")?.unwrap_or(0), number("at_most")?);
+                if at_least == 0 && at_most.is_none() {
+                    return Err("`size` needs `at_least` or `at_most`".to_owned());
+                }
+                Check::Size { target, at_least, at_most }
+            }
+            other => {
+                let line = self.places.line(at).unwrap_or_default();
+                return Err(format!(
+                    "{other:?} in line {line} is no type; it is one of exit_code, file_exists, file_absent, regex, not_regex, json_path, json_schema, script, size, text"
+                ));
+            }
+        })
+    }
+}
+
+fn parse(text: &str) -> Result<SkillPath, String> {
+    SkillPath::parse(text.strip_prefix("./").unwrap_or(text)).map_err(|fault| fault.to_string())
+}
+
+/// What a check looks at: `path` is a file, else `of` says `stdout` or `stderr`, else it is the answer.
+fn target(map: &Map<String, Value>) -> Result<Target, String> {
+    match (map.get("path").and_then(Value::as_str), map.get("of").and_then(Value::as_str)) {
+        (Some(path), None) => Ok(Target::File(parse(path)?)),
+        (None, None | Some("stdout")) => Ok(Target::Stdout),
+        (None, Some("stderr")) => Ok(Target::Stderr),
+        (Some(_), Some(_)) => Err("a check has `path` or `of`, not both".to_owned()),
+        (None, Some(other)) => Err(format!("`of` is stdout or stderr, not {other:?}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use skill::{File, Limits};
+
+    use super::*;
+
+    fn reading(evals: &str) -> Reading {
+        let file = |text: &str| File { bytes: text.as_bytes().to_vec().into(), executable: false };
+        let path = |text: &str| SkillPath::parse(text).unwrap();
+        let files = [
+            (path("SKILL.md"), file("---\nname: a\n---\n")),
+            (path(EVALS_FILE), file(evals)),
+            (path("evals/files/in.txt"), file("x")),
+            (path("evals/check.sh"), file("true")),
+        ];
+        read(&Bundle::from_files(files, &Limits::default()).unwrap(), &EvalLimits::default())
+    }
+
+    #[test]
+    fn both_spellings_and_checks_are_read() {
+        let of = |key: &str| {
+            format!(
+                r#"{{"skill_name":"a","evals":[{{"id":1,"prompt":"p","files":["evals/files/in.txt"],"{key}":["one","two"]}}]}}"#
+            )
+        };
+        let standard = reading(&of("assertions"));
+        assert_eq!(standard, reading(&of("expectations")));
+        let case = &standard.set.unwrap().cases[0];
+        assert_eq!((case.assertions.len(), Case::place_of(&case.files[0])), (2, "in.txt"));
+        let checks = r#"{"evals":[{"id":"x y","prompt":"p","checks":[{"type":"exit_code"},{"type":"regex","pattern":"a+"},
+            {"type":"json_path","at":"$.a","path":"out.json"},{"type":"json_schema","schema":{"type":"object"}},
+            {"type":"script","path":"evals/check.sh"},{"type":"size","at_most":3},{"text":"judged"},
+            {"type":"file_absent","path":"x"},{"type":"not_regex","of":"stderr","pattern":"b"}]}]}"#;
+        let read = reading(checks);
+        assert_eq!(read.problems, []);
+        let case = &read.set.unwrap().cases[0];
+        assert_eq!(case.assertions.len(), 9);
+        assert!(case.folder().starts_with("eval-xy-"), "{}", case.folder());
+    }
+
+    #[test]
+    fn every_problem_is_told_at_once_with_its_line() {
+        let evals = "{\n \"evals\": [\n  {\"id\": 1, \"prompt\": \"\", \"assertions\": [\"a\"]},\n  {\"id\": 1, \"prompt\": \"p\",\n   \"files\": [\"../x\", \"none.txt\"],\n   \"assertions\": [{\"type\": \"regex\",\n     \"pattern\": \"(\"},\n    {\"type\": \"script\", \"path\": \"SKILL.md\"}, {\"type\": \"nope\"}]},\n  7\n ]\n}";
+        let read = reading(evals);
+        assert!(read.set.is_none());
+        let told: Vec<_> = read.problems.iter().map(|problem| (problem.code, problem.line.unwrap())).collect();
+        assert_eq!(
+            told,
+            [
+                ("eval_prompt", 3),
+                ("eval_assertions", 4),
+                ("eval_id", 4),
+                ("eval_path", 5),
+                ("eval_files", 5),
+                ("eval_assertion", 6),
+                ("eval_assertion", 8),
+                ("eval_assertion", 8),
+                ("eval_form", 9)
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_no_list_of_cases_is_said_to_be_none() {
+        for (text, code) in [
+            ("{", "evals_syntax"),
+            ("7", "evals_form"),
+            ("{}", "evals_form"),
+            ("[]", "evals_empty"),
+            ("{\"evals\":[{\"query\":\"q\",\"should_trigger\":true}]}", "eval_form"),
+            ("{\"evals\":[],\"evals\":[]}", "evals_doubled_key"),
+        ] {
+            let read = reading(text);
+            assert!(read.set.is_none() && read.problems.iter().any(|p| p.code == code), "{text}: {:?}", read.problems);
+        }
+    }
+}
