@@ -131,6 +131,9 @@ pub enum Command {
     /// Look at held changes, and accept or reject them
     #[command(subcommand)]
     Review(commands::review::ReviewCommand),
+    /// Try skills on their cases, and changes against what there is
+    #[command(subcommand)]
+    Eval(commands::eval::EvalCommand),
     /// Show who may change what here, and which file says so
     Policy(commands::policy::PolicyArgs),
     /// Make, list or revoke tokens by which a person decides without a terminal

@@ -8,6 +8,7 @@ pub mod debug;
 pub mod diff;
 pub mod doctor;
 pub mod enable;
+pub mod eval;
 mod found;
 pub mod gc;
 pub mod history;

@@ -7,6 +7,7 @@ mod composing;
 mod context;
 mod exit;
 mod print;
+mod process;
 mod sight;
 
 use std::process::ExitCode;
@@ -71,6 +72,7 @@ fn run(context: &Context, global: &Global, command: &Command) -> Result<Exit, Cl
         Command::Pin(args) => commands::pin::pin(context, args),
         Command::Unpin(args) => commands::pin::unpin(context, args),
         Command::Waive(args) => commands::waive::run(context, args),
+        Command::Eval(command) => commands::eval::run(context, command),
         Command::Review(command) => commands::review::run(context, command),
         Command::Policy(args) => commands::policy::run(context, args),
         Command::Reviewer(command) => commands::reviewer::run(context, command),

@@ -11,6 +11,8 @@ mod delicate_changes;
 mod doctor;
 mod documents;
 mod downloads;
+#[cfg(unix)]
+mod evals;
 mod failing_closed;
 mod foreign_user;
 mod forking;

@@ -13,7 +13,7 @@ use skill_manage::{
 };
 
 use crate::{
-    commands::{manage, show::print_file},
+    commands::{eval, manage, show::print_file},
     context::{Context, TOKEN_VARIABLE},
     exit::{CliError, Exit},
     print::{GOOD, STRONG, WARN, coloured_diff, visible},
@@ -27,6 +27,7 @@ use crate::{
   skillhub review diff k7m3qx --onto-head        what accepting it would change now
   skillhub review accept k7m3qx@1                make it the skill's newest revision, if it is
                                                  still at its revision 1 that you looked at
+  skillhub review accept k7m3qx --require-evals  only if `eval compare` found it no worse
   skillhub review edit k7m3qx                    change it in $EDITOR first
   skillhub review reject k7m3qx --reason \"wrong tool\"
 
@@ -55,7 +56,7 @@ pub enum ReviewCommand {
     /// Change a proposal before deciding; it gets a new revision of its own
     Edit(edit::EditArgs),
     /// Make proposals the newest revisions of their skills
-    Accept(DecideArgs),
+    Accept(AcceptArgs),
     /// Turn proposals down, damaged and expired ones as well
     Reject(DecideArgs),
 }
@@ -72,6 +73,16 @@ pub struct DecideArgs {
     /// Why, for the history
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
+}
+
+/// Flags of `review accept`.
+#[derive(Debug, Args)]
+pub struct AcceptArgs {
+    #[command(flatten)]
+    decide: DecideArgs,
+    /// Only what `skillhub eval compare` found to do no worse than the skill as it is
+    #[arg(long)]
+    require_evals: bool,
 }
 
 /// Runs it.
@@ -152,14 +163,19 @@ fn conflict_text(conflict: &Conflict) -> String {
     text
 }
 
-fn accept(context: &Context, args: &DecideArgs) -> Result<Exit, CliError> {
+fn accept(context: &Context, args: &AcceptArgs) -> Result<Exit, CliError> {
+    let AcceptArgs { decide: args, require_evals } = args;
     let targets = targets(args)?;
     let reviewer =
         context.reviewer("accepting a proposal").inspect_err(|error| note_refused(context, args, &targets, error))?;
     let elsewhere = context.elsewhere()?;
     let mut library = context.library()?;
     let manage = context.manage(&elsewhere)?;
-    let mut one = |target: ProposalRef| -> Result<Report, CliError> {
+    let mut one = |mut target: ProposalRef| -> Result<Report, CliError> {
+        if *require_evals {
+            let seen = eval::required::check(context, &library, &target);
+            target = seen.inspect_err(|error| note_refused(context, args, std::slice::from_ref(&target), error))?;
+        }
         let accept = Accept { target, reason: args.reason.clone(), trial: None };
         let report = review::accept(&mut library, &accept, &reviewer, &manage)?;
         if report.status == Status::Applied

@@ -279,7 +279,7 @@ impl Reader<'_> {
                 }
             };
             let Some(assertion) = assertion else { continue };
-            match found.iter().any(|known| *known == assertion) {
+            match found.contains(&assertion) {
                 true => self.warn("eval_assertion", &at, format!("the same again: {}", assertion.text)),
                 false => found.push(assertion),
             }

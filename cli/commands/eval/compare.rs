@@ -1,0 +1,206 @@
+//! `skillhub eval compare`: a candidate against its base, on the base's cases.
+
+use clap::Args;
+use evolve::{
+    compare::{CaseRuns, Comparison, Decision, Rules, Tally, compare},
+    evals::{Case, RunResult, Side as Way, benchmark, evals_digest},
+};
+use serde_json::json;
+
+use super::{
+    RunnerArgs,
+    runner::{Ran, Results, Runner, write_json},
+    side::{Side, evals_of},
+    store::{Store, Stored},
+};
+use crate::{
+    context::Context,
+    exit::{CliError, Exit},
+    print::{BAD, GOOD, STRONG, Table, WARN, time, visible},
+};
+
+/// Flags of `eval compare`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub eval compare my-skill head k7m3qx --runner ./run.sh
+  skillhub eval compare my-skill 3 head --runner ./run.sh --repeat 10
+  skillhub eval compare my-skill ./main/my-skill ./branch/my-skill --runner ./run.sh --json
+
+Base and candidate are run in turns on the cases of the base; the candidate's own are not used. Before
+that, the base is run against itself to find assertions that are flaky. An exact paired test decides:
+better, no difference, or worse. Exit code 1 when the candidate does worse.")]
+pub struct CompareArgs {
+    /// The skill: its name in the library, or its folder
+    #[arg(value_name = "SKILL")]
+    skill: String,
+    /// What there is: a revision, a folder, a held change
+    base: String,
+    /// What may replace it
+    candidate: String,
+    /// Pairs of runs for each case; fewer than 5 can never show that something got worse
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    repeat: u32,
+    /// Runs of the base for each case that find what is flaky
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    trial: u32,
+    /// How often `worse` may be said of a candidate that does equally well
+    #[arg(long, value_name = "SHARE", default_value_t = Rules::default().alpha, value_parser = share)]
+    alpha: f64,
+    /// How often `better` may be said of one
+    #[arg(long, value_name = "SHARE", default_value_t = Rules::default().promote_alpha, value_parser = share)]
+    promote_alpha: f64,
+    #[command(flatten)]
+    runner: RunnerArgs,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share: f64 = text.parse().map_err(|_| format!("{text:?} is no number"))?;
+    if share > 0.0 && share <= 0.5 { Ok(share) } else { Err("a share above 0, at most 0.5".to_owned()) }
+}
+
+/// Both sides, and what they are tried with.
+struct Match<'a> {
+    base: &'a Side,
+    candidate: &'a Side,
+    runner: Runner<'a>,
+    cases: Vec<Case>,
+    results: Results,
+}
+
+/// Compares them.
+pub(super) fn run(context: &Context, args: &CompareArgs) -> Result<Exit, CliError> {
+    let base = Side::parse(context, &args.skill, &args.base)?;
+    let candidate = Side::parse(context, &args.skill, &args.candidate)?;
+    let set = evals_of(&base)?;
+    let runner = Runner::new(&args.runner, &base.name, &base.bundle);
+    let cases = runner.cases(&set)?;
+    let store = Store::of(context);
+    let results = Results::make(match &args.runner.out {
+        Some(out) => context.absolute(out),
+        None => store.results(context, &base.name, "compare"),
+    })?;
+    let work = Match { base: &base, candidate: &candidate, runner, cases, results };
+    let (runs, of_cases) = work.runs(context, args)?;
+    let rules = Rules { alpha: args.alpha, promote_alpha: args.promote_alpha, ..Rules::default() };
+    let comparison = compare(&of_cases, rules);
+    let digests = [base.bundle.digest(), candidate.bundle.digest(), evals_digest(&base.bundle)].map(|d| d.to_string());
+    let metadata = json!({
+        "timestamp": time(context.now), "runner": args.runner.runner, "evals": digests[2],
+        "configurations": {"with_skill": candidate.document(), "without_skill": base.document()},
+    });
+    write_json(
+        &work.results.path.join("benchmark.json"),
+        &benchmark(&base.name, metadata, &runs, &comparison.reasons),
+    )?;
+    write_json(&work.results.path.join("comparison.json"), &json!(comparison))?;
+    let is_whole = args.runner.cases.is_empty();
+    if is_whole {
+        let at = work.results.path.clone();
+        store.keep(&Stored::new(
+            &base.name,
+            digests,
+            time(context.now),
+            &args.runner.runner,
+            at,
+            comparison.clone(),
+        ))?;
+    }
+    show(context, &work, &comparison, is_whole)
+}
+
+impl Match<'_> {
+    fn runs(&self, context: &Context, args: &CompareArgs) -> Result<(Vec<RunResult>, Vec<CaseRuns>), CliError> {
+        let mut of_cases: Vec<CaseRuns> =
+            self.cases.iter().map(|case| CaseRuns { id: case.id.clone(), ..CaseRuns::default() }).collect();
+        let working = context.out.working("running cases");
+        let total = self.cases.len() * (args.trial + 2 * args.repeat) as usize;
+        let mut done = 0;
+        let mut step = || {
+            working.at("running cases", done, total);
+            done += 1;
+        };
+        for _ in 0..args.trial {
+            for (case, runs) in self.cases.iter().zip(&mut of_cases) {
+                step();
+                runs.trial.push(self.runner.run(case, Some(&self.base.bundle))?.marks);
+            }
+            self.runner.check_started()?;
+        }
+        let mut kept = Vec::new();
+        for number in 1..=args.repeat as usize {
+            for (index, (case, runs)) in self.cases.iter().zip(&mut of_cases).enumerate() {
+                // In turns, so that what changes with time touches both alike.
+                let base_first = (number + index) % 2 == 0;
+                let first = self.one(case, base_first)?;
+                step();
+                let second = self.one(case, !base_first)?;
+                step();
+                let (base, candidate) = if base_first { (first, second) } else { (second, first) };
+                runs.pairs.push((base.marks.clone(), candidate.marks.clone()));
+                for (way, ran) in [(Way::WithoutSkill, base), (Way::WithSkill, candidate)] {
+                    self.results.keep(case, way.as_str(), number, &ran)?;
+                    let (case, name) = (case.written_id.clone(), RunResult::name_of(case));
+                    kept.push(RunResult { case, name, side: way, number, grading: ran.grading });
+                }
+            }
+            self.runner.check_started()?;
+        }
+        Ok((kept, of_cases))
+    }
+
+    fn one(&self, case: &Case, is_base: bool) -> Result<Ran, CliError> {
+        let side = if is_base { self.base } else { self.candidate };
+        self.runner.run(case, Some(&side.bundle))
+    }
+
+    fn changes_evals(&self) -> bool {
+        evals_digest(&self.base.bundle) != evals_digest(&self.candidate.bundle)
+    }
+}
+
+fn show(context: &Context, work: &Match<'_>, comparison: &Comparison, is_whole: bool) -> Result<Exit, CliError> {
+    let Match { base, candidate, cases, results, .. } = work;
+    let is_worse = comparison.decision == Decision::Worse;
+    let mut document = json!(comparison);
+    if let Some(fields) = document.as_object_mut() {
+        fields.insert("ok".to_owned(), json!(!is_worse));
+        fields.insert("name".to_owned(), json!(base.name));
+        fields.insert("base".to_owned(), base.document());
+        fields.insert("candidate".to_owned(), candidate.document());
+        fields.insert("evals".to_owned(), json!(evals_digest(&base.bundle).to_string()));
+        fields.insert("evals_changed".to_owned(), json!(work.changes_evals()));
+        fields.insert("kept".to_owned(), json!(is_whole));
+        fields.insert("results".to_owned(), json!(results.path));
+    }
+    context.out.answer(&document, |out| {
+        let mut table = Table::new(&["case", "base", "candidate", "better", "equal", "worse", ""]);
+        for (case, seen) in cases.iter().zip(&comparison.cases) {
+            let percent = |rate: Option<f64>| rate.map_or_else(|| "-".to_owned(), |rate| format!("{:.0} %", rate * 100.0));
+            let Tally { wins, losses, ties, .. } = seen.tally;
+            let note = if seen.held_out { "held out" } else { "" };
+            let cells = [case.id.clone(), percent(seen.base_rate), percent(seen.candidate_rate), wins.to_string(), ties.to_string(), losses.to_string(), note.to_owned()];
+            table.row(&cells.map(|cell| visible(&cell)));
+        }
+        table.write(out)?;
+        for (case, seen) in cases.iter().zip(&comparison.cases) {
+            let text = |index: &usize| case.assertions.get(*index).map(|a| visible(&a.text)).unwrap_or_default();
+            for (told, list) in [("is flaky and was left out", &seen.flaky), ("holds everywhere and tells nothing", &seen.telling_nothing), ("was decided by nobody", &seen.undecided)] {
+                for index in list {
+                    writeln!(out, "  {}: {told}: {}", visible(&case.id), text(index))?;
+                }
+            }
+        }
+        if work.changes_evals() {
+            writeln!(out, "{WARN}The candidate changes its evals{WARN:#}; they were not used. Look at them: they change what it is judged by.")?;
+        }
+        let style = match comparison.decision {
+            Decision::Better => GOOD,
+            Decision::NoDifference => STRONG,
+            Decision::Worse => BAD,
+        };
+        let word = comparison.decision.words();
+        writeln!(out, "{style}{word}{style:#}: {} against {}: {}", candidate.label, base.label, comparison.reasons.join("; "))?;
+        writeln!(out, "Results: {}", results.path.display())
+    })?;
+    Ok(if is_worse { Exit::Failed } else { Exit::Done })
+}

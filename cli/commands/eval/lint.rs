@@ -1,0 +1,61 @@
+//! `skillhub eval lint`: every problem of the cases of skills.
+
+use std::path::Path;
+
+use clap::Args;
+use evolve::evals::{Check, EvalLimits, read};
+use serde_json::json;
+use skill::Problem;
+
+use super::side::Side;
+use crate::{
+    context::Context,
+    exit::{CliError, Exit},
+    print::{BAD, GOOD, STRONG, problem_line, visible},
+};
+
+/// Flags of `eval lint`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub eval lint ./my-skill
+  skillhub eval lint my-skill other-skill --json
+
+Exit code 3 when something is wrong that keeps the cases from being run.")]
+pub struct LintArgs {
+    /// Folders of skills, or names of skills of the library
+    #[arg(required = true, value_name = "SKILL")]
+    skills: Vec<String>,
+}
+
+/// Checks them.
+pub(super) fn run(context: &Context, args: &LintArgs) -> Result<Exit, CliError> {
+    let (mut documents, mut lines, mut is_good) = (Vec::new(), Vec::new(), true);
+    for written in &args.skills {
+        let side = Side::of_skill(context, written)?;
+        let reading = read(&side.bundle, &EvalLimits::default());
+        let valid = !reading.problems.iter().any(Problem::is_error);
+        is_good &= valid;
+        let cases = reading.set.as_ref().map_or(0, |set| set.cases.len());
+        let assertions = reading.set.iter().flat_map(|set| &set.cases).flat_map(|case| &case.assertions);
+        let (mut machine, mut judged) = (0, 0);
+        assertions
+            .for_each(|assertion| *if assertion.check == Check::Judged { &mut judged } else { &mut machine } += 1);
+        documents.push(json!({
+            "skill": written, "name": side.name, "valid": valid, "cases": cases, "machine": machine, "judged": judged,
+            "problems": reading.problems,
+        }));
+        let (style, word) = if valid { (GOOD, "valid") } else { (BAD, "invalid") };
+        let counted = format!("{cases} cases, {machine} checks by machine, {judged} in words");
+        lines.push(format!("{style}{word}{style:#} {STRONG}{}{STRONG:#}  {counted}", visible(written)));
+        for problem in reading.problems {
+            let path = Path::new(written).join(&problem.path).display().to_string();
+            lines.push(format!(
+                "  {}",
+                problem_line(&Problem { path: visible(&path), message: visible(&problem.message), ..problem })
+            ));
+        }
+    }
+    let document = json!({"ok": is_good, "skills": documents});
+    context.out.answer(&document, |out| lines.iter().try_for_each(|line| writeln!(out, "{line}")))?;
+    Ok(if is_good { Exit::Done } else { Exit::Invalid })
+}

@@ -1,0 +1,50 @@
+//! [`check`]: that a held change was compared with what it replaces, and does no worse.
+
+use evolve::evals::evals_digest;
+use library::{Library, Proposal, RevisionId};
+use skill_manage::review::{self, ProposalRef};
+
+use super::store::Store;
+use crate::{
+    context::Context,
+    exit::{CliError, Exit},
+};
+
+/// Holds a proposal to a stored comparison of exactly its base, its candidate and the base's evals, and gives the
+/// proposal at the revision that was looked at.
+///
+/// # Errors
+/// There is no such comparison, or it says that the candidate does worse.
+pub fn check(context: &Context, library: &Library, target: &ProposalRef) -> Result<ProposalRef, CliError> {
+    let proposal = review::waiting(library, target, context.now)?;
+    let id = &proposal.id;
+    let compare = format!("skillhub eval compare {} head {id} --runner CMD", proposal.skill);
+    let refused = |message: String| CliError::new("evals_required", Exit::Refused, message);
+    let base = proposal.base.as_ref().filter(|base| is_head(library, &proposal, base));
+    let Some(base) = base else {
+        return Err(refused(format!(
+            "{id} was not made on what {} is now, so that no comparison fits it",
+            proposal.skill
+        ))
+        .hint(format!("have it proposed again, or bring it onto the head: skillhub review edit {id}")));
+    };
+    let files = library.bundle(base)?;
+    let stored = Store::of(context).find(&files.digest(), &proposal.digest, &evals_digest(&files))?;
+    let Some(stored) = stored else {
+        return Err(refused(format!(
+            "{id} at its revision {} was not compared with what it replaces",
+            proposal.revision
+        ))
+        .hint(compare));
+    };
+    if stored.is_worse() {
+        let why = stored.comparison.reasons.join("; ");
+        return Err(refused(format!("{id} does worse than what it replaces: {why}"))
+            .hint(format!("see {}; or decide without --require-evals", stored.results.display())));
+    }
+    Ok(ProposalRef { id: proposal.id.clone(), revision: Some(proposal.revision) })
+}
+
+fn is_head(library: &Library, proposal: &Proposal, base: &RevisionId) -> bool {
+    library.head(&proposal.skill).ok().flatten().is_some_and(|head| head.id == *base && !head.tombstone)
+}

@@ -1,0 +1,353 @@
+//! [`Runner`]: one case, tried by the user's command in a place of its own, and graded.
+
+use std::{
+    cell::Cell,
+    ffi::OsString,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use evolve::{
+    compare::Marks,
+    evals::{
+        Case, EvalLimits, EvalSet, Grading, Judgement, Metrics, Observed, Timing, Witness, grade, is_eval,
+        without_evals,
+    },
+};
+use library::folder::{self, Leftovers};
+use serde_json::{Value, json};
+use skill::{Bundle, Limits, SkillPath};
+
+use super::RunnerArgs;
+use crate::{
+    exit::{CliError, Exit, io_at},
+    print::shell_word,
+    process::{self, Done, Order},
+};
+
+/// Bytes of the file in which a runner tells of itself.
+const METRICS_BYTES: u64 = 64 * 1024;
+
+/// How long a script or a judge may take at most, in seconds.
+const GRADER_SECONDS: u64 = 120;
+
+/// Runs cases as the flags say.
+pub(super) struct Runner<'a> {
+    args: &'a RunnerArgs,
+    skill: &'a str,
+    /// The skill whose evals judge.
+    judging: &'a Bundle,
+    limits: EvalLimits,
+    /// Runs so far, and how many of them the shell could not start.
+    counts: Cell<(usize, usize)>,
+}
+
+/// One run of a case.
+pub(super) struct Ran {
+    /// What was decided, in the order of the assertions.
+    pub marks: Marks,
+    /// What is written of it.
+    pub grading: Grading,
+    /// What was seen of it.
+    pub observed: Observed,
+    /// The files that it left, where they can be kept.
+    pub left: Option<Bundle>,
+}
+
+impl<'a> Runner<'a> {
+    /// For a skill, whose cases are those of `judging`.
+    pub fn new(args: &'a RunnerArgs, skill: &'a str, judging: &'a Bundle) -> Self {
+        Self { args, skill, judging, limits: EvalLimits::default(), counts: Cell::new((0, 0)) }
+    }
+
+    /// The cases that the flags leave.
+    ///
+    /// # Errors
+    /// The flags name one that is not there.
+    pub fn cases(&self, set: &EvalSet) -> Result<Vec<Case>, CliError> {
+        if let Some(unknown) = self.args.cases.iter().find(|id| set.cases.iter().all(|case| case.id != **id)) {
+            let known: Vec<&str> = set.cases.iter().map(|case| case.id.as_str()).take(20).collect();
+            return Err(CliError::new("not_found", Exit::NotFound, format!("{} has no case {unknown:?}", self.skill))
+                .hint(format!("its cases are {}", known.join(", "))));
+        }
+        let wanted = |case: &&Case| self.args.cases.is_empty() || self.args.cases.contains(&case.id);
+        Ok(set.cases.iter().filter(wanted).cloned().collect())
+    }
+
+    /// Tries a case with a skill, or without any.
+    ///
+    /// # Errors
+    /// The place cannot be made, or the shell cannot be started.
+    pub fn run(&self, case: &Case, skill: Option<&Bundle>) -> Result<Ran, CliError> {
+        let place = Place::make(self.skill, case, skill, self.judging)?;
+        let done = process::run(&Order {
+            command: &self.args.runner,
+            folder: &place.work,
+            variables: self.variables(case, &place, skill.is_some()),
+            scrubbed: false,
+            passed: &[],
+            input: self.told(case, &place, skill.is_some()).to_string().into_bytes(),
+            time: Duration::from_secs(self.args.time_limit),
+            output_bytes: self.args.output_limit.saturating_mul(1024),
+            memory_mib: None,
+        })?;
+        // The shell's own codes for a command that cannot be run, and that is not there.
+        let is_unstarted = matches!(done.exit, Some(126 | 127));
+        let (runs, unstarted) = self.counts.get();
+        self.counts.set((runs + 1, unstarted + usize::from(is_unstarted)));
+        let metrics = place.metrics(&done);
+        let observed = observed(&done);
+        let started = Instant::now();
+        let seen = Seen { runner: self, place: &place, stdout: &done.stdout };
+        let graded = grade(case, &observed, &seen, &self.limits);
+        let (ran, graded_in) = (done.took, started.elapsed());
+        let timing = Timing {
+            total_tokens: metrics.total_tokens,
+            duration_ms: u64::try_from(ran.as_millis()).unwrap_or(u64::MAX),
+            total_duration_seconds: seconds(ran + graded_in),
+            executor_duration_seconds: seconds(ran),
+            grader_duration_seconds: seconds(graded_in),
+        };
+        let marks = graded.iter().map(|graded| graded.passed).collect();
+        let left = place.left();
+        Ok(Ran { marks, grading: Grading::new(graded, metrics, timing), observed, left })
+    }
+
+    /// Says so if the runner never could be started: what it did not do tells nothing of the skill.
+    ///
+    /// # Errors
+    /// It never could.
+    pub fn check_started(&self) -> Result<(), CliError> {
+        let (runs, unstarted) = self.counts.get();
+        if runs == 0 || unstarted < runs {
+            return Ok(());
+        }
+        let message =
+            format!("the runner {:?} cannot be run: the shell does not find it, or may not run it", self.args.runner);
+        Err(CliError::new("runner_failed", Exit::Failed, message)
+            .hint("it is run in a folder of its own: give its full path, and make the file executable"))
+    }
+
+    fn variables(&self, case: &Case, place: &Place, with_skill: bool) -> Vec<(&'static str, OsString)> {
+        let mut variables: Vec<(&'static str, OsString)> = vec![
+            ("SKILLHUB_EVAL_PROMPT", case.prompt.clone().into()),
+            ("SKILLHUB_EVAL_CASE", case.id.clone().into()),
+            ("SKILLHUB_EVAL_NAME", self.skill.into()),
+            ("SKILLHUB_EVAL_WORK", place.work.clone().into()),
+            ("SKILLHUB_EVAL_METRICS", place.metrics_file().into()),
+        ];
+        if with_skill {
+            variables.push(("SKILLHUB_EVAL_SKILL", place.skill.clone().into()));
+        }
+        variables
+    }
+
+    /// What the runner reads on standard input: nothing of what is looked for, nor of which side this is.
+    fn told(&self, case: &Case, place: &Place, with_skill: bool) -> Value {
+        let files: Vec<PathBuf> = case.files.iter().map(|path| place.work.join(Case::place_of(path))).collect();
+        json!({
+            "v": 1, "name": self.skill, "case": case.written_id, "prompt": case.prompt, "files": files,
+            "skill": with_skill.then_some(&place.skill), "work": place.work, "metrics": place.metrics_file(),
+        })
+    }
+}
+
+fn seconds(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1000.0).round() / 1000.0
+}
+
+fn observed(done: &Done) -> Observed {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Observed { exit: done.exit, ended: done.ended, stdout: text(&done.stdout), stderr: text(&done.stderr) }
+}
+
+/// The folders of one run; gone when dropped.
+struct Place {
+    root: tempfile::TempDir,
+    /// The skill as it is tried.
+    skill: PathBuf,
+    /// Where the runner works.
+    work: PathBuf,
+}
+
+impl Place {
+    fn make(name: &str, case: &Case, skill: Option<&Bundle>, judging: &Bundle) -> Result<Self, CliError> {
+        let root = tempfile::Builder::new().prefix("skillhub-eval-").tempdir()?;
+        let top = root.path().canonicalize()?;
+        let dir = folder::open_at(&top)?;
+        if let Some(bundle) = skill {
+            folder::write(&dir, name, &without_evals(bundle))?;
+        }
+        let inputs = case
+            .files
+            .iter()
+            .filter_map(|path| Some((SkillPath::parse(Case::place_of(path)).ok()?, judging.get(path)?.clone())));
+        let inputs = Bundle::from_files(inputs, &Limits::default()).map_err(|error| {
+            CliError::new("invalid_evals", Exit::Invalid, error.to_string()).hint("rename the file")
+        })?;
+        folder::write(&dir, ".work", &inputs)?;
+        Ok(Self { skill: top.join(name), work: top.join(".work"), root })
+    }
+
+    fn metrics_file(&self) -> PathBuf {
+        self.root.path().join(".metrics.json")
+    }
+
+    fn metrics(&self, done: &Done) -> Metrics {
+        let read = || {
+            let dir = folder::open_at(self.root.path()).ok()?;
+            let bytes = folder::read_file(&dir, ".metrics.json", METRICS_BYTES).ok()??;
+            serde_json::from_slice::<Metrics>(&bytes).ok()
+        };
+        let output_chars = String::from_utf8_lossy(&done.stdout).chars().count() as u64;
+        Metrics { output_chars, ..read().unwrap_or_default() }
+    }
+
+    /// What the run left: everything, where it can be a bundle.
+    fn left(&self) -> Option<Bundle> {
+        folder::read_dir(folder::open_at(&self.work).ok()?, Leftovers::Skip, &Limits::default()).ok()
+    }
+}
+
+/// What the place of a run tells its grading.
+struct Seen<'a> {
+    runner: &'a Runner<'a>,
+    place: &'a Place,
+    stdout: &'a [u8],
+}
+
+impl Seen<'_> {
+    fn grader(&self, command: &str, folder: &Path, input: Vec<u8>, scrubbed: bool) -> std::io::Result<Done> {
+        process::run(&Order {
+            command,
+            folder,
+            variables: vec![("SKILLHUB_EVAL_WORK", self.place.work.clone().into())],
+            scrubbed,
+            passed: &[],
+            input,
+            time: Duration::from_secs(self.runner.args.time_limit.min(GRADER_SECONDS)),
+            output_bytes: 256 * 1024,
+            memory_mib: None,
+        })
+    }
+}
+
+fn undecided(why: impl Into<String>) -> Judgement {
+    Judgement { passed: None, evidence: why.into() }
+}
+
+impl Witness for Seen<'_> {
+    fn file(&self, path: &SkillPath) -> Option<Vec<u8>> {
+        let dir = folder::open_at(&self.place.work).ok()?;
+        folder::read_file(&dir, path.as_str(), Limits::default().skill_bytes).ok()?
+    }
+
+    fn script(&self, path: &SkillPath) -> Judgement {
+        if !self.runner.args.allow_scripts {
+            return undecided("scripts of the skill are not run; see --allow-scripts");
+        }
+        let run = || -> Result<Done, CliError> {
+            let top = tempfile::Builder::new().prefix("skillhub-judging-").tempdir()?;
+            let judging = self.runner.judging;
+            let others: Vec<SkillPath> = judging.paths().filter(|path| !is_eval(path)).cloned().collect();
+            let evals = others.iter().fold(judging.clone(), |evals, path| evals.without_file(path));
+            folder::write(&folder::open_at(top.path())?, "judging", &evals)?;
+            let file = shell_word(&top.path().join("judging").join(path.as_str()).display().to_string());
+            let command = match path.extension().as_str() {
+                "py" => format!("python3 {file}"),
+                _ if judging.get(path).is_some_and(|file| file.executable) => file,
+                _ => format!("sh {file}"),
+            };
+            Ok(self.grader(&command, &self.place.work, self.stdout.to_vec(), true)?)
+        };
+        match run() {
+            Ok(done) => {
+                let told = String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).trim().to_owned();
+                let code = done.exit.map_or_else(|| done.ended.words().to_owned(), |exit| format!("exit code {exit}"));
+                Judgement { passed: Some(done.exit == Some(0)), evidence: format!("{code}; {told}") }
+            }
+            Err(error) => undecided(format!("{path} cannot be run: {}", error.message)),
+        }
+    }
+
+    fn judge(&self, case: &Case, sentences: &[&str], observed: &Observed) -> Vec<Judgement> {
+        let Some(command) = &self.runner.args.judge else { return Vec::new() };
+        let question = json!({
+            "v": 1, "prompt": case.prompt, "expected_output": case.expected_output, "output": observed.stdout,
+            "exit_code": observed.exit, "work": self.place.work, "assertions": sentences,
+        });
+        let answer = self.grader(command, &self.place.work, question.to_string().into_bytes(), false);
+        let all = |why: String| sentences.iter().map(|_| undecided(why.clone())).collect();
+        let done = match answer {
+            Ok(done) if done.exit == Some(0) => done,
+            Ok(done) => return all(format!("the judge failed: {}", String::from_utf8_lossy(&done.stderr).trim())),
+            Err(error) => return all(format!("the judge cannot be run: {error}")),
+        };
+        let answer: Value = serde_json::from_slice(&done.stdout).unwrap_or_default();
+        let list = ["expectations", "verdicts"].iter().find_map(|key| answer.get(key)?.as_array());
+        match list.or_else(|| answer.as_array()).filter(|list| list.len() == sentences.len()) {
+            Some(list) => list.iter().map(verdict).collect(),
+            None => all(format!("the judge did not answer with {} verdicts", sentences.len())),
+        }
+    }
+}
+
+fn verdict(answer: &Value) -> Judgement {
+    let passed = answer.as_bool().or_else(|| answer.get("passed")?.as_bool());
+    let evidence = answer.get("evidence").and_then(Value::as_str).unwrap_or("the judge gave no reason");
+    Judgement { passed, evidence: evidence.to_owned() }
+}
+
+/// Where results of runs are written.
+pub(super) struct Results {
+    /// The folder.
+    pub path: PathBuf,
+}
+
+impl Results {
+    /// A new folder for results.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn make(path: PathBuf) -> Result<Self, CliError> {
+        std::fs::create_dir_all(&path).map_err(io_at(&path))?;
+        Ok(Self { path })
+    }
+
+    /// Writes what is kept of one run.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    pub fn keep(&self, case: &Case, side: &str, number: usize, ran: &Ran) -> Result<(), CliError> {
+        let of_case = self.path.join(case.folder());
+        let folder = of_case.join(side).join(format!("run-{number}"));
+        std::fs::create_dir_all(&folder).map_err(io_at(&folder))?;
+        let sentences: Vec<&str> = case.assertions.iter().map(|assertion| assertion.text.as_str()).collect();
+        let about = json!({
+            "eval_id": case.written_id, "eval_name": case.name, "prompt": case.prompt, "assertions": sentences,
+        });
+        write_json(&of_case.join("eval_metadata.json"), &about)?;
+        write_json(&folder.join("grading.json"), &json!(ran.grading))?;
+        write_json(&folder.join("timing.json"), &json!(ran.grading.timing))?;
+        write(&folder.join("answer.txt"), ran.observed.stdout.as_bytes())?;
+        write(&folder.join("errors.txt"), ran.observed.stderr.as_bytes())?;
+        if let Some(left) = ran.left.as_ref().filter(|left| !left.is_empty()) {
+            folder::write(&folder::open_at(&folder)?, "outputs", left)?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes a document for people and programs.
+///
+/// # Errors
+/// The disk refuses.
+pub(super) fn write_json(path: &Path, document: &Value) -> Result<(), CliError> {
+    let mut text = serde_json::to_vec_pretty(document).map_err(std::io::Error::from)?;
+    text.push(b'\n');
+    write(path, &text)
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
+    std::fs::write(path, bytes).map_err(io_at(path))
+}

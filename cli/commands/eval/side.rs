@@ -1,0 +1,141 @@
+//! [`Side`]: a state of a skill that can be tried: a folder, a revision, a held change.
+
+use std::path::{Path, PathBuf};
+
+use evolve::evals::{EvalLimits, EvalSet, read};
+use library::{Library, ProposalId, folder::Leftovers};
+use serde_json::{Value, json};
+use skill::{Bundle, Problem, SkillName};
+use skill_manage::{documents, review};
+
+use crate::{
+    commands::found::Found,
+    context::{Context, skill_name},
+    exit::{CliError, Exit, io_at},
+};
+
+/// A state of a skill.
+#[derive(Debug, Clone)]
+pub struct Side {
+    /// The skill's name.
+    pub name: String,
+    /// Its files.
+    pub bundle: Bundle,
+    /// What it is, for people: `revision 3 (1a2b3c4d)`, a folder, `proposal k7m3qx@1`.
+    pub label: String,
+    /// The revision, where it is one.
+    pub revision: Option<String>,
+    /// The proposal, where it is one.
+    pub proposal: Option<String>,
+}
+
+impl Side {
+    /// A skill as it is now: a folder, or a skill of the library, with a revision after an `@` if another is meant.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be read.
+    pub fn of_skill(context: &Context, written: &str) -> Result<Self, CliError> {
+        if is_path(written) {
+            return Self::of_folder(context, written);
+        }
+        let (name, revision) = written.split_once('@').unwrap_or((written, "head"));
+        let name = skill_name(name)?;
+        Self::of_revision(&context.library_with(&name)?, &name, revision)
+    }
+
+    /// What `compare` names: a folder, a held change, a revision of the skill.
+    ///
+    /// # Errors
+    /// There is none such, or it cannot be read.
+    pub fn parse(context: &Context, skill: &str, written: &str) -> Result<Self, CliError> {
+        if is_path(written) {
+            return Self::of_folder(context, written);
+        }
+        if is_path(skill) {
+            return Err(CliError::usage(format!(
+                "{written:?} is no folder, and {skill:?} names no skill of the library"
+            ))
+            .hint("name two folders, or a skill of the library and two of its states"));
+        }
+        let name = skill_name(skill)?;
+        let library = context.library_with(&name)?;
+        match ProposalId::parse(written.split('@').next().unwrap_or_default()) {
+            Ok(id) if library.proposal(&id)?.is_some() => Self::of_proposal(&library, &name, written),
+            _ => Self::of_revision(&library, &name, written),
+        }
+    }
+
+    /// The head of a skill, or another revision.
+    ///
+    /// # Errors
+    /// There is none such, or it cannot be read.
+    pub fn of_revision(library: &Library, name: &SkillName, written: &str) -> Result<Self, CliError> {
+        let (revision, bundle) = documents::at(library, name, written)?;
+        let label = format!("revision {} ({})", revision.number, revision.id.short());
+        Ok(Self { name: name.to_string(), bundle, label, revision: Some(revision.id.to_string()), proposal: None })
+    }
+
+    fn of_proposal(library: &Library, name: &SkillName, written: &str) -> Result<Self, CliError> {
+        let target = written.parse().map_err(|error: review::ProposalRefError| CliError::usage(error.to_string()))?;
+        let proposal = review::proposal(library, &target)?;
+        if proposal.skill != *name {
+            let message = format!("the proposal {} is one for {}", proposal.id, proposal.skill);
+            return Err(CliError::usage(message).hint(format!("skillhub eval compare {} …", proposal.skill)));
+        }
+        let bundle = review::candidate(library, &proposal)?;
+        let proposal = format!("{}@{}", proposal.id, proposal.revision);
+        let label = format!("proposal {proposal}");
+        Ok(Self { name: name.to_string(), bundle, label, revision: None, proposal: Some(proposal) })
+    }
+
+    fn of_folder(context: &Context, written: &str) -> Result<Self, CliError> {
+        let path = context.absolute(&PathBuf::from(written));
+        let path = path.canonicalize().map_err(io_at(&path))?;
+        let found = Found { archive: path.is_file(), path };
+        let bundle = found.bundle(Leftovers::Skip)?;
+        let named = found.folder_name().unwrap_or_else(|| "skill".to_owned());
+        let name = bundle.skill_md().and_then(name_of).unwrap_or(named);
+        Ok(Self { name, bundle, label: written.to_owned(), revision: None, proposal: None })
+    }
+
+    /// As documents tell it.
+    pub fn document(&self) -> Value {
+        json!({
+            "label": self.label, "revision": self.revision, "proposal": self.proposal,
+            "digest": self.bundle.digest().to_string(),
+        })
+    }
+}
+
+/// Whether an argument names a place on disk rather than a skill, a revision or a held change.
+fn is_path(written: &str) -> bool {
+    written.contains(['/', '\\']) || written.starts_with('.') || Path::new(written).join("SKILL.md").is_file()
+}
+
+/// The name that the files themselves say, where it is a good one.
+fn name_of(skill_md: &str) -> Option<String> {
+    let reading = skill::frontmatter::read(skill_md, &skill::Limits::default()).ok()?;
+    SkillName::parse(reading.frontmatter.name.as_deref()?).ok().map(|name| name.to_string())
+}
+
+/// The cases of a skill.
+///
+/// # Errors
+/// It has none, or they cannot be read.
+pub fn evals_of(side: &Side) -> Result<EvalSet, CliError> {
+    let reading = read(&side.bundle, &EvalLimits::default());
+    reading.set.ok_or_else(|| {
+        let errors: Vec<&Problem> = reading.problems.iter().filter(|problem| problem.is_error()).collect();
+        let is_missing = errors.iter().any(|problem| problem.code == "evals_missing");
+        let told = |p: &&Problem| format!("{}:{} {}", p.path, p.line.unwrap_or(1), p.message);
+        let message =
+            format!("{} has no cases to run: {}", side.name, errors.iter().map(told).collect::<Vec<_>>().join("; "));
+        match is_missing {
+            true => CliError::new("not_found", Exit::NotFound, message)
+                .hint("write evals/evals.json; docs/guides/evals.md shows how"),
+            false => CliError::new("invalid_evals", Exit::Invalid, message)
+                .hint("`skillhub eval lint SKILL` lists every problem")
+                .details(json!({"problems": reading.problems})),
+        }
+    })
+}
