@@ -18,5 +18,6 @@ mod when;
 pub mod compare;
 pub mod eprocess;
 pub mod evals;
+pub mod optimise;
 pub mod runs;
 mod schema;

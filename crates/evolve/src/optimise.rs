@@ -1,0 +1,362 @@
+//! [`OptimiserRequest`] and [`read_answer`]: what a program that improves skills is given, and what is taken of it.
+//!
+//! The program is a stranger. It gets the files of a skill without its evals, and the training cases alone; it answers
+//! with edits that are held to the same rules as those of any agent, and to some more: nothing below `evals/`, no
+//! skill made or deleted, and its reasons are text for a person, cut and without what could steer a terminal. What
+//! comes of it is a [`Request`] for `skill_manage`, to be made under a policy that holds everything.
+//!
+//! The documents are described by [`REQUEST_SCHEMA`] and [`ANSWER_SCHEMA`].
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use skill::{
+    Bundle, Edit, Limits, SkillName,
+    failure::{Fails, Failure, FailureKind},
+};
+use skill_manage::{Request, RequestError};
+use thiserror::Error;
+
+use crate::{
+    evals::{Case, EvalSet, is_eval, is_held_out, without_evals},
+    schema,
+};
+
+/// The JSON Schema of what an optimiser reads.
+pub const REQUEST_SCHEMA: &str = include_str!("../schemas/optimiser-request.json");
+
+/// The JSON Schema of what it answers.
+pub const ANSWER_SCHEMA: &str = include_str!("../schemas/optimiser-answer.json");
+
+/// What an optimiser is held to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct OptimiserLimits {
+    /// How long it may take, in seconds.
+    pub seconds: u64,
+    /// How many bytes it may print, as output and as errors each.
+    pub output_bytes: usize,
+    /// How many edits it may propose at once.
+    pub patches: usize,
+    /// How many characters of its reasons are kept.
+    pub rationale_chars: usize,
+    /// How much memory each of its processes may fill, in MiB, where the system holds it to that.
+    pub memory_mib: u64,
+}
+
+impl Default for OptimiserLimits {
+    fn default() -> Self {
+        Self { seconds: 600, output_bytes: 4 << 20, patches: 50, rationale_chars: 1_500, memory_mib: 1_024 }
+    }
+}
+
+/// One assertion that did not hold.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct KnownFailure {
+    /// The case.
+    pub case: String,
+    /// The assertion.
+    pub text: String,
+    /// By what that is seen.
+    pub evidence: String,
+}
+
+/// What an optimiser is asked.
+#[derive(Debug)]
+pub struct OptimiserRequest<'a> {
+    /// The skill.
+    pub skill: &'a SkillName,
+    /// Its revision.
+    pub revision: &'a str,
+    /// Its files, evals and all.
+    pub bundle: &'a Bundle,
+    /// Its cases, if it has any.
+    pub evals: Option<&'a EvalSet>,
+    /// What did not hold when it was run last.
+    pub failures: &'a [KnownFailure],
+    /// How its uses went.
+    pub outcomes: Option<Value>,
+    /// What the optimiser is held to.
+    pub limits: OptimiserLimits,
+    /// How many cases of a hundred are held out.
+    pub held_out_percent: u8,
+}
+
+impl OptimiserRequest<'_> {
+    /// The document; `base64` spells bytes that are no text.
+    #[must_use]
+    pub fn document(&self, base64: impl Fn(&[u8]) -> String) -> Value {
+        let bundle = without_evals(self.bundle);
+        let files: Vec<Value> = bundle
+            .files()
+            .map(|(path, file)| match file.text() {
+                Some(text) => json!({"path": path.as_str(), "text": text, "executable": file.executable}),
+                None => json!({"path": path.as_str(), "base64": base64(&file.bytes), "executable": file.executable}),
+            })
+            .collect();
+        let is_shown = |id: &str| !is_held_out(id, self.held_out_percent);
+        let cases = self.evals.iter().flat_map(|set| &set.cases).filter(|case| is_shown(&case.id));
+        let failures: Vec<&KnownFailure> = self.failures.iter().filter(|failure| is_shown(&failure.case)).collect();
+        json!({
+            "v": 1, "protocol": "skillhub-optimiser", "skill": self.skill.as_str(), "revision": self.revision,
+            "files": files, "cases": cases.map(|case| self.case(case)).collect::<Vec<_>>(), "failures": failures,
+            "outcomes": self.outcomes, "limits": self.limits,
+        })
+    }
+
+    fn case(&self, case: &Case) -> Value {
+        let input = |path| match self.bundle.get(path).and_then(|file| file.text()) {
+            Some(text) => json!({"path": Case::place_of(path), "text": text}),
+            None => json!({"path": Case::place_of(path)}),
+        };
+        let sentences: Vec<&str> = case.assertions.iter().map(|assertion| assertion.text.as_str()).collect();
+        json!({
+            "id": case.written_id, "prompt": case.prompt, "expected_output": case.expected_output,
+            "files": case.files.iter().map(input).collect::<Vec<_>>(), "assertions": sentences,
+        })
+    }
+}
+
+/// What is taken of an optimiser's answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Improvement {
+    /// The change to propose; `None` when the optimiser has none.
+    pub request: Option<Request>,
+    /// Its reasons, tamed.
+    pub rationale: String,
+}
+
+/// Why an answer is refused as a whole.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum AnswerError {
+    /// It is not one JSON document.
+    #[error("the optimiser's answer is no JSON: {0}")]
+    NoJson(String),
+    /// It does not fit the schema.
+    #[error("the optimiser's answer is not of the documented form: {0}")]
+    Form(String),
+    /// There are more edits than are taken.
+    #[error("the optimiser proposes {count} edits; at most {limit} are taken")]
+    TooMany {
+        /// How many.
+        count: usize,
+        /// How many may be.
+        limit: usize,
+    },
+    /// It would change by what the skill is judged.
+    #[error("the optimiser would change {0}, and what says how a skill is judged is not for it to change")]
+    Evals(String),
+    /// An edit is none.
+    #[error("the optimiser's edits cannot be used: {0}")]
+    Edits(#[from] RequestError),
+}
+
+impl Fails for AnswerError {
+    fn failure(&self) -> Failure {
+        match self {
+            Self::NoJson(_) | Self::Form(_) | Self::TooMany { .. } => {
+                Failure::new(FailureKind::Invalid, "optimiser_answer").hint(
+                    "docs/guides/optimisers.md says what an optimiser answers; `skillhub evolve conformance` tries one",
+                )
+            }
+            Self::Evals(_) => Failure::new(FailureKind::Refused, "policy_denied")
+                .hint("a person changes evals: skillhub manage write_file NAME --path evals/evals.json"),
+            Self::Edits(RequestError::Path(_)) => {
+                Failure::new(FailureKind::Invalid, "invalid_path").hint("paths stay inside the skill: scripts/run.sh")
+            }
+            Self::Edits(_) => Failure::new(FailureKind::Invalid, "optimiser_answer")
+                .hint("the edits are those of skill_manage: edit, patch, write_file, remove_file"),
+        }
+    }
+}
+
+/// Reads an answer to a request about a skill at a revision.
+///
+/// # Errors
+/// [`AnswerError`]; nothing of it is used then.
+pub fn read_answer(
+    answer: &[u8],
+    skill: &SkillName,
+    revision: &str,
+    limits: &OptimiserLimits,
+) -> Result<Improvement, AnswerError> {
+    let document: Value = serde_json::from_slice(answer).map_err(|error| AnswerError::NoJson(error.to_string()))?;
+    let form = serde_json::from_str(ANSWER_SCHEMA).map_err(|error| AnswerError::Form(error.to_string()))?;
+    let validator = schema::compile(&form).map_err(AnswerError::Form)?;
+    let faults = schema::faults(&validator, &document);
+    if !faults.is_empty() {
+        return Err(AnswerError::Form(tame(&faults.join("; "), 500)));
+    }
+    let rationale = tame(document.get("rationale").and_then(Value::as_str).unwrap_or_default(), limits.rationale_chars);
+    let patches = document.get("patches").and_then(Value::as_array).cloned().unwrap_or_default();
+    if patches.len() > limits.patches {
+        return Err(AnswerError::TooMany { count: patches.len(), limit: limits.patches });
+    }
+    if patches.is_empty() {
+        return Ok(Improvement { request: None, rationale });
+    }
+    let request = json!({
+        "name": skill.as_str(), "operations": patches, "reason": rationale, "expected_revision": revision,
+    });
+    // What an answer may have of bytes was seen to already; the request's own bound is for agents that speak.
+    let wide = Limits { request_bytes: u64::MAX, ..Limits::default() };
+    let request = Request::from_json(request.to_string().as_bytes(), &wide)?;
+    match request.edits.iter().find_map(touched_eval) {
+        Some(path) => Err(AnswerError::Evals(path)),
+        None => Ok(Improvement { request: Some(request), rationale }),
+    }
+}
+
+/// The path of an edit that changes how a skill is judged.
+fn touched_eval(edit: &Edit) -> Option<String> {
+    let path = match edit {
+        Edit::Patch(patch) => &patch.path,
+        Edit::WriteFile { path, .. } | Edit::RemoveFile { path } => path,
+        Edit::Create { .. } | Edit::Edit { .. } | Edit::Delete => return None,
+    };
+    is_eval(path).then(|| path.to_string())
+}
+
+/// A stranger's text for people: one paragraph of at most so many characters, without control characters, and without
+/// those that are not seen or turn the direction of what is.
+#[must_use]
+pub fn tame(text: &str, chars: usize) -> String {
+    let is_unseen = |c: char| {
+        matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}')
+            || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+            || matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{2028}' | '\u{2029}')
+    };
+    let spaced: String = text
+        .chars()
+        .take(chars.saturating_mul(4))
+        .filter(|c| !is_unseen(*c))
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    let joined = spaced.split_whitespace().collect::<Vec<_>>().join(" ");
+    match joined.char_indices().nth(chars) {
+        Some((end, _)) => format!("{}…", joined.get(..end).unwrap_or_default()),
+        None => joined,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use skill::{File, SkillPath};
+
+    use super::*;
+    use crate::evals::{EvalLimits, read};
+
+    fn skill_name() -> SkillName {
+        SkillName::parse("demo").unwrap()
+    }
+
+    fn answer(document: &Value) -> Result<Improvement, AnswerError> {
+        read_answer(document.to_string().as_bytes(), &skill_name(), "head", &OptimiserLimits::default())
+    }
+
+    fn code(document: &Value) -> &'static str {
+        answer(document).unwrap_err().failure().code
+    }
+
+    #[test]
+    fn a_request_fits_its_schema_and_has_neither_evals_nor_what_is_held_out() {
+        let cases: Vec<Value> = (1..=40).map(|n| json!({"id": n, "prompt": format!("prompt {n}."), "files": ["evals/files/in.txt"], "assertions": [format!("secret {n}.")]})).collect();
+        let file = |bytes: &[u8]| File { bytes: bytes.to_vec().into(), executable: false };
+        let path = |text: &str| SkillPath::parse(text).unwrap();
+        let evals = json!({"evals": cases}).to_string();
+        let files = [
+            (path("SKILL.md"), file(b"---\nname: demo\n---\n")),
+            (path("assets/x"), file(&[0, 255])),
+            (path("evals/evals.json"), file(evals.as_bytes())),
+            (path("evals/files/in.txt"), file(b"in")),
+        ];
+        let bundle = Bundle::from_files(files, &Limits::default()).unwrap();
+        let set = read(&bundle, &EvalLimits::default()).set.unwrap();
+        let failures: Vec<KnownFailure> = (1..=40)
+            .map(|n| KnownFailure { case: n.to_string(), text: format!("failed {n}."), evidence: String::new() })
+            .collect();
+        let request = OptimiserRequest {
+            skill: &skill_name(),
+            revision: "abc",
+            bundle: &bundle,
+            evals: Some(&set),
+            failures: &failures,
+            outcomes: None,
+            limits: OptimiserLimits::default(),
+            held_out_percent: 25,
+        };
+        let document = request.document(|_| "AP8=".to_owned());
+        let schema = schema::compile(&serde_json::from_str(REQUEST_SCHEMA).unwrap()).unwrap();
+        assert_eq!(schema::faults(&schema, &document), Vec::<String>::new());
+        let text = document.to_string();
+        for n in 1..=40 {
+            let is_shown = !is_held_out(&n.to_string(), 25);
+            for word in ["prompt", "secret", "failed"] {
+                assert_eq!(text.contains(&format!("{word} {n}.")), is_shown, "{word} {n}");
+            }
+        }
+        assert!(!text.contains("evals.json") && document["files"].as_array().unwrap().len() == 2, "{text}");
+    }
+
+    #[test]
+    fn edits_become_a_request_on_the_revision_that_was_seen() {
+        let good =
+            json!({"v": 1, "rationale": "shorter", "patches": [{"action": "patch", "find": "a", "replace": "b"}]});
+        let improvement = answer(&good).unwrap();
+        let request = improvement.request.unwrap();
+        assert_eq!(
+            (request.expected_revision.as_deref(), request.notes.reason.as_deref()),
+            (Some("head"), Some("shorter"))
+        );
+        let none = answer(&json!({"v": 1, "rationale": "", "patches": []})).unwrap();
+        assert!(none.request.is_none());
+    }
+
+    #[test]
+    fn what_an_optimiser_may_not_do_is_refused_as_a_whole() {
+        let of = |patch: Value| json!({"v": 1, "rationale": "r", "patches": [{"action": "patch", "find": "a", "replace": "b"}, patch]});
+        for path in ["evals/evals.json", "evals/x", "EVALS/evals.json", "Evals/x", "./evals/x"] {
+            assert_eq!(
+                code(&of(json!({"action": "write_file", "path": path, "content": "x"}))),
+                "policy_denied",
+                "{path}"
+            );
+            assert_eq!(code(&of(json!({"action": "remove_file", "path": path}))), "policy_denied", "{path}");
+        }
+        for path in ["../x", "/etc/passwd", "scripts/../../x", "scripts\\..\\x", "a\u{0}b", "C:/x"] {
+            assert_eq!(
+                code(&of(json!({"action": "write_file", "path": path, "content": "x"}))),
+                "invalid_path",
+                "{path}"
+            );
+        }
+        for patch in [
+            json!({"action": "delete"}),
+            json!({"action": "create", "content": "x"}),
+            json!({"action": "patch", "name": "other", "find": "a", "replace": "b"}),
+            json!({"action": "patch", "find": "a", "replace": "b", "expected_revision": "x"}),
+            json!("x"),
+            json!({"find": "a"}),
+        ] {
+            assert_eq!(code(&of(patch.clone())), "optimiser_answer", "{patch}");
+        }
+        let many: Vec<Value> = (0..51).map(|_| json!({"action": "remove_file", "path": "assets/x"})).collect();
+        assert_eq!(code(&json!({"v": 1, "rationale": "", "patches": many})), "optimiser_answer");
+        for bad in [
+            json!([]),
+            json!({"v": 2, "rationale": "", "patches": []}),
+            json!({"v": 1, "patches": []}),
+            json!({"v": 1, "rationale": "", "patches": [], "policy": "open"}),
+        ] {
+            assert_eq!(code(&bad), "optimiser_answer", "{bad}");
+        }
+        let no_json = read_answer(b"Sure! Here is {\"v\":1}", &skill_name(), "head", &OptimiserLimits::default());
+        assert!(matches!(no_json, Err(AnswerError::NoJson(_))));
+    }
+
+    #[test]
+    fn reasons_cannot_steer_a_terminal_nor_fill_a_page() {
+        let hostile = format!("ok\u{1b}[2J\u{7}\r\nAccepted by\u{202e} ann\u{200b}\u{e0041}{}", "x".repeat(100_000));
+        let tamed = tame(&hostile, 1_500);
+        assert!(tamed.starts_with("ok [2J Accepted by annx") && tamed.chars().count() == 1_501, "{tamed}");
+        assert!(!tamed.chars().any(char::is_control));
+    }
+}
