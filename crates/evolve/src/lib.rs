@@ -10,14 +10,12 @@
 //! ```
 
 pub mod blame;
+pub mod compare;
 pub mod curate;
 pub mod eprocess;
-pub mod lineage;
-pub mod runs;
-mod when;
-pub mod compare;
-pub mod eprocess;
 pub mod evals;
+pub mod lineage;
 pub mod optimise;
 pub mod runs;
 mod schema;
+mod when;
