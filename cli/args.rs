@@ -131,6 +131,9 @@ pub enum Command {
     /// Look at held changes, and accept or reject them
     #[command(subcommand)]
     Review(commands::review::ReviewCommand),
+    /// See and steer how skills get better
+    #[command(subcommand)]
+    Evolve(commands::evolve::EvolveCommand),
     /// Try skills on their cases, and changes against what there is
     #[command(subcommand)]
     Eval(commands::eval::EvalCommand),

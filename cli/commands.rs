@@ -9,6 +9,7 @@ pub mod diff;
 pub mod doctor;
 pub mod enable;
 pub mod eval;
+pub mod evolve;
 mod found;
 pub mod gc;
 pub mod history;

@@ -72,6 +72,7 @@ fn run(context: &Context, global: &Global, command: &Command) -> Result<Exit, Cl
         Command::Pin(args) => commands::pin::pin(context, args),
         Command::Unpin(args) => commands::pin::unpin(context, args),
         Command::Waive(args) => commands::waive::run(context, args),
+        Command::Evolve(command) => commands::evolve::run(context, command),
         Command::Eval(command) => commands::eval::run(context, command),
         Command::Review(command) => commands::review::run(context, command),
         Command::Policy(args) => commands::policy::run(context, args),

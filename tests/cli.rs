@@ -31,6 +31,8 @@ mod merging;
 mod mirrors;
 #[cfg(target_os = "linux")]
 mod mounted;
+#[cfg(unix)]
+mod optimisers;
 mod own_skills;
 #[cfg(unix)]
 mod people;

@@ -10,6 +10,7 @@ mod store;
 
 use clap::{Args, Subcommand};
 
+pub use self::store::Store;
 use crate::{
     context::Context,
     exit::{CliError, Exit},

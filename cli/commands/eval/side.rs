@@ -128,8 +128,11 @@ pub fn evals_of(side: &Side) -> Result<EvalSet, CliError> {
         let errors: Vec<&Problem> = reading.problems.iter().filter(|problem| problem.is_error()).collect();
         let is_missing = errors.iter().any(|problem| problem.code == "evals_missing");
         let told = |p: &&Problem| format!("{}:{} {}", p.path, p.line.unwrap_or(1), p.message);
-        let message =
-            format!("{} has no cases to run: {}", side.name, errors.iter().map(told).collect::<Vec<_>>().join("; "));
+        let message = format!(
+            "{} has no cases to run: {}",
+            side.name,
+            errors.iter().take(3).map(told).collect::<Vec<_>>().join("; ")
+        );
         match is_missing {
             true => CliError::new("not_found", Exit::NotFound, message)
                 .hint("write evals/evals.json; docs/guides/evals.md shows how"),

@@ -125,6 +125,17 @@ impl Store {
             serde_json::to_vec_pretty(&LastRun { format: FORMAT, ..last.clone() }).map_err(std::io::Error::from)?;
         Ok(write_atomically(&dir, "last.json", &bytes, Durability::Unsynced)?)
     }
+
+    /// What failed when exactly this was run last.
+    ///
+    /// # Errors
+    /// It cannot be read; a damaged one counts as none.
+    pub fn last(&self, skill: &str, digest: &Digest) -> Result<Option<LastRun>, CliError> {
+        let Some(dir) = open_dir(&self.path.join(skill))? else { return Ok(None) };
+        let bytes = read_bounded(&dir, "last.json", BYTES)?;
+        let last = bytes.and_then(|bytes| serde_json::from_slice::<LastRun>(&bytes).ok());
+        Ok(last.filter(|last| last.format == FORMAT && last.digest == digest.to_string()))
+    }
 }
 
 impl Stored {

@@ -107,10 +107,16 @@ impl OptimiserRequest<'_> {
             Some(text) => json!({"path": Case::place_of(path), "text": text}),
             None => json!({"path": Case::place_of(path)}),
         };
-        let sentences: Vec<&str> = case.assertions.iter().map(|assertion| assertion.text.as_str()).collect();
+        let (checks, others): (Vec<_>, Vec<_>) = case
+            .assertions
+            .iter()
+            .map(|assertion| (assertion.document(), &assertion.text))
+            .partition(|(check, _)| check.is_some());
+        let checks: Vec<Value> = checks.into_iter().filter_map(|(check, _)| check).collect();
+        let sentences: Vec<&String> = others.into_iter().map(|(_, text)| text).collect();
         json!({
             "id": case.written_id, "prompt": case.prompt, "expected_output": case.expected_output,
-            "files": case.files.iter().map(input).collect::<Vec<_>>(), "assertions": sentences,
+            "files": case.files.iter().map(input).collect::<Vec<_>>(), "assertions": sentences, "checks": checks,
         })
     }
 }
@@ -258,7 +264,7 @@ mod tests {
 
     #[test]
     fn a_request_fits_its_schema_and_has_neither_evals_nor_what_is_held_out() {
-        let cases: Vec<Value> = (1..=40).map(|n| json!({"id": n, "prompt": format!("prompt {n}."), "files": ["evals/files/in.txt"], "assertions": [format!("secret {n}.")]})).collect();
+        let cases: Vec<Value> = (1..=40).map(|n| json!({"id": n, "prompt": format!("prompt {n}."), "files": ["evals/files/in.txt"], "assertions": [format!("secret {n}.")], "checks": [{"type": "regex", "path": "x", "pattern": format!("check {n}.")}]})).collect();
         let file = |bytes: &[u8]| File { bytes: bytes.to_vec().into(), executable: false };
         let path = |text: &str| SkillPath::parse(text).unwrap();
         let evals = json!({"evals": cases}).to_string();
@@ -289,7 +295,7 @@ mod tests {
         let text = document.to_string();
         for n in 1..=40 {
             let is_shown = !is_held_out(&n.to_string(), 25);
-            for word in ["prompt", "secret", "failed"] {
+            for word in ["prompt", "secret", "failed", "check"] {
                 assert_eq!(text.contains(&format!("{word} {n}.")), is_shown, "{word} {n}");
             }
         }

@@ -1,6 +1,6 @@
 //! [`Assertion`]: what has to hold after a case was tried.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use skill::SkillPath;
 
 /// One thing that has to hold.
@@ -85,6 +85,16 @@ impl Target {
             Self::File(path) => path.as_str(),
         }
     }
+
+    /// The fields of a check, and where it looks.
+    fn with(&self, mut fields: Value) -> Value {
+        match self {
+            Self::Stdout => {}
+            Self::Stderr => fields["of"] = json!("stderr"),
+            Self::File(path) => fields["path"] = json!(path.as_str()),
+        }
+        fields
+    }
 }
 
 impl Check {
@@ -128,5 +138,29 @@ impl Check {
                 format!("{} has at least {at_least} bytes", target.words())
             }
         }
+    }
+}
+
+impl Assertion {
+    /// The check as `evals.json` spells it, with its words; `None` for what no machine decides by itself: sentences, and
+    /// scripts, which are files of the evals.
+    #[must_use]
+    pub fn document(&self) -> Option<Value> {
+        let mut fields = match &self.check {
+            Check::Judged | Check::Script(_) => return None,
+            Check::ExitCode(code) => json!({"equals": code}),
+            Check::File { path, .. } => json!({"path": path.as_str()}),
+            Check::Regex { pattern, target, .. } => target.with(json!({"pattern": pattern})),
+            Check::JsonPath { target, at, equals: Some(value) } => target.with(json!({"at": at, "equals": value})),
+            Check::JsonPath { target, at, equals: None } => target.with(json!({"at": at})),
+            Check::JsonSchema { target, schema } => target.with(json!({"schema": schema})),
+            Check::Size { target, at_least, at_most: Some(most) } => {
+                target.with(json!({"at_least": at_least, "at_most": most}))
+            }
+            Check::Size { target, at_least, at_most: None } => target.with(json!({"at_least": at_least})),
+        };
+        fields["type"] = json!(self.check.word());
+        fields["text"] = json!(self.text);
+        Some(fields)
     }
 }

@@ -195,7 +195,7 @@ pub(super) fn pattern_of(pattern: &str) -> Result<Regex, String> {
     Regex::builder()
         .configure(config)
         .build(pattern)
-        .map_err(|error| format!("{pattern:?} is no regular expression: {error}"))
+        .map_err(|error| format!("{:?} is no regular expression: {error}", cut(pattern, 60)))
 }
 
 fn cut(text: &str, chars: usize) -> String {

@@ -1,0 +1,165 @@
+//! `skillhub evolve conformance --with CMD`: whether a program keeps to the protocol of optimisers.
+//!
+//! The program is given skills that are made up here, and each answer is taken as `evolve run` would take it: read,
+//! applied, held to the standard and scanned. Nothing is kept.
+
+use clap::Args;
+use evolve::{
+    evals::{EVALS_FILE, EvalLimits, read},
+    optimise::{KnownFailure, OptimiserRequest, read_answer, tame},
+};
+use scan::Baseline;
+use serde_json::{Value, json};
+use skill::{Bundle, File, Limits, SkillName, SkillPath, Strictness, edit, validate::validate_bundle};
+
+use super::with::OptimiserArgs;
+use crate::{
+    context::Context,
+    exit::{CliError, Exit, failed},
+    print::{BAD, GOOD, visible},
+};
+
+/// The name of the skills that are made up.
+const NAME: &str = "counting-words";
+
+/// The revision that they are said to be at.
+const REVISION: &str = "0000000000000000000000000000000000000000";
+
+/// Characters of a fault that are told.
+const TOLD_CHARS: usize = 300;
+
+/// Flags of `evolve conformance`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub evolve conformance --with ./improve.py
+  skillhub evolve conformance --with ./improve.py --time-limit 60 --json
+
+Exit code 1 when one of the trials fails. A program that calls a model is asked six times.")]
+pub struct ConformanceArgs {
+    #[command(flatten)]
+    optimiser: OptimiserArgs,
+}
+
+/// One skill that the program is given.
+struct Trial {
+    /// What it finds out.
+    about: &'static str,
+    /// The body of the skill.
+    body: String,
+    /// Whether there are cases, and failures of them.
+    has_cases: bool,
+    /// A further file.
+    file: Option<(&'static str, Vec<u8>)>,
+    /// Whether the request has fields of a later version.
+    is_later: bool,
+}
+
+fn trials() -> Vec<Trial> {
+    let body = "# Counting words\n\n1. Run `wc -w FILE`.\n2. Say the number.\n";
+    let trial = |about, has_cases| Trial { about, body: body.to_owned(), has_cases, file: None, is_later: false };
+    let long = "A line of a long reference.\n".repeat(12_000);
+    vec![
+        trial("a skill with a case that fails", true),
+        trial("a skill without cases", false),
+        Trial { is_later: true, ..trial("fields of a later version", true) },
+        Trial {
+            body: "# 数词\n\n1. 运行 `wc -w 文件`。\n2. 说出数字。🎉\n".to_owned(),
+            ..trial("a skill in another script", true)
+        },
+        Trial { file: Some(("references/long.md", long.into_bytes())), ..trial("a large file", true) },
+        Trial { file: Some(("assets/dot.bin", (0..=255).collect())), ..trial("a file that is no text", true) },
+    ]
+}
+
+/// Tries the program.
+pub(super) fn run(context: &Context, args: &ConformanceArgs) -> Result<Exit, CliError> {
+    let (mut documents, mut lines, mut is_good) = (Vec::new(), Vec::new(), true);
+    for trial in trials() {
+        let result = attempt(args, &trial);
+        let fault = result.as_ref().err().map(|error| tame(&error.message, TOLD_CHARS));
+        is_good &= fault.is_none();
+        let patches = result.ok();
+        documents.push(json!({"trial": trial.about, "ok": fault.is_none(), "patches": patches, "fault": fault}));
+        lines.push(match (fault, patches) {
+            (Some(fault), _) => format!("{BAD}failed{BAD:#} {}: {}", trial.about, visible(&fault)),
+            (None, patches) => format!("{GOOD}passed{GOOD:#} {}, {} patches", trial.about, patches.unwrap_or_default()),
+        });
+    }
+    let document = json!({"ok": is_good, "trials": documents});
+    context.out.answer(&document, |out| lines.iter().try_for_each(|line| writeln!(out, "{line}")))?;
+    Ok(if is_good { Exit::Done } else { Exit::Failed })
+}
+
+/// Gives the number of edits that the program proposes, all of them good.
+fn attempt(args: &ConformanceArgs, trial: &Trial) -> Result<usize, CliError> {
+    let bundle = bundle_of(trial)?;
+    let name = SkillName::parse(NAME).map_err(|fault| internal(&fault.to_string()))?;
+    let set = read(&bundle, &EvalLimits::default()).set;
+    let failure = KnownFailure {
+        case: "1".to_owned(),
+        text: "The answer names the file".to_owned(),
+        evidence: "the answer was: 3".to_owned(),
+    };
+    let failures = if trial.has_cases { vec![failure] } else { Vec::new() };
+    let limits = args.optimiser.limits();
+    let request = OptimiserRequest {
+        skill: &name,
+        revision: REVISION,
+        bundle: &bundle,
+        evals: set.as_ref(),
+        failures: &failures,
+        outcomes: None,
+        limits,
+        held_out_percent: 0,
+    };
+    let mut document =
+        request.document(|bytes| base64::Engine::encode(&base64::engine::general_purpose::STANDARD, bytes));
+    if let (true, Some(fields)) = (trial.is_later, document.as_object_mut()) {
+        fields.insert("from_a_later_version".to_owned(), json!({"deep": [1, 2, 3]}));
+    }
+    let answer = args.optimiser.ask(&document)?;
+    let improvement = read_answer(&answer, &name, REVISION, &limits).map_err(failed)?;
+    let Some(request) = improvement.request else { return Ok(0) };
+    let mut candidate = bundle.clone();
+    for edit in &request.edits {
+        let applied = edit::apply(edit, &candidate, &Limits::default());
+        candidate =
+            applied.map_err(|fault| bad(format!("an edit does not fit the files that were given: {fault}")))?.bundle;
+    }
+    let problems = validate_bundle(&candidate, Some(NAME), Strictness::Standard, &Limits::default());
+    if let Some(problem) = problems.iter().find(|problem| problem.is_error()) {
+        return Err(bad(format!("the edits leave no valid skill: {}", problem.message)));
+    }
+    scan::clear(candidate, Baseline::None)
+        .map_err(|blocked| bad(format!("the scanner blocks the edits: {blocked}")))?;
+    Ok(request.edits.len())
+}
+
+fn bad(message: String) -> CliError {
+    CliError::new("optimiser_answer", Exit::Invalid, message)
+}
+
+fn internal(message: &str) -> CliError {
+    CliError::new("io", Exit::Failed, message)
+}
+
+fn bundle_of(trial: &Trial) -> Result<Bundle, CliError> {
+    let front =
+        format!("---\nname: {NAME}\ndescription: Counts words. Use when words of a file have to be counted.\n---\n\n");
+    let evals: Value = json!({"evals": [{
+        "id": 1, "prompt": "How many words has in.txt?", "expected_output": "The number, and the name of the file.",
+        "assertions": ["The answer names the file"], "files": ["evals/files/in.txt"],
+    }]});
+    let mut files = vec![("SKILL.md", format!("{front}{}", trial.body).into_bytes())];
+    if trial.has_cases {
+        files.push((EVALS_FILE, evals.to_string().into_bytes()));
+        files.push(("evals/files/in.txt", b"one two three\n".to_vec()));
+    }
+    files.extend(trial.file.clone());
+    let parsed: Result<Vec<_>, _> = files
+        .into_iter()
+        .map(|(path, bytes)| Ok((SkillPath::parse(path)?, File { bytes: bytes.into(), executable: false })))
+        .collect();
+    let parsed = parsed.map_err(|fault: skill::PathError| internal(&fault.to_string()))?;
+    Bundle::from_files(parsed, &Limits::default()).map_err(|fault| internal(&fault.to_string()))
+}

@@ -1,0 +1,208 @@
+//! `skillhub evolve run NAME --with CMD`: a program of the user's proposes a better version of a skill.
+//!
+//! The program is run within bounds, with a scrubbed environment, in a folder of its own. Whatever it answers becomes a
+//! proposal at most: the change is made as an optimizer under a layer of policy that holds everything.
+
+use std::{path::Path, time::Duration};
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use clap::Args;
+use evolve::{
+    compare::Rules,
+    evals::{Ended, EvalLimits, read},
+    optimise::{Improvement, KnownFailure, OptimiserLimits, OptimiserRequest, read_answer, tame},
+};
+use library::{Actor, ActorKind, Event, Library, Stamp};
+use serde_json::{Value, json};
+use skill::SkillName;
+use skill_manage::{Layer, Policy, Preset, documents, manage};
+
+use crate::{
+    commands::{eval::Store, manage as shown},
+    context::{Context, skill_name},
+    exit::{CliError, Exit, failed},
+    print::{STRONG, visible},
+    process::{self, Done, Order},
+};
+
+/// Characters of an optimiser's own messages that are told.
+const TOLD_CHARS: usize = 400;
+
+/// Flags of `evolve run`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub evolve run my-skill --with ./improve.py
+  skillhub evolve run my-skill --with ./improve.py --env API_KEY --time-limit 1800
+  skillhub evolve run my-skill --with ./improve.py --dry-run --json
+
+The program reads one JSON document on stdin (the skill's files, training cases, what failed in the last
+`eval run`, limits) and prints one with patches and its reasons; docs/guides/optimisers.md describes
+both. It has PATH and the language of your environment and what --env names. What it proposes always
+waits for a person: `skillhub review list`.")]
+pub struct WithArgs {
+    /// The skill
+    name: String,
+    #[command(flatten)]
+    optimiser: OptimiserArgs,
+    /// Show what would be proposed, and propose nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Which program, and what it is held to.
+#[derive(Debug, Args)]
+pub struct OptimiserArgs {
+    /// The program, for the system's shell
+    #[arg(long, value_name = "CMD")]
+    with: String,
+    /// A variable of the environment that it gets; may be given several times
+    #[arg(long = "env", value_name = "NAME")]
+    passed: Vec<String>,
+    /// Seconds that it may take
+    #[arg(long, value_name = "SECONDS", default_value_t = OptimiserLimits::default().seconds)]
+    time_limit: u64,
+    /// MiB of memory that each of its processes may fill
+    #[arg(long, value_name = "MIB", default_value_t = OptimiserLimits::default().memory_mib)]
+    memory_limit: u64,
+}
+
+impl OptimiserArgs {
+    /// What the program is held to.
+    pub(super) fn limits(&self) -> OptimiserLimits {
+        OptimiserLimits { seconds: self.time_limit, memory_mib: self.memory_limit, ..OptimiserLimits::default() }
+    }
+
+    /// Gives the program a request, and takes its answer.
+    ///
+    /// # Errors
+    /// It cannot be started, breaks a bound, or fails.
+    pub(super) fn ask(&self, request: &Value) -> Result<Vec<u8>, CliError> {
+        let place = tempfile::Builder::new().prefix("skillhub-optimiser-").tempdir()?;
+        let limits = self.limits();
+        let folder = place.path().canonicalize()?;
+        let done = process::run(&Order {
+            command: &self.with,
+            folder: &folder,
+            variables: ["HOME", "TMPDIR", "TMP", "TEMP"].map(|name| (name, folder.clone().into())).to_vec(),
+            scrubbed: true,
+            passed: &self.passed,
+            input: request.to_string().into_bytes(),
+            time: Duration::from_secs(limits.seconds),
+            output_bytes: limits.output_bytes,
+            memory_mib: Some(limits.memory_mib),
+        })?;
+        answer_of(done, &limits)
+    }
+}
+
+fn answer_of(done: Done, limits: &OptimiserLimits) -> Result<Vec<u8>, CliError> {
+    let bad = |message: String| CliError::new("optimiser_failed", Exit::Failed, message);
+    match (done.ended, done.exit) {
+        (Ended::Exited, Some(0)) => Ok(done.stdout),
+        (Ended::TimedOut, _) => Err(bad(format!("the optimiser took longer than {} s and was killed", limits.seconds))
+            .hint("give it longer: --time-limit")),
+        (Ended::TooMuchOutput, _) => {
+            Err(bad(format!("the optimiser printed more than {} bytes and was killed", limits.output_bytes))
+                .hint("an answer is one JSON document with patches, not whole copies"))
+        }
+        (Ended::Exited, exit) => {
+            let told = tame(&String::from_utf8_lossy(&done.stderr), TOLD_CHARS);
+            let how = exit.map_or_else(|| "by a signal".to_owned(), |exit| format!("with exit code {exit}"));
+            Err(bad(format!("the optimiser ended {how}: {told}"))
+                .hint("give its full path; it runs in a folder of its own, with PATH and what --env names"))
+        }
+    }
+}
+
+/// Runs it.
+pub(super) fn run(context: &Context, args: &WithArgs) -> Result<Exit, CliError> {
+    let name = skill_name(&args.name)?;
+    let mut library = context.library()?;
+    let actor = actor(context, &args.optimiser.with);
+    let stamp = Stamp::new(actor.clone(), context.now);
+    let result = improve(context, args, &name, &mut library, &actor);
+    if let (Err(error), false) = (&result, args.dry_run) {
+        let event = Event::refused(&stamp, name.as_str(), "optimise", error.code, &error.message);
+        // The failure itself is the answer; a log that cannot be written must not hide it.
+        let _unlogged = library.record(&event);
+    }
+    result
+}
+
+fn improve(
+    context: &Context,
+    args: &WithArgs,
+    name: &SkillName,
+    library: &mut Library,
+    actor: &Actor,
+) -> Result<Exit, CliError> {
+    let (revision, bundle) = documents::at(library, name, "head")?;
+    let evals = read(&bundle, &EvalLimits::default()).set;
+    let last = Store::of(context).last(name.as_str(), &bundle.digest())?.unwrap_or_default();
+    let failures: Vec<KnownFailure> = last
+        .failures
+        .into_iter()
+        .map(|failure| KnownFailure { case: failure.case, text: failure.text, evidence: failure.evidence })
+        .collect();
+    let limits = args.optimiser.limits();
+    let request = OptimiserRequest {
+        skill: name,
+        revision: revision.id.as_str(),
+        bundle: &bundle,
+        evals: evals.as_ref(),
+        failures: &failures,
+        outcomes: None,
+        limits,
+        held_out_percent: Rules::default().held_out_percent,
+    };
+    let working = context.out.working("the optimiser works");
+    let answer = args.optimiser.ask(&request.document(|bytes| STANDARD.encode(bytes)));
+    drop(working);
+    let improvement = read_answer(&answer?, name, revision.id.as_str(), &limits).map_err(failed)?;
+    let Improvement { request: Some(mut request), rationale } = improvement else {
+        return nothing(context, name, &improvement.rationale);
+    };
+    request.dry_run = args.dry_run;
+    let elsewhere = context.elsewhere()?;
+    let policy = holding(&context.policy()?);
+    let acting = skill_manage::Context { actor: actor.clone(), policy, ..context.manage(&elsewhere)? };
+    let report = manage(library, &request, &acting)?;
+    if !context.out.json {
+        context.out.note(&format!("The optimiser says: {}", visible(&rationale)));
+    }
+    shown::print(context.out, &report)
+}
+
+/// An optimiser that has nothing to propose is done.
+fn nothing(context: &Context, name: &SkillName, rationale: &str) -> Result<Exit, CliError> {
+    let document = json!({"ok": true, "status": "unchanged", "name": name.as_str(), "rationale": rationale});
+    context.out.answer(&document, |out| {
+        writeln!(out, "Unchanged: the optimiser proposes nothing for {STRONG}{name}{STRONG:#}")?;
+        if rationale.is_empty() { Ok(()) } else { writeln!(out, "  {}", visible(rationale)) }
+    })?;
+    Ok(Exit::Done)
+}
+
+/// The policy, and on top of it one that holds whatever an optimiser wants.
+fn holding(policy: &Policy) -> Policy {
+    let mut layers = policy.layers().iter().cloned();
+    let own = layers.next();
+    let hold = Layer { file: "skillhub evolve run".to_owned(), preset: Some(Preset::Strict), rules: Vec::new() };
+    match own {
+        Some(own) => Policy::new(own, layers.chain([hold]).collect()),
+        None => Policy::new(hold, Vec::new()),
+    }
+}
+
+/// The optimiser as the history names it: as the flags do, else after its program.
+fn actor(context: &Context, command: &str) -> Actor {
+    if context.actor.kind == ActorKind::Optimizer {
+        return context.actor.clone();
+    }
+    let plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    // Of `python3 improve.py` the script says more than the interpreter.
+    let words: Vec<&str> = command.split_whitespace().collect();
+    let named = words.iter().take(2).rev().find(|word| !word.starts_with('-')).copied().unwrap_or_default();
+    let file = Path::new(named).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    Actor::new(ActorKind::Optimizer, file.chars().filter(plain).take(60).collect::<String>())
+}

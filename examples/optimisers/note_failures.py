@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+"""An optimiser without a model: it adds what failed to the skill as a list to check before answering.
+
+It shows the shape of a useful one: look at `failures`, work out one small edit of SKILL.md, and say why. Each
+assertion that failed becomes one line of a section at the end; lines that are there already are not added again.
+"""
+
+import json
+import sys
+
+HEADING = "## Before you answer"
+
+
+def improve(request):
+    """The patches for a request, and why."""
+    skill_md = next(file["text"] for file in request["files"] if file["path"] == "SKILL.md")
+    shown = {str(case["id"]) for case in request["cases"]}
+    wanted = [failure["text"].strip().rstrip(".") for failure in request["failures"] if failure["case"] in shown]
+    lines = []
+    for text in wanted:
+        line = f"- Check: {text}."
+        if line not in skill_md and line not in lines:
+            lines.append(line)
+    if not lines:
+        return [], "every failure is named in the skill already"
+    section = "\n".join(lines) if HEADING in skill_md else "\n".join([HEADING, "", *lines])
+    patched = skill_md.rstrip("\n") + ("\n" if HEADING in skill_md else "\n\n") + section + "\n"
+    return [{"action": "edit", "content": patched}], f"{len(lines)} assertions failed in the last run"
+
+
+def main():
+    """Reads the request, prints the answer."""
+    patches, rationale = improve(json.load(sys.stdin))
+    json.dump({"v": 1, "patches": patches, "rationale": rationale}, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()
