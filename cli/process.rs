@@ -20,6 +20,8 @@ use std::{
 
 use evolve::evals::Ended;
 
+use crate::print::shell_word;
+
 /// Variables of ours that no command is given: they prove who acts.
 const SECRETS: [&str; 2] = [crate::context::TOKEN_VARIABLE, crate::context::SERVER_TOKEN_VARIABLE];
 
@@ -80,6 +82,17 @@ struct Stream {
     bytes: Arc<Mutex<Vec<u8>>>,
     over: Arc<AtomicBool>,
     open: Arc<AtomicUsize>,
+}
+
+/// A command with the files that it names from here (`./run.sh`) named in full, since it is run elsewhere. Only words
+/// that begin with `./` or `../` and lead to a file are changed.
+pub fn from_here(command: &str, here: &Path) -> String {
+    let full = |word: &str| {
+        let path = here.join(word);
+        let is_ours = (word.starts_with("./") || word.starts_with("../")) && path.is_file();
+        is_ours.then(|| shell_word(&path.canonicalize().unwrap_or(path).display().to_string()))
+    };
+    command.split(' ').map(|word| full(word).unwrap_or_else(|| word.to_owned())).collect::<Vec<_>>().join(" ")
 }
 
 /// Runs it to its end, or to a bound.
@@ -235,6 +248,16 @@ mod tests {
         let done = run(&order("cat; env | grep -c CARGO; echo bad >&2; exit 3", folder.path())).unwrap();
         assert_eq!((done.exit, done.ended), (Some(3), Ended::Exited));
         assert_eq!((done.stdout, done.stderr), (b"given0\n".to_vec(), b"bad\n".to_vec()));
+    }
+
+    #[test]
+    fn files_that_are_named_from_here_are_found_from_elsewhere() {
+        let folder = tempfile::Builder::new().prefix("two words ").tempdir().unwrap();
+        std::fs::write(folder.path().join("run.sh"), "echo ran $1\n").unwrap();
+        let command = from_here("sh ./run.sh ./not-there", folder.path());
+        let elsewhere = tempfile::tempdir().unwrap();
+        let done = run(&order(&command, elsewhere.path())).unwrap();
+        assert_eq!(done.stdout, b"ran ./not-there\n", "{command}");
     }
 
     #[test]

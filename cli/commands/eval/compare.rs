@@ -72,7 +72,7 @@ pub(super) fn run(context: &Context, args: &CompareArgs) -> Result<Exit, CliErro
     let base = Side::parse(context, &args.skill, &args.base)?;
     let candidate = Side::parse(context, &args.skill, &args.candidate)?;
     let set = evals_of(&base)?;
-    let runner = Runner::new(&args.runner, &base.name, &base.bundle);
+    let runner = Runner::new(context, &args.runner, &base.name, &base.bundle);
     let cases = runner.cases(&set)?;
     let store = Store::of(context);
     let results = Results::make(match &args.runner.out {

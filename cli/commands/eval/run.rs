@@ -45,7 +45,7 @@ pub struct RunArgs {
 pub(super) fn run(context: &Context, args: &RunArgs) -> Result<Exit, CliError> {
     let side = Side::of_skill(context, &args.skill)?;
     let set = evals_of(&side)?;
-    let runner = Runner::new(&args.runner, &side.name, &side.bundle);
+    let runner = Runner::new(context, &args.runner, &side.name, &side.bundle);
     let cases = runner.cases(&set)?;
     let store = Store::of(context);
     let results = Results::make(match &args.runner.out {

@@ -20,6 +20,7 @@ use skill::{Bundle, Limits, SkillPath};
 
 use super::RunnerArgs;
 use crate::{
+    context::Context,
     exit::{CliError, Exit, io_at},
     print::shell_word,
     process::{self, Done, Order},
@@ -34,6 +35,8 @@ const GRADER_SECONDS: u64 = 120;
 /// Runs cases as the flags say.
 pub(super) struct Runner<'a> {
     args: &'a RunnerArgs,
+    command: String,
+    judge: Option<String>,
     skill: &'a str,
     /// The skill whose evals judge.
     judging: &'a Bundle,
@@ -56,8 +59,10 @@ pub(super) struct Ran {
 
 impl<'a> Runner<'a> {
     /// For a skill, whose cases are those of `judging`.
-    pub fn new(args: &'a RunnerArgs, skill: &'a str, judging: &'a Bundle) -> Self {
-        Self { args, skill, judging, limits: EvalLimits::default(), counts: Cell::new((0, 0)) }
+    pub fn new(context: &Context, args: &'a RunnerArgs, skill: &'a str, judging: &'a Bundle) -> Self {
+        let command = process::from_here(&args.runner, &context.cwd);
+        let judge = args.judge.as_ref().map(|judge| process::from_here(judge, &context.cwd));
+        Self { args, command, judge, skill, judging, limits: EvalLimits::default(), counts: Cell::new((0, 0)) }
     }
 
     /// The cases that the flags leave.
@@ -81,7 +86,7 @@ impl<'a> Runner<'a> {
     pub fn run(&self, case: &Case, skill: Option<&Bundle>) -> Result<Ran, CliError> {
         let place = Place::make(self.skill, case, skill, self.judging)?;
         let done = process::run(&Order {
-            command: &self.args.runner,
+            command: &self.command,
             folder: &place.work,
             variables: self.variables(case, &place, skill.is_some()),
             scrubbed: false,
@@ -271,7 +276,7 @@ impl Witness for Seen<'_> {
     }
 
     fn judge(&self, case: &Case, sentences: &[&str], observed: &Observed) -> Vec<Judgement> {
-        let Some(command) = &self.runner.args.judge else { return Vec::new() };
+        let Some(command) = &self.runner.judge else { return Vec::new() };
         let question = json!({
             "v": 1, "prompt": case.prompt, "expected_output": case.expected_output, "output": observed.stdout,
             "exit_code": observed.exit, "work": self.place.work, "assertions": sentences,

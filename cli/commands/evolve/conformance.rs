@@ -75,7 +75,7 @@ fn trials() -> Vec<Trial> {
 pub(super) fn run(context: &Context, args: &ConformanceArgs) -> Result<Exit, CliError> {
     let (mut documents, mut lines, mut is_good) = (Vec::new(), Vec::new(), true);
     for trial in trials() {
-        let result = attempt(args, &trial);
+        let result = attempt(context, args, &trial);
         let fault = result.as_ref().err().map(|error| tame(&error.message, TOLD_CHARS));
         is_good &= fault.is_none();
         let patches = result.ok();
@@ -91,7 +91,7 @@ pub(super) fn run(context: &Context, args: &ConformanceArgs) -> Result<Exit, Cli
 }
 
 /// Gives the number of edits that the program proposes, all of them good.
-fn attempt(args: &ConformanceArgs, trial: &Trial) -> Result<usize, CliError> {
+fn attempt(context: &Context, args: &ConformanceArgs, trial: &Trial) -> Result<usize, CliError> {
     let bundle = bundle_of(trial)?;
     let name = SkillName::parse(NAME).map_err(|fault| internal(&fault.to_string()))?;
     let set = read(&bundle, &EvalLimits::default()).set;
@@ -117,7 +117,7 @@ fn attempt(args: &ConformanceArgs, trial: &Trial) -> Result<usize, CliError> {
     if let (true, Some(fields)) = (trial.is_later, document.as_object_mut()) {
         fields.insert("from_a_later_version".to_owned(), json!({"deep": [1, 2, 3]}));
     }
-    let answer = args.optimiser.ask(&document)?;
+    let answer = args.optimiser.ask(context, &document)?;
     let improvement = read_answer(&answer, &name, REVISION, &limits).map_err(failed)?;
     let Some(request) = improvement.request else { return Ok(0) };
     let mut candidate = bundle.clone();

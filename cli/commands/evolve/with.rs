@@ -76,12 +76,12 @@ impl OptimiserArgs {
     ///
     /// # Errors
     /// It cannot be started, breaks a bound, or fails.
-    pub(super) fn ask(&self, request: &Value) -> Result<Vec<u8>, CliError> {
+    pub(super) fn ask(&self, context: &Context, request: &Value) -> Result<Vec<u8>, CliError> {
         let place = tempfile::Builder::new().prefix("skillhub-optimiser-").tempdir()?;
         let limits = self.limits();
         let folder = place.path().canonicalize()?;
         let done = process::run(&Order {
-            command: &self.with,
+            command: &process::from_here(&self.with, &context.cwd),
             folder: &folder,
             variables: ["HOME", "TMPDIR", "TMP", "TEMP"].map(|name| (name, folder.clone().into())).to_vec(),
             scrubbed: true,
@@ -109,7 +109,7 @@ fn answer_of(done: Done, limits: &OptimiserLimits) -> Result<Vec<u8>, CliError> 
             let told = tame(&String::from_utf8_lossy(&done.stderr), TOLD_CHARS);
             let how = exit.map_or_else(|| "by a signal".to_owned(), |exit| format!("with exit code {exit}"));
             Err(bad(format!("the optimiser ended {how}: {told}"))
-                .hint("give its full path; it runs in a folder of its own, with PATH and what --env names"))
+                .hint("it runs in a folder of its own, with PATH and what --env names; name files in full or from ./"))
         }
     }
 }
@@ -156,7 +156,7 @@ fn improve(
         held_out_percent: Rules::default().held_out_percent,
     };
     let working = context.out.working("the optimiser works");
-    let answer = args.optimiser.ask(&request.document(|bytes| STANDARD.encode(bytes)));
+    let answer = args.optimiser.ask(context, &request.document(|bytes| STANDARD.encode(bytes)));
     drop(working);
     let improvement = read_answer(&answer?, name, revision.id.as_str(), &limits).map_err(failed)?;
     let Improvement { request: Some(mut request), rationale } = improvement else {
