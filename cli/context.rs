@@ -89,6 +89,10 @@ impl Context {
             Ok(config) => (config, None),
             Err(error) => (client::Config::default(), Some(failed(error))),
         };
+        let home = match crate::notify::watcher(&config.notify, out) {
+            Some(watcher) => home.watched_by(watcher),
+            None => home,
+        };
         let place = LibraryPlace::resolve(global, &cwd, &user_home)?;
         let now = Timestamp::now();
         let actor = actor(global.actor.as_deref(), &home, now)?;

@@ -6,8 +6,10 @@ mod commands;
 mod composing;
 mod context;
 mod exit;
+mod notify;
 mod print;
 mod process;
+mod refusals;
 mod sight;
 
 use std::process::ExitCode;
@@ -32,7 +34,15 @@ fn main() -> ExitCode {
         Command::Doctor(args) => {
             Context::to_inspect(&cli.global).and_then(|context| commands::doctor::run(&context, args))
         }
-        command => Context::new(&cli.global).and_then(|context| run(&context, &cli.global, command)),
+        command => match Context::new(&cli.global) {
+            Ok(context) => {
+                run(&context, &cli.global, command).inspect_err(|error| refusals::note(&context, command, error))
+            }
+            Err(error) => {
+                refusals::note_unproven(&cli.global, command, &error);
+                Err(error)
+            }
+        },
     };
     match result {
         Ok(exit) => exit.into(),

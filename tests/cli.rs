@@ -33,11 +33,14 @@ mod mirrors;
 mod mounted;
 #[cfg(unix)]
 mod optimisers;
+mod notifying;
 mod own_skills;
 #[cfg(unix)]
 mod people;
 #[cfg(unix)]
 mod permits;
+#[cfg(unix)]
+mod policy_attacks;
 mod publishing;
 mod real_skills;
 mod registries;

@@ -6,7 +6,7 @@ use std::{
 };
 
 use clap::Args;
-use library::Action;
+use library::{Action, Evidence};
 use serde_json::json;
 use skill::{Edit, Limits, SkillPath, diff::Change, edit::Patch};
 use skill_manage::{ManageError, Notes, Report, Request, RequestError, Ruling, Status};
@@ -68,8 +68,23 @@ pub struct ManageArgs {
     /// Make the file executable
     #[arg(long)]
     executable: bool,
+    /// What speaks for it, where a person has to decide: words, a link, eval:ID or outcomes:ID; several times
+    #[arg(long, value_name = "TEXT")]
+    evidence: Vec<String>,
     #[command(flatten)]
     notes: NoteArgs,
+}
+
+impl ManageArgs {
+    /// Whether it is a JSON request, of which the tool notes what it refuses.
+    pub fn is_request(&self) -> bool {
+        self.request.is_some()
+    }
+
+    /// The skill that is to be changed, as far as the flags say it; nothing of a dry run.
+    pub fn asked(&self) -> Option<&str> {
+        (!self.notes.dry_run).then(|| self.name.as_deref().unwrap_or_default())
+    }
 }
 
 /// What a caller says about a change.
@@ -92,7 +107,8 @@ pub struct NoteArgs {
 impl NoteArgs {
     /// As the tool takes them.
     pub fn notes(&self) -> Notes {
-        Notes { reason: self.reason.clone(), run: self.run.clone(), thread: self.thread.clone() }
+        let (reason, run, thread) = (self.reason.clone(), self.run.clone(), self.thread.clone());
+        Notes { reason, run, thread, evidence: Vec::new() }
     }
 }
 
@@ -105,7 +121,9 @@ pub fn run(context: &Context, args: &ManageArgs) -> Result<Exit, CliError> {
         Some(file) => {
             let limits = Limits::default();
             let json = read_input(context, file, limits.request_bytes)?;
-            Request::from_json(&json, &limits).map_err(ManageError::from)?
+            Request::from_json(&json, &limits)
+                .map_err(ManageError::from)
+                .inspect_err(|error| unreadable(context, error))?
         }
         None => of_flags(context, args)?,
     };
@@ -116,6 +134,13 @@ pub fn run(context: &Context, args: &ManageArgs) -> Result<Exit, CliError> {
         context.refresh_lock(&library, &request.skill);
     }
     print(context.out, &report)
+}
+
+/// Notes a request that cannot be read.
+fn unreadable(context: &Context, error: &ManageError) {
+    if let Ok(library) = context.library() {
+        skill_manage::note_unreadable(&library, &context.stamp(), error);
+    }
 }
 
 /// Prints the report of a change.
@@ -224,10 +249,11 @@ fn of_flags(context: &Context, args: &ManageArgs) -> Result<Request, CliError> {
                 .hint("it is one of create, edit, patch, delete, write_file, remove_file"));
         }
     };
+    let evidence = Evidence::all(&args.evidence).map_err(|error| ManageError::from(RequestError::from(error)))?;
     let request = Request::of_edit(args.name.as_deref().unwrap_or_default(), edit).map_err(ManageError::from)?;
     Ok(Request {
         expected_revision: args.expected_revision.clone(),
-        notes: args.notes.notes(),
+        notes: Notes { evidence, ..args.notes.notes() },
         dry_run: args.notes.dry_run,
         ..request
     })

@@ -109,6 +109,9 @@ fn about(proposal: &Proposal, moved: bool, now: Timestamp) -> String {
     let mut optional = |label: &str, value: Option<&str>| value.into_iter().for_each(|value| line(label, value));
     optional("held", Some(&proposal.why));
     optional("reason", proposal.reason.as_deref());
+    for evidence in &proposal.evidence {
+        optional(evidence.kind.as_str(), Some(&evidence.text));
+    }
     optional("run", proposal.run.as_deref());
     optional("thread", proposal.thread.as_deref());
     optional("note", proposal.note.as_deref());

@@ -40,6 +40,9 @@ const FILE: &str = "config.toml";
 ///
 /// [library]
 /// storage = "git"
+///
+/// [notify]                       # told what becomes of proposals: one JSON document on standard input
+/// command = ["notify-send.sh"]
 /// ```
 ///
 /// `[agent]`, `[skill_evolution]`, `[agents.ID]` and `[[permissions]]` say what agents see, `[tools]` and `[mcp_servers.NAME]` what the steps of
@@ -70,6 +73,9 @@ pub struct Config {
     /// How libraries are kept.
     #[serde(default)]
     pub library: LibraryConfig,
+    /// Who is told what becomes of proposals.
+    #[serde(default)]
+    pub notify: NotifyConfig,
     /// For all agents.
     #[serde(default)]
     pub agent: Table,
@@ -114,6 +120,31 @@ pub struct SigningConfig {
     pub key: Option<String>,
 }
 
+/// A command that is told what becomes of proposals.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NotifyConfig {
+    /// The program and its arguments; none for nobody.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// What it is told: `proposed`, `accepted` and others, as the log names them; empty for all.
+    #[serde(default)]
+    pub events: Vec<String>,
+    /// Seconds that it may take.
+    #[serde(default = "notify_seconds")]
+    pub timeout_seconds: u64,
+}
+
+impl Default for NotifyConfig {
+    fn default() -> Self {
+        Self { command: Vec::new(), events: Vec::new(), timeout_seconds: notify_seconds() }
+    }
+}
+
+fn notify_seconds() -> u64 {
+    10
+}
+
 /// How libraries are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -148,6 +179,7 @@ impl Default for Config {
             rules: Vec::new(),
             registries: BTreeMap::new(),
             library: LibraryConfig::default(),
+            notify: NotifyConfig::default(),
             agent: Table::new(),
             skill_evolution: Table::new(),
             agents: BTreeMap::new(),

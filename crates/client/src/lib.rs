@@ -45,7 +45,7 @@ mod vetted;
 pub use adopt::{AdoptError, AdoptStatus, Adopted, adopt};
 pub use agent_folders::{AgentError, AgentFolder, AgentFolders};
 pub use cache::{CACHE_BYTES, Cache, CacheCheck, CacheError, Trimmed};
-pub use config::{Config, ConfigError, LibraryConfig, RegistryConfig, SigningConfig};
+pub use config::{Config, ConfigError, LibraryConfig, NotifyConfig, RegistryConfig, SigningConfig};
 pub use foreign::{ForeignError, ForeignLock, ForeignTool};
 pub use found::{Pick, PickError};
 pub use git::ProgramError;

@@ -59,6 +59,14 @@ pub struct Record {
     pub until: Option<Timestamp>,
 }
 
+impl Record {
+    fn add(&mut self, time: Timestamp) {
+        self.uses += 1;
+        self.since = Some(self.since.map_or(time, |since| since.min(time)));
+        self.until = Some(self.until.map_or(time, |until| until.max(time)));
+    }
+}
+
 /// One skill to be archived.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {

@@ -13,13 +13,14 @@ use cap_std::{
 use skill::Digest;
 use thiserror::Error;
 
-use crate::folder;
+use crate::{folder, watcher::Watcher};
 
 /// `SKILLHUB_HOME`: history, state and events of every library, configuration, the embedded
 /// registry and the cache. Created when first written to.
 #[derive(Debug, Clone)]
 pub struct Home {
     path: PathBuf,
+    watcher: Option<Watcher>,
 }
 
 /// Bytes that most files of ours do not have.
@@ -59,9 +60,19 @@ impl Home {
     /// # Errors
     /// [`PlaceError::Foreign`] when another user owns it.
     pub fn at(path: impl Into<PathBuf>) -> Result<Self, PlaceError> {
-        let home = Self { path: path.into() };
+        let home = Self { path: path.into(), watcher: None };
         refuse_foreign(&home.path)?;
         Ok(home)
+    }
+
+    /// The same, with somebody who is told what becomes of proposals in libraries that are opened by it.
+    #[must_use]
+    pub fn watched_by(self, watcher: Watcher) -> Self {
+        Self { watcher: Some(watcher), ..self }
+    }
+
+    pub(crate) fn watcher(&self) -> Option<Watcher> {
+        self.watcher.clone()
     }
 
     /// The home's path.

@@ -43,6 +43,7 @@ mod storage;
 mod trials;
 mod uses;
 mod verdicts;
+mod watcher;
 mod whole_change;
 
 pub use agents::{Agent, agents, find_agent};
@@ -60,8 +61,9 @@ pub use outcomes::{
 };
 pub use place::{AgentDir, PlaceLinkError, Placed};
 pub use proposals::{
-    DamagedProposal, Decided, HeldChange, Kept, Proposal, ProposalChange, ProposalEntry, ProposalFault,
-    ProposalFaultKind, ProposalId, ProposalIdError, ProposalState, ProposedFile, ProposedRelease, changed_files,
+    DamagedProposal, Decided, Evidence, EvidenceError, EvidenceKind, HeldChange, Kept, Proposal, ProposalChange,
+    ProposalEntry, ProposalFault, ProposalFaultKind, ProposalId, ProposalIdError, ProposalState, ProposedFile,
+    ProposedRelease, changed_files,
 };
 pub use reviewers::{Reviewers, ReviewersError, StoredReviewer};
 pub use revision::{
@@ -73,4 +75,5 @@ pub use storage::{Damage, StorageError};
 pub use trials::{Arm, Ended, GATE, Served, StoredSetBack, StoredTrial, TrialTerms};
 pub use uses::{Use, UseKind, UseState};
 pub use verdicts::Verdicts;
+pub use watcher::Watcher;
 pub use whole_change::{Denied, Permit, WholeChange};

@@ -55,6 +55,7 @@ use crate::{
     revision::{Revision, RevisionId, RevisionSpec},
     state::StateError,
     storage::{self, Storage, StorageError},
+    watcher::Watcher,
 };
 
 /// The folder inside a library's home that holds its history.
@@ -104,6 +105,9 @@ pub struct Library {
     last_read: RefCell<Option<(RevisionId, Bundle)>>,
     /// A batch asks for the state again and again.
     last_state: RefCell<Option<decided::LastState>>,
+    watcher: Option<Watcher>,
+    /// What the watcher is still to be told.
+    untold: Vec<Event>,
     limits: Limits,
 }
 
@@ -180,8 +184,8 @@ impl Library {
 
     fn at(path: PathBuf, scope: Scope, own: PathBuf, storage_kind: &str) -> Self {
         let (storage_kind, storage) = (storage_kind.to_owned(), OnceCell::new());
-        let (last_read, last_state, limits) = Default::default();
-        Self { path, scope, own, storage_kind, storage, last_read, last_state, limits }
+        let (last_read, last_state, watcher, untold, limits) = Default::default();
+        Self { path, scope, own, storage_kind, storage, last_read, last_state, watcher, untold, limits }
     }
 
     /// The folder, absolute, links resolved.

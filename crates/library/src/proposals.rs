@@ -7,6 +7,7 @@
 
 mod check;
 mod document;
+mod evidence;
 mod queue;
 pub(crate) mod store;
 
@@ -20,6 +21,7 @@ use skill::{Bundle, Digest, File, Limits, SkillName, SkillPath, diff::Change, me
 use thiserror::Error;
 
 pub use check::{ProposalFault, ProposalFaultKind};
+pub use evidence::{Evidence, EvidenceError, EvidenceKind};
 pub use queue::ProposalChange;
 
 use crate::{
@@ -101,7 +103,7 @@ pub enum ProposalState {
     Rejected,
     /// Nobody decided in time.
     Expired,
-    /// The skill came to hold all of it in another way.
+    /// Another one took its place, or the skill came to hold all of it in another way.
     Superseded,
 }
 
@@ -221,6 +223,8 @@ pub struct Proposal {
     pub thread: Option<String>,
     /// The skill that takes this one's content in, when it would be deleted for that.
     pub absorbed_into: Option<String>,
+    /// What its author says speaks for it.
+    pub evidence: Vec<Evidence>,
     /// Why the policy holds it.
     pub why: String,
     /// The release that it merges in, if it does.
@@ -237,6 +241,8 @@ pub struct Proposal {
     pub edited_by: Option<Actor>,
     /// Why it is stale, quarantined or superseded.
     pub note: Option<String>,
+    /// The proposal that took its place.
+    pub superseded_by: Option<ProposalId>,
     /// The end of its waiting.
     pub decided: Option<Decided>,
     /// What its file held when it was read.
@@ -356,6 +362,7 @@ impl Proposal {
             run: stamp.run.clone(),
             thread: stamp.thread.clone(),
             absorbed_into: None,
+            evidence: Vec::new(),
             why: change.why,
             release: None,
             scan: change.scan,
@@ -364,6 +371,7 @@ impl Proposal {
             expires,
             edited_by: None,
             note: None,
+            superseded_by: None,
             decided: None,
             kept: Kept::default(),
         }
@@ -373,6 +381,14 @@ impl Proposal {
     #[must_use]
     pub fn closed(self, state: ProposalState, stamp: &Stamp) -> Self {
         Self { state, decided: Some(Decided::by(stamp)), ..self }
+    }
+
+    /// The same after another one took its place, with why.
+    #[must_use]
+    pub fn superseded(self, by: &ProposalId, note: &str, stamp: &Stamp) -> Self {
+        let stamp = Stamp { reason: None, ..stamp.clone() };
+        let closed = self.closed(ProposalState::Superseded, &stamp);
+        Self { note: Some(note.to_owned()), superseded_by: Some(by.clone()), ..closed }
     }
 
     /// Whether nobody decided until `now`.

@@ -1,8 +1,8 @@
 //! [`Change`]: what a request came to, judged and committed by [`conclude`].
 
 use library::{
-    Acceptance, Action, Checkout, Commit, Committed, Content, EventStatus, FolderState, Library, NewRevision, Origin,
-    Proposal, ProposalChange, Snapshot, Stamp, TrialTerms, Upstream,
+    Acceptance, Action, Checkout, Commit, Committed, Content, EventStatus, Evidence, FolderState, Library, NewRevision,
+    Origin, Proposal, ProposalChange, Snapshot, Stamp, TrialTerms, Upstream,
 };
 use scan::{Baseline, Cleared, Verdict};
 use skill::{Bundle, Edit, Problem, SkillName, Strictness, diff, validate::validate_bundle};
@@ -35,6 +35,8 @@ pub(crate) struct Change<'a> {
     /// Whether the folder has to be written although no file changes.
     pub checks_out_again: bool,
     pub messages: Vec<String>,
+    /// What its author says speaks for it.
+    pub evidence: Vec<Evidence>,
     pub dry_run: bool,
     /// Whether the standard may refuse it. What a rollback brings back was valid when it was committed.
     pub is_edit: bool,

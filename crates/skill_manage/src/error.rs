@@ -217,6 +217,8 @@ fn edit_failure(name: &SkillName, fault: &EditError) -> Failure {
 impl Fails for RequestError {
     fn failure(&self) -> Failure {
         match self {
+            Self::Evidence(_) => Failure::new(FailureKind::Usage, "invalid_request")
+                .hint("evidence is words, a link, eval:ID or outcomes:ID"),
             Self::Malformed(_) => Failure::new(FailureKind::Usage, "invalid_request")
                 .hint("`skillhub manage --help` has an example for each action"),
             Self::Name { .. } => Failure::new(FailureKind::Invalid, "invalid_skill")

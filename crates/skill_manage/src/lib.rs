@@ -26,7 +26,7 @@ mod trial;
 mod waive;
 
 pub use error::ManageError;
-pub use manage::{Context, Elsewhere, manage};
+pub use manage::{Context, Elsewhere, manage, note_unreadable};
 pub use pin::{pin, unpin};
 pub use policy::{Class, Layer, Policy, Preset, PresetError, Rule, RuleError, Ruling};
 pub use report::{Report, Status, VerdictReport};

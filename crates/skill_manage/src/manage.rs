@@ -16,6 +16,9 @@ use crate::{
     review,
 };
 
+/// Characters that are noted of why a request cannot be read: it may quote the request.
+const NOTED_CHARS: usize = 500;
+
 /// How often a request is made again on a head that moved meanwhile.
 const ATTEMPTS: usize = 32;
 
@@ -109,6 +112,15 @@ fn is_stale(error: &ManageError) -> bool {
     }
 }
 
+/// Notes a request that is none. Where the library keeps nothing yet, there is nothing to note it in.
+pub fn note_unreadable(library: &Library, stamp: &Stamp, error: &ManageError) {
+    if library.own_path().exists() {
+        // As for every refusal: the answer is the error itself.
+        let message: String = error.to_string().chars().take(NOTED_CHARS).collect();
+        let _unlogged = library.record(&Event::refused(stamp, "", "manage", error.code(), &message));
+    }
+}
+
 pub(crate) fn note_refusal(library: &Library, skill: &SkillName, action: Action, stamp: &Stamp, error: &ManageError) {
     let event = Event::refused(stamp, skill.as_str(), action.as_str(), error.code(), &error.to_string());
     // The refusal itself is the answer; a log that cannot be written must not hide it.
@@ -146,6 +158,7 @@ fn attempt(
         hand_edit: None,
         checks_out_again: false,
         messages,
+        evidence: request.notes.evidence.clone(),
         dry_run: request.dry_run,
         is_edit: true,
         on_proposal,

@@ -1,7 +1,7 @@
 //! [`Request`]: what is asked of `skill_manage`, parsed once.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use library::Action;
+use library::{Action, Evidence, EvidenceError};
 use serde::Deserialize;
 use skill::{Edit, Limits, NameError, PathError, SkillName, SkillPath, edit::Patch};
 use thiserror::Error;
@@ -36,6 +36,8 @@ pub struct Notes {
     pub run: Option<String>,
     /// The id of the conversation.
     pub thread: Option<String>,
+    /// What speaks for it, for whoever decides about it where it is held.
+    pub evidence: Vec<Evidence>,
 }
 
 impl Notes {
@@ -48,6 +50,7 @@ impl Notes {
             reason: note("reason", self.reason, limits)?,
             run: note("run", self.run, limits)?,
             thread: note("thread", self.thread, limits)?,
+            evidence: self.evidence,
         })
     }
 }
@@ -69,6 +72,9 @@ pub enum RequestError {
     /// A path is none that a file of a skill can have.
     #[error(transparent)]
     Path(#[from] PathError),
+    /// What is to speak for the change is nothing that can be kept.
+    #[error(transparent)]
+    Evidence(#[from] EvidenceError),
     /// More bytes, characters or edits than are taken.
     #[error("{0}")]
     TooLarge(String),
@@ -96,6 +102,7 @@ struct Fields {
     reason: Option<String>,
     run: Option<String>,
     thread: Option<String>,
+    evidence: Option<Vec<String>>,
     dry_run: Option<bool>,
     operations: Option<Vec<Fields>>,
     category: Option<String>,
@@ -144,7 +151,9 @@ impl Request {
         if fields.has_category() {
             remarks.push("`category` was ignored: a library has no categories".to_owned());
         }
-        let notes = Notes { reason: fields.reason.take(), run: fields.run.take(), thread: fields.thread.take() };
+        let evidence = Evidence::all(&fields.evidence.take().unwrap_or_default())?;
+        let (reason, run, thread) = (fields.reason.take(), fields.run.take(), fields.thread.take());
+        let notes = Notes { reason, run, thread, evidence };
         let notes = notes.checked(limits)?;
         let expected_revision = fields.expected_revision.take();
         let dry_run = fields.dry_run.take().unwrap_or(false);
@@ -223,6 +232,7 @@ impl Fields {
             ("reason", self.reason.is_some()),
             ("run", self.run.is_some()),
             ("thread", self.thread.is_some()),
+            ("evidence", self.evidence.is_some()),
             ("dry_run", self.dry_run.is_some()),
             ("operations", self.operations.is_some()),
             ("absorbed_into", self.absorbed_into.is_some()),

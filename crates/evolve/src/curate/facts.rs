@@ -126,7 +126,8 @@ struct Past<'a> {
 pub fn gather(library: &Library, needed: &References) -> Result<Facts, LibraryError> {
     let (events, _) = library.events()?;
     let pasts = pasts(&events);
-    let (record, used) = uses(library)?;
+    let (mut record, mut used) = uses(library)?;
+    let has_outcomes = library.last_recorded()?.is_some();
     let state = library.state()?;
     let mut skills = Vec::new();
     for glance in library.glances(Closeness::Signatures)? {
@@ -136,6 +137,9 @@ pub fn gather(library: &Library, needed: &References) -> Result<Facts, LibraryEr
             Err(StorageError::Damaged(_) | StorageError::UnknownRevision(_)) => continue,
             Err(error) => return Err(error.into()),
         };
+        if has_outcomes {
+            add_outcomes(library, &name, &mut record, &mut used)?;
+        }
         let set = state.of(&name);
         let past = pasts.get(name.as_str());
         let base = past.map(|past| base(library, past, (&name, &head.id, head.origin.as_ref()))).transpose()?.flatten();
@@ -210,15 +214,28 @@ fn uses(library: &Library) -> Result<(Record, HashMap<String, Timestamp>), Libra
     let (mut record, mut last) = (Record::default(), HashMap::new());
     for found in library.uses()? {
         let Ok(time) = found.time.parse::<Timestamp>() else { continue };
-        record.uses += 1;
-        record.since = Some(record.since.map_or(time, |since| since.min(time)));
-        record.until = Some(record.until.map_or(time, |until| until.max(time)));
+        record.add(time);
         if found.kind != UseKind::Found && found.state == UseState::Done {
             let known = last.entry(found.skill).or_insert(time);
             *known = time.max(*known);
         }
     }
     Ok((record, last))
+}
+
+/// Adds what is recorded of how runs with a skill went: each is a use.
+fn add_outcomes(
+    library: &Library,
+    name: &SkillName,
+    record: &mut Record,
+    last: &mut HashMap<String, Timestamp>,
+) -> Result<(), LibraryError> {
+    for time in library.outcomes(name)?.outcomes.iter().filter_map(library::Outcome::time) {
+        record.add(time);
+        let known = last.entry(name.to_string()).or_insert(time);
+        *known = time.max(*known);
+    }
+    Ok(())
 }
 
 fn spoken(name: &SkillName, files: &Bundle, limits: &Limits) -> Spoken {

@@ -191,9 +191,22 @@ impl Library {
         commits: Vec<Commit>,
         proposals: Vec<ProposalChange>,
     ) -> Result<Vec<Committed>, CommitError> {
-        if commits.is_empty() {
-            return self.commit_proposals(proposals);
+        let committed = match commits.is_empty() {
+            true => self.commit_proposals(proposals),
+            false => self.commit_skills(commits, proposals),
+        };
+        let untold = std::mem::take(&mut self.untold);
+        if let (Ok(_), Some(watcher)) = (&committed, &self.watcher) {
+            watcher.tell(&self.path, &untold);
         }
+        committed
+    }
+
+    fn commit_skills(
+        &mut self,
+        commits: Vec<Commit>,
+        proposals: Vec<ProposalChange>,
+    ) -> Result<Vec<Committed>, CommitError> {
         let root = self.writable_root()?;
         let follow = commits.iter().map(|commit| self.stage(&root, commit)).collect::<Result<Vec<_>, _>>()?;
         let own = self.ensure_own()?;
@@ -321,8 +334,9 @@ impl Library {
         let revisions: Vec<_> = named.iter().map(|(skill, revision)| (skill.as_str(), revision)).collect();
         let (files, events) = self.prepare_proposals(own, proposals, &operation, &revisions)?;
         record.proposals = files;
-        record.events.extend(events);
+        record.events.extend(events.iter().cloned());
         journal.append(&record).map_err(self.own_io())?;
+        self.untold.extend(events);
         let trouble = self.write_out(own, &record).err().map(|error| error.to_string());
         Ok(Written { parts, trouble })
     }

@@ -10,7 +10,8 @@ use serde_json::{Map, Value, json};
 use skill::{Digest, File, SkillName, SkillPath, diff::Change};
 
 use super::{
-    DamagedProposal, Decided, Kept, Proposal, ProposalEntry, ProposalId, ProposalState, ProposedFile, ProposedRelease,
+    DamagedProposal, Decided, Evidence, Kept, Proposal, ProposalEntry, ProposalId, ProposalState, ProposedFile,
+    ProposedRelease,
 };
 use crate::revision::{Action, Actor, Origin, RevisionId};
 
@@ -32,6 +33,8 @@ struct Document {
     run: Option<String>,
     thread: Option<String>,
     absorbed_into: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    evidence: Vec<Evidence>,
     why: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     release: Option<ReleaseDocument>,
@@ -41,6 +44,8 @@ struct Document {
     expires: String,
     edited_by: Option<String>,
     note: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    superseded_by: Option<String>,
     decided: Option<DecidedDocument>,
 }
 
@@ -147,6 +152,7 @@ impl Document {
             run: self.run,
             thread: self.thread,
             absorbed_into: self.absorbed_into,
+            evidence: self.evidence,
             why: self.why,
             release: self.release.map(ReleaseDocument::into_release).transpose()?,
             scan: self.scan,
@@ -155,6 +161,7 @@ impl Document {
             expires: time(&self.expires)?,
             edited_by: self.edited_by.as_deref().map(actor).transpose()?,
             note: self.note,
+            superseded_by: superseded_by(self.superseded_by)?,
             decided: self.decided.map(DecidedDocument::into_decided).transpose()?,
             kept: Kept::default(),
         })
@@ -176,6 +183,7 @@ impl Document {
             run: proposal.run.clone(),
             thread: proposal.thread.clone(),
             absorbed_into: proposal.absorbed_into.clone(),
+            evidence: proposal.evidence.clone(),
             why: proposal.why.clone(),
             release: proposal.release.as_ref().map(ReleaseDocument::of),
             scan: proposal.scan.clone(),
@@ -184,6 +192,7 @@ impl Document {
             expires: proposal.expires.to_string(),
             edited_by: proposal.edited_by.as_ref().map(ToString::to_string),
             note: proposal.note.clone(),
+            superseded_by: proposal.superseded_by.as_ref().map(ToString::to_string),
             decided: proposal.decided.as_ref().map(DecidedDocument::of),
         }
     }
@@ -195,6 +204,10 @@ fn without(is_open: bool) -> &'static str {
 
 fn actor(text: &str) -> Result<Actor, String> {
     text.parse().map_err(|error: crate::revision::ActorError| error.to_string())
+}
+
+fn superseded_by(text: Option<String>) -> Result<Option<ProposalId>, String> {
+    text.map(|text| ProposalId::parse(&text).map_err(|error| error.to_string())).transpose()
 }
 
 fn digest(text: &str) -> Result<Digest, String> {

@@ -1,6 +1,6 @@
 //! [`SKILL_MANAGE`] and [`SKILL_ROLLBACK`]: the tools that change skills.
 
-use library::Library;
+use library::{Library, Stamp};
 use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -67,6 +67,10 @@ fn manage_input() -> Value {
         "type": "object", "properties": edit_fields(), "required": ["action"], "additionalProperties": false,
     });
     let mut properties = joined(note_fields(), edit_fields());
+    properties["evidence"] = json!({
+        "type": "array", "items": {"type": "string"}, "maxItems": 10,
+        "description": "What speaks for the change, where a person has to decide: words, links, eval:ID, outcomes:ID",
+    });
     properties["absorbed_into"] = text("The skill that took this one's content in (delete)");
     properties["operations"] = json!({
         "type": "array", "items": operation, "minItems": 1,
@@ -107,7 +111,11 @@ fn report() -> Value {
 
 fn manage(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
     let json = serde_json::to_vec(&arguments).map_err(|error| Refusal::request(error.to_string()))?;
-    let request = Request::from_json(&json, &Limits::default()).map_err(ManageError::from)?;
+    let request = Request::from_json(&json, &Limits::default()).map_err(ManageError::from).inspect_err(|error| {
+        if let Ok(library) = call.place.library() {
+            skill_manage::note_unreadable(&library, &Stamp::new(call.actor.clone(), call.now), error);
+        }
+    })?;
     change(call, |library, context| skill_manage::manage(library, &request, context))
 }
 
@@ -130,7 +138,9 @@ fn roll_back(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> 
         skill: skill_name(&name)?,
         to: revision,
         expected_revision,
-        notes: Notes { reason, run, thread }.checked(&Limits::default()).map_err(ManageError::from)?,
+        notes: Notes { reason, run, thread, ..Notes::default() }
+            .checked(&Limits::default())
+            .map_err(ManageError::from)?,
         dry_run,
     };
     change(call, |library, context| skill_manage::roll_back(library, &rollback, context))

@@ -63,7 +63,12 @@ struct Change {
 
 impl Change {
     fn notes(&self) -> Result<Notes, ApiError> {
-        let notes = Notes { reason: self.reason.clone(), run: self.run.clone(), thread: self.thread.clone() };
+        let notes = Notes {
+            reason: self.reason.clone(),
+            run: self.run.clone(),
+            thread: self.thread.clone(),
+            ..Notes::default()
+        };
         notes.checked(&Limits::default()).map_err(|error| told(ManageError::from(error)))
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use library::{Actor, Library, Proposal, ProposalEntry};
+use library::{Actor, Library, Proposal, ProposalEntry, ProposalId};
 use scan::Capabilities;
 use serde_json::{Value, json};
 use skill::{SkillName, SkillPath};
@@ -95,6 +95,7 @@ fn summary(entry: &ProposalEntry, now: Timestamp) -> Value {
             "expires": time(proposal.expires),
             "verdict": proposal.scan.verdict(),
             "note": proposal.note,
+            "superseded_by": proposal.superseded_by.as_ref().map(ProposalId::as_str),
         }),
         ProposalEntry::Damaged(damaged) => json!({
             "id": damaged.id.as_str(),
@@ -102,7 +103,7 @@ fn summary(entry: &ProposalEntry, now: Timestamp) -> Value {
             "state": if damaged.decided.is_some() { "rejected" } else { "damaged" },
             "damaged": damaged.why,
             "revision": null, "action": null, "actor": null, "reason": null, "why": null, "created": null,
-            "updated": null, "expires": null, "verdict": null, "note": null,
+            "updated": null, "expires": null, "verdict": null, "note": null, "superseded_by": null,
         }),
     }
 }
@@ -140,6 +141,7 @@ fn details(proposal: &Proposal, moved: bool) -> Value {
         "run": proposal.run,
         "thread": proposal.thread,
         "absorbed_into": proposal.absorbed_into,
+        "evidence": proposal.evidence,
         "edited_by": proposal.edited_by.as_ref().map(actor),
         "files": files.collect::<Vec<_>>(),
         "ruleset": proposal.scan.ruleset,

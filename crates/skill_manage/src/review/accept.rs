@@ -46,10 +46,42 @@ pub fn accept(
 ) -> Result<Report, ManageError> {
     let stamp = Stamp { reason: accept.reason.clone(), ..Stamp::new(reviewer.actor().clone(), context.time) };
     let result = accept_named(library, accept, context, &stamp);
-    if let Err(error) = &result {
-        note_refused(library, &accept.target.id, &stamp, error.code(), &error.to_string());
+    match &result {
+        Err(error) => note_refused(library, &accept.target.id, &stamp, error.code(), &error.to_string()),
+        Ok(report) if report.status == Status::Applied => {
+            // What is left waiting can be decided about as before.
+            let _unclosed = close_contained(library, &accept.target.id, report, &stamp);
+        }
+        Ok(_) => {}
     }
     result
+}
+
+/// Ends other proposals for the skill of which it holds all since this one was accepted.
+fn close_contained(
+    library: &mut Library,
+    accepted: &ProposalId,
+    report: &Report,
+    stamp: &Stamp,
+) -> Result<(), ManageError> {
+    let open = library.open_proposals()?.into_iter().filter_map(ProposalEntry::into_whole);
+    let others = open.filter(|one| one.skill.as_str() == report.name && one.release.is_none() && one.id != *accepted);
+    let others: Vec<Proposal> = others.filter(|one| !one.is_expired(stamp.time)).collect();
+    let Some(first) = others.first() else { return Ok(()) };
+    let Some(head) = library.head(&first.skill)? else { return Ok(()) };
+    let now = Snapshot { bundle: library.bundle(&head.id)?, base: Some(head) };
+    let mut changes = Vec::new();
+    for other in others {
+        if matches!(rebase(library, &other, &now), Ok(Rebased::Clean(bundle)) if bundle == now.bundle) {
+            let note = format!("the skill holds all of it since {accepted} was accepted");
+            let closed = other.superseded(accepted, &note, stamp);
+            changes.push(ProposalChange::noted(closed, EventStatus::Superseded, stamp));
+        }
+    }
+    if !changes.is_empty() {
+        library.commit_with(Vec::new(), changes)?;
+    }
+    Ok(())
 }
 
 /// Notes in the event log who tried in vain to accept a proposal, and why it was refused.
@@ -130,6 +162,7 @@ fn attempt(
                 absorbed_into: proposal.absorbed_into.clone(),
                 hand_edit: None,
                 messages: vec![format!("{} accepted the proposal {}", stamp.actor, proposal.id)],
+                evidence: Vec::new(),
                 dry_run: false,
                 is_edit: true,
                 on_proposal: false,

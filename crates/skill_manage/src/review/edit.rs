@@ -135,6 +135,7 @@ fn attempt(
         hand_edit: None,
         checks_out_again: false,
         messages,
+        evidence: Vec::new(),
         dry_run: false,
         is_edit: true,
         on_proposal: false,

@@ -8,7 +8,7 @@
 //! proposed, is worked out there as well.
 
 use library::{
-    Action, Actor, EventStatus, HeldChange, Library, Proposal, ProposalChange, ProposalEntry, ProposalId,
+    Action, Actor, EventStatus, Evidence, HeldChange, Library, Proposal, ProposalChange, ProposalEntry, ProposalId,
     ProposalState, Snapshot, Stamp,
 };
 use skill::{Bundle, Edit, SkillName, edit};
@@ -34,14 +34,11 @@ pub(crate) fn hold(
     (context, stamp): (&Context<'_>, &Stamp),
 ) -> Result<Report, ManageError> {
     let Some(own) = own_proposal(library, change.skill, stamp)? else {
-        return propose(library, &change, judged, why, stamp, Vec::new());
+        return propose(library, &change, judged, why, stamp, None);
     };
     let on_head = match rebase(library, &own, &change.snapshot)? {
         Rebased::Clean(bundle) => bundle,
-        Rebased::Stale(reason, _) => {
-            let stale = set_aside(own, &reason, stamp);
-            return propose(library, &change, judged, why, stamp, vec![stale]);
-        }
+        Rebased::Stale(reason, _) => return propose(library, &change, judged, why, stamp, Some((own, reason))),
     };
     let joined = join(library, &change, &own, &on_head)?;
     if joined == change.snapshot.bundle {
@@ -130,7 +127,7 @@ fn propose(
     judged: Judged,
     why: &str,
     stamp: &Stamp,
-    mut changes: Vec<ProposalChange>,
+    stale: Option<(Proposal, String)>,
 ) -> Result<Report, ManageError> {
     if change.dry_run {
         return Ok(would_be_held(judged.report, why, None, true));
@@ -145,7 +142,9 @@ fn propose(
         scan: judged.scan(),
     };
     let waits = Proposal::new(held_change, stamp, library.proposal_expiry(stamp.time));
-    let proposal = Proposal { absorbed_into: change.absorbed_into.clone(), ..waits };
+    let (absorbed_into, evidence) = (change.absorbed_into.clone(), change.evidence.clone());
+    let proposal = Proposal { absorbed_into, evidence, ..waits };
+    let mut changes = set_aside(library, &proposal, stale, stamp)?;
     changes.extend(expired(library, stamp)?);
     changes.push(ProposalChange::noted(proposal.clone(), EventStatus::Proposed, stamp));
     library.commit_with(Vec::new(), changes)?;
@@ -168,6 +167,7 @@ fn amend(
         run: stamp.run.clone().or(own.run),
         thread: stamp.thread.clone().or(own.thread),
         absorbed_into: change.absorbed_into.clone().or(own.absorbed_into),
+        evidence: Evidence::joined(&own.evidence, &change.evidence),
         why: why.to_owned(),
         scan: judged.scan(),
         updated: stamp.time,
@@ -205,10 +205,44 @@ pub(crate) fn take_back(
     Ok(report)
 }
 
-/// A proposal that does not fit any more, beside which its actor may have another.
-fn set_aside(own: Proposal, reason: &str, stamp: &Stamp) -> ProposalChange {
-    let stale = Proposal { state: ProposalState::Stale, note: Some(reason.to_owned()), ..own };
-    ProposalChange::noted(stale, EventStatus::Stale, stamp)
+/// The proposals of the same actor for the same skill that do not fit any more: those that are known not to, and the
+/// one that was found not to just now. The new one takes the place of those of which it changes all files; the
+/// others stay, for what they hold is nowhere else.
+fn set_aside(
+    library: &Library,
+    new: &Proposal,
+    found: Option<(Proposal, String)>,
+    stamp: &Stamp,
+) -> Result<Vec<ProposalChange>, ManageError> {
+    let is_stale = |proposal: &Proposal| {
+        proposal.skill == new.skill
+            && proposal.actor == new.actor
+            && proposal.release.is_none()
+            && proposal.state == ProposalState::Stale
+            && !proposal.is_expired(stamp.time)
+    };
+    let is_replaced =
+        |proposal: &Proposal| proposal.files.iter().all(|file| new.files.iter().any(|newer| newer.path == file.path));
+    let superseded = |proposal: Proposal, why: &str| {
+        let note = format!("{} of the same actor took its place: {why}", new.id);
+        ProposalChange::noted(proposal.superseded(&new.id, &note, stamp), EventStatus::Superseded, stamp)
+    };
+    let open = library.open_proposals()?.into_iter().filter_map(ProposalEntry::into_whole);
+    let known = open.filter(|proposal| is_stale(proposal) && is_replaced(proposal));
+    let mut changes: Vec<ProposalChange> = known
+        .map(|proposal| {
+            let why = proposal.note.clone().unwrap_or_default();
+            superseded(proposal, &why)
+        })
+        .collect();
+    changes.extend(found.map(|(proposal, why)| match is_replaced(&proposal) {
+        true => superseded(proposal, &why),
+        false => {
+            let stale = Proposal { state: ProposalState::Stale, note: Some(why), ..proposal };
+            ProposalChange::noted(stale, EventStatus::Stale, stamp)
+        }
+    }));
+    Ok(changes)
 }
 
 /// The proposals of the library that waited too long, as such.

@@ -275,12 +275,25 @@ fn an_author_with_a_stale_proposal_may_have_another() {
     let mut place = strict();
     let id = place.proposed(patch("First.", "1."));
     place.by_person(patch("First.", "eins"));
-    let other = place.proposed(patch("eins", "one"));
+    let file = json!({"action": "write_file", "name": "s", "path": "references/new.md", "content": "text\n"});
+    let other = place.proposed(file);
     assert_ne!(id, other);
-    assert_eq!(place.proposal(&id).state, ProposalState::Stale);
+    assert_eq!(place.proposal(&id).state, ProposalState::Stale, "what it holds is nowhere else");
+    place.accept(&other).unwrap();
+    place.reject(&id).unwrap();
+}
+
+#[test]
+fn a_newer_proposal_for_the_same_files_takes_the_place_of_a_stale_one() {
+    let mut place = strict();
+    let id = place.proposed(patch("First.", "1."));
+    place.by_person(patch("First.", "eins"));
+    let other = place.proposed(patch("eins", "one"));
+    let old = place.proposal(&id);
+    assert_eq!((old.state, old.superseded_by.as_ref()), (ProposalState::Superseded, Some(&place.proposal(&other).id)));
     place.accept(&other).unwrap();
     assert!(place.skill_text().contains("one"));
-    place.reject(&id).unwrap();
+    assert_eq!(place.reject(&id).unwrap_err().code(), "already_decided");
 }
 
 #[test]

@@ -37,6 +37,7 @@ fn proposal(library: &Library, name_of: &str, candidate: &Bundle) -> Proposal {
         run: None,
         thread: Some("t".to_owned()),
         absorbed_into: None,
+        evidence: vec!["eval:7".parse().unwrap(), "https://example.invalid/x".parse().unwrap()],
         why: "the policy says so".to_owned(),
         release: None,
         scan: scan::scan(candidate),
@@ -45,6 +46,7 @@ fn proposal(library: &Library, name_of: &str, candidate: &Bundle) -> Proposal {
         expires: time + jiff::SignedDuration::from_hours(24),
         edited_by: None,
         note: None,
+        superseded_by: None,
         decided: None,
         kept: Kept::default(),
     }

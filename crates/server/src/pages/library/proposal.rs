@@ -98,6 +98,10 @@ impl View<'_> {
             dl.touches {
                 dt { (words.proposed_because) }
                 dd { @match &one.reason { Some(reason) => (visible(reason)), None => span.quiet { (words.no_reason) } } }
+                @if !one.evidence.is_empty() {
+                    dt { (words.evidence) }
+                    dd { ul { @for evidence in &one.evidence { li { (visible(&evidence.to_string())) } } } }
+                }
                 dt { (words.held_because) }
                 dd { (visible(&one.why)) }
                 @if let Some(note) = &one.note { dt { (words.since_then_said) } dd { (visible(note)) } }

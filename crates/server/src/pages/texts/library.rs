@@ -114,6 +114,8 @@ pub struct LibraryTexts {
     pub superseded: &'static str,
     pub proposed_because: &'static str,
     pub no_reason: &'static str,
+    /// What its author says speaks for a proposal.
+    pub evidence: &'static str,
     pub held_because: &'static str,
     pub since_then_said: &'static str,
     pub edited_by: &'static str,

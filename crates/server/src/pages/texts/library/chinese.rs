@@ -103,6 +103,7 @@ pub static CHINESE: LibraryTexts = LibraryTexts {
     superseded: "已被取代",
     proposed_because: "提议原因",
     no_reason: "未说明原因",
+    evidence: "提议者给出的依据",
     held_because: "搁置原因",
     since_then_said: "此后",
     edited_by: "编辑者",

@@ -112,6 +112,7 @@ pub static ENGLISH: LibraryTexts = LibraryTexts {
     superseded: "superseded",
     proposed_because: "Proposed because",
     no_reason: "no reason was given",
+    evidence: "Evidence, by its author",
     held_because: "Held because",
     since_then_said: "Since then",
     edited_by: "Edited by",
