@@ -32,8 +32,9 @@ mod mirrors;
 #[cfg(target_os = "linux")]
 mod mounted;
 #[cfg(unix)]
-mod optimisers;
 mod notifying;
+#[cfg(unix)]
+mod optimisers;
 mod own_skills;
 #[cfg(unix)]
 mod people;

@@ -81,12 +81,7 @@ pub fn run(context: &Context, args: &CallArgs) -> Result<Exit, CliError> {
     }
     let trace = executor.run(tool, input);
     let id = compose::trace_id(context.now);
-    composing
-        .workshop()
-        .store()
-        .map_err(failed)?
-        .keep(&id, &trace.clone().redacted(args.redact))
-        .map_err(|e| failed(e))?;
+    composing.workshop().store().map_err(failed)?.keep(&id, &trace.clone().redacted(args.redact)).map_err(failed)?;
     tell(context, &id, &trace)
 }
 

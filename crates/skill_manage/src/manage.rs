@@ -114,7 +114,7 @@ fn is_stale(error: &ManageError) -> bool {
 
 /// Notes a request that is none. Where the library keeps nothing yet, there is nothing to note it in.
 pub fn note_unreadable(library: &Library, stamp: &Stamp, error: &ManageError) {
-    if library.own_path().exists() {
+    if matches!(library::open_dir(library.own_path()), Ok(Some(_))) {
         // As for every refusal: the answer is the error itself.
         let message: String = error.to_string().chars().take(NOTED_CHARS).collect();
         let _unlogged = library.record(&Event::refused(stamp, "", "manage", error.code(), &message));
