@@ -9,7 +9,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use clap::Args;
 use evolve::{
     compare::Rules,
-    evals::{Ended, EvalLimits, read},
+    evals::{Ended, EvalLimits, EvalSet, is_held_out, read},
     optimise::{Improvement, KnownFailure, OptimiserLimits, OptimiserRequest, read_answer, tame},
 };
 use library::{Actor, ActorKind, Event, Library, Stamp};
@@ -155,6 +155,7 @@ fn improve(
         limits,
         held_out_percent: Rules::default().held_out_percent,
     };
+    note_held_out(context, evals.as_ref(), request.held_out_percent);
     let working = context.out.working("the optimiser works");
     let answer = args.optimiser.ask(context, &request.document(|bytes| STANDARD.encode(bytes)));
     drop(working);
@@ -171,6 +172,16 @@ fn improve(
         context.out.note(&format!("The optimiser says: {}", visible(&rationale)));
     }
     shown::print(context.out, &report)
+}
+
+/// Says which cases the optimiser is not given, so that nobody wonders what it did not see.
+fn note_held_out(context: &Context, evals: Option<&EvalSet>, percent: u8) {
+    let cases = evals.map(|set| set.cases.as_slice()).unwrap_or_default();
+    let held: Vec<&str> = cases.iter().map(|case| case.id.as_str()).filter(|id| is_held_out(id, percent)).collect();
+    if !held.is_empty() {
+        let told = visible(&held.join(", "));
+        context.out.note(&format!("{} of {} cases are held out and not given: {told}", held.len(), cases.len()));
+    }
 }
 
 /// An optimiser that has nothing to propose is done.
