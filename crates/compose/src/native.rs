@@ -5,6 +5,7 @@ mod compute;
 mod fetch;
 mod files;
 mod html;
+mod query;
 mod search;
 mod shell;
 
@@ -47,7 +48,7 @@ impl ToolHost for Native {
     fn tools(&self) -> Vec<ToolSpec> {
         let mut tools =
             vec![files::read_spec(), files::list_spec(), files::write_spec(), fetch::spec(), search::spec()];
-        tools.extend(compute::specs());
+        tools.extend([query::spec(), compute::spec()]);
         if self.settings.shell {
             tools.push(shell::spec());
         }
@@ -60,10 +61,10 @@ impl ToolHost for Native {
         match tool {
             "read_file" => files()?.read(&read(input)?, bounds),
             "list_files" => files()?.list(&read(input)?, bounds),
-            "write_file" => files()?.write(&read(input)?),
+            "write_file" => files()?.write(&read(input)?, bounds),
             "web_fetch" => self.fetcher.fetch(&read(input)?, bounds),
             "web_search" => search::search(&self.fetcher, self.settings.search.as_ref(), &read(input)?, bounds),
-            "json_query" => compute::query(&read(input)?),
+            "json_query" => query::run(read(input)?, bounds),
             "text_template" => compute::fill(&read(input)?, bounds),
             "shell" if self.settings.shell => shell::run(&self.folder, &read(input)?, bounds),
             _ => Err(ToolFault::lasting("unknown_tool", format!("there is no tool `{tool}`"))),
@@ -102,5 +103,7 @@ fn read<T: DeserializeOwned>(input: &Value) -> Result<T, ToolFault> {
     T::deserialize(input).map_err(|error| ToolFault::lasting("invalid_input", error.to_string()))
 }
 
+#[cfg(test)]
+mod attacks;
 #[cfg(test)]
 mod tests;

@@ -1,67 +1,26 @@
-//! `json_query` and `text_template`: tools that compute.
+//! `text_template`: fills a text.
 
 use std::cell::Cell;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{gives, spec, text};
+use super::{gives, spec as tool, text};
 use crate::{
     host::{Approval, Bounds, ToolFault, ToolSpec},
     scope::Scope,
     template::{Root, Template},
 };
 
-pub(super) fn specs() -> [ToolSpec; 2] {
-    [
-        spec(
-            "json_query",
-            "Take the values at a JSONPath (RFC 9535) out of a value.",
-            json!({
-                "data": {"description": "The value, or JSON in a text"},
-                "query": text("The path, such as $.items[?@.price < 10].name"),
-                "first": {"type": "boolean", "default": false, "description": "The first value alone, or null"},
-            }),
-            &["data", "query"],
-            Value::Bool(true),
-            Approval::None,
-        ),
-        spec(
-            "text_template",
-            "Fill a text: `{{input.NAME}}` is replaced by that field of `values`.",
-            json!({"template": text("The text"), "values": {"type": "object"}}),
-            &["template", "values"],
-            gives(json!({"text": {"type": "string"}})),
-            Approval::None,
-        ),
-    ]
-}
-
-#[derive(Deserialize)]
-pub(super) struct Query {
-    data: Value,
-    query: String,
-    #[serde(default)]
-    first: bool,
-}
-
-pub(super) fn query(wanted: &Query) -> Result<Value, ToolFault> {
-    let path = serde_json_path::JsonPath::parse(&wanted.query)
-        .map_err(|error| ToolFault::lasting("invalid_query", format!("{:?} is no JSONPath: {error}", wanted.query)))?;
-    let read;
-    let data = match &wanted.data {
-        Value::String(text) => {
-            read = serde_json::from_str(text)
-                .map_err(|error| ToolFault::lasting("invalid_json", format!("the text is no JSON: {error}")))?;
-            &read
-        }
-        data => data,
-    };
-    let found = path.query(data);
-    Ok(match wanted.first {
-        true => found.first().cloned().unwrap_or_default(),
-        false => found.into_iter().cloned().collect(),
-    })
+pub(super) fn spec() -> ToolSpec {
+    tool(
+        "text_template",
+        "Fill a text: `{{input.NAME}}` is replaced by that field of `values`.",
+        json!({"template": text("The text"), "values": {"type": "object"}}),
+        &["template", "values"],
+        gives(json!({"text": {"type": "string"}})),
+        Approval::None,
+    )
 }
 
 #[derive(Deserialize)]

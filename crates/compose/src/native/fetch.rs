@@ -4,7 +4,13 @@ use std::{
     fmt,
     io::{self, Read},
     net::{IpAddr, SocketAddr},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
+    thread,
+    time::Duration,
 };
 
 use serde::Deserialize;
@@ -27,6 +33,9 @@ const REDIRECTS: usize = 5;
 /// Bytes that are read at once.
 const PART: usize = 16 * 1024;
 
+/// How long nobody looks whether the call was cancelled.
+const NAP: Duration = Duration::from_millis(20);
+
 /// Another way to find the addresses of a host.
 pub type Resolve = dyn Fn(&str) -> Vec<IpAddr> + Send + Sync;
 
@@ -36,6 +45,7 @@ pub(super) fn spec() -> ToolSpec {
         "Fetch a page of a host that the configuration allows.",
         json!({
             "url": text("An http or https address"),
+            "max_bytes": {"type": "integer", "minimum": 1, "description": "A larger page is a fault"},
             "format": {"enum": ["raw", "text"], "default": "raw", "description": "`text` leaves the markup of HTML out"},
         }),
         &["url"],
@@ -49,10 +59,15 @@ pub(super) fn spec() -> ToolSpec {
 #[derive(Deserialize)]
 pub(super) struct Fetch {
     url: String,
+    max_bytes: Option<u64>,
     format: Option<String>,
 }
 
+/// Whether a place may be asked.
+pub(super) type MayAsk = Box<dyn Fn(&Uri) -> bool + Send>;
+
 /// Asks hosts on a list, at addresses that it looked at itself.
+#[derive(Clone)]
 pub(super) struct Fetcher {
     hosts: Vec<String>,
     private: bool,
@@ -75,19 +90,52 @@ impl Fetcher {
 
     /// The tool.
     pub fn fetch(&self, wanted: &Fetch, bounds: &Bounds<'_>) -> Result<Value, ToolFault> {
-        let page = self.get(&wanted.url, &[], &|uri| self.is_listed(uri), bounds)?;
+        let most = self.most.min(wanted.max_bytes.unwrap_or(u64::MAX));
+        let fetcher = Self { most, ..self.clone() };
+        let listed = self.clone();
+        let page = fetcher.get(&wanted.url, Vec::new(), Box::new(move |uri| listed.is_listed(uri)), bounds)?;
         let text = String::from_utf8_lossy(&page.bytes).into_owned();
         let is_html = page.content_type.starts_with("text/html") || page.content_type.starts_with("application/xhtml");
         let text = if wanted.format.as_deref() == Some("text") && is_html { html::to_text(&text) } else { text };
         Ok(json!({"url": page.url, "status": page.status, "content_type": page.content_type, "text": text}))
     }
 
-    /// Gets a page, following redirects to places that may be asked.
+    /// Gets a page in a thread of its own, so that nobody waits for a server once the call was cancelled.
     pub fn get(
         &self,
         url: &str,
-        headers: &[(&str, String)],
-        may_ask: &dyn Fn(&Uri) -> bool,
+        headers: Vec<(String, String)>,
+        may_ask: MayAsk,
+        bounds: &Bounds<'_>,
+    ) -> Result<Page, ToolFault> {
+        let (deadline, answer_bytes) = (bounds.deadline, bounds.answer_bytes);
+        let (fetcher, url, left) = (self.clone(), url.to_owned(), Arc::new(AtomicBool::new(false)));
+        let (tell, told) = mpsc::sync_channel(1);
+        let is_left = Arc::clone(&left);
+        let work = move || {
+            let bounds = Bounds { deadline, cancelled: &is_left, answer_bytes };
+            let _nobody_waits = tell.send(fetcher.follow(&url, &headers, &may_ask, &bounds));
+        };
+        let no_thread = |error| ToolFault::passing("io", format!("no thread can be started: {error}"));
+        thread::Builder::new().spawn(work).map_err(no_thread)?;
+        loop {
+            let wait = bounds.remaining().inspect_err(|_| left.store(true, Ordering::Relaxed))?;
+            match told.recv_timeout(wait.min(NAP)) {
+                Ok(page) => return page,
+                Err(mpsc::RecvTimeoutError::Timeout) => {}
+                Err(mpsc::RecvTimeoutError::Disconnected) => {
+                    return Err(ToolFault::passing("unreachable", "the page could not be fetched"));
+                }
+            }
+        }
+    }
+
+    /// Follows redirects to places that may be asked.
+    fn follow(
+        &self,
+        url: &str,
+        headers: &[(String, String)],
+        may_ask: &MayAsk,
         bounds: &Bounds<'_>,
     ) -> Result<Page, ToolFault> {
         let mut at = parse(url)?;
@@ -117,7 +165,7 @@ impl Fetcher {
     fn ask(
         &self,
         uri: &Uri,
-        headers: &[(&str, String)],
+        headers: &[(String, String)],
         bounds: &Bounds<'_>,
     ) -> Result<Response<ureq::Body>, ToolFault> {
         let config = Agent::config_builder()
@@ -132,7 +180,7 @@ impl Fetcher {
         let agent = Agent::with_parts(config, DefaultConnector::default(), resolver);
         let mut request = agent.get(uri).header("accept-encoding", "identity").header("user-agent", "skillhub");
         for (name, value) in headers {
-            request = request.header(*name, value);
+            request = request.header(name, value);
         }
         request.call().map_err(|error| fault(uri, &error, bounds))
     }
@@ -182,16 +230,26 @@ fn next(at: &Uri, answer: &Response<ureq::Body>) -> Result<Uri, ToolFault> {
         at.scheme_str().unwrap_or("http"),
         at.authority().map_or("", |authority| authority.as_str())
     );
+    let location = location.split('#').next().unwrap_or_default();
+    let is_whole = location.split(['/', '?']).next().is_some_and(|first| first.contains(':'));
     let target = match location {
-        whole if whole.contains("://") => whole.to_owned(),
+        "" => return Err(ToolFault::passing("bad_answer", format!("{at} leads on to itself"))),
+        whole if is_whole => whole.to_owned(),
         other if other.starts_with("//") => format!("{}:{other}", at.scheme_str().unwrap_or("http")),
         path if path.starts_with('/') => format!("{origin}{path}"),
+        query if query.starts_with('?') => format!("{origin}{}{query}", at.path()),
         relative => {
             let folder = at.path().rsplit_once('/').map_or("", |(folder, _)| folder);
             format!("{origin}{folder}/{relative}")
         }
     };
-    parse(&target)
+    let target = parse(&target)?;
+    match (at.scheme_str(), target.scheme_str()) {
+        (Some("https"), Some("http")) => {
+            Err(ToolFault::lasting("not_allowed", format!("{at} leads on to {target}, which is not encrypted")))
+        }
+        _ => Ok(target),
+    }
 }
 
 fn page(

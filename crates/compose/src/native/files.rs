@@ -1,9 +1,13 @@
 //! [`Files`]: reading, listing and writing in one folder.
 
-use std::path::Path;
+use std::{
+    io::{self, Write as _},
+    path::Path,
+    sync::atomic::{AtomicU32, Ordering},
+};
 
-use cap_std::fs::Dir;
-use library::{Durability, folder, write_atomically};
+use cap_std::fs::{Dir, OpenOptions};
+use library::folder;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use skill::SkillPath;
@@ -33,7 +37,11 @@ pub(super) fn list_spec() -> ToolSpec {
     spec(
         "list_files",
         "List the files of the working folder or of a folder in it.",
-        json!({"path": text("A folder in the working folder"), "recursive": {"type": "boolean", "default": false}}),
+        json!({
+            "path": text("A folder in the working folder"),
+            "pattern": text("`*` for any characters, `?` for one: of the name, or of the path where it has a `/`"),
+            "recursive": {"type": "boolean", "default": false},
+        }),
         &[],
         gives(json!({"files": {"type": "array", "items": {"type": "object", "properties": {
             "path": {"type": "string"}, "bytes": {"type": "integer"}, "kind": {"enum": ["file", "folder"]},
@@ -46,7 +54,11 @@ pub(super) fn write_spec() -> ToolSpec {
     spec(
         "write_file",
         "Write a text file in the working folder, in one step; folders on the way are made.",
-        json!({"path": text("The file, relative to the working folder"), "content": text("All that it is to hold")}),
+        json!({
+            "path": text("The file, relative to the working folder"),
+            "content": text("What it is to hold"),
+            "append": {"type": "boolean", "default": false, "description": "Add to what it holds"},
+        }),
         &["path", "content"],
         gives(json!({"path": {"type": "string"}, "bytes": {"type": "integer"}})),
         Approval::PlanConfirm,
@@ -67,6 +79,7 @@ pub(super) struct Read {
 #[derive(Deserialize)]
 pub(super) struct List {
     path: Option<String>,
+    pattern: Option<String>,
     #[serde(default)]
     recursive: bool,
 }
@@ -75,6 +88,8 @@ pub(super) struct List {
 pub(super) struct Write {
     path: String,
     content: String,
+    #[serde(default)]
+    append: bool,
 }
 
 impl Files {
@@ -109,7 +124,7 @@ impl Files {
             }
         };
         let mut files = Vec::new();
-        self.collect(&dir, &prefix, wanted.recursive, 0, bounds, &mut files)?;
+        self.collect(&dir, &prefix, wanted, 0, bounds, &mut files)?;
         let more = files.len() > LISTED;
         files.truncate(LISTED);
         Ok(json!({"files": files, "more": more}))
@@ -119,7 +134,7 @@ impl Files {
         &self,
         dir: &Dir,
         prefix: &str,
-        recursive: bool,
+        wanted: &List,
         depth: usize,
         bounds: &Bounds<'_>,
         files: &mut Vec<Value>,
@@ -142,26 +157,31 @@ impl Files {
                 return Ok(());
             }
             let path = format!("{prefix}{name}");
-            if about.is_file() {
+            let is_meant = wanted
+                .pattern
+                .as_ref()
+                .is_none_or(|pattern| fits(pattern, if pattern.contains('/') { &path } else { &name }));
+            if about.is_file() && is_meant {
                 files.push(json!({"path": path, "bytes": about.len(), "kind": "file"}));
             } else if about.is_dir() {
-                files.push(json!({"path": path, "bytes": 0, "kind": "folder"}));
-                if recursive
+                if is_meant {
+                    files.push(json!({"path": path, "bytes": 0, "kind": "folder"}));
+                }
+                if wanted.recursive
                     && depth < DEPTH
                     && let Ok(inner) = folder::open(dir, &name)
                 {
-                    self.collect(&inner, &format!("{path}/"), true, depth + 1, bounds, files)?;
+                    self.collect(&inner, &format!("{path}/"), wanted, depth + 1, bounds, files)?;
                 }
             }
         }
         Ok(())
     }
 
-    pub fn write(&self, wanted: &Write) -> Result<Value, ToolFault> {
+    pub fn write(&self, wanted: &Write, bounds: &Bounds<'_>) -> Result<Value, ToolFault> {
         let path = self.path(&wanted.path)?;
         if wanted.content.len() as u64 > FILE_BYTES {
-            let message = format!("the content has {} bytes, a file may have {FILE_BYTES}", wanted.content.len());
-            return Err(ToolFault::lasting("too_large", message));
+            return Err(too_large(&path));
         }
         let (dir, name) = self.parent(&path, true)?;
         match dir.symlink_metadata(&name) {
@@ -171,8 +191,22 @@ impl Files {
             }
             _ => {}
         }
-        write_atomically(&dir, &name, wanted.content.as_bytes(), Durability::Whole).map_err(io(&path))?;
-        Ok(json!({"path": path.as_str(), "bytes": wanted.content.len()}))
+        let mut bytes = Vec::new();
+        if wanted.append {
+            let before = folder::read_file(&dir, &name, FILE_BYTES).map_err(io(&path))?;
+            bytes = match before {
+                Some(before) => before,
+                None if dir.symlink_metadata(&name).is_ok() => return Err(too_large(&path)),
+                None => Vec::new(),
+            };
+        }
+        bytes.extend_from_slice(wanted.content.as_bytes());
+        if bytes.len() as u64 > FILE_BYTES {
+            return Err(too_large(&path));
+        }
+        bounds.remaining()?;
+        replace(&dir, &name, &bytes).map_err(io(&path))?;
+        Ok(json!({"path": path.as_str(), "bytes": bytes.len()}))
     }
 
     /// A path as text that stays inside: the rules of paths in skills, and no hidden names.
@@ -212,6 +246,52 @@ fn open(dir: &Dir, name: &str, path: &SkillPath) -> Result<Dir, ToolFault> {
     })
 }
 
+/// Writes beside the file and renames over it. The name beside it is never one that stands there already, so that no link which somebody left leads
+/// the bytes elsewhere.
+fn replace(dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let temporary = format!(".{}-{}.skillhub.tmp", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    let mut file = dir.open_with(&temporary, OpenOptions::new().write(true).create_new(true))?;
+    let written = file.write_all(bytes).and_then(|()| file.sync_data());
+    let replaced = written.and_then(|()| dir.rename(&temporary, dir, name));
+    if replaced.is_err() {
+        let _best_effort = dir.remove_file(&temporary);
+    }
+    replaced
+}
+
+/// Whether a pattern with `*` and `?` is the whole of a text.
+fn fits(pattern: &str, text: &str) -> bool {
+    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
+    let (mut p, mut t) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while t < text.len() {
+        match pattern.get(p) {
+            Some('*') => {
+                star = Some((p, t));
+                p += 1;
+            }
+            Some(c) if *c == '?' || *c == text[t] => {
+                p += 1;
+                t += 1;
+            }
+            _ => match star {
+                Some((at, from)) => {
+                    star = Some((at, from + 1));
+                    p = at + 1;
+                    t = from + 1;
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[p..].iter().all(|c| *c == '*')
+}
+
+fn too_large(path: &SkillPath) -> ToolFault {
+    ToolFault::lasting("too_large", format!("{path} would have more than {FILE_BYTES} bytes"))
+}
+
 fn io(path: &SkillPath) -> impl Fn(std::io::Error) -> ToolFault {
     let path = path.to_string();
     move |error| ToolFault::passing("io", format!("{path}: {error}"))
@@ -219,4 +299,26 @@ fn io(path: &SkillPath) -> impl Fn(std::io::Error) -> ToolFault {
 
 fn io_of_root(error: std::io::Error) -> ToolFault {
     ToolFault::passing("io", format!("the working folder: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_is_the_whole_and_a_star_is_anything() {
+        for (pattern, text, is_fit) in [
+            ("*", "", true),
+            ("*.md", "a.md", true),
+            ("*.md", "a.mdx", false),
+            ("a?c", "abc", true),
+            ("a?c", "ac", false),
+            ("a*b*c", "axxbyyc", true),
+            ("a*b*c", "axxbyy", false),
+            ("数*", "数据.csv", true),
+        ] {
+            assert_eq!(fits(pattern, text), is_fit, "{pattern} {text}");
+        }
+        assert!(!fits(&"*a".repeat(100), &"ab".repeat(90)));
+    }
 }

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use ureq::http::Uri;
 
 use super::{fetch::Fetcher, gives, spec as tool, text};
 use crate::{
@@ -47,7 +48,7 @@ pub(super) fn search(
     })?;
     let count = wanted.count.unwrap_or(USUAL).clamp(1, MOST);
     let url = settings.url.replace("{count}", &count.to_string()).replace("{query}", &encoded(&wanted.query));
-    let mut headers = vec![("accept", "application/json".to_owned())];
+    let mut headers = vec![("accept".to_owned(), "application/json".to_owned())];
     if let (Some(name), Some(variable)) = (&settings.header, &settings.header_from) {
         let value = std::env::var(variable).map_err(|_| {
             ToolFault::lasting(
@@ -55,12 +56,17 @@ pub(super) fn search(
                 format!("the variable {variable} is not set, which the search endpoint needs"),
             )
         })?;
-        headers.push((name.as_str(), value));
+        headers.push((name.clone(), value));
     }
     // A person wrote the endpoint's address, so it may be asked; where it leads on to may not.
-    let own =
-        settings.url.split_once("://").and_then(|(_, rest)| rest.split('/').next()).unwrap_or_default().to_owned();
-    let page = fetcher.get(&url, &headers, &|uri| uri.authority().is_some_and(|at| at.as_str() == own), bounds)?;
+    let own = settings
+        .url
+        .split_once("://")
+        .and_then(|(_, rest)| rest.split(['/', '?']).next())
+        .unwrap_or_default()
+        .to_owned();
+    let may_ask = move |uri: &Uri| uri.authority().is_some_and(|at| at.as_str() == own);
+    let page = fetcher.get(&url, headers, Box::new(may_ask), bounds)?;
     let answer: Value = serde_json::from_slice(&page.bytes)
         .map_err(|error| ToolFault::passing("bad_answer", format!("the search endpoint answers no JSON: {error}")))?;
     let results = answer.pointer(&settings.results).and_then(Value::as_array).ok_or_else(|| {

@@ -4,7 +4,8 @@ use std::{
     io::{Read, Write},
     path::Path,
     process::{Child, Command, Stdio},
-    time::Duration,
+    sync::{Arc, Mutex, PoisonError, mpsc},
+    time::{Duration, Instant},
 };
 
 use serde::Deserialize;
@@ -17,6 +18,11 @@ use crate::host::{Approval, Bounds, ToolFault, ToolSpec};
 const PASSED: [&str; 6] = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"];
 /// How long nobody looks whether the command has ended.
 const NAP: Duration = Duration::from_millis(5);
+
+/// How long what a command wrote is waited for after its end, where something that it started keeps its pipes open.
+const GRACE: Duration = Duration::from_millis(300);
+/// Bytes that are read at once.
+const PART: usize = 16 * 1024;
 
 pub(super) fn spec() -> ToolSpec {
     tool(
@@ -62,7 +68,10 @@ pub(super) fn run(folder: &Path, wanted: &Shell, bounds: &Bounds<'_>) -> Result<
         match child.try_wait() {
             Ok(Some(status)) => break status,
             Ok(None) => {}
-            Err(error) => return Err(ToolFault::passing("io", error.to_string())),
+            Err(error) => {
+                end(&mut child);
+                return Err(ToolFault::passing("io", error.to_string()));
+            }
         }
         if let Err(over) = bounds.remaining() {
             end(&mut child);
@@ -72,24 +81,45 @@ pub(super) fn run(folder: &Path, wanted: &Shell, bounds: &Bounds<'_>) -> Result<
     };
     // What it left behind in its group would keep the pipes open.
     end(&mut child);
-    let text =
-        |read: std::thread::JoinHandle<Vec<u8>>| String::from_utf8_lossy(&read.join().unwrap_or_default()).into_owned();
-    let (stdout, stderr) = (text(out), text(err));
+    let grace = Instant::now() + GRACE;
+    let (stdout, stderr) = (out.text(grace), err.text(grace));
     if stdout.len() > most || stderr.len() > most {
         return Err(ToolFault::lasting("too_large", format!("the command writes more than {most} bytes")));
     }
     Ok(json!({"exit_code": status.code().unwrap_or(-1), "stdout": stdout, "stderr": stderr}))
 }
 
+/// What a pipe gave up to now.
+struct Output {
+    kept: Arc<Mutex<Vec<u8>>>,
+    ended: mpsc::Receiver<()>,
+}
+
+impl Output {
+    /// All of it; where the pipe is still open at `until`, held by something that left the group of the command, what there is by then.
+    fn text(&self, until: Instant) -> String {
+        let _either = self.ended.recv_timeout(until.saturating_duration_since(Instant::now()));
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&kept).into_owned()
+    }
+}
+
 /// Reads a pipe to its end, and keeps a little more than what may be given.
-fn reader(pipe: Option<impl Read + Send + 'static>, most: usize) -> std::thread::JoinHandle<Vec<u8>> {
+fn reader(pipe: Option<impl Read + Send + 'static>, most: usize) -> Output {
+    let kept = Arc::new(Mutex::new(Vec::new()));
+    let (tell, ended) = mpsc::sync_channel(1);
+    let filled = Arc::clone(&kept);
     std::thread::spawn(move || {
-        let mut kept = Vec::new();
-        let Some(mut pipe) = pipe else { return kept };
-        let _cut = pipe.by_ref().take(most as u64 + 1).read_to_end(&mut kept);
-        let _rest = std::io::copy(&mut pipe, &mut std::io::sink());
-        kept
-    })
+        let Some(mut pipe) = pipe else { return };
+        let mut part = [0; PART];
+        while let Ok(count @ 1..) = pipe.read(&mut part) {
+            let mut kept = filled.lock().unwrap_or_else(PoisonError::into_inner);
+            let room = (most + 1).saturating_sub(kept.len()).min(count);
+            kept.extend_from_slice(&part[..room]);
+        }
+        let _nobody_waits = tell.send(());
+    });
+    Output { kept, ended }
 }
 
 /// Ends a command and all that it started in its group.

@@ -1,5 +1,7 @@
 //! Our own tools: what they give, and what they do not let anybody reach.
 
+#![expect(clippy::disallowed_methods, reason = "tests look at the disk from outside")]
+
 use std::{
     io::{Read, Write},
     net::{IpAddr, TcpListener},

@@ -1,0 +1,167 @@
+//! `json_query`: takes values out of a value, within a bound that is known before it begins.
+
+use std::{collections::HashMap, sync::mpsc, thread, time::Duration};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use serde_json_path::JsonPath;
+
+use super::{spec as tool, text};
+use crate::{
+    host::{Approval, Bounds, ToolFault, ToolSpec},
+    scope::size,
+};
+
+/// Bytes of a query.
+const QUERY_BYTES: usize = 1024;
+/// Brackets within each other in a query.
+const NESTED: usize = 16;
+/// Looks at nodes that a query may need.
+const LOOKS: u64 = 10_000_000;
+/// Looks that one comparison with a regular expression counts for.
+const EXPRESSION: u64 = 1_000;
+/// How long nobody looks whether the call was cancelled.
+const NAP: Duration = Duration::from_millis(20);
+/// Bytes of the stack of a query.
+const STACK: usize = 8 << 20;
+
+pub(super) fn spec() -> ToolSpec {
+    tool(
+        "json_query",
+        "Take the values at a JSONPath (RFC 9535) out of a value.",
+        json!({
+            "data": {"description": "The value, or JSON in a text"},
+            "query": text("The path, such as $.items[?@.price < 10].name"),
+            "first": {"type": "boolean", "default": false, "description": "The first value alone, or null"},
+        }),
+        &["data", "query"],
+        Value::Bool(true),
+        Approval::None,
+    )
+}
+
+#[derive(Deserialize)]
+pub(super) struct Query {
+    data: Value,
+    query: String,
+    #[serde(default)]
+    first: bool,
+}
+
+/// The tool. It works in a thread of its own, so that nobody waits for it longer than they may.
+pub(super) fn run(wanted: Query, bounds: &Bounds<'_>) -> Result<Value, ToolFault> {
+    let most = bounds.answer_bytes;
+    let (tell, told) = mpsc::sync_channel(1);
+    let work = move || {
+        let _nobody_waits = tell.send(query(wanted, most));
+    };
+    thread::Builder::new()
+        .stack_size(STACK)
+        .spawn(work)
+        .map_err(|error| ToolFault::passing("io", format!("no thread can be started: {error}")))?;
+    loop {
+        match told.recv_timeout(bounds.remaining()?.min(NAP)) {
+            Ok(answer) => return answer,
+            Err(mpsc::RecvTimeoutError::Timeout) => {}
+            Err(mpsc::RecvTimeoutError::Disconnected) => {
+                return Err(ToolFault::lasting("invalid_query", "the query could not be run"));
+            }
+        }
+    }
+}
+
+fn query(wanted: Query, most: usize) -> Result<Value, ToolFault> {
+    let shown: String = wanted.query.chars().take(100).collect();
+    let plain = without_strings(&wanted.query);
+    if wanted.query.len() > QUERY_BYTES || nesting(&plain) > NESTED {
+        let message =
+            format!("{shown:?} has more than {QUERY_BYTES} bytes, or more than {NESTED} brackets within each other");
+        return Err(ToolFault::lasting("invalid_query", message));
+    }
+    let path = JsonPath::parse(&wanted.query)
+        .map_err(|error| ToolFault::lasting("invalid_query", format!("{shown:?} is no JSONPath: {error}")))?;
+    let data = match wanted.data {
+        Value::String(text) => serde_json::from_str(&text)
+            .map_err(|error| ToolFault::lasting("invalid_json", format!("the text is no JSON: {error}")))?,
+        data => data,
+    };
+    if looks(&plain, &data) > LOOKS {
+        let message = format!("{shown:?} may look at more than {LOOKS} places in this value");
+        return Err(ToolFault::lasting("too_large", message).hint("use fewer `..`, commas and `$` inside filters"));
+    }
+    let found = path.query(&data);
+    if wanted.first {
+        return Ok(found.first().cloned().unwrap_or_default());
+    }
+    // The same part may be found many times, and within itself: what it comes to is known before any is copied. A part is measured once.
+    let mut sizes: HashMap<*const Value, usize> = HashMap::new();
+    let mut bytes = 2_usize;
+    for part in found.iter() {
+        bytes = bytes.saturating_add(1 + *sizes.entry(std::ptr::from_ref(*part)).or_insert_with(|| size(part)));
+        if bytes > most {
+            return Err(ToolFault::lasting("too_large", format!("{shown:?} finds more than {most} bytes")));
+        }
+    }
+    Ok(found.into_iter().cloned().collect())
+}
+
+/// At most how often a query looks at a node of a value: each node once, again for every `..` and filter on the way down to it, twice as often for
+/// every comma, and the whole value at each node for every `$` in a filter.
+fn looks(plain: &str, data: &Value) -> u64 {
+    let count = |part: &str| u32::try_from(plain.matches(part).count()).unwrap_or(u32::MAX);
+    let (nodes, depth) = extent(data);
+    let down = count("..").saturating_add(count("?"));
+    let expressions = if plain.contains("match(") || plain.contains("search(") { EXPRESSION } else { 1 };
+    nodes
+        .saturating_pow(count("$").max(1))
+        .saturating_mul(depth.saturating_pow(down))
+        .saturating_mul(u64::from(count("@")) + 1)
+        .saturating_mul(2_u64.saturating_pow(count(",")))
+        .saturating_mul(expressions)
+}
+
+/// Nodes of a value, and how deep they go.
+fn extent(data: &Value) -> (u64, u64) {
+    let add = |(nodes, depth): (u64, u64), inner: &Value| {
+        let (more, below) = extent(inner);
+        (nodes + more, depth.max(below + 1))
+    };
+    match data {
+        Value::Array(items) => items.iter().fold((1, 1), add),
+        Value::Object(fields) => fields.values().fold((1, 1), add),
+        _ => (1, 1),
+    }
+}
+
+/// A query with nothing in its strings, so that its signs can be counted.
+fn without_strings(query: &str) -> String {
+    let mut plain = String::new();
+    let mut open: Option<char> = None;
+    let mut is_escaped = false;
+    for c in query.chars() {
+        match open {
+            Some(_) if is_escaped => is_escaped = false,
+            Some(_) if c == '\\' => is_escaped = true,
+            Some(quote) if c == quote => open = None,
+            Some(_) => {}
+            None => {
+                open = matches!(c, '"' | '\'').then_some(c);
+                plain.push(c);
+            }
+        }
+    }
+    plain
+}
+
+fn nesting(plain: &str) -> usize {
+    let (mut depth, mut most) = (0_usize, 0);
+    for c in plain.chars() {
+        match c {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        most = most.max(depth);
+    }
+    most
+}
