@@ -3,6 +3,8 @@
 //! A [`Server`] answers one connection, over the standard streams ([`serve_stdio`]) or HTTP ([`serve_http`]). Each request opens the
 //! [`Workplace`] anew, and who acts is the client as its connection names it, never what a request says.
 //! [`hosts`] knows how programs that run agents are told to start us.
+//!
+//! The other way round, [`Remote`] is a client: the steps of composed tools call tools of other servers through it.
 
 mod composed;
 mod consent;
@@ -14,6 +16,7 @@ mod offer;
 mod plain;
 mod prompts;
 mod refusal;
+mod remote;
 mod resources;
 mod server;
 mod stdio;
@@ -23,6 +26,7 @@ mod workplace;
 
 pub use http::{Gate, GateError, serve_http};
 pub use refusal::Refusal;
+pub use remote::{Remote, RemoteServer};
 pub use server::{Options, Server, Servers};
 pub use stdio::{ServeError, serve_stdio};
 pub use workplace::{Open, Used, Workplace};

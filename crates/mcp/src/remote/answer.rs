@@ -1,0 +1,116 @@
+//! [`answer`]: what a tool gave, as the JSON that steps work with.
+
+use compose::ToolFault;
+use rmcp::model::{CallToolResult, ContentBlock, ErrorCode};
+use rmcp::service::ServiceError;
+use serde_json::{Value, json};
+
+use super::{http, offered::plain};
+
+/// Characters shown of what a server says of a failure.
+const MESSAGE_CHARS: usize = 500;
+
+/// The structured content where there is some; else the one text as a text, several parts as a list, and nothing as null. A part that
+/// is no text stays the object that the protocol has for it.
+pub(super) fn answer(result: CallToolResult, most: usize) -> Result<Value, ToolFault> {
+    if result.is_error == Some(true) {
+        let texts: Vec<&str> = result.content.iter().filter_map(text).collect();
+        let told = plain(&texts.join(" "), MESSAGE_CHARS);
+        let message = if told.is_empty() { "the tool failed and does not say why".to_owned() } else { told };
+        return Err(ToolFault::passing("tool_failed", message));
+    }
+    let value = match result.structured_content {
+        Some(value) => value,
+        None => {
+            let part = |block: &ContentBlock| match text(block) {
+                Some(text) => json!(text),
+                None => serde_json::to_value(block).unwrap_or_default(),
+            };
+            let mut parts: Vec<Value> = result.content.iter().map(part).collect();
+            match parts.len() {
+                0 => Value::Null,
+                1 => parts.remove(0),
+                _ => Value::Array(parts),
+            }
+        }
+    };
+    let bytes = serde_json::to_vec(&value).map_or(usize::MAX, |json| json.len());
+    match bytes <= most {
+        true => Ok(value),
+        false => {
+            let message = format!("the tool answers with {bytes} bytes, and {most} are taken");
+            Err(ToolFault::lasting("too_large", message).hint("ask it for less"))
+        }
+    }
+}
+
+fn text(block: &ContentBlock) -> Option<&str> {
+    match block {
+        ContentBlock::Text(text) => Some(&text.text),
+        _ => None,
+    }
+}
+
+/// Why a request came to nothing.
+pub(super) fn fault(error: ServiceError) -> ToolFault {
+    match error {
+        ServiceError::McpError(error) => {
+            let message = plain(&error.message, MESSAGE_CHARS);
+            match error.code {
+                ErrorCode::METHOD_NOT_FOUND => ToolFault::lasting("not_found", message),
+                ErrorCode::INVALID_PARAMS => ToolFault::lasting("invalid_input", message),
+                http::LASTING => ToolFault::lasting("server_failed", message),
+                http::PASSING => ToolFault::passing("server_failed", message),
+                _ => ToolFault::passing("tool_failed", message),
+            }
+        }
+        ServiceError::TransportClosed | ServiceError::TransportSend(_) | ServiceError::Cancelled { .. } => {
+            ToolFault::passing("server_gone", "the server ended while it was asked")
+        }
+        ServiceError::UnexpectedResponse => nonsense(),
+        other => ToolFault::passing("server_failed", plain(&other.to_string(), MESSAGE_CHARS)),
+    }
+}
+
+/// It answers, and not what was asked.
+pub(super) fn nonsense() -> ToolFault {
+    ToolFault::lasting("bad_answer", "the server answers with something that was not asked")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn result(json: Value) -> CallToolResult {
+        serde_json::from_value(json).unwrap()
+    }
+
+    #[test]
+    fn answers_are_structured_or_texts() {
+        let text = |text: &str| json!({"type": "text", "text": text});
+        for (given, meant) in [
+            (json!({"content": [text("x")], "structuredContent": {"a": 1}}), json!({"a": 1})),
+            (json!({"content": [text("{\"a\": 1}")]}), json!("{\"a\": 1}")),
+            (json!({"content": [text("x"), text("y")]}), json!(["x", "y"])),
+            (json!({"content": []}), json!(null)),
+            (
+                json!({"content": [{"type": "image", "data": "AA==", "mimeType": "image/png"}]}),
+                json!({"type": "image", "data": "AA==", "mimeType": "image/png"}),
+            ),
+        ] {
+            assert_eq!(answer(result(given), 1000).unwrap(), meant);
+        }
+    }
+
+    #[test]
+    fn failures_are_faults_and_answers_have_a_size() {
+        let failed = json!({"content": [{"type": "text", "text": "no\u{1b}[31m such\nthing"}], "isError": true});
+        let fault = answer(result(failed), 1000).unwrap_err();
+        assert_eq!((fault.code, fault.message.contains('\n')), ("tool_failed", false));
+        assert!(!fault.message.chars().any(char::is_control), "{fault}");
+        let silent = answer(result(json!({"content": [], "isError": true})), 1000).unwrap_err();
+        assert_eq!(silent.message, "the tool failed and does not say why");
+        let large = json!({"content": [{"type": "text", "text": "x".repeat(1000)}]});
+        assert_eq!(answer(result(large), 1000).unwrap_err().code, "too_large");
+    }
+}

@@ -1,0 +1,210 @@
+//! [`Connection`]: one server that is up, from the handshake on.
+
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use compose::ToolFault;
+use rmcp::{
+    ClientHandler, ServiceExt as _,
+    model::{
+        CallToolRequestParams, CallToolResponse, CallToolResult, ClientConfig, ClientRequest, Implementation,
+        JsonObject, ListToolsRequest, PaginatedRequestParams, ServerResult, Tool,
+    },
+    service::{ClientInitializeError, NotificationContext, Peer, RoleClient, RunningService},
+    transport::async_rw::AsyncRwTransport,
+};
+
+use super::{
+    RemoteServer,
+    answer::{fault, nonsense},
+    http::{HttpTransport, Session},
+    meter::{MESSAGE_BYTES, Meter, Metered},
+    offered::{TOOLS, plain},
+    process::Process,
+};
+
+/// How long a server that we leave may take to go by itself.
+const GRACE: Duration = Duration::from_millis(1000);
+
+/// Pages of a list of tools.
+const PAGES: usize = 64;
+
+/// How long a program that broke off gets, so that what it says of it arrives.
+const LAST_WORDS: Duration = Duration::from_millis(100);
+
+/// Characters shown of why the handshake failed.
+const MESSAGE_CHARS: usize = 300;
+
+type Running = RunningService<RoleClient, Listener>;
+
+/// Ended when it goes.
+pub(super) struct Connection {
+    peer: Peer<RoleClient>,
+    running: Mutex<Option<Running>>,
+    process: Mutex<Option<Process>>,
+    session: Option<Arc<Session>>,
+    meter: Arc<Meter>,
+    has_changed: Arc<AtomicBool>,
+}
+
+/// What a server may tell us without being asked: that its tools are others now.
+#[derive(Clone)]
+struct Listener {
+    has_changed: Arc<AtomicBool>,
+}
+
+impl ClientHandler for Listener {
+    fn get_info(&self) -> ClientConfig {
+        let us = Implementation::new("skillhub", env!("CARGO_PKG_VERSION"));
+        ClientConfig::new(rmcp::model::ClientCapabilities::default(), us)
+    }
+
+    fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) -> impl Future<Output = ()> + Send + '_ {
+        self.has_changed.store(true, Ordering::Relaxed);
+        std::future::ready(())
+    }
+}
+
+impl Connection {
+    /// Starts a server or reaches it, and shakes hands.
+    pub(super) async fn start(server: RemoteServer, until: Instant) -> Result<Self, ToolFault> {
+        let (meter, has_changed) = (Meter::new(), Arc::<AtomicBool>::default());
+        let listener = Listener { has_changed: Arc::clone(&has_changed) };
+        let (running, process, session) = match &server.url {
+            Some(url) => {
+                let session = Arc::new(Session::new(url, &server.env, Arc::clone(&has_changed)));
+                session.answer_until(until);
+                let running = listener.serve(HttpTransport::new(Arc::clone(&session))).await;
+                (running.map_err(|error| broken(&error))?, None, Some(session))
+            }
+            None => {
+                let (process, streams) = Process::start(&server)?;
+                let output = Metered::new(streams.output, Arc::clone(&meter));
+                let most = usize::try_from(MESSAGE_BYTES).unwrap_or(usize::MAX);
+                let transport = AsyncRwTransport::new_client(output, streams.input).with_max_line_length(most);
+                match listener.serve(transport).await {
+                    Ok(running) => (running, Some(process), None),
+                    Err(_) if meter.is_over() => return Err(flooded()),
+                    Err(error) => return Err(with_last_words(broken(&error), &process).await),
+                }
+            }
+        };
+        let peer = running.peer().clone();
+        let (running, process) = (Mutex::new(Some(running)), Mutex::new(process));
+        Ok(Self { peer, running, process, session, meter, has_changed })
+    }
+
+    /// Whether nothing can be asked any more.
+    pub(super) fn is_closed(&self) -> bool {
+        self.peer.is_transport_closed() || self.session.as_ref().is_some_and(|session| session.has_expired())
+    }
+
+    /// Whether the server said that its tools are others, and nobody has asked for them since.
+    pub(super) fn has_changed(&self) -> bool {
+        self.has_changed.load(Ordering::Relaxed)
+    }
+
+    /// The same; from now on nothing has changed.
+    pub(super) fn take_change(&self) -> bool {
+        self.has_changed.swap(false, Ordering::Relaxed)
+    }
+
+    /// Whether the server says so when its tools change; else only asking tells.
+    pub(super) fn tells_changes(&self) -> bool {
+        let info = self.peer.peer_info();
+        let tools = info.as_ref().and_then(|info| info.capabilities.tools.as_ref());
+        self.session.is_none() && tools.is_some_and(|tools| tools.list_changed == Some(true))
+    }
+
+    /// The server's fault where it said more than it may, else the fault that was seen.
+    pub(super) fn explain(&self, seen: ToolFault) -> ToolFault {
+        if self.meter.is_over() { flooded() } else { seen }
+    }
+
+    /// All tools, page by page.
+    pub(super) async fn list(self: Arc<Self>, until: Instant) -> Result<Vec<Tool>, ToolFault> {
+        self.ask_until(until);
+        let (mut tools, mut cursor) = (Vec::new(), None);
+        for _ in 0..PAGES {
+            let page = PaginatedRequestParams::default().with_cursor(cursor);
+            let request =
+                ListToolsRequest { method: Default::default(), params: Some(page), extensions: Default::default() };
+            let answer = self.peer.send_request(ClientRequest::ListToolsRequest(request)).await.map_err(fault)?;
+            let ServerResult::ListToolsResult(page) = answer else { return Err(nonsense()) };
+            tools.extend(page.tools);
+            cursor = page.next_cursor;
+            // A list without an end: what it has until here is more than is taken.
+            if cursor.is_none() || tools.len() > TOOLS {
+                break;
+            }
+        }
+        Ok(tools)
+    }
+
+    /// Calls a tool. When the caller stops waiting, the server is told that nobody does.
+    pub(super) async fn call(
+        self: Arc<Self>,
+        tool: String,
+        arguments: JsonObject,
+        until: Instant,
+    ) -> Result<CallToolResult, ToolFault> {
+        self.ask_until(until);
+        match self.peer.call_tool_once(CallToolRequestParams::new(tool).with_arguments(arguments)).await {
+            Ok(CallToolResponse::Complete(result)) => Ok(result),
+            Ok(CallToolResponse::InputRequired(_)) => {
+                Err(ToolFault::lasting("needs_person", "the tool asks for a person's answer, and a step has none"))
+            }
+            Ok(_) => Err(nonsense()),
+            Err(error) => Err(fault(error)),
+        }
+    }
+
+    /// Closes the streams, which tells the server to go.
+    pub(super) fn hang_up(&self) {
+        drop(self.running.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+
+    /// Waits for the server to go; a program is killed after the grace.
+    pub(super) fn end(&self) {
+        self.hang_up();
+        if let Some(process) = self.process.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            process.end(GRACE);
+        }
+        if let Some(session) = &self.session {
+            session.wait_for_end(GRACE);
+        }
+    }
+
+    fn ask_until(&self, until: Instant) {
+        self.meter.refill();
+        if let Some(session) = &self.session {
+            session.answer_until(until);
+        }
+    }
+}
+
+fn flooded() -> ToolFault {
+    ToolFault::lasting("too_large", "the server says more than is taken of it, and was ended")
+}
+
+fn broken(error: &ClientInitializeError) -> ToolFault {
+    let why = match error {
+        ClientInitializeError::ConnectionClosed(_) => "it ended before it had answered".to_owned(),
+        ClientInitializeError::JsonRpcError(error) => plain(&error.message, MESSAGE_CHARS),
+        other => plain(&other.to_string(), MESSAGE_CHARS),
+    };
+    ToolFault::passing("server_failed", format!("the server does not begin the protocol: {why}"))
+}
+
+async fn with_last_words(mut fault: ToolFault, process: &Process) -> ToolFault {
+    tokio::time::sleep(LAST_WORDS).await;
+    if let Some(said) = process.said() {
+        fault.message = format!("{}; it says: {said}", fault.message);
+    }
+    fault
+}

@@ -1,0 +1,86 @@
+//! [`Meter`]: how much a server may say.
+
+use std::{
+    io,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    task::{Context, Poll, ready},
+};
+
+use tokio::io::{AsyncRead, ReadBuf};
+
+/// Bytes of one message.
+pub(super) const MESSAGE_BYTES: u64 = 8 << 20;
+
+/// Bytes that a server may send from one request of ours to the next.
+const BYTES_A_REQUEST: u64 = 64 << 20;
+
+/// What is left of it. Shared by the reader and by who asks.
+#[derive(Debug)]
+pub(super) struct Meter {
+    left: AtomicU64,
+    is_over: AtomicBool,
+}
+
+impl Meter {
+    /// A full one.
+    pub(super) fn new() -> Arc<Self> {
+        Arc::new(Self { left: AtomicU64::new(BYTES_A_REQUEST), is_over: AtomicBool::new(false) })
+    }
+
+    /// Something is asked, so it may answer.
+    pub(super) fn refill(&self) {
+        self.left.store(BYTES_A_REQUEST, Ordering::Relaxed);
+    }
+
+    /// Whether it said more than it may; nothing more is read then.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
+    }
+
+    fn take(&self, bytes: u64) -> bool {
+        let enough = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes));
+        enough.is_ok()
+    }
+}
+
+/// A stream of lines that ends with an error where the server says too much.
+pub(super) struct Metered<R> {
+    stream: R,
+    meter: Arc<Meter>,
+    line: u64,
+}
+
+impl<R> Metered<R> {
+    /// Reads a stream by a meter.
+    pub(super) fn new(stream: R, meter: Arc<Meter>) -> Self {
+        Self { stream, meter, line: 0 }
+    }
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for Metered<R> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
+        let read = buffer.filled().get(before..).unwrap_or_default();
+        let bytes = read.len() as u64;
+        self.line = match read.iter().rposition(|byte| *byte == b'\n') {
+            Some(at) => bytes - at as u64 - 1,
+            None => self.line + bytes,
+        };
+        match self.meter.take(bytes) && self.line <= MESSAGE_BYTES {
+            true => Poll::Ready(Ok(())),
+            false => {
+                self.meter.is_over.store(true, Ordering::Relaxed);
+                Poll::Ready(Err(io::Error::other("it says too much")))
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! [`Offered`]: a tool as its server offers it, read with care.
+
+use std::collections::BTreeSet;
+
+use compose::{Approval, ToolSpec};
+use rmcp::model::{JsonObject, Tool};
+use serde_json::Value;
+
+use super::RemoteServer;
+
+/// Tools of one server.
+pub(super) const TOOLS: usize = 512;
+
+/// Characters of a tool's name.
+pub(super) const NAME_CHARS: usize = 128;
+
+/// Characters of a description.
+const DESCRIPTION_CHARS: usize = 1024;
+
+/// Bytes of a schema.
+const SCHEMA_BYTES: usize = 64 << 10;
+
+/// A tool, and what a repeated call does.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Offered {
+    /// The server's own name of it.
+    pub(super) own: String,
+    /// As steps know it.
+    pub(super) spec: ToolSpec,
+    /// Whether a call whose outcome nobody knows may be made again.
+    pub(super) is_repeatable: bool,
+}
+
+/// What can be used of a server's tools, each name once. The rest is left out.
+pub(super) fn offered(name: &str, server: &RemoteServer, tools: Vec<Tool>) -> Vec<Offered> {
+    let mut seen = BTreeSet::new();
+    tools
+        .into_iter()
+        .filter(|tool| is_name(&tool.name) && seen.insert(tool.name.to_string()))
+        .take(TOOLS)
+        .map(|tool| one(name, server, &tool))
+        .collect()
+}
+
+fn one(name: &str, server: &RemoteServer, tool: &Tool) -> Offered {
+    let approval = level(server, tool);
+    let says_idempotent = tool.annotations.as_ref().is_some_and(|hints| hints.idempotent_hint == Some(true));
+    let description = tool.description.as_deref().or(tool.title.as_deref()).unwrap_or_default();
+    Offered {
+        own: tool.name.to_string(),
+        spec: ToolSpec {
+            name: format!("mcp__{name}__{}", tool.name),
+            description: plain(description, DESCRIPTION_CHARS),
+            input: schema(&tool.input_schema).unwrap_or(Value::Bool(true)),
+            output: tool.output_schema.as_deref().and_then(schema),
+            approval,
+        },
+        is_repeatable: approval == Approval::None || says_idempotent,
+    }
+}
+
+/// What a tool needs of a person: as the configuration has it for the tool or its server, else as the server says; a
+/// server that says nothing, or two things, is taken at its worst.
+fn level(server: &RemoteServer, tool: &Tool) -> Approval {
+    if let Some(level) = server.tools.get(tool.name.as_ref()).copied().or(server.approval) {
+        return level;
+    }
+    let hints = tool.annotations.as_ref();
+    let (reads, destroys) =
+        (hints.and_then(|hints| hints.read_only_hint), hints.and_then(|hints| hints.destructive_hint));
+    match (reads, destroys) {
+        (Some(true), None | Some(false)) => Approval::None,
+        (None | Some(false), Some(false)) => Approval::PlanConfirm,
+        _ => Approval::ExecEscalation,
+    }
+}
+
+/// A schema that is not too large to be worked with.
+fn schema(schema: &JsonObject) -> Option<Value> {
+    let bytes = serde_json::to_vec(schema).ok()?.len();
+    (bytes <= SCHEMA_BYTES).then(|| Value::Object(schema.clone()))
+}
+
+/// Whether a step can name it.
+fn is_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+    (1..=NAME_CHARS).contains(&name.len()) && name.bytes().all(fits)
+}
+
+/// Whether a server can be called so: then a tool's full name is read in one way only.
+pub(super) fn is_server_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+    let is_framed = name.starts_with('_') || name.ends_with('_');
+    (1..=32).contains(&name.len()) && name.bytes().all(fits) && !is_framed && !name.contains("__")
+}
+
+/// A stranger's text in one line of at most so many characters, without what nobody sees.
+pub(super) fn plain(text: &str, chars: usize) -> String {
+    let some: String = text.chars().take(chars.saturating_mul(4)).collect();
+    let mut told: Vec<char> = agent::told(&some).chars().collect();
+    if told.len() > chars {
+        told.truncate(chars.saturating_sub(1));
+        told.push('…');
+    }
+    told.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn tool(name: &str, annotations: Value) -> Tool {
+        let tool = json!({"name": name, "inputSchema": {"type": "object"}, "annotations": annotations});
+        serde_json::from_value(tool).unwrap()
+    }
+
+    #[test]
+    fn levels_are_of_the_configuration_first_and_the_worst_where_nothing_is_said() {
+        let silent = RemoteServer::default();
+        for (annotations, level) in [
+            (json!(null), Approval::ExecEscalation),
+            (json!({}), Approval::ExecEscalation),
+            (json!({"readOnlyHint": true}), Approval::None),
+            (json!({"readOnlyHint": true, "destructiveHint": false}), Approval::None),
+            (json!({"readOnlyHint": true, "destructiveHint": true}), Approval::ExecEscalation),
+            (json!({"destructiveHint": false}), Approval::PlanConfirm),
+            (json!({"readOnlyHint": false, "destructiveHint": false}), Approval::PlanConfirm),
+            (json!({"readOnlyHint": false}), Approval::ExecEscalation),
+        ] {
+            assert_eq!(super::level(&silent, &tool("t", annotations.clone())), level, "{annotations}");
+        }
+        let says = RemoteServer {
+            approval: Some(Approval::PlanConfirm),
+            tools: [("loud".to_owned(), Approval::ExecEscalation)].into(),
+            ..RemoteServer::default()
+        };
+        let read_only = json!({"readOnlyHint": true});
+        assert_eq!(super::level(&says, &tool("quiet", read_only.clone())), Approval::PlanConfirm);
+        assert_eq!(super::level(&says, &tool("loud", read_only)), Approval::ExecEscalation);
+    }
+
+    #[test]
+    fn tools_that_no_step_could_name_are_left_out_and_each_name_is_there_once() {
+        let server = RemoteServer::default();
+        let long = "n".repeat(NAME_CHARS + 1);
+        let names = ["good", "good", "a b", "", "../up", "zeile\nzwei", "名", long.as_str(), "dotted.name-1"];
+        let tools = names.iter().map(|name| tool(name, json!(null))).collect();
+        let kept: Vec<String> = offered("s", &server, tools).into_iter().map(|tool| tool.spec.name).collect();
+        assert_eq!(kept, ["mcp__s__good", "mcp__s__dotted.name-1"]);
+        let many = (0..2000).map(|i| tool(&format!("t{i}"), json!(null))).collect();
+        assert_eq!(offered("s", &server, many).len(), TOOLS);
+    }
+
+    #[test]
+    fn strangers_texts_are_one_line_and_schemas_have_a_size() {
+        let raw = json!({
+            "name": "t", "description": format!("first\u{202e}\n\u{1b}[31m second {}", "x".repeat(5000)),
+            "inputSchema": {"type": "object", "description": "y".repeat(SCHEMA_BYTES)},
+        });
+        let spec = one("s", &RemoteServer::default(), &serde_json::from_value(raw).unwrap()).spec;
+        assert_eq!(spec.description.chars().count(), DESCRIPTION_CHARS);
+        assert!(!spec.description.chars().any(|c| c.is_control() || c == '\u{202e}'), "{}", spec.description);
+        assert_eq!(spec.input, json!(true));
+    }
+
+    #[test]
+    fn names_of_servers_leave_one_reading_of_a_tools_name() {
+        for good in ["a", "files", "my-server", "my_server", "A1"] {
+            assert!(is_server_name(good), "{good}");
+        }
+        for bad in ["", "_a", "a_", "a__b", "a.b", "a b", "名", &"a".repeat(33)] {
+            assert!(!is_server_name(bad), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! [`Place`]: a configured server, whether it is up or not.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, atomic::AtomicBool},
+    time::{Duration, Instant},
+};
+
+use compose::{Approval, Bounds, ToolFault, ToolSpec};
+use serde_json::Value;
+
+use super::{
+    RemoteServer,
+    answer::answer,
+    connection::Connection,
+    engine::Engine,
+    offered::{NAME_CHARS, Offered, is_server_name, offered, plain},
+};
+
+/// How long a server may take to start and to tell its tools. Some are fetched before they run.
+const START_TIME: Duration = Duration::from_secs(30);
+
+/// How long one that could not be started is left alone.
+const REST: Duration = Duration::from_secs(5);
+
+/// How old the list of a server may be that does not say when it changes.
+const FRESH: Duration = Duration::from_secs(5);
+
+/// Calls in a row without an answer after which a server is ended; the next call starts it anew.
+const STRIKES: u32 = 2;
+
+/// How often we look whether another call still starts the server.
+const LOOK: Duration = Duration::from_millis(2);
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+pub(super) struct Place {
+    name: String,
+    server: RemoteServer,
+    state: Mutex<State>,
+    failed: Mutex<Option<(ToolFault, Instant)>>,
+}
+
+#[derive(Default)]
+struct State {
+    connection: Option<Arc<Connection>>,
+    offered: Vec<Offered>,
+    listed: Option<Instant>,
+    /// What each tool needed of a person when somebody last asked for the tools.
+    told: BTreeMap<String, Approval>,
+    strikes: u32,
+}
+
+impl Place {
+    pub(super) fn new(name: String, server: RemoteServer) -> Self {
+        let failed = problem(&name, &server).map(|fault| (fault, Instant::now()));
+        Self { name, server, state: Mutex::default(), failed: Mutex::new(failed) }
+    }
+
+    /// Why its tools are missing.
+    pub(super) fn fault(&self) -> Option<ToolFault> {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|(fault, _)| fault.clone())
+    }
+
+    /// Its tools now; none when it cannot be started.
+    pub(super) fn tools(&self, engine: &Engine) -> Vec<ToolSpec> {
+        let bounds = Bounds { deadline: Instant::now() + START_TIME, cancelled: &NEVER, answer_bytes: usize::MAX };
+        let Ok(mut state) = self.ready(engine, &bounds, Some(FRESH)) else { return Vec::new() };
+        state.told = state.offered.iter().map(|tool| (tool.own.clone(), tool.spec.approval)).collect();
+        state.offered.iter().map(|tool| tool.spec.clone()).collect()
+    }
+
+    /// Calls a tool by the server's own name of it.
+    pub(super) fn call(
+        &self,
+        engine: &Engine,
+        own: &str,
+        input: &Value,
+        bounds: &Bounds<'_>,
+    ) -> Result<Value, ToolFault> {
+        let Value::Object(arguments) = input else {
+            return Err(ToolFault::lasting("invalid_input", "the input of a tool is an object"));
+        };
+        let (connection, tool) = self.found(engine, own, bounds).map_err(|fault| self.named(fault))?;
+        let work = Arc::clone(&connection).call(own.to_owned(), arguments.clone(), bounds.deadline);
+        let outcome = match engine.wait(bounds, work) {
+            Ok(answered) => {
+                self.count(|_| 0, &connection);
+                answered.and_then(|result| answer(result, bounds.answer_bytes))
+            }
+            Err(fault) => {
+                if fault.code == "timeout" {
+                    self.count(|strikes| strikes + 1, &connection);
+                }
+                Err(fault)
+            }
+        };
+        outcome.map_err(|fault| {
+            let mut fault = self.named(connection.explain(fault));
+            if fault.transient && !tool.is_repeatable {
+                fault.transient = false;
+                fault.hint =
+                    Some("it may have been done, and the tool does not say that it can be done twice".to_owned());
+            }
+            fault
+        })
+    }
+
+    /// Gives the connection away, to be ended.
+    pub(super) fn leave(&self) -> Option<Arc<Connection>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).connection.take()
+    }
+
+    fn found(&self, engine: &Engine, own: &str, bounds: &Bounds<'_>) -> Result<(Arc<Connection>, Offered), ToolFault> {
+        let state = self.ready(engine, bounds, None)?;
+        let shown = plain(own, NAME_CHARS);
+        let tool = state.offered.iter().find(|tool| tool.own == own).cloned();
+        let (Some(tool), Some(connection)) = (tool, state.connection.clone()) else {
+            return Err(ToolFault::lasting("not_found", format!("it has no tool {shown}")));
+        };
+        match state.told.get(own) {
+            Some(told) if tool.spec.approval > *told => {
+                let (now, told) = (tool.spec.approval.as_str(), told.as_str());
+                let message = format!("{shown} needs {now} now, and {told} when it was looked at");
+                Err(ToolFault::lasting("changed", message).hint("look at the server's tools again"))
+            }
+            _ => Ok((connection, tool)),
+        }
+    }
+
+    /// Counts calls that nobody answered, and lets a server go that has too many.
+    fn count(&self, next: impl Fn(u32) -> u32, of: &Arc<Connection>) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.strikes = next(state.strikes);
+        let is_this = state.connection.as_ref().is_some_and(|connection| Arc::ptr_eq(connection, of));
+        if state.strikes >= STRIKES && is_this {
+            state.connection = None;
+            state.strikes = 0;
+        }
+    }
+
+    /// The server, up and with its tools known; a list older than `fresh` is asked for again where the server does not tell of changes.
+    fn ready(
+        &self,
+        engine: &Engine,
+        bounds: &Bounds<'_>,
+        fresh: Option<Duration>,
+    ) -> Result<MutexGuard<'_, State>, ToolFault> {
+        let mut state = self.locked(bounds)?;
+        if state.connection.as_ref().is_some_and(|connection| connection.is_closed()) {
+            state.connection = None;
+        }
+        if is_current(&state, fresh) {
+            return Ok(state);
+        }
+        if state.connection.is_none() {
+            self.rested()?;
+        }
+        let own = Bounds { deadline: bounds.deadline.min(Instant::now() + START_TIME), ..*bounds };
+        let renewed = self.renew(&mut state, engine, &own);
+        let failed = renewed.err().map(|fault| match fault.code {
+            "timeout" => ToolFault::passing("timeout", "the server does not begin in time"),
+            _ => fault,
+        });
+        if let Some(fault) = &failed {
+            (state.connection, state.offered, state.listed) = (None, Vec::new(), None);
+            // A caller without patience says nothing of the server.
+            if fault.code == "cancelled"
+                || (fault.code == "timeout" && own.deadline == bounds.deadline && fresh.is_none())
+            {
+                return Err(fault.clone());
+            }
+        }
+        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) =
+            failed.clone().map(|fault| (fault, Instant::now()));
+        failed.map_or(Ok(state), Err)
+    }
+
+    fn renew(&self, state: &mut State, engine: &Engine, bounds: &Bounds<'_>) -> Result<(), ToolFault> {
+        let connection = match &state.connection {
+            Some(connection) => Arc::clone(connection),
+            None => {
+                let started = engine.wait(bounds, Connection::start(self.server.clone(), bounds.deadline))??;
+                let connection = Arc::new(started);
+                state.connection = Some(Arc::clone(&connection));
+                connection
+            }
+        };
+        // Before it is asked: what changes while it answers is asked for once more.
+        let _told = connection.take_change();
+        let listed = engine.wait(bounds, Arc::clone(&connection).list(bounds.deadline))?;
+        let tools = listed.map_err(|fault| connection.explain(fault))?;
+        state.offered = offered(&self.name, &self.server, tools);
+        state.listed = Some(Instant::now());
+        Ok(())
+    }
+
+    /// Whether it may be started: a configuration that cannot be meant never, one that failed just now later.
+    fn rested(&self) -> Result<(), ToolFault> {
+        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        match failed.as_ref() {
+            Some((fault, at)) if fault.code == "invalid_server" || at.elapsed() < REST => Err(fault.clone()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The state, once nobody else starts the server.
+    fn locked(&self, bounds: &Bounds<'_>) -> Result<MutexGuard<'_, State>, ToolFault> {
+        loop {
+            match self.state.try_lock() {
+                Ok(state) => return Ok(state),
+                Err(TryLockError::Poisoned(state)) => return Ok(state.into_inner()),
+                Err(TryLockError::WouldBlock) => {
+                    let left = bounds.remaining()?;
+                    std::thread::sleep(LOOK.min(left));
+                }
+            }
+        }
+    }
+
+    fn named(&self, mut fault: ToolFault) -> ToolFault {
+        fault.message = format!("{}: {}", self.name, fault.message);
+        fault
+    }
+}
+
+fn is_current(state: &State, fresh: Option<Duration>) -> bool {
+    let (Some(connection), Some(listed)) = (&state.connection, state.listed) else { return false };
+    let is_young = connection.tells_changes() || fresh.is_none_or(|fresh| listed.elapsed() < fresh);
+    is_young && !connection.has_changed()
+}
+
+/// What no server can be configured as.
+fn problem(name: &str, server: &RemoteServer) -> Option<ToolFault> {
+    let refused = |message: String, hint: &str| Some(ToolFault::lasting("invalid_server", message).hint(hint));
+    if !is_server_name(name) {
+        let message = format!("no server can be called {}", plain(name, NAME_CHARS));
+        return refused(message, "ASCII letters, digits, `-` and `_`, at most 32, no `__`, no `_` at an end");
+    }
+    match (&server.url, server.command.first().is_some_and(|program| !program.is_empty())) {
+        (None, true) => None,
+        (None, false) => refused("it has no command and no url".to_owned(), "set one of them"),
+        (Some(_), true) => refused("it has a command and a url".to_owned(), "set one of them"),
+        (Some(url), false) => {
+            let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://")).unwrap_or_default();
+            let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+            match authority.is_empty() || authority.contains('@') {
+                true => refused(
+                    "its url is no http:// or https:// address".to_owned(),
+                    "write `https://host/path`, and a token as `AUTHORIZATION` under `env`",
+                ),
+                false => None,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_have_a_name_and_one_way_to_be_reached() {
+        let command = |words: &[&str]| RemoteServer {
+            command: words.iter().map(ToString::to_string).collect(),
+            ..RemoteServer::default()
+        };
+        let url = |url: &str| RemoteServer { url: Some(url.to_owned()), ..RemoteServer::default() };
+        assert_eq!(problem("a", &command(&["true"])), None);
+        assert_eq!(problem("a", &url("https://example.org/mcp")), None);
+        let both = RemoteServer { url: Some("http://example.org".to_owned()), ..command(&["true"]) };
+        for (name, server) in [
+            ("a__b", command(&["true"])),
+            ("a", command(&[])),
+            ("a", command(&[""])),
+            ("a", url("file:///etc/passwd")),
+            ("a", url("http://user:word@example.org/")),
+            ("a", url("https://")),
+            ("a", both),
+        ] {
+            assert_eq!(problem(name, &server).unwrap().code, "invalid_server", "{name} {server:?}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! [`Process`]: a server that is a program of ours, in a process group of its own.
+
+use std::{
+    process::{Child, Command, Stdio},
+    sync::{Arc, Mutex, PoisonError},
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use compose::ToolFault;
+use tokio::{
+    io::{AsyncRead, AsyncReadExt as _},
+    process::{ChildStderr, ChildStdin, ChildStdout},
+};
+
+use super::{RemoteServer, offered::plain};
+
+/// Variables of ours that a program needs to be found and to find its own files. All others are kept from it: they hold
+/// what is for others.
+const KEPT: [&str; 19] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TERM",
+    "TMPDIR",
+    "TZ",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_RUNTIME_DIR",
+    "SYSTEMROOT",
+    "APPDATA",
+    "TEMP",
+    "USERPROFILE",
+];
+
+/// Bytes kept of what it says on its error stream.
+const SAID_BYTES: usize = 4096;
+
+/// Characters shown of that.
+const SAID_CHARS: usize = 240;
+
+/// How often we look whether it has gone.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// The program. It and whatever it started in its group are killed when this goes.
+pub(super) struct Process {
+    child: Child,
+    said: Arc<Mutex<Vec<u8>>>,
+    is_over: bool,
+}
+
+/// Its streams.
+pub(super) struct Streams {
+    pub(super) output: ChildStdout,
+    pub(super) input: ChildStdin,
+}
+
+impl Process {
+    /// Starts it. Only inside the runtime.
+    pub(super) fn start(server: &RemoteServer) -> Result<(Self, Streams), ToolFault> {
+        let failed = |error: std::io::Error| {
+            let program = server.command.first().map_or("", String::as_str);
+            ToolFault::lasting("server_failed", format!("{} cannot be started: {error}", plain(program, SAID_CHARS)))
+                .hint("check `command` in the server's configuration")
+        };
+        let mut child = command(server).spawn().map_err(failed)?;
+        let (output, input, errors) = (child.stdout.take(), child.stdin.take(), child.stderr.take());
+        let process = Self { child, said: Arc::default(), is_over: false };
+        let missing = || failed(std::io::Error::other("it has no streams"));
+        let output = ChildStdout::from_std(output.ok_or_else(missing)?).map_err(failed)?;
+        let input = ChildStdin::from_std(input.ok_or_else(missing)?).map_err(failed)?;
+        let errors = ChildStderr::from_std(errors.ok_or_else(missing)?).map_err(failed)?;
+        tokio::spawn(listen(errors, Arc::clone(&process.said)));
+        Ok((process, Streams { output, input }))
+    }
+
+    /// The last line of its error stream.
+    pub(super) fn said(&self) -> Option<String> {
+        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = String::from_utf8_lossy(&said);
+        let line = text.lines().rev().find(|line| !line.trim().is_empty())?;
+        Some(plain(line, SAID_CHARS))
+    }
+
+    /// Waits for it to go by itself, and kills it and its group when it does not, or has left others behind.
+    pub(super) fn end(&mut self, grace: Duration) {
+        if self.is_over {
+            return;
+        }
+        let until = Instant::now() + grace;
+        while !self.has_gone() && Instant::now() < until {
+            sleep(LOOK);
+        }
+        // As long as nobody has waited for the child, no other group can have its number.
+        #[cfg(unix)]
+        let _gone = rustix::process::kill_process_group(
+            rustix::process::Pid::from_child(&self.child),
+            rustix::process::Signal::KILL,
+        );
+        let _gone = self.child.kill();
+        let _status = self.child.wait();
+        self.is_over = true;
+    }
+
+    #[cfg(unix)]
+    fn has_gone(&mut self) -> bool {
+        use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        !matches!(waitid(WaitId::Pid(Pid::from_child(&self.child)), look), Ok(None))
+    }
+
+    #[cfg(not(unix))]
+    fn has_gone(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.end(Duration::ZERO);
+    }
+}
+
+fn command(server: &RemoteServer) -> Command {
+    let (program, arguments) = server.command.split_first().map_or(("", &[][..]), |(first, rest)| (first, rest));
+    let mut command = Command::new(program);
+    command.args(arguments).env_clear();
+    command.envs(KEPT.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+    command.envs(&server.env);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    command
+}
+
+/// Reads all of a stream, so that it never fills, and keeps its end.
+async fn listen(mut errors: impl AsyncRead + Unpin, said: Arc<Mutex<Vec<u8>>>) {
+    let mut buffer = [0; 1024];
+    while let Ok(bytes @ 1..) = errors.read(&mut buffer).await {
+        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.extend_from_slice(buffer.get(..bytes).unwrap_or_default());
+        let over = said.len().saturating_sub(SAID_BYTES);
+        said.drain(..over);
+    }
+}
