@@ -7,13 +7,26 @@ use std::{
 };
 
 use agent::{Catalogue, Decision, Settings};
-use compose::{ComposedTool, Entry, Hosts, Native, ToolHost, ToolSettings, ToolSpec, Workshop, WorkshopError, offered};
+use compose::{
+    ComposedTool, Entry, Hosts, Native, ServerSettings, ToolHost, ToolSettings, ToolSpec, Workshop, WorkshopError,
+    offered,
+};
+use mcp::{Remote, RemoteServer, STARTED_FOR_TOOLS};
 
 use crate::{
     catalogue::builtin,
     context::Context,
     exit::{CliError, failed},
 };
+
+/// The tools that steps may call, as long as the configuration says the same.
+static KEPT: Mutex<Option<(ToolSettings, PathBuf, Hosts)>> = Mutex::new(None);
+
+/// Lets the tools of steps go, and with them the servers that were started.
+pub fn stop_tools() {
+    let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner).take();
+    drop(kept);
+}
 
 /// What `tools` works with.
 pub struct Composing {
@@ -28,11 +41,15 @@ impl Composing {
     /// For an agent: the one that is named, else the one that acts.
     pub fn new(context: &Context, agent: Option<&str>) -> Result<Self, CliError> {
         let hosts = context.tool_hosts()?;
+        let specs = hosts.tools();
+        for (server, why) in hosts.faults() {
+            context.out.note(&format!("the tools of the MCP server {server} are missing: {why}"));
+        }
         Ok(Self {
             catalogue: Catalogue::collect(&context.places(true), builtin()?).map_err(failed)?,
             settings: context.settings()?,
             agent: context.agent(agent),
-            specs: hosts.tools(),
+            specs,
             hosts,
         })
     }
@@ -93,7 +110,6 @@ impl Context {
     /// # Errors
     /// The configuration says it in a way that cannot be used.
     pub fn tool_hosts(&self) -> Result<Hosts, CliError> {
-        static KEPT: Mutex<Option<(ToolSettings, PathBuf, Hosts)>> = Mutex::new(None);
         let settings = ToolSettings::of(&self.config.tools, &self.config.mcp_servers).map_err(failed)?;
         let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((for_settings, folder, hosts)) = kept.as_ref()
@@ -102,8 +118,16 @@ impl Context {
             return Ok(hosts.clone());
         }
         let native = Native::new(settings.native.clone(), &self.cwd);
-        let hosts = Hosts::new(vec![Arc::new(native)]);
+        let is_started_for_tools = std::env::var_os(STARTED_FOR_TOOLS).is_some();
+        let servers = settings.servers.iter().filter(|_| !is_started_for_tools);
+        let servers = servers.map(|(name, server)| (name.clone(), remote(server))).collect();
+        let hosts = Hosts::new(vec![Arc::new(native), Arc::new(Remote::new(servers))]);
         *kept = Some((settings, self.cwd.clone(), hosts.clone()));
         Ok(hosts)
     }
+}
+
+fn remote(server: &ServerSettings) -> RemoteServer {
+    let ServerSettings { command, env, url, approval, tools } = server.clone();
+    RemoteServer { command, env, url, approval, tools }
 }

@@ -44,6 +44,7 @@ fn main() -> ExitCode {
             }
         },
     };
+    composing::stop_tools();
     match result {
         Ok(exit) => exit.into(),
         Err(error) => out.fail(&error).into(),

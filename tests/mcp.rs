@@ -5,6 +5,7 @@ mod hostile;
 mod hosts;
 mod http;
 mod messages;
+mod remote;
 mod skills;
 mod tools;
 mod watching;

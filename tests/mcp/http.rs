@@ -10,12 +10,13 @@ use serde_json::{Value, json};
 
 use crate::support::Sandbox;
 
-const TOKEN: &str = "a-token-of-the-tests";
+pub const TOKEN: &str = "a-token-of-the-tests";
 
 /// A server, ended when dropped.
-struct Served {
+pub struct Served {
     child: Child,
-    ready: Value,
+    /// What the server said when it was up.
+    pub ready: Value,
 }
 
 impl Drop for Served {
@@ -25,7 +26,8 @@ impl Drop for Served {
     }
 }
 
-fn serve(sandbox: &Sandbox, token: &str, args: &[&str]) -> Served {
+/// Serves an address with a token.
+pub fn serve(sandbox: &Sandbox, token: &str, args: &[&str]) -> Served {
     let mut command = sandbox.command(&[&["mcp", "--http", "127.0.0.1:0", "--json"], args].concat());
     command.env("SKILLHUB_MCP_TOKEN", token).stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();

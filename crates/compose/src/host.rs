@@ -126,6 +126,16 @@ pub trait ToolHost: Send + Sync {
     /// The tools that there are now, each name once.
     fn tools(&self) -> Vec<ToolSpec>;
 
+    /// Whether a tool of this name is this host's to call. It is asked before each call.
+    fn has(&self, tool: &str) -> bool {
+        self.tools().iter().any(|known| known.name == tool)
+    }
+
+    /// What is missing among the tools: the names of servers, each with why its tools are not there.
+    fn faults(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
     /// Calls one of them. Its input is what [`ToolSpec::input`] takes; the answer is what the tool gives as
     /// JSON: an object, a list, a text.
     ///

@@ -31,8 +31,16 @@ impl ToolHost for Hosts {
         tools
     }
 
+    fn has(&self, tool: &str) -> bool {
+        self.hosts.iter().any(|host| host.has(tool))
+    }
+
+    fn faults(&self) -> Vec<(String, String)> {
+        self.hosts.iter().flat_map(|host| host.faults()).collect()
+    }
+
     fn call(&self, tool: &str, input: &Value, bounds: &Bounds<'_>) -> Result<Value, ToolFault> {
-        let host = self.hosts.iter().find(|host| host.tools().iter().any(|known| known.name == tool));
+        let host = self.hosts.iter().find(|host| host.has(tool));
         let missing = || ToolFault::lasting("unknown_tool", format!("there is no tool `{tool}`"));
         host.ok_or_else(missing)?.call(tool, input, bounds)
     }

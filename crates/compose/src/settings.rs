@@ -32,7 +32,7 @@ use crate::host::Approval;
 /// [mcp_servers.files]             # a server that speaks MCP; its tools are mcp__files__NAME
 /// command = ["files-server", "--root", "."]
 /// env = { TOKEN = "x" }
-/// url = "http://127.0.0.1:9000/mcp"   # in place of `command`
+/// url = "http://127.0.0.1:9000/mcp"   # in place of `command`; of `env` it is then sent AUTHORIZATION = "Bearer x" as a header
 /// approval = "plan_confirm"       # the level of its tools; without it by what the server says of them
 /// tools = { read = "none" }       # the level of one of them
 /// ```

@@ -26,7 +26,7 @@ mod workplace;
 
 pub use http::{Gate, GateError, serve_http};
 pub use refusal::Refusal;
-pub use remote::{Remote, RemoteServer};
+pub use remote::{Remote, RemoteServer, STARTED_FOR_TOOLS};
 pub use server::{Options, Server, Servers};
 pub use stdio::{ServeError, serve_stdio};
 pub use workplace::{Open, Used, Workplace};

@@ -25,6 +25,10 @@ use serde_json::Value;
 
 use self::{engine::Engine, place::Place};
 
+/// The variable that a program is given which was started for its tools. A skillhub among them starts no servers of its own, for they
+/// could be itself again.
+pub const STARTED_FOR_TOOLS: &str = "SKILLHUB_STARTED_FOR_TOOLS";
+
 /// How a server is reached, and what its tools need of a person. It has a command or an address.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RemoteServer {
@@ -63,6 +67,14 @@ impl Remote {
     }
 }
 
+impl Remote {
+    /// The server of a tool, and its own name of it. A server's name has no `__`, so there is one way only to read this.
+    fn place<'t>(&self, tool: &'t str) -> Option<(&Place, &'t str)> {
+        let (server, own) = tool.strip_prefix("mcp__")?.split_once("__")?;
+        Some((self.places.get(server)?, own))
+    }
+}
+
 impl ToolHost for Remote {
     fn tools(&self) -> Vec<ToolSpec> {
         let listed: Vec<Vec<ToolSpec>> = std::thread::scope(|scope| {
@@ -74,14 +86,24 @@ impl ToolHost for Remote {
         listed.into_iter().flatten().filter(|spec| seen.insert(spec.name.clone())).collect()
     }
 
+    fn has(&self, tool: &str) -> bool {
+        self.place(tool).is_some()
+    }
+
+    fn faults(&self) -> Vec<(String, String)> {
+        Self::faults(self)
+    }
+
     fn call(&self, tool: &str, input: &Value, bounds: &Bounds<'_>) -> Result<Value, ToolFault> {
         let unknown = || {
-            ToolFault::lasting("not_found", format!("there is no tool {}", offered::plain(tool, offered::NAME_CHARS)))
-                .hint("tools of configured servers are called mcp__SERVER__TOOL; `[mcp_servers.NAME]` configures one")
+            ToolFault::lasting(
+                "unknown_tool",
+                format!("there is no tool {}", offered::plain(tool, offered::NAME_CHARS)),
+            )
+            .hint("tools of configured servers are called mcp__SERVER__TOOL; `[mcp_servers.NAME]` configures one")
         };
-        // A name has no `__` of its own, so there is one way only to read this.
-        let (server, own) = tool.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")).ok_or_else(unknown)?;
-        self.places.get(server).ok_or_else(unknown)?.call(&self.engine, own, input, bounds)
+        let (place, own) = self.place(tool).ok_or_else(unknown)?;
+        place.call(&self.engine, own, input, bounds)
     }
 }
 

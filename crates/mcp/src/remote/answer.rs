@@ -57,7 +57,7 @@ pub(super) fn fault(error: ServiceError) -> ToolFault {
         ServiceError::McpError(error) => {
             let message = plain(&error.message, MESSAGE_CHARS);
             match error.code {
-                ErrorCode::METHOD_NOT_FOUND => ToolFault::lasting("not_found", message),
+                ErrorCode::METHOD_NOT_FOUND => ToolFault::lasting("unknown_tool", message),
                 ErrorCode::INVALID_PARAMS => ToolFault::lasting("invalid_input", message),
                 http::LASTING => ToolFault::lasting("server_failed", message),
                 http::PASSING => ToolFault::passing("server_failed", message),

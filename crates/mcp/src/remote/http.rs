@@ -150,8 +150,8 @@ impl Session {
         let kind = of(header::CONTENT_TYPE.as_str()).unwrap_or_default();
         let body = answer.into_body().into_reader().take(MESSAGE_BYTES);
         let found = match kind.starts_with("text/event-stream") {
-            true => self.from_events(message, BufReader::new(body)),
-            false => from_document(message, body),
+            true => self.in_events(message, BufReader::new(body)),
+            false => in_document(message, body),
         }?;
         if let (true, Some(version)) = (is_start, found["result"]["protocolVersion"].as_str()) {
             *self.version.lock().unwrap_or_else(PoisonError::into_inner) = Some(version.to_owned());
@@ -159,7 +159,7 @@ impl Session {
         Ok(found)
     }
 
-    fn from_events(&self, message: &Value, body: impl BufRead) -> Result<Value, Failed> {
+    fn in_events(&self, message: &Value, body: impl BufRead) -> Result<Value, Failed> {
         let mut data = String::new();
         for line in body.lines() {
             let line = line.map_err(|error| unread(&error))?;
@@ -212,7 +212,7 @@ fn unread(error: &std::io::Error) -> Failed {
     Failed { code: PASSING, why: format!("its answer cannot be read: {error}") }
 }
 
-fn from_document(message: &Value, mut body: impl std::io::Read) -> Result<Value, Failed> {
+fn in_document(message: &Value, mut body: impl std::io::Read) -> Result<Value, Failed> {
     let mut bytes = Vec::new();
     body.read_to_end(&mut bytes).map_err(|error| unread(&error))?;
     let found: Value = serde_json::from_slice(&bytes).unwrap_or_default();

@@ -20,8 +20,11 @@ use super::{
 /// How long a server may take to start and to tell its tools. Some are fetched before they run.
 const START_TIME: Duration = Duration::from_secs(30);
 
-/// How long one that could not be started is left alone.
+/// How long one that could not be started is left alone, at least.
 const REST: Duration = Duration::from_secs(5);
+
+/// How many times longer than it took to find that out, so that a server that hangs does not hold up whoever asks for tools again and again.
+const REST_FACTOR: u32 = 10;
 
 /// How old the list of a server may be that does not say when it changes.
 const FRESH: Duration = Duration::from_secs(5);
@@ -38,6 +41,7 @@ pub(super) struct Place {
     name: String,
     server: RemoteServer,
     state: Mutex<State>,
+    /// Why its tools are missing, and until when it is left alone.
     failed: Mutex<Option<(ToolFault, Instant)>>,
 }
 
@@ -116,13 +120,13 @@ impl Place {
         let shown = plain(own, NAME_CHARS);
         let tool = state.offered.iter().find(|tool| tool.own == own).cloned();
         let (Some(tool), Some(connection)) = (tool, state.connection.clone()) else {
-            return Err(ToolFault::lasting("not_found", format!("it has no tool {shown}")));
+            return Err(ToolFault::lasting("unknown_tool", format!("it has no tool {shown}")));
         };
         match state.told.get(own) {
             Some(told) if tool.spec.approval > *told => {
                 let (now, told) = (tool.spec.approval.as_str(), told.as_str());
                 let message = format!("{shown} needs {now} now, and {told} when it was looked at");
-                Err(ToolFault::lasting("changed", message).hint("look at the server's tools again"))
+                Err(ToolFault::lasting("approval_needed", message).hint("look at the server's tools again"))
             }
             _ => Ok((connection, tool)),
         }
@@ -156,7 +160,8 @@ impl Place {
         if state.connection.is_none() {
             self.rested()?;
         }
-        let own = Bounds { deadline: bounds.deadline.min(Instant::now() + START_TIME), ..*bounds };
+        let started = Instant::now();
+        let own = Bounds { deadline: bounds.deadline.min(started + START_TIME), ..*bounds };
         let renewed = self.renew(&mut state, engine, &own);
         let failed = renewed.err().map(|fault| match fault.code {
             "timeout" => ToolFault::passing("timeout", "the server does not begin in time"),
@@ -172,7 +177,7 @@ impl Place {
             }
         }
         *self.failed.lock().unwrap_or_else(PoisonError::into_inner) =
-            failed.clone().map(|fault| (fault, Instant::now()));
+            failed.clone().map(|fault| (fault, Instant::now() + REST.max(started.elapsed() * REST_FACTOR)));
         failed.map_or(Ok(state), Err)
     }
 
@@ -199,7 +204,7 @@ impl Place {
     fn rested(&self) -> Result<(), ToolFault> {
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         match failed.as_ref() {
-            Some((fault, at)) if fault.code == "invalid_server" || at.elapsed() < REST => Err(fault.clone()),
+            Some((fault, until)) if fault.code == "invalid_server" || Instant::now() < *until => Err(fault.clone()),
             _ => Ok(()),
         }
     }

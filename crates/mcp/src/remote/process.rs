@@ -13,7 +13,7 @@ use tokio::{
     process::{ChildStderr, ChildStdin, ChildStdout},
 };
 
-use super::{RemoteServer, offered::plain};
+use super::{RemoteServer, STARTED_FOR_TOOLS, offered::plain};
 
 /// Variables of ours that a program needs to be found and to find its own files. All others are kept from it: they hold
 /// what is for others.
@@ -132,7 +132,7 @@ fn command(server: &RemoteServer) -> Command {
     let mut command = Command::new(program);
     command.args(arguments).env_clear();
     command.envs(KEPT.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
-    command.envs(&server.env);
+    command.envs(&server.env).env(STARTED_FOR_TOOLS, "1");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);

@@ -69,7 +69,7 @@ fn tools_are_listed_called_and_answer() {
     assert_eq!((fault.code, fault.message.as_str()), ("tool_failed", "s: there is no such city"));
     assert!(!fault.transient, "a tool that may destroy is not called twice");
     for unknown in ["mcp__s__nothing", "mcp__other__echo", "mcp__s", "echo", "", "mcp____echo"] {
-        assert_eq!(code(&remote, unknown), "not_found", "{unknown}");
+        assert_eq!(code(&remote, unknown), "unknown_tool", "{unknown}");
     }
     assert_eq!(call(&remote, "mcp__s__echo", &json!(["text"])).unwrap_err().code, "invalid_input");
 }
@@ -153,8 +153,8 @@ fn changed_tools_are_seen_and_a_higher_level_stops_who_knew_the_lower() {
     }));
     call(&remote, "mcp__s__worsen", &json!({})).unwrap();
     thread::sleep(Duration::from_millis(300));
-    assert_eq!(code(&remote, "mcp__s__echo"), "changed");
-    assert_eq!(code(&remote, "mcp__s__add"), "not_found");
+    assert_eq!(code(&remote, "mcp__s__echo"), "approval_needed");
+    assert_eq!(code(&remote, "mcp__s__add"), "unknown_tool");
     let echo = remote.tools().into_iter().find(|tool| tool.name == "mcp__s__echo").unwrap();
     assert_eq!(echo.approval, Approval::ExecEscalation);
     assert_eq!(call(&remote, "mcp__s__echo", &json!({"text": "known"})).unwrap(), json!("known"));

@@ -1,0 +1,80 @@
+//! Steps of composed tools that call other servers: here skillhub's own, over the standard streams and over HTTP.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::http::{Served, TOKEN, serve};
+use crate::support::Sandbox;
+
+const FINDER: &str = "---
+name: finder
+description: Finds skills by words.
+tool_schema:
+  input:
+    type: object
+    properties: {words: {type: string}}
+    required: [words]
+  steps:
+    - tool: mcp__own__search_skills
+      input: {query: \"{{input.words}}\"}
+---
+# Finder
+
+Call the tool.
+";
+
+/// A sandbox with a skill that asks a server, which is configured like this.
+fn asking(server: &str) -> Sandbox {
+    let sandbox = Sandbox::project();
+    sandbox.run_with(&["manage", "create", "finder", "--content", "-", "--json"], FINDER.as_bytes()).done();
+    configure(&sandbox, server);
+    sandbox
+}
+
+/// The server as a program of the sandbox.
+fn program(sandbox: &Sandbox) -> String {
+    let skillhub = json!([env!("CARGO_BIN_EXE_skillhub"), "mcp"]);
+    let env = format!("{{ SKILLHUB_HOME = {}, HOME = {} }}", json!(sandbox.skillhub_home()), json!(sandbox.home()));
+    format!("command = {skillhub}\nenv = {env}")
+}
+
+fn configure(sandbox: &Sandbox, server: &str) {
+    let text = format!("[mcp_servers.own]\n{server}\n");
+    fs::write(sandbox.skillhub_home().join("config.toml"), text).unwrap();
+}
+
+fn found(answer: &Value) -> &Value {
+    &answer["output"]["results"][0]["name"]
+}
+
+#[test]
+fn a_step_calls_a_server_that_is_started_for_it() {
+    let sandbox = asking("url = 'http://127.0.0.1:1/mcp'");
+    configure(&sandbox, &program(&sandbox));
+    let native = sandbox.done(&["tools", "list", "--native"]);
+    let tools = native["tools"].as_array().unwrap();
+    let tool = |name: &str| tools.iter().find(|tool| tool["name"] == name).unwrap_or_else(|| panic!("{native}"));
+    assert_eq!(tool("mcp__own__search_skills")["approval"], "none");
+    assert_ne!(tool("mcp__own__skill_manage")["approval"], "none");
+    assert_eq!(sandbox.done(&["tools", "compile", "finder"])["ok"], true);
+    // The tool that was compiled is a reason for the server to look for servers; it finds itself and starts nothing.
+    let answer = sandbox.done(&["tools", "call", "finder", "--input", "{\"words\": \"finds skills\"}"]);
+    assert_eq!(found(&answer), "finder", "{answer}");
+}
+
+#[test]
+fn a_step_calls_a_server_at_an_address_and_a_missing_one_is_told() {
+    let sandbox = asking("url = 'http://127.0.0.1:1/mcp'");
+    let served: Served = serve(&sandbox, TOKEN, &[]);
+    let url = served.ready["url"].as_str().unwrap();
+    configure(&sandbox, &format!("url = '{url}'\nenv = {{ AUTHORIZATION = 'Bearer {TOKEN}' }}"));
+    sandbox.done(&["tools", "compile", "finder"]);
+    let answer = sandbox.done(&["tools", "call", "finder", "--input", "{\"words\": \"finds skills\"}"]);
+    assert_eq!(found(&answer), "finder", "{answer}");
+    drop(served);
+    let gone = sandbox.run(&["tools", "list", "--native"]);
+    assert!(gone.stderr.contains("the tools of the MCP server own are missing"), "{gone}");
+    let answer = sandbox.ask(&["tools", "call", "finder", "--input", "{\"words\": \"finds skills\"}"]);
+    assert_ne!(answer.json()["ok"], true, "{}", answer.text());
+}
