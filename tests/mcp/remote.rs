@@ -9,7 +9,7 @@ use crate::support::Sandbox;
 
 const FINDER: &str = "---
 name: finder
-description: Finds skills by words.
+description: Looks zebras up.
 tool_schema:
   input:
     type: object
@@ -59,22 +59,26 @@ fn a_step_calls_a_server_that_is_started_for_it() {
     assert_ne!(tool("mcp__own__skill_manage")["approval"], "none");
     assert_eq!(sandbox.done(&["tools", "compile", "finder"])["ok"], true);
     // The tool that was compiled is a reason for the server to look for servers; it finds itself and starts nothing.
-    let answer = sandbox.done(&["tools", "call", "finder", "--input", "{\"words\": \"finds skills\"}"]);
+    let answer = sandbox.done(&["tools", "call", "finder", "--input", "{\"words\": \"zebras\"}"]);
     assert_eq!(found(&answer), "finder", "{answer}");
 }
 
 #[test]
 fn a_step_calls_a_server_at_an_address_and_a_missing_one_is_told() {
     let sandbox = asking("url = 'http://127.0.0.1:1/mcp'");
-    let served: Served = serve(&sandbox, TOKEN, &[]);
+    let elsewhere = Sandbox::new();
+    let striped = FINDER.replace("name: finder", "name: striped").split("tool_schema").next().unwrap().to_owned();
+    let striped = format!("{striped}---\n# Striped\n\nRead on.\n");
+    elsewhere.run_with(&["manage", "create", "striped", "--content", "-", "--json"], striped.as_bytes()).done();
+    let served: Served = serve(&elsewhere, TOKEN, &[]);
     let url = served.ready["url"].as_str().unwrap();
     configure(&sandbox, &format!("url = '{url}'\nenv = {{ AUTHORIZATION = 'Bearer {TOKEN}' }}"));
     sandbox.done(&["tools", "compile", "finder"]);
-    let answer = sandbox.done(&["tools", "call", "finder", "--input", "{\"words\": \"finds skills\"}"]);
-    assert_eq!(found(&answer), "finder", "{answer}");
+    let answer = sandbox.done(&["tools", "call", "finder", "--input", "{\"words\": \"zebras\"}"]);
+    assert_eq!(found(&answer), "striped", "{answer}");
     drop(served);
     let gone = sandbox.run(&["tools", "list", "--native"]);
     assert!(gone.stderr.contains("the tools of the MCP server own are missing"), "{gone}");
-    let answer = sandbox.ask(&["tools", "call", "finder", "--input", "{\"words\": \"finds skills\"}"]);
+    let answer = sandbox.ask(&["tools", "call", "finder", "--input", "{\"words\": \"zebras\"}"]);
     assert_ne!(answer.json()["ok"], true, "{}", answer.text());
 }
