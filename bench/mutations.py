@@ -129,7 +129,7 @@ def harmless(text, references):
         "trailing spaces": head + re.sub(r"([^\n`])\n", r"\1  \n", body),
         "no bold": head + body.replace("**", ""),
         "underscored bold": head + body.replace("**", "__"),
-        "no code marks in prose": head + re.sub(r"(?<!`)`([^`\n]+)`(?!`)", r"\1", body),
+        "no code marks in prose": head + re.sub(r"(```.*?```)|`([^`\n]+)`", lambda m: m[1] or m[2], body, flags=re.S),
         "colon after headings": head + re.sub(r"^(## .*)$", r"\1:", body, flags=re.M),
         "another version": head.replace('version: "1.0.0"', 'version: "1.0.1"') + body,
         "other keywords": re.sub(r'keywords: ".*"', 'keywords: "other, words"', head) + body,

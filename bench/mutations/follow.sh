@@ -48,6 +48,9 @@ END {
     for (i = 0; i <= section; i++) {
         if (any && i > 0 && !wanted(heading[i])) continue
         printf "%s", said[i]
+    }
+    for (i = 0; i <= section; i++) {
+        if (any && i > 0 && !wanted(heading[i])) continue
         count = split(links[i], path, "\n")
         for (j = 1; j < count; j++) if (!(path[j] in read_already)) { read_already[path[j]] = 1; refer(path[j]) }
     }
