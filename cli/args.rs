@@ -142,6 +142,10 @@ pub enum Command {
     /// Make, list or revoke tokens by which a person decides without a terminal
     #[command(subcommand)]
     Reviewer(commands::reviewer::ReviewerCommand),
+    /// Tell how a run with a skill went
+    Record(commands::record::RecordArgs),
+    /// Show how the revisions of a skill did
+    Stats(commands::stats::StatsArgs),
     /// List everything that was done or refused
     Log(commands::log::LogArgs),
     /// Print the list of skills for an agent's prompt

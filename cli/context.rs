@@ -10,7 +10,7 @@ use std::{
 
 use agent::{Catalogue, Places, Settings, Tables};
 use jiff::Timestamp;
-use library::{Actor, ActorKind, FindError, Home, Library, Scope, Use, UseKind, UseState};
+use library::{Actor, ActorKind, FindError, Head, Home, Library, OutcomeKind, Scope, Use, UseKind, UseState};
 use skill::{QualifiedName, SkillName};
 use skill_manage::Elsewhere;
 
@@ -234,6 +234,30 @@ impl Context {
         };
         if let Err(error) = library.note_uses(&[used]) {
             self.out.note(&format!("the log of uses does not have this one: {error}"));
+        }
+    }
+
+    /// Keeps that a run read a skill, as [`Context::note_use`] does.
+    pub fn note_activation(
+        &self,
+        library: Option<&Library>,
+        settings: &Settings,
+        read: (&SkillName, &Head),
+        run: &str,
+    ) {
+        let Some(library) = library.filter(|_| settings.use_log) else { return };
+        let (skill, head) = read;
+        let request = evolve::Request {
+            skill: skill.to_string(),
+            revision: Some(head.id.to_string()),
+            event: OutcomeKind::Activated.as_str().to_owned(),
+            run: Some(run.to_owned()),
+            ..evolve::Request::default()
+        };
+        let source = self.actor.to_string();
+        let defaults = evolve::Defaults { source: &source, run, now: self.now };
+        if let Err(error) = evolve::record(library, vec![request], defaults) {
+            self.out.note(&format!("the outcomes of {skill} do not have this run: {error}"));
         }
     }
 

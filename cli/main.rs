@@ -88,6 +88,8 @@ fn run(context: &Context, global: &Global, command: &Command) -> Result<Exit, Cl
         Command::Review(command) => commands::review::run(context, command),
         Command::Policy(args) => commands::policy::run(context, args),
         Command::Reviewer(command) => commands::reviewer::run(context, command),
+        Command::Record(args) => commands::record::run(context, args),
+        Command::Stats(args) => commands::stats::run(context, args),
         Command::Log(args) => commands::log::run(context, args),
         Command::Prompt(args) => commands::prompt::run(context, args),
         Command::Read(args) => commands::read::run(context, args),

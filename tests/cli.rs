@@ -16,6 +16,7 @@ mod evals;
 mod failing_closed;
 mod foreign_user;
 mod forking;
+mod gating;
 mod git_registries;
 mod hand_edits;
 mod healing;

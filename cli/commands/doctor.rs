@@ -206,13 +206,15 @@ fn check_library(context: &Context, library: &mut Library, findings: &mut Findin
             false => "not looked at: the journal comes first, `skillhub doctor --fix`",
             true => "not looked at: the history cannot be read",
         };
-        for check in ["proposals", "temporary", "folders", "lock_file", "links"] {
+        for check in ["proposals", "outcomes", "temporary", "folders", "lock_file", "links"] {
             findings.cannot(check, "not_looked_at", library.path().display(), why);
         }
         return;
     }
     let proposals = settings::check_proposals(context, library, findings);
     findings.unless_broken("proposals", library, proposals);
+    let outcomes = settings::check_outcomes(context, library, findings);
+    findings.unless_broken("outcomes", library, outcomes);
     let temporary = skills::check_temporary(library, findings);
     findings.unless_broken("temporary", library, temporary);
     let folders = skills::check_folders(context, library, findings);

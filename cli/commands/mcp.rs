@@ -7,8 +7,8 @@ use std::net::SocketAddr;
 use agent::{Builtin, Catalogue, Places, Settings};
 use clap::{Args, Subcommand};
 use compose::Hosts;
-use library::{Actor, Home, Library};
-use mcp::{Gate, Options, Refusal, Servers, Used, Workplace, serve_http, serve_stdio};
+use library::{Actor, Head, Home, Library};
+use mcp::{Gate, Options, Refusal, Servers, Told, Used, Workplace, serve_http, serve_stdio};
 use serde_json::{Value, json};
 use skill::{SkillName, failure::Failure};
 use skill_manage::{Elsewhere, Policy};
@@ -16,7 +16,7 @@ use skill_manage::{Elsewhere, Policy};
 use crate::{
     args::Global,
     catalogue::builtin,
-    commands::{enable, install as install_skill, search},
+    commands::{enable, install as install_skill, record, search},
     context::Context,
     exit::{CliError, Exit, failed},
 };
@@ -171,6 +171,15 @@ impl Workplace for Context {
 
     fn note_use(&self, catalogue: &Catalogue, settings: &Settings, used: Used<'_>) {
         self.note_use(catalogue, settings, Some(used.name), used.kind, used.state, used.agent);
+    }
+
+    fn note_activation(&self, catalogue: &Catalogue, settings: &Settings, read: (&SkillName, &Head), run: &str) {
+        let library = catalogue.find(read.0).ok().and_then(|listed| catalogue.library_of(listed));
+        self.note_activation(library, settings, read, run);
+    }
+
+    fn record(&self, outcome: Told<'_>) -> Result<Value, Refusal> {
+        record::for_agent(self, outcome).map_err(refusal)
     }
 
     fn set_enabled(&self, name: &SkillName, enabled: bool) -> Result<Value, Refusal> {

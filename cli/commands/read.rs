@@ -18,6 +18,7 @@ use crate::{
   skillhub read my-skill
   skillhub read my-skill references/api.md       one of its files
   skillhub read ~/.agents/skills/my-skill/SKILL.md
+  skillhub read my-skill --run 7f3a              in a run, which may have a part in a trial
   skillhub read skillhub-evolving-skills         a skill that is built in")]
 pub struct ReadArgs {
     /// The skill, by its name or by the path of its SKILL.md
@@ -27,6 +28,10 @@ pub struct ReadArgs {
     /// The agent that reads; it gets what the configuration lets it see
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
+    /// The run in which it is read: it gets one revision from its beginning to its end, and that it
+    /// read the skill is kept
+    #[arg(long, value_name = "ID")]
+    run: Option<String>,
 }
 
 /// Prints the body wrapped in `<skill_content>`, with the skill's folder and a list of its files; or a file.
@@ -35,19 +40,24 @@ pub fn run(context: &Context, args: &ReadArgs) -> Result<Exit, CliError> {
     let settings = context.settings()?;
     let agent = context.agent(args.agent.as_deref());
     let which = which(context, &args.name)?;
-    let opened = agent::open(&catalogue, &settings, &agent, &which).map_err(failed).and_then(|opened| {
-        match opened.asked && !context.is_person() {
+    let opened = agent::open_in_run(&catalogue, &settings, &agent, &which, args.run.as_deref())
+        .map_err(failed)
+        .and_then(|opened| match opened.asked && !context.is_person() {
             true => Err(failed(agent::AgentError::Asked(opened.name))),
             false => Ok(opened),
-        }
-    });
+        });
     let kind = if args.path.is_some() { UseKind::ReadFile } else { UseKind::Read };
     let state = if opened.is_ok() { UseState::Done } else { UseState::Refused };
     let name = opened.as_ref().ok().map(|opened| opened.name.clone()).or(which.name);
     context.note_use(&catalogue, &settings, name.as_ref(), kind, state, &agent);
+    let opened = opened?;
+    if let (Some(run), Some(head)) = (&args.run, &opened.head) {
+        let library = catalogue.find(&opened.name).ok().and_then(|listed| catalogue.library_of(listed));
+        context.note_activation(library, &settings, (&opened.name, head), run);
+    }
     match &args.path {
-        None => print_instructions(context, &opened?),
-        Some(path) => print_file(context, &catalogue, &opened?.name, path),
+        None => print_instructions(context, &opened),
+        Some(path) => print_file(context, &catalogue, (&opened.name, path), args.run.as_deref()),
     }
 }
 
@@ -64,15 +74,20 @@ fn print_instructions(context: &Context, opened: &Instructions) -> Result<Exit, 
     let files: Vec<&str> = opened.files.iter().map(skill::SkillPath::as_str).collect();
     let document = json!({
         "ok": true, "name": opened.name.as_str(), "path": opened.path, "content": opened.body, "files": files,
-        "allowed_tools": opened.declared.tools,
+        "allowed_tools": opened.declared.tools, "revision": opened.head.as_ref().map(|head| &head.id),
     });
     context.out.answer(&document, |out| out.write_all(opened.skill_content(usize::MAX).as_bytes()))?;
     Ok(Exit::Done)
 }
 
-fn print_file(context: &Context, catalogue: &Catalogue, name: &SkillName, path: &str) -> Result<Exit, CliError> {
+fn print_file(
+    context: &Context,
+    catalogue: &Catalogue,
+    (name, path): (&SkillName, &str),
+    run: Option<&str>,
+) -> Result<Exit, CliError> {
     let settings = agent::Settings::default();
-    let file = agent::read_file(catalogue, &settings, "", name, path).map_err(failed)?;
+    let file = agent::read_file_in_run(catalogue, &settings, "", (name, path), run).map_err(failed)?;
     let Some((text, _)) = file.text(0, usize::MAX) else {
         let message = format!("{} of {name} is no text", file.path);
         return Err(CliError::new("invalid_path", Exit::Invalid, message)

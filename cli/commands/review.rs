@@ -13,7 +13,7 @@ use skill_manage::{
 };
 
 use crate::{
-    commands::{eval, manage, show::print_file},
+    commands::{eval, evolve::gate_error, manage, show::print_file},
     context::{Context, TOKEN_VARIABLE},
     exit::{CliError, Exit},
     print::{GOOD, STRONG, WARN, coloured_diff, visible},
@@ -28,6 +28,8 @@ use crate::{
   skillhub review accept k7m3qx@1                make it the skill's newest revision, if it is
                                                  still at its revision 1 that you looked at
   skillhub review accept k7m3qx --require-evals  only if `eval compare` found it no worse
+  skillhub review accept k7m3qx --canary 0.2     for a fifth of the runs at first; see
+                                                 `skillhub evolve --help`
   skillhub review edit k7m3qx                    change it in $EDITOR first
   skillhub review reject k7m3qx --reason \"wrong tool\"
 
@@ -83,6 +85,9 @@ pub struct AcceptArgs {
     /// Only what `skillhub eval compare` found to do no worse than the skill as it is
     #[arg(long)]
     require_evals: bool,
+    /// Give it to this share of the runs only, such as 0.2, until outcomes tell how it does
+    #[arg(long, value_name = "SHARE")]
+    canary: Option<f64>,
 }
 
 /// Runs it.
@@ -164,8 +169,9 @@ fn conflict_text(conflict: &Conflict) -> String {
 }
 
 fn accept(context: &Context, args: &AcceptArgs) -> Result<Exit, CliError> {
-    let AcceptArgs { decide: args, require_evals } = args;
+    let AcceptArgs { decide: args, require_evals, canary } = args;
     let targets = targets(args)?;
+    let trial = canary.map(|share| context.gate()?.terms(Some(share)).map_err(gate_error)).transpose()?;
     let reviewer =
         context.reviewer("accepting a proposal").inspect_err(|error| note_refused(context, args, &targets, error))?;
     let elsewhere = context.elsewhere()?;
@@ -176,7 +182,7 @@ fn accept(context: &Context, args: &AcceptArgs) -> Result<Exit, CliError> {
             let seen = eval::required::check(context, &library, &target);
             target = seen.inspect_err(|error| note_refused(context, args, std::slice::from_ref(&target), error))?;
         }
-        let accept = Accept { target, reason: args.reason.clone(), trial: None };
+        let accept = Accept { target, reason: args.reason.clone(), trial: trial.clone() };
         let report = review::accept(&mut library, &accept, &reviewer, &manage)?;
         if report.status == Status::Applied
             && let Ok(skill) = SkillName::parse(&report.name)

@@ -3,12 +3,16 @@
 use std::path::Path;
 
 use client::PolicyFile;
+use evolve::GateConfig;
 use jiff::Timestamp;
 use library::{Actor, ActorKind, Denied, Home, Stamp, WholeChange};
 use skill_manage::{Elsewhere, Layer, Policy, Preset, PresetError, Reviewer, ReviewerError, Rule};
 
 use super::Context;
-use crate::exit::{CliError, Exit, failed};
+use crate::{
+    commands::evolve::gate_error,
+    exit::{CliError, Exit, failed},
+};
 
 /// What an administrator sets for all users; it can only tighten what they set.
 const SYSTEM_POLICY: &str = "/etc/skillhub/policy.toml";
@@ -89,6 +93,14 @@ impl Context {
         prove(&self.actor.id, &self.home, self.now, &missing)
     }
 
+    /// How revisions are tried out, as the configuration says.
+    ///
+    /// # Errors
+    /// The table cannot be used.
+    pub fn gate(&self) -> Result<GateConfig, CliError> {
+        GateConfig::of(&self.config.gate).map_err(gate_error)
+    }
+
     /// Who acts now, without a reason.
     pub fn stamp(&self) -> Stamp {
         Stamp::new(self.actor.clone(), self.now)
@@ -112,6 +124,9 @@ pub fn actor(flag: Option<&str>, home: &Home, now: Timestamp) -> Result<Actor, C
         }
         ActorKind::External => {
             Err(CliError::usage("`external` is what hand edits are recorded as; name agent or person"))
+        }
+        ActorKind::Optimizer if actor.id == library::GATE => {
+            Err(CliError::usage(format!("{actor} is the gate of skillhub itself; name another optimizer")))
         }
         ActorKind::Agent | ActorKind::Optimizer => Ok(actor),
     }

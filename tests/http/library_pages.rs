@@ -279,6 +279,22 @@ fn a_blocked_hand_edit_is_kept_shown_as_text_and_never_restored_on_the_pages() {
 }
 
 #[test]
+fn how_runs_went_is_shown_on_a_skills_page_in_both_languages() {
+    let sandbox = Sandbox::new();
+    sandbox.create("notes", "Read. Write.");
+    let gateway = Gateway::start(&sandbox, TOKEN, &[]);
+    let ann = Browser::signed_in(&gateway, &sandbox.token());
+    assert!(!ann.page("/skills/notes").contains("How runs with it went"), "nothing was told");
+    for (run, event) in [("1", "completed"), ("2", "completed"), ("3", "failed"), ("4", "aborted")] {
+        sandbox.done(&["record", "notes", "--event", event, "--run", run]);
+    }
+    let page = ann.page("/skills/notes");
+    assert!(page.contains("How runs with it went") && page.contains("67 %"), "{page}");
+    let chinese = ann.ask("GET /skills/notes", &["Accept-Language: zh"], "").text;
+    assert!(chinese.contains("使用它的运行情况") && chinese.contains("67 %"), "{chinese}");
+}
+
+#[test]
 fn a_deleted_skill_and_a_folder_that_is_gone_are_brought_back_on_the_pages() {
     let sandbox = Sandbox::new();
     sandbox.create("notes", "Read. Write.");

@@ -79,7 +79,7 @@ def tools(inspector: Inspector) -> None:
     """Every tool, in the order of a story."""
     called = {"search_skills", "read_skill", "read_skill_file", "skill_manage", "skill_diff", "skill_history"}
     called |= {"skill_rollback", "skill_status", "skill_review_list", "skill_review_show", "disable_skill"}
-    called |= {"enable_skill", "search_marketplace", "install_skill"}
+    called |= {"enable_skill", "search_marketplace", "install_skill", "record_outcome"}
     listed = {tool["name"] for tool in json.loads(inspector.run("--method", "tools/list", "--strict"))["tools"]}
     assert listed == called, f"tools that are not driven here, or are gone: {listed ^ called}"
     made = inspector.call("skill_manage", action="create", name="demo", content=DEMO)
@@ -87,6 +87,7 @@ def tools(inspector: Inspector) -> None:
     assert inspector.call("search_skills", query="forms")["results"][0]["name"] == "demo"
     read = inspector.call("read_skill", name="demo", active=["skillhub-evolving-skills"])
     assert "alpha line" in read["content"] and read["tool_policy"]["restricts"], read
+    assert inspector.call("record_outcome", name="demo", event="completed", run="r1")["recorded"] == 1
     patch = inspector.call("skill_manage", action="patch", name="demo", find="alpha", replace="gamma", reason="renamed")
     assert patch["number"] == 2, patch
     error = inspector.refused(

@@ -38,6 +38,35 @@ fn a_skill_is_made_changed_looked_at_and_rolled_back() {
 }
 
 #[test]
+fn a_connection_is_a_run_and_tells_once_how_it_went() {
+    let sandbox = Sandbox::new();
+    let mut agent = Connection::open(&sandbox, &[]);
+    agent.done("skill_manage", &create("demo"));
+    let read = agent.done("read_skill", &json!({"name": "demo"}));
+    let head = sandbox.done(&["history", "demo"])["revisions"][0]["revision"].clone();
+    assert_eq!(read["revision"], head);
+    let completed = json!({"name": "demo", "event": "completed", "task": "one", "latency_ms": 12});
+    assert_eq!(agent.done("record_outcome", &completed)["recorded"], 1);
+    assert_eq!(agent.done("record_outcome", &completed)["doubles"], 1);
+    let failed = json!({"name": "demo", "event": "failed", "run": "mine"});
+    assert_eq!(agent.done("record_outcome", &failed)["recorded"], 1);
+    let stats = sandbox.done(&["stats", "demo"])["revisions"][0].clone();
+    assert_eq!(
+        (&stats["runs"], &stats["successes"], &stats["failures"]),
+        (&json!(2), &json!(1), &json!(1)),
+        "{stats:#}"
+    );
+    assert_eq!((&stats["open"], &stats["latency_ms"]), (&json!(0), &json!(12)));
+    for (arguments, code) in [
+        (json!({"name": "demo", "event": "won"}), "invalid_request"),
+        (json!({"name": "none", "event": "failed"}), "not_found"),
+    ] {
+        assert_eq!(agent.refused("record_outcome", &arguments)["code"], code, "{arguments}");
+    }
+    agent.close();
+}
+
+#[test]
 fn what_is_blocked_held_or_wrong_says_what_the_command_line_says() {
     let sandbox = Sandbox::new();
     let mut agent = Connection::open(&sandbox, &[]);

@@ -57,6 +57,38 @@ fn check_reviewers(context: &Context, findings: &mut Findings) {
     }
 }
 
+/// Days without an outcome after which that is told.
+const SILENT_DAYS: i64 = 30;
+
+/// Whether anything was told lately of how runs with the skills go, and whether it can be read. Silence is
+/// told and nothing follows from it.
+pub fn check_outcomes(context: &Context, library: &Library, findings: &mut Findings) -> Result<(), CliError> {
+    let path = library.own_path().join("outcomes");
+    let Some(last) = library.last_recorded()? else {
+        findings.ok("outcomes", &path, "nothing was recorded yet; `skillhub record --help` says how");
+        return Ok(());
+    };
+    let mut unreadable = 0;
+    for (name, _) in library.skills()? {
+        unreadable += library.outcomes(&name)?.unreadable;
+    }
+    if unreadable > 0 {
+        let what =
+            format!("{unreadable} lines cannot be read; they are counted by nobody, and nothing is promoted by them");
+        findings.cannot("outcomes", "damaged_outcomes", path.display(), what);
+        return Ok(());
+    }
+    let days = context.now.duration_since(last).as_hours() / 24;
+    let what = match days >= SILENT_DAYS {
+        true => {
+            format!("nothing was recorded for {days} days: the gate sees nothing, and no skill is put away for that")
+        }
+        false => "outcomes can be read".to_owned(),
+    };
+    findings.ok("outcomes", &path, what);
+    Ok(())
+}
+
 /// Whether every proposal can be read, stands in one place, and leads to what was proposed.
 pub fn check_proposals(context: &Context, library: &Library, findings: &mut Findings) -> Result<(), CliError> {
     let path = library.own_path().join("proposals");

@@ -45,8 +45,9 @@ const FILE: &str = "config.toml";
 /// command = ["notify-send.sh"]
 /// ```
 ///
-/// `[agent]`, `[skill_evolution]`, `[agents.ID]` and `[[permissions]]` say what agents see, `[tools]` and `[mcp_servers.NAME]` what the steps of
-/// composed tools may call; what may stand in them is known where they are used.
+/// `[agent]`, `[skill_evolution]`, `[agents.ID]` and `[[permissions]]` say what agents see, `[gate]` how revisions
+/// are tried out, `[tools]` and `[mcp_servers.NAME]` what the steps of composed tools may call; what may stand in
+/// them is known where they are used.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -82,6 +83,9 @@ pub struct Config {
     /// Whether agents are told when to change skills.
     #[serde(default)]
     pub skill_evolution: Table,
+    /// How revisions are tried out.
+    #[serde(default)]
+    pub gate: Table,
     /// For one agent each, by its id.
     #[serde(default)]
     pub agents: BTreeMap<String, Table>,
@@ -182,6 +186,7 @@ impl Default for Config {
             notify: NotifyConfig::default(),
             agent: Table::new(),
             skill_evolution: Table::new(),
+            gate: Table::new(),
             agents: BTreeMap::new(),
             permissions: Vec::new(),
             tools: Table::new(),

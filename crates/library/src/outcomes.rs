@@ -82,16 +82,16 @@ impl OutcomeKind {
 pub struct Outcome {
     /// The format's version.
     pub v: u32,
+    /// What happened. With the run it stands first, so that doubles are found without reading all of a line.
+    pub event: OutcomeKind,
+    /// The run.
+    pub run: String,
     /// When it happened, RFC 3339 in UTC. It may be told later.
     pub ts: String,
     /// The skill.
     pub skill: String,
     /// The revision that the run had.
     pub revision: RevisionId,
-    /// What happened.
-    pub event: OutcomeKind,
-    /// The run.
-    pub run: String,
     /// Milliseconds that it took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<u64>,
@@ -206,6 +206,28 @@ struct Key<'a> {
     event: OutcomeKind,
 }
 
+impl Key<'_> {
+    /// That of a line, whoever wrote it.
+    fn of(line: &[u8]) -> Option<(OutcomeKind, Box<str>)> {
+        Self::at_the_beginning(line).or_else(|| {
+            let Key { run, event } = serde_json::from_slice(line).ok()?;
+            Some((event, run.into()))
+        })
+    }
+
+    /// That of a line as we write it, with a run that needs no escapes.
+    fn at_the_beginning(line: &[u8]) -> Option<(OutcomeKind, Box<str>)> {
+        let quoted = |text: &'_ [u8]| text.iter().position(|byte| matches!(byte, b'"' | b'\\'));
+        let event = line.strip_prefix(br#"{"v":1,"event":""#)?;
+        let (event, rest) = event.split_at_checked(quoted(event)?)?;
+        let run = rest.strip_prefix(br#"","run":""#)?;
+        let (run, rest) = run.split_at_checked(quoted(run)?)?;
+        let is_whole = rest.starts_with(br#"","ts""#);
+        let event = OutcomeKind::from_word(std::str::from_utf8(event).ok()?).filter(|_| is_whole)?;
+        Some((event, std::str::from_utf8(run).ok()?.into()))
+    }
+}
+
 impl OutcomeWriter {
     fn open(dir: &Dir, skill: &SkillName) -> io::Result<Self> {
         let mut options = OpenOptions::new();
@@ -263,8 +285,7 @@ impl OutcomeWriter {
         let mut added = Vec::new();
         Read::take(&mut self.file, len - self.read_to).read_to_end(&mut added)?;
         let whole = added.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        let keys = lines(added.get(..whole).unwrap_or_default()).filter_map(|line| serde_json::from_slice(line).ok());
-        self.known.extend(keys.map(|Key { run, event }| (event, run.into())));
+        self.known.extend(lines(added.get(..whole).unwrap_or_default()).filter_map(Key::of));
         let end = self.read_to + whole as u64;
         if end < len {
             self.file.set_len(end)?;
@@ -404,6 +425,11 @@ mod tests {
         let (_temp, dir, skill) = place();
         let open = || OutcomeWriter::open(&dir.open_dir(FOLDER).unwrap(), &skill).unwrap();
         let (mut one, mut two) = (open(), open());
+        for run in ["r", "a\"b", "a\\b", "é"] {
+            let line = serde_json::to_vec(&outcome(run, OutcomeKind::Aborted)).unwrap();
+            assert_eq!(Key::of(&line), Some((OutcomeKind::Aborted, run.into())));
+            assert_eq!(Key::at_the_beginning(&line).is_some(), !run.contains(['"', '\\']));
+        }
         let (first, other) = (outcome("r1", OutcomeKind::Completed), outcome("r1", OutcomeKind::Failed));
         let later = Outcome { ts: "2026-02-02T03:04:05Z".to_owned(), ..first.clone() };
         assert_eq!(one.append(std::slice::from_ref(&first)).unwrap(), Recorded { new: 1, doubles: 0 });

@@ -29,4 +29,4 @@ pub use refusal::Refusal;
 pub use remote::{Remote, RemoteServer, STARTED_FOR_TOOLS};
 pub use server::{Options, Server, Servers};
 pub use stdio::{ServeError, serve_stdio};
-pub use workplace::{Open, Used, Workplace};
+pub use workplace::{Open, Told, Used, Workplace};

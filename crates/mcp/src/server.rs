@@ -64,6 +64,8 @@ pub(crate) struct Shared {
 pub struct Server {
     shared: Arc<Shared>,
     session: Mutex<Session>,
+    /// The run that the connection is, for clients that have connections.
+    run: Arc<str>,
     log: Log,
 }
 
@@ -89,7 +91,9 @@ impl Servers {
     /// One for a connection.
     #[must_use]
     pub fn connect(&self) -> Server {
-        Server { shared: Arc::clone(&self.0), session: Mutex::default(), log: Log::default() }
+        let stamp = library::Stamp::new(Actor::new(ActorKind::Agent, "mcp"), Timestamp::now());
+        let run = format!("mcp-{}", library::operation_id(&stamp)).into();
+        Server { shared: Arc::clone(&self.0), session: Mutex::default(), run, log: Log::default() }
     }
 
     /// Tells clients of changes, as long as it is polled.
@@ -153,6 +157,7 @@ impl Server {
         let (shared, cancelled, actor) = (Arc::clone(&self.shared), context.ct.clone(), actor(context));
         let stopped = Arc::new(AtomicBool::new(false));
         let stop = Arc::clone(&stopped);
+        let run = (!is_sessionless(context)).then(|| Arc::clone(&self.run));
         let task = tokio::task::spawn_blocking(move || {
             if cancelled.is_cancelled() {
                 return Err(called_off());
@@ -161,7 +166,8 @@ impl Server {
             let agent = shared.options.agent.clone().unwrap_or_else(|| actor.id.clone());
             let (place, live) = (place.as_ref(), &shared.live);
             let cancelled = stopped.as_ref();
-            work(&Call { place, actor, now: Timestamp::now(), agent: &agent, live, agreed, cancelled })
+            let run = run.as_deref();
+            work(&Call { place, actor, now: Timestamp::now(), agent: &agent, live, agreed, cancelled, run })
         });
         tokio::select! {
             done = task => done.unwrap_or_else(|_| {

@@ -3,6 +3,7 @@
 mod change;
 mod codegen;
 mod market;
+mod outcome;
 mod past;
 mod review;
 pub(crate) mod skills;
@@ -71,6 +72,8 @@ pub(crate) struct Call<'a> {
     pub agreed: bool,
     /// Set when nobody waits for the answer any more.
     pub cancelled: &'a AtomicBool,
+    /// The run that the connection is; none where requests do not belong together.
+    pub run: Option<&'a str>,
 }
 
 /// What a tool answers.
@@ -103,6 +106,7 @@ pub(crate) const TOOLS: &[Spec] = &[
     past::SKILL_STATUS,
     review::SKILL_REVIEW_LIST,
     review::SKILL_REVIEW_SHOW,
+    outcome::RECORD_OUTCOME,
     skills::DISABLE_SKILL,
     skills::ENABLE_SKILL,
     market::SEARCH_MARKETPLACE,

@@ -2,7 +2,7 @@
 
 use agent::{Builtin, Catalogue, Places, Settings};
 use compose::Hosts;
-use library::{Actor, Home, Library, UseKind, UseState};
+use library::{Actor, Head, Home, Library, UseKind, UseState};
 use serde_json::Value;
 use skill::SkillName;
 use skill_manage::{Elsewhere, Policy};
@@ -61,6 +61,15 @@ pub trait Workplace: Send {
     /// Keeps that a skill was used.
     fn note_use(&self, catalogue: &Catalogue, settings: &Settings, used: Used<'_>);
 
+    /// Keeps that a run read a revision of a skill.
+    fn note_activation(&self, catalogue: &Catalogue, settings: &Settings, read: (&SkillName, &Head), run: &str);
+
+    /// Keeps how a run with a skill went, and has the gate look at it.
+    ///
+    /// # Errors
+    /// There is no such skill, run or revision, or it cannot be written.
+    fn record(&self, outcome: Told<'_>) -> Result<Value, Refusal>;
+
     /// Whether agents see a skill, from now on.
     ///
     /// # Errors
@@ -91,6 +100,25 @@ pub struct Used<'a> {
     pub state: UseState,
     /// The agent.
     pub agent: &'a str,
+}
+
+/// How a run with a skill went, as the agent tells it.
+#[derive(Debug, Clone, Copy)]
+pub struct Told<'a> {
+    /// The skill.
+    pub name: &'a SkillName,
+    /// What happened.
+    pub event: &'a str,
+    /// The run.
+    pub run: &'a str,
+    /// What was to be done.
+    pub task: Option<&'a str>,
+    /// Milliseconds that it took.
+    pub latency_ms: Option<u64>,
+    /// Tokens that the model read.
+    pub tokens_in: Option<u64>,
+    /// Tokens that it wrote.
+    pub tokens_out: Option<u64>,
 }
 
 /// Opens the workplace for one request of somebody.

@@ -2,7 +2,7 @@
 
 use agent::{
     AgentError, Catalogue, Declared, FileText, Instructions, OUTPUT_BYTES, Settings, Sight, ToolPolicy, Which,
-    declared, open, search,
+    declared, open_in_run, search,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use library::{UseKind, UseState};
@@ -25,9 +25,11 @@ pub(crate) const READ_SKILL: Spec = Spec {
                   before you begin the kind of work that it is for. Its other files are read with read_skill_file.",
     input: || {
         let path = text("The absolute path of its folder or SKILL.md; with a name, both must be of the same skill");
+        let run =
+            text("The id of your run, so that it gets one revision throughout; without it the connection is the run");
         let active = "Skills that you read before and still follow; tool_policy then says what all of them leave";
         let active = json!({"type": "array", "items": {"type": "string"}, "description": active});
-        arguments(json!({"name": text("The skill"), "path": path, "active": active}), &[])
+        arguments(json!({"name": text("The skill"), "path": path, "active": active, "run": run}), &[])
     },
     output: || {
         json!({
@@ -36,6 +38,7 @@ pub(crate) const READ_SKILL: Spec = Spec {
             "content": {"type": "string"},
             "files": {"type": "array", "items": {"type": "string"}},
             "allowed_tools": {"type": ["array", "null"], "items": {"type": "string"}},
+            "revision": {"type": ["string", "null"]},
             "tool_policy": {"type": "object"},
         })
     },
@@ -114,18 +117,21 @@ struct ReadArguments {
     path: Option<String>,
     #[serde(default)]
     active: Vec<String>,
+    run: Option<String>,
 }
 
 fn read_skill(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
-    let ReadArguments { name, path, active } = read(arguments)?;
+    let ReadArguments { name, path, active, run } = read(arguments)?;
     let path = path.map(|path| library::resolve(path.as_ref()).unwrap_or_else(|_| path.into()));
     let which = Which { name: name.as_deref().map(bare_name).transpose()?, path };
-    let opened = instructions(call, &which)?;
+    let run = run.as_deref().or(call.run);
+    let opened = instructions_in_run(call, &which, run)?;
     let files: Vec<&str> = opened.files.iter().map(SkillPath::as_str).collect();
     let content = opened.skill_content(OUTPUT_BYTES);
     let document = json!({
         "ok": true, "name": opened.name.as_str(), "path": opened.path, "content": content, "files": files,
-        "allowed_tools": opened.declared.tools, "tool_policy": policy(call, &active, &opened.declared)?.document(),
+        "revision": opened.head.as_ref().map(|head| &head.id), "allowed_tools": opened.declared.tools,
+        "tool_policy": policy(call, &active, &opened.declared)?.document(),
     });
     Ok(Answer { text: Some(content), declared: Some(opened.declared), ..document.into() })
 }
@@ -143,13 +149,20 @@ fn policy(call: &Call<'_>, active: &[String], opened: &Declared) -> Result<ToolP
 
 /// Opens a skill for the agent that calls, and keeps that it did.
 pub(crate) fn instructions(call: &Call<'_>, which: &Which) -> Result<Instructions, Refusal> {
+    instructions_in_run(call, which, call.run)
+}
+
+fn instructions_in_run(call: &Call<'_>, which: &Which, run: Option<&str>) -> Result<Instructions, Refusal> {
     let settings = call.place.settings()?;
     call.live.with(|catalogue| {
-        let opened = open(catalogue, &settings, call.agent, which)
+        let opened = open_in_run(catalogue, &settings, call.agent, which, run)
             .map_err(Refusal::from)
             .and_then(|opened| if opened.asked && !call.agreed { Err(ask(&opened.name)) } else { Ok(opened) });
         let name = opened.as_ref().ok().map(|opened| &opened.name).or(which.name.as_ref());
         note(call, catalogue, &settings, name, UseKind::Read, opened.is_ok());
+        if let (Ok(Instructions { name, head: Some(head), .. }), Some(run)) = (&opened, run) {
+            call.place.note_activation(catalogue, &settings, (name, head), run);
+        }
         opened
     })?
 }
@@ -211,7 +224,7 @@ fn read_skill_file(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Ref
 pub(crate) fn file(call: &Call<'_>, name: &SkillName, path: &str) -> Result<FileText, Refusal> {
     let settings = call.place.settings()?;
     call.live.with(|catalogue| {
-        let read = match agent::read_file(catalogue, &settings, call.agent, name, path) {
+        let read = match agent::read_file_in_run(catalogue, &settings, call.agent, (name, path), call.run) {
             Err(AgentError::Asked(name)) => Err(ask(&name)),
             read => read.map_err(Refusal::from),
         };

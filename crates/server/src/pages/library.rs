@@ -22,6 +22,7 @@ mod pieces;
 mod proposal;
 mod review;
 mod rollback;
+mod runs;
 mod sign_in;
 mod skill;
 

@@ -23,6 +23,7 @@ use super::{
     guest::{Guest, Sent, answer},
     home::Standing,
     pieces::{Asked, done, heading, line},
+    runs::runs,
 };
 use crate::{
     error::ApiError,
@@ -136,6 +137,7 @@ impl<'a> View<'a> {
                             section { h2 { (texts.what_it_touches) } (capabilities(&judgement.capabilities, texts)) }
                             section #findings { h2 { (texts.what_was_found) } (findings(&report, Some(&at), texts)) }
                             (readme(bundle, &at, texts))
+                            (self.runs(work)?)
                             (file_list(bundle, &at, texts))
                         }
                         Err(why) => section.failure { h2 { (words.not_shown) } p { (visible(&why.message)) } }
@@ -144,6 +146,14 @@ impl<'a> View<'a> {
                 (self.side())
             }
         })
+    }
+
+    /// How runs with it went, for a skill of this library.
+    fn runs(&self, work: &Work<'_>) -> Result<Markup, ApiError> {
+        match self.standing.is_own {
+            true => runs(&work.place.library()?, self.name, work.now, self.guest.texts.library),
+            false => Ok(html! {}),
+        }
     }
 
     /// What a person should know before anything else.

@@ -50,6 +50,12 @@ pub struct LibraryTexts {
     pub written_here: &'static str,
     pub folder: &'static str,
 
+    // How its runs went.
+    pub runs_with_it: &'static str,
+    pub runs_note: &'static str,
+    pub on_trial: fn(u32) -> String,
+    pub runs_head: [&'static str; 5],
+
     // The past.
     pub history: &'static str,
     pub revision: fn(u64) -> String,

@@ -1,0 +1,268 @@
+//! [`status`] and its neighbours: what the gate decides about revisions that are tried out.
+
+use clap::{Args, ValueEnum};
+use evolve::{Decision, Evaluation, Evidence, GateConfigError, Verdict};
+use library::{Library, StoredTrial};
+use serde_json::{Value, json};
+use skill::SkillName;
+
+use crate::{
+    context::{Context, skill_name},
+    exit::{CliError, Exit},
+    print::{BAD, FAINT, GOOD, STRONG, WARN, visible},
+};
+
+/// Flags of `evolve status`.
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    /// The skill; all of them otherwise
+    name: Option<String>,
+    /// Only look, and decide nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Flags of `evolve try`.
+#[derive(Debug, Args)]
+pub struct TryArgs {
+    /// The skill
+    name: String,
+    /// The revision: an id or its first digits, or a number
+    revision: String,
+    /// The share of the runs that get it, from 0 to 1; as configured without it
+    #[arg(long, value_name = "SHARE")]
+    share: Option<f64>,
+}
+
+/// A skill.
+#[derive(Debug, Args)]
+pub struct NameArgs {
+    /// The skill
+    name: String,
+}
+
+/// Flags of `evolve force`.
+#[derive(Debug, Args)]
+pub struct ForceArgs {
+    /// The skill
+    name: String,
+    /// What to do
+    verdict: Forced,
+}
+
+/// What a person may force.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Forced {
+    /// Make the revision on trial the newest
+    Promote,
+    /// End the trial, or bring back what stood before the newest revision
+    Rollback,
+}
+
+/// A table of the configuration that cannot be used.
+pub fn gate_error(error: GateConfigError) -> CliError {
+    CliError::new("invalid_config", Exit::Usage, error.to_string())
+        .hint("mend config.toml; `skillhub where` says where it is")
+}
+
+/// Has the gate look at a skill, and do what follows.
+pub fn gate_look(context: &Context, library: &mut Library, skill: &SkillName) -> Result<Option<Evaluation>, CliError> {
+    let terms = context.gate()?.terms(None).map_err(gate_error)?;
+    let elsewhere = context.elsewhere()?;
+    let found = evolve::evaluate(library, skill, &terms, &context.manage(&elsewhere)?)?;
+    if found.as_ref().is_some_and(|found| found.acted) {
+        context.refresh_lock(library, skill);
+    }
+    Ok(found)
+}
+
+/// What the gate did, as a word.
+pub fn verdict_word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Wait => "waits with",
+        Verdict::Promote => "promoted",
+        Verdict::RollBack => "rolled back",
+        Verdict::Inconclusive => "ended the trial of",
+        Verdict::Alarm => "asks a person to look at",
+    }
+}
+
+/// Shows what the gate knows and awaits, and has it decide what can be decided.
+pub fn status(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
+    let named = args.name.as_deref().map(skill_name).transpose()?;
+    let mut found = Vec::new();
+    let libraries = match &named {
+        Some(name) => vec![context.library_with(name)?],
+        None => context.visible_libraries()?,
+    };
+    let terms = context.gate()?.terms(None).map_err(gate_error)?;
+    for mut library in libraries {
+        let names = library.skills()?.into_iter().map(|(name, _)| name);
+        for name in names.filter(|name| named.as_ref().is_none_or(|named| named == name)).collect::<Vec<_>>() {
+            found.extend(match args.dry_run {
+                true => evolve::look(&library, &name, &terms, context.now)?.map(|(found, _)| found),
+                false => gate_look(context, &mut library, &name)?,
+            });
+        }
+    }
+    if named.is_none() {
+        found.retain(|found| found.trial.is_some() || found.decision.candidate.runs > 0);
+    }
+    let skills: Vec<Value> = found.iter().map(document).collect();
+    context.out.answer(&json!({"ok": true, "skills": skills}), |out| {
+        if found.is_empty() {
+            return writeln!(out, "Nothing is on trial, and no newest revision has runs to be judged by");
+        }
+        found.iter().try_for_each(|found| out.write_all(text(found).as_bytes()))
+    })?;
+    Ok(Exit::Done)
+}
+
+fn document(found: &Evaluation) -> Value {
+    json!({
+        "name": found.skill.as_str(), "state": state(found), "revision": found.revision.id,
+        "number": found.revision.number, "trial": found.trial, "decision": found.decision, "acted": found.acted,
+    })
+}
+
+/// Where the revision stands.
+fn state(found: &Evaluation) -> &'static str {
+    match (&found.trial, found.decision.verdict, found.acted) {
+        (_, Verdict::Promote, true) => "promoted",
+        (_, Verdict::RollBack, true) => "rolled_back",
+        (_, Verdict::Inconclusive, true) => "inconclusive",
+        (Some(StoredTrial { paused: true, .. }), _, _) => "paused",
+        (Some(_), _, _) => "canary",
+        (None, Verdict::Alarm, _) => "alarm",
+        (None, _, _) => "active",
+    }
+}
+
+fn text(found: &Evaluation) -> String {
+    let Evaluation { skill, decision, .. } = found;
+    let style = match decision.verdict {
+        Verdict::Wait => FAINT,
+        Verdict::Promote => GOOD,
+        Verdict::RollBack => BAD,
+        Verdict::Inconclusive | Verdict::Alarm => WARN,
+    };
+    let mut text =
+        format!("{STRONG}{skill}{STRONG:#} revision {}: {style}{}{style:#}", found.revision.number, state(found));
+    if let Some(trial) = found.trial.as_ref().filter(|_| !found.acted) {
+        text.push_str(&format!(", {} % of the runs", f64::from(trial.terms.share) / 100.0));
+    }
+    text.push_str(&format!("\n  {}\n", visible(&decision.why)));
+    for (label, count) in [("before", decision.base), ("judged", decision.candidate)] {
+        let known = count.known();
+        let rate = if known > 0 {
+            format!(", {:.0} % good", 100.0 * f64::from(count.successes) / f64::from(known))
+        } else {
+            String::new()
+        };
+        text.push_str(&format!("  {label}: {} runs{rate}, {} unknown\n", count.runs, count.unknown));
+    }
+    text + &evidence_lines(decision)
+}
+
+fn evidence_lines(decision: &Decision) -> String {
+    let line = |label: &str, evidence: Option<Evidence>| {
+        evidence.map(|Evidence { n, e_value, threshold }| {
+            format!("  {label}: evidence {e_value:.2}, decides at {threshold:.0} ({n} observed)\n")
+        })
+    };
+    let lines = [line("worse", decision.worse), line("no worse", decision.good), line("drift", decision.drift)];
+    lines.into_iter().flatten().collect()
+}
+
+/// Puts a revision on trial.
+pub fn try_out(context: &Context, args: &TryArgs) -> Result<Exit, CliError> {
+    let name = skill_name(&args.name)?;
+    let terms = context.gate()?.terms(args.share).map_err(gate_error)?;
+    let reviewer = context.reviewer("putting a revision on trial")?;
+    let library = context.library_with(&name)?;
+    let (revision, trial) = skill_manage::try_out(&library, &name, &args.revision, terms, &reviewer, context.now)?;
+    let share = f64::from(trial.terms.share) / 100.0;
+    let document =
+        json!({"ok": true, "name": name.as_str(), "revision": revision.id, "number": revision.number, "trial": trial});
+    context.out.answer(&document, |out| {
+        writeln!(out, "{STRONG}{name}{STRONG:#} revision {} is on trial with {share} % of the runs", revision.number)
+    })?;
+    Ok(Exit::Done)
+}
+
+/// Stops a trial for now, or goes on with it.
+pub fn pause(context: &Context, args: &NameArgs, pauses: bool) -> Result<Exit, CliError> {
+    let name = skill_name(&args.name)?;
+    let what = if pauses { "pausing a trial" } else { "going on with a trial" };
+    let reviewer = context.reviewer(what)?;
+    let library = context.library_with(&name)?;
+    let stamp = library::Stamp::new(reviewer.actor().clone(), context.now);
+    let mut is_there = false;
+    let action = if pauses { "pause" } else { "resume" };
+    library.set_state(&name, &stamp, action, |state| {
+        if let Some(trial) = &mut state.trial {
+            (is_there, trial.paused) = (true, pauses);
+        }
+    })?;
+    if !is_there {
+        return Err(nothing_on_trial(&name));
+    }
+    let document = json!({"ok": true, "name": name.as_str(), "paused": pauses});
+    context.out.answer(&document, |out| match pauses {
+        true => writeln!(out, "The trial of {STRONG}{name}{STRONG:#} is paused: all runs get the former revision"),
+        false => writeln!(out, "The trial of {STRONG}{name}{STRONG:#} goes on"),
+    })?;
+    Ok(Exit::Done)
+}
+
+fn nothing_on_trial(name: &SkillName) -> CliError {
+    CliError::new("not_found", Exit::NotFound, format!("nothing of {name} is on trial"))
+        .hint(format!("`skillhub evolve try {name} REV` puts a revision on trial"))
+}
+
+/// Does what a person wants.
+pub fn force(context: &Context, args: &ForceArgs) -> Result<Exit, CliError> {
+    let name = skill_name(&args.name)?;
+    let reviewer = context.reviewer("forcing a decision")?;
+    let terms = context.gate()?.terms(None).map_err(gate_error)?;
+    let elsewhere = context.elsewhere()?;
+    let mut library = context.library_with(&name)?;
+    let verdict = match args.verdict {
+        Forced::Promote => Verdict::Promote,
+        Forced::Rollback => Verdict::RollBack,
+    };
+    let manage = context.manage(&elsewhere)?;
+    let found = evolve::force(&mut library, &name, verdict, &reviewer, &terms, &manage)?;
+    let found = found.ok_or_else(|| nothing_on_trial(&name))?;
+    context.refresh_lock(&library, &name);
+    let mut document = document(&found);
+    document["ok"] = json!(true);
+    context.out.answer(&document, |out| out.write_all(text(&found).as_bytes()))?;
+    Ok(Exit::Done)
+}
+
+/// Makes every decision again.
+pub fn check(context: &Context, args: &NameArgs) -> Result<Exit, CliError> {
+    let name = skill_name(&args.name)?;
+    let library = context.library_with(&name)?;
+    let (events, unreadable_events) = library.events()?;
+    let log = library.outcomes(&name)?;
+    let (decisions, unreadable) = evolve::replay(&events, &log.outcomes, &name);
+    let differ = decisions.iter().filter(|decision| !decision.holds()).count() + unreadable;
+    let list: Vec<Value> = decisions
+        .iter()
+        .map(|one| json!({"time": one.time, "decision": one.noted.decision, "forced_by": one.noted.forced_by, "same": one.holds()}))
+        .collect();
+    let document = json!({
+        "ok": differ == 0, "name": name.as_str(), "decisions": list, "differ": differ,
+        "unreadable": {"events": unreadable_events, "outcomes": log.unreadable},
+    });
+    context.out.answer(&document, |out| {
+        for one in &decisions {
+            let word = if one.holds() { format!("{GOOD}same{GOOD:#}") } else { format!("{BAD}differs{BAD:#}") };
+            writeln!(out, "{FAINT}{}{FAINT:#}  {word}  {}", one.time, visible(&one.noted.decision.why))?;
+        }
+        writeln!(out, "{} decisions about {STRONG}{name}{STRONG:#}, {differ} differ from the log", decisions.len())
+    })?;
+    Ok(if differ == 0 { Exit::Done } else { Exit::Integrity })
+}

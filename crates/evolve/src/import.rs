@@ -1,0 +1,226 @@
+//! [`Transcripts`]: which skills a host's own records of its conversations show in use.
+//!
+//! Claude Code keeps a conversation as one file of JSON lines: `{"type","sessionId","timestamp","message":{"content":[…],
+//! "usage":{…}}}`, where a use of a skill is a block `{"type":"tool_use","id","name":"Skill","input":{"skill"}}` and its answer
+//! a block `{"type":"tool_result","tool_use_id","is_error"}`. OpenCode keeps each part of a message as a file
+//! `{"type":"tool","tool":"skill","sessionID","state":{"status","input":{"name"},"time":{"start","end"}}}`, and exports a
+//! conversation as one document with `messages`, each with such `parts`. These are the formats as their users
+//! describe them; a line of another form is passed over and counted.
+//!
+//! A transcript shows that a skill was read, and that reading it or the conversation broke off. It never shows that
+//! what was to be done was done: without another word such a run stays unknown.
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::record::Request;
+
+/// A host whose transcripts are understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Host {
+    /// Claude Code.
+    ClaudeCode,
+    /// OpenCode.
+    OpenCode,
+}
+
+impl Host {
+    /// Its id.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude-code",
+            Self::OpenCode => "opencode",
+        }
+    }
+
+    /// The host of an id.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        [Self::ClaudeCode, Self::OpenCode].into_iter().find(|host| host.as_str() == word)
+    }
+}
+
+/// What transcripts say of skills.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Transcripts {
+    /// The outcomes, one after the other.
+    pub requests: Vec<Request>,
+    /// Lines and documents that are none of the host's, or cannot be read.
+    pub skipped: usize,
+    /// Lines and documents that were understood.
+    pub read: usize,
+}
+
+/// A use of a skill that waits for its answer.
+struct Use {
+    call: String,
+    at: usize,
+}
+
+impl Transcripts {
+    /// Adds what one file of a host says.
+    pub fn add(&mut self, host: Host, bytes: &[u8]) {
+        match host {
+            Host::ClaudeCode => self.add_lines(bytes),
+            Host::OpenCode => match serde_json::from_slice::<Value>(bytes) {
+                Ok(document) => self.add_document(&document),
+                Err(_) => self.skipped += 1,
+            },
+        }
+    }
+
+    fn add_lines(&mut self, bytes: &[u8]) {
+        let mut uses: Vec<Use> = Vec::new();
+        for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
+            let Ok(line) = serde_json::from_slice::<Value>(line) else {
+                self.skipped += 1;
+                continue;
+            };
+            match (line["type"].as_str(), line["sessionId"].as_str()) {
+                (Some("user" | "assistant"), Some(session)) => {
+                    self.read += 1;
+                    self.add_message(&line, session, &mut uses);
+                }
+                (Some(_), _) => self.read += 1,
+                (None, _) => self.skipped += 1,
+            }
+        }
+    }
+
+    fn add_message(&mut self, line: &Value, session: &str, uses: &mut Vec<Use>) {
+        let time = line["timestamp"].as_str().and_then(|time| time.parse::<Timestamp>().ok());
+        let message = &line["message"];
+        for block in message["content"].as_array().into_iter().flatten() {
+            match block["type"].as_str() {
+                Some("tool_use") if block["name"] == "Skill" => {
+                    let input = &block["input"];
+                    let Some(skill) = input["skill"].as_str().or(input["command"].as_str()) else { continue };
+                    uses.push(Use {
+                        call: block["id"].as_str().unwrap_or_default().to_owned(),
+                        at: self.requests.len(),
+                    });
+                    let mut request = self.request(Host::ClaudeCode, skill, session, time);
+                    request.tokens_in = message["usage"]["input_tokens"].as_u64();
+                    request.tokens_out = message["usage"]["output_tokens"].as_u64();
+                    self.requests.push(request);
+                }
+                Some("tool_result") if block["is_error"] == true => {
+                    let call = block["tool_use_id"].as_str().unwrap_or_default();
+                    let of_call = uses.iter().find(|known| known.call == call);
+                    let failed = of_call.and_then(|known| self.requests.get(known.at)).cloned();
+                    self.requests.extend(failed.map(|request| of_event(request, "failed", time)));
+                }
+                _ => {}
+            }
+        }
+        let is_broken_off = line["isApiErrorMessage"] == true;
+        if is_broken_off {
+            let of_session = |request: &&Request| {
+                request.event == "activated" && request.run.as_deref() == Some(run(Host::ClaudeCode, session).as_str())
+            };
+            let aborted: Vec<Request> = self.requests.iter().filter(of_session).cloned().collect();
+            self.requests.extend(aborted.into_iter().map(|request| of_event(request, "aborted", time)));
+        }
+    }
+
+    fn add_document(&mut self, document: &Value) {
+        if let Some(messages) = document["messages"].as_array() {
+            self.read += 1;
+            messages
+                .iter()
+                .filter_map(|message| message["parts"].as_array())
+                .flatten()
+                .for_each(|part| self.add_part(part));
+        } else if document["type"].is_string() && document["sessionID"].is_string() {
+            self.read += 1;
+            self.add_part(document);
+        } else {
+            self.skipped += 1;
+        }
+    }
+
+    fn add_part(&mut self, part: &Value) {
+        let state = &part["state"];
+        let of_skill =
+            (part["type"] == "tool" && part["tool"] == "skill").then(|| state["input"]["name"].as_str()).flatten();
+        let (Some(skill), Some(session)) = (of_skill, part["sessionID"].as_str()) else { return };
+        let time = |key: &str| state["time"][key].as_i64().and_then(|millis| Timestamp::from_millisecond(millis).ok());
+        let request = self.request(Host::OpenCode, skill, session, time("start"));
+        if state["status"] == "error" {
+            self.requests.push(of_event(request.clone(), "failed", time("end")));
+        }
+        self.requests.push(request);
+    }
+
+    fn request(&self, host: Host, skill: &str, session: &str, time: Option<Timestamp>) -> Request {
+        Request {
+            // A plugin's skills are called `plugin:skill`.
+            skill: skill.rsplit(':').next().unwrap_or(skill).trim_start_matches('/').to_owned(),
+            event: "activated".to_owned(),
+            run: Some(run(host, session)),
+            ts: time.map(|time| time.to_string()),
+            source: Some(host.as_str().to_owned()),
+            ..Request::default()
+        }
+    }
+}
+
+/// A run of a host is a conversation.
+fn run(host: Host, session: &str) -> String {
+    format!("{}:{session}", host.as_str())
+}
+
+fn of_event(request: Request, event: &str, time: Option<Timestamp>) -> Request {
+    let ts = time.map(|time| time.to_string()).or(request.ts.clone());
+    Request { event: event.to_owned(), ts, tokens_in: None, tokens_out: None, ..request }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn events(transcripts: &Transcripts) -> Vec<(&str, &str)> {
+        transcripts.requests.iter().map(|request| (request.skill.as_str(), request.event.as_str())).collect()
+    }
+
+    /// Written by us after the format as it is described, not taken from a conversation.
+    #[test]
+    fn a_transcript_of_claude_code_shows_reads_errors_and_what_is_odd() {
+        let text = r#"{"type":"summary","summary":"x"}
+{"type":"assistant","sessionId":"s1","timestamp":"2026-01-02T03:04:05Z","message":{"content":[{"type":"text","text":"I use a skill"},{"type":"tool_use","id":"t1","name":"Skill","input":{"skill":"docs:pdf"}}],"usage":{"input_tokens":10,"output_tokens":3}}}
+{"type":"user","sessionId":"s1","timestamp":"2026-01-02T03:04:06Z","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"…"}]}}
+{"type":"assistant","sessionId":"s1","timestamp":"2026-01-02T03:04:07Z","message":{"content":[{"type":"tool_use","id":"t2","name":"Skill","input":{"command":"tables"}}]}}
+{"type":"user","sessionId":"s1","timestamp":"2026-01-02T03:04:08Z","message":{"content":[{"type":"tool_result","tool_use_id":"t2","is_error":true,"content":"no such skill"}]}}
+{"type":"user","sessionId":"s1","message":{"content":[{"type":"tool_result","tool_use_id":"other","is_error":true}]}}
+{"broken
+{"no":"type"}
+{"type":"user","sessionId":"s1","message":{"content":"only text"}}
+"#;
+        let mut found = Transcripts::default();
+        found.add(Host::ClaudeCode, text.as_bytes());
+        assert_eq!(events(&found), [("pdf", "activated"), ("tables", "activated"), ("tables", "failed")]);
+        assert_eq!((found.read, found.skipped), (7, 2));
+        let first = &found.requests[0];
+        assert_eq!((first.run.as_deref(), first.tokens_in), (Some("claude-code:s1"), Some(10)));
+        assert_eq!(found.requests[2].ts.as_deref(), Some("2026-01-02T03:04:08Z"));
+    }
+
+    /// Written by us after the format as it is described, not taken from a conversation.
+    #[test]
+    fn parts_and_exports_of_opencode_show_the_same() {
+        let part = r#"{"id":"p1","sessionID":"s2","messageID":"m","type":"tool","tool":"skill","callID":"c",
+            "state":{"status":"error","input":{"name":"pdf"},"error":"x","time":{"start":1767323045000,"end":1767323046000}}}"#;
+        let mut found = Transcripts::default();
+        found.add(Host::OpenCode, part.as_bytes());
+        found.add(Host::OpenCode, br#"{"id":"p2","sessionID":"s2","type":"text","text":"x"}"#);
+        found.add(Host::OpenCode, br#"{"id":"ses"}"#);
+        found.add(Host::OpenCode, b"\xff");
+        assert_eq!(events(&found), [("pdf", "failed"), ("pdf", "activated")]);
+        assert_eq!((found.read, found.skipped), (2, 2));
+        let export = format!(r#"{{"info":{{}},"messages":[{{"info":{{}},"parts":[{part}]}}]}}"#);
+        let mut again = Transcripts::default();
+        again.add(Host::OpenCode, export.as_bytes());
+        assert_eq!(again.requests, found.requests);
+    }
+}

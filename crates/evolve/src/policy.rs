@@ -1,0 +1,123 @@
+//! [`GateConfig`]: what the configuration says of trials.
+
+use library::TrialTerms;
+use serde::Deserialize;
+use thiserror::Error;
+use toml::Table;
+
+use crate::gate::{RULES, WHOLE};
+
+/// The share of revisions that are no worse and are rolled back all the same, at most, where the rate before is
+/// known.
+pub const KNOWN_RATE_ALPHA: f64 = 0.01;
+
+/// The same where both revisions run side by side.
+pub const UNKNOWN_RATE_ALPHA: f64 = 0.025;
+
+/// `[gate]` of the user's configuration.
+///
+/// ```toml
+/// [gate]
+/// share = 0.2             # of the runs get what is on trial
+/// rollback_alpha = 0.025  # how often what is no worse may be rolled back; 0.01 with a known rate
+/// promote_alpha = 0.05    # how often what is worse by the margin may be promoted
+/// margin = 0.1            # by how much a success rate may be lower before that matters
+/// min_runs = 50           # with the revision on trial before it may be promoted
+/// max_runs = 400          # after which a trial that showed nothing ends
+/// max_days = 30           # likewise
+/// cooldown_days = 14      # for which what was rolled back is not taken again
+/// known_rate = 0.9        # the success rate before, where you know it
+/// ```
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct GateConfig {
+    share: f64,
+    rollback_alpha: Option<f64>,
+    promote_alpha: f64,
+    margin: f64,
+    min_runs: u32,
+    max_runs: u32,
+    max_days: u32,
+    cooldown_days: u32,
+    known_rate: Option<f64>,
+}
+
+impl Default for GateConfig {
+    fn default() -> Self {
+        Self {
+            share: 0.2,
+            rollback_alpha: None,
+            promote_alpha: 0.05,
+            margin: 0.1,
+            min_runs: 50,
+            max_runs: 400,
+            max_days: 30,
+            cooldown_days: 14,
+            known_rate: None,
+        }
+    }
+}
+
+/// The table cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("[gate] cannot be used: {0}")]
+pub struct GateConfigError(pub String);
+
+impl GateConfig {
+    /// Reads the table.
+    ///
+    /// # Errors
+    /// Something in it is not known, or out of its range.
+    pub fn of(table: &Table) -> Result<Self, GateConfigError> {
+        let config: Self =
+            table.clone().try_into().map_err(|error: toml::de::Error| GateConfigError(error.message().to_owned()))?;
+        let shares = [
+            ("share", config.share, 0.0, 1.0),
+            ("rollback_alpha", config.rollback_alpha.unwrap_or(KNOWN_RATE_ALPHA), 0.0001, 0.5),
+            ("promote_alpha", config.promote_alpha, 0.0001, 0.5),
+            ("margin", config.margin, 0.0001, 0.5),
+            ("known_rate", config.known_rate.unwrap_or(0.5), 0.01, 0.999),
+        ];
+        if let Some((name, _, low, high)) =
+            shares.into_iter().find(|(_, value, low, high)| !(low..=high).contains(&value))
+        {
+            return Err(GateConfigError(format!("{name} has to be from {low} to {high}")));
+        }
+        if config.min_runs == 0 || config.max_runs < config.min_runs || config.max_days == 0 {
+            return Err(GateConfigError(
+                "min_runs, max_runs and max_days have to be at least 1, and max_runs no less than min_runs".to_owned(),
+            ));
+        }
+        Ok(config)
+    }
+
+    /// The terms of a trial, with another share where one is named.
+    ///
+    /// # Errors
+    /// The share is none.
+    pub fn terms(&self, share: Option<f64>) -> Result<TrialTerms, GateConfigError> {
+        let share = share.unwrap_or(self.share);
+        if !(0.0..=1.0).contains(&share) {
+            return Err(GateConfigError("a share is a number from 0 to 1, such as 0.2".to_owned()));
+        }
+        let alpha = if self.known_rate.is_some() { KNOWN_RATE_ALPHA } else { UNKNOWN_RATE_ALPHA };
+        Ok(TrialTerms {
+            rules: RULES,
+            share: parts(share),
+            rollback_alpha: parts(self.rollback_alpha.unwrap_or(alpha)),
+            promote_alpha: parts(self.promote_alpha),
+            margin: parts(self.margin),
+            min_runs: self.min_runs,
+            max_runs: self.max_runs,
+            max_days: self.max_days,
+            cooldown_days: self.cooldown_days,
+            known_rate: self.known_rate.map(parts),
+        })
+    }
+}
+
+/// A number from 0 to 1 in parts of [`WHOLE`].
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is between 0 and 10,000")]
+fn parts(share: f64) -> u32 {
+    (share.clamp(0.0, 1.0) * f64::from(WHOLE)).round() as u32
+}

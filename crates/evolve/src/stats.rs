@@ -1,0 +1,151 @@
+//! [`Stats`]: how the revisions of a skill did, for people to look at.
+
+use jiff::{Timestamp, tz::TimeZone};
+use library::{Library, LibraryError, Revision};
+use serde_json::{Value, json};
+use skill::SkillName;
+
+use crate::{
+    eprocess::wilson,
+    gate::Count,
+    runs::{Result as RunResult, Run, runs},
+};
+
+/// Days of the small chart.
+pub const DAYS: usize = 14;
+
+/// Revisions that are looked at.
+const REVISIONS: usize = 100_000;
+
+/// How the runs with one revision went.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RevisionStats {
+    /// The revision.
+    pub revision: Revision,
+    /// Its runs.
+    pub count: Count,
+    /// Runs that may still be going on.
+    pub open: u32,
+    /// The middle one of the times that runs took, in milliseconds.
+    pub latency_ms: Option<u64>,
+    /// The middle one of the tokens read.
+    pub tokens_in: Option<u64>,
+    /// The middle one of the tokens written.
+    pub tokens_out: Option<u64>,
+    /// When a run with it was told of last.
+    pub last: Option<Timestamp>,
+}
+
+/// Successes and failures of one day.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Day {
+    /// Successes.
+    pub successes: u32,
+    /// Failures.
+    pub failures: u32,
+}
+
+/// How all revisions of a skill did.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stats {
+    /// The skill.
+    pub skill: SkillName,
+    /// The revisions with runs, the newest first.
+    pub revisions: Vec<RevisionStats>,
+    /// The days up to today, the oldest first.
+    pub days: [Day; DAYS],
+    /// Lines of the log that cannot be read.
+    pub unreadable: usize,
+}
+
+impl RevisionStats {
+    /// Successes among the runs of which it is known how they went.
+    #[must_use]
+    pub fn rate(&self) -> Option<f64> {
+        let known = self.count.known();
+        (known > 0).then(|| f64::from(self.count.successes) / f64::from(known))
+    }
+
+    /// Wilson's interval of 95 % around it: it holds for one look, and decides nothing.
+    #[must_use]
+    pub fn interval(&self) -> (f64, f64) {
+        wilson(self.count.successes, self.count.known())
+    }
+
+    /// As a document.
+    #[must_use]
+    pub fn document(&self) -> Value {
+        let (low, high) = self.interval();
+        json!({
+            "revision": self.revision.id, "number": self.revision.number, "runs": self.count.runs,
+            "successes": self.count.successes, "failures": self.count.failures, "unknown": self.count.unknown,
+            "open": self.open, "rate": self.rate(), "interval": {"kind": "wilson", "level": 0.95, "low": low, "high": high},
+            "latency_ms": self.latency_ms, "tokens_in": self.tokens_in, "tokens_out": self.tokens_out,
+            "last": self.last.map(|time| time.to_string()),
+        })
+    }
+}
+
+impl Stats {
+    /// Those of a skill.
+    ///
+    /// # Errors
+    /// The library cannot be read.
+    pub fn of(library: &Library, skill: &SkillName, now: Timestamp) -> Result<Self, LibraryError> {
+        let log = library.outcomes(skill)?;
+        let runs = runs(&log.outcomes, now);
+        let mut stats =
+            Self { skill: skill.clone(), revisions: Vec::new(), days: Default::default(), unreadable: log.unreadable };
+        if runs.is_empty() {
+            return Ok(stats);
+        }
+        for revision in library.revisions(skill, REVISIONS)? {
+            let of_revision: Vec<&Run<'_>> = runs.iter().filter(|run| *run.revision == revision.id).collect();
+            if !of_revision.is_empty() {
+                stats.revisions.push(of_runs(revision, &of_revision));
+            }
+        }
+        let date = |time: Timestamp| time.to_zoned(TimeZone::UTC).date();
+        for run in &runs {
+            let ago = (date(now) - date(run.time)).get_days();
+            let place = usize::try_from(ago).ok().and_then(|ago| (DAYS - 1).checked_sub(ago));
+            let Some(day) = place.and_then(|place| stats.days.get_mut(place)) else { continue };
+            match run.result {
+                RunResult::Success => day.successes += 1,
+                RunResult::Failure => day.failures += 1,
+                RunResult::Unknown | RunResult::Open => {}
+            }
+        }
+        Ok(stats)
+    }
+
+    /// As a document.
+    #[must_use]
+    pub fn document(&self) -> Value {
+        let revisions: Vec<Value> = self.revisions.iter().map(RevisionStats::document).collect();
+        let days: Vec<Value> =
+            self.days.iter().map(|day| json!({"successes": day.successes, "failures": day.failures})).collect();
+        json!({"ok": true, "name": self.skill.as_str(), "revisions": revisions, "days": days, "unreadable": self.unreadable})
+    }
+}
+
+fn of_runs(revision: Revision, runs: &[&Run<'_>]) -> RevisionStats {
+    let mut count = Count::default();
+    runs.iter().for_each(|run| count.add(run.result));
+    RevisionStats {
+        revision,
+        count,
+        open: u32::try_from(runs.len()).unwrap_or(u32::MAX).saturating_sub(count.runs),
+        latency_ms: median(runs.iter().filter_map(|run| run.latency_ms)),
+        tokens_in: median(runs.iter().filter_map(|run| run.tokens_in)),
+        tokens_out: median(runs.iter().filter_map(|run| run.tokens_out)),
+        last: runs.iter().map(|run| run.time).max(),
+    }
+}
+
+/// The middle one; of two the lower.
+fn median(numbers: impl Iterator<Item = u64>) -> Option<u64> {
+    let mut numbers: Vec<u64> = numbers.collect();
+    numbers.sort_unstable();
+    numbers.get(numbers.len().checked_sub(1)? / 2).copied()
+}

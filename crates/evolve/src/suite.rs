@@ -1,0 +1,430 @@
+//! [`Family`]: simulated courses of runs, and the gates that are held to them.
+//!
+//! Everything follows from a seed. The gates that others use are made anew here from what they are said to do,
+//! so that all see the same courses. `cargo run -p evolve --example gate_suite` prints the tables of `docs/GATE.md`.
+
+use library::Arm;
+
+use crate::{
+    eprocess::{EProcess, against_rate, of_pair, wilson},
+    gate::pairs,
+    policy::{KNOWN_RATE_ALPHA, UNKNOWN_RATE_ALPHA},
+};
+
+/// Runs after which a gate that has not fired is said not to.
+pub const HORIZON: usize = 200;
+
+/// Numbers that follow from a seed (SplitMix64).
+#[derive(Debug, Clone)]
+pub struct Random(u64);
+
+impl Random {
+    /// Those of a seed.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The next one, at least 0 and below 1.
+    pub fn draw(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    fn is(&mut self, chance: f64) -> bool {
+        self.draw() < chance
+    }
+}
+
+/// One run of a course as it is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Told {
+    /// How it went; `None` where nobody knows.
+    pub success: Option<bool>,
+    /// Whether the same run was told before.
+    pub double: bool,
+    /// Whether the same task was run on the same day before.
+    pub same_task: bool,
+}
+
+/// A kind of course.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Family {
+    /// One rate all the time.
+    Stable(f64),
+    /// A rate from the first run on, where the one before is known to be the other.
+    Worse(f64, f64),
+    /// From the first rate to the second in equal steps.
+    Drift(f64, f64),
+    /// The second rate from this run on.
+    Late(f64, f64, usize),
+    /// One rate, of which this share of failures, and half as many successes, is never told.
+    Missing(f64, f64),
+    /// One rate, every run told twice.
+    Doubled(f64),
+    /// A rate from the first run on, told up to this many runs later and in another order.
+    Delayed(f64, f64, usize),
+    /// One rate, tasks tried so many times a day with one result.
+    Correlated(f64, usize),
+    /// One rate in the mean, failures in bursts of about so many.
+    Bursty(f64, f64),
+    /// One rate; a course is begun anew, from the best moment for a false alarm, so many times.
+    Timed(f64, usize),
+}
+
+impl Family {
+    /// The families of the suite: those without a regression, then those with one.
+    pub const ALL: [Self; 16] = [
+        Self::Stable(0.9),
+        Self::Stable(0.7),
+        Self::Missing(0.9, 0.2),
+        Self::Doubled(0.9),
+        Self::Delayed(0.9, 0.9, 30),
+        Self::Correlated(0.9, 5),
+        Self::Bursty(0.9, 4.0),
+        Self::Timed(0.9, 10),
+        Self::Worse(0.9, 0.8),
+        Self::Worse(0.9, 0.7),
+        Self::Worse(0.9, 0.5),
+        Self::Worse(0.7, 0.5),
+        Self::Drift(0.9, 0.6),
+        Self::Late(0.9, 0.6, 100),
+        Self::Delayed(0.9, 0.7, 30),
+        Self::Missing(0.7, 0.4),
+    ];
+
+    /// What it is called.
+    #[must_use]
+    pub fn name(self) -> String {
+        match self {
+            Self::Stable(rate) => format!("stable {rate}"),
+            Self::Worse(known, rate) => format!("worse {known} to {rate}"),
+            Self::Drift(from, to) => format!("slow drift {from} to {to}"),
+            Self::Late(known, rate, at) => format!("late {known} to {rate} at {at}"),
+            Self::Missing(rate, share) if self.known_rate() > rate => {
+                format!("worse {} to {rate}, {share} of failures missing", self.known_rate())
+            }
+            Self::Missing(rate, share) => format!("stable {rate}, {share} of failures missing"),
+            Self::Doubled(rate) => format!("stable {rate}, told twice"),
+            Self::Delayed(known, rate, _) if known > rate => format!("worse {known} to {rate}, told late"),
+            Self::Delayed(rate, ..) => format!("stable {rate}, told late"),
+            Self::Correlated(rate, times) => format!("stable {rate}, {times} times a task"),
+            Self::Bursty(rate, length) => format!("stable {rate}, bursts of {length}"),
+            Self::Timed(rate, times) => format!("stable {rate}, adversarial timing x{times}"),
+        }
+    }
+
+    /// Whether nothing gets worse.
+    #[must_use]
+    pub fn is_stable(self) -> bool {
+        match self {
+            Self::Worse(..) | Self::Drift(..) | Self::Late(..) => false,
+            Self::Delayed(known, rate, _) => known <= rate,
+            Self::Missing(rate, _) => self.known_rate() <= rate,
+            _ => true,
+        }
+    }
+
+    /// The rate of what stood before.
+    #[must_use]
+    pub fn known_rate(self) -> f64 {
+        match self {
+            Self::Missing(..) => 0.9,
+            Self::Stable(rate)
+            | Self::Worse(rate, _)
+            | Self::Drift(rate, _)
+            | Self::Late(rate, ..)
+            | Self::Doubled(rate)
+            | Self::Delayed(rate, ..)
+            | Self::Correlated(rate, _)
+            | Self::Bursty(rate, _)
+            | Self::Timed(rate, _) => rate,
+        }
+    }
+
+    /// The run from which on it is worse, from 0.
+    #[must_use]
+    pub fn change(self) -> usize {
+        if let Self::Late(_, _, at) = self { at } else { 0 }
+    }
+
+    /// One course.
+    #[must_use]
+    pub fn course(self, random: &mut Random) -> Vec<Told> {
+        let told = |success| Told { success: Some(success), double: false, same_task: false };
+        let runs = 0..HORIZON;
+        match self {
+            Self::Stable(rate) | Self::Worse(_, rate) | Self::Timed(rate, _) => {
+                runs.map(|_| told(random.is(rate))).collect()
+            }
+            Self::Drift(from, to) => {
+                let at = |run: usize| from + (to - from) * run as f64 / HORIZON as f64;
+                runs.map(|run| told(random.is(at(run)))).collect()
+            }
+            Self::Late(before, after, at) => {
+                runs.map(|run| told(random.is(if run < at { before } else { after }))).collect()
+            }
+            Self::Missing(rate, share) => runs.map(|_| missing(random, rate, share)).collect(),
+            Self::Doubled(rate) => runs
+                .flat_map(|_| {
+                    let one = told(random.is(rate));
+                    [one, Told { double: true, ..one }]
+                })
+                .collect(),
+            Self::Delayed(_, rate, most) => delayed(random, rate, most),
+            Self::Correlated(rate, times) => {
+                let mut success = true;
+                runs.map(|run| {
+                    if run % times == 0 {
+                        success = random.is(rate);
+                    }
+                    Told { same_task: run % times != 0, ..told(success) }
+                })
+                .collect()
+            }
+            Self::Bursty(rate, length) => bursty(random, rate, length),
+        }
+    }
+}
+
+fn missing(random: &mut Random, rate: f64, share: f64) -> Told {
+    let success = random.is(rate);
+    let is_missing = random.is(if success { share / 2.0 } else { share });
+    Told { success: (!is_missing).then_some(success), double: false, same_task: false }
+}
+
+/// Results told in the order of their run and a chance delay.
+fn delayed(random: &mut Random, rate: f64, most: usize) -> Vec<Told> {
+    let mut all: Vec<(f64, bool)> =
+        (0..HORIZON).map(|run| (run as f64 + random.draw() * most as f64, random.is(rate))).collect();
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    all.into_iter().map(|(_, success)| Told { success: Some(success), double: false, same_task: false }).collect()
+}
+
+/// A chain of two states whose mean is the rate.
+fn bursty(random: &mut Random, rate: f64, length: f64) -> Vec<Told> {
+    let end = 1.0 / length;
+    let begin = end * (1.0 - rate) / rate;
+    let mut fails = random.is(1.0 - rate);
+    (0..HORIZON)
+        .map(|_| {
+            let success = !fails;
+            fails = if fails { !random.is(end) } else { random.is(begin) };
+            Told { success: Some(success), double: false, same_task: false }
+        })
+        .collect()
+}
+
+/// A way to notice that runs got worse than a known rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gate {
+    /// Fewer than half of at least five runs are good.
+    Half,
+    /// Of the last 20 runs 15 points fewer are good.
+    LastTwenty,
+    /// The rate is above Wilson's interval of 95 %, looked at after every run.
+    Wilson,
+    /// A cumulative sum of log likelihood ratios for 20 points less, back to 0 when below, passes 4.5.
+    Cusum,
+    /// Ours at alpha .01.
+    Evidence,
+}
+
+impl Gate {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Half, Self::LastTwenty, Self::Wilson, Self::Cusum, Self::Evidence];
+
+    /// What it is called.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Half => "below half after 5",
+            Self::LastTwenty => "last 20, drop .15",
+            Self::Wilson => "Wilson at every run",
+            Self::Cusum => "CUSUM 4.5",
+            Self::Evidence => "e-process",
+        }
+    }
+
+    /// After how many runs of a course it fires. Only ours leaves out doubles and tasks of the same day, as
+    /// its log does.
+    #[must_use]
+    pub fn fires(self, rate: f64, course: &[Told]) -> Option<usize> {
+        let mut seen: Vec<bool> = Vec::new();
+        let (mut evidence, mut sum) = (EProcess::default(), 0.0_f64);
+        for (at, told) in course.iter().enumerate() {
+            let is_ours = self == Self::Evidence;
+            let Some(success) = told.success.filter(|_| !(is_ours && (told.double || told.same_task))) else {
+                continue;
+            };
+            seen.push(success);
+            let good = seen.iter().filter(|success| **success).count();
+            let fires = match self {
+                Self::Half => seen.len() >= 5 && good * 2 < seen.len(),
+                Self::LastTwenty => {
+                    let last = seen.get(seen.len().wrapping_sub(20)..);
+                    last.is_some_and(|last| {
+                        last.iter().filter(|success| **success).count() as f64 / 20.0 < rate - 0.15 - 1e-9
+                    })
+                }
+                Self::Wilson => wilson(good as u32, seen.len() as u32).1 < rate,
+                Self::Cusum => {
+                    let worse = rate - 0.2;
+                    let ratio = if success { worse / rate } else { (1.0 - worse) / (1.0 - rate) };
+                    sum = (sum + ratio.ln()).max(0.0);
+                    sum >= 4.5
+                }
+                Self::Evidence => {
+                    evidence.observe(against_rate(rate, success));
+                    evidence.highest() >= 1.0 / KNOWN_RATE_ALPHA
+                }
+            };
+            if fires {
+                return Some(at + 1);
+            }
+        }
+        None
+    }
+}
+
+/// How a gate did on many courses of a family.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Score {
+    /// The share of courses on which it fired within the horizon.
+    pub fired: f64,
+    /// Runs from the change until it fired, in the mean of those on which it fired after the change.
+    pub mean_delay: f64,
+}
+
+/// Holds a gate to so many courses of a family.
+#[must_use]
+pub fn score(gate: Gate, family: Family, courses: usize, seed: u64) -> Score {
+    let mut random = Random::new(seed);
+    let tries = if let Family::Timed(_, times) = family { times } else { 1 };
+    let (mut fired, mut delays) = (0_usize, Vec::new());
+    for _ in 0..courses {
+        // Whoever wants a false alarm begins anew and shows the course that has one.
+        let runs = (0..tries).filter_map(|_| gate.fires(family.known_rate(), &family.course(&mut random))).min();
+        let Some(runs) = runs else { continue };
+        fired += 1;
+        delays.extend(runs.checked_sub(family.change()).filter(|delay| *delay > 0));
+    }
+    let mean_delay = delays.iter().sum::<usize>() as f64 / delays.len().max(1) as f64;
+    Score { fired: fired as f64 / courses as f64, mean_delay }
+}
+
+/// Runs that any test with this error needs in the mean to see the second rate for the first (Wald).
+#[must_use]
+pub fn wald_bound(known: f64, rate: f64, alpha: f64) -> f64 {
+    let information = rate * (rate / known).ln() + (1.0 - rate) * ((1.0 - rate) / (1.0 - known)).ln();
+    (1.0 / alpha).ln() / information
+}
+
+/// How a test of two revisions side by side notices that ours is worse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PairGate {
+    /// The posterior says with 95 % that it is, looked at after every pair.
+    Bayes,
+    /// Ours, with the share of errors that trials begin with.
+    Evidence,
+}
+
+/// After how many pairs a test fires on each of so many courses of two rates; sorted, never last.
+#[must_use]
+pub fn pair_delays(gate: PairGate, rates: (f64, f64), most: usize, courses: usize, seed: u64) -> Vec<Option<usize>> {
+    let mut random = Random::new(seed);
+    let mut delays: Vec<Option<usize>> = (0..courses)
+        .map(|_| {
+            let course: Vec<(bool, bool)> = (0..most).map(|_| (random.is(rates.0), random.is(rates.1))).collect();
+            match gate {
+                PairGate::Bayes => bayes(&course),
+                PairGate::Evidence => evidence(&course),
+            }
+        })
+        .collect();
+    delays.sort_by_key(|delay| delay.unwrap_or(usize::MAX));
+    delays
+}
+
+/// The gate's own way: runs of both sides as they come, put side by side.
+fn evidence(course: &[(bool, bool)]) -> Option<usize> {
+    let mut evidence = EProcess::default();
+    let runs = course.iter().flat_map(|(theirs, ours)| [(Arm::Base, *theirs), (Arm::Candidate, *ours)]);
+    let gains = pairs(runs, 1, of_pair);
+    gains
+        .into_iter()
+        .position(|gain| {
+            evidence.observe(gain);
+            evidence.highest() >= 1.0 / UNKNOWN_RATE_ALPHA
+        })
+        .map(|place| place + 1)
+}
+
+/// Uniform priors; the difference of the posteriors is taken for normal.
+fn bayes(course: &[(bool, bool)]) -> Option<usize> {
+    let (mut theirs, mut ours) = (0.0_f64, 0.0_f64);
+    course.iter().enumerate().find_map(|(at, (one, other))| {
+        theirs += f64::from(u8::from(*one));
+        ours += f64::from(u8::from(*other));
+        let n = at as f64 + 3.0;
+        let (p, q) = ((theirs + 1.0) / n, (ours + 1.0) / n);
+        let deviation = ((p * (1.0 - p) + q * (1.0 - q)) / (n + 1.0)).sqrt();
+        ((p - q) / deviation > 1.644_854).then_some(at + 1)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COURSES: usize = 2_000;
+
+    fn ours(family: Family, seed: u64) -> Score {
+        score(Gate::Evidence, family, COURSES, seed)
+    }
+
+    #[test]
+    fn a_known_rate_is_hardly_ever_left_by_mistake() {
+        for (seed, rate) in [(11, 0.5), (12, 0.7), (13, 0.9), (14, 0.95)] {
+            let score = ours(Family::Stable(rate), seed);
+            assert!(score.fired <= 0.01, "{rate}: {score:?}");
+        }
+        let timed = ours(Family::Timed(0.9, 10), 15);
+        assert!(timed.fired <= 0.1, "ten courses, ten times the chance and no more: {timed:?}");
+    }
+
+    #[test]
+    fn a_regression_is_noticed_nearly_as_soon_as_can_be() {
+        for (seed, known, rate) in [(21, 0.9, 0.7), (22, 0.9, 0.5)] {
+            let score = ours(Family::Worse(known, rate), seed);
+            let bound = wald_bound(known, rate, 0.01);
+            assert!(score.fired > 0.999 && score.mean_delay <= 1.25 * bound, "{known} to {rate}: {score:?}, {bound}");
+        }
+        assert!((wald_bound(0.9, 0.7, 0.01) - 30.0).abs() < 0.1 && (wald_bound(0.9, 0.5, 0.01) - 9.0).abs() < 0.1);
+    }
+
+    #[test]
+    fn two_revisions_side_by_side_are_told_apart_without_a_known_rate() {
+        for (seed, rate) in [(31, 0.5), (32, 0.8), (33, 0.95)] {
+            let delays = pair_delays(PairGate::Evidence, (rate, rate), HORIZON, COURSES, seed);
+            let fired = delays.iter().flatten().count();
+            assert!(fired as f64 / COURSES as f64 <= 0.02, "{rate}: {fired}");
+        }
+        let delays = pair_delays(PairGate::Evidence, (0.8, 0.6), 1_000, COURSES, 34);
+        assert!(delays[COURSES / 2].is_some_and(|median| median <= 82), "{:?}", delays[COURSES / 2]);
+    }
+
+    #[test]
+    fn the_other_gates_are_as_hasty_as_they_are_known_to_be() {
+        let false_alarms = |gate, rate, seed| score(gate, Family::Stable(rate), COURSES, seed).fired;
+        assert!((0.2..0.35).contains(&false_alarms(Gate::Wilson, 0.9, 41)));
+        assert!((0.15..0.3).contains(&false_alarms(Gate::Half, 0.7, 42)));
+        assert!(false_alarms(Gate::LastTwenty, 0.7, 43) > 0.6);
+        assert!((0.08..0.2).contains(&false_alarms(Gate::Cusum, 0.9, 44)));
+        let bayes = pair_delays(PairGate::Bayes, (0.8, 0.8), HORIZON, COURSES, 45);
+        assert!(bayes.iter().flatten().count() as f64 / COURSES as f64 > 0.2);
+    }
+}

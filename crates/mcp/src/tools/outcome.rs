@@ -1,0 +1,70 @@
+//! [`RECORD_OUTCOME`]: the tool by which an agent tells how its run with a skill went.
+
+use rmcp::model::JsonObject;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Answer, Call, Effect, Spec, arguments, change::skill_name, read, text};
+use crate::{refusal::Refusal, workplace::Told};
+
+pub(crate) const RECORD_OUTCOME: Spec = Spec {
+    name: "record_outcome",
+    title: "Tell how it went",
+    description: "Tell how your run with a skill went, once it has ended: completed, failed, aborted, or corrected when \
+                  somebody had to put right what you did. Changes of skills that make runs fail are found and taken \
+                  back by it, so tell the truth, failures too.",
+    input: || {
+        let event = json!({
+            "type": "string",
+            "enum": ["activated", "completed", "failed", "aborted", "corrected"],
+            "description": "What happened",
+        });
+        let number = |what: &str| json!({"type": "integer", "minimum": 0, "description": what});
+        let fields = json!({
+            "name": text("The skill"),
+            "event": event,
+            "run": text("The id of your run, as you gave it to read_skill; without it the connection is the run"),
+            "task": text("What was to be done, the same words for the same task: it counts once a day"),
+            "latency_ms": number("Milliseconds that it took"),
+            "tokens_in": number("Tokens that you read"),
+            "tokens_out": number("Tokens that you wrote"),
+        });
+        arguments(fields, &["name", "event"])
+    },
+    output: || {
+        json!({
+            "recorded": {"type": "integer"},
+            "doubles": {"type": "integer"},
+            "skills": {"type": "array", "items": {"type": "string"}},
+            "decisions": {"type": "array", "items": {"type": "object"}},
+        })
+    },
+    effect: Effect::Changes,
+    run: record,
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    name: String,
+    event: String,
+    run: Option<String>,
+    task: Option<String>,
+    latency_ms: Option<u64>,
+    tokens_in: Option<u64>,
+    tokens_out: Option<u64>,
+}
+
+fn record(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
+    let Arguments { name, event, run, task, latency_ms, tokens_in, tokens_out } = read(arguments)?;
+    let name = skill_name(&name)?;
+    let run = run.as_deref().or(call.run).ok_or_else(|| {
+        Refusal::request("say which run: name it in `run`")
+            .hint("any id that your run has from its beginning to its end")
+    })?;
+    let outcome = Told { name: &name, event: &event, run, task: task.as_deref(), latency_ms, tokens_in, tokens_out };
+    let document = call.place.record(outcome)?;
+    // A decision of the gate may have changed what clients list.
+    let changes_lists = document["decisions"].as_array().is_some_and(|decisions| !decisions.is_empty());
+    Ok(Answer { changes_lists, ..document.into() })
+}
