@@ -15,7 +15,7 @@ use crate::{
 /// Never, unless the program was built wrongly.
 pub fn builtin() -> Result<Vec<Builtin>, CliError> {
     let internal = |error: String| CliError::new("internal", Exit::Failed, error);
-    let seeds = registry_index::seeds().map_err(|error| internal(error.to_string()))?;
+    let seeds = registry_index::builtins().map_err(|error| internal(error.to_string()))?;
     seeds.into_iter().map(|files| Builtin::of(files).map_err(internal)).collect()
 }
 

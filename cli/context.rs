@@ -358,7 +358,7 @@ impl Context {
             }
         }
         let place = "built into skillhub".to_owned();
-        let builtin = registry_index::seed_names();
+        let builtin = registry_index::builtin_names();
         skills.extend(builtin.map(|name| Elsewhere { name, scope: Scope::Builtin, place: place.clone() }));
         Ok(skills)
     }

@@ -42,7 +42,7 @@ pub use mirror::MirrorError;
 pub use owner::{KeyChange, KeyChangeError, OwnerFile, OwnerFileError, OwnerKey, SignerError};
 pub use publish::{AppendError, Appended, NewRelease, Stamp};
 pub use requirement::{Requirement, RequirementError};
-pub use seeds::{SeedError, seed, seed_names, seeds};
+pub use seeds::{SeedError, builtin_names, builtins, seed, seeds};
 pub use signature::{KeyError, NAMESPACE, PublicKey, SecretKey, SignatureError, signed_with, statement};
 pub use store::StoreError;
 pub use verify::{Fault, FaultKind};

@@ -193,7 +193,7 @@ fn folders_and_archives_are_sources_too() {
     assert_eq!(world.install_one("~/source/pdf").status, InstallStatus::Unchanged);
     world.skill("pdf", "Changed.");
     assert_eq!(world.install_one("~/source/pdf").status, InstallStatus::Updated);
-    let bundle = registry_index::seeds().unwrap().remove(0);
+    let bundle = registry_index::builtins().unwrap().remove(0);
     let file = world.root.join("any-name.skill");
     fs::write(&file, skill::archive::pack(&bundle)).unwrap();
     let result = world.install_one(file.to_str().unwrap());

@@ -1,23 +1,26 @@
 //! `text_template`: fills a text.
 
-use std::cell::Cell;
-
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{gives, spec as tool, text};
 use crate::{
     host::{Approval, Bounds, ToolFault, ToolSpec},
-    scope::Scope,
-    template::{Root, Template},
+    scope::kind,
 };
 
 pub(super) fn spec() -> ToolSpec {
     tool(
         "text_template",
-        "Fill a text: `{{input.NAME}}` is replaced by that field of `values`.",
-        json!({"template": text("The text"), "values": {"type": "object"}}),
-        &["template", "values"],
+        "Fill a text: `${NAME}` is replaced by that field of `values`, or of each element of `each`, one text after the other.",
+        json!({
+            "template": text("The text; `${a.b.0}` leads into a value, `${.}` is the whole, `$${` is `${`"),
+            "values": {"description": "Where the fields are"},
+            "each": {"type": "array", "description": "A list of such values: the text is made for each"},
+            "join": {"type": "string", "default": "
+", "description": "What stands between those"},
+        }),
+        &["template"],
         gives(json!({"text": {"type": "string"}})),
         Approval::None,
     )
@@ -26,22 +29,60 @@ pub(super) fn spec() -> ToolSpec {
 #[derive(Deserialize)]
 pub(super) struct Fill {
     template: String,
+    #[serde(default)]
     values: Value,
+    each: Option<Vec<Value>>,
+    join: Option<String>,
 }
 
 pub(super) fn fill(wanted: &Fill, bounds: &Bounds<'_>) -> Result<Value, ToolFault> {
-    let fault = |message: String| ToolFault::lasting("invalid_template", message);
-    let template = Template::parse(&wanted.template).map_err(|error| fault(format!("{error}; {}", error.hint)))?;
-    if let Some(other) = template.references().find(|reference| reference.root != Root::Input) {
-        return Err(fault(format!("`{other}` is not among the values; write `input.NAME`")));
+    let mut text = String::new();
+    match &wanted.each {
+        None => add(&mut text, &wanted.template, &wanted.values, bounds)?,
+        Some(elements) => {
+            for (index, element) in elements.iter().enumerate() {
+                if index > 0 {
+                    text.push_str(wanted.join.as_deref().unwrap_or("\n"));
+                }
+                add(&mut text, &wanted.template, element, bounds)?;
+            }
+        }
     }
-    let budget = Cell::new(bounds.answer_bytes);
-    let scope = Scope { input: &wanted.values, steps: &[], item: None, budget: &budget };
-    let filled = template.fill(&scope).map_err(|error| fault(error.to_string()))?.unwrap_or_default();
-    let text = match filled {
-        Value::String(text) => text,
-        Value::Null => String::new(),
-        other => other.to_string(),
-    };
-    Ok(json!({"text": text}))
+    Ok(json!({ "text": text }))
+}
+
+/// Adds the template, filled, to a text.
+fn add(text: &mut String, template: &str, values: &Value, bounds: &Bounds<'_>) -> Result<(), ToolFault> {
+    let fault = |message: String| ToolFault::lasting("invalid_template", message);
+    let mut rest = template;
+    while let Some(at) = rest.find("${") {
+        let before = &rest[..at];
+        if let Some(plain) = before.strip_suffix('$') {
+            text.push_str(plain);
+            text.push_str("${");
+            rest = &rest[at + 2..];
+            continue;
+        }
+        text.push_str(before);
+        let (name, after) = rest[at + 2..].split_once('}').ok_or_else(|| fault("`${` is not closed".to_owned()))?;
+        let mut value = values;
+        for key in name.split('.').filter(|_| name != ".") {
+            let inner = match value {
+                Value::Array(elements) => key.parse::<usize>().ok().and_then(|index| elements.get(index)),
+                value => value.get(key),
+            };
+            value = inner.ok_or_else(|| fault(format!("there is no `{name}` in {}", kind(value))))?;
+        }
+        match value {
+            Value::Null => {}
+            Value::String(value) => text.push_str(value),
+            value => text.push_str(&value.to_string()),
+        }
+        if text.len() > bounds.answer_bytes {
+            return Err(ToolFault::lasting("too_large", format!("the text grows over {} bytes", bounds.answer_bytes)));
+        }
+        rest = after;
+    }
+    text.push_str(rest);
+    Ok(())
 }

@@ -323,12 +323,28 @@ fn values_are_taken_out_and_texts_filled() {
     assert_eq!(query(Value::String(data.to_string()), "$..name", true).unwrap(), "a");
     assert_eq!(query(data.clone(), "$.none", true).unwrap(), Value::Null);
     assert_eq!(query(data, "items[", false).unwrap_err().code, "invalid_query");
-    let fill = |template: &str| {
-        call(&native, "text_template", json!({"template": template, "values": {"who": "you", "n": 2}}))
+    let fill = |template: &str, more: Value| {
+        let mut input = json!({"template": template, "values": {"who": "you", "n": [1, {"x": "y"}], "none": null}});
+        input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        call(&native, "text_template", input)
     };
-    assert_eq!(fill("For {{input.who}}, {{input.n}} times").unwrap()["text"], "For you, 2 times");
-    assert_eq!(fill("{{steps.0.output}}").unwrap_err().code, "invalid_template");
-    assert_eq!(fill("{{").unwrap_err().code, "invalid_template");
+    assert_eq!(
+        fill("For ${who}${none}, ${n.0} times ${n.1.x} $${who} $5 {}", json!({})).unwrap()["text"],
+        "For you, 1 times y ${who} $5 {}"
+    );
+    let each = json!({"each": [{"a": 1}, {"a": "b"}], "join": "; "});
+    assert_eq!(fill("<${a}> ${.}", each).unwrap()["text"], r#"<1> {"a":1}; <b> {"a":"b"}"#);
+    for (template, more) in [
+        ("${missing}", json!({})),
+        ("${who", json!({})),
+        ("${}", json!({})),
+        ("${who.x}", json!({})),
+        ("${a}", json!({"each": [{}]})),
+    ] {
+        assert_eq!(fill(template, more).unwrap_err().code, "invalid_template", "{template}");
+    }
+    let long = json!({"each": vec!["x".repeat(1000); 2000]});
+    assert_eq!(fill("${.}", long).unwrap_err().code, "too_large");
 }
 
 #[cfg(unix)]
