@@ -1,5 +1,6 @@
 //! `skillhub mcp`: hosts' configurations, and the server as clients meet it.
 
+mod composing;
 mod connection;
 mod hostile;
 mod hosts;

@@ -72,21 +72,14 @@ pub fn run(context: &Context, args: &CallArgs) -> Result<Exit, CliError> {
     if args.dry_run {
         return plan(context, &executor, tool, input);
     }
-    let level = executor.level(tool);
-    if level == Approval::ExecEscalation && args.approve == level && !context.is_person() {
-        return Err(refused(&tool.name, "it runs commands outside what skillhub contains, and that needs a person")
-            .hint(
-                "run it at a terminal, or set SKILLHUB_REVIEWER_TOKEN to the token that `skillhub reviewer new` made",
-            ));
+    if args.approve == Approval::ExecEscalation && executor.level(tool) == args.approve {
+        // What runs commands is contained by nothing, so the word of whoever types does not do.
+        context.reviewer("running commands")?;
     }
     let trace = executor.run(tool, input);
     let id = compose::trace_id(context.now);
     composing.workshop().store().map_err(failed)?.keep(&id, &trace.clone().redacted(args.redact)).map_err(failed)?;
     tell(context, &id, &trace)
-}
-
-fn refused(tool: &str, why: &str) -> CliError {
-    CliError::new("policy_denied", Exit::Refused, format!("{tool} was not run: {why}"))
 }
 
 fn input(text: &str) -> Result<Value, CliError> {

@@ -86,7 +86,7 @@ impl<'a> Checker<'a> {
             && !types.contains(&"array")
         {
             let message = format!("`{reference}` is of type {}, and a loop needs a list", types.join(" or "));
-            problems.part(at, &reference.text, "not_a_list", message, "refer to a list");
+            problems.part(at, &reference.text, "loop_without_list", message, "refer to a list");
         }
     }
 

@@ -172,7 +172,7 @@ const BROKEN: &[(&str, &str, (usize, usize), &str)] = &[
     ("steps: [{tool: web_fetch, input: {url: \"{{item}}\"}}]", "item_outside_loop", (5, 45), "outside a loop"),
     (
         "input: {type: object, properties: {u: {type: string}}}\nsteps: [{tool: web_fetch, input: {url: a}, for_each: \"{{input.u}}\"}]",
-        "not_a_list",
+        "loop_without_list",
         (6, 59),
         "needs a list",
     ),
@@ -396,4 +396,34 @@ fn schemas_that_multiply_are_refused() {
         "input: {{type: object, properties: {{u: {{$ref: \"#/$defs/d29\"}}}}, $defs: {{{defs}}}}}\nsteps: [{{tool: web_fetch, input: {{url: a}}}}]"
     );
     assert_eq!(problems(&declared)[0].code, "schema_too_large");
+}
+
+/// What `docs/schemas/tool_schema.json` says of a declaration.
+fn is_in_form(tool_schema: &str) -> bool {
+    let schema: Value = serde_json::from_str(include_str!("../../../../docs/schemas/tool_schema.json")).unwrap();
+    let text = source("a", tool_schema).digest;
+    let declared = frontmatter::as_json(&text, &Limits::default()).unwrap()["tool_schema"].clone();
+    schema::validator(&schema).unwrap().is_valid(&declared)
+}
+
+#[test]
+fn the_schema_for_editors_takes_what_compiles_and_refuses_what_has_no_form() {
+    assert!(is_in_form(MONITOR));
+    let of_form = [
+        "unknown_key",
+        "no_steps",
+        "not_a_list",
+        "not_an_object",
+        "no_tool",
+        "not_a_text",
+        "bad_on_error",
+        "bad_retries",
+        "bad_timeout",
+        "bad_for_each",
+        "bad_id",
+    ];
+    for (declared, code, ..) in BROKEN {
+        // The compiler goes on where the form ends: references, types, other schemas.
+        assert_eq!(is_in_form(declared), !of_form.contains(code), "{code}: {declared}");
+    }
 }

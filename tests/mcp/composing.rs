@@ -1,0 +1,124 @@
+//! Compiled tools through the server: compiled, listed, called, asked about, and gone again. Their steps call the tools of another such server.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::connection::Connection;
+use crate::support::Sandbox;
+
+fn create(sandbox: &Sandbox, name: &str, tool_schema: &str) {
+    let text =
+        format!("---\nname: {name}\ndescription: Does {name}.\ntool_schema:\n  {tool_schema}\n---\n\nCall it.\n");
+    let action = if sandbox.user_skill(name).exists() { "edit" } else { "create" };
+    sandbox.request(&json!({"action": action, "name": name, "content": text})).done();
+}
+
+fn listed(agent: &mut Connection) -> Vec<Value> {
+    let tools = agent.request("tools/list", &json!({}))["tools"].clone();
+    tools.as_array().unwrap().iter().filter(|tool| tool["_meta"]["skillhub/skill"].is_string()).cloned().collect()
+}
+
+/// The steps of a tool that greets.
+const GREET: &str = "{input: {type: object, properties: {who: {type: string}}, required: [who]}, steps: [{tool: text_template, input: {template: \"Hello ${.}\", values: \"{{input.who}}\"}}]}";
+
+/// Calls a tool whose person answers like this.
+fn call_asked(agent: &mut Connection, tool: &str, arguments: &Value, action: &str) -> (String, Value) {
+    let id = agent.send("tools/call", &json!({"name": tool, "arguments": arguments}));
+    let question = loop {
+        let message = agent.read();
+        if message["method"] == "elicitation/create" {
+            break message;
+        }
+        assert_ne!(message["id"], id, "nobody was asked: {message:#}");
+    };
+    agent.write(&json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": action, "content": {}}}));
+    loop {
+        let message = agent.read();
+        if message["id"] == id && message.get("method").is_none() {
+            return (question["params"]["message"].as_str().unwrap().to_owned(), message["result"].clone());
+        }
+    }
+}
+
+#[test]
+fn a_skill_becomes_a_tool_that_is_called_like_any_other_and_follows_the_skill() {
+    let sandbox = Sandbox::new();
+    create(&sandbox, "greet", GREET);
+    let mut agent = Connection::open(&sandbox, &[]);
+    assert_eq!(listed(&mut agent), Vec::<Value>::new());
+    let compiled = agent.done("skills.codegen", &json!({"names": ["greet"]}));
+    assert_eq!(compiled["skills"][0]["tool"]["name"], "skill_greet");
+    assert!(agent.is_told("notifications/tools/list_changed", 10));
+    let tool = listed(&mut agent)[0].clone();
+    assert_eq!((&tool["name"], &tool["inputSchema"]["required"]), (&json!("skill_greet"), &json!(["who"])));
+    assert_eq!(agent.done("search_skills", &json!({"query": "greet"}))["results"][0]["tool"], "skill_greet");
+    let done = agent.done("skill_greet", &json!({"who": "you"}));
+    assert_eq!(done["output"], json!({"text": "Hello you"}));
+    let trace = sandbox.done(&["tools", "trace", done["trace"].as_str().unwrap()]);
+    assert_eq!(trace["trace"]["steps"][0]["tool"], "text_template");
+    assert_eq!(agent.refused("skill_greet", &json!({"whom": "you"}))["code"], "invalid_input");
+    assert_eq!(agent.refused("skill_none", &json!({}))["code"], "not_found");
+    create(&sandbox, "greet", &GREET.replace("Hello", "Good day"));
+    assert!(agent.is_told("notifications/tools/list_changed", 15), "another program changed the skill");
+    assert_eq!(agent.done("skill_greet", &json!({"who": "you"}))["output"]["text"], "Good day you");
+    agent.done("disable_skill", &json!({"name": "greet"}));
+    assert_eq!(listed(&mut agent), Vec::<Value>::new());
+    assert_eq!(agent.done("skills.codegen.status", &json!({}))["tools"][0]["state"], "absent");
+    agent.done("enable_skill", &json!({"name": "greet"}));
+    agent.done("skills_codegen_remove", &json!({"names": ["greet"]}));
+    assert_eq!(agent.refused("skill_greet", &json!({"who": "you"}))["code"], "not_found");
+    create(&sandbox, "wrong", "{steps: [{tool: text_templat}]}");
+    let broken = agent.call("skills_codegen", &json!({"names": ["wrong"]}));
+    assert_eq!(broken["structuredContent"]["skills"][0]["problems"][0]["code"], "unknown_tool", "{broken:#}");
+    agent.close();
+}
+
+#[test]
+fn a_person_is_asked_for_the_level_of_the_strictest_step() {
+    let sandbox = Sandbox::new();
+    create(&sandbox, "save", "{steps: [{tool: write_file, input: {path: out.txt, content: x}}]}");
+    sandbox.done(&["tools", "compile", "save"]);
+    let mut cannot = Connection::open(&sandbox, &[]);
+    let refused = cannot.refused("skill_save", &json!({}));
+    assert_eq!(refused["code"], "policy_denied");
+    assert!(refused["hint"].as_str().unwrap().contains("--approve plan_confirm"), "{refused}");
+    cannot.close();
+    let mut asks = Connection::of(&sandbox, &[], &json!({"elicitation": {}}));
+    let (question, refused) = call_asked(&mut asks, "skill_save", &json!({}), "decline");
+    assert!(
+        question.contains("plan_confirm") && question.contains("write_file") && question.contains("out.txt"),
+        "{question}"
+    );
+    assert_eq!(refused["isError"], true);
+    assert!(!sandbox.cwd().join("out.txt").exists());
+    let (_, done) = call_asked(&mut asks, "skill_save", &json!({}), "accept");
+    assert_eq!(done["structuredContent"]["output"]["path"], "out.txt", "{done:#}");
+    assert_eq!(fs::read_to_string(sandbox.cwd().join("out.txt")).unwrap(), "x");
+    asks.close();
+}
+
+#[test]
+fn an_agent_gets_the_tools_of_the_skills_that_it_sees_and_may_use() {
+    let sandbox = Sandbox::new();
+    fs::create_dir_all(sandbox.skillhub_home()).unwrap();
+    let config =
+        "[agents.small]\nskills = ['other']\n[[permissions]]\nagent = 'barred'\ntool = 'skill_*'\ndecision = 'deny'\n";
+    fs::write(sandbox.skillhub_home().join("config.toml"), config).unwrap();
+    create(&sandbox, "greet", GREET);
+    sandbox.done(&["tools", "compile", "greet"]);
+    for agent in ["small", "barred"] {
+        let mut connection = Connection::open(&sandbox, &["--agent", agent]);
+        assert_eq!(listed(&mut connection), Vec::<Value>::new(), "{agent}");
+        assert_eq!(connection.refused("skill_greet", &json!({"who": "x"}))["code"], "not_found");
+        connection.close();
+    }
+    let mut hidden = Connection::open(&sandbox, &["--agent", "small"]);
+    assert_eq!(hidden.refused("skills_codegen", &json!({"names": ["greet"]}))["code"], "not_found");
+    hidden.close();
+    let mut later = Connection::open(&sandbox, &["--defer-tools"]);
+    assert_eq!(listed(&mut later), Vec::<Value>::new());
+    later.done("read_skill", &json!({"name": "greet"}));
+    assert_eq!(listed(&mut later).len(), 1, "reading the skill brings its tool");
+    later.close();
+}
