@@ -216,12 +216,14 @@ fn nothing_reaches_past_what_its_agent_may_and_its_configuration_opens() {
         .refused_with_hint(5, "policy_denied");
     assert!(refused["message"].as_str().unwrap().contains("web_fetch"), "{refused}");
     let elsewhere = json!({"url": "http://127.0.0.1:1/"}).to_string();
-    sandbox.ask(&["tools", "call", "outer", "--input", &elsewhere]).refused(1, "tool_failed");
+    sandbox.ask(&["tools", "call", "outer", "--input", &elsewhere]).refused_with_hint(5, "policy_denied");
     sandbox.ask(&["tools", "call", "saves", "--input", r#"{"path":"a"}"#]).refused_with_hint(5, "policy_denied");
     for path in ["../out", "/tmp/skillhub-out", ".git/hooks/x", "a/../../out"] {
         let input = json!({ "path": path });
         call(&sandbox, "saves", &input);
-        sandbox.ask(&["tools", "call", "save", "--approve", "--input", &input.to_string()]).refused(1, "tool_failed");
+        sandbox
+            .ask(&["tools", "call", "save", "--approve", "--input", &input.to_string()])
+            .refused_with_hint(5, "policy_denied");
     }
     assert!(!sandbox.cwd().parent().unwrap().join("out").exists() && !sandbox.cwd().join(".git").exists());
 }

@@ -3,6 +3,7 @@
 
 mod build;
 mod json;
+mod steps;
 mod yaml;
 
 /// A format in which commands stand between other things.
@@ -14,6 +15,8 @@ pub(crate) enum Format {
     Make,
     Just,
     Batch,
+    /// The steps in a skill's frontmatter.
+    Steps,
 }
 
 impl Format {
@@ -30,6 +33,11 @@ impl Format {
             (_, "bat" | "cmd") => Some(Self::Batch),
             _ => None,
         }
+    }
+
+    /// Of a skill that declares a tool.
+    pub fn of_skill(path: &str, text: &str) -> Option<Self> {
+        (path.eq_ignore_ascii_case("SKILL.md") && text.contains(steps::KEY)).then_some(Self::Steps)
     }
 
     /// By the word behind a fence.
@@ -55,6 +63,7 @@ impl Format {
             Self::Make => build::make(text, &mut page),
             Self::Just => build::just(text, &mut page),
             Self::Batch => build::batch(text, &mut page),
+            Self::Steps => steps::commands(text, &mut page),
         }
         page.text
     }
@@ -156,6 +165,11 @@ mod tests {
             (Format::Json, "{\"command\": \"sh\",\n\"args\": [\"-c\", \"a b\"]}", "sh -c 'a b'"),
             (Format::Yaml, "a:\n  - run: |\n      x\n      y\n  - run: z\n", "\n\nx\ny\nz"),
             (Format::Yaml, "command: [\"sh\", \"-c\", \"a b\"]\n", "sh -c 'a b'"),
+            (
+                Format::Steps,
+                "---\nname: a\ntool_schema:\n  steps:\n    - id: key\n      tool: read_file\n      input: {path: a}\n    - {tool: shell, input: {command: sh, args: [\"-c\", \"x {{steps.key.output}}\"]}}\n---\n",
+                "\n\n\n\n\nsteps_0=$(cat a) ; steps_key=\"${steps_0}\"\n\nsh -c \"x ${steps_key}\"",
+            ),
             (Format::Yaml, "script:\n  - a b\n  - c\n", "\na b\nc"),
         ];
         for (format, text, script) in cases {

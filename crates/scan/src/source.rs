@@ -119,7 +119,8 @@ impl<'a> Source<'a> {
 
     /// What configuration hands to a shell, each command on its own line.
     pub fn commands(&self) -> Option<&str> {
-        let script = || Format::of_file(self.path).map(|format| format.script(&self.text));
+        let format = || Format::of_file(self.path).or_else(|| Format::of_skill(self.path, &self.text));
+        let script = || format().map(|format| format.script(&self.text));
         self.commands.get_or_init(script).as_deref()
     }
 

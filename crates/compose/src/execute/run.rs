@@ -434,7 +434,8 @@ fn lasting(code: &'static str, message: String) -> ToolFault {
 
 /// The codes of an inner run that mean the same for the outer one.
 fn kept_code(code: &str) -> &'static str {
-    let kept = ["cancelled", "too_many_calls", "too_large_run", "approval_needed", "policy_denied", "timeout"];
+    let kept =
+        ["not_allowed", "cancelled", "too_many_calls", "too_large_run", "approval_needed", "policy_denied", "timeout"];
     kept.into_iter().find(|kept| *kept == code).unwrap_or("tool_failed")
 }
 

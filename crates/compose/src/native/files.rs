@@ -212,7 +212,8 @@ impl Files {
     /// A path as text that stays inside: the rules of paths in skills, and no hidden names.
     fn path(&self, text: &str) -> Result<SkillPath, ToolFault> {
         let path = SkillPath::parse(text.strip_prefix("./").unwrap_or(text)).map_err(|error| {
-            ToolFault::lasting("not_allowed", error.to_string()).hint("give a path relative to the working folder")
+            ToolFault::lasting("not_allowed", format!("{text:?} is no path inside the working folder: {error}"))
+                .hint("give a path relative to the working folder")
         })?;
         match !self.hidden && path.as_str().split('/').any(|part| part.starts_with('.')) {
             true => Err(ToolFault::lasting("not_allowed", format!("{path} is hidden"))
