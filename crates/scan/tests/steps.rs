@@ -4,7 +4,9 @@ use scan::{Verdict, scan};
 use skill::{Bundle, File, Limits, SkillPath};
 
 fn verdict(steps: &str) -> (Verdict, Vec<String>) {
-    let text = format!("---\nname: a\ndescription: Reads notes. Use when there are notes.\ntool_schema:\n  steps:\n{steps}---\n\nCall the tool.\n");
+    let text = format!(
+        "---\nname: a\ndescription: Reads notes. Use when there are notes.\ntool_schema:\n  steps:\n{steps}---\n\nCall the tool.\n"
+    );
     let file = File { bytes: text.into_bytes().into(), executable: false };
     let bundle = Bundle::from_files([(SkillPath::skill_md(), file)], &Limits::default()).unwrap();
     let report = scan(&bundle);

@@ -18,7 +18,7 @@ pub(super) fn spec() -> ToolSpec {
             "values": {"description": "Where the fields are"},
             "each": {"type": "array", "description": "A list of such values: the text is made for each"},
             "join": {"type": "string", "default": "
-", "description": "What stands between those"},
+        ", "description": "What stands between those"},
         }),
         &["template"],
         gives(json!({"text": {"type": "string"}})),
