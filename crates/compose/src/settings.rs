@@ -15,12 +15,12 @@ use crate::host::Approval;
 /// [tools]
 /// folder = "/home/me/work"        # the working folder of read_file, list_files, write_file and shell; without it the current one
 /// hidden = false                  # whether names that begin with a dot may be read and written
-/// hosts = ["example.org", "*.example.net:8443"]   # where web_fetch may go; nowhere without it
+/// hosts = ["example.org", "*.example.net:8443"]   # where web_fetch may go, "*" for every host and port; nowhere without it
 /// private_addresses = false       # whether those may be addresses of this machine or its network
 /// fetch_bytes = 2097152           # bytes of one answer
 /// shell = false                   # whether steps may run commands
 ///
-/// [tools.search]                  # what web_search asks; not offered without it
+/// [tools.search]                  # what web_search asks; without it, it says that nothing is configured
 /// url = "https://search.example.org/search?format=json&q={query}"
 /// results = "/results"            # where the list is, as a JSON Pointer; these four are the defaults
 /// title = "/title"
@@ -159,6 +159,12 @@ impl ToolSettings {
         let native: NativeSettings = read("[tools]", tools)?;
         let fault =
             |table: &str, message: &str| ToolSettingsError { table: table.to_owned(), message: message.to_owned() };
+        if let Some(host) = native.hosts.iter().find(|host| host.is_empty() || host.contains(['/', '@', ' '])) {
+            return Err(fault(
+                "[tools]",
+                &format!("{host:?} under `hosts` is no host; write `example.org` or `example.org:8443`"),
+            ));
+        }
         if native.search.as_ref().is_some_and(|search| !search.url.contains("{query}")) {
             return Err(fault("[tools.search]", "`url` has no {query}"));
         }
@@ -212,6 +218,7 @@ mod tests {
         for (text, table) in [
             ("[tools]\nhost = []", "[tools]"),
             ("[tools]\nshell = 'yes'", "[tools]"),
+            ("[tools]\nhosts = ['https://example.org']", "[tools]"),
             ("[tools.search]\nurl = 'https://a.example/'", "[tools.search]"),
             ("[mcp_servers.a]\n", "[mcp_servers.a]"),
             ("[mcp_servers.a]\ncommand = ['x']\nurl = 'http://a.example'", "[mcp_servers.a]"),
