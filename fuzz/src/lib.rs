@@ -10,16 +10,18 @@ mod place;
 pub mod plans;
 pub mod request;
 pub mod scanner;
+pub mod tools;
 
 /// A function that panics when the bytes lead to a finding.
 pub type Target = fn(&[u8]);
 
 /// Each target's name, which is also that of its folder in `corpus`, and its function.
-pub const TARGETS: [(&str, Target); 6] = [
+pub const TARGETS: [(&str, Target); 7] = [
     ("archive", archive::run),
     ("frontmatter", frontmatter::run),
     ("request", request::run),
     ("merge", merge::run),
     ("plans", plans::run),
     ("scanner", scanner::run),
+    ("tools", tools::run),
 ];

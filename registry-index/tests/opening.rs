@@ -1,5 +1,7 @@
 //! Which folders are an index.
 
+use std::collections::BTreeSet;
+
 use registry_index::{Index, InitError, OpenError};
 use skill::archive;
 use tempfile::TempDir;
@@ -139,13 +141,18 @@ fn git_has_nothing_to_say_about_the_settings_of_a_registry() {
 fn the_first_party_skills_are_published_once() {
     let (_dir, index) = index();
     let at = stamp().at;
-    assert_eq!(registry_index::seed(&index, at).unwrap().len(), 3);
+    assert_eq!(registry_index::seed(&index, at).unwrap().len(), 6);
     let revision = index.revision().unwrap();
     registry_index::seed(&index, at).unwrap();
     assert_eq!(index.revision().unwrap(), revision);
     assert_eq!(index.verify().unwrap(), []);
     let names: Vec<_> = index.all().unwrap().iter().map(|entry| entry.name.to_string()).collect();
-    assert_eq!(names, ["evolving", "reviewing", "writing"].map(|s| format!("skillhub/skillhub-{s}-skills")));
+    let built_in = ["evolving", "reviewing", "writing"].map(|s| format!("skillhub-{s}-skills"));
+    let tools = ["page-check", "site-monitor", "topic-notes"].map(str::to_owned);
+    let published: BTreeSet<String> = built_in.iter().chain(&tools).map(|name| format!("skillhub/{name}")).collect();
+    assert_eq!(names.into_iter().collect::<BTreeSet<_>>(), published);
+    let told: Vec<_> = registry_index::builtin_names().map(|name| name.to_string()).collect();
+    assert_eq!(told, built_in);
     let entry = &index.releases(&name("skillhub/skillhub-writing-skills")).unwrap()[0];
     let bundle = archive::unpack(&index.bundle(entry).unwrap(), &skill::Limits::default()).unwrap();
     assert_eq!(bundle.digest(), entry.digest);
