@@ -1,5 +1,7 @@
 //! A `tool_schema` is read as code: data is followed from step to step.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
 use scan::{Verdict, scan};
 use skill::{Bundle, File, Limits, SkillPath};
 
