@@ -56,6 +56,7 @@ mod review;
 mod scanning;
 mod signing;
 mod smart_http;
+mod story;
 mod surface;
 mod together;
 mod undoing;
