@@ -142,3 +142,16 @@ fn refused(failure: &compose::Failure, details: Value) -> Refusal {
     let told = Failure { kind, code, hint: failure.hint.clone() };
     Refusal { message: failure.message.clone(), failure: told, details: Box::new(details), question: None }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::TOOLS;
+
+    #[test]
+    fn no_skill_may_take_a_name_of_our_own_tools() {
+        let own = TOOLS.iter().map(|spec| spec.name).filter(|name| may_be(name));
+        let free: Vec<&str> = own.filter(|name| !compose::OWN_TOOLS.contains(name)).collect();
+        assert!(free.is_empty(), "{free:?} are missing in OWN_TOOLS");
+    }
+}
