@@ -4,7 +4,9 @@ use std::io::{self, Write};
 
 use clap::Args;
 use client::{Ahead, InstallRequest, InstallStatus, Installed, Installer, Pick, SightOutcome};
-use library::{Library, LibraryError, State};
+use evolve::Stats;
+use jiff::Timestamp;
+use library::{Library, LibraryError, RevisionId, State};
 use serde_json::{Value, json};
 use skill::{SkillName, failure::Fails};
 
@@ -120,11 +122,19 @@ pub fn installer<T>(
         user_home: Some(&context.user_home),
         stamp: &context.stamp(),
         permit: &context.permit()?,
+        outcomes: &|library, name, revision| how_it_went(library, name, revision, context.now),
         progress: &|progress| working.at(progress.stage, progress.done, progress.of),
         program: program.as_deref(),
         ahead: Ahead::default(),
     };
     work(&mut installer)
+}
+
+/// How uses of a revision went, where that is known. What cannot be read is not known.
+fn how_it_went(library: &Library, name: &SkillName, revision: &RevisionId, now: Timestamp) -> Option<String> {
+    let stats = Stats::of(library, name, now).ok()?;
+    let of_revision = stats.revisions.iter().find(|stats| stats.revision.id == *revision)?;
+    Some(of_revision.sentence())
 }
 
 /// Takes back the links for agents that may not see the skill. The install stands, whatever becomes of that.

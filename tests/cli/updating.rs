@@ -182,6 +182,47 @@ fn one_side_can_be_taken_wherever_both_changed_the_same() {
 }
 
 #[test]
+fn a_proposal_says_what_it_was_made_from_and_a_newer_release_takes_its_place() {
+    let sandbox = evolved(&BODY.replace("Group by kind.", "Sort by kind."));
+    let line = |run: usize| format!("{}\n", json!({"skill": "demo", "event": "completed", "run": format!("r{run}")}));
+    let lines: String = (0..4).map(line).collect();
+    sandbox.run_with(&["record", "--request", "-", "--json"], lines.as_bytes()).done();
+    let older = sandbox.ask(&["update"]).exits(6).json();
+    let older = first(&older)["proposal"].as_str().unwrap();
+    let shown = sandbox.done(&["review", "show", older])["proposal"].clone();
+    let releases = sandbox.done(&["info", "acme/demo"])["releases"].clone();
+    let (base, theirs) = (releases[1]["digest"].as_str().unwrap(), releases[0]["digest"].as_str().unwrap());
+    let head = sandbox.done(&["history", "demo"])["revisions"][0].clone();
+    let here = sandbox.done(&["status", "demo"]);
+    assert_eq!(here["skills"][0]["state"], "clean");
+    let texts: Vec<&str> =
+        shown["evidence"].as_array().unwrap().iter().map(|one| one["text"].as_str().unwrap()).collect();
+    assert_eq!(texts[0], format!("installed: acme/demo 1.0.0, {base}"), "{texts:#?}");
+    let id = head["revision"].as_str().unwrap();
+    assert!(texts[1].starts_with(&format!("here: revision {} ({}", head["number"], &id[..7])), "{texts:#?}");
+    assert!(texts[1].contains("sha256:"), "{texts:#?}");
+    assert_eq!(texts[2], format!("comes: acme/demo 1.1.0, {theirs}"));
+    assert!(texts[3].starts_with("4 runs of revision 2: 4 succeeded, 0 failed, 0 unknown; 100 %"), "{texts:#?}");
+    let line = text(&sandbox).lines().position(|line| line.starts_with("2. ")).unwrap() + 1;
+    assert_eq!(texts[4], format!("conflict: both sides changed line {line} of SKILL.md, each differently"));
+    assert!(!texts.concat().contains("r0"), "no run is named: {texts:#?}");
+    let told = sandbox.run(&["review", "show", older]).exits(0).text();
+    assert!(told.contains("installed: acme/demo 1.0.0") && told.contains("conflict: both sides"), "{told}");
+
+    publish(&sandbox, "1.2.0", &BODY.replace("Group by kind.", "Sort by kind and name."), &[]);
+    let newer = sandbox.ask(&["update"]).exits(6).json();
+    let newer = first(&newer)["proposal"].as_str().unwrap();
+    let shown = sandbox.done(&["review", "show", older])["proposal"].clone();
+    assert_eq!([&shown["state"], &shown["superseded_by"]], [&json!("superseded"), &json!(newer)]);
+    assert_eq!(sandbox.done(&["review", "list"])["proposals"].as_array().unwrap().len(), 1);
+    sandbox.done(&["rollback", "demo", "1"]);
+    let updated = sandbox.done(&["update"]);
+    assert_eq!([&first(&updated)["status"], &first(&updated)["version"]], ["updated", "1.2.0"]);
+    assert_eq!(sandbox.done(&["review", "show", newer])["proposal"]["state"], "superseded");
+    assert_eq!(sandbox.done(&["review", "list"])["proposals"], json!([]));
+}
+
+#[test]
 fn an_edit_that_came_in_between_is_merged_anew_and_the_old_proposal_is_kept() {
     let sandbox = evolved(&BODY.replace("Group by kind.", "Sort by kind."));
     let one = sandbox.ask(&["update"]).exits(6).json();
@@ -191,6 +232,7 @@ fn an_edit_that_came_in_between_is_merged_anew_and_the_old_proposal_is_kept() {
     assert_ne!(ids[0], ids[1]);
     let shown = sandbox.done(&["review", "show", ids[0]]);
     assert_eq!(shown["proposal"]["state"], "superseded");
+    assert_eq!(shown["proposal"]["superseded_by"], ids[1]);
     assert!(sandbox.done(&["review", "show", ids[1], "SKILL.md"])["text"].as_str().unwrap().contains("- ONE"));
     // An agent's own change does not join the update that waits.
     patch(&sandbox, "- two", "- TWO");

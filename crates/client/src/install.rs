@@ -5,6 +5,7 @@
 
 mod ahead;
 mod error;
+mod evidence;
 mod installed;
 mod merging;
 mod naming;
@@ -24,6 +25,7 @@ pub(crate) use ahead::bring as bring_ahead;
 pub use ahead::{Ahead, Progress};
 pub use error::InstallError;
 pub(crate) use error::invalid_requirement;
+pub use evidence::Outcomes;
 pub use installed::{InstallStatus, Installed};
 pub use merging::Choice;
 pub(crate) use order::Order;
@@ -97,6 +99,8 @@ pub struct Installer<'a> {
     pub stamp: &'a Stamp,
     /// What the policy says.
     pub permit: &'a Permit<'a>,
+    /// What is known of how uses of a revision went.
+    pub outcomes: &'a Outcomes<'a>,
     /// Is told how far it is.
     pub progress: &'a dyn Fn(Progress),
     /// Tells this build of the program from others; without it no scan of an earlier time is believed.
@@ -264,7 +268,7 @@ impl Installer<'_> {
             return;
         }
         let checked = self.check_signer(&mut candidate, request, &batch.signers);
-        let by = (self.stamp, self.permit);
+        let by = (self.stamp, self.permit, self.outcomes);
         match checked.and_then(|()| plan::plan(self.library, candidate, &batch.reports, request, by)) {
             Ok(plan) => batch.pass(plan),
             Err(error) => batch.settle(Installed::failed(label, version, error)),

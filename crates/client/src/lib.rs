@@ -53,7 +53,7 @@ pub use git_source::GitError;
 pub use http::HttpError;
 pub use import::{ImportStatus, Imported};
 pub use install::{
-    Ahead, Choice, Evolved, InstallError, InstallRequest, InstallStatus, Installed, Installer, Progress,
+    Ahead, Choice, Evolved, InstallError, InstallRequest, InstallStatus, Installed, Installer, Outcomes, Progress,
 };
 pub use keys::{KeyError, Keys, add_key, keys, retire_key};
 pub use lock_file::{

@@ -118,6 +118,7 @@ impl World {
             user_home: Some(&self.root),
             stamp: &Self::stamp(),
             permit: &permit_all,
+            outcomes: &|_, _, _| None,
             progress: &|_| {},
             program: Some("the one under test"),
             ahead: client::Ahead::default(),

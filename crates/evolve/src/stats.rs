@@ -72,6 +72,23 @@ impl RevisionStats {
         wilson(self.count.successes, self.count.known())
     }
 
+    /// In one sentence.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let Count { runs, successes, failures, unknown } = self.count;
+        let counts = format!(
+            "{runs} runs of revision {}: {successes} succeeded, {failures} failed, {unknown} unknown",
+            self.revision.number
+        );
+        let (low, high) = self.interval();
+        match self.rate() {
+            Some(rate) => {
+                format!("{counts}; {:.0} % succeed ({:.0} to {:.0} % at 95 %)", rate * 100.0, low * 100.0, high * 100.0)
+            }
+            None => counts,
+        }
+    }
+
     /// As a document.
     #[must_use]
     pub fn document(&self) -> Value {

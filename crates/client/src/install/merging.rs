@@ -2,8 +2,8 @@
 
 use git2::MergeFileInput;
 use library::{
-    Action, Commit, Content, EventStatus, HeldChange, Library, NewRevision, Proposal, ProposalChange, ProposalEntry,
-    ProposalId, ProposalState, ProposedRelease, Revision, Snapshot, Stamp, Upstream, changed_files,
+    Action, Commit, Content, EventStatus, Evidence, HeldChange, Library, NewRevision, Proposal, ProposalChange,
+    ProposalEntry, ProposalId, ProposalState, ProposedRelease, Revision, Snapshot, Stamp, Upstream, changed_files,
 };
 use scan::Cleared;
 use skill::{
@@ -12,7 +12,8 @@ use skill::{
 };
 
 use super::{
-    InstallError, InstallStatus,
+    InstallError, InstallStatus, Outcomes,
+    evidence::{Sides, evidence},
     plan::{Planned, Step, check_usable, told},
     source::Candidate,
 };
@@ -41,7 +42,7 @@ pub(super) fn merge_release(
     library: &Library,
     mut candidate: Candidate,
     snapshot: Snapshot,
-    (choice, stamp): (Choice, &Stamp),
+    (choice, stamp, outcomes): (Choice, &Stamp, &Outcomes<'_>),
 ) -> Result<Planned, InstallError> {
     let ours = snapshot.bundle.clone();
     if candidate.base.is_none() {
@@ -68,7 +69,7 @@ pub(super) fn merge_release(
             take(library, candidate, snapshot, (cleared, theirs), (conflicts, stamp))
         }
         Some(Err(error)) if choice != Choice::Ask => Err(error),
-        _ => propose(library, candidate, snapshot, (files, theirs), (conflicts, stamp)),
+        _ => propose(library, candidate, snapshot, (files, theirs), (conflicts, stamp, outcomes)),
     }
 }
 
@@ -89,8 +90,7 @@ fn take(
         base: snapshot.base.as_ref().map(|base| base.id.clone()),
         revisions: vec![revision.with_origin(Some(candidate.origin.clone()))],
     };
-    let note = "the release was merged in";
-    let proposals = waiting(library, &candidate)?.map(|waiting| ended(waiting, note, stamp)).into_iter().collect();
+    let proposals = overtaken(library, &candidate, "the release was merged in", stamp)?;
     let step = Step::Commit { commit: Some(commit), status: InstallStatus::Merged, proposals };
     Ok(Planned { conflicts, ..Planned::new(candidate, cleared, (snapshot.base, snapshot.bundle), step) })
 }
@@ -101,7 +101,7 @@ fn propose(
     candidate: Candidate,
     snapshot: Snapshot,
     (files, theirs): (Bundle, Cleared),
-    (conflicts, stamp): (Vec<Conflict>, &Stamp),
+    (conflicts, stamp, outcomes): (Vec<Conflict>, &Stamp, &Outcomes<'_>),
 ) -> Result<Planned, InstallError> {
     let before = snapshot.bundle.clone();
     let cleared = told(library, &candidate.name, scan::clear(before.clone(), snapshot.baseline())?)?;
@@ -110,10 +110,11 @@ fn propose(
     let proposing = match waiting(library, &candidate)? {
         Some(waiting) if is_of_same_merge(&waiting, &proposal) => Proposing { id: waiting.id, changes: Vec::new() },
         waiting => {
-            let note = "the skill or the release has changed, and they were merged anew";
-            let ended = waiting.map(|waiting| ended(waiting, note, stamp));
-            let new = ProposalChange::noted(proposal.clone(), EventStatus::Proposed, stamp);
-            Proposing { id: proposal.id, changes: ended.into_iter().chain([new]).collect() }
+            let id = proposal.id.clone();
+            let ended = waiting.map(|waiting| replaced(waiting, &id, stamp));
+            let evidence = made_from(library, &candidate, base, (&before, &conflicts), outcomes);
+            let new = ProposalChange::noted(Proposal { evidence, ..proposal }, EventStatus::Proposed, stamp);
+            Proposing { id, changes: ended.into_iter().chain([new]).collect() }
         }
     };
     let step = Step::Propose { proposing: Some(proposing), files };
@@ -151,6 +152,20 @@ fn proposal(
     Proposal { release: Some(release), ..Proposal::new(change, stamp, library.proposal_expiry(stamp.time)) }
 }
 
+/// What the proposal is made from.
+fn made_from(
+    library: &Library,
+    candidate: &Candidate,
+    head: Option<&Revision>,
+    (before, conflicts): (&Bundle, &[Conflict]),
+    outcomes: &Outcomes<'_>,
+) -> Vec<Evidence> {
+    let (ours, theirs) = (before.digest(), &candidate.origin);
+    let sides = Sides { head, ours, has_base: candidate.base.is_some(), theirs };
+    let known = head.and_then(|head| outcomes(library, &candidate.name, &head.id));
+    evidence(&sides, known, conflicts)
+}
+
 /// Why a person has to decide.
 fn why(candidate: &Candidate, conflicts: &[Conflict]) -> String {
     let release = candidate.origin.release();
@@ -173,6 +188,22 @@ fn waiting(library: &Library, candidate: &Candidate) -> Result<Option<Proposal>,
 fn is_of_same_merge(waiting: &Proposal, new: &Proposal) -> bool {
     let release = |proposal: &Proposal| proposal.release.as_ref().map(|release| release.origin.clone());
     waiting.base == new.base && release(waiting) == release(new) && !waiting.is_expired(new.created)
+}
+
+/// The proposal of a release that needs nobody's decision any more, as such.
+pub(super) fn overtaken(
+    library: &Library,
+    candidate: &Candidate,
+    note: &str,
+    stamp: &Stamp,
+) -> Result<Vec<ProposalChange>, InstallError> {
+    Ok(waiting(library, candidate)?.map(|waiting| ended(waiting, note, stamp)).into_iter().collect())
+}
+
+/// The one that waited, after a newer merge of the skill took its place.
+fn replaced(waiting: Proposal, by: &ProposalId, stamp: &Stamp) -> ProposalChange {
+    let note = "the skill or the release has changed, and they were merged anew";
+    ProposalChange::noted(waiting.superseded(by, note, stamp), EventStatus::Superseded, stamp)
 }
 
 fn ended(waiting: Proposal, note: &str, stamp: &Stamp) -> ProposalChange {

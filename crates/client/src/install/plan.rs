@@ -8,8 +8,8 @@ use scan::{Baseline, Capabilities, Cleared, Reports};
 use skill::{Bundle, Limits, SkillName, SkillPath, diff, merge::Conflict, validate};
 
 use super::{
-    Evolved, InstallError, InstallRequest, InstallStatus,
-    merging::{Proposing, merge_release},
+    Evolved, InstallError, InstallRequest, InstallStatus, Outcomes,
+    merging::{Proposing, merge_release, overtaken},
     source::Candidate,
 };
 
@@ -72,6 +72,14 @@ impl Step {
         }
     }
 
+    /// A commit with what becomes of proposals.
+    fn with(self, with: Vec<ProposalChange>) -> Self {
+        match self {
+            Self::Commit { commit, status, .. } => Self::Commit { commit, status, proposals: with },
+            other => other,
+        }
+    }
+
     /// The proposal that holds it.
     pub fn proposal(&self) -> Option<&ProposalId> {
         match self {
@@ -100,7 +108,7 @@ pub(super) fn plan(
     candidate: Candidate,
     reports: &dyn Reports,
     request: &InstallRequest,
-    (stamp, permit): (&Stamp, &Permit<'_>),
+    (stamp, permit, outcomes): (&Stamp, &Permit<'_>, &Outcomes<'_>),
 ) -> Result<Planned, InstallError> {
     check_usable(&candidate.origin.name, &candidate.name, &candidate.bundle)?;
     let name = candidate.name.clone();
@@ -110,7 +118,7 @@ pub(super) fn plan(
         Some(head) if !head.tombstone => {
             let take_over =
                 if request.dry_run || request.frozen || pinned.is_err() { TakeOver::Pretend } else { TakeOver::Commit };
-            over_installed(library, candidate, reports, (head, take_over), (request.evolved, stamp))
+            over_installed(library, candidate, reports, (head, take_over), (request.evolved, stamp, outcomes))
         }
         gone => fresh(library, candidate, reports, (gone, stamp)),
     }?;
@@ -241,7 +249,7 @@ fn over_installed(
     mut candidate: Candidate,
     reports: &dyn Reports,
     (head, take_over): (Revision, TakeOver),
-    (evolved, stamp): (Evolved, &Stamp),
+    (evolved, stamp, outcomes): (Evolved, &Stamp, &Outcomes<'_>),
 ) -> Result<Planned, InstallError> {
     let Some(origin) = head.origin.clone().filter(|origin| is_same_skill(origin, &candidate.origin)) else {
         return Err(exists(&candidate, head.origin.as_ref()));
@@ -274,9 +282,10 @@ fn over_installed(
     } else if found == origin.digest || found == candidate.origin.digest {
         let cleared = told(library, &name, scan::clear_by(candidate.bundle.clone(), snapshot.baseline(), reports)?)?;
         let update = revision(&cleared, Action::Update, stamp, &candidate.origin);
-        (cleared, commit(update, InstallStatus::Updated))
+        let proposals = overtaken(library, &candidate, "the release was installed", stamp)?;
+        (cleared, commit(update, InstallStatus::Updated).with(proposals))
     } else if let Evolved::Merge(choice) = evolved {
-        return merge_release(library, candidate, snapshot, (choice, stamp));
+        return merge_release(library, candidate, snapshot, (choice, stamp, outcomes));
     } else {
         let installed = origin.version.unwrap_or_default();
         return Err(InstallError::Evolved { name, installed, wanted: describe(&candidate.origin) });
