@@ -114,6 +114,33 @@ fn an_optimiser_has_neither_the_home_nor_the_secrets_of_the_user() {
 }
 
 #[test]
+fn an_optimiser_is_told_how_runs_with_the_revision_went_and_of_no_run() {
+    let sandbox = library();
+    let with = "cp /dev/stdin seen.json; python3 -c 'import json; seen = json.load(open(\"seen.json\")); \
+                print(json.dumps({\"v\": 1, \"patches\": [], \"rationale\": json.dumps(seen[\"outcomes\"])}))'";
+    let told = || -> Value {
+        let answer = evolve(&sandbox, with).done();
+        serde_json::from_str(answer["rationale"].as_str().unwrap()).unwrap()
+    };
+    assert_eq!(told(), Value::Null, "nobody told of any run");
+    for (run, event) in
+        [("secret-1", "completed"), ("secret-2", "failed"), ("secret-3", "aborted"), ("secret-4", "completed")]
+    {
+        sandbox.done(&["record", "demo", "--event", event, "--run", run, "--task", "hidden"]);
+    }
+    let outcomes = told();
+    // Runs of one task count once a day.
+    let counts = ["runs", "successes", "failures", "unknown"].map(|field| outcomes[field].as_u64().unwrap());
+    assert_eq!(counts[0], counts[1..].iter().sum::<u64>(), "{outcomes:#}");
+    let stats = sandbox.done(&["stats", "demo"])["revisions"][0].clone();
+    assert_eq!(outcomes, stats);
+    let text = outcomes.to_string();
+    assert!(counts[0] > 0 && !text.contains("secret") && !text.contains("hidden"), "{text}");
+    sandbox.done(&["manage", "patch", "demo", "--find", "alpha", "--replace", "gamma"]);
+    assert_eq!(told(), Value::Null, "of another revision");
+}
+
+#[test]
 fn a_hostile_one_harms_nothing_and_what_it_tried_is_in_the_log() {
     let sandbox = library();
     let before = snapshot(&sandbox.user_skill("demo"));

@@ -8,11 +8,12 @@ use std::{path::Path, time::Duration};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use clap::Args;
 use evolve::{
+    RevisionStats, Stats,
     compare::Rules,
     evals::{Ended, EvalLimits, EvalSet, is_held_out, read},
     optimise::{Improvement, KnownFailure, OptimiserLimits, OptimiserRequest, read_answer, tame},
 };
-use library::{Actor, ActorKind, Event, Library, Stamp};
+use library::{Actor, ActorKind, Event, Library, RevisionId, Stamp};
 use serde_json::{Value, json};
 use skill::SkillName;
 use skill_manage::{Layer, Policy, Preset, documents, manage};
@@ -36,7 +37,7 @@ const TOLD_CHARS: usize = 400;
   skillhub evolve run my-skill --with ./improve.py --dry-run --json
 
 The program reads one JSON document on stdin (the skill's files, training cases, what failed in the last
-`eval run`, limits) and prints one with patches and its reasons; docs/guides/optimisers.md describes
+`eval run`, how runs went, limits) and prints one with patches and its reasons; docs/guides/optimisers.md describes
 both. It has PATH and the language of your environment and what --env names. What it proposes always
 waits for a person: `skillhub review list`.")]
 pub struct WithArgs {
@@ -151,7 +152,7 @@ fn improve(
         bundle: &bundle,
         evals: evals.as_ref(),
         failures: &failures,
-        outcomes: None,
+        outcomes: outcomes(context, library, name, &revision.id)?,
         limits,
         held_out_percent: Rules::default().held_out_percent,
     };
@@ -172,6 +173,17 @@ fn improve(
         context.out.note(&format!("The optimiser says: {}", visible(&rationale)));
     }
     shown::print(context.out, &report)
+}
+
+/// How runs with the revision went, as counts; `None` where nobody told of any.
+fn outcomes(
+    context: &Context,
+    library: &Library,
+    name: &SkillName,
+    revision: &RevisionId,
+) -> Result<Option<Value>, CliError> {
+    let stats = Stats::of(library, name, context.now)?;
+    Ok(stats.revisions.iter().find(|stats| stats.revision.id == *revision).map(RevisionStats::document))
 }
 
 /// Says which cases the optimiser is not given, so that nobody wonders what it did not see.

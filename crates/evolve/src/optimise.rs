@@ -248,7 +248,10 @@ mod tests {
     use skill::{File, SkillPath};
 
     use super::*;
-    use crate::evals::{EvalLimits, read};
+    use crate::{
+        evals::{EvalLimits, read},
+        gate::Count,
+    };
 
     fn skill_name() -> SkillName {
         SkillName::parse("demo").unwrap()
@@ -285,13 +288,22 @@ mod tests {
             bundle: &bundle,
             evals: Some(&set),
             failures: &failures,
-            outcomes: None,
+            outcomes: Some(Count { runs: 3, successes: 2, failures: 0, unknown: 1 }.document()),
             limits: OptimiserLimits::default(),
             held_out_percent: 25,
         };
         let document = request.document(|_| "AP8=".to_owned());
         let schema = schema::compile(&serde_json::from_str(REQUEST_SCHEMA).unwrap()).unwrap();
         assert_eq!(schema::faults(&schema, &document), Vec::<String>::new());
+        assert_eq!((&document["outcomes"]["rate"], &document["outcomes"]["runs"]), (&json!(1.0), &json!(3)));
+        for bad in [json!({}), json!({"runs": 3}), json!([])] {
+            let mut other = document.clone();
+            other["outcomes"] = bad;
+            assert_ne!(schema::faults(&schema, &other), Vec::<String>::new());
+        }
+        let mut other = document.clone();
+        other["outcomes"] = Value::Null;
+        assert_eq!(schema::faults(&schema, &other), Vec::<String>::new());
         let text = document.to_string();
         for n in 1..=40 {
             let is_shown = !is_held_out(&n.to_string(), 25);

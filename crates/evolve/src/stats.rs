@@ -58,6 +58,19 @@ pub struct Stats {
     pub unreadable: usize,
 }
 
+impl Count {
+    /// As a document: counts, the rate and its interval, and no run.
+    #[must_use]
+    pub fn document(&self) -> Value {
+        let (known, (low, high)) = (self.known(), wilson(self.successes, self.known()));
+        let rate = (known > 0).then(|| f64::from(self.successes) / f64::from(known));
+        json!({
+            "runs": self.runs, "successes": self.successes, "failures": self.failures, "unknown": self.unknown,
+            "rate": rate, "interval": {"kind": "wilson", "level": 0.95, "low": low, "high": high},
+        })
+    }
+}
+
 impl RevisionStats {
     /// Successes among the runs of which it is known how they went.
     #[must_use]
