@@ -6,10 +6,10 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use agent::{Catalogue, Decision, Settings};
+use agent::{Catalogue, Settings};
 use compose::{
-    ComposedTool, Entry, Hosts, Native, ServerSettings, ToolHost, ToolSettings, ToolSpec, Workshop, WorkshopError,
-    offered,
+    Access, ComposedTool, Entry, Hosts, Native, ServerSettings, ToolHost, ToolSettings, ToolSpec, Workshop,
+    WorkshopError,
 };
 use mcp::{Remote, RemoteServer, STARTED_FOR_TOOLS};
 
@@ -69,14 +69,9 @@ impl Composing {
         &self.specs
     }
 
-    /// Whether the agent may use a tool.
-    pub fn may_use(&self, tool: &str) -> bool {
-        self.settings.permissions.tool(&self.agent, tool) != Decision::Deny
-    }
-
-    /// The composed tools that the agent may call.
-    pub fn offered<'e>(&self, entries: &'e BTreeMap<String, Entry>) -> Vec<&'e ComposedTool> {
-        offered(entries, &self.catalogue, &self.settings, &self.agent)
+    /// Which tools the agent may use.
+    pub fn access(&self) -> Access<'_> {
+        Access::new(&self.catalogue, &self.settings, &self.agent)
     }
 
     /// What became of the skill that is meant by a tool's name, its alias or its own.
@@ -96,9 +91,12 @@ impl Composing {
     pub fn tool<'e>(&self, entries: &'e BTreeMap<String, Entry>, name: &str) -> Result<&'e ComposedTool, CliError> {
         let (skill, entry) = self.entry(entries, name)?;
         let tool = entry.tool().ok_or_else(|| failed(WorkshopError::NoTool(skill.to_owned(), entry.why())))?;
-        match self.offered(entries).iter().any(|offered| offered.name == tool.name) {
-            true => Ok(tool),
-            false => Err(failed(WorkshopError::Denied(self.agent.clone(), tool.name.clone()))),
+        match self.access().barred(tool, entries) {
+            None => Ok(tool),
+            Some(barred) => {
+                let (agent, tool) = (self.agent.clone(), tool.name.clone());
+                Err(failed(WorkshopError::Denied { agent, tool, barred }))
+            }
         }
     }
 }
@@ -117,7 +115,10 @@ impl Context {
         {
             return Ok(hosts.clone());
         }
-        let native = Native::new(settings.native.clone(), &self.cwd);
+        let places = self.places(true);
+        let libraries = places.libraries.into_iter().map(|(library, _)| library);
+        let native =
+            Native::new(settings.native.clone(), &self.cwd).keeping(libraries.chain([places.home.path().to_owned()]));
         let is_started_for_tools = std::env::var_os(STARTED_FOR_TOOLS).is_some();
         let servers = settings.servers.iter().filter(|_| !is_started_for_tools);
         let servers = servers.map(|(name, server)| (name.clone(), remote(server))).collect();

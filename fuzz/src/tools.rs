@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, path::Path, sync::atomic::AtomicBool};
 
 use compose::{
-    Approval, Bounds, Compiler, Condition, Executor, Native, NativeSettings, Outcome, RunLimits, Source, ToolFault,
-    ToolHost, ToolSpec, template::Template,
+    Approval, Bounds, Compiler, Condition, Decision, Executor, Native, NativeSettings, Outcome, RunLimits, Source,
+    ToolFault, ToolHost, ToolSpec, template::Template,
 };
 use serde_json::{Value, json};
 use skill::Limits;
@@ -31,7 +31,7 @@ fn check(skill_md: &str) {
     let compiler = Compiler::new(&echo.0, &["skill_manage"], &limits);
     let outcomes = compiler.compile(&sources, &wanted, &[], &read);
     let tools: Vec<_> = outcomes.values().filter_map(|outcome| outcome.tool().cloned()).collect();
-    let again = compiler.compile(&sources, &wanted, &tools, &read);
+    let again = compiler.compile(&sources, &wanted, &tools.iter().collect::<Vec<_>>(), &read);
     assert!(tools.iter().all(|tool| again[&tool.skill] == Outcome::Unchanged(Box::new(tool.clone()))));
     let lines = skill_md.matches('\n').count() + 2;
     for outcome in outcomes.values() {
@@ -46,7 +46,7 @@ fn check(skill_md: &str) {
     let executor = Executor {
         host: &echo,
         composed: &tools,
-        may_use: &|_| true,
+        decision: &|_| Decision::Allow,
         approved: Approval::ExecEscalation,
         limits: RunLimits {
             calls: 50,

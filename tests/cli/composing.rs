@@ -282,3 +282,44 @@ fn a_bad_call_says_what_is_wrong() {
     assert!(native.as_array().unwrap().iter().any(|tool| tool["name"] == "web_fetch" && tool["approval"] == "none"));
     assert!(sandbox.run(&["tools", "list"]).exits(0).text().contains("skill_count"));
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_an_interrupt_ends_leaves_nothing_running_and_a_trace() {
+    let sandbox = Sandbox::new();
+    fs::create_dir_all(sandbox.skillhub_home()).unwrap();
+    fs::write(sandbox.skillhub_home().join("config.toml"), "[tools]\nshell = true\n").unwrap();
+    let script = "touch begun; sleep 3; touch survived";
+    create(&sandbox, "slow", &format!("steps: [{{tool: shell, input: {{command: sh, args: [-c, \"{script}\"]}}}}]"));
+    sandbox.done(&["tools", "compile", "slow"]);
+    let token = sandbox.token();
+    let mut command = sandbox.command(&["tools", "call", "slow", "--approve", "exec_escalation"]);
+    let mut child = sandbox.start(command.env("SKILLHUB_REVIEWER_TOKEN", token));
+    let begun = std::time::Instant::now();
+    while !sandbox.cwd().join("begun").exists() {
+        assert!(begun.elapsed().as_secs() < 60, "it does not begin");
+        thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let id = nix::unistd::Pid::from_raw(child.id().try_into().unwrap());
+    nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGINT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    thread::sleep(std::time::Duration::from_millis(3_500));
+    assert!(!sandbox.cwd().join("survived").exists(), "the command went on");
+    let runs = sandbox.done(&["tools", "trace"])["runs"].clone();
+    assert_eq!((&runs[0]["status"], &runs[0]["error"]["code"]), (&json!("cancelled"), &json!("cancelled")), "{runs:#}");
+}
+
+#[test]
+fn a_trace_that_cannot_be_read_hides_no_other() {
+    let sandbox = Sandbox::new();
+    create(&sandbox, "note", "steps: [{tool: text_template, input: {template: x}}]");
+    sandbox.done(&["tools", "compile", "note"]);
+    let run = sandbox.done(&["tools", "call", "note"])["trace"].as_str().unwrap().to_owned();
+    let libraries = fs::read_dir(sandbox.skillhub_home().join("libraries")).unwrap();
+    let traces = libraries.map(|entry| entry.unwrap().path().join("traces")).find(|path| path.exists()).unwrap();
+    fs::write(traces.join("99991231T000000-bad.json"), "[".repeat(300)).unwrap();
+    let runs = sandbox.done(&["tools", "trace"])["runs"].clone();
+    assert_eq!((&runs[0]["status"], &runs[1]["id"]), (&json!("unreadable"), &json!(run)), "{runs:#}");
+    assert!(sandbox.run(&["tools", "trace"]).exits(0).text().contains("skill_note"));
+    sandbox.ask(&["tools", "trace", "99991231T000000-bad"]).refused_with_hint(8, "damaged");
+}

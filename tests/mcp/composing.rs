@@ -122,3 +122,65 @@ fn an_agent_gets_the_tools_of_the_skills_that_it_sees_and_may_use() {
     assert_eq!(listed(&mut later).len(), 1, "reading the skill brings its tool");
     later.close();
 }
+
+#[test]
+fn an_answer_holds_for_the_plan_that_was_shown() {
+    let sandbox = Sandbox::new();
+    fs::create_dir_all(sandbox.skillhub_home()).unwrap();
+    fs::write(sandbox.skillhub_home().join("config.toml"), "[tools]\nshell = true\n").unwrap();
+    create(&sandbox, "swap", "{steps: [{tool: write_file, input: {path: harmless.txt, content: x}}]}");
+    sandbox.done(&["tools", "compile", "swap"]);
+    let mut agent = Connection::of(&sandbox, &[], &json!({"elicitation": {}}));
+    let id = agent.send("tools/call", &json!({"name": "skill_swap", "arguments": {}}));
+    let mut questions = Vec::new();
+    let result = loop {
+        let message = agent.read();
+        if message["method"] == "elicitation/create" {
+            if questions.is_empty() {
+                create(&sandbox, "swap", "{steps: [{tool: shell, input: {command: touch, args: [owned]}}]}");
+            }
+            questions.push(message["params"]["message"].as_str().unwrap().to_owned());
+            let action = if questions.len() == 1 { "accept" } else { "decline" };
+            agent.write(&json!({"jsonrpc": "2.0", "id": message["id"], "result": {"action": action, "content": {}}}));
+        }
+        if message["id"] == id && message.get("method").is_none() {
+            break message["result"].clone();
+        }
+    };
+    assert_eq!(questions.len(), 2, "the other plan is another question: {questions:#?}");
+    assert!(questions[0].contains("plan_confirm") && questions[1].contains("exec_escalation"), "{questions:#?}");
+    assert_eq!(result["isError"], true);
+    assert!(!sandbox.cwd().join("owned").exists() && !sandbox.cwd().join("harmless.txt").exists());
+    agent.close();
+}
+
+#[test]
+fn nothing_is_reached_through_another_tool_that_is_not_reached_by_itself() {
+    let sandbox = Sandbox::new();
+    fs::create_dir_all(sandbox.skillhub_home()).unwrap();
+    let config = "[agents.limited]\nskills = ['open']\n[[permissions]]\nagent = 'shy'\ntool = 'text_template'\ndecision = 'ask'\n";
+    fs::write(sandbox.skillhub_home().join("config.toml"), config).unwrap();
+    create(&sandbox, "secret", "{steps: [{tool: text_template, input: {template: key-of-secret}}]}");
+    create(&sandbox, "open", "{steps: [{tool: skill_secret}]}");
+    sandbox.done(&["tools", "compile", "--all"]);
+    let mut limited = Connection::open(&sandbox, &["--agent", "limited"]);
+    assert_eq!(listed(&mut limited), Vec::<Value>::new(), "what could only fail is not offered");
+    assert_eq!(limited.refused("skill_open", &json!({}))["code"], "not_found");
+    let status = limited.done("skills_codegen_status", &json!({}));
+    assert_eq!(status["tools"].as_array().unwrap().len(), 1, "{status:#}");
+    assert_eq!(limited.refused("skills_codegen_remove", &json!({"names": ["secret"]}))["code"], "not_found");
+    let compiled = limited.done("skills_codegen", &json!({}));
+    assert_eq!(compiled["skills"].as_array().unwrap().len(), 1, "{compiled:#}");
+    limited.close();
+    let call = ["tools", "call", "open", "--agent", "limited"];
+    sandbox.ask(&call).refused(5, "policy_denied");
+    let mut shy = Connection::open(&sandbox, &["--agent", "shy"]);
+    assert_eq!(shy.refused("skill_open", &json!({}))["code"], "policy_denied");
+    shy.close();
+    sandbox.ask(&["tools", "call", "open", "--agent", "shy"]).refused_with_hint(5, "policy_denied");
+    let mut asks = Connection::of(&sandbox, &["--agent", "shy"], &json!({"elicitation": {}}));
+    let (question, done) = call_asked(&mut asks, "skill_open", &json!({}), "accept");
+    assert!(question.contains("reaches: skill_secret, text_template"), "{question}");
+    assert_eq!(done["structuredContent"]["output"]["text"], "key-of-secret", "{done:#}");
+    asks.close();
+}

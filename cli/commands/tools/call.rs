@@ -1,6 +1,6 @@
 //! `skillhub tools call`: runs a compiled tool, or shows what it would do.
 
-use std::{io::Read, sync::atomic::AtomicBool};
+use std::io::Read;
 
 use clap::Args;
 use compose::{Approval, Executor, Failure, RunLimits, Status, Trace};
@@ -27,7 +27,7 @@ const INPUT_BYTES: u64 = 4 << 20;
 
 A tool has the strictest level of its steps: none runs at once; plan_confirm and exec_escalation need --approve, and
 exec_escalation a person besides: a terminal, or the token of `skillhub reviewer new`. The answer is printed, every run
-leaves a trace (`skillhub tools trace`). Exit codes: 1 a step failed, 2 the input does not fit, 5 not allowed.")]
+leaves a trace (`skillhub tools trace`), one that Ctrl-C ends as well. Exit codes: 1 a step failed, 2 the input does not fit, 5 not allowed.")]
 pub struct CallArgs {
     /// The tool, by its name or its skill's
     name: String,
@@ -60,11 +60,12 @@ pub fn run(context: &Context, args: &CallArgs) -> Result<Exit, CliError> {
     let entries = composing.workshop().follow().map_err(failed)?;
     let tool = composing.tool(&entries, &args.name)?;
     let composed: Vec<_> = entries.values().filter_map(|entry| entry.tool().cloned()).collect();
-    let cancelled = AtomicBool::new(false);
+    let access = composing.access();
+    let cancelled = mcp::interrupt();
     let executor = Executor {
         host: composing.host(),
         composed: &composed,
-        may_use: &|tool| composing.may_use(tool),
+        decision: &|tool| access.decision(tool),
         approved: args.approve,
         limits: RunLimits::default(),
         cancelled: &cancelled,
@@ -78,7 +79,11 @@ pub fn run(context: &Context, args: &CallArgs) -> Result<Exit, CliError> {
     }
     let trace = executor.run(tool, input);
     let id = compose::trace_id(context.now);
-    composing.workshop().store().map_err(failed)?.keep(&id, &trace.clone().redacted(args.redact)).map_err(failed)?;
+    // What was done is told also where no trace of it can be kept.
+    let kept = composing.workshop().store().map_err(failed)?.keep(&id, &trace.clone().redacted(args.redact));
+    if let Err(error) = kept {
+        context.out.note(&format!("no trace of this run is kept: {error}"));
+    }
     tell(context, &id, &trace)
 }
 

@@ -44,7 +44,7 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
         return native(context, &composing);
     }
     let entries = composing.workshop().follow().map_err(failed)?;
-    let offered: Vec<String> = composing.offered(&entries).iter().map(|tool| tool.name.clone()).collect();
+    let offered: Vec<String> = composing.access().offered(&entries).iter().map(|tool| tool.name.clone()).collect();
     let is_shown =
         |entry: &Entry| args.agent.is_none() || entry.tool().is_some_and(|tool| offered.contains(&tool.name));
     let shown: Vec<_> = entries.iter().filter(|(_, entry)| is_shown(entry)).collect();

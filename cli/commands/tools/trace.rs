@@ -34,26 +34,36 @@ pub fn run(context: &Context, args: &TraceArgs) -> Result<Exit, CliError> {
         context.out.answer(&json!({"ok": true, "id": id, "trace": trace}), |out| write(out, &trace, 0))?;
         return Ok(Exit::Done);
     }
-    let mut runs = Vec::new();
-    for id in store.ids().map_err(failed)?.into_iter().take(LISTED) {
-        let trace = store.trace(&id).map_err(failed)?;
-        runs.push((summary(&id, &trace), id, trace));
-    }
-    let documents: Vec<&Value> = runs.iter().map(|(document, ..)| document).collect();
+    let ids = store.ids().map_err(failed)?;
+    // One that cannot be read hides none of the others.
+    let runs: Vec<(String, Result<Trace, String>)> = ids
+        .into_iter()
+        .take(LISTED)
+        .map(|id| {
+            let trace = store.trace(&id).map_err(|error| error.to_string());
+            (id, trace)
+        })
+        .collect();
+    let document = |(id, trace): &(String, Result<Trace, String>)| match trace {
+        Ok(trace) => summary(id, trace),
+        Err(why) => json!({"id": id, "status": "unreadable", "error": {"code": "damaged", "message": why}}),
+    };
+    let documents: Vec<Value> = runs.iter().map(document).collect();
     context.out.answer(&json!({"ok": true, "runs": documents}), |out| {
         if runs.is_empty() {
             return writeln!(out, "{FAINT}No tool was run yet.{FAINT:#}");
         }
         let mut table = Table::new(&["run", "tool", "status", "took", "error"]);
-        for (_, id, trace) in &runs {
-            let error = trace.error.as_ref().map(|error| error.message.clone()).unwrap_or_default();
-            table.row(&[
-                id.clone(),
-                trace.tool.clone(),
-                trace.status.as_str().to_owned(),
-                took(trace.took_micros),
-                error,
-            ]);
+        for (id, trace) in &runs {
+            let row = match trace {
+                Ok(trace) => {
+                    let error = trace.error.as_ref().map(|error| error.message.clone()).unwrap_or_default();
+                    [trace.tool.clone(), trace.status.as_str().to_owned(), took(trace.took_micros), error]
+                }
+                Err(why) => [String::new(), "unreadable".to_owned(), String::new(), why.clone()],
+            };
+            let [tool, status, took, error] = row;
+            table.row(&[id.clone(), tool, status, took, error]);
         }
         table.write(out)
     })?;

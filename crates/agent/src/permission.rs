@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What holds for a skill or a tool.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// What holds for a skill or a tool; a later one is stricter.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
     /// The agent uses it.

@@ -58,6 +58,8 @@ pub struct FileText {
     pub bytes: Vec<u8>,
     /// Whether it may be run.
     pub executable: bool,
+    /// Whether a person has to be asked before the agent reads it.
+    pub asked: bool,
 }
 
 /// Opens a skill for an agent. One that the agent may not see is not there.
@@ -148,14 +150,12 @@ pub fn read_file_in_run(
 ) -> Result<FileText, AgentError> {
     let which = Which { name: Some(name.clone()), path: None };
     let listed = pick(catalogue, settings, agent, &which)?;
-    if check(catalogue, settings, agent, listed)? {
-        return Err(AgentError::Asked(name.clone()));
-    }
+    let asked = check(catalogue, settings, agent, listed)?;
     let inside = SkillPath::parse(path.strip_prefix("./").unwrap_or(path))
         .map_err(|error| AgentError::InvalidPath { path: path.to_owned(), why: error.to_string() })?;
     let bundle = catalogue.given(listed, run)?.files;
     match bundle.get(&inside) {
-        Some(file) => Ok(FileText { path: inside, bytes: file.bytes.to_vec(), executable: file.executable }),
+        Some(file) => Ok(FileText { path: inside, bytes: file.bytes.to_vec(), executable: file.executable, asked }),
         None => Err(AgentError::NoFile {
             name: name.clone(),
             path: path.to_owned(),
@@ -270,7 +270,8 @@ mod tests {
     fn texts_are_cut_between_characters() {
         assert_eq!(cut("abc", 9), ("abc", 0));
         assert_eq!(cut("aé", 2), ("a", 2));
-        let file = FileText { path: SkillPath::parse("a.md").unwrap(), bytes: "aéb".into(), executable: false };
+        let file =
+            FileText { path: SkillPath::parse("a.md").unwrap(), bytes: "aéb".into(), executable: false, asked: false };
         assert_eq!(file.text(2, 9), Some(("b", 0)));
         assert_eq!(file.text(1, 2), Some(("é", 1)));
         assert_eq!(FileText { bytes: vec![0xff], ..file }.text(0, 9), None);

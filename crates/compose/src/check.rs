@@ -17,8 +17,10 @@ use crate::{
 
 /// What a declaration is checked against.
 pub(crate) struct Checker<'a> {
-    /// Every tool that a step may call, by name.
+    /// The tools that its steps call, by name, as far as they are there.
     pub tools: &'a BTreeMap<&'a str, &'a ToolSpec>,
+    /// The names of all tools that a step may call.
+    pub names: &'a dyn Fn() -> Vec<&'a str>,
     /// The declaration.
     pub declaration: &'a Declaration,
     /// Whether the schema of the input can be used.
@@ -67,12 +69,7 @@ impl<'a> Checker<'a> {
             Some(_) => {}
             None => {
                 let message = format!("there is no tool `{}`", crate::names::shortened(&step.tool));
-                problems.value(
-                    &join(at, "tool"),
-                    "unknown_tool",
-                    message,
-                    suggest(&step.tool, self.tools.keys().copied()),
-                );
+                problems.value(&join(at, "tool"), "unknown_tool", message, suggest(&step.tool, (self.names)()));
             }
         }
     }

@@ -1,6 +1,9 @@
 //! [`Compiler`]: from `tool_schema`s to tools, everything checked before anything runs.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::{
+    cell::OnceCell,
+    collections::{BTreeMap, BTreeSet, HashMap},
+};
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -80,14 +83,14 @@ impl<'a> Compiler<'a> {
         &self,
         sources: &[Source],
         wanted: &BTreeSet<&str>,
-        known: &[ComposedTool],
+        known: &[&ComposedTool],
         read: &ReadText<'_>,
     ) -> BTreeMap<String, Outcome> {
         let mut work = Work {
             compiler: self,
             read,
             sources: sources.iter().map(|source| (tool_name(&source.skill), source)).collect(),
-            known: known.iter().map(|tool| (tool.name.as_str(), tool)).collect(),
+            known: known.iter().map(|tool| (tool.name.as_str(), *tool)).collect(),
             path: Vec::new(),
             done: HashMap::new(),
         };
@@ -111,77 +114,138 @@ struct Work<'w, 'a> {
     read: &'w ReadText<'w>,
     sources: HashMap<String, &'w Source>,
     known: HashMap<&'w str, &'w ComposedTool>,
-    /// The tools that are being compiled, each called by the one before.
-    path: Vec<String>,
+    /// The tools that were begun, each called by the one before.
+    path: Vec<(String, Draft<'w>)>,
     done: HashMap<String, Done>,
+}
+
+/// A skill before what it calls is known.
+enum Draft<'w> {
+    /// It is as it was when its tool was compiled.
+    Known(&'w ComposedTool),
+    /// It declares a tool, and is to be compiled.
+    Text { text: String, declared: Value },
+    /// What became of it needs no other skill.
+    Outcome(Outcome),
 }
 
 struct Done {
     outcome: Outcome,
-    spec: Option<ToolSpec>,
-    fingerprint: String,
+    /// The tool as others call it, and its fingerprint; worked out when somebody does.
+    callable: OnceCell<Option<(ToolSpec, String)>>,
 }
 
-impl Work<'_, '_> {
-    /// Compiles the skill of a tool, if it is not done yet.
+impl Done {
+    fn callable(&self) -> Option<&(ToolSpec, String)> {
+        let worked_out = self.callable.get_or_init(|| {
+            let spec = self.outcome.tool()?.spec();
+            let fingerprint = fingerprint(&spec);
+            Some((spec, fingerprint))
+        });
+        worked_out.as_ref()
+    }
+}
+
+impl<'w> Work<'w, '_> {
+    /// Compiles the skill of a tool, after all whose tools it calls. The way down is kept by hand: a chain may be as long as there are skills.
     fn skill(&mut self, name: &str) {
-        let Some(source) = self.sources.get(name).copied().filter(|_| !self.done.contains_key(name)) else { return };
-        self.path.push(name.to_owned());
-        let outcome = match self.unchanged(name, &source.digest) {
-            Some(tool) => Outcome::Unchanged(Box::new(tool)),
-            None => match (self.read)(source) {
-                Ok(text) => self.anew(source, &text),
-                Err(why) => Outcome::Broken(vec![unreadable("unreadable", why, None)]),
-            },
-        };
-        self.path.pop();
-        let spec = outcome.tool().map(ComposedTool::spec);
-        let fingerprint = spec.as_ref().map(fingerprint).unwrap_or_default();
-        self.done.insert(name.to_owned(), Done { outcome, spec, fingerprint });
+        if !self.is_new(name) {
+            return;
+        }
+        let mut called = vec![self.open(name)];
+        while let Some(callees) = called.last_mut() {
+            match callees.next() {
+                Some(callee) if self.is_new(&callee) => called.push(self.open(&callee)),
+                Some(_) => {}
+                None => {
+                    called.pop();
+                    self.close();
+                }
+            }
+        }
     }
 
-    /// The known tool, if its source and everything that it calls are as they were.
-    fn unchanged(&mut self, name: &str, digest: &str) -> Option<ComposedTool> {
-        let known = *self.known.get(name)?;
-        if known.source != digest || is_reserved(&known.skill, self.compiler.reserved) {
-            return None;
+    fn is_new(&self, name: &str) -> bool {
+        self.sources.contains_key(name) && !self.done.contains_key(name) && !self.path.iter().any(|open| open.0 == name)
+    }
+
+    /// Begins with a skill, and gives what it calls.
+    fn open(&mut self, name: &str) -> std::vec::IntoIter<String> {
+        let source = self.sources[name];
+        let known = self
+            .known
+            .get(name)
+            .copied()
+            .filter(|known| known.source == source.digest && !is_reserved(&known.skill, self.compiler.reserved));
+        let draft = known.map_or_else(|| self.read(source), Draft::Known);
+        let called: Vec<String> = match &draft {
+            Draft::Known(tool) => tool.uses.keys().cloned().collect(),
+            Draft::Text { declared, .. } => declaration::called(declared).map(str::to_owned).collect(),
+            Draft::Outcome(_) => Vec::new(),
+        };
+        self.path.push((name.to_owned(), draft));
+        called.into_iter()
+    }
+
+    /// Ends with the skill that was begun last.
+    fn close(&mut self) {
+        let Some((name, draft)) = self.path.pop() else { return };
+        let source = self.sources[name.as_str()];
+        let draft = match draft {
+            Draft::Known(tool) if !self.is_unchanged(tool) => self.read(source),
+            draft => draft,
+        };
+        let outcome = match draft {
+            Draft::Known(tool) => Outcome::Unchanged(Box::new(tool.clone())),
+            Draft::Text { text, declared } => self.anew(source, &text, &declared),
+            Draft::Outcome(outcome) => outcome,
+        };
+        self.done.insert(name, Done { outcome, callable: OnceCell::new() });
+    }
+
+    /// Whether everything that a known tool calls is as it was.
+    fn is_unchanged(&self, known: &ComposedTool) -> bool {
+        known.uses.iter().all(|(tool, was)| self.fingerprint(tool) == Some(was.as_str()))
+    }
+
+    fn read(&self, source: &Source) -> Draft<'w> {
+        let text = match (self.read)(source) {
+            Ok(text) => text,
+            Err(why) => return Draft::Outcome(Outcome::Broken(vec![unreadable("unreadable", why, None)])),
+        };
+        // Whether it declares anything is asked of every skill, and most do not.
+        if !text.contains("tool_schema") {
+            return Draft::Outcome(Outcome::Plain);
         }
-        for (tool, was) in &known.uses {
-            if self.path.iter().any(|open| open == tool) {
-                return None;
-            }
-            self.skill(tool);
-            if self.fingerprint(tool) != Some(was.as_str()) {
-                return None;
+        match frontmatter::as_json(&text, self.compiler.limits) {
+            Ok(mut fields) => match fields.get_mut("tool_schema").map(Value::take) {
+                Some(declared) => Draft::Text { text, declared },
+                None => Draft::Outcome(Outcome::Plain),
+            },
+            Err(error) => {
+                let fault = unreadable(error.code(), error.to_string(), error.line());
+                Draft::Outcome(Outcome::Broken(vec![fault]))
             }
         }
-        Some(known.clone())
+    }
+
+    /// A tool that steps may call, and its fingerprint.
+    fn callable(&self, tool: &str) -> Option<(&ToolSpec, &str)> {
+        match self.done.get(tool) {
+            Some(done) => done.callable().map(|(spec, fingerprint)| (spec, fingerprint.as_str())),
+            None => self.compiler.host.get(tool).map(|(spec, fingerprint)| (*spec, fingerprint.as_str())),
+        }
     }
 
     fn fingerprint(&self, tool: &str) -> Option<&str> {
-        if let Some(done) = self.done.get(tool) {
-            return done.spec.as_ref().map(|_| done.fingerprint.as_str());
-        }
-        self.compiler.host.get(tool).map(|(_, fingerprint)| fingerprint.as_str())
+        self.callable(tool).map(|(_, fingerprint)| fingerprint)
     }
 
     fn spec(&self, tool: &str) -> Option<&ToolSpec> {
-        match self.done.get(tool) {
-            Some(done) => done.spec.as_ref(),
-            None => self.compiler.host.get(tool).map(|(spec, _)| *spec),
-        }
+        self.callable(tool).map(|(spec, _)| spec)
     }
 
-    fn anew(&mut self, source: &Source, text: &str) -> Outcome {
-        // Whether it declares anything is asked of every skill, and most do not.
-        if !text.contains("tool_schema") {
-            return Outcome::Plain;
-        }
-        let fields = match frontmatter::as_json(text, self.compiler.limits) {
-            Ok(fields) => fields,
-            Err(error) => return Outcome::Broken(vec![unreadable(error.code(), error.to_string(), error.line())]),
-        };
-        let Some(value) = fields.get("tool_schema") else { return Outcome::Plain };
+    fn anew(&self, source: &Source, text: &str, value: &Value) -> Outcome {
         let yaml = frontmatter::split(text).map_or("", |split| split.yaml);
         let mut problems = Problems::new(yaml);
         if is_reserved(&source.skill, self.compiler.reserved) {
@@ -193,8 +257,8 @@ impl Work<'_, '_> {
             return Outcome::Broken(problems.into_vec());
         };
         let knows_input = check_schemas(&declaration, value, &mut problems);
-        let nested = self.called(&declaration, &mut problems);
-        self.check(&declaration, knows_input, &mut problems);
+        let nested = self.called(&source.skill, &declaration, &mut problems);
+        self.check(&source.skill, &declaration, knows_input, &mut problems);
         if problems.count() > 0 {
             return Outcome::Broken(problems.into_vec());
         }
@@ -219,28 +283,27 @@ impl Work<'_, '_> {
         }))
     }
 
-    /// Compiles the skills whose tools are called, and gives how deep they are nested. A circle is told.
-    fn called(&mut self, declaration: &Declaration, problems: &mut Problems<'_>) -> usize {
+    /// Tells which of the skills whose tools are called cannot be tools, and circles, and gives how deep the others are nested.
+    fn called(&self, skill: &str, declaration: &Declaration, problems: &mut Problems<'_>) -> usize {
+        let own = tool_name(skill);
+        let open = || self.path.iter().map(|(name, _)| name.as_str()).chain([own.as_str()]);
         let mut nested = 0;
         for (index, step) in declaration.steps.iter().enumerate() {
             let at = join(&format!("{POINTER}/steps/{index}"), "tool");
-            if let Some(from) = self.path.iter().position(|open| *open == step.tool) {
-                let circle = self.path[from..].join("` calls `");
+            if let Some(from) = open().position(|open| open == step.tool) {
+                let circle = open().skip(from).collect::<Vec<_>>().join("` calls `");
                 let message = format!("`{circle}` calls `{}`, which goes round in a circle", step.tool);
                 problems.value(&at, "cycle", message, "take one of the calls out");
                 continue;
             }
-            if self.path.len() > DEPTH {
-                let message = format!("composed tools may stand {DEPTH} deep in each other");
-                problems.value(&at, "too_nested", message, "call the inner steps themselves");
-                continue;
-            }
-            self.skill(&step.tool);
             match self.done.get(&step.tool).map(|done| &done.outcome) {
                 Some(Outcome::Broken(inner)) => {
-                    let first = inner.first().map(ToString::to_string).unwrap_or_default();
-                    let message = format!("`{}` does not compile: {first}", step.tool);
-                    problems.value(&at, "broken_tool", message, "mend that skill first");
+                    // Where that is broken by another in turn, its message tells which.
+                    let inner = inner.first().map(|first| match &*first.code {
+                        "broken_tool" => first.message.clone(),
+                        _ => format!("`{}` does not compile: {first}", step.tool),
+                    });
+                    problems.value(&at, "broken_tool", inner.unwrap_or_default(), "mend that skill first");
                 }
                 Some(outcome) => nested = nested.max(outcome.tool().map_or(0, |tool| tool.depth + 1)),
                 None => {}
@@ -253,16 +316,17 @@ impl Work<'_, '_> {
         nested
     }
 
-    fn check(&self, declaration: &Declaration, knows_input: bool, problems: &mut Problems<'_>) {
+    fn check(&self, skill: &str, declaration: &Declaration, knows_input: bool, problems: &mut Problems<'_>) {
+        let own = tool_name(skill);
+        let called: BTreeSet<&str> = declaration.steps.iter().map(|step| step.tool.as_str()).collect();
         // A tool that was told to be broken or in a circle is known by name, so that it is not told to be missing as well.
-        let told: HashSet<&str> = declaration.steps.iter().map(|step| step.tool.as_str()).collect();
-        let silent: Vec<ToolSpec> = told
-            .into_iter()
-            .filter(|tool| {
-                self.spec(tool).is_none() && (self.path.iter().any(|open| open == tool) || self.is_broken(tool))
-            })
+        let is_told =
+            |tool: &str| self.path.iter().any(|(open, _)| open == tool) || tool == own || self.is_broken(tool);
+        let silent: Vec<ToolSpec> = called
+            .iter()
+            .filter(|tool| self.spec(tool).is_none() && is_told(tool))
             .map(|tool| ToolSpec {
-                name: tool.to_owned(),
+                name: (*tool).to_owned(),
                 description: String::new(),
                 input: Value::Bool(true),
                 output: None,
@@ -270,10 +334,16 @@ impl Work<'_, '_> {
             })
             .collect();
         let mut tools: BTreeMap<&str, &ToolSpec> =
-            self.compiler.host.iter().map(|(name, (spec, _))| (*name, *spec)).collect();
-        tools.extend(self.done.iter().filter_map(|(name, done)| Some((name.as_str(), done.spec.as_ref()?))));
+            called.iter().filter_map(|tool| Some((*tool, self.spec(tool)?))).collect();
         tools.extend(silent.iter().map(|spec| (spec.name.as_str(), spec)));
-        Checker { tools: &tools, declaration, knows_input }.check(POINTER, problems);
+        let names = || {
+            let composed = self.done.iter().filter(|(_, done)| done.outcome.tool().is_some());
+            let mut names: Vec<&str> = composed.map(|(name, _)| name.as_str()).collect();
+            names.extend(self.compiler.host.keys());
+            names.sort_unstable();
+            names
+        };
+        Checker { tools: &tools, names: &names, declaration, knows_input }.check(POINTER, problems);
     }
 
     fn is_broken(&self, tool: &str) -> bool {
@@ -356,8 +426,8 @@ fn refuse_shared_aliases(outcomes: &mut BTreeMap<String, Outcome>) {
 
 /// What tells one form of a tool from another: its schemas and its level, not its description.
 fn fingerprint(spec: &ToolSpec) -> String {
-    let told = serde_json::json!([spec.name, spec.input, spec.output, spec.approval]);
-    hex_digest(told.to_string().as_bytes())
+    let told = serde_json::to_vec(&(&spec.name, &spec.input, &spec.output, spec.approval));
+    hex_digest(&told.unwrap_or_default())
 }
 
 pub(crate) fn hex_digest(bytes: &[u8]) -> String {

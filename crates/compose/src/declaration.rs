@@ -120,6 +120,12 @@ impl Filling {
     }
 }
 
+/// The tools that the steps of a `tool_schema` name, whatever else is wrong with it.
+pub(crate) fn called(value: &Value) -> impl Iterator<Item = &str> {
+    let steps = value.get("steps").and_then(Value::as_array).into_iter().flatten();
+    steps.filter_map(|step| step.get("tool")?.as_str())
+}
+
 /// Reads what stands under `tool_schema`; what cannot be read is told and left out.
 pub(crate) fn read(value: &Value, at: &str, problems: &mut Problems<'_>) -> Option<Declaration> {
     let Some(fields) = value.as_object() else {

@@ -10,7 +10,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::Value;
+use agent::Decision;
+use serde_json::{Map, Value, json};
 
 use crate::{
     host::{Approval, ToolHost, ToolSpec},
@@ -57,8 +58,8 @@ pub struct Executor<'a> {
     pub host: &'a dyn ToolHost,
     /// The composed tools that there are.
     pub composed: &'a [ComposedTool],
-    /// Whether who runs it may use a tool of this name.
-    pub may_use: &'a dyn Fn(&str) -> bool,
+    /// Whether who runs it may use a tool of this name. What is to be asked for takes a person's consent to the plan.
+    pub decision: &'a dyn Fn(&str) -> Decision,
     /// What a person agreed to.
     pub approved: Approval,
     /// The limits.
@@ -71,7 +72,10 @@ pub struct Executor<'a> {
 struct Shared<'e, 'a> {
     executor: &'e Executor<'a>,
     specs: HashMap<String, ToolSpec>,
+    composed: HashMap<&'e str, &'e ComposedTool>,
     checks: RefCell<HashMap<String, std::rc::Rc<jsonschema::Validator>>>,
+    /// The levels of composed tools, by name, as far as they were asked for.
+    levels: RefCell<HashMap<String, Approval>>,
     budget: Cell<usize>,
     calls: Cell<usize>,
     deadline: Instant,
@@ -82,9 +86,11 @@ impl Executor<'_> {
     #[must_use]
     pub fn run(&self, tool: &ComposedTool, input: Value) -> Trace {
         let shared = self.shared();
-        let approval = shared.level(tool, 0);
-        let refusal = shared.refusal(tool, approval);
-        match refusal {
+        let input = shared.whole_input(tool, input);
+        let approval = shared.level(tool);
+        // Nobody is asked to agree to a run whose input is refused anyway.
+        let fits = shared.judge(&tool.name, "input", &tool.input, &input).is_ok();
+        match shared.refusal(tool, fits.then_some(approval)) {
             Some(refusal) => {
                 Trace { approval, status: Status::Refused, error: Some(refusal), ..empty_trace(tool, input) }
             }
@@ -92,7 +98,7 @@ impl Executor<'_> {
         }
     }
 
-    /// What a run would do, as far as that is known before it: `{"tool","approval","steps":[{"step","id","tool","approval","input","for_each","when","on_error",
+    /// What a run would do, as far as that is known before it: `{"tool","approval","input","tools","reaches","steps":[{"step","id","tool","approval","input","for_each","when","on_error",
     /// "retries"}]}`. References that only the run can answer stay as they are written.
     ///
     /// # Errors
@@ -104,14 +110,32 @@ impl Executor<'_> {
     /// The strictest level of what a tool calls, by the tools as they are now.
     #[must_use]
     pub fn level(&self, tool: &ComposedTool) -> Approval {
-        self.shared().level(tool, 0)
+        self.shared().level(tool)
+    }
+
+    /// What a person's consent to a run holds for: `{"input","level","tools":{NAME: what it is now}}` of the tool and all below it. Another document
+    /// is another run.
+    #[must_use]
+    pub fn consent(&self, tool: &ComposedTool, input: &Value) -> Value {
+        let shared = self.shared();
+        let tools = shared.all_of(tool).into_iter().map(|name| {
+            let own = (tool.name == name).then_some(tool);
+            let state = match own.or_else(|| shared.composed(name)) {
+                Some(composed) => json!([composed.source, composed.uses]),
+                None => json!(shared.specs.get(name)),
+            };
+            (name.to_owned(), state)
+        });
+        json!({"input": input, "level": shared.level(tool), "tools": tools.collect::<Map<_, _>>()})
     }
 
     fn shared(&self) -> Shared<'_, '_> {
         Shared {
             executor: self,
             specs: self.host.tools().into_iter().map(|spec| (spec.name.clone(), spec)).collect(),
+            composed: self.composed.iter().map(|tool| (tool.name.as_str(), tool)).collect(),
             checks: RefCell::default(),
+            levels: RefCell::default(),
             budget: Cell::new(self.limits.bytes),
             calls: Cell::new(0),
             deadline: Instant::now() + Duration::from_millis(self.limits.millis),

@@ -4,6 +4,7 @@
 //! fits is a [`ComposedTool`], what does not is told as [`Problem`]s with line and column. [`Executor`] runs a composed tool step by step and gives a
 //! [`Trace`]. Compiling and running know of skills, tools and time alone; where tools act on the world is behind [`ToolHost`].
 
+mod access;
 mod check;
 mod compile;
 mod condition;
@@ -26,6 +27,8 @@ mod tool;
 mod trace;
 mod workshop;
 
+pub use access::Access;
+pub use agent::Decision;
 pub use compile::{Compiler, Outcome, ReadText, Source};
 pub use condition::Condition;
 pub use declaration::{Declaration, Filling, OnError, Step};
@@ -40,4 +43,4 @@ pub use settings::{NativeSettings, SearchSettings, ServerSettings, ToolSettings,
 pub use store::{Entry, Store, StoreError, TRACES_KEPT, summary};
 pub use tool::ComposedTool;
 pub use trace::{Attempt, CallTrace, Failure, Status, StepTrace, Trace, class_of, known_code, trace_id};
-pub use workshop::{Compiled, OWN_TOOLS, Workshop, WorkshopError, offered};
+pub use workshop::{Compiled, OWN_TOOLS, Workshop, WorkshopError};

@@ -9,7 +9,10 @@ mod query;
 mod search;
 mod shell;
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -24,7 +27,8 @@ pub use fetch::Resolve;
 /// Tools that read and write in one folder, ask the hosts that they may, and compute.
 pub struct Native {
     settings: NativeSettings,
-    folder: std::path::PathBuf,
+    folder: PathBuf,
+    kept: Vec<PathBuf>,
     fetcher: Fetcher,
 }
 
@@ -40,7 +44,15 @@ impl Native {
     pub fn with_resolver(settings: NativeSettings, folder: &Path, resolve: Option<Arc<Resolve>>) -> Self {
         let folder = settings.folder.clone().unwrap_or_else(|| folder.to_owned());
         let fetcher = Fetcher::new(settings.hosts.clone(), settings.private_addresses, settings.fetch_bytes, resolve);
-        Self { settings, folder, fetcher }
+        Self { settings, folder, kept: Vec::new(), fetcher }
+    }
+
+    /// The same, and nothing is written into these folders, wherever the working folder is: what changes a skill has a way of its own.
+    #[must_use]
+    pub fn keeping(mut self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
+        let real = |folder: PathBuf| library::resolve(&folder).unwrap_or(folder);
+        self.kept = folders.into_iter().map(real).collect();
+        self
     }
 }
 
@@ -61,7 +73,7 @@ impl ToolHost for Native {
         match tool {
             "read_file" => files()?.read(&read(input)?, bounds),
             "list_files" => files()?.list(&read(input)?, bounds),
-            "write_file" => files()?.write(&read(input)?, bounds),
+            "write_file" => files()?.write(&read(input)?, &self.kept, bounds),
             "web_fetch" => self.fetcher.fetch(&read(input)?, bounds),
             "web_search" => search::search(&self.fetcher, self.settings.search.as_ref(), &read(input)?, bounds),
             "json_query" => query::run(read(input)?, bounds),

@@ -4,6 +4,11 @@ use serde_json::Value;
 
 use crate::{near::suggest, template::Segment};
 
+/// Branches of `anyOf` and `oneOf`, those in each other as well, that are asked for their types.
+const BRANCHES: usize = 64;
+/// How deep lists in lists are compared.
+const DEPTH: usize = 16;
+
 /// What is known of a value.
 #[derive(Debug, Clone)]
 pub(crate) enum Shape<'a> {
@@ -116,6 +121,10 @@ impl<'a> Shape<'a> {
 
     /// Why no value of this shape is taken by a schema; `None` where one may be.
     pub fn clash(&self, root: &Value, target: &Value) -> Option<String> {
+        self.clash_within(root, target, DEPTH)
+    }
+
+    fn clash_within(&self, root: &Value, target: &Value, depth: usize) -> Option<String> {
         let target = follow(root, target);
         let (given, wanted) = (self.types(), types(root, target));
         if let (Some(given), Some(wanted)) = (&given, &wanted)
@@ -130,7 +139,8 @@ impl<'a> Shape<'a> {
         }
         let items = target.get("items").filter(|_| given.as_ref().is_some_and(|given| given == &["array"]))?;
         let inner = self.clone().element().ok()?;
-        inner.clash(root, items).map(|why| format!("of its elements: {why}"))
+        let why = inner.clash_within(root, items, depth.checked_sub(1)?)?;
+        Some(format!("of its elements: {why}"))
     }
 }
 
@@ -169,7 +179,12 @@ pub(crate) fn follow<'a>(root: &'a Value, mut at: &'a Value) -> &'a Value {
     at
 }
 
+/// The types that a schema allows. Those of servers' tools may contain themselves, and are looked into as far as is of use.
 fn types<'a>(root: &'a Value, at: &'a Value) -> Option<Vec<&'a str>> {
+    types_within(root, at, &mut { BRANCHES })
+}
+
+fn types_within<'a>(root: &'a Value, at: &'a Value, branches_left: &mut usize) -> Option<Vec<&'a str>> {
     match at.get("type") {
         Some(Value::String(one)) => Some(vec![one]),
         Some(Value::Array(many)) => Some(many.iter().filter_map(Value::as_str).collect()),
@@ -180,7 +195,10 @@ fn types<'a>(root: &'a Value, at: &'a Value) -> Option<Vec<&'a str>> {
             match (values, branches) {
                 (Some(values), _) => Some(values.iter().map(type_of).collect()),
                 (None, Some(branches)) => {
-                    let each = branches.iter().map(|branch| types(root, follow(root, branch)));
+                    let each = branches.iter().map(|branch| {
+                        *branches_left = branches_left.checked_sub(1)?;
+                        types_within(root, follow(root, branch), branches_left)
+                    });
                     each.collect::<Option<Vec<_>>>().map(|all| all.into_iter().flatten().collect())
                 }
                 (None, None) => None,

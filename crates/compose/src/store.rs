@@ -105,6 +105,14 @@ pub enum StoreError {
         /// What is wrong with it.
         why: String,
     },
+    /// A trace cannot be read.
+    #[error("the trace {path} cannot be read: {why}")]
+    DamagedTrace {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// There is no such trace.
     #[error("there is no trace {0:?}")]
     NoTrace(String),
@@ -126,6 +134,8 @@ impl Fails for StoreError {
         match self {
             Self::Damaged { path, .. } => Failure::new(FailureKind::Integrity, "damaged")
                 .hint(format!("remove {path} and compile the skills again with `skillhub tools compile --all`")),
+            Self::DamagedTrace { path, .. } => Failure::new(FailureKind::Integrity, "damaged")
+                .hint(format!("other runs are as they were; remove {path}")),
             Self::NoTrace(_) => Failure::new(FailureKind::NotFound, "not_found")
                 .hint("`skillhub tools trace` lists the runs that are kept"),
             Self::Io { .. } => Failure::io(),
@@ -246,9 +256,10 @@ impl<'a> Store<'a> {
             return Err(missing());
         }
         let own = open_dir(&self.library.own_path().join(TRACES)).map_err(LibraryError::from)?.ok_or_else(missing)?;
-        let name = format!("{id}.json");
-        let bytes = read_bounded(&own, &name, TRACE_BYTES).map_err(self.io(&name))?.ok_or_else(missing)?;
-        serde_json::from_slice(&bytes).map_err(|error| self.damaged(&name, error.to_string()))
+        let (name, path) = (format!("{id}.json"), format!("{TRACES}/{id}.json"));
+        let bytes = read_bounded(&own, &name, TRACE_BYTES).map_err(self.io(&path))?.ok_or_else(missing)?;
+        let read = serde_json::from_slice(&bytes);
+        read.map_err(|error| StoreError::DamagedTrace { path: self.path(&path), why: error.to_string() })
     }
 
     fn path(&self, name: &str) -> String {

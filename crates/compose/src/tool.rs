@@ -1,6 +1,6 @@
 //! [`ComposedTool`]: a tool that a skill's `tool_schema` was compiled to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -78,4 +78,15 @@ impl ComposedTool {
     pub fn answers_to(&self, name: &str) -> bool {
         self.name == name || self.alias == name || names::tool_name(name) == self.name
     }
+}
+
+/// The names of a composed tool and of all tools below it, each once.
+pub(crate) fn reach<'t>(tool: &'t ComposedTool, find: impl Fn(&str) -> Option<&'t ComposedTool>) -> BTreeSet<&'t str> {
+    let mut all = BTreeSet::from([tool.name.as_str()]);
+    let mut open = vec![tool];
+    while let Some(tool) = open.pop() {
+        let added = tool.uses.keys().filter(|used| all.insert(used));
+        open.extend(added.filter_map(|used| find(used)));
+    }
+    all
 }

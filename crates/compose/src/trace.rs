@@ -190,7 +190,7 @@ pub fn class_of(code: &str) -> FailureKind {
 /// The codes of runs that programs may tell apart; a tool's own are `tool_failed`.
 #[must_use]
 pub fn known_code(code: &str) -> &'static str {
-    const CODES: [&str; 16] = [
+    const CODES: [&str; 17] = [
         "approval_needed",
         "policy_denied",
         "not_allowed",
@@ -202,6 +202,7 @@ pub fn known_code(code: &str) -> &'static str {
         "timeout",
         "too_large",
         "too_large_run",
+        "too_deep",
         "too_many_calls",
         "too_many_items",
         "no_value",

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use agent::{AgentError, Catalogue, Decision, Listed, Settings};
+use agent::{AgentError, Catalogue, Listed};
 use serde_json::{Value, json};
 use skill::{
     Digest, Limits, SkillName,
@@ -51,8 +51,15 @@ pub enum WorkshopError {
     #[error("{0} is no tool now: {1}")]
     NoTool(String, String),
     /// An agent may not use it.
-    #[error("{0:?} may not use {1}")]
-    Denied(String, String),
+    #[error("{agent:?} may not use {tool}{}", if tool == barred { String::new() } else { format!(", which calls {barred}") })]
+    Denied {
+        /// The agent.
+        agent: String,
+        /// What it asked for.
+        tool: String,
+        /// That or the one below it that it may not use.
+        barred: String,
+    },
     /// A skill is not there.
     #[error(transparent)]
     Agent(#[from] AgentError),
@@ -69,7 +76,7 @@ impl Fails for WorkshopError {
                 .hint("`skillhub tools list` shows the compiled ones, `skillhub tools compile NAME` compiles a skill"),
             Self::NoTool(skill, _) => Failure::new(FailureKind::Invalid, "invalid_skill")
                 .hint(format!("mend the skill; `skillhub tools compile {skill}` tells everything that is wrong")),
-            Self::Denied(..) => Failure::new(FailureKind::Refused, "policy_denied")
+            Self::Denied { .. } => Failure::new(FailureKind::Refused, "policy_denied")
                 .hint("a person allows it with [[permissions]] in config.toml"),
             Self::Agent(error) => error.failure(),
             Self::Store(error) => error.failure(),
@@ -139,17 +146,20 @@ impl<'a> Workshop<'a> {
         let store = self.store()?;
         let known = store.read()?;
         let outcomes = self.outcomes(&known, &wanted);
-        store.change(|skills| {
-            for (name, outcome) in &outcomes {
-                match self.entry(name, outcome.clone()) {
-                    // That a skill declares nothing is worth a note only where it did before.
-                    Entry::Absent { .. } if !skills.contains_key(name) => {}
-                    entry => {
-                        skills.insert(name.clone(), entry);
-                    }
-                }
-            }
-        })?;
+        let is_news = |(name, outcome): &(&String, &Outcome)| match outcome {
+            Outcome::Unchanged(_) => false,
+            // That a skill declares nothing is worth a note only where it did before.
+            Outcome::Plain => known.contains_key(*name),
+            Outcome::Compiled(_) | Outcome::Broken(_) => true,
+        };
+        let news: Vec<(String, Entry)> = outcomes
+            .iter()
+            .filter(is_news)
+            .map(|(name, outcome)| (name.clone(), self.entry(name, outcome.clone())))
+            .collect();
+        if !news.is_empty() {
+            store.change(|skills| skills.extend(news))?;
+        }
         Ok(Compiled { skills: outcomes })
     }
 
@@ -204,7 +214,7 @@ impl<'a> Workshop<'a> {
     fn outcomes(&self, known: &BTreeMap<String, Entry>, wanted: &BTreeSet<&str>) -> BTreeMap<String, Outcome> {
         let visible: Vec<&Listed> = self.catalogue.visible().collect();
         let sources: Vec<Source> = visible.iter().map(|listed| self.source(listed)).collect();
-        let tools: Vec<ComposedTool> = known.values().filter_map(|entry| entry.tool().cloned()).collect();
+        let tools: Vec<&ComposedTool> = known.values().filter_map(Entry::tool).collect();
         let limits = Limits::default();
         let read = |source: &Source| {
             let name = SkillName::parse(&source.skill).map_err(|error| error.to_string())?;
@@ -246,20 +256,4 @@ impl<'a> Workshop<'a> {
             Some(listed) => listed.fault.clone().unwrap_or_else(|| "the skill cannot be used".to_owned()),
         }
     }
-}
-
-/// The tools among some entries that an agent may call: those of skills that it sees, and that no permission denies.
-#[must_use]
-pub fn offered<'e>(
-    entries: &'e BTreeMap<String, Entry>,
-    catalogue: &Catalogue,
-    settings: &Settings,
-    agent: &str,
-) -> Vec<&'e ComposedTool> {
-    let seen: BTreeSet<&str> = catalogue.seen(settings, agent).into_iter().map(|listed| listed.name.as_str()).collect();
-    let tools = entries.values().filter_map(Entry::tool);
-    tools
-        .filter(|tool| seen.contains(tool.skill.as_str()))
-        .filter(|tool| settings.permissions.tool(agent, &tool.name) != Decision::Deny)
-        .collect()
 }

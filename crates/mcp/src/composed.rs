@@ -1,15 +1,13 @@
 //! Composed tools beside our own: offered in the same list, called in the same way.
 
-use std::collections::BTreeMap;
-
-use agent::{Decision, Session};
-use compose::{Approval, ComposedTool, Entry, Executor, RunLimits, ToolHost, Workshop, class_of, known_code};
+use agent::{Session, Settings};
+use compose::{Access, Approval, ComposedTool, Entry, Executor, RunLimits, ToolHost, Workshop, class_of, known_code};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 use skill::failure::{Failure, FailureKind};
 
 use crate::{
-    refusal::Refusal,
+    refusal::{Question, Refusal},
     server::Options,
     tools::{Answer, Call},
 };
@@ -20,13 +18,16 @@ pub(crate) fn workshop<T>(call: &Call<'_>, work: impl FnOnce(&Workshop<'_>) -> T
     Ok(call.live.with(|catalogue| work(&Workshop { catalogue, tools: &tools }))?)
 }
 
-/// The composed tools that the agent may call, and the entries of all.
-fn offered(call: &Call<'_>) -> Result<(Vec<ComposedTool>, BTreeMap<String, Entry>), Refusal> {
-    let settings = call.place.settings()?;
+/// The composed tools that the agent may call, all that there are, and what it may do.
+fn offered<'s>(
+    call: &Call<'s>,
+    settings: &'s Settings,
+) -> Result<(Vec<ComposedTool>, Vec<ComposedTool>, Access<'s>), Refusal> {
     workshop(call, |workshop| {
         let entries = workshop.follow()?;
-        let offered = compose::offered(&entries, workshop.catalogue, &settings, call.agent);
-        Ok((offered.into_iter().cloned().collect(), entries))
+        let access = Access::new(workshop.catalogue, settings, call.agent);
+        let offered = access.offered(&entries).into_iter().cloned().collect();
+        Ok((offered, entries.values().filter_map(Entry::tool).cloned().collect(), access))
     })?
 }
 
@@ -38,7 +39,8 @@ pub(crate) fn tools(call: &Call<'_>, session: &Session, options: &Options) -> Re
     })? {
         return Ok(Vec::new());
     }
-    let (offered, _) = offered(call)?;
+    let settings = call.place.settings()?;
+    let (offered, ..) = offered(call, &settings)?;
     let is_read = |tool: &ComposedTool| session.skills().any(|skill| skill.as_str() == tool.skill);
     Ok(offered.iter().filter(|tool| !options.defer_tools || is_read(tool)).map(listed).collect())
 }
@@ -75,30 +77,31 @@ pub(crate) fn may_be(name: &str) -> bool {
 
 /// Runs one, if the agent may and a person agreed to its level.
 pub(crate) fn call(call: &Call<'_>, name: &str, arguments: JsonObject) -> Result<Answer, Refusal> {
-    let (offered, entries) = offered(call)?;
+    let settings = call.place.settings()?;
+    let (offered, composed, access) = offered(call, &settings)?;
     let tool = offered.iter().find(|tool| tool.name == name || tool.alias == name);
     let tool = tool.ok_or_else(|| {
         Refusal::new(FailureKind::NotFound, "not_found", format!("there is no tool {name:?}"))
             .hint("skills_codegen_status lists the compiled ones, skills_codegen compiles a skill")
     })?;
-    let settings = call.place.settings()?;
-    let composed: Vec<ComposedTool> = entries.values().filter_map(|entry| entry.tool().cloned()).collect();
     let hosts = call.place.tool_hosts()?;
-    let may_use = |tool: &str| settings.permissions.tool(call.agent, tool) != Decision::Deny;
+    let decision = |tool: &str| access.decision(tool);
     let executor = |approved| Executor {
         host: &hosts,
         composed: &composed,
-        may_use: &may_use,
+        decision: &decision,
         approved,
         limits: RunLimits::default(),
         cancelled: call.cancelled,
     };
     let input = Value::Object(arguments);
-    let level = executor(Approval::None).level(tool);
-    let asks = settings.permissions.tool(call.agent, &tool.name) == Decision::Ask;
-    if (level > Approval::None || asks) && !call.agreed {
-        let plan = executor(Approval::None).plan(tool, input).map_err(|failure| refused(&failure, json!({})))?;
-        return Err(question(tool, level, &plan));
+    let asking = executor(Approval::None);
+    let level = asking.level(tool);
+    if level > Approval::None {
+        let plan = asking.plan(tool, input.clone()).map_err(|failure| refused(&failure, json!({})))?;
+        let question = Question::new(question(tool, level, &plan), &asking.consent(tool, &input));
+        let hint = format!("a person runs it with `skillhub tools call {} --approve {}`", tool.skill, level.as_str());
+        call.ask(&tool.name, question, hint)?;
     }
     let trace = executor(level).run(tool, input);
     let id = compose::trace_id(call.now);
@@ -119,21 +122,32 @@ pub(crate) fn call(call: &Call<'_>, name: &str, arguments: JsonObject) -> Result
     }
 }
 
-/// What a person is asked: what would be called with what.
-fn question(tool: &ComposedTool, level: Approval, plan: &Value) -> Refusal {
+/// Letters of a step's input that a person is shown.
+const SHOWN: usize = 300;
+
+/// What a person is asked: what would be called with what, and all that this reaches.
+fn question(tool: &ComposedTool, level: Approval, plan: &Value) -> String {
     let steps = plan["steps"].as_array().into_iter().flatten();
     let told: Vec<String> = steps
         .map(|step| {
             let input =
                 ["input", "inputs"].iter().find_map(|key| step.get(*key)).map(Value::to_string).unwrap_or_default();
-            let input: String = input.chars().take(200).collect();
-            format!("{} {input}", step["tool"].as_str().unwrap_or_default())
+            let mut shown: String = input.chars().take(SHOWN).collect();
+            if shown.len() < input.len() {
+                shown.push('…');
+            }
+            format!("{} {shown}", step["tool"].as_str().unwrap_or_default())
         })
         .collect();
-    let question =
-        format!("May the agent run {} ({})? It calls: {}", tool.name, level.as_str(), agent::told(&told.join("; ")));
-    let hint = format!("a person runs it with `skillhub tools call {} --approve {}`", tool.skill, level.as_str());
-    Refusal::to_ask(&tool.name, question, hint)
+    let reached = plan["reaches"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let reached = reached.filter(|name| *name != tool.name).collect::<Vec<_>>().join(", ");
+    format!(
+        "May the agent run {} ({})? It calls: {}. All tools that it reaches: {}",
+        tool.name,
+        level.as_str(),
+        agent::told(&told.join("; ")),
+        agent::told(&reached)
+    )
 }
 
 fn refused(failure: &compose::Failure, details: Value) -> Refusal {

@@ -11,10 +11,7 @@ use rmcp::{
     service::RequestContext,
 };
 
-use crate::server::is_sessionless;
-
-/// Under which name the question is asked in the newer protocol.
-const KEY: &str = "consent";
+use crate::{refusal::Question, server::is_sessionless};
 
 /// What came of asking.
 pub(crate) enum Consent {
@@ -26,9 +23,16 @@ pub(crate) enum Consent {
     Asked(Box<InputRequiredResult>),
 }
 
-/// Asks, in the way of the protocol that the client speaks.
+/// The keys of the questions that were agreed to earlier in the same call, as the client of the newer protocol carries them.
+pub(crate) fn agreed_before(state: Option<&str>) -> Vec<String> {
+    state.into_iter().flat_map(|state| state.split_whitespace()).map(str::to_owned).collect()
+}
+
+/// Asks, in the way of the protocol that the client speaks. In the newer one a question has its key as its name, so that the answer to one is none
+/// to another.
 pub(crate) async fn ask(
-    question: &str,
+    question: &Question,
+    agreed: &[String],
     context: &RequestContext<RoleServer>,
     responses: Option<&InputResponses>,
 ) -> Consent {
@@ -38,16 +42,18 @@ pub(crate) async fn ask(
     }
     let request = ElicitRequest::new(ElicitRequestParams::FormElicitationParams {
         meta: None,
-        message: question.to_owned(),
+        message: question.text.clone(),
         requested_schema: ElicitationSchema::new(BTreeMap::new()),
     });
     if is_sessionless(context) {
-        return match responses.and_then(|responses| responses.get(KEY)) {
+        return match responses.and_then(|responses| responses.get(&question.key)) {
             Some(answer) if answer["action"] == "accept" => Consent::Given,
             Some(_) => Consent::Missing,
             None => {
-                let requests = BTreeMap::from([(KEY.to_owned(), InputRequest::Elicitation(request))]);
-                Consent::Asked(Box::new(InputRequiredResult::from_input_requests(requests)))
+                let requests = BTreeMap::from([(question.key.clone(), InputRequest::Elicitation(request))]);
+                let mut asked = InputRequiredResult::from_input_requests(requests);
+                asked.request_state = Some(agreed.join(" ")).filter(|state| !state.is_empty());
+                Consent::Asked(Box::new(asked))
             }
         };
     }

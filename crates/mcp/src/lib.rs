@@ -10,6 +10,7 @@ mod composed;
 mod consent;
 pub mod hosts;
 mod http;
+mod interrupt;
 mod log;
 mod lookout;
 mod offer;
@@ -25,6 +26,7 @@ mod watchers;
 mod workplace;
 
 pub use http::{Gate, GateError, serve_http};
+pub use interrupt::interrupt;
 pub use refusal::Refusal;
 pub use remote::{Remote, RemoteServer, STARTED_FOR_TOOLS};
 pub use server::{Options, Server, Servers};

@@ -1,7 +1,10 @@
 //! [`Refusal`]: why a request came to nothing, as a client is told.
 
 use serde_json::{Value, json};
-use skill::failure::{Fails, Failure, FailureKind};
+use skill::{
+    Digest,
+    failure::{Fails, Failure, FailureKind},
+};
 
 /// Why a request came to nothing. It is told in the words of the command line's errors.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,7 +16,26 @@ pub struct Refusal {
     /// What a program needs to go on.
     pub details: Box<Value>,
     /// What a person has to agree to first, where that is all that is missing.
-    pub question: Option<String>,
+    pub question: Option<Box<Question>>,
+}
+
+/// What a person is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// In words.
+    pub text: String,
+    /// What an answer holds for: the words and all that they are about. What differs in any of it is asked anew.
+    pub key: String,
+}
+
+impl Question {
+    /// A question; `about` is all that would be done, also what the words leave out.
+    #[must_use]
+    pub fn new(text: impl Into<String>, about: &Value) -> Self {
+        let text = text.into();
+        let key = Digest::of_bytes(json!([text, about]).to_string().as_bytes()).hex();
+        Self { text, key }
+    }
 }
 
 impl Refusal {
@@ -43,10 +65,10 @@ impl Refusal {
 
     /// A request that a person has to agree to; `hint` says how, where the client cannot ask.
     #[must_use]
-    pub fn to_ask(what: &str, question: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub fn to_ask(what: &str, question: Question, hint: impl Into<String>) -> Self {
         let message = format!("{what} takes the agreement of a person");
         let refusal = Self::new(FailureKind::Refused, "policy_denied", message).hint(hint);
-        Self { question: Some(question.into()), ..refusal }
+        Self { question: Some(Box::new(question)), ..refusal }
     }
 
     /// The document that the command line prints for it with `--json`.

@@ -38,6 +38,9 @@ use crate::{
     workplace::Open,
 };
 
+/// Questions that one call may raise: what was agreed to may have changed meanwhile, and is asked again.
+const QUESTIONS: usize = 4;
+
 /// How the server presents itself.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
@@ -150,7 +153,7 @@ impl Server {
     async fn work<T: Send + 'static>(
         &self,
         context: &RequestContext<RoleServer>,
-        agreed: bool,
+        agreed: Vec<String>,
         work: impl FnOnce(&Call<'_>) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
         let called_off = || Refusal::new(FailureKind::Failed, "cancelled", "the request was called off");
@@ -166,7 +169,7 @@ impl Server {
             let agent = shared.options.agent.clone().unwrap_or_else(|| actor.id.clone());
             let (place, live) = (place.as_ref(), &shared.live);
             let cancelled = stopped.as_ref();
-            let run = run.as_deref();
+            let (run, agreed) = (run.as_deref(), agreed.as_slice());
             work(&Call { place, actor, now: Timestamp::now(), agent: &agent, live, agreed, cancelled, run })
         });
         tokio::select! {
@@ -187,7 +190,9 @@ impl Server {
         context: &RequestContext<RoleServer>,
         work: impl FnOnce(&Call<'_>) -> Result<T, ErrorData> + Send + 'static,
     ) -> Result<T, ErrorData> {
-        self.work(context, false, move |call| Ok(work(call))).await.map_err(|refusal| resources::failed(&refusal))?
+        self.work(context, Vec::new(), move |call| Ok(work(call)))
+            .await
+            .map_err(|refusal| resources::failed(&refusal))?
     }
 
     async fn call(
@@ -195,7 +200,7 @@ impl Server {
         callee: Callee,
         arguments: JsonObject,
         context: &RequestContext<RoleServer>,
-        agreed: bool,
+        agreed: Vec<String>,
     ) -> Result<Answer, Refusal> {
         self.work(context, agreed, move |call| match callee {
             Callee::Own(spec) => spec.call(call, arguments),
@@ -266,7 +271,7 @@ impl ServerHandler for Server {
             }
             false => self.session.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         };
-        let listed = self.work(&context, false, move |call| offer::tools(call, &session, &options)).await;
+        let listed = self.work(&context, Vec::new(), move |call| offer::tools(call, &session, &options)).await;
         listed.map_err(|refusal| resources::failed(&refusal))
     }
 
@@ -279,13 +284,16 @@ impl ServerHandler for Server {
             .ok_or_else(|| ErrorData::invalid_params(format!("there is no tool {:?}", request.name), None))?;
         let arguments = request.arguments.unwrap_or_default();
         self.progress(&callee, &context, 0.0).await;
-        let mut outcome = self.call(callee.clone(), arguments.clone(), &context, false).await;
-        if let Err(Refusal { question: Some(question), .. }) = &outcome {
-            match consent::ask(question, &context, request.input_responses.as_ref()).await {
-                Consent::Given => outcome = self.call(callee.clone(), arguments, &context, true).await,
+        let mut agreed = consent::agreed_before(request.request_state.as_deref());
+        let mut outcome = self.call(callee.clone(), arguments.clone(), &context, agreed.clone()).await;
+        for _ in 0..QUESTIONS {
+            let Err(Refusal { question: Some(question), .. }) = &outcome else { break };
+            match consent::ask(question, &agreed, &context, request.input_responses.as_ref()).await {
+                Consent::Given => agreed.push(question.key.clone()),
                 Consent::Asked(first) => return Ok((*first).into()),
-                Consent::Missing => {}
+                Consent::Missing => break,
             }
+            outcome = self.call(callee.clone(), arguments.clone(), &context, agreed.clone()).await;
         }
         self.progress(&callee, &context, 1.0).await;
         match outcome {

@@ -18,7 +18,10 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use skill::failure::FailureKind;
 
-use crate::{refusal::Refusal, workplace::Workplace};
+use crate::{
+    refusal::{Question, Refusal},
+    workplace::Workplace,
+};
 
 /// A tool.
 pub(crate) struct Spec {
@@ -68,12 +71,22 @@ pub(crate) struct Call<'a> {
     pub agent: &'a str,
     /// The skills that there are.
     pub live: &'a Live,
-    /// Whether a person agreed to this call.
-    pub agreed: bool,
+    /// The keys of the questions to which a person agreed for this call.
+    pub agreed: &'a [String],
     /// Set when nobody waits for the answer any more.
     pub cancelled: &'a AtomicBool,
     /// The run that the connection is; none where requests do not belong together.
     pub run: Option<&'a str>,
+}
+
+impl Call<'_> {
+    /// Goes on where a person agreed to just this; `hint` says how a person does it without the agent.
+    pub fn ask(&self, what: &str, question: Question, hint: impl Into<String>) -> Result<(), Refusal> {
+        match self.agreed.contains(&question.key) {
+            true => Ok(()),
+            false => Err(Refusal::to_ask(what, question, hint)),
+        }
+    }
 }
 
 /// What a tool answers.
@@ -154,15 +167,15 @@ impl Spec {
                 return Err(Refusal::new(FailureKind::Refused, "policy_denied", message)
                     .hint("a person allows it with [[permissions]] in config.toml; go on without it"));
             }
-            Decision::Ask if !call.agreed => {
-                let question = match self.effect {
+            Decision::Ask => {
+                let text = match self.effect {
                     Effect::Installs => market::question(&arguments)?,
                     _ => format!("May the agent use {}: {}?", self.name, self.title.to_lowercase()),
                 };
                 let hint = "a person does it with the command line, or allows it with [[permissions]] in config.toml";
-                return Err(Refusal::to_ask(self.name, question, hint));
+                call.ask(self.name, Question::new(text, &json!([self.name, arguments])), hint)?;
             }
-            Decision::Ask | Decision::Allow => {}
+            Decision::Allow => {}
         }
         (self.run)(call, arguments)
     }

@@ -48,7 +48,7 @@ fn names(sources: &[Source]) -> BTreeSet<&str> {
 }
 
 fn all(compiler: &Compiler<'_>, sources: &[Source], known: &[ComposedTool]) -> BTreeMap<String, Outcome> {
-    compiler.compile(sources, &names(sources), known, &text)
+    compiler.compile(sources, &names(sources), &known.iter().collect::<Vec<_>>(), &text)
 }
 
 fn compile(sources: &[Source]) -> BTreeMap<String, Outcome> {
@@ -211,6 +211,12 @@ const BROKEN: &[(&str, &str, (usize, usize), &str)] = &[
         "did you mean `properties`?",
     ),
     (
+        "input: {type: object, properties: {u: {type: string, description: first, later}}}\nsteps: [{tool: web_fetch, input: {url: a}}]",
+        "unknown_keyword",
+        (5, 76),
+        "put the text in quotes",
+    ),
+    (
         "input: {type: object, properties: {u: {type: string}}, required: [v]}\nsteps: [{tool: web_fetch, input: {url: a}}]",
         "unknown_required",
         (5, 69),
@@ -341,9 +347,20 @@ fn a_chain_ends_at_the_limit() {
     };
     let (inside, mut beyond) = (chain(DEPTH), chain(DEPTH + 1));
     assert!(compile(&inside).values().all(|outcome| outcome.tool().is_some()));
-    assert!(compile(&beyond)[&format!("s{}", DEPTH + 1)].tool().is_none());
-    beyond.reverse();
-    assert!(compile(&beyond)[&format!("s{}", DEPTH + 1)].tool().is_none(), "in whatever order");
+    for _ in 0..2 {
+        let outcomes = compile(&beyond);
+        let whole: Vec<_> = outcomes.iter().filter(|(_, outcome)| outcome.tool().is_some()).collect();
+        assert_eq!(whole.len(), DEPTH + 1, "what stands below is a tool, in whatever order");
+        let Outcome::Broken(found) = &outcomes[&format!("s{}", DEPTH + 1)] else { panic!() };
+        assert_eq!(found[0].code, "too_nested");
+        beyond.reverse();
+    }
+    let mut long = chain(2_000);
+    long.reverse();
+    let outcomes = compile(&long);
+    assert_eq!(outcomes.values().filter(|outcome| outcome.tool().is_some()).count(), DEPTH + 1);
+    let Outcome::Broken(found) = &outcomes["s2000"] else { panic!() };
+    assert!(found[0].message.starts_with("`skill_s9` does not compile: SKILL.md:"), "{}", found[0].message);
 }
 
 #[test]

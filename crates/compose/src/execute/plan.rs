@@ -1,14 +1,11 @@
 //! [`plan`]: what a run would do, as far as that is known before it.
 
-use std::collections::BTreeSet;
-
 use serde_json::{Map, Value, json};
 
 use super::Shared;
 use crate::{
     declaration::{Filling, OnError, Step},
     host::Approval,
-    schema,
     scope::{Given, Scope},
     template::{Reference, Root, Template},
     tool::ComposedTool,
@@ -19,11 +16,8 @@ use crate::{
 const ITEMS_SHOWN: usize = 5;
 
 /// See [`super::Executor::plan`].
-pub(super) fn plan(shared: &Shared<'_, '_>, tool: &ComposedTool, mut input: Value) -> Result<Value, Failure> {
-    if input.is_null() {
-        input = Value::Object(Map::new());
-    }
-    schema::fill_defaults(&tool.input, &mut input);
+pub(super) fn plan(shared: &Shared<'_, '_>, tool: &ComposedTool, input: Value) -> Result<Value, Failure> {
+    let input = shared.whole_input(tool, input);
     shared.judge(&tool.name, "input", &tool.input, &input).map_err(|fault| Failure::from(&fault))?;
     let declaration = tool.declaration().ok_or_else(|| Failure {
         code: "damaged".to_owned(),
@@ -32,8 +26,11 @@ pub(super) fn plan(shared: &Shared<'_, '_>, tool: &ComposedTool, mut input: Valu
     })?;
     let steps = declaration.steps.iter().enumerate();
     let steps: Vec<Value> = steps.map(|(index, step)| step_plan(shared, index, step, &input)).collect();
-    let hosts: BTreeSet<&String> = tool.uses.keys().collect();
-    Ok(json!({"tool": tool.name, "approval": shared.level(tool, 0), "input": input, "tools": hosts, "steps": steps}))
+    let called: Vec<&String> = tool.uses.keys().collect();
+    let reaches = shared.all_of(tool);
+    Ok(json!({
+        "tool": tool.name, "approval": shared.level(tool), "input": input, "tools": called, "reaches": reaches, "steps": steps,
+    }))
 }
 
 fn step_plan(shared: &Shared<'_, '_>, index: usize, step: &Step, input: &Value) -> Value {
@@ -67,7 +64,7 @@ fn step_plan(shared: &Shared<'_, '_>, index: usize, step: &Step, input: &Value) 
 
 fn level(shared: &Shared<'_, '_>, tool: &str) -> Approval {
     match shared.composed(tool) {
-        Some(inner) => shared.level(inner, 1),
+        Some(inner) => shared.level(inner),
         None => shared.specs.get(tool).map_or(Approval::ExecEscalation, |spec| spec.approval),
     }
 }

@@ -1,11 +1,13 @@
 //! [`Shared`]: one run, step after step.
 
 use std::{
+    collections::BTreeSet,
     rc::Rc,
     sync::atomic::Ordering,
     time::{Duration, Instant},
 };
 
+use agent::Decision;
 use serde_json::{Map, Value};
 
 use super::{Shared, empty_trace};
@@ -15,10 +17,13 @@ use crate::{
     host::{Approval, Bounds, ToolFault},
     names::PREFIX,
     schema,
-    scope::{Absent, Given, Scope, size},
-    tool::ComposedTool,
+    scope::{Absent, Given, Scope, depth, size},
+    tool::{ComposedTool, reach},
     trace::{Attempt, CallTrace, Failure, Status, StepTrace, Trace},
 };
+
+/// How deep values may be nested. A trace has them up to [`DEPTH`] runs deep, five places each, and JSON is read to 128.
+const VALUE_DEPTH: usize = 64;
 
 /// How long a wait goes on without looking whether the run was cancelled.
 const NAP: Duration = Duration::from_millis(20);
@@ -26,31 +31,47 @@ const NAP: Duration = Duration::from_millis(20);
 impl Shared<'_, '_> {
     /// The composed tool of a name.
     pub(super) fn composed(&self, name: &str) -> Option<&ComposedTool> {
-        self.executor.composed.iter().find(|tool| tool.name == name)
+        self.composed.get(name).copied()
+    }
+
+    /// A composed tool and all tools below it, each once.
+    pub(super) fn all_of<'s>(&'s self, tool: &'s ComposedTool) -> BTreeSet<&'s str> {
+        reach(tool, |name| self.composed(name))
+    }
+
+    /// What a tool needs, by itself. What is not there needs the most.
+    fn own_level(&self, name: &str) -> Approval {
+        let level = match self.composed(name) {
+            Some(composed) => composed.approval,
+            None => self.specs.get(name).map_or(Approval::ExecEscalation, |spec| spec.approval),
+        };
+        match (self.executor.decision)(name) {
+            Decision::Ask => level.max(Approval::PlanConfirm),
+            Decision::Allow | Decision::Deny => level,
+        }
     }
 
     /// The strictest level of what a tool calls, by the tools as they are now. What is not there needs the most.
-    pub(super) fn level(&self, tool: &ComposedTool, depth: usize) -> Approval {
-        if depth > DEPTH {
-            return Approval::ExecEscalation;
+    pub(super) fn level(&self, tool: &ComposedTool) -> Approval {
+        if let Some(known) = self.levels.borrow().get(&tool.name) {
+            return *known;
         }
-        let levels = tool.uses.keys().map(|used| match self.composed(used) {
-            Some(inner) => self.level(inner, depth + 1),
-            None => self.specs.get(used).map_or(Approval::ExecEscalation, |spec| spec.approval),
-        });
-        levels.max().unwrap_or_default().max(tool.approval)
+        let levels = self.all_of(tool).into_iter().map(|name| self.own_level(name));
+        let level = levels.max().unwrap_or_default().max(tool.approval);
+        self.levels.borrow_mut().insert(tool.name.clone(), level);
+        level
     }
 
-    /// Why a run may not begin.
-    pub(super) fn refusal(&self, tool: &ComposedTool, level: Approval) -> Option<Failure> {
-        if let Some(denied) = self.denied(tool, 0) {
+    /// Why a run may not begin: something may not be used, or nobody agreed to the level, where that is asked.
+    pub(super) fn refusal(&self, tool: &ComposedTool, level: Option<Approval>) -> Option<Failure> {
+        if let Some(denied) = self.all_of(tool).into_iter().find(|name| self.is_denied(name)) {
             return Some(Failure {
                 code: "policy_denied".to_owned(),
                 message: format!("`{}` needs `{denied}`, which may not be used here", tool.name),
                 hint: Some("a person allows it with [[permissions]] in config.toml".to_owned()),
             });
         }
-        (level > self.executor.approved).then(|| Failure {
+        level.filter(|level| *level > self.executor.approved).map(|level| Failure {
             code: "approval_needed".to_owned(),
             message: format!("`{}` needs a person's consent ({})", tool.name, level.as_str()),
             hint: Some(format!(
@@ -60,26 +81,24 @@ impl Shared<'_, '_> {
         })
     }
 
-    /// The first tool, this one included, that may not be used.
-    fn denied(&self, tool: &ComposedTool, depth: usize) -> Option<String> {
-        if !(self.executor.may_use)(&tool.name) || depth > DEPTH {
-            return Some(tool.name.clone());
-        }
-        tool.uses.keys().find_map(|used| match self.composed(used) {
-            Some(inner) => self.denied(inner, depth + 1),
-            None => (!(self.executor.may_use)(used)).then(|| used.clone()),
-        })
+    fn is_denied(&self, name: &str) -> bool {
+        (self.executor.decision)(name) == Decision::Deny
     }
 
-    /// Runs a tool.
-    pub(super) fn run(&self, tool: &ComposedTool, mut input: Value, depth: usize, deadline: Instant) -> Trace {
-        let begun = Instant::now();
+    /// An input with what the schema has for missing fields.
+    pub(super) fn whole_input(&self, tool: &ComposedTool, mut input: Value) -> Value {
         if input.is_null() {
             input = Value::Object(Map::new());
         }
         schema::fill_defaults(&tool.input, &mut input);
-        let mut trace = empty_trace(tool, input);
-        trace.approval = self.level(tool, depth);
+        input
+    }
+
+    /// Runs a tool.
+    pub(super) fn run(&self, tool: &ComposedTool, input: Value, depth: usize, deadline: Instant) -> Trace {
+        let begun = Instant::now();
+        let mut trace = empty_trace(tool, self.whole_input(tool, input));
+        trace.approval = self.level(tool);
         let outcome = match tool.declaration() {
             Some(declaration) => self.steps(tool, &declaration, &mut trace, depth, deadline),
             None => Err(lasting("damaged", "what is stored of this tool cannot be read".to_owned())),
@@ -144,6 +163,7 @@ impl Shared<'_, '_> {
             }
             None => given.pop().map(|last| last.output).unwrap_or_default(),
         };
+        flat_enough(&output)?;
         if let Some(schema) = &tool.output {
             self.judge(&tool.name, "output", schema, &output)?;
         }
@@ -242,6 +262,7 @@ impl Shared<'_, '_> {
             return Ok(Value::Null);
         }
         call.input = fill(&step.input, scope).map_err(absent)?.unwrap_or_default();
+        flat_enough(&call.input)?;
         let allowed = step.timeout.unwrap_or(Duration::from_millis(self.executor.limits.call_millis));
         let mut again = 0;
         loop {
@@ -283,7 +304,7 @@ impl Shared<'_, '_> {
             answer_bytes: self.executor.limits.answer_bytes.min(self.budget.get()),
         };
         bounds.remaining()?;
-        if !(self.executor.may_use)(tool) {
+        if self.is_denied(tool) {
             return Err(lasting("policy_denied", format!("`{tool}` may not be used here")));
         }
         if tool.starts_with(PREFIX) {
@@ -293,11 +314,9 @@ impl Shared<'_, '_> {
             .specs
             .get(tool)
             .ok_or_else(|| lasting("unknown_tool", format!("there is no tool `{tool}` any more")))?;
-        if spec.approval > self.executor.approved {
-            return Err(lasting(
-                "approval_needed",
-                format!("`{tool}` needs a person's consent ({})", spec.approval.as_str()),
-            ));
+        let needed = self.own_level(tool);
+        if needed > self.executor.approved {
+            return Err(lasting("approval_needed", format!("`{tool}` needs a person's consent ({})", needed.as_str())));
         }
         self.judge(tool, "input", &spec.input, input)?;
         let output = self.executor.host.call(tool, input, &bounds)?;
@@ -350,6 +369,7 @@ impl Shared<'_, '_> {
     }
 
     fn spend(&self, value: &Value) -> Result<(), ToolFault> {
+        flat_enough(value)?;
         let bytes = size(value);
         let left = self.budget.get().checked_sub(bytes).ok_or_else(|| absent(Absent::TooLarge))?;
         self.budget.set(left);
@@ -405,6 +425,14 @@ pub(super) fn fill(filling: &Filling, scope: &Scope<'_>) -> Result<Option<Value>
     }))
 }
 
+/// Refuses what is nested so deep that a trace of it could not be read again.
+fn flat_enough(value: &Value) -> Result<(), ToolFault> {
+    match depth(value) > VALUE_DEPTH {
+        true => Err(lasting("too_deep", format!("a value is nested more than {VALUE_DEPTH} deep"))),
+        false => Ok(()),
+    }
+}
+
 /// A failure before any call: passed over where the step says so.
 fn pass_over(step: &Step, fault: ToolFault, told: &mut StepTrace) -> Result<Value, ToolFault> {
     if step.on_error == OnError::Abort || ends_all(&fault) {
@@ -417,7 +445,8 @@ fn pass_over(step: &Step, fault: ToolFault, told: &mut StepTrace) -> Result<Valu
 
 /// Whether a fault is of the whole run: no step may pass over its limits, its end, or what it may not do.
 fn ends_all(fault: &ToolFault) -> bool {
-    ["cancelled", "too_many_calls", "too_large_run", "approval_needed", "policy_denied"].contains(&fault.code)
+    ["cancelled", "too_many_calls", "too_large_run", "too_deep", "approval_needed", "policy_denied"]
+        .contains(&fault.code)
 }
 
 fn absent(absent: Absent) -> ToolFault {

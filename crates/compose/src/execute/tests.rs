@@ -102,7 +102,8 @@ fn limits() -> RunLimits {
 fn run_with(host: &Words, skills: &[(&str, &str)], input: Value, limits: RunLimits, approved: Approval) -> Trace {
     let composed = compile(host, skills);
     let cancelled = AtomicBool::new(false);
-    let executor = Executor { host, composed: &composed, may_use: &|_| true, approved, limits, cancelled: &cancelled };
+    let executor =
+        Executor { host, composed: &composed, decision: &|_| Decision::Allow, approved, limits, cancelled: &cancelled };
     let tool = composed.iter().find(|tool| tool.skill == skills[0].0).unwrap();
     executor.run(tool, input)
 }
@@ -222,7 +223,7 @@ fn consent_is_for_the_strictest_step_also_when_it_grows_stricter() {
     let executor = Executor {
         host: &host,
         composed: &composed,
-        may_use: &|_| true,
+        decision: &|_| Decision::Allow,
         approved: Approval::PlanConfirm,
         limits: limits(),
         cancelled: &cancelled,
@@ -242,11 +243,11 @@ fn a_tool_that_may_not_be_used_is_out_of_reach_through_another() {
     let cancelled = AtomicBool::new(false);
     let outer = composed.iter().find(|tool| tool.skill == "outer").unwrap();
     for denied in ["cut", "skill_inner", "skill_outer"] {
-        let may_use = |tool: &str| tool != denied;
+        let decision = |tool: &str| if tool == denied { Decision::Deny } else { Decision::Allow };
         let executor = Executor {
             host: &host,
             composed: &composed,
-            may_use: &may_use,
+            decision: &decision,
             approved: Approval::ExecEscalation,
             limits: limits(),
             cancelled: &cancelled,
@@ -255,6 +256,97 @@ fn a_tool_that_may_not_be_used_is_out_of_reach_through_another() {
         assert_eq!((trace.status, trace.error.unwrap().code.as_str()), (Status::Refused, "policy_denied"), "{denied}");
     }
     assert!(host.called.lock().unwrap().is_empty());
+}
+
+#[test]
+fn what_is_to_be_asked_for_takes_consent_also_below() {
+    let host = Words::default();
+    let skills =
+        [("outer", "steps: [{tool: skill_inner, input: {}}]"), ("inner", "steps: [{tool: cut, input: {text: a}}]")];
+    let composed = compile(&host, &skills);
+    let cancelled = AtomicBool::new(false);
+    let outer = composed.iter().find(|tool| tool.skill == "outer").unwrap();
+    for asked in ["cut", "skill_inner", "skill_outer"] {
+        let decision = |tool: &str| if tool == asked { Decision::Ask } else { Decision::Allow };
+        let executor = |approved| Executor {
+            host: &host,
+            composed: &composed,
+            decision: &decision,
+            approved,
+            limits: limits(),
+            cancelled: &cancelled,
+        };
+        assert_eq!(executor(Approval::None).level(outer), Approval::PlanConfirm, "{asked}");
+        let refused = executor(Approval::None).run(outer, json!({}));
+        assert_eq!((refused.status, refused.error.unwrap().code.as_str()), (Status::Refused, "approval_needed"));
+        assert_eq!(executor(Approval::PlanConfirm).run(outer, json!({})).status, Status::Done, "{asked}");
+    }
+    assert_eq!(host.called.lock().unwrap().len(), 3);
+}
+
+#[test]
+fn consent_holds_for_the_input_and_all_tools_as_they_are() {
+    let host = Words::default();
+    let inner = "steps: [{tool: cut, input: {text: a}}]";
+    let consent = |inner: &str, input: Value| {
+        let composed = compile(&host, &[("outer", "steps: [{tool: skill_inner, input: {}}]"), ("inner", inner)]);
+        let cancelled = AtomicBool::new(false);
+        let executor = Executor {
+            host: &host,
+            composed: &composed,
+            decision: &|_| Decision::Allow,
+            approved: Approval::None,
+            limits: limits(),
+            cancelled: &cancelled,
+        };
+        executor.consent(composed.iter().find(|tool| tool.skill == "outer").unwrap(), &input)
+    };
+    let first = consent(inner, json!({}));
+    assert_eq!(consent(inner, json!({})), first);
+    assert_ne!(consent(inner, json!({"a": 1})), first);
+    assert_ne!(consent("steps: [{tool: cut, input: {text: b}}]", json!({})), first);
+    *host.level.lock().unwrap() = Approval::ExecEscalation;
+    let saves = "steps: [{tool: save, input: {text: b}}]";
+    let strict = consent(saves, json!({}));
+    *host.level.lock().unwrap() = Approval::None;
+    assert_ne!(consent(saves, json!({})), strict);
+}
+
+#[test]
+fn an_input_that_does_not_fit_is_told_before_anybody_is_asked() {
+    let declared = "input: {type: object, properties: {n: {type: integer}}}\nsteps: [{tool: save, input: {text: a}}]";
+    let trace = run(declared, json!({"n": "x"}));
+    assert_eq!((trace.status, trace.error.unwrap().code.as_str()), (Status::Failed, "invalid_input"));
+}
+
+#[test]
+fn tools_that_share_what_they_call_are_looked_at_once() {
+    let host = Words::default();
+    let mut skills: Vec<(String, String)> = Vec::new();
+    for layer in 0..8 {
+        for place in 0..12 {
+            let below = (0..12).map(|below| match layer {
+                7 => "{tool: cut, input: {text: a}}".to_owned(),
+                _ => format!("{{tool: skill_l{}-{below}, input: {{}}}}", layer + 1),
+            });
+            let steps: Vec<String> = below.collect();
+            skills.push((format!("l{layer}-{place}"), format!("steps: [{}]", steps.join(", "))));
+        }
+    }
+    let skills: Vec<(&str, &str)> = skills.iter().map(|(name, steps)| (name.as_str(), steps.as_str())).collect();
+    let begun = Instant::now();
+    let trace = run_with(&host, &skills, json!({}), limits(), Approval::None);
+    assert_eq!(trace.error.unwrap().code, "too_many_calls");
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn what_is_nested_too_deep_to_be_read_again_is_refused() {
+    let mut deep = json!("x");
+    (0..70).for_each(|_| deep = json!([deep]));
+    let declared = "input: {type: object, properties: {l: {}}}\nsteps: [{tool: join, input: {words: \"{{input.l}}\"}}]";
+    let trace = run(declared, json!({"l": deep}));
+    assert_eq!(trace.error.unwrap().code, "too_deep");
 }
 
 #[test]
@@ -298,7 +390,7 @@ fn time_ends_a_call_a_run_and_whoever_cancels_ends_it_too() {
     let executor = Executor {
         host: &host,
         composed: &composed,
-        may_use: &|_| true,
+        decision: &|_| Decision::Allow,
         approved: Approval::None,
         limits: limits(),
         cancelled: &cancelled,
@@ -327,7 +419,7 @@ steps:
     let executor = Executor {
         host: &host,
         composed: &composed,
-        may_use: &|_| true,
+        decision: &|_| Decision::Allow,
         approved: Approval::None,
         limits: limits(),
         cancelled: &cancelled,

@@ -225,3 +225,46 @@ fn a_link_in_the_place_of_what_is_written_leads_nowhere() {
     assert_eq!(native.call("write_file", &input, &late).unwrap_err().code, "cancelled");
     assert!(!folder.join("late").exists());
 }
+
+#[test]
+fn a_text_that_grows_without_a_reference_is_ended() {
+    let native = Native::new(NativeSettings::default(), Path::new("."));
+    let (began, each) = (Instant::now(), vec![1; 100_000]);
+    for input in [
+        json!({"template": "x".repeat(60_000), "each": each}),
+        json!({"template": "", "join": "x".repeat(60_000), "each": each}),
+        json!({"template": "$${".repeat(700_000)}),
+        json!({"template": "x".repeat(1 << 21)}),
+    ] {
+        let refused = native.call("text_template", &input, &bounds(5_000)).map(|_| "made");
+        assert_eq!(refused.map_err(|fault| fault.code), Err("too_large"));
+    }
+    assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
+    let empty = json!({"template": "", "join": "", "each": each});
+    assert_eq!(native.call("text_template", &empty, &bounds(0)).unwrap_err().code, "timeout");
+}
+
+#[test]
+fn a_full_folder_hides_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..2_500 {
+        fs::write(folder.path().join(format!("{number}.txt")), "").unwrap();
+    }
+    fs::write(folder.path().join("zzz.md"), "").unwrap();
+    let native = Native::new(NativeSettings::default(), folder.path());
+    let listed = native.call("list_files", &json!({"pattern": "*.md"}), &bounds(5_000)).unwrap();
+    assert_eq!(listed, json!({"files": [{"path": "zzz.md", "bytes": 0, "kind": "file"}], "more": false}));
+    let all = native.call("list_files", &json!({}), &bounds(5_000)).unwrap();
+    assert_eq!((all["files"].as_array().unwrap().len(), &all["more"]), (1_000, &json!(true)));
+}
+
+#[test]
+fn skills_and_what_is_installed_are_written_by_their_own_way_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir_all(folder.path().join("library/notes")).unwrap();
+    let native = Native::new(NativeSettings::default(), folder.path()).keeping([folder.path().join("library")]);
+    for path in ["library/notes/SKILL.md", "library/new", "skillhub.lock", "./a/skillhub.lock"] {
+        assert_eq!(code(&native, "write_file", json!({"path": path, "content": "x"})), "not_allowed", "{path}");
+    }
+    native.call("write_file", &json!({"path": "library2/a", "content": "x"}), &bounds(5_000)).unwrap();
+}

@@ -41,14 +41,24 @@ pub(super) fn fill(wanted: &Fill, bounds: &Bounds<'_>) -> Result<Value, ToolFaul
         None => add(&mut text, &wanted.template, &wanted.values, bounds)?,
         Some(elements) => {
             for (index, element) in elements.iter().enumerate() {
+                bounds.remaining()?;
                 if index > 0 {
-                    text.push_str(wanted.join.as_deref().unwrap_or("\n"));
+                    push(&mut text, wanted.join.as_deref().unwrap_or("\n"), bounds)?;
                 }
                 add(&mut text, &wanted.template, element, bounds)?;
             }
         }
     }
     Ok(json!({ "text": text }))
+}
+
+/// Adds a piece, as long as the text is no longer than an answer may be.
+fn push(text: &mut String, piece: &str, bounds: &Bounds<'_>) -> Result<(), ToolFault> {
+    if text.len() + piece.len() > bounds.answer_bytes {
+        return Err(ToolFault::lasting("too_large", format!("the text grows over {} bytes", bounds.answer_bytes)));
+    }
+    text.push_str(piece);
+    Ok(())
 }
 
 /// Adds the template, filled, to a text.
@@ -58,12 +68,12 @@ fn add(text: &mut String, template: &str, values: &Value, bounds: &Bounds<'_>) -
     while let Some(at) = rest.find("${") {
         let before = &rest[..at];
         if let Some(plain) = before.strip_suffix('$') {
-            text.push_str(plain);
-            text.push_str("${");
+            push(text, plain, bounds)?;
+            push(text, "${", bounds)?;
             rest = &rest[at + 2..];
             continue;
         }
-        text.push_str(before);
+        push(text, before, bounds)?;
         let (name, after) = rest[at + 2..].split_once('}').ok_or_else(|| fault("`${` is not closed".to_owned()))?;
         let mut value = values;
         for key in name.split('.').filter(|_| name != ".") {
@@ -75,14 +85,10 @@ fn add(text: &mut String, template: &str, values: &Value, bounds: &Bounds<'_>) -
         }
         match value {
             Value::Null => {}
-            Value::String(value) => text.push_str(value),
-            value => text.push_str(&value.to_string()),
-        }
-        if text.len() > bounds.answer_bytes {
-            return Err(ToolFault::lasting("too_large", format!("the text grows over {} bytes", bounds.answer_bytes)));
+            Value::String(value) => push(text, value, bounds)?,
+            value => push(text, &value.to_string(), bounds)?,
         }
         rest = after;
     }
-    text.push_str(rest);
-    Ok(())
+    push(text, rest, bounds)
 }

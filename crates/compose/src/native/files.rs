@@ -2,12 +2,12 @@
 
 use std::{
     io::{self, Write as _},
-    path::Path,
+    path::{Path, PathBuf},
     sync::atomic::{AtomicU32, Ordering},
 };
 
 use cap_std::fs::{Dir, OpenOptions};
-use library::folder;
+use library::{folder, resolve};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use skill::SkillPath;
@@ -19,6 +19,10 @@ use crate::host::{Approval, Bounds, ToolFault, ToolSpec};
 const FILE_BYTES: u64 = 4 << 20;
 /// Files that one list has.
 const LISTED: usize = 1_000;
+/// Entries of folders that one call looks at.
+const LOOKED: usize = 100_000;
+/// The file that says what is installed; `install` and `update` alone write it.
+const LOCK_FILE: &str = "skillhub.lock";
 /// How deep a list goes.
 const DEPTH: usize = 16;
 
@@ -68,6 +72,7 @@ pub(super) fn write_spec() -> ToolSpec {
 /// A working folder.
 pub(super) struct Files {
     root: Dir,
+    place: PathBuf,
     hidden: bool,
 }
 
@@ -97,7 +102,7 @@ impl Files {
     pub fn open(path: &Path, hidden: bool) -> Result<Self, ToolFault> {
         let root = folder::open_at(path)
             .map_err(|error| ToolFault::lasting("no_folder", format!("the working folder cannot be used: {error}")))?;
-        Ok(Self { root, hidden })
+        Ok(Self { root, place: path.to_owned(), hidden })
     }
 
     pub fn read(&self, wanted: &Read, bounds: &Bounds<'_>) -> Result<Value, ToolFault> {
@@ -123,28 +128,21 @@ impl Files {
                 (open(&parent, &name, &path)?, format!("{path}/"))
             }
         };
-        let mut files = Vec::new();
-        self.collect(&dir, &prefix, wanted, 0, bounds, &mut files)?;
-        let more = files.len() > LISTED;
-        files.truncate(LISTED);
-        Ok(json!({"files": files, "more": more}))
+        let mut listing = Listing { wanted, bounds, files: Vec::new(), looked: 0 };
+        self.collect(&dir, &prefix, 0, &mut listing)?;
+        let more = listing.is_full();
+        listing.files.truncate(LISTED);
+        Ok(json!({"files": listing.files, "more": more}))
     }
 
-    fn collect(
-        &self,
-        dir: &Dir,
-        prefix: &str,
-        wanted: &List,
-        depth: usize,
-        bounds: &Bounds<'_>,
-        files: &mut Vec<Value>,
-    ) -> Result<(), ToolFault> {
-        bounds.remaining()?;
+    fn collect(&self, dir: &Dir, prefix: &str, depth: usize, listing: &mut Listing<'_>) -> Result<(), ToolFault> {
         let mut entries: Vec<(String, cap_std::fs::Metadata)> = Vec::new();
         for entry in dir.entries().map_err(io_of_root)? {
+            listing.bounds.remaining()?;
             let Ok(entry) = entry else { continue };
             let (Ok(name), Ok(about)) = (entry.file_name().into_string(), entry.metadata()) else { continue };
-            if entries.len() > LISTED {
+            listing.looked += 1;
+            if listing.looked > LOOKED {
                 break;
             }
             if self.hidden || !name.starts_with('.') {
@@ -153,33 +151,35 @@ impl Files {
         }
         entries.sort_by(|a, b| a.0.cmp(&b.0));
         for (name, about) in entries {
-            if files.len() > LISTED {
+            if listing.files.len() > LISTED {
                 return Ok(());
             }
             let path = format!("{prefix}{name}");
-            let is_meant = wanted
-                .pattern
-                .as_ref()
-                .is_none_or(|pattern| fits(pattern, if pattern.contains('/') { &path } else { &name }));
+            let is_meant = listing.means(&path, &name);
             if about.is_file() && is_meant {
-                files.push(json!({"path": path, "bytes": about.len(), "kind": "file"}));
+                listing.files.push(json!({"path": path, "bytes": about.len(), "kind": "file"}));
             } else if about.is_dir() {
                 if is_meant {
-                    files.push(json!({"path": path, "bytes": 0, "kind": "folder"}));
+                    listing.files.push(json!({"path": path, "bytes": 0, "kind": "folder"}));
                 }
-                if wanted.recursive
+                if listing.wanted.recursive
                     && depth < DEPTH
                     && let Ok(inner) = folder::open(dir, &name)
                 {
-                    self.collect(&inner, &format!("{path}/"), wanted, depth + 1, bounds, files)?;
+                    self.collect(&inner, &format!("{path}/"), depth + 1, listing)?;
                 }
             }
         }
         Ok(())
     }
 
-    pub fn write(&self, wanted: &Write, bounds: &Bounds<'_>) -> Result<Value, ToolFault> {
+    pub fn write(&self, wanted: &Write, kept: &[PathBuf], bounds: &Bounds<'_>) -> Result<Value, ToolFault> {
         let path = self.path(&wanted.path)?;
+        let real = resolve(&self.place).map_err(io(&path))?.join(path.as_str());
+        if kept.iter().any(|folder| real.starts_with(folder)) || real.ends_with(LOCK_FILE) {
+            return Err(ToolFault::lasting("not_allowed", format!("{path} is skillhub's own"))
+                .hint("skills are changed with skill_manage, and installed with `skillhub install`"));
+        }
         if wanted.content.len() as u64 > FILE_BYTES {
             return Err(too_large(&path));
         }
@@ -237,6 +237,27 @@ impl Files {
             dir = open(&dir, part, path)?;
         }
         Ok((dir, name))
+    }
+}
+
+/// What was found of what is wanted.
+struct Listing<'a> {
+    wanted: &'a List,
+    bounds: &'a Bounds<'a>,
+    files: Vec<Value>,
+    /// Entries of folders that were looked at.
+    looked: usize,
+}
+
+impl Listing<'_> {
+    fn means(&self, path: &str, name: &str) -> bool {
+        let pattern = self.wanted.pattern.as_ref();
+        pattern.is_none_or(|pattern| fits(pattern, if pattern.contains('/') { path } else { name }))
+    }
+
+    /// Whether there may be more than was found.
+    fn is_full(&self) -> bool {
+        self.files.len() > LISTED || self.looked > LOOKED
     }
 }
 

@@ -1,5 +1,6 @@
 //! [`SKILLS_CODEGEN`] and its like: skills that declare `tool_schema` become tools, and stop to be.
 
+use compose::Access;
 use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -60,31 +61,48 @@ fn compile(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
     let names = names(arguments)?;
     let settings = call.place.settings()?;
     let compiled = composed::workshop(call, |workshop| {
-        // A skill that the agent does not see is not there for it.
-        let seen = workshop.catalogue.seen(&settings, call.agent);
-        let is_seen = |name: &&SkillName| seen.iter().any(|listed| listed.name == **name);
-        match names.iter().find(|name| !is_seen(name)) {
-            Some(hidden) => {
-                Err(Refusal::from(agent::AgentError::NoSkill { name: hidden.to_string(), similar: Vec::new() }))
-            }
-            None => Ok(workshop.compile(&names)?),
-        }
+        let access = Access::new(workshop.catalogue, &settings, call.agent);
+        none_hidden(&access, &names)?;
+        let names: Vec<SkillName> = match names.is_empty() {
+            true => workshop.catalogue.seen(&settings, call.agent).iter().map(|listed| listed.name.clone()).collect(),
+            false => names,
+        };
+        let mut compiled = workshop.compile(&names)?;
+        compiled.skills.retain(|name, _| !access.hides(name));
+        Ok::<_, Refusal>(compiled)
     })??;
     Ok(Answer { changes_lists: true, ..compiled.document().into() })
+}
+
+/// A skill that the agent does not see is not there for it.
+fn none_hidden(access: &Access<'_>, names: &[SkillName]) -> Result<(), Refusal> {
+    match names.iter().find(|name| access.hides(name.as_str())) {
+        Some(hidden) => Err(agent::AgentError::NoSkill { name: hidden.to_string(), similar: Vec::new() }.into()),
+        None => Ok(()),
+    }
 }
 
 fn status(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
     if !arguments.is_empty() {
         return Err(Refusal::request("this takes no arguments"));
     }
-    let entries = composed::workshop(call, |workshop| workshop.follow())??;
-    let tools: Vec<Value> = entries.iter().map(|(skill, entry)| entry.document(skill)).collect();
+    let settings = call.place.settings()?;
+    let tools: Vec<Value> = composed::workshop(call, |workshop| {
+        let access = Access::new(workshop.catalogue, &settings, call.agent);
+        let entries = workshop.follow()?;
+        let seen = entries.iter().filter(|(skill, _)| !access.hides(skill));
+        Ok::<_, Refusal>(seen.map(|(skill, entry)| entry.document(skill)).collect())
+    })??;
     Ok(json!({"ok": true, "tools": tools}).into())
 }
 
 fn remove(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
     let names = names(arguments)?;
-    composed::workshop(call, |workshop| workshop.remove(&names))??;
+    let settings = call.place.settings()?;
+    composed::workshop(call, |workshop| {
+        none_hidden(&Access::new(workshop.catalogue, &settings, call.agent), &names)?;
+        Ok::<_, Refusal>(workshop.remove(&names)?)
+    })??;
     let removed: Vec<&str> = names.iter().map(SkillName::as_str).collect();
     Ok(Answer { changes_lists: true, ..json!({"ok": true, "removed": removed}).into() })
 }

@@ -9,10 +9,13 @@ use library::{UseKind, UseState};
 use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use skill::{SkillName, SkillPath, failure::FailureKind};
+use skill::{Digest, SkillName, SkillPath, failure::FailureKind};
 
 use super::{Answer, Call, Effect, Spec, arguments, change::skill_name, read, text};
-use crate::{refusal::Refusal, workplace::Used};
+use crate::{
+    refusal::{Question, Refusal},
+    workplace::Used,
+};
 
 /// Skills that a search gives unless more are asked for, and at most.
 const RESULTS: usize = 10;
@@ -155,9 +158,13 @@ pub(crate) fn instructions(call: &Call<'_>, which: &Which) -> Result<Instruction
 fn instructions_in_run(call: &Call<'_>, which: &Which, run: Option<&str>) -> Result<Instructions, Refusal> {
     let settings = call.place.settings()?;
     call.live.with(|catalogue| {
-        let opened = open_in_run(catalogue, &settings, call.agent, which, run)
-            .map_err(Refusal::from)
-            .and_then(|opened| if opened.asked && !call.agreed { Err(ask(&opened.name)) } else { Ok(opened) });
+        let opened =
+            open_in_run(catalogue, &settings, call.agent, which, run).map_err(Refusal::from).and_then(|opened| {
+                match opened.asked {
+                    true => ask(call, &opened.name, &json!([opened.body])).map(|()| opened),
+                    false => Ok(opened),
+                }
+            });
         let name = opened.as_ref().ok().map(|opened| &opened.name).or(which.name.as_ref());
         note(call, catalogue, &settings, name, UseKind::Read, opened.is_ok());
         if let (Ok(Instructions { name, head: Some(head), .. }), Some(run)) = (&opened, run) {
@@ -167,9 +174,11 @@ fn instructions_in_run(call: &Call<'_>, which: &Which, run: Option<&str>) -> Res
     })?
 }
 
-fn ask(name: &SkillName) -> Refusal {
+/// Asks for the use of a skill; the answer holds for what it says now.
+fn ask(call: &Call<'_>, name: &SkillName, about: &Value) -> Result<(), Refusal> {
+    let question = Question::new(format!("May the agent read and use the skill {name}?"), about);
     let hint = format!("a person can read it with `skillhub read {name}`, or allow it in the configuration");
-    Refusal::to_ask(&format!("reading {name}"), format!("May the agent read and use the skill {name}?"), hint)
+    call.ask(&format!("reading {name}"), question, hint)
 }
 
 fn note(
@@ -224,10 +233,14 @@ fn read_skill_file(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Ref
 pub(crate) fn file(call: &Call<'_>, name: &SkillName, path: &str) -> Result<FileText, Refusal> {
     let settings = call.place.settings()?;
     call.live.with(|catalogue| {
-        let read = match agent::read_file_in_run(catalogue, &settings, call.agent, (name, path), call.run) {
-            Err(AgentError::Asked(name)) => Err(ask(&name)),
-            read => read.map_err(Refusal::from),
-        };
+        let read = agent::read_file_in_run(catalogue, &settings, call.agent, (name, path), call.run);
+        let read = read.map_err(Refusal::from).and_then(|file| match file.asked {
+            true => {
+                let about = json!([file.path.as_str(), Digest::of_bytes(&file.bytes).to_string()]);
+                ask(call, name, &about).map(|()| file)
+            }
+            false => Ok(file),
+        });
         note(call, catalogue, &settings, Some(name), UseKind::ReadFile, read.is_ok());
         read
     })?

@@ -1,0 +1,76 @@
+//! [`Access`]: which tools an agent may use.
+
+use std::collections::{BTreeMap, HashMap};
+
+use agent::{Catalogue, Decision, Settings, Sight};
+
+use crate::{
+    names::{PREFIX, tool_name},
+    store::Entry,
+    tool::{ComposedTool, reach},
+};
+
+/// What holds for an agent: the permissions of the configuration, and the skills that it sees.
+pub struct Access<'a> {
+    settings: &'a Settings,
+    agent: &'a str,
+    /// By tool, what holds for the skill that it is of. What nobody can use is missing.
+    skills: HashMap<String, Decision>,
+}
+
+impl<'a> Access<'a> {
+    /// That of an agent.
+    #[must_use]
+    pub fn new(catalogue: &Catalogue, settings: &'a Settings, agent: &'a str) -> Self {
+        let skills = catalogue.skills.iter().filter_map(|listed| {
+            let decision = match listed.sight(settings, agent) {
+                Sight::Seen => Decision::Allow,
+                Sight::Asked => Decision::Ask,
+                Sight::Denied | Sight::NotOnList => Decision::Deny,
+                Sight::Disabled | Sight::Unusable(_) => return None,
+            };
+            Some((tool_name(listed.name.as_str()), decision))
+        });
+        Self { skills: skills.collect(), settings, agent }
+    }
+
+    /// What holds for one tool, whatever it calls.
+    #[must_use]
+    pub fn decision(&self, tool: &str) -> Decision {
+        let of_tool = self.settings.permissions.tool(self.agent, tool);
+        let of_skill = match tool.starts_with(PREFIX) {
+            true => self.skills.get(tool).copied().unwrap_or(Decision::Deny),
+            false => Decision::Allow,
+        };
+        of_tool.max(of_skill)
+    }
+
+    /// Whether a skill is there, and not for this agent.
+    #[must_use]
+    pub fn hides(&self, skill: &str) -> bool {
+        self.skills.get(&tool_name(skill)) == Some(&Decision::Deny)
+    }
+
+    /// The tools among some entries that the agent may use, with all that they call.
+    #[must_use]
+    pub fn offered<'e>(&self, entries: &'e BTreeMap<String, Entry>) -> Vec<&'e ComposedTool> {
+        let tools = by_name(entries);
+        let offered = entries.values().filter_map(Entry::tool);
+        offered.filter(|tool| self.barred_by(tool, &tools).is_none()).collect()
+    }
+
+    /// What keeps the agent from a tool among some entries: the name of that or of one below it that it may not use.
+    #[must_use]
+    pub fn barred(&self, tool: &ComposedTool, entries: &BTreeMap<String, Entry>) -> Option<String> {
+        self.barred_by(tool, &by_name(entries)).map(str::to_owned)
+    }
+
+    fn barred_by<'e>(&self, tool: &'e ComposedTool, tools: &HashMap<&str, &'e ComposedTool>) -> Option<&'e str> {
+        let all = reach(tool, |name| tools.get(name).copied());
+        all.into_iter().find(|name| self.decision(name) == Decision::Deny)
+    }
+}
+
+fn by_name(entries: &BTreeMap<String, Entry>) -> HashMap<&str, &ComposedTool> {
+    entries.values().filter_map(Entry::tool).map(|tool| (tool.name.as_str(), tool)).collect()
+}
