@@ -213,6 +213,11 @@ impl<'a> Checking<'a, '_, '_> {
                     let hint = "put the shared part under `$defs` and write `$ref: \"#/$defs/NAME\"`";
                     self.problems.key(&at, "unsupported_keyword", format!("`{key}` is not read here"), hint);
                 }
+                key if !is_known(key) && value.is_null() => {
+                    let message = format!("`{}` is no keyword of JSON Schema and holds nothing", shortened(key));
+                    let hint = "between braces a comma ends a text: put the text in quotes";
+                    self.problems.key(&at, "unknown_keyword", message, hint);
+                }
                 key if !is_known(key) && !key.starts_with("x-") => {
                     if let Some(meant) = near(key, known()) {
                         let message = format!("`{key}` is no keyword of JSON Schema");
