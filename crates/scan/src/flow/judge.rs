@@ -12,6 +12,9 @@ use crate::{
     rules::{flow as rules, remote},
 };
 
+/// What is given by a call or a program that packs the whole folder in which it runs.
+pub(super) const PACKED: &str = "an archive of all files";
+
 /// What a skill says of itself.
 pub(super) struct Purpose {
     /// Its instructions, in lower case.
@@ -38,6 +41,12 @@ impl Purpose {
         let (file, folder) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
         let is_door = DOORS.iter().any(|door| plain.contains(door));
         !is_door && folder.len() > 1 && self.text.contains(&format!("{folder}/{file}"))
+    }
+
+    /// Whether the skill's own words say that it hands the user's files to somebody.
+    fn hands_over(&self) -> bool {
+        const WORDS: &[&str] = &["deploy", "upload", "publish", "back up", "backup", "submit", "share ", "hosting"];
+        WORDS.iter().any(|word| self.text.contains(word))
     }
 
     /// Whether the skill's own words name a host.
@@ -101,7 +110,8 @@ fn sent(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
         names.map(|taint| taint.what.clone()).filter(|name| is_strange(name, &host)).collect()
     };
     let is_declared = purpose.names(&host);
-    if let Some(taint) = of(Kind::Project).filter(|_| !is_declared && !host.is_empty()) {
+    let is_told = |taint: &Taint| taint.what == PACKED && purpose.hands_over();
+    if let Some(taint) = of(Kind::Project).filter(|taint| !is_declared && !host.is_empty() && !is_told(taint)) {
         let why = format!("what {} gives goes to {to}", taint.what);
         return Some(Judgement { rule: &rules::PROJECT_SENT, severity: rules::PROJECT_SENT.severity, why });
     }
@@ -142,7 +152,13 @@ fn host_of(address: &str) -> String {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
     let rest = rest.rsplit_once('@').map_or(rest, |(_, rest)| rest);
     let host: String = rest.chars().take_while(|c| !matches!(c, '/' | ':' | '?' | '#' | ' ')).collect();
-    if host.contains(['\0', '$']) { String::new() } else { host.to_ascii_lowercase() }
+    let known = match host.rsplit_once('\0') {
+        // A name that is looked up is read from its end.
+        Some((_, known)) if !address.contains("://") => known.strip_prefix('.').unwrap_or(""),
+        Some(_) => "",
+        None => &host,
+    };
+    if known.contains('$') { String::new() } else { known.to_ascii_lowercase() }
 }
 
 fn is_local(host: &str) -> bool {

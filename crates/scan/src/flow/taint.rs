@@ -322,10 +322,8 @@ impl<'p> Analysis<'p> {
         let meaning = self.meaning(&name);
         let called = Called { name: &name, receiver: &receiver, args: &args, named: &named, line: call.line };
         if let Some(sink) = meaning.sink {
-            if sink == Sink::Command && call.args.iter().any(|arg| matches!(arg, Expr::Inside(..))) {
-                let is_value = |(arg, _): &(&Expr, &Value)| !matches!(arg, Expr::Inside(..));
-                let plain: Vec<Value> =
-                    call.args.iter().zip(&args).filter(is_value).map(|(_, value)| value.clone()).collect();
+            if sink == Sink::Command && call.args.iter().any(|arg| matches!(arg, Expr::Inside(..) | Expr::Record(..))) {
+                let plain = self.given_to_program(&call.args, &args);
                 self.note_sink(sink, &Called { args: &plain, ..called });
             } else {
                 self.note_sink(sink, &called);
@@ -337,6 +335,27 @@ impl<'p> Analysis<'p> {
             value = value.or(&callee);
         }
         value
+    }
+
+    /// What of its arguments a call hands to the program that it starts: no functions, and of options not the
+    /// environment, which a program is given and does not run.
+    fn given_to_program(&mut self, args: &[Expr], values: &[Value]) -> Vec<Value> {
+        let mut given = Vec::new();
+        for (arg, value) in args.iter().zip(values) {
+            match arg {
+                Expr::Inside(..) => {}
+                Expr::Record(pairs) => {
+                    let mut options = Value::default();
+                    for (key, part) in pairs.iter().filter(|(key, _)| key != "env") {
+                        let part = self.eval(part);
+                        options.put(key, &part);
+                    }
+                    given.push(options);
+                }
+                _ => given.push(value.clone()),
+            }
+        }
+        given
     }
 
     /// What the name of a function means; a name is looked at once.

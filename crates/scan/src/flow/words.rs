@@ -67,6 +67,13 @@ pub(super) const WORDS: &[(u32, &[&str])] = &[
         &[
             "'.aws'",
             "readText",
+            "tarfile",
+            "make_archive",
+            "addLocalFolder(",
+            ".directory(",
+            "git ls-files",
+            "'ls-files",
+            "\"ls-files",
             "pyperclip",
             "pbpaste",
             "ImageGrab",

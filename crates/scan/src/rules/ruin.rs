@@ -212,7 +212,7 @@ const POWERSHELL: Rule = Rule {
     literals: &["Remove-Item", "| del", "| ri ", "Clear-Content", "Format-Volume", "Clear-Disk"],
     pattern: concat!(
         r"\bRemove-Item\s[^\n]{0,80}(?:\$HOME|\$env:USERPROFILE|\$env:HOMEPATH|~|[c-z]:\\{1,2}Users)[\\/]{0,2}(?:Documents|Desktop|Pictures|OneDrive|\*|[\x22'\s]|$)|\b(?:Get-ChildItem|gci|dir|ls)\s[^\n]{0,20}(?:\$HOME|\$env:USERPROFILE|~|[c-z]:\\{1,2}Users|[c-z]:\\{1,2}\s)[^\n]{0,160}(?:Remove-Item|\|\s{0,3}ri\s|\|\s{0,3}del\b|Clear-Content)",
-        r"|\bFormat-Volume\s[^\n]{0,60}-DriveLetter|\bClear-Disk\s[^\n]{0,60}-RemoveData",
+        r"|\bFormat-Volume\s[^\n]{0,60}-DriveLetter\s[^\n]{0,24}|\bClear-Disk\s[^\n]{0,60}-RemoveData",
     ),
     accept: Some(is_unfiltered_here),
     harmful: &[
@@ -227,7 +227,7 @@ const POWERSHELL: Rule = Rule {
 };
 
 fn is_unfiltered_here(matched: &str) -> bool {
-    !["-Filter", "-Include", "-filter", "-include"].iter().any(|filter| matched.contains(filter))
+    !["-Filter", "-Include", "-filter", "-include", "-DevDrive"].iter().any(|filter| matched.contains(filter))
 }
 
 const FILL: Rule = Rule {

@@ -4,6 +4,7 @@ use crate::rules::{infrastructure::is_unknown_forge, spy::is_no_registry};
 
 use super::{
     super::{
+        judge::PACKED,
         program::unescaped,
         shell::{PARAMS, STDIN, STDOUT},
     },
@@ -137,6 +138,9 @@ impl Analysis<'_> {
             return known;
         }
         self.note_packages(program, args, line);
+        if types(program, args) {
+            self.note(line, End::Run, &Value::any_of(&given), String::new());
+        }
         if INTERPRETERS.contains(&program) {
             self.interpret(args, &given, &input, line);
         } else if matches!(program, "ssh" | "logger") || program == "openssl" && has_word(args, "s_client") {
@@ -156,6 +160,9 @@ impl Analysis<'_> {
         let mut value = Value::any_of(&given).or(&input).without_name();
         value.read();
         value.text = printed(program, args, &input);
+        if packs_all(program, args) {
+            value = value.or(&Value::of(Kind::Project, PACKED));
+        }
         if WRITERS.contains(&program) {
             for path in args.iter().filter_map(|arg| arg.text.clone()).filter(|path| !path.starts_with('-')) {
                 self.write_file(&path, &value);
@@ -281,7 +288,8 @@ impl Analysis<'_> {
                 }
             }
             "sed" | "perl" if args.iter().any(|arg| arg.text.as_deref().is_some_and(|text| text.starts_with("-i"))) => {
-                paths.iter().for_each(|path| self.note_path(line, End::Steered, path));
+                let paths = paths.iter().filter(|path| !(path.ends_with("sshd_config") && shuts(args)));
+                paths.for_each(|path| self.note_path(line, End::Steered, path));
             }
             "tee" => paths.iter().for_each(|path| self.note_path(line, End::Steered, path)),
             "rm" | "shred" if args.iter().any(|arg| arg.text.as_deref().is_some_and(is_recursive)) => {
@@ -362,6 +370,34 @@ impl Analysis<'_> {
         code = code.or(&Value::any_of(&unpacked));
         self.note(line, End::Run, &code, String::new());
     }
+}
+
+/// Whether a program types what it is given into a terminal, where a shell runs it.
+fn types(program: &str, args: &[Value]) -> bool {
+    match program {
+        "tmux" => has_word(args, "send-keys") || has_word(args, "send"),
+        "screen" => has_word(args, "stuff"),
+        "xdotool" | "ydotool" | "wtype" => has_word(args, "type") || program == "wtype",
+        "zellij" => has_word(args, "write-chars"),
+        "wezterm" | "kitty" | "kitten" => has_word(args, "send-text"),
+        _ => false,
+    }
+}
+
+/// Whether an edit of what a server lets in only takes something away.
+fn shuts(args: &[Value]) -> bool {
+    let mut edits = args.iter().filter_map(|arg| arg.text.as_deref()).filter(|text| text.contains([' ', '/']));
+    let is_no = |edit: &str| {
+        let to = edit.trim_end_matches(['/', 'g', 'i']).to_ascii_lowercase();
+        to.ends_with(" no") || to.ends_with(" prohibit-password") || edit.ends_with("sshd_config")
+    };
+    edits.all(is_no)
+}
+
+/// Whether a program packs the whole folder in which it is called.
+fn packs_all(program: &str, args: &[Value]) -> bool {
+    let packs = matches!(program, "tar" | "zip" | "7z" | "bsdtar" | "gtar");
+    packs && args.iter().any(|arg| matches!(arg.text.as_deref(), Some("." | "./")))
 }
 
 /// The text that a program puts out, as far as it is known.

@@ -1,7 +1,10 @@
 //! What calls write into files, archives and lists, for [`Analysis`].
 
 use super::{
-    super::program::{Call, Expr},
+    super::{
+        judge::PACKED,
+        program::{Call, Expr},
+    },
     Analysis, Called, End,
     value::{Kind, Value},
 };
@@ -15,12 +18,20 @@ pub(super) fn is_archive(name: &str) -> bool {
     ARCHIVES.iter().any(|archive| name.contains(archive))
 }
 
+/// What a call is given, and the whole project where it packs the folder in which a script runs.
+fn given(last: &str, args: &[Value]) -> Value {
+    let packs = matches!(last, "add" | "make_archive" | "addLocalFolder" | "directory");
+    let is_all = packs && args.iter().any(|arg| matches!(arg.text.as_deref(), Some("." | "./")));
+    let given = Value::any_of(args);
+    if is_all { given.or(&Value::of(Kind::Project, PACKED)) } else { given }
+}
+
 impl Analysis<'_> {
     /// What a call writes: into a file, or into what it is called on.
     pub(super) fn store(&mut self, called: &Called<'_>, call: &Call, is_archive: bool) {
         let Called { name, receiver, args, .. } = *called;
         let last = name.rsplit('.').next().unwrap_or(name);
-        let mut given = Value::any_of(args);
+        let mut given = given(last, args);
         if is_archive {
             given.read();
             self.hand_to(call, &given);

@@ -99,6 +99,7 @@ const TELLERS: &[(&[&str], &str)] = &[
     (&["/proc/", "/environ"], ""),
     (&["git", "bundle", "create"], PROJECT),
     (&["git", "archive"], PROJECT),
+    (&["git", "ls-files"], PROJECT),
     (&["git", "log", "-p"], PROJECT),
     (&["printenv"], "SECRET"),
     (&["gh auth token"], "GITHUB_TOKEN"),
