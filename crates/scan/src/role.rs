@@ -89,7 +89,8 @@ fn is_talk(role: Role, source: &Source<'_>, line: usize, offset: usize) -> bool 
         Role::Fact => false,
         Role::Command if is_row(before) && is_lesson(source, line) => true,
         Role::Command => forbids(before) || has(BAD, before) || calls_bad(after) || is_example(before),
-        Role::Speech => forbids(before) || is_quoted(before) || has(TEACHING, &previous(source, line, before)),
+        Role::Speech if forbids(before) || is_quoted(before) => true,
+        Role::Speech => has(TEACHING, &previous(source, line, before)) || is_quoted_lesson(source, line),
     }
 }
 
@@ -114,6 +115,14 @@ fn around<'a>(source: &'a Source<'_>, line: usize, offset: usize) -> (&'a str, &
         .last()
         .map_or(0, |(at, c)| at + c.len_utf8());
     (text.get(from..offset).unwrap_or(""), rest.get(..to).unwrap_or(""))
+}
+
+/// Whether a line is in a quotation that the text above it, outside of quotations, calls an attack.
+fn is_quoted_lesson(source: &Source<'_>, line: usize) -> bool {
+    let is_quotation = |text: &str| text.trim_start().starts_with('>');
+    let is_said = |text: &&str| !text.trim().is_empty() && !is_quotation(text);
+    let mut above = (line.saturating_sub(INTRODUCTION)..line).rev().map(|at| source.line(at));
+    is_quotation(source.line(line)) && above.find(is_said).is_some_and(|said| has(TEACHING, said))
 }
 
 /// What stands before a match, with the end of the line above.

@@ -82,7 +82,9 @@ impl<'w> Reader<'w> {
             at = match byte {
                 b' ' => at + 1,
                 b if b.is_ascii_alphanumeric() => self.word(text, at, at),
-                b'.' if begins_name(text.as_bytes(), at) => self.word(text, at, at + 1),
+                b'.' if begins_name(text.as_bytes(), at) => {
+                    public_file(text.as_bytes(), at).unwrap_or_else(|| self.word(text, at, at + 1))
+                }
                 b'\\' if is_share(text, at) => {
                     self.push(Stem::HOST, false, at);
                     at + 2
@@ -228,6 +230,16 @@ fn ascii_word(text: &str, from: usize) -> Option<(Letters, usize)> {
 fn begins_name(text: &[u8], at: usize) -> bool {
     let inside = at.checked_sub(1).and_then(|before| text.get(before)).is_some_and(u8::is_ascii_alphanumeric);
     !inside && text.get(at + 1).is_some_and(u8::is_ascii_alphabetic)
+}
+
+/// Where a path below `.ssh` ends that leads to nothing secret.
+fn public_file(text: &[u8], at: usize) -> Option<usize> {
+    const LONGEST: usize = 48;
+    let rest = text.get(at..)?.strip_prefix(b".ssh/")?;
+    let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    let name = rest.get(..rest.iter().take(LONGEST).take_while(is_name).count())?;
+    let is_public = name.ends_with(b".pub") || matches!(name, b"known_hosts" | b"authorized_keys");
+    is_public.then_some(at + b".ssh/".len() + name.len())
 }
 
 /// Whether two backslashes begin a path of another machine.
