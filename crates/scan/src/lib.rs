@@ -12,6 +12,7 @@
 //! Nothing here touches a disk, a clock, the environment or the network.
 
 mod anchored;
+mod apart;
 mod capabilities;
 pub mod characters;
 mod clear;

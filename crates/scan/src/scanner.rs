@@ -9,7 +9,7 @@ use std::{
 use skill::{Bundle, File, SkillPath};
 
 use crate::{
-    Finding, Report, Rule, Severity, encoded,
+    Finding, Report, Rule, Severity, apart, encoded,
     engine::{Hit, SearchError, Steps, engine},
     excerpt, flow, hidden, normal, prose, role,
     rules::package,
@@ -72,7 +72,8 @@ fn scan_bundle<'a>(bundle: &'a Bundle, at: &Cell<&'a str>) -> Vec<Finding> {
         });
     }
     finder.begin();
-    if let (Err(error), Some(first)) = (flow::check(bundle, &sources, &mut finder), sources.first()) {
+    let followed = flow::check(bundle, &sources, &mut finder).and_then(|()| apart::check(&sources, &mut finder));
+    if let (Err(error), Some(first)) = (followed, sources.first()) {
         finder.failed(first, &error);
     }
     finder.findings

@@ -90,6 +90,22 @@ const SENDS: &[&str] = &[
     "curl.exe",
     "curl_easy",
     "libcurl",
+    "Command::new(\"curl",
+    "Command::new(\"wget",
+    "Command::new(\"nc\"",
+    "exec.Command(\"curl",
+    "exec.Command(\"wget",
+    "exec.Command(\"nc\"",
+    "ProcessBuilder(\"curl",
+    "Process.Start(\"curl",
+    "os.execute(\"curl",
+    "os.execute('curl",
+    "system(\"curl",
+    "system('curl",
+    "system \"curl",
+    "shell_exec('curl",
+    "shell_exec(\"curl",
+    "`curl ",
 ];
 
 const KEPT: Rule = Rule {
@@ -185,6 +201,10 @@ const CLIENT: Rule = Rule {
         "UploadString",
         "socket.http",
         "-Method Post",
+        "system(\"curl",
+        "system('curl",
+        "Command::new(\"curl",
+        "exec.Command(\"curl",
     ],
     harmful: &[(
         "a.rb",
