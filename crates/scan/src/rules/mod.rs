@@ -10,6 +10,7 @@ pub(crate) mod flow;
 mod gather;
 pub(crate) mod infrastructure;
 mod lasting;
+mod mirror;
 pub(crate) mod obfuscation;
 pub(crate) mod package;
 mod persistence;
@@ -40,6 +41,7 @@ pub(crate) const ALL: &[&[Rule]] = &[
     gather::RULES,
     infrastructure::RULES,
     lasting::RULES,
+    mirror::RULES,
     obfuscation::RULES,
     package::RULES,
     persistence::RULES,
