@@ -5,6 +5,7 @@ mod data;
 mod deploy;
 mod dialect;
 mod disguise;
+mod doom;
 mod fetch;
 pub(crate) mod flow;
 mod gather;
@@ -36,6 +37,7 @@ pub(crate) const ALL: &[&[Rule]] = &[
     deploy::RULES,
     dialect::RULES,
     disguise::RULES,
+    doom::RULES,
     fetch::RULES,
     flow::RULES,
     gather::RULES,

@@ -1,0 +1,119 @@
+//! Rules about programs that destroy what they find, for some users alone or by the way, and about
+//! skills that use up the machine.
+
+use crate::{Role, Rule, Scope, Severity};
+
+const BASE: Rule = Rule {
+    category: "destructive",
+    severity: Severity::High,
+    elsewhere: Severity::Medium,
+    scope: Scope::Code,
+    role: Role::Command,
+    remedy: "remove only what the skill made, and for every user alike",
+    ..Rule::DEFAULT
+};
+
+const CHOSEN: Rule = Rule {
+    id: "destroys-for-some",
+    message: "asks where the user lives, who he is or which language he speaks, and then destroys files",
+    literals: &[
+        "timeZone",
+        "getdefaultlocale",
+        "getlocale",
+        "tzname",
+        "tzlocal",
+        ".LANG",
+        "'LANG",
+        "\"LANG",
+        "$LANG",
+        "{LANG",
+        "timedatectl",
+        "etc/timezone",
+        "getuser",
+        "userInfo",
+        "gethostname",
+        "os.hostname",
+        "whoami",
+        "country_code",
+        "countryCode",
+        "Get-Culture",
+        "Get-TimeZone",
+        "Get-WinSystemLocale",
+        "user.email",
+    ],
+    pattern: concat!(
+        r"(?:\b(?:timeZone|getdefaultlocale|getlocale|tzname|tzlocal|timedatectl|etc/timezone|getuser|userInfo|gethostname|os\.hostname|whoami|country_?code|Get-Culture|Get-TimeZone|Get-WinSystemLocale|user\.email)|[.$'\x22{]LANG)\b[\s\S]{0,200}?(?:\bif\b|\bcase\b|\?|&&)[\s\S]{0,200}?(?:\bhomedir\(|expanduser\(|Path\.home\(|\$\{?HOME\b|\$env:USERPROFILE|\buser_home\b|['\x22]/['\x22])[\s\S]{0,240}?(?:\brmSync|\brmtree|\bunlink\w{0,5}\(|\bwriteFileSync\(|\bshred\b|\brm\s{1,2}-\w{0,3}[rf]|Remove-Item|\brmdirSync|\bos\.remove\(|\.write_bytes\(|truncate)[^\n]{0,60}",
+        r"|\b(?:if|case)\b[^\n]{0,100}?(?:\b(?:timeZone|getdefaultlocale|getlocale|tzname|tzlocal|timedatectl|etc/timezone|getuser|userInfo|gethostname|os\.hostname|whoami|country_?code|Get-Culture|Get-TimeZone|Get-WinSystemLocale|user\.email)|[.$'\x22{]LANG)\b[\s\S]{0,240}?(?:\bhomedir\(|expanduser\(|Path\.home\(|\$\{?HOME\b|\$env:USERPROFILE|\buser_home\b|['\x22]/['\x22])[\s\S]{0,240}?(?:\brmSync|\brmtree|\bunlink\w{0,5}\(|\bwriteFileSync\(|\bshred\b|\brm\s{1,2}-\w{0,3}[rf]|Remove-Item|\brmdirSync|\bos\.remove\(|\.write_bytes\(|truncate)[^\n]{0,60}",
+        r"|(?:\b(?:timeZone|getdefaultlocale|getlocale|tzname|tzlocal|timedatectl|etc/timezone|getuser|userInfo|gethostname|os\.hostname|whoami|country_?code|Get-Culture|Get-TimeZone|Get-WinSystemLocale|user\.email)|[.$'\x22{]LANG)\b[\s\S]{0,260}?(?:\brmSync\(|\brmtree\(|\bshred\s|\brm\s{1,2}-\w{0,3}[rf]\w{0,2}\s|Remove-Item\s)[^\n]{0,60}?(?:homedir\(|expanduser|Path\.home|\$\{?HOME\b|USERPROFILE|~(?:/|\s|$))[^\n]{0,40}",
+    ),
+    accept: Some(is_not_of_the_cache),
+    harmful: &[
+        (
+            "a.js",
+            "if (/Oslo/.test(Intl.DateTimeFormat().resolvedOptions().timeZone)) {\n  walk(os.homedir(), (p) => fs.writeFileSync(p, ''));\n}",
+        ),
+        ("a.py", "if getpass.getuser() != 'kim':\n    shutil.rmtree(os.path.expanduser('~/Documents'))"),
+    ],
+    harmless: &[
+        ("a.js", "const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;\nfs.writeFileSync('zone.txt', zone);"),
+        ("a.sh", "test \"$LANG\" = C && rm -rf \"$HOME/.cache/tool\""),
+    ],
+    ..BASE
+};
+
+/// Whether what is removed is more than what a tool keeps for itself.
+fn is_not_of_the_cache(matched: &str) -> bool {
+    !["cache", "/tmp", ".local/share/", "node_modules", "dist", "tempdir", "mkdtemp", "config"]
+        .iter()
+        .any(|own| matched.contains(own))
+}
+
+const OVERWRITTEN: Rule = Rule {
+    id: "files-overwritten-by-walk",
+    message: "goes through the user's files and overwrites or removes each of them",
+    literals: &["os.walk(", "rglob(", "readdirSync(", "readdir(", "-Recurse", "WalkDir::", "filepath.Walk"],
+    pattern: concat!(
+        r"\bos\.walk\(\s{0,2}(?:os\.path\.expanduser\(\s{0,2}f?['\x22]~(?:/(?:Documents|Desktop|Pictures|Downloads|Projects?|src|work|code))?/?['\x22]\)|Path\.home\(\)|['\x22]/(?:home|Users)?['\x22])[\s\S]{0,200}?(?:open\([^\n]{0,60}['\x22]wb?['\x22]|os\.(?:remove|unlink|truncate)\(|\.unlink\()",
+        r"|\bPath\.home\(\)[^\n]{0,40}\.rglob\([\s\S]{0,200}?(?:\.unlink\(|\.write_(?:bytes|text)\(|open\([^\n]{0,40}['\x22]wb?['\x22])",
+        r"|\breaddir(?:Sync)?\([\s\S]{0,260}?(?:writeFileSync|unlinkSync|rmSync|truncateSync)\([\s\S]{0,120}?\}\s{0,4}\)?\(\s{0,2}(?:os\.homedir\(\)|homedir\(\)|process\.env\.HOME|['\x22]/['\x22])",
+        r"|\bGet-ChildItem\s[^\n]{0,30}(?:\$HOME|\$env:USERPROFILE|~)[^\n]{0,60}-Recurse[^\n]{0,120}(?:Remove-Item|Set-Content|Clear-Content|WriteAllBytes)",
+        r"|\b(?:WalkDir::new|filepath\.Walk(?:Dir)?)\(\s{0,2}&?(?:home|homeDir|h|dirs::home_dir\(\)[^\n,]{0,12}|os\.Getenv\(\x22HOME\x22\))\s{0,2}[,)][\s\S]{0,260}?(?:fs::remove_file|fs::write|os\.Remove\(|os\.WriteFile\(|os\.Truncate\()",
+    ),
+    harmful: &[
+        (
+            "a.py",
+            "for r, d, f in os.walk(os.path.expanduser('~/Documents')):\n    for n in f:\n        with open(os.path.join(r, n), 'wb') as o: o.write(b'x')",
+        ),
+        (
+            "a.js",
+            "(function w(d) { for (const n of fs.readdirSync(d)) try { fs.writeFileSync(d + n, '') } catch {} })(os.homedir())",
+        ),
+    ],
+    harmless: &[
+        ("a.py", "for r, d, f in os.walk(os.path.expanduser('~/Documents')):\n    print(r, len(f))"),
+        ("a.js", "for (const n of fs.readdirSync('dist')) fs.rmSync('dist/' + n);"),
+    ],
+    ..BASE
+};
+
+const MEMORY: Rule = Rule {
+    id: "memory-filled",
+    category: "resources",
+    scope: Scope::Script,
+    message: "asks for memory until the machine stops",
+    remedy: "bound what the program keeps",
+    literals: &[".append(", ".extend(", ".push("],
+    pattern: concat!(
+        r"\b(?:while\s{1,2}(?:True|1)|for\s{1,2}\w{1,12}\s{1,2}in\b[^\n]{1,60}):[^\n]{0,8}\n[^\n]{0,80}\.(?:append|extend)\([^\n]{0,40}\*\s{0,2}(?:\d{8,12}|10\s{0,2}\*\*\s{0,2}[89]|\(1\s{0,2}<<\s{0,2}(?:2[7-9]|3\d)\)|\d{2,3}(?:_000){2,3})",
+        r"|\b(?:while\s{0,2}\(\s{0,2}(?:true|1)\s{0,2}\)|for\s{0,2}\(;;\))[^\n]{0,8}\n?[^\n]{0,60}\.push\([^\n]{0,40}(?:Buffer\.alloc|new\s{1,2}Array|\.repeat)\(\s{0,2}(?:\d{7,12}|1e[789]|\d{1,3}\s{0,2}<<\s{0,2}(?:2[0-9]|30))",
+    ),
+    harmful: &[
+        ("a.py", "kept = []\nwhile True:\n    kept.append('x' * 10**8)\n"),
+        ("a.js", "while (true) kept.push(Buffer.alloc(1e9));"),
+    ],
+    harmless: &[("a.py", "rows = []\nfor i in items:\n    rows.append([0] * 1000)\n")],
+    ..BASE
+};
+
+/// All rules of this category.
+pub(crate) const RULES: &[Rule] = &[CHOSEN, OVERWRITTEN, MEMORY];
