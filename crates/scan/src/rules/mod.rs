@@ -1,6 +1,7 @@
 //! The rules as data, by category.
 
 mod agents;
+mod betrayal;
 mod data;
 mod deploy;
 mod dialect;
@@ -33,6 +34,7 @@ pub(crate) use prose::WEIGHT;
 /// The rules of all categories.
 pub(crate) const ALL: &[&[Rule]] = &[
     agents::RULES,
+    betrayal::RULES,
     data::RULES,
     deploy::RULES,
     dialect::RULES,
