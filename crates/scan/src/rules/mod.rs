@@ -23,6 +23,7 @@ mod ruin;
 mod secrets;
 mod shell;
 pub(crate) mod spy;
+mod staged;
 pub(crate) mod supply;
 mod tamper;
 pub(crate) mod unicode;
@@ -56,6 +57,7 @@ pub(crate) const ALL: &[&[Rule]] = &[
     secrets::RULES,
     shell::RULES,
     spy::RULES,
+    staged::RULES,
     supply::RULES,
     tamper::RULES,
     unicode::RULES,
