@@ -26,6 +26,23 @@ pub(crate) struct Reading<'a> {
     pub binary: bool,
 }
 
+/// Names of files that a tool runs.
+const NAMED: &[&str] = &[
+    "makefile",
+    "justfile",
+    "dockerfile",
+    "gemfile",
+    "rakefile",
+    "vagrantfile",
+    "podfile",
+    "fastfile",
+    "brewfile",
+    "guardfile",
+    "jenkinsfile",
+    "sconstruct",
+    "containerfile",
+];
+
 const SCRIPTS: &[&str] = &[
     "sh",
     "bash",
@@ -64,6 +81,7 @@ const SCRIPTS: &[&str] = &[
     "r",
     "jl",
     "groovy",
+    "gradle",
     "java",
     "kts",
     "c",
@@ -150,7 +168,7 @@ const TEXTS: &[&str] = &[
 /// Whether a file is run by its name alone.
 pub(crate) fn is_script(path: &SkillPath) -> bool {
     let name = path.file_name().to_ascii_lowercase();
-    SCRIPTS.contains(&path.extension().as_str()) || matches!(name.as_str(), "makefile" | "justfile" | "dockerfile")
+    SCRIPTS.contains(&path.extension().as_str()) || NAMED.contains(&name.as_str())
 }
 
 /// Whether a file with an extension is made to be read.

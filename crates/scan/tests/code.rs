@@ -1,4 +1,4 @@
-//! Hostile code and its honest likes, by two authors who knew no rule: what of it is found.
+//! Hostile code and its honest likes, by two authors who knew no rule and by those who wrote the rules: what of it is found.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -10,6 +10,9 @@ use skill::{Bundle, File, Limits, SkillPath};
 /// Kind, name of the skill, path and text of each file; never run. A backslash begins `\n`, `\t`, `\r` or
 /// itself; `{host}`, `{ip}` and `{mail}` are filled in.
 const FILES: &str = include_str!("data/code.tsv");
+
+/// The same of our own, by classes of attack; each was measured before there were rules for it.
+const CLASSES: &str = include_str!("data/classes.tsv");
 
 /// Attacks of which this share at least is found, in hundredths, and honest skills of which this share at
 /// most is taken for attacks.
@@ -38,10 +41,10 @@ fn filled(text: &str) -> String {
     unescaped(&text.replace("{ip}", "45.77.90.12"))
 }
 
-#[test]
-fn most_attacks_are_found_and_few_honest_skills_are_mistaken() {
+/// Kinds with how many skills there are and how many of them are flagged.
+fn judged(list: &str) -> BTreeMap<&str, (usize, usize)> {
     let mut skills: BTreeMap<(&str, &str), Vec<(SkillPath, File)>> = BTreeMap::new();
-    for line in FILES.lines() {
+    for line in list.lines() {
         let [kind, name, path, text] = line.split('\t').collect::<Vec<_>>().try_into().unwrap();
         let file = File { bytes: filled(text).into_bytes().into(), executable: false };
         skills.entry((kind, name)).or_default().push((SkillPath::parse(path).unwrap(), file));
@@ -57,8 +60,22 @@ fn most_attacks_are_found_and_few_honest_skills_are_mistaken() {
         }
     }
     println!("{totals:?}");
+    totals
+}
+
+#[test]
+fn most_attacks_are_found_and_few_honest_skills_are_mistaken() {
+    let totals = judged(FILES);
     let ((attacks, found), (honest, mistaken)) = (totals["attack"], totals["honest"]);
     assert!(attacks >= 60 && honest >= 40);
     assert!(found * 100 >= attacks * FOUND, "found {found} of {attacks}");
     assert!(mistaken * 100 <= honest * MISTAKEN, "mistaken {mistaken} of {honest}");
+}
+
+#[test]
+fn of_each_class_of_attack_most_are_found() {
+    let totals = judged(CLASSES);
+    let ((attacks, found), (_, mistaken)) = (totals["attack"], totals["honest"]);
+    assert!(found * 100 >= attacks * 86, "found {found} of {attacks}");
+    assert_eq!(mistaken, 0);
 }

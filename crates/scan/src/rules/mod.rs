@@ -26,6 +26,7 @@ pub(crate) mod spy;
 mod staged;
 pub(crate) mod supply;
 mod tamper;
+mod unguard;
 pub(crate) mod unicode;
 mod veil;
 
@@ -60,6 +61,7 @@ pub(crate) const ALL: &[&[Rule]] = &[
     staged::RULES,
     supply::RULES,
     tamper::RULES,
+    unguard::RULES,
     unicode::RULES,
     veil::RULES,
 ];

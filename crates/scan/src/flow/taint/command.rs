@@ -138,9 +138,6 @@ impl Analysis<'_> {
             return known;
         }
         self.note_packages(program, args, line);
-        if types(program, args) {
-            self.note(line, End::Run, &Value::any_of(&given), String::new());
-        }
         if INTERPRETERS.contains(&program) {
             self.interpret(args, &given, &input, line);
         } else if matches!(program, "ssh" | "logger") || program == "openssl" && has_word(args, "s_client") {
@@ -290,6 +287,10 @@ impl Analysis<'_> {
             "sed" | "perl" if args.iter().any(|arg| arg.text.as_deref().is_some_and(|text| text.starts_with("-i"))) => {
                 let paths = paths.iter().filter(|path| !(path.ends_with("sshd_config") && shuts(args)));
                 paths.for_each(|path| self.note_path(line, End::Steered, path));
+            }
+            _ if types(program, args) => {
+                let typed: Vec<Value> = args.iter().map(|arg| self.given(arg)).collect();
+                self.note(line, End::Run, &Value::any_of(&typed), String::new());
             }
             "tee" => paths.iter().for_each(|path| self.note_path(line, End::Steered, path)),
             "rm" | "shred" if args.iter().any(|arg| arg.text.as_deref().is_some_and(is_recursive)) => {
