@@ -16,8 +16,8 @@ const BASE: Rule = Rule {
 const LATER: Rule = Rule {
     id: "download-started-later",
     message: "downloads a program from an unknown host in one step, and starts it in another",
-    literals: &["curl ", "wget "],
-    pattern: r"\b(?:curl|wget)\s[^\n]{0,80}https?://[^\s'\x22]{4,120}[^\n]{0,80}\n[\s\S]{0,360}",
+    literals: &["chmod "],
+    pattern: r"\b(?:curl|wget)\s[^\n]{0,80}https?://[^\s'\x22]{4,120}[^\n]{0,80}\n[\s\S]{0,160}?\bchmod\s{1,3}[^\n]{1,60}[\s\S]{0,200}",
     accept: Some(is_started),
     harmful: &[(
         "SKILL.md",
@@ -164,7 +164,7 @@ const PICTURE: Rule = Rule {
     scope: Scope::Prose,
     message: "has the agent put secrets into the address of a picture, which loads by itself",
     remedy: "put nothing of the user's into addresses",
-    literals: &["](http"],
+    literals: &["!["],
     pattern: r"!\[[^\]\n]{0,40}\]\(https?://[^\s)]{4,120}[?&/=][^\s)]{0,60}\)[\s\S]{0,320}",
     accept: Some(is_filled_with_secrets),
     harmful: &[(
