@@ -261,6 +261,25 @@ fn what_is_stored_is_versioned_and_damage_is_told() {
 }
 
 #[test]
+fn a_skill_that_cannot_be_used_is_told_when_it_is_named() {
+    let sandbox = Sandbox::new();
+    create(&sandbox, "off", "steps: [{tool: text_template, input: {template: x}}]");
+    sandbox.done(&["tools", "compile", "off"]);
+    sandbox.done(&["disable", "off"]);
+    let compiled = sandbox.ask(&["tools", "compile", "off"]).exits(3);
+    let problem = compiled.json()["skills"][0]["problems"][0].clone();
+    assert_eq!(problem["code"], "skill_disabled", "{problem}");
+    let refused = sandbox.ask(&["tools", "call", "off"]).refused_with_hint(3, "invalid_skill");
+    assert!(refused["hint"].as_str().unwrap().contains("skillhub enable off"), "{refused}");
+    let folder = sandbox.user_skill("twice");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("SKILL.md"), "---\nname: twice\ndescription: a\ndescription: b\n---\n").unwrap();
+    let compiled = sandbox.ask(&["tools", "compile", "twice"]).exits(3);
+    let problem = compiled.json()["skills"][0]["problems"][0].clone();
+    assert_eq!(problem["code"], "unreadable", "{problem}");
+}
+
+#[test]
 fn a_bad_call_says_what_is_wrong() {
     let sandbox = Sandbox::new();
     create(

@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use clap::Args;
-use compose::{Approval, Executor, Failure, RunLimits, Status, Trace};
+use compose::{Approval, Executor, Failure, RunLimits, Trace};
 use serde_json::{Value, json};
 use skill::failure::FailureKind;
 
@@ -141,10 +141,10 @@ fn tell(context: &Context, id: &str, trace: &Trace) -> Result<Exit, CliError> {
         let failure = Failure { hint: Some(hint), ..failure.clone() };
         return Err(error(&failure, json!({"trace": id, "status": trace.status})));
     }
-    let skipped = trace.steps.iter().filter(|step| step.status == Status::Skipped).count();
+    let skipped = trace.steps.iter().filter(|step| step.error.is_some()).count();
     if skipped > 0 {
         context.out.note(&format!(
-            "{skipped} of {} steps were passed over; `skillhub tools trace {id}` shows why",
+            "in {skipped} of {} steps something failed and was passed over; `skillhub tools trace {id}` shows what",
             trace.steps.len()
         ));
     }

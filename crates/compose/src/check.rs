@@ -67,6 +67,8 @@ impl<'a> Checker<'a> {
                 fit.value(&step.input, &tool.input, &at_input, problems);
             }
             Some(_) => {}
+            // That it names none was told.
+            None if step.tool.is_empty() => {}
             None => {
                 let message = format!("there is no tool `{}`", crate::names::shortened(&step.tool));
                 problems.value(&join(at, "tool"), "unknown_tool", message, suggest(&step.tool, (self.names)()));

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::{
     scope::{Absent, Scope},
-    template::{Reference, TEMPLATE_BYTES, TemplateError},
+    template::{Reference, TEMPLATE_BYTES, TemplateError, end_of},
 };
 
 /// How deep `!` and parentheses may stand in each other.
@@ -61,9 +61,11 @@ impl Comparison {
 
     fn holds(self, left: &Value, right: &Value) -> bool {
         let order = match (left, right) {
-            (Value::Number(left), Value::Number(right)) => {
-                left.as_f64().zip(right.as_f64()).and_then(|(left, right)| left.partial_cmp(&right))
-            }
+            // Whole numbers of any size are themselves; as fractions the large ones would run together.
+            (Value::Number(left), Value::Number(right)) => match (whole(left), whole(right)) {
+                (Some(left), Some(right)) => Some(left.cmp(&right)),
+                _ => left.as_f64().zip(right.as_f64()).and_then(|(left, right)| left.partial_cmp(&right)),
+            },
             (Value::String(left), Value::String(right)) => Some(left.cmp(right)),
             _ => (left == right).then_some(Ordering::Equal),
         };
@@ -114,6 +116,10 @@ impl Condition {
     }
 }
 
+fn whole(number: &serde_json::Number) -> Option<i128> {
+    number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from))
+}
+
 /// Whether a value alone makes a condition true.
 fn is_something(value: &Value) -> bool {
     match value {
@@ -143,7 +149,7 @@ impl Node {
     fn value(&self, scope: &Scope<'_>) -> Result<Value, Absent> {
         let holds = |node: &Self| node.value(scope).map(|value| is_something(&value));
         Ok(Value::Bool(match self {
-            Self::Reference(reference) => return Ok(scope.resolve(reference)?.unwrap_or_default()),
+            Self::Reference(reference) => return Ok(scope.look(reference)?.unwrap_or_default()),
             Self::Literal(value) => return Ok(value.clone()),
             Self::Not(node) => !holds(node)?,
             Self::Compare(left, comparison, right) => comparison.holds(&left.value(scope)?, &right.value(scope)?),
@@ -236,7 +242,7 @@ impl Reader<'_> {
             return if self.eat(")") { Ok(inner) } else { Err(self.fault()) };
         }
         if self.eat("{{") {
-            let (inner, rest) = self.rest.split_once("}}").ok_or_else(|| {
+            let end = end_of(self.rest).ok_or_else(|| {
                 TemplateError::new(
                     "template_unclosed",
                     "{{",
@@ -244,7 +250,8 @@ impl Reader<'_> {
                     "write `}}` behind the reference",
                 )
             })?;
-            self.rest = rest;
+            let inner = &self.rest[..end];
+            self.rest = &self.rest[end + 2..];
             return Reference::parse(inner.trim()).map(Node::Reference);
         }
         let end = match self.rest.starts_with('"') {

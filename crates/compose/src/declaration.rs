@@ -209,7 +209,7 @@ fn steps(fields: &Map<String, Value>, at: &str, problems: &mut Problems<'_>) -> 
     let mut steps = Vec::new();
     for (index, value) in list.iter().take(STEPS).enumerate() {
         let at = format!("{at}/{index}");
-        let Some(step) = step(value, &at, problems) else { continue };
+        let step = step(value, &at, problems);
         if let Some(first) = step.id.clone().and_then(|id| ids.insert(id, index)) {
             let message = format!("step {first} has this id already");
             problems.value(&join(&at, "id"), "duplicate_id", message, "give each step an id of its own");
@@ -219,11 +219,13 @@ fn steps(fields: &Map<String, Value>, at: &str, problems: &mut Problems<'_>) -> 
     steps
 }
 
-fn step(value: &Value, at: &str, problems: &mut Problems<'_>) -> Option<Step> {
-    let Some(fields) = value.as_object() else {
+/// Reads a step. What cannot be read of it is told, and it keeps its place, so that the others keep theirs.
+fn step(value: &Value, at: &str, problems: &mut Problems<'_>) -> Step {
+    let none = Map::new();
+    let fields = value.as_object().unwrap_or_else(|| {
         problems.value(at, "not_an_object", "a step is a map with `tool` and `input`", "write `- tool: NAME`");
-        return None;
-    };
+        &none
+    });
     unknown_keys(fields, at, &STEP_KEYS, "a step", problems);
     let input = match fields.get("input") {
         None | Some(Value::Null) => Filling::Fields(Vec::new()),
@@ -234,21 +236,12 @@ fn step(value: &Value, at: &str, problems: &mut Problems<'_>) -> Option<Step> {
             Filling::Unreadable
         }
     };
-    let tool = match text(fields, at, "tool", problems) {
-        Some(tool) => tool,
-        None => {
-            if !fields.contains_key("tool") {
-                problems.value(
-                    &join(at, "tool"),
-                    "no_tool",
-                    "this step names no `tool`",
-                    "`skillhub tools list --native` shows which there are",
-                );
-            }
-            return None;
-        }
-    };
-    Some(Step {
+    let tool = text(fields, at, "tool", problems).unwrap_or_default();
+    if value.is_object() && !fields.contains_key("tool") {
+        let hint = "`skillhub tools list --native` shows which there are";
+        problems.value(&join(at, "tool"), "no_tool", "this step names no `tool`", hint);
+    }
+    Step {
         id: id(fields, at, problems),
         tool,
         input,
@@ -258,7 +251,7 @@ fn step(value: &Value, at: &str, problems: &mut Problems<'_>) -> Option<Step> {
         for_each: for_each(fields, at, problems),
         when: when(fields, at, problems),
         timeout: timeout(fields, at, problems),
-    })
+    }
 }
 
 fn id(fields: &Map<String, Value>, at: &str, problems: &mut Problems<'_>) -> Option<String> {

@@ -102,6 +102,8 @@ pub struct Bounds<'a> {
     pub cancelled: &'a AtomicBool,
     /// Bytes that its answer may have, as JSON.
     pub answer_bytes: usize,
+    /// What the tool needed of a person when the run began. One that needs more by now is refused.
+    pub level: Approval,
 }
 
 impl Bounds<'_> {

@@ -9,6 +9,9 @@ pub(crate) fn near<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> 
     if length > MAX_CHARS {
         return None;
     }
+    if length < 2 {
+        return None;
+    }
     let allowed = (length / 3).clamp(1, 3);
     let ranked = names.into_iter().filter(|other| other.chars().count() <= MAX_CHARS);
     let ranked = ranked.map(|other| (strsim::osa_distance(&name.to_lowercase(), &other.to_lowercase()), other));

@@ -124,7 +124,7 @@ fn shortened(message: &str) -> String {
 /// Tells what is wrong with a schema that a skill declares; `of` says what it is of. Gives whether it can be used.
 pub(crate) fn check(schema: &Value, at: &str, of: &str, problems: &mut Problems<'_>) -> bool {
     let before = problems.count();
-    let mut checking = Checking { root: schema, places: 0, depth: 0, problems };
+    let mut checking = Checking { root: schema, places: 0, depth: 0, may_recur: false, problems };
     checking.schema(schema, at, &mut Vec::new(), true);
     if checking.problems.count() > before {
         return false;
@@ -154,10 +154,21 @@ pub(crate) fn check(schema: &Value, at: &str, of: &str, problems: &mut Problems<
     problems.count() == before
 }
 
+/// Whether a schema of others ends soon wherever it is followed: a `$ref` counts as often as it is reached. Schemas that contain themselves may.
+#[must_use]
+pub fn is_bounded(schema: &Value) -> bool {
+    let mut problems = Problems::new("");
+    let mut checking = Checking { root: schema, places: 0, depth: 0, may_recur: true, problems: &mut problems };
+    checking.schema(schema, "", &mut Vec::new(), false);
+    problems.count() == 0
+}
+
 struct Checking<'a, 'p, 'y> {
     root: &'a Value,
     places: usize,
     depth: usize,
+    /// Whether a part may contain itself.
+    may_recur: bool,
     problems: &'p mut Problems<'y>,
 }
 
@@ -248,7 +259,7 @@ impl<'a> Checking<'a, '_, '_> {
             return self.problems.value(&at_key, "remote_reference", message, hint);
         };
         if via.contains(&reference) {
-            if is_written || via.first() == Some(&reference) {
+            if !self.may_recur && (is_written || via.first() == Some(&reference)) {
                 let message = format!("`{}` contains itself", crate::names::shortened(reference));
                 self.problems.value(
                     &at_key,

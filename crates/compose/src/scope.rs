@@ -53,6 +53,16 @@ impl<'a> Scope<'a> {
     /// # Errors
     /// It leads nowhere, or the value is larger than what may still be made.
     pub fn resolve(&self, reference: &Reference) -> Result<Option<Value>, Absent> {
+        let value = self.look(reference)?;
+        self.spend(value.as_ref().map_or(0, size))?;
+        Ok(value)
+    }
+
+    /// The value at a reference, to be looked at and not kept.
+    ///
+    /// # Errors
+    /// It leads nowhere.
+    pub fn look(&self, reference: &Reference) -> Result<Option<Value>, Absent> {
         let index;
         let (root, path): (&Value, &[Segment]) = match reference.root {
             Root::Input => (self.input, &reference.path),
@@ -75,7 +85,6 @@ impl<'a> Scope<'a> {
             Err(_) if reference.root == Root::Input => return Ok(None),
             Err(why) => return Err(Absent::Missing { reference: reference.text.clone(), why }),
         };
-        self.spend(values.iter().map(|value| size(value)).sum())?;
         Ok(Some(match path.contains(&Segment::All) {
             true => Value::Array(values.into_iter().cloned().collect()),
             false => values.first().map_or(Value::Null, |value| (*value).clone()),

@@ -23,6 +23,8 @@ const FORMAT: u32 = 1;
 const FILE_BYTES: u64 = 64 << 20;
 const TRACES: &str = "traces";
 const TRACE_BYTES: u64 = 64 << 20;
+/// Bytes of a trace that is kept whole.
+const TRACE_KEPT: usize = 4 << 20;
 /// Traces that are kept.
 pub const TRACES_KEPT: usize = 200;
 
@@ -220,7 +222,12 @@ impl<'a> Store<'a> {
     pub fn keep(&self, id: &str, trace: &Trace) -> Result<(), StoreError> {
         let _lock = self.library.lock()?;
         let own = ensure_dir(&self.library.own_path().join(TRACES)).map_err(LibraryError::from)?;
-        let text = serde_json::to_vec(trace).map_err(|error| self.damaged(TRACES, error.to_string()))?;
+        let text = |trace: &Trace| serde_json::to_vec(trace).map_err(|error| self.damaged(TRACES, error.to_string()));
+        let mut text = text(trace)?;
+        if text.len() > TRACE_KEPT {
+            text = serde_json::to_vec(&trace.clone().without_calls())
+                .map_err(|error| self.damaged(TRACES, error.to_string()))?;
+        }
         write_atomically(&own, &format!("{id}.json"), &text, Durability::Unsynced).map_err(self.io(TRACES))?;
         let kept = self.ids()?;
         for old in kept.iter().skip(TRACES_KEPT) {

@@ -238,7 +238,7 @@ fn push_text(parts: &mut Vec<Part>, text: &str) {
 }
 
 /// Where the `}}` of an expression stands; one inside a JSON string does not count.
-fn end_of(inner: &str) -> Option<usize> {
+pub(crate) fn end_of(inner: &str) -> Option<usize> {
     let mut is_quoted = false;
     let mut is_escaped = false;
     for (at, byte) in inner.bytes().enumerate() {

@@ -10,6 +10,9 @@ use crate::{
     scope::size,
 };
 
+/// Calls of a step that stay in a trace that is too large.
+const CALLS_KEPT: usize = 20;
+
 /// Bytes of one value that a kept trace holds; of a larger one it holds the size.
 const VALUE_BYTES: usize = 16 * 1024;
 
@@ -147,16 +150,40 @@ impl Trace {
         self
     }
 
+    /// The same trace without values, and of the calls of each step only the first few, those of runs inside not among them.
+    #[must_use]
+    pub fn without_calls(self) -> Self {
+        let mut short = self.redacted(true);
+        for step in &mut short.steps {
+            step.calls.truncate(CALLS_KEPT);
+            step.calls.iter_mut().for_each(|call| call.run = None);
+        }
+        short
+    }
+
     fn redact(&mut self, all: bool) {
         redact(&mut self.input, all);
         redact(&mut self.output, all);
+        conceal(&mut self.error, all);
+        for step in &mut self.steps {
+            conceal(&mut step.error, all);
+        }
         for call in self.steps.iter_mut().flat_map(|step| &mut step.calls) {
             redact(&mut call.input, all);
             redact(&mut call.output, all);
+            call.attempts.iter_mut().for_each(|attempt| conceal(&mut attempt.error, all));
             if let Some(run) = &mut call.run {
                 run.redact(all);
             }
         }
+    }
+}
+
+/// Leaves the words of an error out, which may hold values: its code says what kind it is.
+fn conceal(error: &mut Option<Failure>, all: bool) {
+    if let Some(error) = error.as_mut().filter(|_| all) {
+        error.message = "left out".to_owned();
+        error.hint = None;
     }
 }
 

@@ -13,6 +13,7 @@ use thiserror::Error;
 use crate::{
     compile::{Compiler, Outcome, Source},
     host::ToolSpec,
+    problem::Problem,
     store::{Entry, Store, StoreError},
     tool::ComposedTool,
 };
@@ -29,6 +30,11 @@ pub const OWN_TOOLS: [&str; 9] = [
     "skill_codegen",
     "skill_read",
 ];
+
+/// Why a tool is none: its skill is not there any more.
+const GONE: &str = "the skill is gone";
+/// Why a tool is none: nobody uses its skill.
+const OFF: &str = "the skill is switched off";
 
 /// Compiles, follows and removes.
 pub struct Workshop<'a> {
@@ -74,8 +80,14 @@ impl Fails for WorkshopError {
             Self::NoLibrary => Failure::new(FailureKind::NotFound, "not_found"),
             Self::NotCompiled(_) => Failure::new(FailureKind::NotFound, "not_found")
                 .hint("`skillhub tools list` shows the compiled ones, `skillhub tools compile NAME` compiles a skill"),
-            Self::NoTool(skill, _) => Failure::new(FailureKind::Invalid, "invalid_skill")
-                .hint(format!("mend the skill; `skillhub tools compile {skill}` tells everything that is wrong")),
+            Self::NoTool(skill, why) => {
+                let hint = match why.as_str() {
+                    GONE => format!("install the skill again, or forget its tool with `skillhub tools remove {skill}`"),
+                    OFF => format!("`skillhub enable {skill}` switches the skill on, and its tool with it"),
+                    _ => format!("mend the skill; `skillhub tools compile {skill}` tells everything that is wrong"),
+                };
+                Failure::new(FailureKind::Invalid, "invalid_skill").hint(hint)
+            }
             Self::Denied { .. } => Failure::new(FailureKind::Refused, "policy_denied")
                 .hint("a person allows it with [[permissions]] in config.toml"),
             Self::Agent(error) => error.failure(),
@@ -145,7 +157,10 @@ impl<'a> Workshop<'a> {
         };
         let store = self.store()?;
         let known = store.read()?;
-        let outcomes = self.outcomes(&known, &wanted);
+        let mut outcomes = self.outcomes(&known, &wanted);
+        for name in names.iter().filter(|name| !outcomes.contains_key(name.as_str())).collect::<Vec<_>>() {
+            outcomes.insert(name.to_string(), Outcome::Broken(vec![self.unusable(name)]));
+        }
         let is_news = |(name, outcome): &(&String, &Outcome)| match outcome {
             Outcome::Unchanged(_) => false,
             // That a skill declares nothing is worth a note only where it did before.
@@ -248,11 +263,31 @@ impl<'a> Workshop<'a> {
         }
     }
 
+    /// Why a skill that is there is none that agents may use.
+    fn unusable(&self, name: &SkillName) -> Problem {
+        let listed = self.catalogue.find(name).ok();
+        let is_off = listed.is_some_and(|listed| !listed.enabled);
+        let fault = listed.and_then(|listed| listed.fault.clone());
+        let hint = match is_off {
+            true => format!("`skillhub enable {name}` switches it on"),
+            false => format!("`skillhub validate` says what is wrong with {name}"),
+        };
+        Problem {
+            code: if is_off { "skill_disabled" } else { "unreadable" }.into(),
+            message: fault.filter(|_| !is_off).unwrap_or_else(|| self.absence(name.as_str())),
+            hint: Some(hint),
+            path: "SKILL.md".into(),
+            line: 1,
+            column: 1,
+            pointer: String::new(),
+        }
+    }
+
     fn absence(&self, name: &str) -> String {
         let listed = SkillName::parse(name).ok().and_then(|name| self.catalogue.find(&name).ok());
         match listed {
-            None => "the skill is gone".to_owned(),
-            Some(listed) if !listed.enabled => "the skill is switched off".to_owned(),
+            None => GONE.to_owned(),
+            Some(listed) if !listed.enabled => OFF.to_owned(),
             Some(listed) => listed.fault.clone().unwrap_or_else(|| "the skill cannot be used".to_owned()),
         }
     }

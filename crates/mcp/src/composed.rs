@@ -53,7 +53,7 @@ fn listed(composed: &ComposedTool) -> Tool {
         "properties": {
             "ok": {"type": "boolean"},
             "output": composed.output.clone().unwrap_or(Value::Bool(true)),
-            "trace": {"type": "string", "description": "The run, for `skillhub tools trace`"},
+            "trace": {"type": ["string", "null"], "description": "The run, for `skillhub tools trace`"},
         },
         "required": ["ok"],
     });
@@ -105,10 +105,12 @@ pub(crate) fn call(call: &Call<'_>, name: &str, arguments: JsonObject) -> Result
     }
     let trace = executor(level).run(tool, input);
     let id = compose::trace_id(call.now);
-    call.live.with(|catalogue| match catalogue.libraries().first() {
-        Some(library) => compose::Store::of(library).keep(&id, &trace.clone().redacted(false)),
-        None => Ok(()),
-    })??;
+    // What was done is told also where no trace of it can be kept: to fail would have it done again.
+    let kept = call.live.with(|catalogue| {
+        let library = catalogue.libraries().first()?;
+        compose::Store::of(library).keep(&id, &trace.clone().redacted(false)).ok()
+    })?;
+    let id = kept.map(|()| id);
     match &trace.error {
         Some(failure) => Err(refused(failure, json!({"trace": id, "status": trace.status}))),
         None => {

@@ -319,6 +319,14 @@ fn every_fault_is_told_at_once_in_the_order_of_the_file() {
 }
 
 #[test]
+fn a_step_that_cannot_be_read_keeps_its_place() {
+    let declared = "steps:\n  - input: {url: a}\n  - id: two\n    tool: web_fetch\n    input: {url: \"a\"}\n  - tool: web_fecth\n    input: {url: \"{{steps.1.output.text}}{{steps.two.output.text}}\"}\n";
+    let found: Vec<_> =
+        problems(declared).iter().map(|problem| (problem.code.clone().into_owned(), problem.line)).collect();
+    assert_eq!(found, [("no_tool".to_owned(), 6), ("unknown_tool".to_owned(), 10)]);
+}
+
+#[test]
 fn tools_call_each_other_and_circles_are_told() {
     let fetch = "steps: [{tool: web_fetch, input: {url: a}}]";
     let sources = [

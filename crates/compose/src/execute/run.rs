@@ -233,12 +233,16 @@ impl Shared<'_, '_> {
         let outcome = self.attempts(step, scope, &mut call, depth, deadline);
         if let Ok(output) = &outcome {
             call.output.clone_from(output);
-        } else {
-            call.status = Status::Failed;
+        }
+        if let Err(fault) = &outcome {
+            call.status = if fault.code == "cancelled" { Status::Cancelled } else { Status::Failed };
         }
         let outcome = match outcome {
-            Err(fault) if step.on_error == OnError::Skip && !ends_all(&fault) => {
+            Err(fault) if step.on_error == OnError::Skip && !ends_all(&fault) && Instant::now() < deadline => {
                 call.status = Status::Skipped;
+                if call.attempts.is_empty() {
+                    call.attempts.push(Attempt { took_micros: 0, error: Some(Failure::from(&fault)) });
+                }
                 told.error = Some(Failure::from(&fault));
                 Ok(Value::Null)
             }
@@ -302,6 +306,7 @@ impl Shared<'_, '_> {
             deadline: end,
             cancelled: self.executor.cancelled,
             answer_bytes: self.executor.limits.answer_bytes.min(self.budget.get()),
+            level: self.specs.get(tool).map(|spec| spec.approval).unwrap_or_default(),
         };
         bounds.remaining()?;
         if self.is_denied(tool) {

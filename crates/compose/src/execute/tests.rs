@@ -350,6 +350,42 @@ fn what_is_nested_too_deep_to_be_read_again_is_refused() {
 }
 
 #[test]
+fn no_step_passes_over_the_end_of_a_runs_time() {
+    let declared = "steps: [{tool: wait, input: {millis: 400}, on_error: skip}, {tool: wait, input: {millis: 400}, on_error: skip}, {tool: join, input: {words: [a]}}]";
+    let short = RunLimits { millis: 300, ..limits() };
+    let trace = run_with(&Words::default(), &[("a", declared)], json!({}), short, Approval::None);
+    assert_eq!((trace.status, trace.error.unwrap().code.as_str()), (Status::Failed, "timeout"));
+    let outer = "steps: [{tool: skill_inner, input: {}, timeout: 300ms}]";
+    let inner = "steps: [{tool: wait, input: {millis: 400}, on_error: skip, retries: 0}, {tool: join, input: {words: [a]}, on_error: skip}]";
+    let skills = [("outer", outer), ("inner", inner)];
+    let trace = run_with(&Words::default(), &skills, json!({}), limits(), Approval::None);
+    assert_eq!((trace.status, trace.error.unwrap().code.as_str()), (Status::Failed, "timeout"));
+}
+
+#[test]
+fn what_is_redacted_is_nowhere_in_the_trace_and_a_trace_has_a_size() {
+    let declared = "input: {type: object, properties: {t: {type: string, pattern: ^a}}}\nsteps: [{tool: cut, input: {text: \"{{input.t}}\"}}]";
+    let trace = run(declared, json!({"t": "hunter2secret"}));
+    assert_eq!(trace.status, Status::Failed);
+    let kept = serde_json::to_string(&trace.clone().redacted(true)).unwrap();
+    assert!(!kept.contains("hunter2secret") && kept.contains("invalid_input"), "{kept}");
+    let loops = "input: {type: object, properties: {l: {type: array}}}\nsteps: [{tool: join, input: {words: [\"{{item}}\"]}, for_each: \"{{input.l}}\"}]";
+    let long = run(loops, json!({"l": vec!["\u{1}".repeat(9_000); 600]})).without_calls();
+    assert_eq!((long.status, long.steps[0].calls.len()), (Status::Done, 20));
+    assert!(serde_json::to_vec(&long).unwrap().len() < 20_000);
+}
+
+#[test]
+fn what_a_condition_looks_at_does_not_count() {
+    let declared = "input: {type: object, properties: {t: {type: string}, l: {type: array}}}\nsteps: [{tool: cut, input: {text: a}, for_each: \"{{input.l}}\", when: '{{input.t}} == \"x}}y\" || {{index}} < 3'}]";
+    let small = RunLimits { bytes: 200_000, ..limits() };
+    let input = json!({"t": "x".repeat(20_000), "l": vec![1; 50]});
+    let trace = run_with(&Words::default(), &[("a", declared)], input, small, Approval::None);
+    assert_eq!(trace.status, Status::Done, "{:?}", trace.error);
+    assert_eq!(trace.output.as_array().unwrap().iter().filter(|output| !output.is_null()).count(), 3);
+}
+
+#[test]
 fn what_grows_without_end_is_ended() {
     let small = RunLimits { bytes: 100_000, loop_items: 50, calls: 40, ..limits() };
     let laugh = |text: &str| format!("  - tool: join\n    input: {{words: [\"{}\"]}}\n", text.repeat(10));

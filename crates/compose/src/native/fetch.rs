@@ -113,7 +113,7 @@ impl Fetcher {
         let (tell, told) = mpsc::sync_channel(1);
         let is_left = Arc::clone(&left);
         let work = move || {
-            let bounds = Bounds { deadline, cancelled: &is_left, answer_bytes };
+            let bounds = Bounds { deadline, cancelled: &is_left, answer_bytes, level: Approval::None };
             let _nobody_waits = tell.send(fetcher.follow(&url, &headers, &may_ask, &bounds));
         };
         let no_thread = |error| ToolFault::passing("io", format!("no thread can be started: {error}"));

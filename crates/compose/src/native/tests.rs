@@ -18,7 +18,12 @@ use crate::settings::SearchSettings;
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 fn bounds(millis: u64) -> Bounds<'static> {
-    Bounds { deadline: Instant::now() + Duration::from_millis(millis), cancelled: &NEVER, answer_bytes: 1 << 20 }
+    Bounds {
+        deadline: Instant::now() + Duration::from_millis(millis),
+        cancelled: &NEVER,
+        answer_bytes: 1 << 20,
+        level: Approval::ExecEscalation,
+    }
 }
 
 fn call(native: &Native, tool: &str, input: Value) -> Result<Value, ToolFault> {

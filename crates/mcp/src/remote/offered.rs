@@ -75,10 +75,12 @@ fn level(server: &RemoteServer, tool: &Tool) -> Approval {
     }
 }
 
-/// A schema that is not too large to be worked with.
+/// A schema that can be worked with. One that is too large, that takes too long to follow, or that our validator does not know (look-ahead in
+/// a pattern, references to elsewhere) is left to the server, which judges what it gets.
 fn schema(schema: &JsonObject) -> Option<Value> {
     let bytes = serde_json::to_vec(schema).ok()?.len();
-    (bytes <= SCHEMA_BYTES).then(|| Value::Object(schema.clone()))
+    let schema = (bytes <= SCHEMA_BYTES).then(|| Value::Object(schema.clone()))?;
+    (compose::schema::is_bounded(&schema) && compose::schema::validator(&schema).is_ok()).then_some(schema)
 }
 
 /// Whether a step can name it.
@@ -163,6 +165,29 @@ mod tests {
         assert_eq!(spec.description.chars().count(), DESCRIPTION_CHARS);
         assert!(!spec.description.chars().any(|c| c.is_control() || c == '\u{202e}'), "{}", spec.description);
         assert_eq!(spec.input, json!(true));
+    }
+
+    #[test]
+    fn a_schema_that_cannot_be_worked_with_is_left_to_the_server() {
+        let mut endless = json!({"type": "object"});
+        for level in 0..40 {
+            let next =
+                json!([{"$ref": format!("#/$defs/d{}", level + 1)}, {"$ref": format!("#/$defs/d{}", level + 1)}]);
+            endless["$defs"][format!("d{level}")] = json!({ "allOf": next });
+        }
+        endless["$defs"]["d40"] = json!({"type": "string"});
+        endless["properties"] = json!({"a": {"$ref": "#/$defs/d0"}});
+        for (schema, is_kept) in [
+            (json!({"type": "object", "properties": {"a": {"type": "string"}}}), true),
+            (json!({"type": "object", "properties": {"child": {"$ref": "#"}}}), true),
+            (json!({"type": "object", "properties": {"a": {"pattern": "^(?!foo)"}}}), false),
+            (json!({"type": "object", "properties": {"a": {"$ref": "https://a.example/s.json"}}}), false),
+            (endless, false),
+        ] {
+            let raw = json!({"name": "t", "inputSchema": schema});
+            let spec = one("s", &RemoteServer::default(), &serde_json::from_value(raw).unwrap()).spec;
+            assert_eq!(spec.input != json!(true), is_kept, "{}", spec.input);
+        }
     }
 
     #[test]

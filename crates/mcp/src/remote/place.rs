@@ -1,7 +1,6 @@
 //! [`Place`]: a configured server, whether it is up or not.
 
 use std::{
-    collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, atomic::AtomicBool},
     time::{Duration, Instant},
 };
@@ -50,8 +49,6 @@ struct State {
     connection: Option<Arc<Connection>>,
     offered: Vec<Offered>,
     listed: Option<Instant>,
-    /// What each tool needed of a person when somebody last asked for the tools.
-    told: BTreeMap<String, Approval>,
     strikes: u32,
 }
 
@@ -68,9 +65,13 @@ impl Place {
 
     /// Its tools now; none when it cannot be started.
     pub(super) fn tools(&self, engine: &Engine) -> Vec<ToolSpec> {
-        let bounds = Bounds { deadline: Instant::now() + START_TIME, cancelled: &NEVER, answer_bytes: usize::MAX };
-        let Ok(mut state) = self.ready(engine, &bounds, Some(FRESH)) else { return Vec::new() };
-        state.told = state.offered.iter().map(|tool| (tool.own.clone(), tool.spec.approval)).collect();
+        let bounds = Bounds {
+            deadline: Instant::now() + START_TIME,
+            cancelled: &NEVER,
+            answer_bytes: usize::MAX,
+            level: Approval::None,
+        };
+        let Ok(state) = self.ready(engine, &bounds, Some(FRESH)) else { return Vec::new() };
         state.offered.iter().map(|tool| tool.spec.clone()).collect()
     }
 
@@ -122,14 +123,12 @@ impl Place {
         let (Some(tool), Some(connection)) = (tool, state.connection.clone()) else {
             return Err(ToolFault::lasting("unknown_tool", format!("it has no tool {shown}")));
         };
-        match state.told.get(own) {
-            Some(told) if tool.spec.approval > *told => {
-                let (now, told) = (tool.spec.approval.as_str(), told.as_str());
-                let message = format!("{shown} needs {now} now, and {told} when it was looked at");
-                Err(ToolFault::lasting("approval_needed", message).hint("look at the server's tools again"))
-            }
-            _ => Ok((connection, tool)),
+        if tool.spec.approval > bounds.level {
+            let (now, then) = (tool.spec.approval.as_str(), bounds.level.as_str());
+            let message = format!("{shown} needs {now} now, and {then} when it was looked at");
+            return Err(ToolFault::lasting("approval_needed", message).hint("look at the server's tools again"));
         }
+        Ok((connection, tool))
     }
 
     /// Counts calls that nobody answered, and lets a server go that has too many.

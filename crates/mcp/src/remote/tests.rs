@@ -28,9 +28,13 @@ fn at(url: String) -> Remote {
 }
 
 fn call_for(remote: &Remote, tool: &str, input: &Value, millis: u64) -> Result<Value, ToolFault> {
+    call_at(remote, tool, input, millis, Approval::ExecEscalation)
+}
+
+fn call_at(remote: &Remote, tool: &str, input: &Value, millis: u64, level: Approval) -> Result<Value, ToolFault> {
     let cancelled = AtomicBool::new(false);
     let deadline = Instant::now() + Duration::from_millis(millis);
-    let done = remote.call(tool, input, &Bounds { deadline, cancelled: &cancelled, answer_bytes: 1 << 20 });
+    let done = remote.call(tool, input, &Bounds { deadline, cancelled: &cancelled, answer_bytes: 1 << 20, level });
     assert!(Instant::now() < deadline + Duration::from_millis(500), "{tool} holds its caller up");
     done
 }
@@ -135,7 +139,7 @@ fn a_server_that_says_nothing_costs_the_callers_time_and_no_more() {
             cancelled.store(true, Ordering::Relaxed);
         });
         let deadline = started + Duration::from_secs(20);
-        let bounds = Bounds { deadline, cancelled: &cancelled, answer_bytes: 1000 };
+        let bounds = Bounds { deadline, cancelled: &cancelled, answer_bytes: 1000, level: Approval::ExecEscalation };
         assert_eq!(remote.call("mcp__s__echo", &json!({}), &bounds).unwrap_err().code, "cancelled");
     });
     assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
@@ -153,10 +157,14 @@ fn changed_tools_are_seen_and_a_higher_level_stops_who_knew_the_lower() {
     }));
     call(&remote, "mcp__s__worsen", &json!({})).unwrap();
     thread::sleep(Duration::from_millis(300));
-    assert_eq!(code(&remote, "mcp__s__echo"), "approval_needed");
     assert_eq!(code(&remote, "mcp__s__add"), "unknown_tool");
+    // Whoever else asks for the tools meanwhile does not make it known to this run.
     let echo = remote.tools().into_iter().find(|tool| tool.name == "mcp__s__echo").unwrap();
     assert_eq!(echo.approval, Approval::ExecEscalation);
+    for level in [Approval::None, Approval::PlanConfirm] {
+        let refused = call_at(&remote, "mcp__s__echo", &json!({"text": "known"}), 20_000, level).unwrap_err();
+        assert_eq!(refused.code, "approval_needed");
+    }
     assert_eq!(call(&remote, "mcp__s__echo", &json!({"text": "known"})).unwrap(), json!("known"));
 }
 
