@@ -2,6 +2,8 @@
 
 use clap::Args;
 use client::Signed;
+use evolve::{Count, eprocess::wilson};
+use registry_index::{EvalCounts, ForkedFrom, OutcomeCounts};
 use serde_json::{Value, json};
 
 use crate::{
@@ -29,6 +31,7 @@ pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
         info.releases.iter().zip(&info.signed).map(|(entry, signed)| document(entry, signed)).collect();
     let document = json!({
         "ok": true, "name": info.name.to_string(), "registry": info.location, "releases": releases, "signed": signed,
+        "forks": releases.iter().filter_map(|entry| fork(entry)).collect::<Vec<Value>>(),
     });
     context.out.answer(&document, |out| {
         writeln!(out, "{STRONG}{}{STRONG:#}  {FAINT}{}{FAINT:#}", info.name, info.location)?;
@@ -68,12 +71,57 @@ pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
             ]);
         }
         table.write(out)?;
+        for entry in &releases {
+            for line in entry.forked_from.iter().flat_map(results_lines) {
+                writeln!(out, "{FAINT}{}{FAINT:#}  {line}", entry.version)?;
+            }
+        }
         for why in info.signed.iter().filter_map(Signed::fault) {
             writeln!(out, "{BAD}not to be trusted{BAD:#}: {}", visible(why))?;
         }
         writeln!(out, "Install it: skillhub install {}", info.name)
     })?;
     Ok(Exit::Done)
+}
+
+/// How a release that was made from another did, as its publisher says, in lines.
+pub fn results_lines(from: &ForkedFrom) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(OutcomeCounts { runs, successes, failures, unknown }) = from.outcomes {
+        let percent = |rate: f64| format!("{:.0}", rate * 100.0);
+        let known = successes.saturating_add(failures);
+        let (low, high) = wilson(successes, known);
+        let rate = match known {
+            0 => String::new(),
+            known => format!(
+                ", {} % ({} to {} % at 95 %)",
+                percent(f64::from(successes) / f64::from(known)),
+                percent(low),
+                percent(high)
+            ),
+        };
+        let counts = format!("{successes} succeeded, {failures} failed, {unknown} unknown");
+        lines.push(format!("{runs} runs before it was published: {counts}{rate}"));
+    }
+    if let Some(EvalCounts { cases, wins, losses, ties }) = from.evals {
+        lines.push(format!(
+            "on {cases} cases beside {}: better in {wins} pairs, worse in {losses}, the same in {ties}",
+            visible(&from.to_string())
+        ));
+    }
+    lines
+}
+
+/// The same as a document, with the rates that follow from the counts.
+fn fork(entry: &registry_index::Entry) -> Option<Value> {
+    let from = entry.forked_from.as_ref()?;
+    let outcomes = from.outcomes.map(|OutcomeCounts { runs, successes, failures, unknown }| {
+        Count { runs, successes, failures, unknown }.document()
+    });
+    Some(json!({
+        "version": entry.version.to_string(), "name": from.name, "digest": from.digest,
+        "outcomes": outcomes, "evals": from.evals,
+    }))
 }
 
 /// Who signed one release.

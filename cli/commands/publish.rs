@@ -6,12 +6,15 @@ use std::{
 };
 
 use clap::Args;
-use client::{Logins, PublishOptions, PublishStatus, Published, Publisher, SigningKey};
+use client::{Fork, ForkResults, Logins, PublishOptions, PublishStatus, Published, Publisher, SigningKey};
+use evolve::Stats;
 use library::Library;
+use registry_index::{EvalCounts, OutcomeCounts};
 use serde_json::json;
 use skill::SkillName;
 
 use crate::{
+    commands::{eval::Store, info::results_lines},
     context::{Context, skill_name},
     exit::{CliError, Exit, failed, io_at},
     print::{FAINT, STRONG, WARN, finding_lines, problem_line, shell_word, verdict_style, visible},
@@ -48,6 +51,9 @@ pub struct PublishArgs {
     /// Publish an installed skill that was changed here, under your own name and with what it was made from
     #[arg(long)]
     from_fork: bool,
+    /// With --from-fork, do not tell how runs and evals with it went
+    #[arg(long, requires = "from_fork")]
+    no_results: bool,
     /// Do everything but publish
     #[arg(long)]
     dry_run: bool,
@@ -70,7 +76,11 @@ pub fn run(context: &Context, args: &PublishArgs) -> Result<Exit, CliError> {
         true => {
             let mut library = context.library()?;
             let name = installed_name(context, &library, &args.dir)?;
-            client::publish_fork(&mut library, &name, (&options, by), &context.stamp())
+            let known = |library: &Library, fork: &Fork<'_>| match args.no_results {
+                true => ForkResults::default(),
+                false => fork_results(context, library, fork),
+            };
+            client::publish_fork(&mut library, &name, (&options, by), (&context.stamp(), &known))
         }
         false => {
             let folder = context.absolute(&args.dir);
@@ -97,6 +107,39 @@ fn installed_name(context: &Context, library: &Library, given: &Path) -> Result<
     let name = in_library.and_then(Path::file_name).unwrap_or(given.as_os_str());
     skill_name(&name.to_string_lossy())
         .map_err(|error| error.hint("name an installed skill, such as pdf-forms, or its folder in the library"))
+}
+
+/// How a fork did, as counts: no run, case or path is told. What cannot be read is left out, and that is said.
+fn fork_results(context: &Context, library: &Library, fork: &Fork<'_>) -> ForkResults {
+    let leave_out = |what: &str, why: &str| context.out.note(&format!("{what} is left out: {why}"));
+    let mut results = ForkResults::default();
+    match fork.revision.map(|revision| (revision, Stats::of(library, fork.name, context.now))) {
+        Some((_, Ok(stats))) if stats.unreadable > 0 => leave_out("how runs went", "lines of their log cannot be read"),
+        Some((_, Err(error))) => leave_out("how runs went", &error.to_string()),
+        Some((revision, Ok(stats))) => {
+            let of_revision = stats.revisions.iter().find(|stats| stats.revision.id == revision.id);
+            results.outcomes = of_revision.filter(|stats| stats.count.runs > 0).map(|stats| OutcomeCounts {
+                runs: stats.count.runs,
+                successes: stats.count.successes,
+                failures: stats.count.failures,
+                unknown: stats.count.unknown,
+            });
+        }
+        None => {}
+    }
+    let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+    match Store::of(context).newest(fork.base, &fork.digest.to_string()) {
+        Ok(found) => {
+            results.evals = found.map(|stored| EvalCounts {
+                cases: number(stored.comparison.cases.len()),
+                wins: number(stored.comparison.overall.wins),
+                losses: number(stored.comparison.overall.losses),
+                ties: number(stored.comparison.overall.ties),
+            });
+        }
+        Err(error) => leave_out("how evals went", &error.message),
+    }
+    results
 }
 
 fn print(context: &Context, published: &Published) -> Result<(), CliError> {
@@ -132,6 +175,9 @@ fn print(context: &Context, published: &Published) -> Result<(), CliError> {
         }
         if let Some(from) = &published.forked_from {
             writeln!(out, "  made from {}; that is upstream still: skillhub update", visible(&from.to_string()))?;
+            for line in results_lines(from) {
+                writeln!(out, "  {line}")?;
+            }
         }
         for warning in &published.warnings {
             writeln!(out, "  {WARN}note{WARN:#}: {}", visible(warning))?;

@@ -87,6 +87,38 @@ pub struct ForkedFrom {
     /// Where that is, unless it is a place of one machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// How runs with the release went before it was published, as its publisher says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcomes: Option<OutcomeCounts>,
+    /// How it did beside what it was made from, on the cases of that, as its publisher says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evals: Option<EvalCounts>,
+}
+
+/// Runs of an agent by how they went. No run is named; rates follow from the counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutcomeCounts {
+    /// All.
+    pub runs: u32,
+    /// Those that succeeded.
+    pub successes: u32,
+    /// Those that failed.
+    pub failures: u32,
+    /// Those of which nobody knows.
+    pub unknown: u32,
+}
+
+/// Pairs of runs of cases by which side did better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EvalCounts {
+    /// The cases.
+    pub cases: u32,
+    /// Pairs in which the release held more assertions.
+    pub wins: u32,
+    /// Pairs in which what it was made from held more.
+    pub losses: u32,
+    /// Pairs that do not differ.
+    pub ties: u32,
 }
 
 impl fmt::Display for ForkedFrom {

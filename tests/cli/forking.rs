@@ -61,6 +61,65 @@ fn an_evolved_skill_is_published_with_what_it_was_made_from_and_installs_elsewhe
 }
 
 #[test]
+fn a_fork_tells_how_it_did_as_counts_alone() {
+    let sandbox = evolved();
+    let id = |run: usize| format!("secret-run-{run}");
+    let line = |run: usize| {
+        let event = if run.is_multiple_of(5) { "failed" } else { "completed" };
+        format!("{}\n", json!({"skill": "demo", "event": event, "run": id(run), "task": format!("secret-task-{run}")}))
+    };
+    let lines: String = (1..=10).map(line).collect();
+    sandbox.run_with(&["record", "--request", "-", "--json"], lines.as_bytes()).done();
+    let counts = json!({"runs": 10, "successes": 8, "failures": 2, "unknown": 0});
+    let dry = sandbox.done(&["publish", "demo", "--from-fork", "--owner", "me", "--dry-run"]);
+    assert_eq!((&dry["forked_from"]["outcomes"], dry["forked_from"].get("evals")), (&counts, None), "{dry:#}");
+    let silent = sandbox.done(&["publish", "demo", "--from-fork", "--owner", "me", "--dry-run", "--no-results"]);
+    assert_eq!(silent["forked_from"].get("outcomes"), None);
+    sandbox.done(&["publish", "demo", "--from-fork", "--owner", "me"]);
+    assert_eq!(release(&sandbox, "me/demo")["forked_from"]["outcomes"], counts);
+    let info = sandbox.done(&["info", "me/demo"]);
+    let outcomes = &info["forks"][0]["outcomes"];
+    assert_eq!((&outcomes["rate"], &outcomes["interval"]["level"]), (&json!(0.8), &json!(0.95)), "{info:#}");
+    let told = sandbox.run(&["info", "me/demo"]).exits(0).text();
+    assert!(told.contains("10 runs before it was published: 8 succeeded, 2 failed, 0 unknown, 80 %"), "{told}");
+    for text in
+        [info["releases"].to_string(), info["forks"].to_string(), told.replace(info["registry"].as_str().unwrap(), "")]
+    {
+        assert!(!text.contains("secret") && !text.contains(sandbox.home().to_str().unwrap()), "{text}");
+    }
+    sandbox.done(&["index", "verify"]);
+    patch(&sandbox, "3. Write.", "3. Write it down.");
+    sandbox.done(&["publish", "demo", "--from-fork", "--owner", "me"]);
+    assert_eq!(release(&sandbox, "me/demo")["forked_from"].get("outcomes"), None, "nobody ran this revision");
+}
+
+#[test]
+fn a_fork_tells_how_it_did_on_the_cases_of_what_it_was_made_from() {
+    let sandbox = Sandbox::new();
+    let folder = sandbox.path("upstream/demo");
+    let cases: Vec<Value> = (1..=4)
+        .map(|id| json!({"id": id, "prompt": "secret prompt", "checks": [{"type": "regex", "pattern": "kind and area"}]}))
+        .collect();
+    let (text, evals) = (skill_md("demo", "Writes notes. Use in tests.", BODY), json!({"evals": cases}).to_string());
+    write_files(&folder, &[("SKILL.md", text.as_bytes(), false), ("evals/evals.json", evals.as_bytes(), false)]);
+    sandbox.done(&["publish", folder.to_str().unwrap(), "--owner", "acme", "--version", "1.2.0"]);
+    sandbox.done(&["install", "acme/demo"]);
+    patch(&sandbox, "Group by kind.", "Group by kind and area.");
+    let runner = "cat \"$SKILLHUB_EVAL_SKILL/SKILL.md\"";
+    let compared = sandbox.done(&["eval", "compare", "demo", "1", "head", "--runner", runner]);
+    sandbox.done(&["publish", "demo", "--from-fork", "--owner", "me"]);
+    let evals = release(&sandbox, "me/demo")["forked_from"]["evals"].clone();
+    assert_eq!(evals["cases"], 4, "{evals:#}");
+    for field in ["wins", "losses", "ties"] {
+        assert_eq!(evals[field], compared["overall"][field], "{evals:#}");
+    }
+    assert!(evals["wins"].as_u64() > Some(0));
+    let told = sandbox.run(&["info", "me/demo"]).exits(0).text();
+    assert!(told.contains("on 4 cases beside acme/demo 1.2.0: better in"), "{told}");
+    assert!(!sandbox.done(&["info", "me/demo"]).to_string().contains("secret"));
+}
+
+#[test]
 fn a_hand_edit_is_taken_over_first_and_the_folder_may_be_named() {
     let sandbox = evolved();
     let path = sandbox.user_skill("demo").join("SKILL.md");

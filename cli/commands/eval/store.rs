@@ -15,6 +15,9 @@ use crate::{
 /// Bytes that one kept document may have.
 const BYTES: u64 = 8 << 20;
 
+/// Comparisons that are looked through for one of a candidate.
+const COMPARISONS: usize = 10_000;
+
 /// The version of what is kept.
 const FORMAT: u32 = 1;
 
@@ -113,6 +116,27 @@ impl Store {
             true => Ok(serde_json::from_slice(&bytes).ok()),
             false => Err(damaged(format!("{name} says that it is of something else"))),
         }
+    }
+
+    /// The newest comparison of a candidate with a base, by whichever evals.
+    ///
+    /// # Errors
+    /// The folder cannot be read; a damaged comparison is passed over.
+    pub fn newest(&self, base: &str, candidate: &str) -> Result<Option<Stored>, CliError> {
+        let Some(dir) = open_dir(&self.path.join("comparisons"))? else { return Ok(None) };
+        let mut newest: Option<Stored> = None;
+        for entry in dir.entries()?.take(COMPARISONS) {
+            let Some(name) = entry?.file_name().to_str().map(str::to_owned) else { continue };
+            let stored =
+                read_bounded(&dir, &name, BYTES)?.and_then(|bytes| serde_json::from_slice::<Stored>(&bytes).ok());
+            let fits =
+                |stored: &Stored| stored.format == FORMAT && stored.base == base && stored.candidate == candidate;
+            let Some(stored) = stored.filter(fits) else { continue };
+            if newest.as_ref().is_none_or(|newest| newest.time < stored.time) {
+                newest = Some(stored);
+            }
+        }
+        Ok(newest)
     }
 
     /// Keeps what failed in the run of a skill.

@@ -66,7 +66,8 @@ pub use placed::{
 };
 pub use policy_file::PolicyFile;
 pub use publish::{
-    ForkError, PublishError, PublishOptions, PublishStatus, Published, Publisher, publish, publish_fork,
+    Fork, ForkError, ForkKnown, ForkResults, PublishError, PublishOptions, PublishStatus, Published, Publisher,
+    publish, publish_fork,
 };
 pub use registry::{
     EMBEDDED, MirrorCheck, MirrorsTidied, Registries, Registry, RegistryError, init_registry, is_elsewhere,

@@ -20,7 +20,7 @@ use skill::{
 
 pub use self::{
     error::PublishError,
-    fork::{ForkError, publish_fork},
+    fork::{Fork, ForkError, ForkKnown, ForkResults, publish_fork},
 };
 use crate::{
     lookalike,

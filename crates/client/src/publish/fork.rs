@@ -1,9 +1,9 @@
 //! [`publish_fork`]: an installed skill that was changed here, as a release of one's own.
 
-use library::{Library, LibraryError, Origin, SnapshotError, Stamp, StorageError, TakeOver};
-use registry_index::ForkedFrom;
-use skill::SkillName;
+use library::{Library, LibraryError, Origin, Revision, SnapshotError, Stamp, StorageError, TakeOver};
+use registry_index::{EvalCounts, ForkedFrom, OutcomeCounts};
 use skill::failure::{Fails, Failure, FailureKind};
+use skill::{Digest, SkillName};
 use thiserror::Error;
 
 use super::{PublishError, PublishOptions, Published, Publisher, publish_files};
@@ -61,7 +61,32 @@ impl From<StorageError> for ForkError {
     }
 }
 
-/// Publishes a skill of a library as it is now, under the publisher's name and with what it was made from. The skill in
+/// What is to be published, as it is asked about.
+#[derive(Debug, Clone, Copy)]
+pub struct Fork<'a> {
+    /// The skill.
+    pub name: &'a SkillName,
+    /// The revision that it is; `None` for an edit by hand of which there is none yet.
+    pub revision: Option<&'a Revision>,
+    /// Its digest.
+    pub digest: Digest,
+    /// The digest of the release that it was made from.
+    pub base: &'a str,
+}
+
+/// How a fork did, as counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ForkResults {
+    /// In runs.
+    pub outcomes: Option<OutcomeCounts>,
+    /// On cases, beside what it was made from.
+    pub evals: Option<EvalCounts>,
+}
+
+/// What is known of how a fork did.
+pub type ForkKnown<'a> = dyn Fn(&Library, &Fork<'_>) -> ForkResults + 'a;
+
+/// Publishes a skill of a library as it is now, under the publisher's name and with what it was made from and how it did. The skill in
 /// the library goes on following the release that was installed.
 ///
 /// # Errors
@@ -70,7 +95,7 @@ pub fn publish_fork(
     library: &mut Library,
     name: &SkillName,
     (options, by): (&PublishOptions, Publisher<'_>),
-    stamp: &Stamp,
+    (stamp, known): (&Stamp, &ForkKnown<'_>),
 ) -> Result<Published, PublishError> {
     let head = library.head(name).map_err(ForkError::from)?.filter(|head| !head.tombstone);
     let head = head.ok_or_else(|| ForkError::NotHere(name.clone()))?;
@@ -80,16 +105,19 @@ pub fn publish_fork(
         return Err(ForkError::OwnSkill(origin.name).into());
     }
     let take_over = if options.dry_run { TakeOver::Pretend } else { TakeOver::Commit };
-    let files = library.snapshot(name, stamp, take_over).map_err(ForkError::from)?.bundle;
-    if files.digest().to_string() == origin.digest {
+    let snapshot = library.snapshot(name, stamp, take_over).map_err(ForkError::from)?;
+    let (digest, files) = (snapshot.bundle.digest(), snapshot.bundle);
+    if digest.to_string() == origin.digest {
         return Err(ForkError::NotChanged { name: name.clone(), release: origin.release() }.into());
     }
     let folder = library.path().join(name.as_str());
-    publish_files(&folder, files, Some(forked_from(origin)), (options, by))
+    let revision = snapshot.base.as_ref().filter(|revision| revision.digest == digest);
+    let results = known(library, &Fork { name, revision, digest, base: &origin.digest });
+    publish_files(&folder, files, Some(forked_from(origin, results)), (options, by))
 }
 
 /// What is told of an origin: no place that only this machine has.
-fn forked_from(origin: Origin) -> ForkedFrom {
+fn forked_from(origin: Origin, results: ForkResults) -> ForkedFrom {
     let is_far = !origin.source.starts_with("file:") && (origin.source.contains("://") || is_scp_form(&origin.source));
     ForkedFrom {
         source: is_far.then_some(origin.source),
@@ -97,5 +125,7 @@ fn forked_from(origin: Origin) -> ForkedFrom {
         version: origin.version,
         commit: origin.commit,
         digest: origin.digest,
+        outcomes: results.outcomes,
+        evals: results.evals,
     }
 }

@@ -196,6 +196,8 @@ fn forked_from(hub: &Hub, fork: &ForkOf) -> Result<ForkedFrom, ApiError> {
         commit: None,
         digest: entry.digest.to_string(),
         source: None,
+        outcomes: None,
+        evals: None,
     })
 }
 
