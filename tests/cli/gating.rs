@@ -133,6 +133,43 @@ fn a_trial_that_goes_well_becomes_the_newest_revision() {
 }
 
 #[test]
+fn a_promoted_revision_is_watched_and_one_that_degrades_later_is_told_of_once() {
+    let sandbox = Sandbox::new();
+    sandbox.create("demo", "alpha line");
+    let id = held(&sandbox);
+    let report = sandbox.run_as(&sandbox.token(), &["review", "accept", &id, "--canary", "0.5"]).done();
+    let tried = report["revision"].as_str().unwrap().to_owned();
+    let base = sandbox.done(&["history", "demo"])["revisions"][0]["revision"].as_str().unwrap().to_owned();
+    let status = || sandbox.done(&["evolve", "status", "demo"])["skills"][0].clone();
+    for round in 0..8 {
+        tell(&sandbox, &format!("old{round}-"), 25, 10, Some(&base));
+        tell(&sandbox, &format!("new{round}-"), 25, 10, Some(&tried));
+    }
+    assert_eq!(status()["state"], "active", "it was promoted");
+    // More runs than those by which it is held to the revision before: from here on it is held to its own first ones.
+    let calm = tell(&sandbox, "calm", 300, 10, None);
+    let watched = status();
+    let (drift, events) = (&watched["decision"]["drift"], statuses(&sandbox).len());
+    assert!(drift["n"].as_u64() >= Some(300) && drift["e_value"].as_f64() < drift["threshold"].as_f64(), "{watched:#}");
+    assert_eq!((&watched["state"], &calm["decisions"]), (&json!("active"), &json!([])), "{calm:#}");
+
+    let told = tell(&sandbox, "later", 60, 2, None);
+    assert_eq!(told["decisions"][0]["verdict"], "alarm", "{told:#}");
+    assert!(text(&sandbox).contains("beta line"), "a person decides");
+    let alarmed = status();
+    assert_eq!(alarmed["state"], "alarm");
+    assert!(alarmed["decision"]["why"].as_str().unwrap().contains("than they did at first"), "{alarmed:#}");
+    tell(&sandbox, "later still", 20, 2, None);
+    let newest = statuses(&sandbox);
+    assert_eq!(newest.len(), events + 1, "once: {newest:?}");
+    assert_eq!(newest[0], "alarmed optimizer:skillhub");
+    let checked = sandbox.done(&["evolve", "check", "demo"]);
+    let verdicts: Vec<&Value> =
+        checked["decisions"].as_array().unwrap().iter().map(|one| &one["decision"]["verdict"]).collect();
+    assert_eq!((&checked["differ"], verdicts), (&json!(0), vec![&json!("promote"), &json!("alarm")]), "{checked:#}");
+}
+
+#[test]
 fn what_is_no_outcome_is_refused_and_what_cannot_be_read_is_told() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "alpha line");

@@ -108,7 +108,7 @@ pub fn look(
 }
 
 /// Which revisions are compared: those of the trial, else the head with the last one that had other files. A
-/// head that brings earlier files back is judged by nothing.
+/// head that brings earlier files back is judged by nothing, unless it was promoted.
 fn standing(
     library: &Library,
     skill: &SkillName,
@@ -132,12 +132,25 @@ fn standing(
         return Ok(Some((standing(&trial.base_digest, &trial.candidate_digest), revision)));
     }
     let before = revisions.iter().find(|revision| revision.digest != head.digest);
+    let is_new = head.action != Action::Rollback || was_promoted(library, skill, head)?;
     Ok(match before {
-        Some(before) if head.action != Action::Rollback && !before.tombstone => {
+        Some(before) if is_new && !before.tombstone => {
             Some((standing(&before.digest.to_string(), &head.digest.to_string()), head.clone()))
         }
         _ => None,
     })
+}
+
+/// Whether the head brings back the files of a revision since its trial went well: those are new, and watched on.
+fn was_promoted(library: &Library, skill: &SkillName, head: &Revision) -> Result<bool, ManageError> {
+    let second = |time: &str| time.parse().map(Timestamp::as_second).ok();
+    let at = Some(head.stamp.time.as_second());
+    let (events, _) = library.events()?;
+    let mut of_head = events.iter().filter(|event| {
+        event.skill == skill.as_str() && event.status == EventStatus::Promoted && second(&event.time) == at
+    });
+    let digest = |id: &RevisionId| library.revision(id).ok().map(|revision| revision.digest);
+    Ok(of_head.any(|event| event.revision.as_ref().and_then(digest) == Some(head.digest)))
 }
 
 /// Why going back from a revision is for people: it would cross what a person, a release or a repair of
