@@ -100,6 +100,52 @@ fn undo_takes_an_archiving_back() {
     assert!(listed(&sandbox, "forgotten"));
 }
 
+/// Tells of runs with a skill, so many days ago each.
+fn tell_runs(sandbox: &Sandbox, skill: &str, days_ago: &[i64]) {
+    let time = |days: i64| jiff::Timestamp::now() - jiff::SignedDuration::from_hours(24 * days);
+    let line = |days: &i64| {
+        let ts = time(*days).strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        let run = format!("{skill}-{days}");
+        format!("{}\n", json!({"skill": skill, "event": "completed", "run": run, "revision": "1", "ts": ts}))
+    };
+    let lines: String = days_ago.iter().map(line).collect();
+    sandbox.run_with(&["record", "--request", "-", "--json"], lines.as_bytes()).done();
+}
+
+#[test]
+fn outcomes_alone_tell_what_is_used_and_their_silence_tells_nothing() {
+    let fresh = || {
+        let sandbox = Sandbox::new();
+        ["used", "idle", "forgotten"].iter().for_each(|name| drop(sandbox.create(name, "Text.")));
+        age(&sandbox);
+        sandbox
+    };
+    let sandbox = fresh();
+    tell_runs(&sandbox, "used", &[150, 60, 2]);
+    tell_runs(&sandbox, "idle", &[140, 120]);
+    let plan = sandbox.done(&["curate", "plan"]);
+    assert_eq!(names(&plan, "archive", "skill"), ["forgotten", "idle"], "{plan:#}");
+    let reason = |at: usize| plan["archive"][at]["reason"].as_str().unwrap().to_owned();
+    assert!(reason(0).starts_with("never used since") && reason(1).starts_with("not used since"), "{plan:#}");
+
+    // One outcome that comes before the plan is applied keeps the skill.
+    tell_runs(&sandbox, "idle", &[1]);
+    let applied = sandbox.ask(&["curate", "apply"]).exits(6).json();
+    let statuses = names(&applied, "skills", "status");
+    assert_eq!(statuses, ["archived", "refused"], "{applied:#}");
+
+    // Nothing was told of any skill for two months: that is the log's silence, and no skill's.
+    let sandbox = fresh();
+    tell_runs(&sandbox, "used", &[150, 60]);
+    let plan = sandbox.done(&["curate", "plan"]);
+    assert!(plan["archive"].as_array().unwrap().is_empty() && plan["silence"].is_string(), "{plan:#}");
+    // What is told since lately only says nothing of the time before.
+    let sandbox = fresh();
+    tell_runs(&sandbox, "used", &[20, 2]);
+    let plan = sandbox.done(&["curate", "plan"]);
+    assert!(plan["archive"].as_array().unwrap().is_empty() && plan["silence"].is_string(), "{plan:#}");
+}
+
 #[test]
 fn where_nothing_is_recorded_nothing_is_archived() {
     let sandbox = Sandbox::new();

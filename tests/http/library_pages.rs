@@ -210,6 +210,21 @@ fn a_form_on_the_librarys_pages_without_proof_changes_nothing() {
 }
 
 #[test]
+fn what_speaks_for_a_proposal_is_shown_as_its_authors_and_as_plain_text() {
+    let sandbox = Sandbox::new();
+    sandbox.create("notes", "Read. Write.");
+    set_policy(&sandbox, "policy = \"strict\"\n");
+    let evidence = ["--evidence", "eval:run-7", "--evidence", "<script>alert(1)</script>"];
+    let change = ["manage", "patch", "notes", "--find", "Read.", "--replace", "Read twice."];
+    let held = sandbox.done(&[change.as_slice(), &evidence].concat());
+    let id = held["proposal"].as_str().unwrap();
+    let gateway = Gateway::start(&sandbox, TOKEN, &[]);
+    let page = Browser::signed_in(&gateway, "").page(&format!("/review/{id}"));
+    assert!(page.contains("Evidence, by its author") && page.contains("<li>eval:run-7</li>"), "{page}");
+    assert!(page.contains("&lt;script&gt;alert(1)") && !page.contains("<script>alert"), "{page}");
+}
+
+#[test]
 fn a_rollback_on_the_pages_is_recorded_as_who_did_it_and_refused_with_its_reason() {
     let sandbox = Sandbox::new();
     sandbox.create("notes", "Read. Write.");

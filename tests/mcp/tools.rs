@@ -113,6 +113,16 @@ fn a_held_change_is_shown_and_no_tool_decides_about_it() {
     let shown = agent.done("skill_review_show", &json!({"id": held["proposal"]}));
     assert_eq!(shown["proposal"]["actor"]["id"], "tester");
     assert!(shown["diff"].as_str().unwrap().contains("+alpha line"), "{shown:#}");
+    let evidence = json!(["eval:run-7", "it is <b>shorter</b>"]);
+    let amended =
+        json!({"action": "patch", "name": "demo", "find": "alpha line", "replace": "alpha two", "evidence": evidence});
+    assert_eq!(agent.done("skill_manage", &amended)["proposal"], held["proposal"]);
+    let shown = agent.done("skill_review_show", &json!({"id": held["proposal"]}));
+    let told = json!([{"kind": "eval", "text": "run-7"}, {"kind": "text", "text": "it is <b>shorter</b>"}]);
+    assert_eq!(shown["proposal"]["evidence"], told, "{shown:#}");
+    let turned =
+        json!({"action": "patch", "name": "demo", "find": "two", "replace": "three", "evidence": ["a\u{202e}b"]});
+    assert_eq!(agent.refused("skill_manage", &turned)["code"], "invalid_request");
     let tools = agent.request("tools/list", &json!({}));
     let names: Vec<&str> =
         tools["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
