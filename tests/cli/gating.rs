@@ -170,6 +170,32 @@ fn a_promoted_revision_is_watched_and_one_that_degrades_later_is_told_of_once() 
 }
 
 #[test]
+fn an_optimiser_begins_after_the_gate_has_looked() {
+    let sandbox = Sandbox::new();
+    sandbox.create("demo", "alpha line");
+    tell(&sandbox, "a", 100, 20, None);
+    patch(&sandbox, "alpha", "beta");
+    let head = sandbox.done(&["history", "demo"])["revisions"][0]["revision"].clone();
+    // Written past the program, so that nobody has looked yet.
+    let history = std::path::PathBuf::from(sandbox.done(&["where"])["history"].as_str().unwrap());
+    let log = history.parent().unwrap().join("outcomes/demo.jsonl");
+    let ts = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let line = |run: usize| {
+        let outcome =
+            json!({"v": 1, "ts": ts, "skill": "demo", "revision": head, "event": "failed", "run": format!("b{run}")});
+        format!("{outcome}\n")
+    };
+    let before = fs::read_to_string(&log).unwrap();
+    fs::write(&log, before + &(0..60).map(line).collect::<String>()).unwrap();
+    let with = "cat > /dev/null; printf '{\"v\":1,\"patches\":[],\"rationale\":\"\"}'";
+    sandbox.done(&["evolve", "run", "demo", "--with", with, "--dry-run"]);
+    assert!(text(&sandbox).contains("beta line"), "a dry run changes nothing");
+    sandbox.done(&["evolve", "run", "demo", "--with", with]);
+    assert!(text(&sandbox).contains("alpha line"));
+    assert_eq!(sandbox.done(&["evolve", "check", "demo"])["differ"], 0);
+}
+
+#[test]
 fn what_is_no_outcome_is_refused_and_what_cannot_be_read_is_told() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "alpha line");

@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use skill::SkillName;
 use skill_manage::{Layer, Policy, Preset, documents, manage};
 
+use super::{gate_look, verdict_word};
 use crate::{
     commands::{eval::Store, manage as shown},
     context::{Context, skill_name},
@@ -137,6 +138,9 @@ fn improve(
     library: &mut Library,
     actor: &Actor,
 ) -> Result<Exit, CliError> {
+    if !args.dry_run {
+        look_first(context, library, name)?;
+    }
     let (revision, bundle) = documents::at(library, name, "head")?;
     let evals = read(&bundle, &EvalLimits::default()).set;
     let last = Store::of(context).last(name.as_str(), &bundle.digest())?.unwrap_or_default();
@@ -173,6 +177,19 @@ fn improve(
         context.out.note(&format!("The optimiser says: {}", visible(&rationale)));
     }
     shown::print(context.out, &report)
+}
+
+/// Has the gate decide first, so that nobody works on a revision that is about to be taken back.
+fn look_first(context: &Context, library: &mut Library, name: &SkillName) -> Result<(), CliError> {
+    if let Some(found) = gate_look(context, library, name)?.filter(|found| found.acted) {
+        let word = verdict_word(found.decision.verdict);
+        context.out.note(&format!(
+            "The gate {word} revision {}: {}",
+            found.revision.number,
+            visible(&found.decision.why)
+        ));
+    }
+    Ok(())
 }
 
 /// How runs with the revision went, as counts; `None` where nobody told of any.
