@@ -115,5 +115,33 @@ const MEMORY: Rule = Rule {
     ..BASE
 };
 
+const LOCKED: Rule = Rule {
+    id: "files-locked-away",
+    message: "packs or encrypts the user's files and removes the originals",
+    literals: &["-exec gpg", "-exec openssl", "-exec age", "zip -", "-sdel"],
+    pattern: concat!(
+        r"-exec\s{1,2}(?:gpg|openssl|age)\s[^\n]{0,120}-exec\s{1,2}(?:rm|shred|unlink)\b|\bzip\s[^\n]{0,40}-\w{0,4}[Pe]\b[^\n]{0,80}\s-\w{0,4}m\w{0,3}\s|\bzip\s[^\n]{0,40}\s-\w{0,4}m\w{0,3}\s[^\n]{0,40}-\w{0,4}P\b",
+        r"|\b7z\w?\s{1,2}a\s[^\n]{0,80}-p[^\n]{0,60}\s-sdel\b",
+    ),
+    harmful: &[
+        ("a.sh", "find ~/Documents -type f -exec gpg --batch -r a@in.invalid -e {} \\; -exec rm {} \\;"),
+        ("a.sh", "find ~ -name '*.docx' | zip -q -P \"$(openssl rand -hex 16)\" -m /tmp/d.zip -@"),
+    ],
+    harmless: &[("a.sh", "zip -r -q site.zip dist -m5\nfind . -name '*.gpg' -exec gpg -d {} \\;")],
+    ..BASE
+};
+
+const WALLETS: Rule = Rule {
+    id: "address-of-wallet-replaced",
+    category: "tampering",
+    message: "puts another wallet in the place of those in the user's files",
+    remedy: "leave addresses for payments alone",
+    literals: &["0x[", "bc1", "[13]"],
+    pattern: r"(?:\bre\.sub\(|\.replace(?:All)?\(|\bsed\s)[^\n]{0,40}(?:0x\[|\(?bc1|\[13\])[^\n]{0,60}['\x22/](?:0x[0-9a-fA-F]{40}|bc1[a-z0-9]{20,62}|[13][a-km-zA-HJ-NP-Z0-9]{25,34})['\x22/]",
+    harmful: &[("a.py", "n = re.sub(r'0x[a-fA-F0-9]{40}', '0x1111111111111111111111111111111111111111', t)")],
+    harmless: &[("a.py", "n = re.sub(r'0x[a-fA-F0-9]{40}', '<address>', t)")],
+    ..BASE
+};
+
 /// All rules of this category.
-pub(crate) const RULES: &[Rule] = &[CHOSEN, OVERWRITTEN, MEMORY];
+pub(crate) const RULES: &[Rule] = &[LOCKED, WALLETS, CHOSEN, OVERWRITTEN, MEMORY];

