@@ -17,8 +17,7 @@ pub(super) fn spec() -> ToolSpec {
             "template": text("The text; `${a.b.0}` leads into a value, `${.}` is the whole, `$${` is `${`"),
             "values": {"description": "Where the fields are"},
             "each": {"type": "array", "description": "A list of such values: the text is made for each"},
-            "join": {"type": "string", "default": "
-        ", "description": "What stands between those"},
+            "join": {"type": "string", "default": "\n", "description": "What stands between those"},
         }),
         &["template"],
         gives(json!({"text": {"type": "string"}})),

@@ -274,7 +274,12 @@ fn replace(dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let temporary = format!(".{}-{}.skillhub.tmp", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
     let mut file = dir.open_with(&temporary, OpenOptions::new().write(true).create_new(true))?;
-    let written = file.write_all(bytes).and_then(|()| file.sync_data());
+    // What was there for few to read stays so.
+    let kept = match dir.symlink_metadata(name) {
+        Ok(before) if before.is_file() => file.set_permissions(before.permissions()),
+        _ => Ok(()),
+    };
+    let written = kept.and_then(|()| file.write_all(bytes)).and_then(|()| file.sync_data());
     let replaced = written.and_then(|()| dir.rename(&temporary, dir, name));
     if replaced.is_err() {
         let _best_effort = dir.remove_file(&temporary);

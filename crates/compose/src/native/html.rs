@@ -42,11 +42,17 @@ pub(super) fn to_text(html: &str) -> String {
             rest = comment.find("-->").map_or("", |end| &comment[end + 3..]);
             continue;
         }
-        let Some(end) = rest.find('>') else { break };
+        let begins = rest[1..].starts_with(|c: char| c.is_ascii_alphabetic() || "/!?".contains(c));
+        let Some(end) = rest.find('>').filter(|_| begins) else {
+            // A sign of its own, as in a sum.
+            push(&mut text, "<");
+            rest = &rest[1..];
+            continue;
+        };
         let name: String =
             rest[1..end].trim_start_matches('/').chars().take_while(char::is_ascii_alphanumeric).collect();
         let name = name.to_ascii_lowercase();
-        let opens = !rest.starts_with("</");
+        let opens = !rest.starts_with("</") && !rest[..end].ends_with('/');
         rest = &rest[end + 1..];
         if opens && HIDDEN.contains(&name.as_str()) {
             rest = after_closing(rest, &name);
@@ -54,9 +60,7 @@ pub(super) fn to_text(html: &str) -> String {
             text.push('\n');
         }
     }
-    if !rest.starts_with('<') {
-        push(&mut text, rest);
-    }
+    push(&mut text, rest);
     text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
@@ -116,6 +120,8 @@ mod tests {
     fn words_stay_and_markup_goes() {
         let html = "<html><head><style>p{}</style><SCRIPT>if (a < b) {}</script></head><body><h1>A &amp; B</h1><p>one <b>two</b>\n three&#33;<br>four<!-- no --></p></body>";
         assert_eq!(to_text(html), "A & B\none two three!\nfour");
+        assert_eq!(to_text("<p>a</p><svg/><p>b</p>"), "a\nb");
+        assert_eq!(to_text("<p>5 < 6 and 7 > 2 <b>end</b></p>"), "5 < 6 and 7 > 2 end");
         for odd in ["<", "a<b", "<script>", "<!--", "&", "&#x110000;", "<p", "é<é>é"] {
             let _ = to_text(odd);
         }

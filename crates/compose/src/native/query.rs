@@ -18,8 +18,6 @@ const QUERY_BYTES: usize = 1024;
 const NESTED: usize = 16;
 /// Looks at nodes that a query may need.
 const LOOKS: u64 = 10_000_000;
-/// Looks that one comparison with a regular expression counts for.
-const EXPRESSION: u64 = 1_000;
 /// How long nobody looks whether the call was cancelled.
 const NAP: Duration = Duration::from_millis(20);
 /// Bytes of the stack of a query.
@@ -28,7 +26,7 @@ const STACK: usize = 8 << 20;
 pub(super) fn spec() -> ToolSpec {
     tool(
         "json_query",
-        "Take the values at a JSONPath (RFC 9535) out of a value.",
+        "Take the values at a JSONPath (RFC 9535, without match and search) out of a value.",
         json!({
             "data": {"description": "The value, or JSON in a text"},
             "query": text("The path, such as $.items[?@.price < 10].name"),
@@ -111,13 +109,11 @@ fn looks(plain: &str, data: &Value) -> u64 {
     let count = |part: &str| u32::try_from(plain.matches(part).count()).unwrap_or(u32::MAX);
     let (nodes, depth) = extent(data);
     let down = count("..").saturating_add(count("?"));
-    let expressions = if plain.contains("match(") || plain.contains("search(") { EXPRESSION } else { 1 };
     nodes
         .saturating_pow(count("$").max(1))
         .saturating_mul(depth.saturating_pow(down))
         .saturating_mul(u64::from(count("@")) + 1)
         .saturating_mul(2_u64.saturating_pow(count(",")))
-        .saturating_mul(expressions)
 }
 
 /// Nodes of a value, and how deep they go.
