@@ -17,6 +17,8 @@ pub struct Position {
 const FIRST_LINE: usize = 2;
 /// Values that are looked at; what stands behind these is told with the place of what holds it.
 const MAX_EVENTS: usize = 50_000;
+/// Bytes of all pointers together; a long key is in the pointer of everything below it.
+const MAX_POINTERS: usize = 4 << 20;
 /// How deep they may stand in each other.
 const MAX_DEPTH: usize = 64;
 
@@ -61,7 +63,12 @@ impl Positions {
         let mut places = HashMap::new();
         let mut open: Vec<Open> = Vec::new();
         let mut parser = Parser::new_from_str(yaml);
+        let mut pointers = 0;
         for _ in 0..MAX_EVENTS {
+            pointers += open.last().map_or(0, |top| top.pointer.len());
+            if pointers > MAX_POINTERS {
+                break;
+            }
             let Some(Ok((event, span))) = parser.next_event() else { break };
             match event {
                 Event::Scalar(text, ..) => note(&mut open, &mut places, Some(&text), at(span)),
@@ -184,6 +191,14 @@ mod tests {
         assert_eq!(positions.value("/tool_schema/steps/1/tool"), at(7, 13));
         assert_eq!(positions.part("/tool_schema/steps/0/input/u", "{{input.q}}", 1), at(6, 33));
         assert_eq!(positions.value("/tool_schema/steps/1/when"), at(7, 7), "what holds it");
+    }
+
+    #[test]
+    fn a_long_key_over_many_values_takes_little() {
+        let yaml = format!("name: a\n? \"{}\"\n: [{}]\n", "k".repeat(30_000), "1, ".repeat(16_000));
+        let positions = Positions::of(&yaml);
+        assert!(positions.places.keys().map(String::len).sum::<usize>() < 2 * MAX_POINTERS);
+        assert_eq!(positions.value("/name"), at(2, 7));
     }
 
     #[test]
