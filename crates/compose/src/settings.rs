@@ -159,14 +159,14 @@ impl ToolSettings {
         let native: NativeSettings = read("[tools]", tools)?;
         let fault =
             |table: &str, message: &str| ToolSettingsError { table: table.to_owned(), message: message.to_owned() };
-        if let Some(host) = native.hosts.iter().find(|host| host.is_empty() || host.contains(['/', '@', ' '])) {
+        if let Some(host) = native.hosts.iter().find(|host| !is_host(host)) {
             return Err(fault(
                 "[tools]",
                 &format!("{host:?} under `hosts` is no host; write `example.org` or `example.org:8443`"),
             ));
         }
-        if native.search.as_ref().is_some_and(|search| !search.url.contains("{query}")) {
-            return Err(fault("[tools.search]", "`url` has no {query}"));
+        if let Some(message) = native.search.as_ref().and_then(SearchSettings::problem) {
+            return Err(fault("[tools.search]", &message));
         }
         let mut read_servers = BTreeMap::new();
         for (name, table) in servers {
@@ -175,13 +175,67 @@ impl ToolSettings {
             if server.command.is_empty() == server.url.is_none() {
                 return Err(fault(&title, "it needs either `command` or `url`"));
             }
-            if !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') || name.is_empty() {
-                return Err(fault(&title, "a server's name has ASCII letters, digits and hyphens"));
+            if !ServerSettings::is_name(name) {
+                let rule =
+                    "a server's name has at most 32 ASCII letters, digits, `-` and `_`, no `__`, and no `_` at an end";
+                return Err(fault(&title, rule));
             }
             read_servers.insert(name.clone(), server);
         }
         Ok(Self { native, servers: read_servers })
     }
+}
+
+impl ServerSettings {
+    /// Whether a server can be called so: then the full name of each of its tools is read in one way only.
+    #[must_use]
+    pub fn is_name(name: &str) -> bool {
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+        let is_framed = name.starts_with('_') || name.ends_with('_');
+        (1..=32).contains(&name.len()) && name.bytes().all(fits) && !is_framed && !name.contains("__")
+    }
+}
+
+impl SearchSettings {
+    /// What cannot be used of them, and what to write.
+    fn problem(&self) -> Option<String> {
+        if !self.url.contains("{query}") {
+            return Some("`url` has no {query}".to_owned());
+        }
+        let scheme = self.url.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+        if !matches!(scheme.as_deref(), Some("http" | "https")) {
+            return Some("`url` is no address; write it with `https://` or `http://`".to_owned());
+        }
+        match (&self.header, &self.header_from) {
+            (Some(_), None) => {
+                return Some("`header` needs `header_from`, the variable that holds its value".to_owned());
+            }
+            (None, Some(_)) => return Some("`header_from` needs `header`, the name of what is sent".to_owned()),
+            _ => {}
+        }
+        let pointers =
+            [("results", &self.results), ("title", &self.title), ("link", &self.link), ("snippet", &self.snippet)];
+        let (name, pointer) = pointers.into_iter().find(|(_, pointer)| !is_pointer(pointer))?;
+        Some(format!("{pointer:?} under `{name}` is no JSON Pointer; write it as `/data/results`"))
+    }
+}
+
+fn is_pointer(text: &str) -> bool {
+    let is_escaped = |rest: &str| rest.starts_with(['0', '1']);
+    (text.is_empty() || text.starts_with('/')) && text.split('~').skip(1).all(is_escaped)
+}
+
+/// Whether it is `example.org`, `*.example.org`, `*` or `[::1]`, with a port or without.
+fn is_host(host: &str) -> bool {
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, port)) if !port.ends_with(']') => (name, Some(port)),
+        _ => (host, None),
+    };
+    let is_port = port.is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0));
+    let is_bracketed = name.starts_with('[') && name.ends_with(']');
+    let plain = name.strip_prefix("*.").unwrap_or(if name == "*" { "any" } else { name });
+    let is_plain = !plain.is_empty() && !plain.contains(['/', '@', ' ', '*']) && (is_bracketed || !plain.contains(':'));
+    is_port && is_plain
 }
 
 fn read<T: DeserializeOwned>(name: &str, table: &Table) -> Result<T, ToolSettingsError> {
@@ -222,10 +276,28 @@ mod tests {
             ("[tools.search]\nurl = 'https://a.example/'", "[tools.search]"),
             ("[mcp_servers.a]\n", "[mcp_servers.a]"),
             ("[mcp_servers.a]\ncommand = ['x']\nurl = 'http://a.example'", "[mcp_servers.a]"),
-            ("[mcp_servers.a_b]\ncommand = ['x']", "[mcp_servers.a_b]"),
+            ("[mcp_servers.a__b]\ncommand = ['x']", "[mcp_servers.a__b]"),
+            ("[mcp_servers.a_]\ncommand = ['x']", "[mcp_servers.a_]"),
+            ("[tools]\nhosts = ['example.org:abc']", "[tools]"),
+            ("[tools]\nhosts = ['example.org:70000']", "[tools]"),
+            ("[tools]\nhosts = ['::1']", "[tools]"),
+            ("[tools.search]\nurl = 'ftp://a.example/{query}'", "[tools.search]"),
+            ("[tools.search]\nurl = 'http://a.example/{query}'\nheader = 'X-Token'", "[tools.search]"),
+            ("[tools.search]\nurl = 'http://a.example/{query}'\nheader_from = 'TOKEN'", "[tools.search]"),
+            ("[tools.search]\nurl = 'http://a.example/{query}'\nresults = 'results'", "[tools.search]"),
+            ("[tools.search]\nurl = 'http://a.example/{query}'\nlink = '/a~2'", "[tools.search]"),
             ("[mcp_servers.a]\ncommand = ['x']\napproval = 'never'", "[mcp_servers.a]"),
         ] {
             assert_eq!(settings(text).unwrap_err().table, table, "{text}");
+        }
+        let long = "a".repeat(33);
+        assert!(settings(&format!("[mcp_servers.{long}]\ncommand = ['x']")).is_err());
+        for text in [
+            "[tools]\nhosts = ['*', '*:8080', '*.example.org:8443', 'example.org', '[::1]', '[::1]:80', '127.0.0.1:1']",
+            "[tools.search]\nurl = 'HTTPS://a.example/{query}'\nresults = ''\nheader = 'X'\nheader_from = 'Y'",
+            "[mcp_servers.my_server-1]\ncommand = ['x']",
+        ] {
+            assert!(settings(text).is_ok(), "{text}");
         }
     }
 }
