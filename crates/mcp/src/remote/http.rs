@@ -148,7 +148,7 @@ impl Session {
             *self.id.lock().unwrap_or_else(PoisonError::into_inner) = Some(id);
         }
         let kind = of(header::CONTENT_TYPE.as_str()).unwrap_or_default();
-        let body = answer.into_body().into_reader().take(MESSAGE_BYTES);
+        let body = answer.into_body().into_reader().take(MESSAGE_BYTES + 1);
         let found = match kind.starts_with("text/event-stream") {
             true => self.in_events(message, BufReader::new(body)),
             false => in_document(message, body),
@@ -161,8 +161,13 @@ impl Session {
 
     fn in_events(&self, message: &Value, body: impl BufRead) -> Result<Value, Failed> {
         let mut data = String::new();
+        let mut bytes = 0;
         for line in body.lines() {
             let line = line.map_err(|error| unread(&error))?;
+            bytes += line.len() as u64 + 1;
+            if bytes > MESSAGE_BYTES {
+                return Err(too_large());
+            }
             if let Some(part) = line.strip_prefix("data:") {
                 data.push_str(part.strip_prefix(' ').unwrap_or(part));
                 data.push('\n');
@@ -212,10 +217,22 @@ fn unread(error: &std::io::Error) -> Failed {
     Failed { code: PASSING, why: format!("its answer cannot be read: {error}") }
 }
 
+fn too_large() -> Failed {
+    Failed { code: LASTING, why: format!("its answer has more than {MESSAGE_BYTES} bytes") }
+}
+
 fn in_document(message: &Value, mut body: impl std::io::Read) -> Result<Value, Failed> {
     let mut bytes = Vec::new();
     body.read_to_end(&mut bytes).map_err(|error| unread(&error))?;
-    let found: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    if bytes.len() as u64 > MESSAGE_BYTES {
+        return Err(too_large());
+    }
+    let found: Value = match serde_json::from_slice(&bytes) {
+        Err(error) if error.is_eof() => {
+            return Err(Failed { code: PASSING, why: "its answer ends in the middle".to_owned() });
+        }
+        read => read.unwrap_or_default(),
+    };
     match is_answer(message, &found) {
         true => Ok(found),
         false => Err(Failed { code: LASTING, why: "it answers with something that was not asked".to_owned() }),
@@ -283,4 +300,25 @@ impl Transport<RoleClient> for HttpTransport {
 
 fn failure(id: &Value, code: ErrorCode, why: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "error": {"code": code.0, "message": why}})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_that_are_too_large_or_cut_are_called_so() {
+        let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call"});
+        let answer = json!({"jsonrpc": "2.0", "id": 1, "result": {}}).to_string();
+        assert!(in_document(&message, answer.as_bytes()).is_ok());
+        let large = std::io::repeat(b'x').take(MESSAGE_BYTES + 1);
+        let session = Session::new("http://127.0.0.1/", &BTreeMap::new(), Arc::default());
+        let stream = std::io::Cursor::new("data: x\n\n".repeat(1 << 20));
+        for failed in [in_document(&message, large), session.in_events(&message, stream)] {
+            let failed = failed.err().unwrap();
+            assert!(failed.code == LASTING && failed.why.contains("more than"), "{}", failed.why);
+        }
+        let cut = in_document(&message, &answer.as_bytes()[..20]).err().unwrap();
+        assert!(cut.code == PASSING && cut.why.contains("in the middle"), "{}", cut.why);
+    }
 }
