@@ -1,6 +1,6 @@
 //! [`Problem`]: one departure of a `tool_schema` from its language, told so that an author can mend it.
 
-use std::{borrow::Cow, cell::OnceCell, fmt};
+use std::{borrow::Cow, cell::OnceCell, collections::HashMap, fmt};
 
 use serde::{Deserialize, Serialize};
 
@@ -43,11 +43,13 @@ pub(crate) struct Problems<'a> {
     yaml: &'a str,
     positions: OnceCell<Positions>,
     found: Vec<Problem>,
+    /// How often a fault of a part of a text was told, by pointer, part and code.
+    told: HashMap<(String, String, &'static str), usize>,
 }
 
 impl<'a> Problems<'a> {
     pub fn new(yaml: &'a str) -> Self {
-        Self { yaml, positions: OnceCell::new(), found: Vec::new() }
+        Self { yaml, positions: OnceCell::new(), found: Vec::new(), told: HashMap::new() }
     }
 
     /// With the value of a pointer.
@@ -62,7 +64,7 @@ impl<'a> Problems<'a> {
         self.push(at, pointer, code, message.into(), hint.into());
     }
 
-    /// With a part of the text of a pointer.
+    /// With a part of the text of a pointer; told again, with the next place at which the part is written.
     pub fn part(
         &mut self,
         pointer: &str,
@@ -71,7 +73,13 @@ impl<'a> Problems<'a> {
         message: impl Into<String>,
         hint: impl Into<String>,
     ) {
-        let at = self.positions().part(pointer, part, 0);
+        if self.found.len() > MAX_PROBLEMS {
+            return;
+        }
+        let told = self.told.entry((pointer.to_owned(), part.to_owned(), code)).or_default();
+        let count = *told;
+        *told += 1;
+        let at = self.positions().part(pointer, part, count);
         self.push(at, pointer, code, message.into(), hint.into());
     }
 
@@ -100,5 +108,20 @@ impl<'a> Problems<'a> {
         if self.found.len() <= MAX_PROBLEMS && !self.found.contains(&problem) {
             self.found.push(problem);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_twice_is_told_at_both_places() {
+        let mut problems = Problems::new("a: \"{{x}} {{x}}\"\n");
+        for _ in 0..3 {
+            problems.part("/a", "{{x}}", "unknown_reference", "no x", "");
+        }
+        let columns: Vec<_> = problems.into_vec().iter().map(|problem| problem.column).collect();
+        assert_eq!(columns, [5, 11]);
     }
 }

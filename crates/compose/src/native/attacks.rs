@@ -161,6 +161,8 @@ fn where_a_redirect_leads_is_read_as_servers_mean_it() {
     for (to, found) in [
         ("/b?u=http://other.example/".to_owned(), Ok("/b?u=http://other.example/")),
         ("b#c".to_owned(), Ok("/b")),
+        ("../b?c=/../d".to_owned(), Ok("/b?c=/../d")),
+        ("/a/./b/../../c/..".to_owned(), Ok("/")),
         (format!("//127.0.0.1:{inside}/"), Err("not_allowed")),
         (format!("http://127.0.0.1:{inside}/"), Err("not_allowed")),
         (format!("HTTP://127.1:{inside}/"), Err("not_allowed")),
@@ -176,6 +178,41 @@ fn where_a_redirect_leads_is_read_as_servers_mean_it() {
         let page = web(&[port]).call("web_fetch", &at(port), &bounds(5_000));
         let url = page.as_ref().map(|page| page["url"].as_str().unwrap().to_owned()).map_err(|fault| fault.code);
         assert_eq!(url, found.map(|path| format!("http://127.0.0.1:{port}{path}")), "{page:?}");
+    }
+}
+
+#[test]
+fn a_port_that_none_has_is_no_address() {
+    let fault = web(&[80]).call("web_fetch", &json!({"url": "http://127.0.0.1:99999/"}), &bounds(5_000)).unwrap_err();
+    assert_eq!(fault.code, "invalid_url", "{fault}");
+}
+
+#[test]
+fn a_write_keeps_the_mode_and_what_cannot_be_read_is_told_apart() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let native = Native::new(NativeSettings::default(), folder.path());
+    let file = folder.path().join("key");
+    fs::write(&file, "a").unwrap();
+    for (mode, append) in [(0o600, false), (0o600, true), (0o755, false)] {
+        fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+        let input = json!({"path": "key", "content": "b", "append": append});
+        native.call("write_file", &input, &bounds(5_000)).unwrap();
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o7777, mode);
+    }
+    fs::create_dir(folder.path().join("dir")).unwrap();
+    symlink("key", folder.path().join("link")).unwrap();
+    symlink("dir", folder.path().join("way")).unwrap();
+    fs::write(folder.path().join("large"), vec![b'x'; (4 << 20) + 1]).unwrap();
+    for (path, said) in [
+        ("none", "is not there"),
+        ("dir", "is a folder"),
+        ("link", "is a link"),
+        ("large", "has more than"),
+        ("way/key", "link on its way"),
+    ] {
+        let fault = native.call("read_file", &json!({"path": path}), &bounds(5_000)).unwrap_err();
+        assert!(fault.message.contains(said) && !fault.message.contains("skill"), "{path}: {fault}");
     }
 }
 

@@ -215,9 +215,44 @@ fn parse(url: &str) -> Result<Uri, ToolFault> {
     }
     match uri.authority() {
         Some(authority) if authority.as_str().contains('@') => Err(fault("names a user, which is not sent")),
-        Some(authority) if !authority.host().is_empty() => Ok(uri),
+        Some(authority) if authority.port_u16().is_none() && has_port(authority.as_str()) => {
+            Err(fault("is no address: ports are numbers up to 65535"))
+        }
+        Some(authority) if !authority.host().is_empty() => plain_path(&uri).ok_or_else(|| fault("is no address")),
         _ => Err(fault("names no host")),
     }
+}
+
+fn has_port(authority: &str) -> bool {
+    authority.rsplit_once(':').is_some_and(|(_, port)| !port.is_empty() && !port.ends_with(']'))
+}
+
+/// The same address without `.` and `..` in its path.
+fn plain_path(uri: &Uri) -> Option<Uri> {
+    let path = without_dots(uri.path());
+    let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+    format!("{}://{}{path}{query}", uri.scheme_str()?, uri.authority()?).parse().ok()
+}
+
+/// A path as RFC 3986 reads it: `.` stays and `..` goes up, never above the first.
+fn without_dots(path: &str) -> String {
+    let mut kept: Vec<&str> = Vec::new();
+    let mut parts = path.trim_start_matches('/').split('/').peekable();
+    let slashes = path.len() - path.trim_start_matches('/').len();
+    kept.extend(std::iter::repeat_n("", slashes.saturating_sub(1)));
+    while let Some(part) = parts.next() {
+        if !matches!(part, "." | "..") {
+            kept.push(part);
+            continue;
+        }
+        if part == ".." {
+            kept.pop();
+        }
+        if parts.peek().is_none() {
+            kept.push("");
+        }
+    }
+    format!("/{}", kept.join("/"))
 }
 
 /// Where a redirect leads.

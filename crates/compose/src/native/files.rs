@@ -108,12 +108,9 @@ impl Files {
     pub fn read(&self, wanted: &Read, bounds: &Bounds<'_>) -> Result<Value, ToolFault> {
         let path = self.path(&wanted.path)?;
         let (dir, name) = self.parent(&path, false)?;
-        let missing = || {
-            let message = format!("{path} is no file of at most {FILE_BYTES} bytes in the working folder");
-            ToolFault::lasting("not_found", message)
-        };
         let most = FILE_BYTES.min(bounds.answer_bytes as u64);
-        let bytes = folder::read_file(&dir, &name, most).map_err(io(&path))?.ok_or_else(missing)?;
+        let bytes = folder::read_file(&dir, &name, most).map_err(io(&path))?;
+        let bytes = bytes.ok_or_else(|| unread(&dir, &name, &path, most))?;
         let text =
             String::from_utf8(bytes).map_err(|_| ToolFault::lasting("not_text", format!("{path} is no text")))?;
         Ok(json!({"path": path.as_str(), "bytes": text.len(), "text": text}))
@@ -264,8 +261,26 @@ impl Listing<'_> {
 fn open(dir: &Dir, name: &str, path: &SkillPath) -> Result<Dir, ToolFault> {
     folder::open(dir, name).map_err(|error| match error {
         folder::FolderError::Missing(_) => ToolFault::lasting("not_found", format!("{path} is not there")),
+        folder::FolderError::Link(_) => {
+            ToolFault::lasting("not_allowed", format!("{path} has a link on its way, and links are not followed"))
+        }
         error => ToolFault::lasting("not_allowed", format!("{path} cannot be reached: {error}")),
     })
+}
+
+/// Why there is nothing to read.
+fn unread(dir: &Dir, name: &str, path: &SkillPath, most: u64) -> ToolFault {
+    match dir.symlink_metadata(name) {
+        Err(_) => ToolFault::lasting("not_found", format!("{path} is not there in the working folder")),
+        Ok(about) if about.is_symlink() => {
+            ToolFault::lasting("not_found", format!("{path} is a link, and links are not followed"))
+        }
+        Ok(about) if about.is_dir() => {
+            ToolFault::lasting("not_found", format!("{path} is a folder")).hint("list_files says what is in it")
+        }
+        Ok(about) if about.is_file() => ToolFault::lasting("too_large", format!("{path} has more than {most} bytes")),
+        Ok(_) => ToolFault::lasting("not_found", format!("{path} is no regular file")),
+    }
 }
 
 /// Writes beside the file and renames over it. The name beside it is never one that stands there already, so that no link which somebody left leads

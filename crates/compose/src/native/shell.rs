@@ -3,7 +3,7 @@
 use std::{
     io::{Read, Write},
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
     sync::{Arc, Mutex, PoisonError, mpsc},
     time::{Duration, Instant},
 };
@@ -64,23 +64,15 @@ pub(super) fn run(folder: &Path, wanted: &Shell, bounds: &Bounds<'_>) -> Result<
     // A command that does not read ends the write, and one that does not end is ended below.
     std::thread::spawn(move || stdin.map(|mut pipe| pipe.write_all(input.as_bytes())));
     let (out, err) = (reader(stdout, most), reader(stderr, most));
-    let status = loop {
-        match child.try_wait() {
-            Ok(Some(status)) => break status,
-            Ok(None) => {}
-            Err(error) => {
-                end(&mut child);
-                return Err(ToolFault::passing("io", error.to_string()));
-            }
-        }
+    while !has_gone(&mut child) {
         if let Err(over) = bounds.remaining() {
-            end(&mut child);
+            let _status = end(&mut child);
             return Err(over);
         }
         std::thread::sleep(NAP);
-    };
+    }
     // What it left behind in its group would keep the pipes open.
-    end(&mut child);
+    let status = end(&mut child).map_err(|error| ToolFault::passing("io", error.to_string()))?;
     let grace = Instant::now() + GRACE;
     let (stdout, stderr) = (out.text(grace), err.text(grace));
     if stdout.len() > most || stderr.len() > most {
@@ -122,12 +114,44 @@ fn reader(pipe: Option<impl Read + Send + 'static>, most: usize) -> Output {
     Output { kept, ended }
 }
 
-/// Ends a command and all that it started in its group.
-fn end(child: &mut Child) {
+/// Whether a command has ended. Nobody has waited for it then, so that no other group can have its number.
+#[cfg(unix)]
+fn has_gone(child: &mut Child) -> bool {
+    use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    !matches!(waitid(WaitId::Pid(Pid::from_child(child)), look), Ok(None) | Err(rustix::io::Errno::INTR))
+}
+
+#[cfg(not(unix))]
+fn has_gone(child: &mut Child) -> bool {
+    !matches!(child.try_wait(), Ok(None))
+}
+
+/// Ends all that a command started in its group, and the command, which nobody has waited for yet; says how it ended.
+fn end(child: &mut Child) -> std::io::Result<ExitStatus> {
     #[cfg(unix)]
     if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
         let _gone = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }
     let _gone = child.kill();
-    let _gone = child.wait();
+    child.wait()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_keeps_its_number_until_its_group_is_ended() {
+        let mut child = Command::new("sh").args(["-c", "exit 3"]).spawn().unwrap();
+        let until = Instant::now() + Duration::from_secs(10);
+        while !has_gone(&mut child) {
+            assert!(Instant::now() < until);
+            std::thread::sleep(NAP);
+        }
+        let id = rustix::process::Pid::from_child(&child);
+        assert!(rustix::process::test_kill_process(id).is_ok(), "its number is free");
+        assert_eq!(end(&mut child).unwrap().code(), Some(3));
+        assert!(rustix::process::test_kill_process(id).is_err());
+    }
 }
