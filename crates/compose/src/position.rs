@@ -109,12 +109,13 @@ impl Positions {
         self.position(self.place(pointer).map_or(0, |(place, _)| place.key.unwrap_or(place.value.start)))
     }
 
-    /// Where a part of the text of a pointer stands: the `count`th, from 0, place at which `part` is written in it.
+    /// Where a part of the text of a pointer stands: the `count`th, from 0, place at which `part` is written in it, or the last
+    /// where it is not written so often.
     #[must_use]
     pub fn part(&self, pointer: &str, part: &str, count: usize) -> Position {
         let Some((place, true)) = self.place(pointer) else { return self.value(pointer) };
         let text = self.yaml.get(place.value.clone()).unwrap_or_default();
-        match text.match_indices(part).nth(count) {
+        match text.match_indices(part).take(count.saturating_add(1)).last() {
             Some((at, _)) => self.position(place.value.start + at),
             None => self.position(place.value.start),
         }
