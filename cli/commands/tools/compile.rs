@@ -48,8 +48,7 @@ pub fn run(context: &Context, args: &CompileArgs) -> Result<Exit, CliError> {
     }
     let composing = Composing::new(context, None)?;
     let compiled = composing.workshop().compile(&names(&args.names)?).map_err(failed)?;
-    let document = compiled.document();
-    context.out.answer(&document, |out| {
+    context.out.answer(&compiled, |out| {
         for (name, outcome) in &compiled.skills {
             match outcome {
                 Outcome::Compiled(tool) | Outcome::Unchanged(tool) => {

@@ -30,7 +30,7 @@ pub const TRACES_KEPT: usize = 200;
 
 /// What became of a skill that somebody had compiled.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "state", rename_all = "snake_case")]
+#[serde(tag = "state", rename_all = "snake_case", try_from = "StoredEntry")]
 pub enum Entry {
     /// It is a tool.
     Compiled {
@@ -49,6 +49,38 @@ pub enum Entry {
         /// Which of these.
         why: String,
     },
+}
+
+/// An entry as it is read: in one go, where the tag alone would have all of it read twice.
+#[derive(Deserialize)]
+struct StoredEntry {
+    state: State,
+    tool: Option<Box<ComposedTool>>,
+    digest: Option<String>,
+    problems: Option<Vec<Problem>>,
+    why: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum State {
+    Compiled,
+    Broken,
+    Absent,
+}
+
+impl TryFrom<StoredEntry> for Entry {
+    type Error = &'static str;
+
+    fn try_from(stored: StoredEntry) -> Result<Self, Self::Error> {
+        let StoredEntry { state, tool, digest, problems, why } = stored;
+        match (state, tool, digest, problems, why) {
+            (State::Compiled, Some(tool), ..) => Ok(Self::Compiled { tool }),
+            (State::Broken, _, Some(digest), Some(problems), _) => Ok(Self::Broken { digest, problems }),
+            (State::Absent, .., Some(why)) => Ok(Self::Absent { why }),
+            _ => Err("an entry has not what its state has"),
+        }
+    }
 }
 
 impl Entry {

@@ -66,11 +66,21 @@ impl ComposedTool {
     /// As a document: `{"name","alias","skill","description","approval","input","output","tools"}`.
     #[must_use]
     pub fn document(&self) -> Value {
-        json!({
-            "name": self.name, "alias": self.alias, "skill": self.skill, "description": self.description,
-            "approval": self.approval, "input": self.input, "output": self.output,
-            "tools": self.uses.keys().collect::<Vec<_>>(),
-        })
+        json!(self.told())
+    }
+
+    /// The parts of the document.
+    pub(crate) fn told(&self) -> Told<'_> {
+        Told {
+            name: &self.name,
+            alias: &self.alias,
+            skill: &self.skill,
+            description: &self.description,
+            approval: self.approval,
+            input: &self.input,
+            output: self.output.as_ref(),
+            tools: self.uses.keys().collect(),
+        }
     }
 
     /// Whether it is called by this name: its own, its alias, or the skill's.
@@ -78,6 +88,19 @@ impl ComposedTool {
     pub fn answers_to(&self, name: &str) -> bool {
         self.name == name || self.alias == name || names::tool_name(name) == self.name
     }
+}
+
+/// What a document says of a tool.
+#[derive(Serialize)]
+pub(crate) struct Told<'a> {
+    name: &'a str,
+    alias: &'a str,
+    skill: &'a str,
+    description: &'a str,
+    approval: Approval,
+    input: &'a Value,
+    output: Option<&'a Value>,
+    tools: Vec<&'a String>,
 }
 
 /// The names of a composed tool and of all tools below it, each once.

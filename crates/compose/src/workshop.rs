@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agent::{AgentError, Catalogue, Listed};
+use serde::{Serialize, Serializer, ser::SerializeStruct as _};
 use serde_json::{Value, json};
 use skill::{
     Digest, Limits, SkillName,
@@ -15,7 +16,7 @@ use crate::{
     host::ToolSpec,
     problem::Problem,
     store::{Entry, Store, StoreError},
-    tool::ComposedTool,
+    tool::{ComposedTool, Told},
 };
 
 /// Names of skillhub's own tools, which no skill's may have.
@@ -120,17 +121,38 @@ impl Compiled {
     /// As a document: `{"ok","skills":[{"name","status":"compiled|unchanged|plain|broken","tool","problems"}]}`.
     #[must_use]
     pub fn document(&self) -> Value {
-        let skills = self.skills.iter().map(|(name, outcome)| {
-            let (status, problems) = match outcome {
-                Outcome::Compiled(_) => ("compiled", None),
-                Outcome::Unchanged(_) => ("unchanged", None),
-                Outcome::Plain => ("plain", None),
-                Outcome::Broken(problems) => ("broken", Some(problems)),
-            };
-            let tool = outcome.tool().map(ComposedTool::document);
-            json!({"name": name, "status": status, "tool": tool, "problems": problems.map_or(&[][..], Vec::as_slice)})
-        });
-        json!({"ok": !self.has_faults(), "skills": skills.collect::<Vec<_>>()})
+        json!(self)
+    }
+}
+
+/// What a document says of one skill.
+#[derive(Serialize)]
+struct Row<'a> {
+    name: &'a str,
+    status: &'static str,
+    tool: Option<Told<'a>>,
+    problems: &'a [Problem],
+}
+
+impl<'a> Row<'a> {
+    fn of(name: &'a str, outcome: &'a Outcome) -> Self {
+        let (status, problems): (_, &[Problem]) = match outcome {
+            Outcome::Compiled(_) => ("compiled", &[]),
+            Outcome::Unchanged(_) => ("unchanged", &[]),
+            Outcome::Plain => ("plain", &[]),
+            Outcome::Broken(problems) => ("broken", problems),
+        };
+        Self { name, status, tool: outcome.tool().map(ComposedTool::told), problems }
+    }
+}
+
+impl Serialize for Compiled {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let rows: Vec<Row<'_>> = self.skills.iter().map(|(name, outcome)| Row::of(name, outcome)).collect();
+        let mut document = serializer.serialize_struct("Compiled", 2)?;
+        document.serialize_field("ok", &!self.has_faults())?;
+        document.serialize_field("skills", &rows)?;
+        document.end()
     }
 }
 

@@ -89,13 +89,6 @@ fn is_name(name: &str) -> bool {
     (1..=NAME_CHARS).contains(&name.len()) && name.bytes().all(fits)
 }
 
-/// Whether a server can be called so: then a tool's full name is read in one way only.
-pub(super) fn is_server_name(name: &str) -> bool {
-    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
-    let is_framed = name.starts_with('_') || name.ends_with('_');
-    (1..=32).contains(&name.len()) && name.bytes().all(fits) && !is_framed && !name.contains("__")
-}
-
 /// A stranger's text in one line of at most so many characters, without what nobody sees.
 pub(super) fn plain(text: &str, chars: usize) -> String {
     let some: String = text.chars().take(chars.saturating_mul(4)).collect();
@@ -193,10 +186,10 @@ mod tests {
     #[test]
     fn names_of_servers_leave_one_reading_of_a_tools_name() {
         for good in ["a", "files", "my-server", "my_server", "A1"] {
-            assert!(is_server_name(good), "{good}");
+            assert!(compose::ServerSettings::is_name(good), "{good}");
         }
         for bad in ["", "_a", "a_", "a__b", "a.b", "a b", "名", &"a".repeat(33)] {
-            assert!(!is_server_name(bad), "{bad}");
+            assert!(!compose::ServerSettings::is_name(bad), "{bad}");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use compose::{Approval, Bounds, ToolFault, ToolSpec};
+use compose::{Approval, Bounds, ServerSettings, ToolFault, ToolSpec};
 use serde_json::Value;
 
 use super::{
@@ -13,7 +13,7 @@ use super::{
     answer::answer,
     connection::Connection,
     engine::Engine,
-    offered::{NAME_CHARS, Offered, is_server_name, offered, plain},
+    offered::{NAME_CHARS, Offered, offered, plain},
 };
 
 /// How long a server may take to start and to tell its tools. Some are fetched before they run.
@@ -237,7 +237,7 @@ fn is_current(state: &State, fresh: Option<Duration>) -> bool {
 /// What no server can be configured as.
 fn problem(name: &str, server: &RemoteServer) -> Option<ToolFault> {
     let refused = |message: String, hint: &str| Some(ToolFault::lasting("invalid_server", message).hint(hint));
-    if !is_server_name(name) {
+    if !ServerSettings::is_name(name) {
         let message = format!("no server can be called {}", plain(name, NAME_CHARS));
         return refused(message, "ASCII letters, digits, `-` and `_`, at most 32, no `__`, no `_` at an end");
     }
