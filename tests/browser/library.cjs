@@ -222,6 +222,8 @@ const steps = {
   async "keys alone are enough, and what has the focus is seen"(base, browser, reviewer) {
     const page = await opened(browser);
     await page.goto(`${base}/skills/small-7/history`);
+    // A browser gives the focus a moment after the page is there.
+    await page.waitForFunction(() => document.activeElement && document.activeElement.matches("input"));
     await page.keyboard.type(TOKEN);
     await page.keyboard.press("Tab");
     await page.keyboard.type(reviewer);
