@@ -254,11 +254,11 @@ impl<'a> Store<'a> {
     pub fn keep(&self, id: &str, trace: &Trace) -> Result<(), StoreError> {
         let _lock = self.library.lock()?;
         let own = ensure_dir(&self.library.own_path().join(TRACES)).map_err(LibraryError::from)?;
-        let text = |trace: &Trace| serde_json::to_vec(trace).map_err(|error| self.damaged(TRACES, error.to_string()));
-        let mut text = text(trace)?;
+        let written =
+            |trace: &Trace| serde_json::to_vec(trace).map_err(|error| self.damaged(TRACES, error.to_string()));
+        let mut text = written(trace)?;
         if text.len() > TRACE_KEPT {
-            text = serde_json::to_vec(&trace.clone().without_calls())
-                .map_err(|error| self.damaged(TRACES, error.to_string()))?;
+            text = written(&trace.clone().without_calls())?;
         }
         write_atomically(&own, &format!("{id}.json"), &text, Durability::Unsynced).map_err(self.io(TRACES))?;
         let kept = self.ids()?;

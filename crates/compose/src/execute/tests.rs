@@ -99,13 +99,18 @@ fn limits() -> RunLimits {
     RunLimits { back_off_millis: 1, ..RunLimits::default() }
 }
 
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+/// One to whom nobody agreed to anything, and nothing is denied.
+fn executor<'a>(host: &'a Words, composed: &'a [ComposedTool]) -> Executor<'a> {
+    let (decision, approved) = (&|_: &str| Decision::Allow, Approval::None);
+    Executor { host, composed, decision, approved, limits: limits(), cancelled: &NEVER }
+}
+
 fn run_with(host: &Words, skills: &[(&str, &str)], input: Value, limits: RunLimits, approved: Approval) -> Trace {
     let composed = compile(host, skills);
-    let cancelled = AtomicBool::new(false);
-    let executor =
-        Executor { host, composed: &composed, decision: &|_| Decision::Allow, approved, limits, cancelled: &cancelled };
     let tool = composed.iter().find(|tool| tool.skill == skills[0].0).unwrap();
-    executor.run(tool, input)
+    Executor { approved, limits, ..executor(host, &composed) }.run(tool, input)
 }
 
 fn run(declared: &str, input: Value) -> Trace {
@@ -219,15 +224,7 @@ fn consent_is_for_the_strictest_step_also_when_it_grows_stricter() {
     assert_eq!(run_with(&host, &skills, json!({}), limits(), Approval::PlanConfirm).status, Status::Done);
     let composed = compile(&host, &skills);
     *host.level.lock().unwrap() = Approval::ExecEscalation;
-    let cancelled = AtomicBool::new(false);
-    let executor = Executor {
-        host: &host,
-        composed: &composed,
-        decision: &|_| Decision::Allow,
-        approved: Approval::PlanConfirm,
-        limits: limits(),
-        cancelled: &cancelled,
-    };
+    let executor = Executor { approved: Approval::PlanConfirm, ..executor(&host, &composed) };
     let outer = composed.iter().find(|tool| tool.skill == "outer").unwrap();
     assert_eq!(executor.level(outer), Approval::ExecEscalation);
     assert_eq!(executor.run(outer, json!({})).status, Status::Refused);
@@ -240,18 +237,11 @@ fn a_tool_that_may_not_be_used_is_out_of_reach_through_another() {
         &host,
         &[("outer", "steps: [{tool: skill_inner, input: {}}]"), ("inner", "steps: [{tool: cut, input: {text: a}}]")],
     );
-    let cancelled = AtomicBool::new(false);
     let outer = composed.iter().find(|tool| tool.skill == "outer").unwrap();
     for denied in ["cut", "skill_inner", "skill_outer"] {
         let decision = |tool: &str| if tool == denied { Decision::Deny } else { Decision::Allow };
-        let executor = Executor {
-            host: &host,
-            composed: &composed,
-            decision: &decision,
-            approved: Approval::ExecEscalation,
-            limits: limits(),
-            cancelled: &cancelled,
-        };
+        let executor =
+            Executor { decision: &decision, approved: Approval::ExecEscalation, ..executor(&host, &composed) };
         let trace = executor.run(outer, json!({}));
         assert_eq!((trace.status, trace.error.unwrap().code.as_str()), (Status::Refused, "policy_denied"), "{denied}");
     }
@@ -264,18 +254,10 @@ fn what_is_to_be_asked_for_takes_consent_also_below() {
     let skills =
         [("outer", "steps: [{tool: skill_inner, input: {}}]"), ("inner", "steps: [{tool: cut, input: {text: a}}]")];
     let composed = compile(&host, &skills);
-    let cancelled = AtomicBool::new(false);
     let outer = composed.iter().find(|tool| tool.skill == "outer").unwrap();
     for asked in ["cut", "skill_inner", "skill_outer"] {
         let decision = |tool: &str| if tool == asked { Decision::Ask } else { Decision::Allow };
-        let executor = |approved| Executor {
-            host: &host,
-            composed: &composed,
-            decision: &decision,
-            approved,
-            limits: limits(),
-            cancelled: &cancelled,
-        };
+        let executor = |approved| Executor { decision: &decision, approved, ..executor(&host, &composed) };
         assert_eq!(executor(Approval::None).level(outer), Approval::PlanConfirm, "{asked}");
         let refused = executor(Approval::None).run(outer, json!({}));
         assert_eq!((refused.status, refused.error.unwrap().code.as_str()), (Status::Refused, "approval_needed"));
@@ -290,16 +272,8 @@ fn consent_holds_for_the_input_and_all_tools_as_they_are() {
     let inner = "steps: [{tool: cut, input: {text: a}}]";
     let consent = |inner: &str, input: Value| {
         let composed = compile(&host, &[("outer", "steps: [{tool: skill_inner, input: {}}]"), ("inner", inner)]);
-        let cancelled = AtomicBool::new(false);
-        let executor = Executor {
-            host: &host,
-            composed: &composed,
-            decision: &|_| Decision::Allow,
-            approved: Approval::None,
-            limits: limits(),
-            cancelled: &cancelled,
-        };
-        executor.consent(composed.iter().find(|tool| tool.skill == "outer").unwrap(), &input)
+        let plain = executor(&host, &composed);
+        plain.consent(composed.iter().find(|tool| tool.skill == "outer").unwrap(), &input)
     };
     let first = consent(inner, json!({}));
     assert_eq!(consent(inner, json!({})), first);
@@ -423,14 +397,7 @@ fn time_ends_a_call_a_run_and_whoever_cancels_ends_it_too() {
     let host = Words::default();
     let composed = compile(&host, &[("a", "steps: [{tool: wait, input: {millis: 60000}, on_error: skip}]")]);
     let cancelled = AtomicBool::new(false);
-    let executor = Executor {
-        host: &host,
-        composed: &composed,
-        decision: &|_| Decision::Allow,
-        approved: Approval::None,
-        limits: limits(),
-        cancelled: &cancelled,
-    };
+    let executor = Executor { cancelled: &cancelled, ..executor(&host, &composed) };
     let trace = std::thread::scope(|threads| {
         threads.spawn(|| {
             std::thread::sleep(Duration::from_millis(20));
@@ -451,16 +418,8 @@ steps:
   - {tool: save, input: {text: \"{{input.on}} {{steps.0.output.0.text}}\"}, on_error: skip}
 ";
     let composed = compile(&host, &[("a", declared)]);
-    let cancelled = AtomicBool::new(false);
-    let executor = Executor {
-        host: &host,
-        composed: &composed,
-        decision: &|_| Decision::Allow,
-        approved: Approval::None,
-        limits: limits(),
-        cancelled: &cancelled,
-    };
-    let plan = executor.plan(&composed[0], json!({"l": ["x"]})).unwrap();
+    let plain = executor(&host, &composed);
+    let plan = plain.plan(&composed[0], json!({"l": ["x"]})).unwrap();
     assert_eq!(
         (&plan["approval"], &plan["steps"][0]["inputs"][0]["words"]),
         (&json!("plan_confirm"), &json!(["x", 0])),
@@ -468,7 +427,7 @@ steps:
     );
     assert_eq!(plan["steps"][1]["input"]["text"], "true {{steps.0.output.0.text}}");
     assert!(host.called.lock().unwrap().is_empty());
-    assert_eq!(executor.plan(&composed[0], json!({"l": 3})).unwrap_err().code, "invalid_input");
+    assert_eq!(plain.plan(&composed[0], json!({"l": 3})).unwrap_err().code, "invalid_input");
 }
 
 #[test]

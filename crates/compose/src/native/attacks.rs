@@ -15,18 +15,7 @@ use std::{
 
 use serde_json::json;
 
-use super::*;
-
-static NEVER: AtomicBool = AtomicBool::new(false);
-
-fn bounds(millis: u64) -> Bounds<'static> {
-    Bounds {
-        deadline: Instant::now() + Duration::from_millis(millis),
-        cancelled: &NEVER,
-        answer_bytes: 1 << 20,
-        level: Approval::ExecEscalation,
-    }
-}
+use super::{tests::bounds, *};
 
 fn code(native: &Native, tool: &str, input: Value) -> &'static str {
     native.call(tool, &input, &bounds(5_000)).unwrap_err().code

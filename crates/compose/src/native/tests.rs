@@ -17,7 +17,7 @@ use crate::settings::SearchSettings;
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
-fn bounds(millis: u64) -> Bounds<'static> {
+pub(super) fn bounds(millis: u64) -> Bounds<'static> {
     Bounds {
         deadline: Instant::now() + Duration::from_millis(millis),
         cancelled: &NEVER,
