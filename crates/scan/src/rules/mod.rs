@@ -30,8 +30,19 @@ mod unguard;
 pub(crate) mod unicode;
 mod veil;
 
-use crate::Rule;
+use crate::{Role, Rule, Scope, Severity};
 pub(crate) use prose::WEIGHT;
+
+/// What rules about code that comes from elsewhere begin with.
+const REMOTE_CODE: Rule = Rule {
+    category: "remote-code",
+    severity: Severity::High,
+    elsewhere: Severity::Medium,
+    scope: Scope::Code,
+    role: Role::Command,
+    remedy: "ship the code in the skill, in the open",
+    ..Rule::DEFAULT
+};
 
 /// The rules of all categories.
 pub(crate) const ALL: &[&[Rule]] = &[

@@ -1,16 +1,7 @@
 //! Rules about where packages come from, and about what is sold of the user's machine.
 
-use crate::{Role, Rule, Scope, Severity, lookalike};
-
-const BASE: Rule = Rule {
-    category: "remote-code",
-    severity: Severity::High,
-    elsewhere: Severity::Medium,
-    scope: Scope::Code,
-    role: Role::Command,
-    remedy: "ship the code in the skill, in the open",
-    ..Rule::DEFAULT
-};
+use super::REMOTE_CODE;
+use crate::{Rule, Scope, lookalike};
 
 const BANDWIDTH: Rule = Rule {
     id: "resources-sold",
@@ -98,7 +89,7 @@ const BANDWIDTH: Rule = Rule {
         ("a.js", "w.postMessage({ pool: 'wss://in.invalid', algo: 'cn/half', throttle: 0.4 });"),
     ],
     harmless: &[("SKILL.md", "Watch for lolMiner and NiceHash on hosts."), ("a.py", "pools = [{'name': 'a'}]")],
-    ..BASE
+    ..REMOTE_CODE
 };
 
 const MINER_DEPLOYED: Rule = Rule {
@@ -138,7 +129,7 @@ const REMOTE_DEPENDENCY: Rule = Rule {
         ("requirements.txt", "requests==2.32\nhelper @ https://in.invalid/helper.whl\n"),
     ],
     harmless: &[("package.json", "{\"dependencies\": {\"a\": \"^1.0.0\", \"b\": \"git+https://github.com/x/b.git\"}}")],
-    ..BASE
+    ..REMOTE_CODE
 };
 
 /// Whether packages come from nobody that is known, be it by an address or by the name of a module.
@@ -189,7 +180,7 @@ const REGISTRY: Rule = Rule {
         "a.sh",
         "npm config set registry https://registry.npmjs.org\nexport GOPROXY=https://proxy.golang.org,direct",
     )],
-    ..BASE
+    ..REMOTE_CODE
 };
 
 const IMAGE_ADD: Rule = Rule {
@@ -204,7 +195,7 @@ const IMAGE_ADD: Rule = Rule {
         "Dockerfile",
         "FROM a\nADD https://github.com/x/y/releases/download/v1/y /usr/local/bin/y\nADD . /app\n",
     )],
-    ..BASE
+    ..REMOTE_CODE
 };
 
 fn is_foreign_registry(matched: &str) -> bool {
@@ -244,7 +235,7 @@ pub(crate) const LOOKALIKE: Rule = Rule {
         ("SKILL.md", "```bash\npip install requests pandera\n```\n"),
         ("requirements.txt", "requests==2.32\nboto3\n"),
     ],
-    ..BASE
+    ..REMOTE_CODE
 };
 
 fn has_lookalike(matched: &str) -> bool {
