@@ -28,6 +28,7 @@ mod lookalike;
 mod normal;
 mod pattern;
 mod prose;
+mod purpose;
 mod reading;
 mod report;
 mod role;

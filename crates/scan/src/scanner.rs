@@ -11,7 +11,7 @@ use skill::{Bundle, File, SkillPath};
 use crate::{
     Finding, Report, Rule, Severity, apart, encoded,
     engine::{Hit, SearchError, Steps, engine},
-    excerpt, flow, hidden, normal, prose, role,
+    excerpt, flow, hidden, normal, prose, purpose, role,
     rules::package,
     shape,
     source::Source,
@@ -72,7 +72,9 @@ fn scan_bundle<'a>(bundle: &'a Bundle, at: &Cell<&'a str>) -> Vec<Finding> {
         });
     }
     finder.begin();
-    let followed = flow::check(bundle, &sources, &mut finder).and_then(|()| apart::check(&sources, &mut finder));
+    let followed = flow::check(bundle, &sources, &mut finder)
+        .and_then(|()| apart::check(&sources, &mut finder))
+        .and_then(|()| purpose::check(bundle, &sources, &mut finder));
     if let (Err(error), Some(first)) = (followed, sources.first()) {
         finder.failed(first, &error);
     }

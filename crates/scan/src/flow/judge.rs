@@ -4,7 +4,7 @@ use skill::Bundle;
 
 use super::{
     names::{HOMES, VENDORS, is_secret_name},
-    paths::steers,
+    paths::{is_secret, steers},
     taint::{End, Flow, Kind, Taint},
 };
 use crate::{
@@ -47,6 +47,13 @@ impl Purpose {
     fn hands_over(&self) -> bool {
         const WORDS: &[&str] = &["deploy", "upload", "publish", "back up", "backup", "submit", "share ", "hosting"];
         WORDS.iter().any(|word| self.text.contains(word))
+    }
+
+    /// Whether a file in which a program keeps something belongs to what the skill is for, or to the host.
+    fn owns(&self, path: &str, host: &str) -> bool {
+        let parts = path.split('/').map(|part| part.trim_start_matches('.').to_lowercase());
+        let mut names = parts.filter(|part| part.len() > 2 && !matches!(part.as_str(), "config" | "local" | "share"));
+        host.is_empty() || self.names(host) || names.any(|name| host.contains(&name) || self.text.contains(&name))
     }
 
     /// Whether the skill's own words name a host.
@@ -96,8 +103,10 @@ fn sent(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
             .iter()
             .any(|(part, domains)| taint.what.contains(part) && domains.iter().any(|domain| is_within(&host, domain)))
     };
-    if let Some(taint) = flow.taints.iter().filter(|taint| taint.kind == Kind::Secret).find(|taint| !is_at_home(taint))
-    {
+    let is_own =
+        |taint: &&Taint| taint.what.contains("~/") && !is_secret(&taint.what) && purpose.owns(&taint.what, &host);
+    let mut secrets = flow.taints.iter().filter(|taint| taint.kind == Kind::Secret);
+    if let Some(taint) = secrets.find(|taint| !is_at_home(taint) && !is_own(taint)) {
         let why = format!("what {} holds goes to {to}", taint.what);
         return Some(Judgement { rule: &rules::SECRET_SENT, severity: rules::SECRET_SENT.severity, why });
     }

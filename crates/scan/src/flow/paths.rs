@@ -201,6 +201,23 @@ pub(super) fn is_secret(text: &str) -> bool {
     found
 }
 
+/// Words in the names of files in which programs keep what signs in.
+const LIKELY: &[&str] = &["credential", "token", "auth", "secret", "passw", "wallet", "keystore", "cookie", "session"];
+
+/// Whether a folded text is the path of a file in a user's own folder in which, by its name, some program keeps
+/// what signs in.
+pub(super) fn is_likely_secret(text: &str) -> bool {
+    let plain = text.replace('\\', "/");
+    let of_programs = ["~/.", "~/Library/Application Support/", "AppData/", "$XDG_CONFIG_HOME/"];
+    let inside = of_programs.iter().find_map(|start| plain.find(start).and_then(|at| plain.get(at + start.len()..)));
+    let Some((_, file)) = inside.filter(|inside| inside.len() < LONGEST).and_then(|inside| inside.rsplit_once('/'))
+    else {
+        return false;
+    };
+    let file = file.to_ascii_lowercase();
+    LIKELY.iter().any(|word| file.contains(word))
+}
+
 /// What a file does that agents or the system obey.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Steering {
@@ -369,6 +386,20 @@ mod tests {
     fn all_of_a_home_is_told_from_a_part() {
         assert!(["~", "~/", "~/*", "~/~/*", "/", "~/Documents", "$HOME/"].into_iter().all(is_all_of_home));
         assert!(!["~/.cache", "/tmp/x", "~/Documents/x", "*", "", "\0", "~/\0"].into_iter().any(is_all_of_home));
+    }
+
+    #[test]
+    fn what_a_program_keeps_is_likely_a_secret() {
+        assert!(
+            ["~/.acme/token.json", "~/.config/acme/auth", "C:\\AppData\\Acme\\Cookies"]
+                .into_iter()
+                .all(is_likely_secret)
+        );
+        assert!(
+            !["token.json", "~/.token", "~/.acme/config.json", "src/auth.ts", "~/.cache/acme/page"]
+                .into_iter()
+                .any(is_likely_secret)
+        );
     }
 
     #[test]

@@ -2,7 +2,11 @@
 //!
 //! It has no order and no branches: which values may reach a place is asked, not when.
 
-use std::{cell::RefCell, collections::HashMap, num::NonZeroU16};
+use std::{
+    cell::RefCell,
+    collections::{HashMap, HashSet},
+    num::NonZeroU16,
+};
 
 use tree_sitter::Language;
 
@@ -86,6 +90,10 @@ pub(crate) struct Builder<'t> {
     known: HashMap<String, usize>,
     /// Bytes of scripts inside scripts that may still be read.
     room: usize,
+    /// What the method at hand calls its object.
+    pub own: Option<String>,
+    /// The classes so far.
+    pub classes: HashSet<String>,
 }
 
 /// Bytes of scripts inside scripts that are read for each byte of the whole: as many as nest in one another.
@@ -103,7 +111,17 @@ const SCRIPT_PARTS: usize = 4096;
 impl<'t> Builder<'t> {
     pub fn new(text: &'t str, first_line: usize) -> Self {
         let program = Program { scopes: vec![Scope::default()], ..Program::default() };
-        Self { text, first_line, program, scope: 0, depth: 0, known: HashMap::new(), room: text.len() * NESTED }
+        Self {
+            text,
+            first_line,
+            program,
+            scope: 0,
+            depth: 0,
+            known: HashMap::new(),
+            room: text.len() * NESTED,
+            own: None,
+            classes: HashSet::new(),
+        }
     }
 
     /// Does some work on a script that stands in this one as a text, unless there is too much of that.
@@ -120,6 +138,8 @@ impl<'t> Builder<'t> {
             depth: self.depth,
             known: std::mem::take(&mut self.known),
             room,
+            own: None,
+            classes: HashSet::new(),
         };
         let value = inner.deeper(work);
         (self.program, self.known, self.room) = (inner.program, inner.known, inner.room);

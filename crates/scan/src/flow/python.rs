@@ -17,11 +17,21 @@ fn statement(to: &mut Builder<'_>, node: Node<'_>) {
     match node.kind() {
         "function_definition" => {
             let name = field(node, "name").map_or("", |name| to.text_of(name)).to_owned();
+            let around = own_of(to, node).map(|own| to.own.replace(own));
             let params = field(node, "parameters").map(|params| params_of(to, params)).unwrap_or_default();
             to.within(name, params, |to| {
                 defaults(to, node);
                 each(to, field(node, "body"));
             });
+            if let Some(around) = around {
+                to.own = around;
+            }
+        }
+        "class_definition" => {
+            if let Some(name) = field(node, "name").map(|name| to.text_of(name).to_owned()) {
+                to.classes.insert(name);
+            }
+            each(to, Some(node));
         }
         "for_statement" => {
             binding(to, node);
@@ -69,7 +79,30 @@ fn params_of(to: &Builder<'_>, params: Node<'_>) -> Vec<String> {
         let named = field(param, "name").or_else(|| children(param).into_iter().next()).unwrap_or(param);
         to.text_of(named).trim_start_matches('*').to_owned()
     };
-    children(params).into_iter().map(name).filter(|name| !matches!(name.as_str(), "self" | "cls")).collect()
+    children(params).into_iter().map(name).filter(|name| !is_own(to, name)).collect()
+}
+
+/// What a method calls the object that it belongs to.
+fn own_of(to: &Builder<'_>, function: Node<'_>) -> Option<String> {
+    let parent = function.parent()?;
+    let (around, is_static) = match parent.kind() {
+        "decorated_definition" => (parent.parent()?, to.text_of(parent).contains("@staticmethod")),
+        _ => (parent, false),
+    };
+    let is_method = !is_static && around.parent().is_some_and(|class| class.kind() == "class_definition");
+    let first = field(function, "parameters").map(children).unwrap_or_default().into_iter().next()?;
+    (is_method && first.kind() == "identifier").then(|| to.text_of(first).to_owned())
+}
+
+/// Whether a name is that of the object, or of the class, to which the code at hand belongs.
+fn is_own(to: &Builder<'_>, name: &str) -> bool {
+    matches!(name, "self" | "cls") || to.own.as_deref() == Some(name)
+}
+
+/// The name of a part of that object, or of a class of the program.
+fn part_of_own<'n>(to: &Builder<'_>, name: &'n str) -> Option<&'n str> {
+    let (object, part) = name.split_once('.')?;
+    (is_own(to, object) || to.classes.contains(object)).then_some(part)
 }
 
 /// Parameters hold what they have without an argument.
@@ -112,9 +145,9 @@ fn assign(to: &mut Builder<'_>, left: Node<'_>, value: Expr) {
     if let ([name], false) = (names.as_slice(), around.is_empty()) {
         to.set(around, Expr::Name(name.clone()));
     }
-    match to.text_of(left).starts_with("self.") || to.text_of(left).starts_with("cls.") {
-        true => to.set_shared(names, value),
-        false => to.set(names, value),
+    match part_of_own(to, to.text_of(left)) {
+        Some(_) => to.set_shared(names, value),
+        None => to.set(names, value),
     }
 }
 
@@ -133,7 +166,10 @@ fn wrapped(value: &Expr) -> Vec<String> {
 fn targets(to: &mut Builder<'_>, left: Node<'_>) -> Vec<String> {
     match left.kind() {
         "identifier" => vec![to.text_of(left).to_owned()],
-        "attribute" => vec![to.text_of(left).trim_start_matches("self.").trim_start_matches("cls.").to_owned()],
+        "attribute" => {
+            let name = to.text_of(left);
+            vec![part_of_own(to, name).unwrap_or(name).to_owned()]
+        }
         "subscript" => field(left, "value").map(|value| targets(to, value)).unwrap_or_default(),
         _ => to.deeper(|to| children(left).into_iter().flat_map(|child| targets(to, child)).collect()),
     }
@@ -156,7 +192,9 @@ fn value(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
         "attribute" => {
             let name = field(node, "attribute").map_or("", |name| to.text_of(name)).to_owned();
             match field(node, "object") {
-                Some(object) if matches!(to.text_of(object), "self" | "cls") => Expr::Name(name),
+                Some(object) if is_own(to, to.text_of(object)) || to.classes.contains(to.text_of(object)) => {
+                    Expr::Name(name)
+                }
                 Some(object) => Expr::Attr(Box::new(expr(to, object)), name),
                 None => Expr::nothing(),
             }

@@ -319,6 +319,7 @@ impl<'p> Analysis<'p> {
         }
         self.bind_params(&name, &args);
         self.bind_each(&name, call, &receiver);
+        let told = self.told_by_wrapper(&name, &args);
         let meaning = self.meaning(&name);
         let called = Called { name: &name, receiver: &receiver, args: &args, named: &named, line: call.line };
         if let Some(sink) = meaning.sink {
@@ -334,7 +335,15 @@ impl<'p> Analysis<'p> {
         if matches!(call.callee, Expr::Name(_)) {
             value = value.or(&callee);
         }
-        value
+        value.or(&told.unwrap_or_default())
+    }
+
+    /// What a function of the skill tells that is named like a program and hands its arguments to it: the
+    /// arguments are known where it is called, and not where the program is.
+    fn told_by_wrapper(&self, name: &str, args: &[Value]) -> Option<Value> {
+        let is_own = self.functions.contains_key(name) && args.iter().any(|arg| arg.text.is_some());
+        let line = || [&[Value::of_text(name)], args].concat();
+        is_own.then(|| tellers::told(&line())).flatten()
     }
 
     /// What of its arguments a call hands to the program that it starts: no functions, and of options not the

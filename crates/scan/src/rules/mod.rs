@@ -18,6 +18,7 @@ pub(crate) mod package;
 mod persistence;
 mod prompt;
 mod prose;
+pub(crate) mod purpose;
 pub(crate) mod remote;
 mod ruin;
 mod secrets;
@@ -64,6 +65,7 @@ pub(crate) const ALL: &[&[Rule]] = &[
     persistence::RULES,
     prompt::RULES,
     prose::RULES,
+    purpose::RULES,
     remote::RULES,
     ruin::RULES,
     secrets::RULES,

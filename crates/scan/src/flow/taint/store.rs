@@ -45,6 +45,10 @@ impl Analysis<'_> {
                     self.write_file(&path, &given);
                 }
             }
+            "read" | "read_file" if name.contains("ConfigParser()") => {
+                given.read();
+                self.hand_to(call, &given);
+            }
             "extractall" | "unpack_archive" | "extract" => self.unpack(given, receiver, args),
             "pipe" => {
                 if let Some(path) = args.first().and_then(|to| to.text.clone()) {

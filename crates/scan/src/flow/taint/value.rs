@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, rc::Rc};
 
-use super::super::paths::is_secret;
+use super::super::paths::{is_likely_secret, is_secret};
 
 /// Origins that one value is known to have; more of them say nothing more.
 const TAINTS: usize = 24;
@@ -254,7 +254,7 @@ impl Value {
 
     /// Marks it when its text is the path of a secret.
     pub fn notice_path(&mut self) {
-        if let Some(text) = self.text.as_ref().filter(|text| is_secret(text)) {
+        if let Some(text) = self.text.as_ref().filter(|text| is_secret(text) || is_likely_secret(text)) {
             let what = text.replace('\0', "…");
             self.taints.insert(Taint { kind: Kind::Path, what });
         }

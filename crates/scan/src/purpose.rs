@@ -1,0 +1,200 @@
+//! [`check`]: what scripts do against what the skill says of itself.
+//!
+//! That a script sends, deletes or puts a query together is no fault. That it does so where the description
+//! promises that it does not is one: whoever decides about the skill goes by the description.
+
+use std::sync::OnceLock;
+
+use regex_automata::meta::Regex;
+use skill::{Bundle, Limits, SkillPath, frontmatter};
+
+use crate::{
+    Rule, Scope,
+    engine::{SearchError, compile},
+    role,
+    rules::purpose as rules,
+    scanner::Finder,
+    source::Source,
+};
+
+/// A promise and what breaks it.
+struct Promise {
+    rule: &'static Rule,
+    /// Ways to give it, in lower case.
+    says: &'static [&'static str],
+    /// An expression for code that breaks it.
+    broken_by: &'static str,
+    /// What shows, in the same file, that it is kept.
+    kept_by: &'static [&'static str],
+    compiled: OnceLock<Result<Regex, String>>,
+}
+
+static PROMISES: [Promise; 5] = [
+    Promise {
+        rule: &rules::READS_ONLY,
+        says: &[
+            "read-only",
+            "read only",
+            "only reads",
+            "reads only",
+            "only looks",
+            "changes nothing",
+            "never changes",
+            "never modifies",
+            "never writes",
+            "does not change",
+            "does not modify",
+            "doesn't change",
+            "doesn't modify",
+            "without changing",
+            "without modifying",
+            "nothing is changed",
+            "nothing is written",
+            "只读",
+            "不会修改",
+            "不修改",
+            "不做任何修改",
+        ],
+        broken_by: r"\brm\s{1,3}-[a-z]{0,4}r[a-z]{0,4}\s|\brmtree\(|\brmSync\(|\bfs\.rm\(|\bDROP\s{1,3}(?:TABLE|DATABASE|SCHEMA)\b|\bDELETE\s{1,3}FROM\b|\bTRUNCATE\s{1,3}TABLE\b|\bgit\s{1,3}(?:push|reset\s{1,3}--hard|clean\s{1,3}-)|\bcrontab\s{1,3}-|>>\s{0,2}[\x22']?(?:~|\$HOME)/\.|\bRemove-Item\b[^\n]{0,60}-Recurse|\bkubectl\s{1,3}(?:delete|apply|patch)\b|\bterraform\s{1,3}(?:apply|destroy)\b|\bchmod\s{1,3}(?:777|u\+s)",
+        kept_by: &[],
+        compiled: OnceLock::new(),
+    },
+    Promise {
+        rule: &rules::STAYS,
+        says: &[
+            "works offline",
+            "runs offline",
+            "fully offline",
+            "completely offline",
+            "entirely offline",
+            "offline only",
+            "offline tool",
+            "no network",
+            "without network",
+            "local-only",
+            "local only",
+            "locally only",
+            "only locally",
+            "entirely local",
+            "fully local",
+            "completely local",
+            "purely local",
+            "runs locally",
+            "works locally",
+            "never leaves",
+            "never leave",
+            "nothing leaves",
+            "no data leaves",
+            "nothing is sent",
+            "nothing is uploaded",
+            "no data is sent",
+            "sends nothing",
+            "never sends",
+            "never uploads",
+            "离线",
+            "不联网",
+            "不上传",
+            "不会上传",
+            "数据不出",
+        ],
+        broken_by: concat!(
+            r"\b(?:requests|httpx|session|axios|client)\.(?:post|put|patch)\(|\burlopen\(|\bfetch\(\s{0,2}['\x22`]https?:|\bcurl\s[^\n]{0,80}(?:\s-[dFT]|--data|--form|--upload|-X\s{0,2}P)|\bwget\s[^\n]{0,60}--post|\bhttp\.(?:Post|NewRequest)\(|\bnet\.Dial\(|\bInvoke-(?:RestMethod|WebRequest)\b",
+            r"|\bsocket\.(?:create_connection|socket)\(|\bNet::HTTP|\bcurl_init\(|\bnew\s{1,2}WebSocket\(|\bsendBeacon\(|\bHttpClient\b|\breqwest::|\bureq::|\bsmtplib\.|\bTcpStream::connect\(",
+        ),
+        kept_by: &["localhost", "127.0.0.1", "::1", "AF_UNIX"],
+        compiled: OnceLock::new(),
+    },
+    Promise {
+        rule: &rules::SAFE_QUERY,
+        says: SAFELY,
+        broken_by: concat!(
+            r"\bf['\x22]{1,3}\s{0,8}(?:SELECT|INSERT|UPDATE|DELETE)\s[^\n]{0,200}\{|['\x22](?:SELECT|INSERT|UPDATE|DELETE)\s[^\n]{0,160}['\x22]\s{0,2}(?:\+|%|\.format\()\s{0,2}|`(?:SELECT|INSERT|UPDATE|DELETE)\s[^\n`]{0,160}\$\{|\bfmt\.Sprintf\(\x22(?:SELECT|INSERT|UPDATE|DELETE)\s",
+            r"|\b(?:SELECT|INSERT|UPDATE|DELETE)\s[^\n]{0,120}['\x22]\s{0,2}\.\s{0,2}\$",
+        ),
+        kept_by: &["quote_ident", "sql.Identifier", "escape_identifier", "isidentifier", "ALLOWED_TABLES", "allowlist"],
+        compiled: OnceLock::new(),
+    },
+    Promise {
+        rule: &rules::SAFE_COMMAND,
+        says: SAFELY,
+        broken_by: r"\bos\.(?:system|popen)\(\s{0,2}(?:f['\x22]|[a-z_]{1,30}\s{0,2}(?:\)|\+)|['\x22][^\n]{1,100}['\x22]\s{0,2}[+%])|\bsubprocess\.\w{2,14}\([^\n]{0,160}shell\s{0,2}=\s{0,2}True|\b(?:exec|execSync)\(\s{0,2}(?:`[^`\n]{0,160}\$\{|['\x22][^\n]{1,120}['\x22]\s{0,2}\+)|\beval\(\s{0,2}[a-z_]{1,24}\s{0,2}[,)]|\bpickle\.loads?\(|\byaml\.(?:load|unsafe_load)\([^\n)]{1,40}\)",
+        kept_by: &["shlex.quote", "SafeLoader", "safe_load", "literal_eval"],
+        compiled: OnceLock::new(),
+    },
+    Promise {
+        rule: &rules::SAFE_PATH,
+        says: SAFELY,
+        broken_by: r"\bopen\(\s{0,2}f['\x22][^'\x22\n]{0,60}/\{[^\n]{1,60}|\bos\.path\.join\(\s{0,2}[\w.\x22'/]{1,60},\s{0,2}(?:file_?name|name|path|user_\w{1,16}|target|file)\s{0,2}\)|\breadFile(?:Sync)?\(\s{0,2}(?:`[^`\n]{0,60}\$\{|path\.join\([^\n]{1,80},\s{0,2}(?:file_?name|name|file)\))",
+        kept_by: &[
+            "realpath",
+            "resolve(",
+            "relative_to",
+            "commonpath",
+            "commonprefix",
+            "basename",
+            "'..'",
+            "\"..\"",
+            "startsWith(",
+        ],
+        compiled: OnceLock::new(),
+    },
+];
+
+/// Ways to promise that input does no harm.
+const SAFELY: &[&str] = &[
+    "safely",
+    "safe from",
+    "safe-",
+    "parameterized",
+    "parameterised",
+    "prepared statements",
+    "sanitized",
+    "sanitised",
+    "sanitizes",
+    "validated",
+    "with validation",
+    "injection-proof",
+    "securely",
+    "安全地",
+    "参数化",
+];
+
+/// Adds the places where scripts break what the description promises.
+pub(crate) fn check(bundle: &Bundle, sources: &[Source<'_>], finder: &mut Finder) -> Result<(), SearchError> {
+    let Some(description) = description_of(bundle) else { return Ok(()) };
+    for promise in PROMISES.iter().filter(|promise| promise.says.iter().any(|words| description.contains(words))) {
+        for source in sources {
+            promise.look_at(source, finder)?;
+        }
+    }
+    Ok(())
+}
+
+/// What a skill is said to be, in lower case.
+fn description_of(bundle: &Bundle) -> Option<String> {
+    let reading = frontmatter::read(bundle.skill_md()?, &Limits::default()).ok()?;
+    Some(reading.frontmatter.description?.to_lowercase())
+}
+
+impl Promise {
+    fn look_at(&self, source: &Source<'_>, finder: &mut Finder) -> Result<(), SearchError> {
+        let is_own = source.kind().runs || source.path == SkillPath::SKILL_MD;
+        if !is_own || source.is_binary() || self.kept_by.iter().any(|words| source.text.contains(words)) {
+            return Ok(());
+        }
+        finder.charge(source.text.len())?;
+        for found in self.regex()?.find_iter(source.text.as_bytes()) {
+            let line = source.line_at(found.start());
+            let is_talk = !source.kind().runs && role::is_lesson(source, line);
+            if source.covers(Scope::Code, line) && !is_talk && !finder.has_enough(self.rule, self.rule.severity) {
+                finder.add(self.rule, self.rule.severity, source, line, source.line(line).trim());
+            }
+        }
+        Ok(())
+    }
+
+    fn regex(&self) -> Result<&Regex, SearchError> {
+        let compiled = self.compiled.get_or_init(|| compile(self.broken_by));
+        compiled.as_ref().map_err(|error| SearchError::Broken(self.rule.id, error.clone()))
+    }
+}
