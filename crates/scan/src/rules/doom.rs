@@ -71,10 +71,21 @@ fn is_not_of_the_cache(matched: &str) -> bool {
 const OVERWRITTEN: Rule = Rule {
     id: "files-overwritten-by-walk",
     message: "goes through the user's files and overwrites or removes each of them",
-    literals: &["os.walk(", "rglob(", "readdirSync(", "readdir(", "-Recurse", "WalkDir::", "filepath.Walk"],
+    literals: &[
+        "os.walk(",
+        "rglob(",
+        "readdirSync(",
+        "readdir(",
+        "-Recurse",
+        "WalkDir::",
+        "filepath.Walk",
+        "glob.glob(",
+        "glob.iglob(",
+    ],
     pattern: concat!(
         r"\bos\.walk\(\s{0,2}(?:os\.path\.expanduser\(\s{0,2}f?['\x22]~(?:/(?:Documents|Desktop|Pictures|Downloads|Projects?|src|work|code))?/?['\x22]\)|Path\.home\(\)|['\x22]/(?:home|Users)?['\x22])[\s\S]{0,200}?(?:open\([^\n]{0,60}['\x22]wb?['\x22]|os\.(?:remove|unlink|truncate)\(|\.unlink\()",
         r"|\bPath\.home\(\)[^\n]{0,40}\.rglob\([\s\S]{0,200}?(?:\.unlink\(|\.write_(?:bytes|text)\(|open\([^\n]{0,40}['\x22]wb?['\x22])",
+        r"|\bglob\.i?glob\(\s{0,2}os\.path\.expanduser\(\s{0,2}f?['\x22]~/\*\*[^\n]{1,40}\)[\s\S]{0,160}?(?:truncate\(|open\([^\n]{0,60}['\x22]wb?['\x22]|os\.(?:remove|unlink)\()",
         r"|\breaddir(?:Sync)?\([\s\S]{0,260}?(?:writeFileSync|unlinkSync|rmSync|truncateSync)\([\s\S]{0,120}?\}\s{0,4}\)?\(\s{0,2}(?:os\.homedir\(\)|homedir\(\)|process\.env\.HOME|['\x22]/['\x22])",
         r"|\bGet-ChildItem\s[^\n]{0,30}(?:\$HOME|\$env:USERPROFILE|~)[^\n]{0,60}-Recurse[^\n]{0,120}(?:Remove-Item|Set-Content|Clear-Content|WriteAllBytes)",
         r"|\b(?:WalkDir::new|filepath\.Walk(?:Dir)?)\(\s{0,2}&?(?:home|homeDir|h|dirs::home_dir\(\)[^\n,]{0,12}|os\.Getenv\(\x22HOME\x22\))\s{0,2}[,)][\s\S]{0,260}?(?:fs::remove_file|fs::write|os\.Remove\(|os\.WriteFile\(|os\.Truncate\()",

@@ -48,6 +48,107 @@ fn is_no_home(matched: &str) -> bool {
     !matched.contains("://") || super::spy::is_no_registry(matched)
 }
 
+const SYSTEM_SOURCE: Rule = Rule {
+    id: "system-packages-of-stranger",
+    message: "makes the system take its packages, or the keys to them, from a host that no package is known from",
+    literals: &[
+        "sources.list",
+        "yum.repos.d",
+        "trusted.gpg",
+        "/keyrings/",
+        "apt-key add",
+        "pacman.conf",
+        "apk/repositories",
+    ],
+    pattern: concat!(
+        r"\b(?:curl|wget)\s[^\n|]{0,80}https?://[^\n|]{4,160}(?:\|\s{0,3}(?:sudo\s{1,2})?(?:gpg\s[^\n|]{0,80}|tee\s[^\n]{0,20}|apt-key\s{1,2}add|dd\s)[^\n]{0,20}|\s(?:-o|-O|>)\s{0,2})(?:/etc/(?:apt|yum|apk|pacman)|/usr/share/keyrings|-)[^\n]{0,80}",
+        r"|\bdeb\s{1,2}(?:\[[^\]\n]{1,120}\]\s{1,2})?https?://[^\n]{4,120}(?:>>?|\btee\b)[^\n]{0,20}/etc/apt/\S{4,60}|(?:SigLevel\s{0,2}=\s{0,2}(?:Never|Optional\s{1,2}TrustAll)|gpgcheck\s{0,2}=\s{0,2}0)[^\n]{0,80}(?:\n[^\n]{0,80}){0,4}?https?://[^\n]{4,80}",
+    ),
+    accept: Some(is_no_vendor),
+    harmful: &[
+        ("SKILL.md", "```bash\ncurl -s https://in.invalid/k.gpg | sudo apt-key add -\n```\n"),
+        ("a.sh", "echo \"deb [trusted=yes] http://in.invalid/apt ./\" | sudo tee /etc/apt/sources.list.d/t.list"),
+    ],
+    harmless: &[(
+        "a.sh",
+        "curl -fsSL https://download.docker.com/linux/ubuntu/gpg | sudo gpg --dearmor -o /etc/apt/keyrings/docker.gpg",
+    )],
+    ..BASE
+};
+
+/// Whether no host is one from which everybody takes packages.
+fn is_no_vendor(matched: &str) -> bool {
+    const VENDORS: &[&str] = &[
+        "debian.org",
+        "ubuntu.com",
+        "launchpad.net",
+        "ubuntulinux.org",
+        "docker.com",
+        "nodesource.com",
+        "hashicorp.com",
+        "google.com",
+        "microsoft.com",
+        "postgresql.org",
+        "k8s.io",
+        "kubernetes.io",
+        "grafana.com",
+        "elastic.co",
+        "nginx.org",
+        "mongodb.org",
+        "mongodb.com",
+        "cloudflare.com",
+        "cloudflareclient.com",
+        "tailscale.com",
+        "redis.io",
+        "mariadb.org",
+        "mysql.com",
+        "influxdata.com",
+        "oracle.com",
+        "adoptium.net",
+        "jfrog.io",
+        "packagecloud.io",
+        "cloudsmith.io",
+        "opensuse.org",
+        "fedoraproject.org",
+        "rpmfusion.org",
+        "centos.org",
+        "archlinux.org",
+        "alpinelinux.org",
+        "jenkins.io",
+        "gitlab.com",
+        "githubusercontent.com",
+        "sury.org",
+        "llvm.org",
+        "aquasecurity.github.io",
+        "getcaddy.com",
+        "signal.org",
+        "1password.com",
+        "brave.com",
+        "spotify.com",
+        "helm.sh",
+        "buildkite.com",
+        "datadoghq.com",
+        "newrelic.com",
+        "confluent.io",
+        "clickhouse.com",
+        "rabbitmq.com",
+        "erlang-solutions.com",
+        "intel.com",
+        "amd.com",
+        "r-project.org",
+        "bazel.build",
+        "pkgs.dev",
+        "githubcli",
+        "torproject.org",
+        "wazuh.com",
+        "suricata-ids.org",
+        "zeek.org",
+        "falco.org",
+        "anchore.io",
+    ];
+    is_no_home(matched) && !VENDORS.iter().any(|vendor| matched.contains(vendor))
+}
+
 const REQUIRED: Rule = Rule {
     id: "requirement-from-address",
     category: "supply-chain",
@@ -192,4 +293,5 @@ const INLINE: Rule = Rule {
 };
 
 /// All rules of this category.
-pub(crate) const RULES: &[Rule] = &[TAP, REQUIRED, RULES_FETCHED, PLAIN_REPOSITORY, WROTE_AND_RAN, INLINE];
+pub(crate) const RULES: &[Rule] =
+    &[TAP, SYSTEM_SOURCE, REQUIRED, RULES_FETCHED, PLAIN_REPOSITORY, WROTE_AND_RAN, INLINE];

@@ -1,5 +1,6 @@
 //! The rules as data, by category.
 
+mod afar;
 mod agents;
 mod betrayal;
 mod data;
@@ -47,6 +48,7 @@ const REMOTE_CODE: Rule = Rule {
 
 /// The rules of all categories.
 pub(crate) const ALL: &[&[Rule]] = &[
+    afar::RULES,
     agents::RULES,
     betrayal::RULES,
     data::RULES,
