@@ -88,7 +88,9 @@ fn is_talk(role: Role, source: &Source<'_>, line: usize, offset: usize) -> bool 
     match role {
         Role::Fact => false,
         Role::Command if is_row(before) && is_lesson(source, line) => true,
-        Role::Command => forbids(before) || has(BAD, before) || calls_bad(after) || is_example(before),
+        Role::Command => {
+            forbids(before) || has(BAD, before) || calls_bad(after) || is_example(before) || is_shown(source, line)
+        }
         Role::Speech if forbids(before) || is_quoted(before) => true,
         Role::Speech => has(TEACHING, &previous(source, line, before)) || is_quoted_lesson(source, line),
     }
@@ -146,9 +148,42 @@ fn is_row(before: &str) -> bool {
 
 /// Whether what follows is named in running text as one of several.
 fn is_example(before: &str) -> bool {
+    let is_inside = before.matches('`').count() % 2 == 1;
+    let before = before.rfind('`').filter(|_| is_inside).and_then(|span| before.get(..=span)).unwrap_or(before);
     let said = before.trim_end_matches(['`', '"', '“', ' ']).to_ascii_lowercase();
     before.ends_with(['`', '"', '“'])
         && ["such as", " like", "e.g.", "for example", "例如", "比如"].iter().any(|word| said.ends_with(word))
+}
+
+/// Lines of a block that is shown to be looked at, up to the one in question.
+const SAMPLE: usize = 40;
+
+/// Words by which a text forbids to run what it shows.
+const NOT_RUN: &[&str] = &["not run", "never run", "n't run", "not execute", "never execute", "不要运行", "不要执行"];
+
+/// Words by which a text says that it shows what others do.
+const SHOWN: &[&str] = &["malicious", "attacker", "in the wild", "detection rule", "quoted from", "恶意", "攻击者"];
+
+/// Whether the sentence right above a block of code says that it is only there to be looked at: that it must not
+/// be run, or, of a block that is no shell's, that it is somebody else's.
+fn is_shown(source: &Source<'_>, line: usize) -> bool {
+    let is_indented = |at: usize| source.line(at).starts_with("    ");
+    let (mut at, first) = (line, line.saturating_sub(SAMPLE));
+    if source.is_fenced(line) {
+        while at > first && source.is_fenced(at - 1) && !source.line(at).trim_start().starts_with("```") {
+            at -= 1;
+        }
+    } else if is_indented(line) {
+        while at > first && is_indented(at - 1) {
+            at -= 1;
+        }
+    } else {
+        return false;
+    }
+    let tag = source.line(at).trim_start().trim_start_matches('`');
+    let is_plain = !source.is_fenced(line) || matches!(tag, "" | "text" | "txt" | "log" | "plain" | "plaintext");
+    let said = (at.saturating_sub(2)..at).rev().map(|above| source.line(above)).find(|text| !text.trim().is_empty());
+    said.is_some_and(|said| has(NOT_RUN, said) || is_plain && has(SHOWN, said))
 }
 
 /// Whether a comment after a command calls it bad.

@@ -55,6 +55,77 @@ const SOCKET: Rule = Rule {
     ..BASE
 };
 
+const SOCKET_TO_STRANGER: Rule = Rule {
+    id: "container-socket-to-stranger",
+    severity: Severity::High,
+    message: "starts a container that nobody knows with the engine's socket, which owns the machine",
+    remedy: "use the engine from outside the container, or name the image's publisher and why it needs the socket",
+    literals: &["docker.sock"],
+    pattern: r"\b(?:docker|podman|nerdctl)\s{1,2}(?:container\s{1,2})?run\s(?:[^\n]{0,160}\\\n|[^\n]){0,12}[^\n]{0,240}?(?:-v|--volume|--mount)[\s=][^\n]{0,40}/(?:var/)?run/docker\.sock[^\n]{0,160}(?:\\\n[^\n]{0,160}){0,8}",
+    accept: Some(is_no_known_tool),
+    harmful: &[(
+        "a.sh",
+        "docker run -d \\\n  --name health \\\n  -v /var/run/docker.sock:/var/run/docker.sock \\\n  health-monitor:latest",
+    )],
+    harmless: &[
+        ("a.sh", "docker run -d -v /var/run/docker.sock:/var/run/docker.sock portainer/portainer-ce"),
+        ("SKILL.md", "`docker run -v /var/run/docker.sock:/var/run/docker.sock:ro traefik:v3`"),
+    ],
+    ..BASE
+};
+
+/// Whether no image is one that is known for managing containers, and the socket may be written to.
+fn is_no_known_tool(matched: &str) -> bool {
+    const TOOLS: &[&str] = &[
+        "portainer",
+        "traefik",
+        "watchtower",
+        "docker:",
+        "dind",
+        "gitlab-runner",
+        "jenkins",
+        "wagoodman/dive",
+        "trivy",
+        "nektos",
+        "lazydocker",
+        "ctop",
+        "cadvisor",
+        "dozzle",
+        "diun",
+        "glances",
+        "datadog",
+        "telegraf",
+        "vector",
+        "buildpack",
+        "pack",
+        "nginx-proxy",
+        "testcontainers",
+        "ryuk",
+        "localstack",
+        "kind",
+        "k3d",
+        "kaniko",
+        "hadolint",
+        "grype",
+        "syft",
+        "docker-bench",
+        "newrelic",
+        "fluent",
+        "filebeat",
+        "otel",
+        "opentelemetry",
+        "autoheal",
+        "ofelia",
+        "woodpecker",
+        "drone/",
+        "act_runner",
+        "earthly",
+        "dagger",
+    ];
+    let lower = matched.to_ascii_lowercase();
+    !lower.contains("docker.sock:ro") && !lower.contains(":ro ") && !TOOLS.iter().any(|tool| lower.contains(tool))
+}
+
 const PIPELINE: Rule = Rule {
     id: "workflow-untrusted-input",
     message: "a workflow that runs what strangers write, with the repository's secrets",
@@ -224,6 +295,7 @@ const GRANT: Rule = Rule {
 pub(crate) const RULES: &[Rule] = &[
     CONTAINER,
     SOCKET,
+    SOCKET_TO_STRANGER,
     PIPELINE,
     INSTALL_HOOK,
     INSTALL_FETCH,

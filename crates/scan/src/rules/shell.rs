@@ -265,9 +265,15 @@ const DISK: Rule = Rule {
     message: "installs a kernel driver or a preload library, or hides in the loader",
     remedy: "remove it, or have the vendor's own installer do it",
     literals: &["sc create", "sc.exe create", "insmod", "ld.so.preload", "DYLD_INSERT_LIBRARIES", "LD_PRELOAD"],
-    pattern: r"\bsc(?:\.exe)?\s{1,4}create\s{1,4}\S{1,40}\s[^\n]{0,60}type=\s{0,4}kernel|/etc/ld\.so\.preload|\b(?:export\s{1,4})?DYLD_INSERT_LIBRARIES=\S",
-    harmful: &[("a.cmd", "sc create x type= kernel binPath= C:\\x.sys")],
-    harmless: &[("a.cmd", "sc create web binPath= C:\\web.exe"), ("a.sh", "LD_PRELOAD=libjemalloc.so ./run")],
+    pattern: r"\bsc(?:\.exe)?\s{1,4}create\s{1,4}\S{1,40}\s[^\n]{0,60}type=\s{0,4}kernel|(?:>>?\s{0,2}|\btee\s{1,2}(?:-a\s{1,2})?|\b(?:cp|mv|ln|install)\s[^\n]{1,80}\s)[\x22']?/etc/ld\.so\.preload|\bopen\(\s{0,2}['\x22]/etc/ld\.so\.preload['\x22]\s{0,2},\s{0,2}(?:mode\s{0,2}=\s{0,2})?['\x22][wa]|\b(?:writeFile|appendFile)\w{0,4}\(\s{0,2}['\x22]/etc/ld\.so\.preload|\b(?:export\s{1,4})?DYLD_INSERT_LIBRARIES=\S",
+    harmful: &[
+        ("a.cmd", "sc create x type= kernel binPath= C:\\x.sys"),
+        ("a.sh", "echo /usr/lib/libx.so | sudo tee -a /etc/ld.so.preload"),
+    ],
+    harmless: &[
+        ("a.cmd", "sc create web binPath= C:\\web.exe"),
+        ("a.sh", "LD_PRELOAD=libjemalloc.so ./run\ncat /etc/ld.so.preload"),
+    ],
     ..BASE
 };
 

@@ -175,7 +175,8 @@ impl Value {
     pub fn put(&mut self, key: &str, part: &Self) {
         if LOGIN.contains(&key.to_ascii_lowercase().as_str()) {
             let is_key = |taint: &&Taint| {
-                taint.kind == Kind::Variable || taint.kind == Kind::Secret && taint.what.ends_with(".env")
+                let is_kept = taint.what.ends_with(".env") || taint.what.ends_with("keyring.get_password");
+                taint.kind == Kind::Variable || taint.kind == Kind::Secret && is_kept
             };
             self.keys.extend(part.taints.iter().filter(is_key).chain(&part.keys).cloned());
             self.taints.extend(part.taints.iter().filter(|taint| !is_key(taint)).cloned());
