@@ -23,7 +23,7 @@ use std::sync::LazyLock;
 use crate::{
     Rule, Severity,
     engine::SearchError,
-    excerpt,
+    excerpt, role,
     rules::{WEIGHT, rules_of_prose},
     scanner::Finder,
     source::Source,
@@ -239,7 +239,9 @@ impl<'a> Judge<'a> {
         }
         if passage.place != Place::Heading && (addressed || passage.place != Place::Code) {
             let listed = passage.place == Place::Item && self.lead;
-            let talk = teaches || self.heading || listed || self.lesson;
+            let at = passage.parts.first().map_or(0, |part| self.source.line_at(part.start));
+            let taught = passage.place != Place::Code && role::is_taught(self.source, at);
+            let talk = teaches || self.heading || listed || self.lesson || taught;
             let asks = meant & GUARDS.consent != 0 && said & GUARDS.waived == 0;
             let hidden = hidden || passage.place == Place::Code;
             let terms = std::mem::take(&mut self.terms);
@@ -251,7 +253,7 @@ impl<'a> Judge<'a> {
                 let concepts = self.sentences.iter().fold((0, 0), |all, one| (all.0 | one.0, all.1 | one.1));
                 let weighed = Weighed { words: spoken, concepts, marks };
                 let before = self.said.len();
-                self.judge(part, concepts, passage.place, talk && !hidden, asks && !hidden);
+                self.judge(part, concepts, passage.place, talk && (!hidden || taught), asks && !hidden);
                 self.weigh(&weighed, before, talk && !hidden);
             }
             self.terms = terms;

@@ -55,7 +55,7 @@ static PROMISES: [Promise; 5] = [
             "不修改",
             "不做任何修改",
         ],
-        broken_by: r"\brm\s{1,3}-[a-z]{0,4}r[a-z]{0,4}\s|\brmtree\(|\brmSync\(|\bfs\.rm\(|\bDROP\s{1,3}(?:TABLE|DATABASE|SCHEMA)\b|\bDELETE\s{1,3}FROM\b|\bTRUNCATE\s{1,3}TABLE\b|\bgit\s{1,3}(?:push|reset\s{1,3}--hard|clean\s{1,3}-)|\bcrontab\s{1,3}-|>>\s{0,2}[\x22']?(?:~|\$HOME)/\.|\bRemove-Item\b[^\n]{0,60}-Recurse|\bkubectl\s{1,3}(?:delete|apply|patch)\b|\bterraform\s{1,3}(?:apply|destroy)\b|\bchmod\s{1,3}(?:777|u\+s)",
+        broken_by: r"\brm\s{1,3}-[a-z]{0,4}r[a-z]{0,4}\s|\brmtree\(|\brmSync\(|\bfs\.rm\(|\bDROP\s{1,3}(?:TABLE|DATABASE|SCHEMA)\b|\bDELETE\s{1,3}FROM\b|\bTRUNCATE\s{1,3}TABLE\b|\bgit\s{1,3}(?:push|reset\s{1,3}--hard|clean\s{1,3}-)|\bcrontab\s{1,3}-(?:r\b|\s|\n)|>>\s{0,2}[\x22']?(?:~|\$HOME)/\.|\bRemove-Item\b[^\n]{0,60}-Recurse|\bkubectl\s{1,3}(?:delete|apply|patch)\b|\bterraform\s{1,3}(?:apply|destroy)\b|\bchmod\s{1,3}(?:777|u\+s)",
         kept_by: &[],
         compiled: OnceLock::new(),
     },

@@ -23,6 +23,8 @@ pub(crate) struct Source<'a> {
     fenced: Vec<bool>,
     /// What a file of configuration hands to a shell, made when it is asked for.
     commands: OnceCell<Option<String>>,
+    /// Whether its beginning says that it is about defence, found out when it is asked for.
+    pub defence: OnceCell<bool>,
 }
 
 /// What a file is used for. Both may be true: an executable text is read and run.
@@ -46,7 +48,7 @@ impl<'a> Source<'a> {
         let starts: Vec<usize> =
             std::iter::once(0).chain(memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1)).collect();
         let fenced = if kind.reads { fences(&text, &starts) } else { Vec::new() };
-        Self { path, text, kind, binary: false, starts, fenced, commands: OnceCell::new() }
+        Self { path, text, kind, binary: false, starts, fenced, commands: OnceCell::new(), defence: OnceCell::new() }
     }
 
     /// The index, from 0, of the line that holds a byte.
