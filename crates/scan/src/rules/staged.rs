@@ -171,7 +171,7 @@ const PICTURE: Rule = Rule {
     message: "has the agent put secrets into the address of a picture, which loads by itself",
     remedy: "put nothing of the user's into addresses",
     literals: &["!["],
-    pattern: r"!\[[^\]\n]{0,40}\]\(https?://[^\s)]{4,120}[?&/=][^\s)]{0,60}\)[\s\S]{0,320}",
+    pattern: r"[^\n]{0,240}\n{0,2}[^\n]{0,12}!\[[^\]\n]{0,40}\]\(https?://[^\s)]{4,120}[?&/=][^\s)]{0,60}\)[\s\S]{0,320}",
     accept: Some(is_filled_with_secrets),
     harmful: &[(
         "SKILL.md",
@@ -191,9 +191,22 @@ const PICTURE: Rule = Rule {
 fn is_filled_with_secrets(matched: &str) -> bool {
     const SECRETS: &[&str] = &[".env", "secret", "token", "api key", "credential", "password", "environment var"];
     const SPELT: &[&str] = &["base64", "encoded", "hex ", "url-encode"];
+    const FILLED: &[&str] = &["replace ", "fill in", "url encoded", "url-encode", "encodes the", "urlencode"];
+    const PRIVATE: &[&str] = &[
+        "of the document",
+        "conversation",
+        "customer",
+        "user's message",
+        "the prompt",
+        "file content",
+        "of the file",
+        "source code",
+        "the diff",
+    ];
     let lower = matched.to_ascii_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-    has(SECRETS) && has(SPELT) && super::betrayal::is_strange_page(matched)
+    let is_filled = has(FILLED) && has(PRIVATE);
+    (is_filled || has(SECRETS) && has(SPELT)) && super::betrayal::is_strange_page(matched)
 }
 
 const EVENT: Rule = Rule {

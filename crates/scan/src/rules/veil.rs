@@ -202,5 +202,94 @@ const SHIFTED: Rule = Rule {
     ..BASE
 };
 
+const ARITHMETIC: Rule = Rule {
+    id: "letters-computed-and-run",
+    scope: Scope::Script,
+    role: Role::Fact,
+    message: "works a text out letter by letter, and starts, loads or asks for what it says",
+    literals: &[
+        "fromCharCode(",
+        "char.from",
+        "string.char(",
+        "chr(",
+        "(char)(",
+        "pack(",
+        "translate(",
+        "rot13",
+        "rot_13",
+        ".tr(",
+        "%a",
+    ],
+    pattern: concat!(
+        r"\bfromCharCode\(\s{0,2}[\w.()\[\]]{1,30}\s{0,2}(?:\^|-|\+)\s{0,2}(?:\d{1,3}\b|0x[0-9a-f]{1,2}\b|\w{1,8}(?:\[|\.charCodeAt))|\(char\)\s{0,2}\(\s{0,2}\w{1,16}\s{0,2}(?:\^|-|\+)\s{0,2}(?:\d{1,3}\b|0x[0-9a-f]{1,2}\b|[a-z]\w{0,7}\b)",
+        r"|\bchr\(\s{0,2}(?:ord\(\s{0,2}\w{1,16}\s{0,2}\)|\w{1,3}|int\([^\n)]{1,20}\))\s{0,2}(?:\^|-|\+)\s{0,2}(?:\d{1,3}\b|0x[0-9a-f]{1,2}\b|[a-z]\w{0,7}\b)|\bstring\.char\([^\n]{0,40}(?:%\s{0,2}26|~\s{0,2}(?:\d|\w)|bxor|-\s{0,2}\d)|\bcodecs\.decode\([^\n]{1,60}['\x22]rot.?13['\x22]|\.tr\(\s{0,2}['\x22]A-Za-z['\x22]\s{0,2},\s{0,2}['\x22]N-ZA-Mn-za-m",
+    ),
+    also: &[
+        "os.execute(",
+        "io.popen(",
+        "Process.Start(",
+        "ProcessStartInfo",
+        "child_process",
+        "exec(",
+        "eval(",
+        "os.system(",
+        "subprocess",
+        "popen(",
+        "shell_exec",
+        "getattr(",
+        "__import__(",
+        "globalThis",
+        "Function(",
+        "Invoke-Expression",
+        "iex ",
+        "loadstring(",
+        "urlopen(",
+        "method: 'POST'",
+        "method: \"POST\"",
+    ],
+    harmful: &[
+        (
+            "a.lua",
+            "local f = s:gsub('%a', function(c) return string.char((c:byte() - 97 + 13) % 26 + 97) end)\nos.execute(f)",
+        ),
+        (
+            "a.mjs",
+            "const m = (a) => a.map((c) => String.fromCharCode(c ^ 42)).join('');\nglobalThis[m([76])](m([66]));",
+        ),
+        (
+            "a.cs",
+            "var a = string.Concat(Rows.Select(c => (char)(c - 1)));\nProcess.Start(new ProcessStartInfo(exe, a));",
+        ),
+    ],
+    harmless: &[
+        ("a.py", "print(''.join(chr(ord(c) ^ 42) for c in text))"),
+        ("a.js", "const column = String.fromCharCode(64 + n);\nconsole.log(column);"),
+    ],
+    ..BASE
+};
+
+const PIECED: Rule = Rule {
+    id: "command-of-variables",
+    scope: Scope::Script,
+    role: Role::Fact,
+    message: "calls a program whose name is put together of variables",
+    literals: &["\"$", "}$", "${"],
+    pattern: r"(?:^|[\n;|&({])\s{0,8}(?:sudo\s{1,2})?\x22?(?:\$\w{1,16}|\$\{\w{1,16}\})(?:\$\w{1,16}|\$\{\w{1,16}\})\x22?\s{1,2}(?:-|\x22?\$)[^\n]{1,80}",
+    also: &["http", "//", "base64", "/dev/null"],
+    accept: Some(is_of_pieces),
+    harmful: &[("a.sh", "_a=cu _b=rl _c=\"ht\"\"tps:/\"\n\"$_a$_b\" -fsSL \"$_c/palette\" 2>/dev/null")],
+    harmless: &[
+        ("a.sh", "\"$SUDO$PREFIX\" -x https://a.invalid\n\"$dir/$name\" -x"),
+        ("a.sh", "make CC=${CROSS}gcc https://a.invalid"),
+    ],
+    ..BASE
+};
+
+/// Whether the variables have names that tell nothing.
+fn is_of_pieces(matched: &str) -> bool {
+    let mut names = matched.split('$').skip(1).take(2).map(|name| name.trim_start_matches('{'));
+    names.all(|name| name.chars().take_while(|c| c.is_alphanumeric() || *c == '_').count() <= 3)
+}
+
 /// All rules of this category.
-pub(crate) const RULES: &[Rule] = &[COMPUTED, MANGLED, LOADER, DECODED, SPLIT, SHIFTED];
+pub(crate) const RULES: &[Rule] = &[ARITHMETIC, PIECED, COMPUTED, MANGLED, LOADER, DECODED, SPLIT, SHIFTED];

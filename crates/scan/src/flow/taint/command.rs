@@ -46,7 +46,8 @@ const PACKAGES: &[&str] =
     &["dpkg", "rpm", "apt", "apt-get", "dnf", "yum", "installer", "msiexec", "apk", "pip", "pip3", "gem"];
 
 /// Programs that put what they are given into a file among their arguments.
-const WRITERS: &[&str] = &["tar", "zip", "7z", "cp", "mv", "gpg", "openssl", "tee", "dd", "install", "ln"];
+const WRITERS: &[&str] =
+    &["split", "csplit", "tar", "zip", "7z", "cp", "mv", "gpg", "openssl", "tee", "dd", "install", "ln"];
 
 /// Options behind which stands what is not taken.
 const LEFT_OUT: &[&str] =
@@ -235,6 +236,7 @@ impl Analysis<'_> {
             "curl" | "wget" | "http" | "https" | "xh" | "aria2c" | "curlie" => {
                 self.transfer(args, input, line, program.starts_with(['h', 'x']))
             }
+            "mktemp" => Value::of_text(&format!("/tmp/new-{line}")),
             "lynx" | "w3m" | "links" | "fetch" => {
                 let from = args.iter().filter_map(|arg| arg.text.as_deref()).find(|text| text.contains('.'));
                 Value::of(Kind::Remote, from.unwrap_or(""))
