@@ -19,6 +19,7 @@ use skill::{Bundle, Limits, SkillPath, frontmatter};
 use crate::{Scope, excerpt, source::Source};
 
 pub use declared::Undeclared;
+pub(crate) use hosts::{host_of, is_address};
 
 /// Bytes of text that are read for one summary; what has more is not complete.
 const BYTES: usize = 2 << 20;

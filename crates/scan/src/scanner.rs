@@ -9,7 +9,7 @@ use std::{
 use skill::{Bundle, File, SkillPath};
 
 use crate::{
-    Finding, Report, Rule, Severity, apart, encoded,
+    Finding, Report, Rule, Severity, apart, egress, encoded,
     engine::{Hit, SearchError, Steps, engine},
     excerpt, flow, hidden, normal, prose, purpose, role,
     rules::package,
@@ -74,7 +74,8 @@ fn scan_bundle<'a>(bundle: &'a Bundle, at: &Cell<&'a str>) -> Vec<Finding> {
     finder.begin();
     let followed = flow::check(bundle, &sources, &mut finder)
         .and_then(|()| apart::check(&sources, &mut finder))
-        .and_then(|()| purpose::check(bundle, &sources, &mut finder));
+        .and_then(|()| purpose::check(bundle, &sources, &mut finder))
+        .and_then(|()| egress::check(&sources, &mut finder));
     if let (Err(error), Some(first)) = (followed, sources.first()) {
         finder.failed(first, &error);
     }

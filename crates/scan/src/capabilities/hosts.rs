@@ -79,7 +79,7 @@ fn behind_scheme(line: &str, mark: usize, part: Part) -> Option<String> {
 }
 
 /// A host without its port, in lower case.
-pub(super) fn host_of(text: &str) -> Option<String> {
+pub(crate) fn host_of(text: &str) -> Option<String> {
     let name = text.split(':').next().unwrap_or_default().trim_end_matches('.');
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_');
     let fits = !name.is_empty() && name.len() <= NAME && name.chars().all(is_name) && !name.contains("..");
@@ -92,7 +92,8 @@ pub(super) fn is_host(word: &str) -> bool {
     is_address(word) || (!before.is_empty() && last.len() >= 2 && last.chars().all(|c| c.is_ascii_alphabetic()))
 }
 
-fn is_address(word: &str) -> bool {
+/// Whether a word is the address of a machine, as four numbers.
+pub(crate) fn is_address(word: &str) -> bool {
     if !word.starts_with(|c: char| c.is_ascii_digit()) {
         return false;
     }
