@@ -4,12 +4,15 @@
 //! should not has every reason to keep the host out of the text, whatever the kind of the attack and the language
 //! that it is written in.
 
+use std::net::Ipv4Addr;
+
 use memchr::memmem;
 
 use crate::{
     capabilities::{host_of, is_address},
     engine::SearchError,
-    rules::{purpose::HOST_UNTOLD, purpose::KNOWN_HOSTS, purpose::REACHES},
+    role,
+    rules::purpose::{HANDS_OVER, HOST_IN_COMMAND, HOST_UNTOLD, KNOWN_HOSTS, REACHES},
     scanner::Finder,
     source::Source,
 };
@@ -28,21 +31,22 @@ struct Named {
     column: usize,
 }
 
-/// Adds the hosts that scripts reach and no text of the skill names.
+/// Adds the hosts that scripts reach and no text of the skill names, and those of commands in a text that send or
+/// install something where no sentence names them.
 pub(crate) fn check(sources: &[Source<'_>], finder: &mut Finder) -> Result<(), SearchError> {
-    let mut told: Option<String> = None;
-    for source in sources.iter().filter(|source| !source.kind().reads && !source.is_binary()) {
+    let (mut told, mut said) = (None, None);
+    for source in sources.iter().filter(|source| !source.is_binary()) {
         let mut found: Vec<String> = Vec::new();
         for named in hosts(source) {
-            let told = told.get_or_insert_with(|| told_by(sources));
-            if found.contains(&named.host) || is_told(told, &named.host) {
+            let text = match source.kind().reads {
+                true => said.get_or_insert_with(|| texts_of(sources, sentences)),
+                false => told.get_or_insert_with(|| texts_of(sources, |source| source.text.to_lowercase())),
+            };
+            if found.contains(&named.host) || is_told(text, &named.host) {
                 continue;
             }
             finder.charge(source.text.len())?;
-            if is_reached(source, &named) {
-                let message = format!("{}: {}", HOST_UNTOLD.message, named.host);
-                let excerpt = source.line(named.line).trim();
-                finder.add_told(&HOST_UNTOLD, HOST_UNTOLD.severity, source, named.line, excerpt, message);
+            if add(source, &named, finder) {
                 found.push(named.host);
             }
         }
@@ -50,10 +54,44 @@ pub(crate) fn check(sources: &[Source<'_>], finder: &mut Finder) -> Result<(), S
     Ok(())
 }
 
+/// Adds a host that is reached; whether it is.
+fn add(source: &Source<'_>, named: &Named, finder: &mut Finder) -> bool {
+    let (rule, is_reached) = match source.kind().reads {
+        true => (&HOST_IN_COMMAND, is_in_command(source, named)),
+        false => (&HOST_UNTOLD, is_reached(source, named)),
+    };
+    if is_reached {
+        let offset = source.line_start(named.line) + named.column;
+        let severity = role::severity(rule, source, named.line, offset);
+        let message = format!("{}: {}", rule.message, named.host);
+        finder.add_told(rule, severity, source, named.line, source.line(named.line).trim(), message);
+    }
+    is_reached
+}
+
 /// All that people and agents read of a skill, in lower case.
-fn told_by(sources: &[Source<'_>]) -> String {
+fn texts_of(sources: &[Source<'_>], text: impl Fn(&Source<'_>) -> String) -> String {
     let texts = sources.iter().filter(|source| source.kind().reads && !source.is_binary());
-    texts.map(|source| source.text.to_lowercase()).collect::<Vec<_>>().join("\n")
+    texts.map(text).collect::<Vec<_>>().join("\n")
+}
+
+/// The sentences of a text, without its code.
+fn sentences(source: &Source<'_>) -> String {
+    let lines = source.lines().filter(|(at, _)| !source.is_fenced(*at));
+    let mut said = String::new();
+    for (_, line) in lines {
+        said.extend(line.split('`').step_by(2).map(str::to_lowercase));
+        said.push('\n');
+    }
+    said
+}
+
+/// Whether an address of a text stands in a command that sends or installs something.
+fn is_in_command(source: &Source<'_>, named: &Named) -> bool {
+    let line = source.line(named.line);
+    let is_code = source.is_fenced(named.line)
+        || line.get(..named.column).is_some_and(|before| before.matches('`').count() % 2 == 1);
+    is_code && reaches(line) && HANDS_OVER.iter().any(|word| line.contains(word))
 }
 
 /// Whether a text names a host, or whose it is: `api.acme.com` by `acme`.
@@ -82,15 +120,30 @@ fn hosts<'s>(source: &'s Source<'_>) -> impl Iterator<Item = Named> + 's {
 
 /// Whether a host is another machine, and none of those that everybody reaches.
 fn is_somewhere(host: &str) -> bool {
-    const NEAR: &[&str] = &["127.", "10.", "192.168.", "0.", "169.254.", "172."];
-    let is_known = |known: &&str| host.strip_suffix(*known).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
     if is_address(host) {
-        return !NEAR.iter().any(|near| host.starts_with(near));
+        return host.parse::<Ipv4Addr>().is_ok_and(|ip| !ip.is_private() && !ip.is_loopback() && !ip.is_link_local());
     }
-    let is_name =
-        host.rsplit_once('.').is_some_and(|(_, last)| last.len() > 1 && last.bytes().all(|b| b.is_ascii_alphabetic()));
-    is_name && !host.starts_with("your") && !KNOWN_HOSTS.iter().any(is_known)
+    let is_known = |known: &&str| host.strip_suffix(*known).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
+    let last = host.rsplit_once('.').map_or("", |(_, last)| last);
+    let is_name = last.len() > 1 && last != "example" && last.bytes().all(|byte| byte.is_ascii_alphabetic());
+    is_name
+        && !host.starts_with("your")
+        && (RENTED.iter().any(|part| host.contains(part)) || !KNOWN_HOSTS.iter().any(is_known))
 }
+
+/// Parts of the names of hosts that large services let to anybody.
+const RENTED: &[&str] = &[
+    "hooks.",
+    "s3.",
+    "s3-",
+    "execute-api.",
+    "lambda-url.",
+    "storage.googleapis",
+    "blob.core",
+    "functions.net",
+    ".run.app",
+    "script.google",
+];
 
 /// Whether a call that reaches the network has the address, or a name that stands for it.
 fn is_reached(source: &Source<'_>, named: &Named) -> bool {

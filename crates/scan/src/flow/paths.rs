@@ -186,7 +186,8 @@ const LONGEST: usize = 300;
 /// Whether a folded text is, or ends in, such a path.
 pub(super) fn is_secret(text: &str) -> bool {
     static PARTS: LazyLock<Literals> = LazyLock::new(|| Literals::new(SECRETS.iter().map(|(part, _)| *part)));
-    if text.len() > LONGEST {
+    // What a program is told to leave out.
+    if text.len() > LONGEST || text.starts_with([':', '!']) {
         return false;
     }
     let plain = text.contains('\\').then(|| text.replace('\\', "/"));

@@ -281,8 +281,9 @@ const COMPUTED: Rule = Rule {
         "eval(\"\"",
         "exec(bytearray",
         "eval(bytearray",
+        "% 256",
     ],
-    pattern: r"\b(?:exec|eval)\((?:bytes|bytearray)\(|\b(?:exec|eval)\((?:''|\x22\x22)\.join\(",
+    pattern: r"\bbytes\(\s{0,2}\(?[\w\s()^+-]{1,40}%\s{0,2}256[^\n]{0,60}\bfor\b[\s\S]{0,800}?\b(?:exec|eval)\(|\b(?:exec|eval)\((?:bytes|bytearray)\(|\b(?:exec|eval)\((?:''|\x22\x22)\.join\(",
     harmful: &[("a.py", "exec(bytes(b[i] & 1 | b[i + 1] & 15 for i in range(0, 300, 3)).decode())")],
     harmless: &[("a.py", "print(bytes(b[0:3]).decode(), ''.join(parts))")],
     ..REMOTE_CODE

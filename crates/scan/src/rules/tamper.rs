@@ -131,6 +131,9 @@ const CAUGHT_PASSWORD: Rule = Rule {
         "alias sudo=",
         "alias ssh=",
         "alias su=",
+        "read -rs",
+        "read -s",
+        "read -sr",
         "function sudo",
         "hidden answer",
         "zenity --pass",
@@ -143,6 +146,7 @@ const CAUGHT_PASSWORD: Rule = Rule {
         "CredUIPrompt",
     ],
     pattern: concat!(
+        r"\bread\s{1,2}-\w{0,2}s\w{0,2}\s[^\n]{0,80}?\b\w{1,12}\s{0,2}[;\n][^\n]{0,60}\n?[^\n]{0,60}\bcurl\s[^\n]{0,80}https?://|",
         r"(?:^|[\n;&\x22'`]\s{0,8}|function\s{1,4})(?:sudo|ssh|su|passwd|gpg|login)\s{0,2}\(\)\s{0,4}\{[^\n]{0,200}|(?:^|[\n;&\x22'`]\s{0,8})function\s{1,4}sudo\b|\balias\s{1,4}(?:sudo|ssh|su)=['\x22]?[^\n]{0,20}(?:/|\.|\$HOME|~|python|sh\b|curl|script)[^\n]{0,60}",
         r"|\bdisplay\s{1,4}dialog\b[^\n]{0,200}hidden\s{1,4}answer|\b(?:zenity|kdialog)\s{1,4}--password\b|\bPromptForCredential\s{0,2}\(|\bCredUIPrompt\w{0,40}\s{0,2}\(|['\x22]-?authonly['\x22]|\bpam_exec\.so\b|\bchmod\s[^\n]{0,20}/etc/pam\.d",
     ),
@@ -181,10 +185,17 @@ const EDITOR_SPY: Rule = Rule {
     category: "surveillance",
     message: "sends away what is opened or typed in an editor or a form",
     remedy: "send nothing that the user did not hand over",
-    literals: &["onDidChangeTextDocument", "onDidOpenTextDocument", "addEventListener(", "TextChanged", "BufWritePost"],
+    literals: &[
+        "onDidChangeTextDocument",
+        "onDidOpenTextDocument",
+        "addEventListener(",
+        "TextChanged",
+        "BufWritePost",
+        "vim.on_key(",
+    ],
     pattern: concat!(
         r"\bonDid(?:Change|Open)TextDocument\s{0,2}\(|\baddEventListener\(\s{0,2}['\x22`](?:key(?:down|up|press)|input)['\x22`][\s\S]{0,240}(?:sendBeacon|new\s{1,2}Image\(|\.src\s{0,2}=\s{0,2}['\x22`]https?:|fetch\(\s{0,2}['\x22`](?:https?:)?//)",
-        r"|\bBufWritePost\b[^\n]{0,120}(?:curl|system\()",
+        r"|\bBufWritePost\b[\s\S]{0,240}?(?:curl|system\()|\bvim\.on_key\(\s{0,2}function[\s\S]{0,300}?(?:curl|jobstart|system\()",
     ),
     also: &["axios", "fetch(", "http.request", "https.request", "sendBeacon", "curl", "WebSocket(", "new Image("],
     harmful: &[

@@ -192,8 +192,10 @@ const LOADED: Rule = Rule {
         "Command::new(\"python",
         "Command::new(\"node",
         "WebAssembly.",
+        "Assembly.Load",
     ],
     pattern: concat!(
+        r"\b(?:DownloadData|DownloadString|GetByteArrayAsync|GetStringAsync)\(\s{0,2}\x22https?://[^\s\x22]{4,120}[\s\S]{0,320}?\bAssembly\.Load(?:File|From)?\(|",
         r"\bnew\s{1,2}URLClassLoader\([^\n]{0,40}new\s{1,2}UR[LI]\(\s{0,2}\x22https?://[^\s\x22]{4,120}|\bnew\s{1,2}URL\(\s{0,2}['\x22]https?://[^\s'\x22]{4,120}['\x22]\)\.(?:text|getText\(\))[\s\S]{0,120}?(?:\bevaluate\(|\bEval\.me\(|\.execute\(\))",
         r"|https?://[^\s'\x22]{4,120}\.wasm\b[\s\S]{0,260}?\bWebAssembly\.(?:instantiate|compile)\w{0,9}\(|\bWebAssembly\.instantiateStreaming\(\s{0,2}fetch\(\s{0,2}['\x22]https?://[^\s'\x22]{4,120}",
         r"|https?://[^\s'\x22]{4,120}[\s\S]{0,220}?\bexec\.Command\(\x22(?:/bin/)?(?:ba|z)?sh\x22\s{0,2},\s{0,2}\x22-c\x22\s{0,2},\s{0,2}string\(\w{1,12}\)|https?://[^\s'\x22]{4,120}[\s\S]{0,220}?\bCommand::new\(\x22(?:/bin/)?(?:(?:ba|z)?sh|python3?|node)\x22\)\s{0,12}\.arg\(\x22-[ce]\x22\)\s{0,12}\.arg\(&?(?:b|body|text|script|payload|resp\w{0,5}|code|s|src|t)\)",

@@ -48,6 +48,7 @@ const SEEN: &[&str] = &[
     "CryptUnprotectData",
     "sounddevice.rec",
     "screenshot",
+    "screenshot-desktop",
     "navigator.clipboard.readText",
     "storage_state",
     "storageState",
