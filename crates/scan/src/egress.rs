@@ -4,31 +4,41 @@
 //! should not has every reason to keep the host out of the text, whatever the kind of the attack and the language
 //! that it is written in.
 
-use std::net::Ipv4Addr;
+use std::{collections::HashSet, net::Ipv4Addr, sync::LazyLock};
 
 use memchr::memmem;
 
 use crate::{
+    Rule,
     capabilities::{host_of, is_address},
     engine::SearchError,
+    literals::Literals,
     role,
     rules::purpose::{HANDS_OVER, HOST_IN_COMMAND, HOST_UNTOLD, KNOWN_HOSTS, REACHES},
     scanner::Finder,
     source::Source,
 };
 
-/// Hosts of one file that are looked at.
-const HOSTS: usize = 64;
-
 /// Lines before an address on which the call that it belongs to may begin.
 const CALL: usize = 3;
+
+/// Bytes before and after an address that tell which call it belongs to.
+const BEFORE: usize = 600;
+const AFTER: usize = 200;
+
+/// Steps that an address costs.
+const ADDRESS: usize = 128;
+
+/// Bytes of text in which a host is looked for at the cost of one step; to find a word is that much faster than to
+/// try an expression.
+const FAST: usize = 64;
 
 /// A host in a file.
 struct Named {
     host: String,
     line: usize,
-    /// Where its line has said what comes before it.
-    column: usize,
+    /// Where it begins, in bytes of the text.
+    offset: usize,
 }
 
 /// Adds the hosts that scripts reach and no text of the skill names, and those of commands in a text that send or
@@ -36,37 +46,34 @@ struct Named {
 pub(crate) fn check(sources: &[Source<'_>], finder: &mut Finder) -> Result<(), SearchError> {
     let (mut told, mut said) = (None, None);
     for source in sources.iter().filter(|source| !source.is_binary()) {
-        let mut found: Vec<String> = Vec::new();
+        let (mut known, mut calls) = (HashSet::new(), None);
         for named in hosts(source) {
-            let text = match source.kind().reads {
+            finder.charge(ADDRESS)?;
+            let is_text = source.kind().reads;
+            let is_reached = match is_text {
+                true => is_in_command(source, &named),
+                false => is_reached(source, &named, &mut calls, finder)?,
+            };
+            if !is_reached || !known.insert(named.host.clone()) {
+                continue;
+            }
+            let text = match is_text {
                 true => said.get_or_insert_with(|| texts_of(sources, sentences)),
                 false => told.get_or_insert_with(|| texts_of(sources, |source| source.text.to_lowercase())),
             };
-            if found.contains(&named.host) || is_told(text, &named.host) {
-                continue;
-            }
-            finder.charge(source.text.len())?;
-            if add(source, &named, finder) {
-                found.push(named.host);
+            finder.charge(text.len() / FAST)?;
+            if !is_told(text, &named.host) {
+                add(if is_text { &HOST_IN_COMMAND } else { &HOST_UNTOLD }, source, &named, finder);
             }
         }
     }
     Ok(())
 }
 
-/// Adds a host that is reached; whether it is.
-fn add(source: &Source<'_>, named: &Named, finder: &mut Finder) -> bool {
-    let (rule, is_reached) = match source.kind().reads {
-        true => (&HOST_IN_COMMAND, is_in_command(source, named)),
-        false => (&HOST_UNTOLD, is_reached(source, named)),
-    };
-    if is_reached {
-        let offset = source.line_start(named.line) + named.column;
-        let severity = role::severity(rule, source, named.line, offset);
-        let message = format!("{}: {}", rule.message, named.host);
-        finder.add_told(rule, severity, source, named.line, source.line(named.line).trim(), message);
-    }
-    is_reached
+fn add(rule: &'static Rule, source: &Source<'_>, named: &Named, finder: &mut Finder) {
+    let severity = role::severity(rule, source, named.line, named.offset);
+    let message = format!("{}: {}", rule.message, named.host);
+    finder.add_told(rule, severity, source, named.line, source.line(named.line).trim(), message);
 }
 
 /// All that people and agents read of a skill, in lower case.
@@ -88,10 +95,10 @@ fn sentences(source: &Source<'_>) -> String {
 
 /// Whether an address of a text stands in a command that sends or installs something.
 fn is_in_command(source: &Source<'_>, named: &Named) -> bool {
-    let line = source.line(named.line);
-    let is_code = source.is_fenced(named.line)
-        || line.get(..named.column).is_some_and(|before| before.matches('`').count() % 2 == 1);
-    is_code && reaches(line) && HANDS_OVER.iter().any(|word| line.contains(word))
+    let before = before_of(source, named.offset, named.line);
+    let line = [before, after_of(source, named.offset)].concat();
+    let is_code = source.is_fenced(named.line) || before.matches('`').count() % 2 == 1;
+    is_code && reaches(&line) && HANDS_OVER.iter().any(|word| line.contains(word))
 }
 
 /// Whether a text names a host, or whose it is: `api.acme.com` by `acme`.
@@ -112,10 +119,9 @@ fn hosts<'s>(source: &'s Source<'_>) -> impl Iterator<Item = Named> + 's {
         let authority = rest.get(..end)?;
         let host = host_of(authority.rsplit('@').next()?)?;
         let line = source.line_at(at);
-        let column = at - source.line_start(line);
-        is_somewhere(&host).then_some(Named { host, line, column })
+        is_somewhere(&host).then_some(Named { host, line, offset: at })
     };
-    marks.filter_map(named).take(HOSTS)
+    marks.filter_map(named)
 }
 
 /// Whether a host is another machine, and none of those that everybody reaches.
@@ -146,26 +152,59 @@ const RENTED: &[&str] = &[
 ];
 
 /// Whether a call that reaches the network has the address, or a name that stands for it.
-fn is_reached(source: &Source<'_>, named: &Named) -> bool {
-    let line = source.line(named.line);
-    let before = line.get(..named.column).unwrap_or("");
-    if before.trim_start().starts_with(['#', '*', ';'])
-        || before.trim_start().starts_with("//")
-        || before.contains("<!--")
-    {
-        return false;
+fn is_reached<'s>(
+    source: &'s Source<'_>,
+    named: &Named,
+    calls: &mut Option<HashSet<&'s str>>,
+    finder: &mut Finder,
+) -> Result<bool, SearchError> {
+    let before = before_of(source, named.offset, named.line);
+    let start = before.trim_start();
+    if start.starts_with(['#', '*', ';']) || start.starts_with("//") || before.contains("<!--") {
+        return Ok(false);
     }
-    if (named.line.saturating_sub(CALL)..=named.line).any(|at| reaches(source.line(at))) {
-        return true;
+    let above = before_of(source, named.offset, named.line.saturating_sub(CALL));
+    if reaches(above) || reaches(after_of(source, named.offset)) {
+        return Ok(true);
     }
-    let Some(name) = name_before(before) else { return false };
-    let uses = |at: usize| at != named.line && has_word(source.line(at), name);
-    let mut lines = source.lines().map(|(at, _)| at);
-    lines.any(|at| uses(at) && (at.saturating_sub(CALL - 1)..=at).any(|near| reaches(source.line(near))))
+    let Some(name) = name_before(before) else { return Ok(false) };
+    if calls.is_none() {
+        finder.charge(source.text.len())?;
+        *calls = Some(words_of_calls(source));
+    }
+    Ok(calls.as_ref().is_some_and(|calls| calls.contains(name)))
 }
 
-fn reaches(line: &str) -> bool {
-    REACHES.iter().any(|word| line.contains(word))
+/// The words on lines that reach the network, and on those right below.
+fn words_of_calls<'s>(source: &'s Source<'_>) -> HashSet<&'s str> {
+    let (mut words, mut near) = (HashSet::new(), 0);
+    for (_, line) in source.lines() {
+        near = if reaches(line) { CALL } else { near.saturating_sub(1) };
+        if near > 0 {
+            words.extend(line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| word.len() > 1));
+        }
+    }
+    words
+}
+
+/// What stands before an address from the beginning of a line on, as far as it tells.
+fn before_of<'s>(source: &'s Source<'_>, offset: usize, line: usize) -> &'s str {
+    let start = source.line_start(line).max(source.text.ceil_char_boundary(offset.saturating_sub(BEFORE)));
+    source.text.get(start..offset).unwrap_or("")
+}
+
+/// What stands behind it in its line, as far as it tells.
+fn after_of<'s>(source: &'s Source<'_>, offset: usize) -> &'s str {
+    let end = source.text.floor_char_boundary(offset + AFTER);
+    source.text.get(offset..end).unwrap_or("").lines().next().unwrap_or("")
+}
+
+/// Whether a text has one of the words by which the network is reached.
+fn reaches(text: &str) -> bool {
+    static WORDS: LazyLock<Literals> = LazyLock::new(|| Literals::new(REACHES.iter().copied()));
+    let mut found = false;
+    WORDS.find(text.as_bytes(), |_, _| found = true);
+    found
 }
 
 /// The name that is set to what follows, as in `url = "https://`.
@@ -179,15 +218,6 @@ fn name_before(before: &str) -> Option<&str> {
         .rfind(|c: char| !is_part(c))
         .map_or(0, |at| at + left.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8));
     left.get(start..).filter(|name| name.len() > 1)
-}
-
-fn has_word(line: &str, word: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    line.match_indices(word).any(|(at, _)| {
-        let before = line.get(..at).and_then(|text| text.chars().next_back());
-        let after = line.get(at + word.len()..).and_then(|text| text.chars().next());
-        !before.is_some_and(is_part) && !after.is_some_and(is_part)
-    })
 }
 
 #[cfg(test)]

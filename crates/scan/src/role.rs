@@ -329,8 +329,12 @@ fn is_quoted(before: &str) -> bool {
     odd('`') || open('“', '”') || open('「', '」') || (!value && (odd('"') || before.ends_with('\'')))
 }
 
+/// Bytes of a line that are looked at.
+const PASSAGE: usize = 1000;
+
 /// Whether a passage holds one of some words, in any ASCII case, outside addresses.
 fn has(words: &[&str], passage: &str) -> bool {
+    let passage = passage.get(..passage.floor_char_boundary(PASSAGE)).unwrap_or(passage);
     let lower = passage.to_ascii_lowercase();
     let plain: Vec<&str> = lower.split_whitespace().filter(|word| !word.contains("://")).collect();
     let plain = format!("{} ", plain.join(" "));

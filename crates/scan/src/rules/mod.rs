@@ -17,6 +17,7 @@ mod mirror;
 pub(crate) mod obfuscation;
 pub(crate) mod package;
 mod persistence;
+mod poisoned;
 mod prompt;
 mod prose;
 pub(crate) mod purpose;
@@ -65,6 +66,7 @@ pub(crate) const ALL: &[&[Rule]] = &[
     obfuscation::RULES,
     package::RULES,
     persistence::RULES,
+    poisoned::RULES,
     prompt::RULES,
     prose::RULES,
     purpose::RULES,
