@@ -91,7 +91,7 @@ fn what_can_run_or_widens_rights_waits_however_it_comes() {
         edit("allowed-tools: Read\ntool_schema: {steps: []}\n"),
         edit("allowed-tools: Read\nTool-Schema: {steps: []}\n"),
         edit("allowed-tools: Read\nhooks: {PreToolUse: []}\n"),
-        edit("allowed-tools: Read\npermissions: [all]\n"),
+        edit("allowed-tools: Read\npermissions: [read, write]\n"),
         edit(""),
         json!({"name": "demo", "operations": [harmless, one(write("scripts/b.sh", &script, false))]}),
         json!({"name": "demo", "operations": [one(write("scripts/b.sh", &script, false)), harmless]}),

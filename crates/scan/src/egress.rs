@@ -62,7 +62,7 @@ pub(crate) fn check(sources: &[Source<'_>], finder: &mut Finder) -> Result<(), S
                 false => told.get_or_insert_with(|| texts_of(sources, |source| source.text.to_lowercase())),
             };
             finder.charge(text.len() / FAST)?;
-            if !is_told(text, &named.host) {
+            if !is_told(text, &named.host) && !finder.blocks_at(source.path, named.line) {
                 add(if is_text { &HOST_IN_COMMAND } else { &HOST_UNTOLD }, source, &named, finder);
             }
         }

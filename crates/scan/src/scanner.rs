@@ -157,6 +157,12 @@ impl Finder {
         })
     }
 
+    /// Whether a line is known to block already, whatever for.
+    pub fn blocks_at(&self, path: &str, line: usize) -> bool {
+        let blocks = |known: &Finding| known.severity >= Severity::High && known.path == path;
+        self.findings.iter().any(|known| known.line == line + 1 && blocks(known))
+    }
+
     /// Whether a further finding would not be listed.
     pub fn has_enough(&self, rule: &Rule, severity: Severity) -> bool {
         self.counts.get(&(rule.id, severity)).is_some_and(|count| *count >= LISTED_PER_FILE)
