@@ -65,6 +65,7 @@ const PURE: [&str; 2] = ["skill", "scan"];
 const PURE_MAY_USE: &[&str] = &[
     "aho-corasick",
     "base64",
+    "flate2",
     "infer",
     "memchr",
     "regex-automata",

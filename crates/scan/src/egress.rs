@@ -4,7 +4,7 @@
 //! should not has every reason to keep the host out of the text, whatever the kind of the attack and the language
 //! that it is written in.
 
-use std::{collections::HashSet, net::Ipv4Addr, sync::LazyLock};
+use std::{collections::HashSet, sync::LazyLock};
 
 use memchr::memmem;
 
@@ -127,7 +127,7 @@ fn hosts<'s>(source: &'s Source<'_>) -> impl Iterator<Item = Named> + 's {
 /// Whether a host is another machine, and none of those that everybody reaches.
 fn is_somewhere(host: &str) -> bool {
     if is_address(host) {
-        return host.parse::<Ipv4Addr>().is_ok_and(|ip| !ip.is_private() && !ip.is_loopback() && !ip.is_link_local());
+        return !is_near(host);
     }
     let is_known = |known: &&str| host.strip_suffix(*known).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
     let last = host.rsplit_once('.').map_or("", |(_, last)| last);
@@ -135,6 +135,12 @@ fn is_somewhere(host: &str) -> bool {
     is_name
         && !host.starts_with("your")
         && (RENTED.iter().any(|part| host.contains(part)) || !KNOWN_HOSTS.iter().any(is_known))
+}
+
+/// Whether an address is one of this machine or its own network (RFC 1918, RFC 1122, RFC 3927).
+fn is_near(address: &str) -> bool {
+    let parts: Vec<u8> = address.split('.').filter_map(|part| part.parse().ok()).collect();
+    matches!(parts.as_slice(), [0 | 10 | 127, ..] | [192, 168, ..] | [169, 254, ..] | [172, 16..=31, ..])
 }
 
 /// Parts of the names of hosts that large services let to anybody.

@@ -102,7 +102,12 @@ fn is_own(to: &Builder<'_>, name: &str) -> bool {
 /// The name of a part of that object, or of a class of the program.
 fn part_of_own<'n>(to: &Builder<'_>, name: &'n str) -> Option<&'n str> {
     let (object, part) = name.split_once('.')?;
-    (is_own(to, object) || to.classes.contains(object)).then_some(part)
+    is_owner(to, object).then_some(part)
+}
+
+/// Whether a name is that of the object at hand, or of a class of the program.
+fn is_owner(to: &Builder<'_>, name: &str) -> bool {
+    is_own(to, name) || to.classes.contains(name)
 }
 
 /// Parameters hold what they have without an argument.
@@ -192,9 +197,7 @@ fn value(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
         "attribute" => {
             let name = field(node, "attribute").map_or("", |name| to.text_of(name)).to_owned();
             match field(node, "object") {
-                Some(object) if is_own(to, to.text_of(object)) || to.classes.contains(to.text_of(object)) => {
-                    Expr::Name(name)
-                }
+                Some(object) if is_owner(to, to.text_of(object)) => Expr::Name(name),
                 Some(object) => Expr::Attr(Box::new(expr(to, object)), name),
                 None => Expr::nothing(),
             }

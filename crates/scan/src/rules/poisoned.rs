@@ -63,21 +63,22 @@ const RELEASE: Rule = Rule {
     message: "asks for a release of a package that is known to have held malicious code",
     remedy: "take another release; on a machine that installed this one, replace every credential",
     literals: &[
+        "coa@",
+        "rc@",
+        "nx@",
+        "debug@",
+        "\"coa\"",
+        "\"rc\"",
+        "\"nx\"",
+        "\"debug\"",
         "event-stream",
         "flatmap-stream",
         "eslint-scope",
         "ua-parser-js",
-        "coa",
-        "rc@",
-        "\"rc\"",
         "node-ipc",
         "colors",
         "faker",
         "@solana/web3.js",
-        "nx@",
-        "\"nx\"",
-        "debug@",
-        "\"debug\"",
         "chalk",
         "ansi-styles",
         "ansi-regex",
@@ -93,6 +94,7 @@ const RELEASE: Rule = Rule {
         "simple-swizzle",
         "supports-hyperlinks",
         "has-ansi",
+        "chalk-template",
         "backslash",
         "@ctrl/tinycolor",
         "postmark-mcp",
@@ -101,7 +103,11 @@ const RELEASE: Rule = Rule {
         "ultralytics",
         "litellm",
     ],
-    pattern: r"@?[a-z][\w./-]{1,30}(?:\[[\w,-]{1,30}\])?(?:@|==|['\x22]\s{0,2}:\s{0,2}['\x22]=?)\d{1,2}\.\d{1,2}\.\d{1,2}(?:-[\w-]{1,12})?\b",
+    pattern: concat!(
+        r"(?:^|[^\w./@-])(?:event-stream|flatmap-stream|eslint-scope|ua-parser-js|node-ipc|colors|faker|@solana/web3\.js|chalk|ansi-styles|ansi-regex|supports-color|strip-ansi|wrap-ansi",
+        r"|slice-ansi|color-convert|color-name|color-string|is-arrayish|error-ex|simple-swizzle|supports-hyperlinks|has-ansi|chalk-template|backslash|@ctrl/tinycolor|postmark-mcp|axios|plain-crypto-js|ultralytics|litellm)(?:\[[\w,-]{1,30}\])?(?:@|==|['\x22]\s{0,2}:\s{0,2}['\x22]=?)\d{1,2}\.\d{1,2}\.\d{1,2}(?:-[\w-]{1,12})?\b",
+        r"|(?:^|[^\w./@-])(?:(?:coa|rc|nx|debug)@|\x22(?:coa|rc|nx|debug)\x22\s{0,2}:\s{0,2}\x22=?)\d{1,2}\.\d{1,2}\.\d{1,2}\b",
+    ),
     accept: Some(is_poisoned),
     harmful: &[
         ("SKILL.md", "```bash\npip install litellm==1.82.8\n```\n"),
@@ -120,6 +126,7 @@ fn is_poisoned(matched: &str) -> bool {
     let Some((name, version)) = split.and_then(|at| matched.split_at_checked(at + 1)) else { return false };
     let name = name.trim_end_matches(['@', '=', '"', '\'', ':', ' ', '\n']);
     let name = name.split('[').next().unwrap_or(name).to_ascii_lowercase();
+    let name = name.trim_start_matches(|c: char| !(c.is_ascii_alphanumeric() || c == '@'));
     POISONED.iter().any(|(package, versions)| *package == name && versions.contains(&version))
 }
 

@@ -18,6 +18,11 @@ pub(super) fn is_archive(name: &str) -> bool {
     ARCHIVES.iter().any(|archive| name.contains(archive))
 }
 
+/// Whether a function takes in the settings of the files whose names it is given.
+fn is_config(name: &str, last: &str) -> bool {
+    matches!(last, "read" | "read_file") && name.contains("ConfigParser()")
+}
+
 /// What a call is given, and the whole project where it packs the folder in which a script runs.
 fn given(last: &str, args: &[Value]) -> Value {
     let packs = matches!(last, "add" | "make_archive" | "addLocalFolder" | "directory");
@@ -32,7 +37,7 @@ impl Analysis<'_> {
         let Called { name, receiver, args, .. } = *called;
         let last = name.rsplit('.').next().unwrap_or(name);
         let mut given = given(last, args);
-        if is_archive {
+        if is_archive || is_config(name, last) {
             given.read();
             self.hand_to(call, &given);
         }
@@ -44,10 +49,6 @@ impl Analysis<'_> {
                     self.note_path(call.line, End::Removed, &path);
                     self.write_file(&path, &given);
                 }
-            }
-            "read" | "read_file" if name.contains("ConfigParser()") => {
-                given.read();
-                self.hand_to(call, &given);
             }
             "extractall" | "unpack_archive" | "extract" => self.unpack(given, receiver, args),
             "pipe" => {
