@@ -3,7 +3,12 @@
 //! The same sentence is an instruction in one place and a quotation, a warning or a lesson in
 //! another. Only rules that ask for it are judged so.
 
+mod sample;
+
 use crate::{Role, Rule, Severity, source::Source};
+
+pub(crate) use sample::is_taught;
+use sample::{is_bad_sample, is_shown};
 
 /// Bytes before and after a match that tell its role.
 const CONTEXT: usize = 160;
@@ -154,161 +159,6 @@ fn is_example(before: &str) -> bool {
     let said = before.trim_end_matches(['`', '"', '“', ' ']).to_ascii_lowercase();
     before.ends_with(['`', '"', '“'])
         && ["such as", " like", "e.g.", "for example", "例如", "比如"].iter().any(|word| said.ends_with(word))
-}
-
-/// Words by which a text says at its beginning that it is about defence.
-const DEFENCE: &[&str] = &[
-    "incident",
-    "forensic",
-    "triage",
-    "threat hunt",
-    "hunting for",
-    "hardening",
-    "hardens",
-    "security review",
-    "security training",
-    "penetration test",
-    "pentest",
-    "blue team",
-    "malware",
-    "prompt injection",
-    "untrusted",
-    "compromise",
-    "phishing",
-    "before installation",
-    "reverse shells",
-    "detects ",
-    "detecting ",
-    "detection ",
-    "应急响应",
-    "取证",
-    "排查",
-    "安全培训",
-    "入侵检测",
-];
-
-/// Words of headings and introductions under which a text about defence shows what attackers do.
-const SAMPLES: &[&str] = &[
-    "example",
-    "sign",
-    "indicator",
-    "typical",
-    "what such",
-    "look for",
-    "payload",
-    "technique",
-    "recogni",
-    "anti-pattern",
-    "red flag",
-    "symptom",
-    "evidence",
-    "finding",
-    "bad and good",
-    "示例",
-    "特征",
-    "迹象",
-];
-
-/// Bytes at the beginning of a text in which it says what it is about.
-const BEGINNING: usize = 1200;
-
-/// Lines up to the heading above a line.
-const SECTION: usize = 60;
-
-/// Whether a line is a sample of what attackers do: in a text about defence, below a heading or behind an
-/// introduction that says so. What an agent would run, a block for a shell, is none.
-pub(crate) fn is_taught(source: &Source<'_>, line: usize) -> bool {
-    if !source.kind().reads || source.kind().runs || !source.defence.get_or_init(|| is_about_defence(&source.text)) {
-        return false;
-    }
-    let mut above = (line.saturating_sub(SECTION)..line).rev();
-    let fence = source.is_fenced(line).then(|| above.find(|at| is_fence(source.line(*at)))).flatten();
-    let is_shells = fence.is_some_and(|at| !PLAIN.contains(&tag_of(source.line(at))));
-    if is_shells || source.is_fenced(line) && fence.is_none() {
-        return false;
-    }
-    let heading = above.clone().find(|at| !source.is_fenced(*at) && source.line(*at).starts_with('#'));
-    let lead = above.find(|at| source.line(*at).trim_end().ends_with([':', '：']));
-    let has_samples = |at: Option<usize>| at.is_some_and(|at| has(SAMPLES, source.line(at)));
-    has_samples(heading) || has_samples(lead)
-}
-
-/// Whether the beginning of a text, with its description and title, speaks of defence.
-fn is_about_defence(text: &str) -> bool {
-    let begins = text.get(..text.floor_char_boundary(BEGINNING)).unwrap_or("");
-    let mut said = begins.lines().filter(|line| line.starts_with(['#', ' ', '\t']) || line.starts_with("description:"));
-    said.any(|line| has(DEFENCE, line))
-}
-
-/// What stands behind the fences of blocks that no shell runs.
-const PLAIN: &[&str] =
-    &["", "text", "txt", "log", "plain", "plaintext", "markdown", "md", "yaml", "yml", "json", "xml", "html"];
-
-fn is_fence(line: &str) -> bool {
-    line.trim_start_matches([' ', '\t', '>']).starts_with("```")
-}
-
-fn tag_of(fence: &str) -> &str {
-    fence.trim_start_matches([' ', '\t', '>', '`']).split([' ', '{', ',', '\r']).next().unwrap_or("")
-}
-
-/// Words with which the introduction of a bad sample begins.
-const BADLY: &[&str] = &[
-    "bad:",
-    "bad ",
-    "wrong",
-    "vulnerable",
-    "insecure",
-    "unsafe",
-    "❌",
-    "**bad",
-    "**wrong",
-    "**vulnerable",
-    "错误",
-    "不安全",
-];
-
-/// Whether a block that is no shell's is introduced as one of how not to do it.
-fn is_bad_sample(source: &Source<'_>, line: usize) -> bool {
-    if !source.kind().reads || !source.is_fenced(line) {
-        return false;
-    }
-    let Some(fence) = (line.saturating_sub(SAMPLE)..line).rev().find(|at| is_fence(source.line(*at))) else {
-        return false;
-    };
-    let said = (fence.saturating_sub(2)..fence).rev().map(|at| source.line(at)).find(|text| !text.trim().is_empty());
-    let is_bad = |text: &str| {
-        let lower = text.trim_start_matches(['#', '-', '*', ' ']).to_lowercase();
-        BADLY.iter().any(|word| lower.starts_with(word.trim_start_matches('*')))
-    };
-    PLAIN.contains(&tag_of(source.line(fence))) && said.is_some_and(is_bad)
-}
-
-/// Lines of a block that is shown to be looked at, up to the one in question.
-const SAMPLE: usize = 40;
-
-/// Words by which a text forbids to run what it shows.
-const NOT_RUN: &[&str] = &["not run", "never run", "n't run", "not execute", "never execute", "不要运行", "不要执行"];
-
-/// Words by which a text says that it shows what others do.
-const SHOWN: &[&str] = &["malicious", "attacker", "in the wild", "detection rule", "quoted from", "恶意", "攻击者"];
-
-/// Whether the sentence right above a block of code says that it is only there to be looked at: that it must not
-/// be run, or, of a block that is no shell's, that it is somebody else's.
-fn is_shown(source: &Source<'_>, line: usize) -> bool {
-    let first = line.saturating_sub(SAMPLE);
-    let is_indented = |at: &usize| source.line(*at).starts_with("    ");
-    let at = if source.is_fenced(line) {
-        (first..line).rev().find(|at| is_fence(source.line(*at)))
-    } else if is_indented(&line) {
-        (first..=line).rev().take_while(is_indented).last()
-    } else {
-        None
-    };
-    let Some(at) = at else { return false };
-    let is_plain = !source.is_fenced(line) || PLAIN.contains(&tag_of(source.line(at)));
-    let said = (at.saturating_sub(2)..at).rev().map(|above| source.line(above)).find(|text| !text.trim().is_empty());
-    said.is_some_and(|said| has(NOT_RUN, said) || is_plain && has(SHOWN, said))
 }
 
 /// Whether a comment after a command calls it bad.

@@ -11,6 +11,7 @@ mod doom;
 mod fetch;
 pub(crate) mod flow;
 mod gather;
+mod handover;
 pub(crate) mod infrastructure;
 mod lasting;
 mod mirror;
@@ -60,6 +61,7 @@ pub(crate) const ALL: &[&[Rule]] = &[
     fetch::RULES,
     flow::RULES,
     gather::RULES,
+    handover::RULES,
     infrastructure::RULES,
     lasting::RULES,
     mirror::RULES,
