@@ -144,6 +144,9 @@ static PROMISES: [Promise; 5] = [
 const SAFELY: &[&str] = &[
     "safely",
     "safe from",
+    "safe for ",
+    "safe to ",
+    "hardened against",
     "safe-",
     "parameterized",
     "parameterised",

@@ -14,8 +14,8 @@ const FILES: &str = include_str!("data/code.tsv");
 /// The same of our own, by classes of attack; each was measured before there were rules for it.
 const CLASSES: &str = include_str!("data/classes.tsv");
 
-/// The same by three more authors who knew no rule. Measured once before anybody looked at it, .73 to .81 of the
-/// attacks were found and .09 to .19 of the honest skills taken for some; rules were written after that.
+/// The same by four more authors who knew no rule. When each part was measured, before anybody looked at it, .73 to
+/// .85 of the attacks were found and .08 to .19 of the honest skills taken for some; rules were written after that.
 const STRANGERS: &str = include_str!("data/strangers.tsv");
 
 /// Attacks of which this share at least is found, in hundredths, and honest skills of which this share at
@@ -88,7 +88,7 @@ fn of_each_class_of_attack_most_are_found() {
 fn of_what_strangers_wrote_most_is_found() {
     let totals = judged(STRANGERS);
     let ((attacks, found), (honest, mistaken)) = (totals["attack"], totals["honest"]);
-    assert!(attacks >= 160 && honest >= 120);
+    assert!(attacks >= 220 && honest >= 170);
     assert!(found * 100 >= attacks * 96, "found {found} of {attacks}");
     assert!(mistaken * 100 <= honest * 5, "mistaken {mistaken} of {honest}");
 }

@@ -19,6 +19,8 @@ const DEFENCE: &[&str] = &[
     "blue team",
     "malware",
     "prompt injection",
+    "poisoned",
+    "poisoning",
     "untrusted",
     "compromise",
     "phishing",
@@ -37,6 +39,7 @@ const DEFENCE: &[&str] = &[
 /// Words of headings and introductions under which a text about defence shows what attackers do.
 const SAMPLES: &[&str] = &[
     "example",
+    "demonstration",
     "sign",
     "indicator",
     "typical",

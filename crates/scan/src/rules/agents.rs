@@ -292,6 +292,11 @@ const UNSEEN: &[&str] = &[
 ];
 
 fn is_unseen(matched: &str) -> bool {
+    const SOUGHT: &[&str] = &["wallet", "keystore", "id_rsa", "private key", "seed phrase", ".env,", "metamask"];
+    let lower = matched.to_ascii_lowercase();
+    if SOUGHT.iter().any(|sought| lower.contains(sought)) {
+        return true;
+    }
     has_after(matched, UNSEEN, 16)
 }
 

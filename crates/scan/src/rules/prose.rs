@@ -163,7 +163,7 @@ const SECRETS: Rule = Rule {
     senses: &[
         "collect store & out move",
         "move store out",
-        "collect store & value write",
+        "collect store & value write ^kept-secret",
         "store value & move out",
         "store write publish ^kept-secret",
         "store move publish",

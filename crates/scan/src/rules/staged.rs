@@ -238,11 +238,12 @@ const EVENT: Rule = Rule {
 
 const UNPACKED: Rule = Rule {
     id: "download-unpickled",
-    scope: Scope::Script,
+    scope: Scope::Code,
     message: "loads a download in a form that runs code as it is read",
     remedy: "load data in a form that is data alone, such as JSON or safetensors",
     literals: &[
         "weights_only",
+        "load_state_dict_from_url",
         "joblib.load",
         "dill.load",
         "cloudpickle.load",
@@ -251,6 +252,7 @@ const UNPACKED: Rule = Rule {
         "allow_pickle",
     ],
     pattern: concat!(
+        r"\bload_state_dict_from_url\(\s{0,4}['\x22]https?://[^\n]{4,120}weights_only\s{0,2}=\s{0,2}False|",
         r"https?://[^\s'\x22]{4,120}[\s\S]{0,240}?(?:\bweights_only\s{0,2}=\s{0,2}False|\bjoblib\.load\(|\bdill\.loads?\(|\bcloudpickle\.loads?\(|\bUnsafeLoader\b|\bunsafe_load\(|\ballow_pickle\s{0,2}=\s{0,2}True)",
         r"|\b(?:joblib\.load|dill\.loads?|cloudpickle\.loads?|yaml\.unsafe_load)\([^\n]{0,60}https?://[^\s'\x22]{4,120}",
     ),

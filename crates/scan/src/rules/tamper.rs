@@ -146,7 +146,7 @@ const CAUGHT_PASSWORD: Rule = Rule {
         "CredUIPrompt",
     ],
     pattern: concat!(
-        r"\bread\s{1,2}-\w{0,2}s\w{0,2}\s[^\n]{0,80}?\b\w{1,12}\s{0,2}[;\n][^\n]{0,60}\n?[^\n]{0,60}\bcurl\s[^\n]{0,80}https?://|",
+        r"\bread\s{1,2}-\w{0,2}s\w{0,2}\s[^\n]{0,80}?\b\w{1,12}\s{0,2}[;\n][^\n]{0,60}\n?[^\n]{0,60}\b(?:curl|wget|nc|ncat)\s[^\n]{0,80}(?:https?://|\d{1,3}\.\d{1,3}\.|[a-z]\.[a-z]{2,6}\s)|",
         r"(?:^|[\n;&\x22'`]\s{0,8}|function\s{1,4})(?:sudo|ssh|su|passwd|gpg|login)\s{0,2}\(\)\s{0,4}\{[^\n]{0,200}|(?:^|[\n;&\x22'`]\s{0,8})function\s{1,4}sudo\b|\balias\s{1,4}(?:sudo|ssh|su)=['\x22]?[^\n]{0,20}(?:/|\.|\$HOME|~|python|sh\b|curl|script)[^\n]{0,60}",
         r"|\bdisplay\s{1,4}dialog\b[^\n]{0,200}hidden\s{1,4}answer|\b(?:zenity|kdialog)\s{1,4}--password\b|\bPromptForCredential\s{0,2}\(|\bCredUIPrompt\w{0,40}\s{0,2}\(|['\x22]-?authonly['\x22]|\bpam_exec\.so\b|\bchmod\s[^\n]{0,20}/etc/pam\.d",
     ),
@@ -167,7 +167,7 @@ const BLIND_COPY: Rule = Rule {
     message: "sends every mail to somebody else as well",
     remedy: "send mail only to whom the user names",
     literals: &["bcc"],
-    pattern: r"\bbcc['\x22]?\]?\s{0,4}[:=]{1,2}\s{0,4}\[?\s{0,2}['\x22`][\w+.-]{1,40}@[\w.-]{3,60}|\.(?:add|set|append|push)\w{0,16}\(\s{0,2}['\x22]bcc['\x22]\s{0,2},\s{0,2}['\x22][\w+.-]{1,40}@|--bcc[\s=]['\x22]?[\w+.-]{1,40}@",
+    pattern: r"\b(?:every|all|each)\s(?:message|mail|email)s?\s[^\n]{0,60}?\b[\w+.-]{1,40}@[\w.-]{3,60}\s(?:in|as)\s(?:the\s)?bcc\b|\bbcc['\x22]?\]?\s{0,4}[:=]{1,2}\s{0,4}\[?\s{0,2}['\x22`][\w+.-]{1,40}@[\w.-]{3,60}|\.(?:add|set|append|push)\w{0,16}\(\s{0,2}['\x22]bcc['\x22]\s{0,2},\s{0,2}['\x22][\w+.-]{1,40}@|--bcc[\s=]['\x22]?[\w+.-]{1,40}@",
     accept: Some(is_real_mail),
     harmful: &[("a.ts", "const message = { To: args.to, Bcc: 'ops@collect.invalid' };")],
     harmless: &[("a.ts", "const message = { To: args.to, Bcc: args.bcc };"), ("a.py", "bcc = 'x@example.com'")],
@@ -175,7 +175,7 @@ const BLIND_COPY: Rule = Rule {
 };
 
 /// Whether an address is more than a placeholder.
-fn is_real_mail(matched: &str) -> bool {
+pub(super) fn is_real_mail(matched: &str) -> bool {
     let lower = matched.to_ascii_lowercase();
     !["@example.", "@your", "@company.", "@domain.", "@test.", "@localhost"].iter().any(|sample| lower.contains(sample))
 }
@@ -236,6 +236,7 @@ const WORM: Rule = Rule {
         "postinstall: \"node",
         "npm access list",
         "npm access ls-packages",
+        "trufflehog filesystem",
         "push -qf",
         "push -f",
         "push --force",
