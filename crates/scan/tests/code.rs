@@ -80,7 +80,7 @@ fn most_attacks_are_found_and_few_honest_skills_are_mistaken() {
 fn of_each_class_of_attack_most_are_found() {
     let totals = judged(CLASSES);
     let ((attacks, found), (_, mistaken)) = (totals["attack"], totals["honest"]);
-    assert!(found * 100 >= attacks * 86, "found {found} of {attacks}");
+    assert!(found * 100 >= attacks * 94, "found {found} of {attacks}");
     assert!(mistaken <= 1, "mistaken {mistaken}");
 }
 

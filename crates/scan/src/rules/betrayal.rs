@@ -18,7 +18,7 @@ const SHADOWED: Rule = Rule {
     role: Role::Fact,
     message: "tells the agent to use the tools of another server otherwise than that server says",
     remedy: "describe the tools of this server alone",
-    literals: &["other server", "another server", "any server", "other tools", "any other tool"],
+    literals: &["other server", "another server", "other mcp server", "another mcp server"],
     pattern: concat!(
         r"\btool␣[`'\x22]?\w{3,40}[`'\x22]?␣of␣(?:any|the|an|every|each)?␣?(?:other|another)␣server\b[^\n]{0,160}?\b(?:has␣to|must|instead|changes|always|also)\b",
         r"|\bwhen(?:ever)?␣(?:the␣)?(?:tool␣)?[`'\x22]?[a-z]{2,20}_[a-z_]{2,30}[`'\x22]?␣(?:tool␣)?(?:is␣(?:available|called|used|invoked|present))[^\n]{0,40}\b(?:from|of|by)␣(?:any|an)?␣?(?:other|another)␣(?:mcp␣)?server\b",

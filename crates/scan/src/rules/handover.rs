@@ -122,8 +122,8 @@ const REFERRAL: Rule = Rule {
     scope: Scope::Script,
     message: "puts its own referral into the user's links",
     remedy: "leave the user's links as they are",
-    literals: &["tag=", "ref=", "aff", "utm_"],
-    pattern: r"(?:s/|s\{|\.replace(?:All)?\(|re\.sub\(|\.gsub!?\(|preg_replace\()[^\n]{0,60}[\[(?&\\]{1,4}\]?\)?(?:tag|ref|aff(?:iliate)?(?:_?id)?)=[^\n]{0,100}(?:tag|ref|aff(?:iliate)?(?:_?id)?)=[^\n]{1,40}",
+    literals: &["tag=", "ref=", "aff=", "aff_id=", "affid=", "affiliate="],
+    pattern: r"(?:s/|s\{|\.replace(?:All)?\(|re\.sub\(|\.gsub!?\(|preg_replace\()[^\n]{0,60}[\[(?&\\]{1,4}\]?\)?(?:tag|ref|aff(?:iliate|_?id)?)=[^\n]{0,100}(?:tag|ref|aff(?:iliate|_?id)?)=[^\n]{1,40}",
     harmful: &[("a.pl", "$c =~ s/([?&])tag=[\\w-]+/$1tag=$t/g;")],
     harmless: &[("a.js", "url = url.replace(/[?&]ref=[^&]+/, '');")],
     ..BASE

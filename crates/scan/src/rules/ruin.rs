@@ -91,7 +91,17 @@ const UNASKED: Rule = Rule {
     role: Role::Speech,
     message: "has the agent destroy what cannot be brought back, and nobody asked",
     remedy: "show what would go, and let the user decide about each",
-    literals: &["destroy", "delete", "drop database", "s3 rb", "dropdb", "push --force", "push -f"],
+    literals: &[
+        "-auto-approve",
+        "kubectl",
+        "--skip-final",
+        "s3 rb",
+        "drop database",
+        "dropdb",
+        "gcloud",
+        "push --force",
+        "push -f",
+    ],
     pattern: concat!(
         r"\bwithout␣(?:[\w-]{1,12}␣){0,2}?(?:asking|waiting|confirm\w{1,6}|approval|a␣prompt|review)\b[^\n]{0,120}(?:\n[^\n]{0,160}){0,5}?",
         r"\b(?:terraform\s{1,2}(?:[\w=-]{1,20}\s{1,2})?destroy[^\n]{0,30}-auto-approve|kubectl\s{1,2}delete\s{1,2}(?:ns|namespaces?|pvc?|all)\b|delete-db-\w{4,12}[^\n]{0,60}--skip-final|s3\s{1,2}rb\s[^\n]{0,40}--force|drop\s{1,2}database|dropdb\s|gcloud\s{1,2}projects\s{1,2}delete|git\s{1,2}push\s{1,2}(?:-f|--force)\s[^\n]{0,30}(?:main|master))",

@@ -148,7 +148,6 @@ const RANSOM: Rule = Rule {
         "your data",
         "your files",
         "your database",
-        "all your",
     ],
     pattern: concat!(
         r"\b(?:HOW|READ|RECOVER|RESTORE|DECRYPT|UNLOCK|YOUR_?FILES|GET_?BACK)\w{0,30}\.(?:txt|html|md)\b[\s\S]{0,240}?\b(?:USDT|BTC|bitcoin|monero|XMR|ransom)\b",
@@ -171,7 +170,10 @@ const PICTURE: Rule = Rule {
     message: "has the agent put secrets into the address of a picture, which loads by itself",
     remedy: "put nothing of the user's into addresses",
     literals: &["!["],
-    pattern: r"[^\n]{0,240}\n{0,2}[^\n]{0,12}!\[[^\]\n]{0,40}\]\(https?://[^\s)]{4,120}[?&/=][^\s)]{0,60}\)[\s\S]{0,320}",
+    pattern: concat!(
+        r"!\[[^\]\n]{0,40}\]\(https?://[^\s)]{4,120}[?&/=][^\s)]{0,60}\)[\s\S]{0,320}",
+        r"|\b(?:replace|fill|encode[sd]?)\b[^\n]{0,240}\n{0,2}[^\n]{0,12}!\[[^\]\n]{0,40}\]\(https?://[^\s)]{4,120}[?&/=][^\s)]{0,60}\)",
+    ),
     accept: Some(is_filled_with_secrets),
     harmful: &[(
         "SKILL.md",
