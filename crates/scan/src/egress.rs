@@ -213,17 +213,16 @@ fn reaches(text: &str) -> bool {
     found
 }
 
-/// The name that is set to what follows, as in `url = "https://`.
+/// The name that is set to what follows, as in `url = "https://` and in `url: "https://`.
 fn name_before(before: &str) -> Option<&str> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    let (left, _) = before.rsplit_once(['=', ':']).or_else(|| before.rsplit_once('='))?;
-    let left = before.split_once(['=']).map_or(left, |(left, _)| left);
-    let left = left.trim_end_matches([':', ' ', '\t', '"', '\'', '>', ')']);
-    let left = left.split_once(": ").map_or(left, |(name, _)| name);
-    let start = left
-        .rfind(|c: char| !is_part(c))
-        .map_or(0, |at| at + left.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8));
-    left.get(start..).filter(|name| name.len() > 1)
+    let left = match before.split_once('=') {
+        Some((left, _)) => left,
+        None => before.rsplit_once(':')?.0,
+    };
+    let name = left.split_once(": ").map_or(left, |(name, _)| name);
+    let name = name.trim_end_matches(|c| !is_part(c)).rsplit(|c| !is_part(c)).next();
+    name.filter(|name| name.len() > 1)
 }
 
 #[cfg(test)]
