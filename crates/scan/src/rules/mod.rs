@@ -3,6 +3,7 @@
 mod afar;
 mod agents;
 mod betrayal;
+mod carried;
 mod data;
 mod deploy;
 mod dialect;
@@ -53,6 +54,7 @@ pub(crate) const ALL: &[&[Rule]] = &[
     afar::RULES,
     agents::RULES,
     betrayal::RULES,
+    carried::RULES,
     data::RULES,
     deploy::RULES,
     dialect::RULES,
