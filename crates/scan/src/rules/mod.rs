@@ -20,6 +20,7 @@ pub(crate) mod obfuscation;
 pub(crate) mod package;
 mod persistence;
 mod poisoned;
+mod posing;
 mod prompt;
 mod prose;
 pub(crate) mod purpose;
@@ -33,6 +34,7 @@ pub(crate) mod supply;
 mod tamper;
 mod unguard;
 pub(crate) mod unicode;
+mod unsound;
 mod veil;
 
 use crate::{Role, Rule, Scope, Severity};
@@ -71,6 +73,7 @@ pub(crate) const ALL: &[&[Rule]] = &[
     package::RULES,
     persistence::RULES,
     poisoned::RULES,
+    posing::RULES,
     prompt::RULES,
     prose::RULES,
     purpose::RULES,
@@ -84,6 +87,7 @@ pub(crate) const ALL: &[&[Rule]] = &[
     tamper::RULES,
     unguard::RULES,
     unicode::RULES,
+    unsound::RULES,
     veil::RULES,
 ];
 
