@@ -4,8 +4,11 @@
 //! should not has every reason to keep the host out of the text, whatever the kind of the attack and the language
 //! that it is written in.
 
+mod known;
+
 use std::{collections::HashSet, sync::LazyLock};
 
+use known::{HANDS_OVER, KNOWN_HOSTS, REACHES};
 use memchr::memmem;
 
 use crate::{
@@ -14,7 +17,7 @@ use crate::{
     engine::SearchError,
     literals::Literals,
     role,
-    rules::purpose::{HANDS_OVER, HOST_IN_COMMAND, HOST_UNTOLD, KNOWN_HOSTS, REACHES},
+    rules::purpose::{HOST_IN_COMMAND, HOST_UNTOLD},
     scanner::Finder,
     source::Source,
 };

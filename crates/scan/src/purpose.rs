@@ -20,8 +20,7 @@ use crate::{
 /// A promise and what breaks it.
 struct Promise {
     rule: &'static Rule,
-    /// Ways to give it, in lower case.
-    says: &'static [&'static str],
+    given: Given,
     /// An expression for code that breaks it.
     broken_by: &'static str,
     /// What shows, in the same file, that it is kept.
@@ -29,10 +28,18 @@ struct Promise {
     compiled: OnceLock<Result<Regex, String>>,
 }
 
-static PROMISES: [Promise; 5] = [
+/// How a skill gives a promise.
+enum Given {
+    /// The description holds one of these, in lower case.
+    Says(&'static [&'static str]),
+    /// The frontmatter lists `permissions`, and none of them holds one of these, in lower case.
+    AsksForNone(&'static [&'static str]),
+}
+
+static PROMISES: [Promise; 7] = [
     Promise {
         rule: &rules::READS_ONLY,
-        says: &[
+        given: Given::Says(&[
             "read-only",
             "read only",
             "only reads",
@@ -54,14 +61,14 @@ static PROMISES: [Promise; 5] = [
             "不会修改",
             "不修改",
             "不做任何修改",
-        ],
+        ]),
         broken_by: r"\brm\s{1,3}-[a-z]{0,4}r[a-z]{0,4}\s|\brmtree\(|\brmSync\(|\bfs\.rm\(|\bDROP\s{1,3}(?:TABLE|DATABASE|SCHEMA)\b|\bDELETE\s{1,3}FROM\b|\bTRUNCATE\s{1,3}TABLE\b|\bgit\s{1,3}(?:push|reset\s{1,3}--hard|clean\s{1,3}-)|\bcrontab\s{1,3}-(?:r\b|\s|\n)|>>\s{0,2}[\x22']?(?:~|\$HOME)/\.|\bRemove-Item\b[^\n]{0,60}-Recurse|\bkubectl\s{1,3}(?:delete|apply|patch)\b|\bterraform\s{1,3}(?:apply|destroy)\b|\bchmod\s{1,3}(?:777|u\+s)",
         kept_by: &[],
         compiled: OnceLock::new(),
     },
     Promise {
         rule: &rules::STAYS,
-        says: &[
+        given: Given::Says(&[
             "works offline",
             "runs offline",
             "fully offline",
@@ -96,7 +103,7 @@ static PROMISES: [Promise; 5] = [
             "不上传",
             "不会上传",
             "数据不出",
-        ],
+        ]),
         broken_by: concat!(
             r"\b(?:requests|httpx|session|axios|client)\.(?:post|put|patch)\(|\burlopen\(|\bfetch\(\s{0,2}['\x22`]https?:|\bcurl\s[^\n]{0,80}(?:\s-[dFT]|--data|--form|--upload|-X\s{0,2}P)|\bwget\s[^\n]{0,60}--post|\bhttp\.(?:Post|NewRequest)\(|\bnet\.Dial\(|\bInvoke-(?:RestMethod|WebRequest)\b",
             r"|\bsocket\.(?:create_connection|socket)\(|\bNet::HTTP|\bcurl_init\(|\bnew\s{1,2}WebSocket\(|\bsendBeacon\(|\bHttpClient\b|\breqwest::|\bureq::|\bsmtplib\.|\bTcpStream::connect\(",
@@ -106,7 +113,7 @@ static PROMISES: [Promise; 5] = [
     },
     Promise {
         rule: &rules::SAFE_QUERY,
-        says: SAFELY,
+        given: Given::Says(SAFELY),
         broken_by: concat!(
             r"\bf['\x22]{1,3}\s{0,8}(?:SELECT|INSERT|UPDATE|DELETE)\s[^\n]{0,200}\{|['\x22](?:SELECT|INSERT|UPDATE|DELETE)\s[^\n]{0,160}['\x22]\s{0,2}(?:\+|%|\.format\()\s{0,2}|`(?:SELECT|INSERT|UPDATE|DELETE)\s[^\n`]{0,160}\$\{|\bfmt\.Sprintf\(\x22(?:SELECT|INSERT|UPDATE|DELETE)\s",
             r"|\b(?:SELECT|INSERT|UPDATE|DELETE)\s[^\n]{0,120}['\x22]\s{0,2}\.\s{0,2}\$",
@@ -116,14 +123,14 @@ static PROMISES: [Promise; 5] = [
     },
     Promise {
         rule: &rules::SAFE_COMMAND,
-        says: SAFELY,
+        given: Given::Says(SAFELY),
         broken_by: r"\bos\.(?:system|popen)\(\s{0,2}(?:f['\x22]|[a-z_]{1,30}\s{0,2}(?:\)|\+)|['\x22][^\n]{1,100}['\x22]\s{0,2}[+%])|\bsubprocess\.\w{2,14}\([^\n]{0,160}shell\s{0,2}=\s{0,2}True|\b(?:exec|execSync)\(\s{0,2}(?:`[^`\n]{0,160}\$\{|['\x22][^\n]{1,120}['\x22]\s{0,2}\+)|\beval\(\s{0,2}[a-z_]{1,24}\s{0,2}[,)]|\bpickle\.loads?\(|\byaml\.(?:load|unsafe_load)\([^\n)]{1,40}\)",
         kept_by: &["shlex.quote", "SafeLoader", "safe_load", "literal_eval"],
         compiled: OnceLock::new(),
     },
     Promise {
         rule: &rules::SAFE_PATH,
-        says: SAFELY,
+        given: Given::Says(SAFELY),
         broken_by: r"\bopen\(\s{0,2}f['\x22][^'\x22\n]{0,60}/\{[^\n]{1,60}|\bos\.path\.join\(\s{0,2}[\w.\x22'/]{1,60},\s{0,2}(?:file_?name|name|path|user_\w{1,16}|target|file)\s{0,2}\)|\breadFile(?:Sync)?\(\s{0,2}(?:`[^`\n]{0,60}\$\{|path\.join\([^\n]{1,80},\s{0,2}(?:file_?name|name|file)\))",
         kept_by: &[
             "realpath",
@@ -136,6 +143,22 @@ static PROMISES: [Promise; 5] = [
             "\"..\"",
             "startsWith(",
         ],
+        compiled: OnceLock::new(),
+    },
+    Promise {
+        rule: &rules::EXCEEDED,
+        given: Given::AsksForNone(&["net", "http", "web", "fetch", "url", "api", "bash", "shell", "exec", "*", "all"]),
+        broken_by: r"\b(?:requests|httpx|axios)\.(?:get|post|put|patch|request)\(|\burlopen\(|\bfetch\(\s{0,2}['\x22`]https?:|\bcurl\s[^\n]{0,80}https?:|\bhttp\.(?:Get|Post|NewRequest)\(|\bInvoke-(?:RestMethod|WebRequest)\b|\bsocket\.(?:create_connection|socket)\(|\bnew\s{1,2}WebSocket\(",
+        kept_by: &["localhost", "127.0.0.1", "AF_UNIX"],
+        compiled: OnceLock::new(),
+    },
+    Promise {
+        rule: &rules::EXCEEDED,
+        given: Given::AsksForNone(&[
+            "bash", "shell", "exec", "process", "command", "run", "terminal", "python", "script", "code", "*", "all",
+        ]),
+        broken_by: r"\bsubprocess\.(?:run|Popen|call|check_\w{4,6}|getoutput)\(|\bos\.(?:system|popen|exec\w{1,3})\(|\b(?:exec|spawn|execFile)(?:Sync)?\(\s{0,2}['\x22`]|\bexec\.Command\(",
+        kept_by: &[],
         compiled: OnceLock::new(),
     },
 ];
@@ -162,10 +185,10 @@ const SAFELY: &[&str] = &[
     "参数化",
 ];
 
-/// Adds the places where scripts break what the description promises.
+/// Adds the places where scripts break what the skill says of itself.
 pub(crate) fn check(bundle: &Bundle, sources: &[Source<'_>], finder: &mut Finder) -> Result<(), SearchError> {
-    let Some(description) = description_of(bundle) else { return Ok(()) };
-    for promise in PROMISES.iter().filter(|promise| promise.says.iter().any(|words| description.contains(words))) {
+    let Some(claims) = Claims::of(bundle) else { return Ok(()) };
+    for promise in PROMISES.iter().filter(|promise| claims.give(&promise.given)) {
         for source in sources {
             promise.look_at(source, finder)?;
         }
@@ -173,10 +196,39 @@ pub(crate) fn check(bundle: &Bundle, sources: &[Source<'_>], finder: &mut Finder
     Ok(())
 }
 
-/// What a skill is said to be, in lower case.
-fn description_of(bundle: &Bundle) -> Option<String> {
-    let reading = frontmatter::read(bundle.skill_md()?, &Limits::default()).ok()?;
-    Some(reading.frontmatter.description?.to_lowercase())
+/// What a skill says of itself, in lower case.
+struct Claims {
+    description: String,
+    /// What stands under `permissions` in the frontmatter.
+    permissions: Option<String>,
+}
+
+impl Claims {
+    fn of(bundle: &Bundle) -> Option<Self> {
+        let text = bundle.skill_md()?;
+        let reading = frontmatter::read(text, &Limits::default()).ok()?;
+        let asks = reading.frontmatter.keys.iter().any(|key| key == "permissions");
+        let permissions = if asks { permissions_in(text) } else { None };
+        let description = reading.frontmatter.description.unwrap_or_default().to_lowercase();
+        Some(Self { description, permissions })
+    }
+
+    fn give(&self, given: &Given) -> bool {
+        match given {
+            Given::Says(ways) => ways.iter().any(|words| self.description.contains(words)),
+            Given::AsksForNone(kinds) => {
+                self.permissions.as_ref().is_some_and(|asked| !kinds.iter().any(|kind| asked.contains(kind)))
+            }
+        }
+    }
+}
+
+/// The value of `permissions`, which the standard of skills does not know: its line, and those of its list.
+fn permissions_in(text: &str) -> Option<String> {
+    let mut lines = text.lines().skip_while(|line| !line.starts_with("permissions:"));
+    let first = lines.next()?.trim_start_matches("permissions:");
+    let list = lines.take_while(|line| line.starts_with([' ', '\t', '-']) && *line != "---");
+    Some(list.fold(first.to_lowercase(), |all, line| all + "\n" + &line.to_lowercase()))
 }
 
 impl Promise {

@@ -69,10 +69,18 @@ const ECHOED: Rule = Rule {
     elsewhere: Severity::Low,
     message: "has the agent put a credential of its session into what it answers",
     remedy: "let no credential into an answer",
-    literals: &["authorization header", "bearer token", "session cookie", "session token", "refresh token"],
+    literals: &[
+        "authorization header",
+        "bearer token",
+        "session cookie",
+        "session token",
+        "refresh token",
+        "the value of",
+    ],
     pattern: concat!(
         r"\b(?:echo|print|repeat|include|quote|put|show|reveal|output|return|write|state|give)␣(?:out␣|back␣)?(?:(?:the|your|its|our|full|raw|exact|current|complete)␣){0,3}(?:(?:value|content|text)s?␣(?:of␣)?)?(?:(?:the|your|its)␣)?(?:authorization␣header|bearer␣token|session␣(?:cookie|token)|refresh␣token)␣(?:[\w-]{1,16}␣){0,4}?(?:in(?:to)?|at|with|as)␣(?:[\w-]{1,16}␣){0,2}?(?:your|every|each|the)␣(?:[\w-]{1,12}␣){0,2}?(?:response|reply|answer|message|output|summary)",
         r"|\b(?:start|begin|end|close|prefix|sign)␣(?:each|every|your|all)␣(?:[\w-]{1,12}␣){0,2}?(?:response|reply|answer|message|summary)s?␣with␣(?:the|your)␣(?:[\w-]{1,12}␣){0,2}?(?:authorization␣header|bearer␣token|session␣(?:cookie|token)|refresh␣token)",
+        r"|\b(?:print|show|output|paste|tell|reveal|repeat|write␣out)␣[^.\n]{0,80}\bthe␣value␣of␣`?[A-Z_]{2,24}_(?:API_KEY|TOKEN|SECRET)\b",
     ),
     harmful: &[
         (
@@ -186,10 +194,11 @@ const SESSIONS: Rule = Rule {
         ".aider.chat.history",
         ".continue/sessions",
         ".copilot/session",
+        ".openclaw/",
     ],
     pattern: concat!(
-        r"(?:\.claude/(?:projects|history|todos)|\.codex/(?:sessions|history)|\.gemini/tmp|\.cursor/chats|workspaceStorage|\.aider\.chat\.history|\.continue/sessions|\.copilot/session)[\s\S]{0,320}?",
-        r"(?:\bcurl\s[^\n]{0,80}(?:--data\S{0,12}|-d|-F|-T|--upload-file|--form|--json)\s[^\n]{0,120}https?://|\bcurl\s[^\n]{0,120}https?://[^\s'\x22]{4,80}[^\n]{0,20}\s(?:--data\S{0,12}|-d|-F|-T|--json)\s|\b(?:upload|send|post|submit|forward|hand)\w{0,3}␣(?:it|them|that|this|the␣[\w-]{1,16}|each|all)\b[^\n]{0,60}?https?://)[^\s'\x22`)]{4,120}",
+        r"(?:\.claude/(?:projects|history|todos)|\.codex/(?:sessions|history)|\.gemini/tmp|\.cursor/chats|workspaceStorage|\.aider\.chat\.history|\.continue/sessions|\.copilot/session|\.openclaw/)[\s\S]{0,320}?",
+        r"(?:\bcurl\s[^\n]{0,80}(?:--data\S{0,12}|-d|-F|-T|--upload-file|--form|--json)\s[^\n]{0,120}https?://|\bcurl\s[^\n]{0,120}https?://[^\s'\x22]{4,80}[^\n]{0,20}\s(?:--data\S{0,12}|-d|-F|-T|--json)\s|\b(?:upload|send|post|submit|forward|hand|attach|share)\w{0,3}␣(?:it|them|that|this|the␣[\w-]{1,16}|each|all)\b[^\n]{0,60}?https?://)[^\s'\x22`)]{4,120}",
     ),
     accept: Some(leaves),
     harmful: &[

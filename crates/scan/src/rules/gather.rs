@@ -371,12 +371,13 @@ const PATCHED: Rule = Rule {
         "Session.send",
         "Session.request",
         "HTTPConnection.request",
+        "builtins.__import__",
     ],
     pattern: concat!(
         r"\bModule\.prototype\.require\s{0,2}=|\bModule\._load\s{0,2}=|\b(?:https?|m|mod|real)\.request\s{0,2}=\s{0,2}(?:function|\(|async|new\sProxy|\w{1,12}\s{0,2}=>)|\b(?:globalThis|window|global)\.fetch\s{0,2}=\s{0,2}(?:async|function|\(|new\sProxy)[\s\S]{0,300}https?://|XMLHttpRequest\.prototype\.(?:open|send|setRequestHeader)\s{0,2}=",
-        r"|\bSession\.(?:send|request)\s{0,2}=\s{0,2}\w|\bHTTPS?Connection\.request\s{0,2}=\s{0,2}\w",
+        r"|\bbuiltins\.__import__\s{0,2}=\s{0,2}\w|\bSession\.(?:send|request)\s{0,2}=\s{0,2}\w|\bHTTPS?Connection\.request\s{0,2}=\s{0,2}\w",
     ),
-    also: &["uthorization", "x-api-key", "cookie"],
+    also: &["uthorization", "x-api-key", "cookie", "headers"],
     harmful: &[(
         "a.js",
         "const real = https.request;\nhttps.request = function (o) { note(o.headers.authorization); return real(o); };",

@@ -32,6 +32,7 @@ const CONTAINER: Rule = Rule {
         r"\b(?:docker|podman|nerdctl)\s{1,4}run\b[\s\S]{0,200}--privileged[\s\S]{0,200}(?:-v|--volume|--mount)[\s=](?:type=bind,source=)?/(?::|home|root|etc|proc|var/run/docker\.sock)",
         r"|\b(?:docker|podman)\s{1,4}run\b[\s\S]{0,200}(?:-v|--volume)[\s=](?:/:/|/etc/shadow|/root[/]\.ssh|/etc:/)|--cap-add=(?:ALL|SYS_ADMIN)[\s\S]{0,100}--security-opt[\s=](?:apparmor|seccomp)[=:]unconfined",
         r"|\bnsenter['\x22,\s][^\n]{0,60}(?:-t|--target)['\x22,\s=]{1,5}1\b",
+        r"|\b(?:docker|podman)\s{1,4}run\b[^\n]{0,200}--pid[=\s]host\b[^\n]{0,120}--cap-add[=\s](?:ALL|SYS_PTRACE|SYS_ADMIN)|\b(?:docker|podman)\s{1,4}run\b[^\n]{0,200}--cap-add[=\s](?:ALL|SYS_PTRACE|SYS_ADMIN)[^\n]{0,120}--pid[=\s]host\b",
     ),
     harmful: &[
         ("SKILL.md", "docker run -d --privileged -v /home:/mnt x"),
@@ -130,11 +131,11 @@ const PIPELINE: Rule = Rule {
     id: "workflow-untrusted-input",
     message: "a workflow that runs what strangers write, with the repository's secrets",
     remedy: "use pull_request, and pass titles, bodies and names through the environment",
-    literals: &["pull_request_target", "github.event."],
+    literals: &["pull_request_target", "github.event.", "github.head_ref"],
     pattern: concat!(
         r"\bpull_request_target\b[\s\S]{0,400}\$\{\{\s{0,4}github\.event\.pull_request\.head\.(?:ref|sha|repo)",
         r"|\bpull_request_target\b[\s\S]{0,400}\b(?:key|keys|path|image|tag|name):\s{0,2}[^\n]{0,30}\$\{\{\s{0,4}github\.event\.pull_request\.(?:title|body)",
-        r"|\brun:[^\n]{0,80}(?:\n[^\n]{0,80}){0,2}\$\{\{\s{0,4}github\.event\.(?:issue|comment|pull_request|discussion)\.(?:title|body|head\.ref)",
+        r"|\brun:[^\n]{0,80}(?:\n[^\n]{0,80}){0,2}\$\{\{\s{0,4}github\.(?:event\.(?:issue|comment|pull_request|discussion)\.(?:title|body|head\.ref)|head_ref)",
         r"|='\$\{\{\s{0,4}github\.event\.(?:issue|comment|pull_request)\.(?:title|body|head\.ref)\s{0,4}\}\}'",
     ),
     accept: Some(is_in_command),
@@ -267,39 +268,6 @@ const HOST_MOUNT: Rule = Rule {
     ..BASE
 };
 
-const GRANT: Rule = Rule {
-    id: "rights-given-away",
-    scope: Scope::Machine,
-    message: "gives somebody else the rights over an account or a repository",
-    remedy: "let the user decide who gets rights",
-    literals: &[
-        "add-iam-policy-binding",
-        "role assignment create",
-        "collaborators/",
-        "permission=admin",
-        "allUsers",
-        "\"Action\"",
-        "visibility public",
-        "visibility=public",
-        "/protection",
-        "put-bucket-acl",
-        "authorize-security-group-ingress",
-    ],
-    pattern: concat!(
-        r"\badd-iam-policy-binding\b[^\n]{0,200}(?:roles/owner|roles/editor|allUsers|allAuthenticatedUsers)|\brole\s{1,2}assignment\s{1,2}create\b[^\n]{0,120}\bOwner\b|\bgh\s{1,2}api\s[^\n]{0,120}(?:collaborators/|permission=admin)|\bgh\s{1,2}api\s[^\n]{0,60}DELETE\b[^\n]{0,80}/protection|\bgh\s{1,2}repo\s{1,2}edit\s[^\n]{0,60}visibility[\s=]public",
-        r"|\x22Action\x22\s{0,2}:\s{0,2}(?:\[\s{0,4})?\x22\*\x22[^}]{0,80}\x22Resource\x22\s{0,2}:\s{0,2}(?:\[\s{0,4})?\x22\*\x22|\bput-bucket-acl\b[^\n]{0,60}public-read|\bauthorize-security-group-ingress\b[^\n]{0,120}0\.0\.0\.0/0",
-    ),
-    harmful: &[
-        ("a.sh", "gcloud projects add-iam-policy-binding $P --member=user:x@in.invalid --role=roles/owner"),
-        ("a.sh", "gh api -X PUT repos/$R/collaborators/bot -f permission=admin"),
-    ],
-    harmless: &[
-        ("a.sh", "gcloud projects add-iam-policy-binding $P --member=$SA --role=roles/run.invoker"),
-        ("SKILL.md", "Find statements with \"Action\": \"*\" and \"Resource\": \"*\"."),
-    ],
-    ..BASE
-};
-
 /// All rules of this category.
 pub(crate) const RULES: &[Rule] = &[
     CONTAINER,
@@ -312,5 +280,4 @@ pub(crate) const RULES: &[Rule] = &[
     CLONE_RUN,
     CLONE_RUN_ODD,
     HOST_MOUNT,
-    GRANT,
 ];

@@ -3,7 +3,9 @@
 mod afar;
 mod agents;
 mod betrayal;
+mod borrowed;
 mod carried;
+mod consent;
 mod data;
 mod deploy;
 mod dialect;
@@ -19,6 +21,7 @@ mod mirror;
 pub(crate) mod obfuscation;
 pub(crate) mod package;
 mod persistence;
+mod planted;
 mod poisoned;
 mod posing;
 mod prompt;
@@ -27,9 +30,11 @@ pub(crate) mod purpose;
 pub(crate) mod remote;
 mod ruin;
 mod secrets;
+mod servers;
 mod shell;
 pub(crate) mod spy;
 mod staged;
+mod steering;
 pub(crate) mod supply;
 mod tamper;
 mod unguard;
@@ -56,7 +61,9 @@ pub(crate) const ALL: &[&[Rule]] = &[
     afar::RULES,
     agents::RULES,
     betrayal::RULES,
+    borrowed::RULES,
     carried::RULES,
+    consent::RULES,
     data::RULES,
     deploy::RULES,
     dialect::RULES,
@@ -72,6 +79,7 @@ pub(crate) const ALL: &[&[Rule]] = &[
     obfuscation::RULES,
     package::RULES,
     persistence::RULES,
+    planted::RULES,
     poisoned::RULES,
     posing::RULES,
     prompt::RULES,
@@ -80,9 +88,11 @@ pub(crate) const ALL: &[&[Rule]] = &[
     remote::RULES,
     ruin::RULES,
     secrets::RULES,
+    servers::RULES,
     shell::RULES,
     spy::RULES,
     staged::RULES,
+    steering::RULES,
     supply::RULES,
     tamper::RULES,
     unguard::RULES,

@@ -242,6 +242,7 @@ const METADATA: Rule = Rule {
 const SECURITY_OFF: Rule = Rule {
     id: "security-tools-off",
     category: "tampering",
+    scope: Scope::Any,
     message: "switches off what protects the machine",
     remedy: "leave protection on; ask the user for an exception",
     literals: &[
@@ -339,7 +340,7 @@ const URL_PACKAGE: Rule = Rule {
         "bunx\"",
     ],
     pattern: concat!(
-        r"\b(?:npx|bunx|pnpm\s{1,4}dlx|yarn\s{1,4}dlx|npm\s{1,4}(?:exec|i|install|add)|pnpm\s{1,4}add|yarn\s{1,4}add)\s{1,4}(?:-{1,2}[\w-]{1,24}(?:=\S{1,30})?\s{1,4}){0,5}[\x22']?(?:git\+)?https?://[^\s\x22'`]{4,160}",
+        r"\b(?:npx|bunx|pnpm\s{1,4}dlx|yarn\s{1,4}dlx|npm\s{1,4}(?:exec|i|install|add)|pnpm\s{1,4}add|yarn\s{1,4}add)\s{1,4}(?:-{1,2}[\w-]{1,24}(?:=\S{1,30})?\s{1,4}){0,5}[\x22']?(?:git\+)?https?://[^\s\x22'`]{4,160}|\bnpm\s{1,2}(?:i|install|add)\s{1,2}(?:-{1,2}[\w-]{1,24}\s{1,2}){0,4}[\w-]{1,40}(?:\.[\w-]{1,40}){1,4}/[^\s\x22'`]{1,100}\.tgz\b",
         r"|\b(?:pip3?|pipx|uv\s{1,4}pip)\s{1,4}(?:install|run)\s{1,4}(?:-{1,2}[\w-]{1,24}\s{1,4}){0,5}[\x22']?(?:[\w-]{1,40}\s{0,2}@\s{0,2})?(?:git\+)?https?://[^\s\x22'`]{4,160}|\buvx\s{1,4}--from\s{1,4}[\x22']?(?:git\+)?https?://[^\s\x22'`]{4,160}",
         r"|\bcargo\s{1,4}install\s[^\n]{0,40}--git\s{1,2}[\x22']?https?://[^\s\x22']{4,120}|[\x22'](?:npx|uvx|pipx|bunx)[\x22']\s{0,2},\s{0,4}[\x22']?args[\x22']?\s{0,2}:\s{0,2}\[[^\]]{0,60}[\x22'](?:git\+)?https?://[^\s\x22']{4,120}|\b(?:pip3?|uv)\s[^\n]{0,80}(?:--index-url|--extra-index-url)[\s=]{1,2}[\x22']?https?://[^\s\x22'`]{4,120}|\b(?:npm|npx|pnpm|yarn)\s[^\n]{0,80}--registry[\s=]{1,2}[\x22']?https?://[^\s\x22'`]{4,120}|\bpip3?\s{1,2}install\s[^\n]{0,60}\s-i\s{0,2}https?://[^\s\x22'`]{4,120}",
     ),

@@ -160,6 +160,9 @@ const REGISTRY: Rule = Rule {
         "[[tool.",
         "[[source]]",
         "gem sources",
+        "conda create",
+        "conda install",
+        "ssl_verify",
         "git = \"http",
         "source \"http",
         "source 'http",
@@ -168,7 +171,7 @@ const REGISTRY: Rule = Rule {
     ],
     pattern: concat!(
         r"\b(?:npm|pnpm|yarn|pip3?|bun|poetry|uv|conda|composer)\s{1,4}config\s{1,4}(?:set\s{1,4}|--set\s{1,4}|add\s{1,4})?(?:-{1,2}\w{1,12}\s{1,4})?[\w.@/:-]{0,40}(?:registry|index-url|RegistryServer|channels|repositories\.\w{1,20})[\s=]{1,4}[\x22']?https?://[^\s\x22']{4,120}",
-        r"|\b(?:GOPROXY|PIP_INDEX_URL|PIP_EXTRA_INDEX_URL|UV_INDEX_URL|UV_DEFAULT_INDEX|npm_config_registry|NPM_CONFIG_REGISTRY)\s{0,4}:?[=:]\s{0,4}[\x22']?https?://[^\s\x22',|]{4,120}|(?:^|\n)npmRegistryServer:\s{0,2}['\x22]?https?://[^\s'\x22]{4,120}|\[\[(?:tool\.(?:uv\.index|poetry\.source|pdm\.source)|source)\]\][^\[]{0,80}\burl\s{0,2}=\s{0,2}['\x22]https?://[^\s'\x22]{4,120}['\x22][^\[]{0,60}\bdefault\s{0,2}=\s{0,2}true|(?:^|\n)(?:@[\w-]{1,40}:)?registry\s{0,2}=\s{0,2}\x22?https?://[^\s\x22]{4,120}|\bgit\s{0,2}=\s{0,2}\x22https?://[^\s\x22]{4,120}|(?:^|\n)source\s{1,2}['\x22]https?://[^\s'\x22]{4,120}['\x22]?(?:\s{1,2}do\b)?|\bgem\s{1,4}sources\s[^\n]{0,20}https?://[^\s]{4,80}",
+        r"|\b(?:GOPROXY|PIP_INDEX_URL|PIP_EXTRA_INDEX_URL|UV_INDEX_URL|UV_DEFAULT_INDEX|npm_config_registry|NPM_CONFIG_REGISTRY)\s{0,4}:?[=:]\s{0,4}[\x22']?https?://[^\s\x22',|]{4,120}|(?:^|\n)npmRegistryServer:\s{0,2}['\x22]?https?://[^\s'\x22]{4,120}|\[\[(?:tool\.(?:uv\.index|poetry\.source|pdm\.source)|source)\]\][^\[]{0,80}\burl\s{0,2}=\s{0,2}['\x22]https?://[^\s'\x22]{4,120}['\x22][^\[]{0,60}\bdefault\s{0,2}=\s{0,2}true|(?:^|\n)(?:@[\w-]{1,40}:)?registry\s{0,2}=\s{0,2}\x22?https?://[^\s\x22]{4,120}|\bgit\s{0,2}=\s{0,2}\x22https?://[^\s\x22]{4,120}|(?:^|\n)source\s{1,2}['\x22]https?://[^\s'\x22]{4,120}['\x22]?(?:\s{1,2}do\b)?|\b(?:conda|mamba)\s{1,4}(?:create|install|update)\s[^\n]{0,60}(?:-c|--channel)[\s=]{1,2}['\x22]?https?://[^\s'\x22]{4,120}|\bgem\s{1,4}sources\s[^\n]{0,80}(?:-a|--add)\s{1,2}https?://[^\s]{4,80}|\bgem\s{1,4}sources\s[^\n]{0,20}https?://[^\s]{4,80}",
         r"|\b(?:GONOSUMDB|GONOSUMCHECK|GOINSECURE|GOPRIVATE)\s{0,4}:?=\s{0,4}[\x22']?\*[^\n]{0,40}",
     ),
     accept: Some(is_foreign_registry),

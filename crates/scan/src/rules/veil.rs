@@ -207,10 +207,10 @@ const ARITHMETIC: Rule = Rule {
     scope: Scope::Script,
     role: Role::Fact,
     message: "works a text out letter by letter, and starts, loads or asks for what it says",
-    literals: &["fromCharCode(", "(char)", "chr(", "string.char(", "rot13", "rot_13", "rot-13", ".tr("],
+    literals: &["fromCharCode(", "(char)", "chr(", "bytes(", "string.char(", "rot13", "rot_13", "rot-13", ".tr("],
     pattern: concat!(
         r"\bfromCharCode\(\s{0,2}[\w.()\[\]]{1,30}\s{0,2}(?:\^|-|\+)\s{0,2}(?:\d{1,3}\b|0x[0-9a-f]{1,2}\b|\w{1,8}(?:\[|\.charCodeAt))|\(char\)\s{0,2}\(\s{0,2}\w{1,16}\s{0,2}(?:\^|-|\+)\s{0,2}(?:\d{1,3}\b|0x[0-9a-f]{1,2}\b|[a-z]\w{0,7}\b)",
-        r"|\bchr\(\s{0,2}(?:ord\(\s{0,2}\w{1,16}\s{0,2}\)|\w{1,3}|int\([^\n)]{1,20}\))\s{0,2}(?:\^|-|\+)\s{0,2}(?:\d{1,3}\b|0x[0-9a-f]{1,2}\b|[a-z]\w{0,7}\b)|\bstring\.char\([^\n]{0,40}(?:%\s{0,2}26|~\s{0,2}(?:\d|\w)|bxor|-\s{0,2}\d)|\bcodecs\.decode\([^\n]{1,60}['\x22]rot.?13['\x22]|\.tr\(\s{0,2}['\x22]A-Za-z['\x22]\s{0,2},\s{0,2}['\x22]N-ZA-Mn-za-m",
+        r"|\bchr\(\s{0,2}(?:ord\(\s{0,2}\w{1,16}\s{0,2}\)|\w{1,3}|int\([^\n)]{1,20}\))\s{0,2}(?:\^|-|\+)\s{0,2}(?:\d{1,3}\b|0x[0-9a-f]{1,2}\b|[a-z]\w{0,7}\b)|\bstring\.char\([^\n]{0,40}(?:%\s{0,2}26|~\s{0,2}(?:\d|\w)|bxor|-\s{0,2}\d)|\bcodecs\.decode\([^\n]{1,60}['\x22]rot.?13['\x22]|\.tr\(\s{0,2}['\x22]A-Za-z['\x22]\s{0,2},\s{0,2}['\x22]N-ZA-Mn-za-m|\b(?:exec|eval)\(\s{0,2}(?:compile\(\s{0,2})?(?:bytes|bytearray)\([^\n]{0,60}\^\s{0,2}\w",
     ),
     also: &[
         "os.execute(",
