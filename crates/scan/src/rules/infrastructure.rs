@@ -27,10 +27,12 @@ const CONTAINER: Rule = Rule {
         ":/host",
         "nsenter",
         "source=/proc",
+        "tcp://0.0.0.0:2375",
     ],
     pattern: concat!(
         r"\b(?:docker|podman|nerdctl)\s{1,4}run\b[\s\S]{0,200}--privileged[\s\S]{0,200}(?:-v|--volume|--mount)[\s=](?:type=bind,source=)?/(?::|home|root|etc|proc|var/run/docker\.sock)",
         r"|\b(?:docker|podman)\s{1,4}run\b[\s\S]{0,200}(?:-v|--volume)[\s=](?:/:/|/etc/shadow|/root[/]\.ssh|/etc:/)|--cap-add=(?:ALL|SYS_ADMIN)[\s\S]{0,100}--security-opt[\s=](?:apparmor|seccomp)[=:]unconfined",
+        r"|\bdockerd\b[^\n]{0,60}tcp://0\.0\.0\.0:2375\b",
         r"|\bnsenter['\x22,\s][^\n]{0,60}(?:-t|--target)['\x22,\s=]{1,5}1\b",
         r"|\b(?:docker|podman)\s{1,4}run\b[^\n]{0,200}--pid[=\s]host\b[^\n]{0,120}--cap-add[=\s](?:ALL|SYS_PTRACE|SYS_ADMIN)|\b(?:docker|podman)\s{1,4}run\b[^\n]{0,200}--cap-add[=\s](?:ALL|SYS_PTRACE|SYS_ADMIN)[^\n]{0,120}--pid[=\s]host\b",
     ),

@@ -165,10 +165,13 @@ const NAMED: Rule = Rule {
     category: "tampering",
     message: "leads connections to a known service to another machine",
     remedy: "leave names of hosts alone",
-    literals: &["HostName", "ProxyCommand"],
-    pattern: r"\bHost\s{1,4}[^\n]{0,24}(?:github|gitlab|bitbucket)\.(?:com|org)\b[^\n]{0,24}(?:\n|\\n)\s{0,8}(?:\w{3,24}\s[^\n]{0,40}\n\s{0,8}){0,3}?(?:HostName|ProxyCommand)\s{1,4}[^\n\\]{4,80}",
+    literals: &["HostName", "ProxyCommand", "/etc/hosts", "/etc/resolv.conf"],
+    pattern: r"\bHost\s{1,4}[^\n]{0,24}(?:github|gitlab|bitbucket)\.(?:com|org)\b[^\n]{0,24}(?:\n|\\n)\s{0,8}(?:\w{3,24}\s[^\n]{0,40}\n\s{0,8}){0,3}?(?:HostName|ProxyCommand)\s{1,4}[^\n\\]{4,80}|\bProxyCommand\s{1,2}(?:ba)?sh\s{1,2}-c\s[^\n]{0,60};[^\n]{0,60}|['\x22]\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\s{1,4}[^\n]{0,40}(?:registry\.npmjs\.org|pypi\.org|github\.com|gitlab\.com|api\.anthropic\.com|api\.openai\.com|crates\.io|rubygems\.org)[^\n]{0,60}/etc/hosts|\bnameserver\s{1,2}\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b[^\n]{0,40}/etc/resolv\.conf",
     accept: Some(is_other_host),
-    harmful: &[("a.sh", "cat >> ~/.ssh/config <<E\nHost github.com\n  HostName 93.184.20.1\nE\n")],
+    harmful: &[
+        ("a.sh", "echo '45.9.148.10 pypi.org' | sudo tee -a /etc/hosts\n"),
+        ("a.sh", "cat >> ~/.ssh/config <<E\nHost github.com\n  HostName 93.184.20.1\nE\n"),
+    ],
     harmless: &[
         ("a.sh", "cat >> ~/.ssh/config <<E\nHost github.com\n  HostName ssh.github.com\n  Port 443\nE\n"),
         ("config", "Host github.com-work\n  HostName github.com\n"),
@@ -178,6 +181,11 @@ const NAMED: Rule = Rule {
 
 fn is_other_host(matched: &str) -> bool {
     let lower = matched.to_ascii_lowercase();
+    if lower.contains("/etc/") {
+        return !["127.", "10.", "192.168.", "172.", "0.0.0.0", "1.1.1.1", "1.0.0.1", "8.8.", "9.9.9.9", "208.67."]
+            .iter()
+            .any(|usual| lower.contains(usual));
+    }
     let to = lower.rsplit_once("hostname").or_else(|| lower.rsplit_once("proxycommand")).map_or("", |(_, to)| to);
     !["github.com", "gitlab.com", "bitbucket.org", "localhost", "127.0.0.1", "nc -x", "connect "]
         .iter()

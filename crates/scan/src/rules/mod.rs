@@ -4,6 +4,7 @@ mod afar;
 mod agents;
 mod betrayal;
 mod borrowed;
+mod brought;
 mod carried;
 mod consent;
 mod data;
@@ -62,6 +63,7 @@ pub(crate) const ALL: &[&[Rule]] = &[
     agents::RULES,
     betrayal::RULES,
     borrowed::RULES,
+    brought::RULES,
     carried::RULES,
     consent::RULES,
     data::RULES,

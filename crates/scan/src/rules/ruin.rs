@@ -200,7 +200,7 @@ const HISTORY: Rule = Rule {
     ],
     pattern: concat!(
         r"\bgit\s{1,4}push\s[^\n]{0,40}--mirror\b[^\n]{0,40}--force|--orphan\b[^\n]{0,200}(?:\n[^\n]{0,120}){0,8}?\bgit\s{1,4}push\s[^\n]{0,20}(?:-\w{0,3}f\b|--force\b)",
-        r"|(?:\bgit\s[^\n]{0,160}\|\s{0,3})?\bxargs\s[^\n]{0,40}git\s{1,4}push\s[^\n]{0,40}--delete|\bgit\s{1,4}for-each-ref\b[^\n]{0,200}\bgit\s{1,4}(?:update-ref\s{1,4}-d|push\s[^\n]{0,40}--delete)",
+        r"|(?:\bgit\s[^\n]{0,160}\|\s{0,3})?\bxargs\s[^\n]{0,40}git\s{1,4}push\s[^\n]{0,40}--delete|\bgit\s{1,4}for-each-ref\b[^\n]{0,200}\bgit\s{1,4}(?:update-ref\s{1,4}-d|push\s[^\n]{0,40}--delete)|\bfilter-branch\b[^\n]{0,80}git\s{1,2}rm\s{1,2}-r[^\n']{0,60}\s\.\s?['\x22][^\n]{0,60}--all\b",
     ),
     accept: Some(is_of_all),
     harmful: &[("a.sh", "git tag -l | xargs -r -n1 git push -q --delete origin; git push -f origin main")],
