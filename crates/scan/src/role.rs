@@ -7,8 +7,8 @@ mod sample;
 
 use crate::{Role, Rule, Severity, source::Source};
 
-pub(crate) use sample::is_taught;
 use sample::{is_bad_sample, is_shown};
+pub(crate) use sample::{is_taught, may_teach};
 
 /// Bytes before and after a match that tell its role.
 const CONTEXT: usize = 160;

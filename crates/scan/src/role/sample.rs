@@ -2,6 +2,7 @@
 
 use super::has;
 use crate::source::Source;
+use skill::SkillPath;
 
 /// Words by which a text says at its beginning that it is about defence.
 const DEFENCE: &[&str] = &[
@@ -16,6 +17,11 @@ const DEFENCE: &[&str] = &[
     "security training",
     "penetration test",
     "pentest",
+    "red team",
+    "red-team",
+    "offensive security",
+    "container-security",
+    "security assess",
     "blue team",
     "malware",
     "prompt injection",
@@ -107,14 +113,25 @@ pub(crate) fn is_taught(source: &Source<'_>, line: usize) -> bool {
     [heading, lead].into_iter().flatten().any(|at| has(SAMPLES, source.line(at)))
 }
 
-/// Whether a file is a text about defence.
-fn is_in_defence(source: &Source<'_>) -> bool {
-    source.kind().reads && *source.defence.get_or_init(|| is_about_defence(&source.text))
+/// Whether a text may show attacks: a reference may, and the `SKILL.md` of a skill that is described as being about
+/// defence. In any other, a word about attacks beside a command is no reason to run it.
+pub(crate) fn may_teach(source: &Source<'_>) -> bool {
+    source.path != SkillPath::SKILL_MD || is_in_defence(source)
 }
 
-/// Whether the beginning of a text, with its description and title, speaks of defence.
-fn is_about_defence(text: &str) -> bool {
+/// Whether a file is a text about defence.
+fn is_in_defence(source: &Source<'_>) -> bool {
+    let is_skill = source.path == SkillPath::SKILL_MD;
+    source.kind().reads && *source.defence.get_or_init(|| is_about_defence(&source.text, is_skill))
+}
+
+/// Whether the beginning of a text, with its description and headings, speaks of defence. A skill without a
+/// description, which no agent loads, does not.
+fn is_about_defence(text: &str, is_skill: bool) -> bool {
     let begins = text.get(..text.floor_char_boundary(BEGINNING)).unwrap_or("");
+    if is_skill && !begins.starts_with("---") {
+        return false;
+    }
     let mut said = begins.lines().filter(|line| line.starts_with(['#', ' ', '\t']) || line.starts_with("description:"));
     said.any(|line| has(DEFENCE, line))
 }
