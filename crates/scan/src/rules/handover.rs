@@ -154,7 +154,7 @@ const GRANT: Rule = Rule {
         "AssumeRole",
     ],
     pattern: concat!(
-        r"\badd-iam-policy-binding\b[^\n]{0,200}(?:roles/owner|roles/editor|allUsers|allAuthenticatedUsers)|\brole\s{1,2}assignment\s{1,2}create\b[^\n]{0,120}\bOwner\b|\bgh\s{1,2}api\s[^\n]{0,120}(?:collaborators/|permission=admin)|\bgh\s{1,2}api\s[^\n]{0,60}DELETE\b[^\n]{0,80}/protection|\bgh\s{1,2}repo\s{1,2}edit\s[^\n]{0,60}visibility[\s=]public",
+        r"\badd-iam-policy-binding\b[^\n]{0,200}(?:roles/owner|roles/editor|allUsers|allAuthenticatedUsers)|\brole\s{1,2}assignment\s{1,2}create\b[^\n]{0,120}\bOwner\b|\bgh\s{1,2}api\s[^\n]{0,160}permission=(?:admin|maintain)|\bgh\s{1,2}api\s[^\n]{0,60}DELETE\b[^\n]{0,80}/protection|\bgh\s{1,2}repo\s{1,2}edit\s[^\n]{0,60}visibility[\s=]public",
         r"|(?:\x22Effect\x22\s{0,2}:\s{0,2}\x22\w{4,5}\x22\s{0,2},\s{0,40})?\x22Action\x22\s{0,2}:\s{0,2}(?:\[\s{0,4})?\x22\*\x22[^}]{0,80}\x22Resource\x22\s{0,2}:\s{0,2}(?:\[\s{0,4})?\x22\*\x22|\bput-bucket-acl\b[^\n]{0,60}public-read|\bauthorize-security-group-ingress\b[^\n]{0,120}0\.0\.0\.0/0",
         r"|\bput-bucket-policy\b[^\n]{0,200}\x22Principal\x22:\s{0,2}\x22\*\x22[^\n]{0,80}\x22s3:\*\x22|\blambda\s{1,2}add-permission\b[^\n]{0,120}--principal\s{1,2}['\x22]?\*['\x22]?[^\n]{0,120}NONE\b",
         r"|\bAction\s{0,2}=\s{0,2}\[?\x22\*\x22\]?\s{0,2},\s{0,2}Resource\s{0,2}=\s{0,2}\[?\x22\*\x22|\bprotocol\s{0,2}=\s{0,2}\x22-1\x22\s{0,6}\n?\s{0,12}cidr_blocks\s{0,2}=\s{0,2}\[\x220\.0\.0\.0/0\x22\][\s\S]{0,40}\bingress\b|\bingress\x22?[\s\S]{0,160}?\bprotocol\s{0,2}=\s{0,2}\x22-1\x22[\s\S]{0,60}?0\.0\.0\.0/0",

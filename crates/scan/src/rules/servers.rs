@@ -94,7 +94,7 @@ const TOOL_ASKS: Rule = Rule {
         "chain_of_thought\"",
     ],
     pattern: concat!(
-        r"\b(?:provide|pass|include|send|put|give|supply|paste|attach|collect|gather)\s(?:me\s)?(?:the\s)?(?:full\s|whole\s)?(?:contents?|text)\s(?:of|from)\s(?:['\x22]\s{0,3}\+?\s{0,24})?[`'\x22]?(?:~/?|/home/\S{1,20}/|/root/|\$HOME/)?\.(?:ssh|env|aws|netrc|cursor|claude|config|kube|npmrc)\b",
+        r"\b(?:provide|pass|include|send|put|give|supply|paste|attach|collect|gather)\s(?:me\s)?(?:the\s)?(?:full\s|whole\s)?(?:contents?|text)\s(?:of|from)\s(?:['\x22]\s{0,3}\+?\s{0,24})?[`'\x22]?(?:~/?|/home/\S{1,20}/|/root[/]|\$HOME/)?\.(?:ssh|env|aws|netrc|cursor|claude|config|kube|npmrc)\b",
         r"|\b(?:read|cat|open)\s[`'\x22]?(?:~|\$HOME)/\.[\w/.-]{3,40}[`'\x22]?\s[^\n\x22]{0,40}\b(?:and|then)\s(?:pass|include|put|send|give|attach|provide|supply)\b",
         r"|\x22\w{0,24}(?:content_from_reading|contents?_of_)\w{2,40}\x22\s?:\s?\{|\x22(?:\w{1,30}_)?id_rsa\x22\s?:\s?\{\s?\x22(?:type|description)|\x22(?:full|whole|complete|entire)_(?:conversation|chat)_history\w{0,24}\x22\s?:\s?\{",
     ),
