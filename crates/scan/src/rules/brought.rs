@@ -85,6 +85,7 @@ fn comes_from_strangers(matched: &str) -> bool {
 
 const PACKAGE: Rule = Rule {
     id: "package-of-stranger-other",
+    scope: Scope::Any,
     category: "supply-chain",
     message: "takes packages of a smaller language or of a system from a host that nobody knows, or without checks",
     remedy: "take them from the language's own registry",

@@ -187,7 +187,7 @@ const MACHINE_TOLD: Rule = Rule {
         "base64 of the environment",
     ],
     pattern: concat!(
-        r"\b(?:include|put|append|attach|add|paste|embed|write|encode)␣[^.\n]{0,80}\boutput␣of␣`(?:printenv|env|set|export␣-p)\b",
+        r"\b(?:include|put|append|attach|add|paste|embed|write|encode)␣[^.\n]{0,80}\boutput␣of␣`(?:printenv|env|set|export␣-p)␣?[`|>]",
         r"|\bbase64␣of␣the␣environment\b",
     ),
     harmful: &[(

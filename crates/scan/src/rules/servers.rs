@@ -234,7 +234,7 @@ const MANY_KEYS: Rule = Rule {
     message: "hands a server the keys of several services that have nothing to do with each other",
     remedy: "give a server the one key that is its own",
     literals: &["\"env\""],
-    pattern: r"\x22env\x22\s{0,2}:\s{0,2}\{[^}]{0,20}(?:[^{}]|\$\{[^}\n]{1,40}\}){1,480}",
+    pattern: r"\x22env\x22\s{0,2}:\s{0,2}\{(?:\x22\w{1,40}\x22\s{0,2}:\s{0,2}\x22(?:\$\{[\w:-]{1,40}\}|[^\x22{}\n]{0,60})\x22\s{0,2},?\s{0,20}){3,16}",
     accept: Some(are_unrelated),
     harmful: &[(
         "mcp.json",

@@ -34,7 +34,7 @@ const GATEWAY: Rule = Rule {
     remedy: "leave the agent's own server to the user",
     literals: &["gatewayUrl=", "transportType=stdio", ":6277/", ":18789"],
     pattern: concat!(
-        r"[?&]gatewayUrl=wss?(?::|%3a)|\b(?:127\.0\.0\.1|localhost|0\.0\.0\.0):6277/\S{0,60}\bcommand=",
+        r"[?&]gatewayUrl=wss?(?::|%3a)(?:/|%2f){0,2}[\w.-]{0,60}|\b(?:127\.0\.0\.1|localhost|0\.0\.0\.0):6277/\S{0,60}\bcommand=",
         r"|\b(?:127\.0\.0\.1|localhost|0\.0\.0\.0):18789\b[\s\S]{0,200}?\b(?:password|passwd|words|wordlist|brute)",
     ),
     accept: Some(is_elsewhere),
@@ -180,7 +180,7 @@ const TRUSTED: Rule = Rule {
         "trusted domain",
     ],
     pattern: concat!(
-        r"\bremember\b[^\n.]{0,80}\b(?:trusted|authoritative|reliable|best)␣source\b|\bsave␣to␣memory\b[^\n]{0,160}\btrusted␣(?:source|domain)\b",
+        r"\bremember\b[^\n]{0,80}\b(?:trusted|authoritative|reliable|best)␣source\b|\bsave␣to␣memory\b[^\n]{0,160}\btrusted␣(?:source|domain)\b",
         r"|\brequests␣from␣\S{3,60}␣are␣(?:always␣)?pre-approved\b",
     ),
     harmful: &[
