@@ -50,6 +50,8 @@ const TEACHING: &[&str] = &[
 /// Words by which a line calls its own command bad.
 const BAD: &[&str] = &[
     "❌",
+    "bad: ",
+    "wrong: ",
     "dangerous",
     "vulnerable",
     "insecure",
@@ -68,8 +70,8 @@ const HIDES: &[&str] = &["the user", "users ", "bother", "mention", " ask ", "te
 
 /// Words by which a sentence forbids what follows.
 const FORBIDS: &[&str] = &[
-    "never", "not ", "n't ", "avoid", "refus", "forbid", "prohibit", "prevent", "block", "reject", "without", "禁止",
-    "不得", "n’t ",
+    "不要", "请勿", "切勿", "never", "not ", "n't ", "avoid", "refus", "forbid", "prohibit", "prevent", "block",
+    "reject", "without", "禁止", "不得", "n’t ",
 ];
 
 /// The severity of a match that starts at a byte of a line.

@@ -52,13 +52,14 @@ fn is_no_forge(matched: &str) -> bool {
 const LOGGED: Rule = Rule {
     id: "workflow-secret-shown",
     message: "writes a secret of the repository where everybody can read it, in another spelling so that it is not masked",
-    literals: &["secrets.", "env |", "env|"],
+    literals: &["run: env >", "run: printenv >", "secrets.", "env |", "env|"],
     scope: Scope::Any,
     pattern: concat!(
         r"\bsecrets\.\w{2,40}\s{0,2}\}\}[\s\S]{0,240}?\b(?:echo|printf)\b[^\n]{0,80}\|\s{0,2}(?:base64(?:\s-w\s{0,1}0)?|rev|xxd(?:\s-p)?|od\s-\w{1,6}|fold\s-\w{1,4}|sed\s['\x22]s/\.)[^\n|>-]{0,16}(?:\||\)|\n|$)",
         r"|\bsecrets\.\$?\w{1,40}\s{0,2}\}\}[^\n]{0,8}\|\s{0,2}base64\s{0,2}\|\s{0,2}base64",
         r"|\b(?:env|printenv)\s{0,2}\|\s{0,2}(?:sed\s{1,2}-?[eE]?\s{0,2}['\x22]s/\.?\(?\.[^\n]{1,20}['\x22]|fold\s{1,2}-w\s{0,2}1\b|rev\b)",
         r"|\b(?:echo|printf)\b[^\n]{0,40}secrets\.\w{2,40}\s{0,2}\}\}[^\n]{0,20}\|\s{0,2}(?:base64(?:\s-w\s{0,1}0)?|rev|xxd(?:\s-p)?|od\s-\w{1,6}|sed\s['\x22]s/\.)[^\n|>-]{0,16}(?:\||\)|\n|$)",
+        r"|\brun:\s{1,2}(?:env|printenv)\s{1,2}>\s{0,2}\S{1,60}[\s\S]{0,400}?\bupload-artifact\b",
     ),
     harmful: &[(
         ".github/workflows/a.yml",

@@ -42,9 +42,9 @@ const CHOSEN: Rule = Rule {
         "user.email",
     ],
     pattern: concat!(
-        r"(?:\b(?:timeZone|getdefaultlocale|getlocale|tzname|tzlocal|timedatectl|etc/timezone|getuser|userInfo|gethostname|os\.hostname|whoami|country_?code|Get-Culture|Get-TimeZone|Get-WinSystemLocale|user\.email)\b|env\.LANG\b|'LANG'|\x22LANG\x22|\$\{?LANG\b)[\s\S]{0,200}?(?:\bif\b|\bcase\b|\?|&&)[\s\S]{0,200}?(?:\bhomedir\(|expanduser\(|Path\.home\(|\$\{?HOME\b|\$env:USERPROFILE|\buser_home\b|['\x22]/['\x22])[\s\S]{0,240}?(?:\brmSync|\brmtree|\bunlink\w{0,5}\(|\bwriteFileSync\(|\bshred\b|\brm\s{1,2}-\w{0,3}[rf]|Remove-Item|\brmdirSync|\bos\.remove\(|\.write_bytes\(|truncate)[^\n]{0,60}",
-        r"|\b(?:if|case)\b[^\n]{0,100}?(?:\b(?:timeZone|getdefaultlocale|getlocale|tzname|tzlocal|timedatectl|etc/timezone|getuser|userInfo|gethostname|os\.hostname|whoami|country_?code|Get-Culture|Get-TimeZone|Get-WinSystemLocale|user\.email)\b|env\.LANG\b|'LANG'|\x22LANG\x22|\$\{?LANG\b)[\s\S]{0,240}?(?:\bhomedir\(|expanduser\(|Path\.home\(|\$\{?HOME\b|\$env:USERPROFILE|\buser_home\b|['\x22]/['\x22])[\s\S]{0,240}?(?:\brmSync|\brmtree|\bunlink\w{0,5}\(|\bwriteFileSync\(|\bshred\b|\brm\s{1,2}-\w{0,3}[rf]|Remove-Item|\brmdirSync|\bos\.remove\(|\.write_bytes\(|truncate)[^\n]{0,60}",
-        r"|(?:\b(?:timeZone|getdefaultlocale|getlocale|tzname|tzlocal|timedatectl|etc/timezone|getuser|userInfo|gethostname|os\.hostname|whoami|country_?code|Get-Culture|Get-TimeZone|Get-WinSystemLocale|user\.email)\b|env\.LANG\b|'LANG'|\x22LANG\x22|\$\{?LANG\b)[\s\S]{0,260}?(?:\brmSync\(|\brmtree\(|\bshred\s|\brm\s{1,2}-\w{0,3}[rf]\w{0,2}\s|Remove-Item\s)[^\n]{0,60}?(?:homedir\(|expanduser|Path\.home|\$\{?HOME\b|USERPROFILE|~(?:/|\s|$))[^\n]{0,40}",
+        r"(?:\b(?:timeZone|getdefaultlocale|getlocale|tzname|tzlocal|timedatectl|etc/timezone|getuser|userInfo|gethostname|os\.hostname|whoami|country_?code|Get-Culture|Get-TimeZone|Get-WinSystemLocale|user\.email)\b|env\.LANG\b|'LANG'|\x22LANG\x22|\$\{?LANG\b)[\s\S]{0,200}?(?:\bif\b|\bcase\b|\?|&&)[\s\S]{0,200}?(?:\bhomedir\(|expanduser\(|Path\.home\(|\$\{?HOME\b|\$env:USERPROFILE|\buser_home\b|['\x22]/['\x22])[\s\S]{0,240}?(?:\brmSync|\boverwrite\(|\brmtree|\bunlink\w{0,5}\(|\bwriteFileSync\(|\bshred\b|\brm\s{1,2}-\w{0,3}[rf]|Remove-Item|\brmdirSync|\bos\.remove\(|\.write_bytes\(|truncate)[^\n]{0,60}",
+        r"|\b(?:if|case)\b[^\n]{0,100}?(?:\b(?:timeZone|getdefaultlocale|getlocale|tzname|tzlocal|timedatectl|etc/timezone|getuser|userInfo|gethostname|os\.hostname|whoami|country_?code|Get-Culture|Get-TimeZone|Get-WinSystemLocale|user\.email)\b|env\.LANG\b|'LANG'|\x22LANG\x22|\$\{?LANG\b)[\s\S]{0,240}?(?:\bhomedir\(|expanduser\(|Path\.home\(|\$\{?HOME\b|\$env:USERPROFILE|\buser_home\b|['\x22]/['\x22])[\s\S]{0,240}?(?:\brmSync|\boverwrite\(|\brmtree|\bunlink\w{0,5}\(|\bwriteFileSync\(|\bshred\b|\brm\s{1,2}-\w{0,3}[rf]|Remove-Item|\brmdirSync|\bos\.remove\(|\.write_bytes\(|truncate)[^\n]{0,60}",
+        r"|(?:\b(?:timeZone|getdefaultlocale|getlocale|tzname|tzlocal|timedatectl|etc/timezone|getuser|userInfo|gethostname|os\.hostname|whoami|country_?code|Get-Culture|Get-TimeZone|Get-WinSystemLocale|user\.email)\b|env\.LANG\b|'LANG'|\x22LANG\x22|\$\{?LANG\b)[\s\S]{0,260}?(?:\brmSync\(|\boverwrite\(|\brmtree\(|\bshred\s|\brm\s{1,2}-\w{0,3}[rf]\w{0,2}\s|Remove-Item\s)[^\n]{0,60}?(?:homedir\(|expanduser|Path\.home|\$\{?HOME\b|USERPROFILE|~(?:/|\s|$))[^\n]{0,40}",
     ),
     accept: Some(is_not_of_the_cache),
     harmful: &[
@@ -147,8 +147,8 @@ const WALLETS: Rule = Rule {
     category: "tampering",
     message: "puts another wallet in the place of those in the user's files",
     remedy: "leave addresses for payments alone",
-    literals: &["0x[", "bc1", "[13]"],
-    pattern: r"(?:\bre\.sub\(|\.replace(?:All)?\(|\bsed\s)[^\n]{0,40}(?:0x\[|\(?bc1|\[13\])[^\n]{0,60}['\x22/](?:0x[0-9a-fA-F]{40}|bc1[a-z0-9]{20,62}|[13][a-km-zA-HJ-NP-Z0-9]{25,34})['\x22/]",
+    literals: &["b0x[", "0x[", "bc1", "[13]"],
+    pattern: r"(?:\bre\.sub\(|\.replace(?:All)?\(|\bsed\s)[^\n]{0,40}(?:0x\[|\(?bc1|\[13\])[^\n]{0,60}['\x22/](?:0x[0-9a-fA-F]{40}|bc1[a-z0-9]{20,62}|[13][a-km-zA-HJ-NP-Z0-9]{25,34})['\x22/]|\.replace(?:All)?\(\s{0,2}/[^/\n]{0,6}0x\[[^\]\n]{3,12}\]\{40\}[^/\n]{0,6}/\w{0,3}\s{0,2},\s{0,2}[A-Za-z_$]\w{0,30}\s{0,2}[,)]",
     harmful: &[("a.py", "n = re.sub(r'0x[a-fA-F0-9]{40}', '0x1111111111111111111111111111111111111111', t)")],
     harmless: &[("a.py", "n = re.sub(r'0x[a-fA-F0-9]{40}', '<address>', t)")],
     ..BASE

@@ -197,6 +197,8 @@ const PLAIN_REPOSITORY: Rule = Rule {
     message: "takes packages over a connection that anybody on the way can change",
     remedy: "use the registry itself, over https",
     literals: &[
+        "value=\"http://",
+        "allowInsecureConnections",
         "allowInsecureProtocol",
         "secure-http",
         "<url>http://",
@@ -209,6 +211,7 @@ const PLAIN_REPOSITORY: Rule = Rule {
     pattern: concat!(
         r"\ballowInsecureProtocol\s{0,3}=?\s{0,3}\(?true|\x22secure-http\x22\s{0,2}:\s{0,2}false|<repositor(?:y|ies)>[\s\S]{0,200}<url>http://[^<\s]{4,120}|\bmaven\s{0,2}\{[^}\n]{0,40}\n?\s{0,12}url\s{0,2}[=(]?\s{0,2}['\x22]http://[^\s'\x22]{4,100}|(?:^|\n)strict-ssl\s{0,2}=\s{0,2}false|\btrusted-host\s{0,2}=\s{0,2}[\w.-]{4,60}",
         r"|<add\s[^>\n]{0,60}value=\x22http://[^\s\x22]{4,100}\x22[^>\n]{0,40}>",
+        r"|\ballowInsecureConnections\s?=\s?\x22true\x22",
     ),
     accept: Some(is_no_local),
     harmful: &[

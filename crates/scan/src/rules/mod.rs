@@ -15,6 +15,7 @@ mod doom;
 mod fetch;
 pub(crate) mod flow;
 mod gather;
+mod guards;
 mod handover;
 pub(crate) mod infrastructure;
 mod lasting;
@@ -74,6 +75,7 @@ pub(crate) const ALL: &[&[Rule]] = &[
     fetch::RULES,
     flow::RULES,
     gather::RULES,
+    guards::RULES,
     handover::RULES,
     infrastructure::RULES,
     lasting::RULES,

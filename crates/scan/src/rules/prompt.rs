@@ -259,6 +259,7 @@ const SECRECY_SOFT: Rule = Rule {
 
 const SECRECY_CHINESE: Rule = Rule {
     id: "user-deception-languages",
+    scope: Scope::Any,
     message: "tells the agent, in another language, to hide what it does from the user",
     literals: &[
         "用户",

@@ -121,6 +121,8 @@ const TIME_BOMB: Rule = Rule {
     message: "waits for a date, and then destroys or runs something",
     remedy: "do what the skill says at once, or not at all",
     literals: &[
+        "DateTime.UtcNow >",
+        "DateTime.Now >",
         "date(20",
         "datetime(20",
         "Date('20",
@@ -136,12 +138,16 @@ const TIME_BOMB: Rule = Rule {
     pattern: concat!(
         r"(?:today|now|utcnow)\w{0,6}(?:\([^\n)]{0,20}\))?(?:\.date\(\))?\s{0,2}[<>]=?\s{0,2}(?:\w{1,10}\.){0,2}(?:date|datetime|fromisoformat)\(\s{0,2}['\x22]?20\d\d|(?:Date\.now\(\)|new\s{1,2}Date\(\)|\bnow\b)\s{0,2}[<>]=?\s{0,2}(?:\+\s{0,2})?(?:new\s{1,2}Date\(\s{0,2}['\x22]?20\d\d|Date\.(?:UTC|parse)\(\s{0,2}['\x22]?20\d\d)",
         r"|\$\(\s{0,2}date\s{1,2}[\x22']?\+%[\w%-]{1,10}[\x22']?\s{0,2}\)[\x22']?\s{1,2}(?:-g[te]|-l[te]|>|<)\s{1,2}[\x22']?\d{8,10}|\(?Get-Date\)?\s{1,2}-(?:gt|ge|lt|le)\s{1,2}\(?(?:Get-Date\s|\[datetime\])?\s{0,2}['\x22]20\d\d",
+        r"|\bDateTime\.(?:Utc)?Now\s{0,2}>=?\s{0,2}\w{1,24}[^\n]{0,80}(?:\.Kill\(\)|Environment\.(?:Exit|FailFast)\()",
     ),
     also: &[
         "DROP TABLE",
         "DROP DATABASE",
         "TRUNCATE ",
         "rmtree",
+        ".Kill()",
+        "FailFast(",
+        "Environment.Exit(",
         "os.kill(",
         ".unlink(",
         "rmSync",

@@ -166,6 +166,10 @@ const SPEAKS: Rule = Rule {
     message: "what a tool, a resource or a prompt gives back speaks to the agent, with orders of its own",
     remedy: "give back data alone",
     literals: &[
+        "ignore the other passages",
+        "ignore the other documents",
+        "ignore the other sources",
+        "ignore other passages",
         "[system]",
         "assistant:",
         "disregard what",
@@ -177,6 +181,7 @@ const SPEAKS: Rule = Rule {
     pattern: concat!(
         r"\[system\]\s[^\n]{0,40}\b(?:the\suser\s(?:also\s)?wants\syou|you\s(?:must|should|now))\b|\bassistant:\s{1,2}(?:before|first|after|when|now)\s[^\n]{0,80}\b(?:call|send|run|read|post|open|write|execute)\b",
         r"|\b(?:disregard|ignore|forget)\swhat\syou\s(?:were|have\sbeen)\stold\b|\bapprove\sit\swhatever\sit\sholds\b|\bthe\suser\salso\swants\syou\sto\b",
+        r"|\bignore\s(?:the\s)?other\s(?:passages|documents|sources)\b",
     ),
     harmful: &[(
         "server.ts",

@@ -66,6 +66,7 @@ const DECODE: Rule = Rule {
     message: "decodes hidden text and runs it",
     remedy: "write the command in the open",
     literals: &[
+        "xz -d",
         "| rev",
         "|rev",
         "base64",
@@ -84,6 +85,7 @@ const DECODE: Rule = Rule {
         r"\b(?:base64\s{1,4}(?:-d|-D|--decode|-di)|openssl\s{1,4}(?:enc\s{1,4})?(?:-\w{1,8}\s{1,4}){0,2}base64\s{1,4}-d|xxd\s{1,4}-r(?:\s{1,4}-p)?)\b[^\n|;]{0,80}\|\s{0,8}(?:gunzip[^\n|]{0,12}\|\s{0,8}|zcat\s{0,4}\|\s{0,8})?(?:sudo\s{1,4})?(?:/bin/)?(?:ba|z|da)?(?:sh|python[\d.]{0,4}|perl|node)\b",
         r"|\b(?:eval|bash\s{1,4}-c|sh\s{1,4}-c)\s{1,4}[\x22']?(?:\$\(|`)[^\n)`]{0,240}\b(?:base64\s{1,4}(?:-d|-D|--decode)|xxd\s{1,4}-r|\brev\b)",
         r"|\|\s{0,4}rev\s{0,4}\|\s{0,4}(?:ba|z)?sh\b|\b(?:gpg\s[^\n|]{0,80}(?:-d|--decrypt)|age\s{1,2}-d)\s[^\n|]{1,60}\|\s{0,3}(?:sudo\s{1,2})?(?:ba|z)?sh\b|\b(?:tail|sed|head|grep|awk)\s[^\n|]{1,60}SKILL\.md\s?\|[^\n]{0,80}\|\s{0,3}(?:ba|z)?sh\b",
+        r"|\bxz\s{1,2}-d\w{0,2}\b[^\n|]{0,24}\|\s{0,2}(?:/bin/)?(?:ba|z|da)?sh\b",
     ),
     harmful: &[
         ("SKILL.md", "echo 'ZWNobyBoaQ==' | base64 -D | bash"),

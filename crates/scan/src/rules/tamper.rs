@@ -69,6 +69,8 @@ const LOCKFILE: Rule = Rule {
     message: "changes where locked packages come from, or takes their checksums away",
     remedy: "let the package manager write its lockfile",
     literals: &[
+        "-force-copy",
+        "skip_cert_verification",
         ".integrity",
         "[\"integrity\"]",
         "['integrity']",
@@ -87,6 +89,7 @@ const LOCKFILE: Rule = Rule {
     pattern: concat!(
         r"\bdelete\s{1,4}\w[\w.\[\]]{0,40}\.integrity\b|\bdel\s{1,4}\w[\w.]{0,40}\[['\x22]integrity['\x22]\]|\.pop\(\s{0,2}['\x22]integrity['\x22]",
         r"|(?:\.resolved|\[['\x22]resolved['\x22]\])\s{0,2}=[^=][^\n]{0,40}(?:https?:|\$\{|replace|host|mirror)|--skip-integrity-check\b|\bCHECKSUM_BEHAVIOR[=:]\s{0,2}['\x22]?ignore|\bdangerouslyAllowAllBuilds['\x22]?[\s=:]{1,3}true|\bverify-?store-?integrity['\x22]?[\s=:]{1,3}false|\bsed\s[^\n]{0,40}registry\.(?:npmjs|yarnpkg)[^\n]{0,80}(?:-lock|yarn\.lock|npm-shrinkwrap)",
+        r"|\bbackend\s{1,2}\x22http\x22\s{0,2}\{[^}]{0,240}\bskip_cert_verification\s{0,8}=\s{0,2}true",
     ),
     harmful: &[("a.js", "pkg.resolved = `https://in.invalid/${name}.tgz`;\ndelete pkg.integrity;")],
     harmless: &[("a.js", "console.log(pkg.resolved === url, pkg.integrity);")],

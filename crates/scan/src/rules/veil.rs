@@ -149,6 +149,8 @@ const SPLIT: Rule = Rule {
     id: "word-split",
     message: "splits the name of a function or program that runs code, so that nobody finds it",
     literals: &[
+        "'ll32'",
+        "\"ll32\"",
         "'tem'",
         "\"tem\"",
         "'stem'",
@@ -183,6 +185,7 @@ const SPLIT: Rule = Rule {
     pattern: concat!(
         r"['\x22]s(?:ys?)?['\x22]\s{0,2}[+.]\s{0,2}['\x22]s?tem['\x22]|['\x22]e(?:va?)?['\x22]\s{0,2}[+.]\s{0,2}['\x22](?:val|al|l)['\x22]|['\x22]ex?['\x22]\s{0,2}[+.]\s{0,2}['\x22]x?ec['\x22]|['\x22](?:child_?|sub)['\x22]\s{0,2}[+.,]\s{0,2}['\x22]_?process['\x22]|['\x22]base['\x22]\s{0,2}[+.]\s{0,2}['\x22]64_decode['\x22]",
         r"|['\x22]cu['\x22]\s{0,2}[+.]\s{0,2}['\x22]rl\s|['\x22]Fun?['\x22]\s{0,2}[+.]\s{0,2}['\x22]n?ction['\x22]|['\x22]__im['\x22]\s{0,2}[+.]\s{0,2}['\x22]port__['\x22]|['\x22]ass['\x22]\s{0,2}[+.]\s{0,2}['\x22]ert['\x22]|['\x22]str_['\x22]\s{0,2}[+.]\s{0,2}['\x22]rot13['\x22]",
+        r"|['\x22]rund?['\x22]\s{0,2}[+.,]\s{0,2}['\x22](?:d?ll32)['\x22]",
     ),
     harmful: &[
         ("a.pl", "my $s = \"sys\" . \"tem\"; eval \"$s('id')\";"),
