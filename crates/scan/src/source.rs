@@ -148,7 +148,13 @@ fn kind_of(path: &SkillPath, file: &File, text: &str) -> Kind {
     let extension = path.extension();
     let in_scripts = is_in_scripts(path) && !matches!(extension.as_str(), "md" | "txt" | "json");
     let runs = is_script(path) || text.starts_with("#!") || file.executable || in_scripts;
-    Kind { runs, reads: is_to_read(&extension) }
+    Kind { runs, reads: is_to_read(&extension) && !is_recipe(path) }
+}
+
+/// Whether a file without an extension holds the steps of a program, and no text for a reader.
+fn is_recipe(path: &SkillPath) -> bool {
+    let name = path.segments().last().unwrap_or_default();
+    ["Dockerfile", "Containerfile", "Makefile", "Jenkinsfile", "Vagrantfile", "Justfile", "Procfile"].contains(&name)
 }
 
 /// For each line whether it is inside a fence, the fences themselves included. A fence that is

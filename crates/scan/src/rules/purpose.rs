@@ -174,8 +174,16 @@ const UNBOUNDED: Rule = Rule {
     category: "privilege",
     message: "asks for all permissions there are",
     remedy: "name the tools that the skill needs",
-    literals: &["permissions:", "capabilities:", "scopes:", "allowed-tools:", "allowed_tools:"],
-    pattern: r"(?:^|\n)(?:permissions|capabilities|scopes|allowed[-_]tools):(?:\x20{0,3}|[^\n]{0,120}?(?:\n[\x20\t]{0,8}-?[\x20\t][^\n]{0,60}){0,12}?(?:\n[\x20\t]{0,8}-[\x20\t]{1,3}|\[|,\x20?))['\x22]?(?:\*|all|everything|unrestricted|full(?:[-_ ]access)?)['\x22]?[\x20\t]{0,3}(?:\]|,|\r?\n)",
+    literals: &[
+        "Bash(sudo:*)",
+        "(//**)",
+        "permissions:",
+        "capabilities:",
+        "scopes:",
+        "allowed-tools:",
+        "allowed_tools:",
+    ],
+    pattern: r"(?:^|\n)(?:permissions|capabilities|scopes|allowed[-_]tools):(?:\x20{0,3}|[^\n]{0,120}?(?:\n[\x20\t]{0,8}-?[\x20\t][^\n]{0,60}){0,12}?(?:\n[\x20\t]{0,8}-[\x20\t]{1,3}|\[|,\x20?))['\x22]?(?:\*|all|everything|unrestricted|full(?:[-_ ]access)?)['\x22]?[\x20\t]{0,3}(?:\]|,|\r?\n)|(?:^|\n)allowed-tools:[^\n]{0,200}(?:\bBash\(sudo:\*\)|\b(?:Write|Edit)\(//\*\*\))",
     harmful: &[
         ("SKILL.md", "---\nname: a\ndescription: Reads a file.\npermissions:\n  - read\n  - \"*\"\n---\n"),
         ("SKILL.md", "---\nname: a\ndescription: Reads a file.\nallowed-tools: \"*\"\n---\n"),
