@@ -101,6 +101,45 @@ const READ: Rule = Rule {
     ..BASE
 };
 
+const KEY_READ: Rule = Rule {
+    id: "private-key-read",
+    category: "credentials",
+    severity: Severity::High,
+    elsewhere: Severity::Low,
+    scope: Scope::Code,
+    message: "reads the user's private key, wallet, or the passwords that a browser or the system keeps",
+    remedy: "have the program that the key belongs to use it; no skill needs its text",
+    literals: &[
+        ".ssh/id_",
+        "Login Data",
+        "Login\\ Data",
+        "logins.json",
+        "key4.db",
+        "wallet.dat",
+        "dump-keychain",
+        ".config/solana/id",
+    ],
+    pattern: concat!(
+        r"\b(?:cat|cp|tar|zip|less|more|head|tail|base64|xxd|open|read_text|read_bytes|readFile(?:Sync)?|Get-Content|copy|copyfile|scp|rsync|sqlite3|strings)\b[^\n|;]{0,100}",
+        r"(?:\.ssh/id_(?:rsa|dsa|ecdsa|ed25519)(?:[^.\w]|$)|Login\\?\x20Data\b|\blogins\.json\b|\bkey4\.db\b|\bwallet\.dat\b|\.config/solana/id\.json)|\bsecurity\s{1,4}dump-keychain\b",
+    ),
+    accept: Some(is_handed_out),
+    harmful: &[("scripts/a.sh", "cat ~/.ssh/id_rsa > key.txt"), ("a.py", "k = open(home + '/.ssh/id_ed25519').read()")],
+    harmless: &[
+        ("scripts/a.sh", "cat ~/.ssh/id_rsa.pub\nssh -i ~/.ssh/id_rsa host\nchmod 600 ~/.ssh/id_rsa"),
+        ("a.py", "c.connect(h, key_filename=os.path.expanduser('~/.ssh/id_rsa'))"),
+        ("a.sh", "gh secret set DEPLOY_KEY < ~/.ssh/id_ed25519"),
+    ],
+    ..BASE
+};
+
+/// Whether the key is read as such, and not loaded into the program that it belongs to.
+fn is_handed_out(matched: &str) -> bool {
+    !["ssh-add", "ssh-keygen", "ssh -i", "from_private_key", "key_filename", "secret set", "IdentityFile"]
+        .iter()
+        .any(|own| matched.contains(own))
+}
+
 const READ_AND_SEND: Rule = Rule {
     id: "credential-exfiltration",
     scope: Scope::Any,
@@ -409,4 +448,5 @@ pub(crate) const RULES: &[Rule] = &[
     MEDIA,
     HIDDEN_PATH,
     GATHER,
+    KEY_READ,
 ];

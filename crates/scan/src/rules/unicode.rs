@@ -76,8 +76,8 @@ pub(crate) const SELECTORS: Rule = Rule {
 pub(crate) const MIXED: Rule = Rule {
     id: "unicode-look-alike",
     category: "unicode",
-    severity: Severity::Medium,
-    elsewhere: Severity::Medium,
+    severity: Severity::High,
+    elsewhere: Severity::High,
     message: "a word of Latin letters with look-alikes from another script among them",
     remedy: "write the word in one script",
     harmful: &[("SKILL.md", "reаd the dаta")],
