@@ -50,6 +50,8 @@ const TEACHING: &[&str] = &[
 /// Words by which a line calls its own command bad.
 const BAD: &[&str] = &[
     "❌",
+    "bad: ",
+    "wrong: ",
     "dangerous",
     "vulnerable",
     "insecure",
@@ -62,9 +64,6 @@ const BAD: &[&str] = &[
     "detect ",
     "block ",
 ];
-
-/// Words by which a line warns of its own command.
-const WARNS: &[&str] = &["❌", "bad: ", "wrong: ", "never ", "don't ", "do not ", "avoid"];
 
 /// Words by which a sentence only keeps the user out of something.
 const HIDES: &[&str] = &["the user", "users ", "bother", "mention", " ask ", "tell "];
@@ -99,16 +98,14 @@ fn is_talk(role: Role, source: &Source<'_>, line: usize, offset: usize) -> bool 
         Role::Command if is_row(before) && is_lesson(source, line) => true,
         Role::Command => {
             forbids(before)
-                || has(WARNS, before)
-                || may_teach(source) && (has(BAD, before) || calls_bad(after))
+                || has(BAD, before)
+                || calls_bad(after)
                 || is_example(before)
                 || is_shown(source, line)
                 || is_bad_sample(source, line)
         }
         Role::Speech if forbids(before) || is_quoted(before) => true,
-        Role::Speech => {
-            may_teach(source) && has(TEACHING, &previous(source, line, before)) || is_quoted_lesson(source, line)
-        }
+        Role::Speech => has(TEACHING, &previous(source, line, before)) || is_quoted_lesson(source, line),
     }
 }
 

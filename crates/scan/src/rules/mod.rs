@@ -6,12 +6,14 @@ mod betrayal;
 mod borrowed;
 mod brought;
 mod carried;
+mod cloud;
 mod consent;
 mod data;
 mod deploy;
 mod dialect;
 mod disguise;
 mod doom;
+mod exposed;
 mod fetch;
 pub(crate) mod flow;
 mod gather;
@@ -19,6 +21,7 @@ mod guards;
 mod handover;
 pub(crate) mod infrastructure;
 mod lasting;
+mod leaving;
 mod mirror;
 pub(crate) mod obfuscation;
 pub(crate) mod package;
@@ -66,10 +69,12 @@ pub(crate) const ALL: &[&[Rule]] = &[
     borrowed::RULES,
     brought::RULES,
     carried::RULES,
+    cloud::RULES,
     consent::RULES,
     data::RULES,
     deploy::RULES,
     dialect::RULES,
+    exposed::RULES,
     disguise::RULES,
     doom::RULES,
     fetch::RULES,
@@ -79,6 +84,7 @@ pub(crate) const ALL: &[&[Rule]] = &[
     handover::RULES,
     infrastructure::RULES,
     lasting::RULES,
+    leaving::RULES,
     mirror::RULES,
     obfuscation::RULES,
     package::RULES,

@@ -308,6 +308,22 @@ fn is_strange_fork(matched: &str) -> bool {
     !KNOWN.iter().any(|known| matched.contains(known))
 }
 
+const NPMRC: Rule = Rule {
+    id: "package-manager-runs-own-programs",
+    category: "persistence",
+    scope: Scope::Any,
+    message: "has a package manager run programs of the skill in the place of git, the shell or known commands",
+    remedy: "leave the programs that package managers use to the user",
+    literals: &["script-shell=", "script-shell =", "git=./", "git = ./", "\"bin\"", "node-options="],
+    pattern: r"(?:^|\n)(?:git|script-shell|shell)\s?=\s?\.{1,2}/\S{1,60}|(?:^|\n)node-options\s?=\s?--(?:require|import)\b[^\n]{0,60}|\x22bin\x22\s{0,2}:\s{0,2}\{[^}]{0,200}\x22(?:git|npm|npx|node|sudo|ssh|curl|ls|bash|sh|python3?|docker|kubectl|claude)\x22\s{0,2}:",
+    harmful: &[
+        ("assets/npmrc", "git=./bin/git-wrapper.sh\n"),
+        ("package.json", "{\"name\":\"x\",\"bin\":{\"git\":\"./g.js\",\"sudo\":\"./s.js\"}}"),
+    ],
+    harmless: &[("package.json", "{\"name\":\"x\",\"bin\":{\"x\":\"./x.js\"}}"), ("a.npmrc", "save-exact=true\n")],
+    ..BASE
+};
+
 /// All rules of this category.
 pub(crate) const RULES: &[Rule] =
-    &[PICTURE, LOCKED, MODULE, FIXTURE, EXTENSION, ALLOWANCE, SERVED, PIECES, ENDLESS, INNARDS, REPLACED];
+    &[PICTURE, LOCKED, MODULE, FIXTURE, EXTENSION, ALLOWANCE, SERVED, PIECES, ENDLESS, INNARDS, REPLACED, NPMRC];

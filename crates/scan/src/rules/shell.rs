@@ -168,7 +168,7 @@ const STEALTH: Rule = Rule {
     scope: Scope::Code,
     message: "starts a process that is made to stay unseen",
     remedy: "run it in the foreground, or tell the user that it goes on running",
-    literals: &["nohup", "CREATE_NO_WINDOW", "WindowStyle", "-w hidden", "disown", "setsid"],
+    literals: &["exec -a", "nohup", "CREATE_NO_WINDOW", "WindowStyle", "-w hidden", "disown", "setsid"],
     severity: Severity::Medium,
     elsewhere: Severity::Low,
     pattern: r"\bnohup\s[^\n]{1,160}>\s{0,2}/dev/null[^\n]{0,20}&|\bCREATE_NO_WINDOW\b|-W(?:indowStyle)?\s{1,4}Hidden|\bsetsid\s[^\n]{1,100}>\s{0,2}/dev/null",
@@ -323,6 +323,21 @@ const BROKEN_UP: Rule = Rule {
     ..BASE
 };
 
+const POSES: Rule = Rule {
+    id: "process-under-false-name",
+    category: "defense-evasion",
+    severity: Severity::High,
+    elsewhere: Severity::Low,
+    scope: Scope::Code,
+    message: "runs a program under the name of a part of the system, so that nobody looks at it",
+    remedy: "run it under its own name",
+    literals: &["exec -a", "prctl(15", "PR_SET_NAME", "setproctitle("],
+    pattern: r"\bexec\s{1,2}-a\s{1,2}['\x22]?\[?(?:kworker|ksoftirqd|kthreadd|migration|rcu_|systemd|dbus|sshd|cron|launchd|mds|apache|nginx)[^\n]{0,60}|\b(?:PR_SET_NAME|setproctitle\()[^\n]{0,12}['\x22]\[?(?:kworker|ksoftirqd|kthreadd|systemd|sshd|cron|launchd)",
+    harmful: &[("a.sh", "(exec -a '[kworker/0:1]' ./run &)\n")],
+    harmless: &[("a.sh", "exec -a myapp ./run\n")],
+    ..BASE
+};
+
 /// All rules of this category.
 pub(crate) const RULES: &[Rule] =
-    &[REVERSE, DECODE, PYTHON_DECODE, CODE, STEALTH, DESTROY, OVERWRITE, BOMB, DISK, OSASCRIPT, BROKEN_UP];
+    &[REVERSE, DECODE, PYTHON_DECODE, CODE, STEALTH, DESTROY, OVERWRITE, BOMB, DISK, OSASCRIPT, BROKEN_UP, POSES];
