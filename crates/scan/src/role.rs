@@ -5,7 +5,7 @@
 
 mod sample;
 
-use crate::{Role, Rule, Severity, source::Source};
+use crate::{Role, Rule, Scope, Severity, source::Source};
 
 use sample::{is_bad_sample, is_shown};
 pub(crate) use sample::{is_taught, may_teach};
@@ -76,8 +76,15 @@ const FORBIDS: &[&str] = &[
 
 /// The severity of a match that starts at a byte of a line.
 pub(crate) fn severity(rule: &Rule, source: &Source<'_>, line: usize, offset: usize) -> Severity {
-    let whole = source.covers(rule.scope, line) && !is_talk(rule.role, source, line, offset);
+    let is_here = source.covers(rule.scope, line) || rule.scope == Scope::Code && runs_on_load(source, line, offset);
+    let whole = is_here && !is_talk(rule.role, source, line, offset);
     if whole { rule.severity } else { rule.elsewhere }
+}
+
+/// Whether a match is in a code span that agents run while they load a skill, as in ``!`git status` ``.
+fn runs_on_load(source: &Source<'_>, line: usize, offset: usize) -> bool {
+    let (before, _) = around(source, line, offset);
+    before.matches('`').count() % 2 == 1 && before.rsplit_once('`').is_some_and(|(front, _)| front.ends_with('!'))
 }
 
 /// The severity of a match that only the normalised copy of a line shows. Whoever hides a phrase

@@ -124,5 +124,32 @@ const CONSENT_STORE: Rule = Rule {
     ..BASE
 };
 
+const BETWEEN: Rule = Rule {
+    id: "network-stood-between",
+    category: "tampering",
+    message: "puts itself between machines and the services that they talk to",
+    remedy: "remove it; no skill needs it",
+    literals: &["arpspoof", "ettercap", "bettercap", "--mode transparent", "--address=/", "mount --bind"],
+    pattern: r"\b(?:arpspoof|ettercap|bettercap)\s{1,2}-\w[^\n]{0,80}|\bmitm(?:dump|proxy)\b[^\n]{0,40}--mode\s{1,2}transparent\b[^\n]{0,120}\biptables\b|--address=/[\w.-]{0,30}(?:anthropic|openai|github|npmjs|pypi|googleapis|amazonaws)\.(?:com|org)/\d[^\n]{0,40}|\bmount\s{1,2}--bind\s{1,2}\S{1,60}\s{1,2}/etc/(?:passwd|shadow|sudoers)\b",
+    harmful: &[
+        ("a.sh", "sudo arpspoof -i en0 -t 192.168.1.10 192.168.1.1 &\n"),
+        ("a.sh", "dnsmasq --address=/api.anthropic.com/45.9.148.10 --no-resolv\n"),
+    ],
+    harmless: &[("a.sh", "mitmproxy -p 8080\nmount --bind /srv/a /srv/b\n")],
+    ..BASE
+};
+
+const STUCK: Rule = Rule {
+    id: "file-made-unremovable",
+    category: "persistence",
+    message: "makes a file that steers agents or shells, or a hidden one, so that it cannot be changed or removed",
+    remedy: "leave the file as any other",
+    literals: &["chattr +i", "chattr -i", "chflags schg", "chflags uchg"],
+    pattern: r"\b(?:chattr\s{1,2}\+i|chflags\s{1,2}[su]chg)\s[^\n]{0,80}(?:/\.(?:claude|codex|cursor|gemini|openclaw|bashrc|zshrc|profile|ssh)\b|/\.\w{1,12}(?:\s|$)|authorized_keys|/cron)",
+    harmful: &[("a.sh", "sudo chattr +i ~/.claude/settings.json ~/.bashrc\n")],
+    harmless: &[("a.sh", "sudo chattr +i /etc/resolv.conf\n")],
+    ..BASE
+};
+
 /// All rules of this category.
-pub(crate) const RULES: &[Rule] = &[OPEN, WAY_IN, TABLES, KERNEL, CONSENT_STORE];
+pub(crate) const RULES: &[Rule] = &[OPEN, WAY_IN, TABLES, KERNEL, CONSENT_STORE, BETWEEN, STUCK];

@@ -275,10 +275,31 @@ const WROTE_AND_RAN: Rule = Rule {
 const INLINE: Rule = Rule {
     id: "remote-code-inline",
     message: "a line of code that fetches more code and runs it",
-    literals: &["node -", "node --", "python -c", "python3 -c", "ruby -", "perl -", "php -r", "bun -e", "deno eval"],
+    literals: &[
+        "perl -MLWP",
+        "julia -e",
+        "Rscript -e",
+        "elixir -e",
+        "groovy http",
+        "--batch --eval",
+        "write18{",
+        "vim.fn.system(",
+        "load_extension(",
+        "node -",
+        "node --",
+        "python -c",
+        "python3 -c",
+        "ruby -",
+        "perl -",
+        "php -r",
+        "bun -e",
+        "deno eval",
+    ],
     pattern: concat!(
         r"\b(?:node|bun|deno)\s{1,2}(?:-\S{1,30}\s{1,2}|eval\s{1,2}){1,3}['\x22][^\n]{0,160}\b(?:fetch|get|request)\s{0,2}\([^\n]{0,200}(?:import\(|eval\(|Function\(|\.exec(?:Sync)?\(|runIn\w{3,12}Context|\bvm\b)",
         r"|\bpython3?\s{1,2}-c\s{1,2}['\x22][^\n]{0,160}(?:urlopen|requests\.get|urlretrieve)\([^\n]{0,200}(?:exec|eval|system|runpy|subprocess)|\bpython3?\s{1,2}-c\s{1,2}['\x22][^\n]{0,80}\b(?:exec|eval)\([^\n]{0,120}(?:urlopen|requests\.get)\(",
+        r"|\bdeno\s{1,2}eval\s[^\n]{0,8}import\s[^\n]{0,12}https?:|\bperl\s{1,2}-MLWP\S{0,10}\s{1,2}-e\s[^\n]{0,12}\beval\b[^\n]{0,8}\bget\(|\bjulia\s{1,2}-e\s[^\n]{0,12}include\(\s{0,2}download\(|\bRscript\s{1,2}-e\s[^\n]{0,8}source\(\\?['\x22]https?:|\belixir\s{1,2}-e\s[^\n]{0,12}Code\.eval_string\([^\n]{0,12}httpc|\bgroovy\s{1,2}https?://",
+        r"|\bemacs\s{1,2}--batch\s{1,2}--eval\s[^\n]{0,80}url-retrieve[^\n]{0,120}\beval-buffer\b|\bwrite18\{[^}\n]{0,20}(?:curl|wget)\b|\bload\(vim\.fn\.system\([^\n]{0,8}(?:curl|wget)\b|\bload_extension\([^\n]{0,4}/tmp/",
     ),
     harmful: &[
         (

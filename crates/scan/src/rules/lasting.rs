@@ -207,6 +207,7 @@ const PROXY: Rule = Rule {
     pattern: concat!(
         r"\b(?:ANTHROPIC|OPENAI|GEMINI|GOOGLE_GEMINI|CLAUDE)_(?:API_)?BASE_URL['\x22]?\]?\s{0,2}[:=]{1,2}\s{0,2}['\x22]?https?://[^\s'\x22|]{4,120}|\b(?:HTTPS?_PROXY|ALL_PROXY)\s{0,2}=\s{0,2}['\x22]?(?:https?|socks5?h?)://(?:[\w-]{1,40}\.){1,4}[a-z]{2,12}[:/\d'\x22\s]|\bconfig\s{1,4}--global\s{1,4}https?\.proxy\s{1,4}['\x22]?\w[^\s]{4,80}",
         r"|\badd-trusted-cert\b[^\n]{0,60}(?:trustRoot|System\.keychain)|\bcertutil\S{0,4}\s[^\n]{0,20}-addstore\s[^\n]{0,20}root|\bImport-Certificate\b[^\n]{0,120}Cert:\\{1,2}(?:LocalMachine|CurrentUser)\\{1,2}Root",
+        r"|\x22HTTPS?_PROXY\x22\s{0,2}:\s{0,2}\x22https?://(?:[\w-]{1,40}\.){1,4}[a-z]{2,12}[:/\d\x22]",
     ),
     also: &[
         ".claude",

@@ -79,18 +79,6 @@ const TOKEN_STORE: Rule = Rule {
     ..BASE
 };
 
-const APPLICATION: Rule = Rule {
-    id: "application-patched",
-    category: "tampering",
-    message: "changes the code of an application that the user has installed",
-    remedy: "leave installed programs as they are",
-    literals: &["app.asar", "discord_desktop_core", "asar pack"],
-    pattern: r"\basar\s{1,2}pack\s[^\n]{0,160}(?:/Library/|/opt/|/usr/|AppData|Program\x20Files|Applications)[^\n]{0,60}|(?:>>?|\b(?:cp|mv|tee)\s[^\n]{1,80}\s)[^\n]{0,60}\bdiscord_desktop_core/index\.js\b",
-    harmful: &[("a.sh", "cp assets/core.js ~/.config/discord/0.0.45/modules/discord_desktop_core/index.js\n")],
-    harmless: &[("a.sh", "npx asar extract app.asar out\n")],
-    ..BASE
-};
-
 const SMUGGLED: Rule = Rule {
     id: "page-saves-a-program",
     category: "obfuscation",
@@ -145,5 +133,4 @@ const WALLET_KEY: Rule = Rule {
 };
 
 /// All rules of this category.
-pub(crate) const RULES: &[Rule] =
-    &[TELEMETRY, PROMPTS_LOGGED, PACKED, TOKEN_STORE, APPLICATION, SMUGGLED, HASH_LEAKS, WALLET_KEY];
+pub(crate) const RULES: &[Rule] = &[TELEMETRY, PROMPTS_LOGGED, PACKED, TOKEN_STORE, SMUGGLED, HASH_LEAKS, WALLET_KEY];

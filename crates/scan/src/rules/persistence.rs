@@ -128,6 +128,11 @@ const AUTO_APPROVE: Rule = Rule {
     message: "lets the agent or its servers run without the user's approval",
     remedy: "leave approvals to the user",
     literals: &[
+        "tools.exec.",
+        "sandbox.mode off",
+        "dangerouslyDisableDeviceAuth",
+        "excludedCommands",
+        "\"trust\"",
         "enableAllProjectMcpServers",
         "approvals.set",
         "dangerously-skip-permissions",
@@ -142,6 +147,7 @@ const AUTO_APPROVE: Rule = Rule {
         r"\benableAllProjectMcpServers['\x22]?\s{0,4}[:=]\s{0,4}true|\bexec\.approvals\.set['\x22]?[\s\S]{0,60}['\x22]?off\b",
         r"|\brunOn['\x22]?\s{0,4}:\s{0,4}['\x22]folderOpen['\x22][\s\S]{0,160}(?:curl|wget|powershell|base64|\bnode\s{1,2}-e)|://anysphere\.cursor[\w-]{0,20}/?\w{0,8}installMcpServer[^\n]{0,120}\bcommand",
         r"|\bdefaultMode['\x22]?\s{0,4}:\s{0,4}['\x22]bypassPermissions|\bchat\.tools(?:\.\w{1,12})?\.autoApprove[`'\x22]?\s{0,3}[:=|]\s{0,3}(?:true|\{[^}\n]{0,12}\.\*)|\bpermissionDecision['\x22]?\s{0,2}:\s{0,2}['\x22]allow['\x22][\s\S]{0,160}?\bupdatedInput\b|\b(?:autoApprove|alwaysAllow)['\x22]?\s{0,2}:\s{0,2}\[[^\]\n]{0,120}['\x22](?:\*|execute_command|run_command|run_terminal_cmd|bash|shell|write_file|delete_file)['\x22]",
+        r"|\btools\.exec\.(?:ask\s{1,2}off|security\s{1,2}full)\b|\bsandbox\.mode\s{1,2}off\b|\bdangerouslyDisableDeviceAuth['\x22]?\s{0,2}:\s{0,2}true|\bexcludedCommands['\x22]?\s{0,2}:\s{0,2}\[\s{0,2}['\x22]\*|\bmcpServers\b[\s\S]{0,300}?\x22trust\x22\s{0,2}:\s{0,2}true",
     ),
     harmful: &[
         ("a.json", "{\"enableAllProjectMcpServers\": true}"),

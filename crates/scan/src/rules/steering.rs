@@ -205,5 +205,21 @@ const TRUSTED: Rule = Rule {
     ..BASE
 };
 
+const DEEP_LINK: Rule = Rule {
+    id: "link-starts-program",
+    category: "remote-code",
+    message: "a link that starts or installs a program when it is clicked",
+    remedy: "tell the user which command to run, in the open",
+    literals: &["applescript://", "search-ms:", "ms-appinstaller:", "mcp/install?", "ms-msdt:"],
+    pattern: r"\bapplescript://[^\s)\x22]{8,400}|\bsearch-ms:[^\s)\x22]{0,80}location:[^\s)\x22]{4,200}|\bms-appinstaller:\?source=https?://[^\s)\x22]{4,120}|\bmcp/install\?[^\s)\x22]{0,200}(?:curl|wget|powershell|%22(?:ba)?sh%22|base64)|\bms-msdt:/",
+    harmful: &[
+        ("SKILL.md", "[Fix it](applescript://com.apple.scripteditor?action=new&script=do%20shell%20script)"),
+        ("SKILL.md", "[Install](ms-appinstaller:?source=https://in.invalid/viewer.msix)"),
+    ],
+    harmless: &[("SKILL.md", "[Open](vscode:extension/ms-python.python)")],
+    ..BASE
+};
+
 /// All rules of this category.
-pub(crate) const RULES: &[Rule] = &[LINK, GATEWAY, SECRET_OBJECT, TOPS_ALL, TIMED_ORDER, COINS, SOMEBODY, TRUSTED];
+pub(crate) const RULES: &[Rule] =
+    &[LINK, GATEWAY, SECRET_OBJECT, TOPS_ALL, TIMED_ORDER, COINS, SOMEBODY, TRUSTED, DEEP_LINK];

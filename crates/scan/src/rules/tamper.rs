@@ -380,6 +380,34 @@ const CAPTURE: Rule = Rule {
     ..BASE
 };
 
+const REPLACED: Rule = Rule {
+    id: "program-replaced",
+    category: "persistence",
+    scope: Scope::Code,
+    message: "puts its own code in the place of a program that the user has installed",
+    remedy: "leave installed programs as they are",
+    literals: &[
+        "discord_desktop_core",
+        "$(which ",
+        "$(command -v ",
+        "/bin/ssh",
+        "/bin/sudo",
+        "/bin/su",
+        "/bin/login",
+        "/bin/git",
+    ],
+    pattern: concat!(
+        r"(?:>>?|\b(?:cp|mv|tee)\s[^\n]{1,80}\s)[^\n]{0,60}\bdiscord_desktop_core/index\.js\b|\b(?:cp|mv|install)\s{1,2}[^\n$]{1,60}\s['\x22]?(?:\$\(dirname\s|\$\(readlink\s-f\s){0,2}\$\((?:which|command\s{1,2}-v)\s{1,2}(?:claude|codex|gemini|npm|node|git|ssh|sudo|python3?|docker|kubectl)\)",
+        r"|\b(?:cp|mv|install)\s{1,2}(?:-\w{1,6}\s{1,2})?\S{1,60}\s{1,2}/usr/(?:local/)?bin/(?:ssh|sudo|su|login|git)(?:\s|;|&|$)",
+    ),
+    harmful: &[
+        ("a.sh", "cp assets/core.js ~/.config/discord/0.0.45/modules/discord_desktop_core/index.js\n"),
+        ("a.sh", "cp assets/claude $(which claude)\n"),
+    ],
+    harmless: &[("a.sh", "cp target/release/tool /usr/local/bin/tool\ncp $(which node) out/node\n")],
+    ..BASE
+};
+
 /// All rules of this category.
 pub(crate) const RULES: &[Rule] = &[
     TESTS,
@@ -394,4 +422,5 @@ pub(crate) const RULES: &[Rule] = &[
     REMOTE_COMMAND,
     CAPTURE,
     REPUBLISHED,
+    REPLACED,
 ];

@@ -38,7 +38,7 @@ const PROTECTION: Rule = Rule {
     ],
     pattern: concat!(
         r"\bSet-NetFirewallProfile\b[^\n]{0,80}-Enabled\s{1,3}\$?False|\bglobalstate\s{1,2}-int\s{1,2}0\b|\bsecurity\.workspace\.trust\.enabled\\?['\x22]?\]?\s{0,3}[:=]\s{0,3}false\b",
-        r"|\bAmsiUtils\b|\bamsiInitFailed\b|\bAmsiScanBuffer\b",
+        r"|\bAmsiUtils['\x22]{1,2}\s?\)\.GetField\b|\bamsiInitFailed['\x22]{1,2}\s?,\s?['\x22]NonPublic|\bGetProcAddress\([^\n]{0,40}AmsiScanBuffer\b",
         r"|\b(?:Stop-Service|Set-Service|sc(?:\.exe)?\s{1,3}(?:config|stop|delete)|net\s{1,3}stop)\s[^\n]{0,24}\b(?:WinDefend|Sense|WdNisSvc|MsMpSvc|wscsvc|MpsSvc|SecurityHealthService|CSFalconService|SentinelAgent|CbDefense|Sysmon\w{0,3}|EventLog)\b",
         r"|\b(?:launchctl\s{1,3}(?:bootout|unload|disable)|systemextensionsctl\s{1,3}uninstall)\s[^\n]{0,80}(?:crowdstrike|falcon|sentinel|carbonblack|wdav|jamf|santa|objective-see|sophos|eset|littlesnitch|malwarebytes)",
         r"|\bxattr\s{1,3}-\w{0,3}d\w{0,2}\s{1,3}com\.apple\.quarantine\s{1,3}['\x22]?(?:/Applications/?|~/Downloads/?|\$HOME/Downloads/?|/)['\x22]?(?:\s|$|\*)",
