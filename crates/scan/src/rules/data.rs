@@ -133,6 +133,30 @@ const KEY_READ: Rule = Rule {
     ..BASE
 };
 
+const SHOWN: Rule = Rule {
+    id: "credential-shown",
+    category: "credentials",
+    severity: Severity::High,
+    elsewhere: Severity::Low,
+    scope: Scope::Code,
+    message: "prints or packs a store of credentials, so that its text ends in the conversation or in a file",
+    remedy: "ask the tool that the store belongs to: it says who is signed in without showing the secret",
+    literals: &[
+        ".aws/credentials",
+        ".git-credentials",
+        ".netrc",
+        "gh/hosts.yml",
+        ".docker/config.json",
+        ".kube/config",
+        ".pypirc",
+        "application_default_credentials",
+    ],
+    pattern: r"(?:^|[\s;&|(`$])(?:cat|less|more|head|tail|base64|xxd|strings|tar|zip|Get-Content|type)\s{1,2}[^\n|;]{0,120}(?:\.aws/credentials|\.git-credentials|\.netrc|gh/hosts\.yml|\.docker/config\.json|\.kube/config|\.pypirc|application_default_credentials\.json)\b",
+    harmful: &[("SKILL.md", "```bash\ncat ~/.aws/credentials\n```\n")],
+    harmless: &[("a.sh", "aws sts get-caller-identity\ntest -f ~/.netrc && echo present\n")],
+    ..BASE
+};
+
 /// Whether the key is read as such, and not loaded into the program that it belongs to.
 fn is_handed_out(matched: &str) -> bool {
     !["ssh-add", "ssh-keygen", "ssh -i", "from_private_key", "key_filename", "secret set", "IdentityFile"]
@@ -449,4 +473,5 @@ pub(crate) const RULES: &[Rule] = &[
     HIDDEN_PATH,
     GATHER,
     KEY_READ,
+    SHOWN,
 ];

@@ -172,6 +172,18 @@ const INSTALL_HOOK: Rule = Rule {
     ..BASE
 };
 
+const BEFORE_INSTALL: Rule = Rule {
+    id: "package-runs-before-install",
+    severity: Severity::High,
+    elsewhere: Severity::Low,
+    message: "runs a program of its own before the package is even unpacked for use",
+    literals: &["\"preinstall\""],
+    pattern: r"\x22preinstall\x22\s{0,4}:\s{0,4}\x22(?:node|bun|bash|sh|python3?)\s{1,2}(?:\./)?[\w./-]{1,60}",
+    harmful: &[("package.json", "{\"scripts\": {\"preinstall\": \"node setup_bun.js\"}}")],
+    harmless: &[("package.json", "{\"scripts\": {\"preinstall\": \"npx only-allow pnpm\"}}")],
+    ..INSTALL_HOOK
+};
+
 const INSTALL_FETCH: Rule = Rule {
     id: "package-install-fetch",
     category: "supply-chain",
@@ -277,6 +289,7 @@ pub(crate) const RULES: &[Rule] = &[
     SOCKET_TO_STRANGER,
     PIPELINE,
     INSTALL_HOOK,
+    BEFORE_INSTALL,
     INSTALL_FETCH,
     CLOUD_ADMIN,
     CLONE_RUN,

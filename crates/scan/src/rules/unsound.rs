@@ -8,7 +8,7 @@ const BASE: Rule = Rule {
     category: "execution",
     severity: Severity::High,
     elsewhere: Severity::Low,
-    scope: Scope::Script,
+    scope: Scope::Code,
     role: Role::Command,
     ..Rule::DEFAULT
 };
