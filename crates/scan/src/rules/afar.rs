@@ -128,7 +128,7 @@ const ORDERS: Rule = Rule {
 const PATHS: Rule = Rule {
     id: "interpreter-loads-line",
     category: "persistence",
-    scope: Scope::Script,
+    scope: Scope::Code,
     role: Role::Fact,
     message: "puts code where every start of Python runs it",
     remedy: "let the user import what they need",
@@ -149,7 +149,7 @@ const PATHS: Rule = Rule {
 const SCRIPT_HOST: Rule = Rule {
     id: "script-host-starts-or-sends",
     category: "persistence",
-    scope: Scope::Script,
+    scope: Scope::Code,
     message: "a script of the Windows script host that starts itself with the machine, or sends what it hears",
     remedy: "remove it; no skill needs to start with the machine",
     literals: &["RegWrite", "ClipboardData", "MSXML2", "WinHttp", "SpecialFolders"],

@@ -7,7 +7,7 @@ const BASE: Rule = Rule {
     category: "tampering",
     severity: Severity::High,
     elsewhere: Severity::Medium,
-    scope: Scope::Script,
+    scope: Scope::Code,
     role: Role::Command,
     ..Rule::DEFAULT
 };
@@ -266,6 +266,7 @@ const OPENED: Rule = Rule {
 const RUNNER: Rule = Rule {
     id: "runner-registered",
     category: "persistence",
+    scope: Scope::Script,
     message: "makes this machine a runner for somebody else's workflows",
     remedy: "let the user set up runners",
     literals: &["RUNNER_ALLOW_RUNASROOT", "runners/registration-token", "config.sh --", "gitlab-runner register"],

@@ -97,7 +97,7 @@ const SHARED: Rule = Rule {
 const FORGE_ORDERS: Rule = Rule {
     id: "orders-over-service",
     category: "reverse-shell",
-    scope: Scope::Script,
+    scope: Scope::Code,
     message: "runs what somebody writes into an issue, a sheet, a channel or a queue",
     remedy: "remove it; no skill needs one",
     literals: &[

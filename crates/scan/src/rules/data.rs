@@ -383,7 +383,7 @@ const ASK: Rule = Rule {
 const METADATA: Rule = Rule {
     id: "cloud-metadata",
     category: "credentials",
-    scope: Scope::Script,
+    scope: Scope::Code,
     elsewhere: Severity::Low,
     role: Role::Fact,
     message: "asks the cloud's metadata service, which hands out the machine's credentials",
@@ -445,7 +445,7 @@ const GATHER: Rule = Rule {
     category: "credentials",
     severity: Severity::Low,
     elsewhere: Severity::Info,
-    scope: Scope::Script,
+    scope: Scope::Code,
     role: Role::Fact,
     message: "names a store of the user's credentials in a program that uses the network",
     literals: STORES,

@@ -232,7 +232,7 @@ const LOCKED: Rule = Rule {
 const DETACHED: Rule = Rule {
     id: "download-detached",
     message: "downloads a program, makes it runnable and starts it out of sight",
-    scope: Scope::Script,
+    scope: Scope::Code,
     literals: &[
         "detached: true",
         "detached:true",

@@ -6,7 +6,7 @@ const BASE: Rule = Rule {
     category: "obfuscation",
     severity: Severity::High,
     elsewhere: Severity::Medium,
-    scope: Scope::Script,
+    scope: Scope::Code,
     role: Role::Command,
     remedy: "write the code in the open",
     ..Rule::DEFAULT

@@ -110,7 +110,7 @@ const OVERWRITTEN: Rule = Rule {
 const MEMORY: Rule = Rule {
     id: "memory-filled",
     category: "resources",
-    scope: Scope::Script,
+    scope: Scope::Code,
     message: "asks for memory until the machine stops",
     remedy: "bound what the program keeps",
     literals: &["0000000", "_000_000", "10**", "10 **", "Buffer.alloc("],

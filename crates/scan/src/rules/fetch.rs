@@ -233,7 +233,7 @@ fn is_no_local(matched: &str) -> bool {
 
 const WROTE_AND_RAN: Rule = Rule {
     id: "fetched-program-started",
-    scope: Scope::Script,
+    scope: Scope::Code,
     message: "stores a download, makes it runnable and starts it, in Go, Rust, Ruby, Java or C#",
     literals: &[
         "0755",

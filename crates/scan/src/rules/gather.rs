@@ -111,7 +111,7 @@ const SENDS: &[&str] = &[
 
 const KEPT: Rule = Rule {
     id: "store-and-network",
-    scope: Scope::Script,
+    scope: Scope::Code,
     message: "reads a store of credentials or a history in a program that reaches the network",
     literals: &[
         ".ssh",
@@ -357,7 +357,7 @@ const PATCHED: Rule = Rule {
     id: "requests-intercepted",
     message: "puts itself between a program and its requests, and looks at the keys in them",
     remedy: "leave the functions of the system as they are",
-    scope: Scope::Script,
+    scope: Scope::Code,
     literals: &[
         "prototype.require",
         "Module._load",

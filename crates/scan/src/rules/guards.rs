@@ -85,7 +85,7 @@ const FIXED_DIGEST: Rule = Rule {
 const RECURSION: Rule = Rule {
     id: "agent-starts-itself",
     category: "resources",
-    scope: Scope::Script,
+    scope: Scope::Code,
     message: "has each agent start more agents that do the same",
     remedy: "start a fixed number of agents, and let none start others",
     literals: &["claude -p", "codex exec", "gemini -p"],

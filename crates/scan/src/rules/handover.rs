@@ -81,7 +81,7 @@ const SERVER_KEYS: Rule = Rule {
 const SITE: Rule = Rule {
     id: "site-secrets-sent",
     category: "exfiltration",
-    scope: Scope::Script,
+    scope: Scope::Code,
     role: Role::Fact,
     message: "sends what a site signs in with, or makes an administrator of its own",
     remedy: "leave the secrets of a site where they are, and its users to its owner",
@@ -119,7 +119,7 @@ const SITE: Rule = Rule {
 const REFERRAL: Rule = Rule {
     id: "referral-rewritten",
     category: "tampering",
-    scope: Scope::Script,
+    scope: Scope::Code,
     message: "puts its own referral into the user's links",
     remedy: "leave the user's links as they are",
     literals: &["tag=", "ref=", "aff=", "aff_id=", "affid=", "affiliate="],

@@ -113,7 +113,7 @@ fn names_a_machine(matched: &str) -> bool {
 const WALLET_KEY: Rule = Rule {
     id: "wallet-key-made-or-sent",
     category: "exfiltration",
-    scope: Scope::Script,
+    scope: Scope::Code,
     message: "sends the key of a wallet, or makes one that can be guessed",
     remedy: "make keys with the library's own secure source, and show them to the user alone",
     literals: &["privateKey", "private_key", "secretKey", "mnemonic", "from_key("],

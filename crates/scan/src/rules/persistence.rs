@@ -6,7 +6,7 @@ const BASE: Rule = Rule {
     category: "persistence",
     severity: Severity::High,
     elsewhere: Severity::Medium,
-    scope: Scope::Script,
+    scope: Scope::Code,
     remedy: "do not install anything that outlives the task; tell the user the line to add instead",
     role: Role::Command,
     ..Rule::DEFAULT

@@ -194,7 +194,7 @@ const ANY_COMMAND: Rule = Rule {
 const UNSAFE_DATA: Rule = Rule {
     id: "data-loaded-as-code",
     category: "execution",
-    scope: Scope::Script,
+    scope: Scope::Code,
     message: "reads what comes from the network, or from whoever calls it, in a form that runs code as it is read",
     remedy: "read it with a loader that gives data alone, such as yaml.safe_load or json.loads",
     literals: &[

@@ -161,7 +161,7 @@ const PIPE_KNOWN: Rule = Rule {
     id: "remote-pipe-known-host",
     severity: Severity::Medium,
     elsewhere: Severity::Low,
-    scope: Scope::Script,
+    scope: Scope::Code,
     message: "pipes the installer of a known tool into a shell",
     literals: FETCH,
     pattern: PIPE_PATTERN,

@@ -117,7 +117,7 @@ const UNASKED: Rule = Rule {
 const TIME_BOMB: Rule = Rule {
     id: "time-bomb",
     category: "evasion",
-    scope: Scope::Script,
+    scope: Scope::Code,
     message: "waits for a date, and then destroys or runs something",
     remedy: "do what the skill says at once, or not at all",
     literals: &[
@@ -168,7 +168,7 @@ const TIME_BOMB: Rule = Rule {
 
 const UPWARDS: Rule = Rule {
     id: "destructive-upwards",
-    scope: Scope::Script,
+    scope: Scope::Code,
     message: "writes or deletes in the folders above and in the root",
     literals: &["\"../\"", "'../'", "\"..\"", "'..'"],
     pattern: r"\[\s{0,4}(?:['\x22](?:\.{1,2}/?){1,4}['\x22]\s{0,2},\s{0,4}){1,6}['\x22]/['\x22]\s{0,4}\]",
@@ -221,7 +221,7 @@ fn is_of_all(matched: &str) -> bool {
 
 const TABLES: Rule = Rule {
     id: "tables-dropped",
-    scope: Scope::Script,
+    scope: Scope::Code,
     role: Role::Fact,
     message: "drops every table of a database",
     literals: &["drop table", "drop database", "truncate table", "truncate "],

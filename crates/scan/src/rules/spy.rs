@@ -224,7 +224,7 @@ fn goes_elsewhere(matched: &str) -> bool {
 const METADATA: Rule = Rule {
     id: "cloud-metadata-credentials",
     category: "credentials",
-    scope: Scope::Script,
+    scope: Scope::Code,
     elsewhere: Severity::Low,
     message: "takes the credentials that a cloud gives to its machines",
     remedy: "let the cloud's own client find its credentials",

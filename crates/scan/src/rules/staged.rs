@@ -57,7 +57,7 @@ fn is_output(word: &str) -> bool {
 const DATA_ADDRESS: Rule = Rule {
     id: "code-from-data-address",
     category: "obfuscation",
-    scope: Scope::Script,
+    scope: Scope::Code,
     message: "loads code out of an address that holds it in another spelling",
     remedy: "write the code in the open",
     literals: &["data:text/javascript", "data:application/javascript", "data:text/ecmascript"],
@@ -70,7 +70,7 @@ const DATA_ADDRESS: Rule = Rule {
 const CODES: Rule = Rule {
     id: "name-of-numbers",
     category: "obfuscation",
-    scope: Scope::Script,
+    scope: Scope::Code,
     message: "makes a name or a command out of the numbers of its letters",
     remedy: "write it in the open",
     literals: &["fromCharCode", "map(chr"],
@@ -143,7 +143,7 @@ const PATCHED: Rule = Rule {
 const RANSOM: Rule = Rule {
     id: "ransom-asked",
     category: "destructive",
-    scope: Scope::Script,
+    scope: Scope::Code,
     message: "leaves a note that asks for money for the user's own files, or sends away the key to them",
     remedy: "remove it",
     literals: &[
@@ -224,7 +224,7 @@ fn is_filled_with_secrets(matched: &str) -> bool {
 const EVENT: Rule = Rule {
     id: "remote-command-event",
     category: "reverse-shell",
-    scope: Scope::Script,
+    scope: Scope::Code,
     message: "runs whatever a connection hands it as a command",
     remedy: "remove it; no skill needs one",
     literals: &[".on('message'", ".on(\"message\"", ".on('data'", ".on(\"data\""],
@@ -283,7 +283,7 @@ const UNPACKED: Rule = Rule {
 const COMPUTED: Rule = Rule {
     id: "computed-code-run",
     category: "obfuscation",
-    scope: Scope::Script,
+    scope: Scope::Code,
     message: "runs code that it computes letter by letter",
     remedy: "write the code in the open",
     literals: &[

@@ -7,7 +7,7 @@ const BASE: Rule = Rule {
     category: "tampering",
     severity: Severity::High,
     elsewhere: Severity::Medium,
-    scope: Scope::Script,
+    scope: Scope::Code,
     role: Role::Command,
     ..Rule::DEFAULT
 };
@@ -237,6 +237,7 @@ const EDITOR_SPY: Rule = Rule {
 const WORM: Rule = Rule {
     id: "package-worm",
     category: "supply-chain",
+    scope: Scope::Script,
     message: "publishes packages or pushes code in the user's name to all that the user owns",
     remedy: "publish only the package at hand, when the user asks for it",
     literals: &[

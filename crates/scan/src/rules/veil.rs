@@ -207,7 +207,7 @@ const SHIFTED: Rule = Rule {
 
 const ARITHMETIC: Rule = Rule {
     id: "letters-computed-and-run",
-    scope: Scope::Script,
+    scope: Scope::Code,
     role: Role::Fact,
     message: "works a text out letter by letter, and starts, loads or asks for what it says",
     literals: &["fromCharCode(", "(char)", "chr(", "bytes(", "string.char(", "rot13", "rot_13", "rot-13", ".tr("],
@@ -261,7 +261,7 @@ const ARITHMETIC: Rule = Rule {
 
 const PIECED: Rule = Rule {
     id: "command-of-variables",
-    scope: Scope::Script,
+    scope: Scope::Code,
     role: Role::Fact,
     message: "calls a program whose name is put together of variables",
     literals: &["$_"],
