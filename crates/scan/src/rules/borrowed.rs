@@ -15,8 +15,10 @@ const BASE: Rule = Rule {
 
 const BORROWED: Rule = Rule {
     id: "system-tool-fetches-code",
+    scope: Scope::Any,
     message: "fetches code and runs it with a program of the system that was made for something else",
     literals: &[
+        "InprocServer32",
         "finger ",
         "DavWWWRoot",
         "@SSL",
@@ -33,6 +35,7 @@ const BORROWED: Rule = Rule {
         r"|\bmsiexec(?:\.exe)?\s[^\n]{0,40}/i\s{1,3}['\x22]?https?://[^\s'\x22]{4,160}[^\n]{0,40}",
         r"|\b(?:nslookup|Resolve-DnsName)\b[^\n]{0,40}\btxt\b[^\n]{0,240}(?:\biex\b|Invoke-Expression|\|\s{0,2}cmd\b|\|\s{0,2}(?:ba|z)?sh\b)",
         r"|\bforfiles(?:\.exe)?\s[^\n]{0,120}/c\s{1,2}\x22?cmd[^\n]{0,20}(?:curl|powershell|bitsadmin|certutil)\b[^\n]{0,120}|\becho\s[^\n]{0,160}WScript\.Shell[^\n]{0,200}>\s{0,2}[\w%\\.]{1,40}\.vbs\b[^\n]{0,20}\b[wc]script\b",
+        r"|\bInprocServer32\][\s\S]{0,24}?@=\x22\\{2,4}[\w.-]{4,80}\\",
     ),
     accept: Some(super::dialect::is_unknown),
     harmful: &[

@@ -121,6 +121,7 @@ const PROCESS_MEMORY: Rule = Rule {
     message: "reads the memory of another program, where its secrets are",
     remedy: "remove it",
     literals: &[
+        "/environ",
         "/mem",
         "gcore ",
         "lsass",
@@ -133,6 +134,7 @@ const PROCESS_MEMORY: Rule = Rule {
     pattern: concat!(
         r"/proc/(?:\$\{?\w{1,20}\}?|\{\w{1,20}\}|%[ds]|\d{1,7}|\x22\s{0,2}\+[^\n]{1,40}\+\s{0,2}\x22|'\s{0,2}\+[^\n]{1,40}\+\s{0,2}')/mem\b|\bgcore\s[^\n]{0,40}(?:\$|pgrep|\d)|\b(?:procdump\S{0,8}|rundll32\S{0,6}|comsvcs\S{0,6})\s?[^\n]{0,60}(?:lsass|MiniDump)",
         r"|\bsekurlsa::|\bRead?ProcessMemory\s{0,2}\(|\bprocess_vm_readv\b|\bpgrep\s[^\n]{0,12}Runner\.Worker",
+        r"|/proc/(?:\*|\[0-9\]\*|\[1-9\]\*)/environ\b",
     ),
     harmful: &[("a.sh", "PID=$(pgrep -f agent)\ndd if=/proc/$PID/mem bs=1 | strings | grep token")],
     harmless: &[("a.sh", "cat /proc/meminfo; ls /proc/self/mem*"), ("SKILL.md", "Detect reads of /proc/$PID/mem")],
