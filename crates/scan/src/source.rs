@@ -138,7 +138,7 @@ impl<'a> Source<'a> {
             Scope::Any => true,
             Scope::Script => self.kind.runs,
             Scope::Code => self.kind.runs || self.fenced.get(line) == Some(&true) || self.is_command(line),
-            Scope::Machine => self.kind.runs || !self.kind.reads,
+            Scope::Machine => self.kind.runs || !self.kind.reads || self.is_fenced(line),
             Scope::Prose => self.kind.reads || !self.kind.runs,
         }
     }

@@ -388,7 +388,7 @@ const PATCHED: Rule = Rule {
 
 const PAGE: Rule = Rule {
     id: "page-state-sent",
-    scope: Scope::Machine,
+    scope: Scope::Script,
     message: "puts the cookies or keys that a page keeps into an address",
     literals: &["document.cookie", "localStorage", "sessionStorage"],
     pattern: r"(?:\.src|\.href|location)\s{0,2}=\s{0,2}[^\n;]{0,120}(?:document\.cookie|(?:local|session)Storage[.\[])|\b(?:sendBeacon|fetch|open|\.post|\.send)\([^\n;]{0,120}(?:document\.cookie|JSON\.stringify\((?:localStorage|sessionStorage)\))",

@@ -117,7 +117,7 @@ const WORKFLOW: Rule = Rule {
 const PROCESS_MEMORY: Rule = Rule {
     id: "process-memory-read",
     category: "credentials",
-    scope: Scope::Machine,
+    scope: Scope::Script,
     message: "reads the memory of another program, where its secrets are",
     remedy: "remove it",
     literals: &[
