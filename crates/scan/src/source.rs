@@ -36,6 +36,9 @@ pub(crate) struct Kind {
     pub reads: bool,
 }
 
+/// Lines of an indented block, and above it, that are looked at.
+const STEP: usize = 40;
+
 impl<'a> Source<'a> {
     pub fn new(path: &'a SkillPath, file: &'a File) -> Self {
         let Reading { text, binary } = read(path, file);
@@ -119,6 +122,26 @@ impl<'a> Source<'a> {
         self.fenced.get(line) == Some(&true)
     }
 
+    /// Whether a line of a text is nothing but a command: an indented block of code, or an item of a list that is one
+    /// code span.
+    pub fn is_step(&self, line: usize) -> bool {
+        let text = self.line(line);
+        let bare = text.trim();
+        let item =
+            bare.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '-' | '*' | '+' | '.' | ')' | ' '));
+        let is_span = item.len() > 2 && item.starts_with('`') && item.trim_end_matches('.').ends_with('`');
+        let is_indented = text.starts_with("    ") && !bare.starts_with(['-', '*', '+', '|', '>']);
+        self.kind.reads && (is_span && item.len() < bare.len() || is_indented && self.begins_indented(line))
+    }
+
+    /// Whether the block that a line belongs to is set off by a blank line, and stands below no item of a list.
+    fn begins_indented(&self, line: usize) -> bool {
+        let above = || (line.saturating_sub(STEP)..line).rev().map(|at| self.line(at));
+        let outside = above().find(|text| !text.starts_with("    "));
+        let lead = above().find(|text| !text.starts_with("    ") && !text.trim().is_empty()).unwrap_or("");
+        outside.is_some_and(|text| text.trim().is_empty()) && !is_item(lead)
+    }
+
     /// What configuration hands to a shell, each command on its own line.
     pub fn commands(&self) -> Option<&str> {
         let format = || Format::of_file(self.path).or_else(|| Format::of_skill(self.path, &self.text));
@@ -137,7 +160,7 @@ impl<'a> Source<'a> {
         match scope {
             Scope::Any => true,
             Scope::Script => self.kind.runs,
-            Scope::Code => self.kind.runs || self.fenced.get(line) == Some(&true) || self.is_command(line),
+            Scope::Code => self.kind.runs || self.is_fenced(line) || self.is_step(line) || self.is_command(line),
             Scope::Machine => self.kind.runs || !self.kind.reads || self.is_fenced(line),
             Scope::Prose => self.kind.reads || !self.kind.runs,
         }
@@ -149,6 +172,13 @@ fn kind_of(path: &SkillPath, file: &File, text: &str) -> Kind {
     let in_scripts = is_in_scripts(path) && !matches!(extension.as_str(), "md" | "txt" | "json");
     let runs = is_script(path) || text.starts_with("#!") || file.executable || in_scripts;
     Kind { runs, reads: is_to_read(&extension) && !is_recipe(path) }
+}
+
+/// Whether a line is an item of a list.
+fn is_item(line: &str) -> bool {
+    let bare = line.trim_start();
+    let number = bare.split_once(['.', ')']).map_or("", |(number, _)| number);
+    bare.starts_with(['-', '*', '+']) || number.parse::<u32>().is_ok()
 }
 
 /// Whether a file without an extension holds the steps of a program, and no text for a reader.

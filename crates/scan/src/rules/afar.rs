@@ -49,7 +49,7 @@ const ORDERS: Rule = Rule {
         "cmd.exe",
     ],
     pattern: concat!(
-        r"\bexec\.Command(?:Context)?\(\s{0,4}(?:ctx\s{0,2},\s{0,4}|context\.\w{1,12}\(\)\s{0,2},\s{0,4})?\x22(?:/bin/|/usr/bin/)?(?:(?:ba|z|da)?sh|cmd(?:\.exe)?|powershell(?:\.exe)?|pwsh)\x22\s{0,2},\s{0,4}\x22(?:-l?c|/c|-command)\x22\s{0,2},\s{0,4}[a-z]\w{0,24}(?:\.\w{1,16}|\(\w{0,16}\)){0,2}\s{0,2}\)",
+        r"\bexec\.Command(?:Context)?\(\s{0,4}(?:ctx\s{0,2},\s{0,4}|context\.\w{1,12}\(\)\s{0,2},\s{0,4})?\x22(?:/bin/|/usr/bin/)?(?:(?:ba|z|da)?sh|cmd(?:\.exe)?|powershell(?:\.exe)?|pwsh)\x22\s{0,2},\s{0,4}\x22(?:-l?c|/c|-command)\x22\s{0,2},\s{0,4}[a-z]\w{0,24}(?:\.\w{1,16}|\((?:\w{0,16}|string\(\w{1,16}\))\)){0,2}\s{0,2}\)",
         r"|\bCommand::new\(\s{0,2}\x22(?:/bin/)?(?:(?:ba|z)?sh|cmd|powershell)\x22\s{0,2}\)[\s\S]{0,40}?\x22(?:-l?c|/c)\x22\s{0,2}[\],)]?[\s\S]{0,12}?(?:\.arg\(\s{0,2}|,\s{0,2})&?[a-z]\w{0,24}(?:\.\w{1,16}\(\)){0,2}\s{0,2}[\])]",
         r"|\b(?:IO\.popen|Open3\.(?:capture2e?|capture3|popen\w{1,3}))\(\s{0,2}[a-z]\w{0,24}\s{0,2}[,)]|(?:`|%x[(\[{])#\{\s{0,2}[a-z]\w{0,24}(?:\.\w{1,12}){0,2}\s{0,2}\}",
         r"|\bqx\s{0,2}[{(/]\s{0,2}\$\w{1,24}\b|\b(?:io\.popen|os\.execute)\(\s{0,2}[a-z]\w{0,24}\s{0,2}[,)]|\b(?:shell_exec|passthru|popen|proc_open|system|exec)\(\s{0,2}\$\w{1,24}(?:\[[^\]\n]{1,20}\])?\s{0,2}[,).]",

@@ -104,6 +104,7 @@ const FORGE_ORDERS: Rule = Rule {
     message: "runs what somebody writes into an issue, a sheet, a channel or a queue",
     remedy: "remove it; no skill needs one",
     literals: &[
+        "PRIVMSG",
         "$(gh issue",
         "$(gh api",
         "$(gh gist",
@@ -118,8 +119,10 @@ const FORGE_ORDERS: Rule = Rule {
         r"\b(\w{1,16})=\x22?\$\(gh\s{1,2}(?:issue|gist|api|pr|discussion)\s[^\n]{0,200}[\s\S]{0,200}?\b(?:eval|(?:ba|z)?sh\s{1,2}-c)\s{1,2}\x22?\$",
         r"|\b(?:os\.(?:popen|system)|subprocess\.get(?:status)?output)\(\s{0,2}[a-z_]\w{0,20}(?:\[[^\]\n]{1,20}\]|\.\w{1,16}){1,3}(?:\(\))?\s{0,2}\)",
         r"|\bsubprocess\.\w{3,14}\(\s{0,2}[a-z_]\w{0,20}(?:\[[^\]\n]{1,20}\]|\.\w{1,16}){1,3}(?:\(\))?\s{0,2},[^\n]{0,80}\bshell\s?=\s?True",
+        r"|\bPRIVMSG\b[^\n]{0,120}(?:`\$\w|qx[{(/]|\bsystem\(|\bpopen\(|exec\()",
     ),
     also: &[
+        "PRIVMSG",
         "$(gh ",
         "gspread",
         "imaplib",

@@ -122,6 +122,7 @@ const KEY_READ: Rule = Rule {
     pattern: concat!(
         r"\b(?:cat|cp|tar|zip|less|more|head|tail|base64|xxd|open|read_text|read_bytes|readFile(?:Sync)?|Get-Content|copy|copyfile|scp|rsync|sqlite3|strings)\b[^\n|;]{0,100}",
         r"(?:\.ssh/id_(?:rsa|dsa|ecdsa|ed25519)(?:[^.\w]|$)|Login\\?\x20Data\b|\blogins\.json\b|\bkey4\.db\b|\bwallet\.dat\b|\.config/solana/id\.json)|\bsecurity\s{1,4}dump-keychain\b",
+        r"|\.ssh/id_(?:rsa|dsa|ecdsa|ed25519)['\x22]\)?[^\n]{0,40}\.read_(?:bytes|text)\(",
     ),
     accept: Some(is_handed_out),
     harmful: &[("scripts/a.sh", "cat ~/.ssh/id_rsa > key.txt"), ("a.py", "k = open(home + '/.ssh/id_ed25519').read()")],

@@ -120,6 +120,7 @@ const WIPED: Rule = Rule {
     pattern: concat!(
         r"\binstances\.all\(\)[\s\S]{0,200}\.terminate\(|\bbuckets\.all\(\)[\s\S]{0,200}\.delete\(|\bobject_versions\.(?:all\(\)\.)?delete\(|\bdelete_db_\w{4,12}\([^\n]{0,160}SkipFinalSnapshot\s{0,2}=\s{0,2}True",
         r"|\bkubectl\s{1,3}get\s{1,3}(?:ns|namespaces?|pvc?|deploy\w{0,8}|all)\b[^\n|]{0,80}\|[^\n]{0,80}\bkubectl\s{1,3}delete\b|\b(?:psql|mysql|mongosh?|sqlcmd|clickhouse-client)\b[^\n]{0,120}(?:DROP\s{1,2}(?:SCHEMA|DATABASE|OWNED)\b[^\n]{0,40}|dropDatabase\(\))",
+        r"|\blistDatabases\b[\s\S]{0,240}?\.dropDatabase\(",
     ),
     accept: Some(is_no_test_database),
     harmful: &[

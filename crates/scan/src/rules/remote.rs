@@ -319,12 +319,13 @@ const SHELL_FROM_CODE: Rule = Rule {
     id: "remote-eval",
     scope: Scope::Code,
     message: "runs, inside the program, what was downloaded",
-    literals: &["eval (", "exec (", "eval(", "exec(", "execfile", "Function(", "loads("],
+    literals: &["Function.constructor", "eval (", "exec (", "eval(", "exec(", "execfile", "Function(", "loads("],
     pattern: concat!(
         r"\b(?:eval|exec)\s{0,4}\(\s{0,4}(?:compile\s{0,4}\(\s{0,4})?(?:await\s{1,4})?(?:\w{1,20}\.){0,2}(?:urlopen|requests\.get|httpx\.get|urllib\w{0,3}\.\w{1,20}|get)\s{0,4}\([^\n]{0,160}\)\s{0,4}\.(?:text|read|content|json)",
         r"|\beval\s{0,4}\(\s{0,4}await\s{1,4}\(?\s{0,4}(?:await\s{1,4})?\w{1,30}(?:\([^\n)]{0,120}\)\)?)?\.text\(\)",
         r"|\b(?:new\s{1,4})?Function\s{0,4}\(\s{0,4}(?:await\s|atob\s{0,2}\(|Buffer\.from)|\b(?:pickle|marshal|dill)\.loads\s{0,4}\(\s{0,4}(?:requests|httpx|urllib|response|resp|r)\b",
         r"|(?:^|[^.\w])(?:eval|exec)\s{0,4}\(\s{0,4}(?:payload|remote\w{0,10}|stage\w{0,6}|downloaded|response|resp|res|r)(?:\.text|\.content|\.read\(\)|\.data|\.decode\(\))?\s{0,4}[,)]",
+        r"|\(\s?Function\.constructor\s?\)\(\s?['\x22]require['\x22]",
     ),
     also: &[
         "requests.get",

@@ -180,9 +180,23 @@ const UPWARDS: Rule = Rule {
 
 const SHADOW: Rule = Rule {
     id: "backups-destroyed",
+    scope: Scope::Any,
     message: "deletes what files could be brought back from",
-    literals: &["vssadmin", "shadowcopy", "wbadmin", "recoveryenabled", "tmutil", "bcdedit", "Win32_ShadowCopy"],
-    pattern: r"\bvssadmin\S{0,4}\s{1,4}delete\s{1,4}shadows|\bshadowcopy\s{1,4}delete|\bwbadmin\s{1,4}delete\s{1,4}(?:catalog|backup|systemstatebackup)|\brecoveryenabled\s{1,4}no\b|\btmutil\s{1,4}(?:disable|deletelocalsnapshots|delete)\b|Win32_ShadowCopy[^\n]{0,60}(?:Delete|Remove)",
+    literals: &[
+        "--keep-last 0",
+        "unsafe-allow-remove-all",
+        "borg delete",
+        "zfs destroy",
+        "deletelocalsnapshots",
+        "vssadmin",
+        "shadowcopy",
+        "wbadmin",
+        "recoveryenabled",
+        "tmutil",
+        "bcdedit",
+        "Win32_ShadowCopy",
+    ],
+    pattern: r"\bvssadmin\S{0,4}\s{1,4}delete\s{1,4}shadows|\bshadowcopy\s{1,4}delete|\bwbadmin\s{1,4}delete\s{1,4}(?:catalog|backup|systemstatebackup)|\brecoveryenabled\s{1,4}no\b|\btmutil\s{1,4}(?:disable|deletelocalsnapshots|delete)\b|Win32_ShadowCopy[^\n]{0,60}(?:Delete|Remove)|\brestic\s{1,2}forget\s[^\n]{0,60}(?:--keep-last\s{1,2}0\b|--unsafe-allow-remove-all)|\bborg\s{1,2}delete\s{1,2}--force\s{1,2}--force\b|\bzfs\s{1,2}list\s[^\n|]{0,40}snapshot[^\n|]{0,40}\|[^\n]{0,40}\bzfs\s{1,2}destroy\b",
     harmful: &[("a.ps1", "vssadmin delete shadows /all /quiet")],
     harmless: &[("a.ps1", "vssadmin list shadows")],
     ..BASE
