@@ -58,8 +58,8 @@ const PACKED: Rule = Rule {
 };
 
 const TOKEN_STORE: Rule = Rule {
-    id: "store-opened-with-a-token-at-hand",
-    message: "copies files to a store with a token that stands in the command, so that they end in somebody else's account",
+    id: "sent-with-a-token-at-hand",
+    message: "sends files or messages with a token that stands in the command, so that they end in somebody else's account",
     literals: &[
         "api.telegram.org/bot",
         "/api/webhooks/",

@@ -14,6 +14,7 @@ const BASE: Rule = Rule {
 
 /// Hosts whose own pages tell to install by a pipe into a shell.
 const INSTALLERS: &[&str] = &[
+    "get.chezmoi.io",
     "kind.sigs.k8s.io",
     "dl.k8s.io",
     "astral.sh",
