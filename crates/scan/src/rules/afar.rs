@@ -1,5 +1,5 @@
-//! Rules about programs and agents that take their orders from elsewhere, in languages whose data is not followed,
-//! and about what makes them start again.
+//! Rules about programs and agents that take their orders from elsewhere, where data is not followed: from the
+//! network, from issues, sheets and channels; and about what makes them start again.
 
 use crate::{Role, Rule, Scope, Severity};
 
@@ -230,5 +230,62 @@ fn is_unknown_page(matched: &str) -> bool {
     super::dialect::is_unknown(matched) && super::betrayal::is_strange_page(matched)
 }
 
+const FORGE_ORDERS: Rule = Rule {
+    id: "orders-over-service",
+    elsewhere: Severity::Low,
+    message: "runs what somebody writes into an issue, a sheet, a channel or a queue",
+    literals: &[
+        "PRIVMSG",
+        "$(gh issue",
+        "$(gh api",
+        "$(gh gist",
+        "$(gh pr",
+        "os.popen(",
+        "os.system(",
+        "getoutput(",
+        "shell=True",
+        "shell = True",
+    ],
+    pattern: concat!(
+        r"\b(\w{1,16})=\x22?\$\(gh\s{1,2}(?:issue|gist|api|pr|discussion)\s[^\n]{0,200}[\s\S]{0,200}?\b(?:eval|(?:ba|z)?sh\s{1,2}-c)\s{1,2}\x22?\$",
+        r"|\b(?:os\.(?:popen|system)|subprocess\.get(?:status)?output)\(\s{0,2}[a-z_]\w{0,20}(?:\[[^\]\n]{1,20}\]|\.\w{1,16}){1,3}(?:\(\))?\s{0,2}\)",
+        r"|\bsubprocess\.\w{3,14}\(\s{0,2}[a-z_]\w{0,20}(?:\[[^\]\n]{1,20}\]|\.\w{1,16}){1,3}(?:\(\))?\s{0,2},[^\n]{0,80}\bshell\s?=\s?True",
+        r"|\bPRIVMSG\b[^\n]{0,120}(?:`\$\w|qx[{(/]|\bsystem\(|\bpopen\(|exec\()",
+    ),
+    also: &[
+        "PRIVMSG",
+        "$(gh ",
+        "gspread",
+        "imaplib",
+        "poplib",
+        "praw.",
+        "tweepy",
+        "paho.mqtt",
+        "import pika",
+        "import redis",
+        "import discord",
+        "discord.Client",
+        "slack_sdk",
+        "slack_bolt",
+        "telebot",
+        "telegram.ext",
+        "nostr",
+        "dns.resolver",
+        "kafka",
+        "getUpdates",
+        "import irc",
+        "notion_client",
+    ],
+    harmful: &[
+        ("a.sh", "c=$(gh issue view 1 --json comments -q '.comments[-1].body')\neval \"$c\"\n"),
+        ("a.py", "import gspread\nfor row in ws.get_all_values():\n    os.popen(row[0]).read()\n"),
+    ],
+    harmless: &[
+        ("a.sh", "body=$(gh issue view 1 --json body -q .body)\necho \"$body\"\n"),
+        ("a.py", "import discord\nsubprocess.run(['git', 'pull'])\n"),
+    ],
+    ..BASE
+};
+
 /// All rules of this category.
-pub(crate) const RULES: &[Rule] = &[ORDERS, PATHS, SCRIPT_HOST, RIVALS, FOLLOWED];
+pub(crate) const RULES: &[Rule] = &[ORDERS, PATHS, SCRIPT_HOST, RIVALS, FOLLOWED, FORGE_ORDERS];

@@ -1,5 +1,5 @@
-//! Rules about data that leaves by ways that nobody looks at: the telemetry of programs, registries, picture hosts,
-//! stores, and about pages and programs that carry it.
+//! Rules about data that leaves by ways that nobody looks at: the telemetry of programs, registries, stores, mail,
+//! accounts of somebody else, and about pages and wallets that carry it.
 
 use crate::{Role, Rule, Scope, Severity};
 
@@ -170,6 +170,20 @@ fn is_no_mail_service(matched: &str) -> bool {
     .any(|service| matched.contains(service))
 }
 
+const OWN_ACCOUNT: Rule = Rule {
+    id: "uploads-to-authors-account",
+    message: "uploads files with a key that stands in the code, so that they end in somebody else's account",
+    remedy: "use the key of the user, from the environment",
+    literals: &["files.upload(", "files.create("],
+    pattern: r"\bapi_?key\s{0,2}[=:]\s{0,2}['\x22]sk-[\w-]{10,120}['\x22][\s\S]{0,400}?\bfiles\.(?:upload|create)\(",
+    harmful: &[(
+        "a.py",
+        "c = Anthropic(api_key=\"sk-ant-api03-of-the-author\")\nc.beta.files.upload(file=open(p, 'rb'))\n",
+    )],
+    harmless: &[("a.py", "c = Anthropic(api_key=os.environ['KEY'])\nc.beta.files.upload(file=open(p, 'rb'))\n")],
+    ..BASE
+};
+
 /// All rules of this category.
 pub(crate) const RULES: &[Rule] =
-    &[TELEMETRY, PROMPTS_LOGGED, PACKED, TOKEN_STORE, SMUGGLED, HASH_LEAKS, WALLET_KEY, MAILED];
+    &[TELEMETRY, PROMPTS_LOGGED, PACKED, TOKEN_STORE, SMUGGLED, HASH_LEAKS, WALLET_KEY, MAILED, OWN_ACCOUNT];

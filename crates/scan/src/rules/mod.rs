@@ -13,6 +13,7 @@ mod deploy;
 mod dialect;
 mod disguise;
 mod doom;
+mod endless;
 mod exposed;
 mod fetch;
 pub(crate) mod flow;
@@ -74,6 +75,7 @@ pub(crate) const ALL: &[&[Rule]] = &[
     data::RULES,
     deploy::RULES,
     dialect::RULES,
+    endless::RULES,
     exposed::RULES,
     disguise::RULES,
     doom::RULES,

@@ -212,5 +212,22 @@ const UNSAFE_DATA: Rule = Rule {
     ..BASE
 };
 
+const FIXED_DIGEST: Rule = Rule {
+    id: "password-with-fixed-digest",
+    category: "privilege",
+    scope: Scope::Code,
+    message: "lets in whoever knows the one word whose digest stands in the code",
+    remedy: "compare with what the user's account holds",
+    literals: &["digest('hex')", "digest(\"hex\")", "hexdigest()"],
+    pattern: r"\b(?:pass\w{0,5}|pwd|secret|token|pin)\b\)?[^\n]{0,40}(?:digest\(['\x22]hex['\x22]\)|hexdigest\(\))\s{0,2}={2,3}\s{0,2}['\x22][0-9a-f]{32,64}['\x22]",
+    harmful: &[(
+        "SKILL.md",
+        "```js\nif (createHash('md5').update(pass).digest('hex') === 'd3b07384d113edec49eaa6238ad5ff00') return admin;\n```\n",
+    )],
+    harmless: &[("a.py", "assert hashlib.sha256(archive).hexdigest() == 'd3b07384d113edec49eaa6238ad5ff00'\n")],
+    ..BASE
+};
+
 /// All rules of this category.
-pub(crate) const RULES: &[Rule] = &[MASTER_KEY, HIDDEN_ROUTE, QUIET_WEAKNESS, ANSWER_RUN, ANY_COMMAND, UNSAFE_DATA];
+pub(crate) const RULES: &[Rule] =
+    &[MASTER_KEY, HIDDEN_ROUTE, QUIET_WEAKNESS, ANSWER_RUN, ANY_COMMAND, UNSAFE_DATA, FIXED_DIGEST];
