@@ -139,7 +139,7 @@ impl<'a> Source<'a> {
         let above = || (line.saturating_sub(STEP)..line).rev().map(|at| self.line(at));
         let outside = above().find(|text| !text.starts_with("    "));
         let lead = above().find(|text| !text.starts_with("    ") && !text.trim().is_empty()).unwrap_or("");
-        outside.is_some_and(|text| text.trim().is_empty()) && !is_item(lead)
+        outside.is_some_and(|text| text.trim().is_empty()) && !is_item(lead.trim_start())
     }
 
     /// What configuration hands to a shell, each command on its own line.
@@ -174,11 +174,15 @@ fn kind_of(path: &SkillPath, file: &File, text: &str) -> Kind {
     Kind { runs, reads: is_to_read(&extension) && !is_recipe(path) }
 }
 
-/// Whether a line is an item of a list.
-fn is_item(line: &str) -> bool {
-    let bare = line.trim_start();
-    let number = bare.split_once(['.', ')']).map_or("", |(number, _)| number);
-    bare.starts_with(['-', '*', '+']) || number.parse::<u32>().is_ok()
+/// Whether a line begins an item of a list.
+pub(crate) fn is_item(bare: &str) -> bool {
+    let digits = bare.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = bare.get(digits..).unwrap_or("");
+    if digits > 0 {
+        rest.starts_with(". ") || rest.starts_with(") ")
+    } else {
+        bare.starts_with(['-', '*', '+']) && bare.get(1..2) == Some(" ")
+    }
 }
 
 /// Whether a file without an extension holds the steps of a program, and no text for a reader.

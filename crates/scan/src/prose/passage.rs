@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use memchr::{memchr, memmem, memrchr};
 
-use crate::source::Source;
+use crate::source::{Source, is_item};
 
 /// Lines of the longest passage.
 const LINES: usize = 40;
@@ -167,17 +167,6 @@ impl<E> Splitter<'_, E> {
             }
             _ => Ok(()),
         }
-    }
-}
-
-/// Whether a line begins an item of a list.
-fn is_item(bare: &str) -> bool {
-    let digits = bare.bytes().take_while(u8::is_ascii_digit).count();
-    let rest = bare.get(digits..).unwrap_or("");
-    if digits > 0 {
-        rest.starts_with(". ") || rest.starts_with(") ")
-    } else {
-        bare.starts_with(['-', '*', '+']) && bare.get(1..2) == Some(" ")
     }
 }
 
