@@ -147,7 +147,28 @@ static PROMISES: [Promise; 7] = [
     },
     Promise {
         rule: &rules::EXCEEDED,
-        given: Given::AsksForNone(&["net", "http", "web", "fetch", "url", "api", "bash", "shell", "exec", "*", "all"]),
+        given: Given::AsksForNone(&[
+            "net",
+            "network",
+            "internet",
+            "http",
+            "web",
+            "webfetch",
+            "websearch",
+            "fetch",
+            "url",
+            "urls",
+            "api",
+            "apis",
+            "curl",
+            "browser",
+            "bash",
+            "shell",
+            "exec",
+            "*",
+            "all",
+            "any",
+        ]),
         broken_by: r"\b(?:requests|httpx|axios)\.(?:get|post|put|patch|request)\(|\burlopen\(|\bfetch\(\s{0,2}['\x22`]https?:|\bcurl\s[^\n]{0,80}https?:|\bhttp\.(?:Get|Post|NewRequest)\(|\bInvoke-(?:RestMethod|WebRequest)\b|\bsocket\.(?:create_connection|socket)\(|\bnew\s{1,2}WebSocket\(",
         kept_by: &["localhost", "127.0.0.1", "AF_UNIX"],
         compiled: OnceLock::new(),
@@ -155,7 +176,8 @@ static PROMISES: [Promise; 7] = [
     Promise {
         rule: &rules::EXCEEDED,
         given: Given::AsksForNone(&[
-            "bash", "shell", "exec", "process", "command", "run", "terminal", "python", "script", "code", "*", "all",
+            "bash", "shell", "exec", "process", "command", "run", "terminal", "python", "script", "code", "spawn", "*",
+            "all", "any",
         ]),
         broken_by: r"\bsubprocess\.(?:run|Popen|call|check_\w{4,6}|getoutput)\(|\bos\.(?:system|popen|exec\w{1,3})\(|\b(?:exec|spawn|execFile)(?:Sync)?\(\s{0,2}['\x22`]|\bexec\.Command\(",
         kept_by: &[],
@@ -217,10 +239,17 @@ impl Claims {
         match given {
             Given::Says(ways) => ways.iter().any(|words| self.description.contains(words)),
             Given::AsksForNone(kinds) => {
-                self.permissions.as_ref().is_some_and(|asked| !kinds.iter().any(|kind| asked.contains(kind)))
+                self.permissions.as_ref().is_some_and(|asked| !kinds.iter().any(|kind| names(asked, kind)))
             }
         }
     }
+}
+
+/// Whether a list of permissions names a kind of them: by a word of its own, or, from four letters on, by how a
+/// word begins. `networking` is of the kind `network`, `allow` is not of the kind `all`.
+fn names(asked: &str, kind: &str) -> bool {
+    let mut words = asked.split(|letter: char| !letter.is_alphanumeric() && letter != '*');
+    words.any(|word| word == kind || kind.len() > 3 && word.starts_with(kind))
 }
 
 /// The value of `permissions`, which the standard of skills does not know: its line, and those of its list.
