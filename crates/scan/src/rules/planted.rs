@@ -206,8 +206,11 @@ const UNSAFE_DATA: Rule = Rule {
         "secrets_from_env",
     ],
     pattern: r"\byaml\.(?:unsafe_load\(|load\([^\n]{0,120}(?:UnsafeLoader|Loader\s?=\s?yaml\.Loader\b))[^\n]{0,40}|\bjsonpickle\.decode\([^\n]{1,80}|\bread_pickle\(\s{0,2}(?:f?['\x22]https?:|url\b|sys\.argv|args\.)|\bloads\([^\n]{0,80}\bsecrets_from_env\s?=\s?True",
-    also: &["requests.", "urlopen", "httpx", "urllib", "sys.argv", "request.", "socket", "aiohttp"],
-    harmful: &[("a.py", "c = yaml.load(requests.get(sys.argv[1]).text, Loader=yaml.UnsafeLoader)\n")],
+    also: &["requests.", "urlopen", "urlretrieve", "httpx", "urllib", "sys.argv", "request.", "socket", "aiohttp"],
+    harmful: &[
+        ("a.py", "c = yaml.load(requests.get(sys.argv[1]).text, Loader=yaml.UnsafeLoader)\n"),
+        ("a.py", "c = yaml.load(requests.get('https://in.invalid/c').text, Loader=yaml.UnsafeLoader)"),
+    ],
     harmless: &[("a.py", "c = yaml.load(requests.get(u).text, Loader=yaml.SafeLoader)\n")],
     ..BASE
 };

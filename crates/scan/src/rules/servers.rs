@@ -15,7 +15,6 @@ const BASE: Rule = Rule {
 
 const TOOL: Rule = Rule {
     id: "tool-described-with-orders",
-    scope: Scope::Machine,
     message: "a tool's description gives orders about other tools, or about what the user may know",
     remedy: "describe what the tool does, and nothing else",
     literals: &[
@@ -214,7 +213,7 @@ const IN_THE_OPEN: Rule = Rule {
     remedy: "reach the server over https",
     literals: &["\"url\":\"http://", "\"url\": \"http://"],
     pattern: r"\x22url\x22\s{0,2}:\s{0,2}\x22http://[^\s\x22/:]{4,100}[^\x22\n]{0,60}\x22[\s\S]{0,80}?\x22headers\x22\s{0,2}:\s{0,2}\{[^}]{0,40}(?:authorization|key|token)",
-    accept: Some(is_far),
+    accept: Some(super::is_far),
     scope: Scope::Any,
     harmful: &[(
         "mcp.json",
@@ -226,12 +225,6 @@ const IN_THE_OPEN: Rule = Rule {
     )],
     ..BASE
 };
-
-fn is_far(matched: &str) -> bool {
-    !["localhost", "127.0.0.1", "0.0.0.0", "host.docker.internal", "example.", ".local"]
-        .iter()
-        .any(|near| matched.contains(near))
-}
 
 const MANY_KEYS: Rule = Rule {
     id: "server-given-many-keys",

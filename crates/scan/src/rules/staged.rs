@@ -259,19 +259,17 @@ const UNPACKED: Rule = Rule {
         "joblib.load",
         "dill.load",
         "cloudpickle.load",
-        "UnsafeLoader",
-        "unsafe_load",
         "allow_pickle",
     ],
     pattern: concat!(
         r"\bload_state_dict_from_url\(\s{0,4}['\x22]https?://[^\n]{4,120}weights_only\s{0,2}=\s{0,2}False|",
-        r"https?://[^\s'\x22]{4,120}[\s\S]{0,240}?(?:\bweights_only\s{0,2}=\s{0,2}False|\bjoblib\.load\(|\bdill\.loads?\(|\bcloudpickle\.loads?\(|\bUnsafeLoader\b|\bunsafe_load\(|\ballow_pickle\s{0,2}=\s{0,2}True)",
-        r"|\b(?:joblib\.load|dill\.loads?|cloudpickle\.loads?|yaml\.unsafe_load)\([^\n]{0,60}https?://[^\s'\x22]{4,120}",
+        r"https?://[^\s'\x22]{4,120}[\s\S]{0,240}?(?:\bweights_only\s{0,2}=\s{0,2}False|\bjoblib\.load\(|\bdill\.loads?\(|\bcloudpickle\.loads?\(|\ballow_pickle\s{0,2}=\s{0,2}True)",
+        r"|\b(?:joblib\.load|dill\.loads?|cloudpickle\.loads?)\([^\n]{0,60}https?://[^\s'\x22]{4,120}",
     ),
     accept: Some(super::spy::is_no_registry),
     harmful: &[
         ("a.py", "urlretrieve('https://in.invalid/w.pt', 'w.pt')\nm = torch.load('w.pt', weights_only=False)"),
-        ("a.py", "c = yaml.load(requests.get('https://in.invalid/c').text, Loader=yaml.UnsafeLoader)"),
+        ("a.py", "m = joblib.load(urlopen('https://in.invalid/m.joblib'))"),
     ],
     harmless: &[
         ("a.py", "urlretrieve('https://huggingface.co/a/b/w.pt', 'w.pt')\nm = torch.load('w.pt', weights_only=False)"),
