@@ -1,6 +1,6 @@
 //! Text inside text: what base64, hexadecimal or escapes hide is decoded and searched as well.
 
-use std::io::Read;
+use std::{io::Read, ops::Range};
 
 use base64::{
     Engine as _, alphabet,
@@ -33,19 +33,23 @@ const INFLATED: u64 = 1 << 20;
 /// Encodings inside encodings that are followed.
 const DEPTH: usize = 3;
 
-const LENIENT: GeneralPurpose = GeneralPurpose::new(
+pub(crate) const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new()
         .with_decode_padding_mode(DecodePaddingMode::Indifferent)
         .with_decode_allow_trailing_bits(true),
 );
 
-/// Decodes what looks encoded in a file and searches it; what blocks there is one finding here.
-pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) -> Result<(), SearchError> {
-    for (offset, decoded) in decoded_runs(&source.text)? {
+/// Decodes what looks encoded in a part of a file and searches it; what blocks there is one finding here.
+pub(crate) fn check(source: &Source<'_>, part: Range<usize>, finder: &mut Finder) -> Result<(), SearchError> {
+    for (offset, decoded) in decoded_runs(source.text.get(part.clone()).unwrap_or(""))? {
+        let offset = part.start + offset;
+        let line = source.line_at(offset);
+        let severity = role::severity(&obfuscation::ENCODED, source, line, offset);
+        if finder.knows(&obfuscation::ENCODED, severity, source.path, line) {
+            continue;
+        }
         if let Some((_, rule)) = worst_within(source.path, decoded, finder, DEPTH)? {
-            let line = source.line_at(offset);
-            let severity = role::severity(&obfuscation::ENCODED, source, line, offset);
             let run: String = source.text.get(offset..).unwrap_or("").chars().take(60).collect();
             let message = format!("{}: it decodes to text in which {rule} fires", obfuscation::ENCODED.message);
             finder.add_told(&obfuscation::ENCODED, severity, source, line, &run, message);
@@ -170,7 +174,7 @@ fn inflated(from: impl Read, room: &mut u64) -> Option<String> {
     read.is_ok().then(|| into_text(bytes)).flatten()
 }
 
-fn unhex(digits: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn unhex(digits: &[u8]) -> Option<Vec<u8>> {
     let pairs = digits.chunks_exact(2);
     pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
 }

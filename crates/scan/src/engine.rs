@@ -163,6 +163,13 @@ impl Engine {
         Ok(hits)
     }
 
+    /// Whether a text holds anything that a rule looks for.
+    pub fn touches(&self, text: &str) -> bool {
+        let mut any = false;
+        self.literals.find(text.as_bytes(), |_, _| any = true);
+        any
+    }
+
     /// Where to look for each rule; empty when that is nowhere.
     fn places(&self, text: &str) -> Vec<Place> {
         let mut places: Vec<Place> = Vec::new();

@@ -26,11 +26,11 @@ use skill::Bundle;
 use crate::{commands::Format, engine::SearchError, role, rules::flow as rules, scanner::Finder, source::Source};
 
 pub(crate) use judge::is_strange;
+pub(crate) use parse::Language;
 pub(crate) use program::unescaped;
 
 use gate::Ends;
 use judge::{Purpose, judge};
-use parse::Language;
 use program::Program;
 use taint::Analysis;
 

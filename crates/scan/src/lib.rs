@@ -17,6 +17,7 @@ mod capabilities;
 pub mod characters;
 mod clear;
 mod commands;
+mod direct;
 mod egress;
 mod encoded;
 mod engine;

@@ -9,7 +9,7 @@ use std::{
 use skill::{Bundle, File, SkillPath};
 
 use crate::{
-    Finding, Report, Rule, Severity, apart, egress, encoded,
+    Finding, Report, Rule, Severity, apart, direct, egress, encoded,
     engine::{Hit, SearchError, Steps, engine},
     excerpt, flow, hidden, normal, prose, purpose, role,
     rules::package,
@@ -42,7 +42,9 @@ fn guarded<'a>(work: impl FnOnce(&Cell<&'a str>) -> Vec<Finding>) -> Vec<Finding
 #[must_use]
 pub fn steps_of(bundle: &Bundle) -> u64 {
     let mut finder = Finder::new();
-    bundle.files().for_each(|(path, file)| scan_file(&Source::new(path, file), &mut finder));
+    for (path, file) in bundle.files() {
+        scan_file(&Source::new(path, file), &mut finder);
+    }
     finder.steps.used()
 }
 
@@ -87,20 +89,36 @@ fn look_at<'a>(bundle: &Bundle, path: &'a SkillPath, file: &'a File, finder: &mu
     let source = Source::new(path, file);
     finder.begin();
     shape::check_file(bundle, path, file, &source, finder);
-    scan_file(&source, finder);
-    source
+    scan_file(&source, finder).unwrap_or(source)
 }
 
-fn scan_file(source: &Source<'_>, finder: &mut Finder) {
+/// Looks at a file by itself; gives its copy without detours, if it has any.
+fn scan_file<'a>(source: &Source<'a>, finder: &mut Finder) -> Option<Source<'a>> {
     hidden::check(source, finder);
-    if let Err(error) = search(source, finder) {
+    let copy = search(source, finder).and_then(|()| search_directly(source, finder));
+    copy.unwrap_or_else(|error| {
         finder.failed(source, &error);
+        None
+    })
+}
+
+/// Searches a script as it would read without detours. Of a text, only its own words are looked at later on.
+fn search_directly<'a>(source: &Source<'a>, finder: &mut Finder) -> Result<Option<Source<'a>>, SearchError> {
+    let Some(direct) = direct::copy(source)? else { return Ok(None) };
+    let copy = Source::with_kind(source.path, direct.text.into(), source.kind());
+    for changed in direct.changed {
+        for hit in finder.hits(copy.text.get(changed.clone()).unwrap_or(""))? {
+            let range = changed.start + hit.range.start..changed.start + hit.range.end;
+            finder.add_direct(&Hit { range, ..hit }, &copy);
+        }
+        encoded::check(&copy, changed, finder)?;
     }
+    Ok(Some(copy).filter(|copy| !copy.kind().reads))
 }
 
 fn search(source: &Source<'_>, finder: &mut Finder) -> Result<(), SearchError> {
     for hit in finder.hits(&source.text)? {
-        finder.add_hit(&hit, source, source);
+        finder.add_hit(&hit, source);
     }
     if let Some(shadow) = normal::shadow(source) {
         let folded = Source::with_kind(source.path, shadow.text.into(), source.kind());
@@ -110,7 +128,7 @@ fn search(source: &Source<'_>, finder: &mut Finder) -> Result<(), SearchError> {
         }
     }
     prose::check(source, finder)?;
-    encoded::check(source, finder)
+    encoded::check(source, 0..source.text.len(), finder)
 }
 
 /// Collects the findings of one scan.
@@ -196,18 +214,29 @@ impl Finder {
         self.push(rule, severity, source.path, line, excerpt::visible(excerpt), message);
     }
 
-    fn add_hit(&mut self, hit: &Hit, searched: &Source<'_>, source: &Source<'_>) {
-        let matched = searched.text.get(hit.range.clone()).unwrap_or("");
-        let start = hit.range.start + (matched.len() - matched.trim_start().len());
-        let line = searched.line_at(start);
-        let severity = role::severity(hit.rule, searched, line, start);
+    fn add_hit(&mut self, hit: &Hit, source: &Source<'_>) {
+        let (line, start) = place_of(hit, source);
+        self.add_at(hit, source, line, start, hit.rule.message.to_owned());
+    }
+
+    /// Adds what only the copy without detours shows.
+    fn add_direct(&mut self, hit: &Hit, copy: &Source<'_>) {
+        let (line, start) = place_of(hit, copy);
+        if !self.places.contains(&(hit.rule.id, line)) {
+            let message = format!("{}, once names and texts put together are written out", hit.rule.message);
+            self.add_at(hit, copy, line, start, message);
+        }
+    }
+
+    fn add_at(&mut self, hit: &Hit, source: &Source<'_>, line: usize, start: usize, message: String) {
+        let severity = role::severity(hit.rule, source, line, start);
         let text = if hit.rule.secret {
-            excerpt::redacted(matched.trim())
+            excerpt::redacted(source.text.get(hit.range.clone()).unwrap_or("").trim())
         } else {
-            let from = start.saturating_sub(searched.line_start(line));
-            excerpt::around(searched.line(line), from..from)
+            let from = start.saturating_sub(source.line_start(line));
+            excerpt::around(source.line(line), from..from)
         };
-        self.push(hit.rule, severity, source.path, line, text, hit.rule.message.to_owned());
+        self.push(hit.rule, severity, source.path, line, text, message);
     }
 
     /// Adds what only the normalised copy of a line shows.
@@ -248,6 +277,13 @@ impl Finder {
             }
         }
     }
+}
+
+/// The line of a match, and where it begins behind white space.
+fn place_of(hit: &Hit, source: &Source<'_>) -> (usize, usize) {
+    let matched = source.text.get(hit.range.clone()).unwrap_or("");
+    let start = hit.range.start + (matched.len() - matched.trim_start().len());
+    (source.line_at(start), start)
 }
 
 fn failure(path: &str, message: &str) -> Finding {

@@ -99,6 +99,11 @@ impl<'a> Source<'a> {
 
     /// Whether a line closes the fence that another one opened.
     fn closes(&self, open: usize, line: usize) -> bool {
+        let is_mark = |byte: u8| matches!(byte, b'`' | b'~');
+        let begins = self.line(line).bytes().find(|byte| !matches!(byte, b' ' | b'\t' | b'>'));
+        if !begins.is_some_and(is_mark) {
+            return false;
+        }
         let bare = |line: usize| self.line(line).trim_start_matches([' ', '\t', '>']);
         let Some(mark) = bare(open).bytes().next().filter(|mark| bare(line).as_bytes().first() == Some(mark)) else {
             return false;

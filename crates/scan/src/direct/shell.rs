@@ -1,0 +1,196 @@
+//! [`edits`]: where a script of a shell goes a roundabout way, and what stands there without it.
+
+use std::collections::HashMap;
+
+use super::{
+    Edit,
+    shell_word::{Word, Words, is_variable},
+};
+use crate::engine::Exhausted;
+
+/// Words behind which another command begins.
+const LEADS: &[&str] = &[
+    "then", "do", "else", "if", "elif", "while", "until", "!", "sudo", "exec", "eval", "nohup", "time", "env", "xargs",
+    "export", "local", "declare", "readonly", "typeset", "$",
+];
+
+/// Words that say nothing but that a command follows.
+const EMPTY_LEADS: &[&str] = &["command", "builtin", "busybox"];
+
+/// Where programs are.
+const PLACES: &[&str] = &["/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/opt/homebrew/bin/"];
+
+/// Bytes of the longest body of a function that stands for a command.
+const BODY: usize = 200;
+
+/// Names of commands that are kept.
+const COMMANDS: usize = 4096;
+
+/// All places of a script that are to be written otherwise, in their order.
+pub(super) fn edits(text: &str) -> Result<Vec<Edit>, Exhausted> {
+    let mut walk = Walk {
+        words: Words::new(text),
+        commands: HashMap::new(),
+        edits: Vec::new(),
+        room: text.len() + 4096,
+        joined: 0,
+        is_command: true,
+        is_alias: false,
+    };
+    let mut at = 0;
+    while at < text.len() {
+        at = walk.step(at)?;
+    }
+    Ok(walk.edits)
+}
+
+struct Walk<'t> {
+    words: Words<'t>,
+    /// Names of aliases and functions that stand for a command.
+    commands: HashMap<&'t str, String>,
+    edits: Vec<Edit>,
+    /// Bytes by which the script may still grow.
+    room: usize,
+    /// Lines of the command at hand that were joined to its first.
+    joined: usize,
+    /// The next word is the name of a command.
+    is_command: bool,
+    /// The words are those of `alias`.
+    is_alias: bool,
+}
+
+impl<'t> Walk<'t> {
+    /// Takes what stands at a place, and tells where the next thing stands.
+    fn step(&mut self, at: usize) -> Result<usize, Exhausted> {
+        match self.words.byte(at) {
+            b' ' | b'\t' | b'\r' => Ok(at + 1),
+            b'\n' => self.end_line(at),
+            b'\\' if self.words.rest(at).starts_with("\\\n") => self.join(at),
+            b'#' => Ok(self.words.line_end(at)),
+            b';' | b'|' | b'&' | b'(' | b'`' => self.begin(at + 1),
+            b'$' if self.words.byte(at + 1) == b'(' && self.words.spoken(at).is_none() => self.begin(at + 2),
+            b')' | b'<' | b'>' => Ok(at + 1),
+            b'{' | b'}' if matches!(self.words.byte(at + 1), b' ' | b'\n' | b'\t' | b';' | 0) => self.begin(at + 1),
+            _ => self.word(at),
+        }
+    }
+
+    fn begin(&mut self, next: usize) -> Result<usize, Exhausted> {
+        (self.is_command, self.is_alias) = (true, false);
+        Ok(next)
+    }
+
+    fn end_line(&mut self, at: usize) -> Result<usize, Exhausted> {
+        if self.joined > 0 {
+            let lines = "\n".repeat(std::mem::take(&mut self.joined));
+            self.put(at, at, lines)?;
+        }
+        self.begin(at + 1)
+    }
+
+    /// Joins the next line to this one.
+    fn join(&mut self, at: usize) -> Result<usize, Exhausted> {
+        let end = at + 2 + self.words.rest(at + 2).bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        self.joined += 1;
+        self.put(at, end, " ".to_owned())?;
+        Ok(end)
+    }
+
+    fn put(&mut self, start: usize, end: usize, text: String) -> Result<(), Exhausted> {
+        self.room = self.room.checked_sub(text.len().saturating_sub(end - start)).ok_or(Exhausted)?;
+        self.edits.push(Edit { range: start..end, text });
+        Ok(())
+    }
+
+    fn word(&mut self, at: usize) -> Result<usize, Exhausted> {
+        let word = self.words.read(at)?;
+        let end = word.end.max(at + 1);
+        if self.is_alias
+            && let Some((name, command)) = word.plain.split_once('=')
+        {
+            self.note(at, name.len(), command)?;
+            return Ok(end);
+        }
+        if !self.is_command {
+            if word.changed {
+                self.put(at, end, word.shown)?;
+            }
+            return Ok(end);
+        }
+        self.command(at, end, word)
+    }
+
+    /// A word that stands where a command begins.
+    fn command(&mut self, at: usize, end: usize, word: Word) -> Result<usize, Exhausted> {
+        if self.words.assign(at, &word)? {
+            if word.changed {
+                self.put(at, end, word.shown)?;
+            }
+            return Ok(end);
+        }
+        let name = word.plain.as_str();
+        if LEADS.contains(&name) {
+            return Ok(end);
+        }
+        if EMPTY_LEADS.contains(&name) && self.words.byte(end) == b' ' && self.words.byte(end + 1) != b'-' {
+            self.put(at, end + 1, String::new())?;
+            return Ok(end + 1);
+        }
+        self.is_command = false;
+        self.is_alias = name == "alias";
+        if self.words.rest(end).starts_with("()") {
+            self.function(at, end)?;
+            return self.begin(end + 2);
+        }
+        let direct = self.named(&word);
+        if let Some(direct) = direct {
+            self.put(at, end, direct)?;
+        }
+        Ok(end)
+    }
+
+    /// What a command is called without detours, if it takes one.
+    fn named(&self, word: &Word) -> Option<String> {
+        let name = word.plain.as_str();
+        if let Some(command) = self.commands.get(name) {
+            return Some(command.clone());
+        }
+        if let Some(program) = PLACES.iter().find_map(|place| name.strip_prefix(place)) {
+            return Some(program.to_owned());
+        }
+        if let Some(words) =
+            name.strip_prefix('{').and_then(|name| name.strip_suffix('}')).filter(|words| words.contains(','))
+        {
+            return Some(words.replace(',', " "));
+        }
+        let is_name = !name.is_empty() && name.len() < 64 && !name.contains(char::is_whitespace);
+        if is_name && word.is_quoted {
+            return Some(name.to_owned());
+        }
+        word.changed.then(|| word.bare())
+    }
+
+    /// `f() { curl "$@"; }`: from here on, `f` stands for `curl`.
+    fn function(&mut self, at: usize, end: usize) -> Result<(), Exhausted> {
+        let rest = self.words.rest(end + 2).trim_start_matches([' ', '\n']);
+        let Some(body) = rest.strip_prefix('{') else { return Ok(()) };
+        let body = body.get(..body.floor_char_boundary(BODY)).unwrap_or("");
+        let Some((command, behind)) =
+            body.split_once("\"$@\"").or_else(|| body.split_once("$@")).or_else(|| body.split_once("$*"))
+        else {
+            return Ok(());
+        };
+        let command = command.trim();
+        let is_one = !command.is_empty() && !command.contains(['\n', ';', '$', '}']);
+        let is_all = behind.trim_start_matches([' ', ';', '\n', '"']).starts_with('}');
+        if is_one && is_all { self.note(at, end - at, command) } else { Ok(()) }
+    }
+
+    fn note(&mut self, at: usize, length: usize, command: &str) -> Result<(), Exhausted> {
+        let name = self.words.rest(at).get(..length).unwrap_or("");
+        if is_variable(name) && command.len() < BODY {
+            self.commands.insert(name, command.to_owned());
+        }
+        if self.commands.len() > COMMANDS { Err(Exhausted) } else { Ok(()) }
+    }
+}

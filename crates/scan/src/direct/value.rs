@@ -1,0 +1,586 @@
+//! [`Reader`]: expressions whose value is a text that can be told without running anything.
+//!
+//! Understood are literals, names that were set to such a text, sums, formats, and the functions and methods that
+//! take texts apart, turn them round and put them together.
+
+use std::borrow::Cow;
+
+use super::{
+    dialect::Dialect,
+    names::Names,
+    text::{Decoding, decode, formatted, replaced, unescape},
+};
+use crate::engine::Exhausted;
+
+/// Bytes of the longest value; no rule tells of anything longer.
+pub(super) const LONGEST: usize = 16 << 10;
+
+/// Bytes within which the parts of a short form stand, such as those of `[::-1]` and of `chr(c ^ 7)`.
+const SHORT: usize = 40;
+
+/// Items of the longest list.
+const ITEMS: usize = 4096;
+
+/// Expressions inside expressions.
+const DEPTH: usize = 8;
+
+/// Bytes that may be read for each byte of a script, and for the shortest one: an expression that turns out to be
+/// none is read again from its next part on.
+const READS: usize = 4 * DEPTH;
+const LEAST: usize = 64 << 10;
+
+/// What an expression is worth.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Value {
+    Text(String),
+    List(Vec<Value>),
+    Number(u32),
+}
+
+/// A value, and where its expression ends.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub value: Value,
+    pub end: usize,
+    /// It is a literal or a name, and nothing was worked out.
+    pub plain: bool,
+}
+
+/// Reads the expressions of one script.
+pub(super) struct Reader<'t> {
+    pub text: &'t str,
+    pub dialect: Dialect,
+    pub names: Names<'t>,
+    left: usize,
+    depth: usize,
+}
+
+impl<'t> Reader<'t> {
+    pub fn new(text: &'t str, dialect: Dialect) -> Self {
+        let left = text.len().saturating_mul(READS).saturating_add(LEAST);
+        Self { text, dialect, names: Names::default(), left, depth: 0 }
+    }
+
+    /// An error when too much was read.
+    pub fn is_within(&self) -> Result<(), Exhausted> {
+        if self.left == 0 { Err(Exhausted) } else { Ok(()) }
+    }
+
+    pub fn byte(&self, at: usize) -> u8 {
+        self.text.as_bytes().get(at).copied().unwrap_or(0)
+    }
+
+    pub fn rest(&self, at: usize) -> &'t str {
+        self.text.get(at..).unwrap_or("")
+    }
+
+    /// The name at a place, with its parts: `base64.b64decode`.
+    pub fn dotted(&self, at: usize) -> &'t str {
+        let is_part = |byte: &u8| is_word(*byte) || *byte == b'.';
+        let length = self.rest(at).bytes().take_while(is_part).count();
+        self.rest(at).get(..length).unwrap_or("").trim_end_matches('.')
+    }
+
+    /// The name at a place.
+    pub fn word(&self, at: usize) -> &'t str {
+        let length = self.rest(at).bytes().take_while(|byte| is_word(*byte)).count();
+        self.rest(at).get(..length).unwrap_or("")
+    }
+
+    /// Where what is no space begins.
+    pub fn skip(&self, at: usize) -> usize {
+        at + self.rest(at).bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
+    }
+
+    /// The same over the ends of lines.
+    pub fn skip_lines(&self, at: usize) -> usize {
+        at + self.rest(at).bytes().take_while(|byte| byte.is_ascii_whitespace() || *byte == b'\\').count()
+    }
+
+    /// Notes that so much was read or copied.
+    pub fn charge(&mut self, bytes: usize) {
+        self.left = self.left.saturating_sub(bytes);
+    }
+
+    /// The value of the expression at a place, as far as it can be told.
+    pub fn value(&mut self, at: usize) -> Option<Found> {
+        let mut found = self.operand(at)?;
+        while self.add(&mut found) || self.fill(&mut found) {}
+        Some(found)
+    }
+
+    /// A text at a place where nothing else would do.
+    pub fn told(&mut self, at: usize) -> Option<(String, usize)> {
+        match self.value(self.skip_lines(at))? {
+            Found { value: Value::Text(text), end, .. } => Some((text, end)),
+            _ => None,
+        }
+    }
+
+    /// Adds the next part of a sum.
+    fn add(&mut self, so_far: &mut Found) -> bool {
+        let Value::Text(left) = &mut so_far.value else { return false };
+        let sign = self.skip_lines(so_far.end);
+        let at = match self.dialect.plus(self.rest(sign)) {
+            Some(length) => self.skip_lines(sign + length),
+            None if self.dialect == Dialect::Python && self.is_literal(sign) => sign,
+            None => return false,
+        };
+        match self.operand(at) {
+            Some(Found { value: Value::Text(right), end, .. }) if left.len() + right.len() <= LONGEST => {
+                left.push_str(&right);
+                (so_far.end, so_far.plain) = (end, false);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Fills a form: `'%s' % ...` of Python and Ruby.
+    fn fill(&mut self, so_far: &mut Found) -> bool {
+        let Value::Text(form) = &so_far.value else { return false };
+        let sign = self.skip(so_far.end);
+        if self.byte(sign) != b'%' || !form.contains('%') {
+            return false;
+        }
+        let Some(found) = self.operand(self.skip_lines(sign + 1)) else { return false };
+        let values = match found.value {
+            Value::List(values) => values,
+            value => vec![value],
+        };
+        let Some(text) = texts(values).and_then(|values| formatted(form, "%", &values)) else { return false };
+        *so_far = Found { value: Value::Text(text), end: found.end, plain: false };
+        true
+    }
+
+    fn operand(&mut self, at: usize) -> Option<Found> {
+        if self.depth >= DEPTH {
+            return None;
+        }
+        self.depth += 1;
+        let found = self.first(at).map(|found| self.with_methods(found));
+        self.depth -= 1;
+        self.charge(found.as_ref().map_or(1, |found| found.end.saturating_sub(at)));
+        found.filter(|_| self.left > 0)
+    }
+
+    fn first(&mut self, at: usize) -> Option<Found> {
+        match self.byte(at) {
+            b'(' => self.group(at),
+            b'[' => {
+                let (items, end) = self.items(at + 1, b']')?;
+                Some(Found { value: Value::List(items), end, plain: true })
+            }
+            b'0'..=b'9' => self.number(at),
+            _ if self.is_literal(at) => self.literal(at),
+            byte if is_word(byte) => self.named(at),
+            _ => None,
+        }
+    }
+
+    fn group(&mut self, at: usize) -> Option<Found> {
+        let (mut items, end) = self.items(at + 1, b')')?;
+        let is_single = items.len() == 1 && !self.text.get(at..end)?.trim_end_matches(')').trim_end().ends_with(',');
+        let value = if is_single { items.pop()? } else { Value::List(items) };
+        Some(Found { value, end, plain: false })
+    }
+
+    /// What stands in brackets, up to behind the closing one.
+    fn items(&mut self, at: usize, close: u8) -> Option<(Vec<Value>, usize)> {
+        let (mut items, mut at) = (Vec::new(), self.skip_lines(at));
+        while self.byte(at) != close {
+            if items.len() == ITEMS {
+                return None;
+            }
+            let spread = if self.rest(at).starts_with("...") { 3 } else { 0 };
+            let found = self.value(at + spread)?;
+            match found.value {
+                Value::List(values) if spread > 0 => items.extend(values),
+                value => items.push(value),
+            }
+            at = self.skip_lines(found.end);
+            if self.byte(at) == b',' {
+                at = self.skip_lines(at + 1);
+            } else if self.byte(at) != close {
+                return None;
+            }
+        }
+        Some((items, at + 1))
+    }
+
+    fn number(&self, at: usize) -> Option<Found> {
+        let word = self.word(at);
+        let number = match word.strip_prefix("0x").or_else(|| word.strip_prefix("0X")) {
+            Some(digits) => u32::from_str_radix(digits, 16).ok()?,
+            None => word.parse().ok()?,
+        };
+        Some(Found { value: Value::Number(number), end: at + word.len(), plain: true })
+    }
+
+    /// Whether a literal text begins here.
+    pub fn is_literal(&self, at: usize) -> bool {
+        let letters = self.prefix(at);
+        self.dialect.is_quote(self.byte(at + letters)) && !(letters > 0 && at > 0 && is_word(self.byte(at - 1)))
+    }
+
+    /// Letters before a quotation mark that say how to read it.
+    fn prefix(&self, at: usize) -> usize {
+        let is_letter = |byte: &u8| b"rRbBuUfF".contains(byte);
+        match self.dialect {
+            Dialect::Python => self.rest(at).bytes().take(3).take_while(is_letter).count(),
+            _ => 0,
+        }
+    }
+
+    /// What a literal text holds, and where it ends.
+    pub fn quoted(&mut self, at: usize) -> Option<(&'t str, usize)> {
+        let found = self.dialect.quoted(self.text, at + self.prefix(at));
+        self.charge(found.as_ref().map_or_else(|read| *read, |(inner, _)| inner.len()));
+        found.ok()
+    }
+
+    fn literal(&mut self, at: usize) -> Option<Found> {
+        let letters = self.prefix(at);
+        let has = |letter: u8| self.rest(at).bytes().take(letters).any(|byte| byte.eq_ignore_ascii_case(&letter));
+        let (is_raw, is_form) = (has(b'r'), has(b'f') || self.byte(at) == b'`');
+        let (inner, end) = self.quoted(at)?;
+        let is_plain = is_raw || !inner.contains('\\');
+        let text = if is_plain { inner.to_owned() } else { unescape(inner) };
+        if !is_form || !text.contains('{') {
+            return Some(Found { value: Value::Text(text), end, plain: true });
+        }
+        let (text, any) = self.names.filled(&text);
+        (text.len() <= LONGEST).then_some(Found { value: Value::Text(text), end, plain: !any })
+    }
+
+    /// A name that stands for a text, or a call of a function that gives one.
+    fn named(&mut self, at: usize) -> Option<Found> {
+        let word = self.dotted(at);
+        let name = word.split('.').next().unwrap_or(word);
+        if let Some(value) = self.names.value_of(name).cloned() {
+            self.charge(size(&value));
+            return Some(Found { value, end: at + name.len(), plain: true });
+        }
+        let end = at + word.len();
+        (self.byte(end) == b'(').then_some(())?;
+        let function = self.function(word)?;
+        if function == "map" {
+            return self.mapped(end + 1);
+        }
+        let (arguments, end) = self.items(end + 1, b')')?;
+        let value = called(&function, arguments)?;
+        Some(Found { value, end, plain: false })
+    }
+
+    /// The function that is called by a name, if it is understood.
+    pub fn function(&self, dotted: &'t str) -> Option<Cow<'t, str>> {
+        let last = |name: &str| name.rfind('.').map_or(0, |dot| dot + 1);
+        if let Some(full) = self.names.resolved(dotted) {
+            let function = full.get(last(&full)..)?;
+            return is_known(function).then(|| Cow::Owned(function.to_owned()));
+        }
+        let function = dotted.get(last(dotted)..)?;
+        is_known(function).then_some(Cow::Borrowed(function))
+    }
+
+    /// `map(chr, LIST)`.
+    fn mapped(&mut self, at: usize) -> Option<Found> {
+        let rest = self.rest(at).strip_prefix("chr").and_then(|rest| rest.trim_start().strip_prefix(','))?;
+        let found = self.value(self.skip_lines(self.text.len() - rest.len()))?;
+        let close = self.skip_lines(found.end);
+        let Value::List(numbers) = found.value else { return None };
+        (self.byte(close) == b')').then_some(())?;
+        Some(Found { value: Value::List(letters(numbers, |number| number)?), end: close + 1, plain: false })
+    }
+
+    fn with_methods(&mut self, mut found: Found) -> Found {
+        while let Some(next) = self.method(&found).or_else(|| self.part(&found)) {
+            self.charge(size(&found.value) + size(&next.value));
+            found = next;
+        }
+        found
+    }
+
+    /// `.name(...)` behind a value.
+    fn method(&mut self, on: &Found) -> Option<Found> {
+        let dot = self.skip_lines(on.end);
+        let name = self.rest(dot).strip_prefix('.').map(|_| self.word(dot + 1))?;
+        let open = dot + 1 + name.len();
+        (self.byte(open) == b'(').then_some(())?;
+        if let Some(found) = self.spelled(&on.value, name, open + 1) {
+            return Some(found);
+        }
+        is_method(name).then_some(())?;
+        let (arguments, end) = self.arguments(open + 1)?;
+        let value = method(&on.value, name, arguments)?;
+        Some(Found { value, end, plain: false })
+    }
+
+    /// What a method is given; how a text is to be written as bytes is of no matter.
+    fn arguments(&mut self, at: usize) -> Option<(Vec<Value>, usize)> {
+        let at = self.skip_lines(at);
+        if let Some((pattern, end)) = self.dialect.pattern(self.text, at) {
+            let (mut rest, end) = match self.byte(end) {
+                b',' => self.items(end + 1, b')')?,
+                _ => self.items(end, b')')?,
+            };
+            rest.insert(0, Value::Text(pattern.to_owned()));
+            return Some((rest, end));
+        }
+        self.items(at, b')')
+    }
+
+    /// Numbers that are turned into letters one by one: `''.join(chr(c ^ 7) for c in LIST)` of Python and
+    /// `LIST.map(c => String.fromCharCode(c ^ 7))` of JavaScript.
+    fn spelled(&mut self, on: &Value, name: &str, at: usize) -> Option<Found> {
+        match (on, name) {
+            (Value::Text(between), "join") => {
+                let at = at + usize::from(self.byte(at) == b'[');
+                let (change, end) = self.change(at, "chr(")?;
+                let list = near(self.rest(end), " in ")? + 4;
+                let found = self.value(self.skip(end + list))?;
+                let Value::List(numbers) = found.value else { return None };
+                let letters = texts(letters(numbers, change)?)?;
+                let close = self.rest(found.end).bytes().take_while(|byte| matches!(byte, b' ' | b']')).count();
+                let value = joined(&letters, between)?;
+                Some(Found { value, end: found.end + close + 1, plain: false })
+            }
+            (Value::List(numbers), "map") => {
+                let arrow = near(self.rest(at), "=>")?;
+                let (change, end) = self.change(self.skip(at + arrow + 2), "String.fromCharCode(")?;
+                let value = Value::List(letters(numbers.clone(), change)?);
+                Some(Found { value, end: self.skip(end) + 1, plain: false })
+            }
+            _ => None,
+        }
+    }
+
+    /// What is done to each number before it becomes a letter.
+    fn change(&self, at: usize, call: &str) -> Option<(impl Fn(u32) -> u32 + use<>, usize)> {
+        let inner = self.rest(at).strip_prefix(call)?;
+        let close = near(inner, ")")?;
+        let inside = inner.get(..close)?;
+        let sign = inside.bytes().find(|byte| matches!(byte, b'^' | b'+' | b'-')).unwrap_or(0);
+        let by = match inside.split_once(sign as char) {
+            Some((_, digits)) => number_of(digits.trim())?,
+            None => 0,
+        };
+        let change = move |number: u32| match sign {
+            b'^' => number ^ by,
+            b'+' => number.wrapping_add(by),
+            _ => number.wrapping_sub(by),
+        };
+        Some((change, at + call.len() + close + 1))
+    }
+
+    /// `[::-1]`, `[2]` and `[1:3]` behind a value.
+    fn part(&self, on: &Found) -> Option<Found> {
+        let inside = self.rest(on.end).strip_prefix('[')?;
+        let close = near(inside, "]")?;
+        let inside = inside.get(..close)?;
+        let end = on.end + close + 2;
+        let value = match (&on.value, inside) {
+            (Value::Text(text), "::-1") => Value::Text(text.chars().rev().collect()),
+            (Value::List(items), "::-1") => Value::List(items.iter().rev().cloned().collect()),
+            (Value::List(items), place) => items.get(number_of(place)? as usize)?.clone(),
+            (Value::Text(text), place) => Value::Text(slice(text, place)?),
+            _ => return None,
+        };
+        Some(Found { value, end, plain: false })
+    }
+}
+
+/// Where a mark stands, if it is near.
+fn near(rest: &str, mark: &str) -> Option<usize> {
+    rest.get(..rest.floor_char_boundary(SHORT))?.find(mark)
+}
+
+/// What it costs to copy a value.
+fn size(value: &Value) -> usize {
+    match value {
+        Value::Text(text) => text.len(),
+        Value::List(items) => items.iter().map(size).sum::<usize>() + 1,
+        Value::Number(_) => 1,
+    }
+}
+
+pub(super) fn is_word(byte: u8) -> bool {
+    WORD.get(usize::from(byte)).copied().unwrap_or(false)
+}
+
+/// For each byte whether it may be part of a name.
+static WORD: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let c = byte as u8;
+        table[byte] = c.is_ascii_alphanumeric() || c == b'_' || c == b'$';
+        byte += 1;
+    }
+    table
+};
+
+fn number_of(digits: &str) -> Option<u32> {
+    match digits.strip_prefix("0x") {
+        Some(hex) => u32::from_str_radix(hex, 16).ok(),
+        None => digits.parse().ok(),
+    }
+}
+
+fn slice(text: &str, place: &str) -> Option<String> {
+    let (from, to) = match place.split_once(':') {
+        Some((from, to)) => (from, to),
+        None => return text.chars().nth(number_of(place)? as usize).map(String::from),
+    };
+    let from = if from.is_empty() { 0 } else { number_of(from)? as usize };
+    let to = if to.is_empty() { usize::MAX } else { number_of(to)? as usize };
+    Some(text.chars().take(to).skip(from).collect())
+}
+
+fn letters(numbers: Vec<Value>, change: impl Fn(u32) -> u32) -> Option<Vec<Value>> {
+    let letter = |value| match value {
+        Value::Number(number) => Some(Value::Text(char::from_u32(change(number))?.to_string())),
+        _ => None,
+    };
+    numbers.into_iter().map(letter).collect()
+}
+
+/// Values as texts, if they are.
+fn texts(values: Vec<Value>) -> Option<Vec<String>> {
+    let text = |value| match value {
+        Value::Text(text) => Some(text),
+        Value::Number(number) => Some(number.to_string()),
+        Value::List(_) => None,
+    };
+    values.into_iter().map(text).collect()
+}
+
+fn joined<T: AsRef<str>>(parts: &[T], between: &str) -> Option<Value> {
+    let length: usize = parts.iter().map(|part| part.as_ref().len() + between.len()).sum();
+    let parts = || parts.iter().map(AsRef::as_ref).collect::<Vec<&str>>();
+    (length <= LONGEST).then(|| Value::Text(parts().join(between)))
+}
+
+/// Functions that are understood, by the last part of their names.
+pub(super) fn is_known(function: &str) -> bool {
+    matches!(
+        function,
+        "map"
+            | "chr"
+            | "fromCharCode"
+            | "b64decode"
+            | "urlsafe_b64decode"
+            | "b32decode"
+            | "atob"
+            | "from"
+            | "fromhex"
+            | "unhexlify"
+            | "decode"
+            | "bytes"
+            | "bytearray"
+            | "str"
+            | "String"
+            | "reversed"
+            | "list"
+            | "unquote"
+            | "decodeURIComponent"
+            | "unescape"
+            | "base64_decode"
+            | "strrev"
+            | "hex2bin"
+            | "str_rot13"
+    )
+}
+
+/// What a function makes of what it is given.
+fn called(function: &str, arguments: Vec<Value>) -> Option<Value> {
+    let how = match arguments.get(1) {
+        Some(Value::Text(how)) => how.to_ascii_lowercase(),
+        _ => String::new(),
+    };
+    if let ("chr" | "fromCharCode", [Value::Number(_), ..]) = (function, arguments.as_slice()) {
+        return joined(&texts(letters(arguments, |number| number)?)?, "");
+    }
+    let decoding = match (function, how.as_str()) {
+        ("b64decode" | "urlsafe_b64decode" | "atob" | "base64_decode", _) | ("from" | "decode", "base64") => {
+            Decoding::Base64
+        }
+        ("fromhex" | "unhexlify" | "hex2bin", _) | ("from" | "decode", "hex") => Decoding::Hex,
+        ("decode", "rot13" | "rot_13") | ("str_rot13", _) => Decoding::Rot13,
+        ("unquote" | "decodeURIComponent" | "unescape", _) => Decoding::Percent,
+        _ => Decoding::None,
+    };
+    match (function, arguments.into_iter().next()?) {
+        ("strrev" | "reversed", Value::Text(text)) => Some(Value::Text(text.chars().rev().collect())),
+        ("reversed", Value::List(items)) => Some(Value::List(items.into_iter().rev().collect())),
+        ("list", Value::Text(text)) => Some(Value::List(one_by_one(&text))),
+        ("bytes" | "bytearray" | "from", Value::List(items)) => joined(&texts(letters(items, |number| number)?)?, ""),
+        (_, Value::Text(text)) => decode(&text, decoding).map(Value::Text),
+        _ => None,
+    }
+}
+
+fn one_by_one(text: &str) -> Vec<Value> {
+    text.chars().take(ITEMS).map(|c| Value::Text(c.to_string())).collect()
+}
+
+fn is_method(name: &str) -> bool {
+    matches!(
+        name,
+        "join"
+            | "format"
+            | "replace"
+            | "replaceAll"
+            | "gsub"
+            | "decode"
+            | "encode"
+            | "toString"
+            | "strip"
+            | "trim"
+            | "lower"
+            | "upper"
+            | "toLowerCase"
+            | "toUpperCase"
+            | "concat"
+            | "split"
+            | "reverse"
+            | "hex"
+    )
+}
+
+/// What a method makes of a value and of what it is given.
+fn method(on: &Value, name: &str, arguments: Vec<Value>) -> Option<Value> {
+    match (on, name) {
+        (Value::Text(between), "join") => match arguments.into_iter().next()? {
+            Value::List(items) => joined(&texts(items)?, between),
+            _ => None,
+        },
+        (Value::List(items), "join") => {
+            let between = texts(arguments)?.pop().unwrap_or_else(|| ",".to_owned());
+            joined(&texts(items.clone())?, &between)
+        }
+        (Value::List(items), "reverse") => Some(Value::List(items.iter().rev().cloned().collect())),
+        (Value::Text(text), _) => method_of_text(text, name, texts(arguments)?),
+        _ => None,
+    }
+}
+
+fn method_of_text(text: &str, name: &str, arguments: Vec<String>) -> Option<Value> {
+    let text = match (name, arguments.as_slice()) {
+        ("format", _) => formatted(text, "{", &arguments)?,
+        ("replace" | "replaceAll" | "gsub", [from, to, ..]) => replaced(text, from, to, LONGEST)?,
+        ("decode" | "encode" | "toString" | "hex", _) => text.to_owned(),
+        ("strip" | "trim", []) => text.trim().to_owned(),
+        ("lower" | "toLowerCase", _) => text.to_lowercase(),
+        ("upper" | "toUpperCase", _) => text.to_uppercase(),
+        ("reverse", []) => text.chars().rev().collect(),
+        ("concat", parts) => return joined(&[&[text.to_owned()], parts].concat(), ""),
+        ("split", [mark]) if mark.is_empty() => return Some(Value::List(one_by_one(text))),
+        ("split", [mark]) => {
+            let parts = text.split(mark.as_str()).take(ITEMS);
+            return Some(Value::List(parts.map(|part| Value::Text(part.to_owned())).collect()));
+        }
+        _ => return None,
+    };
+    (text.len() <= LONGEST).then_some(Value::Text(text))
+}
