@@ -53,12 +53,14 @@ pub(super) struct Reader<'t> {
     pub names: Names<'t>,
     left: usize,
     depth: usize,
+    /// What is encoded is decoded as well, as it is not elsewhere: that something decodes what it runs must stay in sight.
+    decodes: bool,
 }
 
 impl<'t> Reader<'t> {
     pub fn new(text: &'t str, dialect: Dialect) -> Self {
         let left = text.len().saturating_mul(READS).saturating_add(LEAST);
-        Self { text, dialect, names: Names::default(), left, depth: 0 }
+        Self { text, dialect, names: Names::default(), left, depth: 0, decodes: false }
     }
 
     /// An error when too much was read.
@@ -109,9 +111,12 @@ impl<'t> Reader<'t> {
         Some(found)
     }
 
-    /// A text at a place where nothing else would do.
+    /// The text at a place by which something is looked up.
     pub fn told(&mut self, at: usize) -> Option<(String, usize)> {
-        match self.value(self.skip_lines(at))? {
+        self.decodes = true;
+        let found = self.value(self.skip_lines(at));
+        self.decodes = false;
+        match found? {
             Found { value: Value::Text(text), end, .. } => Some((text, end)),
             _ => None,
         }
@@ -268,7 +273,7 @@ impl<'t> Reader<'t> {
             return self.mapped(end + 1);
         }
         let (arguments, end) = self.items(end + 1, b')')?;
-        let value = called(&function, arguments)?;
+        let value = called(&function, arguments, self.decodes)?;
         Some(Found { value, end, plain: false })
     }
 
@@ -493,7 +498,7 @@ pub(super) fn is_known(function: &str) -> bool {
 }
 
 /// What a function makes of what it is given.
-fn called(function: &str, arguments: Vec<Value>) -> Option<Value> {
+fn called(function: &str, arguments: Vec<Value>, decodes: bool) -> Option<Value> {
     let how = match arguments.get(1) {
         Some(Value::Text(how)) => how.to_ascii_lowercase(),
         _ => String::new(),
@@ -510,6 +515,9 @@ fn called(function: &str, arguments: Vec<Value>) -> Option<Value> {
         ("unquote" | "decodeURIComponent" | "unescape", _) => Decoding::Percent,
         _ => Decoding::None,
     };
+    if decoding.is_bytes() && !decodes {
+        return None;
+    }
     match (function, arguments.into_iter().next()?) {
         ("strrev" | "reversed", Value::Text(text)) => Some(Value::Text(text.chars().rev().collect())),
         ("reversed", Value::List(items)) => Some(Value::List(items.into_iter().rev().collect())),
