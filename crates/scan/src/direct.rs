@@ -27,6 +27,8 @@ use dialect::Dialect;
 struct Edit {
     range: Range<usize>,
     text: String,
+    /// The text was encoded.
+    decoded: bool,
 }
 
 /// A script without detours.
@@ -34,6 +36,8 @@ pub(crate) struct Copy {
     pub text: String,
     /// Where it differs, in bytes of its text, with what stands near.
     pub changed: Vec<Range<usize>>,
+    /// The same but for what was encoded, where anything was: that a script decodes what it runs must stay in sight.
+    pub encoded: Option<String>,
 }
 
 /// Bytes around a change that a rule may have to see as well.
@@ -45,7 +49,7 @@ pub(crate) fn copy(source: &Source<'_>) -> Result<Option<Copy>, Exhausted> {
         return Ok(None);
     }
     let text = source.text.as_ref();
-    let edits = match source.kind().reads {
+    let mut edits = match source.kind().reads {
         false => edits_of(word_of(source), text)?,
         true => {
             let mut all = Vec::new();
@@ -56,7 +60,15 @@ pub(crate) fn copy(source: &Source<'_>) -> Result<Option<Copy>, Exhausted> {
             all
         }
     };
-    Ok((!edits.is_empty()).then(|| edited(text, &edits)))
+    if edits.is_empty() {
+        return Ok(None);
+    }
+    let mut copy = edited(text, &edits);
+    if edits.iter().any(|edit| edit.decoded) {
+        edits.retain(|edit| !edit.decoded);
+        copy.encoded = Some(edited(text, &edits).text);
+    }
+    Ok(Some(copy))
 }
 
 /// What says in which language a file is written: its extension, or the program of its first line.
@@ -97,7 +109,7 @@ fn edited(text: &str, edits: &[Edit]) -> Copy {
             _ => changed.push(near),
         }
     }
-    Copy { text: copy, changed }
+    Copy { text: copy, changed, encoded: None }
 }
 
 /// A place with what stands near it, in whole lines.
@@ -118,7 +130,7 @@ impl Edit {
     }
 
     fn moved(self, by: usize) -> Self {
-        Self { range: self.range.start + by..self.range.end + by, text: self.text }
+        Self { range: self.range.start + by..self.range.end + by, ..self }
     }
 }
 
@@ -163,7 +175,7 @@ mod tests {
                 ("x(''.join(chr(c ^ 1) for c in [98, 116]))", "x(\"cu\")"),
                 ("x(''.join(map(chr, [99, 117])))", "x(\"cu\")"),
                 ("x(bytes([99, 117]).decode())", "x(\"cu\")"),
-                ("x(base64.b64decode('Y3' + 'U=').decode())", "x(base64.b64decode(\"Y3U=\").decode())"),
+                ("x(base64.b64decode('Y3' + 'U=').decode())", "x(\"cu\")"),
                 ("x(codecs.decode('phey', 'rot13'))", "x(\"curl\")"),
                 ("a = ['rl', 'cu']\nx(a[1] + a[0])", "x(\"curl\")"),
             ],

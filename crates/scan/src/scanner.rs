@@ -113,6 +113,10 @@ fn search_directly<'a>(source: &Source<'a>, finder: &mut Finder) -> Result<Optio
         }
         encoded::check(&copy, changed, finder)?;
     }
+    let copy = match direct.encoded {
+        Some(text) => Source::with_kind(source.path, text.into(), source.kind()),
+        None => copy,
+    };
     Ok(Some(copy).filter(|copy| !copy.kind().reads))
 }
 

@@ -136,8 +136,7 @@ impl<'t> Walk<'t> {
 
     /// Writes out the text that an expression is worth; `next` is where to go on if it is worth none.
     fn expression(&mut self, at: usize, next: usize) -> Result<usize, Exhausted> {
-        let found = self.reader.value(at);
-        self.reader.is_within()?;
+        let found = self.value(at)?;
         match found {
             Some(found) if matches!(found.value, Value::Text(_)) => {
                 let end = found.end.max(next);
@@ -148,9 +147,18 @@ impl<'t> Walk<'t> {
         }
     }
 
+    fn value(&mut self, at: usize) -> Result<Option<Found>, Exhausted> {
+        self.reader.decoded = false;
+        let found = self.reader.value(at);
+        self.reader.is_within()?;
+        Ok(found)
+    }
+
     fn write(&mut self, at: usize, found: Found) -> Result<(), Exhausted> {
         if let (false, Value::Text(text)) = (found.plain, found.value) {
+            let decoded = self.reader.decoded;
             self.put(at, found.end, written(&text))?;
+            self.edits.last_mut().into_iter().for_each(|edit| edit.decoded = decoded);
         }
         Ok(())
     }
@@ -159,7 +167,7 @@ impl<'t> Walk<'t> {
         let lines = self.reader.text.get(start..end).unwrap_or("").bytes().filter(|byte| *byte == b'\n').count();
         let text = text + &"\n".repeat(lines);
         self.room = self.room.checked_sub(text.len().saturating_sub(end - start)).ok_or(Exhausted)?;
-        self.edits.push(Edit { range: start..end, text });
+        self.edits.push(Edit { range: start..end, text, decoded: false });
         Ok(())
     }
 
@@ -291,8 +299,7 @@ impl<'t> Walk<'t> {
     fn assign(&mut self, name: &'t str, at: usize) -> Result<usize, Exhausted> {
         let is_added = matches!(self.reader.byte(at.saturating_sub(2)), b'+' | b'.')
             || self.reader.rest(at.saturating_sub(3)).starts_with("+= ");
-        let found = self.reader.value(at);
-        self.reader.is_within()?;
+        let found = self.value(at)?;
         if let Some(found) = found.filter(|found| self.is_end(found.end)) {
             let end = found.end;
             let value = match (is_added, self.reader.names.value_of(name).cloned(), &found.value) {
@@ -306,7 +313,7 @@ impl<'t> Walk<'t> {
             };
             self.reader.charge(end - at);
             self.write(at, found)?;
-            self.reader.names.set(name, value)?;
+            self.reader.names.set(name, value, self.reader.decoded)?;
             return Ok(end);
         }
         let word = self.reader.word(at);
@@ -319,7 +326,7 @@ impl<'t> Walk<'t> {
             self.reader.names.alias(name, thing.name)?;
             return Ok(thing.end);
         }
-        self.reader.names.set(name, None)?;
+        self.reader.names.set(name, None, false)?;
         Ok(at)
     }
 

@@ -98,7 +98,7 @@ impl<'t> Walk<'t> {
 
     fn put(&mut self, start: usize, end: usize, text: String) -> Result<(), Exhausted> {
         self.room = self.room.checked_sub(text.len().saturating_sub(end - start)).ok_or(Exhausted)?;
-        self.edits.push(Edit { range: start..end, text });
+        self.edits.push(Edit { range: start..end, text, decoded: false });
         Ok(())
     }
 

@@ -12,13 +12,6 @@ pub(super) enum Decoding {
     Percent,
 }
 
-impl Decoding {
-    /// Whether what comes out may be anything.
-    pub fn is_bytes(self) -> bool {
-        matches!(self, Self::Base64 | Self::Hex)
-    }
-}
-
 pub(super) fn decode(text: &str, how: Decoding) -> Option<String> {
     match how {
         Decoding::None => Some(text.to_owned()),

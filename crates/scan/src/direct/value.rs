@@ -51,16 +51,16 @@ pub(super) struct Reader<'t> {
     pub text: &'t str,
     pub dialect: Dialect,
     pub names: Names<'t>,
+    /// Something was decoded on the way to a value; whoever asks for one sets it back first.
+    pub decoded: bool,
     left: usize,
     depth: usize,
-    /// What is encoded is decoded as well, as it is not elsewhere: that something decodes what it runs must stay in sight.
-    decodes: bool,
 }
 
 impl<'t> Reader<'t> {
     pub fn new(text: &'t str, dialect: Dialect) -> Self {
         let left = text.len().saturating_mul(READS).saturating_add(LEAST);
-        Self { text, dialect, names: Names::default(), left, depth: 0, decodes: false }
+        Self { text, dialect, names: Names::default(), decoded: false, left, depth: 0 }
     }
 
     /// An error when too much was read.
@@ -113,10 +113,7 @@ impl<'t> Reader<'t> {
 
     /// The text at a place by which something is looked up.
     pub fn told(&mut self, at: usize) -> Option<(String, usize)> {
-        self.decodes = true;
-        let found = self.value(self.skip_lines(at));
-        self.decodes = false;
-        match found? {
+        match self.value(self.skip_lines(at))? {
             Found { value: Value::Text(text), end, .. } => Some((text, end)),
             _ => None,
         }
@@ -264,6 +261,7 @@ impl<'t> Reader<'t> {
         let name = word.split('.').next().unwrap_or(word);
         if let Some(value) = self.names.value_of(name).cloned() {
             self.charge(size(&value));
+            self.decoded |= self.names.is_decoded(name);
             return Some(Found { value, end: at + name.len(), plain: true });
         }
         let end = at + word.len();
@@ -273,7 +271,8 @@ impl<'t> Reader<'t> {
             return self.mapped(end + 1);
         }
         let (arguments, end) = self.items(end + 1, b')')?;
-        let value = called(&function, arguments, self.decodes)?;
+        let (value, decoded) = called(&function, arguments)?;
+        self.decoded |= decoded;
         Some(Found { value, end, plain: false })
     }
 
@@ -295,6 +294,7 @@ impl<'t> Reader<'t> {
         let close = self.skip_lines(found.end);
         let Value::List(numbers) = found.value else { return None };
         (self.byte(close) == b')').then_some(())?;
+        self.decoded = true;
         Some(Found { value: Value::List(letters(numbers, |number| number)?), end: close + 1, plain: false })
     }
 
@@ -348,12 +348,14 @@ impl<'t> Reader<'t> {
                 let letters = texts(letters(numbers, change)?)?;
                 let close = self.rest(found.end).bytes().take_while(|byte| matches!(byte, b' ' | b']')).count();
                 let value = joined(&letters, between)?;
+                self.decoded = true;
                 Some(Found { value, end: found.end + close + 1, plain: false })
             }
             (Value::List(numbers), "map") => {
                 let arrow = near(self.rest(at), "=>")?;
                 let (change, end) = self.change(self.skip(at + arrow + 2), "String.fromCharCode(")?;
                 let value = Value::List(letters(numbers.clone(), change)?);
+                self.decoded = true;
                 Some(Found { value, end: self.skip(end) + 1, plain: false })
             }
             _ => None,
@@ -497,16 +499,31 @@ pub(super) fn is_known(function: &str) -> bool {
     )
 }
 
-/// What a function makes of what it is given.
-fn called(function: &str, arguments: Vec<Value>, decodes: bool) -> Option<Value> {
+/// What a function makes of what it is given, and whether that was encoded.
+fn called(function: &str, arguments: Vec<Value>) -> Option<(Value, bool)> {
     let how = match arguments.get(1) {
         Some(Value::Text(how)) => how.to_ascii_lowercase(),
         _ => String::new(),
     };
     if let ("chr" | "fromCharCode", [Value::Number(_), ..]) = (function, arguments.as_slice()) {
-        return joined(&texts(letters(arguments, |number| number)?)?, "");
+        return Some((joined(&texts(letters(arguments, |number| number)?)?, "")?, true));
     }
-    let decoding = match (function, how.as_str()) {
+    let decoding = decoding_of(function, &how);
+    let value = match (function, arguments.into_iter().next()?) {
+        ("strrev" | "reversed", Value::Text(text)) => Value::Text(text.chars().rev().collect()),
+        ("reversed", Value::List(items)) => Value::List(items.into_iter().rev().collect()),
+        ("list", Value::Text(text)) => Value::List(one_by_one(&text)),
+        ("bytes" | "bytearray" | "from", Value::List(items)) => {
+            return Some((joined(&texts(letters(items, |number| number)?)?, "")?, true));
+        }
+        (_, Value::Text(text)) => Value::Text(decode(&text, decoding)?),
+        _ => return None,
+    };
+    Some((value, decoding != Decoding::None))
+}
+
+fn decoding_of(function: &str, how: &str) -> Decoding {
+    match (function, how) {
         ("b64decode" | "urlsafe_b64decode" | "atob" | "base64_decode", _) | ("from" | "decode", "base64") => {
             Decoding::Base64
         }
@@ -514,17 +531,6 @@ fn called(function: &str, arguments: Vec<Value>, decodes: bool) -> Option<Value>
         ("decode", "rot13" | "rot_13") | ("str_rot13", _) => Decoding::Rot13,
         ("unquote" | "decodeURIComponent" | "unescape", _) => Decoding::Percent,
         _ => Decoding::None,
-    };
-    if decoding.is_bytes() && !decodes {
-        return None;
-    }
-    match (function, arguments.into_iter().next()?) {
-        ("strrev" | "reversed", Value::Text(text)) => Some(Value::Text(text.chars().rev().collect())),
-        ("reversed", Value::List(items)) => Some(Value::List(items.into_iter().rev().collect())),
-        ("list", Value::Text(text)) => Some(Value::List(one_by_one(&text))),
-        ("bytes" | "bytearray" | "from", Value::List(items)) => joined(&texts(letters(items, |number| number)?)?, ""),
-        (_, Value::Text(text)) => decode(&text, decoding).map(Value::Text),
-        _ => None,
     }
 }
 
