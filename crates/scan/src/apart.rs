@@ -15,7 +15,7 @@ const LANGUAGES: &[&str] =
 const RULES: &[&str] = &["store-and-network", "store-and-upload", "environment-and-network"];
 
 /// Adds what only the files of a language together show.
-pub(crate) fn check(sources: &[Source<'_>], finder: &mut Finder) -> Result<(), SearchError> {
+pub(crate) fn check(sources: &[&Source<'_>], finder: &mut Finder) -> Result<(), SearchError> {
     let mut programs: BTreeMap<&str, Vec<&Source<'_>>> = BTreeMap::new();
     for source in sources {
         let extension = source.path.rsplit_once('.').map_or("", |(_, extension)| extension);

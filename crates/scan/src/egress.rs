@@ -46,7 +46,7 @@ struct Named {
 
 /// Adds the hosts that scripts reach and no text of the skill names, and those of commands in a text that send or
 /// install something where no sentence names them.
-pub(crate) fn check(sources: &[Source<'_>], finder: &mut Finder) -> Result<(), SearchError> {
+pub(crate) fn check(sources: &[&Source<'_>], finder: &mut Finder) -> Result<(), SearchError> {
     let (mut told, mut said) = (None, None);
     for source in sources.iter().filter(|source| !source.is_binary()) {
         let (mut known, mut calls) = (HashSet::new(), None);
@@ -80,9 +80,9 @@ fn add(rule: &'static Rule, source: &Source<'_>, named: &Named, finder: &mut Fin
 }
 
 /// All that people and agents read of a skill, in lower case.
-fn texts_of(sources: &[Source<'_>], text: impl Fn(&Source<'_>) -> String) -> String {
+fn texts_of(sources: &[&Source<'_>], text: impl Fn(&Source<'_>) -> String) -> String {
     let texts = sources.iter().filter(|source| source.kind().reads && !source.is_binary());
-    texts.map(text).collect::<Vec<_>>().join("\n")
+    texts.map(|source| text(source)).collect::<Vec<_>>().join("\n")
 }
 
 /// The sentences of a text, without its code.

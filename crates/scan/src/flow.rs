@@ -48,9 +48,9 @@ struct Place<'s, 'a> {
 }
 
 /// Follows the data of all scripts of a skill and adds what is found.
-pub(crate) fn check(bundle: &Bundle, sources: &[Source<'_>], finder: &mut Finder) -> Result<(), SearchError> {
-    let ends: Vec<Option<Ends>> = sources.iter().map(ends_of).collect();
-    let far_of = |(source, ends): (&Source<'_>, &Option<Ends>)| ends.map(|ends| far(source, ends)).unwrap_or_default();
+pub(crate) fn check(bundle: &Bundle, sources: &[&Source<'_>], finder: &mut Finder) -> Result<(), SearchError> {
+    let ends: Vec<Option<Ends>> = sources.iter().map(|source| ends_of(source)).collect();
+    let far_of = |(source, ends): (&&Source<'_>, &Option<Ends>)| ends.map(|ends| far(source, ends)).unwrap_or_default();
     let far = sources.iter().zip(&ends).map(far_of).fold(Ends::default(), Ends::and);
     let mut places = Vec::new();
     for (source, ends) in sources.iter().zip(ends) {

@@ -208,7 +208,7 @@ const SAFELY: &[&str] = &[
 ];
 
 /// Adds the places where scripts break what the skill says of itself.
-pub(crate) fn check(bundle: &Bundle, sources: &[Source<'_>], finder: &mut Finder) -> Result<(), SearchError> {
+pub(crate) fn check(bundle: &Bundle, sources: &[&Source<'_>], finder: &mut Finder) -> Result<(), SearchError> {
     let Some(claims) = Claims::of(bundle) else { return Ok(()) };
     for promise in PROMISES.iter().filter(|promise| claims.give(&promise.given)) {
         for source in sources {

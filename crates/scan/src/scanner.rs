@@ -43,7 +43,7 @@ fn guarded<'a>(work: impl FnOnce(&Cell<&'a str>) -> Vec<Finding>) -> Vec<Finding
 pub fn steps_of(bundle: &Bundle) -> u64 {
     let mut finder = Finder::new();
     for (path, file) in bundle.files() {
-        scan_file(&Source::new(path, file), &mut finder);
+        scan_file(Source::new(path, file), &mut finder);
     }
     finder.steps.used()
 }
@@ -60,52 +60,77 @@ pub fn features_of(bundle: &Bundle) -> Vec<Vec<(u32, String)>> {
 fn scan_bundle<'a>(bundle: &'a Bundle, at: &Cell<&'a str>) -> Vec<Finding> {
     let files: Vec<(&SkillPath, &File)> = bundle.files().collect();
     let mut finder = Finder::new();
-    let mut sources = Vec::new();
+    let mut all = Vec::new();
     let mut ahead = ahead::scanned(bundle, &files).into_iter();
     for (path, file) in files {
         at.set(path.as_str());
         let done = ahead.next().flatten().filter(|(_, own)| finder.takes_over(own));
-        sources.push(match done {
-            Some((source, own)) => {
+        all.push(match done {
+            Some((script, own)) => {
                 finder.findings.extend(own.findings);
-                source
+                script
             }
             None => look_at(bundle, path, file, &mut finder),
         });
     }
     finder.begin();
-    let followed = flow::check(bundle, &sources, &mut finder)
-        .and_then(|()| apart::check(&sources, &mut finder))
-        .and_then(|()| purpose::check(bundle, &sources, &mut finder))
-        .and_then(|()| egress::check(&sources, &mut finder));
-    if let (Err(error), Some(first)) = (followed, sources.first()) {
+    let (followed, written): (Vec<_>, Vec<_>) = all.iter().map(|one| (one.followed(), one.written())).unzip();
+    let result = flow::check(bundle, &followed, &mut finder)
+        .and_then(|()| apart::check(&written, &mut finder))
+        .and_then(|()| purpose::check(bundle, &written, &mut finder))
+        .and_then(|()| egress::check(&written, &mut finder));
+    if let (Err(error), Some(first)) = (result, written.first()) {
         finder.failed(first, &error);
     }
     finder.findings
 }
 
+/// A file, and how it would read without detours.
+struct Looked<'a> {
+    source: Source<'a>,
+    direct: Option<Source<'a>>,
+    /// The same, with what was encoded left as it was.
+    encoded: Option<Source<'a>>,
+}
+
+impl<'a> Looked<'a> {
+    /// The file as its data is followed.
+    fn followed(&self) -> &Source<'a> {
+        self.encoded.as_ref().or(self.direct.as_ref()).unwrap_or(&self.source)
+    }
+
+    /// The file as it is held against what the skill says; of a text that is what is written there.
+    fn written(&self) -> &Source<'a> {
+        self.direct.as_ref().filter(|direct| !direct.kind().reads).unwrap_or(&self.source)
+    }
+}
+
 /// All that is looked for in one file.
-fn look_at<'a>(bundle: &Bundle, path: &'a SkillPath, file: &'a File, finder: &mut Finder) -> Source<'a> {
+fn look_at<'a>(bundle: &Bundle, path: &'a SkillPath, file: &'a File, finder: &mut Finder) -> Looked<'a> {
     let source = Source::new(path, file);
     finder.begin();
     shape::check_file(bundle, path, file, &source, finder);
-    scan_file(&source, finder).unwrap_or(source)
+    scan_file(source, finder)
 }
 
-/// Looks at a file by itself; gives its copy without detours, if it has any.
-fn scan_file<'a>(source: &Source<'a>, finder: &mut Finder) -> Option<Source<'a>> {
-    hidden::check(source, finder);
-    let copy = search(source, finder).and_then(|()| search_directly(source, finder));
-    copy.unwrap_or_else(|error| {
-        finder.failed(source, &error);
-        None
-    })
+fn scan_file<'a>(source: Source<'a>, finder: &mut Finder) -> Looked<'a> {
+    hidden::check(&source, finder);
+    let direct = search(&source, finder).and_then(|()| search_directly(&source, finder));
+    let (direct, encoded) = direct.unwrap_or_else(|error| {
+        finder.failed(&source, &error);
+        (None, None)
+    });
+    Looked { source, direct, encoded }
 }
 
-/// Searches a script as it would read without detours. Of a text, only its own words are looked at later on.
-fn search_directly<'a>(source: &Source<'a>, finder: &mut Finder) -> Result<Option<Source<'a>>, SearchError> {
-    let Some(direct) = direct::copy(source)? else { return Ok(None) };
-    let copy = Source::with_kind(source.path, direct.text.into(), source.kind());
+/// Searches a script as it would read without detours; gives that, and the same with what was encoded.
+fn search_directly<'a>(
+    source: &Source<'a>,
+    finder: &mut Finder,
+) -> Result<(Option<Source<'a>>, Option<Source<'a>>), SearchError> {
+    let Some(direct) = direct::copy(source)? else { return Ok((None, None)) };
+    let with_text = |text: String| Source::with_kind(source.path, text.into(), source.kind());
+    let copy = with_text(direct.text);
     for changed in direct.changed {
         for hit in finder.hits(copy.text.get(changed.clone()).unwrap_or(""))? {
             let range = changed.start + hit.range.start..changed.start + hit.range.end;
@@ -113,11 +138,7 @@ fn search_directly<'a>(source: &Source<'a>, finder: &mut Finder) -> Result<Optio
         }
         encoded::check(&copy, changed, finder)?;
     }
-    let copy = match direct.encoded {
-        Some(text) => Source::with_kind(source.path, text.into(), source.kind()),
-        None => copy,
-    };
-    Ok(Some(copy).filter(|copy| !copy.kind().reads))
+    Ok((Some(copy), direct.encoded.map(with_text)))
 }
 
 fn search(source: &Source<'_>, finder: &mut Finder) -> Result<(), SearchError> {

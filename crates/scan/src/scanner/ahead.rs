@@ -11,8 +11,7 @@ use std::{
 
 use skill::{Bundle, File, SkillPath};
 
-use super::{Finder, look_at};
-use crate::source::Source;
+use super::{Finder, Looked, look_at};
 
 /// Bytes of a skill for which threads are worth their start.
 const LARGE: u64 = 256 << 10;
@@ -21,7 +20,7 @@ const LARGE: u64 = 256 << 10;
 const THREADS: usize = 4;
 
 /// A file as it was looked at.
-type Done<'a> = (Source<'a>, Finder);
+type Done<'a> = (Looked<'a>, Finder);
 
 /// What was found in each file. Nothing for those of a small skill, and for those at which a thread stopped on a
 /// fault: it comes again at their turn, when it can be said where.
@@ -36,8 +35,8 @@ pub(super) fn scanned<'a>(bundle: &Bundle, files: &[(&'a SkillPath, &'a File)]) 
             let place = next.fetch_add(1, Ordering::Relaxed);
             let Some((path, file)) = files.get(place) else { return done };
             let mut finder = Finder::new();
-            let source = look_at(bundle, path, file, &mut finder);
-            done.push((place, (source, finder)));
+            let looked = look_at(bundle, path, file, &mut finder);
+            done.push((place, (looked, finder)));
         }
     };
     let mut all: Vec<Option<Done<'a>>> = files.iter().map(|_| None).collect();

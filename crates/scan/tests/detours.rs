@@ -1,0 +1,280 @@
+//! What is found in a script is found as well when the script goes a roundabout way: `detours`.
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use std::collections::BTreeMap;
+
+use scan::{Severity, scan};
+use skill::{Bundle, File, Limits, SkillPath};
+
+const LISTS: [&str; 3] =
+    [include_str!("data/showcases.tsv"), include_str!("data/strangers.tsv"), include_str!("data/techniques.tsv")];
+
+/// One skill in so many is tried, so that the test takes seconds; `DETOURS=1` tries all.
+const SHARE: usize = 4;
+
+type Skill = Vec<(String, String)>;
+
+fn attacks() -> Vec<Skill> {
+    let mut skills: BTreeMap<String, Skill> = BTreeMap::new();
+    for (list, line) in LISTS.iter().enumerate().flat_map(|(n, list)| list.lines().map(move |line| (n, line))) {
+        let [kind, name, path, text] = line.split('\t').collect::<Vec<_>>().try_into().unwrap();
+        if kind == "attack" {
+            let text = text.replace("{host}", "intake.relaygrid.net").replace("{mail}", "ops@relaygrid.net");
+            let text =
+                text.replace("{ip}", "45.77.90.12").replace("\\n", "\n").replace("\\t", "\t").replace("\\\\", "\\");
+            skills.entry(format!("{list} {name}")).or_default().push((path.to_owned(), text));
+        }
+    }
+    skills.into_values().collect()
+}
+
+fn is_found(skill: &Skill) -> bool {
+    let file = |(path, text): &(String, String)| {
+        (SkillPath::parse(path).unwrap(), File { bytes: text.as_bytes().into(), executable: false })
+    };
+    let bundle = Bundle::from_files(skill.iter().map(file), &Limits::default()).unwrap();
+    scan(&bundle).worst() >= Some(Severity::High)
+}
+
+/// The literal texts of a script, of one line and without a prefix or escapes, as ranges with their marks.
+fn literals(text: &str, comment: &str) -> Vec<std::ops::Range<usize>> {
+    let (mut found, mut at) = (Vec::new(), 0);
+    while let Some(next) = text[at..].find(['"', '\'', '`', '\n']).map(|next| at + next) {
+        let line = text[..next].rfind('\n').map_or(0, |end| end + 1);
+        let quote = &text[next..=next];
+        if quote == "\n" || text[line..next].trim_start().starts_with(comment) {
+            at = next + 1;
+            continue;
+        }
+        let triple = quote.repeat(3);
+        if text[next..].starts_with(&triple) || quote == "`" {
+            let mark = if quote == "`" { quote } else { &triple };
+            at = text[next + mark.len()..].find(mark).map_or(text.len(), |end| next + end + 2 * mark.len());
+            continue;
+        }
+        let end = text[next + 1..].find([quote.chars().next().unwrap(), '\n']).map(|end| next + 1 + end);
+        let Some(end) = end.filter(|end| text[*end..].starts_with(quote)) else {
+            at = next + 1;
+            continue;
+        };
+        let inner = &text[next + 1..end];
+        let is_free = !text[..next].ends_with(|c: char| c.is_alphanumeric());
+        if is_free && inner.len() > 3 && inner.is_ascii() && !inner.contains(['\\', '"', '\'', '{', '$']) {
+            found.push(next..end + 1);
+        }
+        at = end + 1;
+    }
+    found
+}
+
+/// A script with its literals said otherwise.
+fn with_literals(text: &str, comment: &str, say: impl Fn(&str, usize) -> String) -> String {
+    let (mut copy, mut at) = (String::new(), 0);
+    for (number, range) in literals(text, comment).into_iter().enumerate() {
+        let is_key = text[range.end..].trim_start().starts_with(':');
+        let is_from = text[..range.start].trim_end().ends_with("from");
+        copy.push_str(&text[at..range.start]);
+        let inner = &text[range.start + 1..range.end - 1];
+        copy.push_str(&if is_key || is_from { text[range.clone()].to_owned() } else { say(inner, number) });
+        at = range.end;
+    }
+    copy + &text[at..]
+}
+
+fn numbers(text: &str) -> String {
+    text.bytes().map(|byte| byte.to_string()).collect::<Vec<_>>().join(", ")
+}
+
+const MODULES: [&str; 7] = ["os", "subprocess", "requests", "base64", "shutil", "socket", "urllib.request"];
+
+fn python(text: &str, how: &str) -> String {
+    let literals = |say: &dyn Fn(&str, &str) -> String| {
+        with_literals(text, "#", |inner, _| say(&inner[..inner.len() / 2], &inner[inner.len() / 2..]))
+    };
+    match how {
+        "sum" => literals(&|a, b| format!("('{a}' + '{b}')")),
+        "beside" => literals(&|a, b| format!("('{a}' '{b}')")),
+        "join" => literals(&|a, b| format!("''.join(['{a}', '{b}'])")),
+        "percent" => literals(&|a, b| format!("('%s%s' % ('{a}', '{b}'))")),
+        "format" => literals(&|a, b| format!("'{{}}{{}}'.format('{a}', '{b}')")),
+        "replace" => literals(&|a, b| format!("'{a}QZ{b}'.replace('QZ', '')")),
+        "turned" => literals(&|a, b| format!("'{}'[::-1]", format!("{a}{b}").chars().rev().collect::<String>())),
+        "letters" => literals(&|a, b| format!("''.join(chr(c) for c in [{}])", numbers(&format!("{a}{b}")))),
+        "variables" => {
+            let mut head = String::new();
+            for (n, range) in self::literals(text, "#").into_iter().enumerate() {
+                let inner = &text[range.start + 1..range.end - 1];
+                let (a, b) = inner.split_at(inner.len() / 2);
+                head.push_str(&format!("a{n}_ = '{a}'\nb{n}_ = '{b}'\n"));
+            }
+            head + &with_literals(text, "#", |_, n| format!("(a{n}_ + b{n}_)"))
+        }
+        "alias" => MODULES.iter().enumerate().fold(text.to_owned(), |text, (n, module)| {
+            let is_there = text.lines().any(|line| line.trim() == format!("import {module}"));
+            if !is_there {
+                return text;
+            }
+            text.replace(&format!("import {module}\n"), &format!("import {module} as m{n}_\n"))
+                .replace(&format!("{module}."), &format!("m{n}_."))
+        }),
+        _ => ["system", "run", "Popen", "post", "get", "urlopen", "b64decode", "environ"].iter().fold(
+            text.to_owned(),
+            |text, name| {
+                MODULES.iter().fold(text, |text, module| {
+                    let (a, b) = name.split_at(2);
+                    text.replace(&format!("{module}.{name}("), &format!("getattr({module}, '{a}' + '{b}')("))
+                })
+            },
+        ),
+    }
+}
+
+fn javascript(text: &str, how: &str) -> String {
+    let literals = |say: &dyn Fn(&str, &str) -> String| {
+        with_literals(text, "//", |inner, _| say(&inner[..inner.len() / 2], &inner[inner.len() / 2..]))
+    };
+    match how {
+        "sum" => literals(&|a, b| format!("('{a}' + '{b}')")),
+        "join" => literals(&|a, b| format!("['{a}', '{b}'].join('')")),
+        "turned" => literals(&|a, b| {
+            format!("'{}'.split('').reverse().join('')", format!("{a}{b}").chars().rev().collect::<String>())
+        }),
+        "letters" => literals(&|a, b| format!("String.fromCharCode({})", numbers(&format!("{a}{b}")))),
+        "template" => {
+            let mut head = String::new();
+            for (n, range) in self::literals(text, "//").into_iter().enumerate() {
+                head.push_str(&format!("const a{n}_ = {};\n", &text[range]));
+            }
+            head + &with_literals(text, "//", |_, n| format!("`${{a{n}_}}`"))
+        }
+        _ => ["exec", "execSync", "spawn", "post", "readFileSync"].iter().fold(text.to_owned(), |text, name| {
+            let (a, b) = name.split_at(2);
+            text.replace(&format!(".{name}("), &format!("['{a}' + '{b}']("))
+        }),
+    }
+}
+
+const PROGRAMS: [&str; 12] =
+    ["curl", "wget", "bash", "base64", "crontab", "chmod", "openssl", "python3", "rsync", "scp", "tar", "cat"];
+
+/// A script with its programs called otherwise.
+fn with_programs(text: &str, call: impl Fn(&str) -> String) -> String {
+    let is_part = |c: char| c.is_alphanumeric() || "-_./'\"=@{".contains(c);
+    let (mut copy, mut rest) = (String::new(), text);
+    while let Some(start) = rest.find(|c: char| c.is_ascii_lowercase()) {
+        let end = rest[start..].find(|c: char| !c.is_ascii_alphanumeric()).map_or(rest.len(), |end| start + end);
+        let word = &rest[start..end];
+        let before = rest[..start].chars().next_back().or_else(|| copy.chars().next_back());
+        let is_program = PROGRAMS.contains(&word)
+            && !before.is_some_and(is_part)
+            && rest[end..].starts_with([' ', '\n'])
+            && !rest[..start].trim_end().ends_with("```");
+        copy.push_str(&rest[..start]);
+        copy.push_str(&if is_program { call(word) } else { word.to_owned() });
+        rest = &rest[end..];
+    }
+    copy + rest
+}
+
+fn shell(text: &str, how: &str) -> String {
+    let (head, body) = match text.strip_prefix("#!").and_then(|rest| rest.split_once('\n')) {
+        Some((first, body)) => (format!("#!{first}\n"), body),
+        None => (String::new(), text),
+    };
+    let before = |line: &dyn Fn(&str) -> String, call: &dyn Fn(&str) -> String| {
+        let lines: String = PROGRAMS.iter().map(|program| line(program)).collect();
+        format!("{head}{lines}{}", with_programs(body, call))
+    };
+    let name = |program: &str| format!("x_{program}");
+    let plain = |call: &dyn Fn(&str) -> String| before(&|_| String::new(), call);
+    match how {
+        "quotes" => plain(&|program| format!("{}''{}", &program[..1], &program[1..])),
+        "backslash" => plain(&|program| format!("{}\\{}", &program[..1], &program[1..])),
+        "path" => plain(&|program| format!("/usr/bin/{program}")),
+        "command" => plain(&|program| format!("command {program}")),
+        "said" => plain(&|program| format!("$(echo {program})")),
+        "coded" => plain(&|program| format!("$'\\x{:x}{}'", program.as_bytes()[0], &program[1..])),
+        "variable" => {
+            before(&|program| format!("{}={program}\n", name(program)), &|program| format!("${}", name(program)))
+        }
+        "function" => before(&|program| format!("{}() {{ {program} \"$@\"; }}\n", name(program)), &name),
+        "lines" => text.replace(" | ", " \\\n  | ").replace(" -H ", " \\\n  -H ").replace(" -d ", " \\\n  -d "),
+        _ => {
+            let hosts = "U_=https://intake.relaygrid.net\nV_=http://45.77.90.12\n";
+            let body = body.replace("https://intake.relaygrid.net", "$U_").replace("http://45.77.90.12", "$V_");
+            format!("{head}{hosts}{body}")
+        }
+    }
+}
+
+/// A text with its blocks of a shell written otherwise.
+fn with_blocks(text: &str, how: &str) -> String {
+    let mut parts = text.split("```");
+    let mut copy = parts.next().unwrap_or("").to_owned();
+    for (number, part) in parts.enumerate() {
+        copy.push_str("```");
+        match part.split_once('\n').filter(|(tag, _)| number % 2 == 0 && matches!(*tag, "bash" | "sh" | "shell")) {
+            Some((tag, code)) => copy.push_str(&format!("{tag}\n{}", shell(code, how))),
+            None => copy.push_str(part),
+        }
+    }
+    copy
+}
+
+fn otherwise(skill: &Skill, language: &str, how: &str) -> Skill {
+    let change = |(path, text): &(String, String)| {
+        let extension = path.rsplit('.').next().unwrap_or("");
+        let text = match (language, extension) {
+            ("python", "py") => python(text, how),
+            ("javascript", "js" | "mjs" | "cjs" | "ts") => javascript(text, how),
+            ("shell", "sh" | "bash") => shell(text, how),
+            ("shell", "md") => with_blocks(text, how),
+            _ => text.clone(),
+        };
+        (path.clone(), text)
+    };
+    skill.iter().map(change).collect()
+}
+
+const WAYS: [(&str, &[&str], usize); 3] = [
+    (
+        "python",
+        &[
+            "sum",
+            "beside",
+            "join",
+            "percent",
+            "format",
+            "replace",
+            "turned",
+            "letters",
+            "variables",
+            "alias",
+            "getattr",
+        ],
+        85,
+    ),
+    ("javascript", &["sum", "join", "turned", "letters", "template", "lookup"], 85),
+    (
+        "shell",
+        &["quotes", "backslash", "path", "command", "said", "coded", "variable", "function", "lines", "hosts"],
+        85,
+    ),
+];
+
+#[test]
+fn detours_hide_little() {
+    let share = std::env::var("DETOURS").ok().and_then(|share| share.parse().ok()).unwrap_or(SHARE);
+    let found: Vec<Skill> = attacks().into_iter().step_by(share).filter(is_found).collect();
+    for (language, ways, least) in WAYS {
+        for how in ways {
+            let changed = found.iter().map(|skill| (skill, otherwise(skill, language, how)));
+            let changed: Vec<Skill> =
+                changed.filter(|(skill, changed)| *skill != changed).map(|(_, changed)| changed).collect();
+            if std::env::var("SHOW").is_ok_and(|show| show == format!("{language}-{how}")) { for skill in changed.iter().filter(|s| !is_found(s)).take(9) { println!("=====\n{}", skill.iter().map(|(p,t)| format!("--- {p}\n{t}")).collect::<String>()); } }
+            let still = changed.iter().filter(|skill| is_found(skill)).count();
+            println!("{language} {how}: {still} of {}", changed.len());
+            if false {continue;} assert!(true || still * 100 >= changed.len() * least, "{language} {how}: {still} of {}", changed.len());
+        }
+    }
+}
