@@ -42,6 +42,21 @@ const DEFENCE: &[&str] = &[
     "入侵检测",
 ];
 
+/// Words by which a text says at its beginning that it is about tests of security, beside those of defence.
+const TESTS: &[&str] = &[
+    "vulnerabilit",
+    "security test",
+    "bug bounty",
+    "owasp",
+    "capture the flag",
+    "capture-the-flag",
+    "ctf ",
+    "security audit",
+    "security scan",
+    "安全测试",
+    "渗透测试",
+];
+
 /// Words of headings and introductions under which a text about defence shows what attackers do.
 const SAMPLES: &[&str] = &[
     "example",
@@ -125,15 +140,26 @@ fn is_in_defence(source: &Source<'_>) -> bool {
     source.kind().reads && *source.defence.get_or_init(|| is_about_defence(&source.text, is_skill))
 }
 
+/// Whether a file is a text about defence, or about tests of security.
+pub(super) fn is_tested(source: &Source<'_>) -> bool {
+    let is_skill = source.path == SkillPath::SKILL_MD;
+    source.kind().reads && (is_in_defence(source) || is_about(TESTS, &source.text, is_skill))
+}
+
 /// Whether the beginning of a text, with its description and headings, speaks of defence. A skill without a
 /// description, which no agent loads, does not.
 fn is_about_defence(text: &str, is_skill: bool) -> bool {
+    is_about(DEFENCE, text, is_skill)
+}
+
+/// Whether the beginning of a text, with its description and headings, holds one of some words.
+fn is_about(words: &[&str], text: &str, is_skill: bool) -> bool {
     let begins = text.get(..text.floor_char_boundary(BEGINNING)).unwrap_or("");
     if is_skill && !begins.starts_with("---") {
         return false;
     }
     let mut said = begins.lines().filter(|line| line.starts_with(['#', ' ', '\t']) || line.starts_with("description:"));
-    said.any(|line| has(DEFENCE, line))
+    said.any(|line| has(words, line))
 }
 
 /// Whether a block that no shell runs is introduced as one of how not to do it.

@@ -14,6 +14,7 @@ mod dialect;
 mod disguise;
 mod doom;
 mod endless;
+mod exploits;
 mod exposed;
 mod fetch;
 pub(crate) mod flow;
@@ -83,6 +84,7 @@ pub(crate) const ALL: &[&[Rule]] = &[
     deploy::RULES,
     dialect::RULES,
     endless::RULES,
+    exploits::RULES,
     exposed::RULES,
     disguise::RULES,
     doom::RULES,
