@@ -21,6 +21,7 @@ pub(crate) mod flow;
 mod gather;
 mod guards;
 mod handover;
+mod idioms;
 pub(crate) mod infrastructure;
 mod lasting;
 mod leaving;
@@ -93,6 +94,7 @@ pub(crate) const ALL: &[&[Rule]] = &[
     gather::RULES,
     guards::RULES,
     handover::RULES,
+    idioms::RULES,
     infrastructure::RULES,
     lasting::RULES,
     leaving::RULES,
