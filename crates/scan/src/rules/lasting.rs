@@ -352,7 +352,7 @@ const SCHEDULED: Rule = Rule {
     id: "schedule-runs-download",
     scope: Scope::Any,
     message: "a schedule or a service whose command downloads code and runs it",
-    literals: &["* *", "@reboot", "@hourly", "@daily", "@weekly", "ExecStart", "<string>", "at now", "/tr "],
+    literals: &["* * ", "@reboot", "@hourly", "@daily", "@weekly", "ExecStart", "<string>", "at now", "/tr "],
     pattern: concat!(
         r"(?:@(?:reboot|hourly|daily|weekly)|(?:[\d*/,-]{1,8}\s{1,3}){4}[\d*/,a-z-]{1,8}|\bExecStart(?:Pre|Post)?\s?=|<string>|\bschtasks(?:\.exe)?\s[^\n]{0,80}/tr\s)[^\n]{0,120}?",
         r"(?:\b(?:curl|wget)\s[^\n]{0,160}https?://[^\n]{0,120}(?:&&|;|&amp;&amp;)\s{0,4}(?:(?:ba|z|da)?sh\s|python[\d.]{0,4}\s|node\s|perl\s|chmod\s|\./|/tmp/|/var/)|\b(?:python[\d.]{0,4}|node|perl|ruby|php|deno)\s{1,2}-\w{1,4}\s[^\n]{0,100}(?:urlopen|requests\.get|fetch\(|https?\.get|LWP|URI\.open|file_get_contents)[^\n]{0,160}(?:exec|eval|system|popen)|\b(?:exec|eval)\([^\n]{0,80}(?:urlopen|requests\.get|fetch|URI\.open|file_get_contents)\(",

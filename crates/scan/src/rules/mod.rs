@@ -23,6 +23,7 @@ mod guards;
 mod handover;
 mod idioms;
 pub(crate) mod infrastructure;
+mod kits;
 mod lasting;
 mod leaving;
 mod mirror;
@@ -96,6 +97,7 @@ pub(crate) const ALL: &[&[Rule]] = &[
     handover::RULES,
     idioms::RULES,
     infrastructure::RULES,
+    kits::RULES,
     lasting::RULES,
     leaving::RULES,
     mirror::RULES,
