@@ -19,7 +19,7 @@ const OBJECTS: Rule = Rule {
         "JdbcRowSetImpl",
     ],
     pattern: concat!(
-        r"\b(?:java\s[^\n]{0,60}(?:ysoserial|marshalsec)[\w.-]{0,30}\.jar\s{1,3}[\w.]{4,60}\s|ysoserial\.exe\s{1,3}-[gfo]\s|phpggc\s{1,3}(?:-\w{1,3}\s{1,3}){0,3}\w{3,20}/\w{3,12})",
+        r"\b(?:java\s[^\n]{0,60}(?:ysoserial|marshalsec)[\w.-]{0,30}\.jar\s{1,3}[\w.]{4,60}\s|ysoserial\.exe\s{1,3}-\w\s|phpggc\s{1,3}(?:-\w{1,3}\s{1,3}){0,3}\w{3,20}/\w{3,12})",
         r"|\bdef\s{1,2}__reduce(?:_ex)?__\([^)\n]{1,30}\)[^\n:]{0,20}:\s{0,4}(?:[^\n]{0,120}\n){0,4}?\s{0,16}return\s{0,2}\(?\s{0,2}(?:os\.(?:system|popen)|subprocess\.\w{3,14}|exec|eval|builtins\.\w{4}|__import__\(|posix\.system)\b",
         r"|(?:\b\w{1,20}\s{0,2}=\s{0,2}b?['\x22]|\b(?:curl\s|(?:requests|session|s|httpx)\.\w{3,7}\(|fetch\()[^\n]{0,200}?[=:\s'\x22])rO0AB[\w+/]{16,40}|!!python/object/(?:apply|new):(?:os\.|subprocess\.|builtins\.|__builtin__)|_\$\$ND_FUNC\$\$_function|!!javax\.script\.ScriptEngineManager\s?\[|\bcom\.sun\.rowset\.JdbcRowSetImpl\b",
     ),
