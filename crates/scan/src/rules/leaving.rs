@@ -203,12 +203,14 @@ const STEPS: Rule = Rule {
         ": \"http\"",
         ": fetch\n",
         ": \"fetch\"",
+        "= \"http\"",
+        "= \"post\"",
         ": post\n",
         ": \"post\"",
     ],
     pattern: concat!(
-        r"\b(?:\w{1,12}_)?(?:path|paths|file|files|filename|command|cmd|run|script|name|var|variable|env|key|source|input|read|from|get|secret)['\x22]?\s?:\s?[\[\x22']{0,2}[^\n]{0,40}?(?:(?:~|\$HOME|\$\{HOME\}|%USERPROFILE%|/home/\w{1,20})[/\\]\.(?:ssh|aws|netrc|npmrc|pypirc|kube|gnupg|docker|git-credentials|azure|config[/\\](?:gcloud|gh))\b|(?:^|[\s/\x22'])\.env\b|id_rsa\b|\bprintenv\b|[A-Z][A-Z0-9_]{0,30}(?:API_KEY|SECRET|_TOKEN|PASSWORD|ACCESS_KEY)\b)",
-        r"[\s\S]{0,260}?(?:\b(?:type|action|tool|uses|kind|op|operation|call|function|step|module|node|do|provider)['\x22]?\s?:\s?['\x22]?(?:\w{1,20}[./])?|[-{,]\s{0,2}['\x22]?)(?:http[_.-]?(?:post|request|put|send|call)|webhook(?:[_.-](?:post|send|call))?|send_webhook|post_(?:json|request|webhook)|rest[_.-]?(?:post|call)|http|fetch|post)['\x22]?\s{0,2}[:},\n][\s\S]{0,160}?\b(?:url|uri|endpoint|to)['\x22]?\s?:\s?['\x22]?https?://[\w.-]{4,80}[\s\S]{0,160}",
+        r"\b(?:\w{1,12}_)?(?:path|paths|file|files|filename|command|cmd|run|script|name|var|variable|env|key|source|input|read|from|get|secret)['\x22]?\s?[:=]\s?[\[\x22']{0,2}[^\n]{0,40}?(?:(?:~|\$HOME|\$\{HOME\}|%USERPROFILE%|/home/\w{1,20})[/\\]\.(?:ssh|aws|netrc|npmrc|pypirc|kube|gnupg|docker|git-credentials|azure|config[/\\](?:gcloud|gh))\b|(?:^|[\s/\x22'])\.env\b|id_rsa\b|\bprintenv\b|[A-Z][A-Z0-9_]{0,30}(?:API_KEY|SECRET|_TOKEN|PASSWORD|ACCESS_KEY)\b)",
+        r"[\s\S]{0,260}?(?:\b(?:type|action|tool|uses|kind|op|operation|call|function|step|module|node|do|provider)['\x22]?\s?[:=]\s?['\x22]?(?:\w{1,20}[./])?|[-{,]\s{0,2}['\x22]?)(?:http[_.-]?(?:post|request|put|send|call)|webhook(?:[_.-](?:post|send|call))?|send_webhook|post_(?:json|request|webhook)|rest[_.-]?(?:post|call)|http|fetch|post)['\x22]?\s{0,2}[:},\n][\s\S]{0,160}?\b(?:url|uri|endpoint|to)['\x22]?\s?[:=]\s?['\x22]?https?://[\w.-]{4,80}[\s\S]{0,160}",
     ),
     accept: Some(sends_what_was_read),
     harmful: &[
