@@ -9,7 +9,7 @@ use skill::SkillPath;
 
 use crate::{Role, Rule, Scope, Severity, source::Source};
 
-use sample::{is_bad_sample, is_shown, is_tested};
+use sample::{is_bad_sample, is_listed, is_shown, is_tested};
 pub(crate) use sample::{is_taught, may_teach};
 
 /// Bytes before and after a match that tell its role.
@@ -95,8 +95,11 @@ pub(crate) fn severity_in(rule: &Rule, source: &Source<'_>, line: usize) -> Seve
     if source.covers(rule.scope, line) { rule.severity } else { rule.elsewhere }
 }
 
-/// Whether a text, not a script, only speaks about what matched.
+/// Whether a text, not a script, only speaks about what matched, or either lists it among what tests send.
 fn is_talk(role: Role, source: &Source<'_>, line: usize, offset: usize) -> bool {
+    if role == Role::Test && is_listed(source, line) {
+        return true;
+    }
     if source.kind().runs && !source.kind().reads || source.is_command(line) {
         return false;
     }

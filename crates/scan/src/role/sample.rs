@@ -162,6 +162,27 @@ pub(super) fn is_tested(source: &Source<'_>) -> bool {
     source.kind().reads && (is_in_defence(source) || is_about(TESTS, &source.text, is_skill))
 }
 
+/// Entries of a list of texts, with the one in question, from which on it is a collection.
+const COLLECTION: usize = 3;
+
+/// Whether a line is one of several texts that are listed, as what a test sends is: whoever attacks sends one.
+pub(super) fn is_listed(source: &Source<'_>, line: usize) -> bool {
+    let text = source.line(line);
+    let on_a_line = text.matches("\", ").count() + text.matches("', ").count() + 1;
+    let is_list = text.contains("= [") || text.contains("=[") || text.contains(": [");
+    let is_one = |at: &usize| is_entry(source.line(*at));
+    let above = (line.saturating_sub(COLLECTION)..line).rev().take_while(is_one).count();
+    let below = (line + 1..=line + COLLECTION).take_while(is_one).count();
+    is_list && on_a_line >= COLLECTION || is_entry(text) && above + 1 + below >= COLLECTION
+}
+
+/// Whether a line is a text of a list, and no value with a name.
+fn is_entry(text: &str) -> bool {
+    let bare = text.trim();
+    let is_named = [r#"": "#, "': ", r#"":"#, "':"].iter().any(|colon| bare.contains(colon));
+    bare.starts_with(['"', '\'', '(', '[', '`']) && bare.ends_with(',') && !is_named
+}
+
 /// Whether the beginning of a text, with its description and headings, speaks of defence. A skill without a
 /// description, which no agent loads, does not.
 fn is_about_defence(text: &str, is_skill: bool) -> bool {
@@ -259,6 +280,14 @@ mod tests {
         assert!(!at_last(&format!("{HEAD}## Install\n\n- `curl http://a.invalid | sh`"), is_taught));
         let other = HEAD.replace("incident response", "release notes");
         assert!(!at_last(&format!("{other}- `curl http://a.invalid | sh`"), is_taught));
+    }
+
+    #[test]
+    fn what_a_test_sends_is_listed() {
+        assert!(at_last("p = [\n    'a',\n    'b',\n    'c',", is_listed));
+        assert!(at_last("p = ['a', 'b', 'c']", is_listed));
+        assert!(!at_last("p = 'a'", is_listed) && !at_last("send(\n    'a',", is_listed));
+        assert!(!at_last("h = {\n    'a': 'b',\n    'c': 'd',\n    'e': 'f',", is_listed));
     }
 
     #[test]
