@@ -27,6 +27,7 @@ mod hidden;
 mod level;
 mod literals;
 mod lookalike;
+mod media;
 mod normal;
 mod pattern;
 mod prose;

@@ -5,9 +5,11 @@
 
 mod sample;
 
+use skill::SkillPath;
+
 use crate::{Role, Rule, Scope, Severity, source::Source};
 
-use sample::{is_bad_sample, is_shown};
+use sample::{is_bad_sample, is_listed, is_shown, is_tested};
 pub(crate) use sample::{is_taught, may_teach};
 
 /// Bytes before and after a match that tell its role.
@@ -93,8 +95,11 @@ pub(crate) fn severity_in(rule: &Rule, source: &Source<'_>, line: usize) -> Seve
     if source.covers(rule.scope, line) { rule.severity } else { rule.elsewhere }
 }
 
-/// Whether a text, not a script, only speaks about what matched.
+/// Whether a text, not a script, only speaks about what matched, or either lists it among what tests send.
 fn is_talk(role: Role, source: &Source<'_>, line: usize, offset: usize) -> bool {
+    if role == Role::Test && is_listed(source, line) {
+        return true;
+    }
     if source.kind().runs && !source.kind().reads || source.is_command(line) {
         return false;
     }
@@ -103,7 +108,8 @@ fn is_talk(role: Role, source: &Source<'_>, line: usize, offset: usize) -> bool 
         Role::Fact => is_bad_sample(source, line),
         _ if is_taught(source, line) => true,
         Role::Command if is_row(before) && is_lesson(source, line) => true,
-        Role::Command => {
+        Role::Test if is_tested(source) || source.path != SkillPath::SKILL_MD && is_lesson(source, line) => true,
+        Role::Command | Role::Test => {
             forbids(before)
                 || has(BAD, before)
                 || calls_bad(after)

@@ -71,6 +71,9 @@ pub enum Role {
     Fact,
     /// A command: talk only where its own sentence or line forbids it or calls it bad.
     Command,
+    /// An attack on a service: talk also where the file says that it is about tests of security, or, of a
+    /// reference, the lines above speak of attacks, and in each file where it is one of several texts of a list.
+    Test,
     /// A sentence: talk also where it is quoted, or its passage speaks of attacks.
     Speech,
 }

@@ -5,6 +5,7 @@ use skill::{Bundle, File, SkillPath};
 use crate::{
     Severity,
     lookalike::{is_lookalike, names},
+    media::is_program,
     rules::{package, supply},
     scanner::Finder,
     source::Source,
@@ -37,7 +38,7 @@ pub(crate) fn check_file(bundle: &Bundle, path: &SkillPath, file: &File, source:
     if is_sensitive(&path.as_str().to_ascii_lowercase()) && !is_without_keys(name, &source.text) {
         finder.add_file(&package::SENSITIVE, package::SENSITIVE.severity, name);
     }
-    if is_media(&path.extension()) && source.text.starts_with("#!") {
+    if is_program(path, &source.text) {
         finder.add_file(&package::DISGUISED, package::DISGUISED.severity, name);
     }
 }
@@ -139,26 +140,6 @@ fn is_document(extension: &str) -> bool {
         "mxl",
     ];
     DOCUMENTS.contains(&extension)
-}
-
-fn is_media(extension: &str) -> bool {
-    matches!(
-        extension,
-        "png"
-            | "jpg"
-            | "jpeg"
-            | "gif"
-            | "webp"
-            | "pdf"
-            | "ico"
-            | "bmp"
-            | "mp3"
-            | "mp4"
-            | "wav"
-            | "ttf"
-            | "woff"
-            | "woff2"
-    )
 }
 
 /// Files that hold a person's secrets, by their usual names; samples are left out.

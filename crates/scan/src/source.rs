@@ -8,6 +8,7 @@ use skill::{File, SkillPath};
 use crate::{
     Scope,
     commands::Format,
+    media::is_program,
     reading::{Reading, is_in_scripts, is_script, is_to_read, read},
 };
 
@@ -175,7 +176,7 @@ impl<'a> Source<'a> {
 fn kind_of(path: &SkillPath, file: &File, text: &str) -> Kind {
     let extension = path.extension();
     let in_scripts = is_in_scripts(path) && !matches!(extension.as_str(), "md" | "txt" | "json");
-    let runs = is_script(path) || text.starts_with("#!") || file.executable || in_scripts;
+    let runs = is_script(path) || text.starts_with("#!") || file.executable || in_scripts || is_program(path, text);
     Kind { runs, reads: is_to_read(&extension) && !is_recipe(path) }
 }
 

