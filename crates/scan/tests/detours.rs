@@ -1,4 +1,5 @@
-//! What is found in a script is found as well when the script goes a roundabout way: `detours`.
+//! What is found in a script is still found when the script goes a roundabout way: names that stand for names, texts put
+//! together from pieces, programs called by other words.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::BTreeMap;
@@ -8,9 +9,6 @@ use skill::{Bundle, File, Limits, SkillPath};
 
 const LISTS: [&str; 3] =
     [include_str!("data/showcases.tsv"), include_str!("data/strangers.tsv"), include_str!("data/techniques.tsv")];
-
-/// One skill in so many is tried, so that the test takes seconds; `DETOURS=1` tries all.
-const SHARE: usize = 4;
 
 type Skill = Vec<(String, String)>;
 
@@ -236,45 +234,31 @@ fn otherwise(skill: &Skill, language: &str, how: &str) -> Skill {
     skill.iter().map(change).collect()
 }
 
-const WAYS: [(&str, &[&str], usize); 3] = [
+/// Ways to write a script otherwise, and of how many of a hundred attacks at least is still found.
+const WAYS: [(&str, &[&str], usize); 5] = [
     (
         "python",
-        &[
-            "sum",
-            "beside",
-            "join",
-            "percent",
-            "format",
-            "replace",
-            "turned",
-            "letters",
-            "variables",
-            "alias",
-            "getattr",
-        ],
-        85,
+        &["sum", "beside", "join", "percent", "format", "replace", "turned", "variables", "alias", "getattr"],
+        96,
     ),
-    ("javascript", &["sum", "join", "turned", "letters", "template", "lookup"], 85),
-    (
-        "shell",
-        &["quotes", "backslash", "path", "command", "said", "coded", "variable", "function", "lines", "hosts"],
-        85,
-    ),
+    ("python", &["letters"], 93),
+    ("javascript", &["sum", "join", "turned", "letters", "template", "lookup"], 93),
+    ("shell", &["quotes", "path", "command", "said", "variable", "function", "lines", "hosts"], 92),
+    ("shell", &["backslash", "coded"], 78),
 ];
 
 #[test]
 fn detours_hide_little() {
-    let share = std::env::var("DETOURS").ok().and_then(|share| share.parse().ok()).unwrap_or(SHARE);
-    let found: Vec<Skill> = attacks().into_iter().step_by(share).filter(is_found).collect();
+    let found: Vec<Skill> = attacks().into_iter().filter(is_found).collect();
+    assert!(found.len() > 1000);
     for (language, ways, least) in WAYS {
         for how in ways {
             let changed = found.iter().map(|skill| (skill, otherwise(skill, language, how)));
             let changed: Vec<Skill> =
                 changed.filter(|(skill, changed)| *skill != changed).map(|(_, changed)| changed).collect();
-            if std::env::var("SHOW").is_ok_and(|show| show == format!("{language}-{how}")) { for skill in changed.iter().filter(|s| !is_found(s)).take(9) { println!("=====\n{}", skill.iter().map(|(p,t)| format!("--- {p}\n{t}")).collect::<String>()); } }
             let still = changed.iter().filter(|skill| is_found(skill)).count();
             println!("{language} {how}: {still} of {}", changed.len());
-            if false {continue;} assert!(true || still * 100 >= changed.len() * least, "{language} {how}: {still} of {}", changed.len());
+            assert!(still * 100 >= changed.len() * least, "{language} {how}: {still} of {}", changed.len());
         }
     }
 }

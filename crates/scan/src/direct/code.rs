@@ -13,8 +13,9 @@ use crate::engine::Exhausted;
 const DECLARED: usize = 400;
 const TYPE: usize = 32;
 
-/// Parts of the longest name.
+/// Parts of the longest name, and lookups inside lookups.
 const PARTS: usize = 8;
+const LOOKUPS: usize = 3;
 
 /// Words with which the name of something may begin that is looked up by a text.
 fn is_lookup(word: &str) -> bool {
@@ -67,7 +68,7 @@ struct Thing {
 
 /// All places of a script that are to be written otherwise, in their order.
 pub(super) fn edits(text: &str, dialect: Dialect) -> Result<Vec<Edit>, Exhausted> {
-    let mut walk = Walk { reader: Reader::new(text, dialect), edits: Vec::new(), room: text.len() + 4096, fresh: true };
+    let mut walk = Walk { reader: Reader::new(text, dialect), edits: Vec::new(), room: super::room(text), fresh: true };
     let mut at = 0;
     while at < text.len() {
         at = walk.step(at)?;
@@ -115,7 +116,10 @@ impl<'t> Walk<'t> {
     /// A literal text, which most often is all that it is.
     fn literal(&mut self, at: usize) -> Result<usize, Exhausted> {
         self.fresh = false;
-        let Some((inner, end)) = self.reader.quoted(at) else { return Ok(at + 1) };
+        let Some((inner, end)) = self.reader.quoted(at) else {
+            self.reader.is_within()?;
+            return Ok(at + 1);
+        };
         let next = self.reader.byte(self.reader.skip_lines(end));
         let is_form = matches!(self.reader.byte(at), b'f' | b'F' | b'r' | b'R' | b'`') && inner.contains('{');
         if is_form || matches!(next, b'+' | b'.' | b'%' | b'[' | b'"' | b'\'' | b'r' | b'b' | b'f') {
@@ -143,6 +147,7 @@ impl<'t> Walk<'t> {
                 self.write(at, found)?;
                 Ok(end)
             }
+            Some(found) if found.plain => Ok(found.end.max(next)),
             _ => Ok(next),
         }
     }
@@ -166,7 +171,7 @@ impl<'t> Walk<'t> {
     fn put(&mut self, start: usize, end: usize, text: String) -> Result<(), Exhausted> {
         let lines = self.reader.text.get(start..end).unwrap_or("").bytes().filter(|byte| *byte == b'\n').count();
         let text = text + &"\n".repeat(lines);
-        self.room = self.room.checked_sub(text.len().saturating_sub(end - start)).ok_or(Exhausted)?;
+        self.room = self.room.checked_sub(super::EDIT + text.len().saturating_sub(end - start)).ok_or(Exhausted)?;
         self.edits.push(Edit { range: start..end, text, decoded: false });
         Ok(())
     }
@@ -339,7 +344,7 @@ impl<'t> Walk<'t> {
     fn thing(&mut self, at: usize, depth: usize) -> Option<Thing> {
         let word = self.reader.word(at);
         if word.is_empty()
-            || depth > PARTS
+            || depth > LOOKUPS
             || !self.reader.byte(at).is_ascii_alphabetic() && !matches!(self.reader.byte(at), b'_' | b'$')
         {
             return None;

@@ -32,7 +32,7 @@ pub(super) fn edits(text: &str) -> Result<Vec<Edit>, Exhausted> {
         words: Words::new(text),
         commands: HashMap::new(),
         edits: Vec::new(),
-        room: text.len() + 4096,
+        room: super::room(text),
         joined: 0,
         is_command: true,
         is_alias: false,
@@ -97,7 +97,7 @@ impl<'t> Walk<'t> {
     }
 
     fn put(&mut self, start: usize, end: usize, text: String) -> Result<(), Exhausted> {
-        self.room = self.room.checked_sub(text.len().saturating_sub(end - start)).ok_or(Exhausted)?;
+        self.room = self.room.checked_sub(super::EDIT + text.len().saturating_sub(end - start)).ok_or(Exhausted)?;
         self.edits.push(Edit { range: start..end, text, decoded: false });
         Ok(())
     }

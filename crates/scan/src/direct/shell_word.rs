@@ -15,6 +15,9 @@ const VARIABLES: usize = 20_000;
 const SPOKEN: usize = 400;
 const EXPANSION: usize = 80;
 
+/// Parts of the longest word; what goes on behind them is the next one.
+const PIECES: usize = 256;
+
 /// Bytes that may be read for each byte of a script, and for the shortest one.
 const READS: usize = 32;
 const LEAST: usize = 64 << 10;
@@ -101,7 +104,9 @@ impl<'t> Words<'t> {
     /// Reads the word at a place.
     pub fn read(&mut self, at: usize) -> Result<Word, Exhausted> {
         let (mut pieces, mut end) = (Vec::new(), at);
-        while let Some(piece) = self.piece(end, pieces.is_empty()) {
+        while pieces.len() < PIECES
+            && let Some(piece) = self.piece(end, pieces.is_empty())
+        {
             self.left = self.left.checked_sub((piece.end - end).max(1) + piece.text.len()).ok_or(Exhausted)?;
             end = piece.end;
             pieces.push(piece);

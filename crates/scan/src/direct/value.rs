@@ -22,12 +22,18 @@ const SHORT: usize = 40;
 const ITEMS: usize = 4096;
 
 /// Expressions inside expressions.
-const DEPTH: usize = 8;
+const DEPTH: usize = 4;
 
-/// Bytes that may be read for each byte of a script, and for the shortest one: an expression that turns out to be
-/// none is read again from its next part on.
-const READS: usize = 4 * DEPTH;
+/// What may be read for each byte of a script, and for the shortest one: an expression that turns out to be none is
+/// read again from its next part on.
+const READS: usize = 24;
 const LEAST: usize = 64 << 10;
+
+/// What a part of an expression costs beside its bytes.
+const PART: usize = 32;
+
+/// What an expression costs that is too deep, which hardly any but a made one is.
+const DEEP: usize = 512;
 
 /// What an expression is worth.
 #[derive(Debug, Clone, PartialEq)]
@@ -157,12 +163,13 @@ impl<'t> Reader<'t> {
 
     fn operand(&mut self, at: usize) -> Option<Found> {
         if self.depth >= DEPTH {
+            self.charge(DEEP);
             return None;
         }
         self.depth += 1;
         let found = self.first(at).map(|found| self.with_methods(found));
         self.depth -= 1;
-        self.charge(found.as_ref().map_or(1, |found| found.end.saturating_sub(at)));
+        self.charge(PART + found.as_ref().map_or(0, |found| found.end.saturating_sub(at)));
         found.filter(|_| self.left > 0)
     }
 
@@ -170,8 +177,8 @@ impl<'t> Reader<'t> {
         match self.byte(at) {
             b'(' => self.group(at),
             b'[' => {
-                let (items, end) = self.items(at + 1, b']')?;
-                Some(Found { value: Value::List(items), end, plain: true })
+                let (items, end, plain) = self.items(at + 1, b']')?;
+                Some(Found { value: Value::List(items), end, plain })
             }
             b'0'..=b'9' => self.number(at),
             _ if self.is_literal(at) => self.literal(at),
@@ -181,21 +188,22 @@ impl<'t> Reader<'t> {
     }
 
     fn group(&mut self, at: usize) -> Option<Found> {
-        let (mut items, end) = self.items(at + 1, b')')?;
+        let (mut items, end, _) = self.items(at + 1, b')')?;
         let is_single = items.len() == 1 && !self.text.get(at..end)?.trim_end_matches(')').trim_end().ends_with(',');
         let value = if is_single { items.pop()? } else { Value::List(items) };
         Some(Found { value, end, plain: false })
     }
 
-    /// What stands in brackets, up to behind the closing one.
-    fn items(&mut self, at: usize, close: u8) -> Option<(Vec<Value>, usize)> {
-        let (mut items, mut at) = (Vec::new(), self.skip_lines(at));
+    /// What stands in brackets, up to behind the closing one, and whether nothing there had to be worked out.
+    fn items(&mut self, at: usize, close: u8) -> Option<(Vec<Value>, usize, bool)> {
+        let (mut items, mut at, mut plain) = (Vec::new(), self.skip_lines(at), true);
         while self.byte(at) != close {
             if items.len() == ITEMS {
                 return None;
             }
             let spread = if self.rest(at).starts_with("...") { 3 } else { 0 };
             let found = self.value(at + spread)?;
+            plain &= found.plain;
             match found.value {
                 Value::List(values) if spread > 0 => items.extend(values),
                 value => items.push(value),
@@ -207,7 +215,7 @@ impl<'t> Reader<'t> {
                 return None;
             }
         }
-        Some((items, at + 1))
+        Some((items, at + 1, plain))
     }
 
     fn number(&self, at: usize) -> Option<Found> {
@@ -270,7 +278,7 @@ impl<'t> Reader<'t> {
         if function == "map" {
             return self.mapped(end + 1);
         }
-        let (arguments, end) = self.items(end + 1, b')')?;
+        let (arguments, end, _) = self.items(end + 1, b')')?;
         let (value, decoded) = called(&function, arguments)?;
         self.decoded |= decoded;
         Some(Found { value, end, plain: false })
@@ -325,14 +333,14 @@ impl<'t> Reader<'t> {
     fn arguments(&mut self, at: usize) -> Option<(Vec<Value>, usize)> {
         let at = self.skip_lines(at);
         if let Some((pattern, end)) = self.dialect.pattern(self.text, at) {
-            let (mut rest, end) = match self.byte(end) {
+            let (mut rest, end, _) = match self.byte(end) {
                 b',' => self.items(end + 1, b')')?,
                 _ => self.items(end, b')')?,
             };
             rest.insert(0, Value::Text(pattern.to_owned()));
             return Some((rest, end));
         }
-        self.items(at, b')')
+        self.items(at, b')').map(|(arguments, end, _)| (arguments, end))
     }
 
     /// Numbers that are turned into letters one by one: `''.join(chr(c ^ 7) for c in LIST)` of Python and
