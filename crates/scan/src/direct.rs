@@ -6,6 +6,7 @@
 
 mod code;
 mod dialect;
+mod functions;
 mod names;
 mod shell;
 mod shell_word;

@@ -3,9 +3,10 @@
 use super::{
     Edit,
     dialect::Dialect,
+    functions::{LONGEST, Value, is_known},
     names::is_told,
     text::written,
-    value::{Found, Reader, Value, is_known, is_word},
+    value::{Found, Reader, is_word},
 };
 use crate::engine::Exhausted;
 
@@ -309,9 +310,7 @@ impl<'t> Walk<'t> {
             let end = found.end;
             let value = match (is_added, self.reader.names.value_of(name).cloned(), &found.value) {
                 (false, ..) => Some(found.value.clone()),
-                (true, Some(Value::Text(before)), Value::Text(more))
-                    if before.len() + more.len() < super::value::LONGEST =>
-                {
+                (true, Some(Value::Text(before)), Value::Text(more)) if before.len() + more.len() < LONGEST => {
                     Some(Value::Text(before + more))
                 }
                 _ => None,

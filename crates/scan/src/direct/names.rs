@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::value::{LONGEST, Value, is_word};
+use super::{
+    functions::{LONGEST, Value},
+    value::is_word,
+};
 use crate::engine::Exhausted;
 
 /// Names that are kept; generated scripts of a megabyte have a tenth of them.
