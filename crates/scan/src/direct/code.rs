@@ -234,7 +234,7 @@ impl<'t> Walk<'t> {
             return if self.reader.byte(open) == b'{' { self.unpacked(open).map(Some) } else { Ok(Some(end)) };
         }
         match self.assigned(end) {
-            Some(value) => self.assign(word, value).map(Some),
+            Some((is_more, value)) => self.assign(word, is_more, value).map(Some),
             None => Ok(None),
         }
     }
@@ -284,8 +284,8 @@ impl<'t> Walk<'t> {
         Ok(open + 1 + names.len())
     }
 
-    /// Where the value of an assignment begins, given the end of what it is assigned to.
-    fn assigned(&self, end: usize) -> Option<usize> {
+    /// Whether an assignment adds to what was there, and where its value begins, given the end of the name.
+    fn assigned(&self, end: usize) -> Option<(bool, usize)> {
         let mut sign = self.reader.skip(end);
         if self.reader.byte(sign) == b':' && self.reader.byte(sign + 1) != b'=' {
             let kind = self
@@ -297,24 +297,17 @@ impl<'t> Walk<'t> {
             sign += kind;
         }
         let rest = self.reader.rest(sign);
-        let length = ["=", ":=", "+=", ".="].into_iter().find(|sign| rest.starts_with(sign))?.len();
-        let behind = self.reader.byte(sign + length);
-        (!matches!(behind, b'=' | b'>' | b'~')).then(|| self.reader.skip(sign + length))
+        let mark = ["=", ":=", "+=", ".="].into_iter().find(|mark| rest.starts_with(mark))?;
+        let behind = self.reader.byte(sign + mark.len());
+        let is_more = mark.starts_with(['+', '.']);
+        (!matches!(behind, b'=' | b'>' | b'~')).then(|| (is_more, self.reader.skip(sign + mark.len())))
     }
 
-    fn assign(&mut self, name: &'t str, at: usize) -> Result<usize, Exhausted> {
-        let is_added = matches!(self.reader.byte(at.saturating_sub(2)), b'+' | b'.')
-            || self.reader.rest(at.saturating_sub(3)).starts_with("+= ");
+    fn assign(&mut self, name: &'t str, is_more: bool, at: usize) -> Result<usize, Exhausted> {
         let found = self.value(at)?;
         if let Some(found) = found.filter(|found| self.is_end(found.end)) {
             let end = found.end;
-            let value = match (is_added, self.reader.names.value_of(name).cloned(), &found.value) {
-                (false, ..) => Some(found.value.clone()),
-                (true, Some(Value::Text(before)), Value::Text(more)) if before.len() + more.len() < LONGEST => {
-                    Some(Value::Text(before + more))
-                }
-                _ => None,
-            };
+            let value = if is_more { self.grown(name, &found.value) } else { Some(found.value.clone()) };
             self.reader.charge(end - at);
             self.write(at, found)?;
             self.reader.names.set(name, value, self.reader.decoded)?;
@@ -332,6 +325,16 @@ impl<'t> Walk<'t> {
         }
         self.reader.names.set(name, None, false)?;
         Ok(at)
+    }
+
+    /// What a name stands for once a text is added to it.
+    fn grown(&self, name: &str, more: &Value) -> Option<Value> {
+        match (self.reader.names.value_of(name)?, more) {
+            (Value::Text(before), Value::Text(more)) if before.len() + more.len() < LONGEST => {
+                Some(Value::Text(format!("{before}{more}")))
+            }
+            _ => None,
+        }
     }
 
     /// Whether a statement ends here.
