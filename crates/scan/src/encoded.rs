@@ -1,4 +1,4 @@
-//! Text inside text: what base64, hexadecimal or escapes hide is decoded and searched as well.
+//! [`check`]: what base64, hexadecimal, escapes or lists of numbers hide is decoded and searched as well.
 
 use std::{io::Read, ops::Range};
 
@@ -17,6 +17,8 @@ use crate::{
     scanner::Finder,
     source::{Kind, Source},
 };
+
+mod spelled;
 
 /// Characters of the shortest encoded run that is decoded; less holds no command.
 const SHORTEST: usize = 24;
@@ -102,6 +104,7 @@ fn decoded_runs(text: &str) -> Result<Vec<(usize, String)>, Exhausted> {
         found.extend(decoded.map(|decoded| (start, decoded)));
         at = end.max(start + 1);
     }
+    found.extend(spelled::texts(text));
     found.sort_by_key(|(start, _)| *start);
     Ok(found)
 }
