@@ -28,8 +28,8 @@ use dialect::Dialect;
 struct Edit {
     range: Range<usize>,
     text: String,
-    /// The text was encoded.
-    decoded: bool,
+    /// It holds only if a name stands for what it was set to, or the text was encoded.
+    unsure: bool,
 }
 
 /// A script without detours.
@@ -37,8 +37,9 @@ pub(crate) struct Copy {
     pub text: String,
     /// Where it differs, in bytes of its text, with what stands near.
     pub changed: Vec<Range<usize>>,
-    /// The same but for what was encoded, where anything was: that a script decodes what it runs must stay in sight.
-    pub encoded: Option<String>,
+    /// What data is followed in, if that differs: the script without those detours alone that are sure to be some. Names
+    /// are followed there anyway, and may have two values; and that a script decodes what it runs must stay in sight.
+    pub sure: Option<String>,
 }
 
 /// What an edit costs of the room that a script has to grow, beside the bytes by which it grows.
@@ -74,12 +75,10 @@ pub(crate) fn copy(source: &Source<'_>) -> Result<Option<Copy>, Exhausted> {
     if edits.is_empty() {
         return Ok(None);
     }
-    let mut copy = edited(text, &edits);
-    if edits.iter().any(|edit| edit.decoded) {
-        edits.retain(|edit| !edit.decoded);
-        copy.encoded = Some(edited(text, &edits).text);
-    }
-    Ok(Some(copy))
+    let copy = edited(text, &edits);
+    edits.retain(|edit| !edit.unsure);
+    let sure = (!edits.is_empty()).then(|| edited(text, &edits).text);
+    Ok(Some(Copy { sure, ..copy }))
 }
 
 /// What says in which language a file is written: its extension, or the program of its first line.
@@ -120,7 +119,7 @@ fn edited(text: &str, edits: &[Edit]) -> Copy {
             _ => changed.push(near),
         }
     }
-    Copy { text: copy, changed, encoded: None }
+    Copy { text: copy, changed, sure: None }
 }
 
 /// A place with what stands near it, in whole lines.

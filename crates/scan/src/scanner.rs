@@ -74,7 +74,7 @@ fn scan_bundle<'a>(bundle: &'a Bundle, at: &Cell<&'a str>) -> Vec<Finding> {
         });
     }
     finder.begin();
-    let followed: Vec<_> = all.iter().flat_map(Looked::followed).collect();
+    let followed: Vec<_> = all.iter().map(Looked::followed).collect();
     let written: Vec<_> = all.iter().map(Looked::written).collect();
     let result = flow::check(bundle, &followed, &mut finder)
         .and_then(|()| apart::check(&written, &mut finder))
@@ -90,15 +90,14 @@ fn scan_bundle<'a>(bundle: &'a Bundle, at: &Cell<&'a str>) -> Vec<Finding> {
 struct Looked<'a> {
     source: Source<'a>,
     direct: Option<Source<'a>>,
-    /// The same, with what was encoded left as it was.
-    encoded: Option<Source<'a>>,
+    /// The same, without those detours alone that are sure to be some.
+    sure: Option<Source<'a>>,
 }
 
 impl<'a> Looked<'a> {
-    /// The file as its data is followed: as it is, since a name that was set to a text may stand for something else
-    /// where another function has it, and without detours.
-    fn followed(&self) -> impl Iterator<Item = &Source<'a>> {
-        std::iter::once(&self.source).chain(self.encoded.as_ref().or(self.direct.as_ref()))
+    /// The file as its data is followed.
+    fn followed(&self) -> &Source<'a> {
+        self.sure.as_ref().unwrap_or(&self.source)
     }
 
     /// The file as it is held against what the skill says; of a text that is what is written there.
@@ -118,14 +117,14 @@ fn look_at<'a>(bundle: &Bundle, path: &'a SkillPath, file: &'a File, finder: &mu
 fn scan_file<'a>(source: Source<'a>, finder: &mut Finder) -> Looked<'a> {
     hidden::check(&source, finder);
     let direct = search(&source, finder).and_then(|()| search_directly(&source, finder));
-    let (direct, encoded) = direct.unwrap_or_else(|error| {
+    let (direct, sure) = direct.unwrap_or_else(|error| {
         finder.failed(&source, &error);
         (None, None)
     });
-    Looked { source, direct, encoded }
+    Looked { source, direct, sure }
 }
 
-/// Searches a script as it would read without detours; gives that, and the same with what was encoded.
+/// Searches a script as it would read without detours; gives that, and what data is followed in.
 fn search_directly<'a>(
     source: &Source<'a>,
     finder: &mut Finder,
@@ -140,7 +139,7 @@ fn search_directly<'a>(
         }
         encoded::check(&copy, changed, finder)?;
     }
-    Ok((Some(copy), direct.encoded.map(with_text)))
+    Ok((Some(copy), direct.sure.map(with_text)))
 }
 
 fn search(source: &Source<'_>, finder: &mut Finder) -> Result<(), SearchError> {

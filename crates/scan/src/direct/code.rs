@@ -154,7 +154,7 @@ impl<'t> Walk<'t> {
     }
 
     fn value(&mut self, at: usize) -> Result<Option<Found>, Exhausted> {
-        self.reader.decoded = false;
+        self.reader.unsure = false;
         let found = self.reader.value(at);
         self.reader.is_within()?;
         Ok(found)
@@ -162,9 +162,7 @@ impl<'t> Walk<'t> {
 
     fn write(&mut self, at: usize, found: Found) -> Result<(), Exhausted> {
         if let (false, Value::Text(text)) = (found.plain, found.value) {
-            let decoded = self.reader.decoded;
             self.put(at, found.end, written(&text))?;
-            self.edits.last_mut().into_iter().for_each(|edit| edit.decoded = decoded);
         }
         Ok(())
     }
@@ -173,7 +171,7 @@ impl<'t> Walk<'t> {
         let lines = self.reader.text.get(start..end).unwrap_or("").bytes().filter(|byte| *byte == b'\n').count();
         let text = text + &"\n".repeat(lines);
         self.room = self.room.checked_sub(super::EDIT + text.len().saturating_sub(end - start)).ok_or(Exhausted)?;
-        self.edits.push(Edit { range: start..end, text, decoded: false });
+        self.edits.push(Edit { range: start..end, text, unsure: self.reader.unsure });
         Ok(())
     }
 
@@ -194,6 +192,7 @@ impl<'t> Walk<'t> {
         if let Some(next) = self.variable_call(word, at, end)? {
             return Ok(next);
         }
+        self.reader.unsure = false;
         if self.is_thing(word)
             && let Some(thing) = self.thing(at, 0).filter(|thing| thing.changed)
         {
@@ -219,6 +218,7 @@ impl<'t> Walk<'t> {
         if !is_name(&name) {
             return Ok(None);
         }
+        self.reader.unsure = true;
         self.put(at, end, name)?;
         Ok(Some(end))
     }
@@ -310,10 +310,11 @@ impl<'t> Walk<'t> {
             let value = if is_more { self.grown(name, &found.value) } else { Some(found.value.clone()) };
             self.reader.charge(end - at);
             self.write(at, found)?;
-            self.reader.names.set(name, value, self.reader.decoded)?;
+            self.reader.names.set(name, value)?;
             return Ok(end);
         }
         let word = self.reader.word(at);
+        self.reader.unsure = false;
         if (is_told(word) || self.is_thing(word))
             && let Some(thing) = self.thing(at, 0).filter(|thing| self.is_end(thing.end) && is_told(&thing.name))
         {
@@ -323,7 +324,7 @@ impl<'t> Walk<'t> {
             self.reader.names.alias(name, thing.name)?;
             return Ok(thing.end);
         }
-        self.reader.names.set(name, None, false)?;
+        self.reader.names.set(name, None)?;
         Ok(at)
     }
 
@@ -356,6 +357,7 @@ impl<'t> Walk<'t> {
             None => {
                 let other = self.reader.names.other(word).map(str::to_owned);
                 let changed = other.is_some();
+                self.reader.unsure |= changed;
                 Thing { name: other.unwrap_or_else(|| word.to_owned()), end: at + word.len(), changed }
             }
         };

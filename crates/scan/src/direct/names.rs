@@ -70,8 +70,7 @@ const PLAIN: &[&str] = &["path", "Path", "sep", "argv", "exit", "__version__", "
 
 #[derive(Default)]
 pub(super) struct Names<'t> {
-    /// With whether the value was encoded.
-    values: HashMap<&'t str, (Value, bool)>,
+    values: HashMap<&'t str, Value>,
     others: HashMap<&'t str, String>,
     /// The first bytes of all names, since most words of a script are none of them.
     first: FirstBytes,
@@ -93,12 +92,7 @@ impl<'t> Names<'t> {
     }
 
     pub fn value_of(&self, name: &str) -> Option<&Value> {
-        if self.is_out(name) { None } else { self.values.get(name).map(|(value, _)| value) }
-    }
-
-    /// Whether the value of a name was encoded.
-    pub fn is_decoded(&self, name: &str) -> bool {
-        self.values.get(name).is_some_and(|(_, decoded)| *decoded)
+        if self.is_out(name) { None } else { self.values.get(name) }
     }
 
     /// What a name stands for, given with the parts behind it.
@@ -113,11 +107,11 @@ impl<'t> Names<'t> {
     }
 
     /// From here on a name stands for a text or a list, or for nothing that is known.
-    pub fn set(&mut self, name: &'t str, value: Option<Value>, decoded: bool) -> Result<(), Exhausted> {
+    pub fn set(&mut self, name: &'t str, value: Option<Value>) -> Result<(), Exhausted> {
         self.forget(name);
         let Some(value) = value else { return Ok(()) };
         self.note(name);
-        self.values.insert(name, (value, decoded));
+        self.values.insert(name, value);
         if self.values.len() > NAMES { Err(Exhausted) } else { Ok(()) }
     }
 

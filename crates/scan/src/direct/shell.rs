@@ -83,7 +83,7 @@ impl<'t> Walk<'t> {
     fn end_line(&mut self, at: usize) -> Result<usize, Exhausted> {
         if self.joined > 0 {
             let lines = "\n".repeat(std::mem::take(&mut self.joined));
-            self.put(at, at, lines)?;
+            self.put(at, at, lines, false)?;
         }
         self.begin(at + 1)
     }
@@ -92,13 +92,13 @@ impl<'t> Walk<'t> {
     fn join(&mut self, at: usize) -> Result<usize, Exhausted> {
         let end = at + 2 + self.words.rest(at + 2).bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
         self.joined += 1;
-        self.put(at, end, " ".to_owned())?;
+        self.put(at, end, " ".to_owned(), false)?;
         Ok(end)
     }
 
-    fn put(&mut self, start: usize, end: usize, text: String) -> Result<(), Exhausted> {
+    fn put(&mut self, start: usize, end: usize, text: String, unsure: bool) -> Result<(), Exhausted> {
         self.room = self.room.checked_sub(super::EDIT + text.len().saturating_sub(end - start)).ok_or(Exhausted)?;
-        self.edits.push(Edit { range: start..end, text, decoded: false });
+        self.edits.push(Edit { range: start..end, text, unsure });
         Ok(())
     }
 
@@ -113,7 +113,7 @@ impl<'t> Walk<'t> {
         }
         if !self.is_command {
             if word.changed {
-                self.put(at, end, word.shown)?;
+                self.put(at, end, word.shown, word.unsure)?;
             }
             return Ok(end);
         }
@@ -124,7 +124,7 @@ impl<'t> Walk<'t> {
     fn command(&mut self, at: usize, end: usize, word: Word) -> Result<usize, Exhausted> {
         if self.words.assign(at, &word)? {
             if word.changed {
-                self.put(at, end, word.shown)?;
+                self.put(at, end, word.shown, word.unsure)?;
             }
             return Ok(end);
         }
@@ -133,7 +133,7 @@ impl<'t> Walk<'t> {
             return Ok(end);
         }
         if EMPTY_LEADS.contains(&name) && self.words.byte(end) == b' ' && self.words.byte(end + 1) != b'-' {
-            self.put(at, end + 1, String::new())?;
+            self.put(at, end + 1, String::new(), false)?;
             return Ok(end + 1);
         }
         self.is_command = false;
@@ -142,9 +142,9 @@ impl<'t> Walk<'t> {
             self.function(at, end)?;
             return self.begin(end + 2);
         }
-        let direct = self.named(&word);
-        if let Some(direct) = direct {
-            self.put(at, end, direct)?;
+        let unsure = word.unsure || self.commands.contains_key(name);
+        if let Some(direct) = self.named(&word) {
+            self.put(at, end, direct, unsure)?;
         }
         Ok(end)
     }

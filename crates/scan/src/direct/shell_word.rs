@@ -34,6 +34,8 @@ pub(super) struct Word {
     pub changed: bool,
     /// It is one text in quotation marks, or has some.
     pub is_quoted: bool,
+    /// A variable in it was taken for what it was set to.
+    pub unsure: bool,
     /// Something in it is not known.
     is_open: bool,
 }
@@ -51,6 +53,7 @@ struct Piece {
     quote: u8,
     end: usize,
     changed: bool,
+    unsure: bool,
     is_open: bool,
 }
 
@@ -113,6 +116,7 @@ impl<'t> Words<'t> {
         }
         let plain: String = pieces.iter().map(|piece| piece.text.as_str()).collect();
         let changed = pieces.iter().any(|piece| piece.changed) || pieces.windows(2).any(is_seam);
+        let unsure = pieces.iter().any(|piece| piece.unsure);
         let is_open = pieces.iter().any(|piece| piece.is_open);
         let is_quoted = pieces.iter().any(|piece| piece.quote != 0);
         let shown = match pieces.as_slice() {
@@ -122,7 +126,7 @@ impl<'t> Words<'t> {
             }
             _ => plain.clone(),
         };
-        Ok(Word { end, shown, plain, changed, is_quoted, is_open })
+        Ok(Word { end, shown, plain, changed, is_quoted, unsure, is_open })
     }
 
     fn piece(&self, at: usize, is_first: bool) -> Option<Piece> {
@@ -132,9 +136,14 @@ impl<'t> Words<'t> {
             b'\\' => Some(self.escaped(at)),
             quote @ (b'\'' | b'"') => Some(self.quoted(at, quote).unwrap_or_else(|| self.bare(at, 1))),
             b'$' if self.byte(at + 1) == b'\'' => Some(self.quoted(at + 1, b'$').unwrap_or_else(|| self.bare(at, 2))),
-            b'$' if self.byte(at + 1) == b'(' => {
-                self.spoken(at).map(|(text, end)| Piece { text, quote: 0, end, changed: true, is_open: false })
-            }
+            b'$' if self.byte(at + 1) == b'(' => self.spoken(at).map(|(text, end)| Piece {
+                text,
+                quote: 0,
+                end,
+                changed: true,
+                unsure: false,
+                is_open: false,
+            }),
             b'$' => Some(self.variable(at).unwrap_or_else(|| Piece { is_open: true, ..self.bare(at, 1) })),
             b'#' if is_first => None,
             _ => Some(self.bare(at, 1)),
@@ -147,7 +156,7 @@ impl<'t> Words<'t> {
         let more = self.rest(at + least).bytes().take_while(is_plain).count();
         let end = self.text.ceil_char_boundary(at + least + more);
         let text = self.text.get(at..end).unwrap_or("").to_owned();
-        Piece { text, quote: 0, end, changed: false, is_open: false }
+        Piece { text, quote: 0, end, changed: false, unsure: false, is_open: false }
     }
 
     fn escaped(&self, at: usize) -> Piece {
@@ -156,7 +165,14 @@ impl<'t> Words<'t> {
         if !is_letter {
             return self.bare(at, 2);
         }
-        Piece { text: char::from(next).to_string(), quote: 0, end: at + 2, changed: true, is_open: false }
+        Piece {
+            text: char::from(next).to_string(),
+            quote: 0,
+            end: at + 2,
+            changed: true,
+            unsure: false,
+            is_open: false,
+        }
     }
 
     /// A text in quotation marks, which ends on its line; `$` stands for those of `$'...'`.
@@ -175,12 +191,13 @@ impl<'t> Words<'t> {
         let inner = self.rest(at + 1).get(..length)?;
         let end = at + length + 2;
         Some(match quote {
-            b'$' => Piece { text: unescape(inner), quote: b'"', end, changed: true, is_open: false },
+            b'$' => Piece { text: unescape(inner), quote: b'"', end, changed: true, unsure: false, is_open: false },
             b'\'' => Piece {
                 text: inner.to_owned(),
                 quote,
                 end,
                 changed: inner.is_empty() && self.is_inside(at, end),
+                unsure: false,
                 is_open: false,
             },
             _ => self.filled(inner, end, inner.is_empty() && self.is_inside(at, end)),
@@ -194,7 +211,7 @@ impl<'t> Words<'t> {
 
     /// A text in double quotation marks with its variables.
     fn filled(&self, inner: &str, end: usize, changed: bool) -> Piece {
-        let mut piece = Piece { text: String::new(), quote: b'"', end, changed, is_open: false };
+        let mut piece = Piece { text: String::new(), quote: b'"', end, changed, unsure: false, is_open: false };
         let start = end - 1 - inner.len();
         let mut at = start;
         while let Some(dollar) =
@@ -205,7 +222,7 @@ impl<'t> Words<'t> {
             match known.filter(|(_, behind)| *behind < end && piece.text.len() < VALUE) {
                 Some((text, behind)) => {
                     piece.text.push_str(&text);
-                    (piece.changed, at) = (true, behind);
+                    (piece.changed, piece.unsure, at) = (true, true, behind);
                 }
                 None => {
                     piece.text.push('$');
@@ -220,7 +237,8 @@ impl<'t> Words<'t> {
 
     /// A variable that is known: `$A`, `${A}`, `${A:1:2}`, `${A//x/y}`, `$IFS`.
     fn variable(&self, at: usize) -> Option<Piece> {
-        let found = |text: String, end: usize| Some(Piece { text, quote: 0, end, changed: true, is_open: false });
+        let found =
+            |text: String, end: usize| Some(Piece { text, quote: 0, end, changed: true, unsure: true, is_open: false });
         if self.byte(at + 1) != b'{' {
             let length =
                 self.rest(at + 1).bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();

@@ -44,8 +44,9 @@ pub(super) struct Reader<'t> {
     pub text: &'t str,
     pub dialect: Dialect,
     pub names: Names<'t>,
-    /// Something was decoded on the way to a value; whoever asks for one sets it back first.
-    pub decoded: bool,
+    /// On the way to a value something was decoded, or a name taken for what it was set to; whoever asks for one sets
+    /// it back first.
+    pub unsure: bool,
     left: usize,
     depth: usize,
 }
@@ -53,7 +54,7 @@ pub(super) struct Reader<'t> {
 impl<'t> Reader<'t> {
     pub fn new(text: &'t str, dialect: Dialect) -> Self {
         let left = text.len().saturating_mul(READS).saturating_add(LEAST);
-        Self { text, dialect, names: Names::default(), decoded: false, left, depth: 0 }
+        Self { text, dialect, names: Names::default(), unsure: false, left, depth: 0 }
     }
 
     /// An error when too much was read.
@@ -247,6 +248,7 @@ impl<'t> Reader<'t> {
             return Some(Found { value: Value::Text(text), end, plain: true });
         }
         let (text, any) = self.names.filled(&text);
+        self.unsure |= any;
         (text.len() <= LONGEST).then_some(Found { value: Value::Text(text), end, plain: !any })
     }
 
@@ -256,7 +258,7 @@ impl<'t> Reader<'t> {
         let name = word.split('.').next().unwrap_or(word);
         if let Some(value) = self.names.value_of(name).cloned() {
             self.charge(size(&value));
-            self.decoded |= self.names.is_decoded(name);
+            self.unsure = true;
             return Some(Found { value, end: at + name.len(), plain: true });
         }
         let end = at + word.len();
@@ -267,7 +269,7 @@ impl<'t> Reader<'t> {
         }
         let (arguments, end, _) = self.items(end + 1, b')')?;
         let (value, decoded) = called(&function, arguments)?;
-        self.decoded |= decoded;
+        self.unsure |= decoded;
         Some(Found { value, end, plain: false })
     }
 
@@ -289,7 +291,7 @@ impl<'t> Reader<'t> {
         let close = self.skip_lines(found.end);
         let Value::List(numbers) = found.value else { return None };
         (self.byte(close) == b')').then_some(())?;
-        self.decoded = true;
+        self.unsure = true;
         Some(Found { value: Value::List(letters(numbers, |number| number)?), end: close + 1, plain: false })
     }
 
@@ -343,14 +345,14 @@ impl<'t> Reader<'t> {
                 let letters = texts(letters(numbers, change)?)?;
                 let close = self.rest(found.end).bytes().take_while(|byte| matches!(byte, b' ' | b']')).count();
                 let value = joined(&letters, between)?;
-                self.decoded = true;
+                self.unsure = true;
                 Some(Found { value, end: found.end + close + 1, plain: false })
             }
             (Value::List(numbers), "map") => {
                 let arrow = near(self.rest(at), "=>")?;
                 let (change, end) = self.change(self.skip(at + arrow + 2), "String.fromCharCode(")?;
                 let value = Value::List(letters(numbers.clone(), change)?);
-                self.decoded = true;
+                self.unsure = true;
                 Some(Found { value, end: self.skip(end) + 1, plain: false })
             }
             _ => None,
