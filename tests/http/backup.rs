@@ -61,6 +61,15 @@ fn what_was_answered_before_a_backup_is_restored_and_the_server_goes_on_from_it(
     sandbox.done(&["index", "verify", server.index().to_str().unwrap()]);
 }
 
+/// Sets a flag when it goes out of scope, in a panic as well.
+struct SetAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for SetAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
 /// Does something while releases are published all the time; gives those that were answered before it began, each with its archive.
 fn while_published(url: &str, token: &str, archives: &[Vec<u8>], work: impl FnOnce()) -> BTreeMap<String, usize> {
     let (answered, is_over) = (Mutex::new(BTreeMap::new()), AtomicBool::new(false));
@@ -83,11 +92,11 @@ fn while_published(url: &str, token: &str, archives: &[Vec<u8>], work: impl FnOn
                 }
             });
         }
+        let _over = SetAtEnd(&is_over);
         reached(RELEASES);
         let before = answered.lock().unwrap().clone();
         work();
         reached(before.len() + RELEASES);
-        is_over.store(true, Ordering::SeqCst);
         before
     })
 }
@@ -98,7 +107,7 @@ fn back_up(sandbox: &Sandbox) {
     let text = |path: &Path| path.to_str().unwrap().to_owned();
     fs::create_dir(&backup).unwrap();
     let (index, copy) = (text(&hub.join("index.git")), text(&backup.join("index.git")));
-    git(sandbox, &["clone", "--quiet", "--mirror", "--no-hardlinks", &index, &copy]);
+    git(sandbox, &["clone", "--quiet", "--mirror", "--no-local", &index, &copy]);
     let database = rusqlite::Connection::open(hub.join("skillhub.sqlite")).unwrap();
     database.execute("vacuum into ?1", [text(&backup.join("skillhub.sqlite"))]).unwrap();
 }
