@@ -1,10 +1,9 @@
-//! [`Engine`]: finds where text rules match, by one pass for all literals, and sketches and
-//! expressions that run only near what it finds.
+//! [`Engine`]: finds where text rules match, by one pass for all literals, and matchers that run only
+//! near what it finds.
 //!
 //! Most processes scan one skill and end, so that what is made ready counts for more than how fast
-//! it then is. Of the expressions of the rules whose literals stand in a large skill nearly none
-//! matches, and compiling them took ten times as long as all the rest; a [`Sketch`] tells which
-//! need not be.
+//! it then is. To compile the expressions of the rules whose literals stand in a large skill took ten times as
+//! long as all the rest; a [`Matcher`] does the same work, and an expression only where that takes many steps.
 
 use std::{
     ops::Range,
@@ -18,7 +17,7 @@ use regex_automata::{
     util::syntax,
 };
 
-use crate::{Rule, anchored::Anchored, literals::Literals, rules, sketch::Sketch};
+use crate::{Rule, literals::Literals, matcher::Matcher, rules};
 
 /// Bytes on each side of a literal in which a rule's whole match lies, at most: the longest sum of bounded
 /// gaps of any pattern, with room to spare. Most patterns match less.
@@ -35,16 +34,13 @@ const GRAIN: usize = 64;
 const STEPS: u64 = 24 << 20;
 
 /// Bytes of the largest expression.
-pub(crate) const NFA_BYTES: usize = 4 << 20;
+const NFA_BYTES: usize = 4 << 20;
 
 /// What `␣` stands for in a pattern.
-pub(crate) const WORD_GAP: &str = r"[\s>*_#/,]{1,8}";
+pub(crate) const WORD_GAP: &str = r"(?:[\s>*_#/,]{1,8})";
 
 /// Steps that each match costs on top of the bytes, for what is done with it.
 const HIT: usize = 256;
-
-/// Places of one region where the sketch may say yes and the expression no; after them, all of the rest is searched.
-const WRONG: usize = 16;
 
 /// What is left of the work that one scan may do.
 pub(crate) struct Steps {
@@ -79,8 +75,7 @@ struct Owner {
 
 struct TextRule {
     rule: &'static Rule,
-    sketch: OnceLock<Option<Sketch>>,
-    anchored: OnceLock<Result<Anchored, String>>,
+    matcher: OnceLock<Option<Matcher>>,
     regex: OnceLock<Result<Regex, String>>,
 }
 
@@ -146,8 +141,8 @@ impl Engine {
                 literals.extend(all);
                 owners.extend(all.iter().map(|_| Owner { text: texts.len(), also }));
             }
-            let (sketch, anchored, regex) = Default::default();
-            texts.push(TextRule { rule, sketch, anchored, regex });
+            let (matcher, regex) = Default::default();
+            texts.push(TextRule { rule, matcher, regex });
         }
         Self { literals: Literals::new(literals), owners, texts }
     }
@@ -227,50 +222,37 @@ impl TextRule {
         Ok(())
     }
 
-    /// Calls `each` with the matches in a window, in their order. Where the sketch says that one may begin, the
-    /// expression is tried from there alone, which asks it for a tenth of what a search for the place does.
+    /// Calls `each` with the matches in a window, in their order. Where the matcher runs out of steps, the
+    /// expression, whose time does not depend on the pattern, goes on.
     fn find(
         &self,
         window: &[u8],
         mut each: impl FnMut(Range<usize>) -> Result<(), SearchError>,
     ) -> Result<(), SearchError> {
-        let (mut from, mut wrong) = (0, 0);
-        if let Some(sketch) = self.sketch() {
-            let mut search = sketch.search(window);
+        let mut from = 0;
+        if let Some(matcher) = self.matcher() {
+            let mut search = matcher.search(window);
             loop {
-                let Some(at) = search.next(from) else { return Ok(()) };
-                if search.is_exhausted() || wrong > WRONG {
-                    from = at;
+                let Some(found) = search.next(from) else { return Ok(()) };
+                if search.is_exhausted() {
+                    from = found.start;
                     break;
                 }
-                match self.anchored()?.end(window, at).map_err(|error| SearchError::Broken(self.rule.id, error))? {
-                    Some(end) => {
-                        each(at..end)?;
-                        from = end.max(at + 1);
-                    }
-                    None => {
-                        wrong += 1;
-                        from = at + 1;
-                    }
-                }
+                from = found.end.max(found.start + 1);
+                each(found)?;
             }
         }
         let all = self.regex()?.find_iter(Input::new(window).range(from..));
         all.into_iter().try_for_each(|found| each(found.range()))
     }
 
-    fn anchored(&self) -> Result<&Anchored, SearchError> {
-        let compiled = self.anchored.get_or_init(|| Anchored::compile(self.rule.pattern));
-        compiled.as_ref().map_err(|error| SearchError::Broken(self.rule.id, error.clone()))
-    }
-
-    fn sketch(&self) -> Option<&Sketch> {
-        self.sketch.get_or_init(|| Sketch::new(self.rule.pattern)).as_ref()
+    fn matcher(&self) -> Option<&Matcher> {
+        self.matcher.get_or_init(|| Matcher::new(self.rule.pattern)).as_ref()
     }
 
     /// Bytes on each side of a literal in which a whole match lies.
     fn reach(&self) -> usize {
-        self.sketch().map_or(REACH, |sketch| REACH.min(sketch.longest() + BESIDE))
+        self.matcher().map_or(REACH, |matcher| REACH.min(matcher.longest() + BESIDE))
     }
 
     fn regex(&self) -> Result<&Regex, SearchError> {
@@ -282,7 +264,7 @@ impl TextRule {
 /// Compiles a rule's pattern: over bytes, case ignored, classes of ASCII only. `␣` stands for what
 /// parts two words: white space, line ends, and the marks of lists, quotations and comments.
 ///
-/// A sketch has looked for what a match can begin with, so that none of that is prepared again.
+/// A matcher has looked for what a match can begin with, so that none of that is prepared again.
 pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
     let config = Config::new()
         .utf8_empty(false)
@@ -294,12 +276,12 @@ pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
 }
 
 /// How patterns are read.
-pub(crate) fn syntax() -> syntax::Config {
+fn syntax() -> syntax::Config {
     syntax::Config::new().case_insensitive(true).unicode(false).utf8(false)
 }
 
 /// A pattern without marks of our own.
-pub(crate) fn plain(pattern: &str) -> String {
+fn plain(pattern: &str) -> String {
     pattern.replace('␣', WORD_GAP)
 }
 

@@ -11,7 +11,6 @@
 //!
 //! Nothing here touches a disk, a clock, the environment or the network.
 
-mod anchored;
 mod apart;
 mod capabilities;
 pub mod characters;
@@ -27,6 +26,7 @@ mod hidden;
 mod level;
 mod literals;
 mod lookalike;
+mod matcher;
 mod media;
 mod normal;
 mod pattern;
@@ -39,7 +39,6 @@ mod rule;
 mod rules;
 mod scanner;
 pub mod shape;
-mod sketch;
 mod source;
 mod waiver;
 

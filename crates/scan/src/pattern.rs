@@ -1,4 +1,4 @@
-//! [`Node`]: the tree of a rule's pattern, as [`crate::sketch`] reads it.
+//! [`Node`]: the tree of a rule's pattern, as [`crate::matcher`] reads it.
 //!
 //! Patterns keep to a small part of the syntax of expressions: bytes, ASCII classes, groups,
 //! alternatives and bounded repetitions. All else is refused here, and left to the real compiler.
@@ -19,13 +19,16 @@ pub(crate) enum Look {
 
 /// A part of a pattern.
 pub(crate) enum Node {
-    /// Text as it stands, in any ASCII case.
-    Text(&'static str),
+    /// Text as it stands.
+    Text {
+        text: &'static str,
+        /// In any ASCII case.
+        any_case: bool,
+    },
     /// Bytes of a class, so many of them.
     Run {
         class: Class,
-        least: usize,
-        most: usize,
+        count: Count,
     },
     Look(Look),
     /// One after another.
@@ -33,14 +36,26 @@ pub(crate) enum Node {
     AnyOf(Vec<Node>),
     Repeat {
         node: Box<Node>,
-        least: usize,
-        most: usize,
+        count: Count,
     },
+}
+
+/// How often something stands there.
+#[derive(Clone, Copy)]
+pub(crate) struct Count {
+    pub least: usize,
+    pub most: usize,
+    /// As seldom as the rest allows, and not as often.
+    pub lazy: bool,
+}
+
+impl Count {
+    const ONCE: Self = Self { least: 1, most: 1, lazy: false };
 }
 
 /// Reads a pattern; `None` when something in it is not of the part that is known here.
 pub(crate) fn parse(pattern: &'static str) -> Option<Node> {
-    let mut parser = Parser { rest: pattern, gap: None };
+    let mut parser = Parser { rest: pattern, any_case: true, gap: None };
     let node = parser.any_of()?;
     parser.rest.is_empty().then_some(node)
 }
@@ -49,29 +64,34 @@ impl Node {
     /// The bytes of its longest match.
     pub fn longest(&self) -> usize {
         match self {
-            Self::Text(text) => text.len(),
-            Self::Run { most, .. } => *most,
+            Self::Text { text, .. } => text.len(),
+            Self::Run { count, .. } => count.most,
             Self::Look(_) => 0,
             Self::All(nodes) => nodes.iter().map(Self::longest).sum(),
             Self::AnyOf(nodes) => nodes.iter().map(Self::longest).max().unwrap_or(0),
-            Self::Repeat { node, most, .. } => node.longest().saturating_mul(*most),
+            Self::Repeat { node, count } => node.longest().saturating_mul(count.most),
         }
     }
 }
 
 /// One byte of a class.
 fn one(class: Class) -> Node {
-    Node::Run { class, least: 1, most: 1 }
+    Node::Run { class, count: Count::ONCE }
 }
 
 impl Class {
     pub const NONE: Self = Self([0; 4]);
     pub const ALL: Self = Self([u64::MAX; 4]);
 
+    /// A byte, a letter in either case.
     pub fn of(byte: u8) -> Self {
+        Self::of_exactly(byte).in_any_case()
+    }
+
+    fn of_exactly(byte: u8) -> Self {
         let mut class = Self::NONE;
         class.add(byte, byte);
-        class.in_any_case()
+        class
     }
 
     pub fn has(&self, byte: u8) -> bool {
@@ -104,13 +124,17 @@ impl Class {
         Self(self.0.map(|word| !word))
     }
 
-    /// With each letter its other case. What is negated is negated before, which only widens it.
+    /// With each letter its other case.
     fn in_any_case(self) -> Self {
         const LETTERS: u64 = 0x07FF_FFFE;
         let [digits, letters, rest @ ..] = self.0;
         let either = (letters | letters >> 32) & LETTERS;
         let [a, b] = rest;
         Self([digits, letters | either | either << 32, a, b])
+    }
+
+    fn in_any_case_if(self, any_case: bool) -> Self {
+        if any_case { self.in_any_case() } else { self }
     }
 
     /// What the letter after a backslash stands for.
@@ -143,8 +167,9 @@ impl Look {
 
 struct Parser {
     rest: &'static str,
+    any_case: bool,
     /// What `␣` stands for, once it was met: a class and how often.
-    gap: Option<(Class, usize, usize)>,
+    gap: Option<(Class, Count)>,
 }
 
 impl Parser {
@@ -184,7 +209,7 @@ impl Parser {
     fn atom(&mut self) -> Option<Node> {
         let whole = self.rest;
         if let Some(text) = self.plain() {
-            return Some(Node::Text(text));
+            return Some(Node::Text { text, any_case: self.any_case });
         }
         let c = self.next()?;
         Some(match c {
@@ -196,7 +221,7 @@ impl Parser {
             '$' => Node::Look(Look::End),
             '␣' => return self.gap(),
             '*' | '+' | '?' | '{' => return None,
-            _ => Node::Text(whole.get(..c.len_utf8())?),
+            _ => Node::Text { text: whole.get(..c.len_utf8())?, any_case: self.any_case },
         })
     }
 
@@ -216,21 +241,26 @@ impl Parser {
 
     fn gap(&mut self) -> Option<Node> {
         if self.gap.is_none()
-            && let Node::Run { class, least, most } = parse(WORD_GAP)?
+            && let Node::Run { class, count } = parse(WORD_GAP)?
         {
-            self.gap = Some((class, least, most));
+            self.gap = Some((class, count));
         }
-        let (class, least, most) = self.gap?;
-        Some(Node::Run { class, least, most })
+        let (class, count) = self.gap?;
+        Some(Node::Run { class, count })
     }
 
-    /// A group; a change of case counts for nothing, since every class is case-blind here.
+    /// A group, or what says that from here on to the end of the group around it case counts.
     fn group(&mut self) -> Option<Node> {
         if self.eat("?-i)") {
+            self.any_case = false;
             return Some(Node::All(Vec::new()));
         }
-        let known = self.eat("?:") || self.eat("?-i:") || !self.rest.starts_with('?');
+        let around = self.any_case;
+        let exact = self.eat("?-i:");
+        let known = exact || self.eat("?:") || !self.rest.starts_with('?');
+        self.any_case &= !exact;
         let node = self.any_of()?;
+        self.any_case = around;
         (known && self.eat(")")).then_some(node)
     }
 
@@ -244,7 +274,7 @@ impl Parser {
                 self.next();
                 Some(one(class))
             }
-            None => Some(one(Class::of(self.escaped_byte()?))),
+            None => Some(one(Class::of_exactly(self.escaped_byte()?).in_any_case_if(self.any_case))),
         }
     }
 
@@ -286,7 +316,8 @@ impl Parser {
             let to = if is_range && self.eat("-") { self.class_byte()? } else { from };
             class.add(from, to);
         }
-        Some(if negated { class.not() } else { class }.in_any_case())
+        let class = class.in_any_case_if(self.any_case);
+        Some(if negated { class.not() } else { class })
     }
 
     fn class_byte(&mut self) -> Option<u8> {
@@ -307,11 +338,10 @@ impl Parser {
         } else {
             return Some(node);
         };
-        // A lazy repetition matches in the same places as a greedy one.
-        self.eat("?");
+        let count = Count { least, most, lazy: self.eat("?") };
         let node = match node {
-            Node::Run { class, least: 1, most: 1 } => Node::Run { class, least, most },
-            node => Node::Repeat { node: Box::new(node), least, most },
+            Node::Run { class, count: Count { least: 1, most: 1, .. } } => Node::Run { class, count },
+            node => Node::Repeat { node: Box::new(node), count },
         };
         (!self.rest.starts_with(['*', '+', '?', '{'])).then_some(node)
     }

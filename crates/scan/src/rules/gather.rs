@@ -251,8 +251,9 @@ const ONE_LINER: Rule = Rule {
     message: "a line of PHP, Ruby, Perl or Lua that sends a file with credentials, or the environment",
     literals: &["php -", "ruby -", "perl -", "lua -", "osascript -", "groovy -"],
     pattern: concat!(
-        r"\b(?:php|ruby|perl|lua|groovy|osascript)\s{1,2}-[^\n]{0,160}\b(?:mail\(|Net::|fsockopen|stream_socket_client|curl_|HTTP::|LWP|IO::Socket|TCPSocket|socket|file_get_contents\(.?http)[^\n]{0,200}(?:\.ssh/|\.aws/|\.netrc|wp-config|\.env\b|/etc/passwd|\bENV\b|getenv\(\)|_history)",
-        r"|\b(?:php|ruby|perl|lua|groovy|osascript)\s{1,2}-[^\n]{0,160}(?:\.ssh/|\.aws/|\.netrc|wp-config|\.env\b|/etc/passwd|\bENV\.|%ENV|getenv\(\)|_history)[^\n]{0,200}\b(?:mail\(|Net::|fsockopen|stream_socket_client|curl_|HTTP::|LWP|IO::Socket|TCPSocket|socket|file_get_contents\(.?http)",
+        r"\b(?:php|ruby|perl|lua|groovy|osascript)\s{1,2}-[^\n]{0,160}(?:",
+        r"\b(?:mail\(|Net::|fsockopen|stream_socket_client|curl_|HTTP::|LWP|IO::Socket|TCPSocket|socket|file_get_contents\(.?http)[^\n]{0,200}(?:\.ssh/|\.aws/|\.netrc|wp-config|\.env\b|/etc/passwd|\bENV\b|getenv\(\)|_history)",
+        r"|(?:\.ssh/|\.aws/|\.netrc|wp-config|\.env\b|/etc/passwd|\bENV\.|%ENV|getenv\(\)|_history)[^\n]{0,200}\b(?:mail\(|Net::|fsockopen|stream_socket_client|curl_|HTTP::|LWP|IO::Socket|TCPSocket|socket|file_get_contents\(.?http))",
     ),
     harmful: &[(
         "SKILL.md",
