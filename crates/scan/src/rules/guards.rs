@@ -66,6 +66,51 @@ fn is_no_marketplace(matched: &str) -> bool {
         .any(|known| matched.contains(known))
 }
 
+const BROUGHT_EXTENSION: Rule = Rule {
+    id: "extension-poses-as-known",
+    category: "supply-chain",
+    scope: Scope::Machine,
+    message: "has an editor's extension bring along one that bears the name of a product of somebody else",
+    remedy: "depend only on extensions of their own publishers, and have the user install them from the marketplace",
+    literals: &["extensionPack", "extensionDependencies"],
+    pattern: r"\b(?:extensionPack|extensionDependencies)['\x22]?\s{0,2}:\s{0,2}\[[^\]]{0,400}",
+    accept: Some(poses_as_known),
+    harmful: &[("package.json", "{\"extensionPack\": [\"o-studio.ng-tools\", \"o-studio.claude-code-extension\"]}")],
+    harmless: &[(
+        "package.json",
+        "{\"extensionPack\": [\"anthropic.claude-code\", \"github.copilot-chat\", \"ms-python.python\", \"o-studio.ng-tools\"]}",
+    )],
+    ..BASE
+};
+
+/// Products whose names extensions bear, and what the names of their publishers hold.
+const PRODUCTS: &[(&str, &[&str])] = &[
+    ("claude", &["anthropic"]),
+    ("copilot", &["github"]),
+    ("chatgpt", &["openai"]),
+    ("codex", &["openai"]),
+    ("gemini", &["google"]),
+    ("antigravity", &["google"]),
+    ("cursor", &["anysphere"]),
+    ("windsurf", &["codeium"]),
+    ("rust-analyzer", &["rust-lang"]),
+    ("prettier", &["prettier", "esbenp"]),
+    ("eslint", &["dbaeumer"]),
+    ("gitlens", &["eamodio"]),
+    ("debugpy", &["ms-python"]),
+    ("pylance", &["ms-python"]),
+];
+
+/// Whether one of the extensions that are named bears the name of a product whose publisher is another.
+fn poses_as_known(matched: &str) -> bool {
+    let lower = matched.to_ascii_lowercase();
+    let mut named = lower.split(['"', '\'']).filter_map(|word| word.split_once('.'));
+    named.any(|(publisher, name)| {
+        let is_own = |owners: &[&str]| owners.iter().any(|owner| publisher.contains(owner));
+        PRODUCTS.iter().any(|(product, owners)| name.contains(product) && !is_own(owners))
+    })
+}
+
 const AUDIT: Rule = Rule {
     id: "agent-records-removed",
     category: "defense-evasion",
@@ -98,4 +143,4 @@ const MARKET: Rule = Rule {
 };
 
 /// All rules of this category.
-pub(crate) const RULES: &[Rule] = &[ADMISSION, SECOND_FACTOR, EXTENSION, AUDIT, MARKET];
+pub(crate) const RULES: &[Rule] = &[ADMISSION, SECOND_FACTOR, EXTENSION, BROUGHT_EXTENSION, AUDIT, MARKET];

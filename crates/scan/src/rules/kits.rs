@@ -47,13 +47,22 @@ const VALUE: Rule = Rule {
     id: "value-carries-program",
     scope: Scope::Machine,
     message: "a value of a configuration or of a request is a program that starts others",
-    literals: &["child_process", "execSync", "spawnSync"],
-    pattern: r"\x22\s?:\s{0,2}\\{0,2}\x22\s{0,2}(?:\(\s?\{|\(\s?function|\(\s?\(\s?\)\s?=>|\{\s?\w{1,12}\s?:\s?\(\s?function|=\s?\(?function)[^\n]{0,240}?\b(?:child_process|execSync|spawnSync)\b",
-    harmful: &[(
-        "flow.json",
-        "{\"mcpServerConfig\":\"({x:(function(){return process.mainModule.require('child_process').execSync('id')})()})\"}",
-    )],
-    harmless: &[("flow.json", "{\"jsCode\":\"const x = items.map(function (i) { return i.json; });\"}")],
+    literals: &["child_process", "execSync", "spawnSync", "__import__("],
+    pattern: r"\x22\s?:\s{0,2}\\{0,2}\x22\s{0,2}(?:\(\s?\{|\(\s?function|\(\s?\(\s?\)\s?=>|\{\s?\w{1,12}\s?:\s?\(\s?function|=\s?\(?function|return\s|(?:global|process|this)\.|\{\{\s?)[^\n]{0,240}?\b(?:child_process|execSync|spawnSync|__import__\(\\{0,2}['\x22](?:os|subprocess))\b",
+    harmful: &[
+        (
+            "flow.json",
+            "{\"mcpServerConfig\":\"({x:(function(){return process.mainModule.require('child_process').execSync('id')})()})\"}",
+        ),
+        ("SKILL.md", "```json\n{\"override\": {\"fn\": \"return require('child_process').execSync('id')\"}}\n```\n"),
+    ],
+    harmless: &[
+        ("flow.json", "{\"jsCode\":\"const x = items.map(function (i) { return i.json; });\"}"),
+        (
+            "package.json",
+            "{\"scripts\": {\"stamp\": \"node -e \\\"require('child_process').execSync('git rev-parse HEAD')\\\"\"}}",
+        ),
+    ],
     ..BASE
 };
 

@@ -111,11 +111,9 @@ const PYTHON_DECODE: Rule = Rule {
         "setTimeout(",
         "loads(",
         "exec (",
-        ";base64,",
     ],
     pattern: concat!(
         r"(?:^|[^.\w])(?:exec|eval)\s{0,4}\(\s{0,4}(?:compile\s{0,4}\(\s{0,4})?(?:(?:\w{1,20}\.){0,2}(?:b64decode|b32decode|b85decode|a85decode|unhexlify|fromhex|decompress|decode|loads|decrypt)|atob|unescape|Buffer\.from|codecs\.decode|base64_decode|gzinflate|str_rot13|String\.fromCharCode|\x22\x22\.join|''\.join|bytes\.fromhex|__import__)\b",
-        r"|\b(?:deno\s{1,4}run|node\s|import\s{0,2}\()[^\n]{0,160}data:(?:application|text)/(?:typescript|javascript|x-javascript);base64,",
         r"|\bmarshal\.loads\s{0,4}\(|\b__import__\s{0,2}\(\s{0,2}['\x22](?:base64|zlib|marshal|codecs)['\x22]\s{0,2}\)\.\w{2,16}\([^\n]{0,200}",
         r"|(?:^|[^.\w])(?:exec|eval)\s{0,4}\(\s{0,4}(?:decoded|decrypted|payload|unpacked|deobf\w{0,10}|plain|shellcode|stage\w{0,4}|_{1,3}\w{0,8}|code|src|data|cmd)(?:\.decode\(\s{0,2}['\x22]?[\w-]{0,8}['\x22]?\s{0,2}\))?\s{0,4}[,)]",
     ),

@@ -57,13 +57,27 @@ fn is_output(word: &str) -> bool {
 const DATA_ADDRESS: Rule = Rule {
     id: "code-from-data-address",
     category: "obfuscation",
-    scope: Scope::Code,
+    scope: Scope::Machine,
     message: "loads code out of an address that holds it in another spelling",
     remedy: "write the code in the open",
-    literals: &["data:text/javascript", "data:application/javascript", "data:text/ecmascript"],
-    pattern: r"\b(?:import|importScripts|Worker|require)\s{0,2}\(\s{0,4}['\x22`]data:(?:text|application)/(?:javascript|ecmascript)[^\n]{0,60}",
-    harmful: &[("a.mjs", "await import('data:text/javascript;base64,' + text.toString('base64'));")],
-    harmless: &[("a.mjs", "const image = 'data:image/png;base64,' + data; await import('./a.mjs');")],
+    literals: &["data:text/", "data:application/"],
+    pattern: concat!(
+        r"\b(?:import|importScripts|Worker|require)\s{0,2}\(\s{0,4}['\x22`]data:(?:text|application)/(?:javascript|ecmascript)[^\n]{0,60}",
+        r"|\b(?:deno|bun|node|tsx|import|from|mshta|osascript)\b[^\n]{0,160}data:(?:application|text)/(?:x-)?(?:typescript|javascript|ecmascript|wasm|html|hta)(?:;charset=[\w-]{1,12})?;base64,",
+        r"|<script\b[^>\n]{0,80}src=['\x22]?data:(?:text|application)/(?:x-)?(?:javascript|ecmascript)[^\n]{0,60}",
+    ),
+    harmful: &[
+        ("a.mjs", "await import('data:text/javascript;base64,' + text.toString('base64'));"),
+        ("a.sh", "deno run -A \"data:application/typescript;base64,Y29uc29sZS5sb2coMSk=\"\n"),
+        ("a.html", "<script src=\"data:text/javascript;base64,YWxlcnQoMSk=\"></script>\n"),
+    ],
+    harmless: &[
+        ("a.mjs", "const image = 'data:image/png;base64,' + data; await import('./a.mjs');"),
+        (
+            "SKILL.md",
+            "```bash\nnode --import 'data:text/javascript,import { register } from \"node:module\"; register(\"./hooks.mjs\", \"file:///\");' a.mjs\n```\n",
+        ),
+    ],
     ..REMOTE_CODE
 };
 
@@ -131,11 +145,17 @@ const PATCHED: Rule = Rule {
         "/usr/share/",
         "Application Support",
         "Application\\ Support",
+        "net.request(",
+        "os').hostname",
+        "os.hostname(",
     ],
-    harmful: &[(
-        "a.js",
-        "const app = '/Applications/Chat.app/Contents/Resources/app.asar';\nasar.extractAll(app, out);\nasar.createPackage(out, app);",
-    )],
+    harmful: &[
+        (
+            "a.js",
+            "const app = '/Applications/Chat.app/Contents/Resources/app.asar';\nasar.extractAll(app, out);\nasar.createPackage(out, app);",
+        ),
+        ("a.js", "asar.extractAll('app.asar', './app');\nfetch(U, { method: 'POST', body: os.hostname() });"),
+    ],
     harmless: &[("a.js", "asar.createPackage('dist/app', 'dist/app.asar');")],
     ..REMOTE_CODE
 };
