@@ -26,6 +26,17 @@ const SHOWCASES: &str = include_str!("data/showcases.tsv");
 /// The same of our own, by techniques; when each was written, .37 to .68 were found.
 const TECHNIQUES: &str = include_str!("data/techniques.tsv");
 
+/// Whole skills of the kinds that are reported of registries, and honest ones of the same trades, by an author who knew no
+/// rule: .98 of the attacks were found when they were first looked at, and .18 of the honest ones taken for some.
+const REGISTRIES: &str = include_str!("data/registries.tsv");
+
+/// Skills whose attack is in what they tell the agent, and honest ones that tell it similar things, by another: .76
+/// and .16.
+const PERSUASION: &str = include_str!("data/persuasion.tsv");
+
+/// Skills that attack services, in four lists of our own: .41 to .54, the last .19, before there were rules for it.
+const EXPLOITS: &str = include_str!("data/exploits.tsv");
+
 /// Attacks of which this share at least is found, in hundredths, and honest skills of which this share at
 /// most is taken for attacks.
 const FOUND: usize = 92;
@@ -114,4 +125,28 @@ fn of_showcases_by_strangers_most_are_found() {
 fn of_techniques_most_are_found() {
     let (attacks, found) = judged(TECHNIQUES)["attack"];
     assert!(attacks >= 500 && found * 100 >= attacks * 93, "found {found} of {attacks}");
+}
+
+#[test]
+fn of_skills_like_those_of_registries_most_are_found() {
+    let totals = judged(REGISTRIES);
+    let ((attacks, found), (honest, mistaken)) = (totals["attack"], totals["honest"]);
+    assert!(found * 100 >= attacks * 96, "found {found} of {attacks}");
+    assert!(mistaken * 100 <= honest * 18, "mistaken {mistaken} of {honest}");
+}
+
+#[test]
+fn of_what_is_only_told_to_the_agent_most_is_found() {
+    let totals = judged(PERSUASION);
+    let ((attacks, found), (honest, mistaken)) = (totals["attack"], totals["honest"]);
+    assert!(found * 100 >= attacks * 75, "found {found} of {attacks}");
+    assert!(mistaken * 100 <= honest * 17, "mistaken {mistaken} of {honest}");
+}
+
+#[test]
+fn of_attacks_on_services_most_are_found() {
+    let totals = judged(EXPLOITS);
+    let ((attacks, found), (honest, mistaken)) = (totals["attack"], totals["honest"]);
+    assert!(found * 100 >= attacks * 94, "found {found} of {attacks}");
+    assert!(mistaken * 100 <= honest * 3, "mistaken {mistaken} of {honest}");
 }
