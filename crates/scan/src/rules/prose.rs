@@ -275,6 +275,7 @@ const SUPPLY: Rule = Rule {
         "install host & archive-password",
         "install host & first-do",
         "install index host",
+        "index host & install & omit",
         "fetch host & each obey orders",
         "install index & host & persist-setting",
         "fetch host replace body",
