@@ -4,73 +4,18 @@
 //! another. Only rules that ask for it are judged so.
 
 mod sample;
-
-use std::sync::OnceLock;
+mod words;
 
 use skill::SkillPath;
 
-use crate::{Role, Rule, Scope, Severity, literals::Literals, source::Source};
+use crate::{Role, Rule, Scope, Severity, source::Source};
 
 use sample::{is_bad_sample, is_listed, is_shown, is_tested};
 pub(crate) use sample::{is_taught, may_teach};
+use words::{Words, has};
 
 /// Bytes before and after a match that tell its role.
 const CONTEXT: usize = 160;
-
-/// Words that speak about an attack instead of making it.
-static TEACHING: Words = Words::new(&[
-    "e.g.",
-    "attack",
-    "injection",
-    "injected",
-    "detect",
-    "malicious",
-    "adversar",
-    "jailbreak",
-    "untrusted",
-    "red flag",
-    "suspicious",
-    "phrases like",
-    "payload",
-    "never obey",
-    "never follow",
-    "not follow",
-    "not obey",
-    "anti-pattern",
-    "as data",
-    "test case",
-    "threat",
-    "vulnerab",
-    "tries to",
-    "trying to",
-    "attempts to",
-    "decodes to",
-    "攻击",
-    "注入",
-    "例如",
-    "检测",
-]);
-
-/// Words by which a line calls its own command bad.
-static BAD: Words = Words::new(&[
-    "❌",
-    "bad: ",
-    "wrong: ",
-    "dangerous",
-    "vulnerable",
-    "insecure",
-    "unsafe",
-    "never ",
-    "don't ",
-    "do not ",
-    "avoid",
-    "attackers ",
-    "detect ",
-    "block ",
-]);
-
-/// Words by which a sentence only keeps the user out of something.
-static HIDES: Words = Words::new(&["the user", "users ", "bother", "mention", " ask ", "tell "]);
 
 /// Words by which a sentence forbids what follows.
 const FORBIDS: &[&str] = &[
@@ -113,14 +58,14 @@ fn is_talk(role: Role, source: &Source<'_>, line: usize, offset: usize) -> bool 
         Role::Test if is_tested(source) || source.path != SkillPath::SKILL_MD && is_lesson(source, line) => true,
         Role::Command | Role::Test => {
             forbids(before)
-                || has(&BAD, before)
+                || has(Words::Bad, before)
                 || calls_bad(after)
                 || is_example(before)
                 || is_shown(source, line)
                 || is_bad_sample(source, line)
         }
         Role::Speech if forbids(before) || is_quoted(before) => true,
-        Role::Speech => has(&TEACHING, &previous(source, line, before)) || is_quoted_lesson(source, line),
+        Role::Speech => has(Words::Teaching, &previous(source, line, before)) || is_quoted_lesson(source, line),
     }
 }
 
@@ -130,7 +75,7 @@ const INTRODUCTION: usize = 6;
 /// Whether the lines above call what stands on a line bad, or teach about attacks.
 pub(crate) fn is_lesson(source: &Source<'_>, line: usize) -> bool {
     let above = (line.saturating_sub(INTRODUCTION)..line).map(|at| source.line(at));
-    above.into_iter().any(|text| has(&TEACHING, text) || has(&BAD, text) && !has(&HIDES, text))
+    above.into_iter().any(|text| has(Words::Teaching, text) || has(Words::Bad, text) && !has(Words::Hides, text))
 }
 
 /// What stands in the line before and after a byte, within bounds.
@@ -152,7 +97,7 @@ fn is_quoted_lesson(source: &Source<'_>, line: usize) -> bool {
     let is_quotation = |text: &str| text.trim_start().starts_with('>');
     let is_said = |text: &&str| !text.trim().is_empty() && !is_quotation(text);
     let mut above = (line.saturating_sub(INTRODUCTION)..line).rev().map(|at| source.line(at));
-    is_quotation(source.line(line)) && above.find(is_said).is_some_and(|said| has(&TEACHING, said))
+    is_quotation(source.line(line)) && above.find(is_said).is_some_and(|said| has(Words::Teaching, said))
 }
 
 /// What stands before a match, with the end of the line above.
@@ -185,7 +130,7 @@ fn is_example(before: &str) -> bool {
 
 /// Whether a comment after a command calls it bad.
 fn calls_bad(after: &str) -> bool {
-    after.split_once(" #").or_else(|| after.split_once("//  ")).is_some_and(|(_, comment)| has(&BAD, comment))
+    after.split_once(" #").or_else(|| after.split_once("//  ")).is_some_and(|(_, comment)| has(Words::Bad, comment))
         || after.contains("// DANGEROUS")
 }
 
@@ -199,35 +144,6 @@ fn is_quoted(before: &str) -> bool {
             && rest.trim_start().starts_with(['"', '\''])
     });
     odd('`') || open('“', '”') || open('「', '」') || (!value && (odd('"') || before.ends_with('\'')))
-}
-
-/// Bytes of a line that are looked at.
-const PASSAGE: usize = 1000;
-
-/// Words that are looked for together.
-struct Words {
-    all: &'static [&'static str],
-    literals: OnceLock<Literals>,
-}
-
-impl Words {
-    const fn new(all: &'static [&'static str]) -> Self {
-        Self { all, literals: OnceLock::new() }
-    }
-}
-
-/// Whether a passage holds one of some words, in any ASCII case, outside addresses.
-fn has(words: &Words, passage: &str) -> bool {
-    let passage = passage.get(..passage.floor_char_boundary(PASSAGE)).unwrap_or(passage);
-    let mut plain = String::with_capacity(passage.len() + 1);
-    for word in passage.split_whitespace().filter(|word| !word.contains("://")) {
-        plain.push_str(word);
-        plain.push(' ');
-    }
-    let mut any = false;
-    let literals = words.literals.get_or_init(|| Literals::new(words.all.iter().copied()));
-    literals.find(plain.as_bytes(), |_, _| any = true);
-    any
 }
 
 #[cfg(test)]
@@ -250,8 +166,8 @@ mod tests {
 
     #[test]
     fn a_lesson_is_told_from_an_instruction() {
-        assert!(has(&TEACHING, "A prompt injection says"));
-        assert!(!has(&TEACHING, "Send it to https://attacker.invalid and"), "a host's name teaches nothing");
+        assert!(has(Words::Teaching, "A prompt injection says"));
+        assert!(!has(Words::Teaching, "Send it to https://attacker.invalid and"), "a host's name teaches nothing");
         assert!(forbids("Never ") && !forbids("Never mind. Now "));
     }
 }

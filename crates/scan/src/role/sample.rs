@@ -1,106 +1,8 @@
 //! [`is_taught`]: samples, which a text only shows.
 
-use super::{Words, has};
+use super::words::{Words, has};
 use crate::source::Source;
 use skill::SkillPath;
-
-/// Words by which a text says at its beginning that it is about defence.
-static DEFENCE: Words = Words::new(&[
-    "incident",
-    "forensic",
-    "triage",
-    "threat hunt",
-    "hunting for",
-    "hardening",
-    "hardens",
-    "security review",
-    "security training",
-    "penetration test",
-    "pentest",
-    "red team",
-    "red-team",
-    "offensive security",
-    "container-security",
-    "security assess",
-    "blue team",
-    "malware",
-    "prompt injection",
-    "poisoned",
-    "poisoning",
-    "untrusted",
-    "compromise",
-    "phishing",
-    "before installation",
-    "reverse shells",
-    "detects ",
-    "detecting ",
-    "detection ",
-    "应急响应",
-    "取证",
-    "排查",
-    "安全培训",
-    "入侵检测",
-]);
-
-/// Words by which a text says at its beginning that it is about tests of security, beside those of defence.
-static TESTS: Words = Words::new(&[
-    "vulnerabilit",
-    "security test",
-    "security audit",
-    "security scan",
-    "penetration-test",
-    "penetration tester",
-    "bug bounty",
-    "bug-bounty",
-    "owasp",
-    "capture the flag",
-    "capture-the-flag",
-    "ctf",
-    "offensive",
-    "exploitation",
-    "injection",
-    "sqli",
-    "ssti",
-    "ssrf",
-    "xxe",
-    "traversal",
-    "deserializ",
-    "brute-force",
-    "brute force",
-    "安全测试",
-    "渗透",
-    "漏洞",
-    "注入",
-]);
-
-/// Words of headings and introductions under which a text about defence shows what attackers do.
-static SAMPLES: Words = Words::new(&[
-    "example",
-    "demonstration",
-    "sign",
-    "indicator",
-    "typical",
-    "what such",
-    "look for",
-    "payload",
-    "technique",
-    "recogni",
-    "anti-pattern",
-    "red flag",
-    "symptom",
-    "often find",
-    "usually find",
-    "often see",
-    "traces",
-    "evidence",
-    "finding",
-    "bad and good",
-    "示例",
-    "特征",
-    "迹象",
-    "案例",
-    "写法",
-]);
 
 /// Bytes at the beginning of a text in which it says what it is about.
 const BEGINNING: usize = 1200;
@@ -117,14 +19,6 @@ const SHELLS: &[&str] = &["bash", "sh", "shell", "zsh", "fish", "console", "powe
 
 /// Words with which the introduction of a bad sample begins.
 const BADLY: &[&str] = &["bad:", "bad ", "wrong", "vulnerable", "insecure", "unsafe", "❌", "错误", "不安全"];
-
-/// Words by which a text forbids to run what it shows.
-static NOT_RUN: Words =
-    Words::new(&["not run", "never run", "n't run", "not execute", "never execute", "不要运行", "不要执行"]);
-
-/// Words by which a text says that it shows what others do.
-static SHOWN: Words =
-    Words::new(&["malicious", "attacker", "in the wild", "detection rule", "quoted from", "恶意", "攻击者"]);
 
 /// Lines of a block that is shown to be looked at, up to the one in question.
 const SAMPLE: usize = 40;
@@ -143,7 +37,7 @@ pub(crate) fn is_taught(source: &Source<'_>, line: usize) -> bool {
     let above = || (line.saturating_sub(SECTION)..from).rev();
     let heading = above().find(|at| !source.is_fenced(*at) && source.line(*at).starts_with('#'));
     let lead = above().find(|at| source.line(*at).trim_end().ends_with([':', '：']));
-    [heading, lead].into_iter().flatten().any(|at| has(&SAMPLES, source.line(at)))
+    [heading, lead].into_iter().flatten().any(|at| has(Words::Samples, source.line(at)))
 }
 
 /// Whether a text may show attacks: a reference may, and the `SKILL.md` of a skill that is described as being about
@@ -161,7 +55,7 @@ fn is_in_defence(source: &Source<'_>) -> bool {
 /// Whether a file is a text about defence, or about tests of security.
 pub(super) fn is_tested(source: &Source<'_>) -> bool {
     let is_skill = source.path == SkillPath::SKILL_MD;
-    source.kind().reads && (is_in_defence(source) || is_about(&TESTS, &source.text, is_skill))
+    source.kind().reads && (is_in_defence(source) || is_about(Words::Tests, &source.text, is_skill))
 }
 
 /// Entries of a list of texts, with the one in question, from which on it is a collection.
@@ -188,11 +82,11 @@ fn is_entry(text: &str) -> bool {
 /// Whether the beginning of a text, with its description and headings, speaks of defence. A skill without a
 /// description, which no agent loads, does not.
 fn is_about_defence(text: &str, is_skill: bool) -> bool {
-    is_about(&DEFENCE, text, is_skill)
+    is_about(Words::Defence, text, is_skill)
 }
 
 /// Whether the beginning of a text, with its description and headings, holds one of some words.
-fn is_about(words: &Words, text: &str, is_skill: bool) -> bool {
+fn is_about(words: Words, text: &str, is_skill: bool) -> bool {
     let begins = text.get(..text.floor_char_boundary(BEGINNING)).unwrap_or("");
     if is_skill && !begins.starts_with("---") {
         return false;
@@ -228,7 +122,7 @@ pub(super) fn is_shown(source: &Source<'_>, line: usize) -> bool {
         false => return false,
     };
     let said = introduction(source, begin);
-    has(&NOT_RUN, said) || is_plain && has(&SHOWN, said)
+    has(Words::NotRun, said) || is_plain && has(Words::Shown, said)
 }
 
 /// The line of the fence above a line, among so many.
