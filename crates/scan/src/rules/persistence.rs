@@ -16,11 +16,26 @@ const KEYS: Rule = Rule {
     id: "persistence-ssh-key",
     message: "adds a key that lets someone sign in",
     literals: &["authorized_keys"],
-    pattern: r">>?\s{0,4}[\x22']?(?:~|\$HOME|\$\{HOME\}|/root|/home/[\w${}]{1,30})?/?\.ssh/authorized_keys|\btee\s{1,4}(?:-a\s{1,4})?[^\n]{0,40}authorized_keys|(?:open|appendFile\w{0,4}|Path)\([^\n]{0,80}authorized_keys[^\n]{0,40}[,.]\s{0,2}(?:['\x22][aw]|write)",
-    harmful: &[("scripts/a.sh", "echo \"ssh-ed25519 AAAA\" >> ~/.ssh/authorized_keys")],
-    harmless: &[("scripts/a.sh", "grep -c . ~/.ssh/authorized_keys")],
+    pattern: r"(?:\bgrep\s{1,2}-\w{0,3}v[^\n>]{0,120})?>>?\s{0,4}[\x22']?(?:~|\$HOME|\$\{HOME\}|/root|/home/[\w${}]{1,30})?/?\.ssh/authorized_keys|\btee\s{1,4}(?:-a\s{1,4})?[^\n]{0,40}authorized_keys|(?:open|appendFile\w{0,4}|Path)\([^\n]{0,80}authorized_keys[^\n]{0,40}[,.]\s{0,2}(?:['\x22][aw]|write)",
+    accept: Some(adds_a_key),
+    harmful: &[
+        ("scripts/a.sh", "echo \"ssh-ed25519 AAAA\" >> ~/.ssh/authorized_keys"),
+        ("scripts/a.sh", "cat k.pub > ~/.ssh/authorized_keys"),
+        ("scripts/a.sh", "grep -v old /tmp/k >> ~/.ssh/authorized_keys"),
+    ],
+    harmless: &[
+        ("scripts/a.sh", "grep -c . ~/.ssh/authorized_keys"),
+        ("scripts/a.sh", "grep -vF \"$old\" ~/.ssh/authorized_keys.bak > ~/.ssh/authorized_keys"),
+    ],
     ..BASE
 };
+
+/// Whether it does more than write the list, or a copy of it, anew without some of its keys.
+fn adds_a_key(matched: &str) -> bool {
+    let (filtered, written) = matched.split_once('>').unwrap_or((matched, ""));
+    let is_of_the_list = filtered.contains("authorized_keys") && !filtered.contains([';', '|', '&']);
+    !(filtered.starts_with("grep") && is_of_the_list) || written.starts_with('>')
+}
 
 const CRON: Rule = Rule {
     id: "persistence-schedule",

@@ -118,11 +118,12 @@ fn from_unknown_host(text: &str) -> bool {
     !from_known_host(text) && !is_local(text)
 }
 
-/// Whether the only hosts are this machine or placeholders without a dot.
+/// Whether the only hosts are this machine, samples, or left out.
 fn is_local(text: &str) -> bool {
     let hosts: Vec<&str> =
         text.split("://").skip(1).filter_map(|rest| rest.split(['/', ':', '"', '\'', ' ']).next()).collect();
-    !hosts.is_empty() && hosts.iter().all(|host| matches!(*host, "localhost" | "127.0.0.1" | "0.0.0.0" | "example.com"))
+    !hosts.is_empty()
+        && hosts.iter().all(|host| matches!(*host, "localhost" | "127.0.0.1" | "0.0.0.0" | "example.com" | "..."))
 }
 
 const FETCH: &[&str] = &["curl", "wget"];
@@ -223,7 +224,7 @@ const POWERSHELL: Rule = Rule {
     ],
     pattern: concat!(
         r"\b(?:iwr|irm|curl|wget|Invoke-WebRequest|Invoke-RestMethod)\b[^\n|]{0,240}\|\s{0,8}(?:iex|Invoke-Expression)\b",
-        r"|\b(?:iex|Invoke-Expression)\b\s{0,4}\(?[^\n]{0,160}(?:DownloadString|DownloadData|Net\.WebClient|\birm\b|\biwr\b|Invoke-WebRequest|Invoke-RestMethod|FromBase64String)[^\n]{0,160}",
+        r"|\b(?:iex|Invoke-Expression)\b\s{0,4}\(?(?:[^\n|][^\n]{0,160})?(?:DownloadString|DownloadData|Net\.WebClient|\birm\b|\biwr\b|Invoke-WebRequest|Invoke-RestMethod|FromBase64String)[^\n]{0,160}",
         r"|DownloadString\s{0,4}\([^\n]{0,200}(?:\n[^\n]{0,160}){0,2}?(?:iex|Invoke-Expression)\b",
         r"|\bpowershell(?:\.exe)?\b[^\n]{0,120}\s-(?:enc|encodedcommand|e|ec)\s{1,4}(?:[A-Za-z0-9+/=]{24})|\bpowershell(?:\.exe)?\b[^\n]{0,60}hidden\b[^\n]{0,60}-e\w{0,14}\s{1,2}\$\w{1,20}",
         r"|\bmshta(?:\.exe)?\s{1,4}[\x22']?(?:https?|javascript|vbscript):|\bregsvr32\b[^\n]{0,60}/i:https?|\bcertutil(?:\.exe)?\b[^\n]{0,40}-urlcache[^\n]{0,20}https?|\bbitsadmin\b[^\n]{0,40}/transfer[^\n]{0,60}https?",
@@ -238,6 +239,8 @@ const POWERSHELL: Rule = Rule {
     harmless: &[
         ("SKILL.md", "irm https://astral.sh/uv/install.ps1 | iex"),
         ("SKILL.md", "iex -S mix starts the shell of Elixir"),
+        ("a.py", "SIGNS = re.compile(r'(FromBase64|IEX|Invoke-Expression|DownloadString|Net\\.WebClient)')"),
+        ("SKILL.md", "| `DownloadString` | `$wc.DownloadString('http://...')` |\n| `IEX` | `IEX $payload` |"),
     ],
     ..BASE
 };
