@@ -12,12 +12,8 @@ pub(crate) fn around(line: &str, matched: Range<usize>) -> String {
     let before = line.get(..matched.start).unwrap_or("");
     let rest = line.get(before.len()..).unwrap_or("");
     // What is no text in a binary is blank here; it would push the match out of view.
-    let before = before.rsplit('\0').next().unwrap_or("");
-    let lead: String = {
-        let mut chars: Vec<char> = before.chars().rev().take(EXCERPT_CHARS / 4).collect();
-        chars.reverse();
-        chars.into_iter().collect()
-    };
+    let lead: Vec<char> = before.chars().rev().take(EXCERPT_CHARS / 4).take_while(|c| *c != '\0').collect();
+    let lead: String = lead.into_iter().rev().collect();
     visible(&format!("{lead}{}", rest.chars().take(EXCERPT_CHARS).collect::<String>()))
 }
 
