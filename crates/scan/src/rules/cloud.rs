@@ -101,5 +101,72 @@ const PIPELINE: Rule = Rule {
     ..BASE
 };
 
+const METADATA: Rule = Rule {
+    id: "cloud-metadata",
+    category: "credentials",
+    role: Role::Fact,
+    message: "asks the cloud's metadata service, which hands out the machine's credentials",
+    remedy: "use the cloud's own tool, which the user has signed in to",
+    literals: &["169.254.169.254", "metadata.google.internal", "169.254.170.2", "fd00:ec2::254", "100.100.100.200"],
+    pattern: r"\b(?:curl|wget|requests\.\w{1,8}|httpx\.\w{1,8}|urlopen|fetch|get|Invoke-\w{1,16}|http\.\w{1,8})\b[^\n]{0,120}(?:169\.254\.169\.254|metadata\.google\.internal|169\.254\.170\.2|100\.100\.100\.200)[^\s\x22'`)]{0,80}",
+    accept: Some(asks_for_more_than_a_name),
+    harmful: &[
+        ("scripts/a.sh", "curl http://169.254.169.254/latest/meta-data/iam/security-credentials/"),
+        ("scripts/a.sh", "curl http://169.254.169.254/latest/meta-data/$path"),
+    ],
+    harmless: &[
+        (
+            "scripts/a.sh",
+            "curl -s -H \"X-aws-ec2-metadata-token: $t\" http://169.254.169.254/latest/meta-data/instance-id",
+        ),
+        ("SKILL.md", "curl http://169.254.169.254/ shows a fault of this kind."),
+        ("a.py", "BLOCKED = ['169.254.169.254']"),
+    ],
+    ..BASE
+};
+
+/// What the metadata service tells of a machine that is no secret, and how it is asked.
+const NAMES: &[&str] = &[
+    "/latest/api/token",
+    "/latest/meta-data/instance-id",
+    "/latest/meta-data/instance-type",
+    "/latest/meta-data/placement/",
+    "/latest/meta-data/ami-id",
+    "/latest/meta-data/local-ipv4",
+    "/latest/meta-data/local-hostname",
+    "/latest/meta-data/public-ipv4",
+    "/latest/meta-data/public-hostname",
+    "/latest/meta-data/spot/",
+    "/computeMetadata/v1/instance/id",
+    "/computeMetadata/v1/instance/name",
+    "/computeMetadata/v1/instance/zone",
+    "/computeMetadata/v1/instance/machine-type",
+    "/computeMetadata/v1/project/project-id",
+    "/computeMetadata/v1/project/numeric-project-id",
+];
+
+/// Whether the metadata service is asked for more than what a machine is called and where it stands.
+fn asks_for_more_than_a_name(matched: &str) -> bool {
+    let hosts = ["169.254.169.254", "metadata.google.internal"];
+    let path = hosts.iter().find_map(|host| matched.rsplit_once(host)).map_or("", |(_, path)| path);
+    path.contains("..") || !NAMES.iter().any(|name| path.starts_with(name))
+}
+
+const METADATA_KEYS: Rule = Rule {
+    id: "cloud-metadata-credentials",
+    category: "credentials",
+    message: "takes the credentials that a cloud gives to its machines",
+    remedy: "let the cloud's own client find its credentials",
+    literals: &["security-credentials", "service-accounts/default/token", "metadata/identity/oauth2", "v2/credentials"],
+    pattern: r"(?:meta-data|latest|IMDS)\W{0,4}[^\n]{0,40}/?iam/security-credentials|\binstance/service-accounts/default/token|169\.254\.169\.254/metadata/identity/oauth2|169\.254\.170\.2[^\n]{0,40}/v2/credentials",
+    also: &["requests", "urlopen", "fetch(", "http.client", "curl", "axios", "Invoke-"],
+    harmful: &[("a.py", "r = urlopen('http://169.254.169.254/latest/meta-data/iam/security-credentials/')")],
+    harmless: &[
+        ("SKILL.md", "The role stands at latest/meta-data/iam/security-credentials/ and curl reads it."),
+        ("a.py", "urlopen('http://169.254.169.254/latest/meta-data/instance-id')"),
+    ],
+    ..BASE
+};
+
 /// All rules of this category.
-pub(crate) const RULES: &[Rule] = &[WATCH, SHARED, ROLE_OPENED, NODE, PIPELINE];
+pub(crate) const RULES: &[Rule] = &[WATCH, SHARED, ROLE_OPENED, NODE, PIPELINE, METADATA, METADATA_KEYS];

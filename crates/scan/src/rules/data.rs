@@ -381,24 +381,6 @@ const ASK: Rule = Rule {
     ..BASE
 };
 
-const METADATA: Rule = Rule {
-    id: "cloud-metadata",
-    category: "credentials",
-    scope: Scope::Code,
-    elsewhere: Severity::Low,
-    role: Role::Fact,
-    message: "asks the cloud's metadata service, which hands out the machine's credentials",
-    remedy: "use the cloud's own tool, which the user has signed in to",
-    literals: &["169.254.169.254", "metadata.google.internal", "169.254.170.2", "fd00:ec2::254", "100.100.100.200"],
-    pattern: r"\b(?:curl|wget|requests\.\w{1,8}|httpx\.\w{1,8}|urlopen|fetch|get|Invoke-\w{1,16}|http\.\w{1,8})\b[^\n]{0,120}(?:169\.254\.169\.254|metadata\.google\.internal|169\.254\.170\.2|100\.100\.100\.200)",
-    harmful: &[("scripts/a.sh", "curl http://169.254.169.254/latest/meta-data/iam/security-credentials/")],
-    harmless: &[
-        ("SKILL.md", "curl http://169.254.169.254/ shows a fault of this kind."),
-        ("a.py", "BLOCKED = ['169.254.169.254']"),
-    ],
-    ..BASE
-};
-
 const AGENT_MEMORY: Rule = Rule {
     id: "agent-memory-exfiltration",
     message: "reads the agent's memory or identity and sends it away",
@@ -468,7 +450,6 @@ pub(crate) const RULES: &[Rule] = &[
     DNS,
     BEACON,
     ASK,
-    METADATA,
     AGENT_MEMORY,
     MEDIA,
     HIDDEN_PATH,

@@ -88,8 +88,6 @@ fn is_no_known_tool(matched: &str) -> bool {
         "gitlab-runner",
         "github-runner",
         "actions-runner",
-        "act_runner",
-        "woodpecker",
         "jenkins",
         "wagoodman/dive",
         "trivy",

@@ -221,24 +221,6 @@ fn goes_elsewhere(matched: &str) -> bool {
     host.is_none_or(|host| !new.contains(&format!("{host}.com")) && !new.contains(&format!("{host}.org")))
 }
 
-const METADATA: Rule = Rule {
-    id: "cloud-metadata-credentials",
-    category: "credentials",
-    scope: Scope::Code,
-    elsewhere: Severity::Low,
-    message: "takes the credentials that a cloud gives to its machines",
-    remedy: "let the cloud's own client find its credentials",
-    literals: &["security-credentials", "service-accounts/default/token", "metadata/identity/oauth2", "v2/credentials"],
-    pattern: r"(?:meta-data|latest|IMDS)\W{0,4}[^\n]{0,40}/?iam/security-credentials|\binstance/service-accounts/default/token|169\.254\.169\.254/metadata/identity/oauth2|169\.254\.170\.2[^\n]{0,40}/v2/credentials",
-    also: &["requests", "urlopen", "fetch(", "http.client", "curl", "axios", "Invoke-"],
-    harmful: &[("a.py", "r = urlopen('http://169.254.169.254/latest/meta-data/iam/security-credentials/')")],
-    harmless: &[
-        ("SKILL.md", "The role stands at latest/meta-data/iam/security-credentials/ and curl reads it."),
-        ("a.py", "urlopen('http://169.254.169.254/latest/meta-data/instance-id')"),
-    ],
-    ..BASE
-};
-
 const SECURITY_OFF: Rule = Rule {
     id: "security-tools-off",
     category: "tampering",
@@ -435,7 +417,6 @@ pub(crate) const RULES: &[Rule] = &[
     MINER,
     SUDOERS,
     GIT_REDIRECT,
-    METADATA,
     SECURITY_OFF,
     SHELL_PIPE,
     URL_PACKAGE,
