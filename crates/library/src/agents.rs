@@ -5,8 +5,9 @@ use std::{
     sync::LazyLock,
 };
 
-/// The table: id, name, folder in a project, folder of the user, separated by tabs. It changes
-/// often, so it is data.
+/// The table, separated by tabs: id, name, skills folder in a project, skills folder of the user, `no` for a
+/// host that does not follow links, and the other folders that the host reads (separated by spaces; `~/` marks
+/// a folder of the user). It changes often, so it is data.
 const TABLE: &str = include_str!("../data/agents.tsv");
 
 /// One agent of the table.
@@ -22,6 +23,10 @@ pub struct Agent {
     home_dir: Option<&'static str>,
     /// An environment variable that names another folder in place of the first part of `home_dir`.
     home_variable: Option<&'static str>,
+    /// Whether its host reads a skill through a symbolic link. Others get a managed copy.
+    pub follows_links: bool,
+    /// Other folders that its host reads; `~/` marks those of the user.
+    also_reads: Vec<&'static str>,
 }
 
 impl Agent {
@@ -39,6 +44,22 @@ impl Agent {
             Some(moved) => Some(moved.join(below_home.rsplit('/').next()?)),
             None => Some(home.join(below_home)),
         }
+    }
+
+    /// Every folder in a project that its host reads, its own first.
+    pub fn project_folders(&self, root: &Path) -> impl Iterator<Item = PathBuf> {
+        let others = self.also_reads.iter().filter(|folder| !folder.starts_with("~/"));
+        std::iter::once(self.project_folder(root)).chain(others.map(|folder| root.join(folder)))
+    }
+
+    /// Every folder of the user that its host reads, its own first; `variable` looks up the environment.
+    pub fn user_folders(
+        &self,
+        home: &Path,
+        variable: impl Fn(&str) -> Option<PathBuf>,
+    ) -> impl Iterator<Item = PathBuf> {
+        let others = self.also_reads.iter().filter_map(|folder| folder.strip_prefix("~/"));
+        self.user_folder(home, variable).into_iter().chain(others.map(|folder| home.join(folder)))
     }
 }
 
@@ -61,7 +82,10 @@ fn parse(line: &'static str) -> Option<Agent> {
     let global = columns.next().unwrap_or_default();
     let (folder, note) = global.split_once(" ($").map_or((global, None), |(f, note)| (f, Some(note)));
     let home_variable = note.map(|note| note.trim_end_matches(')'));
-    Some(Agent { id, name, project_dir, home_dir: folder.trim().strip_prefix("~/"), home_variable })
+    let follows_links = columns.next() != Some("no");
+    let also_reads = columns.next().unwrap_or_default().split_ascii_whitespace().collect();
+    let home_dir = folder.trim().strip_prefix("~/");
+    Some(Agent { id, name, project_dir, home_dir, home_variable, follows_links, also_reads })
 }
 
 #[cfg(test)]
@@ -74,11 +98,23 @@ mod tests {
         for agent in agents() {
             assert!(!agent.id.is_empty() && !agent.project_dir.is_empty(), "{agent:?}");
             assert!(!agent.project_dir.starts_with('/') && !agent.project_dir.contains(".."), "{agent:?}");
+            assert!(agent.also_reads.iter().all(|f| !f.starts_with('/') && !f.contains("..")), "{agent:?}");
             assert!(
                 agent.home_variable.is_none_or(|v| v.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')),
                 "{agent:?}"
             );
         }
+    }
+
+    #[test]
+    fn other_folders_follow_the_own_one() {
+        let opencode = find_agent("opencode").unwrap();
+        let root = Path::new("/p");
+        let read: Vec<_> = opencode.project_folders(root).collect();
+        assert_eq!(read[0], root.join(opencode.project_dir));
+        assert!(read.contains(&root.join(".claude/skills")) && read.contains(&root.join(".agents/skills")));
+        let home = Path::new("/home/ann");
+        assert!(opencode.user_folders(home, |_| None).any(|folder| folder == home.join(".claude/skills")));
     }
 
     #[test]
