@@ -1,15 +1,22 @@
 //! `skillhub adopt`: take over skill folders as they are.
 
-use std::path::PathBuf;
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+};
 
+use anstyle::Style;
 use clap::Args;
-use client::{AdoptStatus, Adopted};
+use client::{Accept, AdoptStatus, Adopted, BlockedSkill};
+use library::Permit;
+use scan::Severity;
 use serde_json::{Value, json};
 
 use crate::{
+    accepting::{AcceptArgs, Acceptor, way_on},
     context::Context,
     exit::{CliError, Exit, error_of_one, exit_of_one, failed},
-    print::{BAD, FAINT, GOOD, STRONG, WARN, finding_lines, problem_line},
+    print::{BAD, FAINT, GOOD, STRONG, WARN, findings_lines, problem_line, visible},
 };
 
 /// Flags of `adopt`.
@@ -18,6 +25,7 @@ use crate::{
   skillhub adopt ~/.claude/skills                every skill in a folder
   skillhub adopt ~/.claude/skills/my-skill --global
   skillhub adopt .agents/skills/my-skill         give a folder of the library a history
+  skillhub adopt my-skill --accept remote-pipe-to-shell --reason 'our own installer'
 
 Folders elsewhere are copied into the library and stay as they are.")]
 pub struct AdoptArgs {
@@ -27,6 +35,8 @@ pub struct AdoptArgs {
     /// Do everything but take over
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    accept: AcceptArgs,
 }
 
 /// Adopts; the exit code is the gravest of all.
@@ -34,44 +44,97 @@ pub fn run(context: &Context, args: &AdoptArgs) -> Result<Exit, CliError> {
     let paths: Vec<PathBuf> = args.path.iter().map(|path| context.absolute(path)).collect();
     let mut library = context.library()?;
     let folders = context.user_agent_folders();
-    let (stamp, permit) = (context.stamp(), context.permit()?);
-    let mut adopted = client::adopt(&mut library, &paths, &folders, args.dry_run, (&stamp, &permit)).map_err(failed)?;
+    let (stamp, permit, acceptor) = (context.stamp(), context.permit()?, Acceptor::new(context, &args.accept)?);
+    let accept = |blocked: &[BlockedSkill<'_>]| acceptor.decide(blocked);
+    let by = (&stamp, &permit as &Permit<'_>, &accept as &Accept<'_>);
+    let adopted = client::adopt(&mut library, &paths, &folders, args.dry_run, by).map_err(failed)?;
+    answer(context, adopted)
+}
+
+/// Prints a line for each folder, and how a person goes on where something is blocked.
+fn answer(context: &Context, mut adopted: Vec<Adopted>) -> Result<Exit, CliError> {
+    let way_on = way_on(adopted.iter().filter_map(|skill| skill.error.as_ref()?.report()));
     if let [Adopted { error: Some(_), .. }] = adopted.as_slice()
         && let Some(error) = adopted.pop().and_then(|only| only.error)
     {
-        return Err(failed(error));
+        return Err(failed(error).with_way_on(way_on));
     }
     let exit = adopted.iter().map(|skill| exit_of_one(skill.error.as_ref())).max().unwrap_or(Exit::Done);
-    let document = json!({"ok": exit == Exit::Done, "skills": adopted.iter().map(document).collect::<Vec<_>>()});
+    let skills: Vec<Value> = adopted.iter().map(document).collect();
+    let document = json!({"ok": exit == Exit::Done, "skills": skills, "hint": way_on});
     context.out.answer(&document, |out| {
-        for skill in &adopted {
-            let (style, word) = match skill.status {
-                AdoptStatus::Adopted => (GOOD, "Adopted"),
-                AdoptStatus::Unchanged => (GOOD, "Unchanged"),
-                AdoptStatus::DryRun => (WARN, "Would adopt"),
-                AdoptStatus::Failed => (BAD, "Not adopted"),
-            };
-            writeln!(out, "{style}{word}{style:#} {STRONG}{}{STRONG:#}", skill.source.display())?;
-            if let Some(path) = &skill.path {
-                let copied = if skill.copied { " (a copy; the original stays)" } else { "" };
-                writeln!(out, "  {}{FAINT}{copied}{FAINT:#}", path.display())?;
-            }
-            for line in skill.report.iter().flat_map(|report| &report.findings).flat_map(finding_lines) {
-                writeln!(out, "  {line}")?;
-            }
-            for problem in &skill.problems {
-                writeln!(out, "  {}", problem_line(problem))?;
-            }
-            if let Some(pending) = &skill.checkout_pending {
-                writeln!(out, "  {WARN}note{WARN:#}: the folder does not show it yet: {pending}")?;
-            }
-            if let Some(error) = &skill.error {
-                writeln!(out, "  {error}")?;
-            }
+        match adopted.as_slice() {
+            [only] => text(only, out)?,
+            all => lines(all, out)?,
         }
-        Ok(())
+        way_on.iter().try_for_each(|hint| writeln!(out, "{GOOD}hint{GOOD:#}: {hint}"))
     })?;
     Ok(exit)
+}
+
+/// One folder, with all that there is to say.
+fn text(skill: &Adopted, out: &mut dyn Write) -> io::Result<()> {
+    let (style, word) = word(skill.status);
+    writeln!(out, "{style}{word}{style:#} {STRONG}{}{STRONG:#}", skill.source.display())?;
+    if let Some(path) = &skill.path {
+        let copied = if skill.copied { " (a copy; the original stays)" } else { "" };
+        writeln!(out, "  {}{FAINT}{copied}{FAINT:#}", path.display())?;
+    }
+    for line in findings_lines(skill.report.iter().flat_map(|report| &report.findings)) {
+        writeln!(out, "  {line}")?;
+    }
+    for problem in &skill.problems {
+        writeln!(out, "  {}", problem_line(problem))?;
+    }
+    if let Some(pending) = &skill.checkout_pending {
+        writeln!(out, "  {WARN}note{WARN:#}: the folder does not show it yet: {pending}")?;
+    }
+    Ok(())
+}
+
+/// Several folders: a line for each, then how many ended how.
+fn lines(all: &[Adopted], out: &mut dyn Write) -> io::Result<()> {
+    for skill in all {
+        let (style, word) = word(skill.status);
+        let of_source = || skill.source.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = skill.name.as_ref().map_or_else(of_source, ToString::to_string);
+        let why = visible(&reason(skill));
+        writeln!(out, "{style}{word:<11}{style:#} {STRONG}{}{STRONG:#}  {why}", visible(&name))?;
+    }
+    let count = |status| all.iter().filter(|skill| skill.status == status).count();
+    let counts = [
+        (count(AdoptStatus::Adopted), "adopted"),
+        (count(AdoptStatus::Unchanged), "unchanged"),
+        (count(AdoptStatus::DryRun), "would be adopted"),
+        (count(AdoptStatus::Blocked), "blocked"),
+        (count(AdoptStatus::Failed), "not adopted"),
+    ];
+    let counts: Vec<String> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+    writeln!(out, "{} skills: {}", all.len(), counts.join(", "))
+}
+
+fn word(status: AdoptStatus) -> (Style, &'static str) {
+    match status {
+        AdoptStatus::Adopted => (GOOD, "Adopted"),
+        AdoptStatus::Unchanged => (GOOD, "Unchanged"),
+        AdoptStatus::DryRun => (WARN, "Would adopt"),
+        AdoptStatus::Blocked => (BAD, "Blocked"),
+        AdoptStatus::Failed => (BAD, "Not adopted"),
+    }
+}
+
+/// Where the skill is now, with how much there is to look at, or why it was not adopted.
+fn reason(skill: &Adopted) -> String {
+    if let Some(error) = &skill.error {
+        return error.to_string();
+    }
+    let place = skill.path.as_ref().unwrap_or(&skill.source).display().to_string();
+    let found = skill.report.iter().flat_map(|report| &report.findings);
+    let waived = found.clone().filter(|finding| finding.waived).count();
+    let warnings = found.filter(|finding| !finding.waived && finding.severity >= Severity::Medium).count();
+    let parts = [(waived, "accepted"), (warnings, if warnings == 1 { "warning" } else { "warnings" })];
+    let parts: Vec<String> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+    if parts.is_empty() { place } else { format!("{place} ({})", parts.join(", ")) }
 }
 
 fn document(skill: &Adopted) -> Value {

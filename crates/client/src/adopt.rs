@@ -1,5 +1,7 @@
 //! [`adopt`]: skill folders that are there already are taken over as they are.
 
+mod accepting;
+
 use std::{
     io,
     path::{Path, PathBuf},
@@ -16,7 +18,15 @@ use skill::failure::{Fails, Failure, FailureKind};
 use skill::{Bundle, Digest, Limits, NameError, Problem, SkillName, SkillPath, validate};
 use thiserror::Error;
 
-use crate::{agent_folders::AgentFolders, failure::details, found::skill_md_of, unmanaged::children};
+use accepting::accept_blocked;
+
+use crate::{
+    accept::{Accept, BlockedSkill},
+    agent_folders::AgentFolders,
+    failure::details,
+    found::skill_md_of,
+    unmanaged::children,
+};
 
 /// How taking over one folder ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +37,9 @@ pub enum AdoptStatus {
     Unchanged,
     /// It would be taken over.
     DryRun,
-    /// It was not taken over.
+    /// The scan blocks it.
+    Blocked,
+    /// It was not taken over for another reason.
     Failed,
 }
 
@@ -39,6 +51,7 @@ impl AdoptStatus {
             Self::Adopted => "adopted",
             Self::Unchanged => "unchanged",
             Self::DryRun => "dry_run",
+            Self::Blocked => "blocked",
             Self::Failed => "failed",
         }
     }
@@ -152,7 +165,7 @@ impl Fails for AdoptError {
                 .hint(format!("see all problems: skillhub validate {}", path.display())),
             Self::Name { .. } => Failure::new(FailureKind::Invalid, "invalid_name").hint("rename the folder"),
             Self::Blocked(_) => Failure::new(FailureKind::Blocked, "scan_blocked")
-                .hint("follow the remedy of each finding, then adopt it again"),
+                .hint("follow the remedy of each finding and adopt it again, or accept the findings"),
             Self::Exists(_) => Failure::new(FailureKind::Conflict, "exists").hint("rename one of the two"),
             Self::Denied(error) => error.failure(),
             Self::Library(error) => error.failure(),
@@ -197,7 +210,7 @@ pub fn adopt(
     paths: &[PathBuf],
     folders: &AgentFolders,
     dry_run: bool,
-    (stamp, permit): (&Stamp, &Permit<'_>),
+    (stamp, permit, accept): (&Stamp, &Permit<'_>, &Accept<'_>),
 ) -> Result<Vec<Adopted>, AdoptError> {
     let mut results = Vec::new();
     let mut commits = Vec::new();
@@ -224,6 +237,9 @@ pub fn adopt(
         }
         results.push(result);
     }
+    if !dry_run {
+        accept_blocked(library, &mut results, &mut commits, (stamp, permit, accept))?;
+    }
     if !dry_run && !commits.is_empty() {
         let commits = commits.into_iter().map(|(skill, base, cleared, in_place)| {
             let revision = NewRevision::new(Content::Cleared(cleared), Action::Adopt, stamp.clone());
@@ -240,6 +256,17 @@ pub fn adopt(
 
 /// A skill that passed, with the tombstone that its history may end in.
 type Passed = (SkillName, Option<RevisionId>, Cleared, bool);
+
+fn permit_adopting(name: &SkillName, cleared: &Cleared, permit: &Permit<'_>) -> Result<(), Denied> {
+    permit(&WholeChange {
+        skill: name,
+        action: Action::Adopt,
+        origin: None,
+        before: &Bundle::default(),
+        after: cleared.bundle(),
+        verdict: cleared.report().verdict(),
+    })
+}
 
 fn is_doubled(commits: &[Passed], commit: &Passed) -> bool {
     commits.iter().any(|(skill, ..)| *skill == commit.0)
@@ -287,16 +314,9 @@ fn look_at(
         return Err(AdoptError::Exists(name));
     }
     library.check_pinned(&name, &stamp.actor)?;
-    let cleared = scan::clear(bundle, Baseline::None)?;
+    let cleared = library.clear(&name, bundle, Baseline::None)??;
     result.report = Some(cleared.report().clone());
-    permit(&WholeChange {
-        skill: &name,
-        action: Action::Adopt,
-        origin: None,
-        before: &Bundle::default(),
-        after: cleared.bundle(),
-        verdict: cleared.report().verdict(),
-    })?;
+    permit_adopting(&name, &cleared, permit)?;
     Ok(Some((name, head.map(|head| head.id), cleared, in_library)))
 }
 
@@ -343,9 +363,17 @@ impl Adopted {
     }
 
     fn fail(&mut self, error: AdoptError) {
-        self.status = AdoptStatus::Failed;
+        self.status = if error.report().is_some() { AdoptStatus::Blocked } else { AdoptStatus::Failed };
         self.report = error.report().cloned();
         self.error = Some(error);
+    }
+
+    /// The skill as a person is asked about it, where the scan blocks it.
+    fn as_blocked(&self) -> Option<BlockedSkill<'_>> {
+        match (&self.error, &self.name) {
+            (Some(AdoptError::Blocked(blocked)), Some(name)) => Some(BlockedSkill { name, blocked }),
+            _ => None,
+        }
     }
 
     fn follow(&mut self, committed: &[Committed]) {

@@ -10,7 +10,8 @@ use skill::failure::{Fails, FailureKind};
 use crate::support::{World, name, permit_all, skill_md, write};
 
 fn adopted(world: &World, paths: &[PathBuf]) -> Vec<Adopted> {
-    adopt(&mut world.library(), paths, &world.agents(), false, (&World::stamp(), &permit_all)).unwrap()
+    adopt(&mut world.library(), paths, &world.agents(), false, (&World::stamp(), &permit_all, &client::accept_nothing))
+        .unwrap()
 }
 
 #[test]
