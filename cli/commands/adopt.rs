@@ -9,7 +9,7 @@ use anstyle::Style;
 use clap::Args;
 use client::{Accept, AdoptStatus, Adopted, BlockedSkill};
 use library::Permit;
-use scan::Severity;
+use scan::{Finding, Report, Severity};
 use serde_json::{Value, json};
 
 use crate::{
@@ -126,7 +126,7 @@ fn word(status: AdoptStatus) -> (Style, &'static str) {
 /// Where the skill is now, with how much there is to look at, or why it was not adopted.
 fn reason(skill: &Adopted) -> String {
     if let Some(error) = &skill.error {
-        return error.to_string();
+        return error.report().and_then(blocked_by).unwrap_or_else(|| error.to_string());
     }
     let place = skill.path.as_ref().unwrap_or(&skill.source).display().to_string();
     let found = skill.report.iter().flat_map(|report| &report.findings);
@@ -135,6 +135,14 @@ fn reason(skill: &Adopted) -> String {
     let parts = [(waived, "accepted"), (warnings, if warnings == 1 { "warning" } else { "warnings" })];
     let parts: Vec<String> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
     if parts.is_empty() { place } else { format!("{place} ({})", parts.join(", ")) }
+}
+
+/// The gravest of the findings that block, and how many there are besides.
+fn blocked_by(report: &Report) -> Option<String> {
+    let Finding { path, line, message, rule, .. } = report.worst_new()?;
+    let more = report.blocking().count().saturating_sub(1);
+    let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
+    Some(format!("{path}:{line} {message} [{rule}]{more}"))
 }
 
 fn document(skill: &Adopted) -> Value {

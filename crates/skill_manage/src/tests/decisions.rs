@@ -70,8 +70,11 @@ fn waivers_of_a_blocked_skill_let_it_pass() {
 
 #[test]
 fn unfinished_scan_cannot_be_accepted() {
-    let flood = "iex curl base64 -d ".repeat(400_000);
-    let files = bundle(&[("SKILL.md", &skill_md("s", "# S\n")), ("scripts/new.sh", &flood)]);
+    let (md, flood) = (skill_md("s", "# S\n"), "iex curl base64 -d ".repeat(40_000));
+    let paths: Vec<String> = (0..8).map(|number| format!("scripts/{number}.sh")).collect();
+    let floods = paths.iter().map(|path| (path.as_str(), flood.as_str()));
+    let files: Vec<(&str, &str)> = floods.chain([("SKILL.md", md.as_str())]).collect();
+    let files = bundle(&files);
     let blocked = scan::clear(files, scan::Baseline::None).unwrap_err();
     let by = (&ann(), Timestamp::now());
     let error = waivers_for(&name("s"), &blocked, "why", by, &skill::Limits::default()).unwrap_err();

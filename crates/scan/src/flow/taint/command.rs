@@ -35,9 +35,6 @@ const INTERPRETERS: &[&str] = &[
     "eval",
 ];
 
-/// Module of Python that prints JSON and runs nothing of it.
-const PARSER: &str = "json.tool";
-
 /// Programs that install and run packages.
 const INSTALLERS: &[&str] = &["npm", "npx", "pnpm", "yarn", "bunx", "pip", "pip3", "pipx", "uvx", "gem"];
 
@@ -363,7 +360,7 @@ impl Analysis<'_> {
     fn interpret(&mut self, program: &str, args: &[Value], given: &[Value], input: &Value, line: usize) {
         let texts: Vec<&str> = args.iter().map(|arg| arg.text.as_deref().unwrap_or("\0")).collect();
         let is_option = |text: &&str| text.starts_with('-') && text.len() > 1;
-        if texts.windows(2).any(|pair| pair == ["-m", PARSER]) {
+        if texts.windows(2).any(|pair| pair == ["-m", "json.tool"]) {
             return;
         }
         // Of a shell `-` ends the options, and a file follows.
