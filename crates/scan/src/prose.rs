@@ -249,7 +249,7 @@ impl<'a> Judge<'a> {
             _ => {}
         }
         let is_instruction = passage.place != Place::Heading && (addressed || passage.place != Place::Code);
-        if is_instruction && !self.is_legal(&passage, said) {
+        if is_instruction && !self.is_legal(passage, said) {
             let listed = passage.place == Place::Item && self.lead;
             let at = passage.parts.first().map_or(0, |part| self.source.line_at(part.start));
             let taught = passage.place != Place::Code && role::is_taught(self.source, at);
