@@ -1,5 +1,6 @@
 //! The `skillhub` command: reads the arguments, runs one command, turns its result into an exit code.
 
+mod accepting;
 mod args;
 mod catalogue;
 mod commands;

@@ -1,5 +1,7 @@
 //! The `skillhub` command as a user meets it: the real binary in a [`Sandbox`](crate::support::Sandbox).
 
+#[cfg(unix)]
+mod accepting;
 mod adopting;
 #[cfg(unix)]
 mod agent_attacks;

@@ -1,16 +1,22 @@
 //! `skillhub adopt`: manage skill folders as they are.
 
-use std::path::PathBuf;
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+};
 
+use anstyle::Style;
 use clap::Args;
-use client::{AdoptRequest, AdoptStatus, Adopted};
-use library::Library;
+use client::{Accept, AdoptRequest, AdoptStatus, Adopted, BlockedSkill};
+use library::{Library, Permit};
+use scan::{Finding, Report, Severity};
 use serde_json::{Value, json};
 
 use crate::{
+    accepting::{AcceptArgs, Acceptor, way_on},
     context::Context,
     exit::{CliError, Exit, error_of_one, exit_of_one, failed},
-    print::{BAD, FAINT, GOOD, STRONG, WARN, finding_lines, problem_line},
+    print::{BAD, FAINT, GOOD, STRONG, WARN, findings_lines, problem_line, visible},
 };
 
 /// Flags of `adopt`.
@@ -19,6 +25,7 @@ use crate::{
   skillhub adopt ~/.claude/skills                every skill in a folder
   skillhub adopt ~/.claude/skills/my-skill --global
   skillhub adopt .agents/skills/my-skill         give a folder of the library a history
+  skillhub adopt my-skill --accept remote-pipe-to-shell --reason 'our own installer'
 
 A folder elsewhere is copied into the library. Agents in use get links, also in place of the original in an
 agent's folder: that is moved aside and kept for 90 days; `skillhub undo` brings it back. Skills of your own
@@ -33,60 +40,42 @@ pub struct AdoptArgs {
     /// Show what would be adopted and linked
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    accept: AcceptArgs,
 }
 
 /// Adopts; the exit code is the gravest of all.
 pub fn run(context: &Context, args: &AdoptArgs) -> Result<Exit, CliError> {
     let paths: Vec<PathBuf> = args.path.iter().map(|path| context.absolute(path)).collect();
     let (of_user, others): (Vec<_>, Vec<_>) = paths.into_iter().partition(|path| context.belongs_to_user(path));
+    let acceptor = Acceptor::new(context, &args.accept)?;
     let mut adopted = Vec::new();
     for (is_users, paths) in [(false, others), (true, of_user)] {
         if !paths.is_empty() {
             let mut library = if is_users { context.user_library()? } else { context.library()? };
-            adopted.extend(adopt(context, &mut library, &paths, args)?);
+            adopted.extend(adopt(context, &mut library, &paths, (args, &acceptor))?);
         }
     }
+    answer(context, adopted)
+}
+
+/// Prints a line for each folder, and how a person goes on where something is blocked.
+fn answer(context: &Context, mut adopted: Vec<Adopted>) -> Result<Exit, CliError> {
+    let way_on = way_on(adopted.iter().filter_map(|skill| skill.error.as_ref()?.report()));
     if let [Adopted { error: Some(_), .. }] = adopted.as_slice()
         && let Some(error) = adopted.pop().and_then(|only| only.error)
     {
-        return Err(failed(error));
+        return Err(failed(error).with_way_on(way_on));
     }
     let exit = adopted.iter().map(|skill| exit_of_one(skill.error.as_ref())).max().unwrap_or(Exit::Done);
-    let document = json!({"ok": exit == Exit::Done, "skills": adopted.iter().map(document).collect::<Vec<_>>()});
+    let skills: Vec<Value> = adopted.iter().map(document).collect();
+    let document = json!({"ok": exit == Exit::Done, "skills": skills, "hint": way_on});
     context.out.answer(&document, |out| {
-        for skill in &adopted {
-            let (style, word) = match skill.status {
-                AdoptStatus::Adopted => (GOOD, "Adopted"),
-                AdoptStatus::Unchanged => (GOOD, "Unchanged"),
-                AdoptStatus::DryRun => (WARN, "Would adopt"),
-                AdoptStatus::Failed => (BAD, "Not adopted"),
-            };
-            writeln!(out, "{style}{word}{style:#} {STRONG}{}{STRONG:#}", skill.source.display())?;
-            if let Some(path) = &skill.path {
-                let copied = if skill.copied { " (a copy; the original stays)" } else { "" };
-                writeln!(out, "  {}{FAINT}{copied}{FAINT:#}", path.display())?;
-            }
-            for link in &skill.links {
-                let replaced = if skill.originals.contains(link) { ", in place of the original" } else { "" };
-                writeln!(out, "  linked {}{FAINT}{replaced}{FAINT:#}", link.display())?;
-            }
-            for warning in &skill.warnings {
-                writeln!(out, "  {WARN}note{WARN:#}: {warning}")?;
-            }
-            for line in skill.report.iter().flat_map(|report| &report.findings).flat_map(finding_lines) {
-                writeln!(out, "  {line}")?;
-            }
-            for problem in &skill.problems {
-                writeln!(out, "  {}", problem_line(problem))?;
-            }
-            if let Some(pending) = &skill.checkout_pending {
-                writeln!(out, "  {WARN}note{WARN:#}: the folder does not show it yet: {pending}")?;
-            }
-            if let Some(error) = &skill.error {
-                writeln!(out, "  {error}")?;
-            }
+        match adopted.as_slice() {
+            [only] => text(only, out)?,
+            all => lines(all, out)?,
         }
-        Ok(())
+        way_on.iter().try_for_each(|hint| writeln!(out, "{GOOD}hint{GOOD:#}: {hint}"))
     })?;
     Ok(exit)
 }
@@ -96,7 +85,7 @@ fn adopt(
     context: &Context,
     library: &mut Library,
     paths: &[PathBuf],
-    args: &AdoptArgs,
+    (args, acceptor): (&AdoptArgs, &Acceptor<'_>),
 ) -> Result<Vec<Adopted>, CliError> {
     let folders = context.agent_folders_of(library);
     let in_use = folders.chosen(&[], library.path()).map_err(failed)?;
@@ -109,7 +98,92 @@ fn adopt(
         dry_run: args.dry_run,
     };
     let (stamp, permit) = (context.stamp(), context.permit()?);
-    client::adopt(library, &request, (&stamp, &permit)).map_err(failed)
+    let accept = |blocked: &[BlockedSkill<'_>]| acceptor.decide(blocked);
+    let by = (&stamp, &permit as &Permit<'_>, &accept as &Accept<'_>);
+    client::adopt(library, &request, by).map_err(failed)
+}
+
+/// One folder, with all that there is to say.
+fn text(skill: &Adopted, out: &mut dyn Write) -> io::Result<()> {
+    let (style, word) = word(skill.status);
+    writeln!(out, "{style}{word}{style:#} {STRONG}{}{STRONG:#}", skill.source.display())?;
+    if let Some(path) = &skill.path {
+        let copied = if skill.copied { " (a copy; the original stays)" } else { "" };
+        writeln!(out, "  {}{FAINT}{copied}{FAINT:#}", path.display())?;
+    }
+    for link in &skill.links {
+        let replaced = if skill.originals.contains(link) { ", in place of the original" } else { "" };
+        writeln!(out, "  linked {}{FAINT}{replaced}{FAINT:#}", link.display())?;
+    }
+    for line in findings_lines(skill.report.iter().flat_map(|report| &report.findings)) {
+        writeln!(out, "  {line}")?;
+    }
+    for problem in &skill.problems {
+        writeln!(out, "  {}", problem_line(problem))?;
+    }
+    for warning in &skill.warnings {
+        writeln!(out, "  {WARN}note{WARN:#}: {warning}")?;
+    }
+    if let Some(pending) = &skill.checkout_pending {
+        writeln!(out, "  {WARN}note{WARN:#}: the folder does not show it yet: {pending}")?;
+    }
+    Ok(())
+}
+
+/// Several folders: a line for each, then how many ended how.
+fn lines(all: &[Adopted], out: &mut dyn Write) -> io::Result<()> {
+    for skill in all {
+        let (style, word) = word(skill.status);
+        let of_source = || skill.source.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = skill.name.as_ref().map_or_else(of_source, ToString::to_string);
+        let why = visible(&reason(skill));
+        writeln!(out, "{style}{word:<11}{style:#} {STRONG}{}{STRONG:#}  {why}", visible(&name))?;
+    }
+    for warning in all.iter().flat_map(|skill| &skill.warnings) {
+        writeln!(out, "{WARN}note{WARN:#}: {warning}")?;
+    }
+    let count = |status| all.iter().filter(|skill| skill.status == status).count();
+    let counts = [
+        (count(AdoptStatus::Adopted), "adopted"),
+        (count(AdoptStatus::Unchanged), "unchanged"),
+        (count(AdoptStatus::DryRun), "would be adopted"),
+        (count(AdoptStatus::Blocked), "blocked"),
+        (count(AdoptStatus::Failed), "not adopted"),
+    ];
+    let counts: Vec<String> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+    writeln!(out, "{} skills: {}", all.len(), counts.join(", "))
+}
+
+fn word(status: AdoptStatus) -> (Style, &'static str) {
+    match status {
+        AdoptStatus::Adopted => (GOOD, "Adopted"),
+        AdoptStatus::Unchanged => (GOOD, "Unchanged"),
+        AdoptStatus::DryRun => (WARN, "Would adopt"),
+        AdoptStatus::Blocked => (BAD, "Blocked"),
+        AdoptStatus::Failed => (BAD, "Not adopted"),
+    }
+}
+
+/// Where the skill is now, with how much there is to look at, or why it was not adopted.
+fn reason(skill: &Adopted) -> String {
+    if let Some(error) = &skill.error {
+        return error.report().and_then(blocked_by).unwrap_or_else(|| error.to_string());
+    }
+    let place = skill.path.as_ref().unwrap_or(&skill.source).display().to_string();
+    let found = skill.report.iter().flat_map(|report| &report.findings);
+    let waived = found.clone().filter(|finding| finding.waived).count();
+    let warnings = found.filter(|finding| !finding.waived && finding.severity >= Severity::Medium).count();
+    let parts = [(waived, "accepted"), (warnings, if warnings == 1 { "warning" } else { "warnings" })];
+    let parts: Vec<String> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+    if parts.is_empty() { place } else { format!("{place} ({})", parts.join(", ")) }
+}
+
+/// The gravest of the findings that block, and how many there are besides.
+fn blocked_by(report: &Report) -> Option<String> {
+    let Finding { path, line, message, rule, .. } = report.worst_new()?;
+    let more = report.blocking().count().saturating_sub(1);
+    let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
+    Some(format!("{path}:{line} {message} [{rule}]{more}"))
 }
 
 fn document(skill: &Adopted) -> Value {

@@ -10,10 +10,11 @@ use client::{ForeignLock, ImportStatus, Imported, InstallRequest};
 use serde_json::{Value, json};
 
 use crate::{
+    accepting::AcceptArgs,
     commands::install::installer,
     context::Context,
     exit::{CliError, Exit, error_of_one, exit_of_one, failed},
-    print::{BAD, FAINT, GOOD, STRONG, Table, WARN, finding_lines, visible},
+    print::{BAD, FAINT, GOOD, STRONG, Table, WARN, findings_lines, visible},
 };
 
 /// Flags of `import`.
@@ -40,6 +41,8 @@ pub struct ImportArgs {
     /// Do everything but import
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    accept: AcceptArgs,
 }
 
 /// Imports; the exit code is the gravest of all.
@@ -56,8 +59,9 @@ pub fn run(context: &Context, args: &ImportArgs) -> Result<Exit, CliError> {
         ..InstallRequest::default()
     };
     let mut library = context.library()?;
-    let rows =
-        installer(context, &mut library, "importing", |installer| installer.import(&locks, &request).map_err(failed))?;
+    let rows = installer(context, &mut library, ("importing", &args.accept), |installer| {
+        installer.import(&locks, &request).map_err(failed)
+    })?;
     let exit = rows.iter().map(|row| exit_of_one(row.error())).max().unwrap_or(Exit::Done);
     let files = locks.iter().map(|lock| json!({"path": lock.path, "tool": lock.tool.as_str(), "skills": lock.len()}));
     let document = json!({
@@ -89,7 +93,7 @@ fn text(locks: &[ForeignLock], rows: &[Imported], out: &mut dyn Write) -> io::Re
             writeln!(out, "{BAD}error{BAD:#}: {STRONG}{name}{STRONG:#}: {}", visible(&error.to_string()))?;
         }
         let report = row.installed.as_ref().and_then(|installed| installed.report.as_ref());
-        for line in report.iter().flat_map(|report| &report.findings).flat_map(finding_lines) {
+        for line in findings_lines(report.iter().flat_map(|report| &report.findings)) {
             writeln!(out, "  {line}")?;
         }
         let why = row.why.as_ref().filter(|_| row.status != ImportStatus::Unchanged);

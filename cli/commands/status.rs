@@ -10,7 +10,7 @@ use crate::{
     commands::doctor::relocate::command,
     context::{Context, skill_name},
     exit::{CliError, Exit},
-    print::{BAD, FAINT, GOOD, STRONG, WARN, finding_lines, problem_line, visible},
+    print::{BAD, FAINT, GOOD, STRONG, WARN, findings_lines, problem_line, visible},
 };
 
 /// Flags of `status`.
@@ -53,7 +53,7 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
                 "{style}{:<8}{style:#} {STRONG}{}{STRONG:#}{FAINT}{managed}{FAINT:#}",
                 skill.state, skill.name
             )?;
-            let findings = skill.findings.iter().flat_map(finding_lines);
+            let findings = findings_lines(&skill.findings);
             for line in lines(skill).into_iter().chain(findings) {
                 writeln!(out, "  {line}")?;
             }
@@ -101,6 +101,6 @@ fn fault_lines(fault: &HandEditFault) -> Vec<String> {
     match fault {
         HandEditFault::Unreadable(error) => vec![error.to_string()],
         HandEditFault::Invalid { problems, .. } => problems.iter().map(problem_line).collect(),
-        HandEditFault::Hostile(blocked) => blocked.report().findings.iter().flat_map(finding_lines).collect(),
+        HandEditFault::Hostile(blocked) => findings_lines(&blocked.report().findings),
     }
 }

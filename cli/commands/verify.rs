@@ -5,6 +5,7 @@ use client::{Verified, VerifyStatus};
 use serde_json::{Value, json};
 
 use crate::{
+    accepting::AcceptArgs,
     commands::install::installer,
     context::Context,
     exit::{CliError, Exit, failed},
@@ -26,7 +27,7 @@ pub struct VerifyArgs {
 /// Verifies; whatever is not as the lock file says makes the exit code 8.
 pub fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
     let mut library = context.library()?;
-    let found = installer(context, &mut library, "verifying", |installer| {
+    let found = installer(context, &mut library, ("verifying", &AcceptArgs::default()), |installer| {
         client::verify(installer, args.offline).map_err(failed)
     })?;
     let bad: Vec<&Verified> = found.iter().filter(|skill| !skill.status.is_sound()).collect();

@@ -1,5 +1,7 @@
 //! [`adopt`]: skill folders that are there already become managed as they are.
 
+mod accepting;
+
 use std::{
     collections::BTreeMap,
     io,
@@ -17,7 +19,10 @@ use skill::failure::{Fails, Failure, FailureKind};
 use skill::{Bundle, Digest, Limits, NameError, Problem, SkillName, SkillPath, validate};
 use thiserror::Error;
 
+use accepting::accept_blocked;
+
 use crate::{
+    accept::{Accept, BlockedSkill},
     agent_folders::{AgentFolder, AgentFolders},
     failure::details,
     found::skill_md_of,
@@ -36,7 +41,9 @@ pub enum AdoptStatus {
     Unchanged,
     /// It would be taken over.
     DryRun,
-    /// It was not taken over.
+    /// The scan blocks it.
+    Blocked,
+    /// It was not taken over for another reason.
     Failed,
 }
 
@@ -48,6 +55,7 @@ impl AdoptStatus {
             Self::Adopted => "adopted",
             Self::Unchanged => "unchanged",
             Self::DryRun => "dry_run",
+            Self::Blocked => "blocked",
             Self::Failed => "failed",
         }
     }
@@ -167,7 +175,7 @@ impl Fails for AdoptError {
                 .hint(format!("see all problems: skillhub validate {}", path.display())),
             Self::Name { .. } => Failure::new(FailureKind::Invalid, "invalid_name").hint("rename the folder"),
             Self::Blocked(_) => Failure::new(FailureKind::Blocked, "scan_blocked")
-                .hint("follow the remedy of each finding, then adopt it again"),
+                .hint("follow the remedy of each finding and adopt it again, or accept the findings"),
             Self::Exists(_) => Failure::new(FailureKind::Conflict, "exists").hint("rename one of the two"),
             Self::Denied(error) => error.failure(),
             Self::Library(error) => error.failure(),
@@ -224,7 +232,7 @@ pub struct AdoptRequest<'a> {
 pub fn adopt(
     library: &mut Library,
     request: &AdoptRequest<'_>,
-    (stamp, permit): (&Stamp, &Permit<'_>),
+    (stamp, permit, accept): (&Stamp, &Permit<'_>, &Accept<'_>),
 ) -> Result<Vec<Adopted>, AdoptError> {
     let (mut results, mut commits) = (Vec::new(), Vec::new());
     let (mut plans, mut tracked) = (BTreeMap::new(), TrackedFolders::default());
@@ -249,6 +257,10 @@ pub fn adopt(
         results.push(result);
     }
     if !request.dry_run {
+        let accepted = accept_blocked(library, &mut results, &mut commits, (stamp, permit, accept))?;
+        for result in results.iter_mut().filter(|result| result.name.as_ref().is_some_and(|n| accepted.contains(n))) {
+            request.plan_links(library, result, &mut plans, &mut tracked);
+        }
         let committed = commit_all(library, commits, &plans, stamp)?;
         follow_all(library, &mut results, (committed, plans), stamp);
     }
@@ -343,6 +355,17 @@ impl AdoptRequest<'_> {
 /// A skill that passed, with the tombstone that its history may end in.
 type Passed = (SkillName, Option<RevisionId>, Cleared, bool);
 
+fn permit_adopting(name: &SkillName, cleared: &Cleared, permit: &Permit<'_>) -> Result<(), Denied> {
+    permit(&WholeChange {
+        skill: name,
+        action: Action::Adopt,
+        origin: None,
+        before: &Bundle::default(),
+        after: cleared.bundle(),
+        verdict: cleared.report().verdict(),
+    })
+}
+
 /// Whether another skill of the batch has the name.
 fn is_other(commits: &[Passed], commit: &Passed) -> bool {
     let same_name = commits.iter().find(|(skill, ..)| *skill == commit.0);
@@ -409,16 +432,9 @@ fn look_at(
         return Err(AdoptError::Exists(name));
     }
     library.check_pinned(&name, &stamp.actor)?;
-    let cleared = scan::clear(bundle, Baseline::None)?;
+    let cleared = library.clear(&name, bundle, Baseline::None)??;
     result.report = Some(cleared.report().clone());
-    permit(&WholeChange {
-        skill: &name,
-        action: Action::Adopt,
-        origin: None,
-        before: &Bundle::default(),
-        after: cleared.bundle(),
-        verdict: cleared.report().verdict(),
-    })?;
+    permit_adopting(&name, &cleared, permit)?;
     Ok(Some((name, head.map(|head| head.id), cleared, in_library)))
 }
 
@@ -468,9 +484,17 @@ impl Adopted {
     }
 
     fn fail(&mut self, error: AdoptError) {
-        self.status = AdoptStatus::Failed;
+        self.status = if error.report().is_some() { AdoptStatus::Blocked } else { AdoptStatus::Failed };
         self.report = error.report().cloned();
         self.error = Some(error);
+    }
+
+    /// The skill as a person is asked about it, where the scan blocks it.
+    fn as_blocked(&self) -> Option<BlockedSkill<'_>> {
+        match (&self.error, &self.name) {
+            (Some(AdoptError::Blocked(blocked)), Some(name)) => Some(BlockedSkill { name, blocked }),
+            _ => None,
+        }
     }
 
     fn follow(&mut self, committed: Option<&Committed>, changes: &LinkChanges) {

@@ -3,6 +3,7 @@
 //! Every skill is fetched, checked, validated and cleared first ([`source`], [`plan`]); what passes is
 //! then one commit of the library. Links, copies and the lock file follow from it ([`place`]).
 
+mod accepting;
 mod ahead;
 mod error;
 mod evidence;
@@ -42,6 +43,7 @@ use skill::failure::{Fails, Failure, FailureKind};
 pub(crate) use source::{Candidate, Taken, check_digest, fetch, fetch_release, version_of};
 
 use crate::{
+    accept::Accept,
     agent_folders::{AgentFolder, AgentFolders},
     found::Pick,
     lock_file::LockFile,
@@ -105,6 +107,8 @@ pub struct Installer<'a> {
     pub permit: &'a Permit<'a>,
     /// What is known of how uses of a revision went.
     pub outcomes: &'a Outcomes<'a>,
+    /// Asks a person about what the scan blocks.
+    pub accept: &'a Accept<'a>,
     /// Is told how far it is.
     pub progress: &'a dyn Fn(Progress),
     /// Tells this build of the program from others; without it no scan of an earlier time is believed.
@@ -122,6 +126,8 @@ pub(crate) struct Batch {
     planned: Vec<Planned>,
     turns: Vec<usize>,
     settled: Vec<(usize, Installed)>,
+    /// Skills that the scan blocks, with their turns; each is settled as such.
+    blocked: Vec<(usize, Candidate)>,
     next: usize,
     signers: Signers,
     /// What the scanner said of files before it is their turn.
@@ -147,10 +153,11 @@ impl Batch {
         self.planned.push(planned);
     }
 
-    /// Takes a skill of which nothing more is to become.
-    pub fn settle(&mut self, result: Installed) {
+    /// Takes a skill of which nothing more is to become, and gives its turn.
+    pub fn settle(&mut self, result: Installed) -> usize {
         let turn = self.turn();
         self.settled.push((turn, result));
+        turn
     }
 
     fn take_first_error(&mut self) -> Option<InstallError> {
@@ -195,6 +202,7 @@ impl Installer<'_> {
                 }
             }
         }
+        self.accept_blocked(request, &mut batch)?;
         batch.drop_unmet(&needs);
         self.finish(batch, request, &folders)
     }
@@ -278,10 +286,14 @@ impl Installer<'_> {
             return;
         }
         let checked = self.check_signer(&mut candidate, request, &batch.signers);
-        let by = (self.stamp, self.permit, self.outcomes);
+        let (by, again) = ((self.stamp, self.permit, self.outcomes), candidate.clone());
         match checked.and_then(|()| plan::plan(self.library, candidate, &batch.reports, request, by)) {
             Ok(plan) => batch.pass(plan),
-            Err(error) => batch.settle(Installed::failed(label, version, error)),
+            Err(error) => {
+                let is_blocked = matches!(error, InstallError::Blocked(_));
+                let turn = batch.settle(Installed::failed(label, version, error));
+                batch.blocked.extend(is_blocked.then_some((turn, again)));
+            }
         }
     }
 

@@ -7,6 +7,7 @@
 //! stands in variables come in as arguments. Every error says through [`skill::failure::Fails`] which class it is of
 //! and what can be done.
 
+mod accept;
 mod adopt;
 mod agent_folders;
 mod cache;
@@ -43,6 +44,7 @@ mod update;
 mod verify;
 mod vetted;
 
+pub use accept::{Accept, BlockedSkill, accept_nothing};
 pub use adopt::{AdoptError, AdoptRequest, AdoptStatus, Adopted, adopt};
 pub use agent_folders::{AgentError, AgentFolder, AgentFolders};
 pub use cache::{CACHE_BYTES, Cache, CacheCheck, CacheError, Trimmed};

@@ -18,7 +18,7 @@ fn adopted_with(world: &World, paths: &[PathBuf], replaces_tracked: bool) -> Vec
     let in_use = agents.chosen(&[], library.path()).unwrap();
     let known = [agents];
     let request = AdoptRequest { paths, in_use: &in_use, known: &known, replaces_tracked, dry_run: false };
-    adopt(&mut library, &request, (&World::stamp(), &permit_all)).unwrap()
+    adopt(&mut library, &request, (&World::stamp(), &permit_all, &client::accept_nothing)).unwrap()
 }
 
 #[test]

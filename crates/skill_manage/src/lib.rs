@@ -34,4 +34,4 @@ pub use request::{Notes, Request, RequestError};
 pub use reviewer::{NewToken, Reviewer, ReviewerError, is_valid_at};
 pub use rollback::{Rollback, roll_back};
 pub use trial::{gate_actor, try_out};
-pub use waive::{Waive, WaiveError, unwaive, waive};
+pub use waive::{Waive, WaiveError, unwaive, waive, waivers_for};
