@@ -3,6 +3,7 @@
 mod commit;
 mod decided;
 mod displaced;
+mod folder_edit;
 mod foreseen;
 mod gc;
 mod glance;
@@ -11,6 +12,7 @@ mod mark;
 mod numbers;
 mod recover;
 mod remembered;
+mod returned;
 mod rows;
 mod temporary;
 #[cfg(test)]
@@ -30,6 +32,7 @@ use skill::{Bundle, File, Limits, SkillName, SkillPath};
 use thiserror::Error;
 
 pub use commit::{Checkout, Commit, CommitError, Committed};
+pub use folder_edit::{FolderEdit, FolderFiles};
 pub use gc::{Collected, Sizes};
 pub use glance::{Closeness, Front, Glance, Head, Standing};
 pub use hand_edit::{FolderState, HandEditFault, Snapshot, SnapshotError, TakeOver};
@@ -55,6 +58,7 @@ use crate::{
     revision::{Revision, RevisionId, RevisionSpec},
     state::StateError,
     storage::{self, Storage, StorageError},
+    edit_policy::EditPolicy,
     watcher::Watcher,
 };
 
@@ -106,6 +110,7 @@ pub struct Library {
     /// A batch asks for the state again and again.
     last_state: RefCell<Option<decided::LastState>>,
     watcher: Option<Watcher>,
+    edit_policy: Option<EditPolicy>,
     /// What the watcher is still to be told.
     untold: Vec<Event>,
     limits: Limits,
@@ -184,8 +189,8 @@ impl Library {
 
     fn at(path: PathBuf, scope: Scope, own: PathBuf, storage_kind: &str) -> Self {
         let (storage_kind, storage) = (storage_kind.to_owned(), OnceCell::new());
-        let (last_read, last_state, watcher, untold, limits) = Default::default();
-        Self { path, scope, own, storage_kind, storage, last_read, last_state, watcher, untold, limits }
+        let (last_read, last_state, watcher, edit_policy, untold, limits) = Default::default();
+        Self { path, scope, own, storage_kind, storage, last_read, last_state, watcher, edit_policy, untold, limits }
     }
 
     /// The folder, absolute, links resolved.
