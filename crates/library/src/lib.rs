@@ -55,7 +55,7 @@ pub use library::{
     Checkout, Closeness, Collected, Commit, CommitError, Committed, EventsMend, FindError, FolderEdit, FolderFiles, FolderState, Front, Glance,
     HandEditFault, Head, HeadFault, HistoryFault, JournalMend, JournalState, Library, LibraryError, LibraryNote, Lost,
     Places, Recovery, RelocateError, Relocation, Scope, Sizes, Snapshot, SnapshotError, Standing, StateMend, TakeOver,
-    TemporaryKind, look_at_places, make_private, relocate, resolve,
+    TemporaryKind, look_at_places, make_private, relocate, resolve, return_reason,
 };
 pub use lock::{LibraryLock, LockError};
 pub use outcomes::{

@@ -35,6 +35,7 @@ pub use commit::{Checkout, Commit, CommitError, Committed};
 pub use folder_edit::{FolderEdit, FolderFiles};
 pub use gc::{Collected, Sizes};
 pub use glance::{Closeness, Front, Glance, Head, Standing};
+pub use returned::return_reason;
 pub use hand_edit::{FolderState, HandEditFault, Snapshot, SnapshotError, TakeOver};
 pub use recover::Recovery;
 pub use temporary::TemporaryKind;

@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// Content of a folder that passes the scanner and is not the head's.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FolderEdit {
     /// The digest of what readers get when the edit counts, `sha256:…`.
     pub digest: String,
@@ -218,6 +218,16 @@ impl Library {
             held,
             front: Front::of(cleared.bundle(), skill, self.limits()),
         }
+    }
+
+    /// As [`Library::folder_state`], with the reason for which an edit waits for a person.
+    ///
+    /// # Errors
+    /// The library or its history cannot be read.
+    pub fn folder_state_held(&self, skill: &SkillName) -> Result<(FolderState, Option<String>), LibraryError> {
+        let look = self.look(skill, None)?;
+        let held = self.objection(skill, &look)?;
+        Ok((look.state, held))
     }
 
     /// The files that readers get of a skill with a history as its folder is now.

@@ -19,7 +19,8 @@ use crate::{
 const RETURNED: &str = "returned to revision ";
 
 /// The reason of the revision that records a return, with the words of whoever recorded it.
-pub(super) fn return_reason(number: u64, given: Option<&str>) -> String {
+#[must_use]
+pub fn return_reason(number: u64, given: Option<&str>) -> String {
     let given = given.map(|given| format!(": {given}")).unwrap_or_default();
     format!("{RETURNED}{number}{given}")
 }
