@@ -1,10 +1,11 @@
 //! [`Context`]: what the flags and the environment say about where and as whom a command works.
 
 mod acting;
+mod edit_rules;
 mod place;
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     path::{Path, PathBuf},
 };
 
@@ -93,6 +94,7 @@ impl Context {
             Some(watcher) => home.watched_by(watcher),
             None => home,
         };
+        let home = home.clone().with_edit_policy(edit_rules::edit_policy(home, cwd.clone()));
         let place = LibraryPlace::resolve(global, &cwd, &user_home)?;
         let now = Timestamp::now();
         let actor = actor(global.actor.as_deref(), &home, now)?;
@@ -292,6 +294,30 @@ impl Context {
             Some(root) => root.join(client::LOCK_FILE),
             None => library.own_path().join(client::LOCK_FILE),
         }
+    }
+
+    /// The skills that have no folder here and need none: their library lies in a git work tree, and the lock file, which
+    /// decides what this branch has, does not name them. A lock file that cannot be read names none.
+    ///
+    /// # Errors
+    /// The library cannot be read.
+    pub fn absent(&self, library: &Library) -> Result<BTreeSet<SkillName>, CliError> {
+        if repository_root(library.path()).is_none() {
+            return Ok(BTreeSet::new());
+        }
+        let lock = client::LockFile::read(&self.lock_path(library)).ok();
+        let is_locked = |name: &SkillName| lock.as_ref().is_some_and(|lock| lock.find(name).is_some());
+        let folders = library.folders()?;
+        let mut heads = library.skills()?;
+        heads.retain(|(name, _)| {
+            !is_locked(name) && folders.binary_search_by(|folder| folder.as_str().cmp(name.as_str())).is_err()
+        });
+        Ok(heads.into_iter().map(|(name, _)| name).collect())
+    }
+
+    /// Whether a library lies in a git work tree.
+    pub fn is_in_work_tree(library: &Library) -> bool {
+        repository_root(library.path()).is_some()
     }
 
     /// The registries that the flags and the configuration name.

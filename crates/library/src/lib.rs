@@ -52,10 +52,11 @@ pub use edit_policy::{EditPolicy, EditRules, HandEdit};
 pub use events::{Event, EventStatus, operation_id};
 pub use home::{Durability, Home, PlaceError, ensure_dir, open_dir, read_bounded, write_atomically, write_private};
 pub use library::{
-    Checkout, Closeness, Collected, Commit, CommitError, Committed, EventsMend, FindError, FolderEdit, FolderFiles, FolderState, Front, Glance,
-    HandEditFault, Head, HeadFault, HistoryFault, JournalMend, JournalState, Library, LibraryError, LibraryNote, Lost,
-    Places, Recovery, RelocateError, Relocation, Scope, Sizes, Snapshot, SnapshotError, Standing, StateMend, TakeOver,
-    TemporaryKind, look_at_places, make_private, relocate, resolve, return_reason,
+    Checkout, Closeness, Collected, Commit, CommitError, Committed, EventsMend, FindError, FolderEdit, FolderFiles,
+    FolderState, Front, Glance, HandEditFault, Head, HeadFault, HistoryFault, JournalMend, JournalState, Library,
+    LibraryError, LibraryNote, Lost, Places, Recovery, RelocateError, Relocation, Scope, Sizes, Snapshot,
+    SnapshotError, Standing, StateMend, TakeOver, TemporaryKind, look_at_places, make_private, relocate, resolve,
+    return_reason,
 };
 pub use lock::{LibraryLock, LockError};
 pub use outcomes::{

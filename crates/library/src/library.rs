@@ -35,9 +35,9 @@ pub use commit::{Checkout, Commit, CommitError, Committed};
 pub use folder_edit::{FolderEdit, FolderFiles};
 pub use gc::{Collected, Sizes};
 pub use glance::{Closeness, Front, Glance, Head, Standing};
-pub use returned::return_reason;
 pub use hand_edit::{FolderState, HandEditFault, Snapshot, SnapshotError, TakeOver};
 pub use recover::Recovery;
+pub use returned::return_reason;
 pub use temporary::TemporaryKind;
 pub(crate) use upkeep::aside_name;
 use upkeep::keep_copy;
@@ -48,6 +48,7 @@ pub use upkeep::{
 
 use self::numbers::Numbers;
 use crate::{
+    edit_policy::EditPolicy,
     events::{self, Event},
     folder,
     home::{
@@ -59,7 +60,6 @@ use crate::{
     revision::{Revision, RevisionId, RevisionSpec},
     state::StateError,
     storage::{self, Storage, StorageError},
-    edit_policy::EditPolicy,
     watcher::Watcher,
 };
 

@@ -1,5 +1,7 @@
 //! [`Workplace`]: where and under which rules the server works, as whoever started it says.
 
+use std::collections::BTreeSet;
+
 use agent::{Builtin, Catalogue, Places, Settings};
 use compose::Hosts;
 use library::{Actor, Head, Home, Library, UseKind, UseState};
@@ -36,6 +38,12 @@ pub trait Workplace: Send {
     /// Called after a skill of the library has a new revision. What follows from it and could not be
     /// done is told; the change stands.
     fn note_change(&self, library: &Library, skill: &SkillName) -> Option<String>;
+
+    /// The skills of a library that have no folder on this git branch, and need none.
+    ///
+    /// # Errors
+    /// The library cannot be read.
+    fn absent(&self, library: &Library) -> Result<BTreeSet<SkillName>, Refusal>;
 
     /// Where skills are looked for.
     fn places(&self) -> Places;

@@ -1,8 +1,6 @@
 //! [`commit`]: a hand edit becomes a revision, with the reason of whoever records it.
 
-use library::{
-    Action, FindError, FolderState, HandEdit, Library, Revision, Snapshot, SnapshotError, Stamp, TakeOver,
-};
+use library::{Action, FindError, FolderState, HandEdit, Library, Revision, Snapshot, SnapshotError, Stamp, TakeOver};
 use scan::Cleared;
 use skill::SkillName;
 

@@ -10,8 +10,8 @@ use skill::{Bundle, SkillName};
 use crate::{
     change::{Change, another_revision, conclude},
     error::ManageError,
-    policy::Decision,
     manage::{Context, builtin_refusal, check_expected, is_unrecorded, note_refusal, retry},
+    policy::Decision,
     report::Report,
     request::{Notes, RequestError},
 };

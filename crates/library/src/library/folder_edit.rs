@@ -35,6 +35,16 @@ pub struct FolderEdit {
     pub at: Option<Head>,
     /// Why it waits for a person; readers get the head until then.
     pub held: Option<String>,
+    /// The digest of the folder's files as they are, which a checkout with other line ends changes.
+    found: String,
+}
+
+impl FolderEdit {
+    /// Whether it is about these files of the folder.
+    #[must_use]
+    pub fn is_of(&self, found: &Bundle) -> bool {
+        found.digest().to_string() == self.found
+    }
 }
 
 /// The files that readers get of a skill with a history.
@@ -99,7 +109,8 @@ impl KnownEdit {
         let standing = if self.at.is_some() { Standing::Earlier } else { Standing::Modified };
         let held = pinned(&checks.state.of(skill)).or_else(|| self.held.clone());
         let front = held.is_none().then(|| self.front.clone());
-        (standing, FolderEdit { digest: self.digest.clone(), at: self.at.clone(), held }, front)
+        let (digest, at, found) = (self.digest.clone(), self.at.clone(), self.found.clone());
+        (standing, FolderEdit { digest, at, held, found }, front)
     }
 }
 
@@ -241,9 +252,7 @@ impl Library {
         Ok(match look.state {
             FolderState::Clean => Ok(FolderFiles { files: look.committed, head, held }),
             _ if held.is_some() => Ok(FolderFiles { files: look.committed, head, held }),
-            FolderState::Modified(cleared) => {
-                Ok(FolderFiles { files: cleared.bundle().clone(), head: None, held })
-            }
+            FolderState::Modified(cleared) => Ok(FolderFiles { files: cleared.bundle().clone(), head: None, held }),
             FolderState::Earlier { revision, cleared, .. } => {
                 let head = Some(Head::from(revision.as_ref()));
                 Ok(FolderFiles { files: cleared.bundle().clone(), head, held })
