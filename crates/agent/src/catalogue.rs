@@ -113,6 +113,8 @@ pub struct Catalogue {
     libraries: Vec<Library>,
     /// The marks of the libraries before they were looked at.
     marks: Vec<u64>,
+    /// The policy by which edits of folders were judged, where there are such.
+    edit_policy: Option<String>,
 }
 
 impl Catalogue {
@@ -128,6 +130,7 @@ impl Catalogue {
             places: HashMap::new(),
             libraries: Vec::new(),
             marks: Vec::new(),
+            edit_policy: None,
         };
         for root in places.open(&mut catalogue.notes)? {
             let (path, is_own) = (root.library.path().to_owned(), root.is_own);
@@ -142,6 +145,7 @@ impl Catalogue {
             let enabled = set.of(&builtin.name).enabled;
             catalogue.add(Listed { enabled, ..of_builtin(builtin) });
         }
+        catalogue.edit_policy = catalogue.policy_of_edits();
         Ok(catalogue)
     }
 
@@ -215,9 +219,17 @@ impl Catalogue {
         &self.libraries
     }
 
-    /// Whether no skillhub has committed or set anything in one of the libraries since.
+    /// Whether no skillhub has committed or set anything in one of the libraries since, and the policy by which edits
+    /// of folders were judged is the same.
     pub(crate) fn is_as_marked(&self) -> bool {
-        self.libraries.iter().map(Library::mark).eq(self.marks.iter().copied())
+        let is_judged_alike = self.edit_policy.is_none() || self.edit_policy == self.policy_of_edits();
+        is_judged_alike && self.libraries.iter().map(Library::mark).eq(self.marks.iter().copied())
+    }
+
+    /// The policy, where there are edits that it bears on.
+    fn policy_of_edits(&self) -> Option<String> {
+        let has_edits = self.skills.iter().any(|listed| listed.edit.is_some());
+        self.libraries.first().filter(|_| has_edits).map(Library::edit_policy_fingerprint)
     }
 
     /// A number that changes with what clients are told of the skills.

@@ -131,9 +131,7 @@ impl EditChecks {
     }
 
     fn key(&self, skill: &SkillName, library: &Library) -> u64 {
-        let policy = self.policy.get_or_init(|| {
-            library.edit_policy.as_ref().map(|policy| policy.rules().fingerprint()).unwrap_or_default()
-        });
+        let policy = self.policy.get_or_init(|| library.edit_policy_fingerprint());
         let set = self.state.of(skill);
         let mut hasher = DefaultHasher::new();
         (scan::ruleset(), policy).hash(&mut hasher);
@@ -229,6 +227,12 @@ impl Library {
             held,
             front: Front::of(cleared.bundle(), skill, self.limits()),
         }
+    }
+
+    /// A text that differs whenever the policy may judge edits of folders otherwise.
+    #[must_use]
+    pub fn edit_policy_fingerprint(&self) -> String {
+        self.edit_policy.as_ref().map(|policy| policy.rules().fingerprint()).unwrap_or_default()
     }
 
     /// As [`Library::folder_state`], with the reason for which an edit waits for a person.
