@@ -296,28 +296,12 @@ impl Context {
         }
     }
 
-    /// The skills that have no folder here and need none: their library lies in a git work tree, and the lock file, which
-    /// decides what this branch has, does not name them. A lock file that cannot be read names none.
-    ///
-    /// # Errors
-    /// The library cannot be read.
-    pub fn absent(&self, library: &Library) -> Result<BTreeSet<SkillName>, CliError> {
-        if repository_root(library.path()).is_none() {
-            return Ok(BTreeSet::new());
-        }
-        let lock = client::LockFile::read(&self.lock_path(library)).ok();
-        let is_locked = |name: &SkillName| lock.as_ref().is_some_and(|lock| lock.find(name).is_some());
-        let folders = library.folders()?;
-        let mut heads = library.skills()?;
-        heads.retain(|(name, _)| {
-            !is_locked(name) && folders.binary_search_by(|folder| folder.as_str().cmp(name.as_str())).is_err()
-        });
-        Ok(heads.into_iter().map(|(name, _)| name).collect())
-    }
-
-    /// Whether a library lies in a git work tree.
-    pub fn is_in_work_tree(library: &Library) -> bool {
-        repository_root(library.path()).is_some()
+    /// The skills that the lock file names, which decides what a git branch has; `None` for a library that lies in no git
+    /// work tree. A lock file that cannot be read names none.
+    pub fn skills_of_branch(&self, library: &Library) -> Option<BTreeSet<SkillName>> {
+        repository_root(library.path())?;
+        let lock = client::LockFile::read(&self.lock_path(library)).unwrap_or_default();
+        Some(lock.skills().filter_map(|entry| SkillName::parse(entry.bare_name()).ok()).collect())
     }
 
     /// The registries that the flags and the configuration name.

@@ -42,6 +42,11 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
         let is_here = listed.path.as_ref().is_some_and(|path| path.starts_with(library.path()));
         requirers.get(listed.name.as_str()).filter(|_| is_here)
     };
+    let of_branch = context.skills_of_branch(&library);
+    let is_absent = |listed: &Listed| {
+        let elsewhere = of_branch.as_ref().is_some_and(|skills| !skills.contains(&listed.name));
+        elsewhere && listed.missing && listed.path.as_ref().is_some_and(|path| path.starts_with(library.path()))
+    };
     let problems = problems(&catalogue, context.out);
     let document = json!({
         "ok": problems.is_empty(),
@@ -55,7 +60,13 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
             writeln!(out, "There are no skills in {}", context.library_path().display())?;
         } else {
             let mut table = Table::new(&["skill", "version", "scope", "state", "description"]);
-            catalogue.skills.iter().for_each(|listed| table.row(&row(listed, of(listed))));
+            for listed in &catalogue.skills {
+                let mut row = row(listed, of(listed));
+                if is_absent(listed) {
+                    "absent".clone_into(&mut row[3]);
+                }
+                table.row(&row);
+            }
             table.write(out)?;
         }
         for note in &catalogue.notes {

@@ -153,8 +153,8 @@ impl Workplace for Context {
         self.lock_warning(library, skill)
     }
 
-    fn absent(&self, library: &Library) -> Result<BTreeSet<SkillName>, Refusal> {
-        self.absent(library).map_err(refusal)
+    fn skills_of_branch(&self, library: &Library) -> Option<BTreeSet<SkillName>> {
+        self.skills_of_branch(library)
     }
 
     fn places(&self) -> Places {

@@ -37,7 +37,8 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
     let library = context.library()?;
     let named = args.name.as_deref().map(skill_name).transpose()?;
     let named = named.as_ref();
-    let overview = documents::overview(&library, &context.home, named, &context.absent(&library)?, context.now)?;
+    let overview =
+        documents::overview(&library, &context.home, named, context.skills_of_branch(&library).as_ref(), context.now)?;
     let Overview { skills, waiting, waivers, moved_from } = &overview;
     let told =
         overview.damaged().map(|(name, why)| problem(context.out, name, &format!("its history is damaged: {why}")));

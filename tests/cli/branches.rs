@@ -96,7 +96,7 @@ fn write_on_a_branch_records_the_return_first() {
     assert!(report["diff"].as_str().unwrap().contains("-line three"), "{report:#}");
     sandbox.done(&["rollback", "demo"]);
     assert!(text(&sandbox).contains("line three"), "the revision before is that of this branch");
-    save(&sandbox, "again three");
+    assert_eq!(repo(&sandbox, &["status", "--porcelain"]), "");
     switch(&sandbox, "next");
     assert_eq!(status(&sandbox)["state"], "clean");
     assert!(text(&sandbox).contains("line five"));

@@ -25,10 +25,11 @@ pub fn check_lock_file(context: &Context, library: &Library, findings: &mut Find
             return;
         }
     };
+    let in_work_tree = context.skills_of_branch(library).is_some();
     for drift in &drifts {
         let message = format!("{} {}", drift.name, drift.kind.describe());
         match drift.kind {
-            kind if kind.can_be_mended() && is_of_branch(library, drift) => {
+            kind if kind.can_be_mended() && in_work_tree && is_of_branch(library, drift) => {
                 findings.ok("lock_file", &path, format!("{}: this git branch has another state of it", drift.name));
             }
             // A clone's lock file names what is not here yet; that is what `install` is for.
@@ -51,9 +52,6 @@ pub fn check_lock_file(context: &Context, library: &Library, findings: &mut Find
 fn is_of_branch(library: &Library, drift: &client::Drift) -> bool {
     let bare = drift.name.rsplit('/').next().unwrap_or(&drift.name);
     let Ok(name) = skill::SkillName::parse(bare) else { return false };
-    if !Context::is_in_work_tree(library) {
-        return false;
-    }
     let has_folder = library.folders().is_ok_and(|folders| folders.iter().any(|folder| folder == name.as_str()));
     let Ok(Some(head)) = library.head(&name) else { return false };
     let shown = library.revision_in_folder(&name).ok().flatten();
@@ -78,9 +76,15 @@ fn heal(path: &Path, library: &Library) -> Result<String, String> {
 
 /// Where skills were placed for agents.
 pub fn check_links(context: &Context, library: &Library, findings: &mut Findings) -> Result<(), CliError> {
-    let absent = context.absent(library)?;
+    let of_branch = context.skills_of_branch(library);
+    let folders = library.folders()?;
     let mut placed = client::placed_skills(library)?;
-    placed.retain(|place| !absent.contains(&place.skill));
+    // What stands for a skill of another git branch is left to that.
+    placed.retain(|place| {
+        let has_folder = folders.iter().any(|folder| folder == place.skill.as_str());
+        let exists = || library.head(&place.skill).is_ok_and(|head| head.is_some_and(|head| !head.tombstone));
+        has_folder || of_branch.as_ref().is_none_or(|skills| skills.contains(&place.skill)) || !exists()
+    });
     let sight = FolderSight::new(context)?;
     let is_denied = |place: &PlacedSkill| {
         let folder = place.path.parent();

@@ -122,8 +122,9 @@ fn describe(kind: TemporaryKind) -> &'static str {
 /// Every skill's folder against its head.
 pub fn check_folders(context: &Context, library: &mut Library, findings: &mut Findings) -> Result<(), CliError> {
     let skills = library.skills()?;
-    let absent = context.absent(library)?;
-    for (name, _) in skills.iter().filter(|(name, _)| !absent.contains(name)) {
+    let of_branch = context.skills_of_branch(library);
+    let is_elsewhere = |name: &skill::SkillName| of_branch.as_ref().is_some_and(|skills| !skills.contains(name));
+    for (name, _) in &skills {
         let state = match library.folder_state(name) {
             Ok(state) => state,
             Err(error) => {
@@ -133,6 +134,8 @@ pub fn check_folders(context: &Context, library: &mut Library, findings: &mut Fi
         };
         match state {
             FolderState::Absent | FolderState::Clean | FolderState::Earlier { .. } => {}
+            // Another git branch has it.
+            FolderState::Missing if is_elsewhere(name) => {}
             FolderState::Missing => {
                 findings.mendable("folders", "folder_missing", name, "its folder is gone", || {
                     restore(context, library, name).map(|()| "brought back from the history".to_owned())

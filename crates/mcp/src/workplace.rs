@@ -39,11 +39,8 @@ pub trait Workplace: Send {
     /// done is told; the change stands.
     fn note_change(&self, library: &Library, skill: &SkillName) -> Option<String>;
 
-    /// The skills of a library that have no folder on this git branch, and need none.
-    ///
-    /// # Errors
-    /// The library cannot be read.
-    fn absent(&self, library: &Library) -> Result<BTreeSet<SkillName>, Refusal>;
+    /// The skills that a library has on this git branch by its lock file; `None` outside of a git work tree.
+    fn skills_of_branch(&self, library: &Library) -> Option<BTreeSet<SkillName>>;
 
     /// Where skills are looked for.
     fn places(&self) -> Places;

@@ -109,8 +109,8 @@ fn status(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
     let StatusArguments { name } = read(arguments)?;
     let name = name.as_deref().map(skill_name).transpose()?;
     let library = call.place.library()?;
-    let absent = call.place.absent(&library)?;
-    let overview = documents::overview(&library, call.place.home(), name.as_ref(), &absent, call.now)?;
+    let of_branch = call.place.skills_of_branch(&library);
+    let overview = documents::overview(&library, call.place.home(), name.as_ref(), of_branch.as_ref(), call.now)?;
     let document: Value = overview.document();
     Ok(document.into())
 }

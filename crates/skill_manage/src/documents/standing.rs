@@ -148,8 +148,8 @@ fn problem(name: &SkillName, why: &str) -> Value {
     json!({"skill": name.as_str(), "code": "damaged_history", "message": format!("its history is damaged: {why}")})
 }
 
-/// Compares the folder of one skill, or all of them, with the history. The `absent` skills have no folder on this git
-/// branch, and need none.
+/// Compares the folder of one skill, or all of them, with the history. Of a skill that is not among those of the git
+/// branch, no folder is missing; `None` stands for a library that lies in no git work tree.
 ///
 /// # Errors
 /// The skill is not there, or the library cannot be read.
@@ -157,14 +157,15 @@ pub fn overview(
     library: &Library,
     home: &Home,
     named: Option<&SkillName>,
-    absent: &BTreeSet<SkillName>,
+    of_branch: Option<&BTreeSet<SkillName>>,
     now: Timestamp,
 ) -> Result<Overview, ManageError> {
     let mut skills = match named {
         Some(name) => vec![look(library, name)?.ok_or_else(|| FindError::NoSkill(name.clone()))?],
         None => look_at_all(library)?,
     };
-    for skill in skills.iter_mut().filter(|skill| skill.state == "missing" && absent.contains(&skill.name)) {
+    let is_elsewhere = |name: &SkillName| of_branch.is_some_and(|skills| !skills.contains(name));
+    for skill in skills.iter_mut().filter(|skill| skill.state == "missing" && is_elsewhere(&skill.name)) {
         skill.state = "absent";
     }
     Ok(Overview {
