@@ -64,3 +64,65 @@ impl Policy {
         self.layers.iter().any(|layer| layer.preset == Some(Preset::Strict))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use scan::Verdict;
+    use skill::{Bundle, File, Limits, SkillName, SkillPath};
+
+    use super::*;
+    use crate::policy::{Layer, Rule};
+
+    fn bundle(files: &[(&str, &str)]) -> Bundle {
+        let file = |text: &str| File { bytes: text.as_bytes().into(), executable: false };
+        let files = files.iter().map(|(path, text)| (SkillPath::parse(path).unwrap(), file(text)));
+        Bundle::from_files(files, &Limits::default()).unwrap()
+    }
+
+    fn objection(policy: &Policy, after: &[(&str, &str)], verdict: Verdict, is_return: bool) -> Option<String> {
+        let (skill, before) = (SkillName::parse("pdf").unwrap(), bundle(&[("SKILL.md", "one")]));
+        let after = bundle(after);
+        let edit = HandEdit { skill: &skill, origin: None, before: &before, after: &after, verdict, is_return };
+        policy.objection(&edit)
+    }
+
+    #[test]
+    fn presets_hold_edits_as_they_hold_agents() {
+        let text = [("SKILL.md", "two")];
+        let script = [("SKILL.md", "one"), ("scripts/a.sh", "echo")];
+        let evals = [("SKILL.md", "two"), ("evals/a.json", "{}")];
+        let of = |preset: Preset| Policy::from(preset);
+        let (open, balanced, strict) = (of(Preset::Open), of(Preset::Balanced), of(Preset::Strict));
+        assert_eq!(objection(&balanced, &text, Verdict::Warn, false), None);
+        assert_eq!(objection(&balanced, &script, Verdict::Allow, false), None);
+        assert!(objection(&balanced, &script, Verdict::Warn, false).is_some());
+        assert!(objection(&balanced, &evals, Verdict::Allow, false).is_some());
+        assert_eq!(objection(&balanced, &evals, Verdict::Allow, true), None, "it was the head once");
+        assert_eq!(objection(&open, &script, Verdict::Warn, false), None);
+        assert!(objection(&strict, &text, Verdict::Allow, false).is_some());
+        assert!(objection(&strict, &text, Verdict::Allow, true).is_some());
+    }
+
+    #[test]
+    fn rules_for_one_action_hold_edits_that_are_it() {
+        let rule = |action: &str| {
+            let table = serde_json::json!({"decision": "deny", "actions": [action]});
+            let rules: Vec<Rule> = vec![serde_json::from_value(table).unwrap()];
+            Policy::new(Layer { file: "f".to_owned(), preset: Some(Preset::Balanced), rules }, Vec::new())
+        };
+        let added = [("SKILL.md", "one"), ("references/a.md", "a")];
+        let of_actions = [
+            ("patch", true, false),
+            ("write_file", true, true),
+            ("remove_file", false, false),
+            ("rollback", false, false),
+        ];
+        for (action, modifies, adds) in of_actions {
+            let policy = rule(action);
+            let modified = objection(&policy, &[("SKILL.md", "two")], Verdict::Allow, false);
+            assert_eq!(modified.is_some(), modifies, "{action}");
+            assert_eq!(objection(&policy, &added, Verdict::Allow, false).is_some(), adds, "{action}");
+        }
+        assert!(objection(&rule("rollback"), &[("SKILL.md", "two")], Verdict::Allow, true).is_some());
+    }
+}
