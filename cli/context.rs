@@ -1,11 +1,12 @@
 //! [`Context`]: what the flags and the environment say about where and as whom a command works.
 
 mod acting;
+mod edit_rules;
 mod linking;
 mod place;
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     io::IsTerminal,
     path::{Path, PathBuf},
 };
@@ -95,6 +96,7 @@ impl Context {
             Some(watcher) => home.watched_by(watcher),
             None => home,
         };
+        let home = home.clone().with_edit_policy(edit_rules::edit_policy(home, cwd.clone()));
         let place = LibraryPlace::resolve(global, &cwd, &user_home)?;
         let home = home.linked_by(linking::linker(&place, &user_home, &config));
         let now = Timestamp::now();
@@ -306,6 +308,14 @@ impl Context {
             Some(root) => root.join(client::LOCK_FILE),
             None => library.own_path().join(client::LOCK_FILE),
         }
+    }
+
+    /// The skills that the lock file names, which decides what a git branch has; `None` for a library that lies in no git
+    /// work tree. A lock file that cannot be read names none.
+    pub fn skills_of_branch(&self, library: &Library) -> Option<BTreeSet<SkillName>> {
+        repository_root(library.path())?;
+        let lock = client::LockFile::read(&self.lock_path(library)).unwrap_or_default();
+        Some(lock.skills().filter_map(|entry| SkillName::parse(entry.bare_name()).ok()).collect())
     }
 
     /// The registries that the flags and the configuration name.

@@ -74,6 +74,7 @@ fn run(context: &Context, global: &Global, command: &Command) -> Result<Exit, Cl
         Command::Verify(args) => commands::verify::run(context, args),
         Command::List(args) => commands::list::run(context, args),
         Command::Manage(args) => commands::manage::run(context, args),
+        Command::Commit(args) => commands::commit::run(context, args),
         Command::History(args) => commands::history::run(context, args),
         Command::Show(args) => commands::show::run(context, args),
         Command::Diff(args) => commands::diff::run(context, args),

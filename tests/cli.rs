@@ -7,6 +7,7 @@ mod adopting;
 mod agent_attacks;
 mod agents_view;
 mod bad_input;
+mod branches;
 mod composing;
 mod containment;
 mod curating;

@@ -42,6 +42,11 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
         let is_here = listed.path.as_ref().is_some_and(|path| path.starts_with(library.path()));
         requirers.get(listed.name.as_str()).filter(|_| is_here)
     };
+    let of_branch = context.skills_of_branch(&library);
+    let is_absent = |listed: &Listed| {
+        let elsewhere = of_branch.as_ref().is_some_and(|skills| !skills.contains(&listed.name));
+        elsewhere && listed.missing && listed.path.as_ref().is_some_and(|path| path.starts_with(library.path()))
+    };
     let problems = problems(&catalogue, context.out);
     let document = json!({
         "ok": problems.is_empty(),
@@ -55,7 +60,13 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
             writeln!(out, "There are no skills in {}", context.library_path().display())?;
         } else {
             let mut table = Table::new(&["skill", "version", "scope", "state", "description"]);
-            catalogue.skills.iter().for_each(|listed| table.row(&row(listed, of(listed))));
+            for listed in &catalogue.skills {
+                let mut row = row(listed, of(listed));
+                if is_absent(listed) {
+                    "absent".clone_into(&mut row[3]);
+                }
+                table.row(&row);
+            }
             table.write(out)?;
         }
         for note in &catalogue.notes {
@@ -126,8 +137,12 @@ fn document(listed: &Listed, requirers: Option<&Requirers>) -> Value {
         "scope": listed.scope,
         "origin": listed.head.as_ref().and_then(|head| head.origin.as_ref()),
         "version": listed.version,
-        "revision": listed.head.as_ref().map(|head| &head.id),
-        "number": listed.head.as_ref().map(|head| head.number),
+        "revision": listed.served().map(|head| &head.id),
+        "number": listed.served().map(|head| head.number),
+        "newest": listed.head.as_ref().map(|head| &head.id),
+        "edited": listed.is_edited(),
+        "digest": listed.digest(),
+        "held": listed.held(),
         "enabled": listed.enabled,
         "modified": listed.modified,
         "managed": listed.head.is_some() || listed.damaged,
@@ -150,6 +165,8 @@ fn row(listed: &Listed, requirers: Option<&Requirers>) -> [String; 5] {
         _ if listed.damaged => "damaged",
         (_, Some(_), _, _) => "blocked",
         (false, None, _, _) => "disabled",
+        _ if listed.held().is_some() => "edit waits",
+        _ if listed.is_edited() => "edited",
         (true, None, true, _) => "changed here",
         (true, None, false, None) if listed.path.is_some() => "no history yet",
         (true, None, false, _) => required.as_str(),

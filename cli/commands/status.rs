@@ -19,8 +19,10 @@ use crate::{
   skillhub status
   skillhub status my-skill --json
 
-States: clean; modified (edited by hand, recorded by the next change); missing (no folder);
-blocked (edited into something that is not taken over: mend it, or `skillhub rollback NAME head`).
+States: clean, also at an earlier revision, as after a switch of git branches; modified (edited by hand:
+counts at once, recorded by `skillhub commit` or the next change); new (a folder without history);
+missing (no folder); absent (no folder, and this git branch needs none); blocked (edited into something
+that is not taken over: mend it, or `skillhub rollback NAME head`).
 
 What the scanner warned of when a skill's newest revision was let pass is shown with it, as the rules
 of today see it, and what a person accepted, with who, why and until when; so are waivers that ended,
@@ -35,7 +37,8 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
     let library = context.library()?;
     let named = args.name.as_deref().map(skill_name).transpose()?;
     let named = named.as_ref();
-    let overview = documents::overview(&library, &context.home, named, context.now)?;
+    let overview =
+        documents::overview(&library, &context.home, named, context.skills_of_branch(&library).as_ref(), context.now)?;
     let Overview { skills, waiting, waivers, moved_from } = &overview;
     let told =
         overview.damaged().map(|(name, why)| problem(context.out, name, &format!("its history is damaged: {why}")));
@@ -43,16 +46,18 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
     context.out.answer(&overview.document(), |out| {
         for skill in skills {
             let style = match skill.state {
-                "clean" => GOOD,
+                "clean" | "absent" => GOOD,
                 "blocked" => BAD,
                 _ => WARN,
             };
             let managed = if skill.managed { "" } else { "  (no history yet: the next change takes it over)" };
-            writeln!(
-                out,
-                "{style}{:<8}{style:#} {STRONG}{}{STRONG:#}{FAINT}{managed}{FAINT:#}",
-                skill.state, skill.name
-            )?;
+            let state = match &skill.at {
+                Some((at, newest)) if at != newest => {
+                    format!("{}, revision {} of {}", skill.state, at.number, newest.number)
+                }
+                _ => skill.state.to_owned(),
+            };
+            writeln!(out, "{style}{state:<8}{style:#} {STRONG}{}{STRONG:#}{FAINT}{managed}{FAINT:#}", skill.name)?;
             let findings = findings_lines(&skill.findings);
             for line in lines(skill).into_iter().chain(findings) {
                 writeln!(out, "  {line}")?;
@@ -89,6 +94,13 @@ fn lines(skill: &SkillStanding) -> Vec<String> {
     let mut lines: Vec<String> = skill.files.iter().map(|file| visible(&file.describe())).collect();
     if let Some(why) = &skill.damaged {
         lines.push(format!("its history is damaged: {why}; run `skillhub doctor`"));
+    }
+    if let Some(why) = &skill.held {
+        lines.push(format!(
+            "agents get the newest revision until a person records this (`skillhub commit {} --reason WHY`): {}",
+            skill.name,
+            visible(why)
+        ));
     }
     if skill.state == "missing" {
         lines.push(format!("`skillhub rollback {} head` brings the folder back", skill.name));

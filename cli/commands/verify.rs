@@ -15,7 +15,7 @@ use crate::{
 /// Flags of `verify`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  skillhub verify                                pristine, evolved, or an exit code of 8
+  skillhub verify                                pristine, evolved or modified here; else exit code 8
   skillhub verify --offline                      without asking registries for withdrawn releases
   skillhub verify --json")]
 pub struct VerifyArgs {
@@ -44,7 +44,11 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
             return writeln!(out, "The lock file names no skill");
         }
         for skill in &found {
-            let style = if skill.status.is_sound() { GOOD } else { BAD };
+            let style = match skill.status {
+                VerifyStatus::Modified => WARN,
+                status if status.is_sound() => GOOD,
+                _ => BAD,
+            };
             let version = skill.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
             let word = skill.status.as_str();
             writeln!(out, "{style}{word:<9}{style:#} {STRONG}{}{STRONG:#}{version}", visible(&skill.name))?;

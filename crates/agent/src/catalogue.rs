@@ -7,8 +7,8 @@ use std::{
 };
 
 use library::{
-    Closeness, FolderState, Front, Glance, HandEditFault, Head, Library, LibraryError, Scope, Served, SkillState,
-    Standing, State,
+    Closeness, FolderEdit, FolderFiles, FolderState, Front, Glance, HandEditFault, Head, Library, LibraryError, Scope,
+    Served, SkillState, Standing, State,
 };
 use scan::Baseline;
 use skill::{Bundle, Limits, QualifiedName, SkillName};
@@ -41,6 +41,8 @@ pub struct Listed {
     pub tools: Option<Vec<String>>,
     /// Its newest revision; `None` for a folder without history and for a built-in skill.
     pub head: Option<Head>,
+    /// The content of its folder where that is not the head's and passes the scanner.
+    pub edit: Option<FolderEdit>,
     /// The author's version, or that of the release.
     pub version: Option<String>,
     /// Whether agents see it.
@@ -72,8 +74,12 @@ enum Source {
 pub struct Given {
     /// The files.
     pub files: Bundle,
-    /// The revision, where there is a history.
+    /// The revision; `None` for an edit that is not recorded and for a skill without history.
     pub head: Option<Head>,
+    /// Whether the files are an edit of the folder that is not recorded.
+    pub edited: bool,
+    /// Why an edit of the folder waits for a person.
+    pub held: Option<String>,
     /// The folder with the files, where there is one.
     pub path: Option<PathBuf>,
 }
@@ -107,6 +113,8 @@ pub struct Catalogue {
     libraries: Vec<Library>,
     /// The marks of the libraries before they were looked at.
     marks: Vec<u64>,
+    /// The policy by which edits of folders were judged, where there are such.
+    edit_policy: Option<String>,
 }
 
 impl Catalogue {
@@ -122,6 +130,7 @@ impl Catalogue {
             places: HashMap::new(),
             libraries: Vec::new(),
             marks: Vec::new(),
+            edit_policy: None,
         };
         for root in places.open(&mut catalogue.notes)? {
             let (path, is_own) = (root.library.path().to_owned(), root.is_own);
@@ -136,6 +145,7 @@ impl Catalogue {
             let enabled = set.of(&builtin.name).enabled;
             catalogue.add(Listed { enabled, ..of_builtin(builtin) });
         }
+        catalogue.edit_policy = catalogue.policy_of_edits();
         Ok(catalogue)
     }
 
@@ -209,9 +219,17 @@ impl Catalogue {
         &self.libraries
     }
 
-    /// Whether no skillhub has committed or set anything in one of the libraries since.
+    /// Whether no skillhub has committed or set anything in one of the libraries since, and the policy by which edits
+    /// of folders were judged is the same.
     pub(crate) fn is_as_marked(&self) -> bool {
-        self.libraries.iter().map(Library::mark).eq(self.marks.iter().copied())
+        let is_judged_alike = self.edit_policy.is_none() || self.edit_policy == self.policy_of_edits();
+        is_judged_alike && self.libraries.iter().map(Library::mark).eq(self.marks.iter().copied())
+    }
+
+    /// The policy, where there are edits that it bears on.
+    fn policy_of_edits(&self) -> Option<String> {
+        let has_edits = self.skills.iter().any(|listed| listed.edit.is_some());
+        self.libraries.first().filter(|_| has_edits).map(Library::edit_policy_fingerprint)
     }
 
     /// A number that changes with what clients are told of the skills.
@@ -221,12 +239,14 @@ impl Catalogue {
             let head = listed.head.as_ref().map(|head| &head.id);
             let Listed { name, description, path, tools, enabled, modified, fault, .. } = listed;
             (name.as_str(), description, path, tools, head, enabled, modified, fault).hash(&mut hasher);
+            let edit = listed.edit.as_ref().map(|edit| (&edit.digest, &edit.held));
+            edit.hash(&mut hasher);
         }
         hasher.finish()
     }
 
-    /// A skill's files as our own readers see them: those of the head, or, where there is none, those
-    /// of the folder after the scanner let them pass.
+    /// A skill's files as our own readers see them: those of the head, or those of the folder where that was edited or
+    /// has no history and the scanner let them pass.
     ///
     /// # Errors
     /// The library cannot be read, or the scanner blocks the folder.
@@ -238,7 +258,11 @@ impl Catalogue {
         };
         let unusable = |fault: String| AgentError::Unusable { name: listed.name.clone(), fault };
         if let Some(head) = &listed.head {
-            return Ok(library.bundle(&head.id)?);
+            return match listed.served_edit() {
+                None => Ok(library.bundle(&head.id)?),
+                Some(FolderEdit { at: Some(at), .. }) => Ok(library.bundle(&at.id)?),
+                Some(edit) => Ok(Self::edited(library, listed, edit)?.files),
+            };
         }
         match library.folder_state(&listed.name)? {
             FolderState::Modified(cleared) => Ok(cleared.bundle().clone()),
@@ -249,7 +273,9 @@ impl Catalogue {
                 }
             }
             FolderState::Blocked(fault) => Err(unusable(fault.to_string())),
-            FolderState::Absent | FolderState::Clean | FolderState::Missing => Err(gone()),
+            FolderState::Absent | FolderState::Clean | FolderState::Missing | FolderState::Earlier { .. } => {
+                Err(gone())
+            }
         }
     }
 
@@ -262,9 +288,45 @@ impl Catalogue {
         if let (Some(run), Some(library)) = (run, self.library_of(listed))
             && let Some(Served { head, path }) = library.served(&listed.name, run)?
         {
-            return Ok(Given { files: library.bundle(&head.id)?, head: Some(head), path });
+            return Ok(Given { files: library.bundle(&head.id)?, head: Some(head), edited: false, held: None, path });
         }
-        Ok(Given { files: self.files(listed)?, head: listed.head.clone(), path: listed.path.clone() })
+        let path = listed.path.clone();
+        let (Some(library), Some(head)) = (self.library_of(listed), &listed.head) else {
+            return Ok(Given { files: self.files(listed)?, head: None, edited: false, held: None, path });
+        };
+        let FolderFiles { files, head, held } = Self::now(library, listed, head)?;
+        Ok(Given { edited: head.is_none(), files, head, held, path })
+    }
+
+    /// What readers get of a skill with a history as its folder is at this moment, which may have changed since the
+    /// catalogue was collected. Only content that nobody judged is scanned.
+    fn now(library: &Library, listed: &Listed, head: &Head) -> Result<FolderFiles, AgentError> {
+        let found = library.files_in_folder(&listed.name)?;
+        let is_head = found.as_ref().is_some_and(|found| found.digest().to_string() == head.digest);
+        match &listed.edit {
+            _ if is_head => Ok(FolderFiles { files: library.bundle(&head.id)?, head: Some(head.clone()), held: None }),
+            Some(edit) if found.is_some_and(|found| edit.is_of(&found)) => Self::edited(library, listed, edit),
+            _ => Self::judged(library, listed),
+        }
+    }
+
+    /// The files for an edit that was judged, if the folder still holds it.
+    fn edited(library: &Library, listed: &Listed, edit: &FolderEdit) -> Result<FolderFiles, AgentError> {
+        let head = edit.at.as_ref().filter(|_| edit.held.is_none());
+        let head = if edit.held.is_some() { listed.head.as_ref() } else { head };
+        if let Some(head) = head {
+            let held = edit.held.clone();
+            return Ok(FolderFiles { files: library.bundle(&head.id)?, head: Some(head.clone()), held });
+        }
+        match library.files_in_folder(&listed.name)?.filter(|found| found.digest().to_string() == edit.digest) {
+            Some(files) => Ok(FolderFiles { files, head: None, held: None }),
+            None => Self::judged(library, listed),
+        }
+    }
+
+    fn judged(library: &Library, listed: &Listed) -> Result<FolderFiles, AgentError> {
+        let unusable = |fault| AgentError::Unusable { name: listed.name.clone(), fault };
+        library.folder_files(&listed.name)?.map_err(unusable)
     }
 
     /// The skill of a name, whoever may see it.
@@ -322,6 +384,37 @@ impl Listed {
         origin.name.parse::<QualifiedName>().ok().map(|name| name.to_string())
     }
 
+    /// The edit of its folder that readers get in place of the head.
+    #[must_use]
+    pub fn served_edit(&self) -> Option<&FolderEdit> {
+        self.edit.as_ref().filter(|edit| edit.held.is_none())
+    }
+
+    /// Whether readers get an edit of its folder that is not recorded.
+    #[must_use]
+    pub fn is_edited(&self) -> bool {
+        self.served_edit().is_some_and(|edit| edit.at.is_none())
+    }
+
+    /// Why an edit of its folder waits for a person.
+    #[must_use]
+    pub fn held(&self) -> Option<&str> {
+        self.edit.as_ref()?.held.as_deref()
+    }
+
+    /// The revision that readers get: the head, or the earlier one that its folder is at.
+    #[must_use]
+    pub fn served(&self) -> Option<&Head> {
+        self.served_edit().and_then(|edit| edit.at.as_ref()).or(self.head.as_ref())
+    }
+
+    /// The digest of what readers get; `None` for a folder without history and for a built-in skill.
+    #[must_use]
+    pub fn digest(&self) -> Option<&str> {
+        let edit = self.served_edit().map(|edit| edit.digest.as_str());
+        edit.or_else(|| self.head.as_ref().map(|head| head.digest.as_str()))
+    }
+
     /// What it says of tools.
     #[must_use]
     pub fn declared(&self) -> Declared {
@@ -355,9 +448,10 @@ impl Listed {
 
 /// A skill of a library.
 fn listed(library: &Library, place: usize, glance: Glance, set: &SkillState) -> Listed {
-    let Glance { name, head, front, standing, .. } = glance;
+    let Glance { name, head, front, standing, edit, .. } = glance;
     let Front { description, version, tools, fault: unreadable } = front;
-    let release = head.as_ref().and_then(|head| Some((head.origin.as_ref()?, &head.digest)));
+    let at = edit.as_ref().filter(|edit| edit.held.is_none()).and_then(|edit| edit.at.as_ref());
+    let release = at.or(head.as_ref()).and_then(|head| Some((head.origin.as_ref()?, &head.digest)));
     let evolved = release.is_some_and(|(origin, digest)| origin.digest != *digest);
     let version = release.and_then(|(origin, _)| origin.version.clone()).or(version);
     let fault = match &standing {
@@ -365,7 +459,7 @@ fn listed(library: &Library, place: usize, glance: Glance, set: &SkillState) -> 
         Standing::Blocked(fault) => Some(fault.clone()),
         Standing::Missing => Some("its folder is missing".to_owned()),
         Standing::Damaged(why) => Some(format!("its history is damaged: {why}")),
-        Standing::Clean | Standing::Modified => None,
+        Standing::Clean | Standing::Modified | Standing::Earlier => None,
     };
     let edited = head.is_some() && matches!(standing, Standing::Modified | Standing::Blocked(_));
     Listed {
@@ -382,6 +476,7 @@ fn listed(library: &Library, place: usize, glance: Glance, set: &SkillState) -> 
         found_elsewhere: false,
         source: Source::Library(place),
         name,
+        edit,
         head,
     }
 }
@@ -396,6 +491,7 @@ fn of_builtin(builtin: Builtin) -> Listed {
         description,
         tools,
         head: None,
+        edit: None,
         version,
         enabled: true,
         modified: false,

@@ -154,6 +154,9 @@ fn plan<'a>(
     if matches!(library.folder_state(name)?, FolderState::Modified(_) | FolderState::Blocked(_)) && !head.tombstone {
         return Err(UndoError::HandEdited(name.clone()));
     }
+    if let FolderState::Earlier { revision, .. } = library.folder_state(name)? {
+        return Err(UndoError::Earlier { name: name.clone(), at: revision.number, head: head.number });
+    }
     let find = |id: &RevisionId| library.find(name, &RevisionSpec::Prefix(id.to_string()), id.as_str());
     let before = of.previous().map(find).transpose()?.filter(|before| !before.tombstone);
     let then = match before {

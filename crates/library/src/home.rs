@@ -13,7 +13,7 @@ use cap_std::{
 use skill::Digest;
 use thiserror::Error;
 
-use crate::{folder, links::Linker, watcher::Watcher};
+use crate::{edit_policy::EditPolicy, folder, links::Linker, watcher::Watcher};
 
 /// `SKILLHUB_HOME`: history, state and events of every library, configuration, the embedded
 /// registry and the cache. Created when first written to.
@@ -22,6 +22,7 @@ pub struct Home {
     path: PathBuf,
     watcher: Option<Watcher>,
     linker: Option<Linker>,
+    edit_policy: Option<EditPolicy>,
 }
 
 /// Bytes that most files of ours do not have.
@@ -61,7 +62,7 @@ impl Home {
     /// # Errors
     /// [`PlaceError::Foreign`] when another user owns it.
     pub fn at(path: impl Into<PathBuf>) -> Result<Self, PlaceError> {
-        let home = Self { path: path.into(), watcher: None, linker: None };
+        let home = Self { path: path.into(), watcher: None, linker: None, edit_policy: None };
         refuse_foreign(&home.path)?;
         Ok(home)
     }
@@ -70,6 +71,16 @@ impl Home {
     #[must_use]
     pub fn watched_by(self, watcher: Watcher) -> Self {
         Self { watcher: Some(watcher), ..self }
+    }
+
+    /// The same, with rules for hand edits in libraries that are opened by it. Without them only pins hold edits.
+    #[must_use]
+    pub fn with_edit_policy(self, policy: EditPolicy) -> Self {
+        Self { edit_policy: Some(policy), ..self }
+    }
+
+    pub(crate) fn edit_policy(&self) -> Option<EditPolicy> {
+        self.edit_policy.clone()
     }
 
     pub(crate) fn watcher(&self) -> Option<Watcher> {

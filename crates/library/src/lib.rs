@@ -27,6 +27,7 @@
 
 mod agents;
 mod checkout;
+mod edit_policy;
 mod events;
 mod failures;
 pub mod folder;
@@ -51,13 +52,15 @@ mod watcher;
 mod whole_change;
 
 pub use agents::{Agent, agents, find_agent};
+pub use edit_policy::{EditPolicy, EditRules, HandEdit};
 pub use events::{Event, EventStatus, operation_id};
 pub use home::{Durability, Home, PlaceError, ensure_dir, open_dir, read_bounded, write_atomically, write_private};
 pub use library::{
-    Checkout, Closeness, Collected, Commit, CommitError, Committed, EventsMend, FindError, FolderState, Front, Glance,
-    HandEditFault, Head, HeadFault, HistoryFault, JournalMend, JournalState, Library, LibraryError, LibraryNote, Lost,
-    Places, Plans, Recovery, RelocateError, Relocation, Scope, Sizes, Snapshot, SnapshotError, Standing, StateMend,
-    TakeOver, TemporaryKind, look_at_places, make_private, relocate, resolve,
+    Checkout, Closeness, Collected, Commit, CommitError, Committed, EventsMend, FindError, FolderEdit, FolderFiles,
+    FolderState, Front, Glance, HandEditFault, Head, HeadFault, HistoryFault, JournalMend, JournalState, Library,
+    LibraryError, LibraryNote, Lost, Places, Plans, Recovery, RelocateError, Relocation, Scope, Sizes, Snapshot,
+    SnapshotError, Standing, StateMend, TakeOver, TemporaryKind, look_at_places, make_private, relocate, resolve,
+    return_reason,
 };
 pub use links::{LinkChanges, LinkPlan, LinkTarget, Linker, LockLine, LockLines, Original};
 pub use lock::{LibraryLock, LockError};

@@ -3,6 +3,7 @@
 mod commit;
 mod decided;
 mod displaced;
+mod folder_edit;
 mod foreseen;
 mod gc;
 mod glance;
@@ -13,6 +14,7 @@ mod mark;
 mod numbers;
 mod recover;
 mod remembered;
+mod returned;
 mod rows;
 mod temporary;
 #[cfg(test)]
@@ -32,10 +34,12 @@ use skill::{Bundle, File, Limits, SkillName, SkillPath};
 use thiserror::Error;
 
 pub use commit::{Checkout, Commit, CommitError, Committed, Plans};
+pub use folder_edit::{FolderEdit, FolderFiles};
 pub use gc::{Collected, Sizes};
 pub use glance::{Closeness, Front, Glance, Head, Standing};
 pub use hand_edit::{FolderState, HandEditFault, Snapshot, SnapshotError, TakeOver};
 pub use recover::Recovery;
+pub use returned::return_reason;
 pub use temporary::TemporaryKind;
 pub(crate) use upkeep::aside_name;
 use upkeep::keep_copy;
@@ -46,6 +50,7 @@ pub use upkeep::{
 
 use self::numbers::Numbers;
 use crate::{
+    edit_policy::EditPolicy,
     events::{self, Event},
     folder,
     home::{
@@ -111,6 +116,7 @@ pub struct Library {
     watcher: Option<Watcher>,
     /// Finds the folders in which new skills are linked.
     linker: Option<Linker>,
+    edit_policy: Option<EditPolicy>,
     /// What the watcher is still to be told.
     untold: Vec<Event>,
     limits: Limits,
@@ -189,8 +195,21 @@ impl Library {
 
     fn at(path: PathBuf, scope: Scope, own: PathBuf, storage_kind: &str) -> Self {
         let (storage_kind, storage) = (storage_kind.to_owned(), OnceCell::new());
-        let (last_read, last_state, watcher, linker, untold, limits) = Default::default();
-        Self { path, scope, own, storage_kind, storage, last_read, last_state, watcher, linker, untold, limits }
+        let (last_read, last_state, watcher, linker, edit_policy, untold, limits) = Default::default();
+        Self {
+            path,
+            scope,
+            own,
+            storage_kind,
+            storage,
+            last_read,
+            last_state,
+            watcher,
+            linker,
+            edit_policy,
+            untold,
+            limits,
+        }
     }
 
     /// The folder, absolute, links resolved.

@@ -224,10 +224,12 @@ impl Stamp {
         Self { actor, time, reason: None, run: None, thread: None }
     }
 
-    /// The same moment and run, for what someone else did to the folder in between.
+    /// The same moment, for an edit of the folder that another made before. The run and the thread of this
+    /// operation are not the edit's.
     #[must_use]
     pub fn external(&self, reason: &str) -> Self {
-        Self { actor: Actor::new(ActorKind::External, ""), reason: Some(reason.to_owned()), ..self.clone() }
+        let reason = Some(reason.to_owned());
+        Self { reason, ..Self::new(Actor::new(ActorKind::External, ""), self.time) }
     }
 }
 

@@ -274,7 +274,7 @@ fn end(until: Option<Timestamp>, now: Timestamp, limits: &Limits) -> Result<Time
 /// The files that stand in the folder, else those of the head.
 fn current(library: &Library, skill: &SkillName) -> Result<Bundle, WaiveError> {
     match library.folder_state(skill)? {
-        FolderState::Modified(cleared) => Ok(cleared.bundle().clone()),
+        FolderState::Modified(cleared) | FolderState::Earlier { cleared, .. } => Ok(cleared.bundle().clone()),
         FolderState::Blocked(fault) => match fault.bundle() {
             Some(bundle) => Ok(bundle.clone()),
             None => Err(WaiveError::Unreadable(skill.clone(), fault.to_string())),

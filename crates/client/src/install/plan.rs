@@ -197,7 +197,9 @@ fn fresh(
 fn is_free(state: &FolderState, wanted: &Bundle) -> bool {
     match state {
         FolderState::Absent | FolderState::Missing | FolderState::Clean => true,
-        FolderState::Modified(found) => found.bundle().same_but_line_ends(wanted),
+        FolderState::Modified(found) | FolderState::Earlier { cleared: found, .. } => {
+            found.bundle().same_but_line_ends(wanted)
+        }
         FolderState::Blocked(fault) => fault.bundle().is_some_and(|found| found.same_but_line_ends(wanted)),
     }
 }
