@@ -11,6 +11,7 @@ mod print;
 mod process;
 mod refusals;
 mod sight;
+mod views;
 
 use std::process::ExitCode;
 

@@ -20,7 +20,7 @@ use crate::{
     revision::{Revision, RevisionId},
 };
 
-const FILE: Projection = Projection { kind: "glances", format: 3 };
+const FILE: Projection = Projection { kind: "glances", format: 4 };
 const NAME: &str = "glances";
 
 /// The file is written again when one skill in so many is new.
