@@ -160,7 +160,7 @@ impl Context {
         if !self.place.named && self.place.scope == Scope::Project {
             libraries.push((self.user_home.join(SKILLS_FOLDER), Scope::User));
         }
-        let folders = if with_folders { self.common_folders() } else { Vec::new() };
+        let folders = if with_folders { self.folders_of("") } else { Vec::new() };
         let (home, storage) = (self.home.clone(), self.config.library.storage.clone());
         Places { home, storage, libraries, folders, project: self.place.project.clone() }
     }

@@ -1,6 +1,9 @@
 //! [`AgentsPicture`]: the agents that read each skill, and those that read something else.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
 
 use agent::{AgentView, Catalogue, Host, Listed, Reads, Views};
 use library::Scope;
@@ -10,7 +13,7 @@ use skill::SkillName;
 use crate::{
     context::Context,
     exit::CliError,
-    print::{shell_word, visible},
+    print::{BAD, WARN, shell_word, visible},
 };
 
 /// Skills named in a sentence; of more the number is given.
@@ -83,8 +86,25 @@ impl AgentsPicture {
             picture.differences.extend(differences(context, catalogue, listed, differing));
         }
         let lacks = lacks.into_iter().filter(|(_, skills)| !skills.is_empty());
-        picture.lacking = lacks.map(|(host, skills)| lacking(context, host, &skills, hosts.is_in_use(host.id))).collect();
+        picture.lacking =
+            lacks.map(|(host, skills)| lacking(context, host, &skills, hosts.is_in_use(host.id))).collect();
         Ok(picture)
+    }
+}
+
+impl AgentsPicture {
+    /// Writes the differences and the agents that lack skills, each with its command.
+    ///
+    /// # Errors
+    /// The stream cannot be written.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let differences = self.differences.iter().map(|one| (BAD, &one.message, &one.command));
+        let messages: Vec<String> = self.lacking.iter().map(Lacking::message).collect();
+        let lacking = self.lacking.iter().zip(&messages).map(|(one, message)| (WARN, message, &one.command));
+        for (style, message, command) in differences.chain(lacking) {
+            writeln!(out, "{style}{message}{style:#}: {command}")?;
+        }
+        Ok(())
     }
 }
 
@@ -162,8 +182,9 @@ fn repair(
     let is_of_user = view.scope == Some(Scope::User);
     let global = |of_user: bool| if of_user && in_project { " --global" } else { "" };
     let library = catalogue.library_of(listed);
-    let is_placed =
-        library.and_then(|library| library.state().ok()).is_some_and(|state| state.of(name).placed.iter().any(|at| at == path));
+    let is_placed = library
+        .and_then(|library| library.state().ok())
+        .is_some_and(|state| state.of(name).placed.iter().any(|at| at == path));
     let is_folder = path.symlink_metadata().is_ok_and(|found| found.is_dir());
     let owner = hosts.iter().find(|host| host.owns(path));
     let is_shadowed_by_project = listed.scope == Scope::User && !is_of_user;

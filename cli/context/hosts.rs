@@ -64,12 +64,8 @@ impl Context {
         Places { folders: self.folders_of(agent), ..self.places(false) }
     }
 
-    /// The folders in which common agents look for skills; none where the flags named the library's folder.
-    pub(super) fn common_folders(&self) -> Vec<(PathBuf, Scope)> {
-        self.folders_of("")
-    }
-
-    fn folders_of(&self, agent: &str) -> Vec<(PathBuf, Scope)> {
+    /// The folders that an agent's host reads; none where the flags named the library's folder.
+    pub(super) fn folders_of(&self, agent: &str) -> Vec<(PathBuf, Scope)> {
         match self.place.named {
             true => Vec::new(),
             false => self.with_surroundings(|around| Places::folders_of(agent, around)),

@@ -123,11 +123,7 @@ fn links_show_the_head_to_hosts_that_follow_them() {
 fn folders_are_compared_with_the_content_served() {
     let layout = Layout::new();
     let claude = layout.project().join(".claude/skills");
-    for (body, reads) in [
-        ("two", Reads::Served),
-        ("one", Reads::Older { number: 1 }),
-        ("neither", Reads::Other),
-    ] {
+    for (body, reads) in [("two", Reads::Served), ("one", Reads::Older { number: 1 }), ("neither", Reads::Other)] {
         layout.put(&claude, body);
         assert_eq!(layout.view("claude-code").reads, reads, "{body:?}");
     }
