@@ -2,6 +2,7 @@
 
 mod acting;
 mod edit_rules;
+mod hosts;
 mod linking;
 mod place;
 
@@ -172,18 +173,10 @@ impl Context {
     /// project and of the user, unless a folder was named.
     pub fn places(&self, with_folders: bool) -> Places {
         let mut libraries = vec![(self.place.path.clone(), self.place.scope)];
-        let mut folders = Vec::new();
-        if !self.place.named {
-            if self.place.scope == Scope::Project {
-                libraries.push((self.user_home.join(SKILLS_FOLDER), Scope::User));
-            }
-            if let Some(project) = self.place.project.as_ref().filter(|_| with_folders) {
-                folders.extend(Places::project_folders(project, &self.cwd));
-            }
-            if with_folders {
-                folders.extend(Places::user_folders(&self.user_home));
-            }
+        if !self.place.named && self.place.scope == Scope::Project {
+            libraries.push((self.user_home.join(SKILLS_FOLDER), Scope::User));
         }
+        let folders = if with_folders { self.folders_of("") } else { Vec::new() };
         let (home, storage) = (self.home.clone(), self.config.library.storage.clone());
         Places { home, storage, libraries, folders, project: self.place.project.clone() }
     }
@@ -407,6 +400,19 @@ impl Context {
         let builtin = registry_index::builtin_names();
         skills.extend(builtin.map(|name| Elsewhere { name, scope: Scope::Builtin, place: place.clone() }));
         Ok(skills)
+    }
+
+    /// A path for people: `~` stands for the user's home.
+    pub fn short(&self, path: &Path) -> String {
+        match path.strip_prefix(&self.user_home) {
+            Ok(below_home) => format!("~/{}", below_home.display()),
+            Err(_) => path.display().to_string(),
+        }
+    }
+
+    /// The root of the project whose library the command works on.
+    pub fn project(&self) -> Option<&Path> {
+        self.place.project.as_deref()
     }
 
     /// A path of the command line as an absolute one.

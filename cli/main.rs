@@ -12,6 +12,7 @@ mod print;
 mod process;
 mod refusals;
 mod sight;
+mod views;
 
 use std::process::ExitCode;
 

@@ -1,16 +1,18 @@
 //! `skillhub status`: the folders against the history.
 
+use agent::Catalogue;
 use clap::Args;
 use library::HandEditFault;
-use serde_json::Value;
+use serde_json::{Value, json};
 use skill_manage::documents::{self, Overview, SkillStanding};
 
 use crate::{
     catalogue::{exit_with, problem},
     commands::doctor::relocate::command,
     context::{Context, skill_name},
-    exit::{CliError, Exit},
+    exit::{CliError, Exit, failed},
     print::{BAD, FAINT, GOOD, STRONG, WARN, findings_lines, problem_line, visible},
+    views::{AgentsPicture, Difference, Lacking},
 };
 
 /// Flags of `status`.
@@ -26,7 +28,10 @@ that is not taken over: mend it, or `skillhub rollback NAME head`).
 
 What the scanner warned of when a skill's newest revision was let pass is shown with it, as the rules
 of today see it, and what a person accepted, with who, why and until when; so are waivers that ended,
-or end within two weeks.")]
+or end within two weeks.
+
+A host that reads other content than `skillhub read` gives is an error (exit 8), with the command that
+repairs it.")]
 pub struct StatusArgs {
     /// The skill; all of them otherwise
     name: Option<String>,
@@ -42,8 +47,15 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
     let Overview { skills, waiting, waivers, moved_from } = &overview;
     let told =
         overview.damaged().map(|(name, why)| problem(context.out, name, &format!("its history is damaged: {why}")));
-    let problems: Vec<Value> = told.collect();
-    context.out.answer(&overview.document(), |out| {
+    let mut problems: Vec<Value> = told.collect();
+    let catalogue = Catalogue::collect(&context.places(false), Vec::new()).map_err(failed)?;
+    let agents = AgentsPicture::of(context, &catalogue, named)?;
+    problems.extend(agents.differences.iter().map(Difference::document));
+    let mut document = overview.document();
+    document["ok"] = json!(problems.is_empty());
+    document["problems"] = json!(problems);
+    document["lacking"] = agents.lacking.iter().map(Lacking::document).collect();
+    context.out.answer(&document, |out| {
         for skill in skills {
             let style = match skill.state {
                 "clean" | "absent" => GOOD,
@@ -73,6 +85,7 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
             let wait = if *count == 1 { "proposal waits" } else { "proposals wait" };
             writeln!(out, "{WARN}{count} {wait}{WARN:#} for {name}: skillhub review list --skill {name}")?;
         }
+        agents.write(out)?;
         if skills.is_empty() {
             writeln!(out, "There are no skills in {}", library.path().display())?;
         }

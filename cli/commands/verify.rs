@@ -1,5 +1,6 @@
 //! `skillhub verify`: every installed file held to the lock file.
 
+use agent::Catalogue;
 use clap::Args;
 use client::{Verified, VerifyStatus};
 use serde_json::{Value, json};
@@ -10,6 +11,7 @@ use crate::{
     context::Context,
     exit::{CliError, Exit, failed},
     print::{BAD, FAINT, GOOD, STRONG, WARN, visible},
+    views::AgentsPicture,
 };
 
 /// Flags of `verify`.
@@ -27,9 +29,10 @@ pub struct VerifyArgs {
 /// Verifies; whatever is not as the lock file says makes the exit code 8.
 pub fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
     let mut library = context.library()?;
-    let found = installer(context, &mut library, ("verifying", &AcceptArgs::default()), |installer| {
+    let mut found = installer(context, &mut library, ("verifying", &AcceptArgs::default()), |installer| {
         client::verify(installer, args.offline).map_err(failed)
     })?;
+    warn_of_agents(context, &mut found)?;
     let bad: Vec<&Verified> = found.iter().filter(|skill| !skill.status.is_sound()).collect();
     let mut answer = json!({"ok": bad.is_empty(), "skills": found.iter().map(document).collect::<Vec<_>>()});
     if let Some(first) = bad.first() {
@@ -69,6 +72,17 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
         Ok(())
     })?;
     Ok(if bad.is_empty() { Exit::Done } else { Exit::Integrity })
+}
+
+/// Adds a warning to each skill of which an agent's host reads other content.
+fn warn_of_agents(context: &Context, found: &mut [Verified]) -> Result<(), CliError> {
+    let catalogue = Catalogue::collect(&context.places(false), Vec::new()).map_err(failed)?;
+    for one in AgentsPicture::of(context, &catalogue, None)?.differences {
+        let is_meant = |skill: &&mut Verified| skill.name.rsplit('/').next() == Some(one.skill.as_str());
+        let warning = format!("{}: {}", one.message, one.command);
+        found.iter_mut().filter(is_meant).for_each(|skill| skill.warnings.push(warning.clone()));
+    }
+    Ok(())
 }
 
 /// What can be done about an entry that is not sound.

@@ -15,9 +15,9 @@ use skill::{Bundle, Limits, QualifiedName, SkillName};
 
 use crate::{
     builtin::Builtin,
+    effective::{Sight, is_equal_copy},
     error::AgentError,
-    permission::Decision,
-    places::{Places, Root},
+    places::{Opens, Places, Root},
     search::search,
     settings::Settings,
     tool_policy::Declared,
@@ -35,6 +35,8 @@ pub struct Listed {
     pub scope: Scope,
     /// Its folder, absolute; a built-in skill has none.
     pub path: Option<PathBuf>,
+    /// Its title in any script, by `metadata.title`.
+    pub title: Option<String>,
     /// What it does and when to use it; empty where that cannot be read.
     pub description: String,
     /// The tools that it declares; `None` where it says nothing of tools.
@@ -84,23 +86,6 @@ pub struct Given {
     pub path: Option<PathBuf>,
 }
 
-/// Whether an agent sees a skill, and why not.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Sight {
-    /// It does.
-    Seen,
-    /// It does, and a person is asked before it is read.
-    Asked,
-    /// Somebody switched it off.
-    Disabled,
-    /// A permission denies it.
-    Denied,
-    /// The agent has a list of skills, and it is not on it.
-    NotOnList,
-    /// What it holds is not shown to agents: why.
-    Unusable(String),
-}
-
 /// All visible skills by precedence. One whose name is taken already is left out, and a note says so.
 pub struct Catalogue {
     /// Skills by precedence.
@@ -123,6 +108,18 @@ impl Catalogue {
     /// # Errors
     /// A library cannot be read. Of an agents' folder that cannot, a note tells.
     pub fn collect(places: &Places, builtin: Vec<Builtin>) -> Result<Self, AgentError> {
+        Self::collect_by(places, builtin, Library::open)
+    }
+
+    /// As [`Catalogue::collect`], but operations that a killed process left are not applied.
+    ///
+    /// # Errors
+    /// As [`Catalogue::collect`].
+    pub fn inspect(places: &Places) -> Result<Self, AgentError> {
+        Self::collect_by(places, Vec::new(), Library::inspect)
+    }
+
+    fn collect_by(places: &Places, builtin: Vec<Builtin>, opens: Opens) -> Result<Self, AgentError> {
         let mut catalogue = Self {
             skills: Vec::new(),
             notes: Vec::new(),
@@ -132,9 +129,9 @@ impl Catalogue {
             marks: Vec::new(),
             edit_policy: None,
         };
-        for root in places.open(&mut catalogue.notes)? {
+        for root in places.open(opens, &mut catalogue.notes)? {
             let (path, is_own) = (root.library.path().to_owned(), root.is_own);
-            match catalogue.add_root(places, root) {
+            match catalogue.add_root(places, opens, root) {
                 Err(error) if is_own => return Err(error.into()),
                 Err(error) => catalogue.notes.push(format!("{} is left out: {error}", path.display())),
                 Ok(()) => {}
@@ -150,12 +147,12 @@ impl Catalogue {
     }
 
     /// Adds the skills of a folder, and those of the folders below it that hold skills.
-    fn add_root(&mut self, places: &Places, root: Root) -> Result<(), LibraryError> {
+    fn add_root(&mut self, places: &Places, opens: Opens, root: Root) -> Result<(), LibraryError> {
         let Root { library, is_own } = root;
         let (mark, mut glances, state) = (library.mark(), library.glances(Closeness::Signatures)?, library.state()?);
         let skills = glances.iter().filter(|glance| glance.head.is_some() || glance.standing == Standing::Modified);
         let names: HashSet<&str> = skills.map(|glance| glance.name.as_str()).collect();
-        let nested = places.nested(&library, |name| names.contains(name), &mut self.notes)?;
+        let nested = places.nested((&library, opens), |name| names.contains(name), &mut self.notes)?;
         glances.retain(|glance| !nested.groups.contains(glance.name.as_str()));
         self.add_library(library, mark, glances, &state, is_own);
         for library in nested.libraries {
@@ -178,6 +175,7 @@ impl Catalogue {
     fn add(&mut self, listed: Listed) {
         match self.places.get(&listed.name).and_then(|place| self.skills.get(*place)) {
             Some(_) if listed.scope == Scope::Builtin => {}
+            Some(known) if is_equal_copy(self, known, &listed) => {}
             Some(known) => {
                 let place = |path: &Option<PathBuf>| path.as_ref().map(|p| p.display().to_string()).unwrap_or_default();
                 let (by, hidden) = (place(&known.path), place(&listed.path));
@@ -358,25 +356,6 @@ impl Catalogue {
 }
 
 impl Listed {
-    /// Whether an agent sees it. What nobody sees is told before what only this agent does not.
-    #[must_use]
-    pub fn sight(&self, settings: &Settings, agent: &str) -> Sight {
-        if !self.enabled {
-            return Sight::Disabled;
-        }
-        if let Some(fault) = &self.fault {
-            return Sight::Unusable(fault.clone());
-        }
-        let qualified = self.qualified();
-        let qualified = qualified.as_deref();
-        match settings.permissions.skill(agent, self.name.as_str(), qualified) {
-            Decision::Deny => Sight::Denied,
-            _ if !settings.is_on_list(agent, self.name.as_str(), qualified) => Sight::NotOnList,
-            Decision::Ask => Sight::Asked,
-            Decision::Allow => Sight::Seen,
-        }
-    }
-
     /// `owner/name`, for a skill that was installed from a registry.
     #[must_use]
     pub fn qualified(&self) -> Option<String> {
@@ -449,7 +428,7 @@ impl Listed {
 /// A skill of a library.
 fn listed(library: &Library, place: usize, glance: Glance, set: &SkillState) -> Listed {
     let Glance { name, head, front, standing, edit, .. } = glance;
-    let Front { description, version, tools, fault: unreadable } = front;
+    let Front { title, description, version, tools, fault: unreadable } = front;
     let at = edit.as_ref().filter(|edit| edit.held.is_none()).and_then(|edit| edit.at.as_ref());
     let release = at.or(head.as_ref()).and_then(|head| Some((head.origin.as_ref()?, &head.digest)));
     let evolved = release.is_some_and(|(origin, digest)| origin.digest != *digest);
@@ -465,6 +444,7 @@ fn listed(library: &Library, place: usize, glance: Glance, set: &SkillState) -> 
     Listed {
         scope: library.scope(),
         path: Some(library.path().join(name.as_str())),
+        title,
         description,
         tools,
         version,
@@ -483,11 +463,12 @@ fn listed(library: &Library, place: usize, glance: Glance, set: &SkillState) -> 
 
 fn of_builtin(builtin: Builtin) -> Listed {
     let Builtin { name, files } = builtin;
-    let Front { description, version, tools, fault } = Front::of(&files, &name, &Limits::default());
+    let Front { title, description, version, tools, fault } = Front::of(&files, &name, &Limits::default());
     Listed {
         name,
         scope: Scope::Builtin,
         path: None,
+        title,
         description,
         tools,
         head: None,

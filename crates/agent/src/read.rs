@@ -6,7 +6,8 @@ use library::{Head, Scope};
 use skill::{Limits, SkillName, SkillPath, validate::load};
 
 use crate::{
-    catalogue::{Catalogue, Listed, Sight},
+    catalogue::{Catalogue, Listed},
+    effective::Sight,
     error::AgentError,
     safe_text::{contained, escape},
     settings::Settings,

@@ -50,6 +50,9 @@ impl From<&Revision> for Head {
 /// What a skill's `SKILL.md` says of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Front {
+    /// Its title in any script, by `metadata.title`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// What the skill does and when to use it; empty where that cannot be read.
     pub description: String,
     /// The author's version.
@@ -70,6 +73,7 @@ impl Front {
         match load(files.skill_md().unwrap_or_default().as_bytes(), name.as_str(), limits) {
             Ok(loaded) => Self {
                 version: loaded.frontmatter.version(),
+                title: loaded.frontmatter.metadata.get("title").cloned(),
                 description: loaded.description,
                 tools: loaded.frontmatter.allowed_tools,
                 fault: None,
