@@ -7,8 +7,8 @@ use std::{
 };
 
 use library::{
-    Closeness, FolderEdit, FolderState, Front, Glance, HandEditFault, Head, Library, LibraryError, Scope, SkillState,
-    Standing, State,
+    FolderEdit, FolderState, Front, Glance, HandEditFault, Head, Library, LibraryError, Scope, SkillState, Standing,
+    State,
 };
 use scan::Baseline;
 use skill::{Bundle, Limits, QualifiedName, SkillName};
@@ -17,7 +17,7 @@ use crate::{
     builtin::Builtin,
     effective::{Sight, is_equal_copy},
     error::AgentError,
-    places::{Opens, Places, Root},
+    places::{Access, Places, Root},
     search::search,
     settings::Settings,
     tool_policy::Declared,
@@ -95,18 +95,18 @@ impl Catalogue {
     /// # Errors
     /// A library cannot be read. Of an agents' folder that cannot, a note tells.
     pub fn collect(places: &Places, builtin: Vec<Builtin>) -> Result<Self, AgentError> {
-        Self::collect_by(places, builtin, Library::open)
+        Self::collect_by(places, builtin, Access::Open)
     }
 
-    /// As [`Catalogue::collect`], but operations that a killed process left are not applied.
+    /// As [`Catalogue::collect`], but nothing is written: operations that a killed process left are not applied.
     ///
     /// # Errors
     /// As [`Catalogue::collect`].
     pub fn inspect(places: &Places) -> Result<Self, AgentError> {
-        Self::collect_by(places, Vec::new(), Library::inspect)
+        Self::collect_by(places, Vec::new(), Access::Inspect)
     }
 
-    fn collect_by(places: &Places, builtin: Vec<Builtin>, opens: Opens) -> Result<Self, AgentError> {
+    fn collect_by(places: &Places, builtin: Vec<Builtin>, access: Access) -> Result<Self, AgentError> {
         let mut catalogue = Self {
             skills: Vec::new(),
             notes: Vec::new(),
@@ -116,9 +116,9 @@ impl Catalogue {
             marks: Vec::new(),
             edit_policy: None,
         };
-        for root in places.open(opens, &mut catalogue.notes)? {
+        for root in places.open(access, &mut catalogue.notes)? {
             let (path, is_own) = (root.library.path().to_owned(), root.is_own);
-            match catalogue.add_root(places, opens, root) {
+            match catalogue.add_root(places, access, root) {
                 Err(error) if is_own => return Err(error.into()),
                 Err(error) => catalogue.notes.push(format!("{} is left out: {error}", path.display())),
                 Ok(()) => {}
@@ -134,16 +134,16 @@ impl Catalogue {
     }
 
     /// Adds the skills of a folder, and those of the folders below it that hold skills.
-    fn add_root(&mut self, places: &Places, opens: Opens, root: Root) -> Result<(), LibraryError> {
+    fn add_root(&mut self, places: &Places, access: Access, root: Root) -> Result<(), LibraryError> {
         let Root { library, is_own } = root;
-        let (mark, mut glances, state) = (library.mark(), library.glances(Closeness::Signatures)?, library.state()?);
+        let (mark, mut glances, state) = (library.mark(), access.glances(&library)?, library.state()?);
         let skills = glances.iter().filter(|glance| glance.head.is_some() || glance.standing == Standing::Modified);
         let names: HashSet<&str> = skills.map(|glance| glance.name.as_str()).collect();
-        let nested = places.nested((&library, opens), |name| names.contains(name), &mut self.notes)?;
+        let nested = places.nested((&library, access), |name| names.contains(name), &mut self.notes)?;
         glances.retain(|glance| !nested.groups.contains(glance.name.as_str()));
         self.add_library(library, mark, glances, &state, is_own);
         for library in nested.libraries {
-            let (mark, glances, state) = (library.mark(), library.glances(Closeness::Signatures)?, library.state()?);
+            let (mark, glances, state) = (library.mark(), access.glances(&library)?, library.state()?);
             self.add_library(library, mark, glances, &state, is_own);
         }
         Ok(())
