@@ -56,6 +56,7 @@ mod review;
 mod scanning;
 mod signing;
 mod smart_http;
+mod sources;
 mod story;
 mod surface;
 mod together;

@@ -113,10 +113,11 @@ pub fn installer<T>(
     let lock_path = context.lock_path(library);
     let working = context.out.working(doing);
     let program = context::program();
+    let registries = context.registries_of(library)?.requiring_signatures(context.required_signers()?);
     let mut installer = Installer {
         library,
         home: &context.home,
-        registries: &context.registries().requiring_signatures(context.required_signers()?),
+        registries: &registries,
         agent_folders: &context.agent_folders(),
         lock_path: &lock_path,
         user_home: Some(&context.user_home),

@@ -241,6 +241,7 @@ impl Installer<'_> {
         };
         if !request.dry_run {
             Signers::remember(self.home, done.iter().filter_map(Installed::signed));
+            self.registries.remember(done.iter().filter_map(Installed::registry));
             reports.keep(self.home);
         }
         settled.extend(turns.into_iter().zip(done));

@@ -28,6 +28,7 @@ mod placed;
 mod policy_file;
 mod publish;
 mod registry;
+mod release_state;
 mod releases;
 mod requires;
 mod resolve;
@@ -70,8 +71,10 @@ pub use publish::{
     publish, publish_fork,
 };
 pub use registry::{
-    EMBEDDED, MirrorCheck, MirrorsTidied, Registries, Registry, RegistryError, init_registry, is_elsewhere,
+    EMBEDDED, MirrorCheck, MirrorsTidied, Registries, Registry, RegistryError, init_registry, installed_sources,
+    is_elsewhere,
 };
+pub use release_state::{KnownReleases, ReleaseState};
 pub use releases::{Info, Signed, YankError, Yanked, info, yank};
 pub use requires::{Requirers, Unsolved, requirers_of as requirers};
 pub use resolve::{ResolveError, Resolved, resolve};

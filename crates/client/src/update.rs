@@ -123,8 +123,9 @@ impl Installer<'_> {
                 self.update_one(skill, Some(choice), request, batch)?;
                 continue;
             }
+            let source = choice.source(name).map(str::to_owned);
             let (name, version, newest) = (name.clone(), version.clone(), Request::newest());
-            let order = Order::Chosen { name, request: newest, version, is_dependency: true };
+            let order = Order::Chosen { name, request: newest, version, source, is_dependency: true };
             match fetch(self, &order, request) {
                 Ok(found) => found.into_iter().for_each(|candidate| self.plan_one(candidate, request, batch)),
                 Err(error) => batch.settle(Installed::failed(order.label(), None, error)),

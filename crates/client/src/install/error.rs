@@ -28,8 +28,10 @@ pub enum InstallError {
     #[error(transparent)]
     Resolve(#[from] ResolveError),
     /// What the lock file names is not in the registry that is asked here.
-    #[error("{error}; the lock file has it from {locked_in}")]
+    #[error("{error}; the lock file has it from {locked_in}, which this home has not used yet")]
     NotInThisRegistry {
+        /// The skill; `None` where the lock file has all skills from there.
+        name: Option<String>,
         /// Where it was when it was locked.
         locked_in: String,
         /// What the registry that was asked says.
@@ -261,6 +263,15 @@ pub enum InstallError {
     Commit(#[from] CommitError),
 }
 
+/// A registry's place as one word of a shell.
+fn quoted(place: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./@:+=,~%".contains(c);
+    match place.chars().all(is_plain) {
+        true => place.to_owned(),
+        false => format!("'{}'", place.replace('\'', "'\\''")),
+    }
+}
+
 fn places_of(places: usize) -> String {
     match places {
         1 => "one place".to_owned(),
@@ -281,10 +292,11 @@ impl Fails for InstallError {
             Self::Spec(error) => error.failure(),
             Self::Agent(error) => error.failure(),
             Self::Resolve(error) => error.failure(),
-            Self::NotInThisRegistry { locked_in, error } => Failure {
-                hint: Some(format!("if you trust that registry: --registry {locked_in}, or name it in config.toml")),
-                ..error.failure()
-            },
+            Self::NotInThisRegistry { name, locked_in, error } => {
+                let which = name.as_ref().map(|name| format!(" {name} --frozen")).unwrap_or_default();
+                let command = format!("skillhub install{which} --registry {}", quoted(locked_in));
+                Failure { hint: Some(format!("if you trust that registry: {command}")), ..error.failure() }
+            }
             Self::Pick(error) => error.failure(),
             Self::Fetch(error) => fetch_failure(error),
             Self::Signer(_) | Self::Unsigned { .. } | Self::KeyChanged { .. } => self.signer_failure(),
@@ -327,10 +339,11 @@ impl Fails for InstallError {
             Self::NotInstalled { is_here: true, .. } => {
                 of(FailureKind::NotFound, "not_found").hint("only what was installed has something to be updated from")
             }
-            Self::NotInstalled { .. } => of(FailureKind::NotFound, "not_found").hint("skillhub list shows what is installed"),
-            Self::OtherRegistry { name, installed, .. } => of(FailureKind::Refused, "other_registry").hint(format!(
-                "ask the former one: --registry {installed}; or take {name} from the other: skillhub uninstall, then install"
-            )),
+            Self::NotInstalled { .. } => {
+                of(FailureKind::NotFound, "not_found").hint("skillhub list shows what is installed")
+            }
+            Self::OtherRegistry { name, installed, .. } => of(FailureKind::Refused, "other_registry")
+                .hint(format!("ask the former one: skillhub update {name} --registry {}", quoted(installed))),
             Self::Vanished { .. } => {
                 of(FailureKind::NotFound, "not_found").hint("it stays as it is; its source has to bring it back")
             }
@@ -403,9 +416,10 @@ pub(crate) fn invalid_requirement() -> Failure {
 
 fn fetch_failure(error: &FetchError) -> Failure {
     match error {
-        FetchError::Withdrawn { .. } => {
-            Failure::new(FailureKind::Integrity, "withdrawn").hint("choose another version; skillhub info lists them")
-        }
+        FetchError::Withdrawn { name, .. } => Failure::new(FailureKind::Integrity, "withdrawn")
+            .hint(format!("choose another version: skillhub info {name}")),
+        FetchError::Quarantined { name, .. } => Failure::new(FailureKind::Refused, "quarantined")
+            .hint(format!("choose another version: skillhub info {name}")),
         FetchError::Missing { .. } | FetchError::Integrity { .. } => {
             Failure::new(FailureKind::Integrity, "integrity").hint(
                 "nothing was installed; tell who runs the registry: `skillhub index verify` there finds what was changed",
