@@ -33,6 +33,8 @@ pub enum Exit {
     Integrity = 8,
     /// A registry or network that cannot be reached.
     Unreachable = 9,
+    /// Stopped by a signal.
+    Interrupted = 130,
 }
 
 impl From<FailureKind> for Exit {
@@ -47,6 +49,7 @@ impl From<FailureKind> for Exit {
             FailureKind::NotFound => Self::NotFound,
             FailureKind::Integrity => Self::Integrity,
             FailureKind::Unreachable => Self::Unreachable,
+            FailureKind::Interrupted => Self::Interrupted,
         }
     }
 }
@@ -64,6 +67,7 @@ impl Exit {
             Self::NotFound => FailureKind::NotFound,
             Self::Integrity => FailureKind::Integrity,
             Self::Unreachable => FailureKind::Unreachable,
+            Self::Interrupted => FailureKind::Interrupted,
         }
     }
 }
@@ -219,7 +223,10 @@ impl From<ArchiveError> for CliError {
 
 impl From<std::io::Error> for CliError {
     fn from(error: std::io::Error) -> Self {
-        Self::new("io", Exit::Failed, error.to_string())
+        match error.kind() {
+            std::io::ErrorKind::Interrupted => failed(library::interrupt::Interrupted),
+            _ => Self::new("io", Exit::Failed, error.to_string()),
+        }
     }
 }
 

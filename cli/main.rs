@@ -6,6 +6,7 @@ mod commands;
 mod composing;
 mod context;
 mod exit;
+mod interrupt;
 mod notify;
 mod print;
 mod process;
@@ -29,6 +30,9 @@ fn main() -> ExitCode {
         Err(error) => return usage(&error),
     };
     let out = Output { json: cli.global.json, quiet: cli.global.quiet, color: cli.global.color };
+    if !matches!(cli.command, Command::Serve(_) | Command::Mcp(_)) {
+        interrupt::watch(out);
+    }
     let result = match &cli.command {
         Command::Completions(args) => commands::completions::run(args),
         Command::Doctor(args) => {
@@ -45,6 +49,9 @@ fn main() -> ExitCode {
         },
     };
     composing::stop_tools();
+    if library::interrupt::is_raised() {
+        interrupt::finish(out, &result);
+    }
     match result {
         Ok(exit) => exit.into(),
         Err(error) => out.fail(&error).into(),

@@ -184,6 +184,13 @@ impl Output {
         }
     }
 
+    /// Clears the line in which a terminal may show that something is going on.
+    pub fn clear_line(self) {
+        if !self.quiet && !self.json && io::stderr().is_terminal() {
+            let _closed = write!(io::stderr(), "\r\x1b[2K");
+        }
+    }
+
     /// Shows on a terminal that something is going on, until the answer is dropped.
     pub fn working(self, message: &str) -> Working {
         let visible = !self.quiet && !self.json && io::stderr().is_terminal();

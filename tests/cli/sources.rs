@@ -162,7 +162,7 @@ fn flag_goes_before_the_source() {
 }
 
 /// Marks a release in an index, as a server of the team would.
-fn mark(sandbox: &Sandbox, registry: &Path, flag: &str) {
+fn mark(sandbox: &Sandbox, registry: &Path, [from, to]: [&str; 2]) {
     let clone = sandbox.path("marked");
     let _old = fs::remove_dir_all(&clone);
     let place = clone.to_str().unwrap();
@@ -170,36 +170,33 @@ fn mark(sandbox: &Sandbox, registry: &Path, flag: &str) {
     let files = crate::support::tree(&clone);
     let file = files.keys().find(|path| path.ends_with("/acme") && !path.starts_with(".git")).unwrap().clone();
     let text = fs::read_to_string(clone.join(&file)).unwrap();
-    fs::write(clone.join(&file), text.replacen("\"yanked\":false", flag, 1)).unwrap();
+    fs::write(clone.join(&file), text.replacen(from, to, 1)).unwrap();
     git(sandbox, &["-C", place, "commit", "--quiet", "--all", "--message=mark"]);
     git(sandbox, &["-C", place, "push", "--quiet", "origin", "main"]);
 }
 
 #[test]
 fn withdrawn_and_quarantined_releases_are_reported() {
-    let flags = [
-        (
-            "quarantined",
-            "\"yanked\":true,\"status\":{\"quarantined\":{\"reason\":\"it may be bad\",\"at\":\"2026-01-02T03:04:05Z\"}}",
-        ),
-        (
-            "withdrawn",
-            "\"yanked\":false,\"withdrawn\":{\"reason\":\"it may be bad\",\"at\":\"2026-01-02T03:04:05Z\"},\"x\":0",
-        ),
-    ];
-    for (state, flag) in flags {
+    let said = "{\"reason\":\"it may be bad\",\"at\":\"2026-01-02T03:04:05Z\"}";
+    let quarantined = format!("\"yanked\":true,\"status\":{{\"quarantined\":{said}}}");
+    let withdrawn = format!("\"withdrawn\":{said}");
+    for (state, flag) in [
+        ("quarantined", ["\"yanked\":false", quarantined.as_str()]),
+        ("withdrawn", ["\"withdrawn\":null", withdrawn.as_str()]),
+    ] {
         for at in 0..2 {
             let sandbox = Sandbox::project();
             let (registry, skill) = places(&sandbox)[at].clone();
             publish(&sandbox, &registry, skill, "1.0.0", "");
             sandbox.done(&["install", &format!("acme/{skill}"), "--registry", &registry]);
-            let flag = if state == "withdrawn" { flag.replace(",\"x\":0", "") } else { flag.to_owned() };
-            mark(&sandbox, Path::new(registry.trim_start_matches("git+file://")), &flag);
+            mark(&sandbox, Path::new(registry.trim_start_matches("git+file://")), flag);
             let error = sandbox.ask(&["verify"]).refused_with_hint(8, state);
             assert!(error["message"].as_str().unwrap().contains("it may be bad"), "{error:#}");
             let listed = sandbox.done(&["list"])["skills"][0].clone();
             assert_eq!([&listed["release_state"], &listed["release_reason"]], [state, "it may be bad"]);
             assert!(sandbox.run(&["list"]).text().contains(state));
+            let info = sandbox.run(&["info", skill]).exits(0).text();
+            assert!(info.contains("it may be bad"), "a known skill is asked at its own registry: {info}");
         }
     }
 }

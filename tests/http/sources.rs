@@ -62,7 +62,7 @@ fn quarantined_and_withdrawn_releases_are_reported() {
     server.ask("DELETE", &path("quarantine"), admin, reason.as_bytes()).done();
     assert_eq!(sandbox.done(&["verify"])["ok"], true);
     assert!(shown().is_null());
-    server.ask("PUT", &path("withdraw"), admin, reason.as_bytes()).done();
+    server.ask("POST", &path("withdraw"), admin, reason.as_bytes()).done();
     sandbox.ask(&["verify"]).refused_with_hint(8, "withdrawn");
     assert_eq!(shown(), "withdrawn");
     drop(server);

@@ -18,7 +18,10 @@ mod source;
 
 use std::{collections::BTreeMap, path::Path};
 
-use library::{Before, Event, Home, Library, Permit, Stamp, Verdicts};
+use library::{
+    Before, Event, Home, Library, Permit, Stamp, Verdicts,
+    interrupt::{self, Section},
+};
 use skill::diff;
 
 pub(crate) use ahead::bring as bring_ahead;
@@ -167,7 +170,8 @@ impl Installer<'_> {
         let orders = orders(request, &lock)?;
         bring_ahead(self, &orders, request);
         let (items, needs) = self.items(orders, request, &lock)?;
-        let fetched: Vec<_> = items.into_iter().map(|item| self.fetch_item(item, request)).collect();
+        let fetch = |item| interrupt::check().map(|()| self.fetch_item(item, request));
+        let fetched = items.into_iter().map(fetch).collect::<Result<Vec<_>, _>>()?;
         let candidates = || fetched.iter().filter_map(|(_, found)| found.as_ref().ok()).flatten();
         batch.reports = self.reports(candidates().count());
         ahead::scan(&batch.reports, candidates(), self.progress);
@@ -177,6 +181,7 @@ impl Installer<'_> {
                 Ok(candidates) => {
                     of = of + candidates.len() - 1.min(candidates.len());
                     for mut candidate in candidates {
+                        interrupt::check()?;
                         if candidate.locked.is_none() {
                             candidate.warnings.extend(lookalike::among_installed(&candidate.origin.name, &lock));
                         }
@@ -230,6 +235,7 @@ impl Installer<'_> {
         {
             return Err(error);
         }
+        interrupt::check()?;
         if !request.dry_run {
             self.record_refusals(&batch.settled);
         }
@@ -294,6 +300,8 @@ impl Installer<'_> {
         folders: &[AgentFolder],
         request: &InstallRequest,
     ) -> Result<Vec<Installed>, InstallError> {
+        // What follows from the commit belongs to it.
+        let _whole = Section::enter()?;
         let lock = LockFile::read(self.lock_path)?;
         let (mut commits, mut proposals) = (Vec::new(), Vec::new());
         for planned in &mut planned {

@@ -20,7 +20,7 @@ use std::{
 };
 
 use jiff::Timestamp;
-use library::Home;
+use library::{Home, interrupt};
 use registry_index::{AppendError, Appended, BundlePlace, Entry, FlagError, Index, NewRelease, Stamp, seed, shard};
 use scan::Cleared;
 use semver::Version;
@@ -296,6 +296,7 @@ impl Registries {
         let io = |source| RegistryError::Io { path: location.to_owned(), source };
         let home = self.home.ensure()?;
         let temporary = tempfile::Builder::new().prefix(".registry-").tempdir_in(self.home.path()).map_err(io)?;
+        interrupt::note_temporary(temporary.path());
         let index = Index::init(temporary.path(), &Stamp { by: "skillhub".to_owned(), at: self.now })?;
         seed(&index, self.now)?;
         drop(index);

@@ -13,7 +13,7 @@ use std::{
     thread,
 };
 
-use library::Verdicts;
+use library::{Verdicts, interrupt};
 use scan::{Capabilities, Reports};
 use skill::{Bundle, Limits};
 
@@ -259,7 +259,9 @@ fn side_by_side<J: Send, R: Send>(
             let (sender, jobs, work) = (sender.clone(), &jobs, &work);
             scope.spawn(move || {
                 let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).next();
-                while let Some(job) = next() {
+                while !interrupt::is_raised()
+                    && let Some(job) = next()
+                {
                     if sender.send(work(job)).is_err() {
                         break;
                     }

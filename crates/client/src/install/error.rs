@@ -2,7 +2,10 @@
 
 use std::{io, path::PathBuf};
 
-use library::{CommitError, Denied, LibraryError, ProposalId, SnapshotError, StorageError, folder::FolderError};
+use library::{
+    CommitError, Denied, LibraryError, ProposalId, SnapshotError, StorageError, folder::FolderError,
+    interrupt::Interrupted,
+};
 use registry_index::{FetchError, RequirementError, SignerError};
 use scan::{Blocked, Report};
 use serde_json::Value;
@@ -261,10 +264,15 @@ pub enum InstallError {
     /// The commit.
     #[error(transparent)]
     Commit(#[from] CommitError),
+    /// The process was asked to stop.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
 }
 
-/// A registry's place as one word of a shell.
+/// A registry's place as `--registry` takes it, as one word of a shell.
 fn quoted(place: &str) -> String {
+    // An origin's `file://` is what git was given; a flag means the folder itself by it.
+    let place = &if place.starts_with("file://") { format!("git+{place}") } else { place.to_owned() };
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./@:+=,~%".contains(c);
     match place.chars().all(is_plain) {
         true => place.to_owned(),
@@ -356,6 +364,7 @@ impl Fails for InstallError {
             Self::Snapshot(error) => error.failure(),
             Self::Library(error) => error.failure(),
             Self::Commit(error) => error.failure(),
+            Self::Interrupted(error) => error.failure(),
         }
     }
 

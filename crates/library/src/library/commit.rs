@@ -16,6 +16,7 @@ use crate::{
     checkout::{self, Staged},
     events::{self, Event, operation_id},
     home::{PlaceError, ensure_resolved},
+    interrupt::{Interrupted, Section},
     journal::{Journal, Record, Temporary},
     lock::{LibraryLock, LockError},
     proposals::{ProposalChange, ProposalId, store},
@@ -109,6 +110,9 @@ pub enum CommitError {
     /// Someone else held the lock all the time.
     #[error(transparent)]
     Lock(#[from] LockError),
+    /// The process was asked to stop.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
     /// The library.
     #[error(transparent)]
     Library(#[from] LibraryError),
@@ -191,6 +195,7 @@ impl Library {
         commits: Vec<Commit>,
         proposals: Vec<ProposalChange>,
     ) -> Result<Vec<Committed>, CommitError> {
+        let _whole = Section::enter()?;
         let committed = match commits.is_empty() {
             true => self.commit_proposals(proposals),
             false => self.commit_skills(commits, proposals),
