@@ -9,6 +9,8 @@ use skill::{
 };
 use skill_manage::{ManageError, ReviewerError, WaiveError};
 
+use crate::hints;
+
 /// The exit codes of the command line; their meanings are part of its contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
@@ -124,8 +126,9 @@ impl CliError {
 
     /// As the document that `--json` prints.
     pub fn to_json(&self) -> Value {
+        let hint = self.hint.as_deref().map(hints::for_user);
         json!({"ok": false, "error": {
-            "code": self.code, "message": self.message, "hint": self.hint, "details": self.details,
+            "code": self.code, "message": self.message, "hint": hint, "details": self.details,
         }})
     }
 }
@@ -245,7 +248,8 @@ pub fn failed(error: impl Fails) -> CliError {
 /// Why one skill of a batch failed, as the document of the batch has it.
 pub fn error_of_one(error: &impl Fails) -> Value {
     let failure = error.failure();
-    json!({"code": failure.code, "message": error.to_string(), "hint": failure.hint})
+    let hint = failure.hint.as_deref().map(hints::for_user);
+    json!({"code": failure.code, "message": error.to_string(), "hint": hint})
 }
 
 /// The exit code that one skill of a batch asks for.

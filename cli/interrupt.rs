@@ -1,5 +1,7 @@
 //! [`watch`]: Ctrl-C and termination. A command stops at its next check, leaves nothing or everything, and exits 130.
 
+use std::time::Duration;
+
 use library::interrupt;
 
 use crate::{
@@ -9,7 +11,11 @@ use crate::{
 
 /// How long a command may take to stop by itself; then it is ended where it is, but for what is done whole.
 #[cfg(unix)]
-const GRACE: std::time::Duration = std::time::Duration::from_millis(400);
+const GRACE: Duration = Duration::from_millis(400);
+
+/// How often a temporary folder is tried to be removed, and the time between two tries.
+const REMOVALS: usize = 20;
+const PAUSE: Duration = Duration::from_millis(25);
 
 /// Starts to listen for signals. Servers listen themselves.
 #[cfg(unix)]
@@ -67,6 +73,12 @@ fn report(out: Output, error: &CliError) -> Exit {
 /// Removes what the code that made it did not come to remove.
 fn remove_temporary() {
     for folder in interrupt::temporary() {
-        let _gone = std::fs::remove_dir_all(folder);
+        // A child that was ended may write its last file meanwhile.
+        let mut tries = 0..REMOVALS;
+        while folder.exists() && tries.next().is_some() {
+            if std::fs::remove_dir_all(&folder).is_err() {
+                std::thread::sleep(PAUSE);
+            }
+        }
     }
 }

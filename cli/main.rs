@@ -6,6 +6,7 @@ mod commands;
 mod composing;
 mod context;
 mod exit;
+mod hints;
 mod interrupt;
 mod notify;
 mod print;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         Err(error) => return usage(&error),
     };
     let out = Output { json: cli.global.json, quiet: cli.global.quiet, color: cli.global.color };
+    hints::note_flags(&cli.global);
     if !matches!(cli.command, Command::Serve(_) | Command::Mcp(_)) {
         interrupt::watch(out);
     }

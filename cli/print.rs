@@ -29,7 +29,10 @@ pub use terminal::{plain_json, tamed, visible};
 pub use verdict::{finding_lines, problem_line, severity_style, verdict_style, waiver_words};
 pub use wrap::wrapped;
 
-use crate::exit::{CliError, Exit};
+use crate::{
+    exit::{CliError, Exit},
+    hints,
+};
 
 /// Bold, for names.
 pub const STRONG: Style = Style::new().bold();
@@ -211,7 +214,7 @@ impl Output {
                 let _closed = writeln!(err, "  {}", tamed(&line));
             }
             if let Some(hint) = &error.hint {
-                let _closed = writeln!(err, "{GOOD}hint{GOOD:#}: {}", tamed(hint));
+                let _closed = writeln!(err, "{GOOD}hint{GOOD:#}: {}", tamed(&hints::for_user(hint)));
             }
         }
         error.exit

@@ -24,6 +24,8 @@ mod healing;
 mod hostile_archives;
 mod importing;
 mod installing;
+#[cfg(target_os = "linux")]
+mod interrupting;
 mod journey;
 mod lineage;
 mod lookalikes;

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::{
     context::Context,
     exit::{CliError, Exit, failed},
+    hints,
     print::{BAD, FAINT, STRONG, Table, visible},
 };
 
@@ -83,7 +84,7 @@ pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
         for why in info.signed.iter().filter_map(Signed::fault) {
             writeln!(out, "{BAD}not to be trusted{BAD:#}: {}", visible(why))?;
         }
-        writeln!(out, "Install it: skillhub install {}", info.name)
+        writeln!(out, "Install it: {}", hints::for_user(&format!("skillhub install {}", info.name)))
     })?;
     Ok(Exit::Done)
 }

@@ -14,6 +14,7 @@ use crate::{
     commands::update,
     context::{self, Context},
     exit::{CliError, Exit, error_of_one, exit_of_one, failed},
+    hints,
     print::{BAD, FAINT, GOOD, STRONG, WARN, capability_lines, finding_lines, verdict_style},
     sight::FolderSight,
 };
@@ -290,7 +291,7 @@ fn text(skill: &Installed, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "  {line}")?;
     }
     for warning in &skill.warnings {
-        writeln!(out, "  {WARN}note{WARN:#}: {warning}")?;
+        writeln!(out, "  {WARN}note{WARN:#}: {}", hints::for_user(warning))?;
     }
     if let Some(pending) = &skill.checkout_pending {
         writeln!(out, "  {WARN}note{WARN:#}: the folder does not show it yet: {pending}")?;
@@ -298,7 +299,7 @@ fn text(skill: &Installed, out: &mut dyn Write) -> io::Result<()> {
     if let Some(error) = &skill.error {
         writeln!(out, "  {error}")?;
         if let Some(hint) = error.failure().hint {
-            writeln!(out, "  {GOOD}hint{GOOD:#}: {hint}")?;
+            writeln!(out, "  {GOOD}hint{GOOD:#}: {}", hints::for_user(&hint))?;
         }
     }
     Ok(())

@@ -12,6 +12,7 @@ use crate::{
     catalogue::{builtin, exit_with, problems},
     context::Context,
     exit::{CliError, Exit, failed},
+    hints,
     print::{FAINT, STRONG, Table, shell_word, visible},
 };
 
@@ -75,7 +76,7 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
                 writeln!(out, "  {STRONG}{}{STRONG:#}  {}", skill.name, skill.path.display())?;
             }
             let path = shell_word(&first.path.display().to_string());
-            writeln!(out, "Take them over with: skillhub adopt {path}")?;
+            writeln!(out, "Take them over with: {}", hints::for_user(&format!("skillhub adopt {path}")))?;
         } else if catalogue.skills.is_empty() {
             writeln!(out, "Find some: skillhub search WORD; start one: skillhub new NAME")?;
         }

@@ -8,6 +8,7 @@ use crate::{
     commands::install::installer,
     context::Context,
     exit::{CliError, Exit, failed},
+    hints,
     print::{BAD, FAINT, GOOD, STRONG, WARN, visible},
 };
 
@@ -72,13 +73,14 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
 /// What can be done about an entry that is not sound.
 fn hint(skill: &Verified) -> String {
     let name = skill.name.rsplit('/').next().unwrap_or(&skill.name);
-    match skill.status {
+    let hint = match skill.status {
         VerifyStatus::Missing => "skillhub install restores what the lock file names".to_owned(),
         VerifyStatus::Withdrawn | VerifyStatus::Quarantined => {
             format!("choose another release: skillhub info {}", skill.name)
         }
         _ => format!("look at it, skillhub status {name}; skillhub rollback {name} head puts the changes aside"),
-    }
+    };
+    hints::for_user(&hint)
 }
 
 fn document(skill: &Verified) -> Value {

@@ -200,3 +200,26 @@ fn withdrawn_and_quarantined_releases_are_reported() {
         }
     }
 }
+
+#[test]
+fn hints_have_the_flags_of_the_command() {
+    let sandbox = Sandbox::project();
+    let [(registry, _), _] = places(&sandbox);
+    publish(&sandbox, &registry, "alpha", "1.0.0", "");
+    let library = sandbox.path("lib").display().to_string();
+    sandbox.done(&["install", "acme/alpha", "--registry", &registry, "--library", &library]);
+    fs::write(Path::new(&library).join("alpha/SKILL.md"), "---\nname: alpha\ndescription: Other. Use it.\n---\nB\n")
+        .unwrap();
+    let hint = sandbox.ask(&["undo", "--library", &library]).refused_with_hint(6, "hand_edited")["hint"].clone();
+    assert!(hint.as_str().unwrap().contains(&format!("skillhub --library {library} status alpha")), "{hint}");
+    let missing = sandbox.ask(&["install", "acme/nothing", "--registry", &registry]).refused(7, "not_found");
+    assert!(missing["hint"].as_str().unwrap().contains(&format!("skillhub --registry {registry} search")), "{missing}");
+    let text = sandbox.run(&["search", "does", "--registry", &registry]).text();
+    assert!(text.contains(&format!("skillhub --registry {registry} install acme/alpha")), "{text}");
+    let by_variable = {
+        let mut command = sandbox.command(&["search", "does"]);
+        command.env("SKILLHUB_REGISTRY", &registry);
+        sandbox.finish(command, &["search"]).text()
+    };
+    assert!(by_variable.contains("Install one: skillhub install acme/alpha"), "{by_variable}");
+}
