@@ -7,6 +7,8 @@ mod commands;
 mod composing;
 mod context;
 mod exit;
+mod hints;
+mod interrupt;
 mod notify;
 mod print;
 mod process;
@@ -31,6 +33,10 @@ fn main() -> ExitCode {
         Err(error) => return usage(&error),
     };
     let out = Output { json: cli.global.json, quiet: cli.global.quiet, color: cli.global.color };
+    hints::note_flags(&cli.global);
+    if !matches!(cli.command, Command::Serve(_) | Command::Mcp(_)) {
+        interrupt::watch(out);
+    }
     let result = match &cli.command {
         Command::Completions(args) => commands::completions::run(args),
         Command::Doctor(args) => {
@@ -47,6 +53,9 @@ fn main() -> ExitCode {
         },
     };
     composing::stop_tools();
+    if library::interrupt::is_raised() {
+        interrupt::finish(out, &result);
+    }
     match result {
         Ok(exit) => exit.into(),
         Err(error) => out.fail(&error).into(),

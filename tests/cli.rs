@@ -27,6 +27,8 @@ mod healing;
 mod hostile_archives;
 mod importing;
 mod installing;
+#[cfg(target_os = "linux")]
+mod interrupting;
 mod journey;
 mod lineage;
 mod lookalikes;
@@ -59,6 +61,7 @@ mod review;
 mod scanning;
 mod signing;
 mod smart_http;
+mod sources;
 mod story;
 mod surface;
 mod together;

@@ -32,6 +32,11 @@ impl Table {
         self.rows.push(cells.to_vec());
     }
 
+    /// A text of at most so many columns, for a cell of a table that is to be narrow in a pipe as well.
+    pub fn cut(text: &str, columns: usize) -> String {
+        cut(text, columns)
+    }
+
     /// Writes the table; the head is dimmed.
     ///
     /// # Errors
