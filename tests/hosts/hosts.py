@@ -92,27 +92,31 @@ def row(entry: str, program: str, place: pathlib.Path, hosts: list[Host]) -> tup
 
 
 def whole_loop(program: str, place: pathlib.Path, tools: pathlib.Path) -> str:
-    """A model changes a skill over MCP in one session of Claude Code; returns the word for what the next one sends."""
-    event, claude = EVENTS[0], ClaudeCode(tools)
-    name = event.skill
+    """A model changes one skill over MCP and creates another; returns the words for what the next session sends."""
+    claude, changed, new = ClaudeCode(tools), EVENTS[0], Event("create", "maps", lambda *_: None)
     world = entries.make(program, place, "manage create")
-    world.skillhub("mcp", "install", "--agent", "claude-code")
+    world.skillhub("mcp", "install", "--agent", claude.id)
     # What a person answers when Claude Code asks whether it may start the project's servers.
     (world.home / ".claude").mkdir(exist_ok=True)
     (world.home / ".claude/settings.json").write_text('{"enableAllProjectMcpServers": true}\n')
-    edit = {"find": f"mark-{name}-v1", "replace": f"mark-{name}-v2", "replace_all": True, "reason": "the user asked"}
-    change = Call("mcp__skillhub__skill_manage", {"action": "patch", "name": name, **edit})
-    sent = claude.session(world.home, world.cwd, [change])
-    try:
-        return judge(world, claude, event, claude.show(world.home, world.cwd, [name]))
-    except Failed as problem:
-        raise Failed(f"{problem}\n{sent[-1500:]}") from None
+    requests = [
+        {"action": "patch", "name": changed.skill, "find": f"mark-{changed.skill}-v1",
+         "replace": f"mark-{changed.skill}-v2", "replace_all": True, "reason": "the user asked"},
+        {"action": "create", "name": new.skill, "content": entries.skill_md(new.skill, 2), "reason": "the user asked"},
+    ]
+    sent = claude.session(world.home, world.cwd, [Call("mcp__skillhub__skill_manage", one) for one in requests])
+    notes: list[str] = []
+    words = judge_session(world, claude, [changed, new], notes)
+    if notes:
+        raise Failed("\n".join([*notes, sent[-1500:]]))
+    return ", ".join(f"{event.column} {word}" for event, word in zip([changed, new], words))
 
 
 def print_table(hosts: list[Host], rows: dict[str, dict[str, list[str]]]) -> tuple[int, int]:
     passed = total = 0
     for host in hosts:
-        print(f"\n{host.name} {host.version}")
+        mean = sum(host.took) / max(1, len(host.took))
+        print(f"\n{host.name} {host.version}, {len(host.took)} sessions of {mean:.1f} s")
         widths = [max(4, len(event.column)) + 2 for event in EVENTS]
         print(" " * 14 + "".join(f"{event.column:>{width}}" for event, width in zip(EVENTS, widths)))
         for entry, cells in rows.items():
@@ -168,12 +172,12 @@ def main() -> int:
         notes = [f"{entry}: {note}" for entry, (_, notes) in results.items() for note in dict.fromkeys(notes)]
         if ClaudeCode in kinds and not asked.entry:
             try:
-                word = whole_loop(asked.skillhub, place / "loop", tools)
+                words = whole_loop(asked.skillhub, place / "loop", tools)
             except Failed as problem:
-                word = "fail"
+                words = "fail"
                 notes.append(f"the whole loop: {problem}")
-            print(f"The model of Claude Code changes a skill over MCP; the next session sends: {word}")
-            passed, total = passed + (word == "ok"), total + 1
+            print(f"the model of Claude Code changes skills over MCP, the next session sends: {words}")
+            passed, total = passed + (words == "patch ok, create ok"), total + 1
     for note in notes:
         print(f"\n{note}", file=sys.stderr)
     print(f"in {time.monotonic() - started:.0f} s")

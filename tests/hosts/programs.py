@@ -10,6 +10,7 @@ import re
 import shlex
 import signal
 import subprocess
+import time
 from collections.abc import Iterable
 
 from model import Call, Model
@@ -55,6 +56,16 @@ class Host:
 
     def __init__(self, tools: pathlib.Path) -> None:
         self.program = str(tools / "node_modules" / ".bin" / self.command)
+        # Seconds that each session took.
+        self.took: list[float] = []
+
+    def start(self, arguments: list[str], cwd: pathlib.Path, env: dict[str, str]) -> str:
+        """Runs the host and returns its standard output."""
+        begun = time.monotonic()
+        try:
+            return run([self.program, *arguments], cwd, env)
+        finally:
+            self.took.append(time.monotonic() - begun)
 
     def show(self, home: pathlib.Path, cwd: pathlib.Path, skills: list[str]) -> str:
         """The text that a session in `cwd` sends to its model after it was asked to use each of the skills."""
@@ -78,7 +89,7 @@ class ClaudeCode(Host):
                 "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             }
             allowed = ",".join(sorted({call.tool for call in script}))
-            run([self.program, "-p", "Use the skills.", "--allowedTools", allowed], cwd, env)
+            self.start(["-p", "Use the skills.", "--allowedTools", allowed], cwd, env)
             return model.sent()
 
 
@@ -92,7 +103,7 @@ class Codex(Host):
             # The sandbox needs rights that a container lacks; the scripted model reads files and does nothing else.
             flags = ["--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"]
             env = {"PATH": PATH, "HOME": str(home), "STUB_KEY": "dummy"}
-            run([self.program, "exec", *flags, "Use the skills."], cwd, env)
+            self.start(["exec", *flags, "Use the skills."], cwd, env)
             return model.sent()
 
     @staticmethod
@@ -125,7 +136,7 @@ class OpenCode(Host):
             "PATH": PATH, "HOME": str(home), "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1",
             "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
         }
-        found = json.loads(run([self.program, "debug", "skill"], cwd, env))
+        found = json.loads(self.start(["debug", "skill"], cwd, env))
         return "\n".join(f"{skill['description']}\n{skill['content']}" for skill in found if skill["name"] in skills)
 
 
