@@ -127,20 +127,23 @@ def print_table(hosts: list[Host], rows: dict[str, dict[str, list[str]]]) -> tup
 
 
 def leave_the_network() -> None:
-    """Runs this script again where only loopback exists."""
-    if os.environ.get(ALONE):
-        with socket.socket() as any_socket:
-            request = struct.pack("16sh14s", b"lo", 0x1 | 0x40, b"")  # IFF_UP | IFF_RUNNING
-            fcntl.ioctl(any_socket, 0x8914, request)  # SIOCSIFFLAGS
-        return
-    apart = ["unshare", "--net", "--map-root-user"] if os.getuid() else ["unshare", "--net"]
+    """Runs this script again where only loopback exists, if the system permits it."""
+    apart = ["unshare", "--net", *(["--map-root-user"] if os.getuid() else [])]
+    again = [*apart, sys.executable, *sys.argv]
     try:
-        possible = subprocess.run([*apart, "true"], capture_output=True).returncode == 0
-    except FileNotFoundError:
-        possible = False
-    if possible:
-        os.execvpe(apart[0], [*apart, sys.executable, *sys.argv], {**os.environ, ALONE: "1"})
-    print("the network stays reachable: this system permits no namespace without it")
+        trial = subprocess.run(again, env={**os.environ, ALONE: "trial"}, capture_output=True, text=True)
+        reason = trial.stderr
+    except FileNotFoundError as problem:
+        reason = str(problem)
+    if not reason:
+        os.execvpe(again[0], again, {**os.environ, ALONE: "yes"})
+    print(f"the network stays reachable: {reason.strip().splitlines()[-1]}", flush=True)
+
+
+def start_loopback() -> None:
+    with socket.socket() as any_socket:
+        request = struct.pack("16sh14s", b"lo", 0x1 | 0x40, b"")  # IFF_UP | IFF_RUNNING
+        fcntl.ioctl(any_socket, 0x8914, request)  # SIOCSIFFLAGS
 
 
 def arguments() -> argparse.Namespace:
@@ -157,9 +160,13 @@ def main() -> int:
     kinds = [HOSTS[name] for name in asked.host.split(",")]
     tools = asked.tools.resolve()
     started = time.monotonic()
-    if not os.environ.get(ALONE):
+    if os.environ.get(ALONE):
+        start_loopback()
+        if os.environ[ALONE] == "trial":
+            return 0
+    else:
         programs.install(kinds, tools)
-    leave_the_network()
+        leave_the_network()
     hosts = [kind(tools) for kind in kinds]
     with tempfile.TemporaryDirectory(prefix="skillhub-hosts-") as temporary:
         place = pathlib.Path(temporary)
