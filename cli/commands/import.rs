@@ -34,6 +34,9 @@ pub struct ImportArgs {
     /// Ask no source: take over folders that are here
     #[arg(long)]
     offline: bool,
+    /// Replace folders in agents' folders that git tracks with links
+    #[arg(long)]
+    link: bool,
     /// Do everything but import
     #[arg(long)]
     dry_run: bool,
@@ -46,7 +49,12 @@ pub fn run(context: &Context, args: &ImportArgs) -> Result<Exit, CliError> {
         paths => paths.iter().map(|path| ForeignLock::read(&context.absolute(path))).collect(),
     };
     let locks = locks.map_err(failed)?;
-    let request = InstallRequest { offline: args.offline, dry_run: args.dry_run, ..InstallRequest::default() };
+    let request = InstallRequest {
+        offline: args.offline,
+        dry_run: args.dry_run,
+        replaces_tracked: args.link || context.is_at_terminal(),
+        ..InstallRequest::default()
+    };
     let mut library = context.library()?;
     let rows =
         installer(context, &mut library, "importing", |installer| installer.import(&locks, &request).map_err(failed))?;

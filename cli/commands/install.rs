@@ -45,6 +45,9 @@ pub struct InstallArgs {
     /// Copy into agents' folders instead of linking
     #[arg(long)]
     copy: bool,
+    /// Replace folders in agents' folders that git tracks with links
+    #[arg(long, conflicts_with = "copy")]
+    link: bool,
     /// Fail unless the lock file says exactly this
     #[arg(long)]
     frozen: bool,
@@ -66,6 +69,7 @@ pub fn run(context: &Context, args: &InstallArgs) -> Result<Exit, CliError> {
         specs: specs.collect::<Result<_, _>>()?,
         agents: args.agent.clone(),
         copy: args.copy,
+        replaces_tracked: args.link || context.is_at_terminal(),
         frozen: args.frozen,
         offline: args.offline,
         dry_run: args.dry_run,

@@ -13,7 +13,7 @@ use cap_std::{
 use skill::Digest;
 use thiserror::Error;
 
-use crate::{folder, watcher::Watcher};
+use crate::{folder, links::Linker, watcher::Watcher};
 
 /// `SKILLHUB_HOME`: history, state and events of every library, configuration, the embedded
 /// registry and the cache. Created when first written to.
@@ -21,6 +21,7 @@ use crate::{folder, watcher::Watcher};
 pub struct Home {
     path: PathBuf,
     watcher: Option<Watcher>,
+    linker: Option<Linker>,
 }
 
 /// Bytes that most files of ours do not have.
@@ -60,7 +61,7 @@ impl Home {
     /// # Errors
     /// [`PlaceError::Foreign`] when another user owns it.
     pub fn at(path: impl Into<PathBuf>) -> Result<Self, PlaceError> {
-        let home = Self { path: path.into(), watcher: None };
+        let home = Self { path: path.into(), watcher: None, linker: None };
         refuse_foreign(&home.path)?;
         Ok(home)
     }
@@ -73,6 +74,16 @@ impl Home {
 
     pub(crate) fn watcher(&self) -> Option<Watcher> {
         self.watcher.clone()
+    }
+
+    /// The same, with a linker for new skills of libraries that are opened by it.
+    #[must_use]
+    pub fn linked_by(self, linker: Linker) -> Self {
+        Self { linker: Some(linker), ..self }
+    }
+
+    pub(crate) fn linker(&self) -> Option<Linker> {
+        self.linker.clone()
     }
 
     /// The home's path.

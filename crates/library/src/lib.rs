@@ -20,6 +20,8 @@
 //!     numbers/<skill>               ids of revisions by number, for speed alone
 //!     revisions/<skill>             what long histories say of their revisions, for speed alone
 //!     glances                       what lists of skills say, for speed alone
+//!     originals/<operation>/        folders of agents that links replaced, for 90 days
+//!     lock-lines.json               lines of a lock file that are to be written, after a kill
 //!     lock                          held while committing
 //! ```
 
@@ -31,7 +33,9 @@ pub mod folder;
 mod home;
 mod journal;
 mod library;
+mod links;
 mod lock;
+mod originals;
 mod outcomes;
 mod place;
 mod projection;
@@ -52,9 +56,10 @@ pub use home::{Durability, Home, PlaceError, ensure_dir, open_dir, read_bounded,
 pub use library::{
     Checkout, Closeness, Collected, Commit, CommitError, Committed, EventsMend, FindError, FolderState, Front, Glance,
     HandEditFault, Head, HeadFault, HistoryFault, JournalMend, JournalState, Library, LibraryError, LibraryNote, Lost,
-    Places, Recovery, RelocateError, Relocation, Scope, Sizes, Snapshot, SnapshotError, Standing, StateMend, TakeOver,
-    TemporaryKind, look_at_places, make_private, relocate, resolve,
+    Places, Plans, Recovery, RelocateError, Relocation, Scope, Sizes, Snapshot, SnapshotError, Standing, StateMend,
+    TakeOver, TemporaryKind, look_at_places, make_private, relocate, resolve,
 };
+pub use links::{LinkChanges, LinkPlan, LinkTarget, Linker, LockLine, LockLines, Original};
 pub use lock::{LibraryLock, LockError};
 pub use outcomes::{
     LARGEST_NUMBER, Outcome, OutcomeFault, OutcomeKind, OutcomeWriter, Outcomes, Recorded, SKILL_BYTES as OUTCOME_BYTES,

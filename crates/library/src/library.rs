@@ -7,6 +7,8 @@ mod foreseen;
 mod gc;
 mod glance;
 mod hand_edit;
+mod linking;
+mod lock_lines;
 mod mark;
 mod numbers;
 mod recover;
@@ -29,7 +31,7 @@ use serde::Serialize;
 use skill::{Bundle, File, Limits, SkillName, SkillPath};
 use thiserror::Error;
 
-pub use commit::{Checkout, Commit, CommitError, Committed};
+pub use commit::{Checkout, Commit, CommitError, Committed, Plans};
 pub use gc::{Collected, Sizes};
 pub use glance::{Closeness, Front, Glance, Head, Standing};
 pub use hand_edit::{FolderState, HandEditFault, Snapshot, SnapshotError, TakeOver};
@@ -51,6 +53,7 @@ use crate::{
         write_atomically,
     },
     journal::Journal,
+    links::Linker,
     lock::{LibraryLock, LockError},
     revision::{Revision, RevisionId, RevisionSpec},
     state::StateError,
@@ -106,6 +109,8 @@ pub struct Library {
     /// A batch asks for the state again and again.
     last_state: RefCell<Option<decided::LastState>>,
     watcher: Option<Watcher>,
+    /// Finds the folders in which new skills are linked.
+    linker: Option<Linker>,
     /// What the watcher is still to be told.
     untold: Vec<Event>,
     limits: Limits,
@@ -184,8 +189,8 @@ impl Library {
 
     fn at(path: PathBuf, scope: Scope, own: PathBuf, storage_kind: &str) -> Self {
         let (storage_kind, storage) = (storage_kind.to_owned(), OnceCell::new());
-        let (last_read, last_state, watcher, untold, limits) = Default::default();
-        Self { path, scope, own, storage_kind, storage, last_read, last_state, watcher, untold, limits }
+        let (last_read, last_state, watcher, linker, untold, limits) = Default::default();
+        Self { path, scope, own, storage_kind, storage, last_read, last_state, watcher, linker, untold, limits }
     }
 
     /// The folder, absolute, links resolved.

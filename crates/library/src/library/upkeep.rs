@@ -42,7 +42,7 @@ impl Library {
         let own = home.library(&path);
         open_resolved(&path)?;
         open_dir(&own)?;
-        Ok(Self { watcher: home.watcher(), ..Self::at(path, scope, own, storage_kind) })
+        Ok(Self { watcher: home.watcher(), linker: home.linker(), ..Self::at(path, scope, own, storage_kind) })
     }
 
     /// Who holds the library's lock, or held it last, as the holder wrote it, and whether it is held now.
