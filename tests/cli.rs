@@ -25,6 +25,8 @@ mod git_registries;
 mod hand_edits;
 mod healing;
 mod hostile_archives;
+#[cfg(unix)]
+mod hosts_layout;
 mod importing;
 mod installing;
 #[cfg(target_os = "linux")]
