@@ -17,7 +17,6 @@ use crate::{
     catalogue::{builtin, exit_with, problems},
     context::Context,
     exit::{CliError, Exit, failed},
-    hints,
     print::{FAINT, STRONG, Table, shell_word, visible},
     views::{AgentsPicture, Difference, Lacking},
 };

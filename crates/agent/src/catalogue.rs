@@ -71,8 +71,6 @@ enum Source {
     Program(Box<Bundle>),
 }
 
-}
-
 /// All visible skills by precedence. One whose name is taken already is left out, and a note says so.
 pub struct Catalogue {
     /// Skills by precedence.

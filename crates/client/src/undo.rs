@@ -228,7 +228,9 @@ impl Planned<'_> {
     /// Whether the skill is not as it is to be already: some of several operations may have taken others back.
     fn changes(&self, state: &State) -> bool {
         let of_skill = state.of(&self.of.name);
-        if of_skill.enabled != self.of.was_enabled() || of_skill.placed != self.of.places_before() {
+        let before = self.of.state_before();
+        let is_as_before = of_skill.enabled == before.enabled && of_skill.hidden_in == before.hidden_in;
+        if !is_as_before || of_skill.placed != before.placed {
             return true;
         }
         match (&self.then, &self.head) {
