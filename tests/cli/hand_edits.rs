@@ -293,10 +293,8 @@ fn held_edits() -> Vec<(&'static str, Sandbox)> {
     write_files(&evals.user_skill("demo"), &[("evals/evals.json", b"{}\n", false)]);
     edits.push(("evals", evals));
     let rule = sandbox();
-    let file = rule.skillhub_home().join("rules.toml");
-    let text = "format = 1\n[[rules]]\ndecision = \"hold\"\nactor = \"agent\"\nactions = [\"write_file\"]\n";
-    fs::write(&file, text).unwrap();
-    fs::write(rule.skillhub_home().join("config.toml"), format!("policy = {:?}\n", file.to_str().unwrap())).unwrap();
+    let rules = "[[rules]]\ndecision = \"hold\"\nactor = \"agent\"\nactions = [\"write_file\", \"patch\"]\n";
+    fs::write(rule.skillhub_home().join("config.toml"), rules).unwrap();
     write_files(&rule.user_skill("demo"), &[("references/more.md", b"# More\n", false)]);
     edits.push(("rule", rule));
     edits

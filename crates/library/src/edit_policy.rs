@@ -1,4 +1,4 @@
-//! [`EditPolicy`]: decides which hand edits count without a person, asked of a layer above.
+//! [`EditPolicy`]: the rules for which hand edits count without a person; a layer above provides them.
 //!
 //! An edit of a skill's folder counts at once for every reader. So that nobody gets past the policy by writing to
 //! the folder, an edit that an agent could not make through `skill_manage` waits for a person.

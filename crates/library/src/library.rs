@@ -9,6 +9,7 @@ mod gc;
 mod glance;
 mod hand_edit;
 mod linking;
+mod location;
 mod lock_lines;
 mod mark;
 mod numbers;
@@ -24,7 +25,7 @@ mod upkeep;
 use std::{
     cell::{OnceCell, RefCell},
     io,
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
     time::Duration,
 };
 
@@ -38,6 +39,7 @@ pub use folder_edit::{FolderEdit, FolderFiles};
 pub use gc::{Collected, Sizes};
 pub use glance::{Closeness, Front, Glance, Head, Standing};
 pub use hand_edit::{FolderState, HandEditFault, Snapshot, SnapshotError, TakeOver};
+pub use location::resolve;
 pub use recover::Recovery;
 pub use returned::return_reason;
 pub use temporary::TemporaryKind;
@@ -493,34 +495,4 @@ impl Library {
     fn journal(&self, own: &Dir) -> Result<Journal, LibraryError> {
         Journal::open(own).map_err(self.own_io())
     }
-}
-
-/// An absolute path with links resolved, also when its end does not exist yet: what a library is known
-/// by, and how paths that a user names are compared.
-///
-/// # Errors
-/// What the system said of the part that exists.
-#[expect(clippy::disallowed_methods, reason = "a library's identity is its resolved path; nothing is read or written")]
-pub fn resolve(path: &Path) -> io::Result<PathBuf> {
-    let path = std::path::absolute(path)?;
-    for ancestor in path.ancestors() {
-        match ancestor.canonicalize() {
-            Ok(real) => return Ok(below(real, path.strip_prefix(ancestor).unwrap_or(Path::new("")))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(path)
-}
-
-/// A real path with the names of what does not exist yet added; `..` takes one away, as it will when
-/// they exist.
-fn below(mut real: PathBuf, rest: &Path) -> PathBuf {
-    for component in rest.components() {
-        match component {
-            Component::ParentDir => drop(real.pop()),
-            other => real.push(other),
-        }
-    }
-    real
 }

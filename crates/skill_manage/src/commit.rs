@@ -14,7 +14,7 @@ use crate::{
     review,
 };
 
-/// What is asked of [`commit`].
+/// A request to record the edit of a folder.
 #[derive(Debug, Clone)]
 pub struct CommitEdit {
     /// The skill.

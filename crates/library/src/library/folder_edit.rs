@@ -104,8 +104,8 @@ impl KnownEdit {
         !self.until.as_ref().is_some_and(is_over) && self.key == checks.key(skill, library)
     }
 
-    /// How the folder stands, as a list tells it, and what the skill says of itself there, where readers get it.
-    pub fn told(&self, skill: &SkillName, checks: &EditChecks) -> (Standing, FolderEdit, Option<Front>) {
+    /// The state of the folder for a list, and the summary of its `SKILL.md` where readers get that.
+    pub fn summary(&self, skill: &SkillName, checks: &EditChecks) -> (Standing, FolderEdit, Option<Front>) {
         let standing = if self.at.is_some() { Standing::Earlier } else { Standing::Modified };
         let held = pinned(&checks.state.of(skill)).or_else(|| self.held.clone());
         let front = held.is_none().then(|| self.front.clone());

@@ -414,8 +414,8 @@ impl Library {
             (standing, lasts) = (Some(judged.standing), judged.lasts);
             known.edit = judged.known.map(Box::new);
         }
-        let told = known.edit.as_ref().map(|edit| edit.told(name, checks));
-        let (standing, edit) = match told {
+        let summary = known.edit.as_ref().map(|edit| edit.summary(name, checks));
+        let (standing, edit) = match summary {
             Some((standing, edit, front)) => (standing, Some((edit, front))),
             None => (standing.unwrap_or(Standing::Clean), None),
         };

@@ -1,4 +1,4 @@
-//! [`Policy::judge_edit`]: what an agent could do through `skill_manage`, asked of an edit of a skill's folder.
+//! [`Policy::judge_edit`]: whether an agent could make an edit of a skill's folder through `skill_manage`.
 
 use library::{Action, Actor, ActorKind, HandEdit};
 use skill::diff::{self, Change, FileChange};
