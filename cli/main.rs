@@ -34,7 +34,8 @@ fn main() -> ExitCode {
     };
     let out = Output { json: cli.global.json, quiet: cli.global.quiet, color: cli.global.color };
     hints::note_flags(&cli.global);
-    if !matches!(cli.command, Command::Serve(_) | Command::Mcp(_)) {
+    // Servers and tools that run end in their own way.
+    if !matches!(cli.command, Command::Serve(_) | Command::Mcp(_) | Command::Tools(_)) {
         interrupt::watch(out);
     }
     let result = match &cli.command {

@@ -8,10 +8,9 @@ use std::{
 
 use agent::{Catalogue, Listed};
 use clap::Args;
-use client::{KnownReleases, ReleaseState, Requirers, Unmanaged};
+use client::{InstalledRelease, ReleaseState, Requirers, Unmanaged};
 use library::Scope;
 use serde_json::{Value, json};
-use skill::SkillName;
 
 use crate::{
     catalogue::{builtin, exit_with, problems},
@@ -52,9 +51,16 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     let library = context.library()?;
     let requirers = client::requirers(&context.lock_path(&library)).map_err(failed)?;
     let states = release_states(context, &catalogue);
+    let release_of = |listed: &Listed| {
+        let origin = listed.head.as_ref()?.origin.as_ref()?;
+        Some((origin.source.clone(), origin.release()))
+    };
     let of = |listed: &Listed| {
         let is_here = listed.path.as_ref().is_some_and(|path| path.starts_with(library.path()));
-        Known { requirers: requirers.get(listed.name.as_str()).filter(|_| is_here), release: states.get(&listed.name) }
+        Known {
+            requirers: requirers.get(listed.name.as_str()).filter(|_| is_here),
+            release: release_of(listed).and_then(|release| states.get(&release)),
+        }
     };
     let of_branch = context.skills_of_branch(&library);
     let is_absent = |listed: &Listed| {
@@ -189,13 +195,10 @@ struct Known<'a> {
 }
 
 /// What registries say against the releases that skills were installed from, as this machine last saw it.
-fn release_states(context: &Context, catalogue: &Catalogue) -> BTreeMap<SkillName, ReleaseState> {
-    let origins =
-        || catalogue.skills.iter().filter_map(|listed| Some((listed, listed.head.as_ref()?.origin.as_ref()?)));
-    let sources = origins().map(|(_, origin)| origin.source.clone()).collect();
-    let registries = context.registries().for_library(sources);
-    let mut known = KnownReleases::new(&registries);
-    origins().filter_map(|(listed, origin)| Some((listed.name.clone(), known.state(origin)?))).collect()
+fn release_states(context: &Context, catalogue: &Catalogue) -> BTreeMap<InstalledRelease, ReleaseState> {
+    let origins = || catalogue.skills.iter().filter_map(|listed| listed.head.as_ref()?.origin.as_ref());
+    let sources = origins().map(|origin| origin.source.clone()).collect();
+    client::known_states(&context.registries().for_library(sources), origins())
 }
 
 fn document(listed: &Listed, readers: &[&str], Known { requirers, release }: Known<'_>) -> Value {

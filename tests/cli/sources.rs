@@ -223,3 +223,31 @@ fn hints_have_the_flags_of_the_command() {
     };
     assert!(by_variable.contains("Install one: skillhub install acme/alpha"), "{by_variable}");
 }
+
+#[test]
+fn what_is_known_of_many_releases_follows_the_registry() {
+    let sandbox = Sandbox::project();
+    let [(registry, _), _] = places(&sandbox);
+    let names: Vec<String> = (0..17).map(|number| format!("acme/skill-{number}")).collect();
+    for name in &names {
+        publish(&sandbox, &registry, name.trim_start_matches("acme/"), "1.0.0", "");
+    }
+    let mut install = vec!["install", "--registry", registry.as_str()];
+    install.extend(names.iter().map(String::as_str));
+    sandbox.done(&install);
+    let flagged = || {
+        let skills = sandbox.done(&["list"])["skills"].as_array().unwrap().clone();
+        skills.iter().filter(|skill| skill["release_state"] == "withdrawn").count()
+    };
+    assert_eq!(flagged(), 0);
+    let kept = sandbox.skillhub_home().join("release-states.toml");
+    assert!(kept.exists(), "a list does not read every line again");
+    mark(
+        &sandbox,
+        Path::new(&registry),
+        ["\"withdrawn\":null", "\"withdrawn\":{\"reason\":\"x\",\"at\":\"2026-01-02T03:04:05Z\"}"],
+    );
+    assert_eq!([flagged(), flagged()], [1, 1]);
+    fs::write(kept, "damaged").unwrap();
+    assert_eq!(flagged(), 1);
+}

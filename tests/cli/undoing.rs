@@ -21,8 +21,10 @@ fn published() -> Sandbox {
     sandbox
 }
 
-/// All that an operation may change, but for the history: the library, the agent's folder and the lock file.
-fn state(sandbox: &Sandbox) -> (Vec<String>, Option<String>, bool) {
+/// All that an operation may change, but for the history: the library, the lock file and the agent's folder.
+type Seen = (Vec<String>, Option<String>, bool);
+
+fn state(sandbox: &Sandbox) -> Seen {
     let lock: PathBuf = sandbox.done(&["where"])["lock"].as_str().unwrap().into();
     let library = sandbox.home().join(".agents/skills");
     let files = if library.exists() { format!("{:?}", tree(&library)) } else { "{}".to_owned() };
@@ -191,7 +193,7 @@ fn a_skill_without_history_is_shown_again() {
 }
 
 /// A sandbox in which five operations were done, and the state and id after each, oldest first.
-fn five_operations() -> (Sandbox, Vec<(Vec<String>, Option<String>, bool)>, Vec<String>) {
+fn five_operations() -> (Sandbox, Vec<Seen>, Vec<String>) {
     let sandbox = published();
     sandbox.skill("demo", "Writes better notes. Use in tests.", &[]);
     sandbox.done(&["publish", "demo", "--owner", "acme", "--version", "1.1.0"]);

@@ -78,7 +78,7 @@ pub use registry::{
     EMBEDDED, MirrorCheck, MirrorsTidied, Registries, Registry, RegistryError, init_registry, installed_sources,
     is_elsewhere,
 };
-pub use release_state::{KnownReleases, ReleaseState};
+pub use release_state::{InstalledRelease, ReleaseState, known_states};
 pub use releases::{Info, Signed, YankError, Yanked, info, yank};
 pub use requires::{Requirers, Unsolved, requirers_of as requirers};
 pub use resolve::{ResolveError, Resolved, resolve};

@@ -43,7 +43,6 @@ use web::Web;
 use crate::{
     config::{Config, RegistryConfig},
     login::Logins,
-    release_state::ReleaseState,
     search::SearchResult,
     spec::GitSpec,
 };
@@ -211,11 +210,8 @@ impl Registries {
     #[must_use]
     pub fn requires_signature(&self, location: &str, owner: &str) -> bool {
         let is_named = |named: &String| named == "*" || named == owner;
-        let is_there = |registry: &RegistryConfig| match Location::read(&registry.location, self.home.path()) {
-            Ok(Location::Git(spec)) => spec.url() == location,
-            Ok(Location::Folder(path)) => library::resolve(&path).is_ok_and(|path| path == Path::new(location)),
-            Err(_) => false,
-        };
+        let is_there =
+            |registry: &RegistryConfig| sources::place_of(&registry.location, &self.home).as_deref() == Some(location);
         let mut strict = self.config.registries.values().filter(|registry| registry.require_signatures);
         self.config.require_signatures.iter().any(is_named) || strict.any(is_there)
     }
@@ -392,17 +388,6 @@ impl Registry {
             Reach::Web(web) => return Err(RegistryError::NotHere(web.url().to_owned())),
         }
         Ok(&self.index)
-    }
-
-    /// What the registry says against a release, whose line was just read.
-    pub(crate) fn state_of(&self, entry: &Entry) -> Option<ReleaseState> {
-        let by_line = ReleaseState::of(entry);
-        match &self.reach {
-            Reach::Web(web) if by_line.is_none() && entry.yanked => {
-                web.quarantine_reason(&entry.name, &entry.version).map(ReleaseState::Quarantined)
-            }
-            _ => by_line,
-        }
     }
 
     /// What a server finds; `None` where the lines of all skills are to be looked through here.

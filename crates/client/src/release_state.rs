@@ -3,14 +3,19 @@
 use std::collections::BTreeMap;
 
 use library::Origin;
-use registry_index::{Entry, Index};
+use registry_index::{Entry, Index, ReadError};
 use semver::Version;
-use skill::QualifiedName;
+use serde::{Deserialize, Serialize};
+use skill::{Digest, QualifiedName};
 
 use crate::registry::Registries;
 
+/// Releases of one registry from which on the answer is kept, so that a list does not read every line each time.
+const KEPT_FROM: usize = 16;
+
 /// What a registry says against a release.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", content = "reason", rename_all = "snake_case")]
 pub enum ReleaseState {
     /// It was withdrawn, for this reason.
     Withdrawn(String),
@@ -18,10 +23,22 @@ pub enum ReleaseState {
     Quarantined(String),
 }
 
-/// The indexes of registries as this machine last saw them; no network is used.
-pub struct KnownReleases<'a> {
-    registries: &'a Registries,
-    indexes: BTreeMap<String, Option<Index>>,
+/// What was found in one registry; holds for one state of its index and one set of releases.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct KnownStates {
+    revision: String,
+    releases: String,
+    #[serde(default)]
+    states: BTreeMap<String, ReleaseState>,
+    /// Whether all lines were here.
+    #[serde(skip)]
+    is_whole: bool,
+}
+
+impl PartialEq for KnownStates {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.revision, &self.releases) == (&other.revision, &other.releases)
+    }
 }
 
 impl ReleaseState {
@@ -52,26 +69,64 @@ impl ReleaseState {
     }
 }
 
-impl<'a> KnownReleases<'a> {
-    /// Those of registries that this home trusts.
-    #[must_use]
-    pub fn new(registries: &'a Registries) -> Self {
-        Self { registries, indexes: BTreeMap::new() }
-    }
+/// The registry's place and the release, as [`Origin::release`] has it.
+pub type InstalledRelease = (String, String);
 
-    /// What its registry is known to say against the release that a skill was installed from; `None` also where
-    /// nothing is known.
-    pub fn state(&mut self, origin: &Origin) -> Option<ReleaseState> {
-        if origin.kind != "registry" {
-            return None;
-        }
-        let name: QualifiedName = origin.name.parse().ok()?;
-        let version: Version = origin.version.as_deref()?.parse().ok()?;
-        let registries = self.registries;
-        let index = self.indexes.entry(origin.source.clone());
-        let index = index.or_insert_with(|| registries.index_here(&origin.source)).as_ref()?;
-        // A mirror that lacks the lines knows nothing of the release.
-        let entries = index.releases(&name).ok()?;
-        entries.iter().find(|entry| entry.version == version).and_then(ReleaseState::of)
+/// What registries are known to say against installed releases. The network is not used, and a registry of which nothing
+/// is here says nothing.
+#[must_use]
+pub fn known_states<'a>(
+    registries: &Registries,
+    origins: impl Iterator<Item = &'a Origin>,
+) -> BTreeMap<InstalledRelease, ReleaseState> {
+    let mut by_source: BTreeMap<&str, Vec<&Origin>> = BTreeMap::new();
+    for origin in origins.filter(|origin| origin.kind == "registry") {
+        by_source.entry(&origin.source).or_default().push(origin);
     }
+    let kept = registries.known_states();
+    let (mut all, mut news) = (BTreeMap::new(), kept.clone());
+    for (source, origins) in by_source {
+        let Some(index) = registries.index_here(source) else { continue };
+        let Ok(revision) = index.revision() else { continue };
+        let known = KnownStates::of(&index, revision, &origins, kept.get(source));
+        all.extend(known.states.iter().map(|(release, state)| ((source.to_owned(), release.clone()), state.clone())));
+        if known.is_whole && origins.len() >= KEPT_FROM {
+            news.insert(source.to_owned(), known);
+        }
+    }
+    registries.keep_known_states(&kept, &news);
+    all
+}
+
+impl KnownStates {
+    /// What was found before if it still holds, else what the lines say now.
+    fn of(index: &Index, revision: String, origins: &[&Origin], before: Option<&Self>) -> Self {
+        let releases = digest_of(origins);
+        if let Some(known) = before.filter(|known| known.revision == revision && known.releases == releases) {
+            return Self { is_whole: true, ..known.clone() };
+        }
+        let (mut states, mut is_whole) = (BTreeMap::new(), true);
+        for origin in origins {
+            match state_in(index, origin) {
+                Ok(state) => states.extend(state.map(|state| (origin.release(), state))),
+                // A mirror may get the lines later without moving on.
+                Err(_) => is_whole = false,
+            }
+        }
+        Self { revision, releases, states, is_whole }
+    }
+}
+
+fn state_in(index: &Index, origin: &Origin) -> Result<Option<ReleaseState>, ReadError> {
+    let name: Option<QualifiedName> = origin.name.parse().ok();
+    let version: Option<Version> = origin.version.as_deref().and_then(|version| version.parse().ok());
+    let (Some(name), Some(version)) = (name, version) else { return Ok(None) };
+    let entries = index.releases(&name)?;
+    Ok(entries.iter().find(|entry| entry.version == version).and_then(ReleaseState::of))
+}
+
+fn digest_of(origins: &[&Origin]) -> String {
+    let mut releases: Vec<String> = origins.iter().map(|origin| origin.release()).collect();
+    releases.sort();
+    Digest::of_bytes(releases.join("\n").as_bytes()).to_string()
 }

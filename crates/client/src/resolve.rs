@@ -133,7 +133,7 @@ pub(crate) fn locate(registries: &Registries, spec: &Spec) -> Result<(Registry, 
 }
 
 /// As [`locate`], but that a skill of the lock file is looked for in the registry that it came from, if this home trusts
-/// that.
+/// that and the library has skills from there: in a fresh clone the configuration decides.
 pub(crate) fn locate_known(
     registries: &Registries,
     spec: &Spec,
@@ -147,7 +147,7 @@ pub(crate) fn locate_known(
     if let Some((locked, request)) = known
         && let Some(source) = lock.release_source(&locked.name)
         && let Ok(name) = locked.name.parse::<QualifiedName>()
-        && registries.asks_source(source)?
+        && registries.asks_installed_source(source)?
     {
         return Ok((registries.of_installed(&name.owner, source)?, name, request.clone()));
     }

@@ -300,11 +300,7 @@ impl Fails for InstallError {
             Self::Spec(error) => error.failure(),
             Self::Agent(error) => error.failure(),
             Self::Resolve(error) => error.failure(),
-            Self::NotInThisRegistry { name, locked_in, error } => {
-                let which = name.as_ref().map(|name| format!(" {name} --frozen")).unwrap_or_default();
-                let command = format!("skillhub install{which} --registry {}", quoted(locked_in));
-                Failure { hint: Some(format!("if you trust that registry: {command}")), ..error.failure() }
-            }
+            Self::NotInThisRegistry { .. } | Self::OtherRegistry { .. } => self.registry_failure(),
             Self::Pick(error) => error.failure(),
             Self::Fetch(error) => fetch_failure(error),
             Self::Signer(_) | Self::Unsigned { .. } | Self::KeyChanged { .. } => self.signer_failure(),
@@ -350,8 +346,6 @@ impl Fails for InstallError {
             Self::NotInstalled { .. } => {
                 of(FailureKind::NotFound, "not_found").hint("skillhub list shows what is installed")
             }
-            Self::OtherRegistry { name, installed, .. } => of(FailureKind::Refused, "other_registry")
-                .hint(format!("ask the former one: skillhub update {name} --registry {}", quoted(installed))),
             Self::Vanished { .. } => {
                 of(FailureKind::NotFound, "not_found").hint("it stays as it is; its source has to bring it back")
             }
@@ -374,6 +368,19 @@ impl Fails for InstallError {
 }
 
 impl InstallError {
+    fn registry_failure(&self) -> Failure {
+        match self {
+            Self::NotInThisRegistry { name, locked_in, error } => {
+                let which = name.as_ref().map(|name| format!(" {name} --frozen")).unwrap_or_default();
+                let command = format!("skillhub install{which} --registry {}", quoted(locked_in));
+                Failure { hint: Some(format!("if you trust that registry: {command}")), ..error.failure() }
+            }
+            Self::OtherRegistry { name, installed, .. } => Failure::new(FailureKind::Refused, "other_registry")
+                .hint(format!("ask the former one: skillhub update {name} --registry {}", quoted(installed))),
+            _ => Failure::io(),
+        }
+    }
+
     fn requirement_failure(&self) -> Failure {
         match self {
             Self::Unsolved(error) => error.failure(),

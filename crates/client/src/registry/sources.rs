@@ -11,14 +11,20 @@ use std::{
 };
 
 use library::{Home, Library, StorageError};
-use registry_index::Index;
+use registry_index::{Entry, Index};
 use skill::Owner;
 
-use super::{Location, Mirror, Registries, Registry, RegistryError, noted, seen::Seen, web};
-use crate::login::Logins;
+use super::{Location, Mirror, Reach, Registries, Registry, RegistryError, noted, seen::Seen, web};
+use crate::{
+    login::Logins,
+    release_state::{KnownStates, ReleaseState},
+};
 
 /// The sources that installs of this home used, each with the time of the first.
 const FILE: &str = "sources.toml";
+
+/// What registries were found to say against installed releases.
+const KNOWN_STATES: &str = "release-states.toml";
 
 /// The kind of an origin that is a registry.
 const REGISTRY: &str = "registry";
@@ -110,6 +116,14 @@ impl Registries {
         Ok(self.given.is_none() && self.trusts(source)?)
     }
 
+    /// As [`Registries::asks_source`] for a source from which this library has skills, by its history.
+    ///
+    /// # Errors
+    /// [`RegistryError`] when a file of the home is damaged.
+    pub(crate) fn asks_installed_source(&self, source: &str) -> Result<bool, RegistryError> {
+        Ok(self.installed.contains(source) && self.asks_source(source)?)
+    }
+
     fn trusts(&self, source: &str) -> Result<bool, RegistryError> {
         if source == self.embedded_location() || self.configured(source).is_some() || self.opened.has(source) {
             return Ok(true);
@@ -163,6 +177,22 @@ impl Registries {
         }
     }
 
+    /// What was found in indexes before. It only saves time: a damaged file is an empty one.
+    pub(crate) fn known_states(&self) -> BTreeMap<String, KnownStates> {
+        noted::read(&self.home, KNOWN_STATES).unwrap_or_default()
+    }
+
+    /// Keeps what was found in indexes, if it is new.
+    pub(crate) fn keep_known_states(
+        &self,
+        before: &BTreeMap<String, KnownStates>,
+        now: &BTreeMap<String, KnownStates>,
+    ) {
+        if before != now {
+            let _read_again = noted::write(&self.home, KNOWN_STATES, now);
+        }
+    }
+
     /// Opens the registry at a place, as an origin names it.
     fn at(&self, source: &str) -> Result<Registry, RegistryError> {
         if source == self.embedded_location() {
@@ -210,8 +240,21 @@ impl Registries {
     }
 }
 
+impl Registry {
+    /// What the registry says against a release, whose line was just read.
+    pub(crate) fn state_of(&self, entry: &Entry) -> Option<ReleaseState> {
+        let by_line = ReleaseState::of(entry);
+        match &self.reach {
+            Reach::Web(web) if by_line.is_none() && entry.yanked => {
+                web.quarantine_reason(&entry.name, &entry.version).map(ReleaseState::Quarantined)
+            }
+            _ => by_line,
+        }
+    }
+}
+
 /// The place of a registry as origins name it; `None` for a text that names none.
-fn place_of(text: &str, home: &Home) -> Option<String> {
+pub(super) fn place_of(text: &str, home: &Home) -> Option<String> {
     match Location::read(text, home.path()).ok()? {
         Location::Git(spec) => Some(spec.url().trim_end_matches('/').to_owned()),
         Location::Folder(path) => library::resolve(&path).ok().map(|path| path.display().to_string()),
