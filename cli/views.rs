@@ -13,7 +13,7 @@ use skill::SkillName;
 use crate::{
     context::Context,
     exit::CliError,
-    print::{BAD, WARN, shell_word, visible},
+    print::{BAD, GOOD, WARN, shell_word, visible},
 };
 
 /// Skills named in a sentence; of more the number is given.
@@ -103,7 +103,7 @@ impl AgentsPicture {
         let messages: Vec<String> = self.lacking.iter().map(Lacking::message).collect();
         let lacking = self.lacking.iter().zip(&messages).map(|(one, message)| (WARN, message, &one.command));
         for (style, message, command) in differences.chain(lacking) {
-            writeln!(out, "{style}{message}{style:#}: {command}")?;
+            writeln!(out, "{style}{message}{style:#}\n  {GOOD}hint{GOOD:#}: {command}")?;
         }
         Ok(())
     }
@@ -132,13 +132,11 @@ impl Lacking {
 
     /// The failure, as a sentence without its period.
     pub fn message(&self) -> String {
-        match self.skills.as_slice() {
-            [names @ ..] if names.len() <= NAMED => {
-                let names: Vec<&str> = names.iter().map(SkillName::as_str).collect();
-                format!("{} does not read {}", self.agent, names.join(", "))
-            }
-            many => format!("{} does not read {} of the skills", self.agent, many.len()),
+        if self.skills.len() > NAMED {
+            return format!("{} does not read {} of the skills", self.agent, self.skills.len());
         }
+        let names: Vec<&str> = self.skills.iter().map(SkillName::as_str).collect();
+        format!("{} does not read {}", self.agent, names.join(", "))
     }
 }
 

@@ -44,7 +44,7 @@ struct Shown<'a> {
     listed: &'a Listed,
     sight: &'static str,
     why: String,
-    /// The view of its host; `None` for an agent that the agents' table does not have.
+    /// The view of its host; `None` for a built-in skill and for an agent that the agents' table does not have.
     view: Option<AgentView>,
 }
 
@@ -170,7 +170,7 @@ impl<'a> Shown<'a> {
             Sight::NotOnList => ("not_listed", format!("it is not in `skills` of [agents.{agent}]")),
             Sight::Unusable(fault) => ("unusable", fault),
         };
-        Self { listed, sight, why, view }
+        Self { listed, sight, why, view: view.filter(|_| listed.path.is_some()) }
     }
 
     /// The content that the host reads, in a word or two.

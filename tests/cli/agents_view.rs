@@ -321,6 +321,7 @@ fn originals_left_in_place_are_errors_once_they_differ() {
     assert_eq!((&debug["skills"][0]["reads"], &debug["skills"][0]["reads_revision"]), (&json!("older"), &json!(1)));
     let shown = sandbox.run(&["status"]).exits(8).text();
     assert!(shown.contains("claude-code reads revision 1 of demo"), "{shown}");
+    assert!(shown.contains("\n  hint: skillhub enable demo --agent claude-code --link\n"), "{shown}");
 
     put(&sandbox.cwd().join(".claude/skills"), "demo", "Somebody's own.");
     let problem = only(&sandbox.ask(&["status", "demo"]).exits(8).json()["problems"]).clone();

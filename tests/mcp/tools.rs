@@ -7,7 +7,7 @@ use skill::Limits;
 use skill_manage::{Context, Policy, Request, manage};
 
 use super::connection::Connection;
-use crate::support::{Sandbox, skill_md};
+use crate::support::{Sandbox, skill_md, write_files};
 
 fn create(name: &str) -> Value {
     json!({"action": "create", "name": name, "content": skill_md(name, "Shows things. Use in tests.", "alpha line")})
@@ -34,6 +34,19 @@ fn a_skill_is_made_changed_looked_at_and_rolled_back() {
     assert_eq!(status["skills"][0]["state"], "clean");
     assert_eq!(status, sandbox.done(&["status"]));
     assert!(agent.is_told("notifications/prompts/list_changed", 10));
+    agent.close();
+}
+
+#[test]
+fn status_names_hosts_that_read_other_content() {
+    let sandbox = Sandbox::project();
+    let mut agent = Connection::open(&sandbox, &[]);
+    agent.done("skill_manage", &create("demo"));
+    let other = skill_md("demo", "Shows things. Use in tests.", "another line");
+    write_files(&sandbox.cwd(), &[(".opencode/skills/demo/SKILL.md", other.as_bytes(), false)]);
+    let status = agent.call("skill_status", &json!({}))["structuredContent"].clone();
+    assert_eq!(status["problems"][0]["agents"], json!(["opencode"]));
+    assert_eq!(status, sandbox.ask(&["status"]).exits(8).json());
     agent.close();
 }
 
