@@ -49,7 +49,7 @@ pub struct Global {
     /// Print one JSON document
     #[arg(long, global = true)]
     pub json: bool,
-    /// Print no messages besides the answer
+    /// Print only answers and errors: no notes, next steps or progress
     #[arg(long, short, global = true)]
     pub quiet: bool,
     /// When to use colours

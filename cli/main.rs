@@ -6,6 +6,7 @@ mod commands;
 mod composing;
 mod context;
 mod exit;
+mod help;
 mod notify;
 mod print;
 mod process;
@@ -26,7 +27,7 @@ use crate::{
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return usage(&error),
+        Err(error) => return usage(&help_fitted(error)),
     };
     let out = Output { json: cli.global.json, quiet: cli.global.quiet, color: cli.global.color };
     let result = match &cli.command {
@@ -108,6 +109,16 @@ fn run(context: &Context, global: &Global, command: &Command) -> Result<Exit, Cl
         Command::Logout(args) => commands::login::logout(context, global, args),
         Command::Serve(args) => commands::serve::run(context, global, args),
         Command::Tour(args) => commands::tour::run(context, args),
+    }
+}
+
+/// A help laid out for the terminal; any other error as it is.
+fn help_fitted(error: clap::Error) -> clap::Error {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            help::fitted().try_get_matches().err().unwrap_or(error)
+        }
+        _ => error,
     }
 }
 

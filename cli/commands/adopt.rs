@@ -63,7 +63,7 @@ pub fn run(context: &Context, args: &AdoptArgs) -> Result<Exit, CliError> {
                 writeln!(out, "  {}", problem_line(problem))?;
             }
             if let Some(pending) = &skill.checkout_pending {
-                writeln!(out, "  {WARN}note{WARN:#}: the folder does not show it yet: {pending}")?;
+                out.message(format_args!("  {WARN}note{WARN:#}: the folder does not show it yet: {pending}"))?;
             }
             if let Some(error) = &skill.error {
                 writeln!(out, "  {error}")?;

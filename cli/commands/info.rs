@@ -5,6 +5,7 @@ use client::Signed;
 use evolve::{Count, eprocess::wilson};
 use registry_index::{EvalCounts, ForkedFrom, OutcomeCounts};
 use serde_json::{Value, json};
+use skill::counted;
 
 use crate::{
     context::Context,
@@ -79,7 +80,7 @@ pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
         for why in info.signed.iter().filter_map(Signed::fault) {
             writeln!(out, "{BAD}not to be trusted{BAD:#}: {}", visible(why))?;
         }
-        writeln!(out, "Install it: skillhub install {}", info.name)
+        out.message(format_args!("Install it: skillhub install {}", info.name))
     })?;
     Ok(Exit::Done)
 }
@@ -101,12 +102,14 @@ pub fn results_lines(from: &ForkedFrom) -> Vec<String> {
             ),
         };
         let counts = format!("{successes} succeeded, {failures} failed, {unknown} unknown");
-        lines.push(format!("{runs} runs before it was published: {counts}{rate}"));
+        lines.push(format!("{} before it was published: {counts}{rate}", counted(runs, "run")));
     }
     if let Some(EvalCounts { cases, wins, losses, ties }) = from.evals {
         lines.push(format!(
-            "on {cases} cases beside {}: better in {wins} pairs, worse in {losses}, the same in {ties}",
-            visible(&from.to_string())
+            "on {} beside {}: better in {}, worse in {losses}, the same in {ties}",
+            counted(cases, "case"),
+            visible(&from.to_string()),
+            counted(wins, "pair")
         ));
     }
     lines

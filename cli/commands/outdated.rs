@@ -51,7 +51,11 @@ pub fn run(context: &Context, args: &OutdatedArgs) -> Result<Exit, CliError> {
         table.write(out)?;
         for skill in &told {
             for warning in &skill.warnings {
-                writeln!(out, "{WARN}note{WARN:#}: {FAINT}{}{FAINT:#} {}", skill.origin.name, visible(warning))?;
+                out.message(format_args!(
+                    "{WARN}note{WARN:#}: {FAINT}{}{FAINT:#} {}",
+                    skill.origin.name,
+                    visible(warning)
+                ))?;
             }
             if let Some(error) = &skill.error {
                 writeln!(out, "{BAD}error{BAD:#}: {}: {}", skill.origin.name, visible(&error.to_string()))?;

@@ -1,6 +1,6 @@
 //! `skillhub undo`: the last operation taken back.
 
-use std::io::{self, Write};
+use std::io;
 
 use clap::Args;
 use client::{UndoStatus, Undone, UndoneSkill};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::{
     context::Context,
     exit::{CliError, Exit, failed},
-    print::{FAINT, GOOD, STRONG, WARN, coloured_diff, stored_time, visible},
+    print::{FAINT, GOOD, Page, STRONG, WARN, coloured_diff, stored_time, visible},
     sight::FolderSight,
 };
 
@@ -60,7 +60,7 @@ fn document(skill: &UndoneSkill) -> Value {
     })
 }
 
-fn text(undone: &Undone, dry_run: bool, out: &mut dyn Write) -> io::Result<()> {
+fn text(undone: &Undone, dry_run: bool, out: &mut Page) -> io::Result<()> {
     let word = if dry_run { "Would take back" } else { "Took back" };
     let (time, actor) = (stored_time(&undone.time), visible(&undone.actor));
     writeln!(out, "{GOOD}{word}{GOOD:#} the {STRONG}{}{STRONG:#} of {time} {FAINT}by {actor}{FAINT:#}", undone.action)?;
@@ -82,8 +82,8 @@ fn text(undone: &Undone, dry_run: bool, out: &mut dyn Write) -> io::Result<()> {
             writeln!(out, "  took away {}", path.display())?;
         }
         for warning in skill.warnings.iter().chain(&skill.checkout_pending) {
-            writeln!(out, "  {WARN}note{WARN:#}: {}", visible(warning))?;
+            out.message(format_args!("  {WARN}note{WARN:#}: {}", visible(warning)))?;
         }
     }
-    if dry_run { Ok(()) } else { writeln!(out, "Once more takes this back: skillhub undo") }
+    if dry_run { Ok(()) } else { out.message(format_args!("Once more takes this back: skillhub undo")) }
 }

@@ -79,12 +79,11 @@ pub fn run(context: &Context, global: &Global, args: &InstallArgs) -> Result<Exi
     context.out.answer(&document, |out| match status {
         "dry_run" => write!(out, "{FAINT}{}{FAINT:#}\n{after}", file.display()),
         "unchanged" => writeln!(out, "{} starts skillhub already: {}", host.title, file.display()),
-        _ => writeln!(
-            out,
-            "{GOOD}Written{GOOD:#}: {STRONG}{}{STRONG:#} starts skillhub now, by {}\nRestart it to see the tools.",
-            host.title,
-            file.display()
-        ),
+        _ => {
+            let file = file.display();
+            writeln!(out, "{GOOD}Written{GOOD:#}: {STRONG}{}{STRONG:#} starts skillhub now, by {file}", host.title)?;
+            out.message(format_args!("Restart it to see the tools."))
+        }
     })?;
     Ok(Exit::Done)
 }

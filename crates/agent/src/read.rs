@@ -216,7 +216,10 @@ impl Instructions {
         let (shown, rest) = cut(body.trim(), limit);
         let mut text = format!("<skill_content name=\"{}\">\n{shown}\n", escape(self.name.as_str()));
         if rest > 0 {
-            text.push_str(&format!("[{rest} more bytes are not shown; the whole text is the file SKILL.md]\n"));
+            text.push_str(&format!(
+                "[{} not shown; the whole text is the file SKILL.md]\n",
+                skill::counted(rest, "more byte")
+            ));
         }
         text.push('\n');
         if let Some(path) = &self.path {
