@@ -117,6 +117,28 @@ mod tests {
         assert!(opencode.user_folders(home, |_| None).any(|folder| folder == home.join(".claude/skills")));
     }
 
+    /// Claude Code, Codex and OpenCode were run; the others are as their users report them.
+    #[test]
+    fn hosts_that_ignore_links_are_marked() {
+        for id in ["claude-code", "codex", "opencode"] {
+            assert!(find_agent(id).unwrap().follows_links, "{id}");
+        }
+        for id in ["kiro-cli", "antigravity", "trae"] {
+            assert!(!find_agent(id).unwrap().follows_links, "{id}");
+        }
+    }
+
+    #[test]
+    fn folders_hold_no_remarks() {
+        let (root, home) = (Path::new("/p"), Path::new("/home/ann"));
+        for agent in agents() {
+            let all: Vec<_> = agent.project_folders(root).chain(agent.user_folders(home, |_| None)).collect();
+            let plain = |folder: &PathBuf| !folder.to_string_lossy().contains([' ', '(', '$']);
+            assert!(all.iter().all(plain), "{all:?}");
+            assert!(all.iter().enumerate().all(|(at, folder)| !all[..at].contains(folder)), "twice: {all:?}");
+        }
+    }
+
     #[test]
     fn a_variable_moves_the_users_folder() {
         let claude = find_agent("claude-code").unwrap();
