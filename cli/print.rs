@@ -25,7 +25,7 @@ use serde::Serialize;
 pub use capabilities::{capability_lines, write_capabilities};
 pub use diff::coloured as coloured_diff;
 pub use skill_manage::documents::time;
-pub use table::Table;
+pub use table::{Table, cut};
 pub use terminal::{plain_json, tamed, visible};
 pub use verdict::{finding_lines, problem_line, severity_style, verdict_style, waiver_words};
 pub use wrap::wrapped;

@@ -90,3 +90,43 @@ fn document(skill: &Adopted) -> Value {
         "error": skill.error.as_ref().map(error_of_one),
     })
 }
+
+/// How `setup` adopts.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// Whether folders that git tracks are replaced with links.
+    pub replaces_tracked: bool,
+    /// Whether a person accepts what blocks the skills.
+    pub accepts_all: bool,
+}
+
+/// What adopting these folders would do.
+///
+/// # Errors
+/// The library cannot be read.
+pub fn foresee(context: &Context, paths: &[PathBuf]) -> Result<Vec<Adopted>, CliError> {
+    let mut library = context.library_to_inspect()?;
+    let by = (&context.stamp(), &context.permit()? as &library::Permit<'_>);
+    client::adopt(&mut library, paths, &context.agent_folders(), true, by).map_err(failed)
+}
+
+/// Adopts folders for `setup`.
+///
+/// # Errors
+/// The commit failed; nothing was adopted.
+pub fn carry_out(context: &Context, paths: &[PathBuf], _options: Options) -> Result<Vec<Adopted>, CliError> {
+    let mut library = context.library()?;
+    let by = (&context.stamp(), &context.permit()? as &library::Permit<'_>);
+    client::adopt(&mut library, paths, &context.agent_folders(), false, by).map_err(failed)
+}
+
+/// Whether the scanner blocks a skill by findings that a person may accept.
+pub fn can_be_accepted(_skill: &Adopted) -> bool {
+    false
+}
+
+/// Notes about a skill, one sentence each.
+pub fn warnings(skill: &Adopted) -> Vec<String> {
+    let pending = skill.checkout_pending.iter();
+    pending.map(|why| format!("the folder of {} does not show it yet: {why}", skill.source.display())).collect()
+}

@@ -7,6 +7,8 @@ use client::{UndoStatus, Undone, UndoneSkill};
 use serde_json::{Value, json};
 
 use crate::{
+    args::Global,
+    commands::setup,
     context::Context,
     exit::{CliError, Exit, failed},
     print::{FAINT, GOOD, Page, STRONG, WARN, coloured_diff, stored_time, visible},
@@ -29,7 +31,10 @@ pub struct UndoArgs {
 }
 
 /// Takes it back.
-pub fn run(context: &Context, args: &UndoArgs) -> Result<Exit, CliError> {
+pub fn run(context: &Context, global: &Global, args: &UndoArgs) -> Result<Exit, CliError> {
+    if !args.dry_run && setup::is_last_operation(context)? {
+        return setup::run_undo(context, global);
+    }
     let sight = FolderSight::new(context)?;
     let mut library = context.library()?;
     let lock_path = context.lock_path(&library);

@@ -76,7 +76,7 @@ fn shown(cell: &str) -> usize {
 
 /// A text of at most so many columns, with an ellipsis where something was cut off. Styles stay whole, so that each
 /// one that began ends.
-fn cut(text: &str, columns: usize) -> String {
+pub fn cut(text: &str, columns: usize) -> String {
     if shown(text) <= columns {
         return text.to_owned();
     }
