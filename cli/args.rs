@@ -117,6 +117,8 @@ pub enum Command {
     List(commands::list::ListArgs),
     /// Change a skill: create, edit, patch, delete, write_file, remove_file
     Manage(commands::manage::ManageArgs),
+    /// Record edits of skills' folders as revisions
+    Commit(commands::commit::CommitArgs),
     /// List the revisions of a skill
     History(commands::history::HistoryArgs),
     /// Show a revision's files, or one of them

@@ -2,6 +2,7 @@
 
 pub mod adopt;
 pub mod blame;
+pub mod commit;
 pub mod completions;
 pub mod curate;
 pub mod debug;

@@ -1,10 +1,13 @@
 //! [`Context`]: what the flags and the environment say about where and as whom a command works.
 
 mod acting;
+mod edit_rules;
+mod hosts;
+mod linking;
 mod place;
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     io::IsTerminal,
     path::{Path, PathBuf},
 };
@@ -90,7 +93,9 @@ impl Context {
             Some(watcher) => home.watched_by(watcher),
             None => home,
         };
+        let home = home.clone().with_edit_policy(edit_rules::edit_policy(home, cwd.clone()));
         let place = LibraryPlace::resolve(global, &cwd, &user_home)?;
+        let home = home.linked_by(linking::linker(&place, &user_home, &config));
         let now = Timestamp::now();
         let actor = actor(global.actor.as_deref(), &home, now)?;
         let names_no_person = global.actor.is_some() && actor.kind != ActorKind::Person;
@@ -118,7 +123,19 @@ impl Context {
     pub fn library(&self) -> Result<Library, CliError> {
         let library = Library::open(&self.place.path, self.place.scope, &self.home, &self.config.library.storage)?;
         self.place.check_inside(library.path())?;
+        if let Err(error) = client::write_pending_lines(&library) {
+            self.out.note(&format!("the lock file does not show the last operation yet: {error}"));
+        }
         Ok(library)
+    }
+
+    /// The user's library, whichever the flags choose.
+    ///
+    /// # Errors
+    /// It cannot be read, or another user owns it.
+    pub fn user_library(&self) -> Result<Library, CliError> {
+        let user = self.user_home.join(SKILLS_FOLDER);
+        Ok(Library::open(&user, Scope::User, &self.home, &self.config.library.storage)?)
     }
 
     /// The library to be looked at: nothing is applied, and a damaged one opens as well.
@@ -145,26 +162,17 @@ impl Context {
         if self.place.named || self.place.scope != Scope::Project {
             return Ok(None);
         }
-        let user = self.user_home.join(SKILLS_FOLDER);
-        Ok(Some(Library::open(&user, Scope::User, &self.home, &self.config.library.storage)?))
+        self.user_library().map(Some)
     }
 
     /// Where agents find skills here: the visible libraries and, `with_folders`, the folders of agents in the
     /// project and of the user, unless a folder was named.
     pub fn places(&self, with_folders: bool) -> Places {
         let mut libraries = vec![(self.place.path.clone(), self.place.scope)];
-        let mut folders = Vec::new();
-        if !self.place.named {
-            if self.place.scope == Scope::Project {
-                libraries.push((self.user_home.join(SKILLS_FOLDER), Scope::User));
-            }
-            if let Some(project) = self.place.project.as_ref().filter(|_| with_folders) {
-                folders.extend(Places::project_folders(project, &self.cwd));
-            }
-            if with_folders {
-                folders.extend(Places::user_folders(&self.user_home));
-            }
+        if !self.place.named && self.place.scope == Scope::Project {
+            libraries.push((self.user_home.join(SKILLS_FOLDER), Scope::User));
         }
+        let folders = if with_folders { self.folders_of("") } else { Vec::new() };
         let (home, storage) = (self.home.clone(), self.config.library.storage.clone());
         Places { home, storage, libraries, folders, project: self.place.project.clone() }
     }
@@ -176,7 +184,7 @@ impl Context {
     pub fn settings(&self) -> Result<Settings, CliError> {
         let config = &self.config;
         let (agent, skill_evolution) = (config.agent.clone(), config.skill_evolution.clone());
-        let (agents, permissions) = (config.agents.clone(), config.permissions.clone());
+        let (agents, permissions) = (config.agents.tables.clone(), config.permissions.clone());
         Settings::of(&Tables { agent, skill_evolution, agents, permissions }).map_err(failed)
     }
 
@@ -309,6 +317,14 @@ impl Context {
         }
     }
 
+    /// The skills that the lock file names, which decides what a git branch has; `None` for a library that lies in no git
+    /// work tree. A lock file that cannot be read names none.
+    pub fn skills_of_branch(&self, library: &Library) -> Option<BTreeSet<SkillName>> {
+        repository_root(library.path())?;
+        let lock = client::LockFile::read(&self.lock_path(library)).unwrap_or_default();
+        Some(lock.skills().filter_map(|entry| SkillName::parse(entry.bare_name()).ok()).collect())
+    }
+
     /// The registries that the flags and the configuration name.
     pub fn registries(&self) -> client::Registries {
         let registries = client::Registries::new(self.registry.as_deref(), &self.config, &self.home, self.now);
@@ -320,10 +336,28 @@ impl Context {
     /// named the library's folder, only agents that are named get anything.
     pub fn agent_folders(&self) -> client::AgentFolders {
         let folders = match &self.place.project {
-            Some(root) => client::AgentFolders::of_project(root),
+            Some(root) => client::AgentFolders::of_project(root).with_in_use(&self.config.agents.in_use),
             None => self.user_agent_folders(),
         };
         if self.place.named { folders.without_detection() } else { folders }
+    }
+
+    /// Where agents look for the skills of a library: of the project, or of the user.
+    pub fn agent_folders_of(&self, library: &Library) -> client::AgentFolders {
+        let is_users = library::resolve(&self.user_home.join(SKILLS_FOLDER)).is_ok_and(|user| user == library.path());
+        if is_users { self.user_agent_folders() } else { self.agent_folders() }
+    }
+
+    /// Whether a path lies in a skills folder of the user's agents or the user's library, and the flags choose no
+    /// other library.
+    pub fn belongs_to_user(&self, path: &Path) -> bool {
+        if self.place.named || self.place.chosen || self.place.scope == Scope::User {
+            return self.place.scope == Scope::User && !self.place.named;
+        }
+        let real = library::resolve(path.parent().unwrap_or(path)).unwrap_or_else(|_| path.to_owned());
+        let user = self.user_agent_folders();
+        let is_in = |folder: &Path| real.starts_with(folder) || library::resolve(path).is_ok_and(|path| path == folder);
+        user.all().iter().any(|folder| is_in(&folder.path)) || is_in(&self.user_home.join(SKILLS_FOLDER))
     }
 
     /// Whether a person can be asked: input and output are a terminal.
@@ -333,8 +367,7 @@ impl Context {
 
     /// Where the user's agents look for skills.
     pub fn user_agent_folders(&self) -> client::AgentFolders {
-        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        client::AgentFolders::of_user(&self.user_home, variable)
+        linking::user_folders(&self.user_home).with_in_use(&self.config.agents.in_use)
     }
 
     /// Where other tools keep their lock files for the library: of the project, or of the user.
@@ -381,6 +414,19 @@ impl Context {
         let builtin = registry_index::builtin_names();
         skills.extend(builtin.map(|name| Elsewhere { name, scope: Scope::Builtin, place: place.clone() }));
         Ok(skills)
+    }
+
+    /// A path for people: `~` stands for the user's home.
+    pub fn short(&self, path: &Path) -> String {
+        match path.strip_prefix(&self.user_home) {
+            Ok(below_home) => format!("~/{}", below_home.display()),
+            Err(_) => path.display().to_string(),
+        }
+    }
+
+    /// The root of the project whose library the command works on.
+    pub fn project(&self) -> Option<&Path> {
+        self.place.project.as_deref()
     }
 
     /// A path of the command line as an absolute one.

@@ -105,6 +105,14 @@ impl CliError {
         Self { hint: Some(hint.into()), ..self }
     }
 
+    /// The same with a better way on, where the scan is the reason and there is one.
+    pub fn with_way_on(self, way_on: Option<String>) -> Self {
+        match way_on.filter(|_| self.exit == Exit::Blocked) {
+            Some(hint) => self.hint(hint),
+            None => self,
+        }
+    }
+
     /// The same with details.
     pub fn details(self, details: Value) -> Self {
         Self { details: Box::new(details), ..self }

@@ -1,5 +1,6 @@
 //! The `skillhub` command: reads the arguments, runs one command, turns its result into an exit code.
 
+mod accepting;
 mod args;
 mod catalogue;
 mod commands;
@@ -12,6 +13,7 @@ mod print;
 mod process;
 mod refusals;
 mod sight;
+mod views;
 
 use std::process::ExitCode;
 
@@ -81,6 +83,7 @@ fn run(context: &Context, global: &Global, command: &Command) -> Result<Exit, Cl
         Command::Verify(args) => commands::verify::run(context, args),
         Command::List(args) => commands::list::run(context, args),
         Command::Manage(args) => commands::manage::run(context, args),
+        Command::Commit(args) => commands::commit::run(context, args),
         Command::History(args) => commands::history::run(context, args),
         Command::Show(args) => commands::show::run(context, args),
         Command::Diff(args) => commands::diff::run(context, args),

@@ -27,7 +27,7 @@ pub use diff::coloured as coloured_diff;
 pub use skill_manage::documents::time;
 pub use table::{Table, cut};
 pub use terminal::{plain_json, tamed, visible};
-pub use verdict::{finding_lines, problem_line, severity_style, verdict_style, waiver_words};
+pub use verdict::{findings_lines, problem_line, severity_style, verdict_style, waiver_words};
 pub use wrap::wrapped;
 
 use crate::exit::{CliError, Exit};
@@ -82,6 +82,11 @@ impl Working {
         }
         self.0.set_message(stage);
         self.0.set_position(done as u64);
+    }
+
+    /// Does something else on the terminal meanwhile, such as asking.
+    pub fn suspend<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.0.suspend(work)
     }
 
     /// Says how far the work is.

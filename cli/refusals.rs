@@ -65,6 +65,7 @@ fn is_noted(library: &Library) -> Result<bool, LibraryError> {
 fn asked(command: &Command) -> Option<(&'static str, &str)> {
     Some(match command {
         Command::Manage(args) => ("manage", args.asked()?),
+        Command::Commit(args) => ("external", args.asked()?),
         Command::Rollback(args) => ("rollback", args.asked()?),
         Command::Unpin(args) => ("unpin", args.name()),
         Command::Waive(_) => ("waive", ""),

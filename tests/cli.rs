@@ -1,10 +1,13 @@
 //! The `skillhub` command as a user meets it: the real binary in a [`Sandbox`](crate::support::Sandbox).
 
+#[cfg(unix)]
+mod accepting;
 mod adopting;
 #[cfg(unix)]
 mod agent_attacks;
 mod agents_view;
 mod bad_input;
+mod branches;
 mod composing;
 mod containment;
 mod curating;
@@ -54,6 +57,8 @@ mod requiring;
 mod review;
 #[cfg(unix)]
 mod scanning;
+#[cfg(unix)]
+mod setting_up;
 mod signing;
 mod smart_http;
 mod story;

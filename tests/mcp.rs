@@ -2,6 +2,7 @@
 
 mod composing;
 mod connection;
+mod edits;
 mod hostile;
 mod hosts;
 mod http;

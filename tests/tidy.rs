@@ -15,6 +15,8 @@ mod shape;
 mod source;
 #[path = "tidy/tree.rs"]
 mod tree;
+#[path = "tidy/views.rs"]
+mod views;
 #[path = "tidy/words.rs"]
 mod words;
 
@@ -62,6 +64,11 @@ fn nothing_is_left_unfinished() {
 #[test]
 fn no_file_names_a_folder_of_one_machine() {
     assert_none(words::machine_paths(&CHECKOUT));
+}
+
+#[test]
+fn one_module_decides_agents_views() {
+    assert_none(views::second_views(&CHECKOUT));
 }
 
 #[test]

@@ -1,15 +1,20 @@
-//! `skillhub adopt`: take over skill folders as they are.
+//! `skillhub adopt`: manage skill folders as they are.
 
-use std::path::PathBuf;
+use std::{io, path::PathBuf};
 
+use anstyle::Style;
 use clap::Args;
-use client::{AdoptStatus, Adopted};
+use client::{Accept, AdoptRequest, AdoptStatus, Adopted, BlockedSkill};
+use library::{Library, Permit, Stamp};
+use scan::{Finding, Report, Severity};
 use serde_json::{Value, json};
+use skill::counted;
 
 use crate::{
+    accepting::{AcceptArgs, Acceptor, is_acceptable, way_on},
     context::Context,
     exit::{CliError, Exit, error_of_one, exit_of_one, failed},
-    print::{BAD, FAINT, GOOD, STRONG, WARN, finding_lines, problem_line},
+    print::{BAD, FAINT, GOOD, Page, STRONG, WARN, findings_lines, problem_line, visible},
 };
 
 /// Flags of `adopt`.
@@ -18,60 +23,155 @@ use crate::{
   skillhub adopt ~/.claude/skills                every skill in a folder
   skillhub adopt ~/.claude/skills/my-skill --global
   skillhub adopt .agents/skills/my-skill         give a folder of the library a history
+  skillhub adopt my-skill --accept remote-pipe-to-shell --reason 'our own installer'
 
-Folders elsewhere are copied into the library and stay as they are.")]
+A folder elsewhere is copied into the library. Agents in use get links, also in place of the original in an
+agent's folder: that is moved aside and kept for 90 days; `skillhub undo` brings it back. Skills of your own
+agents' folders go to your library, others to the project's.")]
 pub struct AdoptArgs {
     /// Skill folders, or folders of skills
     #[arg(required = true)]
     path: Vec<PathBuf>,
-    /// Do everything but take over
+    /// Replace originals that git tracks with links
+    #[arg(long)]
+    link: bool,
+    /// Show what would be adopted and linked
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    accept: AcceptArgs,
 }
 
 /// Adopts; the exit code is the gravest of all.
 pub fn run(context: &Context, args: &AdoptArgs) -> Result<Exit, CliError> {
     let paths: Vec<PathBuf> = args.path.iter().map(|path| context.absolute(path)).collect();
-    let mut library = context.library()?;
-    let folders = context.user_agent_folders();
-    let (stamp, permit) = (context.stamp(), context.permit()?);
-    let mut adopted = client::adopt(&mut library, &paths, &folders, args.dry_run, (&stamp, &permit)).map_err(failed)?;
+    let (of_user, others): (Vec<_>, Vec<_>) = paths.into_iter().partition(|path| context.belongs_to_user(path));
+    let acceptor = Acceptor::new(context, &args.accept)?;
+    let mut adopted = Vec::new();
+    for (is_users, paths) in [(false, others), (true, of_user)] {
+        if !paths.is_empty() {
+            let mut library = if is_users { context.user_library()? } else { context.library()? };
+            adopted.extend(adopt(context, &mut library, &paths, (args, &acceptor))?);
+        }
+    }
+    answer(context, adopted)
+}
+
+/// Prints a line for each folder, and how a person goes on where something is blocked.
+fn answer(context: &Context, mut adopted: Vec<Adopted>) -> Result<Exit, CliError> {
+    let way_on = way_on(adopted.iter().filter_map(|skill| skill.error.as_ref()?.report()));
     if let [Adopted { error: Some(_), .. }] = adopted.as_slice()
         && let Some(error) = adopted.pop().and_then(|only| only.error)
     {
-        return Err(failed(error));
+        return Err(failed(error).with_way_on(way_on));
     }
     let exit = adopted.iter().map(|skill| exit_of_one(skill.error.as_ref())).max().unwrap_or(Exit::Done);
-    let document = json!({"ok": exit == Exit::Done, "skills": adopted.iter().map(document).collect::<Vec<_>>()});
+    let skills: Vec<Value> = adopted.iter().map(document).collect();
+    let document = json!({"ok": exit == Exit::Done, "skills": skills, "hint": way_on});
     context.out.answer(&document, |out| {
-        for skill in &adopted {
-            let (style, word) = match skill.status {
-                AdoptStatus::Adopted => (GOOD, "Adopted"),
-                AdoptStatus::Unchanged => (GOOD, "Unchanged"),
-                AdoptStatus::DryRun => (WARN, "Would adopt"),
-                AdoptStatus::Failed => (BAD, "Not adopted"),
-            };
-            writeln!(out, "{style}{word}{style:#} {STRONG}{}{STRONG:#}", skill.source.display())?;
-            if let Some(path) = &skill.path {
-                let copied = if skill.copied { " (a copy; the original stays)" } else { "" };
-                writeln!(out, "  {}{FAINT}{copied}{FAINT:#}", path.display())?;
-            }
-            for line in skill.report.iter().flat_map(|report| &report.findings).flat_map(finding_lines) {
-                writeln!(out, "  {line}")?;
-            }
-            for problem in &skill.problems {
-                writeln!(out, "  {}", problem_line(problem))?;
-            }
-            if let Some(pending) = &skill.checkout_pending {
-                out.message(format_args!("  {WARN}note{WARN:#}: the folder does not show it yet: {pending}"))?;
-            }
-            if let Some(error) = &skill.error {
-                writeln!(out, "  {error}")?;
-            }
+        match adopted.as_slice() {
+            [only] => text(only, out)?,
+            all => lines(all, out)?,
         }
-        Ok(())
+        way_on.iter().try_for_each(|hint| writeln!(out, "{GOOD}hint{GOOD:#}: {hint}"))
     })?;
     Ok(exit)
+}
+
+/// Adopts folders into one library.
+fn adopt(
+    context: &Context,
+    library: &mut Library,
+    paths: &[PathBuf],
+    (args, acceptor): (&AdoptArgs, &Acceptor<'_>),
+) -> Result<Vec<Adopted>, CliError> {
+    let (stamp, permit) = (context.stamp(), context.permit()?);
+    let accept = |blocked: &[BlockedSkill<'_>]| acceptor.decide(blocked);
+    let by = (&stamp, &permit as &Permit<'_>, &accept as &Accept<'_>);
+    request(context, library, (paths, args.link || context.is_at_terminal(), args.dry_run), by)
+}
+
+/// One folder, with all that there is to say.
+fn text(skill: &Adopted, out: &mut Page) -> io::Result<()> {
+    let (style, word) = word(skill.status);
+    writeln!(out, "{style}{word}{style:#} {STRONG}{}{STRONG:#}", skill.source.display())?;
+    if let Some(path) = &skill.path {
+        let copied = if skill.copied { " (a copy; the original stays)" } else { "" };
+        writeln!(out, "  {}{FAINT}{copied}{FAINT:#}", path.display())?;
+    }
+    for link in &skill.links {
+        let replaced = if skill.originals.contains(link) { ", in place of the original" } else { "" };
+        writeln!(out, "  linked {}{FAINT}{replaced}{FAINT:#}", link.display())?;
+    }
+    for line in findings_lines(skill.report.iter().flat_map(|report| &report.findings)) {
+        writeln!(out, "  {line}")?;
+    }
+    for problem in &skill.problems {
+        writeln!(out, "  {}", problem_line(problem))?;
+    }
+    for warning in &skill.warnings {
+        out.message(format_args!("  {WARN}note{WARN:#}: {warning}"))?;
+    }
+    if let Some(pending) = &skill.checkout_pending {
+        out.message(format_args!("  {WARN}note{WARN:#}: the folder does not show it yet: {pending}"))?;
+    }
+    Ok(())
+}
+
+/// Several folders: a line for each, then how many ended how.
+fn lines(all: &[Adopted], out: &mut Page) -> io::Result<()> {
+    for skill in all {
+        let (style, word) = word(skill.status);
+        let of_source = || skill.source.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = skill.name.as_ref().map_or_else(of_source, ToString::to_string);
+        let why = visible(&reason(skill));
+        writeln!(out, "{style}{word:<11}{style:#} {STRONG}{}{STRONG:#}  {why}", visible(&name))?;
+    }
+    for warning in all.iter().flat_map(|skill| &skill.warnings) {
+        out.message(format_args!("{WARN}note{WARN:#}: {warning}"))?;
+    }
+    let count = |status| all.iter().filter(|skill| skill.status == status).count();
+    let counts = [
+        (count(AdoptStatus::Adopted), "adopted"),
+        (count(AdoptStatus::Unchanged), "unchanged"),
+        (count(AdoptStatus::DryRun), "would be adopted"),
+        (count(AdoptStatus::Blocked), "blocked"),
+        (count(AdoptStatus::Failed), "not adopted"),
+    ];
+    let counts: Vec<String> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+    writeln!(out, "{}: {}", counted(all.len(), "skill"), counts.join(", "))
+}
+
+fn word(status: AdoptStatus) -> (Style, &'static str) {
+    match status {
+        AdoptStatus::Adopted => (GOOD, "Adopted"),
+        AdoptStatus::Unchanged => (GOOD, "Unchanged"),
+        AdoptStatus::DryRun => (WARN, "Would adopt"),
+        AdoptStatus::Blocked => (BAD, "Blocked"),
+        AdoptStatus::Failed => (BAD, "Not adopted"),
+    }
+}
+
+/// Where the skill is now, with how much there is to look at, or why it was not adopted.
+fn reason(skill: &Adopted) -> String {
+    if let Some(error) = &skill.error {
+        return error.report().and_then(blocked_by).unwrap_or_else(|| error.to_string());
+    }
+    let place = skill.path.as_ref().unwrap_or(&skill.source).display().to_string();
+    let found = skill.report.iter().flat_map(|report| &report.findings);
+    let waived = found.clone().filter(|finding| finding.waived).count();
+    let warnings = found.filter(|finding| !finding.waived && finding.severity >= Severity::Medium).count();
+    let parts = [(waived, "accepted"), (warnings, if warnings == 1 { "warning" } else { "warnings" })];
+    let parts: Vec<String> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+    if parts.is_empty() { place } else { format!("{place} ({})", parts.join(", ")) }
+}
+
+/// The gravest of the findings that block, and how many there are besides.
+fn blocked_by(report: &Report) -> Option<String> {
+    let Finding { path, line, message, rule, .. } = report.worst_new()?;
+    let more = report.blocking().count().saturating_sub(1);
+    let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
+    Some(format!("{path}:{line} {message} [{rule}]{more}"))
 }
 
 fn document(skill: &Adopted) -> Value {
@@ -84,6 +184,9 @@ fn document(skill: &Adopted) -> Value {
         "digest": skill.digest.map(|digest| digest.to_string()),
         "agents": skill.agents,
         "copied": skill.copied,
+        "links": skill.links,
+        "originals": skill.originals,
+        "warnings": skill.warnings,
         "checkout": if skill.checkout_pending.is_some() { "pending" } else { "done" },
         "findings": skill.report.as_ref().map(|report| &report.findings),
         "problems": skill.problems,
@@ -93,7 +196,7 @@ fn document(skill: &Adopted) -> Value {
 
 /// How `setup` adopts.
 #[derive(Debug, Clone, Copy)]
-pub struct Options {
+pub struct SetupOptions {
     /// Whether folders that git tracks are replaced with links.
     pub replaces_tracked: bool,
     /// Whether a person accepts what blocks the skills.
@@ -106,27 +209,45 @@ pub struct Options {
 /// The library cannot be read.
 pub fn foresee(context: &Context, paths: &[PathBuf]) -> Result<Vec<Adopted>, CliError> {
     let mut library = context.library_to_inspect()?;
-    let by = (&context.stamp(), &context.permit()? as &library::Permit<'_>);
-    client::adopt(&mut library, paths, &context.agent_folders(), true, by).map_err(failed)
+    let by = (&context.stamp(), &context.permit()? as &Permit<'_>, &client::accept_nothing as &Accept<'_>);
+    request(context, &mut library, (paths, false, true), by)
 }
 
 /// Adopts folders for `setup`.
 ///
 /// # Errors
 /// The commit failed; nothing was adopted.
-pub fn carry_out(context: &Context, paths: &[PathBuf], _options: Options) -> Result<Vec<Adopted>, CliError> {
+pub fn carry_out(context: &Context, paths: &[PathBuf], options: SetupOptions) -> Result<Vec<Adopted>, CliError> {
     let mut library = context.library()?;
-    let by = (&context.stamp(), &context.permit()? as &library::Permit<'_>);
-    client::adopt(&mut library, paths, &context.agent_folders(), false, by).map_err(failed)
+    let acceptor = if options.accepts_all { Some(Acceptor::agreed(context, "accepted in setup")?) } else { None };
+    let accept = |blocked: &[BlockedSkill<'_>]| {
+        acceptor.as_ref().map_or_else(|| client::accept_nothing(blocked), |acceptor| acceptor.decide(blocked))
+    };
+    let by = (&context.stamp(), &context.permit()? as &Permit<'_>, &accept as &Accept<'_>);
+    request(context, &mut library, (paths, options.replaces_tracked, false), by)
+}
+
+fn request(
+    context: &Context,
+    library: &mut Library,
+    (paths, replaces_tracked, dry_run): (&[PathBuf], bool, bool),
+    by: (&Stamp, &Permit<'_>, &Accept<'_>),
+) -> Result<Vec<Adopted>, CliError> {
+    let folders = context.agent_folders_of(library);
+    let in_use = folders.chosen(&[], library.path()).map_err(failed)?;
+    let known = [folders, context.user_agent_folders()];
+    let request = AdoptRequest { paths, in_use: &in_use, known: &known, replaces_tracked, dry_run };
+    client::adopt(library, &request, by).map_err(failed)
 }
 
 /// Whether the scanner blocks a skill by findings that a person may accept.
-pub fn can_be_accepted(_skill: &Adopted) -> bool {
-    false
+pub fn can_be_accepted(skill: &Adopted) -> bool {
+    skill.status == AdoptStatus::Blocked && skill.report.as_ref().is_some_and(is_acceptable)
 }
 
 /// Notes about a skill, one sentence each.
 pub fn warnings(skill: &Adopted) -> Vec<String> {
     let pending = skill.checkout_pending.iter();
-    pending.map(|why| format!("the folder of {} does not show it yet: {why}", skill.source.display())).collect()
+    let pending = pending.map(|why| format!("the folder of {} does not show it yet: {why}", skill.source.display()));
+    skill.warnings.iter().cloned().chain(pending).collect()
 }

@@ -1,12 +1,11 @@
 //! `skillhub debug`: what an agent sees here, what it does not see, and why.
 
 use std::{
-    collections::BTreeSet,
     io::{self, Write},
     path::{Path, PathBuf},
 };
 
-use agent::{Catalogue, Form, Listed, Look, Settings, Sight, ToolPolicy};
+use agent::{AgentView, Catalogue, Form, Host, Listed, Look, Places, Reads, Settings, Sight, ToolPolicy, Views};
 use clap::Args;
 use library::Scope;
 use serde_json::{Value, json};
@@ -40,11 +39,13 @@ struct Place {
     skills: usize,
 }
 
-/// A skill and how the agent stands to it.
+/// A skill and the agent's view of it.
 struct Shown<'a> {
     listed: &'a Listed,
     sight: &'static str,
     why: String,
+    /// The view of its host; `None` for an agent that the agents' table does not have.
+    view: Option<AgentView>,
 }
 
 /// All that is told.
@@ -62,12 +63,18 @@ struct Picture<'a> {
 pub fn run(context: &Context, args: &DebugArgs) -> Result<Exit, CliError> {
     let settings = context.settings()?;
     let agent = context.agent(args.agent.as_deref());
-    let catalogue = Catalogue::collect(&context.places(true), builtin()?).map_err(failed)?;
+    let places = context.places_of(&agent);
+    let catalogue = Catalogue::collect(&places, builtin()?).map_err(failed)?;
+    let (views, host) = (Views::new(&catalogue, &settings), context.host(&agent));
+    let show = |listed| {
+        let view = host.as_ref().map(|host| views.effective(host, listed));
+        Shown::of(listed, listed.sight(&settings, &agent), &agent, view)
+    };
     let picture = Picture {
-        places: places(context, &catalogue),
-        skills: catalogue.skills.iter().map(|listed| Shown::of(listed, &settings, &agent)).collect(),
+        places: folders(places, &catalogue),
+        skills: catalogue.skills.iter().map(show).collect(),
         notes: catalogue.notes.clone(),
-        still_seen: still_seen(context, &catalogue, &settings, &agent)?,
+        still_seen: still_seen(context, &catalogue, &views, host.as_ref())?,
         prompt: prompt(&catalogue, &settings, &agent),
         policy: policy(&catalogue, &settings, &agent),
         agent,
@@ -81,8 +88,7 @@ pub fn run(context: &Context, args: &DebugArgs) -> Result<Exit, CliError> {
     Ok(exit_with(&problems))
 }
 
-fn places(context: &Context, catalogue: &Catalogue) -> Vec<Place> {
-    let places = context.places(true);
+fn folders(places: Places, catalogue: &Catalogue) -> Vec<Place> {
     let all = places.libraries.into_iter().map(|place| (place, "library"));
     let all = all.chain(places.folders.into_iter().map(|place| (place, "folder")));
     all.map(|((path, scope), kind)| {
@@ -137,10 +143,10 @@ impl Picture<'_> {
         }
         table.write(out)?;
         writeln!(out, "\nand finds:")?;
-        let mut table = Table::new(&["skill", "scope", "sight", "why"]);
+        let mut table = Table::new(&["skill", "scope", "sight", "host reads", "why"]);
         for skill in &self.skills {
             let (name, scope) = (skill.listed.name.to_string(), skill.listed.scope.as_str().to_owned());
-            table.row(&[name, scope, skill.sight.to_owned(), skill.why.clone()]);
+            table.row(&[name, scope, skill.sight.to_owned(), skill.reads(), skill.why()]);
         }
         table.write(out)?;
         for note in self.notes.iter().chain(&self.still_seen) {
@@ -155,8 +161,8 @@ impl Picture<'_> {
 }
 
 impl<'a> Shown<'a> {
-    fn of(listed: &'a Listed, settings: &Settings, agent: &str) -> Self {
-        let (sight, why) = match listed.sight(settings, agent) {
+    fn of(listed: &'a Listed, sight: Sight, agent: &str, view: Option<AgentView>) -> Self {
+        let (sight, why) = match sight {
             Sight::Seen => ("seen", String::new()),
             Sight::Asked => ("asked", "a permission wants a person to be asked".to_owned()),
             Sight::Disabled => ("disabled", format!("`skillhub enable {}` lets agents see it", listed.name)),
@@ -164,69 +170,83 @@ impl<'a> Shown<'a> {
             Sight::NotOnList => ("not_listed", format!("it is not in `skills` of [agents.{agent}]")),
             Sight::Unusable(fault) => ("unusable", fault),
         };
-        Self { listed, sight, why }
+        Self { listed, sight, why, view }
+    }
+
+    /// The content that the host reads, in a word or two.
+    fn reads(&self) -> String {
+        match self.view.as_ref().map(|view| &view.reads) {
+            Some(Reads::Older { number }) => format!("revision {number}"),
+            Some(reads) => reads.as_str().to_owned(),
+            None => String::new(),
+        }
+    }
+
+    /// The reason that the agent does not see it, or the place where its host reads something else.
+    fn why(&self) -> String {
+        match &self.view {
+            Some(AgentView { reads: Reads::Older { .. } | Reads::Other, path: Some(path), .. })
+                if self.why.is_empty() =>
+            {
+                path.display().to_string()
+            }
+            _ => self.why.clone(),
+        }
     }
 
     fn document(&self) -> Value {
         let listed = self.listed;
+        let number = match self.view.as_ref().map(|view| &view.reads) {
+            Some(Reads::Older { number }) => Some(number),
+            _ => None,
+        };
         json!({
             "name": listed.name.as_str(), "path": listed.path, "scope": listed.scope, "sight": self.sight,
             "why": self.why, "allowed_tools": listed.tools, "managed": listed.head.is_some(),
-            "found_elsewhere": listed.found_elsewhere,
+            "found_elsewhere": listed.found_elsewhere, "reads": self.view.as_ref().map(|view| view.reads.as_str()),
+            "reads_path": self.view.as_ref().and_then(|view| view.path.as_ref()), "reads_revision": number,
         })
     }
 }
 
-/// Sentences about skills that the agent should not see but does, because its host reads the folder that
-/// they stand in.
+/// Sentences about skills that are hidden from the agent and that its host reads all the same; without an agent
+/// those of the agents in use.
 fn still_seen(
     context: &Context,
     catalogue: &Catalogue,
-    settings: &Settings,
-    agent: &str,
+    views: &Views<'_>,
+    host: Option<&Host>,
 ) -> Result<Vec<String>, CliError> {
-    let is_meant = |folder: &client::AgentFolder| match agent {
-        "" => folder.in_use,
-        id => folder.ids.contains(&id),
-    };
-    let known = [context.agent_folders(), context.user_agent_folders()];
-    let folders: BTreeSet<&Path> =
-        known.iter().flat_map(|known| known.all()).filter(|f| is_meant(f)).map(|f| f.path.as_path()).collect();
-    let is_hidden =
-        |listed: &Listed| matches!(listed.sight(settings, agent), Sight::Disabled | Sight::Denied | Sight::NotOnList);
+    let hosts = host.map_or_else(|| context.hosts().in_use, |host| vec![host.clone()]);
     let sight = FolderSight::new(context)?;
     let mut lines = Vec::new();
-    for listed in catalogue.skills.iter().filter(|listed| is_hidden(listed)) {
-        for folder in folders.iter().filter(|folder| shows(folder, listed)) {
-            let (name, place) = (&listed.name, folder.display());
-            let way_on = way_on(&sight, catalogue, listed, folder);
-            lines.push(format!(
-                "{name} is hidden here, but a host that reads {place} itself goes on showing it{way_on}"
-            ));
+    for listed in &catalogue.skills {
+        for host in &hosts {
+            let view = views.effective(host, listed);
+            if let Some(path) = view.path.as_ref().filter(|_| view.is_hidden_but_read()) {
+                let (name, place, remedy) =
+                    (&listed.name, context.short(path), remedy(&sight, catalogue, listed, path));
+                lines.push(format!("{name} is hidden here, but the host of {} reads {place}{remedy}", host.id));
+            }
         }
     }
     Ok(lines)
 }
 
-/// What can be done where a host shows a skill that the agent may not see.
-fn way_on(sight: &FolderSight, catalogue: &Catalogue, listed: &Listed, folder: &Path) -> String {
-    let place = folder.join(listed.name.as_str());
-    let Some(library) = catalogue.library_of(listed) else { return String::new() };
-    let is_placed = library.state().is_ok_and(|state| state.of(&listed.name).placed.contains(&place));
+/// The way to hide a skill from a host that reads it at a place.
+fn remedy(sight: &FolderSight, catalogue: &Catalogue, listed: &Listed, place: &Path) -> String {
+    if listed.path.as_deref() == Some(place) {
+        return ", the skill's own folder".to_owned();
+    }
+    let (Some(library), Some(folder)) = (catalogue.library_of(listed), place.parent()) else { return String::new() };
+    let is_placed = library.state().is_ok_and(|state| state.of(&listed.name).placed.iter().any(|path| path == place));
     let readers: Vec<&str> = sight.readers(folder).collect();
     match (is_placed, sight.hides(library, &listed.name, folder)) {
-        (true, true) => "; `skillhub doctor --fix` takes the link away".to_owned(),
+        (true, true) => "; `skillhub doctor --fix` removes the link".to_owned(),
         (true, false) if readers.len() > 1 => {
             format!("; it is read by {}, not all of which it is hidden from", readers.join(", "))
         }
         (true, false) => String::new(),
-        (false, _) => "; skillhub did not put it there".to_owned(),
+        (false, _) => "; skillhub did not place it there".to_owned(),
     }
-}
-
-/// Whether a skill stands in a folder, itself or as a link.
-fn shows(folder: &Path, listed: &Listed) -> bool {
-    let stands = folder.join(listed.name.as_str());
-    let real = library::resolve(&stands).unwrap_or_else(|_| stands.clone());
-    stands.exists() && listed.path.as_ref().is_some_and(|path| *path == stands || *path == real)
 }

@@ -13,16 +13,16 @@ use crate::{
 /// Flags of `diff`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  skillhub diff my-skill                         the last change
-  skillhub diff my-skill 3                       from revision 3 to the newest
+  skillhub diff my-skill                         the edit of its folder, else the last change
+  skillhub diff my-skill 3                       from revision 3 to what the folder shows
   skillhub diff my-skill 3 head~1
-  skillhub diff my-skill --upstream              from what was installed to the newest")]
+  skillhub diff my-skill --upstream              from what was installed to what the folder shows")]
 pub struct DiffArgs {
     /// The skill
     name: String,
     /// The earlier revision; the one before the newest otherwise
     from: Option<String>,
-    /// The later revision; the newest otherwise
+    /// The later revision; what the folder shows otherwise
     to: Option<String>,
     /// Compare with the release that was installed
     #[arg(long, conflicts_with_all = ["from", "to"])]
@@ -38,11 +38,17 @@ pub fn run(context: &Context, args: &DiffArgs) -> Result<Exit, CliError> {
         Some(from) => Since::Revision(from),
         None => Since::Parent,
     };
-    let comparison = documents::compare(&library, &name, since, args.to.as_deref().unwrap_or("head"))?;
-    let Comparison { from, to, difference } = &comparison;
+    let comparison = documents::compare(&library, &name, since, args.to.as_deref())?;
+    let Comparison { from, to, held, difference, .. } = &comparison;
     let release = from.as_ref().filter(|_| args.upstream).and_then(|from| from.origin.as_ref()).map(Origin::release);
     let before = release.unwrap_or_else(|| title(from.as_ref()));
-    let head = format!("{FAINT}{before} → {}{FAINT:#}\n", title(Some(to)));
+    let head = format!(
+        "{FAINT}{before} → {}{FAINT:#}\n",
+        to.as_ref().map_or_else(|| "the folder, not recorded".to_owned(), |to| title(Some(to)))
+    );
+    if let Some(why) = held {
+        context.out.note(&format!("agents get the newest revision until a person records this edit: {why}"));
+    }
     let text = match difference.files.is_empty() {
         true => format!("{head}no difference\n"),
         false => format!("{head}{}", coloured_diff(&difference.text)),

@@ -3,6 +3,7 @@
 //! Every check answers with at least one [`Finding`]. Without `--fix` nothing is changed, not even what
 //! every other command applies when it opens a library.
 
+mod agents;
 mod history;
 mod home;
 mod installed;
@@ -224,6 +225,8 @@ fn check_library(context: &Context, library: &mut Library, findings: &mut Findin
         true => {
             let links = installed::check_links(context, library, findings);
             findings.unless_broken("links", library, links);
+            let agents = agents::check(context, findings);
+            findings.unless_broken("agents", library, agents);
         }
         false => findings.cannot("links", "not_looked_at", library.path().display(), "not looked at without a state"),
     }

@@ -1,8 +1,9 @@
 //! `skillhub enable` and `skillhub disable`: whether agents see a skill.
 
-use agent::Catalogue;
+use agent::{Catalogue, Listed};
 use clap::Args;
-use client::SightOutcome;
+use client::{AgentFolder, SightOutcome};
+use library::{Library, LinkChanges, Stamp};
 use serde_json::{Value, json};
 use skill::SkillName;
 
@@ -10,7 +11,7 @@ use crate::{
     catalogue::builtin,
     context::{Context, skill_name},
     exit::{CliError, Exit, failed},
-    print::STRONG,
+    print::{STRONG, WARN},
     sight::FolderSight,
 };
 
@@ -18,10 +19,18 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   skillhub disable my-skill                      leaves it out of `prompt`, `read` and searches
-  skillhub enable my-skill")]
+  skillhub enable my-skill
+  skillhub disable my-skill --agent claude-code  removes its link for this agent alone
+  skillhub enable my-skill --agent claude-code   links it for this agent")]
 pub struct EnableArgs {
     /// The skill
     name: String,
+    /// Agents for which it is linked or hidden, by id; otherwise all
+    #[arg(long, value_name = "ID", num_args = 1.., value_delimiter = ',')]
+    agent: Vec<String>,
+    /// Replace a folder of this name that git tracks with a link
+    #[arg(long)]
+    link: bool,
 }
 
 fn link_document(outcome: &SightOutcome) -> Value {
@@ -34,13 +43,13 @@ fn link_document(outcome: &SightOutcome) -> Value {
 
 fn link_line(outcome: &SightOutcome) -> String {
     match outcome {
-        SightOutcome::Hidden(path) => format!("the link {} is taken away", path.display()),
-        SightOutcome::Shown(path) => format!("the link {} is there again", path.display()),
+        SightOutcome::Hidden(path) => format!("removed the link {}", path.display()),
+        SightOutcome::Shown(path) => format!("linked {}", path.display()),
         SightOutcome::Left(path, why) => format!("{} stays, and agents see it: {why}", path.display()),
     }
 }
 
-/// Sets it, and gives what became of the links to the skill.
+/// Sets it for all agents, and gives the outcome of its links.
 ///
 /// # Errors
 /// There is no such skill, or something cannot be written.
@@ -49,8 +58,18 @@ pub fn set(context: &Context, name: &SkillName, enabled: bool) -> Result<(Value,
     let listed = catalogue.find(name).map_err(failed)?;
     let library = catalogue.state_library(listed).ok_or_else(|| CliError::usage("there is no library"))?;
     let action = if enabled { "enable" } else { "disable" };
-    library.set_state(name, &context.stamp(), action, |state| state.enabled = enabled)?;
-    let links = FolderSight::new(context)?.apply(library, name, &library.state()?.of(name));
+    let stamp = context.stamp();
+    library.set_state(name, &stamp, action, |state| state.enabled = enabled)?;
+    let mut links = FolderSight::new(context)?.apply(library, name, &library.state()?.of(name));
+    if enabled && listed.head.is_some() {
+        let folders = context.agent_folders_of(library).chosen(&[], library.path()).map_err(failed)?;
+        let hidden = library.state()?.of(name).hidden_in;
+        let folders: Vec<AgentFolder> = folders.into_iter().filter(|folder| !hidden.contains(&folder.path)).collect();
+        let changes = client::show_in(library, name, (&folders, context.is_at_terminal()), &stamp)?;
+        let is_known = |path: &_| links.iter().any(|link| matches!(link, SightOutcome::Shown(shown) if shown == path));
+        let shown: Vec<_> = changes.placed.into_iter().filter(|path| !is_known(path)).collect();
+        links.extend(shown.into_iter().map(SightOutcome::Shown));
+    }
     let document = json!({
         "ok": true, "name": name.as_str(), "enabled": enabled, "library": library.path(),
         "links": links.iter().map(link_document).collect::<Vec<_>>(),
@@ -61,16 +80,79 @@ pub fn set(context: &Context, name: &SkillName, enabled: bool) -> Result<(Value,
 /// Runs it.
 pub fn run(context: &Context, args: &EnableArgs, enabled: bool) -> Result<Exit, CliError> {
     let name = skill_name(&args.name)?;
+    if !args.agent.is_empty() {
+        return run_for_agents(context, args, &name, enabled);
+    }
     let (document, links) = set(context, &name, enabled)?;
     context.out.answer(&document, |out| {
-        match enabled {
-            true => writeln!(out, "{STRONG}{name}{STRONG:#} is in `prompt` and `read` again")?,
-            false => writeln!(
-                out,
-                "{STRONG}{name}{STRONG:#} is left out of `prompt` and `read`; its folder stays where it is"
-            )?,
+        if enabled {
+            writeln!(out, "{STRONG}{name}{STRONG:#} is in `prompt` and `read` again")?;
+        } else {
+            writeln!(out, "{STRONG}{name}{STRONG:#} is left out of `prompt` and `read`; its folder stays")?;
         }
         links.iter().try_for_each(|link| writeln!(out, "  {}", link_line(link)))
     })?;
     Ok(Exit::Done)
+}
+
+/// Links it for some agents, or hides it from them.
+fn run_for_agents(context: &Context, args: &EnableArgs, name: &SkillName, enabled: bool) -> Result<Exit, CliError> {
+    let catalogue = Catalogue::collect(&context.places(true), Vec::new()).map_err(failed)?;
+    let listed = catalogue.find(name).map_err(failed)?;
+    let library = catalogue.library_of(listed).filter(|_| listed.head.is_some()).ok_or_else(|| unmanaged(listed))?;
+    let folders = context.agent_folders_of(library).chosen(&args.agent, library.path()).map_err(failed)?;
+    if folders.is_empty() && !enabled {
+        return Err(reads_itself(args, name, library));
+    }
+    let replaces_tracked = args.link || context.is_at_terminal();
+    let changes = change_links(library, name, (&folders, replaces_tracked, enabled), &context.stamp())?;
+    let document = json!({
+        "ok": changes.warnings.is_empty(), "name": name.as_str(), "agents": args.agent, "enabled": enabled,
+        "library": library.path(), "links": changes.placed, "removed": changes.removed,
+        "originals": changes.originals, "kept": changes.kept, "warnings": changes.warnings,
+    });
+    context.out.answer(&document, |out| {
+        for path in &changes.placed {
+            writeln!(out, "{STRONG}{name}{STRONG:#} is linked at {}", path.display())?;
+        }
+        for path in &changes.removed {
+            writeln!(out, "removed the link {}", path.display())?;
+        }
+        for path in &changes.kept {
+            writeln!(out, "{WARN}left{WARN:#} {}, which skillhub did not place", path.display())?;
+        }
+        if changes.placed.is_empty() && changes.removed.is_empty() && changes.kept.is_empty() {
+            writeln!(out, "{STRONG}{name}{STRONG:#} is as it was for {}", args.agent.join(", "))?;
+        }
+        changes.warnings.iter().try_for_each(|warning| writeln!(out, "  {WARN}note{WARN:#}: {warning}"))
+    })?;
+    Ok(if changes.warnings.is_empty() { Exit::Done } else { Exit::Conflict })
+}
+
+fn change_links(
+    library: &Library,
+    name: &SkillName,
+    (folders, replaces_tracked, enabled): (&[AgentFolder], bool, bool),
+    stamp: &Stamp,
+) -> Result<LinkChanges, CliError> {
+    let changes = match enabled {
+        true => client::show_in(library, name, (folders, replaces_tracked), stamp),
+        false => client::hide_in(library, name, folders, stamp),
+    };
+    Ok(changes?)
+}
+
+fn unmanaged(listed: &Listed) -> CliError {
+    let error =
+        CliError::new("not_found", Exit::NotFound, format!("{} is not managed, so it has no links", listed.name));
+    match &listed.path {
+        Some(path) => error.hint(format!("skillhub adopt {}", path.display())),
+        None => error.hint(format!("skillhub disable {}", listed.name)),
+    }
+}
+
+fn reads_itself(args: &EnableArgs, name: &SkillName, library: &Library) -> CliError {
+    let (agents, path) = (args.agent.join(", "), library.path().display());
+    let message = format!("{agents} reads {path} itself, so {name} cannot be hidden from it alone");
+    CliError::new("policy_denied", Exit::Refused, message).hint(format!("skillhub disable {name}"))
 }

@@ -42,7 +42,7 @@ pub fn run(context: &Context, _args: &GcArgs) -> Result<Exit, CliError> {
         "ok": true, "library": library.path(), "before": sizes(&before), "after": sizes(&after),
         "cache": {"before": cache.before, "after": cache.after}, "freed": freed,
         "registries": {"before": mirrors.before, "after": mirrors.after, "dropped": mirrors.dropped},
-        "folders": collected.folders, "proposals": dropped, "pending": collected.pending,
+        "folders": collected.folders, "proposals": dropped, "originals": collected.originals, "pending": collected.pending,
     });
     context.out.answer(&document, |out| {
         let mut table = Table::new(&["what", "bytes before", "bytes after"]);
@@ -60,6 +60,10 @@ pub fn run(context: &Context, _args: &GcArgs) -> Result<Exit, CliError> {
         table.write(out)?;
         for folder in &collected.folders {
             writeln!(out, "{FAINT}removed {folder}, which a command that was stopped left in the library{FAINT:#}")?;
+        }
+        if collected.originals > 0 {
+            let count = collected.originals;
+            writeln!(out, "{FAINT}removed the folders that links replaced over 90 days ago, of {count} operations{FAINT:#}")?;
         }
         for mirror in &mirrors.dropped {
             writeln!(out, "{FAINT}dropped {}, of a registry that nothing here names{FAINT:#}", mirror.display())?;

@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 use skill::counted;
 
 use crate::{
+    accepting::AcceptArgs,
     commands::install::installer,
     context::Context,
     exit::{CliError, Exit, error_of_one, exit_of_one, failed},
-    print::{BAD, FAINT, GOOD, Page, STRONG, Table, WARN, finding_lines, visible},
+    print::{BAD, FAINT, GOOD, Page, STRONG, Table, WARN, findings_lines, visible},
 };
 
 /// Flags of `import`.
@@ -32,9 +33,14 @@ pub struct ImportArgs {
     /// Ask no source: take over folders that are here
     #[arg(long)]
     offline: bool,
+    /// Replace folders in agents' folders that git tracks with links
+    #[arg(long)]
+    link: bool,
     /// Do everything but import
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    accept: AcceptArgs,
 }
 
 /// Imports; the exit code is the gravest of all.
@@ -44,10 +50,16 @@ pub fn run(context: &Context, args: &ImportArgs) -> Result<Exit, CliError> {
         paths => paths.iter().map(|path| ForeignLock::read(&context.absolute(path))).collect(),
     };
     let locks = locks.map_err(failed)?;
-    let request = InstallRequest { offline: args.offline, dry_run: args.dry_run, ..InstallRequest::default() };
+    let request = InstallRequest {
+        offline: args.offline,
+        dry_run: args.dry_run,
+        replaces_tracked: args.link || context.is_at_terminal(),
+        ..InstallRequest::default()
+    };
     let mut library = context.library()?;
-    let rows =
-        installer(context, &mut library, "importing", |installer| installer.import(&locks, &request).map_err(failed))?;
+    let rows = installer(context, &mut library, ("importing", &args.accept), |installer| {
+        installer.import(&locks, &request).map_err(failed)
+    })?;
     let exit = rows.iter().map(|row| exit_of_one(row.error())).max().unwrap_or(Exit::Done);
     let files = locks.iter().map(|lock| json!({"path": lock.path, "tool": lock.tool.as_str(), "skills": lock.len()}));
     let document = json!({
@@ -79,7 +91,7 @@ fn text(locks: &[ForeignLock], rows: &[Imported], out: &mut Page) -> io::Result<
             writeln!(out, "{BAD}error{BAD:#}: {STRONG}{name}{STRONG:#}: {}", visible(&error.to_string()))?;
         }
         let report = row.installed.as_ref().and_then(|installed| installed.report.as_ref());
-        for line in report.iter().flat_map(|report| &report.findings).flat_map(finding_lines) {
+        for line in findings_lines(report.iter().flat_map(|report| &report.findings)) {
             writeln!(out, "  {line}")?;
         }
         let why = row.why.as_ref().filter(|_| row.status != ImportStatus::Unchanged);

@@ -11,10 +11,11 @@ use serde_json::{Value, json};
 use skill::{SkillName, failure::Fails};
 
 use crate::{
+    accepting::{AcceptArgs, Acceptor, way_on},
     commands::update,
     context::{self, Context},
     exit::{CliError, Exit, error_of_one, exit_of_one, failed},
-    print::{BAD, FAINT, GOOD, Page, STRONG, WARN, capability_lines, finding_lines, verdict_style},
+    print::{BAD, FAINT, GOOD, Page, STRONG, WARN, capability_lines, findings_lines, verdict_style},
     sight::FolderSight,
 };
 
@@ -45,6 +46,9 @@ pub struct InstallArgs {
     /// Copy into agents' folders instead of linking
     #[arg(long)]
     copy: bool,
+    /// Replace folders in agents' folders that git tracks with links
+    #[arg(long, conflicts_with = "copy")]
+    link: bool,
     /// Fail unless the lock file says exactly this
     #[arg(long)]
     frozen: bool,
@@ -57,6 +61,8 @@ pub struct InstallArgs {
     /// Do everything but install
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    accept: AcceptArgs,
 }
 
 /// Installs; the exit code is the gravest of all.
@@ -66,6 +72,7 @@ pub fn run(context: &Context, args: &InstallArgs) -> Result<Exit, CliError> {
         specs: specs.collect::<Result<_, _>>()?,
         agents: args.agent.clone(),
         copy: args.copy,
+        replaces_tracked: args.link || context.is_at_terminal(),
         frozen: args.frozen,
         offline: args.offline,
         dry_run: args.dry_run,
@@ -73,7 +80,7 @@ pub fn run(context: &Context, args: &InstallArgs) -> Result<Exit, CliError> {
         evolved: client::Evolved::Refuse,
         accept_keys: args.accept_key.clone(),
     };
-    let installed = install(context, &request)?;
+    let installed = install(context, &request, &args.accept)?;
     answer(context, installed, "There is nothing to install: the lock file names no skill")
 }
 
@@ -84,15 +91,16 @@ pub fn run(context: &Context, args: &InstallArgs) -> Result<Exit, CliError> {
 pub fn for_agent(context: &Context, spec: &str) -> Result<Value, CliError> {
     let spec = spec.parse().map_err(|error: client::SpecError| failed(error))?;
     let request = InstallRequest { specs: vec![spec], ..InstallRequest::default() };
-    let (document, _) = document_of(&mut install(context, &request)?)?;
+    let (document, _) = document_of(&mut install(context, &request, &AcceptArgs::default())?)?;
     Ok(document)
 }
 
-fn install(context: &Context, request: &InstallRequest) -> Result<Vec<Installed>, CliError> {
+fn install(context: &Context, request: &InstallRequest, accept: &AcceptArgs) -> Result<Vec<Installed>, CliError> {
     let mut library = context.library()?;
     let sight = FolderSight::new(context)?;
-    let mut installed =
-        installer(context, &mut library, "installing", |installer| installer.install(request).map_err(failed))?;
+    let mut installed = installer(context, &mut library, ("installing", accept), |installer| {
+        installer.install(request).map_err(failed)
+    })?;
     let state = library.state();
     for skill in installed.iter_mut().filter(|skill| skill.error.is_none() && !skill.links.is_empty()) {
         keep_from_agents(&sight, &library, &state, skill);
@@ -107,12 +115,13 @@ fn install(context: &Context, request: &InstallRequest) -> Result<Vec<Installed>
 pub fn installer<T>(
     context: &Context,
     library: &mut Library,
-    doing: &str,
+    (doing, accept): (&str, &AcceptArgs),
     work: impl FnOnce(&mut Installer<'_>) -> Result<T, CliError>,
 ) -> Result<T, CliError> {
     let lock_path = context.lock_path(library);
     let working = context.out.working(doing);
     let program = context::program();
+    let acceptor = Acceptor::new(context, accept)?;
     let mut installer = Installer {
         library,
         home: &context.home,
@@ -123,6 +132,7 @@ pub fn installer<T>(
         stamp: &context.stamp(),
         permit: &context.permit()?,
         outcomes: &|library, name, revision| how_it_went(library, name, revision, context.now),
+        accept: &|blocked| working.suspend(|| acceptor.decide(blocked)),
         progress: &|progress| working.at(progress.stage, progress.done, progress.of),
         program: program.as_deref(),
         ahead: Ahead::default(),
@@ -202,14 +212,24 @@ fn document_of(installed: &mut Vec<Installed>) -> Result<(Value, Exit), CliError
 /// Prints what became of each skill; `nothing` where there is none.
 pub fn answer(context: &Context, mut installed: Vec<Installed>, nothing: &str) -> Result<Exit, CliError> {
     let is_whole = context.out.json || installed.iter().any(|skill| !skill.conflicts.is_empty());
-    let (document, exit) = if is_whole { whole_document(&installed) } else { document_of(&mut installed)? };
+    let way_on = way_on(installed.iter().filter_map(|skill| skill.error.as_ref()?.report()));
+    let (document, exit) = if is_whole {
+        let (mut document, exit) = whole_document(&installed);
+        if let (Exit::Blocked, Some(hint)) = (exit, &way_on) {
+            document["error"]["hint"] = json!(hint);
+        }
+        (document, exit)
+    } else {
+        document_of(&mut installed).map_err(|error| error.with_way_on(way_on.clone()))?
+    };
     context.out.answer(&document, |out| {
         installed.iter().try_for_each(|skill| text(skill, out))?;
         match installed.len() {
             0 => writeln!(out, "{nothing}"),
             1 => Ok(()),
             _ => writeln!(out, "{}", summary(&installed)),
-        }
+        }?;
+        way_on.iter().try_for_each(|hint| writeln!(out, "{GOOD}hint{GOOD:#}: {hint}"))
     })?;
     Ok(exit)
 }
@@ -279,7 +299,7 @@ fn text(skill: &Installed, out: &mut Page) -> io::Result<()> {
         let verdict = report.verdict();
         let style = verdict_style(verdict);
         writeln!(out, "  scan: {style}{verdict}{style:#}")?;
-        for line in report.findings.iter().flat_map(finding_lines) {
+        for line in findings_lines(&report.findings) {
             writeln!(out, "    {line}")?;
         }
     }
@@ -296,7 +316,7 @@ fn text(skill: &Installed, out: &mut Page) -> io::Result<()> {
     }
     if let Some(error) = &skill.error {
         writeln!(out, "  {error}")?;
-        if let Some(hint) = error.failure().hint {
+        if let Some(hint) = error.failure().hint.filter(|_| error.report().is_none()) {
             writeln!(out, "  {GOOD}hint{GOOD:#}: {hint}")?;
         }
     }

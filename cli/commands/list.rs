@@ -1,8 +1,14 @@
 //! `skillhub list`: the skills of the library, and what could be taken over.
 
+use std::{
+    io::{self, Write},
+    path::Path,
+};
+
 use agent::{Catalogue, Listed};
 use clap::Args;
 use client::{Requirers, Unmanaged};
+use library::Scope;
 use serde_json::{Value, json};
 
 use crate::{
@@ -10,7 +16,11 @@ use crate::{
     context::Context,
     exit::{CliError, Exit, failed},
     print::{FAINT, STRONG, Table, shell_word, visible},
+    views::{AgentsPicture, Difference, Lacking},
 };
+
+/// Unmanaged skills that are named; of more the number is given.
+const SHOWN: usize = 20;
 
 /// Flags of `list`.
 #[derive(Debug, Args)]
@@ -35,6 +45,7 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     }
     let builtin = if args.builtin { builtin()? } else { Vec::new() };
     let catalogue = Catalogue::collect(&context.places(false), builtin).map_err(failed)?;
+    let agents = AgentsPicture::of(context, &catalogue, None)?;
     let unmanaged = unmanaged(context, &catalogue)?;
     let library = context.library()?;
     let requirers = client::requirers(&context.lock_path(&library)).map_err(failed)?;
@@ -42,11 +53,19 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
         let is_here = listed.path.as_ref().is_some_and(|path| path.starts_with(library.path()));
         requirers.get(listed.name.as_str()).filter(|_| is_here)
     };
+    let of_branch = context.skills_of_branch(&library);
+    let is_absent = |listed: &Listed| {
+        let elsewhere = of_branch.as_ref().is_some_and(|skills| !skills.contains(&listed.name));
+        elsewhere && listed.missing && listed.path.as_ref().is_some_and(|path| path.starts_with(library.path()))
+    };
     let problems = problems(&catalogue, context.out);
+    let skills = || catalogue.skills.iter().zip(&agents.readers);
     let document = json!({
         "ok": problems.is_empty(),
-        "skills": catalogue.skills.iter().map(|listed| document(listed, of(listed))).collect::<Vec<_>>(),
+        "skills": skills().map(|(listed, readers)| document(listed, readers, of(listed))).collect::<Vec<_>>(),
         "unmanaged": unmanaged.iter().map(unmanaged_document).collect::<Vec<_>>(),
+        "differences": agents.differences.iter().map(Difference::document).collect::<Vec<_>>(),
+        "lacking": agents.lacking.iter().map(Lacking::document).collect::<Vec<_>>(),
         "notes": catalogue.notes,
         "problems": problems,
     });
@@ -54,30 +73,63 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
         if catalogue.skills.is_empty() {
             writeln!(out, "There are no skills in {}", context.library_path().display())?;
         } else {
-            let mut table = Table::new(&["skill", "version", "scope", "state", "description"]);
-            catalogue.skills.iter().for_each(|listed| table.row(&row(listed, of(listed))));
+            let mut table = Table::new(&["skill", "version", "scope", "agents", "state", "description"]);
+            for (listed, readers) in skills() {
+                let mut row = row(listed, readers, of(listed));
+                if is_absent(listed) {
+                    "absent".clone_into(&mut row[4]);
+                }
+                table.row(&row);
+            }
             table.write(out)?;
         }
         for note in &catalogue.notes {
             writeln!(out, "{FAINT}{note}{FAINT:#}")?;
         }
-        if let Some(first) = unmanaged.first() {
-            let count = match unmanaged.len() {
-                1 => "1 skill in agents' folders has".to_owned(),
-                count => format!("{count} skills in agents' folders have"),
-            };
-            writeln!(out, "\n{count} no history here yet:")?;
-            for skill in unmanaged.iter().take(20) {
-                writeln!(out, "  {STRONG}{}{STRONG:#}  {}", skill.name, skill.path.display())?;
-            }
-            let path = shell_word(&first.path.display().to_string());
-            writeln!(out, "Take them over with: skillhub adopt {path}")?;
+        agents.write(out)?;
+        if !unmanaged.is_empty() {
+            write_unmanaged(context, &unmanaged, out)?;
         } else if catalogue.skills.is_empty() {
             writeln!(out, "Find some: skillhub search WORD; start one: skillhub new NAME")?;
         }
         Ok(())
     })?;
     Ok(exit_with(&problems))
+}
+
+/// Names the first of them, and the commands that manage all.
+fn write_unmanaged(context: &Context, unmanaged: &[Found], out: &mut dyn Write) -> io::Result<()> {
+    let count = match unmanaged.len() {
+        1 => "1 skill in agents' folders is".to_owned(),
+        count => format!("{count} skills in agents' folders are"),
+    };
+    writeln!(out, "\n{count} not managed yet:")?;
+    for found in unmanaged.iter().take(SHOWN) {
+        writeln!(out, "  {STRONG}{}{STRONG:#}  {}", found.skill.name, context.short(&found.skill.path))?;
+    }
+    if unmanaged.len() > SHOWN {
+        writeln!(out, "  and {} more", unmanaged.len() - SHOWN)?;
+    }
+    writeln!(out, "Manage them:")?;
+    adoptions(context, unmanaged).iter().try_for_each(|command| writeln!(out, "  {command}"))
+}
+
+/// The commands that adopt all of them, those of the user into the user's library.
+fn adoptions(context: &Context, unmanaged: &[Found]) -> Vec<String> {
+    let paths = |of_user: bool| {
+        let of = |scope: &&Found| (scope.scope == Scope::User) == of_user;
+        let skills: Vec<&Path> = unmanaged.iter().filter(of).map(|found| found.skill.path.as_path()).collect();
+        let mut paths: Vec<&Path> = match skills.as_slice() {
+            [only] => vec![only],
+            many => many.iter().filter_map(|path| path.parent()).collect(),
+        };
+        paths.dedup();
+        paths.iter().map(|path| shell_word(&path.display().to_string())).collect::<Vec<_>>().join(" ")
+    };
+    let global = if context.project().is_some() { " --global" } else { "" };
+    let commands = [(paths(false), ""), (paths(true), global)];
+    let given = commands.into_iter().filter(|(paths, _)| !paths.is_empty());
+    given.map(|(paths, global)| format!("skillhub adopt {paths}{global}")).collect()
 }
 
 /// Every agent with its folder here, those in use first.
@@ -101,36 +153,49 @@ fn list_agents(context: &Context) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
+/// A skill in an agent's folder, and whose folder that is.
+struct Found {
+    skill: Unmanaged,
+    scope: Scope,
+}
+
 /// Skills in the folders of agents that are not listed by name already; none where a folder was named,
 /// which has nothing to do with them.
-fn unmanaged(context: &Context, catalogue: &Catalogue) -> Result<Vec<Unmanaged>, CliError> {
+fn unmanaged(context: &Context, catalogue: &Catalogue) -> Result<Vec<Found>, CliError> {
     if context.library_is_named() {
         return Ok(Vec::new());
     }
     let library = context.library()?;
-    let mut found = Vec::new();
-    for folders in [context.agent_folders(), context.user_agent_folders()] {
+    let mut found: Vec<Found> = Vec::new();
+    let of_project = if context.project().is_some() { Scope::Project } else { Scope::User };
+    for (folders, scope) in [(context.agent_folders(), of_project), (context.user_agent_folders(), Scope::User)] {
         for skill in client::unmanaged(&library, &folders).map_err(failed)? {
-            if !catalogue.has(&skill.name) && !found.iter().any(|known: &Unmanaged| known.path == skill.path) {
-                found.push(skill);
+            if !catalogue.has(&skill.name) && !found.iter().any(|known| known.skill.path == skill.path) {
+                found.push(Found { skill, scope });
             }
         }
     }
     Ok(found)
 }
 
-fn document(listed: &Listed, requirers: Option<&Requirers>) -> Value {
+fn document(listed: &Listed, readers: &[&str], requirers: Option<&Requirers>) -> Value {
     json!({
         "name": listed.name.as_str(),
         "path": listed.path,
         "scope": listed.scope,
         "origin": listed.head.as_ref().and_then(|head| head.origin.as_ref()),
         "version": listed.version,
-        "revision": listed.head.as_ref().map(|head| &head.id),
-        "number": listed.head.as_ref().map(|head| head.number),
+        "revision": listed.served().map(|head| &head.id),
+        "number": listed.served().map(|head| head.number),
+        "newest": listed.head.as_ref().map(|head| &head.id),
+        "edited": listed.is_edited(),
+        "digest": listed.digest(),
+        "held": listed.held(),
         "enabled": listed.enabled,
         "modified": listed.modified,
         "managed": listed.head.is_some() || listed.damaged,
+        "agents": readers,
+        "title": listed.title,
         "description": listed.description,
         "fault": listed.fault,
         "dependency": requirers.is_some_and(|requirers| requirers.is_dependency),
@@ -138,11 +203,11 @@ fn document(listed: &Listed, requirers: Option<&Requirers>) -> Value {
     })
 }
 
-fn unmanaged_document(skill: &Unmanaged) -> Value {
+fn unmanaged_document(Found { skill, .. }: &Found) -> Value {
     json!({"name": skill.name, "path": skill.path, "agents": skill.agents, "description": skill.description})
 }
 
-fn row(listed: &Listed, requirers: Option<&Requirers>) -> [String; 5] {
+fn row(listed: &Listed, readers: &[&str], requirers: Option<&Requirers>) -> [String; 6] {
     let required = requirers.filter(|requirers| requirers.is_dependency && !requirers.by.is_empty());
     let required = required.map(|requirers| format!("for {}", requirers.by.join(", "))).unwrap_or_default();
     let state = match (listed.enabled, &listed.fault, listed.modified, &listed.head) {
@@ -150,11 +215,19 @@ fn row(listed: &Listed, requirers: Option<&Requirers>) -> [String; 5] {
         _ if listed.damaged => "damaged",
         (_, Some(_), _, _) => "blocked",
         (false, None, _, _) => "disabled",
+        _ if listed.held().is_some() => "edit waits",
+        _ if listed.is_edited() => "edited",
         (true, None, true, _) => "changed here",
         (true, None, false, None) if listed.path.is_some() => "no history yet",
         (true, None, false, _) => required.as_str(),
     };
     let line = listed.description.split_whitespace().collect::<Vec<_>>().join(" ");
     let version = listed.version.clone().unwrap_or_default();
-    [listed.name.to_string(), visible(&version), listed.scope.as_str().to_owned(), state.to_owned(), visible(&line)]
+    let agents = match readers {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [first, others @ ..] => format!("{first} +{}", others.len()),
+    };
+    let (name, scope) = (listed.name.to_string(), listed.scope.as_str().to_owned());
+    [name, visible(&version), scope, agents, state.to_owned(), visible(&line)]
 }

@@ -14,7 +14,7 @@ use skill_manage::{ManageError, Notes, Report, Request, RequestError, Ruling, St
 use crate::{
     context::Context,
     exit::{CliError, Exit, io_at},
-    print::{Output, STRONG, coloured_diff, finding_lines},
+    print::{Output, STRONG, coloured_diff, findings_lines},
 };
 
 /// Flags of `manage`.
@@ -172,10 +172,8 @@ pub fn print(out: Output, report: &Report) -> Result<Exit, CliError> {
                 writeln!(to, "  {} {} +{} -{}", word_of(file.change), file.path, file.added, file.removed)?;
             }
         }
-        for finding in report.verdict.findings.iter().filter(|finding| finding.new) {
-            for line in finding_lines(finding) {
-                writeln!(to, "  {line}")?;
-            }
+        for line in findings_lines(report.verdict.findings.iter().filter(|finding| finding.new)) {
+            writeln!(to, "  {line}")?;
         }
         match (report.status, report.action) {
             (Status::Applied, Action::Rollback) => writeln!(to, "See its revisions: skillhub history {}", report.name),

@@ -2,7 +2,7 @@
 
 pub mod install;
 
-use std::net::SocketAddr;
+use std::{collections::BTreeSet, net::SocketAddr};
 
 use agent::{Builtin, Catalogue, Places, Settings};
 use clap::{Args, Subcommand};
@@ -151,6 +151,10 @@ impl Workplace for Context {
 
     fn note_change(&self, library: &Library, skill: &SkillName) -> Option<String> {
         self.lock_warning(library, skill)
+    }
+
+    fn skills_of_branch(&self, library: &Library) -> Option<BTreeSet<SkillName>> {
+        self.skills_of_branch(library)
     }
 
     fn places(&self) -> Places {

@@ -5,6 +5,7 @@ use client::Outdated;
 use serde_json::{Value, json};
 
 use crate::{
+    accepting::AcceptArgs,
     commands::install::installer,
     context::Context,
     exit::{CliError, Exit, error_of_one, exit_of_one, failed},
@@ -29,7 +30,7 @@ pub struct OutdatedArgs {
 /// Lists them; a source that cannot be asked makes the exit code its own.
 pub fn run(context: &Context, args: &OutdatedArgs) -> Result<Exit, CliError> {
     let mut library = context.library()?;
-    let skills = installer(context, &mut library, "asking the sources", |installer| {
+    let skills = installer(context, &mut library, ("asking the sources", &AcceptArgs::default()), |installer| {
         client::outdated(installer, args.offline).map_err(failed)
     })?;
     let exit = skills.iter().map(|skill| exit_of_one(skill.error.as_ref())).max().unwrap_or(Exit::Done);

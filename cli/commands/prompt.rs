@@ -105,6 +105,8 @@ fn tell_what_is_left_out(context: &Context, catalogue: &Catalogue) {
     for listed in catalogue.skills.iter().filter(|listed| listed.enabled && !listed.damaged) {
         if let Some(fault) = &listed.fault {
             context.out.note(&format!("{} is left out: {fault}", listed.name));
+        } else if let Some(why) = listed.held() {
+            context.out.note(&format!("{} is told as its newest revision has it: {why}", listed.name));
         }
     }
 }
@@ -112,6 +114,6 @@ fn tell_what_is_left_out(context: &Context, catalogue: &Catalogue) {
 fn document(listed: &Listed) -> Value {
     json!({
         "name": listed.name.as_str(), "description": listed.description, "location": listed.location(),
-        "scope": listed.scope,
+        "scope": listed.scope, "edited": listed.is_edited(), "digest": listed.digest(), "held": listed.held(),
     })
 }

@@ -17,7 +17,7 @@ use crate::{
     commands::{eval::Store, info::results_lines},
     context::{Context, skill_name},
     exit::{CliError, Exit, failed, io_at},
-    print::{FAINT, STRONG, WARN, finding_lines, problem_line, shell_word, verdict_style, visible},
+    print::{FAINT, STRONG, WARN, findings_lines, problem_line, shell_word, verdict_style, visible},
 };
 
 /// Flags of `publish`.
@@ -182,7 +182,7 @@ fn print(context: &Context, published: &Published) -> Result<(), CliError> {
         for warning in &published.warnings {
             out.message(format_args!("  {WARN}note{WARN:#}: {}", visible(warning)))?;
         }
-        for line in published.report.findings.iter().flat_map(finding_lines) {
+        for line in findings_lines(&published.report.findings) {
             writeln!(out, "  {line}")?;
         }
         for problem in &published.problems {

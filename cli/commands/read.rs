@@ -75,6 +75,7 @@ fn print_instructions(context: &Context, opened: &Instructions) -> Result<Exit, 
     let document = json!({
         "ok": true, "name": opened.name.as_str(), "path": opened.path, "content": opened.body, "files": files,
         "allowed_tools": opened.declared.tools, "revision": opened.head.as_ref().map(|head| &head.id),
+        "edited": opened.edited, "digest": opened.digest, "held": opened.held,
     });
     context.out.answer(&document, |out| out.write_all(opened.skill_content(usize::MAX).as_bytes()))?;
     Ok(Exit::Done)

@@ -90,7 +90,7 @@ pub fn run(context: &Context, args: &RecordArgs) -> Result<Exit, CliError> {
         (None, None) => vec![of_flags(args)?],
     };
     tell(context, requests, &mut answer)?;
-    let Told { recorded, doubles, skills } = &answer.told;
+    let Told { recorded, doubles, unrecorded, skills } = &answer.told;
     let names: Vec<&str> = skills.iter().map(SkillName::as_str).collect();
     let mut document = answer.document();
     if let Some((read, skipped, elsewhere)) = answer.import {
@@ -100,6 +100,10 @@ pub fn run(context: &Context, args: &RecordArgs) -> Result<Exit, CliError> {
         let twice = if *doubles > 0 { format!(", {doubles} were known already") } else { String::new() };
         let of = if names.is_empty() { String::new() } else { format!(" of {STRONG}{}{STRONG:#}", names.join(", ")) };
         writeln!(out, "{GOOD}Recorded{GOOD:#} {}{of}{twice}", counted(recorded, "outcome"))?;
+        if *unrecorded > 0 {
+            let count = counted(unrecorded, "outcome");
+            writeln!(out, "{count} without a revision: the skill's folder has an edit that is not recorded")?;
+        }
         if let Some((read, skipped, elsewhere)) = answer.import {
             writeln!(
                 out,
@@ -115,9 +119,12 @@ pub fn run(context: &Context, args: &RecordArgs) -> Result<Exit, CliError> {
 
 impl Answer {
     fn document(&self) -> Value {
-        let Told { recorded, doubles, skills } = &self.told;
+        let Told { recorded, doubles, unrecorded, skills } = &self.told;
         let names: Vec<&str> = skills.iter().map(SkillName::as_str).collect();
-        json!({"ok": true, "recorded": recorded, "doubles": doubles, "skills": names, "decisions": self.decisions})
+        json!({
+            "ok": true, "recorded": recorded, "doubles": doubles, "unrecorded": unrecorded, "skills": names,
+            "decisions": self.decisions,
+        })
     }
 }
 
@@ -179,6 +186,7 @@ fn tell(context: &Context, requests: Vec<Request>, answer: &mut Answer) -> Resul
         }
         answer.told.recorded += told.recorded;
         answer.told.doubles += told.doubles;
+        answer.told.unrecorded += told.unrecorded;
         answer.told.skills.extend(told.skills);
     }
     Ok(())

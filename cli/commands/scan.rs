@@ -21,7 +21,7 @@ use crate::{
     commands::found::map_parallel,
     context::{self, Context},
     exit::{CliError, Exit},
-    print::{FAINT, GOOD, STRONG, finding_lines, verdict_style, visible, write_capabilities},
+    print::{FAINT, GOOD, STRONG, findings_lines, verdict_style, visible, write_capabilities},
 };
 use target::{Target, skills_around, targets, waivers};
 
@@ -193,7 +193,7 @@ fn text(skill: &Scanned, out: &mut dyn Write) -> io::Result<()> {
     }
     match &skill.result {
         Ok(report) => {
-            for line in report.findings.iter().flat_map(finding_lines) {
+            for line in findings_lines(&report.findings) {
                 writeln!(out, "  {line}")?;
             }
         }

@@ -220,11 +220,10 @@ fn carry_out(
     answer: Answer,
 ) -> Result<Exit, CliError> {
     let with_skills = || survey.places.iter().filter(|place| !place.skills.is_empty());
-    let project = with_skills().find_map(|place| place.context.library_project().map(Path::to_owned));
-    let user = with_skills().any(|place| place.context.library_project().is_none());
-    let record = SetupRecord::new(context, project, user, files);
+    let libraries: Vec<&Context> = with_skills().map(|place| &place.context).collect();
+    let record = SetupRecord::new(context, &libraries, files);
     record.save(context)?;
-    let options = adopt::Options {
+    let options = adopt::SetupOptions {
         replaces_tracked: args.link || context.is_at_terminal(),
         accepts_all: answer == Answer::Accept,
     };
@@ -263,10 +262,9 @@ fn answer_done(
 }
 
 fn skill_document(skill: &Adopted) -> Value {
-    let is_blocked = skill.error.is_some() && skill.report.is_some();
     json!({
         "name": name_of(skill), "source": skill.source, "path": skill.path, "agents": skill.agents,
-        "status": if is_blocked { "blocked" } else { skill.status.as_str() },
+        "status": skill.status.as_str(), "links": skill.links, "originals": skill.originals,
         "managed": matches!(skill.status, AdoptStatus::Adopted | AdoptStatus::Unchanged),
         "verdict": skill.report.as_ref().map(|report| report.verdict()),
         "findings": skill.report.as_ref().map(|report| &report.findings),

@@ -1,16 +1,18 @@
 //! `skillhub status`: the folders against the history.
 
+use agent::Catalogue;
 use clap::Args;
 use library::HandEditFault;
-use serde_json::Value;
+use serde_json::{Value, json};
 use skill_manage::documents::{self, Overview, SkillStanding};
 
 use crate::{
     catalogue::{exit_with, problem},
     commands::doctor::relocate::command,
     context::{Context, skill_name},
-    exit::{CliError, Exit},
-    print::{BAD, FAINT, GOOD, STRONG, WARN, finding_lines, problem_line, visible},
+    exit::{CliError, Exit, failed},
+    print::{BAD, FAINT, GOOD, STRONG, WARN, findings_lines, problem_line, visible},
+    views::{AgentsPicture, Difference, Lacking},
 };
 
 /// Flags of `status`.
@@ -19,12 +21,17 @@ use crate::{
   skillhub status
   skillhub status my-skill --json
 
-States: clean; modified (edited by hand, recorded by the next change); missing (no folder);
-blocked (edited into something that is not taken over: mend it, or `skillhub rollback NAME head`).
+States: clean, also at an earlier revision, as after a switch of git branches; modified (edited by hand:
+counts at once, recorded by `skillhub commit` or the next change); new (a folder without history);
+missing (no folder); absent (no folder, and this git branch needs none); blocked (edited into something
+that is not taken over: mend it, or `skillhub rollback NAME head`).
 
 What the scanner warned of when a skill's newest revision was let pass is shown with it, as the rules
 of today see it, and what a person accepted, with who, why and until when; so are waivers that ended,
-or end within two weeks.")]
+or end within two weeks.
+
+A host that reads other content than `skillhub read` gives is an error (exit 8), with the command that
+repairs it.")]
 pub struct StatusArgs {
     /// The skill; all of them otherwise
     name: Option<String>,
@@ -35,25 +42,35 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
     let library = context.library()?;
     let named = args.name.as_deref().map(skill_name).transpose()?;
     let named = named.as_ref();
-    let overview = documents::overview(&library, &context.home, named, context.now)?;
+    let overview =
+        documents::overview(&library, &context.home, named, context.skills_of_branch(&library).as_ref(), context.now)?;
     let Overview { skills, waiting, waivers, moved_from } = &overview;
     let told =
         overview.damaged().map(|(name, why)| problem(context.out, name, &format!("its history is damaged: {why}")));
-    let problems: Vec<Value> = told.collect();
-    context.out.answer(&overview.document(), |out| {
+    let mut problems: Vec<Value> = told.collect();
+    let catalogue = Catalogue::collect(&context.places(false), Vec::new()).map_err(failed)?;
+    let agents = AgentsPicture::of(context, &catalogue, named)?;
+    problems.extend(agents.differences.iter().map(Difference::document));
+    let mut document = overview.document();
+    document["ok"] = json!(problems.is_empty());
+    document["problems"] = json!(problems);
+    document["lacking"] = agents.lacking.iter().map(Lacking::document).collect();
+    context.out.answer(&document, |out| {
         for skill in skills {
             let style = match skill.state {
-                "clean" => GOOD,
+                "clean" | "absent" => GOOD,
                 "blocked" => BAD,
                 _ => WARN,
             };
             let managed = if skill.managed { "" } else { "  (no history yet: the next change takes it over)" };
-            writeln!(
-                out,
-                "{style}{:<8}{style:#} {STRONG}{}{STRONG:#}{FAINT}{managed}{FAINT:#}",
-                skill.state, skill.name
-            )?;
-            let findings = skill.findings.iter().flat_map(finding_lines);
+            let state = match &skill.at {
+                Some((at, newest)) if at != newest => {
+                    format!("{}, revision {} of {}", skill.state, at.number, newest.number)
+                }
+                _ => skill.state.to_owned(),
+            };
+            writeln!(out, "{style}{state:<8}{style:#} {STRONG}{}{STRONG:#}{FAINT}{managed}{FAINT:#}", skill.name)?;
+            let findings = findings_lines(&skill.findings);
             for line in lines(skill).into_iter().chain(findings) {
                 writeln!(out, "  {line}")?;
             }
@@ -68,6 +85,7 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
             let wait = if *count == 1 { "proposal waits" } else { "proposals wait" };
             writeln!(out, "{WARN}{count} {wait}{WARN:#} for {name}: skillhub review list --skill {name}")?;
         }
+        agents.write(out)?;
         if skills.is_empty() {
             writeln!(out, "There are no skills in {}", library.path().display())?;
         }
@@ -90,6 +108,13 @@ fn lines(skill: &SkillStanding) -> Vec<String> {
     if let Some(why) = &skill.damaged {
         lines.push(format!("its history is damaged: {why}; run `skillhub doctor`"));
     }
+    if let Some(why) = &skill.held {
+        lines.push(format!(
+            "agents get the newest revision until a person records this (`skillhub commit {} --reason WHY`): {}",
+            skill.name,
+            visible(why)
+        ));
+    }
     if skill.state == "missing" {
         lines.push(format!("`skillhub rollback {} head` brings the folder back", skill.name));
     }
@@ -101,6 +126,6 @@ fn fault_lines(fault: &HandEditFault) -> Vec<String> {
     match fault {
         HandEditFault::Unreadable(error) => vec![error.to_string()],
         HandEditFault::Invalid { problems, .. } => problems.iter().map(problem_line).collect(),
-        HandEditFault::Hostile(blocked) => blocked.report().findings.iter().flat_map(finding_lines).collect(),
+        HandEditFault::Hostile(blocked) => findings_lines(&blocked.report().findings),
     }
 }

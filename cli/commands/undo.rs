@@ -60,7 +60,7 @@ fn document(skill: &UndoneSkill) -> Value {
     json!({
         "name": skill.name.as_str(), "status": skill.status.as_str(), "revision": skill.revision,
         "previous": skill.previous, "files": skill.change.files, "diff": skill.change.text, "links": skill.placed,
-        "removed": skill.removed, "warnings": skill.warnings,
+        "removed": skill.removed, "restored": skill.restored, "warnings": skill.warnings,
         "checkout": if skill.checkout_pending.is_some() { "pending" } else { "done" },
     })
 }
@@ -84,7 +84,10 @@ fn text(undone: &Undone, dry_run: bool, out: &mut Page) -> io::Result<()> {
             writeln!(out, "  {} {FAINT}(for its agent){FAINT:#}", path.display())?;
         }
         for path in &skill.removed {
-            writeln!(out, "  took away {}", path.display())?;
+            writeln!(out, "  removed {}", path.display())?;
+        }
+        for path in &skill.restored {
+            writeln!(out, "  brought back {}", path.display())?;
         }
         for warning in skill.warnings.iter().chain(&skill.checkout_pending) {
             out.message(format_args!("  {WARN}note{WARN:#}: {}", visible(warning)))?;

@@ -6,6 +6,7 @@ use clap::Args;
 use client::{Choice, InstallStatus, Installed, SkillToUpdate, UpdateRequest};
 
 use crate::{
+    accepting::AcceptArgs,
     commands::install::{answer, installer},
     context::Context,
     exit::{CliError, Exit, failed},
@@ -41,6 +42,8 @@ pub struct UpdateArgs {
     /// Show what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    accept: AcceptArgs,
 }
 
 /// Updates; the exit code is the gravest of all.
@@ -54,7 +57,9 @@ pub fn run(context: &Context, args: &UpdateArgs) -> Result<Exit, CliError> {
     let accept_keys = args.accept_key.clone();
     let request = UpdateRequest { skills, choice, offline: args.offline, dry_run: args.dry_run, accept_keys };
     let mut library = context.library()?;
-    let updated = installer(context, &mut library, "updating", |installer| installer.update(&request).map_err(failed))?;
+    let updated = installer(context, &mut library, ("updating", &args.accept), |installer| {
+        installer.update(&request).map_err(failed)
+    })?;
     answer(context, updated, "There is nothing to update: no skill was installed from anywhere")
 }
 

@@ -1,20 +1,23 @@
 //! `skillhub verify`: every installed file held to the lock file.
 
+use agent::Catalogue;
 use clap::Args;
 use client::{Verified, VerifyStatus};
 use serde_json::{Value, json};
 
 use crate::{
+    accepting::AcceptArgs,
     commands::install::installer,
     context::Context,
     exit::{CliError, Exit, failed},
     print::{BAD, FAINT, GOOD, STRONG, WARN, visible},
+    views::AgentsPicture,
 };
 
 /// Flags of `verify`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  skillhub verify                                pristine, evolved, or an exit code of 8
+  skillhub verify                                pristine, evolved or modified here; else exit code 8
   skillhub verify --offline                      without asking registries for withdrawn releases
   skillhub verify --json")]
 pub struct VerifyArgs {
@@ -26,9 +29,10 @@ pub struct VerifyArgs {
 /// Verifies; whatever is not as the lock file says makes the exit code 8.
 pub fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
     let mut library = context.library()?;
-    let found = installer(context, &mut library, "verifying", |installer| {
+    let mut found = installer(context, &mut library, ("verifying", &AcceptArgs::default()), |installer| {
         client::verify(installer, args.offline).map_err(failed)
     })?;
+    warn_of_agents(context, &mut found)?;
     let bad: Vec<&Verified> = found.iter().filter(|skill| !skill.status.is_sound()).collect();
     let mut answer = json!({"ok": bad.is_empty(), "skills": found.iter().map(document).collect::<Vec<_>>()});
     if let Some(first) = bad.first() {
@@ -43,7 +47,11 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
             return writeln!(out, "The lock file names no skill");
         }
         for skill in &found {
-            let style = if skill.status.is_sound() { GOOD } else { BAD };
+            let style = match skill.status {
+                VerifyStatus::Modified => WARN,
+                status if status.is_sound() => GOOD,
+                _ => BAD,
+            };
             let version = skill.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
             let word = skill.status.as_str();
             writeln!(out, "{style}{word:<9}{style:#} {STRONG}{}{STRONG:#}{version}", visible(&skill.name))?;
@@ -64,6 +72,17 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
         Ok(())
     })?;
     Ok(if bad.is_empty() { Exit::Done } else { Exit::Integrity })
+}
+
+/// Adds a warning to each skill of which an agent's host reads other content.
+fn warn_of_agents(context: &Context, found: &mut [Verified]) -> Result<(), CliError> {
+    let catalogue = Catalogue::collect(&context.places(false), Vec::new()).map_err(failed)?;
+    for one in AgentsPicture::of(context, &catalogue, None)?.differences {
+        let is_meant = |skill: &&mut Verified| skill.name.rsplit('/').next() == Some(one.skill.as_str());
+        let warning = format!("{}: {}", one.message, one.command);
+        found.iter_mut().filter(is_meant).for_each(|skill| skill.warnings.push(warning.clone()));
+    }
+    Ok(())
 }
 
 /// What can be done about an entry that is not sound.

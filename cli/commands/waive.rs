@@ -28,7 +28,7 @@ use crate::{
 Only people may waive: at a terminal, or with SKILLHUB_REVIEWER_TOKEN. A waiver is for one rule in
 one file of one skill as that file is now (with --content: as it is going to be), for at most a
 year, 90 days where nothing is said. When the file changes or the time is over, the finding counts
-again. Nothing is waived for `install`, `adopt` and `publish`.")]
+again. `adopt`, `import`, `install` and `update` make waivers with --accept; `publish` knows none.")]
 pub struct WaiveArgs {
     /// The skill
     #[arg(required_unless_present_any = ["list", "remove"], conflicts_with = "remove")]

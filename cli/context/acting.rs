@@ -42,10 +42,7 @@ impl Context {
         if let Some(fault) = &self.config_fault {
             return Err(CliError::new(fault.code, fault.exit, fault.message.clone()));
         }
-        let mut own = layer(&self.config.policy_file(&self.home))?;
-        own.preset = own.preset.or(Some(Preset::default()));
-        let others = self.tightening()?.iter().map(layer).collect::<Result<_, _>>()?;
-        Ok(Policy::new(own, others))
+        read_policy(&self.config, &self.home, &self.cwd)
     }
 
     /// The owners of whom those who set up the machine, or this command, take nothing without a signature.
@@ -53,21 +50,7 @@ impl Context {
     /// # Errors
     /// As [`Context::policy`].
     pub fn required_signers(&self) -> Result<Vec<String>, CliError> {
-        Ok(self.tightening()?.into_iter().flat_map(|file| file.require_signatures).collect())
-    }
-
-    /// The policy of the system, and the one that the environment names.
-    fn tightening(&self) -> Result<Vec<PolicyFile>, CliError> {
-        let mut files: Vec<PolicyFile> =
-            PolicyFile::read(Path::new(SYSTEM_POLICY)).map_err(failed)?.into_iter().collect();
-        if let Some(path) = std::env::var_os(POLICY_VARIABLE).filter(|path| !path.is_empty()) {
-            let path = self.cwd.join(path);
-            files.push(PolicyFile::read(&path).map_err(failed)?.ok_or_else(|| {
-                CliError::new("invalid_config", Exit::Usage, format!("there is no {}", path.display()))
-                    .hint(format!("{POLICY_VARIABLE} names a file that has to be there"))
-            })?);
-        }
-        Ok(files)
+        Ok(tightening(&self.cwd)?.into_iter().flat_map(|file| file.require_signatures).collect())
     }
 
     /// What the policy says of installs, updates, adoptions and uninstalls by who acts here.
@@ -105,6 +88,30 @@ impl Context {
     pub fn stamp(&self) -> Stamp {
         Stamp::new(self.actor.clone(), self.now)
     }
+}
+
+/// The user's own policy, tightened by that of the system and by one that the environment names.
+///
+/// # Errors
+/// One of the files cannot be read or understood.
+pub fn read_policy(config: &client::Config, home: &Home, cwd: &Path) -> Result<Policy, CliError> {
+    let mut own = layer(&config.policy_file(home))?;
+    own.preset = own.preset.or(Some(Preset::default()));
+    let others = tightening(cwd)?.iter().map(layer).collect::<Result<_, _>>()?;
+    Ok(Policy::new(own, others))
+}
+
+/// The policy of the system, and the one that the environment names.
+fn tightening(cwd: &Path) -> Result<Vec<PolicyFile>, CliError> {
+    let mut files: Vec<PolicyFile> = PolicyFile::read(Path::new(SYSTEM_POLICY)).map_err(failed)?.into_iter().collect();
+    if let Some(path) = std::env::var_os(POLICY_VARIABLE).filter(|path| !path.is_empty()) {
+        let path = cwd.join(path);
+        files.push(PolicyFile::read(&path).map_err(failed)?.ok_or_else(|| {
+            CliError::new("invalid_config", Exit::Usage, format!("there is no {}", path.display()))
+                .hint(format!("{POLICY_VARIABLE} names a file that has to be there"))
+        })?);
+    }
+    Ok(files)
 }
 
 /// Who acts: a person at a terminal, else an agent; a flag names one without giving it rights, so that

@@ -23,6 +23,8 @@ pub struct LibraryPlace {
     pub project: Option<PathBuf>,
     /// Whether the flags named a folder.
     pub named: bool,
+    /// Whether the flags chose the project or the user.
+    pub chosen: bool,
 }
 
 impl LibraryPlace {
@@ -34,14 +36,14 @@ impl LibraryPlace {
         if let Some(path) = global.library.clone().or_else(|| variable().filter(|_| !by_flag)) {
             let path = cwd.join(path);
             let scope = if path == user { Scope::User } else { Scope::Project };
-            return Ok(Self { path, scope, project: None, named: true });
+            return Ok(Self { path, scope, project: None, named: true, chosen: true });
         }
-        let of_user = Self { path: user, scope: Scope::User, project: None, named: false };
+        let of_user = Self { path: user, scope: Scope::User, project: None, named: false, chosen: by_flag };
         match repository_root(cwd).filter(|root| root != user_home) {
             _ if global.global => Ok(of_user),
             Some(root) => {
                 let path = root.join(SKILLS_FOLDER);
-                Ok(Self { path, scope: Scope::Project, project: Some(root), named: false })
+                Ok(Self { path, scope: Scope::Project, project: Some(root), named: false, chosen: by_flag })
             }
             None if global.project => Err(CliError::usage("there is no project here: no folder above holds a .git")
                 .hint("run `git init`, or name a folder with --library DIR")),

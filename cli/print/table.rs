@@ -11,11 +11,12 @@ use super::{terminal, terminal_columns};
 /// Spaces between two columns.
 const GAP: usize = 2;
 
-/// Columns that the last column gets however narrow the terminal is.
+/// Columns that the last column gets as long as others can be cut in its place.
 const LEAST: usize = 20;
 
 /// Rows under a head. Every column is as wide as its widest cell, in columns of a terminal; the last
-/// one is cut where the terminal ends. In a pipe nothing is cut.
+/// one is cut where the terminal ends. Where it would be cut too short, the widest of the others are cut as well, but
+/// for the first, which has the names. In a pipe nothing is cut.
 pub struct Table {
     rows: Vec<Vec<String>>,
     terminal: Option<usize>,
@@ -50,19 +51,38 @@ impl Table {
     fn widths(&self) -> Vec<usize> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0).saturating_sub(1);
         let width_of = |column: usize| self.rows.iter().filter_map(|row| row.get(column)).map(|cell| shown(cell)).max();
-        (0..columns).map(|column| width_of(column).unwrap_or(0)).collect()
+        let mut widths: Vec<usize> = (0..columns).map(|column| width_of(column).unwrap_or(0)).collect();
+        if let Some(terminal) = self.terminal {
+            self.narrow(&mut widths, terminal);
+        }
+        widths
+    }
+
+    /// Cuts the widest columns between the first and the last until the last has its least width, or all of them
+    /// are as narrow as their heads.
+    fn narrow(&self, widths: &mut [usize], terminal: usize) {
+        let head = self.rows.first().map(Vec::as_slice).unwrap_or_default();
+        let least = |column: usize| head.get(column).map_or(0, |title| title.width());
+        while widths.iter().map(|width| width + GAP).sum::<usize>() + LEAST > terminal {
+            let between = widths.iter().enumerate().skip(1).filter(|(column, width)| **width > least(*column));
+            let Some((widest, _)) = between.max_by_key(|(_, width)| **width) else { return };
+            if let Some(width) = widths.get_mut(widest) {
+                *width -= 1;
+            }
+        }
     }
 
     fn line(&self, row: &[String], widths: &[usize]) -> String {
         let mut line = String::new();
         for (cell, width) in row.iter().zip(widths) {
-            line.push_str(cell);
-            line.push_str(&" ".repeat(width - shown(cell) + GAP));
+            let cell = cut(cell, *width);
+            line.push_str(&cell);
+            line.push_str(&" ".repeat(width - shown(&cell) + GAP));
         }
         let used: usize = widths.iter().map(|width| width + GAP).sum();
         let last = row.get(widths.len()).map(String::as_str).unwrap_or_default();
         match self.terminal {
-            Some(terminal) => line.push_str(&cut(last, terminal.saturating_sub(used).max(LEAST))),
+            Some(terminal) => line.push_str(&cut(last, terminal.saturating_sub(used))),
             None => line.push_str(last),
         }
         line.trim_end().to_owned()
@@ -79,6 +99,9 @@ fn shown(cell: &str) -> usize {
 pub fn cut(text: &str, columns: usize) -> String {
     if shown(text) <= columns {
         return text.to_owned();
+    }
+    if columns == 0 {
+        return String::new();
     }
     let (mut kept, mut used, mut rest) = (String::new(), 0, text);
     while let Some(c) = rest.chars().next() {
@@ -119,6 +142,22 @@ mod tests {
     #[test]
     fn columns_stand_under_each_other_whatever_the_script() {
         assert_eq!(written(None), "NAME  WHAT IT DOES\npdf   fills forms in files of any length\n技能  写作\n");
+    }
+
+    #[test]
+    fn rows_fit_the_terminal() {
+        let mut table = Table::new(&["skill", "version", "scope", "agents", "state", "description"]);
+        table.terminal = Some(80);
+        let name = "investigating-production-incidents";
+        let row = [name, "1.12.0-beta.3+build", "project", "claude-code +12", "for acme/ledger", "Does what it says."];
+        table.row(&row.map(str::to_owned));
+        let mut out = Vec::new();
+        table.write(&mut out).unwrap();
+        let written = anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string();
+        assert!(written.lines().all(|line| line.width() <= 80), "{written}");
+        assert!(written.contains(name) && written.contains("Does what"), "{written}");
+        table.terminal = Some(30);
+        assert!(table.line(&table.rows[1], &table.widths()).starts_with(name), "names are never cut");
     }
 
     #[test]

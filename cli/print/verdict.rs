@@ -1,5 +1,7 @@
 //! Findings and problems as lines of text.
 
+use std::collections::BTreeMap;
+
 use anstyle::Style;
 use scan::{Acceptance, Finding, Severity, Verdict};
 use serde_json::Value;
@@ -25,8 +27,27 @@ pub fn severity_style(severity: Severity) -> Style {
     }
 }
 
+/// Findings: each that a person should look at in full, and one line for all that are low.
+pub fn findings_lines<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> Vec<String> {
+    let (low, grave): (Vec<&Finding>, Vec<&Finding>) =
+        findings.into_iter().partition(|finding| finding.severity.verdict() == Verdict::Allow);
+    let rules = low.iter().map(|finding| finding.rule.as_ref());
+    grave.into_iter().flat_map(finding_lines).chain(low_line(rules)).collect()
+}
+
+/// How often each rule found something that needs no decision.
+fn low_line<'r>(rules: impl Iterator<Item = &'r str>) -> Option<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    rules.for_each(|rule| *counts.entry(rule).or_default() += 1);
+    let all: usize = counts.values().sum();
+    let of_rule = |(rule, count): (&str, usize)| if count == 1 { rule.to_owned() } else { format!("{rule} {count}") };
+    let rules: Vec<String> = counts.into_iter().map(of_rule).collect();
+    let word = if all == 1 { "finding" } else { "findings" };
+    (all > 0).then(|| format!("{FAINT}low{FAINT:#} {all} {word} ({}), listed by --json", rules.join(", ")))
+}
+
 /// A finding: where and what, the text found, and what to do.
-pub fn finding_lines(finding: &Finding) -> Vec<String> {
+fn finding_lines(finding: &Finding) -> Vec<String> {
     let style = severity_style(finding.severity);
     let known = match (finding.waived, finding.new) {
         (true, _) => " (waived)",
@@ -83,8 +104,10 @@ pub fn detail_lines(details: &Value) -> Vec<String> {
     }
     let mut findings = list("findings");
     findings.retain(|finding| finding.get("waived") != Some(&Value::Bool(true)));
+    let is_low = |finding: &&Value| matches!(finding["severity"].as_str(), Some("low" | "info"));
+    let (low, grave): (Vec<&Value>, Vec<&Value>) = findings.iter().partition(is_low);
     // The message of an error tells the worst finding in full.
-    for finding in findings.iter().filter(|_| findings.len() > 1) {
+    for finding in grave.into_iter().filter(|_| findings.len() > 1) {
         let field = |key| text(finding, key).unwrap_or_default();
         lines.push(format!(
             "{} {}:{} {} [{}]",
@@ -96,5 +119,44 @@ pub fn detail_lines(details: &Value) -> Vec<String> {
         ));
         lines.push(format!("  {}", field("remedy")));
     }
+    lines.extend(low_line(low.into_iter().filter_map(|finding| finding["rule"].as_str())));
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(rule: &'static str, severity: Severity) -> Finding {
+        Finding {
+            rule: rule.into(),
+            severity,
+            category: "c".into(),
+            path: "SKILL.md".into(),
+            line: 3,
+            excerpt: "text".into(),
+            message: "does so".into(),
+            remedy: "do not".into(),
+            new: true,
+            waived: false,
+            waiver: None,
+        }
+    }
+
+    #[test]
+    fn low_findings_take_one_line() {
+        let found = [finding("a", Severity::Low), finding("b", Severity::High), finding("a", Severity::Info)];
+        let lines = findings_lines(&found);
+        assert_eq!(lines.len(), 4, "{lines:?}");
+        assert!(lines[0].contains("SKILL.md:3") && lines[3].contains("2 findings (a 2)"), "{lines:?}");
+        assert!(findings_lines(&[]).is_empty());
+    }
+
+    #[test]
+    fn error_details_count_low_findings() {
+        let found = [finding("a", Severity::High), finding("b", Severity::Low), finding("c", Severity::Low)];
+        let lines = detail_lines(&serde_json::json!({ "findings": found }));
+        assert_eq!(lines.len(), 3, "{lines:?}");
+        assert!(lines[2].contains("2 findings (b, c)"), "{lines:?}");
+    }
 }

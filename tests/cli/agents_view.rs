@@ -256,3 +256,163 @@ fn each_form_of_the_prompt_names_the_skill_and_only_the_standards_is_without_adv
     let text = sandbox.run(&["prompt", "--format", "deerflow"]).exits(0).text();
     assert!(!text.contains("<skill_evolution>") && text.contains("/srv/s/custom/demo/SKILL.md"), "{text}");
 }
+
+/// What `doctor` has of one check, as pairs of code and state.
+fn findings(sandbox: &Sandbox, check: &str) -> Vec<[String; 2]> {
+    let document = sandbox.ask(&["doctor"]).json();
+    let found = document["checks"].as_array().unwrap().iter().filter(|found| found["check"] == check);
+    found.map(|found| [&found["code"], &found["state"]].map(|word| word.as_str().unwrap().to_owned())).collect()
+}
+
+fn only(list: &Value) -> &Value {
+    let list = list.as_array().unwrap();
+    assert_eq!(list.len(), 1, "{list:#?}");
+    &list[0]
+}
+
+#[cfg(unix)]
+#[test]
+fn list_names_the_agents_that_read() {
+    let sandbox = Sandbox::project();
+    let root = sandbox.cwd();
+    sandbox.create("demo", "body");
+    assert_eq!(sandbox.done(&["list"])["skills"][0]["agents"], json!([]), "nobody is in use");
+    for folder in [".opencode", ".claude/skills"] {
+        fs::create_dir_all(root.join(folder)).unwrap();
+    }
+    let list = sandbox.done(&["list"]);
+    assert_eq!(list["skills"][0]["agents"], json!(["opencode"]), "which reads the library");
+    let lacking = only(&list["lacking"]);
+    assert_eq!((&lacking["agent"], &lacking["in_use"]), (&json!("claude-code"), &json!(true)));
+    assert_eq!(lacking["command"], "skillhub enable demo --agent claude-code");
+    assert_eq!(findings(&sandbox, "agents"), [["agent_not_linked", "ok"]]);
+    sandbox.done(&["status"]);
+    std::os::unix::fs::symlink("../../.agents/skills/demo", root.join(".claude/skills/demo")).unwrap();
+    let list = sandbox.done(&["list"]);
+    assert_eq!(list["skills"][0]["agents"], json!(["claude-code", "opencode"]));
+    assert_eq!((&list["lacking"], &list["differences"]), (&json!([]), &json!([])));
+    assert_eq!(findings(&sandbox, "agents"), [["agents", "ok"]]);
+}
+
+#[test]
+fn originals_left_in_place_are_errors_once_they_differ() {
+    let sandbox = Sandbox::project();
+    let original = sandbox.cwd().join(".claude/skills/demo");
+    sandbox.create("demo", "body");
+    let text = fs::read(sandbox.cwd().join(".agents/skills/demo/SKILL.md")).unwrap();
+    write_files(&original, &[("SKILL.md", &text, false)]);
+    assert_eq!(sandbox.done(&["list"])["skills"][0]["agents"], json!(["claude-code"]));
+    let debug = sandbox.done(&["debug", "--agent", "claude-code"]);
+    assert_eq!((&debug["shadowed"], &debug["skills"][0]["reads"]), (&json!([]), &json!("served")), "equal copies");
+    sandbox.done(&["status"]);
+    assert_eq!(findings(&sandbox, "agents"), [["agents", "ok"]]);
+
+    sandbox.done(&["manage", "patch", "demo", "--find", "body", "--replace", "new body", "--reason", "r"]);
+    let status = sandbox.ask(&["status"]).exits(8).json();
+    let problem = only(&status["problems"]);
+    assert_eq!((&problem["code"], &problem["agents"]), (&json!("agent_reads_other"), &json!(["claude-code"])));
+    assert_eq!((&problem["reads"], &problem["revision"]), (&json!("older"), &json!(1)));
+    let hint = problem["hint"].as_str().unwrap();
+    assert!(hint.starts_with("skillhub adopt /") && hint.ends_with(".claude/skills/demo --link"), "{hint}");
+    assert_eq!(findings(&sandbox, "agents"), [["agent_reads_other", "cannot"]]);
+    sandbox.ask(&["doctor"]).exits(1);
+    let list = sandbox.done(&["list"]);
+    assert_eq!((&list["skills"][0]["agents"], only(&list["differences"])), (&json!([]), problem));
+    let debug = sandbox.done(&["debug", "--agent", "claude-code"]);
+    assert_eq!((&debug["skills"][0]["reads"], &debug["skills"][0]["reads_revision"]), (&json!("older"), &json!(1)));
+    let shown = sandbox.run(&["status"]).exits(8).text();
+    assert!(shown.contains("claude-code reads revision 1 of demo"), "{shown}");
+
+    put(&sandbox.cwd().join(".claude/skills"), "demo", "Somebody's own.");
+    let problem = only(&sandbox.ask(&["status", "demo"]).exits(8).json()["problems"]).clone();
+    assert_eq!(problem["hint"], "skillhub enable demo --agent claude-code");
+    sandbox.create("other", "body");
+    sandbox.done(&["status", "other"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn skills_of_the_home_are_named_by_precedence() {
+    let sandbox = Sandbox::project();
+    let (root, home) = (sandbox.cwd(), sandbox.home());
+    sandbox.create("demo", "body");
+    fs::create_dir_all(home.join(".claude")).unwrap();
+    fs::create_dir_all(home.join(".codex")).unwrap();
+    let list = sandbox.done(&["list"]);
+    let lacking = only(&list["lacking"]);
+    assert_eq!(
+        (&lacking["agent"], &lacking["in_use"]),
+        (&json!("claude-code"), &json!(false)),
+        "Codex reads the library"
+    );
+    fs::create_dir_all(root.join(".claude/skills")).unwrap();
+    std::os::unix::fs::symlink("../../.agents/skills/demo", root.join(".claude/skills/demo")).unwrap();
+    sandbox.done(&["status"]);
+    for folder in [".claude/skills", ".codex/skills"] {
+        put(&home.join(folder), "demo", "Of the user.");
+    }
+    let status = sandbox.ask(&["status"]).exits(8).json();
+    let problem = only(&status["problems"]);
+    assert_eq!(problem["agents"], json!(["claude-code"]), "Codex prefers the project's");
+    assert!(problem["path"].as_str().unwrap().ends_with("home/.claude/skills/demo"), "{problem}");
+    assert!(problem["hint"].as_str().unwrap().ends_with(" --global"), "{problem}");
+    sandbox.done(&["--library", root.join(".agents/skills").to_str().unwrap(), "status"]);
+}
+
+#[test]
+fn debug_searches_the_folders_of_its_agent() {
+    let sandbox = Sandbox::project();
+    let root = sandbox.cwd();
+    for (folder, name) in [(".claude/skills", "claude"), (".opencode/skills", "open"), (".roo/skills", "roo")] {
+        put(&root.join(folder), name, "Unmanaged.");
+    }
+    put(&sandbox.home().join(".claude/skills"), "personal", "Unmanaged.");
+    sandbox.create("demo", "body");
+    let seen = |agent: &str| {
+        let debug = sandbox.done(&["debug", "--agent", agent]);
+        let skills = debug["skills"].as_array().unwrap().iter().filter(|skill| skill["scope"] != "builtin");
+        let pair = |skill: &Value| format!("{} {}", skill["name"].as_str().unwrap(), skill["reads"].as_str().unwrap());
+        skills.map(pair).collect::<Vec<_>>()
+    };
+    assert_eq!(seen("claude-code"), ["demo nothing", "claude served", "personal served"]);
+    assert_eq!(seen("codex"), ["demo served"]);
+    assert_eq!(seen("roo"), ["demo nothing", "roo served"]);
+    assert_eq!(seen("opencode"), ["demo served", "open served", "claude served", "personal served"]);
+    let shown = sandbox.run(&["debug", "--agent", "roo"]).exits(0).text();
+    assert!(shown.contains(".roo/skills") && !shown.contains(".claude/skills"), "{shown}");
+}
+
+#[test]
+fn verify_warns_of_other_content() {
+    let sandbox = Sandbox::project();
+    sandbox.done(&["new", "mine"]);
+    sandbox.done(&["install", "./mine"]);
+    let warnings = || sandbox.done(&["verify", "--offline"])["skills"][0]["warnings"].clone();
+    assert_eq!(warnings(), json!([]));
+    put(&sandbox.cwd().join(".opencode/skills"), "mine", "Somebody's own.");
+    let told = warnings();
+    assert!(only(&told).as_str().unwrap().contains("opencode reads other content"), "{told}");
+}
+
+#[test]
+fn list_shows_how_many_more_are_unmanaged() {
+    let sandbox = Sandbox::project();
+    for number in 0..23 {
+        put(&sandbox.home().join(".claude/skills"), &format!("own-{number:02}"), "Of the user.");
+    }
+    let shown = sandbox.run(&["list"]).exits(0).text();
+    assert!(shown.contains("23 skills in agents' folders are not managed yet:"), "{shown}");
+    assert!(shown.contains("own-19") && !shown.contains("own-20") && shown.contains("  and 3 more\n"), "{shown}");
+    let hint = shown.lines().find(|line| line.contains("skillhub adopt")).unwrap().trim();
+    assert!(hint.ends_with("home/.claude/skills --global"), "{hint}");
+    let words: Vec<&str> = hint.split(' ').skip(1).collect();
+    assert_eq!(sandbox.done(&words)["skills"].as_array().unwrap().len(), 23, "the command adopts all");
+}
+
+#[test]
+fn titles_are_listed() {
+    let sandbox = Sandbox::new();
+    let text = skill_md("forms", "Fills forms.", "Do it.").replacen("---\n", "---\nmetadata:\n  title: 表格\n", 1);
+    write_files(&sandbox.user_skill("forms"), &[("SKILL.md", text.as_bytes(), false)]);
+    assert_eq!(sandbox.done(&["list"])["skills"][0]["title"], "表格");
+}

@@ -361,7 +361,7 @@ fn the_link_to_a_skill_that_is_gone_goes_with_it() {
 #[test]
 fn folders_and_temporary_names_are_told_and_hand_edits_are_left_to_people() {
     let sandbox = project();
-    fs::remove_dir_all(skill(&sandbox, "demo")).unwrap();
+    fs::remove_dir_all(skill(&sandbox, WRITING)).unwrap();
     is_found_and_mended(&sandbox, "folders");
     let leftover = skill(&sandbox, ".skillhub-999999999-0-abc");
     fs::create_dir(&leftover).unwrap();

@@ -4,7 +4,8 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, Snapshot, git, hostile_script, snapshot, write_files};
+use super::delicate_changes::warned;
+use crate::support::{Sandbox, Snapshot, git, hostile_script, skill_md, snapshot, write_files};
 
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();
@@ -147,4 +148,263 @@ fn the_history_reads_as_commits_with_who_and_why() {
         assert!(log.contains(word), "{word} is not in\n{log}");
     }
     git(&sandbox, &["--git-dir", &history, "fsck", "--strict"]);
+}
+
+/// Replaces words of the `SKILL.md`, as an editor does.
+fn edit(sandbox: &Sandbox, from: &str, to: &str) {
+    let file = sandbox.user_skill("demo").join("SKILL.md");
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains(from), "{text}");
+    fs::write(file, text.replace(from, to)).unwrap();
+}
+
+fn policy(sandbox: &Sandbox, preset: &str) {
+    fs::create_dir_all(sandbox.skillhub_home()).unwrap();
+    fs::write(sandbox.skillhub_home().join("config.toml"), format!("policy = \"{preset}\"\n")).unwrap();
+}
+
+/// What readers get: `read`, its digest, and the line of `list`.
+fn served(sandbox: &Sandbox) -> (Value, Value) {
+    let list = sandbox.done(&["list"])["skills"][0].clone();
+    let read = sandbox.done(&["read", "demo"]);
+    assert_eq!(read["digest"], list["digest"]);
+    assert_eq!(read["edited"], list["edited"]);
+    (read, list)
+}
+
+#[test]
+fn good_edit_counts_at_once() {
+    let sandbox = sandbox();
+    let before = sandbox.done(&["read", "demo"]);
+    assert_eq!((&before["edited"], before["revision"].is_string()), (&json!(false), true));
+    edit(&sandbox, "alpha line", "omega line");
+    edit(&sandbox, "Does what demo says.", "Does what the edit says.");
+    let (read, list) = served(&sandbox);
+    assert_eq!((&read["edited"], &read["revision"]), (&json!(true), &Value::Null));
+    assert_ne!(read["digest"], before["digest"]);
+    assert!(read["content"].as_str().unwrap().contains("omega line"), "{read:#}");
+    assert!(list["description"].as_str().unwrap().contains("the edit says"), "{list:#}");
+    assert!(sandbox.run(&["read", "demo"]).exits(0).text().contains("omega line"));
+    assert!(sandbox.run(&["read", "demo", "SKILL.md"]).exits(0).text().contains("omega line"));
+    assert!(sandbox.run(&["prompt"]).exits(0).text().contains("the edit says"));
+    for document in [sandbox.done(&["prompt"]), sandbox.run(&["prompt", "--format", "json"]).exits(0).json()] {
+        assert_eq!(document["skills"][0]["edited"], true);
+        assert_eq!(document["skills"][0]["digest"], read["digest"]);
+    }
+    let diff = sandbox.done(&["diff", "demo"]);
+    assert_eq!((&diff["from"], &diff["to"], &diff["edited"]), (&before["revision"], &Value::Null, &json!(true)));
+    assert!(diff["diff"].as_str().unwrap().contains("+omega line"), "{diff:#}");
+    assert_eq!(revisions(&sandbox).len(), 1, "reading records nothing");
+    sandbox.done(&["manage", "patch", "demo", "--find", "omega line", "--replace", "psi line"]);
+    assert_eq!(revisions(&sandbox).len(), 3);
+}
+
+#[test]
+fn recorded_edit_has_no_run_of_another() {
+    let sandbox = sandbox();
+    edit(&sandbox, "beta line", "delta line");
+    sandbox.done(&[&PATCH[..], &["--run", "run-9", "--thread", "t-9"]].concat());
+    let revisions = revisions(&sandbox);
+    assert_eq!((&revisions[0]["run"], &revisions[0]["thread"]), (&json!("run-9"), &json!("t-9")));
+    assert_eq!((&revisions[1]["run"], &revisions[1]["thread"]), (&Value::Null, &Value::Null));
+}
+
+#[test]
+fn upstream_diff_ends_at_the_folder() {
+    let sandbox = Sandbox::new();
+    let folder = sandbox.skill("demo", "Does it. Use in tests.", &[]);
+    sandbox.done(&["install", folder.to_str().unwrap()]);
+    edit(&sandbox, "Read the input.", "Read all input.");
+    let diff = sandbox.done(&["diff", "demo", "--upstream"]);
+    assert_eq!(diff["edited"], true);
+    assert!(diff["diff"].as_str().unwrap().contains("+Read all input."), "{diff:#}");
+}
+
+#[test]
+fn edited_skill_compiles_as_edited() {
+    let sandbox = sandbox();
+    let tool = "tool_schema:\n  description: Says hello\n  input:\n    type: object\n";
+    let compiled = |sandbox: &Sandbox| sandbox.ask(&["tools", "compile", "demo"]).json();
+    let before = compiled(&sandbox);
+    edit(&sandbox, "name: demo\n", &format!("name: demo\n{tool}"));
+    assert_ne!(compiled(&sandbox), before, "the schema of the folder is looked at");
+}
+
+#[test]
+fn commit_records_an_edit_with_its_reason() {
+    let sandbox = sandbox();
+    edit(&sandbox, "alpha line", "omega line");
+    let folder = snapshot(&sandbox.user_skill("demo"));
+    let report = sandbox.done(&["commit", "demo", "--reason", "a clearer word"]);
+    assert_eq!(
+        (&report["status"], &report["action"], &report["number"]),
+        (&json!("applied"), &json!("external"), &json!(2))
+    );
+    let newest = revisions(&sandbox)[0].clone();
+    assert_eq!((&newest["reason"], &newest["actor"]["kind"]), (&json!("a clearer word"), &json!("external")));
+    assert_eq!(newest["revision"], report["revision"]);
+    assert_eq!(snapshot(&sandbox.user_skill("demo")), folder);
+    let again = sandbox.done(&["commit", "demo", "--reason", "again"]);
+    assert_eq!((&again["status"], &again["revision"]), (&json!("unchanged"), &report["revision"]));
+    assert_eq!(sandbox.done(&["status", "demo"])["skills"][0]["state"], "clean");
+    sandbox.ask(&["commit", "none", "--reason", "x"]).refused(7, "not_found");
+    assert_eq!(sandbox.run(&["commit", "demo"]).exits(2).text(), "");
+}
+
+#[test]
+fn commit_without_a_name_records_every_edit() {
+    let sandbox = sandbox();
+    sandbox.create("other", "alpha line");
+    sandbox.create("third", "alpha line");
+    edit(&sandbox, "alpha line", "omega line");
+    fs::write(sandbox.user_skill("other").join("notes.md"), "# Notes\n").unwrap();
+    let answer = sandbox.done(&["commit", "--reason", "both"]);
+    let names: Vec<_> = answer["skills"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["demo", "other"]);
+    assert_eq!(sandbox.done(&["commit", "--reason", "none"])["skills"], json!([]));
+}
+
+#[test]
+fn commit_of_a_blocked_edit_is_refused() {
+    let sandbox = sandbox();
+    edit_hostile(&sandbox);
+    sandbox.ask(&["commit", "demo", "--reason", "x"]).refused_with_hint(4, "external_blocked");
+    let all = sandbox.ask(&["commit", "--reason", "x"]).exits(4).json();
+    assert_eq!((&all["ok"], &all["refused"][0]["code"]), (&json!(false), &json!("external_blocked")));
+}
+
+/// The ways in which an edit is one that an agent could not make, each on a fresh skill.
+fn held_edits() -> Vec<(&'static str, Sandbox)> {
+    let mut edits = Vec::new();
+    let pinned = sandbox();
+    pinned.done(&["pin", "demo"]);
+    edit(&pinned, "alpha line", "omega line");
+    edits.push(("pinned", pinned));
+    let strict = sandbox();
+    policy(&strict, "strict");
+    edit(&strict, "alpha line", "omega line");
+    edits.push(("strict", strict));
+    let delicate = sandbox();
+    let script = warned("scripts/a.sh");
+    write_files(&delicate.user_skill("demo"), &[("scripts/a.sh", script.as_bytes(), true)]);
+    edits.push(("delicate", delicate));
+    let evals = sandbox();
+    edit(&evals, "alpha line", "omega line");
+    write_files(&evals.user_skill("demo"), &[("evals/evals.json", b"{}\n", false)]);
+    edits.push(("evals", evals));
+    let rule = sandbox();
+    let file = rule.skillhub_home().join("rules.toml");
+    let text = "format = 1\n[[rules]]\ndecision = \"hold\"\nactor = \"agent\"\nactions = [\"write_file\"]\n";
+    fs::write(&file, text).unwrap();
+    fs::write(rule.skillhub_home().join("config.toml"), format!("policy = {:?}\n", file.to_str().unwrap())).unwrap();
+    write_files(&rule.user_skill("demo"), &[("references/more.md", b"# More\n", false)]);
+    edits.push(("rule", rule));
+    edits
+}
+
+#[test]
+fn edit_that_an_agent_could_not_make_waits_for_a_person() {
+    for (what, sandbox) in held_edits() {
+        let head = revisions(&sandbox)[0].clone();
+        let folder = snapshot(&sandbox.user_skill("demo"));
+        let (read, list) = served(&sandbox);
+        assert_eq!((&read["revision"], &read["edited"]), (&head["revision"], &json!(false)), "{what}");
+        assert_eq!(read["digest"], head["digest"], "{what}");
+        assert!(read["held"].is_string() && list["held"].is_string(), "{what}: {read:#}");
+        assert!(read["content"].as_str().unwrap().contains("alpha line"), "{what}");
+        assert!(sandbox.run(&["read", "demo"]).exits(0).text().contains("waits for a person"), "{what}");
+        let prompt = sandbox.done(&["prompt"])["skills"][0].clone();
+        assert_eq!((&prompt["edited"], &prompt["digest"]), (&json!(false), &head["digest"]), "{what}");
+        let status = sandbox.done(&["status", "demo"])["skills"][0].clone();
+        assert_eq!((&status["state"], status["held"].is_string()), (&json!("modified"), true), "{what}");
+        sandbox.ask(&PATCH).refused(5, "policy_denied");
+        let commit = sandbox.ask(&["commit", "demo", "--reason", "x"]);
+        let is_refused = commit.json()["error"]["code"] == "policy_denied";
+        assert!(is_refused || commit.json()["status"] == "proposed", "{what}: {commit}");
+        assert_eq!(revisions(&sandbox).len(), 1, "{what}");
+        assert_eq!(snapshot(&sandbox.user_skill("demo")), folder, "{what}");
+        let recorded = sandbox.run_as(&sandbox.token(), &["--actor", "person:ann", "commit", "demo", "--reason", "ok"]);
+        assert_eq!(recorded.done()["status"], "applied", "{what}");
+        let (read, _) = served(&sandbox);
+        assert_eq!((&read["held"], &read["edited"]), (&Value::Null, &json!(false)), "{what}");
+        assert_ne!(read["digest"], head["digest"], "{what}: a person recorded it");
+    }
+}
+
+#[test]
+fn edit_put_aside_comes_back_only_by_a_person() {
+    let sandbox = sandbox();
+    let script = warned("scripts/a.sh");
+    write_files(&sandbox.user_skill("demo"), &[("scripts/a.sh", script.as_bytes(), true)]);
+    let edited = snapshot(&sandbox.user_skill("demo"));
+    sandbox.done(&["rollback", "demo", "head"]);
+    assert_eq!(revisions(&sandbox).len(), 3);
+    sandbox.ask(&["rollback", "demo", "2"]).refused(5, "policy_denied");
+    write_files(&sandbox.user_skill("demo"), &[("scripts/a.sh", script.as_bytes(), true)]);
+    let (read, _) = served(&sandbox);
+    assert!(read["held"].is_string() && read["files"] == json!([]), "{read:#}");
+    fs::remove_dir_all(sandbox.user_skill("demo").join("scripts")).unwrap();
+    sandbox.run_as(&sandbox.token(), &["--actor", "person:ann", "rollback", "demo", "2"]).done();
+    assert_eq!(snapshot(&sandbox.user_skill("demo")), edited);
+}
+
+#[test]
+fn held_commit_is_accepted_by_a_person() {
+    let sandbox = sandbox();
+    policy(&sandbox, "strict");
+    edit(&sandbox, "alpha line", "omega line");
+    let proposal = sandbox.done(&["commit", "demo", "--reason", "a better word"]);
+    assert_eq!(proposal["status"], "proposed");
+    let id = proposal["proposal"].as_str().unwrap();
+    assert_eq!(sandbox.done(&["commit", "demo", "--reason", "again"])["proposal"], proposal["proposal"]);
+    sandbox.run_as(&sandbox.token(), &["review", "accept", id]).done();
+    let (read, _) = served(&sandbox);
+    assert!(read["held"].is_null() && read["content"].as_str().unwrap().contains("omega line"), "{read:#}");
+    assert_eq!(sandbox.done(&["status", "demo"])["skills"][0]["state"], "clean");
+}
+
+#[test]
+fn run_with_an_unrecorded_edit_counts_for_no_revision() {
+    let sandbox = sandbox();
+    sandbox.done(&["read", "demo", "--run", "before"]);
+    edit(&sandbox, "alpha line", "omega line");
+    sandbox.done(&["read", "demo", "--run", "during"]);
+    let told = sandbox.done(&["record", "demo", "--event", "completed", "--run", "during"]);
+    assert_eq!((&told["recorded"], &told["unrecorded"]), (&json!(0), &json!(1)), "{told:#}");
+    let told = sandbox.done(&["record", "demo", "--event", "completed", "--run", "before"]);
+    assert_eq!(told["recorded"], 1, "that run had the head");
+    let library = sandbox.done(&["where"])["history"].as_str().unwrap().replace("history.git", "outcomes/demo.jsonl");
+    let log = fs::read_to_string(library).unwrap();
+    assert_eq!((log.lines().count(), log.contains("during")), (2, false), "{log}");
+}
+
+#[test]
+fn one_content_is_scanned_once() {
+    let sandbox = sandbox();
+    edit(&sandbox, "alpha line", "omega line");
+    let (read, _) = served(&sandbox);
+    let glances = sandbox.done(&["where"])["history"].as_str().unwrap().replace("history.git", "glances");
+    let known = String::from_utf8_lossy(&fs::read(&glances).unwrap()).into_owned();
+    assert!(known.contains(read["digest"].as_str().unwrap()), "{known}");
+    policy(&sandbox, "strict");
+    assert!(served(&sandbox).0["held"].is_string(), "another policy is asked again");
+    policy(&sandbox, "open");
+    assert_eq!(served(&sandbox).0["digest"], read["digest"]);
+    edit_hostile(&sandbox);
+    sandbox.ask(&["read", "demo"]).refused(4, "external_blocked");
+    assert!(!sandbox.run(&["prompt"]).exits(0).text().contains("demo"), "other content is judged anew");
+}
+
+#[test]
+fn folder_without_history_is_new() {
+    let sandbox = sandbox();
+    let text = skill_md("fresh", "Does it. Use in tests.", "Read.");
+    write_files(&sandbox.user_skill("fresh"), &[("SKILL.md", text.as_bytes(), false)]);
+    for status in
+        [sandbox.done(&["status", "fresh"])["skills"][0].clone(), sandbox.done(&["status"])["skills"][1].clone()]
+    {
+        assert_eq!((&status["name"], &status["state"]), (&json!("fresh"), &json!("new")));
+        assert_eq!((&status["revision"], &status["newest"]), (&Value::Null, &Value::Null));
+    }
+    assert_eq!(sandbox.done(&["commit", "fresh", "--reason", "begin"])["number"], 1);
 }

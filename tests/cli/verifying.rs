@@ -43,9 +43,8 @@ fn a_changed_file_a_lost_folder_and_a_changed_lock_file_are_told() {
     let script = sandbox.user_skill("demo").join("scripts/run.sh");
     let lock = sandbox.done(&["where"])["lock"].as_str().unwrap().to_owned();
     fs::write(&script, "#!/bin/sh\nprintf y\n").unwrap();
-    let found = sandbox.ask(&["verify"]).exits(8).json();
-    assert_eq!((status(&found), &found["error"]["code"]), ("tampered", &Value::from("integrity")));
-    assert_eq!(found["skills"][0]["files"][0]["path"], "scripts/run.sh");
+    let found = sandbox.done(&["verify"]);
+    assert_eq!((status(&found), &found["skills"][0]["files"][0]["path"]), ("modified", &"scripts/run.sh".into()));
     fs::write(&script, "#!/bin/sh\nprintf x\n").unwrap();
     assert_eq!(status(&sandbox.done(&["verify"])), "pristine");
     let good = fs::read_to_string(&lock).unwrap();
@@ -60,6 +59,27 @@ fn a_changed_file_a_lost_folder_and_a_changed_lock_file_are_told() {
     assert_eq!(status(&sandbox.ask(&["verify"]).exits(8).json()), "missing");
     sandbox.done(&["install"]);
     assert_eq!(status(&sandbox.done(&["verify"])), "pristine");
+}
+
+#[test]
+fn edit_is_tampering_only_without_the_history() {
+    let sandbox = Sandbox::project();
+    sandbox.skill("demo", "Writes notes. Use in tests.", &[("scripts/run.sh", "#!/bin/sh\nprintf x\n")]);
+    sandbox.done(&["publish", "demo", "--owner", "acme", "--version", "1.0.0"]);
+    sandbox.done(&["install", "acme/demo"]);
+    let verify = |home: &str| {
+        let args = ["verify", "--offline", "--json"];
+        let mut command = sandbox.command(&args);
+        command.env("SKILLHUB_HOME", sandbox.path(home));
+        sandbox.finish(command, &args)
+    };
+    assert_eq!(status(&verify("home/other").done()), "pristine", "as in a clone");
+    let script = sandbox.cwd().join(".agents/skills/demo/scripts/run.sh");
+    fs::write(&script, "#!/bin/sh\nprintf y\n").unwrap();
+    assert_eq!(status(&verify("home/.skillhub").done()), "modified");
+    assert_eq!(status(&verify("home/other").exits(8).json()), "tampered");
+    sandbox.done(&["commit", "demo", "--reason", "y is better"]);
+    assert_eq!(status(&verify("home/other").done()), "evolved", "the lock file names what was recorded");
 }
 
 #[test]

@@ -267,3 +267,27 @@ fn odd_requests_are_refused_and_change_nothing() {
     }
     assert_eq!(sandbox.done(&["history", "notes"])["revisions"].as_array().unwrap().len(), 1);
 }
+
+#[test]
+fn edit_of_a_folder_shows_unless_it_is_held() {
+    let sandbox = Sandbox::new();
+    sandbox.create("notes", "Read. Write.");
+    let gateway = Gateway::start(&sandbox, TOKEN, &[]);
+    let one = || gateway.done("GET /api/skills/custom/notes", &Value::Null);
+    let before = one();
+    assert_eq!((&before["edited"], before["held"].is_null()), (&json!(false), true));
+    write_files(&sandbox.user_skill("notes"), &[("SKILL.md", text("notes", "Read thrice.").as_bytes(), false)]);
+    let edited = one();
+    assert_eq!(edited["edited"], true);
+    assert!(edited["content"].as_str().unwrap().contains("Read thrice."), "{edited:#}");
+    sandbox.done(&["pin", "notes"]);
+    let pinned = one();
+    assert_eq!((&pinned["content"], &pinned["digest"]), (&before["content"], &before["digest"]));
+    assert!(pinned["held"].is_string() && pinned["edited"] == false, "{pinned:#}");
+    let token = sandbox.token();
+    let body = json!({"content": text("notes", "Read."), "reason": "x"});
+    assert_eq!(gateway.ask("PUT /api/skills/custom/notes", &body).0, 403);
+    sandbox.run_as(&token, &["--actor", "person:ann", "unpin", "notes"]).done();
+    std::fs::write(sandbox.skillhub_home().join("config.toml"), "policy = \"strict\"\n").unwrap();
+    assert_eq!(one()["digest"], before["digest"], "another policy holds at once");
+}

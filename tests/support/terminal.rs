@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::Read,
+    io::{Read, Write},
     os::fd::OwnedFd,
     process::{Command, Stdio},
 };
@@ -35,10 +35,22 @@ impl Sandbox {
         self.with_terminal(self.command(args), args, Terminal::BOTH)
     }
 
+    /// Runs the program at a terminal at which somebody types this.
+    #[track_caller]
+    pub fn typing(&self, typed: &str, args: &[&str]) -> Answer {
+        self.with_terminal_typing(self.command(args), args, Terminal::BOTH, typed)
+    }
+
     /// Runs a prepared command with these streams at a terminal.
     #[track_caller]
-    pub fn with_terminal(&self, mut command: Command, args: &[&str], terminal: Terminal) -> Answer {
+    pub fn with_terminal(&self, command: Command, args: &[&str], terminal: Terminal) -> Answer {
+        self.with_terminal_typing(command, args, terminal, "")
+    }
+
+    #[track_caller]
+    fn with_terminal_typing(&self, mut command: Command, args: &[&str], terminal: Terminal, typed: &str) -> Answer {
         let (ours, theirs) = pair();
+        File::from(ours.try_clone().unwrap()).write_all(typed.as_bytes()).unwrap();
         let (reader, writer) = std::io::pipe().unwrap();
         if terminal.stdin {
             command.stdin(theirs.try_clone().unwrap());

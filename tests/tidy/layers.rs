@@ -40,7 +40,7 @@ const LAYERS: &[(&str, &[&str])] = &[
 /// them. A name covers its family: `tokio` means `tokio-util` too.
 const CONFINED: &[(&str, &[&str])] = &[
     ("git2", &["library", "registry-index", "client"]),
-    ("cap-std", &["library", "registry-index", "client", "compose"]),
+    ("cap-std", &["library", "registry-index", "client", "agent", "compose"]),
     ("cap-fs-ext", &["library", "registry-index", "client", "compose"]),
     ("tokio", &["server", "mcp", "client"]),
     ("axum", &["server", "mcp"]),

@@ -25,9 +25,13 @@ pub fn check_lock_file(context: &Context, library: &Library, findings: &mut Find
             return;
         }
     };
+    let in_work_tree = context.skills_of_branch(library).is_some();
     for drift in &drifts {
         let message = format!("{} {}", drift.name, drift.kind.describe());
         match drift.kind {
+            kind if kind.can_be_mended() && in_work_tree && is_of_branch(library, drift) => {
+                findings.ok("lock_file", &path, format!("{}: this git branch has another state of it", drift.name));
+            }
             // A clone's lock file names what is not here yet; that is what `install` is for.
             client::DriftKind::NotInstalled => findings.ok("lock_file", &path, message),
             kind if kind.can_be_mended() => {
@@ -43,6 +47,22 @@ pub fn check_lock_file(context: &Context, library: &Library, findings: &mut Find
     findings.close("lock_file", &path, "it agrees with the library");
 }
 
+/// Whether a skill differs from the lock file because a git branch has its own state of it: its folder does not show
+/// the newest revision. What another branch has is never written here.
+fn is_of_branch(library: &Library, drift: &client::Drift) -> bool {
+    let bare = drift.name.rsplit('/').next().unwrap_or(&drift.name);
+    let Ok(name) = skill::SkillName::parse(bare) else { return false };
+    let has_folder = library.folders().is_ok_and(|folders| folders.iter().any(|folder| folder == name.as_str()));
+    let Ok(Some(head)) = library.head(&name) else { return false };
+    let shown = library.revision_in_folder(&name).ok().flatten();
+    let shows_head = shown.is_some_and(|shown| shown.digest == head.digest);
+    match drift.kind {
+        client::DriftKind::Missing => !has_folder || !shows_head,
+        client::DriftKind::Gone => has_folder,
+        _ => has_folder && !shows_head,
+    }
+}
+
 /// Brings the two sides of a merge together.
 fn heal(path: &Path, library: &Library) -> Result<String, String> {
     let healed = client::heal(path, library).map_err(|error| error.to_string())?;
@@ -56,7 +76,15 @@ fn heal(path: &Path, library: &Library) -> Result<String, String> {
 
 /// Where skills were placed for agents.
 pub fn check_links(context: &Context, library: &Library, findings: &mut Findings) -> Result<(), CliError> {
-    let placed = client::placed_skills(library)?;
+    let of_branch = context.skills_of_branch(library);
+    let folders = library.folders()?;
+    let mut placed = client::placed_skills(library)?;
+    // What stands for a skill of another git branch is left to that.
+    placed.retain(|place| {
+        let has_folder = folders.iter().any(|folder| folder == place.skill.as_str());
+        let exists = || library.head(&place.skill).is_ok_and(|head| head.is_some_and(|head| !head.tombstone));
+        has_folder || of_branch.as_ref().is_none_or(|skills| skills.contains(&place.skill)) || !exists()
+    });
     let sight = FolderSight::new(context)?;
     let is_denied = |place: &PlacedSkill| {
         let folder = place.path.parent();

@@ -124,6 +124,8 @@ fn describe(kind: TemporaryKind) -> &'static str {
 /// Every skill's folder against its head.
 pub fn check_folders(context: &Context, library: &mut Library, findings: &mut Findings) -> Result<(), CliError> {
     let skills = library.skills()?;
+    let of_branch = context.skills_of_branch(library);
+    let is_elsewhere = |name: &skill::SkillName| of_branch.as_ref().is_some_and(|skills| !skills.contains(name));
     for (name, _) in &skills {
         let state = match library.folder_state(name) {
             Ok(state) => state,
@@ -133,14 +135,21 @@ pub fn check_folders(context: &Context, library: &mut Library, findings: &mut Fi
             }
         };
         match state {
-            FolderState::Absent | FolderState::Clean => {}
+            FolderState::Absent | FolderState::Clean | FolderState::Earlier { .. } => {}
+            // Another git branch has it.
+            FolderState::Missing if is_elsewhere(name) => {}
             FolderState::Missing => {
                 findings.mendable("folders", "folder_missing", name, "its folder is gone", || {
                     restore(context, library, name).map(|()| "brought back from the history".to_owned())
                 });
             }
             FolderState::Modified(_) => {
-                findings.cannot("folders", "hand_edit", name, "edited by hand; the next change records it");
+                findings.cannot(
+                    "folders",
+                    "hand_edit",
+                    name,
+                    "edited by hand; `skillhub commit` or the next change records it",
+                );
             }
             FolderState::Blocked(fault) => {
                 let message = format!(
@@ -156,10 +165,22 @@ pub fn check_folders(context: &Context, library: &mut Library, findings: &mut Fi
     Ok(())
 }
 
+/// The revision that the lock file names where the history has it, which on a git branch may be an earlier one; else
+/// the head.
+fn wanted(context: &Context, library: &Library, name: &skill::SkillName) -> String {
+    let lock = client::LockFile::read(&context.lock_path(library)).ok();
+    let content = lock.and_then(|lock| Some(lock.find(name)?.content.clone()));
+    let is_it = |revision: &library::Revision| {
+        content.as_ref().is_some_and(|content| *content == revision.digest.to_string()) && revision.was_cleared()
+    };
+    let found = library.revisions(name, usize::MAX).ok().and_then(|all| all.into_iter().find(is_it));
+    found.map_or_else(|| "head".to_owned(), |revision| revision.id.to_string())
+}
+
 fn restore(context: &Context, library: &mut Library, name: &skill::SkillName) -> Result<(), String> {
     let rollback = skill_manage::Rollback {
         skill: name.clone(),
-        to: Some("head".to_owned()),
+        to: Some(wanted(context, library, name)),
         expected_revision: None,
         notes: skill_manage::Notes { reason: Some("doctor: its folder was gone".to_owned()), ..Default::default() },
         dry_run: false,

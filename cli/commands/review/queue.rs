@@ -12,7 +12,7 @@ use skill_manage::{
 use crate::{
     context::{Context, skill_name},
     exit::{CliError, Exit},
-    print::{BAD, FAINT, GOOD, STRONG, Table, WARN, capability_lines, finding_lines, time, verdict_style, visible},
+    print::{BAD, FAINT, GOOD, STRONG, Table, WARN, capability_lines, findings_lines, time, verdict_style, visible},
 };
 
 /// Flags of `review list`.
@@ -142,8 +142,8 @@ fn about(proposal: &Proposal, moved: bool, now: Timestamp) -> String {
         let runs = if file.file.as_ref().is_some_and(|file| file.executable) { "  executable" } else { "" };
         text.push_str(&format!("  {word:<9} {}{runs}\n", visible(file.path.as_str())));
     }
-    for finding in proposal.scan.findings.iter().filter(|finding| finding.new) {
-        finding_lines(finding).iter().for_each(|line| text.push_str(&format!("  {line}\n")));
+    for line in findings_lines(proposal.scan.findings.iter().filter(|finding| finding.new)) {
+        text.push_str(&format!("  {line}\n"));
     }
     text
 }

@@ -54,9 +54,11 @@ pub fn places(context: &Context, global: &Global) -> Result<Vec<Place>, CliError
 }
 
 /// The same command for one of the two libraries, at the same moment.
-fn context_of(context: &Context, global: &Global, project: bool) -> Result<Context, CliError> {
+pub fn context_of(context: &Context, global: &Global, project: bool) -> Result<Context, CliError> {
     let flags = Global { project, global: !project, library: None, ..global.clone() };
-    Ok(Context { now: context.now, ..Context::new(&flags)? })
+    let mut of_library = Context::new(&flags)?;
+    of_library.now = context.now;
+    Ok(of_library)
 }
 
 /// Skills in the library without a history, and those in agents' folders that no link or copy of ours is.

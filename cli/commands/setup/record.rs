@@ -32,6 +32,9 @@ pub struct SetupRecord {
     pub user: bool,
     /// The files that it wrote.
     pub files: Vec<FileChange>,
+    /// Folders that were absent before, the outermost last.
+    #[serde(default)]
+    pub folders: Vec<PathBuf>,
 }
 
 /// A configuration file before and after.
@@ -48,9 +51,18 @@ pub struct FileChange {
 }
 
 impl SetupRecord {
-    /// A record of a setup at this moment.
-    pub fn new(context: &Context, project: Option<PathBuf>, user: bool, files: Vec<FileChange>) -> Self {
-        Self { v: VERSION, time: context.now.to_string(), project, user, files }
+    /// A record of a setup at this moment, which manages skills in these libraries and writes these files.
+    pub fn new(context: &Context, libraries: &[&Context], files: Vec<FileChange>) -> Self {
+        let folders = libraries.iter().flat_map(|library| absent_folders(library.library_path()));
+        let of_files = files.iter().filter_map(|file| file.path.parent()).flat_map(absent_folders);
+        Self {
+            v: VERSION,
+            time: context.now.to_string(),
+            project: libraries.iter().find_map(|library| library.library_project().map(Path::to_owned)),
+            user: libraries.iter().any(|library| library.library_project().is_none()),
+            folders: folders.chain(of_files).collect(),
+            files,
+        }
     }
 
     /// Stores it in the home, for its user alone.
@@ -101,4 +113,9 @@ impl SetupRecord {
     pub fn forget(path: &Path) -> Result<(), CliError> {
         fs::remove_file(path).map_err(io_at(path))
     }
+}
+
+/// The folder and those above it that do not exist.
+fn absent_folders(folder: &Path) -> Vec<PathBuf> {
+    folder.ancestors().take_while(|folder| folder.symlink_metadata().is_err()).map(Path::to_owned).collect()
 }

@@ -8,7 +8,10 @@ use mcp::hosts::Host;
 use serde_json::json;
 use skill::counted;
 
-use super::record::{FileChange, SetupRecord};
+use super::{
+    found::context_of,
+    record::{FileChange, SetupRecord},
+};
 use crate::{
     args::Global,
     commands::mcp::install,
@@ -51,6 +54,10 @@ pub fn run(context: &Context, global: &Global) -> Result<Exit, CliError> {
             Err(error) => warnings.push(format!("{}: {}", file.path.display(), error.message)),
         }
     }
+    for folder in &record.folders {
+        // One that holds something stays.
+        let _kept = fs::remove_dir(folder);
+    }
     SetupRecord::forget(&path)?;
     let document = json!({"ok": true, "status": "undone", "skills": skills, "files": files, "warnings": warnings});
     context.out.answer(&document, |out| {
@@ -64,13 +71,12 @@ pub fn run(context: &Context, global: &Global) -> Result<Exit, CliError> {
 /// The libraries in which the setup managed skills.
 fn contexts(context: &Context, global: &Global, record: &SetupRecord) -> Result<Vec<Context>, CliError> {
     let mut contexts = Vec::new();
-    let flags = |project| Global { project, global: !project, library: None, ..global.clone() };
     if let Some(root) = &record.project {
         std::env::set_current_dir(root).map_err(io_at(root))?;
-        contexts.push(Context { now: context.now, ..Context::new(&flags(true))? });
+        contexts.push(context_of(context, global, true)?);
     }
     if record.user {
-        contexts.push(Context { now: context.now, ..Context::new(&flags(false))? });
+        contexts.push(context_of(context, global, false)?);
     }
     Ok(contexts)
 }

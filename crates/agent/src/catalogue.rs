@@ -7,17 +7,17 @@ use std::{
 };
 
 use library::{
-    Closeness, FolderState, Front, Glance, HandEditFault, Head, Library, LibraryError, Scope, Served, SkillState,
-    Standing, State,
+    Closeness, FolderEdit, FolderFiles, FolderState, Front, Glance, HandEditFault, Head, Library, LibraryError, Scope,
+    Served, SkillState, Standing, State,
 };
 use scan::Baseline;
 use skill::{Bundle, Limits, QualifiedName, SkillName};
 
 use crate::{
     builtin::Builtin,
+    effective::{Sight, is_equal_copy},
     error::AgentError,
-    permission::Decision,
-    places::{Places, Root},
+    places::{Opens, Places, Root},
     search::search,
     settings::Settings,
     tool_policy::Declared,
@@ -35,12 +35,16 @@ pub struct Listed {
     pub scope: Scope,
     /// Its folder, absolute; a built-in skill has none.
     pub path: Option<PathBuf>,
+    /// Its title in any script, by `metadata.title`.
+    pub title: Option<String>,
     /// What it does and when to use it; empty where that cannot be read.
     pub description: String,
     /// The tools that it declares; `None` where it says nothing of tools.
     pub tools: Option<Vec<String>>,
     /// Its newest revision; `None` for a folder without history and for a built-in skill.
     pub head: Option<Head>,
+    /// The content of its folder where that is not the head's and passes the scanner.
+    pub edit: Option<FolderEdit>,
     /// The author's version, or that of the release.
     pub version: Option<String>,
     /// Whether agents see it.
@@ -72,27 +76,14 @@ enum Source {
 pub struct Given {
     /// The files.
     pub files: Bundle,
-    /// The revision, where there is a history.
+    /// The revision; `None` for an edit that is not recorded and for a skill without history.
     pub head: Option<Head>,
+    /// Whether the files are an edit of the folder that is not recorded.
+    pub edited: bool,
+    /// Why an edit of the folder waits for a person.
+    pub held: Option<String>,
     /// The folder with the files, where there is one.
     pub path: Option<PathBuf>,
-}
-
-/// Whether an agent sees a skill, and why not.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Sight {
-    /// It does.
-    Seen,
-    /// It does, and a person is asked before it is read.
-    Asked,
-    /// Somebody switched it off.
-    Disabled,
-    /// A permission denies it.
-    Denied,
-    /// The agent has a list of skills, and it is not on it.
-    NotOnList,
-    /// What it holds is not shown to agents: why.
-    Unusable(String),
 }
 
 /// All visible skills by precedence. One whose name is taken already is left out, and a note says so.
@@ -107,6 +98,8 @@ pub struct Catalogue {
     libraries: Vec<Library>,
     /// The marks of the libraries before they were looked at.
     marks: Vec<u64>,
+    /// The policy by which edits of folders were judged, where there are such.
+    edit_policy: Option<String>,
 }
 
 impl Catalogue {
@@ -115,6 +108,18 @@ impl Catalogue {
     /// # Errors
     /// A library cannot be read. Of an agents' folder that cannot, a note tells.
     pub fn collect(places: &Places, builtin: Vec<Builtin>) -> Result<Self, AgentError> {
+        Self::collect_by(places, builtin, Library::open)
+    }
+
+    /// As [`Catalogue::collect`], but operations that a killed process left are not applied.
+    ///
+    /// # Errors
+    /// As [`Catalogue::collect`].
+    pub fn inspect(places: &Places) -> Result<Self, AgentError> {
+        Self::collect_by(places, Vec::new(), Library::inspect)
+    }
+
+    fn collect_by(places: &Places, builtin: Vec<Builtin>, opens: Opens) -> Result<Self, AgentError> {
         let mut catalogue = Self {
             skills: Vec::new(),
             notes: Vec::new(),
@@ -122,10 +127,11 @@ impl Catalogue {
             places: HashMap::new(),
             libraries: Vec::new(),
             marks: Vec::new(),
+            edit_policy: None,
         };
-        for root in places.open(&mut catalogue.notes)? {
+        for root in places.open(opens, &mut catalogue.notes)? {
             let (path, is_own) = (root.library.path().to_owned(), root.is_own);
-            match catalogue.add_root(places, root) {
+            match catalogue.add_root(places, opens, root) {
                 Err(error) if is_own => return Err(error.into()),
                 Err(error) => catalogue.notes.push(format!("{} is left out: {error}", path.display())),
                 Ok(()) => {}
@@ -136,16 +142,17 @@ impl Catalogue {
             let enabled = set.of(&builtin.name).enabled;
             catalogue.add(Listed { enabled, ..of_builtin(builtin) });
         }
+        catalogue.edit_policy = catalogue.policy_of_edits();
         Ok(catalogue)
     }
 
     /// Adds the skills of a folder, and those of the folders below it that hold skills.
-    fn add_root(&mut self, places: &Places, root: Root) -> Result<(), LibraryError> {
+    fn add_root(&mut self, places: &Places, opens: Opens, root: Root) -> Result<(), LibraryError> {
         let Root { library, is_own } = root;
         let (mark, mut glances, state) = (library.mark(), library.glances(Closeness::Signatures)?, library.state()?);
         let skills = glances.iter().filter(|glance| glance.head.is_some() || glance.standing == Standing::Modified);
         let names: HashSet<&str> = skills.map(|glance| glance.name.as_str()).collect();
-        let nested = places.nested(&library, |name| names.contains(name), &mut self.notes)?;
+        let nested = places.nested((&library, opens), |name| names.contains(name), &mut self.notes)?;
         glances.retain(|glance| !nested.groups.contains(glance.name.as_str()));
         self.add_library(library, mark, glances, &state, is_own);
         for library in nested.libraries {
@@ -168,6 +175,7 @@ impl Catalogue {
     fn add(&mut self, listed: Listed) {
         match self.places.get(&listed.name).and_then(|place| self.skills.get(*place)) {
             Some(_) if listed.scope == Scope::Builtin => {}
+            Some(known) if is_equal_copy(self, known, &listed) => {}
             Some(known) => {
                 let place = |path: &Option<PathBuf>| path.as_ref().map(|p| p.display().to_string()).unwrap_or_default();
                 let (by, hidden) = (place(&known.path), place(&listed.path));
@@ -209,9 +217,17 @@ impl Catalogue {
         &self.libraries
     }
 
-    /// Whether no skillhub has committed or set anything in one of the libraries since.
+    /// Whether no skillhub has committed or set anything in one of the libraries since, and the policy by which edits
+    /// of folders were judged is the same.
     pub(crate) fn is_as_marked(&self) -> bool {
-        self.libraries.iter().map(Library::mark).eq(self.marks.iter().copied())
+        let is_judged_alike = self.edit_policy.is_none() || self.edit_policy == self.policy_of_edits();
+        is_judged_alike && self.libraries.iter().map(Library::mark).eq(self.marks.iter().copied())
+    }
+
+    /// The policy, where there are edits that it bears on.
+    fn policy_of_edits(&self) -> Option<String> {
+        let has_edits = self.skills.iter().any(|listed| listed.edit.is_some());
+        self.libraries.first().filter(|_| has_edits).map(Library::edit_policy_fingerprint)
     }
 
     /// A number that changes with what clients are told of the skills.
@@ -221,12 +237,14 @@ impl Catalogue {
             let head = listed.head.as_ref().map(|head| &head.id);
             let Listed { name, description, path, tools, enabled, modified, fault, .. } = listed;
             (name.as_str(), description, path, tools, head, enabled, modified, fault).hash(&mut hasher);
+            let edit = listed.edit.as_ref().map(|edit| (&edit.digest, &edit.held));
+            edit.hash(&mut hasher);
         }
         hasher.finish()
     }
 
-    /// A skill's files as our own readers see them: those of the head, or, where there is none, those
-    /// of the folder after the scanner let them pass.
+    /// A skill's files as our own readers see them: those of the head, or those of the folder where that was edited or
+    /// has no history and the scanner let them pass.
     ///
     /// # Errors
     /// The library cannot be read, or the scanner blocks the folder.
@@ -238,7 +256,11 @@ impl Catalogue {
         };
         let unusable = |fault: String| AgentError::Unusable { name: listed.name.clone(), fault };
         if let Some(head) = &listed.head {
-            return Ok(library.bundle(&head.id)?);
+            return match listed.served_edit() {
+                None => Ok(library.bundle(&head.id)?),
+                Some(FolderEdit { at: Some(at), .. }) => Ok(library.bundle(&at.id)?),
+                Some(edit) => Ok(Self::edited(library, listed, edit)?.files),
+            };
         }
         match library.folder_state(&listed.name)? {
             FolderState::Modified(cleared) => Ok(cleared.bundle().clone()),
@@ -249,7 +271,9 @@ impl Catalogue {
                 }
             }
             FolderState::Blocked(fault) => Err(unusable(fault.to_string())),
-            FolderState::Absent | FolderState::Clean | FolderState::Missing => Err(gone()),
+            FolderState::Absent | FolderState::Clean | FolderState::Missing | FolderState::Earlier { .. } => {
+                Err(gone())
+            }
         }
     }
 
@@ -262,9 +286,45 @@ impl Catalogue {
         if let (Some(run), Some(library)) = (run, self.library_of(listed))
             && let Some(Served { head, path }) = library.served(&listed.name, run)?
         {
-            return Ok(Given { files: library.bundle(&head.id)?, head: Some(head), path });
+            return Ok(Given { files: library.bundle(&head.id)?, head: Some(head), edited: false, held: None, path });
         }
-        Ok(Given { files: self.files(listed)?, head: listed.head.clone(), path: listed.path.clone() })
+        let path = listed.path.clone();
+        let (Some(library), Some(head)) = (self.library_of(listed), &listed.head) else {
+            return Ok(Given { files: self.files(listed)?, head: None, edited: false, held: None, path });
+        };
+        let FolderFiles { files, head, held } = Self::now(library, listed, head)?;
+        Ok(Given { edited: head.is_none(), files, head, held, path })
+    }
+
+    /// What readers get of a skill with a history as its folder is at this moment, which may have changed since the
+    /// catalogue was collected. Only content that nobody judged is scanned.
+    fn now(library: &Library, listed: &Listed, head: &Head) -> Result<FolderFiles, AgentError> {
+        let found = library.files_in_folder(&listed.name)?;
+        let is_head = found.as_ref().is_some_and(|found| found.digest().to_string() == head.digest);
+        match &listed.edit {
+            _ if is_head => Ok(FolderFiles { files: library.bundle(&head.id)?, head: Some(head.clone()), held: None }),
+            Some(edit) if found.is_some_and(|found| edit.is_of(&found)) => Self::edited(library, listed, edit),
+            _ => Self::judged(library, listed),
+        }
+    }
+
+    /// The files for an edit that was judged, if the folder still holds it.
+    fn edited(library: &Library, listed: &Listed, edit: &FolderEdit) -> Result<FolderFiles, AgentError> {
+        let head = edit.at.as_ref().filter(|_| edit.held.is_none());
+        let head = if edit.held.is_some() { listed.head.as_ref() } else { head };
+        if let Some(head) = head {
+            let held = edit.held.clone();
+            return Ok(FolderFiles { files: library.bundle(&head.id)?, head: Some(head.clone()), held });
+        }
+        match library.files_in_folder(&listed.name)?.filter(|found| found.digest().to_string() == edit.digest) {
+            Some(files) => Ok(FolderFiles { files, head: None, held: None }),
+            None => Self::judged(library, listed),
+        }
+    }
+
+    fn judged(library: &Library, listed: &Listed) -> Result<FolderFiles, AgentError> {
+        let unusable = |fault| AgentError::Unusable { name: listed.name.clone(), fault };
+        library.folder_files(&listed.name)?.map_err(unusable)
     }
 
     /// The skill of a name, whoever may see it.
@@ -296,30 +356,42 @@ impl Catalogue {
 }
 
 impl Listed {
-    /// Whether an agent sees it. What nobody sees is told before what only this agent does not.
-    #[must_use]
-    pub fn sight(&self, settings: &Settings, agent: &str) -> Sight {
-        if !self.enabled {
-            return Sight::Disabled;
-        }
-        if let Some(fault) = &self.fault {
-            return Sight::Unusable(fault.clone());
-        }
-        let qualified = self.qualified();
-        let qualified = qualified.as_deref();
-        match settings.permissions.skill(agent, self.name.as_str(), qualified) {
-            Decision::Deny => Sight::Denied,
-            _ if !settings.is_on_list(agent, self.name.as_str(), qualified) => Sight::NotOnList,
-            Decision::Ask => Sight::Asked,
-            Decision::Allow => Sight::Seen,
-        }
-    }
-
     /// `owner/name`, for a skill that was installed from a registry.
     #[must_use]
     pub fn qualified(&self) -> Option<String> {
         let origin = self.head.as_ref()?.origin.as_ref()?;
         origin.name.parse::<QualifiedName>().ok().map(|name| name.to_string())
+    }
+
+    /// The edit of its folder that readers get in place of the head.
+    #[must_use]
+    pub fn served_edit(&self) -> Option<&FolderEdit> {
+        self.edit.as_ref().filter(|edit| edit.held.is_none())
+    }
+
+    /// Whether readers get an edit of its folder that is not recorded.
+    #[must_use]
+    pub fn is_edited(&self) -> bool {
+        self.served_edit().is_some_and(|edit| edit.at.is_none())
+    }
+
+    /// Why an edit of its folder waits for a person.
+    #[must_use]
+    pub fn held(&self) -> Option<&str> {
+        self.edit.as_ref()?.held.as_deref()
+    }
+
+    /// The revision that readers get: the head, or the earlier one that its folder is at.
+    #[must_use]
+    pub fn served(&self) -> Option<&Head> {
+        self.served_edit().and_then(|edit| edit.at.as_ref()).or(self.head.as_ref())
+    }
+
+    /// The digest of what readers get; `None` for a folder without history and for a built-in skill.
+    #[must_use]
+    pub fn digest(&self) -> Option<&str> {
+        let edit = self.served_edit().map(|edit| edit.digest.as_str());
+        edit.or_else(|| self.head.as_ref().map(|head| head.digest.as_str()))
     }
 
     /// What it says of tools.
@@ -355,9 +427,10 @@ impl Listed {
 
 /// A skill of a library.
 fn listed(library: &Library, place: usize, glance: Glance, set: &SkillState) -> Listed {
-    let Glance { name, head, front, standing, .. } = glance;
-    let Front { description, version, tools, fault: unreadable } = front;
-    let release = head.as_ref().and_then(|head| Some((head.origin.as_ref()?, &head.digest)));
+    let Glance { name, head, front, standing, edit, .. } = glance;
+    let Front { title, description, version, tools, fault: unreadable } = front;
+    let at = edit.as_ref().filter(|edit| edit.held.is_none()).and_then(|edit| edit.at.as_ref());
+    let release = at.or(head.as_ref()).and_then(|head| Some((head.origin.as_ref()?, &head.digest)));
     let evolved = release.is_some_and(|(origin, digest)| origin.digest != *digest);
     let version = release.and_then(|(origin, _)| origin.version.clone()).or(version);
     let fault = match &standing {
@@ -365,12 +438,13 @@ fn listed(library: &Library, place: usize, glance: Glance, set: &SkillState) -> 
         Standing::Blocked(fault) => Some(fault.clone()),
         Standing::Missing => Some("its folder is missing".to_owned()),
         Standing::Damaged(why) => Some(format!("its history is damaged: {why}")),
-        Standing::Clean | Standing::Modified => None,
+        Standing::Clean | Standing::Modified | Standing::Earlier => None,
     };
     let edited = head.is_some() && matches!(standing, Standing::Modified | Standing::Blocked(_));
     Listed {
         scope: library.scope(),
         path: Some(library.path().join(name.as_str())),
+        title,
         description,
         tools,
         version,
@@ -382,20 +456,23 @@ fn listed(library: &Library, place: usize, glance: Glance, set: &SkillState) -> 
         found_elsewhere: false,
         source: Source::Library(place),
         name,
+        edit,
         head,
     }
 }
 
 fn of_builtin(builtin: Builtin) -> Listed {
     let Builtin { name, files } = builtin;
-    let Front { description, version, tools, fault } = Front::of(&files, &name, &Limits::default());
+    let Front { title, description, version, tools, fault } = Front::of(&files, &name, &Limits::default());
     Listed {
         name,
         scope: Scope::Builtin,
         path: None,
+        title,
         description,
         tools,
         head: None,
+        edit: None,
         version,
         enabled: true,
         modified: false,

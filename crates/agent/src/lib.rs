@@ -1,7 +1,8 @@
 //! What an agent sees of skills: which there are, what it is told of them, and what it reads.
 //!
 //! The principal type is [`Catalogue`], the skills of all [`Places`] by precedence. [`Settings`] say which
-//! of them an agent may see ([`Permissions`]), [`prompt`](prompt()) tells a model what there is, [`open`]
+//! of them an agent may see ([`Permissions`]), [`Views::effective`] determines what one agent sees of one skill,
+//! [`prompt`](prompt()) tells a model what there is, [`open`]
 //! gives one skill's instructions, [`search()`] finds some, and [`ToolPolicy`] says which tools the skills in
 //! use leave. [`Live`] keeps a catalogue for a server that answers many requests.
 //!
@@ -10,6 +11,7 @@
 
 mod builtin;
 mod catalogue;
+mod effective;
 mod error;
 mod fit;
 mod live;
@@ -25,7 +27,8 @@ mod tool_policy;
 mod words;
 
 pub use builtin::Builtin;
-pub use catalogue::{Catalogue, Given, Listed, Sight};
+pub use catalogue::{Catalogue, Given, Listed};
+pub use effective::{AgentView, Host, Reads, Sight, Surroundings, Views};
 pub use error::AgentError;
 pub use fit::{Fit, Fitted};
 pub use live::{Live, RECHECK_MILLIS};

@@ -5,7 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use library::{Home, Library, LibraryError, Scope, folder, resolve};
+use library::{Home, Library, LibraryError, Scope, find_agent, folder, resolve};
+
+use crate::effective::{Host, Surroundings};
 
 /// How deep below one of the folders a skill may stand.
 pub const DEPTH: usize = 6;
@@ -13,12 +15,12 @@ pub const DEPTH: usize = 6;
 /// Folders below one folder of skills that may hold skills as well; more are told of and left out.
 pub const GROUPS: usize = 1000;
 
-/// Below a folder between the current one and the repository's root, where agents that are in use in
-/// many projects look for skills.
-pub const PROJECT_FOLDERS: [&str; 4] = [".agents/skills", ".opencode/skill", ".opencode/skills", ".claude/skills"];
+/// Below a folder between the current one and the repository's root, where agents that are in use in many projects
+/// look for skills: for a reader that is not one agent of the table.
+const PROJECT_FOLDERS: [&str; 4] = [".agents/skills", ".opencode/skill", ".opencode/skills", ".claude/skills"];
 
 /// The same below the user's home.
-pub const USER_FOLDERS: [&str; 6] = [
+const USER_FOLDERS: [&str; 6] = [
     ".agents/skills",
     ".config/opencode/skill",
     ".config/opencode/skills",
@@ -26,6 +28,9 @@ pub const USER_FOLDERS: [&str; 6] = [
     ".opencode/skills",
     ".claude/skills",
 ];
+
+/// Opens a library: [`Library::open`] or [`Library::inspect`].
+pub(crate) type Opens = fn(&Path, Scope, &Home, &str) -> Result<Library, LibraryError>;
 
 /// Where an agent's skills are looked for, by precedence.
 #[derive(Debug, Clone)]
@@ -58,22 +63,24 @@ pub(crate) struct Nested {
 }
 
 impl Places {
-    /// The folders of agents from `from` up to the project's root, the nearest first.
+    /// The folders that an agent's host reads, by its precedence. For an id that the agents' table does not have
+    /// they are those of agents that are in use in many projects: in the project, the nearest first, and of the user.
     #[must_use]
-    pub fn project_folders(root: &Path, from: &Path) -> Vec<(PathBuf, Scope)> {
-        let levels = from.ancestors().take_while(|level| level.starts_with(root));
-        levels.flat_map(|level| PROJECT_FOLDERS.map(|folder| (level.join(folder), Scope::Project))).collect()
-    }
-
-    /// The folders of agents of a user.
-    #[must_use]
-    pub fn user_folders(home: &Path) -> Vec<(PathBuf, Scope)> {
-        USER_FOLDERS.map(|folder| (home.join(folder), Scope::User)).into()
+    pub fn folders_of(agent: &str, around: &Surroundings<'_>) -> Vec<(PathBuf, Scope)> {
+        if let Some(agent) = find_agent(agent) {
+            return Host::of(agent, around).folders().map(|(folder, scope)| (folder.to_owned(), scope)).collect();
+        }
+        let levels = around
+            .project
+            .into_iter()
+            .flat_map(|root| around.cwd.ancestors().take_while(move |level| level.starts_with(root)));
+        let in_project = levels.flat_map(|level| PROJECT_FOLDERS.map(|folder| (level.join(folder), Scope::Project)));
+        in_project.chain(USER_FOLDERS.map(|folder| (around.user_home.join(folder), Scope::User))).collect()
     }
 
     /// Opens them by precedence: the first library, the others and the folders of the project, those of the
     /// user. Of a library that cannot be opened the reason is an error, of any other folder it is a note.
-    pub(crate) fn open(&self, notes: &mut Vec<String>) -> Result<Vec<Root>, LibraryError> {
+    pub(crate) fn open(&self, opens: Opens, notes: &mut Vec<String>) -> Result<Vec<Root>, LibraryError> {
         let mut wanted: Vec<(&PathBuf, Scope, bool)> =
             self.libraries.iter().map(|(path, scope)| (path, *scope, true)).collect();
         wanted.extend(self.folders.iter().map(|(path, scope)| (path, *scope, false)));
@@ -86,7 +93,7 @@ impl Places {
             if roots.iter().any(|root| root.library.path() == real) {
                 continue;
             }
-            match Library::open(&real, scope, &self.home, &self.storage) {
+            match opens(&real, scope, &self.home, &self.storage) {
                 Ok(library) => roots.push(Root { library, is_own }),
                 Err(error) if is_own => return Err(error),
                 Err(error) => notes.push(format!("{} is left out: {error}", path.display())),
@@ -113,7 +120,7 @@ impl Places {
     /// names of those right below it that lead there. Which names are skills themselves is known.
     pub(crate) fn nested(
         &self,
-        root: &Library,
+        (root, opens): (&Library, Opens),
         is_skill: impl Fn(&str) -> bool,
         notes: &mut Vec<String>,
     ) -> Result<Nested, LibraryError> {
@@ -136,7 +143,7 @@ impl Places {
             notes.push(format!("{path} holds skills in more than {GROUPS} folders; the others are left out"));
         }
         for path in parents.into_iter().take(GROUPS) {
-            nested.libraries.push(Library::open(&path, root.scope(), &self.home, &self.storage)?);
+            nested.libraries.push(opens(&path, root.scope(), &self.home, &self.storage)?);
         }
         Ok(nested)
     }

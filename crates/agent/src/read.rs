@@ -6,7 +6,8 @@ use library::{Head, Scope};
 use skill::{Limits, SkillName, SkillPath, validate::load};
 
 use crate::{
-    catalogue::{Catalogue, Listed, Sight},
+    catalogue::{Catalogue, Listed},
+    effective::Sight,
     error::AgentError,
     safe_text::{contained, escape},
     settings::Settings,
@@ -37,8 +38,15 @@ pub struct Instructions {
     pub scope: Scope,
     /// Its folder, absolute; a built-in skill has none.
     pub path: Option<PathBuf>,
-    /// Its revision, where it has a history: the newest, or the one that the run was given.
+    /// Its revision: the newest, the earlier one that its folder is at, or the one that the run was given; `None`
+    /// without a history and for an edit that is not recorded.
     pub head: Option<Head>,
+    /// Whether it is an edit of the folder that is not recorded.
+    pub edited: bool,
+    /// The digest of its files, `sha256:…`.
+    pub digest: String,
+    /// Why an edit of the folder waits for a person; this is the newest revision then.
+    pub held: Option<String>,
     /// `SKILL.md` without the frontmatter.
     pub body: String,
     /// Its other files.
@@ -93,18 +101,17 @@ pub fn open_in_run(
     let text = bundle.skill_md().unwrap_or_default();
     let loaded = load(text.as_bytes(), listed.name.as_str(), &Limits::default())
         .map_err(|problems| AgentError::Invalid { name: listed.name.clone(), problems })?;
-    let declared = match given.head == listed.head {
-        true => listed.declared(),
-        false => Declared { skill: listed.name.clone(), tools: loaded.frontmatter.allowed_tools },
-    };
     Ok(Instructions {
+        edited: given.edited,
+        digest: bundle.digest().to_string(),
+        held: given.held,
         name: listed.name.clone(),
         scope: listed.scope,
         path: given.path,
         head: given.head,
         body: loaded.body,
         files: bundle.paths().filter(|path| !path.is_skill_md()).cloned().collect(),
-        declared,
+        declared: Declared { skill: listed.name.clone(), tools: loaded.frontmatter.allowed_tools },
         asked,
     })
 }
@@ -220,6 +227,9 @@ impl Instructions {
                 "[{} not shown; the whole text is the file SKILL.md]\n",
                 skill::counted(rest, "more byte")
             ));
+        }
+        if let Some(why) = &self.held {
+            text.push_str(&format!("[an edit of the folder waits for a person: {}]\n", escape(why)));
         }
         text.push('\n');
         if let Some(path) = &self.path {

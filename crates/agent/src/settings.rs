@@ -153,12 +153,6 @@ impl Settings {
         self.agents.get(agent).and_then(|agent| agent.skill_evolution).unwrap_or(self.evolution)
     }
 
-    /// Whether a skill is there at all for an agent, by its bare name and, where it was installed, `owner/name`.
-    #[must_use]
-    pub fn lets_see(&self, agent: &str, name: &str, qualified: Option<&str>) -> bool {
-        self.permissions.skill(agent, name, qualified) != Decision::Deny && self.is_on_list(agent, name, qualified)
-    }
-
     /// Whether the agent's list, if it has one, has a skill, by its bare name or `owner/name`.
     pub(crate) fn is_on_list(&self, agent: &str, name: &str, qualified: Option<&str>) -> bool {
         let list = self.agents.get(agent).and_then(|agent| agent.skills.as_ref());

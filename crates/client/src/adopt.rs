@@ -1,13 +1,16 @@
-//! [`adopt`]: skill folders that are there already are taken over as they are.
+//! [`adopt`]: skill folders that are there already become managed as they are.
+
+mod accepting;
 
 use std::{
+    collections::BTreeMap,
     io,
     path::{Path, PathBuf},
 };
 
 use library::{
     Action, Before, Commit, CommitError, Committed, Content, Denied, Event, FolderState, Library, LibraryError,
-    NewRevision, Permit, RevisionId, Stamp, StorageError, WholeChange,
+    LinkChanges, LinkPlan, NewRevision, Permit, Plans, RevisionId, Stamp, StorageError, WholeChange,
     folder::{self, FolderError, Leftovers},
 };
 use scan::{Baseline, Blocked, Cleared, Report};
@@ -16,7 +19,18 @@ use skill::failure::{Fails, Failure, FailureKind};
 use skill::{Bundle, Digest, Limits, NameError, Problem, SkillName, SkillPath, validate};
 use thiserror::Error;
 
-use crate::{agent_folders::AgentFolders, failure::details, found::skill_md_of, unmanaged::children};
+use accepting::accept_blocked;
+
+use crate::{
+    accept::{Accept, BlockedSkill},
+    agent_folders::{AgentFolder, AgentFolders},
+    failure::details,
+    found::skill_md_of,
+    install::{Linking, paths_of},
+    placed::RELINK,
+    tracked::TrackedFolders,
+    unmanaged::children_and_links,
+};
 
 /// How taking over one folder ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +41,9 @@ pub enum AdoptStatus {
     Unchanged,
     /// It would be taken over.
     DryRun,
-    /// It was not taken over.
+    /// The scan blocks it.
+    Blocked,
+    /// It was not taken over for another reason.
     Failed,
 }
 
@@ -39,6 +55,7 @@ impl AdoptStatus {
             Self::Adopted => "adopted",
             Self::Unchanged => "unchanged",
             Self::DryRun => "dry_run",
+            Self::Blocked => "blocked",
             Self::Failed => "failed",
         }
     }
@@ -59,10 +76,16 @@ pub struct Adopted {
     pub revision: Option<RevisionId>,
     /// The digest of its files.
     pub digest: Option<Digest>,
-    /// The agents in whose folder the original stands and stays.
+    /// The agents in whose folder the original was found.
     pub agents: Vec<&'static str>,
-    /// Whether the files were copied, so that the original stays where it is and no longer counts.
+    /// Whether the files were copied and the original stays where it was.
     pub copied: bool,
+    /// Links and copies that show the skill in agents' folders; of a dry run, those that would.
+    pub links: Vec<PathBuf>,
+    /// Originals that links replaced; `undo` brings them back.
+    pub originals: Vec<PathBuf>,
+    /// Warnings for the user, one sentence each.
+    pub warnings: Vec<String>,
     /// What the scanner found.
     pub report: Option<Report>,
     /// What departs from the standard and was passed over.
@@ -152,7 +175,7 @@ impl Fails for AdoptError {
                 .hint(format!("see all problems: skillhub validate {}", path.display())),
             Self::Name { .. } => Failure::new(FailureKind::Invalid, "invalid_name").hint("rename the folder"),
             Self::Blocked(_) => Failure::new(FailureKind::Blocked, "scan_blocked")
-                .hint("follow the remedy of each finding, then adopt it again"),
+                .hint("follow the remedy of each finding and adopt it again, or accept the findings"),
             Self::Exists(_) => Failure::new(FailureKind::Conflict, "exists").hint("rename one of the two"),
             Self::Denied(error) => error.failure(),
             Self::Library(error) => error.failure(),
@@ -185,82 +208,204 @@ impl AdoptError {
     }
 }
 
-/// Takes over skill folders, and the children of folders that hold skills. A folder inside the library
-/// gets a history; one elsewhere is copied into the library. Nothing that stands outside the library is
-/// changed or removed.
+/// Skill folders that are to be managed, and how.
+#[derive(Debug)]
+pub struct AdoptRequest<'a> {
+    /// Skill folders, links to such, and folders of these.
+    pub paths: &'a [PathBuf],
+    /// The folders of the agents in use, where every skill is linked.
+    pub in_use: &'a [AgentFolder],
+    /// The folders of all agents, of the project and of the user.
+    pub known: &'a [AgentFolders],
+    /// Whether folders that git tracks are replaced with links.
+    pub replaces_tracked: bool,
+    /// Do everything but change something.
+    pub dry_run: bool,
+}
+
+/// Manages skill folders, and the children of folders that hold skills. A folder inside the library gets a history;
+/// one elsewhere is copied into the library. Agents in use get links, also in place of the originals in their
+/// folders, which are moved aside and kept.
 ///
 /// # Errors
-/// [`AdoptError`] when the commit fails; then nothing was taken over. What is wrong with one folder is
-/// in its own result.
+/// [`AdoptError`] when the commit fails; then nothing was adopted. Faults of one folder are in its own result.
 pub fn adopt(
     library: &mut Library,
-    paths: &[PathBuf],
-    folders: &AgentFolders,
-    dry_run: bool,
-    (stamp, permit): (&Stamp, &Permit<'_>),
+    request: &AdoptRequest<'_>,
+    (stamp, permit, accept): (&Stamp, &Permit<'_>, &Accept<'_>),
 ) -> Result<Vec<Adopted>, AdoptError> {
-    let mut results = Vec::new();
-    let mut commits = Vec::new();
-    for path in paths.iter().flat_map(|path| expand(path)) {
-        let mut result = Adopted::of(&path);
-        result.agents = agents_of(&path, folders);
-        match look_at(library, &path, (stamp, permit), &mut result) {
-            Ok(Some(commit)) if is_doubled(&commits, &commit) => {
-                result.fail(AdoptError::Exists(commit.0));
-            }
+    let (mut results, mut commits) = (Vec::new(), Vec::new());
+    let (mut plans, mut tracked) = (BTreeMap::new(), TrackedFolders::default());
+    for found in request.paths.iter().flat_map(|path| expand(path)) {
+        let mut result = Adopted::of(&found.place);
+        result.agents = request.folder_of(&found.place).map(|folder| folder.ids.clone()).unwrap_or_default();
+        match look_at(library, &found.real, (stamp, permit), &mut result) {
+            Ok(Some(commit)) if is_other(&commits, &commit) => result.fail(AdoptError::Exists(commit.0)),
             Ok(Some(commit)) => {
-                result.status = if dry_run { AdoptStatus::DryRun } else { AdoptStatus::Adopted };
-                commits.push(commit);
-            }
-            Ok(None) => result.status = AdoptStatus::Unchanged,
-            Err(error) => {
-                if let (AdoptError::Denied(denied), false) = (&error, dry_run) {
-                    let (skill, code) = (denied.skill.as_str(), denied.failure().code);
-                    let event = Event::refused(stamp, skill, denied.action.as_str(), code, &denied.to_string());
-                    let _best_effort = library.record(&event);
+                result.status = if request.dry_run { AdoptStatus::DryRun } else { AdoptStatus::Adopted };
+                request.plan_links(library, &mut result, &mut plans, &mut tracked);
+                if !commits.iter().any(|known: &Passed| known.0 == commit.0) {
+                    commits.push(commit);
                 }
-                result.fail(error);
             }
+            Ok(None) => {
+                result.status = AdoptStatus::Unchanged;
+                request.plan_links(library, &mut result, &mut plans, &mut tracked);
+            }
+            Err(error) => refuse(library, &mut result, error, (stamp, request.dry_run)),
         }
         results.push(result);
     }
-    if !dry_run && !commits.is_empty() {
-        let commits = commits.into_iter().map(|(skill, base, cleared, in_place)| {
-            let revision = NewRevision::new(Content::Cleared(cleared), Action::Adopt, stamp.clone());
-            let before = Some(Before { lock: None, in_place });
-            Commit { skill, base, revisions: vec![NewRevision { before, ..revision }] }
-        });
-        let committed = library.commit(commits.collect())?;
-        for result in results.iter_mut().filter(|result| result.status == AdoptStatus::Adopted) {
-            result.follow(&committed);
+    if !request.dry_run {
+        let accepted = accept_blocked(library, &mut results, &mut commits, (stamp, permit, accept))?;
+        for result in results.iter_mut().filter(|result| result.name.as_ref().is_some_and(|n| accepted.contains(n))) {
+            request.plan_links(library, result, &mut plans, &mut tracked);
         }
+        let committed = commit_all(library, commits, &plans, stamp)?;
+        follow_all(library, &mut results, (committed, plans), stamp);
     }
     Ok(results)
+}
+
+/// Takes an error into the result, and a refusal by the policy into the log.
+fn refuse(library: &Library, result: &mut Adopted, error: AdoptError, (stamp, dry_run): (&Stamp, bool)) {
+    if let (AdoptError::Denied(denied), false) = (&error, dry_run) {
+        let (skill, code) = (denied.skill.as_str(), denied.failure().code);
+        let event = Event::refused(stamp, skill, denied.action.as_str(), code, &denied.to_string());
+        let _best_effort = library.record(&event);
+    }
+    result.fail(error);
+}
+
+fn commit_all(
+    library: &mut Library,
+    commits: Vec<Passed>,
+    plans: &BTreeMap<SkillName, LinkPlan>,
+    stamp: &Stamp,
+) -> Result<Vec<Committed>, AdoptError> {
+    if commits.is_empty() {
+        return Ok(Vec::new());
+    }
+    let links = commits.iter().filter_map(|(skill, ..)| Some((skill.clone(), plans.get(skill)?.clone()))).collect();
+    let commits = commits.into_iter().map(|(skill, base, cleared, in_place)| {
+        let revision = NewRevision::new(Content::Cleared(cleared), Action::Adopt, stamp.clone());
+        let before = Some(Before { in_place, ..Before::default() });
+        Commit { skill, base, revisions: vec![NewRevision { before, ..revision }] }
+    });
+    Ok(library.commit_planned(commits.collect(), Vec::new(), Plans { links, lock_lines: None })?)
+}
+
+/// Takes the outcome into the results. Skills that the library had already are linked without a commit.
+fn follow_all(
+    library: &Library,
+    results: &mut [Adopted],
+    (committed, plans): (Vec<Committed>, BTreeMap<SkillName, LinkPlan>),
+    stamp: &Stamp,
+) {
+    for (skill, plan) in &plans {
+        let of_skill = committed.iter().find(|committed| committed.skill == *skill);
+        let changes = match of_skill {
+            Some(committed) => committed.links.clone(),
+            None => library.link(skill, plan, (stamp, RELINK), |_| {}).unwrap_or_else(|error| LinkChanges {
+                warnings: vec![format!("{skill} was not linked: {error}")],
+                ..LinkChanges::default()
+            }),
+        };
+        for result in results.iter_mut().filter(|result| result.name.as_ref() == Some(skill) && result.error.is_none())
+        {
+            result.follow(of_skill, &changes);
+        }
+    }
+}
+
+impl AdoptRequest<'_> {
+    /// The agents' folder in which a path stands.
+    fn folder_of(&self, path: &Path) -> Option<&AgentFolder> {
+        self.known.iter().flat_map(|known| known.all()).find(|folder| path.parent() == Some(&folder.path))
+    }
+
+    /// Plans the links of a skill: for the agents in use, and in the folder where it was found.
+    fn plan_links(
+        &self,
+        library: &Library,
+        result: &mut Adopted,
+        plans: &mut BTreeMap<SkillName, LinkPlan>,
+        tracked: &mut TrackedFolders,
+    ) {
+        let Some(skill) = &result.name else { return };
+        let mut folders = self.in_use.to_vec();
+        let found_in = self.folder_of(&result.source).filter(|folder| folder.path != library.path());
+        folders.extend(found_in.filter(|folder| folders.iter().all(|known| known.path != folder.path)).cloned());
+        let command = format!("skillhub adopt {}", result.source.display());
+        let linking =
+            Linking { folders: &folders, copy: false, replaces_tracked: self.replaces_tracked, command: &command };
+        let linked = linking.of(library, skill, tracked);
+        result.warnings.extend(linked.warnings);
+        result.links = paths_of(&linked.plan, skill);
+        result.copied = result.copied && !result.links.contains(&result.source);
+        let plan = plans.entry(skill.clone()).or_default();
+        for target in linked.plan.targets {
+            if !plan.targets.iter().any(|known| known.folder == target.folder) {
+                plan.targets.push(target);
+            }
+        }
+    }
 }
 
 /// A skill that passed, with the tombstone that its history may end in.
 type Passed = (SkillName, Option<RevisionId>, Cleared, bool);
 
-fn is_doubled(commits: &[Passed], commit: &Passed) -> bool {
-    commits.iter().any(|(skill, ..)| *skill == commit.0)
+fn permit_adopting(name: &SkillName, cleared: &Cleared, permit: &Permit<'_>) -> Result<(), Denied> {
+    permit(&WholeChange {
+        skill: name,
+        action: Action::Adopt,
+        origin: None,
+        before: &Bundle::default(),
+        after: cleared.bundle(),
+        verdict: cleared.report().verdict(),
+    })
 }
 
-/// The folder itself when it is a skill, else its children that are.
-fn expand(path: &Path) -> Vec<PathBuf> {
-    let resolved = library::resolve(path).unwrap_or_else(|_| path.to_owned());
-    let has_skill_md =
-        |path: &Path| folder::open_resolved(path).is_ok_and(|dir| skill_md_of(&dir).is_ok_and(|found| found.is_some()));
-    if has_skill_md(&resolved) {
-        return vec![resolved];
+/// Whether another skill of the batch has the name.
+fn is_other(commits: &[Passed], commit: &Passed) -> bool {
+    let same_name = commits.iter().find(|(skill, ..)| *skill == commit.0);
+    same_name.is_some_and(|known| !known.2.bundle().same_but_line_ends(commit.2.bundle()))
+}
+
+/// A skill folder, as it was named and with links resolved.
+struct FoundFolder {
+    place: PathBuf,
+    real: PathBuf,
+}
+
+impl FoundFolder {
+    fn at(path: &Path) -> Self {
+        let real = library::resolve(path).unwrap_or_else(|_| path.to_owned());
+        let place = path
+            .parent()
+            .zip(path.file_name())
+            .and_then(|(parent, name)| Some(library::resolve(parent).ok()?.join(name)));
+        Self { place: place.unwrap_or_else(|| real.clone()), real }
     }
-    let below: Vec<PathBuf> = children(&resolved).into_iter().map(|name| resolved.join(name)).collect();
-    let skills: Vec<PathBuf> = below.into_iter().filter(|path| has_skill_md(path)).collect();
-    if skills.is_empty() { vec![resolved] } else { skills }
+
+    fn is_skill(&self) -> bool {
+        folder::open_resolved(&self.real).is_ok_and(|dir| skill_md_of(&dir).is_ok_and(|found| found.is_some()))
+    }
 }
 
-fn agents_of(path: &Path, folders: &AgentFolders) -> Vec<&'static str> {
-    let holds = folders.all().iter().find(|folder| path.parent() == Some(&folder.path));
-    holds.map(|folder| folder.ids.clone()).unwrap_or_default()
+/// The folder itself when it is a skill, else its children that are, links to skills included.
+fn expand(path: &Path) -> Vec<FoundFolder> {
+    let path = match path.file_name() {
+        Some(_) => path.to_owned(),
+        None => library::resolve(path).unwrap_or_else(|_| path.to_owned()),
+    };
+    let found = FoundFolder::at(&path);
+    if found.is_skill() {
+        return vec![found];
+    }
+    let below = children_and_links(&found.real).into_iter().map(|name| FoundFolder::at(&found.real.join(name)));
+    let skills: Vec<FoundFolder> = below.filter(FoundFolder::is_skill).collect();
+    if skills.is_empty() { vec![found] } else { skills }
 }
 
 /// What to commit for a folder; `None` when the library has it already.
@@ -280,23 +425,16 @@ fn look_at(
     let head = library.head(&name)?;
     if let Some(head) = head.as_ref().filter(|head| !head.tombstone) {
         result.revision = Some(head.id.clone());
-        let same = library.bundle(&head.id)?.same_but_line_ends(&bundle);
-        return if in_library || same { Ok(None) } else { Err(AdoptError::Exists(name)) };
+        let is_known = in_library || library.former_contents(&name).any(|former| former.same_but_line_ends(&bundle));
+        return if is_known { Ok(None) } else { Err(AdoptError::Exists(name)) };
     }
     if !in_library && !matches!(library.folder_state(&name)?, FolderState::Absent) {
         return Err(AdoptError::Exists(name));
     }
     library.check_pinned(&name, &stamp.actor)?;
-    let cleared = scan::clear(bundle, Baseline::None)?;
+    let cleared = library.clear(&name, bundle, Baseline::None)??;
     result.report = Some(cleared.report().clone());
-    permit(&WholeChange {
-        skill: &name,
-        action: Action::Adopt,
-        origin: None,
-        before: &Bundle::default(),
-        after: cleared.bundle(),
-        verdict: cleared.report().verdict(),
-    })?;
+    permit_adopting(&name, &cleared, permit)?;
     Ok(Some((name, head.map(|head| head.id), cleared, in_library)))
 }
 
@@ -335,6 +473,9 @@ impl Adopted {
             digest: None,
             agents: Vec::new(),
             copied: false,
+            links: Vec::new(),
+            originals: Vec::new(),
+            warnings: Vec::new(),
             report: None,
             problems: Vec::new(),
             checkout_pending: None,
@@ -343,15 +484,25 @@ impl Adopted {
     }
 
     fn fail(&mut self, error: AdoptError) {
-        self.status = AdoptStatus::Failed;
+        self.status = if error.report().is_some() { AdoptStatus::Blocked } else { AdoptStatus::Failed };
         self.report = error.report().cloned();
         self.error = Some(error);
     }
 
-    fn follow(&mut self, committed: &[Committed]) {
-        let Some(of_this) = committed.iter().find(|committed| Some(&committed.skill) == self.name.as_ref()) else {
-            return;
-        };
+    /// The skill as a person is asked about it, where the scan blocks it.
+    fn as_blocked(&self) -> Option<BlockedSkill<'_>> {
+        match (&self.error, &self.name) {
+            (Some(AdoptError::Blocked(blocked)), Some(name)) => Some(BlockedSkill { name, blocked }),
+            _ => None,
+        }
+    }
+
+    fn follow(&mut self, committed: Option<&Committed>, changes: &LinkChanges) {
+        self.links.clone_from(&changes.placed);
+        self.originals = changes.originals.iter().map(|original| original.path.clone()).collect();
+        self.copied = self.copied && !self.links.contains(&self.source);
+        self.warnings.extend(changes.warnings.iter().cloned());
+        let Some(of_this) = committed else { return };
         self.revision = Some(of_this.revision.id.clone());
         if let library::Checkout::Pending(why) = &of_this.checkout {
             self.checkout_pending = Some(why.clone());

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use library::{agents, find_agent};
+use library::{Agent, LinkTarget, agents, find_agent};
 use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
 
@@ -17,6 +17,16 @@ pub struct AgentFolder {
     pub path: PathBuf,
     /// Whether something of these agents is there already, so that they are taken to be in use.
     pub in_use: bool,
+    /// Whether it gets copies, since the hosts that read it do not follow links.
+    pub copy: bool,
+}
+
+impl AgentFolder {
+    /// The folder as a place for links; `replaces` says whether originals are moved aside for them.
+    #[must_use]
+    pub fn target(&self, replaces: bool) -> LinkTarget {
+        LinkTarget { folder: self.path.clone(), copy: self.copy, replaces }
+    }
 }
 
 /// The folders of all agents.
@@ -24,6 +34,8 @@ pub struct AgentFolder {
 pub struct AgentFolders {
     folders: Vec<AgentFolder>,
     outside: Vec<AgentFolder>,
+    /// Every folder that an agent's host reads, by the agent's id.
+    read: Vec<(&'static str, PathBuf)>,
     detects: bool,
 }
 
@@ -74,12 +86,13 @@ impl AgentFolders {
         let folders = agents().iter().map(|agent| {
             let first = agent.project_dir.split('/').next().unwrap_or_default();
             let in_use = first.starts_with('.') && is_dir(&root.join(first));
-            (agent.id, agent.project_folder(root), in_use)
+            (agent, agent.project_folder(root), in_use)
         });
-        let all = Self::collect(folders);
+        let read = agents().iter().flat_map(|agent| agent.project_folders(root).map(|path| (agent.id, path)));
+        let all = Self::collect(folders, read);
         let Ok(root) = library::resolve(root) else { return all };
         let (folders, outside) = all.folders.into_iter().partition(|folder| folder.path.starts_with(&root));
-        Self { folders, outside, detects: true }
+        Self { folders, outside, ..all }
     }
 
     /// The folders of a user; `variable` looks up the environment. An agent is in use when the folder
@@ -89,9 +102,20 @@ impl AgentFolders {
         let folders = agents().iter().filter_map(|agent| {
             let path = agent.user_folder(home, &variable)?;
             let in_use = path.parent().is_some_and(|parent| parent != home && is_dir(parent));
-            Some((agent.id, path, in_use))
+            Some((agent, path, in_use))
         });
-        Self::collect(folders)
+        let user_folders = |agent: &'static Agent| agent.user_folders(home, &variable).collect::<Vec<_>>();
+        let read = agents().iter().flat_map(|agent| user_folders(agent).into_iter().map(|path| (agent.id, path)));
+        Self::collect(folders, read)
+    }
+
+    /// The same with agents that the user's configuration names as in use.
+    #[must_use]
+    pub fn with_in_use(mut self, ids: &[String]) -> Self {
+        for folder in &mut self.folders {
+            folder.in_use |= folder.ids.iter().any(|id| ids.iter().any(|in_use| in_use == id));
+        }
+        self
     }
 
     /// The same, but only agents that are named get anything.
@@ -106,8 +130,8 @@ impl AgentFolders {
         &self.folders
     }
 
-    /// The folders of the named agents or, when none is named, of those in use. The library itself is
-    /// none of them, for what is there need not be placed.
+    /// The folders of the named agents or, when none is named, of those in use. Agents whose hosts read the library
+    /// itself need none.
     ///
     /// # Errors
     /// [`AgentError`]
@@ -115,11 +139,26 @@ impl AgentFolders {
         for id in ids {
             self.check(id)?;
         }
-        let is_wanted = |folder: &&AgentFolder| match ids.is_empty() {
-            true => self.detects && folder.in_use,
-            false => ids.iter().any(|id| folder.ids.contains(&id.as_str())),
+        let is_named = |id: &&str| ids.is_empty() || ids.iter().any(|named| named == id);
+        let needs_link = |id: &&str| is_named(id) && !self.reads(id, library);
+        let is_wanted = |folder: &&AgentFolder| {
+            (!ids.is_empty() || self.detects && folder.in_use) && folder.ids.iter().any(|id| needs_link(&id))
         };
-        Ok(self.folders.iter().filter(is_wanted).filter(|folder| folder.path != library).cloned().collect())
+        let chosen = self.folders.iter().filter(is_wanted).filter(|folder| folder.path != library);
+        Ok(chosen.map(|folder| self.for_agents(folder, is_named)).collect())
+    }
+
+    /// Whether an agent's host reads a folder.
+    #[must_use]
+    pub fn reads(&self, id: &str, folder: &Path) -> bool {
+        self.read.iter().any(|(reader, path)| *reader == id && path == folder)
+    }
+
+    /// A folder as these agents need it: with copies where one of their hosts follows no links.
+    fn for_agents(&self, folder: &AgentFolder, is_meant: impl Fn(&&str) -> bool) -> AgentFolder {
+        let mut meant = folder.ids.iter().filter(|id| is_meant(id)).filter_map(|id| find_agent(id)).peekable();
+        let copy = if meant.peek().is_some() { meant.any(|agent| !agent.follows_links) } else { folder.copy };
+        AgentFolder { copy, ..folder.clone() }
     }
 
     fn check(&self, id: &str) -> Result<(), AgentError> {
@@ -138,19 +177,25 @@ impl AgentFolders {
         }
     }
 
-    fn collect(found: impl Iterator<Item = (&'static str, PathBuf, bool)>) -> Self {
+    fn collect(
+        found: impl Iterator<Item = (&'static Agent, PathBuf, bool)>,
+        read: impl Iterator<Item = (&'static str, PathBuf)>,
+    ) -> Self {
         let mut folders: Vec<AgentFolder> = Vec::new();
-        for (id, path, in_use) in found {
+        for (agent, path, in_use) in found {
             let Ok(path) = library::resolve(&path) else { continue };
+            let copy = !agent.follows_links;
             match folders.iter_mut().find(|folder| folder.path == path) {
                 Some(same) => {
-                    same.ids.push(id);
+                    same.ids.push(agent.id);
                     same.in_use |= in_use;
+                    same.copy &= copy;
                 }
-                None => folders.push(AgentFolder { ids: vec![id], path, in_use }),
+                None => folders.push(AgentFolder { ids: vec![agent.id], path, in_use, copy }),
             }
         }
-        Self { folders, outside: Vec::new(), detects: true }
+        let read = read.filter_map(|(id, path)| Some((id, library::resolve(&path).ok()?))).collect();
+        Self { folders, outside: Vec::new(), read, detects: true }
     }
 }
 

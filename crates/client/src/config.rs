@@ -11,7 +11,7 @@ use serde::Deserialize;
 use skill::failure::{Fails, Failure, FailureKind};
 use skill::{Limits, Owner, OwnerError};
 use thiserror::Error;
-use toml::Table;
+use toml::{Table, Value};
 
 use crate::policy_file::PolicyFile;
 
@@ -40,6 +40,9 @@ const FILE: &str = "config.toml";
 ///
 /// [library]
 /// storage = "git"
+///
+/// [agents]
+/// in_use = ["claude-code"]       # agents that get every skill, besides those with a folder in the project
 ///
 /// [notify]                       # told what becomes of proposals: one JSON document on standard input
 /// command = ["notify-send.sh"]
@@ -86,9 +89,9 @@ pub struct Config {
     /// How revisions are tried out.
     #[serde(default)]
     pub gate: Table,
-    /// For one agent each, by its id.
+    /// Agents in use, and settings for one agent each.
     #[serde(default)]
-    pub agents: BTreeMap<String, Table>,
+    pub agents: AgentsConfig,
     /// Which agent may see and use what.
     #[serde(default)]
     pub permissions: Vec<Table>,
@@ -98,6 +101,35 @@ pub struct Config {
     /// Servers whose tools steps may call, by name.
     #[serde(default)]
     pub mcp_servers: BTreeMap<String, Table>,
+}
+
+/// The table `[agents]`.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(try_from = "Table")]
+pub struct AgentsConfig {
+    /// Agents in use besides those that have a folder of their own in the project, by their ids.
+    pub in_use: Vec<String>,
+    /// The tables `[agents.ID]`, by the agent's id.
+    pub tables: BTreeMap<String, Table>,
+}
+
+impl TryFrom<Table> for AgentsConfig {
+    type Error = String;
+
+    fn try_from(mut table: Table) -> Result<Self, String> {
+        let in_use = table.remove("in_use").map(Value::try_into).transpose();
+        let in_use: Vec<String> =
+            in_use.map_err(|_| "agents.in_use is not a list of agents".to_owned())?.unwrap_or_default();
+        if let Some(unknown) = in_use.iter().find(|id| library::find_agent(id).is_none()) {
+            return Err(format!("agents.in_use names {unknown:?}, which `skillhub list --agents` does not have"));
+        }
+        let mut tables = BTreeMap::new();
+        for (id, value) in table {
+            let Value::Table(value) = value else { return Err(format!("agents.{id} is not a table")) };
+            tables.insert(id, value);
+        }
+        Ok(Self { in_use, tables })
+    }
 }
 
 /// One registry.
@@ -187,7 +219,7 @@ impl Default for Config {
             agent: Table::new(),
             skill_evolution: Table::new(),
             gate: Table::new(),
-            agents: BTreeMap::new(),
+            agents: AgentsConfig::default(),
             permissions: Vec::new(),
             tools: Table::new(),
             mcp_servers: BTreeMap::new(),

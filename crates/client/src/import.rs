@@ -116,10 +116,13 @@ impl Installer<'_> {
                     row.status = ImportStatus::Unchanged;
                     row.why = Some("the library has it from there already".to_owned());
                 }
-                Err(error) => batch.settle(Installed::failed(entry.key.clone(), None, error)),
+                Err(error) => {
+                    batch.settle(Installed::failed(entry.key.clone(), None, error));
+                }
             }
             rows.push(row);
         }
+        self.accept_blocked(request, &mut batch)?;
         let mut results = self.finish(batch, request, &folders)?.into_iter();
         for row in rows.iter_mut().filter(|row| row.why.is_none()) {
             row.installed = results.next();

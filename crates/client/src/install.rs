@@ -3,6 +3,7 @@
 //! Every skill is fetched, checked, validated and cleared first ([`source`], [`plan`]); what passes is
 //! then one commit of the library. Links, copies and the lock file follow from it ([`place`]).
 
+mod accepting;
 mod ahead;
 mod error;
 mod evidence;
@@ -12,13 +13,14 @@ mod naming;
 mod order;
 mod place;
 mod plan;
+mod prepare;
 mod requirements;
 mod signer;
 mod source;
 
-use std::{collections::BTreeMap, path::Path};
+use std::path::Path;
 
-use library::{Before, Event, Home, Library, Permit, Stamp, Verdicts};
+use library::{Event, Home, Library, Permit, Stamp, Verdicts};
 use skill::diff;
 
 pub(crate) use ahead::bring as bring_ahead;
@@ -30,8 +32,10 @@ pub use installed::{InstallStatus, Installed};
 pub use merging::Choice;
 pub(crate) use order::Order;
 use order::orders;
+pub(crate) use place::{Linked, Linking, paths_of};
 pub(crate) use plan::check_usable;
 use plan::{Planned, Step};
+use prepare::Prepared;
 use requirements::Item;
 pub(crate) use requirements::{Needs, bare};
 pub(crate) use signer::of_release as signer_of;
@@ -39,12 +43,12 @@ use skill::failure::{Fails, Failure, FailureKind};
 pub(crate) use source::{Candidate, Taken, check_digest, fetch, fetch_release, version_of};
 
 use crate::{
+    accept::Accept,
     agent_folders::{AgentFolder, AgentFolders},
     found::Pick,
-    lock_file::{LockFile, LockedSkill, LockedWaiver},
+    lock_file::LockFile,
     lookalike,
     registry::{Registries, Signers},
-    requires,
     spec::Spec,
 };
 
@@ -57,6 +61,8 @@ pub struct InstallRequest {
     pub agents: Vec<String>,
     /// Place copies in place of links.
     pub copy: bool,
+    /// Replace folders that git tracks with links.
+    pub replaces_tracked: bool,
     /// Change nothing unless it is exactly what the lock file says.
     pub frozen: bool,
     /// Use the cache and folders of this machine alone.
@@ -101,6 +107,8 @@ pub struct Installer<'a> {
     pub permit: &'a Permit<'a>,
     /// What is known of how uses of a revision went.
     pub outcomes: &'a Outcomes<'a>,
+    /// Asks a person about what the scan blocks.
+    pub accept: &'a Accept<'a>,
     /// Is told how far it is.
     pub progress: &'a dyn Fn(Progress),
     /// Tells this build of the program from others; without it no scan of an earlier time is believed.
@@ -118,6 +126,8 @@ pub(crate) struct Batch {
     planned: Vec<Planned>,
     turns: Vec<usize>,
     settled: Vec<(usize, Installed)>,
+    /// Skills that the scan blocks, with their turns; each is settled as such.
+    blocked: Vec<(usize, Candidate)>,
     next: usize,
     signers: Signers,
     /// What the scanner said of files before it is their turn.
@@ -143,10 +153,11 @@ impl Batch {
         self.planned.push(planned);
     }
 
-    /// Takes a skill of which nothing more is to become.
-    pub fn settle(&mut self, result: Installed) {
+    /// Takes a skill of which nothing more is to become, and gives its turn.
+    pub fn settle(&mut self, result: Installed) -> usize {
         let turn = self.turn();
         self.settled.push((turn, result));
+        turn
     }
 
     fn take_first_error(&mut self) -> Option<InstallError> {
@@ -191,6 +202,7 @@ impl Installer<'_> {
                 }
             }
         }
+        self.accept_blocked(request, &mut batch)?;
         batch.drop_unmet(&needs);
         self.finish(batch, request, &folders)
     }
@@ -235,9 +247,15 @@ impl Installer<'_> {
         }
         let Batch { mut planned, turns, mut settled, reports, .. } = batch;
         ahead::sum_up(&mut planned);
+        let linking = Linking {
+            folders,
+            copy: request.copy,
+            replaces_tracked: request.replaces_tracked,
+            command: "skillhub install",
+        };
         let done = match request.dry_run {
-            true => planned.into_iter().map(|planned| self.pretend(planned, folders)).collect(),
-            false => self.carry_out(planned, folders, request)?,
+            true => planned.into_iter().map(|planned| self.pretend(planned, &linking)).collect(),
+            false => self.carry_out(planned, &linking, request)?,
         };
         if !request.dry_run {
             Signers::remember(self.home, done.iter().filter_map(Installed::signed));
@@ -268,76 +286,61 @@ impl Installer<'_> {
             return;
         }
         let checked = self.check_signer(&mut candidate, request, &batch.signers);
-        let by = (self.stamp, self.permit, self.outcomes);
+        let (by, again) = ((self.stamp, self.permit, self.outcomes), candidate.clone());
         match checked.and_then(|()| plan::plan(self.library, candidate, &batch.reports, request, by)) {
             Ok(plan) => batch.pass(plan),
-            Err(error) => batch.settle(Installed::failed(label, version, error)),
+            Err(error) => {
+                let is_blocked = matches!(error, InstallError::Blocked(_));
+                let turn = batch.settle(Installed::failed(label, version, error));
+                batch.blocked.extend(is_blocked.then_some((turn, again)));
+            }
         }
     }
 
     /// What a dry run says.
-    fn pretend(&self, planned: Planned, folders: &[AgentFolder]) -> Installed {
+    fn pretend(&self, planned: Planned, linking: &Linking<'_>) -> Installed {
         let status = match planned.step {
             Step::Nothing(_) => InstallStatus::Unchanged,
             Step::Commit { .. } | Step::Propose { .. } => InstallStatus::DryRun,
         };
-        let folders = place::folders_for(self.library, &planned, folders);
+        let folders = linking.folders_for(self.library, &planned, self.agent_folders);
         let links = folders.iter().map(|folder| folder.path.join(planned.candidate.name.as_str())).collect();
         Installed { links, ..self.result(&planned, status) }
     }
 
-    /// The one commit, and what follows from it.
+    /// The one commit, with its links and its lines of the lock file.
     fn carry_out(
         &mut self,
         mut planned: Vec<Planned>,
-        folders: &[AgentFolder],
+        linking: &Linking<'_>,
         request: &InstallRequest,
     ) -> Result<Vec<Installed>, InstallError> {
         let lock = LockFile::read(self.lock_path)?;
-        let (mut commits, mut proposals) = (Vec::new(), Vec::new());
-        for planned in &mut planned {
-            let (mut commit, changes) = planned.step.take();
-            if let Some(first) = commit.as_mut().and_then(|commit| commit.revisions.first_mut()) {
-                let lock = lock.entry_text(&planned.candidate.name);
-                first.before = Some(Before { lock, in_place: planned.in_place });
-            }
-            commits.extend(commit);
-            proposals.extend(changes);
-        }
+        let Prepared { commits, proposals, plans, mut linked } = self.prepare(&mut planned, &lock, linking, request);
         let is_nothing = commits.is_empty() && proposals.is_empty();
-        let committed = if is_nothing { Vec::new() } else { self.library.commit_with(commits, proposals)? };
-        let (mut results, mut locked, mut places) = (Vec::new(), Vec::new(), BTreeMap::new());
-        let state = self.library.state().unwrap_or_default();
+        let lock_lines = plans.lock_lines.clone();
+        let committed = if is_nothing { Vec::new() } else { self.library.commit_planned(commits, proposals, plans)? };
+        let mut results = Vec::new();
         for planned in planned {
-            let committed = committed.iter().find(|committed| committed.skill == planned.candidate.name);
+            let skill = &planned.candidate.name;
+            let committed = committed.iter().find(|committed| committed.skill == *skill);
             let mut result = self.result(&planned, planned.step.status());
-            if let Step::Propose { .. } = planned.step {
-                results.push(result);
-                continue;
+            if !matches!(planned.step, Step::Propose { .. }) {
+                result.follow(committed);
+                let Linked { plan, warnings } = linked.remove(skill).unwrap_or_default();
+                result.warnings.extend(warnings);
+                let changes = match committed {
+                    Some(committed) => Ok(committed.links.clone()),
+                    None => self.library.link(skill, &plan, (self.stamp, "link"), |_| {}),
+                };
+                match changes {
+                    Ok(changes) => place::follow(&mut result, changes),
+                    Err(error) => result.warnings.push(format!("{skill} was not linked: {error}")),
+                }
             }
-            result.follow(committed);
-            let folders = place::folders_for(self.library, &planned, folders);
-            let skill = planned.candidate.name.clone();
-            let known = state.of(&skill).placed;
-            let placed = place::place(self.library, &planned, (&folders, request.copy), known, &mut result);
-            places.insert(skill, placed);
-            locked.push(self.lock_entry(&planned, lock.get(&planned.candidate.origin.name), &folders, request));
             results.push(result);
         }
-        place::note_places(self.library, &places, self.stamp, &mut results);
-        if request.frozen {
-            return Ok(results);
-        }
-        let written = LockFile::update(self.lock_path, self.library, |file| {
-            for mut skill in locked {
-                let before = file.get(&skill.name).map(|old| old.agents.clone()).unwrap_or_default();
-                skill.agents.extend(before);
-                skill.agents.sort();
-                skill.agents.dedup();
-                file.insert(skill);
-            }
-        });
-        if let (Err(error), Some(last)) = (written, results.last_mut()) {
+        if let (Err(error), Some(last)) = (self.write_lock(lock_lines, is_nothing), results.last_mut()) {
             last.warnings.push(format!("the lock file was not written: {error}"));
         }
         Ok(results)
@@ -361,6 +364,7 @@ impl Installer<'_> {
             version: candidate.origin.version.clone(),
             path: Some(self.library.path().join(candidate.name.as_str())),
             links: Vec::new(),
+            originals: Vec::new(),
             digest: Some(candidate.bundle.digest()),
             status,
             revision: head.clone().filter(|_| status == InstallStatus::Unchanged),
@@ -377,39 +381,6 @@ impl Installer<'_> {
             warnings: candidate.warnings.clone(),
             checkout_pending: None,
             error: (status == InstallStatus::Conflict).then(conflict),
-        }
-    }
-
-    fn lock_entry(
-        &self,
-        planned: &Planned,
-        old: Option<&LockedSkill>,
-        folders: &[AgentFolder],
-        request: &InstallRequest,
-    ) -> LockedSkill {
-        let candidate = &planned.candidate;
-        let origin = &candidate.origin;
-        let head = self.library.head(&candidate.name).ok().flatten();
-        let is_named = |id: &&str| request.agents.is_empty() || request.agents.iter().any(|named| named == id);
-        let agents = folders.iter().flat_map(|folder| folder.ids.iter().copied().find(|id| is_named(id)));
-        LockedSkill {
-            name: origin.name.clone(),
-            requested: candidate.requested.clone(),
-            version: origin.version.clone(),
-            kind: origin.kind.clone(),
-            source: origin.source.clone(),
-            local: candidate.local,
-            commit: origin.commit.clone(),
-            signer: candidate.signer.clone(),
-            archive: candidate.archive.to_string(),
-            digest: origin.digest.clone(),
-            content: head.map_or_else(|| origin.digest.clone(), |head| head.digest.to_string()),
-            agents: agents.map(str::to_owned).chain(request.agents.clone()).collect(),
-            ruleset: planned.cleared.report().ruleset.clone(),
-            requires: requires::of_bundle(&candidate.bundle),
-            dependency: candidate.is_dependency && old.is_none_or(|old| old.dependency),
-            waivers: LockedWaiver::of(self.library, &candidate.name).unwrap_or_default(),
-            ..LockedSkill::default()
         }
     }
 

@@ -7,6 +7,7 @@
 //! stands in variables come in as arguments. Every error says through [`skill::failure::Fails`] which class it is of
 //! and what can be done.
 
+mod accept;
 mod adopt;
 mod agent_folders;
 mod cache;
@@ -34,6 +35,7 @@ mod resolve;
 pub mod search;
 mod signing;
 mod spec;
+mod tracked;
 mod undo;
 mod unfinished;
 mod uninstall;
@@ -42,10 +44,11 @@ mod update;
 mod verify;
 mod vetted;
 
-pub use adopt::{AdoptError, AdoptStatus, Adopted, adopt};
+pub use accept::{Accept, BlockedSkill, accept_nothing};
+pub use adopt::{AdoptError, AdoptRequest, AdoptStatus, Adopted, adopt};
 pub use agent_folders::{AgentError, AgentFolder, AgentFolders};
 pub use cache::{CACHE_BYTES, Cache, CacheCheck, CacheError, Trimmed};
-pub use config::{Config, ConfigError, LibraryConfig, NotifyConfig, RegistryConfig, SigningConfig};
+pub use config::{AgentsConfig, Config, ConfigError, LibraryConfig, NotifyConfig, RegistryConfig, SigningConfig};
 pub use foreign::{ForeignError, ForeignLock, ForeignTool};
 pub use found::{Pick, PickError};
 pub use git::ProgramError;
@@ -58,11 +61,12 @@ pub use install::{
 pub use keys::{KeyError, Keys, add_key, keys, retire_key};
 pub use lock_file::{
     Drift, DriftKind, Healed, LOCK_FILE, LockFile, LockFileError, LockedSkill, Undecided, drifts, heal, mend_drifts,
+    write_pending_lines,
 };
 pub use login::{Login, LoginError, Logins};
 pub use placed::{
-    MovedOutcome, MovedPlace, PlacedSkill, SightOutcome, Standing, follow_move, follow_sight, follow_sight_at,
-    mend_placed, placed_skills,
+    MovedOutcome, MovedPlace, PlacedSkill, SightOutcome, Standing, follow_move, follow_sight, follow_sight_at, hide_in,
+    mend_placed, placed_skills, show_in,
 };
 pub use policy_file::PolicyFile;
 pub use publish::{

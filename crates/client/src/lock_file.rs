@@ -2,6 +2,7 @@
 
 mod drift;
 mod heal;
+mod lines;
 mod waivers;
 
 use std::{
@@ -19,6 +20,8 @@ use toml::{Table, Value};
 
 pub use drift::{Drift, DriftKind, drifts, mend_drifts};
 pub use heal::{Healed, Undecided, heal};
+pub(crate) use lines::line_of;
+pub use lines::write_pending_lines;
 pub use waivers::LockedWaiver;
 
 /// The file's name in a project's root.
@@ -250,9 +253,13 @@ impl LockFile {
     /// The entry of the skill whose folder has this name, as the text of a lock file with nothing else.
     #[must_use]
     pub(crate) fn entry_text(&self, name: &SkillName) -> Option<String> {
-        let entry = self.find(name)?;
+        self.find(name).map(Self::text_of)
+    }
+
+    /// An entry as the text of a lock file with nothing else.
+    pub(crate) fn text_of(entry: &LockedSkill) -> String {
         let skills = BTreeMap::from([(entry.name.clone(), entry.clone())]);
-        Some(Self { path: PathBuf::new(), others: Table::new(), skills }.to_text())
+        Self { path: PathBuf::new(), others: Table::new(), skills }.to_text()
     }
 
     /// Adds or replaces a skill; fields of later versions that the old one had stay.

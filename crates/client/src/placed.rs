@@ -1,5 +1,6 @@
 //! [`PlacedSkill`]: links and copies in agents' folders, looked at and placed again.
 
+mod for_agents;
 mod moved;
 mod sight;
 
@@ -7,13 +8,12 @@ use std::path::{Path, PathBuf};
 
 use cap_std::{ambient_authority, fs::Dir};
 use library::{AgentDir, Library, LibraryError, PlaceLinkError, Stamp};
-use scan::Cleared;
-use skill::{Bundle, SkillName};
+use skill::SkillName;
 
+pub(crate) use for_agents::RELINK;
+pub use for_agents::{hide_in, show_in};
 pub use moved::{MovedOutcome, MovedPlace, follow_move};
 pub use sight::{SightOutcome, follow_sight, follow_sight_at};
-
-use crate::uninstall::former_contents;
 
 /// A place where a skill was put for agents, as the library's state has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,24 +97,6 @@ pub fn placed_skills(library: &Library) -> Result<Vec<PlacedSkill>, LibraryError
     Ok(found)
 }
 
-/// Brings a copy in an agent's folder, where there is one, from the files that the skill had to others.
-pub(crate) fn renew_copy(
-    skill: &SkillName,
-    folder: &Path,
-    (before, files): (&Bundle, &Cleared),
-) -> Result<(), PlaceLinkError> {
-    let Some(dir) = AgentDir::open(folder)? else { return Ok(()) };
-    if !before.is_empty() && dir.remove_copy(skill, before)? {
-        dir.place_copy(skill, files)?;
-    }
-    Ok(())
-}
-
-/// Whether a link to the skill, or a copy of it, stands at a place.
-pub(crate) fn shows(library: &Library, skill: &SkillName, path: &Path) -> bool {
-    look(library, skill, path) == Standing::Ours
-}
-
 fn look(library: &Library, skill: &SkillName, path: &Path) -> Standing {
     let Some(folder) = path.parent() else { return Standing::Nothing };
     let Ok(dir) = Dir::open_ambient_dir(folder, ambient_authority()) else { return Standing::Nothing };
@@ -132,9 +114,7 @@ fn look(library: &Library, skill: &SkillName, path: &Path) -> Standing {
     }
     let read = || library::folder::read(&dir, skill.as_str(), library::folder::Leftovers::Skip, library.limits()).ok();
     match read() {
-        Some(files) if former_contents(library, skill).any(|former| files.same_but_line_ends(&former)) => {
-            Standing::Ours
-        }
+        Some(files) if library.former_contents(skill).any(|former| files.same_but_line_ends(&former)) => Standing::Ours,
         _ => Standing::Other,
     }
 }

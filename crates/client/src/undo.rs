@@ -7,11 +7,15 @@
 mod error;
 mod last;
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use library::{
-    Action, AgentDir, Before, Checkout, Commit, Committed, Content, Event, FolderState, Library, NewRevision, Origin,
-    Permit, Revision, RevisionId, RevisionSpec, Stamp, WholeChange,
+    Action, AgentDir, Before, Checkout, Commit, Committed, Content, Event, FolderState, Library, LinkChanges, LinkPlan,
+    LinkTarget, LockLine, LockLines, NewRevision, Origin, Permit, Plans, Revision, RevisionId, RevisionSpec,
+    SkillState, Stamp, State, WholeChange,
 };
 use scan::{Baseline, Cleared, Verdict};
 use skill::{
@@ -22,11 +26,7 @@ use skill::{
 pub use error::UndoError;
 use last::{Last, OfSkill, UNDO};
 
-use crate::{
-    lock_file::LockFile,
-    placed::{follow_sight_at, renew_copy},
-    uninstall::remove,
-};
+use crate::lock_file::{LockFile, line_of, write_pending_lines};
 
 /// What was taken back.
 #[derive(Debug)]
@@ -84,6 +84,8 @@ pub struct UndoneSkill {
     pub placed: Vec<PathBuf>,
     /// Links and copies that were taken away.
     pub removed: Vec<PathBuf>,
+    /// Originals that are in their places again.
+    pub restored: Vec<PathBuf>,
     /// What went otherwise than it should, one sentence each.
     pub warnings: Vec<String>,
     /// Why the folder does not show the revision yet.
@@ -118,13 +120,20 @@ pub fn undo(
         last.skills().into_iter().map(|of| plan(library, of, (stamp, permit))).collect::<Result<Vec<_>, _>>()?;
     let stamp = Stamp { reason: Some(last.reason()), ..stamp.clone() };
     let commits: Vec<Commit> = planned.iter().filter_map(|planned| planned.commit(&lock, &stamp)).collect();
-    let committed = if dry_run || commits.is_empty() { Vec::new() } else { library.commit(commits)? };
     let mut skills: Vec<UndoneSkill> = planned.iter().map(Planned::outcome).collect();
     if !dry_run {
+        let plans = Plans { links: links_of(library, &planned), lock_lines: lock_lines(&planned, &lock, lock_path)? };
+        let links = plans.links.clone();
+        let committed =
+            if commits.is_empty() { Vec::new() } else { library.commit_planned(commits, Vec::new(), plans)? };
         for (planned, outcome) in planned.iter().zip(&mut skills) {
-            outcome.follow(committed.iter().find(|committed| committed.skill == planned.of.name));
-            planned.follow(library, (lock_path, &stamp), outcome);
+            let name = &planned.of.name;
+            let of_skill = committed.iter().find(|committed| committed.skill == *name);
+            outcome.follow(of_skill);
+            let plan = links.get(name).filter(|_| of_skill.is_none());
+            planned.follow(library, &stamp, plan, outcome);
         }
+        refresh_lock(library, lock_path, &mut skills);
     }
     let Event { action, time, actor, .. } = last.told;
     Ok(Undone { action: action.clone(), time: time.clone(), actor: actor.clone(), skills })
@@ -144,6 +153,9 @@ fn plan<'a>(
     let head = head.filter(|head| head.id == *revision).ok_or_else(|| UndoError::Moved(name.clone()))?;
     if matches!(library.folder_state(name)?, FolderState::Modified(_) | FolderState::Blocked(_)) && !head.tombstone {
         return Err(UndoError::HandEdited(name.clone()));
+    }
+    if let FolderState::Earlier { revision, .. } = library.folder_state(name)? {
+        return Err(UndoError::Earlier { name: name.clone(), at: revision.number, head: head.number });
     }
     let find = |id: &RevisionId| library.find(name, &RevisionSpec::Prefix(id.to_string()), id.as_str());
     let before = of.previous().map(find).transpose()?.filter(|before| !before.tombstone);
@@ -192,7 +204,7 @@ impl Planned<'_> {
             None => (Content::Tombstone, self.origin().cloned()),
         };
         let revision = NewRevision::new(content, self.action(), stamp.clone()).with_origin(origin);
-        let before = Some(Before { lock: lock.entry_text(&self.of.name), in_place: false });
+        let before = Some(Before { lock: lock.entry_text(&self.of.name), ..Before::default() });
         let revisions = vec![NewRevision { before, ..revision }];
         Some(Commit { skill: self.of.name.clone(), base: self.head_id(), revisions })
     }
@@ -217,13 +229,14 @@ impl Planned<'_> {
             change: diff::diff(&self.now, &after),
             placed: Vec::new(),
             removed: Vec::new(),
+            restored: Vec::new(),
             warnings: Vec::new(),
             checkout_pending: None,
         }
     }
 
-    /// What follows from the revisions: the folder that stood there before, links, settings, the lock file.
-    fn follow(&self, library: &Library, (lock_path, stamp): (&Path, &Stamp), outcome: &mut UndoneSkill) {
+    /// Brings back the folder that stood there before and the settings, and the links where nothing was committed.
+    fn follow(&self, library: &Library, stamp: &Stamp, plan: Option<&LinkPlan>, outcome: &mut UndoneSkill) {
         let name = &self.of.name;
         if self.of.before().is_some_and(|before| before.in_place)
             && self.then.is_none()
@@ -231,18 +244,39 @@ impl Planned<'_> {
         {
             outcome.warnings.push(format!("its folder was not put back; skillhub rollback {name} brings it: {why}"));
         }
-        self.follow_places(library, outcome);
-        let (enabled, places) = (self.of.was_enabled(), self.of.places_before());
-        let set = library.set_state(name, stamp, UNDO, |state| {
-            state.enabled = enabled;
-            state.placed = places;
-        });
-        if let Err(error) = set {
-            outcome.warnings.push(format!("what was set of {name} is as the operation left it: {error}"));
+        let before = self.of.state_before();
+        let change = |state: &mut SkillState| {
+            state.enabled = before.enabled;
+            state.hidden_in = before.hidden_in.clone();
+        };
+        let nothing = LinkPlan::default();
+        match library.link(name, plan.unwrap_or(&nothing), (stamp, UNDO), change) {
+            Ok(changes) => outcome.linked(&changes),
+            Err(error) => {
+                outcome.warnings.push(format!("what was set of {name} is as the operation left it: {error}"));
+            }
         }
-        if let Err(error) = self.follow_lock(library, lock_path) {
-            outcome.warnings.push(format!("the lock file was not written: {error}"));
-        }
+    }
+
+    /// The links as they were before the operation, with the originals that it moved aside.
+    fn links(&self, state: &State) -> LinkPlan {
+        let (before, now) = (self.of.state_before(), state.of(&self.of.name).placed);
+        let of_others = self.of.before().map(|before| before.linked.clone()).unwrap_or_default();
+        let removed = now.into_iter().filter(|path| !before.placed.contains(path) && !of_others.contains(path));
+        let is_there = self.then.is_some() || self.of.revision().is_none();
+        let shown = before.placed.iter().filter(|_| before.enabled && is_there);
+        let targets = shown.filter_map(|path| Some(LinkTarget { replaces: true, ..LinkTarget::link(path.parent()?) }));
+        LinkPlan { targets: targets.collect(), removed: removed.collect(), restored: self.of.originals() }
+    }
+
+    /// The entry of the lock file as it was before, and the name of the one that goes.
+    fn lock_lines(&self, lock: &LockFile, lock_path: &Path) -> Result<Vec<LockLine>, UndoError> {
+        let Some(before) = self.of.before() else { return Ok(Vec::new()) };
+        let entry = before.lock.as_deref().map(|text| LockFile::parse(text, lock_path)).transpose()?;
+        let entry = entry.as_ref().and_then(|file| file.skills().next());
+        let gone = lock.find(&self.of.name).filter(|now| entry.is_none_or(|entry| entry.name != now.name));
+        let gone = gone.map(|now| LockLine { name: now.name.clone(), text: None });
+        Ok(gone.into_iter().chain(entry.map(line_of)).collect())
     }
 
     /// Writes a folder that nobody managed before the operation.
@@ -252,57 +286,45 @@ impl Planned<'_> {
         let dir = AgentDir::create(library.path()).map_err(|error| error.to_string())?;
         dir.place_copy(&self.of.name, &files).map(drop).map_err(|error| error.to_string())
     }
+}
 
-    fn follow_places(&self, library: &Library, outcome: &mut UndoneSkill) {
-        let (name, before) = (&self.of.name, self.of.places_before());
-        let now = library.state().map(|state| state.of(name).placed).unwrap_or_default();
-        for path in now.iter().filter(|path| !before.contains(path) && !self.of.took_over()) {
-            match remove(library, name, path) {
-                Ok(Some(true)) => outcome.removed.push(path.clone()),
-                Ok(_) => {}
-                Err(error) => outcome.warnings.push(error.to_string()),
-            }
-        }
-        let Some((_, files)) = &self.then else { return };
-        for path in before.iter().filter(|_| self.of.was_enabled()) {
-            if let Some(client_outcome) = follow_sight_at(library, name, path, true) {
-                outcome.saw(client_outcome);
-            }
-            let renewed = path.parent().map(|folder| renew_copy(name, folder, (&self.now, files)));
-            if let Some(Err(error)) = renewed {
-                outcome.warnings.push(error.to_string());
-            }
-        }
+fn links_of(library: &Library, planned: &[Planned<'_>]) -> BTreeMap<SkillName, LinkPlan> {
+    let state = library.state().unwrap_or_default();
+    planned.iter().map(|planned| (planned.of.name.clone(), planned.links(&state))).collect()
+}
+
+fn lock_lines(planned: &[Planned<'_>], lock: &LockFile, path: &Path) -> Result<Option<LockLines>, UndoError> {
+    let mut entries = Vec::new();
+    for planned in planned {
+        entries.extend(planned.lock_lines(lock, path)?);
     }
+    let lines = LockLines { path: path.to_owned(), entries };
+    Ok(Some(lines).filter(|lines| !lines.entries.is_empty() && path.to_str().is_some()))
+}
 
-    fn follow_lock(&self, library: &Library, lock_path: &Path) -> Result<(), crate::LockFileError> {
-        let Some(before) = self.of.before() else {
-            return LockFile::refresh(lock_path, library, &self.of.name).map(drop);
+/// Writes the lines of the lock file and brings the entries up to the heads.
+fn refresh_lock(library: &Library, path: &Path, skills: &mut [UndoneSkill]) {
+    let written = write_pending_lines(library);
+    for skill in skills {
+        let refreshed = match &written {
+            Ok(()) => LockFile::refresh(path, library, &skill.name).map(drop).map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
         };
-        let entry = before.lock.as_deref().map(|text| LockFile::parse(text, lock_path)).transpose()?;
-        LockFile::update(lock_path, library, |file| {
-            if let Some(known) = file.find(&self.of.name).map(|known| known.name.clone()) {
-                file.remove(&known);
-            }
-            entry.iter().flat_map(LockFile::skills).for_each(|entry| file.insert(entry.clone()));
-        })?;
-        LockFile::refresh(lock_path, library, &self.of.name).map(drop)
+        skill.warnings.extend(refreshed.err().map(|error| format!("the lock file was not written: {error}")));
     }
 }
 
 impl UndoneSkill {
-    fn saw(&mut self, outcome: crate::SightOutcome) {
-        match outcome {
-            crate::SightOutcome::Shown(path) => self.placed.push(path),
-            crate::SightOutcome::Hidden(path) => self.removed.push(path),
-            crate::SightOutcome::Left(path, why) => {
-                self.warnings.push(format!("nothing was placed at {}: {why}", path.display()));
-            }
-        }
+    fn linked(&mut self, changes: &LinkChanges) {
+        self.placed.extend(changes.placed.iter().cloned());
+        self.removed.extend(changes.removed.iter().cloned());
+        self.restored.extend(changes.restored.iter().cloned());
+        self.warnings.extend(changes.warnings.iter().cloned());
     }
 
     fn follow(&mut self, committed: Option<&Committed>) {
         let Some(committed) = committed else { return };
+        self.linked(&committed.links);
         self.revision = Some(committed.revision.id.clone());
         match &committed.checkout {
             Checkout::Done => {}

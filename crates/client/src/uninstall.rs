@@ -6,9 +6,9 @@ use std::{
 };
 
 use library::{
-    Action, AgentDir, Before, Checkout, Commit, CommitError, Committed, Content, Denied, Event, FolderState, Library,
-    LibraryError, NewRevision, Permit, PlaceLinkError, Revision, RevisionId, SnapshotError, Stamp, StorageError,
-    TakeOver, WholeChange,
+    Action, Before, Checkout, Commit, CommitError, Committed, Content, Denied, Event, FolderState, Library,
+    LibraryError, LockLine, LockLines, NewRevision, Permit, Plans, Revision, RevisionId, SnapshotError, Stamp,
+    StorageError, TakeOver, WholeChange,
 };
 use scan::Verdict;
 use skill::failure::{Fails, Failure, FailureKind};
@@ -17,12 +17,9 @@ use thiserror::Error;
 
 use crate::{
     install::bare,
-    lock_file::{LockFile, LockFileError},
+    lock_file::{LockFile, LockFileError, write_pending_lines},
     requires,
 };
-
-/// Revisions that are searched for the one that a copy in an agent's folder holds.
-const REVISIONS_OF_COPIES: usize = 100;
 
 /// What became of a skill.
 #[derive(Debug)]
@@ -175,20 +172,17 @@ pub fn uninstall(
             }),
         ));
     }
-    let committed = if leaving.is_empty() { Vec::new() } else { library.commit(leaving)? };
+    let gone = outcomes.iter().filter_map(|(_, done)| Some(done.as_ref().ok()?.name.clone()));
+    let entries = gone.map(|name| LockLine { name, text: None }).collect();
+    let plans = Plans { lock_lines: Some(LockLines { path: lock_path.to_owned(), entries }), ..Plans::default() };
+    let committed = if leaving.is_empty() { Vec::new() } else { library.commit_planned(leaving, Vec::new(), plans)? };
     for (skill, outcome) in &mut outcomes {
         let Some(done) = committed.iter().find(|done| done.skill == *skill) else { continue };
         if let Ok(result) = outcome {
             result.follow(done);
-            take_away(library, skill, stamp, result);
         }
     }
-    let gone: Vec<String> = outcomes.iter().filter_map(|(_, done)| Some(done.as_ref().ok()?.name.clone())).collect();
-    let unlocked = LockFile::update(lock_path, library, |file| {
-        for name in &gone {
-            file.remove(name);
-        }
-    });
+    let unlocked = write_pending_lines(library);
     if let Some((_, Ok(last))) = outcomes.iter_mut().rev().find(|(_, outcome)| outcome.is_ok()) {
         last.warnings.extend(unlocked.err().map(|error| format!("the lock file was not written: {error}")));
         last.warnings.extend(kept);
@@ -232,7 +226,7 @@ fn prepare(
     let snapshot = library.snapshot(skill, stamp, TakeOver::Commit)?;
     let base = snapshot.base.map(|base| base.id);
     let gone = NewRevision::new(Content::Tombstone, Action::Uninstall, stamp.clone()).with_origin(Some(origin.clone()));
-    let before = Some(Before { lock: lock.entry_text(skill), in_place: false });
+    let before = Some(Before { lock: lock.entry_text(skill), ..Before::default() });
     let revisions = vec![NewRevision { before, ..gone }];
     let result = Uninstalled {
         name: origin.name,
@@ -257,6 +251,9 @@ impl Uninstalled {
             }
             Checkout::Pending(why) => self.checkout_pending = Some(why.clone()),
         }
+        self.removed.clone_from(&committed.links.removed);
+        self.kept.clone_from(&committed.links.kept);
+        self.warnings.extend(committed.links.warnings.iter().cloned());
     }
 }
 
@@ -268,52 +265,4 @@ fn installed_head(library: &Library, skill: &SkillName) -> Result<Revision, Unin
         }
         None => Err(UninstallError::Unmanaged(skill.clone())),
     }
-}
-
-/// Takes away what was placed in agents' folders and forgets it, but for what the system did not let go:
-/// `doctor` tries that again.
-fn take_away(library: &Library, skill: &SkillName, stamp: &Stamp, result: &mut Uninstalled) {
-    let placed = library.state().map(|state| state.of(skill).placed).unwrap_or_default();
-    if placed.is_empty() {
-        return;
-    }
-    let mut refused = Vec::new();
-    for path in placed {
-        match remove(library, skill, &path) {
-            Ok(Some(true)) => result.removed.push(path),
-            Ok(Some(false)) => result.kept.push(path),
-            Ok(None) => {}
-            Err(error) => {
-                result.warnings.push(error.to_string());
-                refused.push(path.clone());
-                result.kept.push(path);
-            }
-        }
-    }
-    if let Err(error) = library.set_state(skill, stamp, "unlink", |state| state.placed = refused) {
-        result.warnings.push(format!("the places of {skill} were not forgotten: {error}"));
-    }
-}
-
-/// Whether the link or copy was taken away; `None` when nothing stands there any more.
-pub(crate) fn remove(library: &Library, skill: &SkillName, path: &Path) -> Result<Option<bool>, PlaceLinkError> {
-    let Some(folder) = path.parent() else { return Ok(None) };
-    let Some(dir) = AgentDir::open(folder)? else { return Ok(None) };
-    if dir.remove_link(skill, library.path())? {
-        return Ok(Some(true));
-    }
-    for bundle in former_contents(library, skill) {
-        if dir.remove_copy(skill, &bundle)? {
-            return Ok(Some(true));
-        }
-    }
-    let left = cap_std::fs::Dir::open_ambient_dir(folder, cap_std::ambient_authority());
-    Ok(left.is_ok_and(|dir| dir.symlink_metadata(skill.as_str()).is_ok()).then_some(false))
-}
-
-/// What the skill held, newest first.
-pub(crate) fn former_contents(library: &Library, skill: &SkillName) -> impl Iterator<Item = Bundle> {
-    let revisions = library.revisions(skill, REVISIONS_OF_COPIES).unwrap_or_default();
-    let held = revisions.into_iter().filter(|revision| !revision.tombstone);
-    held.filter_map(|revision| library.bundle(&revision.id).ok())
 }

@@ -82,6 +82,9 @@ impl Installer<'_> {
         }
         if let Some(choice) = &choice {
             self.bring_required(choice, &skills, &as_install, &mut batch)?;
+        }
+        self.accept_blocked(&as_install, &mut batch)?;
+        if let Some(choice) = &choice {
             batch.drop_unmet(&Needs::of(choice));
         }
         self.finish(batch, &as_install, &[])
@@ -99,7 +102,9 @@ impl Installer<'_> {
                 let is_dependency = skill.locked.as_ref().is_some_and(|locked| locked.dependency);
                 self.plan_one(Candidate { is_dependency, ..*candidate }, request, batch);
             }
-            Ok(Newer::None { warnings, .. }) => batch.settle(self.unchanged(skill, warnings)?),
+            Ok(Newer::None { warnings, .. }) => {
+                batch.settle(self.unchanged(skill, warnings)?);
+            }
             Err(error) => {
                 let (name, version) = (skill.origin.name.clone(), skill.origin.version.clone());
                 batch.settle(Installed::failed(name, version, error));
@@ -127,7 +132,9 @@ impl Installer<'_> {
             let order = Order::Chosen { name, request: newest, version, is_dependency: true };
             match fetch(self, &order, request) {
                 Ok(found) => found.into_iter().for_each(|candidate| self.plan_one(candidate, request, batch)),
-                Err(error) => batch.settle(Installed::failed(order.label(), None, error)),
+                Err(error) => {
+                    batch.settle(Installed::failed(order.label(), None, error));
+                }
             }
         }
         Ok(())

@@ -1,9 +1,9 @@
 //! [`verify()`]: what is installed, held to the lock file.
 
-use library::{FolderState, Library};
+use library::{FolderState, Library, Revision};
 use registry_index::Wanted;
 use skill::{
-    Bundle, Digest, File, Limits, QualifiedName, SkillName, archive,
+    Bundle, Digest, QualifiedName, SkillName, archive,
     diff::{self, FileChange},
 };
 
@@ -21,11 +21,13 @@ pub enum VerifyStatus {
     Pristine,
     /// It is the release with the changes that the lock file knows of.
     Evolved,
+    /// It holds other content than the lock file names, and the history of this home holds what it names.
+    Modified,
     /// Its folder is not there.
     Missing,
     /// Its release was withdrawn.
     Withdrawn,
-    /// It is something else than the lock file says.
+    /// It is something else than the lock file says, and no edit here explains it.
     Tampered,
 }
 
@@ -36,16 +38,17 @@ impl VerifyStatus {
         match self {
             Self::Pristine => "pristine",
             Self::Evolved => "evolved",
+            Self::Modified => "modified",
             Self::Missing => "missing",
             Self::Withdrawn => "withdrawn",
             Self::Tampered => "tampered",
         }
     }
 
-    /// Whether it is what the lock file says.
+    /// Whether it is what the lock file says, or that with an edit made here.
     #[must_use]
     pub fn is_sound(self) -> bool {
-        matches!(self, Self::Pristine | Self::Evolved)
+        matches!(self, Self::Pristine | Self::Evolved | Self::Modified)
     }
 }
 
@@ -115,7 +118,7 @@ impl Verified {
                 return Ok(self.is(VerifyStatus::Missing, "its folder is not there; skillhub install brings it"));
             }
             FolderState::Clean => committed.clone(),
-            FolderState::Modified(cleared) => cleared.bundle().clone(),
+            FolderState::Modified(cleared) | FolderState::Earlier { cleared, .. } => cleared.bundle().clone(),
             FolderState::Blocked(fault) => match fault.bundle() {
                 Some(files) => files.clone(),
                 None => return Ok(self.is(VerifyStatus::Tampered, "its folder cannot be read as a skill")),
@@ -124,15 +127,14 @@ impl Verified {
         let content = if entry.content.is_empty() { &entry.digest } else { &entry.content };
         let is_content = |files: &Bundle| files.digest().to_string() == *content;
         let is_same = is_content(&on_disk)
-            || is_content(&with_line_feeds(&on_disk))
+            || is_content(&on_disk.with_line_feeds())
             || (is_content(&committed) && on_disk.same_but_line_ends(&committed));
         if !is_same {
             self.files = diff::diff(&committed, &on_disk).files;
-            let why = match self.files.is_empty() {
-                true => "its content is not the one that the lock file names",
-                false => "its files were changed past skillhub since the lock file was written",
-            };
-            return Ok(self.is(VerifyStatus::Tampered, why));
+            if !self.files.is_empty() && is_known(library, name, content)? {
+                return Ok(Self { status: VerifyStatus::Modified, ..self });
+            }
+            return Ok(self.is(VerifyStatus::Tampered, "its content is not the one that the lock file names"));
         }
         let status = if *content == entry.digest { VerifyStatus::Pristine } else { VerifyStatus::Evolved };
         Ok(Self { status, ..self })
@@ -216,12 +218,8 @@ impl Verified {
     }
 }
 
-/// The files with texts as a checkout with other line ends had them.
-fn with_line_feeds(files: &Bundle) -> Bundle {
-    let normal = |file: &File| match file.text() {
-        Some(text) => File { bytes: text.replace("\r\n", "\n").into_bytes().into(), executable: file.executable },
-        None => file.clone(),
-    };
-    let all = files.files().map(|(path, file)| (path.clone(), normal(file)));
-    Bundle::from_files(all, &Limits::default()).unwrap_or_default()
+/// Whether the history has a revision of the content that the lock file names: what differs is an edit made here.
+fn is_known(library: &Library, name: &SkillName, content: &str) -> Result<bool, InstallError> {
+    let is_it = |revision: &Revision| revision.digest.to_string() == content && revision.was_cleared();
+    Ok(library.revisions(name, usize::MAX)?.iter().any(is_it))
 }

@@ -3,14 +3,22 @@
 
 use std::{fs, path::PathBuf};
 
-use client::{AdoptStatus, Adopted, adopt, unmanaged};
+use client::{AdoptRequest, AdoptStatus, Adopted, adopt, unmanaged};
 use library::Action;
 use skill::failure::{Fails, FailureKind};
 
 use crate::support::{World, name, permit_all, skill_md, write};
 
 fn adopted(world: &World, paths: &[PathBuf]) -> Vec<Adopted> {
-    adopt(&mut world.library(), paths, &world.agents(), false, (&World::stamp(), &permit_all)).unwrap()
+    adopted_with(world, paths, false)
+}
+
+fn adopted_with(world: &World, paths: &[PathBuf], replaces_tracked: bool) -> Vec<Adopted> {
+    let (mut library, agents) = (world.library(), world.agents());
+    let in_use = agents.chosen(&[], library.path()).unwrap();
+    let known = [agents];
+    let request = AdoptRequest { paths, in_use: &in_use, known: &known, replaces_tracked, dry_run: false };
+    adopt(&mut library, &request, (&World::stamp(), &permit_all, &client::accept_nothing)).unwrap()
 }
 
 #[test]
@@ -26,7 +34,7 @@ fn a_folder_in_the_library_gets_a_history() {
 }
 
 #[test]
-fn a_folder_of_an_agent_is_copied_and_left_alone() {
+fn agents_folder_becomes_link() {
     let world = World::new();
     let agents = world.project().join(".claude/skills");
     write(&agents.join("pdf/SKILL.md"), &skill_md("pdf", "Mine."));
@@ -38,9 +46,55 @@ fn a_folder_of_an_agent_is_copied_and_left_alone() {
     let results = adopted(&world, std::slice::from_ref(&agents));
     assert_eq!(results.len(), 2);
     for result in &results {
-        assert!(result.copied && result.agents.contains(&"claude-code"), "{result:?}");
+        assert!(!result.copied && result.agents.contains(&"claude-code"), "{result:?}");
+        assert_eq!((&result.links, &result.originals), (&vec![result.source.clone()], &vec![result.source.clone()]));
     }
-    assert!(world.installed_text("pdf").contains("Mine.") && agents.join("pdf/SKILL.md").exists());
+    assert!(world.installed_text("pdf").contains("Mine."));
+    assert_eq!(fs::read_link(agents.join("pdf")).unwrap(), PathBuf::from("../../.agents/skills/pdf"));
+    assert_eq!(unmanaged(&world.library(), &world.agents()).unwrap(), []);
+}
+
+#[test]
+fn tracked_folder_stays_without_consent() {
+    let world = World::new();
+    let agents = world.project().join(".claude/skills");
+    write(&agents.join("pdf/SKILL.md"), &skill_md("pdf", "Mine."));
+    let repository = git2::Repository::init(world.project()).unwrap();
+    let mut index = repository.index().unwrap();
+    index.add_path(std::path::Path::new(".claude/skills/pdf/SKILL.md")).unwrap();
+    index.write().unwrap();
+    let results = adopted(&world, &[agents.join("pdf")]);
+    assert!(results[0].copied && results[0].links.is_empty(), "{results:?}");
+    assert!(results[0].warnings[0].contains("--link"), "{results:?}");
+    assert!(!agents.join("pdf").is_symlink());
+    let results = adopted_with(&world, &[agents.join("pdf")], true);
+    assert_eq!((results[0].status, results[0].links.len()), (AdoptStatus::Unchanged, 1));
+    assert!(agents.join("pdf").is_symlink());
+}
+
+#[test]
+fn link_of_another_place_is_kept_aside() {
+    let world = World::new();
+    let (agents, elsewhere) = (world.project().join(".claude/skills"), world.root.join("dotfiles/pdf"));
+    write(&elsewhere.join("SKILL.md"), &skill_md("pdf", "Mine."));
+    fs::create_dir_all(&agents).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, agents.join("pdf")).unwrap();
+    let results = adopted(&world, &[agents.join("pdf")]);
+    assert_eq!(results[0].originals, [agents.join("pdf")], "{results:?}");
+    assert_eq!(fs::read_link(agents.join("pdf")).unwrap(), PathBuf::from("../../.agents/skills/pdf"));
+    assert!(elsewhere.join("SKILL.md").exists());
+}
+
+#[test]
+fn equal_folders_of_two_agents_become_one_skill() {
+    let world = World::new();
+    let folders = [".claude/skills/pdf", ".roo/skills/pdf"].map(|folder| world.project().join(folder));
+    for folder in &folders {
+        write(&folder.join("SKILL.md"), &skill_md("pdf", "Mine."));
+    }
+    let results = adopted(&world, &folders);
+    assert!(results.iter().all(|result| result.error.is_none()), "{results:?}");
+    assert!(folders.iter().all(|folder| folder.is_symlink()));
 }
 
 #[test]

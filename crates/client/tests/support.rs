@@ -119,6 +119,7 @@ impl World {
             stamp: &Self::stamp(),
             permit: &permit_all,
             outcomes: &|_, _, _| None,
+            accept: &client::accept_nothing,
             progress: &|_| {},
             program: Some("the one under test"),
             ahead: client::Ahead::default(),

@@ -67,7 +67,7 @@ fn only_installed_skills_are_uninstalled() {
         std::slice::from_ref(&folder),
         &world.agents(),
         false,
-        (&World::stamp(), &permit_all),
+        (&World::stamp(), &permit_all, &client::accept_nothing),
     )
     .unwrap();
     let (kind, hint) = refused("pdf");

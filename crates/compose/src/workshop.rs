@@ -261,8 +261,8 @@ impl<'a> Workshop<'a> {
     }
 
     fn source(&self, listed: &Listed) -> Source {
-        let digest = match &listed.head {
-            Some(head) => head.digest.clone(),
+        let digest = match listed.digest() {
+            Some(digest) => digest.to_owned(),
             None => self.catalogue.files(listed).map(|files| Digest::of_bundle(&files).to_string()).unwrap_or_default(),
         };
         Source { skill: listed.name.to_string(), description: listed.description.clone(), digest }

@@ -95,6 +95,13 @@ pub fn look(
         standing.guarded = guard(library, skill, &revision, &standing, trial.as_ref())?;
         decision = decide(case, &log.outcomes, &standing, now);
     }
+    if decision.verdict != Verdict::Wait && is_edited(library, skill, &head)? {
+        let why = format!(
+            "its folder holds other files than its newest revision, which wait to be recorded; {}",
+            decision.why
+        );
+        decision = Decision { verdict: Verdict::Wait, why, ..decision };
+    }
     let noted = Noted {
         decision: decision.clone(),
         terms: trial.as_ref().map_or(terms, |trial| &trial.terms).clone(),
@@ -105,6 +112,11 @@ pub fn look(
         forced_by: None,
     };
     Ok(Some((Evaluation { skill: skill.clone(), trial, revision, decision, acted: false }, noted)))
+}
+
+/// Whether runs may have had other files than the head's.
+fn is_edited(library: &Library, skill: &SkillName, head: &Revision) -> Result<bool, ManageError> {
+    Ok(library.revision_in_folder(skill)?.is_none_or(|shown| shown.digest != head.digest))
 }
 
 /// Which revisions are compared: those of the trial, else the head with the last one that had other files. A
@@ -131,8 +143,9 @@ fn standing(
         let revision = library.revision(&trial.candidate)?;
         return Ok(Some((standing(&trial.base_digest, &trial.candidate_digest), revision)));
     }
-    let before = revisions.iter().find(|revision| revision.digest != head.digest);
-    let is_new = head.action != Action::Rollback || was_promoted(library, skill, head)?;
+    let before = library.previous_content(skill, head)?;
+    let is_return = library.returned_to(skill, head)?.is_some();
+    let is_new = !is_return && (head.action != Action::Rollback || was_promoted(library, skill, head)?);
     Ok(match before {
         Some(before) if is_new && !before.tombstone => {
             Some((standing(&before.digest.to_string(), &head.digest.to_string()), head.clone()))
@@ -178,7 +191,8 @@ fn guard(
         if is_release || revision.upstream.is_some() {
             return Ok(Some(format!("revision {} brings a release, which may repair something", revision.number)));
         }
-        if matches!(revision.stamp.actor.kind, ActorKind::Person | ActorKind::External) {
+        let is_return = library.returned_to(skill, &revision)?.is_some();
+        if !is_return && matches!(revision.stamp.actor.kind, ActorKind::Person | ActorKind::External) {
             return Ok(Some(format!("revision {} was made by a person", revision.number)));
         }
     }

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use jiff::{SignedDuration, Timestamp};
-use library::{FindError, Library, LibraryError, Outcome, OutcomeFault, OutcomeKind, RevisionId, RevisionSpec};
+use library::{
+    FindError, Library, LibraryError, Outcome, OutcomeFault, OutcomeKind, RevisionId, RevisionSpec, StorageError,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use skill::{
@@ -130,6 +132,8 @@ pub struct Told {
     pub recorded: usize,
     /// Outcomes that it had already.
     pub doubles: usize,
+    /// Outcomes of runs with an edit that no revision holds: they count for none.
+    pub unrecorded: usize,
     /// The skills that they are about.
     pub skills: Vec<SkillName>,
 }
@@ -163,6 +167,7 @@ pub fn requests(bytes: &[u8]) -> Result<Vec<Request>, RecordError> {
 pub fn record(library: &Library, requests: Vec<Request>, defaults: Defaults<'_>) -> Result<Told, RecordError> {
     let mut known: HashMap<SkillName, Known> = HashMap::new();
     let mut outcomes: BTreeMap<SkillName, Vec<Outcome>> = BTreeMap::new();
+    let mut told = Told::default();
     for (index, request) in requests.into_iter().enumerate() {
         let place = if request.place == 0 { index + 1 } else { request.place };
         let malformed = |error: String| RecordError::Malformed(format!("outcome {place}: {error}"));
@@ -172,11 +177,13 @@ pub fn record(library: &Library, requests: Vec<Request>, defaults: Defaults<'_>)
             known.insert(skill.clone(), of_skill);
         }
         let Some(of_skill) = known.get_mut(&skill) else { continue };
-        let outcome = outcome(library, &skill, of_skill, request, (place, defaults))?;
+        let Some(outcome) = outcome(library, &skill, of_skill, request, (place, defaults))? else {
+            told.unrecorded += 1;
+            continue;
+        };
         of_skill.given.entry(outcome.run.clone()).or_insert_with(|| outcome.revision.clone());
         outcomes.entry(skill).or_default().push(outcome);
     }
-    let mut told = Told::default();
     for (skill, outcomes) in outcomes {
         let recorded = library.record_outcomes(&skill, &outcomes)?;
         told.recorded += recorded.new;
@@ -188,7 +195,8 @@ pub fn record(library: &Library, requests: Vec<Request>, defaults: Defaults<'_>)
 
 /// What is known of a skill while requests about it are looked at.
 struct Known {
-    head: RevisionId,
+    /// The revision that the folder holds; `None` for an edit that is not recorded.
+    shown: Option<RevisionId>,
     revisions: HashSet<RevisionId>,
     /// The revision of each run that was told of.
     given: HashMap<String, RevisionId>,
@@ -196,7 +204,8 @@ struct Known {
 
 impl Known {
     fn of(library: &Library, skill: &SkillName) -> Result<Self, FindError> {
-        let head = library.head(skill)?.ok_or_else(|| FindError::NoSkill(skill.clone()))?;
+        library.head(skill)?.ok_or_else(|| FindError::NoSkill(skill.clone()))?;
+        let shown = library.revision_in_folder(skill).map_err(storage)?.map(|revision| revision.id);
         let revisions = library.revisions(skill, usize::MAX)?.into_iter().map(|revision| revision.id).collect();
         // Of a log that cannot be read, the recording itself tells.
         let outcomes = library.outcomes(skill).unwrap_or_default().outcomes;
@@ -204,17 +213,26 @@ impl Known {
         for outcome in outcomes {
             given.entry(outcome.run).or_insert(outcome.revision);
         }
-        Ok(Self { head: head.id, revisions, given })
+        Ok(Self { shown, revisions, given })
     }
 }
 
+/// An error of the library as one of the search for a skill.
+fn storage(error: LibraryError) -> FindError {
+    match error {
+        LibraryError::Storage(error) => error.into(),
+        other => StorageError::Damaged(other.to_string()).into(),
+    }
+}
+
+/// `None` for a run with an edit that no revision holds.
 fn outcome(
     library: &Library,
     skill: &SkillName,
     known: &Known,
     request: Request,
     (place, defaults): (usize, Defaults<'_>),
-) -> Result<Outcome, RecordError> {
+) -> Result<Option<Outcome>, RecordError> {
     let malformed = |error: String| RecordError::Malformed(format!("outcome {place}: {error}"));
     let event = OutcomeKind::from_word(&request.event).ok_or_else(|| {
         let words = OutcomeKind::ALL.map(OutcomeKind::as_str).join(", ");
@@ -232,7 +250,10 @@ fn outcome(
         }
         None => match known.given.get(&run) {
             Some(given) => given.clone(),
-            None => library.served(skill, &run)?.map_or_else(|| known.head.clone(), |served| served.head.id),
+            None => match library.served(skill, &run)?.map(|served| served.head.id).or_else(|| known.shown.clone()) {
+                Some(revision) => revision,
+                None => return Ok(None),
+            },
         },
     };
     let outcome = Outcome {
@@ -251,7 +272,7 @@ fn outcome(
     outcome.check().map_err(|fault| RecordError::Fault { place, fault })?;
     let latest = defaults.now.checked_add(SignedDuration::from_mins(AHEAD_MINUTES)).unwrap_or(Timestamp::MAX);
     match outcome.time().is_some_and(|time| time <= latest) {
-        true => Ok(outcome),
+        true => Ok(Some(outcome)),
         false => Err(RecordError::Future { place }),
     }
 }

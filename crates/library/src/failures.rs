@@ -144,6 +144,10 @@ impl Fails for SnapshotError {
             Self::ExternalBlocked { skill, fault } => {
                 Failure::new(FailureKind::Blocked, "external_blocked").hint(hand_edit_hint(skill, fault))
             }
+            Self::EditHeld { skill, .. } => Failure::new(FailureKind::Refused, "policy_denied").hint(format!(
+                "a person can record it, `skillhub commit {skill} --reason WHY` at a terminal; `skillhub rollback \
+                     {skill} head` puts it aside"
+            )),
             Self::Library(error) => error.failure(),
             Self::Storage(error) => error.failure(),
             Self::Commit(error) => error.failure(),

@@ -13,7 +13,7 @@ use cap_std::{
 use skill::Digest;
 use thiserror::Error;
 
-use crate::{folder, watcher::Watcher};
+use crate::{edit_policy::EditPolicy, folder, links::Linker, watcher::Watcher};
 
 /// `SKILLHUB_HOME`: history, state and events of every library, configuration, the embedded
 /// registry and the cache. Created when first written to.
@@ -21,6 +21,8 @@ use crate::{folder, watcher::Watcher};
 pub struct Home {
     path: PathBuf,
     watcher: Option<Watcher>,
+    linker: Option<Linker>,
+    edit_policy: Option<EditPolicy>,
 }
 
 /// Bytes that most files of ours do not have.
@@ -60,7 +62,7 @@ impl Home {
     /// # Errors
     /// [`PlaceError::Foreign`] when another user owns it.
     pub fn at(path: impl Into<PathBuf>) -> Result<Self, PlaceError> {
-        let home = Self { path: path.into(), watcher: None };
+        let home = Self { path: path.into(), watcher: None, linker: None, edit_policy: None };
         refuse_foreign(&home.path)?;
         Ok(home)
     }
@@ -71,8 +73,28 @@ impl Home {
         Self { watcher: Some(watcher), ..self }
     }
 
+    /// The same, with rules for hand edits in libraries that are opened by it. Without them only pins hold edits.
+    #[must_use]
+    pub fn with_edit_policy(self, policy: EditPolicy) -> Self {
+        Self { edit_policy: Some(policy), ..self }
+    }
+
+    pub(crate) fn edit_policy(&self) -> Option<EditPolicy> {
+        self.edit_policy.clone()
+    }
+
     pub(crate) fn watcher(&self) -> Option<Watcher> {
         self.watcher.clone()
+    }
+
+    /// The same, with a linker for new skills of libraries that are opened by it.
+    #[must_use]
+    pub fn linked_by(self, linker: Linker) -> Self {
+        Self { linker: Some(linker), ..self }
+    }
+
+    pub(crate) fn linker(&self) -> Option<Linker> {
+        self.linker.clone()
     }
 
     /// The home's path.

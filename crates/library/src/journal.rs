@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     events::Event,
     home::{Durability, overwrite, sync_folder, write_atomically},
+    links::{LinkStep, LockLines},
     proposals::store::ProposalFile,
     storage::{HeadChange, Object},
 };
@@ -33,15 +34,17 @@ const APPLIED: &str = "journal.applied";
 /// The files that every commit writes to.
 pub(crate) const FILES: [&str; 2] = [FILE, APPLIED];
 const MAGIC: &[u8; 4] = b"SKJ2";
-/// The format of a record with proposals; one without has the first, which older versions read.
-const FORMAT: u32 = 2;
+/// The format of a record with links or lock lines, and of one with proposals; one without has the first, which
+/// older versions read.
+const FORMAT: u32 = 3;
+const FORMAT_WITH_PROPOSALS: u32 = 2;
 const FORMAT_WITHOUT_PROPOSALS: u32 = 1;
 /// More bytes than a note of what was applied has.
 const NOTE_BYTES: usize = 128;
 const FRAME_BYTES: usize = 4 + 4 + 8 + 4;
 
 /// One committed operation.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Record {
     /// The skills' heads before and after.
     pub heads: Vec<HeadChange>,
@@ -54,6 +57,10 @@ pub struct Record {
     pub temporary: Vec<Temporary>,
     /// The files of proposals that it leaves.
     pub proposals: Vec<ProposalFile>,
+    /// Changes in agents' folders.
+    pub links: Vec<LinkStep>,
+    /// Lines of the lock file.
+    pub lock_lines: Option<LockLines>,
 }
 
 /// A temporary folder of an operation.
@@ -80,6 +87,10 @@ struct Head {
     temporary: Vec<Temporary>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     proposals: Vec<ProposalHead>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    links: Vec<LinkStep>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lock_lines: Option<LockLines>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -366,12 +377,14 @@ fn frame(record: &Record) -> io::Result<Vec<u8>> {
     let objects = record.objects.iter();
     let objects = objects.map(|o| ObjectHead { id: o.id.clone(), kind: o.kind.clone(), len: o.bytes.len() as u64 });
     let head = Head {
-        format: if record.proposals.is_empty() { FORMAT_WITHOUT_PROPOSALS } else { FORMAT },
+        format: format_of(record),
         heads: record.heads.clone(),
         events: record.events.clone(),
         objects: objects.collect(),
         temporary: record.temporary.clone(),
         proposals: record.proposals.iter().map(ProposalHead::of).collect(),
+        links: record.links.clone(),
+        lock_lines: record.lock_lines.clone(),
     };
     let head = serde_json::to_vec(&head)?;
     let parts = record.objects.iter().map(|object| &object.bytes);
@@ -385,6 +398,17 @@ fn frame(record: &Record) -> io::Result<Vec<u8>> {
     framed.extend(head);
     framed.extend(body);
     Ok(framed)
+}
+
+/// The lowest format that holds all of a record.
+fn format_of(record: &Record) -> u32 {
+    if !record.links.is_empty() || record.lock_lines.is_some() {
+        FORMAT
+    } else if !record.proposals.is_empty() {
+        FORMAT_WITH_PROPOSALS
+    } else {
+        FORMAT_WITHOUT_PROPOSALS
+    }
 }
 
 /// Where in `bytes` the first whole record begins.
@@ -449,8 +473,8 @@ fn parse(bytes: &[u8]) -> io::Result<Option<(Record, &[u8])>> {
     for file in head.proposals {
         proposals.push(ProposalFile { bytes: take(&mut body, file.len)?, id: file.id, is_open: file.is_open });
     }
-    let Head { heads, events, temporary, .. } = head;
-    Ok(Some((Record { heads, events, objects, temporary, proposals }, after)))
+    let Head { heads, events, temporary, links, lock_lines, .. } = head;
+    Ok(Some((Record { heads, events, objects, temporary, proposals, links, lock_lines }, after)))
 }
 
 /// The next `len` bytes of a body.
@@ -479,6 +503,8 @@ mod tests {
             objects: vec![Object { id: "1".into(), kind: "blob".into(), bytes: text.as_bytes().to_vec() }],
             temporary: vec![Temporary { skill: text.into(), name: format!(".{text}") }],
             proposals: vec![],
+            links: vec![],
+            lock_lines: None,
         }
     }
 
@@ -536,14 +562,14 @@ mod tests {
     #[test]
     fn a_whole_record_of_a_later_format_is_refused_rather_than_cut() {
         let (_temp, mut journal) = journal();
-        let head = br#"{"format":3,"changes":[]}"#;
+        let head = br#"{"format":4,"changes":[]}"#;
         let mut framed = b"SKJ2".to_vec();
         framed.extend((head.len() as u32).to_be_bytes());
         framed.extend(0u64.to_be_bytes());
         framed.extend(sum(head, b""));
         framed.extend(head);
         journal.file.write_all(&framed).unwrap();
-        assert!(journal.read(0).unwrap_err().to_string().contains("format 3"));
+        assert!(journal.read(0).unwrap_err().to_string().contains("format 4"));
     }
 
     #[test]

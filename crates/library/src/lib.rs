@@ -20,18 +20,23 @@
 //!     numbers/<skill>               ids of revisions by number, for speed alone
 //!     revisions/<skill>             what long histories say of their revisions, for speed alone
 //!     glances                       what lists of skills say, for speed alone
+//!     originals/<operation>/        folders of agents that links replaced, for 90 days
+//!     lock-lines.json               lines of a lock file that are to be written, after a kill
 //!     lock                          held while committing
 //! ```
 
 mod agents;
 mod checkout;
+mod edit_policy;
 mod events;
 mod failures;
 pub mod folder;
 mod home;
 mod journal;
 mod library;
+mod links;
 mod lock;
+mod originals;
 mod outcomes;
 mod place;
 mod projection;
@@ -47,14 +52,17 @@ mod watcher;
 mod whole_change;
 
 pub use agents::{Agent, agents, find_agent};
+pub use edit_policy::{EditPolicy, EditRules, HandEdit};
 pub use events::{Event, EventStatus, operation_id};
 pub use home::{Durability, Home, PlaceError, ensure_dir, open_dir, read_bounded, write_atomically, write_private};
 pub use library::{
-    Checkout, Closeness, Collected, Commit, CommitError, Committed, EventsMend, FindError, FolderState, Front, Glance,
-    HandEditFault, Head, HeadFault, HistoryFault, JournalMend, JournalState, Library, LibraryError, LibraryNote, Lost,
-    Places, Recovery, RelocateError, Relocation, Scope, Sizes, Snapshot, SnapshotError, Standing, StateMend, TakeOver,
-    TemporaryKind, look_at_places, make_private, relocate, resolve,
+    Checkout, Closeness, Collected, Commit, CommitError, Committed, EventsMend, FindError, FolderEdit, FolderFiles,
+    FolderState, Front, Glance, HandEditFault, Head, HeadFault, HistoryFault, JournalMend, JournalState, Library,
+    LibraryError, LibraryNote, Lost, Places, Plans, Recovery, RelocateError, Relocation, Scope, Sizes, Snapshot,
+    SnapshotError, Standing, StateMend, TakeOver, TemporaryKind, look_at_places, make_private, relocate, resolve,
+    return_reason,
 };
+pub use links::{LinkChanges, LinkPlan, LinkTarget, Linker, LockLine, LockLines, Original};
 pub use lock::{LibraryLock, LockError};
 pub use outcomes::{
     LARGEST_NUMBER, Outcome, OutcomeFault, OutcomeKind, OutcomeWriter, Outcomes, Recorded, SKILL_BYTES as OUTCOME_BYTES,

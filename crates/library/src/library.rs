@@ -3,14 +3,18 @@
 mod commit;
 mod decided;
 mod displaced;
+mod folder_edit;
 mod foreseen;
 mod gc;
 mod glance;
 mod hand_edit;
+mod linking;
+mod lock_lines;
 mod mark;
 mod numbers;
 mod recover;
 mod remembered;
+mod returned;
 mod rows;
 mod temporary;
 #[cfg(test)]
@@ -29,11 +33,13 @@ use serde::Serialize;
 use skill::{Bundle, File, Limits, SkillName, SkillPath};
 use thiserror::Error;
 
-pub use commit::{Checkout, Commit, CommitError, Committed};
+pub use commit::{Checkout, Commit, CommitError, Committed, Plans};
+pub use folder_edit::{FolderEdit, FolderFiles};
 pub use gc::{Collected, Sizes};
 pub use glance::{Closeness, Front, Glance, Head, Standing};
 pub use hand_edit::{FolderState, HandEditFault, Snapshot, SnapshotError, TakeOver};
 pub use recover::Recovery;
+pub use returned::return_reason;
 pub use temporary::TemporaryKind;
 pub(crate) use upkeep::aside_name;
 use upkeep::keep_copy;
@@ -44,6 +50,7 @@ pub use upkeep::{
 
 use self::numbers::Numbers;
 use crate::{
+    edit_policy::EditPolicy,
     events::{self, Event},
     folder,
     home::{
@@ -51,6 +58,7 @@ use crate::{
         write_atomically,
     },
     journal::Journal,
+    links::Linker,
     lock::{LibraryLock, LockError},
     revision::{Revision, RevisionId, RevisionSpec},
     state::StateError,
@@ -106,6 +114,9 @@ pub struct Library {
     /// A batch asks for the state again and again.
     last_state: RefCell<Option<decided::LastState>>,
     watcher: Option<Watcher>,
+    /// Finds the folders in which new skills are linked.
+    linker: Option<Linker>,
+    edit_policy: Option<EditPolicy>,
     /// What the watcher is still to be told.
     untold: Vec<Event>,
     limits: Limits,
@@ -184,8 +195,21 @@ impl Library {
 
     fn at(path: PathBuf, scope: Scope, own: PathBuf, storage_kind: &str) -> Self {
         let (storage_kind, storage) = (storage_kind.to_owned(), OnceCell::new());
-        let (last_read, last_state, watcher, untold, limits) = Default::default();
-        Self { path, scope, own, storage_kind, storage, last_read, last_state, watcher, untold, limits }
+        let (last_read, last_state, watcher, linker, edit_policy, untold, limits) = Default::default();
+        Self {
+            path,
+            scope,
+            own,
+            storage_kind,
+            storage,
+            last_read,
+            last_state,
+            watcher,
+            linker,
+            edit_policy,
+            untold,
+            limits,
+        }
     }
 
     /// The folder, absolute, links resolved.

@@ -16,6 +16,7 @@ use crate::{
     checkout::{self, Maker},
     folder::{self, Leftovers},
     home::{PlaceError, ensure_dir, open_dir, sync_folder},
+    originals,
 };
 
 /// What version control keeps a history in.
@@ -56,6 +57,12 @@ pub enum PlaceLinkError {
     /// The agent's folder cannot be used.
     #[error(transparent)]
     Place(#[from] PlaceError),
+    /// What stands there is not a content that the skill ever had.
+    #[error("{0:?} differs from every revision of the skill and was left as it is")]
+    Differs(PathBuf),
+    /// The skill itself cannot be read or is blocked.
+    #[error("{0} cannot be copied: {1}")]
+    Skill(SkillName, String),
     /// The system refused.
     #[error("cannot place {path:?}: {source}")]
     Io {
@@ -91,7 +98,7 @@ impl AgentDir {
         let target = relative(&self.path, &library.join(skill.as_str()));
         let path = self.path.join(skill.as_str());
         match self.dir.symlink_metadata(skill.as_str()) {
-            Ok(found) if found.is_symlink() && self.points_to(skill, &target) => Ok(Placed::Already(path)),
+            Ok(found) if found.is_symlink() && self.shows(skill, library) => Ok(Placed::Already(path)),
             Ok(_) => Err(PlaceLinkError::Occupied(path)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 make_link(&self.dir, &target, skill.as_str()).map_err(self.io(skill))?;
@@ -99,6 +106,33 @@ impl AgentDir {
             }
             Err(error) => Err(self.io(skill)(error)),
         }
+    }
+
+    /// Whether anything has the skill's name in the folder.
+    #[must_use]
+    pub fn holds(&self, skill: &SkillName) -> bool {
+        self.dir.symlink_metadata(skill.as_str()).is_ok()
+    }
+
+    /// Whether that is a link to the skill's folder in a library.
+    #[must_use]
+    pub fn shows(&self, skill: &SkillName, library: &Path) -> bool {
+        let folder = library.join(skill.as_str());
+        self.points_to(skill, &relative(&self.path, &folder))
+            || self
+                .dir
+                .read_link_contents(skill.as_str())
+                .is_ok_and(|target| crate::resolve(&self.path.join(target)).is_ok_and(|real| real == folder))
+    }
+
+    /// Moves what has the skill's name to `kept` below a library's folder in the home.
+    pub(crate) fn move_aside(&self, skill: &SkillName, own: &Dir, kept: &str) -> Result<(), PlaceLinkError> {
+        originals::move_aside(&self.dir, skill.as_str(), own, kept).map_err(self.io(skill))
+    }
+
+    /// Moves an original back from `kept` below a library's folder in the home.
+    pub(crate) fn bring_original(&self, skill: &SkillName, own: &Dir, kept: &str) -> Result<(), PlaceLinkError> {
+        originals::move_back(own, kept, &self.dir, skill.as_str()).map_err(self.io(skill))
     }
 
     /// Places a copy of a skill's files.

@@ -1,12 +1,14 @@
 //! [`Revision`]: one immutable state of a whole skill, and who made it, why and from what.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, path::PathBuf, str::FromStr};
 
 use jiff::Timestamp;
 use scan::{Captured, Cleared, Verdict};
 use serde::{Deserialize, Serialize};
 use skill::{Bundle, Digest};
 use thiserror::Error;
+
+use crate::links::Original;
 
 /// What kind of party acts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -222,10 +224,12 @@ impl Stamp {
         Self { actor, time, reason: None, run: None, thread: None }
     }
 
-    /// The same moment and run, for what someone else did to the folder in between.
+    /// The same moment, for an edit of the folder that another made before. The run and the thread of this
+    /// operation are not the edit's.
     #[must_use]
     pub fn external(&self, reason: &str) -> Self {
-        Self { actor: Actor::new(ActorKind::External, ""), reason: Some(reason.to_owned()), ..self.clone() }
+        let reason = Some(reason.to_owned());
+        Self { reason, ..Self::new(Actor::new(ActorKind::External, ""), self.time) }
     }
 }
 
@@ -385,6 +389,12 @@ pub struct Before {
     /// Whether a folder without a history stood in the skill's place.
     #[serde(default)]
     pub in_place: bool,
+    /// Originals in agents' folders that links replaced.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub originals: Vec<Original>,
+    /// Links to the skill that others had placed in agents' folders.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub linked: Vec<PathBuf>,
 }
 
 /// A release as its publisher made it.

@@ -25,7 +25,7 @@ const FORMAT: u32 = 1;
 const WRITTEN: &str = "state.written";
 
 /// The fields of [`SkillState`]; all others of an entry are kept as they are.
-const KNOWN: [&str; 6] = ["enabled", "pinned", "placed", "waivers", "trial", "set_back"];
+const KNOWN: [&str; 7] = ["enabled", "pinned", "placed", "hidden_in", "waivers", "trial", "set_back"];
 
 /// `state.toml` of a library's folder in the home. A skill without an entry is enabled and not
 /// pinned.
@@ -48,6 +48,9 @@ pub struct SkillState {
     /// Where links to it, or copies of it, were placed in agents' folders: absolute paths.
     #[serde(default)]
     pub placed: Vec<PathBuf>,
+    /// Agents' folders that do not show it although it is enabled: absolute paths.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hidden_in: Vec<PathBuf>,
     /// Findings that a person accepted, oldest first; some may have ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waivers: Vec<StoredWaiver>,
@@ -122,6 +125,7 @@ impl Default for SkillState {
             enabled: true,
             pinned: false,
             placed: Vec::new(),
+            hidden_in: Vec::new(),
             waivers: Vec::new(),
             set_back: Vec::new(),
             trial: None,

@@ -193,6 +193,10 @@ impl Library {
     pub fn served(&self, skill: &SkillName, run: &str) -> Result<Option<Served>, LibraryError> {
         let Some(trial) = self.state()?.of(skill).trial.filter(|trial| !trial.paused) else { return Ok(None) };
         let Some(head) = self.head(skill)? else { return Ok(None) };
+        // A trial waits while the folder holds anything else than the head.
+        if self.revision_in_folder(skill)?.is_none_or(|shown| shown.digest != head.digest) {
+            return Ok(None);
+        }
         if head.digest.to_string() != trial.base_digest || self.arm_of_run(skill, &trial, run)? == Arm::Base {
             return Ok(None);
         }

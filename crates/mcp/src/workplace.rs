@@ -1,5 +1,7 @@
 //! [`Workplace`]: where and under which rules the server works, as whoever started it says.
 
+use std::collections::BTreeSet;
+
 use agent::{Builtin, Catalogue, Places, Settings};
 use compose::Hosts;
 use library::{Actor, Head, Home, Library, UseKind, UseState};
@@ -36,6 +38,9 @@ pub trait Workplace: Send {
     /// Called after a skill of the library has a new revision. What follows from it and could not be
     /// done is told; the change stands.
     fn note_change(&self, library: &Library, skill: &SkillName) -> Option<String>;
+
+    /// The skills that a library has on this git branch by its lock file; `None` outside of a git work tree.
+    fn skills_of_branch(&self, library: &Library) -> Option<BTreeSet<SkillName>>;
 
     /// Where skills are looked for.
     fn places(&self) -> Places;

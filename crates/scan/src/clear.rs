@@ -231,12 +231,7 @@ fn blocked_message(report: &Report) -> String {
     };
     let Finding { rule, severity, path, line, message, remedy, .. } = worst;
     let mut text = format!("{severity} finding {rule} in {path}:{line}: {message}; {remedy}");
-    let others = report
-        .findings
-        .iter()
-        .filter(|f| f.new && !f.waived && f.severity.verdict() == Verdict::Block)
-        .count()
-        .saturating_sub(1);
+    let others = report.blocking().count().saturating_sub(1);
     if others > 0 {
         text.push_str(&format!(" (and {others} more)"));
     }

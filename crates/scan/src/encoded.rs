@@ -75,7 +75,8 @@ fn worst_within(
         (role::severity(hit.rule, &inner, inner.line_at(start), start), hit.rule.id)
     });
     let mut worst = graded.filter(|(severity, _)| *severity >= Severity::High).max();
-    worst = worst.max(prose::worst(&inner, finder)?.filter(|(severity, _)| *severity >= Severity::High));
+    // Instructions that are encoded are hidden, which is more than prose.
+    worst = worst.max(prose::strongest(&inner, finder)?.map(|rule| (Severity::High, rule)));
     if depth > 1 {
         for (_, deeper) in decoded_runs(&inner.text)? {
             worst = worst.max(worst_within(path, deeper, finder, depth - 1)?);

@@ -6,9 +6,14 @@
 //! neighbouring passages weigh as much as a strong one. What a passage forbids, quotes or teaches,
 //! and what it does only with the user's consent, weighs little. What no sense names is weighed by
 //! its words and concepts ([`weigh`]).
+//!
+//! Texts that instruct nobody are passed over: licences ([`licence`]), the data of tests under `evals/`, and the help
+//! of flags ([`flag`]).
 
 mod address;
+mod flag;
 mod lexicon;
+mod licence;
 mod passage;
 mod sense;
 mod stem;
@@ -77,9 +82,10 @@ pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) -> Result<(), Sear
     Ok(())
 }
 
-/// The gravest that a text says, for text that is found inside another.
-pub(crate) fn worst(source: &Source<'_>, finder: &mut Finder) -> Result<Option<(Severity, &'static str)>, SearchError> {
-    Ok(said_in(source, finder)?.into_iter().map(|said| (said.severity, said.rule.id)).max())
+/// A rule that fires with its full severity in a text that is found inside another.
+pub(crate) fn strongest(source: &Source<'_>, finder: &mut Finder) -> Result<Option<&'static str>, SearchError> {
+    let said = said_in(source, finder)?.into_iter().filter(|said| said.severity >= said.rule.severity);
+    Ok(said.map(|said| said.rule.id).max())
 }
 
 /// For each passage the features that are weighed, with their names, for learning the weights.
@@ -161,6 +167,8 @@ struct Judge<'a> {
     heading: bool,
     lead: bool,
     lesson: bool,
+    /// The file is a well-known licence.
+    licence: bool,
 }
 
 /// Concepts by which a passage is no instruction.
@@ -173,6 +181,7 @@ struct Guards {
     lesson: Set,
     waived: Set,
     hidden: Set,
+    robot: Set,
 }
 
 static GUARDS: LazyLock<Guards> = LazyLock::new(|| {
@@ -186,6 +195,7 @@ static GUARDS: LazyLock<Guards> = LazyLock::new(|| {
         lesson: bit("lesson"),
         waived: bit("cover-story") | bit("omit"),
         hidden: bit("hidden"),
+        robot: bit("robot"),
     }
 });
 
@@ -193,11 +203,12 @@ impl<'a> Judge<'a> {
     fn new(source: &'a Source<'a>) -> Self {
         let (words, terms, sentences, weak, said, room) = Default::default();
         let (features, passage, heading, lead, lesson) = Default::default();
-        Self { source, words, terms, sentences, passage, weak, said, room, features, heading, lead, lesson }
+        let licence = licence::is_licence(source.path, &source.text);
+        Self { source, words, terms, sentences, passage, weak, said, room, features, heading, lead, lesson, licence }
     }
 
     fn read_all(&mut self, finder: &mut Finder) -> Result<(), SearchError> {
-        if !self.source.kind().reads {
+        if !self.source.kind().reads || self.source.is_test_data {
             return Ok(());
         }
         passages(self.source, &mut |passage| {
@@ -237,7 +248,8 @@ impl<'a> Judge<'a> {
             }
             _ => {}
         }
-        if passage.place != Place::Heading && (addressed || passage.place != Place::Code) {
+        let is_instruction = passage.place != Place::Heading && (addressed || passage.place != Place::Code);
+        if is_instruction && !self.is_legal(passage, said) {
             let listed = passage.place == Place::Item && self.lead;
             let at = passage.parts.first().map_or(0, |part| self.source.line_at(part.start));
             let taught = passage.place != Place::Code && role::is_taught(self.source, at);
@@ -262,6 +274,16 @@ impl<'a> Judge<'a> {
         work
     }
 
+    /// Whether a passage is part of a licence, or the notice of one, and speaks of no agent.
+    fn is_legal(&self, passage: &Passage, said: Set) -> bool {
+        let start = passage.parts.first().map_or(0, |part| part.start);
+        let end = passage.parts.last().map_or(start, |part| part.end);
+        let text = self.source.text.get(start..end).unwrap_or("");
+        said & (GUARDS.robot | GUARDS.addressee) == 0
+            && (self.licence || licence::is_notice(text))
+            && !licence::names_a_place(text)
+    }
+
     /// Brings the terms of a passage together by sentence.
     fn gather(&mut self, terms: &[Term], hidden: bool) {
         self.sentences.clear();
@@ -284,7 +306,7 @@ impl<'a> Judge<'a> {
         if let Some(features) = &mut self.features {
             features.push(named(weighed, self.source));
         }
-        let known = self.said.iter().skip(before).any(|said| said.severity >= Severity::High);
+        let known = self.said.iter().skip(before).any(|said| said.severity >= said.rule.severity);
         if known {
             return;
         }

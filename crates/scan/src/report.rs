@@ -97,6 +97,12 @@ impl Report {
             .min_by_key(|finding| std::cmp::Reverse(finding.severity))
     }
 
+    /// The findings that make the verdict a block: new, accepted by nobody, high or critical.
+    pub fn blocking(&self) -> impl Iterator<Item = &Finding> {
+        let blocks = |finding: &&Finding| finding.severity.verdict() == Verdict::Block;
+        self.findings.iter().filter(|finding| finding.new && !finding.waived).filter(blocks)
+    }
+
     fn worst_where(&self, new: bool) -> Option<Severity> {
         self.findings
             .iter()

@@ -26,8 +26,14 @@ const FORBIDS: &[&str] = &[
 /// The severity of a match that starts at a byte of a line.
 pub(crate) fn severity(rule: &Rule, source: &Source<'_>, line: usize, offset: usize) -> Severity {
     let is_here = source.covers(rule.scope, line) || rule.scope == Scope::Code && runs_on_load(source, line, offset);
-    let whole = is_here && !is_talk(rule.role, source, line, offset);
+    let whole =
+        is_here && !(source.is_test_data && is_about_instructions(rule)) && !is_talk(rule.role, source, line, offset);
     if whole { rule.severity } else { rule.elsewhere }
+}
+
+/// Whether a rule is about text that an agent obeys, which the data of tests is not.
+fn is_about_instructions(rule: &Rule) -> bool {
+    rule.scope == Scope::Prose || rule.role == Role::Speech || rule.category == "prompt-injection"
 }
 
 /// Whether a match is in a code span that agents run while they load a skill, as in ``!`git status` ``.

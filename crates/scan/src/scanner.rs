@@ -14,7 +14,7 @@ use crate::{
     excerpt, flow, hidden, normal, prose, purpose, role,
     rules::package,
     shape,
-    source::Source,
+    source::{Source, is_test_data},
 };
 
 mod ahead;
@@ -108,7 +108,8 @@ impl<'a> Looked<'a> {
 
 /// All that is looked for in one file.
 fn look_at<'a>(bundle: &Bundle, path: &'a SkillPath, file: &'a File, finder: &mut Finder) -> Looked<'a> {
-    let source = Source::new(path, file);
+    let mut source = Source::new(path, file);
+    source.is_test_data = is_test_data(bundle, path, source.kind());
     finder.begin();
     shape::check_file(bundle, path, file, &source, finder);
     scan_file(source, finder)

@@ -2,8 +2,8 @@
 
 use std::{borrow::Cow, cell::OnceCell};
 
-use memchr::{memchr, memchr_iter};
-use skill::{File, SkillPath};
+use memchr::{memchr, memchr_iter, memmem};
+use skill::{Bundle, File, SkillPath};
 
 use crate::{
     Scope,
@@ -18,6 +18,8 @@ pub(crate) struct Source<'a> {
     pub text: Cow<'a, str>,
     kind: Kind,
     binary: bool,
+    /// Data of the skill's own tests, which instructs no agent; set by whoever knows the whole skill.
+    pub is_test_data: bool,
     /// Byte offsets at which lines start; the first is 0.
     starts: Vec<usize>,
     /// For texts, whether each line is part of a fenced code block.
@@ -52,7 +54,8 @@ impl<'a> Source<'a> {
         let starts: Vec<usize> =
             std::iter::once(0).chain(memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1)).collect();
         let fenced = if kind.reads { fences(&text, &starts) } else { Vec::new() };
-        Self { path, text, kind, binary: false, starts, fenced, commands: OnceCell::new(), defence: OnceCell::new() }
+        let (binary, is_test_data, commands, defence) = Default::default();
+        Self { path, text, kind, binary, is_test_data, starts, fenced, commands, defence }
     }
 
     /// The index, from 0, of the line that holds a byte.
@@ -171,6 +174,19 @@ impl<'a> Source<'a> {
             Scope::Prose => self.kind.reads || !self.kind.runs,
         }
     }
+}
+
+/// Folder of a skill's evaluations.
+const EVALS: &str = "evals/";
+
+/// Whether a file holds data of the skill's own tests: it lies under `evals/`, is not run, and SKILL.md does not send
+/// the agent there.
+pub(crate) fn is_test_data(bundle: &Bundle, path: &SkillPath, kind: Kind) -> bool {
+    let is_named = || {
+        let skill_md = bundle.get(&SkillPath::skill_md());
+        skill_md.is_some_and(|file| memmem::find(&file.bytes, path.as_str().as_bytes()).is_some())
+    };
+    path.as_str().starts_with(EVALS) && !kind.runs && !is_named()
 }
 
 fn kind_of(path: &SkillPath, file: &File, text: &str) -> Kind {

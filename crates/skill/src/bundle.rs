@@ -203,6 +203,27 @@ impl Bundle {
             && self.files().zip(other.files()).all(|((p, a), (q, b))| p == q && a.same_but_line_ends(b))
     }
 
+    /// The same files with LF in place of CRLF in text files, as the other kind of checkout has them.
+    #[must_use]
+    pub fn with_line_feeds(&self) -> Self {
+        self.with_texts(|text| text.replace("\r\n", "\n"))
+    }
+
+    /// The same files with CRLF at the end of every line of text files.
+    #[must_use]
+    pub fn with_carriage_returns(&self) -> Self {
+        self.with_texts(|text| text.replace("\r\n", "\n").replace('\n', "\r\n"))
+    }
+
+    fn with_texts(&self, change: impl Fn(&str) -> String) -> Self {
+        let changed = |file: &File| match file.text() {
+            Some(text) => File { bytes: change(text).into_bytes().into(), executable: file.executable },
+            None => file.clone(),
+        };
+        let files = self.files.iter().map(|(path, file)| (path.clone(), changed(file))).collect();
+        Self { files, ..Self::default() }
+    }
+
     fn check(&self, limits: &Limits) -> Result<(), BundleError> {
         if self.len() > limits.files_per_skill {
             return Err(BundleError::TooManyFiles { files: self.len(), limit: limits.files_per_skill });
@@ -299,6 +320,12 @@ mod tests {
         for (one, other) in [("a", "a\r"), ("a", "a\n"), ("a\r", "a\r\n"), ("a\r\r\n", "a\n"), ("", "\n")] {
             assert!(!file(one).same_but_line_ends(&file(other)), "{one:?} {other:?}");
         }
+        let bundle = |text: &str| {
+            let files = [(SkillPath::skill_md(), file(text)), (SkillPath::parse("b").unwrap(), file("\0\r\n"))];
+            Bundle::from_files(files, &Limits::default()).unwrap()
+        };
+        assert_eq!(bundle("a\r\nb\n").with_line_feeds(), bundle("a\nb\n"));
+        assert_eq!(bundle("a\r\nb\n").with_carriage_returns(), bundle("a\r\nb\r\n"), "binary stays");
         assert!(!file("a\rb").same_but_line_ends(&file("a\nb")));
         assert!(!file("a\0\r\n").same_but_line_ends(&file("a\0\n")), "binary is compared as it is");
     }

@@ -67,6 +67,11 @@ impl Judged {
         scan::Report { ruleset, findings }
     }
 
+    /// The verdict over findings that the files before do not have.
+    pub fn new_verdict(&self) -> Verdict {
+        self.cleared.as_ref().map_or(Verdict::Allow, |cleared| cleared.report().new_verdict())
+    }
+
     /// Whether the policy applies or holds the change, and why; what it refuses is an error.
     pub fn decide(&self, change: &Change<'_>, context: &Context<'_>) -> Result<Decision, ManageError> {
         check_policy(change, context, &self.report, self.cleared.as_ref())

@@ -6,8 +6,10 @@
 //!
 //! A hand edit that is found on the way and is good is recorded as a revision of its own first; one
 //! that is not refuses everything but a rollback to the head, which keeps it and restores the skill.
+//! [`commit`] records one for its own sake.
 
 mod change;
+mod commit;
 pub mod documents;
 mod error;
 mod manage;
@@ -25,6 +27,7 @@ mod tests;
 mod trial;
 mod waive;
 
+pub use commit::{CommitEdit, commit};
 pub use error::ManageError;
 pub use manage::{Context, Elsewhere, manage, note_unreadable};
 pub use pin::{pin, unpin};
@@ -34,4 +37,4 @@ pub use request::{Notes, Request, RequestError};
 pub use reviewer::{NewToken, Reviewer, ReviewerError, is_valid_at};
 pub use rollback::{Rollback, roll_back};
 pub use trial::{gate_actor, try_out};
-pub use waive::{Waive, WaiveError, unwaive, waive};
+pub use waive::{Waive, WaiveError, unwaive, waive, waivers_for};

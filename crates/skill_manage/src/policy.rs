@@ -6,6 +6,7 @@
 //! all edits of the request and all layers is the decision. So no part is freed by a rule for another one,
 //! and no layer by another layer.
 
+mod edits;
 mod part;
 mod rule;
 #[cfg(test)]

@@ -2,8 +2,8 @@
 //! of an edit.
 
 use library::{
-    Action, Content, FindError, FolderState, Library, NewRevision, Revision, RevisionSpec, Scope, Snapshot,
-    SnapshotError, Stamp, TakeOver,
+    Action, ActorKind, Content, FindError, FolderState, HandEdit, Library, NewRevision, Revision, RevisionSpec, Scope,
+    Snapshot, SnapshotError, Stamp, TakeOver, return_reason,
 };
 use skill::{Bundle, SkillName};
 
@@ -11,6 +11,7 @@ use crate::{
     change::{Change, another_revision, conclude},
     error::ManageError,
     manage::{Context, builtin_refusal, check_expected, is_unrecorded, note_refusal, retry},
+    policy::Decision,
     report::Report,
     request::{Notes, RequestError},
 };
@@ -65,6 +66,7 @@ fn attempt(
     let hand_edit = rollback.dry_run && is_unrecorded(library, &snapshot)?;
     check_expected(skill, rollback.expected_revision.as_deref(), &snapshot, hand_edit)?;
     let candidate = content_of(library, skill, &target)?;
+    check_kept_edit(library, skill, (&target, &candidate), &snapshot, context)?;
     let change = Change {
         skill,
         action: Action::Rollback,
@@ -86,6 +88,38 @@ fn attempt(
     conclude(library, change, context, stamp)
 }
 
+/// Judges an edit of the folder that the history holds as any edit, when an agent brings it back: it may have been
+/// put aside without anybody accepting it.
+fn check_kept_edit(
+    library: &Library,
+    skill: &SkillName,
+    (target, candidate): (&Revision, &Bundle),
+    snapshot: &Snapshot,
+    context: &Context<'_>,
+) -> Result<(), ManageError> {
+    let is_person = context.actor.kind == ActorKind::Person;
+    if is_person || target.action != Action::External || !snapshot.exists() || *candidate == snapshot.bundle {
+        return Ok(());
+    }
+    // What the scanner blocks is refused later.
+    let Ok(cleared) = library.clear(skill, candidate.clone(), snapshot.baseline())? else { return Ok(()) };
+    let edit = HandEdit {
+        skill,
+        origin: snapshot.base.as_ref().and_then(|base| base.origin.as_ref()),
+        before: &snapshot.bundle,
+        after: candidate,
+        verdict: cleared.report().new_verdict(),
+        is_return: false,
+    };
+    match context.policy.judge_edit(&context.actor, &edit) {
+        Decision::Apply(_) => Ok(()),
+        Decision::Hold(why) | Decision::Refuse(why) => Err(ManageError::PolicyDenied {
+            message: format!("revision {} of {skill} is an edit that waits for a person: {why}", target.number),
+            hint: format!("a person can bring it back at a terminal: skillhub rollback {skill} {}", target.number),
+        }),
+    }
+}
+
 /// Why a skill without history cannot be rolled back.
 fn unknown(skill: &SkillName, context: &Context<'_>) -> ManageError {
     if context.elsewhere.iter().any(|other| other.name == *skill && other.scope == Scope::Builtin) {
@@ -104,18 +138,23 @@ fn find_target(library: &Library, rollback: &Rollback, head: &Revision) -> Resul
 }
 
 /// What the skill was before: the head when the folder has a good hand edit, else the newest revision
-/// with other files than the head. One that is blocked is put aside only when the head is named.
+/// with other files than what the folder shows, returns to earlier revisions aside. An edit that is blocked is put
+/// aside only when the head is named.
 fn find_previous(library: &Library, skill: &SkillName, head: &Revision) -> Result<Revision, ManageError> {
     match library.folder_state(skill)? {
         FolderState::Modified(_) => return Ok(head.clone()),
         FolderState::Blocked(fault) => {
             return Err(SnapshotError::ExternalBlocked { skill: skill.clone(), fault }.into());
         }
+        FolderState::Earlier { revision, .. } => {
+            let spec = format!("before revision {}", revision.number);
+            let none = || FindError::NoRevision { skill: skill.clone(), spec };
+            return Ok(library.previous_content(skill, &revision)?.ok_or_else(none)?);
+        }
         FolderState::Absent | FolderState::Clean | FolderState::Missing => {}
     }
-    let is_another = |found: &Result<Revision, _>| !matches!(found, Ok(revision) if revision.digest == head.digest);
     let none = || FindError::NoRevision { skill: skill.clone(), spec: "before its head".to_owned() };
-    Ok(library.walk(skill).find(is_another).ok_or_else(none)??)
+    Ok(library.previous_content(skill, head)?.ok_or_else(none)?)
 }
 
 /// The files of a revision that may be restored.
@@ -153,12 +192,17 @@ fn restore_head(
     let skill = &rollback.skill;
     let state = library.folder_state(skill)?;
     let checks_out_again = matches!(state, FolderState::Missing);
+    let mut reason = "changed by hand".to_owned();
     let (hand_edit, message) = match state {
         FolderState::Absent => return Err(is_deletion(skill, &head)),
         FolderState::Clean => (None, "the folder is at its head"),
         FolderState::Missing => (None, "the folder was missing and is written again"),
         FolderState::Modified(cleared) => {
             (Some(Content::Cleared(*cleared)), "the hand edit is kept as the revision before this one")
+        }
+        FolderState::Earlier { revision, cleared, .. } => {
+            reason = return_reason(revision.number, None);
+            (Some(Content::Cleared(*cleared)), "the folder was at an earlier revision")
         }
         FolderState::Blocked(fault) => match fault.bundle() {
             Some(bundle) => (
@@ -169,7 +213,7 @@ fn restore_head(
         },
     };
     let external = |content| {
-        let stamp = stamp.external("changed by hand");
+        let stamp = stamp.external(&reason);
         NewRevision::new(content, Action::External, stamp).with_origin(head.origin.clone())
     };
     let hand_edit = hand_edit.map(external);

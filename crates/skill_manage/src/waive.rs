@@ -1,9 +1,11 @@
 //! [`waive`]: a person accepts what a rule finds in one file of a skill, for a time.
 
+use std::collections::BTreeMap;
+
 use jiff::{Timestamp, ToSpan};
 use library::{FolderState, Library, LibraryError, ProposalEntry, SkillState, Stamp, StorageError, StoredWaiver};
-use scan::{Finding, Waivers};
-use skill::{Bundle, BundleError, Digest, File, SkillName, SkillPath};
+use scan::{Blocked, Finding, Severity, Waivers};
+use skill::{Bundle, BundleError, Digest, File, Limits, SkillName, SkillPath};
 use thiserror::Error;
 
 use crate::reviewer::Reviewer;
@@ -133,28 +135,12 @@ pub fn waive(
     if !scan::can_be_waived(order.rule) {
         return Err(WaiveError::NotWaivable(order.rule.to_owned()));
     }
-    let limits = library.limits();
-    let reason = order.reason.trim();
-    if reason.is_empty() || reason.chars().count() > limits.note_chars {
-        return Err(WaiveError::Reason(limits.note_chars));
-    }
-    let until = end(order.until, now, limits)?;
+    let terms = Terms::new(order.reason, order.until, (reviewer, now), library.limits())?;
     let bundle = with_content(current(library, order.skill)?, order, library)?;
     let (path, severity) = place(&bundle, order, &library.state()?.of(order.skill).waivers_at(now))?;
     let file = bundle.get(&path).ok_or_else(|| no_finding(order))?;
-    let content = Digest::of_bytes(&file.bytes).to_string();
-    let stored = StoredWaiver {
-        id: id(order, &path, &content, file.executable),
-        rule: order.rule.to_owned(),
-        path: path.to_string(),
-        content,
-        executable: file.executable,
-        severity,
-        reason: reason.to_owned(),
-        by: reviewer.actor().to_string(),
-        created: format!("{now:.0}"),
-        until: format!("{until:.0}"),
-    };
+    let stored = terms.waiver(order.skill, order.rule, (&path, file), severity);
+    let (limits, reason) = (library.limits(), &stored.reason);
     let most = limits.waivers_per_skill;
     let state = library.state()?.of(order.skill);
     let others = state.waivers.iter().filter(|other| other.id != stored.id && other.at(now).is_some()).count();
@@ -168,6 +154,86 @@ pub fn waive(
         state.waivers.push(kept);
     })?;
     Ok(stored)
+}
+
+/// The waivers under which a skill passes that the scan blocks, one for each rule and file with a finding that blocks.
+/// The library stores them with the operation that needs them.
+///
+/// # Errors
+/// [`WaiveError::NotWaivable`] where one of the findings says that the scan did not see everything; a reason that is
+/// missing or too long; more waivers than a skill may have.
+pub fn waivers_for(
+    skill: &SkillName,
+    blocked: &Blocked,
+    reason: &str,
+    (reviewer, now): (&Reviewer, Timestamp),
+    limits: &Limits,
+) -> Result<Vec<StoredWaiver>, WaiveError> {
+    let terms = Terms::new(reason, None, (reviewer, now), limits)?;
+    let mut places: BTreeMap<(&str, &str), Severity> = BTreeMap::new();
+    for finding in blocked.report().blocking() {
+        if !scan::can_be_waived(&finding.rule) {
+            return Err(WaiveError::NotWaivable(finding.rule.to_string()));
+        }
+        let severity = places.entry((&finding.rule, &finding.path)).or_insert(finding.severity);
+        *severity = (*severity).max(finding.severity);
+    }
+    if places.len() > limits.waivers_per_skill {
+        return Err(WaiveError::TooMany(skill.clone(), limits.waivers_per_skill));
+    }
+    let of_place = |((rule, path), severity): ((&str, &str), Severity)| {
+        let path = SkillPath::parse(path).ok()?;
+        let file = blocked.bundle().get(&path)?;
+        Some(terms.waiver(skill, rule, (&path, file), severity))
+    };
+    Ok(places.into_iter().filter_map(of_place).collect())
+}
+
+/// What all waivers of one decision share.
+struct Terms {
+    reason: String,
+    by: String,
+    created: String,
+    until: String,
+}
+
+impl Terms {
+    fn new(
+        reason: &str,
+        until: Option<Timestamp>,
+        (reviewer, now): (&Reviewer, Timestamp),
+        limits: &Limits,
+    ) -> Result<Self, WaiveError> {
+        let reason = reason.trim();
+        if reason.is_empty() || reason.chars().count() > limits.note_chars {
+            return Err(WaiveError::Reason(limits.note_chars));
+        }
+        let until = end(until, now, limits)?;
+        let (created, until) = (format!("{now:.0}"), format!("{until:.0}"));
+        Ok(Self { reason: reason.to_owned(), by: reviewer.actor().to_string(), created, until })
+    }
+
+    fn waiver(
+        &self,
+        skill: &SkillName,
+        rule: &str,
+        (path, file): (&SkillPath, &File),
+        severity: Severity,
+    ) -> StoredWaiver {
+        let content = Digest::of_bytes(&file.bytes).to_string();
+        StoredWaiver {
+            id: id((skill, rule), path, &content, file.executable),
+            rule: rule.to_owned(),
+            path: path.to_string(),
+            content,
+            executable: file.executable,
+            severity,
+            reason: self.reason.clone(),
+            by: self.by.clone(),
+            created: self.created.clone(),
+            until: self.until.clone(),
+        }
+    }
 }
 
 /// Takes a waiver back, so that its finding counts again.
@@ -194,7 +260,7 @@ fn stamp(reviewer: &Reviewer, now: Timestamp, told: String) -> Stamp {
     Stamp { reason: Some(told), ..Stamp::new(reviewer.actor().clone(), now) }
 }
 
-fn end(until: Option<Timestamp>, now: Timestamp, limits: &skill::Limits) -> Result<Timestamp, WaiveError> {
+fn end(until: Option<Timestamp>, now: Timestamp, limits: &Limits) -> Result<Timestamp, WaiveError> {
     let most = limits.waiver_days_at_most;
     let after =
         |days: u32| now.checked_add((i64::from(days) * HOURS_OF_DAY).hours()).map_err(|_| WaiveError::End(most));
@@ -208,7 +274,7 @@ fn end(until: Option<Timestamp>, now: Timestamp, limits: &skill::Limits) -> Resu
 /// The files that stand in the folder, else those of the head.
 fn current(library: &Library, skill: &SkillName) -> Result<Bundle, WaiveError> {
     match library.folder_state(skill)? {
-        FolderState::Modified(cleared) => Ok(cleared.bundle().clone()),
+        FolderState::Modified(cleared) | FolderState::Earlier { cleared, .. } => Ok(cleared.bundle().clone()),
         FolderState::Blocked(fault) => match fault.bundle() {
             Some(bundle) => Ok(bundle.clone()),
             None => Err(WaiveError::Unreadable(skill.clone(), fault.to_string())),
@@ -250,7 +316,7 @@ fn is_executable(
 
 /// The one file in which the rule fires, and how gravely. Where it fires in several, those count in which
 /// nobody accepted it yet.
-fn place(bundle: &Bundle, order: &Waive<'_>, waivers: &Waivers) -> Result<(SkillPath, scan::Severity), WaiveError> {
+fn place(bundle: &Bundle, order: &Waive<'_>, waivers: &Waivers) -> Result<(SkillPath, Severity), WaiveError> {
     let mut report = scan::scan(bundle);
     report.waive(bundle, waivers);
     let is_meant =
@@ -275,7 +341,7 @@ fn no_finding(order: &Waive<'_>) -> WaiveError {
 }
 
 /// The first digits of the hash of all that a waiver is bound to.
-fn id(order: &Waive<'_>, path: &SkillPath, content: &str, executable: bool) -> String {
-    let bound = format!("{}\n{}\n{path}\n{content}\n{executable}", order.skill, order.rule);
+fn id((skill, rule): (&SkillName, &str), path: &SkillPath, content: &str, executable: bool) -> String {
+    let bound = format!("{skill}\n{rule}\n{path}\n{content}\n{executable}");
     Digest::of_bytes(bound.as_bytes()).hex().chars().take(ID_DIGITS).collect()
 }

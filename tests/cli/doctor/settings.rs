@@ -34,7 +34,7 @@ fn a_configuration_that_cannot_be_read_is_told_by_doctor_and_refused_by_all_else
         let message = is_told_and_left(&sandbox, "config");
         assert!(message.contains("config.toml"), "{message}");
     }
-    fs::remove_dir_all(super::skill(&sandbox, "demo")).unwrap();
+    fs::remove_dir_all(super::skill(&sandbox, super::WRITING)).unwrap();
     let fixed = sandbox.ask(&["doctor", "--fix"]).exits(1).json();
     assert_eq!(of(&fixed, "folders").0, ["cannot"], "nothing is changed under a policy that nobody knows: {fixed:#}");
     fs::remove_file(&config).unwrap();

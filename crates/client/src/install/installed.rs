@@ -63,6 +63,8 @@ pub struct Installed {
     pub path: Option<PathBuf>,
     /// Where it stands in agents' folders; of a dry run, where it would.
     pub links: Vec<PathBuf>,
+    /// Originals in agents' folders that links replaced; `undo` brings them back.
+    pub originals: Vec<PathBuf>,
     /// The digest of the release, or of the source's files; the skill may have evolved since.
     pub digest: Option<Digest>,
     /// How it ended.
@@ -106,6 +108,7 @@ impl Installed {
             version,
             path: None,
             links: Vec::new(),
+            originals: Vec::new(),
             digest: None,
             status,
             revision: None,

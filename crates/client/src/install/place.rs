@@ -1,111 +1,117 @@
-//! [`place`]: links to an installed skill, or copies of it, in agents' folders.
+//! [`Linking`]: the folders of agents in which an installed skill is linked or copied.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
+use std::path::{Path, PathBuf};
+
+use cap_std::{ambient_authority, fs::Dir};
+use library::{
+    Library, LinkChanges, LinkPlan, LinkTarget,
+    folder::{self, Leftovers},
 };
-
-use library::{AgentDir, Library, PlaceLinkError, Placed, SkillState, Stamp};
-use scan::Cleared;
-use skill::{Bundle, SkillName};
+use skill::SkillName;
 
 use super::{Installed, plan::Planned};
 use crate::{
-    agent_folders::AgentFolder,
-    placed::{renew_copy, shows},
+    agent_folders::{AgentFolder, AgentFolders},
+    tracked::TrackedFolders,
 };
 
-/// A skill that is to be placed.
-struct Placing<'a> {
-    skill: &'a SkillName,
-    library: &'a Path,
-    files: &'a Cleared,
-    before: &'a Bundle,
-    copy: bool,
-    /// Whether a copy that another tool placed is as good as a link.
-    takes_over: bool,
+/// The folders for the skills of one request.
+pub(crate) struct Linking<'a> {
+    /// Those of the agents that are named or in use.
+    pub folders: &'a [AgentFolder],
+    /// Whether copies are placed in place of links.
+    pub copy: bool,
+    /// Whether folders that git tracks are replaced.
+    pub replaces_tracked: bool,
+    /// The command that replaces them, as the end of a hint.
+    pub command: &'a str,
 }
 
-/// The folders in which a skill is to be placed: of one that is taken over, those that show it already,
-/// by a link or as a copy.
-pub(super) fn folders_for(library: &Library, planned: &Planned, folders: &[AgentFolder]) -> Vec<AgentFolder> {
-    let skill = &planned.candidate.name;
-    let is_wanted = |folder: &&AgentFolder| {
-        planned.candidate.taken.is_none() || shows(library, skill, &folder.path.join(skill.as_str()))
-    };
-    folders.iter().filter(is_wanted).cloned().collect()
+/// Links for one skill, and folders that are left as they are.
+#[derive(Debug, Default)]
+pub(crate) struct Linked {
+    pub plan: LinkPlan,
+    pub warnings: Vec<String>,
 }
 
-/// Places a skill in the folders and renews the copies that were placed before, which are `known`. Nothing
-/// here fails the install; what did not work is a warning. Returns where it all stands.
-pub(super) fn place(
-    library: &Library,
-    planned: &Planned,
-    (folders, copy): (&[AgentFolder], bool),
-    known: Vec<PathBuf>,
-    result: &mut Installed,
-) -> Vec<PathBuf> {
-    let skill = &planned.candidate.name;
-    let (files, before) = (&planned.cleared, &planned.before);
-    let takes_over = planned.candidate.taken.is_some();
-    let placing = Placing { skill, library: library.path(), files, before, copy, takes_over };
-    let mut placed = Vec::new();
-    for folder in folders {
-        let was_ours = known.contains(&folder.path.join(skill.as_str()));
-        match placing.place(&folder.path, was_ours) {
-            Ok(path) => placed.push(path),
-            Err(error) => result.warnings.push(error.to_string()),
+impl Linking<'_> {
+    /// The links for a skill. A folder or link of its name that is there is replaced, unless git tracks it.
+    pub fn of(&self, library: &Library, skill: &SkillName, tracked: &mut TrackedFolders) -> Linked {
+        let ours = library.state().map(|state| state.of(skill).placed).unwrap_or_default();
+        let mut linked = Linked::default();
+        for folder in self.folders {
+            let path = folder.path.join(skill.as_str());
+            let is_other = stands(&path) && !ours.contains(&path) && !shows_link(library, skill, &path);
+            if is_other && !self.replaces_tracked && tracked.has(&path) {
+                let path = path.display();
+                linked.warnings.push(format!(
+                    "{path} is tracked by git and was left as it is, so its agent goes on reading it; replace it with \
+                     a link: {} --link",
+                    self.command
+                ));
+                continue;
+            }
+            let is_copy = ours.contains(&path) && is_folder(&path);
+            let copy = self.copy || folder.copy || is_copy;
+            linked.plan.targets.push(LinkTarget { copy, ..folder.target(is_other) });
         }
+        linked
     }
-    for path in known.iter().filter(|path| !placed.contains(path)) {
-        if let Some(Err(error)) = path.parent().map(|folder| placing.renew_copy(folder)) {
-            result.warnings.push(error.to_string());
-        }
-    }
-    let mut all: Vec<PathBuf> = known.into_iter().chain(placed.iter().cloned()).collect();
-    all.sort();
-    all.dedup();
-    result.links = placed;
-    all
-}
 
-/// Remembers where skills stand, in one step for all of them.
-pub(super) fn note_places(
-    library: &Library,
-    places: &BTreeMap<SkillName, Vec<PathBuf>>,
-    stamp: &Stamp,
-    results: &mut [Installed],
-) {
-    let note = |skill: &SkillName, state: &mut SkillState| {
-        state.placed = places.get(skill).cloned().unwrap_or_default();
-    };
-    if let Err(error) = library.set_states(places.keys(), stamp, "link", note) {
-        for result in results.iter_mut().filter(|result| !result.links.is_empty()) {
-            result.warnings.push(format!("the places of {} were not noted: {error}", result.name));
+    /// The folders for a skill that is taken over from another tool: also those of other agents that show it.
+    pub(super) fn folders_for(&self, library: &Library, planned: &Planned, known: &AgentFolders) -> Vec<AgentFolder> {
+        let skill = &planned.candidate.name;
+        let mut folders = self.folders.to_vec();
+        if planned.candidate.taken.is_some() {
+            let shown = |folder: &&AgentFolder| {
+                folder.path != library.path() && shows_any(library, planned, &folder.path.join(skill.as_str()))
+            };
+            let others: Vec<_> = known.all().iter().filter(shown).filter(|f| !folders.contains(f)).cloned().collect();
+            folders.extend(others);
         }
+        folders
     }
 }
 
-impl Placing<'_> {
-    fn place(&self, folder: &Path, was_ours: bool) -> Result<PathBuf, PlaceLinkError> {
-        let dir = AgentDir::create(folder)?;
-        let was_copy = was_ours && dir.remove_copy(self.skill, self.before)?;
-        if self.copy || was_copy {
-            dir.remove_link(self.skill, self.library)?;
-            return dir.place_copy(self.skill, self.files).map(path_of);
-        }
-        match dir.place_link(self.skill, self.library) {
-            Err(PlaceLinkError::Occupied(_)) if self.takes_over => dir.place_copy(self.skill, self.files).map(path_of),
-            placed => placed.map(path_of),
-        }
-    }
-
-    /// A copy from before that is not asked for now is brought up to date all the same.
-    fn renew_copy(&self, folder: &Path) -> Result<(), PlaceLinkError> {
-        renew_copy(self.skill, folder, (self.before, self.files))
-    }
+/// Takes the outcome of the links into a result.
+pub(super) fn follow(result: &mut Installed, changes: LinkChanges) {
+    result.links = changes.placed;
+    result.originals = changes.originals.into_iter().map(|original| original.path).collect();
+    result.warnings.extend(changes.warnings);
 }
 
-fn path_of(placed: Placed) -> PathBuf {
-    placed.path().to_owned()
+/// Whether anything has a path's name, a link that leads nowhere included.
+pub(crate) fn stands(path: &Path) -> bool {
+    entry_of(path).is_some()
+}
+
+fn is_folder(path: &Path) -> bool {
+    entry_of(path).is_some_and(|metadata| metadata.is_dir())
+}
+
+fn entry_of(path: &Path) -> Option<cap_std::fs::Metadata> {
+    let (folder, name) = path.parent().zip(path.file_name())?;
+    Dir::open_ambient_dir(folder, ambient_authority()).ok()?.symlink_metadata(name).ok()
+}
+
+/// Whether a link to the skill, or a folder with one of its contents, stands at a path.
+fn shows_any(library: &Library, planned: &Planned, path: &Path) -> bool {
+    if shows_link(library, &planned.candidate.name, path) {
+        return true;
+    }
+    let Ok(dir) = Dir::open_ambient_dir(path, ambient_authority()) else { return false };
+    let Ok(found) = folder::read_dir(dir, Leftovers::Skip, library.limits()) else { return false };
+    let contents = [planned.cleared.bundle(), &planned.before, &planned.candidate.bundle];
+    contents.into_iter().any(|content| content.same_but_line_ends(&found))
+}
+
+/// Whether a link to the skill's folder stands at a path.
+fn shows_link(library: &Library, skill: &SkillName, path: &Path) -> bool {
+    entry_of(path).is_some_and(|metadata| metadata.is_symlink())
+        && library::resolve(path).is_ok_and(|real| real == library.path().join(skill.as_str()))
+}
+
+/// The paths at which a plan places a skill.
+pub(crate) fn paths_of(plan: &LinkPlan, skill: &SkillName) -> Vec<PathBuf> {
+    plan.targets.iter().map(|target| target.folder.join(skill.as_str())).collect()
 }

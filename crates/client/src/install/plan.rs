@@ -4,7 +4,7 @@ use library::{
     Action, Commit, Content, FolderState, Library, NewRevision, Origin, Permit, ProposalChange, ProposalId, Revision,
     SnapshotError, Stamp, TakeOver, WholeChange,
 };
-use scan::{Baseline, Capabilities, Cleared, Reports};
+use scan::{Baseline, Blocked, Capabilities, Cleared, Reports};
 use skill::{Bundle, Limits, SkillName, SkillPath, diff, merge::Conflict, validate};
 
 use super::{
@@ -164,11 +164,12 @@ fn fresh(
 ) -> Result<Planned, InstallError> {
     let state = library.folder_state(&candidate.name)?;
     let in_place = !matches!(state, FolderState::Absent | FolderState::Missing);
-    let cleared = scan::clear_by(candidate.bundle.clone(), Baseline::None, reports)?;
+    let name = candidate.name.clone();
+    let cleared = judge(library, &name, scan::clear_by(candidate.bundle.clone(), Baseline::None, reports))?;
     let action = if candidate.taken.is_some() { Action::Adopt } else { Action::Install };
     let mut revisions = vec![revision(&cleared, action, stamp, &candidate.origin)];
     let mut shown = cleared;
-    if let Some(found) = changed_since(state, &candidate)? {
+    if let Some(found) = changed_since(library, state, &candidate)? {
         let reason = match &candidate.taken {
             Some(taken) => format!("changed before it was imported from {}", taken.named_in.display()),
             None => "found in the library beside its lock file".to_owned(),
@@ -196,17 +197,26 @@ fn fresh(
 fn is_free(state: &FolderState, wanted: &Bundle) -> bool {
     match state {
         FolderState::Absent | FolderState::Missing | FolderState::Clean => true,
-        FolderState::Modified(found) => found.bundle().same_but_line_ends(wanted),
+        FolderState::Modified(found) | FolderState::Earlier { cleared: found, .. } => {
+            found.bundle().same_but_line_ends(wanted)
+        }
         FolderState::Blocked(fault) => fault.bundle().is_some_and(|found| found.same_but_line_ends(wanted)),
     }
 }
 
 /// What the skill became since it was installed, where it is found so: in a folder that is taken over, or that came
 /// with the project.
-fn changed_since(state: FolderState, candidate: &Candidate) -> Result<Option<Cleared>, InstallError> {
+fn changed_since(
+    library: &Library,
+    state: FolderState,
+    candidate: &Candidate,
+) -> Result<Option<Cleared>, InstallError> {
     match &candidate.taken {
         Some(taken) if taken.files.same_but_line_ends(&candidate.bundle) => Ok(None),
-        Some(taken) => Ok(Some(scan::clear(taken.files.clone(), Baseline::None)?)),
+        Some(taken) => {
+            let judged = scan::clear(taken.files.clone(), Baseline::None);
+            Ok(Some(judge(library, &candidate.name, judged)?))
+        }
         None if is_free(&state, &candidate.bundle) => Ok(None),
         None => unmanaged(state, candidate).map(Some),
     }
@@ -272,7 +282,7 @@ fn over_installed(
         proposals: Vec::new(),
     };
     let (cleared, step) = if origin.digest == candidate.origin.digest && origin.version == candidate.origin.version {
-        let cleared = told(library, &name, scan::clear_by(before.clone(), snapshot.baseline(), reports)?)?;
+        let cleared = judge(library, &name, scan::clear_by(before.clone(), snapshot.baseline(), reports))?;
         let again = || revision(&cleared, Action::Install, stamp, &origin);
         let step = match is_missing {
             true => commit(again(), InstallStatus::Installed),
@@ -280,7 +290,7 @@ fn over_installed(
         };
         (cleared, step)
     } else if found == origin.digest || found == candidate.origin.digest {
-        let cleared = told(library, &name, scan::clear_by(candidate.bundle.clone(), snapshot.baseline(), reports)?)?;
+        let cleared = judge(library, &name, scan::clear_by(candidate.bundle.clone(), snapshot.baseline(), reports))?;
         let update = revision(&cleared, Action::Update, stamp, &candidate.origin);
         let proposals = overtaken(library, &candidate, "the release was installed", stamp)?;
         (cleared, commit(update, InstallStatus::Updated).with(proposals))
@@ -293,12 +303,16 @@ fn over_installed(
     Ok(Planned::new(candidate, cleared, (snapshot.base, before), step))
 }
 
-/// Marks what a person accepted in the files as they are. It lets nothing pass that the scan blocked.
-pub(super) fn told(library: &Library, name: &SkillName, cleared: Cleared) -> Result<Cleared, InstallError> {
-    if cleared.report().findings.is_empty() {
-        return Ok(cleared);
+/// Judges what the scanner found by what a person accepted in these very files.
+pub(super) fn judge(
+    library: &Library,
+    name: &SkillName,
+    judged: Result<Cleared, Box<Blocked>>,
+) -> Result<Cleared, InstallError> {
+    match judged {
+        Ok(cleared) if cleared.report().findings.is_empty() => Ok(cleared),
+        judged => Ok(scan::waive(judged, &library.waivers(name)?)?),
     }
-    Ok(scan::waive(Ok(cleared), &library.waivers(name)?)?)
 }
 
 fn revision(cleared: &Cleared, action: Action, stamp: &Stamp, origin: &Origin) -> NewRevision {

@@ -34,7 +34,7 @@ use crate::{
 };
 
 /// A skill in memory, with where it came from.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Candidate {
     pub name: SkillName,
     pub bundle: Bundle,
@@ -59,7 +59,7 @@ pub(crate) struct Candidate {
 }
 
 /// A folder that is taken over.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Taken {
     /// The lock file that names it.
     pub named_in: PathBuf,

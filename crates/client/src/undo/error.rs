@@ -23,6 +23,16 @@ pub enum UndoError {
     /// Its folder was edited by hand since.
     #[error("the folder of {0} was edited by hand since")]
     HandEdited(SkillName),
+    /// Its folder is at an earlier revision, as on another git branch.
+    #[error("the folder of {name} is at revision {at}, and the last operation made revision {head}")]
+    Earlier {
+        /// The skill.
+        name: SkillName,
+        /// The revision of the folder.
+        at: u64,
+        /// The newest revision.
+        head: u64,
+    },
     /// The rules of today block what it was.
     #[error("{name} as it was before is blocked now: {blocked}")]
     Blocked {
@@ -65,6 +75,10 @@ impl Fails for UndoError {
             Self::HandEdited(name) => Failure::new(FailureKind::Conflict, "hand_edited").hint(format!(
                 "look at it, skillhub status {name}; skillhub rollback {name} head puts it aside and keeps it in the \
                  history"
+            )),
+            Self::Earlier { name, .. } => Failure::new(FailureKind::Conflict, "stale_revision").hint(format!(
+                "`skillhub rollback {name}` goes back from the folder's revision; to undo, switch to the git branch with \
+                 the newest revision first"
             )),
             Self::Blocked { name, .. } => Failure::new(FailureKind::Blocked, "scan_blocked")
                 .hint(format!("choose another revision: skillhub history {name}")),

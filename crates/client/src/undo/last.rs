@@ -1,12 +1,12 @@
 //! [`Last`]: the last operation in a library's log that can be taken back.
 
-use std::path::PathBuf;
-
-use library::{Action, Before, Event, EventStatus, RevisionId, SkillState};
+use library::{Action, Before, Event, EventStatus, Original, RevisionId, SkillState};
 use skill::SkillName;
 
+use crate::placed::RELINK;
+
 /// Settings that are an operation; others, such as a pin or a waiver, are decisions of people.
-const SETTINGS: [&str; 5] = ["enable", "disable", "archive", "restore", UNDO];
+const SETTINGS: [&str; 6] = ["enable", "disable", "archive", "restore", RELINK, UNDO];
 
 /// What is noted of a setting that was taken back.
 pub(super) const UNDO: &str = "undo";
@@ -26,6 +26,8 @@ pub(super) struct OfSkill<'a> {
     pub name: SkillName,
     /// The revisions that it made, oldest first.
     applied: Vec<&'a Event>,
+    /// What it found beside the history, event by event.
+    moved: Vec<&'a Before>,
     /// What was set of the skill before.
     before: SkillState,
 }
@@ -62,8 +64,9 @@ impl<'a> Last<'a> {
         let of_name = |event: &&Event| event.skill == name;
         let applied =
             self.of_command.iter().copied().filter(of_name).filter(|event| event.status == EventStatus::Applied);
+        let moved = self.of_command.iter().copied().filter(of_name).filter_map(|event| event.before.as_ref()).collect();
         let before = self.before.iter().rev().filter(of_name).find_map(state).unwrap_or_default();
-        Some(OfSkill { name: SkillName::parse(name).ok()?, applied: applied.collect(), before })
+        Some(OfSkill { name: SkillName::parse(name).ok()?, applied: applied.collect(), moved, before })
     }
 }
 
@@ -83,19 +86,19 @@ impl<'a> OfSkill<'a> {
         self.first()?.before.as_ref()
     }
 
-    /// Whether it took over what stood there, links and copies of agents included, and placed nothing of its own.
-    pub fn took_over(&self) -> bool {
-        self.first().is_some_and(|event| event.action == Action::Adopt.as_str())
-    }
-
     /// Whether agents saw the skill before.
     pub fn was_enabled(&self) -> bool {
         self.before.enabled
     }
 
-    /// Where the skill was placed before.
-    pub fn places_before(&self) -> Vec<PathBuf> {
-        self.before.placed.clone()
+    /// What was set of the skill before.
+    pub fn state_before(&self) -> &SkillState {
+        &self.before
+    }
+
+    /// The originals that it moved aside.
+    pub fn originals(&self) -> Vec<Original> {
+        self.moved.iter().flat_map(|before| before.originals.clone()).collect()
     }
 
     fn first(&self) -> Option<&'a Event> {

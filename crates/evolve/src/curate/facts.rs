@@ -201,7 +201,7 @@ fn base(
 
 fn fault(standing: Standing) -> Option<Fault> {
     match standing {
-        Standing::Clean => None,
+        Standing::Clean | Standing::Earlier => None,
         Standing::Missing => Some(Fault::Missing),
         Standing::Modified => Some(Fault::Unrecorded),
         Standing::Blocked(why) | Standing::Damaged(why) => Some(Fault::Blocked(why)),

@@ -4,23 +4,25 @@
 //! the lock, the heads are compared with what the caller saw, one journal record is synced (the
 //! commit point), and objects, heads, folders and events are written from it.
 
-use std::io;
+use std::{io, path::PathBuf};
 
 use cap_std::fs::Dir;
 use scan::Baseline;
 use skill::{Bundle, SkillName};
 use thiserror::Error;
 
-use super::{LOCK_WAIT, Library, LibraryError};
+use super::{LOCK_WAIT, Library, LibraryError, linking::LinkPlans, lock_lines};
 use crate::{
     checkout::{self, Staged},
     events::{self, Event, operation_id},
     home::{PlaceError, ensure_resolved},
     journal::{Journal, Record, Temporary},
+    links::{LinkAction, LinkChanges, LinkStep, LockLines, Original},
     lock::{LibraryLock, LockError},
+    place::AgentDir,
     proposals::{ProposalChange, ProposalId, store},
-    revision::{Action, ActorKind, Content, NewRevision, Revision, RevisionId},
-    state::State,
+    revision::{Action, ActorKind, Before, Content, NewRevision, Revision, RevisionId, Stamp},
+    state::{SkillState, State},
     storage::{HeadChange, Object, StorageError},
 };
 
@@ -36,6 +38,29 @@ pub struct Commit {
     pub base: Option<RevisionId>,
     /// The revisions, oldest first, at least one; the last is checked out.
     pub revisions: Vec<NewRevision>,
+}
+
+/// Changes beside the skills that belong to a commit and become true with it.
+#[derive(Debug, Default)]
+pub struct Plans {
+    /// Links by skill. A skill that comes to be without a plan is linked for the agents in use.
+    pub links: LinkPlans,
+    /// Lines of the lock file. They are kept until [`Library::lock_lines_written`].
+    pub lock_lines: Option<LockLines>,
+}
+
+/// Everything that one record of the journal makes true.
+#[derive(Debug, Default)]
+pub(super) struct Work {
+    pub commits: Vec<Commit>,
+    pub proposals: Vec<ProposalChange>,
+    pub plans: Plans,
+}
+
+impl From<Commit> for Work {
+    fn from(commit: Commit) -> Self {
+        Self { commits: vec![commit], ..Self::default() }
+    }
 }
 
 /// How a skill's folder followed its commit.
@@ -61,6 +86,8 @@ pub struct Committed {
     pub previous: Option<RevisionId>,
     /// How the folder followed.
     pub checkout: Checkout,
+    /// How the links in agents' folders followed.
+    pub links: LinkChanges,
 }
 
 /// Why nothing was committed.
@@ -161,6 +188,8 @@ pub(super) struct Part {
     pub revision: Revision,
     /// The one that an accepted proposal became, where that is not the last.
     pub accepted: Option<Revision>,
+    /// Its changes in agents' folders.
+    pub links: Vec<LinkStep>,
 }
 
 /// What stands in the journal, and whether the rest followed.
@@ -191,9 +220,23 @@ impl Library {
         commits: Vec<Commit>,
         proposals: Vec<ProposalChange>,
     ) -> Result<Vec<Committed>, CommitError> {
-        let committed = match commits.is_empty() {
-            true => self.commit_proposals(proposals),
-            false => self.commit_skills(commits, proposals),
+        self.commit_planned(commits, proposals, Plans::default())
+    }
+
+    /// The same together with links and lines of the lock file.
+    ///
+    /// # Errors
+    /// [`CommitError`]; nothing has changed then.
+    pub fn commit_planned(
+        &mut self,
+        commits: Vec<Commit>,
+        proposals: Vec<ProposalChange>,
+        plans: Plans,
+    ) -> Result<Vec<Committed>, CommitError> {
+        let work = Work { commits, proposals, plans };
+        let committed = match work.commits.is_empty() {
+            true => self.commit_proposals(work),
+            false => self.commit_skills(work),
         };
         let untold = std::mem::take(&mut self.untold);
         if let (Ok(_), Some(watcher)) = (&committed, &self.watcher) {
@@ -202,20 +245,16 @@ impl Library {
         committed
     }
 
-    fn commit_skills(
-        &mut self,
-        commits: Vec<Commit>,
-        proposals: Vec<ProposalChange>,
-    ) -> Result<Vec<Committed>, CommitError> {
+    fn commit_skills(&mut self, work: Work) -> Result<Vec<Committed>, CommitError> {
         let root = self.writable_root()?;
-        let follow = commits.iter().map(|commit| self.stage(&root, commit)).collect::<Result<Vec<_>, _>>()?;
+        let follow = work.commits.iter().map(|commit| self.stage(&root, commit)).collect::<Result<Vec<_>, _>>()?;
         let own = self.ensure_own()?;
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
-        Self::check_still_free(&own, &commits)?;
+        Self::check_still_free(&own, &work.commits)?;
         let recovered = self.recover(&own)?;
         let ours: Vec<&str> = follow.iter().filter_map(Follow::temporary_name).collect();
         self.remove_old_leftovers(&root, &recovered, &ours);
-        self.commit_and_follow(&own, (commits, proposals), follow, recovered.is_settled())
+        self.commit_and_follow(&own, work, follow, recovered.is_settled())
     }
 
     /// Refuses what others than people would change in a skill that was pinned since they looked; the
@@ -234,11 +273,11 @@ impl Library {
         }
     }
 
-    fn commit_proposals(&mut self, proposals: Vec<ProposalChange>) -> Result<Vec<Committed>, CommitError> {
+    fn commit_proposals(&mut self, work: Work) -> Result<Vec<Committed>, CommitError> {
         let own = self.ensure_own()?;
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
         let recovered = self.recover(&own)?;
-        self.commit_and_follow(&own, (Vec::new(), proposals), Vec::new(), recovered.is_settled())
+        self.commit_and_follow(&own, work, Vec::new(), recovered.is_settled())
     }
 
     /// Commits what stands in a skill's folder; the caller holds the lock and has looked at the
@@ -249,19 +288,19 @@ impl Library {
         commit: Commit,
         settled: bool,
     ) -> Result<Vec<Committed>, CommitError> {
-        self.commit_and_follow(own, (vec![commit], Vec::new()), vec![Follow::Leave], settled)
+        self.commit_and_follow(own, commit.into(), vec![Follow::Leave], settled)
     }
 
     /// `settled` says that nothing older waits to be applied.
     fn commit_and_follow(
         &mut self,
         own: &Dir,
-        (commits, proposals): (Vec<Commit>, Vec<ProposalChange>),
+        work: Work,
         follow: Vec<Follow>,
         settled: bool,
     ) -> Result<Vec<Committed>, CommitError> {
         let mut journal = self.journal(own)?;
-        let written = self.commit_locked(own, &mut journal, (commits, proposals), &follow)?;
+        let written = self.commit_locked(own, &mut journal, work, &follow)?;
         let mut settled = settled && written.trouble.is_none();
         let mut committed = Vec::with_capacity(written.parts.len());
         for (part, follow) in written.parts.into_iter().zip(follow) {
@@ -272,8 +311,12 @@ impl Library {
                 Some(trouble) => Checkout::Pending(trouble.clone()),
                 None => self.check_out((own, &mut journal), &part, follow, &mut settled),
             };
+            let links = match (&written.trouble, &checkout) {
+                (None, Checkout::Done | Checkout::HandEditKept(_)) => self.follow_links(own, &part),
+                _ => LinkChanges::default(),
+            };
             let previous = part.head.map(|head| head.id);
-            committed.push(Committed { skill: part.skill, revision: part.revision, previous, checkout });
+            committed.push(Committed { skill: part.skill, revision: part.revision, previous, checkout, links });
         }
         if settled {
             let _again_by_the_next_opening = self.mark_and_checkpoint(own, &mut journal);
@@ -315,20 +358,20 @@ impl Library {
         &mut self,
         own: &Dir,
         journal: &mut Journal,
-        (commits, proposals): (Vec<Commit>, Vec<ProposalChange>),
+        Work { commits, proposals, mut plans }: Work,
         follow: &[Follow],
     ) -> Result<Written, CommitError> {
         // Of a state that an earlier version wrote; where it cannot be noted, the next commit tries again.
         let _next_time = State::note_written(own);
         let temporary = temporary_of(&commits, follow);
-        let mut record =
-            Record { heads: Vec::new(), events: Vec::new(), objects: Vec::new(), temporary, proposals: Vec::new() };
+        let mut record = Record { temporary, lock_lines: plans.lock_lines.take(), ..Record::default() };
         let mut parts = Vec::with_capacity(commits.len());
         let first_stamp = commits.first().and_then(|commit| commit.revisions.first()).map(|revision| &revision.stamp);
         let operation = first_stamp.map(operation_id).unwrap_or_default();
         for commit in commits {
             parts.push(self.prepare(own, commit, &operation, &mut record)?);
         }
+        self.plan_links(own, &mut parts, plans.links, (&operation, &mut record))?;
         let named = |part: &'_ Part| part.accepted.clone().unwrap_or_else(|| part.revision.clone());
         let named: Vec<_> = parts.iter().map(|part| (part.skill.to_string(), named(part))).collect();
         let revisions: Vec<_> = named.iter().map(|(skill, revision)| (skill.as_str(), revision)).collect();
@@ -346,7 +389,73 @@ impl Library {
             self.writable_storage()?.write(&record.objects, &record.heads, false)?;
         }
         events::append(own, &record.events).map_err(self.own_io())?;
+        if let Some(lines) = &record.lock_lines {
+            lock_lines::keep(own, lines, self.limits().state_bytes).map_err(self.own_io())?;
+        }
         store::write(own, &record.proposals, false).map_err(self.own_io())
+    }
+
+    /// Plans the links of each skill and notes in its event which originals they replace.
+    fn plan_links(
+        &self,
+        own: &Dir,
+        parts: &mut [Part],
+        mut plans: LinkPlans,
+        (operation, record): (&str, &mut Record),
+    ) -> Result<(), LibraryError> {
+        if parts.is_empty() {
+            return Ok(());
+        }
+        let state = State::read(own)?;
+        for part in parts {
+            let plan = plans.remove(&part.skill);
+            let is_new = part.head.as_ref().is_none_or(|head| head.tombstone);
+            let in_use = if plan.is_some() || is_new { self.folders_in_use(&part.skill) } else { Vec::new() };
+            let set = state.of(&part.skill);
+            part.links = Self::link_steps(part, plan, (&set, &in_use), operation);
+            record.links.extend(part.links.iter().cloned());
+            let (originals, linked) = self.found_by(&part.links, &set);
+            let is_last = |event: &&mut Event| {
+                event.skill == part.skill.as_str() && event.revision.as_ref() == Some(&part.revision.id)
+            };
+            if let Some(event) =
+                record.events.iter_mut().find(is_last).filter(|_| !originals.is_empty() || !linked.is_empty())
+            {
+                let before = event.before.get_or_insert_with(Before::default);
+                (before.originals, before.linked) = (originals, linked);
+            }
+        }
+        Ok(())
+    }
+
+    /// Originals that stand where links are to be placed, and links to the skill that others placed there.
+    fn found_by(&self, steps: &[LinkStep], set: &SkillState) -> (Vec<Original>, Vec<PathBuf>) {
+        let (mut originals, mut linked) = (Vec::new(), Vec::new());
+        for step in steps.iter().filter(|step| matches!(step.action, LinkAction::Link | LinkAction::Copy)) {
+            let Ok(skill) = SkillName::parse(&step.skill) else { continue };
+            let Some(Ok(Some(dir))) = step.path.parent().map(AgentDir::open) else { continue };
+            match (dir.shows(&skill, self.path()), &step.original) {
+                (true, _) if !set.placed.contains(&step.path) => linked.push(step.path.clone()),
+                (false, Some(kept)) if dir.holds(&skill) => {
+                    originals.push(Original { path: step.path.clone(), kept: kept.clone() });
+                }
+                _ => {}
+            }
+        }
+        (originals, linked)
+    }
+
+    /// Carries out the links of one skill after its checkout.
+    fn follow_links(&self, own: &Dir, part: &Part) -> LinkChanges {
+        if part.links.is_empty() {
+            return LinkChanges::default();
+        }
+        let mut changes = self.carry_out_links(own, &part.skill, &part.links);
+        let stamp: &Stamp = &part.last.stamp;
+        if let Err(error) = self.note_links(own, &part.skill, &changes, (stamp, "link", None), |_| {}) {
+            changes.warnings.push(format!("the links of {} were not noted: {error}", part.skill));
+        }
+        changes
     }
 
     /// Turns one skill's revisions into objects and adds them to the record.
@@ -382,7 +491,7 @@ impl Library {
         let (last, (revision, _)) = last.zip(before).ok_or_else(empty)?;
         let old = head.as_ref().map(|head| head.id.clone());
         record.heads.push(HeadChange { skill: commit.skill.to_string(), old, new: revision.id.clone() });
-        Ok(Part { skill: commit.skill, head, known, last, revision, accepted })
+        Ok(Part { skill: commit.skill, head, known, last, revision, accepted, links: Vec::new() })
     }
 
     /// Refuses a first revision of a skill that had one before: a head that was lost would stay lost.

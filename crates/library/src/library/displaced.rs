@@ -128,7 +128,7 @@ impl Library {
             base: Some(part.revision.id.clone()),
             revisions: vec![self.external(found, part), again(&part.last)],
         };
-        match self.commit_locked(own, journal, (vec![commit], Vec::new()), &[]) {
+        match self.commit_locked(own, journal, commit.into(), &[]) {
             Err(error) => put_back(part, displaced, &format!("a hand edit could not be kept: {error}"), settled),
             Ok(kept) => {
                 *settled &= kept.trouble.is_none();
@@ -146,7 +146,7 @@ impl Library {
             revisions: vec![self.external(found, &part), again(&part.last)],
         };
         let Ok(mut journal) = self.journal(own) else { return false };
-        let written = self.commit_locked(own, &mut journal, (vec![commit], Vec::new()), &[]);
+        let written = self.commit_locked(own, &mut journal, commit.into(), &[]);
         written.is_ok_and(|written| written.trouble.is_none())
     }
 
@@ -177,6 +177,7 @@ impl Library {
             last,
             revision: head,
             accepted: None,
+            links: Vec::new(),
         }))
     }
 }

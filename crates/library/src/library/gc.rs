@@ -3,7 +3,7 @@
 use cap_std::fs::Dir;
 
 use super::{HISTORY, LOCK_WAIT, Library, LibraryError, TemporaryKind, temporary};
-use crate::{events, home::open_dir, lock::LibraryLock, proposals::ProposalId};
+use crate::{events, home::open_dir, lock::LibraryLock, originals, proposals::ProposalId};
 
 /// Bytes of a library's folder in the home, by what they are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -68,6 +68,8 @@ pub struct Collected {
     pub folders: Vec<String>,
     /// Proposals that were decided longest ago and are not kept any more; the log has their events.
     pub proposals: Vec<ProposalId>,
+    /// Operations whose originals were kept for 90 days and are removed.
+    pub originals: usize,
     /// Whether operations wait to be applied, so that the journal stayed.
     pub pending: bool,
 }
@@ -96,6 +98,7 @@ impl Library {
             events::put_aside(&own).map_err(self.own_io())?;
             proposals = self.drop_decided(&own).map_err(self.own_io())?;
         }
+        let originals = originals::remove_old(&own).map_err(self.own_io())?;
         remove_unfinished(&own).map_err(self.own_io())?;
         let mut folders = Vec::new();
         if let Some(root) = self.root()? {
@@ -107,7 +110,7 @@ impl Library {
             }
         }
         let after = Sizes::of(&own).map_err(self.own_io())?;
-        Ok(Collected { before, after, folders, proposals, pending })
+        Ok(Collected { before, after, folders, proposals, originals, pending })
     }
 }
 

@@ -9,8 +9,9 @@ use skill::{Bundle, Limits, SkillName, SkillPath, validate::load};
 
 use super::{
     FolderState, HandEditFault, Library, LibraryError,
+    folder_edit::{EditChecks, FolderEdit},
     foreseen::{AHEAD, Foreseen},
-    remembered::{Known, Remembered},
+    remembered::{Known, MUCH_NEWS, Remembered},
 };
 use crate::{
     folder::{self, Content, Signature},
@@ -49,6 +50,9 @@ impl From<&Revision> for Head {
 /// What a skill's `SKILL.md` says of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Front {
+    /// Its title in any script, by `metadata.title`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// What the skill does and when to use it; empty where that cannot be read.
     pub description: String,
     /// The author's version.
@@ -69,6 +73,7 @@ impl Front {
         match load(files.skill_md().unwrap_or_default().as_bytes(), name.as_str(), limits) {
             Ok(loaded) => Self {
                 version: loaded.frontmatter.version(),
+                title: loaded.frontmatter.metadata.get("title").cloned(),
                 description: loaded.description,
                 tools: loaded.frontmatter.allowed_tools,
                 fault: None,
@@ -90,6 +95,8 @@ pub enum Standing {
     Missing,
     /// Edited by hand, or without a history, and the scanner lets it pass.
     Modified,
+    /// At an earlier revision, as after a switch of git branches.
+    Earlier,
     /// Edited by hand, or without a history, in a way that is not shown to agents: why.
     Blocked(String),
     /// Not to be told: what the history has of the skill is damaged: how.
@@ -103,10 +110,13 @@ pub struct Glance {
     pub name: SkillName,
     /// Its head; `None` for a folder without a history.
     pub head: Option<Head>,
-    /// What the head's `SKILL.md` says, or the folder's where there is no head.
+    /// What the `SKILL.md` says that readers get: the head's, or the folder's where an edit counts or there is no
+    /// head.
     pub front: Front,
     /// How the folder stands to the head.
     pub standing: Standing,
+    /// The content of the folder where it is not the head's.
+    pub edit: Option<FolderEdit>,
     /// The files of a folder without a history that is a valid skill, where they were read.
     pub paths: Vec<SkillPath>,
 }
@@ -114,13 +124,15 @@ pub struct Glance {
 impl Glance {
     /// A skill of which the history is damaged.
     fn damaged(name: SkillName, why: String) -> Self {
-        Self { name, head: None, front: Front::default(), standing: Standing::Damaged(why), paths: Vec::new() }
+        let (front, paths) = (Front::default(), Vec::new());
+        Self { name, head: None, front, standing: Standing::Damaged(why), edit: None, paths }
     }
 
     fn of(name: SkillName, found: Found) -> Self {
-        let Found { known, standing, paths, .. } = found;
+        let Found { known, standing, edit, paths, .. } = found;
         let Known { head, front, .. } = *known;
-        Self { name, head, front, standing, paths }
+        let (edit, edited) = edit.unzip();
+        Self { name, head, front: edited.flatten().unwrap_or(front), standing, edit, paths }
     }
 }
 
@@ -148,7 +160,7 @@ impl Seen {
     /// Whether the folder holds what is known.
     fn is_same(&self, known: &Known) -> bool {
         match &self.content {
-            Some(content) => known.digest() == Some(content.digest.to_string().as_str()),
+            Some(content) => known.is_of(&content.digest.to_string()),
             None => self.is_as_known,
         }
     }
@@ -161,10 +173,18 @@ type Looked = ((SkillName, Box<Known>), Seen);
 struct Found {
     known: Box<Known>,
     standing: Standing,
+    /// The content of an edited folder, and what it says of the skill where readers get it.
+    edit: Option<(FolderEdit, Option<Front>)>,
     paths: Vec<SkillPath>,
     /// Whether the same content is the same by the same rules: not where a folder without history is
     /// blocked, or a waiver let it pass, which ends.
     lasts: bool,
+}
+
+impl Found {
+    fn new(known: Box<Known>, standing: Standing) -> Self {
+        Self { known, standing, edit: None, paths: Vec::new(), lasts: true }
+    }
 }
 
 /// Skills and their heads, as far as those can be read.
@@ -234,6 +254,7 @@ impl Library {
             Some(root) => self.see(&root, &skills, closeness),
             None => skills.iter().map(|_| Seen::default()).collect(),
         };
+        let mut checks = None;
         let mut found = Vec::with_capacity(skills.len());
         let mut looked = skills.into_iter().zip(seen);
         loop {
@@ -242,7 +263,7 @@ impl Library {
                 break;
             }
             for (((name, known), seen), foreseen) in self.foresee(part)? {
-                match self.judge_glance(&name, known, seen, foreseen, &mut remembered.news) {
+                match self.judge_glance(&name, known, seen, foreseen, (&mut checks, &mut remembered.news)) {
                     Ok(one) => found.extend(one.map(|one| (name, one))),
                     Err(LibraryError::Storage(error)) => damaged.push((name, damage(error)?)),
                     Err(error) => return Err(error),
@@ -335,13 +356,13 @@ impl Library {
         known: Box<Known>,
         seen: Seen,
         foreseen: Option<Foreseen>,
-        news: &mut usize,
+        (checks, news): (&mut Option<EditChecks>, &mut usize),
     ) -> Result<Option<Found>, LibraryError> {
         let is_same = seen.is_same(&known);
         let mut found = match (is_same, known.head.is_some()) {
-            (true, true) => Found { known, standing: Standing::Clean, paths: Vec::new(), lasts: true },
-            (true, false) => Found { known, standing: Standing::Modified, paths: Vec::new(), lasts: true },
-            (false, true) => Found { standing: self.standing(name)?, known, paths: Vec::new(), lasts: true },
+            (true, true) if known.edit.is_none() => Found::new(known, Standing::Clean),
+            (true, false) => Found::new(known, Standing::Modified),
+            (_, true) => self.judge_edited(name, known, (is_same, checks), news)?,
             (false, false) => match self.look_without_history(name, foreseen)? {
                 Some(found) => found,
                 None => return Ok(None),
@@ -351,21 +372,43 @@ impl Library {
             found.paths = seen.content.map(|content| content.paths).unwrap_or_default();
         }
         if !(is_same && seen.is_as_known) {
-            let is_good = found.known.head.is_none() || found.standing == Standing::Clean;
+            let is_edit = found.known.edit.is_some();
+            let is_good = found.known.head.is_none() || is_edit || found.standing == Standing::Clean;
             found.known.folder = seen.signature.filter(|_| is_good && found.lasts);
             *news += usize::from(found.known.folder.is_some());
         }
         Ok(Some(found))
     }
 
-    /// How the folder of a skill with a history stands to its head.
-    fn standing(&self, name: &SkillName) -> Result<Standing, LibraryError> {
-        Ok(match self.folder_state(name)? {
-            FolderState::Clean | FolderState::Absent => Standing::Clean,
-            FolderState::Missing => Standing::Missing,
-            FolderState::Modified(_) => Standing::Modified,
-            FolderState::Blocked(fault) => Standing::Blocked(fault.to_string()),
-        })
+    /// How the folder of a skill with a history stands to its head, where it does not hold the head's files. It is
+    /// scanned unless that was done before with the same content.
+    fn judge_edited(
+        &self,
+        name: &SkillName,
+        mut known: Box<Known>,
+        (is_same, checks): (bool, &mut Option<EditChecks>),
+        news: &mut usize,
+    ) -> Result<Found, LibraryError> {
+        let checks = match checks {
+            Some(checks) => checks,
+            None => checks.insert(EditChecks::of(self)?),
+        };
+        let (mut standing, mut lasts) = (None, true);
+        if !known.edit.as_ref().is_some_and(|edit| is_same && edit.holds(name, self, checks)) {
+            let judged = self.judge_folder(name, checks)?;
+            *news += judged.known.as_ref().map_or(0, |_| MUCH_NEWS);
+            (standing, lasts) = (Some(judged.standing), judged.lasts);
+            known.edit = judged.known.map(Box::new);
+        }
+        let told = known.edit.as_ref().map(|edit| edit.told(name, checks));
+        let (standing, edit) = match told {
+            Some((standing, edit, front)) => (standing, Some((edit, front))),
+            None => (standing.unwrap_or(Standing::Clean), None),
+        };
+        if !lasts {
+            known.edit = None;
+        }
+        Ok(Found { edit, lasts, ..Found::new(known, standing) })
     }
 
     /// A folder that looks like a skill but has no history yet. It is read leniently, as other clients
@@ -378,7 +421,7 @@ impl Library {
         let (judged, front) = foreseen.map(Foreseen::parts).unzip();
         let blocked = |files: &Bundle, why: String| {
             let known = Known::of_folder(files.digest(), false, Front::of(files, name, self.limits()));
-            Found { known: Box::new(known), standing: Standing::Blocked(why), paths: Vec::new(), lasts: false }
+            Found { lasts: false, ..Found::new(Box::new(known), Standing::Blocked(why)) }
         };
         let (cleared, valid) = match self.folder_state_foreseen(name, judged)? {
             FolderState::Modified(cleared) => (*cleared, true),
@@ -392,12 +435,14 @@ impl Library {
                 let nothing = Bundle::default();
                 return Ok(Some(blocked(fault.bundle().unwrap_or(&nothing), fault.to_string())));
             }
-            FolderState::Absent | FolderState::Clean | FolderState::Missing => return Ok(None),
+            FolderState::Absent | FolderState::Clean | FolderState::Missing | FolderState::Earlier { .. } => {
+                return Ok(None);
+            }
         };
         let front = front.flatten().filter(|(digest, _)| *digest == cleared.digest()).map(|(_, front)| front);
         let front = front.unwrap_or_else(|| Front::of(cleared.bundle(), name, self.limits()));
         let known = Known::of_folder(cleared.digest(), valid, front);
         let lasts = cleared.report().findings.iter().all(|finding| !finding.waived);
-        Ok(Some(Found { known: Box::new(known), standing: Standing::Modified, paths: Vec::new(), lasts }))
+        Ok(Some(Found { lasts, ..Found::new(Box::new(known), Standing::Modified) }))
     }
 }

@@ -6,16 +6,16 @@ use std::{
 };
 
 use scan::{Baseline, Blocked, Cleared};
-use skill::{Bundle, Problem, SkillName, Strictness, validate::validate_bundle};
+use skill::{Bundle, Digest, Problem, SkillName, Strictness, validate::validate_bundle};
 use thiserror::Error;
 
-use super::{Commit, CommitError, LOCK_WAIT, Library, LibraryError, foreseen::Judged};
+use super::{Commit, CommitError, LOCK_WAIT, Library, LibraryError, foreseen::Judged, returned::return_reason};
 use crate::{
     folder::{self, FolderError, Leftovers},
     home::open_dir,
     journal,
     lock::LibraryLock,
-    revision::{Action, Content, NewRevision, Revision, Stamp},
+    revision::{Action, ActorKind, Content, NewRevision, Revision, Stamp},
     storage::StorageError,
 };
 
@@ -38,6 +38,16 @@ pub enum FolderState {
     Missing,
     /// Edited, or there without a history, and good: the next operation takes it over.
     Modified(Box<Cleared>),
+    /// At an earlier revision, but perhaps for line ends: as after a switch of git branches. The next operation
+    /// records that first.
+    Earlier {
+        /// That revision.
+        revision: Box<Revision>,
+        /// Its files.
+        cleared: Box<Cleared>,
+        /// The digest of the folder's files as they are.
+        found: Digest,
+    },
     /// Edited into something that cannot be taken over.
     Blocked(HandEditFault),
 }
@@ -89,8 +99,10 @@ impl HandEditFault {
 /// Whether an operation makes a revision of a hand edit before it looks at the skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TakeOver {
-    /// Yes.
+    /// Yes, as an edit that nobody gave a reason for.
     Commit,
+    /// Yes, with the reason of the stamp and the name of its actor.
+    Record,
     /// No, but the hand edit is what is looked at: for a dry run.
     Pretend,
 }
@@ -138,30 +150,68 @@ pub enum SnapshotError {
     /// The history.
     #[error(transparent)]
     Storage(#[from] StorageError),
+    /// Its folder has an edit that an agent could not make, and no person acts.
+    #[error("the folder of {skill} has an edit that waits for a person: {why}")]
+    EditHeld {
+        /// The skill.
+        skill: SkillName,
+        /// Which rule holds it.
+        why: String,
+    },
     /// The hand edit could not be committed.
     #[error(transparent)]
     Commit(#[from] Box<CommitError>),
 }
 
-/// A good hand edit as a revision of its own.
-fn external_commit(skill: &SkillName, base: Option<Revision>, cleared: Cleared, stamp: &Stamp) -> (Bundle, Commit) {
-    let bundle = cleared.bundle().clone();
-    let reason = if base.is_some() { "changed by hand" } else { "found in the library" };
-    let origin = base.as_ref().and_then(|base| base.origin.clone());
-    let revision = NewRevision::new(Content::Cleared(cleared), Action::External, stamp.external(reason));
-    let revisions = vec![revision.with_origin(origin)];
-    (bundle, Commit { skill: skill.clone(), base: base.map(|base| base.id), revisions })
+/// A good hand edit that becomes a revision of its own.
+struct ExternalChange {
+    cleared: Cleared,
+    /// The earlier revision that the folder is at.
+    returned_to: Option<Revision>,
+}
+
+impl ExternalChange {
+    /// That of a folder; `None` where nothing is to be recorded.
+    fn of(state: FolderState) -> Result<Self, FolderState> {
+        match state {
+            FolderState::Modified(cleared) => Ok(Self { cleared: *cleared, returned_to: None }),
+            FolderState::Earlier { revision, cleared, .. } => {
+                Ok(Self { cleared: *cleared, returned_to: Some(*revision) })
+            }
+            other => Err(other),
+        }
+    }
+
+    fn commit(self, skill: &SkillName, base: Option<Revision>, stamp: &Stamp, take_over: TakeOver) -> (Bundle, Commit) {
+        let bundle = self.cleared.bundle().clone();
+        let from = self.returned_to.as_ref().or(base.as_ref());
+        let origin = from.and_then(|revision| revision.origin.clone());
+        let given = stamp.reason.as_deref().filter(|_| take_over == TakeOver::Record);
+        let reason = match (&self.returned_to, given) {
+            (Some(revision), given) => return_reason(revision.number, given),
+            (None, Some(given)) => given.to_owned(),
+            (None, None) if base.is_some() => "changed by hand".to_owned(),
+            (None, None) => "found in the library".to_owned(),
+        };
+        let mut external = stamp.external(&reason);
+        if take_over == TakeOver::Record {
+            external.actor.id = stamp.actor.to_string();
+        }
+        let revision = NewRevision::new(Content::Cleared(self.cleared), Action::External, external);
+        let revisions = vec![revision.with_origin(origin)];
+        (bundle, Commit { skill: skill.clone(), base: base.map(|base| base.id), revisions })
+    }
 }
 
 /// A skill's head against its folder, before anybody judges the difference.
-struct Comparison {
-    base: Option<Revision>,
-    committed: Bundle,
-    found: Found,
+pub(super) struct Comparison {
+    pub base: Option<Revision>,
+    pub committed: Bundle,
+    pub found: Found,
 }
 
 /// What stands in a skill's folder.
-enum Found {
+pub(super) enum Found {
     /// Nothing, where nothing should be.
     Absent,
     /// What was committed.
@@ -175,10 +225,10 @@ enum Found {
 }
 
 /// A skill's head against its folder, judged.
-struct Look {
-    base: Option<Revision>,
-    committed: Bundle,
-    state: FolderState,
+pub(super) struct Look {
+    pub base: Option<Revision>,
+    pub committed: Bundle,
+    pub state: FolderState,
 }
 
 impl Look {
@@ -188,7 +238,7 @@ impl Look {
             FolderState::Blocked(fault) => {
                 return Err(SnapshotError::ExternalBlocked { skill: skill.clone(), fault });
             }
-            FolderState::Modified(cleared) => cleared.bundle().clone(),
+            FolderState::Modified(cleared) | FolderState::Earlier { cleared, .. } => cleared.bundle().clone(),
             FolderState::Absent | FolderState::Clean | FolderState::Missing => self.committed,
         };
         Ok(Snapshot { base: self.base, bundle })
@@ -200,6 +250,7 @@ impl Look {
         same_base
             && match (&self.state, &now.found) {
                 (FolderState::Modified(cleared), Found::Different(found)) => cleared.bundle() == found,
+                (FolderState::Earlier { found: seen, .. }, Found::Different(found)) => *seen == found.digest(),
                 (FolderState::Blocked(fault), Found::Different(found)) => fault.bundle() == Some(found),
                 (FolderState::Blocked(HandEditFault::Unreadable(_)), Found::Unreadable(_))
                 | (FolderState::Missing, Found::Missing)
@@ -233,7 +284,8 @@ impl Library {
     /// nobody is kept waiting: under the lock the folder is only compared with what was judged.
     ///
     /// # Errors
-    /// [`SnapshotError::ExternalBlocked`] when the folder holds what cannot be taken over.
+    /// [`SnapshotError::ExternalBlocked`] when the folder holds what cannot be taken over,
+    /// [`SnapshotError::EditHeld`] when it holds an edit that only a person may record.
     pub fn snapshot(
         &mut self,
         skill: &SkillName,
@@ -246,10 +298,11 @@ impl Library {
             left = left.saturating_sub(1);
             let is_settled = match look.state {
                 FolderState::Absent | FolderState::Clean => true,
-                FolderState::Modified(_) if take_over == TakeOver::Commit => false,
+                FolderState::Modified(_) | FolderState::Earlier { .. } if take_over != TakeOver::Pretend => false,
                 _ => open_dir(self.own_path()).map_err(LibraryError::from)?.is_none(),
             };
             if is_settled {
+                self.check_not_held(skill, &look, stamp)?;
                 return look.pretend(skill);
             }
             if let Some(snapshot) = self.snapshot_locked(skill, stamp, take_over, (left > 0).then_some(look))? {
@@ -279,20 +332,42 @@ impl Library {
             Some(_) => return Ok(None),
             None => self.judge(skill, now, None)?,
         };
-        match look.state {
-            FolderState::Modified(cleared) if take_over == TakeOver::Commit => {
-                let (bundle, commit) = external_commit(skill, look.base, *cleared, stamp);
+        self.check_not_held(skill, &look, stamp)?;
+        if take_over == TakeOver::Pretend {
+            return look.pretend(skill).map(Some);
+        }
+        let Look { base, committed, state } = look;
+        match ExternalChange::of(state) {
+            Ok(change) => {
+                let (bundle, commit) = change.commit(skill, base, stamp, take_over);
                 let committed = self.commit_as_it_stands(&own, commit, recovered.is_settled()).map_err(Box::new)?;
                 let base = committed.into_iter().next().map(|committed| committed.revision);
                 Ok(Some(Snapshot { base, bundle }))
             }
-            _ => look.pretend(skill).map(Some),
+            Err(state) => Look { base, committed, state }.pretend(skill).map(Some),
         }
     }
 
-    /// Judges what a moment shows in which no commit was on its way to the folder. Where nobody is at
-    /// work and a folder has not followed all the same, the last one has to do.
-    fn look(&self, skill: &SkillName, foreseen: Option<Judged>) -> Result<Look, LibraryError> {
+    /// Keeps all but people from recording an edit that an agent could not make.
+    fn check_not_held(&self, skill: &SkillName, look: &Look, stamp: &Stamp) -> Result<(), SnapshotError> {
+        if stamp.actor.kind == ActorKind::Person {
+            return Ok(());
+        }
+        match self.objection(skill, look)? {
+            Some(why) => Err(SnapshotError::EditHeld { skill: skill.clone(), why }),
+            None => Ok(()),
+        }
+    }
+
+    /// Judges what stands in the folder.
+    pub(super) fn look(&self, skill: &SkillName, foreseen: Option<Judged>) -> Result<Look, LibraryError> {
+        let now = self.compare_settled(skill)?;
+        self.judge(skill, now, foreseen)
+    }
+
+    /// Compares at a moment in which no commit was on its way to the folder. Where nobody is at work and a
+    /// folder has not followed all the same, the last moment has to do.
+    pub(super) fn compare_settled(&self, skill: &SkillName) -> Result<Comparison, LibraryError> {
         let own = open_dir(self.own_path())?;
         let mark = || own.as_ref().map_or(Ok(journal::Mark::default()), journal::mark).map_err(self.own_io());
         let end = Instant::now() + PATIENCE;
@@ -303,7 +378,7 @@ impl Library {
             let is_plain = matches!(now.found, Found::Same | Found::Absent);
             let was_still = (is_idle || before.is_settled()) && mark()? == before;
             if is_plain || was_still || Instant::now() >= end {
-                return self.judge(skill, now, foreseen);
+                return Ok(now);
             }
             thread::sleep(PAUSE);
         }
@@ -374,6 +449,15 @@ impl Library {
             Some(head) if head.was_cleared() && !head.tombstone => Baseline::Cleared(committed),
             _ => Baseline::None,
         };
+        if let Some(revision) = self.earlier_with(skill, head, &found)? {
+            let digest = found.digest();
+            return Ok(match self.clear(skill, self.bundle(&revision.id)?, baseline)? {
+                Ok(cleared) => {
+                    FolderState::Earlier { revision: Box::new(revision), cleared: Box::new(cleared), found: digest }
+                }
+                Err(blocked) => FolderState::Blocked(blocked.into()),
+            });
+        }
         if !problems.is_empty() {
             return Ok(FolderState::Blocked(HandEditFault::Invalid { bundle: found, problems }));
         }

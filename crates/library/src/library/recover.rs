@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use scan::Baseline;
 use skill::{Bundle, File, SkillName};
 
-use super::{LOCK_WAIT, Library, LibraryError, commit::CHECKPOINT_BYTES, keep_copy};
+use super::{LOCK_WAIT, Library, LibraryError, commit::CHECKPOINT_BYTES, keep_copy, lock_lines};
 use crate::{
     checkout,
     events::{self, Event},
@@ -108,9 +108,13 @@ impl Library {
         let mut heads = last_heads(&contents.records);
         let operations = contents.records.len();
         let temporary: Vec<Temporary> = contents.records.iter().flat_map(|r| r.temporary.clone()).collect();
+        let links: Vec<_> = contents.records.iter().flat_map(|record| record.links.clone()).collect();
         if operations > 0 {
             let events: Vec<Event> = contents.records.iter().flat_map(|record| record.events.clone()).collect();
             let proposals: Vec<_> = contents.records.iter().flat_map(|record| record.proposals.clone()).collect();
+            for lines in contents.records.iter().filter_map(|record| record.lock_lines.as_ref()) {
+                lock_lines::keep(own, lines, self.limits().state_bytes).map_err(self.own_io())?;
+            }
             let objects = objects_of(contents.records);
             if !heads.is_empty() {
                 let storage = self.writable_storage()?;
@@ -126,6 +130,8 @@ impl Library {
             unfinished.iter().any(|folder| folder.skill == head.skill) || self.check_out_again(head, traces).is_err()
         });
         let pending: Vec<SkillName> = skills.filter_map(|head| SkillName::parse(&head.skill).ok()).collect();
+        let stamp_of = |skill: &SkillName| self.head(skill).ok().flatten().map(|head| head.stamp);
+        self.link_again(own, &links, stamp_of);
         let folders = self.settle_temporary(own, &temporary, &heads, traces, &unfinished)?;
         let recovery = Recovery { operations, cut_bytes: contents.cut_bytes, kept_as, pending, folders };
         if recovery.is_settled() {

@@ -2,8 +2,9 @@
 //!
 //! `glances` in the library's folder of the home holds, for each skill, what its head's `SKILL.md`
 //! says, and the signature of its folder when that was found to be as committed; for a folder without
-//! history, its digest, its signature and the ruleset by which the scanner let it pass. What a line
-//! says counts only for the same head, and for the same digest or signature and ruleset. That something
+//! history, its digest, its signature and the ruleset by which the scanner let it pass; for a folder that
+//! was edited, a [`KnownEdit`]. What a line says counts only for the same head, and for the same digest or
+//! signature and ruleset. That something
 //! is blocked is never remembered. It is a [`Projection`]: when it is damaged, nothing is known.
 
 use cap_std::fs::Dir;
@@ -12,6 +13,7 @@ use skill::{Digest, SkillName};
 
 use super::{
     LibraryError,
+    folder_edit::KnownEdit,
     glance::{Front, Head},
 };
 use crate::{
@@ -20,14 +22,14 @@ use crate::{
     revision::{Revision, RevisionId},
 };
 
-const FILE: Projection = Projection { kind: "glances", format: 3 };
+const FILE: Projection = Projection { kind: "glances", format: 4 };
 const NAME: &str = "glances";
 
 /// The file is written again when one skill in so many is new.
 const NEWS: usize = 50;
 
-/// It is written in any case when so many are new.
-const MUCH_NEWS: usize = 200;
+/// It is written in any case when so many are new, and when an edit was scanned, so that this is done once.
+pub(super) const MUCH_NEWS: usize = 200;
 
 /// What is known of one skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,7 +42,10 @@ pub(super) struct Known {
     pub tombstone: bool,
     /// What its `SKILL.md` says.
     pub front: Front,
-    /// The signature of the folder that was as the head has it, or that the scanner let pass.
+    /// An edit of the folder; `None` while it is as the head has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edit: Option<Box<KnownEdit>>,
+    /// The signature of the folder that was as the head or the edit has it, or that the scanner let pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<Signature>,
     /// The digest of a folder without history.
@@ -61,8 +66,8 @@ fn is_no(value: &bool) -> bool {
 
 impl Known {
     fn nothing() -> Self {
-        let (head, folder, found, ruleset) = (None, None, None, None);
-        Self { head, tombstone: false, front: Front::default(), folder, found, valid: false, ruleset }
+        let (head, edit, folder, found, ruleset) = (None, None, None, None, None);
+        Self { head, tombstone: false, front: Front::default(), edit, folder, found, valid: false, ruleset }
     }
 
     /// A skill at its head.
@@ -76,9 +81,13 @@ impl Known {
         Self { front, found, valid, ruleset, ..Self::nothing() }
     }
 
-    /// The digest that the folder has when it is as known.
-    pub fn digest(&self) -> Option<&str> {
-        self.head.as_ref().map(|head| head.digest.as_str()).or(self.found.as_deref())
+    /// Whether a folder with files of this digest is as known.
+    pub fn is_of(&self, found: &str) -> bool {
+        match (&self.edit, &self.head) {
+            (Some(edit), _) => edit.is_of(found),
+            (None, Some(head)) => head.digest == found,
+            (None, None) => self.found.as_deref() == Some(found),
+        }
     }
 }
 

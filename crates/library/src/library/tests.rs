@@ -12,6 +12,7 @@ mod numbers;
 mod proposals;
 mod reading;
 mod recovery;
+mod returned;
 mod rows;
 mod temporary;
 mod upkeep;

@@ -42,7 +42,8 @@ impl Library {
         let own = home.library(&path);
         open_resolved(&path)?;
         open_dir(&own)?;
-        Ok(Self { watcher: home.watcher(), ..Self::at(path, scope, own, storage_kind) })
+        let (linker, edit_policy) = (home.linker(), home.edit_policy());
+        Ok(Self { watcher: home.watcher(), linker, edit_policy, ..Self::at(path, scope, own, storage_kind) })
     }
 
     /// Who holds the library's lock, or held it last, as the holder wrote it, and whether it is held now.

@@ -35,6 +35,7 @@ pub(crate) const RECORD_OUTCOME: Spec = Spec {
         json!({
             "recorded": {"type": "integer"},
             "doubles": {"type": "integer"},
+            "unrecorded": {"type": "integer"},
             "skills": {"type": "array", "items": {"type": "string"}},
             "decisions": {"type": "array", "items": {"type": "object"}},
         })

@@ -27,21 +27,24 @@ pub(crate) const SKILL_HISTORY: Spec = Spec {
 pub(crate) const SKILL_DIFF: Spec = Spec {
     name: "skill_diff",
     title: "What changed in a skill",
-    description: "Show what changed between two revisions of a skill as a unified diff; the last change without \
-                  `from` and `to`.",
+    description: "Show what changed between two revisions of a skill as a unified diff; an edit of its folder, else \
+                  the last change, without `from` and `to`.",
     input: || {
         let revision = |what: &str| text(&format!("{what}: an id or its first digits, a number, head or head~2"));
         let fields = json!({
             "name": text("The skill"),
             "from": revision("The earlier revision, the one before `to` without it"),
-            "to": revision("The later revision, the newest without it"),
+            "to": revision("The later revision, what the folder shows without it"),
         });
         arguments(fields, &["name"])
     },
     output: || {
         json!({
             "from": {"type": ["string", "null"]},
-            "to": {"type": "string"},
+            "to": {"type": ["string", "null"]},
+            "edited": {"type": "boolean"},
+            "digest": {"type": "string"},
+            "held": {"type": ["string", "null"]},
             "files": {"type": "array", "items": {"type": "object"}},
             "diff": {"type": "string"},
         })
@@ -54,7 +57,7 @@ pub(crate) const SKILL_STATUS: Spec = Spec {
     name: "skill_status",
     title: "Skills against their history",
     description: "Compare the folder of a skill, or of all skills, with the history: clean, modified by hand, \
-                  missing or blocked, with the scanner's findings and how many proposals wait.",
+                  new, missing, absent or blocked, with the scanner's findings and how many proposals wait.",
     input: || arguments(json!({"name": text("The skill; all of them without it")}), &[]),
     output: || {
         json!({
@@ -92,8 +95,8 @@ struct DiffArguments {
 fn diff(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
     let DiffArguments { name, from, to } = read(arguments)?;
     let since = from.as_deref().map_or(Since::Parent, Since::Revision);
-    let to = to.as_deref().unwrap_or("head");
-    Ok(documents::compare(&call.place.library()?, &skill_name(&name)?, since, to)?.document().into())
+    let compared = documents::compare(&call.place.library()?, &skill_name(&name)?, since, to.as_deref())?;
+    Ok(compared.document().into())
 }
 
 #[derive(Deserialize)]
@@ -105,7 +108,9 @@ struct StatusArguments {
 fn status(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
     let StatusArguments { name } = read(arguments)?;
     let name = name.as_deref().map(skill_name).transpose()?;
-    let overview = documents::overview(&call.place.library()?, call.place.home(), name.as_ref(), call.now)?;
+    let library = call.place.library()?;
+    let of_branch = call.place.skills_of_branch(&library);
+    let overview = documents::overview(&library, call.place.home(), name.as_ref(), of_branch.as_ref(), call.now)?;
     let document: Value = overview.document();
     Ok(document.into())
 }

@@ -42,6 +42,9 @@ pub(crate) const READ_SKILL: Spec = Spec {
             "files": {"type": "array", "items": {"type": "string"}},
             "allowed_tools": {"type": ["array", "null"], "items": {"type": "string"}},
             "revision": {"type": ["string", "null"]},
+            "edited": {"type": "boolean"},
+            "digest": {"type": "string"},
+            "held": {"type": ["string", "null"]},
             "tool_policy": {"type": "object"},
         })
     },
@@ -134,6 +137,7 @@ fn read_skill(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal>
     let document = json!({
         "ok": true, "name": opened.name.as_str(), "path": opened.path, "content": content, "files": files,
         "revision": opened.head.as_ref().map(|head| &head.id), "allowed_tools": opened.declared.tools,
+        "edited": opened.edited, "digest": opened.digest, "held": opened.held,
         "tool_policy": policy(call, &active, &opened.declared)?.document(),
     });
     Ok(Answer { text: Some(content), declared: Some(opened.declared), ..document.into() })

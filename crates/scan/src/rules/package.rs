@@ -28,7 +28,7 @@ pub(crate) const BUDGET: Rule = Rule {
 pub(crate) const SECOND: Rule = Rule {
     id: "second-skill",
     category: "package",
-    severity: Severity::High,
+    severity: Severity::Medium,
     elsewhere: Severity::Low,
     message: "a second SKILL.md is a skill that nobody sees being installed",
     remedy: "publish it as a skill of its own, or keep it under evals/ or templates/ when it is a sample",

@@ -2,10 +2,14 @@
 
 use crate::{Role, Rule, Scope, Severity};
 
-/// What a rule of this file has unless it says otherwise.
+/// Severity of every rule of this file. Concepts that meet in a passage are a guess about its meaning, not evidence:
+/// alone they warn. Evidence in the same skill blocks through its own rule.
+const PROSE_ALONE: Severity = Severity::Medium;
+
+/// Defaults of the rules of this file.
 const BASE: Rule = Rule {
     category: "prompt-injection",
-    severity: Severity::High,
+    severity: PROSE_ALONE,
     elsewhere: Severity::Low,
     scope: Scope::Prose,
     role: Role::Speech,

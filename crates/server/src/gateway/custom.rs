@@ -35,7 +35,12 @@ fn with_text(work: &Work<'_>, name: &SkillName) -> Result<Value, ApiError> {
         return Err(ApiError::not_found(format!("{name} is no skill of this library"))
             .hint("GET /api/skills/custom lists those that can be changed"));
     }
-    let files = work.live.with(|catalogue| catalogue.files(catalogue.find(name)?)).map_err(told)?.map_err(told)?;
+    let given =
+        work.live.with(|catalogue| catalogue.given(catalogue.find(name)?, None)).map_err(told)?.map_err(told)?;
+    let files = given.files;
+    skill["edited"] = json!(given.edited);
+    skill["digest"] = json!(files.digest().to_string());
+    skill["held"] = json!(given.held);
     skill["content"] = json!(files.skill_md());
     skill["files"] = files
         .files()
@@ -184,7 +189,7 @@ pub async fn diff(
 ) -> Result<Json<Value>, ApiError> {
     at_work(&gateway, asker, move |work| {
         let since = asked.from.as_deref().map_or(Since::Parent, Since::Revision);
-        let to = asked.to.as_deref().unwrap_or("head");
+        let to = asked.to.as_deref();
         let compared = documents::compare(&work.place.library()?, &skill_name(&name)?, since, to);
         Ok(Json(compared.map_err(told)?.document()))
     })

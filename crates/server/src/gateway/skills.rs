@@ -131,8 +131,9 @@ fn document(catalogue: &Catalogue, listed: &Listed, library: &FilePath) -> Value
     json!({
         "name": listed.name.as_str(), "description": listed.description, "license": license, "category": category,
         "enabled": listed.enabled, "version": listed.version, "scope": listed.scope.as_str(),
-        "revision": listed.head.as_ref().map(|head| head.id.to_string()),
-        "number": listed.head.as_ref().map(|head| head.number),
+        "revision": listed.served().map(|head| head.id.to_string()),
+        "number": listed.served().map(|head| head.number),
+        "edited": listed.is_edited(), "digest": listed.digest(), "held": listed.held(),
         "origin": listed.head.as_ref().and_then(|head| head.origin.as_ref()),
         "modified": listed.modified, "fault": listed.fault,
     })

@@ -1,9 +1,9 @@
-//! [`compare`]: what changed between two revisions.
+//! [`compare`]: what changed between two revisions, or between one and the folder.
 
-use library::{FindError, Library, Revision, RevisionSpecError};
+use library::{FindError, FolderState, Library, Revision, RevisionId, RevisionSpecError};
 use serde_json::{Value, json};
 use skill::{
-    Bundle, SkillName,
+    Bundle, Digest, SkillName,
     diff::{self, BundleDiff},
 };
 
@@ -20,13 +20,17 @@ pub enum Since<'a> {
     Release,
 }
 
-/// Two revisions and their difference.
+/// Two states of a skill and their difference.
 #[derive(Debug)]
 pub struct Comparison {
-    /// The earlier one; `None` where nothing was before.
+    /// The earlier revision; `None` where nothing was before.
     pub from: Option<Revision>,
-    /// The later one.
-    pub to: Revision,
+    /// The later revision; `None` for an edit of the folder that is not recorded.
+    pub to: Option<Revision>,
+    /// The digest of the later files.
+    pub digest: Digest,
+    /// Why an edit of the folder waits for a person; readers get the head until then.
+    pub held: Option<String>,
     /// What changed.
     pub difference: BundleDiff,
 }
@@ -35,10 +39,55 @@ impl Comparison {
     /// As JSON.
     #[must_use]
     pub fn document(&self) -> Value {
+        let id = |revision: &Option<Revision>| revision.as_ref().map(|revision| revision.id.clone());
         json!({
-            "ok": true, "from": self.from.as_ref().map(|revision| &revision.id), "to": self.to.id,
+            "ok": true, "from": id(&self.from), "to": id(&self.to), "edited": self.to.is_none(),
+            "digest": self.digest.to_string(), "held": self.held,
             "files": self.difference.files, "diff": self.difference.text,
         })
+    }
+}
+
+/// The later side of a comparison.
+struct Later {
+    revision: Option<Revision>,
+    /// The revision, or the head that an edit was made on.
+    base: Revision,
+    files: Bundle,
+    held: Option<String>,
+}
+
+impl Later {
+    fn at(library: &Library, name: &SkillName, spec: &str) -> Result<Self, ManageError> {
+        let (revision, files) = at(library, name, spec)?;
+        Ok(Self { revision: Some(revision.clone()), base: revision, files, held: None })
+    }
+
+    /// What the folder shows where readers may get that, else the head.
+    fn newest(library: &Library, name: &SkillName) -> Result<Self, ManageError> {
+        let head = Self::at(library, name, "head")?;
+        if head.base.tombstone {
+            return Ok(head);
+        }
+        let (state, held) = library.folder_state_held(name)?;
+        Ok(match state {
+            FolderState::Modified(cleared) => {
+                Self { revision: None, files: cleared.bundle().clone(), held, base: head.base }
+            }
+            FolderState::Earlier { revision, cleared, .. } => {
+                let revision = *revision;
+                Self { revision: Some(revision.clone()), base: revision, files: cleared.bundle().clone(), held }
+            }
+            _ => head,
+        })
+    }
+
+    /// The revision before, which for an edit is the head.
+    fn parent(&self) -> Option<&RevisionId> {
+        match &self.revision {
+            Some(revision) => revision.parent.as_ref(),
+            None => Some(&self.base.id),
+        }
     }
 }
 
@@ -60,18 +109,27 @@ fn release(library: &Library, name: &SkillName, of: &Revision) -> Result<(Revisi
     Ok(library.release(name, &origin.digest)?.ok_or_else(none)?)
 }
 
-/// Compares the revision `to` with an earlier one.
+/// Compares the revision `to` with an earlier one; without it, what the folder shows is the later side.
 ///
 /// # Errors
 /// As [`at`].
-pub fn compare(library: &Library, name: &SkillName, since: Since<'_>, to: &str) -> Result<Comparison, ManageError> {
-    let (to, after) = at(library, name, to)?;
-    let from = match (since, &to.parent) {
-        (Since::Release, _) => Some(release(library, name, &to)?),
+pub fn compare(
+    library: &Library,
+    name: &SkillName,
+    since: Since<'_>,
+    to: Option<&str>,
+) -> Result<Comparison, ManageError> {
+    let later = match to {
+        Some(to) => Later::at(library, name, to)?,
+        None => Later::newest(library, name)?,
+    };
+    let from = match (since, later.parent()) {
+        (Since::Release, _) => Some(release(library, name, &later.base)?),
         (Since::Revision(from), _) => Some(at(library, name, from)?),
         (Since::Parent, Some(parent)) => Some(at(library, name, parent.as_str())?),
         (Since::Parent, None) => None,
     };
     let (from, before) = from.map_or_else(|| (None, Bundle::default()), |(from, before)| (Some(from), before));
-    Ok(Comparison { difference: diff::diff(&before, &after), from, to })
+    let Later { revision: to, files, held, .. } = later;
+    Ok(Comparison { difference: diff::diff(&before, &files), digest: files.digest(), from, to, held })
 }

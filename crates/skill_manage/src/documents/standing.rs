@@ -1,9 +1,14 @@
 //! [`Overview`]: the folders against the history, and what people should know besides.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+};
 
 use jiff::{SignedDuration, Timestamp};
-use library::{Closeness, FindError, FolderState, Glance, HandEditFault, Home, Library, RevisionId, Standing};
+use library::{
+    Closeness, FindError, FolderEdit, FolderState, Glance, HandEditFault, Head, Home, Library, RevisionId, Standing,
+};
 use scan::{Finding, Verdict};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -25,8 +30,12 @@ pub struct SkillStanding {
     pub name: SkillName,
     /// Whether it has a history.
     pub managed: bool,
-    /// `clean`, `modified`, `missing` or `blocked`.
+    /// `clean`, `modified`, `missing`, `absent`, `new` or `blocked`.
     pub state: &'static str,
+    /// The revision that the folder holds or was edited from, and the newest one.
+    pub at: Option<(Place, Place)>,
+    /// Why an edit waits for a person; agents get the head until then.
+    pub held: Option<String>,
     /// The files that differ.
     pub files: Vec<FileStanding>,
     /// Why what is in the folder is not taken over.
@@ -35,6 +44,21 @@ pub struct SkillStanding {
     pub damaged: Option<String>,
     /// What the scanner says of a head that was let pass with a warning.
     pub findings: Vec<Finding>,
+}
+
+/// A revision in a skill's history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Its id.
+    pub id: RevisionId,
+    /// Its number.
+    pub number: u64,
+}
+
+impl From<&Head> for Place {
+    fn from(head: &Head) -> Self {
+        Self { id: head.id.clone(), number: head.number }
+    }
 }
 
 /// A file that differs from the head.
@@ -59,13 +83,27 @@ impl FileStanding {
 
 impl SkillStanding {
     fn new(name: SkillName, managed: bool, state: &'static str, findings: Vec<Finding>) -> Self {
-        Self { name, managed, state, files: Vec::new(), fault: None, damaged: None, findings }
+        let (at, held, files, fault, damaged) = (None, None, Vec::new(), None, None);
+        Self { name, managed, state, at, held, files, fault, damaged, findings }
+    }
+
+    /// At a revision, whose newest is the head.
+    fn at(self, at: Option<&Head>, head: Option<&Head>) -> Self {
+        let head = head.map(Place::from);
+        Self { at: at.map(Place::from).or_else(|| head.clone()).zip(head), ..self }
+    }
+
+    fn has_folder(&self) -> bool {
+        !matches!(self.state, "missing" | "absent")
     }
 
     fn document(&self, proposals: usize) -> Value {
         json!({
             "proposals": proposals, "name": self.name.as_str(), "state": self.state, "managed": self.managed,
-            "files": self.files, "findings": self.findings,
+            "revision": self.at.as_ref().filter(|_| self.has_folder()).map(|(at, _)| &at.id),
+            "newest": self.at.as_ref().map(|(_, newest)| &newest.id),
+            "number": self.at.as_ref().filter(|_| self.has_folder()).map(|(at, _)| at.number),
+            "held": self.held, "files": self.files, "findings": self.findings,
         })
     }
 }
@@ -110,7 +148,8 @@ fn problem(name: &SkillName, why: &str) -> Value {
     json!({"skill": name.as_str(), "code": "damaged_history", "message": format!("its history is damaged: {why}")})
 }
 
-/// Compares the folder of one skill, or all of them, with the history.
+/// Compares the folder of one skill, or all of them, with the history. Of a skill that is not among those of the git
+/// branch, no folder is missing; `None` stands for a library that lies in no git work tree.
 ///
 /// # Errors
 /// The skill is not there, or the library cannot be read.
@@ -118,12 +157,17 @@ pub fn overview(
     library: &Library,
     home: &Home,
     named: Option<&SkillName>,
+    of_branch: Option<&BTreeSet<SkillName>>,
     now: Timestamp,
 ) -> Result<Overview, ManageError> {
-    let skills = match named {
+    let mut skills = match named {
         Some(name) => vec![look(library, name)?.ok_or_else(|| FindError::NoSkill(name.clone()))?],
         None => look_at_all(library)?,
     };
+    let is_elsewhere = |name: &SkillName| of_branch.is_some_and(|skills| !skills.contains(name));
+    for skill in skills.iter_mut().filter(|skill| skill.state == "missing" && is_elsewhere(&skill.name)) {
+        skill.state = "absent";
+    }
     Ok(Overview {
         skills,
         waivers: ending_waivers(library, named, now)?,
@@ -137,7 +181,7 @@ pub fn overview(
 fn look_at_all(library: &Library) -> Result<Vec<SkillStanding>, ManageError> {
     let mut skills = Vec::new();
     for glance in library.glances(Closeness::Contents)? {
-        let Glance { name, head, standing, paths, .. } = glance;
+        let Glance { name, head, standing, edit, paths, .. } = glance;
         let managed = head.is_some();
         let findings = match &head {
             Some(head) => told_of(library, &name, &head.id, head.verdict)?,
@@ -148,10 +192,17 @@ fn look_at_all(library: &Library) -> Result<Vec<SkillStanding>, ManageError> {
                 let skill = SkillStanding::new(name, true, "blocked", findings);
                 skills.push(SkillStanding { damaged: Some(why), ..skill });
             }
-            Standing::Clean => skills.push(SkillStanding::new(name, managed, "clean", findings)),
+            Standing::Clean => {
+                skills.push(SkillStanding::new(name, managed, "clean", findings).at(None, head.as_ref()));
+            }
+            Standing::Earlier => {
+                let FolderEdit { at, held, .. } = edit.unwrap_or_default();
+                let skill = SkillStanding::new(name, managed, "clean", findings).at(at.as_ref(), head.as_ref());
+                skills.push(SkillStanding { held, ..skill });
+            }
             Standing::Modified if !paths.is_empty() => {
                 let added = |path: &skill::SkillPath| FileStanding { path: path.to_string(), change: Change::Added };
-                let skill = SkillStanding::new(name, managed, "modified", findings);
+                let skill = SkillStanding::new(name, managed, "new", findings);
                 skills.push(SkillStanding { files: paths.iter().map(added).collect(), ..skill });
             }
             _ => skills.extend(look(library, &name)?),
@@ -166,11 +217,18 @@ fn look(library: &Library, name: &SkillName) -> Result<Option<SkillStanding>, Ma
         Some(head) => library.bundle(&head.id)?,
         None => Bundle::default(),
     };
-    let (state, found, fault) = match library.folder_state(name)? {
+    let (state, held) = library.folder_state_held(name)?;
+    let mut at = None;
+    let (state, found, fault) = match state {
         FolderState::Absent => return Ok(None),
         FolderState::Clean => ("clean", None, None),
         FolderState::Missing => ("missing", None, None),
+        FolderState::Modified(cleared) if head.is_none() => ("new", Some(cleared.bundle().clone()), None),
         FolderState::Modified(cleared) => ("modified", Some(cleared.bundle().clone()), None),
+        FolderState::Earlier { revision, .. } => {
+            at = Some(Head::from(revision.as_ref()));
+            ("clean", None, None)
+        }
         FolderState::Blocked(fault) => ("blocked", fault.bundle().cloned(), Some(fault)),
     };
     let files = found.map_or_else(Vec::new, |found| {
@@ -182,7 +240,8 @@ fn look(library: &Library, name: &SkillName) -> Result<Option<SkillStanding>, Ma
         None => Vec::new(),
     };
     let skill = SkillStanding::new(name.clone(), head.is_some(), state, findings);
-    Ok(Some(SkillStanding { files, fault, ..skill }))
+    let skill = skill.at(at.as_ref(), head.as_ref().map(Head::from).as_ref());
+    Ok(Some(SkillStanding { held, files, fault, ..skill }))
 }
 
 /// What the rules of today find in a head that was let pass with a warning, or because somebody accepted

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     Waive,
     review::{EditProposal, edit},
-    unwaive, waive,
+    unwaive, waive, waivers_for,
 };
 
 /// A waiver of the finding that blocks a script, as it is proposed.
@@ -46,6 +46,40 @@ fn a_waiver_lets_a_quarantined_proposal_through_and_only_as_it_was_seen() {
     assert_eq!((report.status, report.verdict.level), (Status::Applied, Verdict::Allow));
     assert!(report.verdict.findings.iter().any(|finding| finding.waived), "{:?}", report.verdict);
     assert_eq!(place.read("scripts/new.sh"), script);
+}
+
+/// The waivers under which a skill with this script passes.
+fn accept(script: &str, reason: &str) -> Result<Vec<StoredWaiver>, crate::WaiveError> {
+    let files = bundle(&[("SKILL.md", &skill_md("s", "# S\n")), ("scripts/new.sh", script)]);
+    let blocked = scan::clear(files, scan::Baseline::None).unwrap_err();
+    let (reviewer, now) = (ann(), Timestamp::now());
+    let waivers = waivers_for(&name("s"), &blocked, reason, (&reviewer, now), &skill::Limits::default())?;
+    let scanned = scan::Waivers::new(waivers.iter().filter_map(|waiver| waiver.at(now)));
+    let cleared = scan::waive(Err(blocked), &scanned).unwrap();
+    assert!(cleared.report().findings.iter().any(|finding| finding.waived));
+    Ok(waivers)
+}
+
+#[test]
+fn waivers_of_a_blocked_skill_let_it_pass() {
+    let waivers = accept(&script_with(Verdict::Block), " our own host ").unwrap();
+    let first = &waivers[0];
+    assert_eq!((first.path.as_str(), first.reason.as_str()), ("scripts/new.sh", "our own host"));
+    assert!(waivers.iter().all(|waiver| waiver.by == ann().actor().to_string()), "{waivers:?}");
+}
+
+#[test]
+fn unfinished_scan_cannot_be_accepted() {
+    let (md, flood) = (skill_md("s", "# S\n"), "iex curl base64 -d ".repeat(40_000));
+    let paths: Vec<String> = (0..8).map(|number| format!("scripts/{number}.sh")).collect();
+    let floods = paths.iter().map(|path| (path.as_str(), flood.as_str()));
+    let files: Vec<(&str, &str)> = floods.chain([("SKILL.md", md.as_str())]).collect();
+    let files = bundle(&files);
+    let blocked = scan::clear(files, scan::Baseline::None).unwrap_err();
+    let by = (&ann(), Timestamp::now());
+    let error = waivers_for(&name("s"), &blocked, "why", by, &skill::Limits::default()).unwrap_err();
+    assert!(matches!(error, crate::WaiveError::NotWaivable(_)), "{error}");
+    assert!(matches!(accept(&script_with(Verdict::Block), " ").unwrap_err(), crate::WaiveError::Reason(_)));
 }
 
 /// An edit of the modes that a proposal gives.

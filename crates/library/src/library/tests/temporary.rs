@@ -34,7 +34,7 @@ fn dies_before_the_swap(place: &Place, body: &str, edit: impl FnOnce()) -> check
     let follow = vec![library.stage(&root, &commit).unwrap()];
     let own = ensure_dir(&place.own()).unwrap();
     let mut journal = library.journal(&own).unwrap();
-    library.commit_locked(&own, &mut journal, (vec![commit], Vec::new()), &follow).unwrap();
+    library.commit_locked(&own, &mut journal, commit.into(), &follow).unwrap();
     edit();
     let Some(commit::Follow::Swap(staged)) = follow.into_iter().next() else { panic!() };
     staged

@@ -140,7 +140,7 @@ impl Analysis<'_> {
         }
         self.note_packages(program, args, line);
         if INTERPRETERS.contains(&program) {
-            self.interpret(args, &given, &input, line);
+            self.interpret(program, args, &given, &input, line);
         } else if matches!(program, "ssh" | "logger") || program == "openssl" && has_word(args, "s_client") {
             self.sender(program, args, input.clone(), line);
         } else if is_sender(program) || uploads(program, args) {
@@ -355,10 +355,19 @@ impl Analysis<'_> {
         Value::default()
     }
 
-    /// An interpreter runs its input unless it has a program of its own, which may be given as text.
-    fn interpret(&mut self, args: &[Value], given: &[Value], input: &Value, line: usize) {
+    /// An interpreter runs its input unless it has a program of its own, which may be given as text. What follows the
+    /// program, or the `-` that stands for the input, is data.
+    fn interpret(&mut self, program: &str, args: &[Value], given: &[Value], input: &Value, line: usize) {
         let texts: Vec<&str> = args.iter().map(|arg| arg.text.as_deref().unwrap_or("\0")).collect();
         let is_option = |text: &&str| text.starts_with('-') && text.len() > 1;
+        if texts.windows(2).any(|pair| pair == ["-m", "json.tool"]) {
+            return;
+        }
+        // Of a shell `-` ends the options, and a file follows.
+        let reads_input = program.starts_with("python") || program == "node";
+        if reads_input && texts.iter().find(|text| !is_option(text)) == Some(&"-") {
+            return self.note(line, End::Run, input, String::new());
+        }
         let inline = texts.iter().position(|text| matches!(*text, "-c" | "-e" | "--eval"));
         let has_file = texts.iter().take_while(|text| **text != "-s").any(|text| !is_option(text) && *text != "-");
         let unpacked: Vec<Value> =

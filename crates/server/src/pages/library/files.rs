@@ -52,5 +52,7 @@ pub fn files(work: &Work<'_>, name: &SkillName, revision: &str) -> Result<Bundle
     if revision != NOW {
         return Ok(documents::at(&work.place.library()?, name, revision).map_err(told)?.1);
     }
-    work.live.with(|catalogue| catalogue.files(catalogue.find(name)?)).map_err(told)?.map_err(told)
+    let given =
+        work.live.with(|catalogue| catalogue.given(catalogue.find(name)?, None)).map_err(told)?.map_err(told)?;
+    Ok(given.files)
 }

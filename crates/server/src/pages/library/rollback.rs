@@ -84,7 +84,7 @@ fn foreseen(work: &Work<'_>, name: &SkillName, to: &str) -> Result<Preview, ApiE
 /// The files that a rollback would replace, and whether no revision holds them yet.
 fn as_it_is(library: &Library, name: &SkillName, head: &Revision) -> Result<(Bundle, bool), ApiError> {
     let by_hand = match library.folder_state(name).map_err(told)? {
-        FolderState::Modified(cleared) => Some(cleared.bundle().clone()),
+        FolderState::Modified(cleared) | FolderState::Earlier { cleared, .. } => Some(cleared.bundle().clone()),
         FolderState::Blocked(fault) => fault.bundle().cloned(),
         FolderState::Absent | FolderState::Clean | FolderState::Missing => None,
     };

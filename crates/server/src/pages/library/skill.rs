@@ -241,7 +241,7 @@ impl<'a> View<'a> {
 fn by_hand(library: &Library, name: &SkillName, head: &Revision) -> Result<Vec<(String, Change)>, ApiError> {
     let state = library.folder_state(name).map_err(told)?;
     let found = match &state {
-        FolderState::Modified(cleared) => Some(cleared.bundle()),
+        FolderState::Modified(cleared) | FolderState::Earlier { cleared, .. } => Some(cleared.bundle()),
         FolderState::Blocked(fault) => fault.bundle(),
         FolderState::Absent | FolderState::Clean | FolderState::Missing => None,
     };

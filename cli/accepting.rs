@@ -1,0 +1,250 @@
+//! [`AcceptArgs`]: a person accepts what blocks a skill, in the command that brings it.
+//!
+//! At a terminal they are asked once for all skills; elsewhere flags name the rules and a token shows that a person
+//! acts. Either way the decision is a waiver for each rule and file.
+
+use std::{
+    collections::BTreeMap,
+    io::{self, BufRead, IsTerminal, Write},
+};
+
+use clap::Args;
+use client::BlockedSkill;
+use library::StoredWaiver;
+use scan::{Finding, Report};
+use skill::{Limits, counted};
+use skill_manage::{Reviewer, WaiveError, waivers_for};
+
+use crate::{
+    context::Context,
+    exit::CliError,
+    print::{STRONG, shell_word, visible},
+};
+
+/// Flags by which a person accepts what blocks a skill.
+#[derive(Debug, Clone, Default, Args)]
+pub struct AcceptArgs {
+    /// Accept the findings of these rules that block a skill (people only)
+    #[arg(long, value_name = "RULE", num_args = 1.., value_delimiter = ',', requires = "reason")]
+    #[arg(conflicts_with = "dry_run")]
+    accept: Vec<String>,
+    /// Why the findings are acceptable
+    #[arg(long, value_name = "TEXT", requires = "accept")]
+    reason: Option<String>,
+}
+
+/// Who decides about blocked skills, and how.
+pub struct Acceptor<'a> {
+    context: &'a Context,
+    by: Option<(Reviewer, Way)>,
+}
+
+/// How a person decides.
+enum Way {
+    /// By flags: these rules, with a reason.
+    Rules(Vec<String>, String),
+    /// They are asked at the terminal.
+    Asked,
+    /// They were asked before, and accept everything that can be accepted, for this reason.
+    Agreed(String),
+}
+
+impl<'a> Acceptor<'a> {
+    /// Reads the flags, and looks whether a person is there.
+    ///
+    /// # Errors
+    /// Flags without a person's proof, an unknown rule, a rule whose findings cannot be accepted, an empty reason.
+    pub fn new(context: &'a Context, args: &AcceptArgs) -> Result<Self, CliError> {
+        let Some(reason) = args.reason.as_ref().filter(|_| !args.accept.is_empty()) else {
+            let can_ask = !context.out.json && !context.out.quiet && is_terminal();
+            let reviewer = can_ask.then(|| context.reviewer("accepting a finding").ok()).flatten();
+            return Ok(Self { context, by: reviewer.map(|reviewer| (reviewer, Way::Asked)) });
+        };
+        let reviewer = context.reviewer("accepting a finding")?;
+        for rule in &args.accept {
+            if scan::rule(rule).is_none() {
+                return Err(WaiveError::NoRule(rule.clone()).into());
+            }
+            if !scan::can_be_waived(rule) {
+                return Err(WaiveError::NotWaivable(rule.clone()).into());
+            }
+        }
+        if reason.trim().is_empty() {
+            return Err(WaiveError::Reason(Limits::default().note_chars).into());
+        }
+        Ok(Self { context, by: Some((reviewer, Way::Rules(args.accept.clone(), reason.clone()))) })
+    }
+
+    /// A person who has agreed to everything that can be accepted.
+    ///
+    /// # Errors
+    /// Nothing proves that a person acts.
+    pub fn agreed(context: &'a Context, reason: &str) -> Result<Self, CliError> {
+        let reviewer = context.reviewer("accepting a finding")?;
+        Ok(Self { context, by: Some((reviewer, Way::Agreed(reason.to_owned()))) })
+    }
+
+    /// The waivers under which each of the skills passes; none for those that stay blocked.
+    pub fn decide(&self, skills: &[BlockedSkill<'_>]) -> Vec<Vec<StoredWaiver>> {
+        let none = || skills.iter().map(|_| Vec::new()).collect();
+        let Some((reviewer, way)) = &self.by else { return none() };
+        let (can_pass, reason): (Box<dyn Fn(&Report) -> bool>, String) = match way {
+            Way::Rules(rules, reason) => {
+                let is_named = |finding: &Finding| rules.iter().any(|rule| *rule == finding.rule);
+                (Box::new(move |report| report.blocking().all(&is_named)), reason.clone())
+            }
+            Way::Agreed(reason) => (Box::new(is_acceptable), reason.clone()),
+            Way::Asked => match self.ask(skills) {
+                Some(reason) => (Box::new(is_acceptable), reason),
+                None => return none(),
+            },
+        };
+        skills
+            .iter()
+            .map(|skill| match can_pass(skill.blocked.report()) {
+                true => self.waivers(skill, &reason, reviewer),
+                false => Vec::new(),
+            })
+            .collect()
+    }
+
+    fn waivers(&self, skill: &BlockedSkill<'_>, reason: &str, reviewer: &Reviewer) -> Vec<StoredWaiver> {
+        let by = (reviewer, self.context.now);
+        waivers_for(skill.name, skill.blocked, reason, by, &Limits::default()).unwrap_or_else(|error| {
+            self.context.out.note(&format!("{} stays blocked: {error}", skill.name));
+            Vec::new()
+        })
+    }
+
+    /// Shows what blocks, and asks for the reason to accept it. No reason means no.
+    fn ask(&self, skills: &[BlockedSkill<'_>]) -> Option<String> {
+        let askable: Vec<&BlockedSkill<'_>> =
+            skills.iter().filter(|skill| is_acceptable(skill.blocked.report())).collect();
+        if askable.is_empty() {
+            return None;
+        }
+        self.context.out.note(&format!("The scanner blocks {}:", counted(askable.len(), "skill")));
+        for skill in askable {
+            self.context.out.note(&format!("  {STRONG}{}{STRONG:#}", skill.name));
+            for line in place_lines(skill.blocked.report()) {
+                self.context.out.note(&format!("    {line}"));
+            }
+        }
+        let answer = read_answer("Type a reason to accept these findings, or press Enter to leave the skills out: ")?;
+        match answer.to_ascii_lowercase().as_str() {
+            "" | "n" | "no" => None,
+            "y" | "yes" => read_answer("Reason: ").filter(|reason| !reason.is_empty()),
+            _ => Some(answer),
+        }
+    }
+}
+
+/// Whether a person may accept all that blocks.
+pub fn is_acceptable(report: &Report) -> bool {
+    report.blocking().all(|finding| scan::can_be_waived(&finding.rule))
+}
+
+/// A line for each rule and file that blocks, with the first of the findings.
+fn place_lines(report: &Report) -> Vec<String> {
+    let mut places: BTreeMap<(&str, &str), Vec<&Finding>> = BTreeMap::new();
+    for finding in report.blocking() {
+        places.entry((&finding.path, &finding.rule)).or_default().push(finding);
+    }
+    let line = |found: Vec<&Finding>| {
+        let first = found.iter().min_by_key(|finding| finding.line)?;
+        let more = if found.len() > 1 { format!(" (and {} more)", found.len() - 1) } else { String::new() };
+        let Finding { severity, path, line, message, rule, .. } = first;
+        Some(format!("{severity} {}:{line} {message} [{rule}]{more}", visible(path)))
+    };
+    places.into_values().filter_map(line).collect()
+}
+
+fn is_terminal() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
+fn read_answer(question: &str) -> Option<String> {
+    let mut err = io::stderr().lock();
+    let _closed = write!(err, "{question}").and_then(|()| err.flush());
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line).ok()?;
+    Some(line.trim().to_owned())
+}
+
+/// How a person goes on when skills are blocked: this very command, with flags that accept what was found. Nothing where
+/// one of the findings cannot be accepted.
+pub fn way_on<'r>(reports: impl IntoIterator<Item = &'r Report>) -> Option<String> {
+    let mut rules: Vec<&str> = Vec::new();
+    for report in reports {
+        if !is_acceptable(report) {
+            continue;
+        }
+        rules.extend(report.blocking().map(|finding| finding.rule.as_ref()));
+    }
+    rules.sort_unstable();
+    rules.dedup();
+    let command = command_without_accepting(std::env::args().skip(1));
+    (!rules.is_empty()).then(|| {
+        format!(
+            "follow the remedies, or accept the findings (people only): {command} --accept {} --reason 'why they are \
+             acceptable'",
+            rules.join(" ")
+        )
+    })
+}
+
+/// A command as it was typed, without the flags that accept findings and without `--json`.
+fn command_without_accepting(args: impl Iterator<Item = String>) -> String {
+    let (mut words, mut skips) = (vec!["skillhub".to_owned()], Skips::Nothing);
+    for arg in args {
+        skips = match arg.as_str() {
+            "--accept" => Skips::Values,
+            "--reason" => Skips::Value,
+            "--json" | "-y" | "--yes" => skips.after_flag(),
+            text if text.starts_with("--accept=") || text.starts_with("--reason=") => Skips::Nothing,
+            text if skips == Skips::Value || skips == Skips::Values && !text.starts_with('-') => skips.after_value(),
+            _ => {
+                words.push(shell_word(&arg));
+                Skips::Nothing
+            }
+        };
+    }
+    words.join(" ")
+}
+
+/// What is left out next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Skips {
+    Nothing,
+    /// One value of a flag.
+    Value,
+    /// All values of a flag.
+    Values,
+}
+
+impl Skips {
+    fn after_value(self) -> Self {
+        if self == Self::Values { self } else { Self::Nothing }
+    }
+
+    fn after_flag(self) -> Self {
+        Self::Nothing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(args: &[&str]) -> String {
+        command_without_accepting(args.iter().map(|arg| (*arg).to_owned()))
+    }
+
+    #[test]
+    fn command_keeps_the_flags_of_the_user() {
+        assert_eq!(command(&["-g", "adopt", "/a b", "--json"]), "skillhub -g adopt '/a b'");
+        assert_eq!(command(&["adopt", "x", "--accept", "r", "s", "--reason", "so it is"]), "skillhub adopt x");
+        assert_eq!(command(&["adopt", "--accept=r,s", "--reason=t", "x"]), "skillhub adopt x");
+        assert_eq!(command(&["install", "--reason", "t", "a/b"]), "skillhub install a/b");
+    }
+}

@@ -1,0 +1,117 @@
+//! `skillhub commit`: hand edits become revisions.
+
+use clap::Args;
+use library::{Closeness, Library, Standing};
+use serde_json::json;
+use skill::SkillName;
+use skill_manage::{CommitEdit, Elsewhere, Notes, Report, Status};
+
+use crate::{
+    commands::manage::print,
+    context::{Context, skill_name},
+    exit::{CliError, Exit},
+    print::{FAINT, GOOD, STRONG, WARN, visible},
+};
+
+/// Flags of `commit`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub commit my-skill --reason \"shorter steps\"
+  skillhub commit --reason \"after the review\"    every edited skill
+  skillhub commit my-skill --reason x --dry-run  what would be recorded
+
+An edit of a skill's folder counts at once, and the next change records it anyway. An agent's commit is
+judged like an edit: what the policy holds becomes a proposal.")]
+pub struct CommitArgs {
+    /// The skill; every edited skill otherwise
+    name: Option<String>,
+    /// Why, for the history
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+    /// Record nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+impl CommitArgs {
+    /// The skill that is to be recorded; nothing of a dry run.
+    pub fn asked(&self) -> Option<&str> {
+        (!self.dry_run).then(|| self.name.as_deref().unwrap_or_default())
+    }
+}
+
+/// Records them.
+pub fn run(context: &Context, args: &CommitArgs) -> Result<Exit, CliError> {
+    let elsewhere = context.elsewhere()?;
+    match &args.name {
+        Some(name) => {
+            let skill = skill_name(name)?;
+            let mut library = context.library_with(&skill)?;
+            print(context.out, &record(context, &mut library, skill, (args, &elsewhere))?)
+        }
+        None => all(context, args, &elsewhere),
+    }
+}
+
+fn record(
+    context: &Context,
+    library: &mut Library,
+    skill: SkillName,
+    (args, elsewhere): (&CommitArgs, &[Elsewhere]),
+) -> Result<Report, CliError> {
+    let limits = library.limits().clone();
+    let notes = Notes { reason: Some(args.reason.clone()), ..Notes::default() }.checked(&limits);
+    let notes = notes.map_err(skill_manage::ManageError::from)?;
+    let edit = CommitEdit { skill, notes, dry_run: args.dry_run };
+    let report = skill_manage::commit(library, &edit, &context.manage(elsewhere)?)?;
+    if report.status == Status::Applied {
+        context.refresh_lock(library, &edit.skill);
+    }
+    Ok(report)
+}
+
+/// Records every edit of the library. One that is refused does not keep the others; the exit code is the first
+/// refusal's.
+fn all(context: &Context, args: &CommitArgs, elsewhere: &[Elsewhere]) -> Result<Exit, CliError> {
+    let mut library = context.library()?;
+    let glances = library.glances(Closeness::Contents)?;
+    let is_edited =
+        |standing: &Standing| matches!(standing, Standing::Modified | Standing::Earlier | Standing::Blocked(_));
+    let edited = glances.into_iter().filter(|glance| glance.head.is_some() && is_edited(&glance.standing));
+    let (mut reports, mut refused) = (Vec::new(), Vec::new());
+    for glance in edited {
+        match record(context, &mut library, glance.name.clone(), (args, elsewhere)) {
+            Ok(report) => reports.push(report),
+            Err(error) => refused.push((glance.name, error)),
+        }
+    }
+    let errors: Vec<_> = refused
+        .iter()
+        .map(|(name, error)| json!({"name": name.as_str(), "code": error.code, "message": error.message, "hint": error.hint}))
+        .collect();
+    let document = json!({"ok": refused.is_empty(), "skills": reports, "refused": errors});
+    context.out.answer(&document, |out| {
+        if reports.is_empty() && refused.is_empty() {
+            writeln!(out, "No skill was edited")?;
+        }
+        for report in &reports {
+            let number = report.number.map(|number| format!(" revision {number}")).unwrap_or_default();
+            let status = match report.status {
+                Status::Applied => "recorded",
+                Status::Proposed => "held for a person",
+                Status::Unchanged => "unchanged",
+                Status::DryRun => "would be recorded",
+            };
+            writeln!(
+                out,
+                "{GOOD}{status}{GOOD:#} {STRONG}{}{STRONG:#}{FAINT}{number}{FAINT:#}",
+                visible(&report.name)
+            )?;
+        }
+        for (name, error) in &refused {
+            writeln!(out, "{WARN}refused{WARN:#} {STRONG}{name}{STRONG:#}: {}", visible(&error.message))?;
+        }
+        Ok(())
+    })?;
+    Ok(refused.into_iter().next().map_or(Exit::Done, |(_, error)| error.exit))
+}

@@ -1,0 +1,55 @@
+//! [`linker`]: the folders of agents in which new skills are linked.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
+
+use agent::{Settings, Tables};
+use client::{AgentFolder, AgentFolders, Config};
+use library::Linker;
+
+use super::place::{LibraryPlace, SKILLS_FOLDER};
+
+/// Finds the folders of the agents in use, of the project and of the user. A library that the flags name gets none.
+pub(super) fn linker(place: &LibraryPlace, user_home: &Path, config: &Config) -> Linker {
+    let (project, user_home) = (place.project.clone(), user_home.to_owned());
+    let named = place.named.then(|| place.path.clone());
+    let in_use = config.agents.in_use.clone();
+    // A part of the configuration that cannot be used is an error of the command itself; until then nothing is hidden.
+    let settings = Settings::of(&Tables {
+        agent: config.agent.clone(),
+        skill_evolution: config.skill_evolution.clone(),
+        agents: config.agents.tables.clone(),
+        permissions: config.permissions.clone(),
+    })
+    .ok();
+    let folders = OnceLock::new();
+    Linker::new(move |library, skill| {
+        let by_library: &Vec<(PathBuf, Vec<AgentFolder>)> =
+            folders.get_or_init(|| folders_by_library(project.as_deref(), &user_home, &in_use));
+        let is_named = named.as_ref().is_some_and(|named| library::resolve(named).is_ok_and(|named| named == library));
+        let found = by_library.iter().filter(|(path, _)| path == library && !is_named);
+        let found = found.flat_map(|(_, folders)| folders);
+        let may_see = |id: &&str| settings.as_ref().is_none_or(|settings| settings.lets_see(id, skill.as_str(), None));
+        found.filter(|folder| folder.ids.iter().any(|id| may_see(id))).map(|folder| folder.target(false)).collect()
+    })
+}
+
+/// The folders of a user's agents.
+pub(super) fn user_folders(user_home: &Path) -> AgentFolders {
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    AgentFolders::of_user(user_home, variable)
+}
+
+fn folders_by_library(project: Option<&Path>, user_home: &Path, in_use: &[String]) -> Vec<(PathBuf, Vec<AgentFolder>)> {
+    let of_project = project.map(|root| (root.join(SKILLS_FOLDER), AgentFolders::of_project(root)));
+    let of_user = (user_home.join(SKILLS_FOLDER), user_folders(user_home));
+    let all = of_project.into_iter().chain([of_user]);
+    let resolved = all.filter_map(|(path, folders)| {
+        let path = library::resolve(&path).ok()?;
+        let chosen = folders.with_in_use(in_use).chosen(&[], &path).ok()?;
+        Some((path, chosen))
+    });
+    resolved.collect()
+}

@@ -1,0 +1,211 @@
+//! [`AgentsPicture`]: the agents that read each skill, and those that read something else.
+
+use std::{
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use agent::{AgentView, Catalogue, Host, Listed, Reads, Views};
+use library::Scope;
+use serde_json::{Value, json};
+use skill::SkillName;
+
+use crate::{
+    context::Context,
+    exit::CliError,
+    print::{BAD, WARN, shell_word, visible},
+};
+
+/// Skills named in a sentence; of more the number is given.
+const NAMED: usize = 3;
+
+/// The views of all agents that are in use or known here.
+#[derive(Default)]
+pub struct AgentsPicture {
+    /// For each skill of the catalogue, the ids of the agents in use whose host reads it as `read` serves it.
+    pub readers: Vec<Vec<&'static str>>,
+    /// The places where hosts read other content under a skill's name.
+    pub differences: Vec<Difference>,
+    /// The agents whose host does not find skills that they may see.
+    pub lacking: Vec<Lacking>,
+}
+
+/// A place where hosts read content other than `read` serves.
+pub struct Difference {
+    /// The skill.
+    pub skill: SkillName,
+    /// The ids of the agents that read it there.
+    pub agents: Vec<&'static str>,
+    /// Where it stands.
+    pub path: PathBuf,
+    /// The content, against the skill's revisions.
+    pub reads: Reads,
+    /// The failure, as a sentence without its period.
+    pub message: String,
+    /// The command that repairs it.
+    pub command: String,
+}
+
+/// An agent whose host does not find some skills.
+pub struct Lacking {
+    /// Its id.
+    pub agent: &'static str,
+    /// Whether it is in use.
+    pub in_use: bool,
+    /// The skills that it lacks.
+    pub skills: Vec<SkillName>,
+    /// The command that links them.
+    pub command: String,
+}
+
+impl AgentsPicture {
+    /// The picture of a catalogue's skills, or of one of them.
+    ///
+    /// # Errors
+    /// A part of the configuration cannot be used.
+    pub fn of(context: &Context, catalogue: &Catalogue, only: Option<&SkillName>) -> Result<Self, CliError> {
+        let (hosts, settings) = (context.hosts(), context.settings()?);
+        let views = Views::new(catalogue, &settings);
+        let mut picture = Self::default();
+        let mut lacks: Vec<(&Host, Vec<&Listed>)> = hosts.all().map(|host| (host, Vec::new())).collect();
+        for listed in &catalogue.skills {
+            let mut readers = Vec::new();
+            let is_meant = listed.path.is_some() && only.is_none_or(|name| *name == listed.name);
+            let mut differing: Vec<(&Host, AgentView)> = Vec::new();
+            for (host, lacking) in lacks.iter_mut().filter(|_| is_meant) {
+                let view = views.effective(host, listed);
+                if view.reads == Reads::Served && hosts.is_in_use(host.id) {
+                    readers.push(host.id);
+                } else if view.differs() {
+                    differing.push((host, view));
+                } else if view.lacks() {
+                    lacking.push(listed);
+                }
+            }
+            picture.readers.push(readers);
+            picture.differences.extend(differences(context, catalogue, listed, differing));
+        }
+        let lacks = lacks.into_iter().filter(|(_, skills)| !skills.is_empty());
+        picture.lacking =
+            lacks.map(|(host, skills)| lacking(context, host, &skills, hosts.is_in_use(host.id))).collect();
+        Ok(picture)
+    }
+}
+
+impl AgentsPicture {
+    /// Writes the differences and the agents that lack skills, each with its command.
+    ///
+    /// # Errors
+    /// The stream cannot be written.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let differences = self.differences.iter().map(|one| (BAD, &one.message, &one.command));
+        let messages: Vec<String> = self.lacking.iter().map(Lacking::message).collect();
+        let lacking = self.lacking.iter().zip(&messages).map(|(one, message)| (WARN, message, &one.command));
+        for (style, message, command) in differences.chain(lacking) {
+            writeln!(out, "{style}{message}{style:#}: {command}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Difference {
+    /// As JSON, in the form of a document's problems.
+    pub fn document(&self) -> Value {
+        let revision = match self.reads {
+            Reads::Older { number } => Some(number),
+            _ => None,
+        };
+        json!({
+            "skill": self.skill.as_str(), "code": "agent_reads_other", "agents": self.agents, "path": self.path,
+            "reads": self.reads.as_str(), "revision": revision, "message": self.message, "hint": self.command,
+        })
+    }
+}
+
+impl Lacking {
+    /// As JSON.
+    pub fn document(&self) -> Value {
+        let skills: Vec<&str> = self.skills.iter().map(SkillName::as_str).collect();
+        json!({"agent": self.agent, "in_use": self.in_use, "skills": skills, "command": self.command})
+    }
+
+    /// The failure, as a sentence without its period.
+    pub fn message(&self) -> String {
+        match self.skills.as_slice() {
+            [names @ ..] if names.len() <= NAMED => {
+                let names: Vec<&str> = names.iter().map(SkillName::as_str).collect();
+                format!("{} does not read {}", self.agent, names.join(", "))
+            }
+            many => format!("{} does not read {} of the skills", self.agent, many.len()),
+        }
+    }
+}
+
+/// The differences of one skill, those of hosts that read the same place as one.
+fn differences(
+    context: &Context,
+    catalogue: &Catalogue,
+    listed: &Listed,
+    views: Vec<(&Host, AgentView)>,
+) -> Vec<Difference> {
+    let mut places: Vec<(AgentView, PathBuf, Vec<&Host>)> = Vec::new();
+    for (host, view) in views {
+        let Some(path) = view.path.clone() else { continue };
+        match places.iter_mut().find(|(_, known, _)| *known == path) {
+            Some((_, _, hosts)) => hosts.push(host),
+            None => places.push((view, path, vec![host])),
+        }
+    }
+    let difference = |(view, path, hosts): (AgentView, PathBuf, Vec<&Host>)| {
+        let agents: Vec<&'static str> = hosts.iter().map(|host| host.id).collect();
+        let (who, at) = (agents.join(", "), visible(&context.short(&path)));
+        let (reads, name) = (if agents.len() == 1 { "reads" } else { "read" }, &listed.name);
+        let message = match view.reads {
+            Reads::Older { number } => format!("{who} {reads} revision {number} of {name} at {at}, not the newest"),
+            _ => format!("{who} {reads} other content than skillhub has of {name}, at {at}"),
+        };
+        let command = repair(context, catalogue, listed, (&view, &path, &hosts));
+        Difference { skill: listed.name.clone(), agents, path, reads: view.reads, message, command }
+    };
+    places.into_iter().map(difference).collect()
+}
+
+/// The command that makes a host read the skill: it links the skill in place of what an agent's own folder has,
+/// and manages a folder that other agents share, or that is known to be a former state of the skill.
+fn repair(
+    context: &Context,
+    catalogue: &Catalogue,
+    listed: &Listed,
+    (view, path, hosts): (&AgentView, &Path, &[&Host]),
+) -> String {
+    let (name, in_project) = (&listed.name, context.project().is_some());
+    let is_of_user = view.scope == Some(Scope::User);
+    let global = |of_user: bool| if of_user && in_project { " --global" } else { "" };
+    let library = catalogue.library_of(listed);
+    let is_placed = library
+        .and_then(|library| library.state().ok())
+        .is_some_and(|state| state.of(name).placed.iter().any(|at| at == path));
+    let is_folder = path.symlink_metadata().is_ok_and(|found| found.is_dir());
+    let owner = hosts.iter().find(|host| host.owns(path));
+    let is_shadowed_by_project = listed.scope == Scope::User && !is_of_user;
+    match owner {
+        Some(owner) if is_of_user && listed.scope == Scope::Project && !is_folder => {
+            format!("skillhub disable {name} --agent {}{}", owner.id, global(true))
+        }
+        Some(owner) if !is_shadowed_by_project && (is_placed || !is_folder || view.reads == Reads::Other) => {
+            format!("skillhub enable {name} --agent {}{}", owner.id, global(is_of_user))
+        }
+        _ => format!("skillhub adopt {} --link{}", shell_word(&path.display().to_string()), global(is_of_user)),
+    }
+}
+
+fn lacking(context: &Context, host: &Host, skills: &[&Listed], in_use: bool) -> Lacking {
+    let command = match skills {
+        [only] => {
+            let is_global = only.scope == Scope::User && context.project().is_some();
+            format!("skillhub enable {} --agent {}{}", only.name, host.id, if is_global { " --global" } else { "" })
+        }
+        _ => "skillhub setup".to_owned(),
+    };
+    Lacking { agent: host.id, in_use, skills: skills.iter().map(|listed| listed.name.clone()).collect(), command }
+}

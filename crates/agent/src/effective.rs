@@ -1,0 +1,249 @@
+//! [`Views::effective`]: the view that one agent has of one skill.
+//!
+//! A view has two halves. [`Sight`] is the decision of our own readers (`read`, `prompt`, MCP), from the skill's state
+//! and the configuration. [`Reads`] is the content that the agent's host finds in its folders, compared with the
+//! content that `read` serves. No other module decides either of them.
+
+mod folders;
+mod host;
+
+use std::{
+    cell::RefCell,
+    collections::HashMap,
+    path::{Path, PathBuf},
+};
+
+use library::{
+    Scope,
+    folder::{self, FolderError, Leftovers},
+};
+use skill::{Bundle, Limits, SkillName};
+
+use self::folders::Folders;
+pub use self::host::{Host, Surroundings};
+use crate::{
+    catalogue::{Catalogue, Listed},
+    permission::Decision,
+    settings::Settings,
+};
+
+/// Revisions, newest first, among which the content of a folder is looked for.
+const REVISIONS: usize = 1000;
+
+/// Whether our own readers show a skill to an agent, and why not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sight {
+    /// They do.
+    Seen,
+    /// They do, after a person was asked.
+    Asked,
+    /// A person or an agent disabled it.
+    Disabled,
+    /// A permission denies it.
+    Denied,
+    /// The agent has a list of skills, and it is not on it.
+    NotOnList,
+    /// Its content is not shown to agents: why.
+    Unusable(String),
+}
+
+/// The content that a host finds under a skill's name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reads {
+    /// The content that `read` serves.
+    Served,
+    /// The content of an earlier revision.
+    Older {
+        /// The revision's number.
+        number: u64,
+    },
+    /// Content that no revision of the skill has.
+    Other,
+    /// The host has no such skill.
+    Nothing,
+}
+
+/// The view that an agent has of a skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentView {
+    /// The decision of our own readers.
+    pub sight: Sight,
+    /// The content that the host finds.
+    pub reads: Reads,
+    /// The place below one of the host's folders where it finds that; it may be a link.
+    pub path: Option<PathBuf>,
+    /// Whose folder that is.
+    pub scope: Option<Scope>,
+}
+
+impl AgentView {
+    /// Whether the host reads content other than our own readers show to the agent.
+    #[must_use]
+    pub fn differs(&self) -> bool {
+        matches!(self.sight, Sight::Seen | Sight::Asked) && matches!(self.reads, Reads::Older { .. } | Reads::Other)
+    }
+
+    /// Whether the host reads the skill although our own readers hide it.
+    #[must_use]
+    pub fn is_hidden_but_read(&self) -> bool {
+        let is_hidden = matches!(self.sight, Sight::Disabled | Sight::Denied | Sight::NotOnList);
+        is_hidden && matches!(self.reads, Reads::Served | Reads::Older { .. })
+    }
+
+    /// Whether the agent may see the skill and its host does not find it.
+    #[must_use]
+    pub fn lacks(&self) -> bool {
+        self.sight == Sight::Seen && self.reads == Reads::Nothing
+    }
+}
+
+impl Reads {
+    /// A stable word for documents.
+    #[must_use]
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Served => "served",
+            Self::Older { .. } => "older",
+            Self::Other => "other",
+            Self::Nothing => "nothing",
+        }
+    }
+}
+
+/// The views that agents have of a catalogue's skills. What was seen of the disk is kept until it is dropped.
+pub struct Views<'a> {
+    catalogue: &'a Catalogue,
+    settings: &'a Settings,
+    folders: Folders,
+    compared: RefCell<HashMap<(PathBuf, SkillName), Reads>>,
+}
+
+impl<'a> Views<'a> {
+    /// Views of a catalogue under some settings.
+    #[must_use]
+    pub fn new(catalogue: &'a Catalogue, settings: &'a Settings) -> Self {
+        Self { catalogue, settings, folders: Folders::default(), compared: RefCell::default() }
+    }
+
+    /// The view that the agent of a host has of a skill. Links and the skill's own folder cost a look at the disk;
+    /// a folder in their place is read. A folder that cannot be read as a skill counts as other content.
+    #[must_use]
+    pub fn effective(&self, host: &Host, listed: &Listed) -> AgentView {
+        let sight = listed.sight(self.settings, host.id);
+        let found = listed.path.as_deref().and_then(|own| self.found(host, listed, own));
+        match found {
+            Some((reads, path, scope)) => AgentView { sight, reads, path: Some(path), scope: Some(scope) },
+            None => AgentView { sight, reads: Reads::Nothing, path: None, scope: None },
+        }
+    }
+
+    /// The content that a host finds, at the nearest of its levels that has the name. Among the folders of one
+    /// level content that differs counts: the host may take either.
+    fn found(&self, host: &Host, listed: &Listed, own: &Path) -> Option<(Reads, PathBuf, Scope)> {
+        for level in &host.levels {
+            let mut served = None;
+            for folder in &level.folders {
+                let Some(real) = self.real(host, listed, own, folder) else { continue };
+                match self.compare(listed, own, &real) {
+                    Reads::Nothing => {}
+                    Reads::Served => served = served.or(Some(folder)),
+                    other => return Some((other, folder.join(listed.name.as_str()), level.scope)),
+                }
+            }
+            if let Some(folder) = served {
+                return Some((Reads::Served, folder.join(listed.name.as_str()), level.scope));
+            }
+        }
+        None
+    }
+
+    /// The resolved path of the skill that a host finds in one of its folders. A skill in a folder below counts,
+    /// as in `skills/group/name`.
+    fn real(&self, host: &Host, listed: &Listed, own: &Path, folder: &Path) -> Option<PathBuf> {
+        let found = self.folders.find(folder, listed.name.as_str(), own, host.follows_links);
+        found.or_else(|| own.starts_with(folder).then(|| own.to_owned()))
+    }
+
+    fn compare(&self, listed: &Listed, own: &Path, real: &Path) -> Reads {
+        if real == own {
+            return if listed.missing { Reads::Nothing } else { Reads::Served };
+        }
+        let key = (real.to_owned(), listed.name.clone());
+        if let Some(known) = self.compared.borrow().get(&key) {
+            return known.clone();
+        }
+        let reads = self.read_and_compare(listed, real);
+        self.compared.borrow_mut().insert(key, reads.clone());
+        reads
+    }
+
+    fn read_and_compare(&self, listed: &Listed, real: &Path) -> Reads {
+        let found = match read_folder(real) {
+            Ok(found) if found.skill_md().is_none() => return Reads::Nothing,
+            Ok(found) => found,
+            Err(FolderError::Missing(_)) => return Reads::Nothing,
+            Err(_) => return Reads::Other,
+        };
+        if self.catalogue.files(listed).is_ok_and(|served| found.same_but_line_ends(&served)) {
+            return Reads::Served;
+        }
+        let library = self.catalogue.library_of(listed);
+        let revisions = library.and_then(|library| library.revisions(&listed.name, REVISIONS).ok()).unwrap_or_default();
+        let digest = found.digest();
+        let older = revisions.iter().find(|revision| !revision.tombstone && revision.digest == digest);
+        older.map_or(Reads::Other, |revision| Reads::Older { number: revision.number })
+    }
+}
+
+/// Whether a skill that another one hides has the content of that one. Nothing of it is lost then.
+pub(crate) fn is_equal_copy(catalogue: &Catalogue, known: &Listed, hidden: &Listed) -> bool {
+    let digest = |listed: &Listed| listed.head.as_ref().filter(|_| !listed.modified).map(|head| head.digest.clone());
+    if digest(known).is_some() && digest(known) == digest(hidden) {
+        return true;
+    }
+    let found = hidden.path.as_deref().map(read_folder);
+    let served = || catalogue.files(known);
+    found.is_some_and(|found| found.is_ok_and(|found| served().is_ok_and(|served| found.same_but_line_ends(&served))))
+}
+
+fn read_folder(path: &Path) -> Result<Bundle, FolderError> {
+    folder::read_dir(folder::open_at(path)?, Leftovers::Skip, &Limits::default())
+}
+
+impl Listed {
+    /// The decision of our own readers for an agent. A reason that holds for every agent goes before one that
+    /// holds for this agent alone.
+    #[must_use]
+    pub fn sight(&self, settings: &Settings, agent: &str) -> Sight {
+        if !self.enabled {
+            return Sight::Disabled;
+        }
+        if let Some(fault) = &self.fault {
+            return Sight::Unusable(fault.clone());
+        }
+        permitted(settings, agent, self.name.as_str(), self.qualified().as_deref())
+    }
+}
+
+impl Settings {
+    /// Whether the configuration lets an agent see a skill, by its bare name and, where it was installed,
+    /// `owner/name`.
+    #[must_use]
+    pub fn lets_see(&self, agent: &str, name: &str, qualified: Option<&str>) -> bool {
+        !matches!(permitted(self, agent, name, qualified), Sight::Denied | Sight::NotOnList)
+    }
+}
+
+/// The configuration's part of [`Sight`].
+fn permitted(settings: &Settings, agent: &str, name: &str, qualified: Option<&str>) -> Sight {
+    match settings.permissions.skill(agent, name, qualified) {
+        Decision::Deny => Sight::Denied,
+        _ if !settings.is_on_list(agent, name, qualified) => Sight::NotOnList,
+        Decision::Ask => Sight::Asked,
+        Decision::Allow => Sight::Seen,
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests;

@@ -1,0 +1,170 @@
+//! [`Host`]: the program that runs an agent, and the folders in which it looks for skills.
+
+use std::path::{Path, PathBuf};
+
+use cap_std::{ambient_authority, fs::Dir};
+use library::{Agent, Scope, agents};
+
+/// The folder that many agents share. It says nothing of which of them are in use.
+const SHARED_FOLDER: &str = ".agents";
+
+/// Agents whose host prefers a skill of the user to one of the project with the same name, by the host's own
+/// documentation. All others prefer the project's.
+const USER_FIRST: [&str; 1] = ["claude-code"];
+
+/// The place where a host is started. Its folders follow from it.
+#[derive(Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// The project's root; `None` outside of projects.
+    pub project: Option<&'a Path>,
+    /// The current folder, in the project or elsewhere.
+    pub cwd: &'a Path,
+    /// The user's home.
+    pub user_home: &'a Path,
+    /// Looks up the environment.
+    pub variable: &'a dyn Fn(&str) -> Option<PathBuf>,
+}
+
+/// A host that was started somewhere, with the folders that it reads there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Host {
+    /// The agent's id, as `--agent` takes it.
+    pub id: &'static str,
+    /// The agent's name for people.
+    pub name: &'static str,
+    pub(super) follows_links: bool,
+    pub(super) levels: Vec<Level>,
+}
+
+/// Folders among which a host has no documented precedence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Level {
+    pub scope: Scope,
+    pub folders: Vec<PathBuf>,
+}
+
+impl Host {
+    /// The host of an agent: in a project it reads the folders of every level from the current folder up to the
+    /// root, the nearest first, and everywhere those of the user.
+    #[must_use]
+    pub fn of(agent: &'static Agent, around: &Surroundings<'_>) -> Self {
+        let of_user = Level {
+            scope: Scope::User,
+            folders: agent.user_folders(around.user_home, |name| (around.variable)(name)).collect(),
+        };
+        let roots = around.project.into_iter().flat_map(|root| levels(root, around.cwd));
+        let in_project =
+            roots.map(|at| Level { scope: Scope::Project, folders: agent.project_folders(at).collect::<Vec<_>>() });
+        let mut levels: Vec<Level> = in_project.chain([of_user]).collect();
+        if USER_FIRST.contains(&agent.id) {
+            levels.rotate_right(1);
+        }
+        Self { id: agent.id, name: agent.name, follows_links: agent.follows_links, levels }
+    }
+
+    /// The folders that it reads, by precedence.
+    pub fn folders(&self) -> impl Iterator<Item = (&Path, Scope)> {
+        self.levels.iter().flat_map(|level| level.folders.iter().map(|folder| (folder.as_path(), level.scope)))
+    }
+
+    /// Whether a path is in one of the agent's own folders, where skills are placed for it.
+    #[must_use]
+    pub fn owns(&self, path: &Path) -> bool {
+        self.levels.iter().any(|level| level.folders.first().map(PathBuf::as_path) == path.parent())
+    }
+
+    /// The hosts that have a folder of their own in the project, in the order of the agents' table.
+    #[must_use]
+    pub fn of_project(around: &Surroundings<'_>) -> Vec<Self> {
+        let Some(root) = around.project else { return Vec::new() };
+        let has_own = |agent: &&Agent| own_folders(agent).any(|folder| is_dir(&root.join(folder)));
+        agents().iter().filter(has_own).map(|agent| Self::of(agent, around)).collect()
+    }
+
+    /// The hosts that have a folder of their own in the user's home.
+    #[must_use]
+    pub fn of_user(around: &Surroundings<'_>) -> Vec<Self> {
+        let has_own = |agent: &&Agent| {
+            let folder = agent.user_folder(around.user_home, |name| (around.variable)(name));
+            let parent = folder.as_deref().and_then(Path::parent);
+            parent
+                .is_some_and(|parent| parent != around.user_home && !parent.ends_with(SHARED_FOLDER) && is_dir(parent))
+        };
+        agents().iter().filter(has_own).map(|agent| Self::of(agent, around)).collect()
+    }
+}
+
+/// The current folder and those above it, up to the root; only the root where the folder lies elsewhere.
+fn levels<'a>(root: &'a Path, cwd: &'a Path) -> Vec<&'a Path> {
+    let levels: Vec<&Path> = cwd.ancestors().take_while(|level| level.starts_with(root)).collect();
+    if levels.is_empty() { vec![root] } else { levels }
+}
+
+/// The hidden folders in a project that show that an agent is in use: that of its skills folder, and those of
+/// others that it reads and that belong to no other agent.
+fn own_folders(agent: &Agent) -> impl Iterator<Item = PathBuf> {
+    let first = |folder: &Path| folder.components().next().map(|part| PathBuf::from(part.as_os_str()));
+    let is_hidden = |folder: &PathBuf| folder.to_string_lossy().starts_with('.') && *folder != Path::new(SHARED_FOLDER);
+    let own = first(Path::new(agent.project_dir));
+    let is_of_another = move |folder: &PathBuf| {
+        agents().iter().any(|other| first(Path::new(other.project_dir)).as_ref() == Some(folder))
+    };
+    let others = agent.project_folders(Path::new("")).skip(1).filter_map(move |folder| first(&folder));
+    own.into_iter().chain(others.filter(move |folder| !is_of_another(folder))).filter(is_hidden)
+}
+
+fn is_dir(path: &Path) -> bool {
+    Dir::open_ambient_dir(path, ambient_authority()).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::disallowed_methods, reason = "tests look at the disk from outside")]
+
+    use library::find_agent;
+
+    use super::*;
+
+    fn ids(hosts: &[Host]) -> Vec<&'static str> {
+        hosts.iter().map(|host| host.id).collect()
+    }
+
+    #[test]
+    fn levels_run_from_the_folder_to_the_root() {
+        let around = Surroundings {
+            project: Some(Path::new("/p")),
+            cwd: Path::new("/p/a"),
+            user_home: Path::new("/home/ann"),
+            variable: &|_| None,
+        };
+        let folders = |id: &str| -> Vec<PathBuf> {
+            let host = Host::of(find_agent(id).unwrap(), &around);
+            host.folders().map(|(folder, _)| folder.to_owned()).collect()
+        };
+        let at = |folder: &str| PathBuf::from(folder);
+        let claude = folders("claude-code");
+        assert_eq!(claude, [at("/home/ann/.claude/skills"), at("/p/a/.claude/skills"), at("/p/.claude/skills")]);
+        let codex = folders("codex");
+        assert_eq!(codex[..2], [at("/p/a/.agents/skills"), at("/p/.agents/skills")], "the project first");
+        assert!(codex.contains(&at("/home/ann/.agents/skills")), "{codex:?}");
+        assert!(folders("opencode").contains(&at("/p/.claude/skills")));
+    }
+
+    #[test]
+    fn shared_folders_show_no_agent() {
+        let temp = tempfile::tempdir().unwrap();
+        let (project, user_home) = (temp.path().join("project"), temp.path().join("home"));
+        for folder in [".agents/skills", ".opencode", "skills"] {
+            std::fs::create_dir_all(project.join(folder)).unwrap();
+        }
+        for folder in [".agents/skills", ".codex"] {
+            std::fs::create_dir_all(user_home.join(folder)).unwrap();
+        }
+        let around =
+            Surroundings { project: Some(&project), cwd: &project, user_home: &user_home, variable: &|_| None };
+        assert_eq!(ids(&Host::of_project(&around)), ["opencode"]);
+        assert_eq!(ids(&Host::of_user(&around)), ["codex"]);
+        std::fs::create_dir_all(project.join(".claude")).unwrap();
+        assert_eq!(ids(&Host::of_project(&around)), ["claude-code", "opencode"]);
+    }
+}

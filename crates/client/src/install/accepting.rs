@@ -1,0 +1,59 @@
+//! Skills that the scan blocks and a person accepts, while an install or update waits.
+
+use std::collections::BTreeMap;
+
+use super::{Batch, Candidate, InstallError, InstallRequest, Installed, Installer, plan};
+use crate::accept::{self, BlockedSkill};
+
+impl Batch {
+    /// The skills that a person can be asked about, with their turns.
+    fn as_blocked(&self) -> Vec<(usize, BlockedSkill<'_>)> {
+        let of_turn = |turn: usize| self.settled.iter().find(|(other, _)| *other == turn).map(|(_, result)| result);
+        let asked = self.blocked.iter().filter_map(|(turn, candidate)| match of_turn(*turn)?.error.as_ref()? {
+            InstallError::Blocked(blocked) => Some((*turn, BlockedSkill { name: &candidate.name, blocked })),
+            _ => None,
+        });
+        asked.collect()
+    }
+
+    /// Takes what became of a skill in place of what was settled in its turn.
+    fn settle_again(&mut self, turn: usize, planned: Result<plan::Planned, InstallError>) {
+        let Some(at) = self.settled.iter().position(|(other, _)| *other == turn) else { return };
+        let (_, before) = self.settled.swap_remove(at);
+        match planned {
+            Ok(planned) => {
+                self.turns.push(turn);
+                self.planned.push(planned);
+            }
+            Err(error) => self.settled.push((turn, Installed::failed(before.name, before.version, error))),
+        }
+    }
+}
+
+impl Installer<'_> {
+    /// Asks a person about the skills that the scan blocks, once for all, and plans those again that they accept.
+    pub(crate) fn accept_blocked(&mut self, request: &InstallRequest, batch: &mut Batch) -> Result<(), InstallError> {
+        let (turns, asked): (Vec<usize>, Vec<BlockedSkill<'_>>) = batch.as_blocked().into_iter().unzip();
+        if asked.is_empty() || request.dry_run {
+            return Ok(());
+        }
+        let mut waivers: BTreeMap<_, _> = turns.into_iter().zip((self.accept)(&asked)).collect();
+        for (turn, candidate) in std::mem::take(&mut batch.blocked) {
+            let Some(waivers) = waivers.remove(&turn).filter(|waivers| !waivers.is_empty()) else { continue };
+            if batch.planned.iter().any(|other| is_same(&other.candidate, &candidate)) {
+                batch.settled.retain(|(other, _)| *other != turn);
+                continue;
+            }
+            accept::store(self.library, &candidate.name, &waivers, self.stamp)?;
+            let by = (self.stamp, self.permit, self.outcomes);
+            let planned = plan::plan(self.library, candidate, &batch.reports, request, by);
+            batch.settle_again(turn, planned);
+        }
+        Ok(())
+    }
+}
+
+/// Whether both are one skill that was named twice.
+fn is_same(one: &Candidate, other: &Candidate) -> bool {
+    one.name == other.name && one.origin == other.origin
+}

@@ -1,0 +1,119 @@
+//! [`Prepared`]: what one commit of an install holds.
+
+use std::collections::BTreeMap;
+
+use library::{Before, Commit, LockLines, Plans, ProposalChange};
+use skill::SkillName;
+
+use super::{InstallRequest, Installer, Linked, Linking, plan::Planned, plan::Step};
+use crate::{
+    agent_folders::AgentFolder,
+    lock_file::{LockFile, LockFileError, LockedSkill, LockedWaiver, line_of, write_pending_lines},
+    requires,
+    tracked::TrackedFolders,
+};
+
+/// Commits and proposals with their links and lines of the lock file.
+pub(super) struct Prepared {
+    pub commits: Vec<Commit>,
+    pub proposals: Vec<ProposalChange>,
+    pub plans: Plans,
+    /// The links of every skill, those without a commit included.
+    pub linked: BTreeMap<SkillName, Linked>,
+}
+
+impl Installer<'_> {
+    /// Takes the commits out of the plans.
+    pub(super) fn prepare(
+        &self,
+        planned: &mut [Planned],
+        lock: &LockFile,
+        linking: &Linking<'_>,
+        request: &InstallRequest,
+    ) -> Prepared {
+        let (mut commits, mut proposals) = (Vec::new(), Vec::new());
+        let (mut linked, mut entries) = (BTreeMap::new(), Vec::new());
+        let mut tracked = TrackedFolders::default();
+        for planned in planned {
+            let skill = planned.candidate.name.clone();
+            let (mut commit, changes) = planned.step.take();
+            if let Some(first) = commit.as_mut().and_then(|commit| commit.revisions.first_mut()) {
+                let lock = lock.entry_text(&skill);
+                first.before = Some(Before { lock, in_place: planned.in_place, ..Before::default() });
+            }
+            commits.extend(commit);
+            proposals.extend(changes);
+            if matches!(planned.step, Step::Propose { .. }) {
+                continue;
+            }
+            let folders = linking.folders_for(self.library, planned, self.agent_folders);
+            let of_skill = Linking { folders: &folders, ..*linking };
+            linked.insert(skill, of_skill.of(self.library, &planned.candidate.name, &mut tracked));
+            let old = lock.get(&planned.candidate.origin.name);
+            entries.push(line_of(&self.lock_entry(planned, old, &folders, request)));
+        }
+        let lines = LockLines { path: self.lock_path.to_owned(), entries };
+        let lock_lines = Some(lines).filter(|lines| !request.frozen && lines.path.to_str().is_some());
+        let links = linked.iter().map(|(skill, linked): (&SkillName, &Linked)| (skill.clone(), linked.plan.clone()));
+        let plans = Plans { links: links.collect(), lock_lines };
+        Prepared { commits, proposals, plans, linked }
+    }
+
+    /// Brings the lock file to the lines of the commit. Without a commit no journal holds them.
+    pub(super) fn write_lock(&self, lines: Option<LockLines>, is_nothing: bool) -> Result<(), LockFileError> {
+        let Some(lines) = lines else { return Ok(()) };
+        if is_nothing {
+            self.library.keep_lock_lines(&lines)?;
+        }
+        write_pending_lines(self.library)?;
+        let state = self.library.state()?;
+        let waived = lines.entries.iter().filter_map(|line| {
+            let name = SkillName::parse(line.name.rsplit('/').next().unwrap_or_default()).ok()?;
+            (!state.of(&name).waivers.is_empty()).then_some(name)
+        });
+        for name in waived {
+            LockFile::refresh(self.lock_path, self.library, &name)?;
+        }
+        Ok(())
+    }
+
+    fn lock_entry(
+        &self,
+        planned: &Planned,
+        old: Option<&LockedSkill>,
+        folders: &[AgentFolder],
+        request: &InstallRequest,
+    ) -> LockedSkill {
+        let candidate = &planned.candidate;
+        let origin = &candidate.origin;
+        let is_named = |id: &&str| request.agents.is_empty() || request.agents.iter().any(|named| named == id);
+        let agents = folders.iter().flat_map(|folder| folder.ids.iter().copied().find(|id| is_named(id)));
+        LockedSkill {
+            name: origin.name.clone(),
+            requested: candidate.requested.clone(),
+            version: origin.version.clone(),
+            kind: origin.kind.clone(),
+            source: origin.source.clone(),
+            local: candidate.local,
+            commit: origin.commit.clone(),
+            signer: candidate.signer.clone(),
+            archive: candidate.archive.to_string(),
+            digest: origin.digest.clone(),
+            content: planned.cleared.digest().to_string(),
+            agents: all_agents(agents.map(str::to_owned).chain(request.agents.clone()), old),
+            ruleset: planned.cleared.report().ruleset.clone(),
+            requires: requires::of_bundle(&candidate.bundle),
+            dependency: candidate.is_dependency && old.is_none_or(|old| old.dependency),
+            waivers: LockedWaiver::of(self.library, &candidate.name).unwrap_or_default(),
+            ..LockedSkill::default()
+        }
+    }
+}
+
+/// The agents of an entry, sorted, with those that it had before.
+fn all_agents(agents: impl Iterator<Item = String>, old: Option<&LockedSkill>) -> Vec<String> {
+    let mut all: Vec<String> = agents.chain(old.into_iter().flat_map(|old| old.agents.clone())).collect();
+    all.sort();
+    all.dedup();
+    all
+}

@@ -1,0 +1,50 @@
+//! [`show_in`] and [`hide_in`]: a skill of the library linked for some agents, and hidden from some.
+
+use library::{Library, LibraryError, LinkChanges, LinkPlan, Stamp};
+use skill::SkillName;
+
+use crate::{agent_folders::AgentFolder, install::Linking, tracked::TrackedFolders};
+
+/// The action under which links that are changed by themselves stand in the log. `undo` reverses it.
+pub(crate) const RELINK: &str = "relink";
+
+/// Links a skill in agents' folders. Originals that show one of its contents are moved aside, unless git tracks
+/// them and `replaces_tracked` is not set.
+///
+/// # Errors
+/// The library's state cannot be read or written. A link that fails is a warning.
+pub fn show_in(
+    library: &Library,
+    skill: &SkillName,
+    (folders, replaces_tracked): (&[AgentFolder], bool),
+    stamp: &Stamp,
+) -> Result<LinkChanges, LibraryError> {
+    let command = format!("skillhub enable {skill}");
+    let linking = Linking { folders, copy: false, replaces_tracked, command: &command };
+    let linked = linking.of(library, skill, &mut TrackedFolders::default());
+    let changes = library.link(skill, &linked.plan, (stamp, RELINK), |state| {
+        state.hidden_in.retain(|hidden| folders.iter().all(|folder| folder.path != *hidden));
+    })?;
+    let warnings = linked.warnings.into_iter().chain(changes.warnings).collect();
+    Ok(LinkChanges { warnings, ..changes })
+}
+
+/// Removes a skill's links and copies from agents' folders, and keeps it from being linked there again.
+///
+/// # Errors
+/// The library's state cannot be read or written. A link that cannot be removed is a warning.
+pub fn hide_in(
+    library: &Library,
+    skill: &SkillName,
+    folders: &[AgentFolder],
+    stamp: &Stamp,
+) -> Result<LinkChanges, LibraryError> {
+    let removed = folders.iter().map(|folder| folder.path.join(skill.as_str())).collect();
+    let plan = LinkPlan { removed, ..LinkPlan::default() };
+    library.link(skill, &plan, (stamp, RELINK), |state| {
+        let hidden = folders.iter().map(|folder| folder.path.clone());
+        state.hidden_in.extend(hidden);
+        state.hidden_in.sort();
+        state.hidden_in.dedup();
+    })
+}

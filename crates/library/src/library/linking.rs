@@ -1,0 +1,283 @@
+//! Links in agents' folders as a commit leaves them: planned before its record is written, carried out after the
+//! checkout, and once more by recovery where the process was killed in between.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+};
+
+use cap_std::{ambient_authority, fs::Dir};
+use scan::Baseline;
+use skill::{Bundle, SkillName};
+
+use super::{LOCK_WAIT, Library, LibraryError, commit::Part};
+use crate::{
+    events::{self, Event, operation_id},
+    folder::{self, Leftovers},
+    links::{LinkAction, LinkChanges, LinkPlan, LinkStep, LinkTarget, Original},
+    lock::LibraryLock,
+    originals,
+    place::{AgentDir, PlaceLinkError},
+    revision::{Before, Content, Stamp},
+    state::{SkillState, State},
+};
+
+/// Revisions that are compared with a copy or an original, newest first.
+const REVISIONS_COMPARED: usize = 100;
+
+/// The plans of one commit, by skill.
+pub(super) type LinkPlans = BTreeMap<SkillName, LinkPlan>;
+
+impl Library {
+    /// Changes links of a skill that is there already. A step that fails is a warning.
+    ///
+    /// # Errors
+    /// The library's state cannot be read or written, or the lock was not to be had.
+    pub fn link(
+        &self,
+        skill: &SkillName,
+        plan: &LinkPlan,
+        (stamp, action): (&Stamp, &str),
+        change: impl FnOnce(&mut SkillState),
+    ) -> Result<LinkChanges, LibraryError> {
+        let own = self.ensure_own()?;
+        let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
+        let steps = steps_of(skill, plan, &operation_id(stamp));
+        let changes = self.carry_out_links(&own, skill, &steps);
+        let before = Before { originals: changes.originals.clone(), ..Before::default() };
+        let before = Some(before).filter(|before| *before != Before::default());
+        self.note_links(&own, skill, &changes, (stamp, action, before), change)?;
+        Ok(changes)
+    }
+
+    /// The contents that a skill had, newest first.
+    pub fn former_contents(&self, skill: &SkillName) -> impl Iterator<Item = Bundle> {
+        let revisions = self.revisions(skill, REVISIONS_COMPARED).unwrap_or_default();
+        let held = revisions.into_iter().filter(|revision| !revision.tombstone);
+        held.filter_map(|revision| self.bundle(&revision.id).ok())
+    }
+
+    /// The steps for one skill of a commit: those that are planned, new links of a skill that comes to be, copies
+    /// that follow the new content, and links that go with a skill.
+    pub(super) fn link_steps(
+        part: &Part,
+        plan: Option<LinkPlan>,
+        (set, in_use): (&SkillState, &[LinkTarget]),
+        operation: &str,
+    ) -> Vec<LinkStep> {
+        let existed = part.head.as_ref().is_some_and(|head| !head.tombstone);
+        let exists = !matches!(part.last.content, Content::Tombstone);
+        let plan = plan.unwrap_or_else(|| match (existed, exists) {
+            (false, true) if set.enabled => LinkPlan { targets: shown_in(in_use, set), ..LinkPlan::default() },
+            (_, false) => LinkPlan { removed: set.placed.clone(), ..LinkPlan::default() },
+            _ => LinkPlan::default(),
+        });
+        let mut plan = plan;
+        for target in &mut plan.targets {
+            target.copy |= in_use.iter().any(|known| known.folder == target.folder && known.copy);
+        }
+        let mut steps = steps_of(&part.skill, &plan, operation);
+        if existed && exists {
+            let is_named = |path: &PathBuf| steps.iter().any(|step| step.path == *path);
+            let others: Vec<_> = set.placed.iter().filter(|path| !is_named(path) && is_folder(path)).cloned().collect();
+            steps.extend(others.into_iter().filter_map(|path| step(&part.skill, path, LinkAction::Renew, None)));
+        }
+        steps
+    }
+
+    /// The folders of the agents in use, where a new skill is linked.
+    pub(super) fn folders_in_use(&self, skill: &SkillName) -> Vec<LinkTarget> {
+        self.linker.as_ref().map(|linker| linker.targets(&self.path, skill)).unwrap_or_default()
+    }
+
+    /// Carries out the steps of one skill; the caller holds the lock and has brought the folder to its head.
+    pub(super) fn carry_out_links(&self, own: &Dir, skill: &SkillName, steps: &[LinkStep]) -> LinkChanges {
+        let mut changes = LinkChanges::default();
+        for step in steps.iter().filter(|step| step.skill == skill.as_str()) {
+            if let Err(error) = self.carry_out_link(own, skill, step, &mut changes) {
+                changes.warnings.push(error.to_string());
+            }
+        }
+        changes
+    }
+
+    fn carry_out_link(
+        &self,
+        own: &Dir,
+        skill: &SkillName,
+        step: &LinkStep,
+        changes: &mut LinkChanges,
+    ) -> Result<(), PlaceLinkError> {
+        let Some(folder) = step.path.parent() else { return Ok(()) };
+        let dir = match step.action {
+            LinkAction::Link | LinkAction::Copy => AgentDir::create(folder)?,
+            LinkAction::Renew | LinkAction::Remove | LinkAction::Restore => match AgentDir::open(folder)? {
+                Some(dir) => dir,
+                None => return Ok(()),
+            },
+        };
+        match step.action {
+            LinkAction::Link => {
+                self.clear_place(own, &dir, skill, step, changes)?;
+                dir.place_link(skill, &self.path)?;
+                changes.placed.push(step.path.clone());
+            }
+            LinkAction::Copy => {
+                self.clear_place(own, &dir, skill, step, changes)?;
+                dir.remove_link(skill, &self.path)?;
+                self.place_copy(&dir, skill)?;
+                changes.placed.push(step.path.clone());
+            }
+            LinkAction::Renew => {
+                if self.remove_copy(&dir, skill)? {
+                    self.place_copy(&dir, skill)?;
+                }
+            }
+            LinkAction::Remove => match dir.remove_link(skill, &self.path)? || self.remove_copy(&dir, skill)? {
+                true => changes.removed.push(step.path.clone()),
+                false if dir.holds(skill) => changes.kept.push(step.path.clone()),
+                false => {}
+            },
+            LinkAction::Restore => {
+                let Some(kept) = step.original.as_deref().filter(|kept| own.symlink_metadata(kept).is_ok()) else {
+                    return Ok(());
+                };
+                dir.bring_original(skill, own, kept)?;
+                changes.restored.push(step.path.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// Frees the place of a new link: takes a copy of ours away, and moves an original aside where the step says so
+    /// and what stands there shows a content of the skill.
+    fn clear_place(
+        &self,
+        own: &Dir,
+        dir: &AgentDir,
+        skill: &SkillName,
+        step: &LinkStep,
+        changes: &mut LinkChanges,
+    ) -> Result<(), PlaceLinkError> {
+        if !dir.holds(skill) || dir.shows(skill, &self.path) {
+            return Ok(());
+        }
+        if let Some(kept) = &step.original {
+            if !self.shows_content(&step.path, skill) {
+                return Err(PlaceLinkError::Differs(step.path.clone()));
+            }
+            dir.move_aside(skill, own, kept)?;
+            changes.originals.push(Original { path: step.path.clone(), kept: kept.clone() });
+            return Ok(());
+        }
+        let is_ours = self.state().is_ok_and(|state| state.of(skill).placed.contains(&step.path));
+        if is_ours {
+            self.remove_copy(dir, skill)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a folder, or what a link leads to, holds the skill as one of its revisions has it.
+    fn shows_content(&self, path: &Path, skill: &SkillName) -> bool {
+        let Ok(found) = Dir::open_ambient_dir(path, ambient_authority()) else { return false };
+        let Ok(found) = folder::read_dir(found, Leftovers::Skip, self.limits()) else { return false };
+        self.former_contents(skill).any(|former| folder::without_leftovers(&former).same_but_line_ends(&found))
+    }
+
+    fn place_copy(&self, dir: &AgentDir, skill: &SkillName) -> Result<(), PlaceLinkError> {
+        let unreadable = |error: LibraryError| PlaceLinkError::Skill(skill.clone(), error.to_string());
+        let head = self.head(skill).map_err(LibraryError::from).map_err(unreadable)?;
+        let Some(head) = head.filter(|head| !head.tombstone) else { return Ok(()) };
+        let files = self.bundle(&head.id).map_err(LibraryError::from).map_err(unreadable)?;
+        match self.clear(skill, files.clone(), Baseline::Cleared(&files)).map_err(unreadable)? {
+            Ok(cleared) => dir.place_copy(skill, &cleared).map(drop),
+            Err(blocked) => Err(PlaceLinkError::Skill(skill.clone(), blocked.to_string())),
+        }
+    }
+
+    /// Takes a copy away that holds one of the skill's revisions.
+    fn remove_copy(&self, dir: &AgentDir, skill: &SkillName) -> Result<bool, PlaceLinkError> {
+        if !dir.holds(skill) {
+            return Ok(false);
+        }
+        for former in self.former_contents(skill) {
+            if dir.remove_copy(skill, &former)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Brings `placed` of a skill's state to what the steps left, and notes it; the caller holds the lock.
+    pub(super) fn note_links(
+        &self,
+        own: &Dir,
+        skill: &SkillName,
+        changes: &LinkChanges,
+        (stamp, action, before): (&Stamp, &str, Option<Before>),
+        change: impl FnOnce(&mut SkillState),
+    ) -> Result<(), LibraryError> {
+        let state = State::read(own)?;
+        let mut set = state.of(skill);
+        let gone: BTreeSet<&PathBuf> = changes.removed.iter().chain(&changes.kept).chain(&changes.restored).collect();
+        let placed: BTreeSet<PathBuf> = set.placed.iter().chain(&changes.placed).cloned().collect();
+        set.placed = placed.into_iter().filter(|path| !gone.contains(path) && path.to_str().is_some()).collect();
+        change(&mut set);
+        if set == state.of(skill) && before.is_none() {
+            return Ok(());
+        }
+        let event = Event { before, ..Event::set(stamp, skill.as_str(), action, &set) };
+        let mut after = state.clone();
+        after.set(skill, set);
+        after.write(own)?;
+        let noted = State::note_written(own).and_then(|()| events::append(own, &[event]));
+        if noted.is_err() {
+            state.write(own)?;
+        }
+        noted.map_err(self.own_io())
+    }
+
+    /// Carries the steps of records out again that a killed process left undone. What fails is left to `doctor`.
+    pub(super) fn link_again(&self, own: &Dir, steps: &[LinkStep], stamp_of: impl Fn(&SkillName) -> Option<Stamp>) {
+        let names: BTreeSet<&str> = steps.iter().map(|step| step.skill.as_str()).collect();
+        for skill in names.into_iter().filter_map(|name| SkillName::parse(name).ok()) {
+            let changes = self.carry_out_links(own, &skill, steps);
+            if let Some(stamp) = stamp_of(&skill) {
+                let _left_to_doctor = self.note_links(own, &skill, &changes, (&stamp, "link", None), |_| {});
+            }
+        }
+    }
+}
+
+/// The folders that are to show a skill: not those in which a person hid it.
+fn shown_in(in_use: &[LinkTarget], set: &SkillState) -> Vec<LinkTarget> {
+    in_use.iter().filter(|target| !set.hidden_in.contains(&target.folder)).cloned().collect()
+}
+
+/// The steps of a plan: what goes, what comes back, what is placed.
+fn steps_of(skill: &SkillName, plan: &LinkPlan, operation: &str) -> Vec<LinkStep> {
+    let removed = plan.removed.iter().map(|path| step(skill, path.clone(), LinkAction::Remove, None));
+    let restored = plan
+        .restored
+        .iter()
+        .map(|original| step(skill, original.path.clone(), LinkAction::Restore, Some(original.kept.clone())));
+    let placed = plan.targets.iter().enumerate().map(|(count, target)| {
+        let action = if target.copy { LinkAction::Copy } else { LinkAction::Link };
+        let original = target.replaces.then(|| originals::name(operation, skill.as_str(), count));
+        step(skill, target.folder.join(skill.as_str()), action, original)
+    });
+    removed.chain(restored).chain(placed).flatten().collect()
+}
+
+/// A step; `None` for a path that no journal can hold.
+fn step(skill: &SkillName, path: PathBuf, action: LinkAction, original: Option<String>) -> Option<LinkStep> {
+    path.to_str()?;
+    Some(LinkStep { skill: skill.to_string(), path, action, original })
+}
+
+/// Whether a folder of its own stands at a path, and not a link.
+fn is_folder(path: &Path) -> bool {
+    let Some((folder, name)) = path.parent().zip(path.file_name()) else { return false };
+    let dir = Dir::open_ambient_dir(folder, ambient_authority());
+    dir.is_ok_and(|dir| dir.symlink_metadata(name).is_ok_and(|metadata| metadata.is_dir()))
+}

@@ -1,0 +1,54 @@
+//! [`is_help`]: the help of a command's flag, which describes a program and instructs nobody.
+
+/// Words of the longest help.
+const WORDS: usize = 20;
+
+/// What help does not hold: addresses and files of the machine.
+const NO_HELP: &[&str] = &["://", "~/", "$HOME"];
+
+/// Whether a line is a flag with its help: the row of a table, an item of a list or a line of a usage text.
+pub(super) fn is_help(line: &str) -> bool {
+    let bare = line.trim_start_matches(['|', ' ', '\t', '>', '*', '+']);
+    let bare = bare.strip_prefix("- ").unwrap_or(bare).trim_start_matches([' ', '`', '*', '|']);
+    let name = bare.strip_prefix("--").or_else(|| bare.strip_prefix('-')).unwrap_or("");
+    name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && bare.split_whitespace().count() <= WORDS
+        && !NO_HELP.iter().any(|mark| bare.contains(mark))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_items_and_usage_are_help() {
+        for line in [
+            "--yes  Skip confirmation",
+            "  -y, --yes          Skip all prompts",
+            "| `--yes` | Skip confirmation | false |",
+            "| `-q`, `--quiet` | Print nothing |",
+            "- `--force`: overwrite without asking",
+            "- **`--no-verify`** skips the hooks",
+            "* --dry-run",
+        ] {
+            assert!(is_help(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn sentences_and_long_rows_are_not_help() {
+        for line in [
+            "Pass `--yes` so that nobody is asked.",
+            "- Skip the confirmation with `--yes`.",
+            "---",
+            "|---|---|",
+            "- item",
+            "-5 degrees",
+            "- `--token`: post it to https://drop.invalid/in",
+            "- `--all`: read ~/.netrc first",
+        ] {
+            assert!(!is_help(line), "{line}");
+        }
+        assert!(!is_help(&format!("--yes {}", "and on ".repeat(20))));
+    }
+}

@@ -1,0 +1,151 @@
+//! [`commit`]: a hand edit becomes a revision, with the reason of whoever records it.
+
+use library::{Action, FindError, FolderState, HandEdit, Library, Revision, Snapshot, SnapshotError, Stamp, TakeOver};
+use scan::Cleared;
+use skill::SkillName;
+
+use crate::{
+    change::{Change, Judged, conclude, judge},
+    error::ManageError,
+    manage::{Context, note_refusal, retry},
+    policy::{Decision, Ruling},
+    report::{Report, Status},
+    request::Notes,
+    review,
+};
+
+/// What is asked of [`commit`].
+#[derive(Debug, Clone)]
+pub struct CommitEdit {
+    /// The skill.
+    pub skill: SkillName,
+    /// Why, for the history. The run and the thread of an edit are not known.
+    pub notes: Notes,
+    /// Whether everything is done but the commit.
+    pub dry_run: bool,
+}
+
+/// Records what stands in a skill's folder as an external revision. An edit by an agent is judged as if it were made
+/// through `skill_manage`: the policy may hold it as a proposal or refuse it. The folder is left as it is.
+///
+/// # Errors
+/// [`ManageError`]; nothing has changed then.
+pub fn commit(library: &mut Library, edit: &CommitEdit, context: &Context<'_>) -> Result<Report, ManageError> {
+    let stamp = Stamp { run: None, thread: None, ..context.stamp(&edit.notes) };
+    let result = retry(library, true, |library| attempt(library, edit, context, &stamp));
+    if let (Err(error), false) = (&result, edit.dry_run) {
+        note_refusal(library, &edit.skill, Action::External, &stamp, error);
+    }
+    result
+}
+
+fn attempt(
+    library: &mut Library,
+    edit: &CommitEdit,
+    context: &Context<'_>,
+    stamp: &Stamp,
+) -> Result<Report, ManageError> {
+    let skill = &edit.skill;
+    let base = library.head(skill)?;
+    let (cleared, returned) = match library.folder_state(skill)? {
+        FolderState::Absent => return Err(FindError::NoSkill(skill.clone()).into()),
+        FolderState::Blocked(fault) => {
+            return Err(SnapshotError::ExternalBlocked { skill: skill.clone(), fault }.into());
+        }
+        FolderState::Clean | FolderState::Missing => {
+            let change = change_of(library, edit, base, None)?;
+            return conclude(library, change, context, stamp);
+        }
+        FolderState::Modified(cleared) => (cleared, None),
+        FolderState::Earlier { revision, cleared, .. } => (cleared, Some(revision)),
+    };
+    library.check_pinned(skill, &context.actor)?;
+    let change = change_of(library, edit, base, Some(&cleared))?;
+    let mut judged = judge(library, &change)?;
+    let is_return = returned.as_ref().is_some_and(|revision| revision.action != Action::External);
+    if let Some(revision) = &returned {
+        judged.report.add(&format!("the folder is at revision {}", revision.number));
+    }
+    match decide(&change, &judged, is_return, context) {
+        Decision::Hold(why) => {
+            judged.report.decision = Some(Ruling::Hold);
+            review::hold(library, change, judged, &why, (context, stamp))
+        }
+        Decision::Refuse(why) => Err(ManageError::PolicyDenied {
+            message: format!("the policy refuses this edit of {skill}: {why}"),
+            hint: format!(
+                "a person can record it at a terminal; `skillhub rollback {skill} head` puts it aside, and `skillhub \
+                 policy` shows the rules"
+            ),
+        }),
+        Decision::Apply(why) => record(library, edit, judged.report, &why, stamp),
+    }
+}
+
+/// A folder without history is adopted; presets and rules are about edits of a skill.
+fn decide(change: &Change<'_>, judged: &Judged, is_return: bool, context: &Context<'_>) -> Decision {
+    if !change.snapshot.exists() {
+        return Decision::Apply("the folder had no history".to_owned());
+    }
+    let edit = HandEdit {
+        skill: change.skill,
+        origin: change.origin.as_ref(),
+        before: &change.snapshot.bundle,
+        after: &change.candidate,
+        verdict: judged.new_verdict(),
+        is_return,
+    };
+    context.policy.judge_edit(&context.actor, &edit)
+}
+
+/// The edit as a change of the head; without one the head again.
+fn change_of<'a>(
+    library: &Library,
+    edit: &'a CommitEdit,
+    base: Option<Revision>,
+    cleared: Option<&Cleared>,
+) -> Result<Change<'a>, ManageError> {
+    let head = base.as_ref().filter(|base| !base.tombstone);
+    let bundle = head.map(|head| library.bundle(&head.id)).transpose()?.unwrap_or_default();
+    Ok(Change {
+        skill: &edit.skill,
+        action: Action::External,
+        edits: &[],
+        candidate: cleared.map_or_else(|| bundle.clone(), |cleared| cleared.bundle().clone()),
+        origin: head.and_then(|head| head.origin.clone()),
+        snapshot: Snapshot { base, bundle },
+        upstream: None,
+        absorbed_into: None,
+        hand_edit: None,
+        checks_out_again: false,
+        messages: Vec::new(),
+        evidence: Vec::new(),
+        dry_run: edit.dry_run,
+        // The standard was applied when the folder was compared.
+        is_edit: false,
+        on_proposal: false,
+        accepted: None,
+    })
+}
+
+fn record(
+    library: &mut Library,
+    edit: &CommitEdit,
+    mut report: Report,
+    why: &str,
+    stamp: &Stamp,
+) -> Result<Report, ManageError> {
+    report.decision = Some(Ruling::Apply);
+    if edit.dry_run {
+        report.add(&format!("it would be recorded: {why}"));
+        return Ok(report);
+    }
+    let recorded = library.snapshot(&edit.skill, stamp, TakeOver::Record)?;
+    if let Some(revision) = recorded.base {
+        report.status = Status::Applied;
+        report.number = Some(revision.number);
+        report.previous_revision = revision.parent;
+        report.revision = Some(revision.id);
+    }
+    Ok(report)
+}

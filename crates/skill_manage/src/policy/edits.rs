@@ -1,0 +1,128 @@
+//! [`Policy::judge_edit`]: what an agent could do through `skill_manage`, asked of an edit of a skill's folder.
+
+use library::{Action, Actor, ActorKind, HandEdit};
+use skill::diff::{self, Change, FileChange};
+
+use super::{Decision, Policy, Preset, Proposed};
+
+/// The actions by which an agent could make each kind of change of a file.
+const ACTIONS: [(Change, &[Action]); 3] = [
+    (Change::Added, &[Action::WriteFile]),
+    (Change::Modified, &[Action::Edit, Action::Patch, Action::WriteFile]),
+    (Change::Removed, &[Action::RemoveFile]),
+];
+
+impl Policy {
+    /// Why an agent could not make a hand edit; `None` where it could.
+    #[must_use]
+    pub fn objection(&self, edit: &HandEdit<'_>) -> Option<String> {
+        match self.judge_edit(&Actor::new(ActorKind::Agent, ""), edit) {
+            Decision::Apply(_) => None,
+            Decision::Hold(why) | Decision::Refuse(why) => Some(why),
+        }
+    }
+
+    /// Decides about a hand edit as if the actor made it. The strictest answer counts: an edit of a folder may be any
+    /// of the actions that lead to it. A return to an earlier head is a rollback.
+    pub(crate) fn judge_edit(&self, actor: &Actor, edit: &HandEdit<'_>) -> Decision {
+        let files = diff::diff(edit.before, edit.after).files;
+        let decide = |actions: &[Action], files: &[FileChange]| {
+            self.decide(
+                actor,
+                &Proposed {
+                    skill: edit.skill.as_str(),
+                    actions,
+                    origin: edit.origin,
+                    before: edit.before,
+                    after: edit.after,
+                    files,
+                    verdict: edit.verdict,
+                },
+            )
+        };
+        if edit.is_return && actor.kind != ActorKind::Person && self.is_strict() {
+            return Decision::Hold("the policy `strict` holds every change that an agent makes".to_owned());
+        }
+        if edit.is_return {
+            return decide(&[Action::Rollback], &files);
+        }
+        let mut decisions = vec![decide(&[Action::External], &files)];
+        for (change, actions) in ACTIONS {
+            let of_kind: Vec<FileChange> = files.iter().filter(|file| file.change == change).cloned().collect();
+            decisions.push(decide(actions, &of_kind));
+        }
+        let rank = |decision: &Decision| match decision {
+            Decision::Apply(_) => 0,
+            Decision::Hold(_) => 1,
+            Decision::Refuse(_) => 2,
+        };
+        let strictest = decisions.into_iter().reduce(|a, b| if rank(&b) > rank(&a) { b } else { a });
+        strictest.unwrap_or_else(|| Decision::Refuse("nothing decides about it".to_owned()))
+    }
+
+    fn is_strict(&self) -> bool {
+        self.layers.iter().any(|layer| layer.preset == Some(Preset::Strict))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use scan::Verdict;
+    use skill::{Bundle, File, Limits, SkillName, SkillPath};
+
+    use super::*;
+    use crate::policy::{Layer, Rule};
+
+    fn bundle(files: &[(&str, &str)]) -> Bundle {
+        let file = |text: &str| File { bytes: text.as_bytes().into(), executable: false };
+        let files = files.iter().map(|(path, text)| (SkillPath::parse(path).unwrap(), file(text)));
+        Bundle::from_files(files, &Limits::default()).unwrap()
+    }
+
+    fn objection(policy: &Policy, after: &[(&str, &str)], verdict: Verdict, is_return: bool) -> Option<String> {
+        let (skill, before) = (SkillName::parse("pdf").unwrap(), bundle(&[("SKILL.md", "one")]));
+        let after = bundle(after);
+        let edit = HandEdit { skill: &skill, origin: None, before: &before, after: &after, verdict, is_return };
+        policy.objection(&edit)
+    }
+
+    #[test]
+    fn presets_hold_edits_as_they_hold_agents() {
+        let text = [("SKILL.md", "two")];
+        let script = [("SKILL.md", "one"), ("scripts/a.sh", "echo")];
+        let evals = [("SKILL.md", "two"), ("evals/a.json", "{}")];
+        let of = |preset: Preset| Policy::from(preset);
+        let (open, balanced, strict) = (of(Preset::Open), of(Preset::Balanced), of(Preset::Strict));
+        assert_eq!(objection(&balanced, &text, Verdict::Warn, false), None);
+        assert_eq!(objection(&balanced, &script, Verdict::Allow, false), None);
+        assert!(objection(&balanced, &script, Verdict::Warn, false).is_some());
+        assert!(objection(&balanced, &evals, Verdict::Allow, false).is_some());
+        assert_eq!(objection(&balanced, &evals, Verdict::Allow, true), None, "it was the head once");
+        assert_eq!(objection(&open, &script, Verdict::Warn, false), None);
+        assert!(objection(&strict, &text, Verdict::Allow, false).is_some());
+        assert!(objection(&strict, &text, Verdict::Allow, true).is_some());
+    }
+
+    #[test]
+    fn rules_for_one_action_hold_edits_that_are_it() {
+        let rule = |action: &str| {
+            let table = serde_json::json!({"decision": "deny", "actions": [action]});
+            let rules: Vec<Rule> = vec![serde_json::from_value(table).unwrap()];
+            Policy::new(Layer { file: "f".to_owned(), preset: Some(Preset::Balanced), rules }, Vec::new())
+        };
+        let added = [("SKILL.md", "one"), ("references/a.md", "a")];
+        let of_actions = [
+            ("patch", true, false),
+            ("write_file", true, true),
+            ("remove_file", false, false),
+            ("rollback", false, false),
+        ];
+        for (action, modifies, adds) in of_actions {
+            let policy = rule(action);
+            let modified = objection(&policy, &[("SKILL.md", "two")], Verdict::Allow, false);
+            assert_eq!(modified.is_some(), modifies, "{action}");
+            assert_eq!(objection(&policy, &added, Verdict::Allow, false).is_some(), adds, "{action}");
+        }
+        assert!(objection(&rule("rollback"), &[("SKILL.md", "two")], Verdict::Allow, true).is_some());
+    }
+}

@@ -1,0 +1,51 @@
+//! One view: no module but `agent::effective` decides what an agent sees of a skill.
+
+use super::tree::{Fault, Tree};
+
+/// The module that decides it.
+const HOME: &str = "crates/agent/src/effective";
+
+/// The parts of the decision, as tokens, and the files besides the module that define them.
+const PARTS: [(&[&str], &str); 4] = [
+    (&["permissions", ".", "skill", "("], ""),
+    (&[".", "is_on_list", "("], ""),
+    (&[".", "project_folders", "("], "crates/library/src/agents.rs"),
+    (&[".", "user_folders", "("], "crates/library/src/agents.rs"),
+];
+
+/// The crate that places skills. It is below `agent`, and asks the agents' table for folders to place them in.
+const PLACES: &str = "crates/client/src/";
+
+/// Calls of a part of the decision outside the module that makes it, tests aside.
+pub fn second_views(tree: &Tree) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for source in tree.sources().iter().filter(|source| !is_home(&source.path)) {
+        for at in 0..source.tokens.len() {
+            let is_part = |(words, defined): &&(&[&str], &str)| source.reads(at, words) && source.path != *defined;
+            let Some((words, _)) = PARTS.iter().find(is_part) else { continue };
+            let line = source.tokens[at].line;
+            if !source.is_test_line(line) {
+                let message = format!("`{}` outside `agent::effective`: call `Views::effective`", words.concat());
+                faults.push(Fault::new(&source.path, line, message));
+            }
+        }
+    }
+    faults
+}
+
+fn is_home(path: &str) -> bool {
+    path.starts_with(PLACES) || path.strip_prefix(HOME).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
+}
+
+#[test]
+fn second_implementations_are_found() {
+    let deciding = "//! X.\nfn f() { settings.permissions.skill(a, b, c) == d }\nfn g() { agent.user_folders(home) }\n";
+    let found = |path: &str| second_views(&Tree::of(&[(path, deciding)])).iter().map(|f| f.line).collect::<Vec<_>>();
+    assert_eq!(found("cli/sight.rs"), [2, 3]);
+    assert_eq!(found("crates/mcp/src/offer.rs"), [2, 3]);
+    assert_eq!(found("crates/agent/src/effective_too.rs"), [2, 3]);
+    assert!(found("crates/agent/src/effective.rs").is_empty());
+    assert!(found("crates/agent/src/effective/host.rs").is_empty());
+    assert_eq!(found("crates/library/src/agents.rs"), [2]);
+    assert!(found("crates/agent/tests/live.rs").is_empty());
+}
