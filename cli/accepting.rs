@@ -88,16 +88,15 @@ impl<'a> Acceptor<'a> {
     pub fn decide(&self, skills: &[BlockedSkill<'_>]) -> Vec<Vec<StoredWaiver>> {
         let none = || skills.iter().map(|_| Vec::new()).collect();
         let Some((reviewer, way)) = &self.by else { return none() };
-        let (can_pass, reason): (Box<dyn Fn(&Report) -> bool>, String) = match way {
-            Way::Rules(rules, reason) => {
-                let is_named = |finding: &Finding| rules.iter().any(|rule| *rule == finding.rule);
-                (Box::new(move |report| report.blocking().all(&is_named)), reason.clone())
-            }
-            Way::Agreed(reason) => (Box::new(is_acceptable), reason.clone()),
-            Way::Asked => match self.ask(skills) {
-                Some(reason) => (Box::new(is_acceptable), reason),
-                None => return none(),
-            },
+        let Some(reason) = (match way {
+            Way::Rules(_, reason) | Way::Agreed(reason) => Some(reason.clone()),
+            Way::Asked => self.ask(skills),
+        }) else {
+            return none();
+        };
+        let can_pass = |report: &Report| match way {
+            Way::Rules(rules, _) => report.blocking().all(|finding| rules.iter().any(|rule| *rule == finding.rule)),
+            Way::Asked | Way::Agreed(_) => is_acceptable(report),
         };
         skills
             .iter()

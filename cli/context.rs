@@ -328,8 +328,22 @@ impl Context {
     /// The registries that the flags and the configuration name.
     pub fn registries(&self) -> client::Registries {
         let registries = client::Registries::new(self.registry.as_deref(), &self.config, &self.home, self.now);
-        let token = std::env::var(SERVER_TOKEN_VARIABLE).ok().filter(|token| !token.is_empty());
-        registries.accepting_rewrites(self.accepts_rewrite).with_token(token)
+        let variable = |name: &str| std::env::var(name).ok().filter(|token| !token.is_empty());
+        let token_of = |name: &String| {
+            let suffix = name.to_uppercase().replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+            Some((name.clone(), variable(&format!("{SERVER_TOKEN_VARIABLE}_{suffix}"))?))
+        };
+        let named = self.config.registries.keys().filter_map(token_of).collect();
+        let registries = registries.accepting_rewrites(self.accepts_rewrite);
+        registries.with_token(variable(SERVER_TOKEN_VARIABLE)).with_named_tokens(named)
+    }
+
+    /// The same for the skills of a library, which remember the registries that they came from.
+    ///
+    /// # Errors
+    /// The library's history cannot be read.
+    pub fn registries_of(&self, library: &Library) -> Result<client::Registries, CliError> {
+        Ok(self.registries().for_library(client::installed_sources(library)?))
     }
 
     /// Where agents look for skills: those of the project, or those of the user. Where the flags

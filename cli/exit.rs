@@ -9,6 +9,8 @@ use skill::{
 };
 use skill_manage::{ManageError, ReviewerError, WaiveError};
 
+use crate::hints;
+
 /// The exit codes of the command line; their meanings are part of its contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
@@ -33,6 +35,8 @@ pub enum Exit {
     Integrity = 8,
     /// A registry or network that cannot be reached.
     Unreachable = 9,
+    /// Stopped by a signal.
+    Interrupted = 130,
 }
 
 impl From<FailureKind> for Exit {
@@ -47,6 +51,7 @@ impl From<FailureKind> for Exit {
             FailureKind::NotFound => Self::NotFound,
             FailureKind::Integrity => Self::Integrity,
             FailureKind::Unreachable => Self::Unreachable,
+            FailureKind::Interrupted => Self::Interrupted,
         }
     }
 }
@@ -64,6 +69,7 @@ impl Exit {
             Self::NotFound => FailureKind::NotFound,
             Self::Integrity => FailureKind::Integrity,
             Self::Unreachable => FailureKind::Unreachable,
+            Self::Interrupted => FailureKind::Interrupted,
         }
     }
 }
@@ -128,8 +134,9 @@ impl CliError {
 
     /// As the document that `--json` prints.
     pub fn to_json(&self) -> Value {
+        let hint = self.hint.as_deref().map(hints::for_user);
         json!({"ok": false, "error": {
-            "code": self.code, "message": self.message, "hint": self.hint, "details": self.details,
+            "code": self.code, "message": self.message, "hint": hint, "details": self.details,
         }})
     }
 }
@@ -227,7 +234,10 @@ impl From<ArchiveError> for CliError {
 
 impl From<std::io::Error> for CliError {
     fn from(error: std::io::Error) -> Self {
-        Self::new("io", Exit::Failed, error.to_string())
+        match error.kind() {
+            std::io::ErrorKind::Interrupted => failed(library::interrupt::Interrupted),
+            _ => Self::new("io", Exit::Failed, error.to_string()),
+        }
     }
 }
 
@@ -246,7 +256,8 @@ pub fn failed(error: impl Fails) -> CliError {
 /// Why one skill of a batch failed, as the document of the batch has it.
 pub fn error_of_one(error: &impl Fails) -> Value {
     let failure = error.failure();
-    json!({"code": failure.code, "message": error.to_string(), "hint": failure.hint})
+    let hint = failure.hint.as_deref().map(hints::for_user);
+    json!({"code": failure.code, "message": error.to_string(), "hint": hint})
 }
 
 /// The exit code that one skill of a batch asks for.

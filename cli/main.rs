@@ -8,6 +8,8 @@ mod composing;
 mod context;
 mod exit;
 mod help;
+mod hints;
+mod interrupt;
 mod notify;
 mod print;
 mod process;
@@ -38,6 +40,10 @@ fn main() -> ExitCode {
         return out.fail(&exit::io_at(directory)(error)).into();
     }
     let out = Output { json: cli.global.json, quiet: cli.global.quiet, color: cli.global.color };
+    hints::note_flags(&cli.global);
+    if !matches!(cli.command, Command::Serve(_) | Command::Mcp(_)) {
+        interrupt::watch(out);
+    }
     let result = match &cli.command {
         Command::Completions(args) => commands::completions::run(args),
         Command::Doctor(args) => {
@@ -54,6 +60,9 @@ fn main() -> ExitCode {
         },
     };
     composing::stop_tools();
+    if library::interrupt::is_raised() {
+        interrupt::finish(out, &result);
+    }
     match result {
         Ok(exit) => exit.into(),
         Err(error) => out.fail(&error).into(),

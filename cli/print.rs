@@ -25,12 +25,15 @@ use serde::Serialize;
 pub use capabilities::{capability_lines, write_capabilities};
 pub use diff::coloured as coloured_diff;
 pub use skill_manage::documents::time;
-pub use table::{Table, cut};
+pub use table::Table;
 pub use terminal::{plain_json, tamed, visible};
 pub use verdict::{findings_lines, problem_line, severity_style, verdict_style, waiver_words};
 pub use wrap::wrapped;
 
-use crate::exit::{CliError, Exit};
+use crate::{
+    exit::{CliError, Exit},
+    hints,
+};
 
 /// Bold, for names.
 pub const STRONG: Style = Style::new().bold();
@@ -233,6 +236,13 @@ impl Output {
         }
     }
 
+    /// Clears the line in which a terminal may show that something is going on.
+    pub fn clear_line(self) {
+        if !self.quiet && !self.json && io::stderr().is_terminal() {
+            let _closed = write!(io::stderr(), "\r\x1b[2K");
+        }
+    }
+
     /// Shows on a terminal that something is going on, until the answer is dropped.
     pub fn working(self, message: &str) -> Working {
         let visible = !self.quiet && !self.json && io::stderr().is_terminal();
@@ -253,7 +263,7 @@ impl Output {
                 let _closed = writeln!(err, "  {}", tamed(&line));
             }
             if let Some(hint) = &error.hint {
-                let _closed = writeln!(err, "{GOOD}hint{GOOD:#}: {}", tamed(hint));
+                let _closed = writeln!(err, "{GOOD}hint{GOOD:#}: {}", tamed(&hints::for_user(hint)));
             }
         }
         error.exit

@@ -19,6 +19,7 @@ use std::{
 };
 
 use evolve::evals::Ended;
+use library::interrupt;
 
 use crate::print::shell_word;
 
@@ -103,8 +104,10 @@ pub fn run(order: &Order<'_>) -> io::Result<Done> {
     let mut command = shell(order);
     command.current_dir(order.folder).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     environment(&mut command, order);
+    interrupted_if_raised()?;
     let started = Instant::now();
     let mut child = command.spawn()?;
+    let _listed = Running::list(&child);
     let mut children = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let input = order.input.clone();
     if let Some(mut pipe) = children.0.take() {
@@ -117,6 +120,7 @@ pub fn run(order: &Order<'_>) -> io::Result<Done> {
     let ended = wait(&mut child, started + order.time, &[&stdout, &stderr]);
     kill_group(&mut child);
     let status = child.wait()?;
+    interrupted_if_raised()?;
     let took = started.elapsed();
     let drained = Instant::now() + DRAIN;
     while open.load(Ordering::Acquire) > 0 && Instant::now() < drained {
@@ -167,6 +171,9 @@ fn wait(child: &mut Child, deadline: Instant, streams: &[&Stream]) -> Ended {
         if let Ok(Some(_)) = child.try_wait() {
             return Ended::Exited;
         }
+        if interrupt::is_raised() {
+            return Ended::Exited;
+        }
         if streams.iter().any(|stream| stream.over.load(Ordering::Acquire)) {
             return Ended::TooMuchOutput;
         }
@@ -178,11 +185,46 @@ fn wait(child: &mut Child, deadline: Instant, streams: &[&Stream]) -> Ended {
     }
 }
 
+/// The groups of commands that run now, by the id of their first process.
+static RUNNING: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+
+/// A command that runs, until it is dropped.
+struct Running(u32);
+
+impl Running {
+    fn list(child: &Child) -> Self {
+        RUNNING.lock().unwrap_or_else(PoisonError::into_inner).push(child.id());
+        Self(child.id())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        RUNNING.lock().unwrap_or_else(PoisonError::into_inner).retain(|id| *id != self.0);
+    }
+}
+
+/// Ends all commands that run, with all that they started.
+#[cfg(unix)]
+pub fn kill_all() {
+    let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    running.into_iter().for_each(kill_group_of);
+}
+
+fn interrupted_if_raised() -> io::Result<()> {
+    interrupt::check().map_err(|interrupted| io::Error::new(io::ErrorKind::Interrupted, interrupted))
+}
+
 #[cfg(unix)]
 fn kill_group(child: &mut Child) {
+    kill_group_of(child.id());
+}
+
+#[cfg(unix)]
+fn kill_group_of(first: u32) {
     use rustix::process::{Pid, Signal, kill_process_group};
     // The watch keeps the group's number taken while anything of it lives; a group that is gone is no failure.
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+    if let Some(group) = i32::try_from(first).ok().and_then(Pid::from_raw) {
         let _gone = kill_process_group(group, Signal::KILL);
     }
 }

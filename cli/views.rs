@@ -36,7 +36,7 @@ pub struct Difference {
     pub skill: SkillName,
     /// The ids of the agents that read it there.
     pub agents: Vec<&'static str>,
-    /// Where it stands.
+    /// Its place below one of their folders.
     pub path: PathBuf,
     /// The content, against the skill's revisions.
     pub reads: Reads,
@@ -50,7 +50,7 @@ pub struct Difference {
 pub struct Lacking {
     /// Its id.
     pub agent: &'static str,
-    /// Whether it is in use.
+    /// In use, and not only known by a folder in the home.
     pub in_use: bool,
     /// The skills that it lacks.
     pub skills: Vec<SkillName>,
@@ -70,7 +70,8 @@ impl AgentsPicture {
         let mut lacks: Vec<(&Host, Vec<&Listed>)> = hosts.all().map(|host| (host, Vec::new())).collect();
         for listed in &catalogue.skills {
             let mut readers = Vec::new();
-            let is_meant = listed.path.is_some() && only.is_none_or(|name| *name == listed.name);
+            let is_managed = listed.path.is_some() && !listed.found_elsewhere;
+            let is_meant = is_managed && only.is_none_or(|name| *name == listed.name);
             let mut differing: Vec<(&Host, AgentView)> = Vec::new();
             for (host, lacking) in lacks.iter_mut().filter(|_| is_meant) {
                 let view = views.effective(host, listed);
@@ -83,7 +84,7 @@ impl AgentsPicture {
                 }
             }
             picture.readers.push(readers);
-            picture.differences.extend(differences(context, catalogue, listed, differing));
+            picture.differences.extend(differences(context, listed, differing));
         }
         let lacks = lacks.into_iter().filter(|(_, skills)| !skills.is_empty());
         picture.lacking =
@@ -142,12 +143,7 @@ impl Lacking {
 }
 
 /// The differences of one skill, those of hosts that read the same place as one.
-fn differences(
-    context: &Context,
-    catalogue: &Catalogue,
-    listed: &Listed,
-    views: Vec<(&Host, AgentView)>,
-) -> Vec<Difference> {
+fn differences(context: &Context, listed: &Listed, views: Vec<(&Host, AgentView)>) -> Vec<Difference> {
     let mut places: Vec<(AgentView, PathBuf, Vec<&Host>)> = Vec::new();
     for (host, view) in views {
         let Some(path) = view.path.clone() else { continue };
@@ -164,43 +160,34 @@ fn differences(
             Reads::Older { number } => format!("{who} {reads} revision {number} of {name} at {at}, not the newest"),
             _ => format!("{who} {reads} other content than skillhub has of {name}, at {at}"),
         };
-        let command = repair(context, catalogue, listed, (&view, &path, &hosts));
+        let command = repair(context, listed, (&view, &path, &hosts));
         Difference { skill: listed.name.clone(), agents, path, reads: view.reads, message, command }
     };
     places.into_iter().map(difference).collect()
 }
 
-/// The command that makes a host read the skill: it links the skill in place of what an agent's own folder has,
-/// and manages a folder that other agents share, or that is known to be a former state of the skill.
-fn repair(
-    context: &Context,
-    catalogue: &Catalogue,
-    listed: &Listed,
-    (view, path, hosts): (&AgentView, &Path, &[&Host]),
-) -> String {
-    let (name, in_project) = (&listed.name, context.project().is_some());
-    let is_of_user = view.scope == Some(Scope::User);
-    let global = |of_user: bool| if of_user && in_project { " --global" } else { "" };
-    let library = catalogue.library_of(listed);
-    let is_placed = library
-        .and_then(|library| library.state().ok())
-        .is_some_and(|state| state.of(name).placed.iter().any(|at| at == path));
+/// The command that makes the hosts read the skill. It links the skill in an agent's own folder, or manages the
+/// folder in its place.
+fn repair(context: &Context, listed: &Listed, (view, path, hosts): (&AgentView, &Path, &[&Host])) -> String {
+    let (name, is_of_user) = (&listed.name, view.scope == Some(Scope::User));
+    let global = if is_of_user && context.project().is_some() { " --global" } else { "" };
     let is_folder = path.symlink_metadata().is_ok_and(|found| found.is_dir());
-    let owner = hosts.iter().find(|host| host.owns(path));
-    let is_shadowed_by_project = listed.scope == Scope::User && !is_of_user;
-    match owner {
-        Some(owner) if is_of_user && listed.scope == Scope::Project && !is_folder => {
-            format!("skillhub disable {name} --agent {}{}", owner.id, global(true))
+    let owner = hosts.iter().find(|host| host.owns(path)).map(|host| host.id);
+    match (owner, is_of_user == (listed.scope == Scope::User)) {
+        (Some(id), true) => {
+            format!("skillhub enable {name} --agent {id}{}{global}", if is_folder { " --link" } else { "" })
         }
-        Some(owner) if !is_shadowed_by_project && (is_placed || !is_folder || view.reads == Reads::Other) => {
-            format!("skillhub enable {name} --agent {}{}", owner.id, global(is_of_user))
-        }
-        _ => format!("skillhub adopt {} --link{}", shell_word(&path.display().to_string()), global(is_of_user)),
+        // A link to the user's skill, which takes precedence over the project's.
+        (Some(id), false) if is_of_user && !is_folder => format!("skillhub disable {name} --agent {id}{global}"),
+        _ => format!("skillhub adopt {} --link{global}", shell_word(&path.display().to_string())),
     }
 }
 
 fn lacking(context: &Context, host: &Host, skills: &[&Listed], in_use: bool) -> Lacking {
     let command = match skills {
+        [Listed { head: None, path: Some(path), .. }] => {
+            format!("skillhub adopt {}", shell_word(&path.display().to_string()))
+        }
         [only] => {
             let is_global = only.scope == Scope::User && context.project().is_some();
             format!("skillhub enable {} --agent {}{}", only.name, host.id, if is_global { " --global" } else { "" })

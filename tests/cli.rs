@@ -25,8 +25,12 @@ mod git_registries;
 mod hand_edits;
 mod healing;
 mod hostile_archives;
+#[cfg(unix)]
+mod hosts_layout;
 mod importing;
 mod installing;
+#[cfg(target_os = "linux")]
+mod interrupting;
 mod journey;
 mod lineage;
 mod lookalikes;
@@ -61,6 +65,7 @@ mod scanning;
 mod setting_up;
 mod signing;
 mod smart_http;
+mod sources;
 mod story;
 mod surface;
 mod together;

@@ -11,6 +11,7 @@ mod journey;
 mod library_pages;
 mod mirroring;
 mod moderation;
+mod sources;
 
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! `skillhub info`: the releases of a skill.
 
 use clap::Args;
-use client::Signed;
+use client::{LockFile, Signed};
 use evolve::{Count, eprocess::wilson};
 use registry_index::{EvalCounts, ForkedFrom, OutcomeCounts};
 use serde_json::{Value, json};
@@ -10,6 +10,7 @@ use skill::counted;
 use crate::{
     context::Context,
     exit::{CliError, Exit, failed},
+    hints,
     print::{BAD, FAINT, STRONG, Table, visible},
 };
 
@@ -26,7 +27,10 @@ pub struct InfoArgs {
 /// Shows them, newest first.
 pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
     let spec = args.spec.parse().map_err(|error: client::SpecError| failed(error))?;
-    let info = client::info(&context.registries(), &spec).map_err(failed)?;
+    let library = context.library()?;
+    // A lock file that cannot be read knows no source; other commands report it.
+    let lock = LockFile::read(&context.lock_path(&library)).unwrap_or_default();
+    let info = client::info(&context.registries_of(&library)?, &spec, &lock).map_err(failed)?;
     let releases: Vec<_> = info.releases.iter().collect();
     let signed: Vec<Value> =
         info.releases.iter().zip(&info.signed).map(|(entry, signed)| document(entry, signed)).collect();
@@ -45,10 +49,11 @@ pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
         let mut table = Table::new(&["version", "published", "by", "files", "bytes", "verdict", "signed", ""]);
         for (entry, signed) in releases.iter().zip(&info.signed) {
             let made_from = entry.forked_from.as_ref().map(|from| format!("made from {from}"));
-            let flag = match (&entry.withdrawn, entry.yanked) {
-                (Some(withdrawn), _) => format!("withdrawn: {}", withdrawn.reason),
-                (None, true) => "yanked".to_owned(),
-                (None, false) => String::new(),
+            let flag = match (&entry.withdrawn, entry.quarantined(), entry.yanked) {
+                (Some(withdrawn), ..) => format!("withdrawn: {}", withdrawn.reason),
+                (None, Some(held), _) => format!("quarantined: {}", held.reason),
+                (None, None, true) => "yanked".to_owned(),
+                (None, None, false) => String::new(),
             };
             table.row(&[
                 entry.version.to_string(),
@@ -80,7 +85,8 @@ pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
         for why in info.signed.iter().filter_map(Signed::fault) {
             writeln!(out, "{BAD}not to be trusted{BAD:#}: {}", visible(why))?;
         }
-        out.message(format_args!("Install it: skillhub install {}", info.name))
+        let command = hints::for_user(&format!("skillhub install {}", info.name));
+        out.message(format_args!("Install it: {command}"))
     })?;
     Ok(Exit::Done)
 }

@@ -15,6 +15,7 @@ use crate::{
     commands::update,
     context::{self, Context},
     exit::{CliError, Exit, error_of_one, exit_of_one, failed},
+    hints,
     print::{BAD, FAINT, GOOD, Page, STRONG, WARN, capability_lines, findings_lines, verdict_style},
     sight::FolderSight,
 };
@@ -122,10 +123,11 @@ pub fn installer<T>(
     let working = context.out.working(doing);
     let program = context::program();
     let acceptor = Acceptor::new(context, accept)?;
+    let registries = context.registries_of(library)?.requiring_signatures(context.required_signers()?);
     let mut installer = Installer {
         library,
         home: &context.home,
-        registries: &context.registries().requiring_signatures(context.required_signers()?),
+        registries: &registries,
         agent_folders: &context.agent_folders(),
         lock_path: &lock_path,
         user_home: Some(&context.user_home),
@@ -309,7 +311,7 @@ fn text(skill: &Installed, out: &mut Page) -> io::Result<()> {
         writeln!(out, "  {line}")?;
     }
     for warning in &skill.warnings {
-        out.message(format_args!("  {WARN}note{WARN:#}: {warning}"))?;
+        out.message(format_args!("  {WARN}note{WARN:#}: {}", hints::for_user(warning)))?;
     }
     if let Some(pending) = &skill.checkout_pending {
         out.message(format_args!("  {WARN}note{WARN:#}: the folder does not show it yet: {pending}"))?;
@@ -317,7 +319,7 @@ fn text(skill: &Installed, out: &mut Page) -> io::Result<()> {
     if let Some(error) = &skill.error {
         writeln!(out, "  {error}")?;
         if let Some(hint) = error.failure().hint.filter(|_| error.report().is_none()) {
-            writeln!(out, "  {GOOD}hint{GOOD:#}: {hint}")?;
+            writeln!(out, "  {GOOD}hint{GOOD:#}: {}", hints::for_user(&hint))?;
         }
     }
     Ok(())

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use client::Registries;
+use client::{LockFile, Registries};
 use evolve::lineage::{Lineage, Link, Node, Relation, Release, lineage};
 
 use crate::{
@@ -42,7 +42,7 @@ pub fn run(context: &Context, args: &LineageArgs) -> Result<Exit, CliError> {
 fn add_forks(registries: &Registries, found: &mut Lineage) {
     for release in found.releases() {
         let Ok(spec) = release.name.parse() else { continue };
-        let Ok(info) = client::info(registries, &spec) else { continue };
+        let Ok(info) = client::info(registries, &spec, &LockFile::default()) else { continue };
         let entry = info.releases.iter().find(|entry| entry.digest.to_string() == release.digest);
         if let Some(from) = entry.and_then(|entry| entry.forked_from.clone()) {
             let source = Release {

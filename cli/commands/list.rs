@@ -1,20 +1,23 @@
 //! `skillhub list`: the skills of the library, and what could be taken over.
 
 use std::{
+    collections::BTreeMap,
     io::{self, Write},
     path::Path,
 };
 
 use agent::{Catalogue, Listed};
 use clap::Args;
-use client::{Requirers, Unmanaged};
+use client::{KnownReleases, ReleaseState, Requirers, Unmanaged};
 use library::Scope;
 use serde_json::{Value, json};
+use skill::SkillName;
 
 use crate::{
     catalogue::{builtin, exit_with, problems},
     context::Context,
     exit::{CliError, Exit, failed},
+    hints,
     print::{FAINT, STRONG, Table, shell_word, visible},
     views::{AgentsPicture, Difference, Lacking},
 };
@@ -49,9 +52,10 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     let unmanaged = unmanaged(context, &catalogue)?;
     let library = context.library()?;
     let requirers = client::requirers(&context.lock_path(&library)).map_err(failed)?;
+    let states = release_states(context, &catalogue);
     let of = |listed: &Listed| {
         let is_here = listed.path.as_ref().is_some_and(|path| path.starts_with(library.path()));
-        requirers.get(listed.name.as_str()).filter(|_| is_here)
+        Known { requirers: requirers.get(listed.name.as_str()).filter(|_| is_here), release: states.get(&listed.name) }
     };
     let of_branch = context.skills_of_branch(&library);
     let is_absent = |listed: &Listed| {
@@ -178,7 +182,24 @@ fn unmanaged(context: &Context, catalogue: &Catalogue) -> Result<Vec<Found>, Cli
     Ok(found)
 }
 
-fn document(listed: &Listed, readers: &[&str], requirers: Option<&Requirers>) -> Value {
+/// What is known of a skill beside its library.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    requirers: Option<&'a Requirers>,
+    release: Option<&'a ReleaseState>,
+}
+
+/// What registries say against the releases that skills were installed from, as this machine last saw it.
+fn release_states(context: &Context, catalogue: &Catalogue) -> BTreeMap<SkillName, ReleaseState> {
+    let origins =
+        || catalogue.skills.iter().filter_map(|listed| Some((listed, listed.head.as_ref()?.origin.as_ref()?)));
+    let sources = origins().map(|(_, origin)| origin.source.clone()).collect();
+    let registries = context.registries().for_library(sources);
+    let mut known = KnownReleases::new(&registries);
+    origins().filter_map(|(listed, origin)| Some((listed.name.clone(), known.state(origin)?))).collect()
+}
+
+fn document(listed: &Listed, readers: &[&str], Known { requirers, release }: Known<'_>) -> Value {
     json!({
         "name": listed.name.as_str(),
         "path": listed.path,
@@ -198,6 +219,8 @@ fn document(listed: &Listed, readers: &[&str], requirers: Option<&Requirers>) ->
         "title": listed.title,
         "description": listed.description,
         "fault": listed.fault,
+        "release_state": release.map(ReleaseState::as_str),
+        "release_reason": release.map(ReleaseState::reason),
         "dependency": requirers.is_some_and(|requirers| requirers.is_dependency),
         "required_by": requirers.map(|requirers| requirers.by.clone()).unwrap_or_default(),
     })
@@ -207,12 +230,13 @@ fn unmanaged_document(Found { skill, .. }: &Found) -> Value {
     json!({"name": skill.name, "path": skill.path, "agents": skill.agents, "description": skill.description})
 }
 
-fn row(listed: &Listed, readers: &[&str], requirers: Option<&Requirers>) -> [String; 6] {
+fn row(listed: &Listed, readers: &[&str], Known { requirers, release }: Known<'_>) -> [String; 6] {
     let required = requirers.filter(|requirers| requirers.is_dependency && !requirers.by.is_empty());
     let required = required.map(|requirers| format!("for {}", requirers.by.join(", "))).unwrap_or_default();
     let state = match (listed.enabled, &listed.fault, listed.modified, &listed.head) {
         _ if listed.missing => "folder missing",
         _ if listed.damaged => "damaged",
+        _ if release.is_some() => release.map_or("", ReleaseState::as_str),
         (_, Some(_), _, _) => "blocked",
         (false, None, _, _) => "disabled",
         _ if listed.held().is_some() => "edit waits",

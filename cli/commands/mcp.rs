@@ -19,6 +19,7 @@ use crate::{
     commands::{enable, install as install_skill, record, search},
     context::Context,
     exit::{CliError, Exit, failed},
+    views::{AgentsPicture, Difference},
 };
 
 /// Flags of `mcp`.
@@ -159,6 +160,11 @@ impl Workplace for Context {
 
     fn places(&self) -> Places {
         self.places(true)
+    }
+
+    fn differences(&self, catalogue: &Catalogue, name: Option<&SkillName>) -> Result<Vec<Value>, Refusal> {
+        let picture = AgentsPicture::of(self, catalogue, name).map_err(refusal)?;
+        Ok(picture.differences.iter().map(Difference::document).collect())
     }
 
     fn builtin(&self) -> Result<Vec<Builtin>, Refusal> {

@@ -3,13 +3,15 @@
 use clap::Args;
 use client::Outdated;
 use serde_json::{Value, json};
+use skill::failure::Fails;
 
 use crate::{
     accepting::AcceptArgs,
     commands::install::installer,
     context::Context,
     exit::{CliError, Exit, error_of_one, exit_of_one, failed},
-    print::{BAD, FAINT, Table, WARN, visible},
+    hints,
+    print::{BAD, FAINT, GOOD, Table, WARN, visible},
 };
 
 /// Flags of `outdated`.
@@ -55,11 +57,14 @@ pub fn run(context: &Context, args: &OutdatedArgs) -> Result<Exit, CliError> {
                 out.message(format_args!(
                     "{WARN}note{WARN:#}: {FAINT}{}{FAINT:#} {}",
                     skill.origin.name,
-                    visible(warning)
+                    visible(&hints::for_user(warning))
                 ))?;
             }
             if let Some(error) = &skill.error {
                 writeln!(out, "{BAD}error{BAD:#}: {}: {}", skill.origin.name, visible(&error.to_string()))?;
+                if let Some(hint) = error.failure().hint {
+                    writeln!(out, "{GOOD}hint{GOOD:#}: {}", visible(&hints::for_user(&hint)))?;
+                }
             }
         }
         Ok(())

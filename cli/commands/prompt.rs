@@ -106,7 +106,10 @@ fn tell_what_is_left_out(context: &Context, catalogue: &Catalogue) {
         if let Some(fault) = &listed.fault {
             context.out.note(&format!("{} is left out: {fault}", listed.name));
         } else if let Some(why) = listed.held() {
-            context.out.note(&format!("{} is told as its newest revision has it: {why}", listed.name));
+            context.out.note(&format!(
+                "{} is listed as in its newest revision; an edit of its folder waits for a person: {why}",
+                listed.name
+            ));
         }
     }
 }

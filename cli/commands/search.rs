@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::{
     context::Context,
     exit::{CliError, Exit, failed},
+    hints,
     print::{FAINT, STRONG, visible},
 };
 
@@ -48,7 +49,9 @@ pub fn run(context: &Context, args: &SearchArgs) -> Result<Exit, CliError> {
         }
         match results.first() {
             None => writeln!(out, "No skill matches {query:?}; try fewer or other words"),
-            Some(first) => writeln!(out, "Install one: skillhub install {}", first.name),
+            Some(first) => {
+                writeln!(out, "Install one: {}", hints::for_user(&format!("skillhub install {}", first.name)))
+            }
         }
     })?;
     Ok(Exit::Done)

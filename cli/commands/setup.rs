@@ -221,7 +221,7 @@ fn carry_out(
 ) -> Result<Exit, CliError> {
     let with_skills = || survey.places.iter().filter(|place| !place.skills.is_empty());
     let libraries: Vec<&Context> = with_skills().map(|place| &place.context).collect();
-    let record = SetupRecord::new(context, &libraries, files);
+    let record = SetupRecord::new(context, &libraries, files)?;
     record.save(context)?;
     let options = adopt::SetupOptions {
         replaces_tracked: args.link || context.is_at_terminal(),

@@ -3,7 +3,7 @@
 use agent::Catalogue;
 use clap::Args;
 use library::HandEditFault;
-use serde_json::{Value, json};
+use serde_json::Value;
 use skill_manage::documents::{self, Overview, SkillStanding};
 
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
     context::{Context, skill_name},
     exit::{CliError, Exit, failed},
     print::{BAD, FAINT, GOOD, STRONG, WARN, findings_lines, problem_line, visible},
-    views::{AgentsPicture, Difference, Lacking},
+    views::{AgentsPicture, Difference},
 };
 
 /// Flags of `status`.
@@ -50,11 +50,9 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
     let mut problems: Vec<Value> = told.collect();
     let catalogue = Catalogue::collect(&context.places(false), Vec::new()).map_err(failed)?;
     let agents = AgentsPicture::of(context, &catalogue, named)?;
-    problems.extend(agents.differences.iter().map(Difference::document));
-    let mut document = overview.document();
-    document["ok"] = json!(problems.is_empty());
-    document["problems"] = json!(problems);
-    document["lacking"] = agents.lacking.iter().map(Lacking::document).collect();
+    let differences: Vec<Value> = agents.differences.iter().map(Difference::document).collect();
+    let document = overview.document_with(differences.clone());
+    problems.extend(differences);
     context.out.answer(&document, |out| {
         for skill in skills {
             let style = match skill.state {

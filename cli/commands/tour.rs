@@ -96,6 +96,7 @@ const STEPS: [Step; 11] = [
 /// Runs every step with this very program and shows what it printed.
 pub fn run(context: &Context, _args: &TourArgs) -> Result<Exit, CliError> {
     let place = tempfile::Builder::new().prefix("skillhub-tour-").tempdir()?;
+    library::interrupt::note_temporary(place.path());
     let project = place.path().join("project");
     prepare(&project).map_err(io_at(&project))?;
     let started = std::time::Instant::now();

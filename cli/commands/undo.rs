@@ -1,19 +1,25 @@
-//! `skillhub undo`: the last operation taken back.
+//! `skillhub undo`: the last operation taken back, or everything after one.
 
 use std::io;
 
 use clap::Args;
-use client::{UndoStatus, Undone, UndoneSkill};
+use client::{Operation, UndoStatus, Undone, UndoneSkill};
 use serde_json::{Value, json};
+use skill::counted;
 
 use crate::{
     args::Global,
     commands::setup,
     context::Context,
     exit::{CliError, Exit, failed},
-    print::{FAINT, GOOD, Page, STRONG, WARN, coloured_diff, stored_time, visible},
+    hints,
+    print::{FAINT, GOOD, Page, STRONG, Table, WARN, coloured_diff, stored_time, visible},
     sight::FolderSight,
 };
+
+/// Columns that the skills and the actor of a row in the list of operations get.
+const SKILLS_COLUMNS: usize = 20;
+const ACTOR_COLUMNS: usize = 14;
 
 /// Flags of `undo`.
 #[derive(Debug, Args)]
@@ -22,38 +28,105 @@ use crate::{
                                                  or disable; files, links and lock file
   skillhub undo --dry-run                        what that would change
   skillhub undo                                  once more takes the undo back
+  skillhub undo --list                           what can be undone, with ids
+  skillhub undo --to 3fa9c1d2                    everything after that operation, which itself stays
+  skillhub undo --to start                       everything
 
+Whatever it takes back, an undo is one operation: the next undo takes it back whole.
 Nothing goes out of the history: `skillhub history NAME` shows both.")]
 pub struct UndoArgs {
     /// Show what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
+    /// List the operations that can be undone, newest first
+    #[arg(long, conflicts_with_all = ["dry_run", "to"])]
+    list: bool,
+    /// Go back to the state right after this operation: its id in the list, or `start` for the state before the first
+    #[arg(long, value_name = "ID")]
+    to: Option<String>,
 }
 
 /// Takes it back.
 pub fn run(context: &Context, global: &Global, args: &UndoArgs) -> Result<Exit, CliError> {
-    if !args.dry_run && setup::is_last_operation(context)? {
+    if args.list {
+        return list(context);
+    }
+    if args.to.is_none() && !args.dry_run && setup::is_last_operation(context)? {
         return setup::run_undo(context, global);
     }
     let sight = FolderSight::new(context)?;
     let mut library = context.library()?;
     let lock_path = context.lock_path(&library);
     let by = (&context.stamp(), &context.permit()? as &library::Permit<'_>);
-    let undone = client::undo(&mut library, &lock_path, by, args.dry_run).map_err(failed)?;
+    let undone = match &args.to {
+        None => Some(client::undo(&mut library, &lock_path, by, args.dry_run).map_err(failed)?),
+        Some(id) => client::undo_to(&mut library, id, &lock_path, by, args.dry_run).map_err(failed)?,
+    };
+    let Some(undone) = undone else { return unchanged(context) };
     if !args.dry_run {
         let state = library.state()?;
         for skill in &undone.skills {
             sight.apply(&library, &skill.name, &state.of(&skill.name));
         }
     }
-    let document = json!({
+    let mut document = json!({
         "ok": true,
         "status": if args.dry_run { "dry_run" } else { "undone" },
         "undone": {"action": undone.action, "time": stored_time(&undone.time), "actor": undone.actor},
         "skills": undone.skills.iter().map(document).collect::<Vec<_>>(),
     });
+    if args.to.is_some() {
+        document["operations"] = undone.operations.iter().map(operation_document).collect();
+    }
     context.out.answer(&document, |out| text(&undone, args.dry_run, out))?;
     Ok(Exit::Done)
+}
+
+/// Nothing was done after the operation.
+fn unchanged(context: &Context) -> Result<Exit, CliError> {
+    let document = json!({"ok": true, "status": "unchanged", "undone": null, "skills": [], "operations": []});
+    context.out.answer(&document, |out| writeln!(out, "Nothing was done after that"))?;
+    Ok(Exit::Done)
+}
+
+/// Lists the operations that can be undone.
+fn list(context: &Context) -> Result<Exit, CliError> {
+    let operations = client::operations(&context.library()?).map_err(failed)?;
+    let document = json!({"ok": true, "operations": operations.iter().map(operation_document).collect::<Vec<_>>()});
+    context.out.answer(&document, |out| {
+        let Some(newest) = operations.first() else { return writeln!(out, "Nothing was done that can be undone") };
+        let mut table = Table::new(&["id", "time", "action", "actor", "skills"]);
+        for operation in &operations {
+            table.row(&[
+                operation.id.clone(),
+                stored_time(&operation.time),
+                visible(&operation.action),
+                Table::cut(&visible(&operation.actor), ACTOR_COLUMNS),
+                Table::cut(&skills_of(operation), SKILLS_COLUMNS),
+            ]);
+        }
+        table.write(out)?;
+        let command = hints::for_user(&format!("skillhub undo --to {}", newest.id));
+        writeln!(out, "Go back to the state right after one: {command}")
+    })?;
+    Ok(Exit::Done)
+}
+
+/// The skills in a few words, as `alpha and 3 more`.
+fn skills_of(operation: &Operation) -> String {
+    match operation.skills.as_slice() {
+        [] => String::new(),
+        [one] => one.to_string(),
+        [first, others @ ..] => format!("{first} and {} more", others.len()),
+    }
+}
+
+fn operation_document(operation: &Operation) -> Value {
+    json!({
+        "id": operation.id, "time": stored_time(&operation.time), "actor": operation.actor,
+        "action": operation.action, "reason": operation.reason,
+        "skills": operation.skills.iter().map(skill::SkillName::as_str).collect::<Vec<_>>(),
+    })
 }
 
 fn document(skill: &UndoneSkill) -> Value {
@@ -68,7 +141,14 @@ fn document(skill: &UndoneSkill) -> Value {
 fn text(undone: &Undone, dry_run: bool, out: &mut Page) -> io::Result<()> {
     let word = if dry_run { "Would take back" } else { "Took back" };
     let (time, actor) = (stored_time(&undone.time), visible(&undone.actor));
-    writeln!(out, "{GOOD}{word}{GOOD:#} the {STRONG}{}{STRONG:#} of {time} {FAINT}by {actor}{FAINT:#}", undone.action)?;
+    match undone.operations.len() {
+        0 => writeln!(
+            out,
+            "{GOOD}{word}{GOOD:#} the {STRONG}{}{STRONG:#} of {time} {FAINT}by {actor}{FAINT:#}",
+            undone.action
+        )?,
+        count => writeln!(out, "{GOOD}{word}{GOOD:#} {}", counted(count, "operation"))?,
+    }
     for skill in &undone.skills {
         let became = match skill.status {
             UndoStatus::Restored => "is as it was before",
@@ -93,5 +173,8 @@ fn text(undone: &Undone, dry_run: bool, out: &mut Page) -> io::Result<()> {
             out.message(format_args!("  {WARN}note{WARN:#}: {}", visible(warning)))?;
         }
     }
-    if dry_run { Ok(()) } else { out.message(format_args!("Once more takes this back: skillhub undo")) }
+    if dry_run {
+        return Ok(());
+    }
+    out.message(format_args!("{}", hints::for_user("Once more takes this back: skillhub undo")))
 }

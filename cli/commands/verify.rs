@@ -10,6 +10,7 @@ use crate::{
     commands::install::installer,
     context::Context,
     exit::{CliError, Exit, failed},
+    hints,
     print::{BAD, FAINT, GOOD, STRONG, WARN, visible},
     views::AgentsPicture,
 };
@@ -36,7 +37,10 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
     let bad: Vec<&Verified> = found.iter().filter(|skill| !skill.status.is_sound()).collect();
     let mut answer = json!({"ok": bad.is_empty(), "skills": found.iter().map(document).collect::<Vec<_>>()});
     if let Some(first) = bad.first() {
-        let code = if first.status == VerifyStatus::Withdrawn { "withdrawn" } else { "integrity" };
+        let code = match first.status {
+            VerifyStatus::Withdrawn | VerifyStatus::Quarantined => first.status.as_str(),
+            _ => "integrity",
+        };
         let why = first.why.as_deref().unwrap_or_default();
         answer["error"] = json!({
             "code": code, "message": format!("{}: {why}", first.name), "hint": hint(first), "details": {},
@@ -54,7 +58,7 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
             };
             let version = skill.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
             let word = skill.status.as_str();
-            writeln!(out, "{style}{word:<9}{style:#} {STRONG}{}{STRONG:#}{version}", visible(&skill.name))?;
+            writeln!(out, "{style}{word:<11}{style:#} {STRONG}{}{STRONG:#}{version}", visible(&skill.name))?;
             if let Some(why) = &skill.why {
                 writeln!(out, "  {}\n  {GOOD}hint{GOOD:#}: {}", visible(why), hint(skill))?;
             }
@@ -88,11 +92,14 @@ fn warn_of_agents(context: &Context, found: &mut [Verified]) -> Result<(), CliEr
 /// What can be done about an entry that is not sound.
 fn hint(skill: &Verified) -> String {
     let name = skill.name.rsplit('/').next().unwrap_or(&skill.name);
-    match skill.status {
+    let hint = match skill.status {
         VerifyStatus::Missing => "skillhub install restores what the lock file names".to_owned(),
-        VerifyStatus::Withdrawn => format!("choose another release: skillhub info {}", skill.name),
+        VerifyStatus::Withdrawn | VerifyStatus::Quarantined => {
+            format!("choose another release: skillhub info {}", skill.name)
+        }
         _ => format!("look at it, skillhub status {name}; skillhub rollback {name} head puts the changes aside"),
-    }
+    };
+    hints::for_user(&hint)
 }
 
 fn document(skill: &Verified) -> Value {

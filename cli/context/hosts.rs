@@ -21,7 +21,7 @@ impl Hosts {
         self.in_use.iter().chain(&self.known)
     }
 
-    /// Whether an agent is in use.
+    /// Tests for an agent in use, by its id.
     pub fn is_in_use(&self, id: &str) -> bool {
         self.in_use.iter().any(|host| host.id == id)
     }

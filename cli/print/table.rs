@@ -33,6 +33,11 @@ impl Table {
         self.rows.push(cells.to_vec());
     }
 
+    /// A text of at most so many columns, for a cell of a table that is to be narrow in a pipe as well.
+    pub fn cut(text: &str, columns: usize) -> String {
+        cut(text, columns)
+    }
+
     /// Writes the table; the head is dimmed.
     ///
     /// # Errors
@@ -96,7 +101,7 @@ fn shown(cell: &str) -> usize {
 
 /// A text of at most so many columns, with an ellipsis where something was cut off. Styles stay whole, so that each
 /// one that began ends.
-pub fn cut(text: &str, columns: usize) -> String {
+fn cut(text: &str, columns: usize) -> String {
     if shown(text) <= columns {
         return text.to_owned();
     }

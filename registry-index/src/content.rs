@@ -19,6 +19,16 @@ pub enum FetchError {
         /// The reason that the registry gives.
         reason: String,
     },
+    /// The release is held back until it was looked at.
+    #[error("{name} {version} is under quarantine: {reason}")]
+    Quarantined {
+        /// The skill.
+        name: QualifiedName,
+        /// The release.
+        version: Version,
+        /// The reason that the registry gives.
+        reason: String,
+    },
     /// The archive is not there though the line names it.
     #[error("the archive of {name} {version} is missing from the index")]
     Missing {
@@ -86,11 +96,14 @@ impl Entry {
     /// Refuses a release that was withdrawn.
     ///
     /// # Errors
-    /// [`FetchError::Withdrawn`] with the reason.
+    /// [`FetchError::Withdrawn`] or [`FetchError::Quarantined`] with the reason.
     pub fn check_open(&self) -> Result<(), FetchError> {
-        let Some(withdrawal) = &self.withdrawn else { return Ok(()) };
-        let reason = withdrawal.reason.clone();
-        Err(FetchError::Withdrawn { name: self.name.clone(), version: self.version.clone(), reason })
+        let (name, version) = (self.name.clone(), self.version.clone());
+        match (&self.withdrawn, self.quarantined()) {
+            (Some(withdrawal), _) => Err(FetchError::Withdrawn { name, version, reason: withdrawal.reason.clone() }),
+            (None, Some(held)) => Err(FetchError::Quarantined { name, version, reason: held.reason }),
+            (None, None) => Ok(()),
+        }
     }
 
     fn check_size(&self, found: u64) -> Result<(), FetchError> {

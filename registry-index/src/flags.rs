@@ -1,11 +1,11 @@
-//! The two flags of a line: [`Index::set_yanked`] and [`Index::withdraw`].
+//! The flags of a line: [`Index::set_yanked`], [`Index::set_quarantined`] and [`Index::withdraw`].
 
 use semver::Version;
 use skill::{Digest, QualifiedName};
 use thiserror::Error;
 
 use crate::{
-    BundlePlace, Entry, Index, LineError, ReadError, Stamp, StoreError, Withdrawal,
+    BundlePlace, Entry, Index, LineError, Quarantine, ReadError, Stamp, StoreError, Withdrawal,
     index::{parse_lines, read_lines},
     lines::Lines,
     shard,
@@ -57,6 +57,29 @@ impl Index {
         self.set_flag(name, version, word, stamp, |_, entry| {
             let changed = (entry.yanked != yanked).then(|| entry.clone().with_yanked(yanked));
             Ok((changed, None))
+        })
+    }
+
+    /// Holds a release back for a reason, or lets it go with `None`. Readers that do not know quarantine go by `yanked`.
+    /// Returns the line as it is now; a release that is held back keeps its first reason.
+    ///
+    /// # Errors
+    /// [`FlagError`] when there is no such release, or the index cannot be read or changed.
+    pub fn set_quarantined(
+        &self,
+        name: &QualifiedName,
+        version: &Version,
+        reason: Option<&str>,
+        yanked: bool,
+        stamp: &Stamp,
+    ) -> Result<Entry, FlagError> {
+        let word = if reason.is_some() { "quarantine" } else { "restore" };
+        self.set_flag(name, version, word, stamp, |_, entry| {
+            let at = stamp.to_the_second().at;
+            let held = reason.map(|reason| Quarantine { reason: reason.to_owned(), at });
+            let held = if held.is_some() { entry.quarantined().or(held) } else { None };
+            let changed = entry.clone().with_quarantined(held.as_ref())?.with_yanked(yanked);
+            Ok(((changed != *entry).then_some(changed), None))
         })
     }
 

@@ -35,7 +35,7 @@ mod versions;
 
 pub use config::{BundlePlace, Config, ConfigError};
 pub use content::FetchError;
-pub use entry::{Entry, EvalCounts, Fields, ForkedFrom, LineError, OutcomeCounts, Withdrawal};
+pub use entry::{Entry, EvalCounts, Fields, ForkedFrom, LineError, OutcomeCounts, Quarantine, Withdrawal};
 pub use flags::FlagError;
 pub use index::{Index, IndexFile, InitError, OpenError, ReadError, Readable};
 pub use mirror::MirrorError;

@@ -312,8 +312,7 @@ fn originals_left_in_place_are_errors_once_they_differ() {
     let problem = only(&status["problems"]);
     assert_eq!((&problem["code"], &problem["agents"]), (&json!("agent_reads_other"), &json!(["claude-code"])));
     assert_eq!((&problem["reads"], &problem["revision"]), (&json!("older"), &json!(1)));
-    let hint = problem["hint"].as_str().unwrap();
-    assert!(hint.starts_with("skillhub adopt /") && hint.ends_with(".claude/skills/demo --link"), "{hint}");
+    assert_eq!(problem["hint"], "skillhub enable demo --agent claude-code --link");
     assert_eq!(findings(&sandbox, "agents"), [["agent_reads_other", "cannot"]]);
     sandbox.ask(&["doctor"]).exits(1);
     let list = sandbox.done(&["list"]);
@@ -325,7 +324,8 @@ fn originals_left_in_place_are_errors_once_they_differ() {
 
     put(&sandbox.cwd().join(".claude/skills"), "demo", "Somebody's own.");
     let problem = only(&sandbox.ask(&["status", "demo"]).exits(8).json()["problems"]).clone();
-    assert_eq!(problem["hint"], "skillhub enable demo --agent claude-code");
+    assert_eq!(problem["reads"], "other");
+    assert_eq!(problem["hint"], "skillhub enable demo --agent claude-code --link");
     sandbox.create("other", "body");
     sandbox.done(&["status", "other"]);
 }
@@ -355,7 +355,8 @@ fn skills_of_the_home_are_named_by_precedence() {
     let problem = only(&status["problems"]);
     assert_eq!(problem["agents"], json!(["claude-code"]), "Codex prefers the project's");
     assert!(problem["path"].as_str().unwrap().ends_with("home/.claude/skills/demo"), "{problem}");
-    assert!(problem["hint"].as_str().unwrap().ends_with(" --global"), "{problem}");
+    let hint = problem["hint"].as_str().unwrap();
+    assert!(hint.starts_with("skillhub adopt /") && hint.ends_with("demo --link --global"), "{hint}");
     sandbox.done(&["--library", root.join(".agents/skills").to_str().unwrap(), "status"]);
 }
 

@@ -117,14 +117,17 @@ fn undo_keeps_what_others_wrote() {
 }
 
 #[test]
-fn later_changes_are_undone_first() {
+fn later_operations_are_undone_on_request() {
     let sandbox = newcomer();
+    let before = state(&sandbox);
     sandbox.done(&["setup", "-y"]);
     sandbox.done(&["manage", "patch", "notes", "--find", "Read the input.", "--replace", "Read it.", "--global"]);
+    let after = state(&sandbox);
     let error = sandbox.ask(&["setup", "--undo"]).refused_with_hint(6, "conflict");
-    assert!(error["hint"].as_str().unwrap().contains("skillhub --global undo"), "{error:#}");
-    sandbox.done(&["--global", "undo"]);
-    sandbox.done(&["setup", "--undo"]);
+    assert!(error["hint"].as_str().unwrap().contains("skillhub setup --undo -y"), "{error:#}");
+    assert_eq!(state(&sandbox), after);
+    sandbox.done(&["setup", "--undo", "-y"]);
+    assert_eq!(state(&sandbox), before);
 }
 
 #[test]

@@ -189,3 +189,74 @@ fn a_skill_without_history_is_shown_again() {
     sandbox.done(&["undo"]);
     assert!(!visible(&sandbox), "and the undo of it");
 }
+
+/// A sandbox in which five operations were done, and the state and id after each, oldest first.
+fn five_operations() -> (Sandbox, Vec<(Vec<String>, Option<String>, bool)>, Vec<String>) {
+    let sandbox = published();
+    sandbox.skill("demo", "Writes better notes. Use in tests.", &[]);
+    sandbox.done(&["publish", "demo", "--owner", "acme", "--version", "1.1.0"]);
+    sandbox.skill("other", "Reads notes. Use in tests.", &[]);
+    let mut states = Vec::new();
+    for args in [
+        vec!["install", "acme/demo@1.0.0"],
+        vec!["install", "./other"],
+        vec!["manage", "patch", "demo", "--find", "Read the input.", "--replace", "Read all input."],
+        vec!["update", "acme/demo@1.1.0"],
+        vec!["disable", "demo"],
+    ] {
+        sandbox.done(&args);
+        states.push(state(&sandbox));
+    }
+    let listed = sandbox.done(&["undo", "--list"]);
+    let ids = listed["operations"].as_array().unwrap().iter().rev();
+    (sandbox, states, ids.map(|operation| operation["id"].as_str().unwrap().to_owned()).collect())
+}
+
+#[test]
+fn operations_are_listed_newest_first() {
+    let (sandbox, _, ids) = five_operations();
+    let listed = sandbox.done(&["undo", "--list"]);
+    let operations = listed["operations"].as_array().unwrap();
+    let actions: Vec<&Value> = operations.iter().map(|operation| &operation["action"]).collect();
+    assert_eq!(actions, ["disable", "update", "patch", "install", "install"]);
+    assert_eq!(operations[0]["skills"], serde_json::json!(["demo"]));
+    assert!(operations[0]["time"].as_str().unwrap().ends_with('Z') && operations[0]["actor"].is_string());
+    let text = sandbox.run(&["undo", "--list"]).exits(0).text();
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(ids.iter().all(|id| text.contains(id.as_str())), "{text}");
+}
+
+#[test]
+fn several_operations_are_one_undo() {
+    for back_to in 0..5 {
+        let (sandbox, states, ids) = five_operations();
+        let dry = sandbox.done(&["undo", "--to", &ids[back_to], "--dry-run"]);
+        assert_eq!(state(&sandbox), states[4], "a dry run changes nothing: {dry:#}");
+        let undone = sandbox.done(&["undo", "--to", &ids[back_to]]);
+        assert_eq!(undone["operations"].as_array().unwrap().len(), 4 - back_to, "{undone:#}");
+        assert_eq!(state(&sandbox), states[back_to], "back to {back_to}: {undone:#}");
+        if back_to < 4 {
+            sandbox.done(&["undo"]);
+            assert_eq!(state(&sandbox), states[4], "one undo takes it back");
+            sandbox.done(&["undo", "--to", &ids[4]]);
+            assert_eq!(state(&sandbox), states[4], "an undo and its undo are nothing");
+        }
+    }
+}
+
+#[test]
+fn start_is_before_everything() {
+    let (sandbox, ..) = five_operations();
+    sandbox.done(&["undo", "--to", "start"]);
+    assert!(sandbox.done(&["list"])["skills"].as_array().unwrap().is_empty());
+    assert!(!link(&sandbox).exists());
+    sandbox.ask(&["undo", "--to", "0000beef"]).refused_with_hint(7, "not_found");
+}
+
+#[test]
+fn pinned_skill_stops_all_of_an_undo() {
+    let (sandbox, states, ids) = five_operations();
+    sandbox.done(&["pin", "demo"]);
+    sandbox.ask(&["undo", "--to", &ids[0]]).refused(5, "policy_denied");
+    assert_eq!(state(&sandbox), states[4], "the other skill stays as well");
+}

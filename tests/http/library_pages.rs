@@ -412,3 +412,17 @@ fn a_reviewers_token_that_is_revoked_decides_nothing_on_open_pages() {
     assert_eq!(ann.send("/skills/notes/rollback", &[("to", "1")]).status, 403);
     assert_eq!(history(&sandbox, "notes").len(), 2);
 }
+
+#[test]
+fn skill_pages_name_the_agents_that_read() {
+    let sandbox = Sandbox::project();
+    sandbox.create("notes", "Read. Write.");
+    write_files(&sandbox.cwd(), &[(".opencode/config.json", b"{}", false)]);
+    let gateway = Gateway::start(&sandbox, TOKEN, &[]);
+    let browser = Browser::signed_in(&gateway, "");
+    let page = browser.page("/skills/notes");
+    assert!(page.contains("<dt>Read by</dt><dd>opencode</dd>"), "{page}");
+    write_files(&sandbox.cwd(), &[(".opencode/skills/notes/SKILL.md", text("notes", "Mine.").as_bytes(), false)]);
+    let page = browser.page("/skills/notes");
+    assert!(page.contains("opencode reads other content") && !page.contains("Read by"), "{page}");
+}

@@ -14,14 +14,17 @@ use evolve::{
         without_evals,
     },
 };
-use library::folder::{self, Leftovers};
+use library::{
+    folder::{self, Leftovers},
+    interrupt,
+};
 use serde_json::{Value, json};
 use skill::{Bundle, Limits, SkillPath};
 
 use super::RunnerArgs;
 use crate::{
     context::Context,
-    exit::{CliError, Exit, io_at},
+    exit::{CliError, Exit, failed, io_at},
     print::shell_word,
     process::{self, Done, Order},
 };
@@ -105,6 +108,7 @@ impl<'a> Runner<'a> {
         let started = Instant::now();
         let seen = Seen { runner: self, place: &place, stdout: &done.stdout };
         let graded = grade(case, &observed, &seen, &self.limits);
+        interrupt::check().map_err(failed)?;
         let (ran, graded_in) = (done.took, started.elapsed());
         let timing = Timing {
             total_tokens: metrics.total_tokens,
@@ -178,6 +182,7 @@ struct Place {
 impl Place {
     fn make(name: &str, case: &Case, skill: Option<&Bundle>, judging: &Bundle) -> Result<Self, CliError> {
         let root = tempfile::Builder::new().prefix("skillhub-eval-").tempdir()?;
+        interrupt::note_temporary(root.path());
         let top = root.path().canonicalize()?;
         let dir = folder::open_at(&top)?;
         if let Some(bundle) = skill {
@@ -253,6 +258,7 @@ impl Witness for Seen<'_> {
         }
         let run = || -> Result<Done, CliError> {
             let top = tempfile::Builder::new().prefix("skillhub-judging-").tempdir()?;
+            interrupt::note_temporary(top.path());
             let judging = self.runner.judging;
             let others: Vec<SkillPath> = judging.paths().filter(|path| !is_eval(path)).cloned().collect();
             let evals = others.iter().fold(judging.clone(), |evals, path| evals.without_file(path));

@@ -13,7 +13,7 @@ use evolve::{
     evals::{Ended, EvalLimits, EvalSet, is_held_out, read},
     optimise::{Improvement, KnownFailure, OptimiserLimits, OptimiserRequest, read_answer, tame},
 };
-use library::{Actor, ActorKind, Event, Library, RevisionId, Stamp};
+use library::{Actor, ActorKind, Event, Library, RevisionId, Stamp, interrupt};
 use serde_json::{Value, json};
 use skill::SkillName;
 use skill_manage::{Layer, Policy, Preset, documents, manage};
@@ -80,6 +80,7 @@ impl OptimiserArgs {
     /// It cannot be started, breaks a bound, or fails.
     pub(super) fn ask(&self, context: &Context, request: &Value) -> Result<Vec<u8>, CliError> {
         let place = tempfile::Builder::new().prefix("skillhub-optimiser-").tempdir()?;
+        interrupt::note_temporary(place.path());
         let limits = self.limits();
         let folder = place.path().canonicalize()?;
         let done = process::run(&Order {

@@ -2,12 +2,12 @@
 
 use std::{io::Write, net::SocketAddr};
 
-use agent::{Builtin, Places};
+use agent::{Builtin, Catalogue, Places};
 use library::{Actor, Library};
 use serde_json::{Value, json};
 use server::{
     ApiError,
-    gateway::{Gate, Gateway, Workplace, serve_gateway},
+    gateway::{Gate, Gateway, Readers, Workplace, serve_gateway},
 };
 use skill::{SkillName, failure::Failure};
 use skill_manage::{Elsewhere, Policy, Reviewer};
@@ -18,6 +18,7 @@ use crate::{
     commands::{enable, install},
     context::Context,
     exit::{CliError, Exit, failed},
+    views::AgentsPicture,
 };
 
 /// The variable that holds the token of clients.
@@ -103,6 +104,13 @@ impl Workplace for Context {
 
     fn places(&self) -> Places {
         self.places(true)
+    }
+
+    fn readers(&self, catalogue: &Catalogue, name: &SkillName) -> Result<Readers, ApiError> {
+        let picture = AgentsPicture::of(self, catalogue, Some(name)).map_err(told)?;
+        let agents = picture.readers.into_iter().flatten().collect();
+        let differences = picture.differences.into_iter().map(|one| format!("{}: {}", one.message, one.command));
+        Ok(Readers { agents, differences: differences.collect() })
     }
 
     fn builtin(&self) -> Result<Vec<Builtin>, ApiError> {

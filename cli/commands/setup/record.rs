@@ -11,7 +11,7 @@ use tempfile::NamedTempFile;
 
 use crate::{
     context::Context,
-    exit::{CliError, Exit, io_at},
+    exit::{CliError, Exit, failed, io_at},
 };
 
 /// The folder of the home with a file for each setup that was not undone.
@@ -24,17 +24,37 @@ const VERSION: u32 = 1;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SetupRecord {
     v: u32,
-    /// The time that the events of its operations have.
-    pub time: String,
-    /// The project whose skills it managed.
-    pub project: Option<PathBuf>,
-    /// Whether it managed skills of the user.
-    pub user: bool,
+    time: String,
+    /// The libraries whose skills it managed.
+    pub libraries: Vec<LibraryBefore>,
     /// The files that it wrote.
     pub files: Vec<FileChange>,
     /// Folders that were absent before, the outermost last.
     #[serde(default)]
     pub folders: Vec<PathBuf>,
+}
+
+/// A library before a setup.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct LibraryBefore {
+    /// The root of its project; `None` for the user's library.
+    pub project: Option<PathBuf>,
+    /// The id of its last operation, or `start`.
+    pub operation: String,
+}
+
+impl LibraryBefore {
+    /// The library of a context as it is now.
+    ///
+    /// # Errors
+    /// Its log cannot be read.
+    pub fn of(context: &Context) -> Result<Self, CliError> {
+        let last = client::operations(&context.library()?).map_err(failed)?.into_iter().next();
+        Ok(Self {
+            project: context.library_project().map(Path::to_owned),
+            operation: last.map_or_else(|| client::UNDO_START.to_owned(), |last| last.id),
+        })
+    }
 }
 
 /// A configuration file before and after.
@@ -52,17 +72,19 @@ pub struct FileChange {
 
 impl SetupRecord {
     /// A record of a setup at this moment, which manages skills in these libraries and writes these files.
-    pub fn new(context: &Context, libraries: &[&Context], files: Vec<FileChange>) -> Self {
+    ///
+    /// # Errors
+    /// The log of a library cannot be read.
+    pub fn new(context: &Context, libraries: &[&Context], files: Vec<FileChange>) -> Result<Self, CliError> {
         let folders = libraries.iter().flat_map(|library| absent_folders(library.library_path()));
         let of_files = files.iter().filter_map(|file| file.path.parent()).flat_map(absent_folders);
-        Self {
+        Ok(Self {
             v: VERSION,
             time: context.now.to_string(),
-            project: libraries.iter().find_map(|library| library.library_project().map(Path::to_owned)),
-            user: libraries.iter().any(|library| library.library_project().is_none()),
             folders: folders.chain(of_files).collect(),
+            libraries: libraries.iter().map(|library| LibraryBefore::of(library)).collect::<Result<_, _>>()?,
             files,
-        }
+        })
     }
 
     /// Stores it in the home, for its user alone.

@@ -7,7 +7,7 @@ use scan::{Finding, Report};
 use skill::{counted, failure::Fails};
 
 use super::{Survey, found::Place};
-use crate::print::{BAD, FAINT, GOOD, STRONG, cut, severity_style, visible, wrapped};
+use crate::print::{BAD, FAINT, GOOD, STRONG, Table, severity_style, visible, wrapped};
 
 /// Columns of a line.
 const WIDTH: usize = 80;
@@ -61,8 +61,10 @@ fn folder_lines(survey: &Survey, place: &Place, folder: &Path, left: &mut usize)
     let readers: Vec<&str> = survey.agents.iter().filter(reads).map(|agent| agent.agent.name).collect();
     let readers = if readers.is_empty() { "no agent in use".to_owned() } else { readers.join(", ") };
     let shown = place.context.shown(folder);
-    let mut lines =
-        vec![cut(&format!("{STRONG}{shown}{STRONG:#}: {}, read by {readers}", counted(skills.len(), "skill")), WIDTH)];
+    let mut lines = vec![Table::cut(
+        &format!("{STRONG}{shown}{STRONG:#}: {}, read by {readers}", counted(skills.len(), "skill")),
+        WIDTH,
+    )];
     let (plain, remarked): (Vec<&Adopted>, Vec<&Adopted>) =
         skills.into_iter().partition(|skill| remark(skill).is_none());
     let names: Vec<String> = plain.iter().map(|skill| visible(&name_of(skill))).collect();
@@ -87,7 +89,7 @@ pub fn name_of(skill: &Adopted) -> String {
 
 /// The scanner's gravest finding, or why the skill cannot be managed, in one line.
 pub fn remark(skill: &Adopted) -> Option<String> {
-    let name = cut(&visible(&name_of(skill)), NAME);
+    let name = Table::cut(&visible(&name_of(skill)), NAME);
     let line = match (&skill.error, &skill.report) {
         (Some(error), None) => {
             let code = error.failure().code;
@@ -102,7 +104,7 @@ pub fn remark(skill: &Adopted) -> Option<String> {
         }
         (None, None) => return None,
     };
-    Some(cut(&line, WIDTH))
+    Some(Table::cut(&line, WIDTH))
 }
 
 /// The gravest finding of a report with a verdict other than `allow`, and how many more there are.
@@ -127,7 +129,7 @@ pub fn result_lines(survey: &Survey, adopted: &[(&Place, Vec<Adopted>)]) -> Vec<
         let left = skills.iter().filter(|skill| !done(skill));
         lines.extend(left.map(|skill| {
             let why = skill.error.as_ref().map(ToString::to_string).unwrap_or_default();
-            cut(&format!("{BAD}Not managed{BAD:#} {}: {}", visible(&name_of(skill)), visible(&why)), WIDTH)
+            Table::cut(&format!("{BAD}Not managed{BAD:#} {}: {}", visible(&name_of(skill)), visible(&why)), WIDTH)
         }));
     }
     for agent in &survey.agents {
@@ -136,7 +138,7 @@ pub fn result_lines(survey: &Survey, adopted: &[(&Place, Vec<Adopted>)]) -> Vec<
                 let file = survey.shown(&connection.file.path);
                 lines.push(format!("{GOOD}Connected{GOOD:#} {} over MCP: {file}", agent.agent.name));
             }
-            Some(Err(error)) => lines.push(cut(
+            Some(Err(error)) => lines.push(Table::cut(
                 &format!("{BAD}Not connected{BAD:#} {}: {}", agent.agent.name, visible(&error.message)),
                 WIDTH,
             )),

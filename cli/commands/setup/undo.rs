@@ -2,15 +2,15 @@
 
 use std::{fs, io::ErrorKind, path::PathBuf};
 
-use client::{UndoError, Undone};
-use jiff::Timestamp;
+use client::Operation;
+use library::Action;
 use mcp::hosts::Host;
 use serde_json::json;
 use skill::counted;
 
 use super::{
     found::context_of,
-    record::{FileChange, SetupRecord},
+    record::{FileChange, LibraryBefore, SetupRecord},
 };
 use crate::{
     args::Global,
@@ -29,22 +29,23 @@ pub fn is_last_operation(context: &Context) -> Result<bool, CliError> {
     let Some((record, _)) = SetupRecord::last(context)?.filter(|_| !context.library_is_named()) else {
         return Ok(false);
     };
-    Ok(look(context, &record)?.is_some_and(|undone| moment(&undone.time) == moment(&record.time)))
+    let before = record.libraries.iter().find(|before| before.project.as_deref() == context.library_project());
+    Ok(before.map(|before| since(context, before)).transpose()?.is_some_and(|operations| is_setup_alone(&operations)))
 }
 
 /// Undoes the last setup.
 pub fn run(context: &Context, global: &Global) -> Result<Exit, CliError> {
     let Some((record, path)) = SetupRecord::last(context)? else {
-        return Err(CliError::new("not_found", Exit::NotFound, "no setup is there to undo")
+        return Err(CliError::new("not_found", Exit::NotFound, "there is no setup to undo")
             .hint("undo the last operation instead: skillhub undo"));
     };
-    let contexts = contexts(context, global, &record)?;
-    for context in &contexts {
-        check_is_last(context, &record)?;
+    let libraries = libraries(context, global, &record)?;
+    if !global.yes {
+        libraries.iter().try_for_each(|(context, before)| check_is_last(context, before))?;
     }
     let (mut skills, mut warnings) = (Vec::new(), Vec::new());
-    for context in &contexts {
-        undo_library(context, &record, (&mut skills, &mut warnings))?;
+    for (context, before) in &libraries {
+        undo_library(context, before, (&mut skills, &mut warnings))?;
     }
     let mut files: Vec<PathBuf> = Vec::new();
     for file in &record.files {
@@ -62,69 +63,64 @@ pub fn run(context: &Context, global: &Global) -> Result<Exit, CliError> {
     let document = json!({"ok": true, "status": "undone", "skills": skills, "files": files, "warnings": warnings});
     context.out.answer(&document, |out| {
         let (skills, files) = (counted(skills.len(), "skill"), counted(files.len(), "configuration file"));
-        writeln!(out, "{GOOD}Undone{GOOD:#}: {skills} and {files} are as before the setup")?;
+        writeln!(out, "{GOOD}Undone{GOOD:#}: restored {skills} and {files}")?;
         warnings.iter().try_for_each(|warning| out.message(format_args!("{WARN}note{WARN:#}: {}", visible(warning))))
     })?;
     Ok(Exit::Done)
 }
 
-/// The libraries in which the setup managed skills.
-fn contexts(context: &Context, global: &Global, record: &SetupRecord) -> Result<Vec<Context>, CliError> {
-    let mut contexts = Vec::new();
-    if let Some(root) = &record.project {
-        std::env::set_current_dir(root).map_err(io_at(root))?;
-        contexts.push(context_of(context, global, true)?);
-    }
-    if record.user {
-        contexts.push(context_of(context, global, false)?);
-    }
-    Ok(contexts)
-}
-
-/// What undoing would undo in a library, where that belongs to the setup.
-fn look(context: &Context, record: &SetupRecord) -> Result<Option<Undone>, CliError> {
-    let mut library = context.library()?;
-    let lock_path = context.lock_path(&library);
-    let by = (&context.stamp(), &context.permit()? as &library::Permit<'_>);
-    match client::undo(&mut library, &lock_path, by, true) {
-        Ok(undone) => Ok(Some(undone).filter(|undone| moment(&undone.time) >= moment(&record.time))),
-        Err(UndoError::Nothing) => Ok(None),
-        Err(error) => Err(failed(error)),
-    }
-}
-
-fn moment(text: &str) -> Option<Timestamp> {
-    text.parse().ok()
-}
-
-fn check_is_last(context: &Context, record: &SetupRecord) -> Result<(), CliError> {
-    match look(context, record)? {
-        Some(undone) if moment(&undone.time) != moment(&record.time) => {
-            let library = context.shown(context.library_path());
-            let scope = if context.library_project().is_some() { "--project" } else { "--global" };
-            let message = format!("{library} has changed since the setup: {} at {}", undone.action, undone.time);
-            Err(CliError::new("conflict", Exit::Conflict, message)
-                .hint(format!("undo that first: skillhub {scope} undo")))
+/// The libraries in which the setup managed skills, wherever the command is given.
+fn libraries<'r>(
+    context: &Context,
+    global: &Global,
+    record: &'r SetupRecord,
+) -> Result<Vec<(Context, &'r LibraryBefore)>, CliError> {
+    let mut libraries = Vec::new();
+    for before in &record.libraries {
+        if let Some(root) = &before.project {
+            std::env::set_current_dir(root).map_err(io_at(root))?;
         }
-        _ => Ok(()),
+        libraries.push((context_of(context, global, before.project.is_some())?, before));
     }
+    Ok(libraries)
+}
+
+/// The operations of a library since a setup began, its own included, newest first.
+fn since(context: &Context, before: &LibraryBefore) -> Result<Vec<Operation>, CliError> {
+    let operations = client::operations(&context.library()?).map_err(failed)?;
+    Ok(operations.into_iter().take_while(|operation| operation.id != before.operation).collect())
+}
+
+fn is_setup_alone(operations: &[Operation]) -> bool {
+    matches!(operations, [only] if only.action == Action::Adopt.as_str())
+}
+
+/// Refuses when other operations came after the setup, for undoing it undoes these as well.
+fn check_is_last(context: &Context, before: &LibraryBefore) -> Result<(), CliError> {
+    let operations = since(context, before)?;
+    let later = operations.iter().filter(|operation| operation.action != Action::Adopt.as_str()).count();
+    if operations.is_empty() || is_setup_alone(&operations) {
+        return Ok(());
+    }
+    let library = context.shown(context.library_path());
+    let message =
+        format!("{library} has {} since the setup, which would be undone as well", counted(later.max(1), "operation"));
+    Err(CliError::new("conflict", Exit::Conflict, message)
+        .hint("see them with `skillhub undo --list`, then undo all: skillhub setup --undo -y"))
 }
 
 fn undo_library(
     context: &Context,
-    record: &SetupRecord,
+    before: &LibraryBefore,
     (skills, warnings): (&mut Vec<String>, &mut Vec<String>),
 ) -> Result<(), CliError> {
-    if look(context, record)?.is_none() {
-        return Ok(());
-    }
     let sight = FolderSight::new(context)?;
     let mut library = context.library()?;
     let lock_path = context.lock_path(&library);
     let by = (&context.stamp(), &context.permit()? as &library::Permit<'_>);
-    let undone = client::undo(&mut library, &lock_path, by, false).map_err(failed)?;
+    let undone = client::undo_to(&mut library, &before.operation, &lock_path, by, false).map_err(failed)?;
     let state = library.state()?;
-    for skill in &undone.skills {
+    for skill in undone.iter().flat_map(|undone| &undone.skills) {
         sight.apply(&library, &skill.name, &state.of(&skill.name));
         skills.push(skill.name.to_string());
         warnings.extend(skill.warnings.iter().cloned());

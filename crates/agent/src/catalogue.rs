@@ -7,8 +7,8 @@ use std::{
 };
 
 use library::{
-    Closeness, FolderEdit, FolderFiles, FolderState, Front, Glance, HandEditFault, Head, Library, LibraryError, Scope,
-    Served, SkillState, Standing, State,
+    FolderEdit, FolderState, Front, Glance, HandEditFault, Head, Library, LibraryError, Scope, SkillState, Standing,
+    State,
 };
 use scan::Baseline;
 use skill::{Bundle, Limits, QualifiedName, SkillName};
@@ -17,7 +17,7 @@ use crate::{
     builtin::Builtin,
     effective::{Sight, is_equal_copy},
     error::AgentError,
-    places::{Opens, Places, Root},
+    places::{Access, Places, Root},
     search::search,
     settings::Settings,
     tool_policy::Declared,
@@ -71,19 +71,6 @@ enum Source {
     Program(Box<Bundle>),
 }
 
-/// What one run is given of a skill.
-#[derive(Debug)]
-pub struct Given {
-    /// The files.
-    pub files: Bundle,
-    /// The revision; `None` for an edit that is not recorded and for a skill without history.
-    pub head: Option<Head>,
-    /// Whether the files are an edit of the folder that is not recorded.
-    pub edited: bool,
-    /// Why an edit of the folder waits for a person.
-    pub held: Option<String>,
-    /// The folder with the files, where there is one.
-    pub path: Option<PathBuf>,
 }
 
 /// All visible skills by precedence. One whose name is taken already is left out, and a note says so.
@@ -108,18 +95,18 @@ impl Catalogue {
     /// # Errors
     /// A library cannot be read. Of an agents' folder that cannot, a note tells.
     pub fn collect(places: &Places, builtin: Vec<Builtin>) -> Result<Self, AgentError> {
-        Self::collect_by(places, builtin, Library::open)
+        Self::collect_by(places, builtin, Access::Open)
     }
 
-    /// As [`Catalogue::collect`], but operations that a killed process left are not applied.
+    /// As [`Catalogue::collect`], but nothing is written: operations that a killed process left are not applied.
     ///
     /// # Errors
     /// As [`Catalogue::collect`].
     pub fn inspect(places: &Places) -> Result<Self, AgentError> {
-        Self::collect_by(places, Vec::new(), Library::inspect)
+        Self::collect_by(places, Vec::new(), Access::Inspect)
     }
 
-    fn collect_by(places: &Places, builtin: Vec<Builtin>, opens: Opens) -> Result<Self, AgentError> {
+    fn collect_by(places: &Places, builtin: Vec<Builtin>, access: Access) -> Result<Self, AgentError> {
         let mut catalogue = Self {
             skills: Vec::new(),
             notes: Vec::new(),
@@ -129,9 +116,9 @@ impl Catalogue {
             marks: Vec::new(),
             edit_policy: None,
         };
-        for root in places.open(opens, &mut catalogue.notes)? {
+        for root in places.open(access, &mut catalogue.notes)? {
             let (path, is_own) = (root.library.path().to_owned(), root.is_own);
-            match catalogue.add_root(places, opens, root) {
+            match catalogue.add_root(places, access, root) {
                 Err(error) if is_own => return Err(error.into()),
                 Err(error) => catalogue.notes.push(format!("{} is left out: {error}", path.display())),
                 Ok(()) => {}
@@ -147,16 +134,16 @@ impl Catalogue {
     }
 
     /// Adds the skills of a folder, and those of the folders below it that hold skills.
-    fn add_root(&mut self, places: &Places, opens: Opens, root: Root) -> Result<(), LibraryError> {
+    fn add_root(&mut self, places: &Places, access: Access, root: Root) -> Result<(), LibraryError> {
         let Root { library, is_own } = root;
-        let (mark, mut glances, state) = (library.mark(), library.glances(Closeness::Signatures)?, library.state()?);
+        let (mark, mut glances, state) = (library.mark(), access.glances(&library)?, library.state()?);
         let skills = glances.iter().filter(|glance| glance.head.is_some() || glance.standing == Standing::Modified);
         let names: HashSet<&str> = skills.map(|glance| glance.name.as_str()).collect();
-        let nested = places.nested((&library, opens), |name| names.contains(name), &mut self.notes)?;
+        let nested = places.nested((&library, access), |name| names.contains(name), &mut self.notes)?;
         glances.retain(|glance| !nested.groups.contains(glance.name.as_str()));
         self.add_library(library, mark, glances, &state, is_own);
         for library in nested.libraries {
-            let (mark, glances, state) = (library.mark(), library.glances(Closeness::Signatures)?, library.state()?);
+            let (mark, glances, state) = (library.mark(), access.glances(&library)?, library.state()?);
             self.add_library(library, mark, glances, &state, is_own);
         }
         Ok(())
@@ -275,56 +262,6 @@ impl Catalogue {
                 Err(gone())
             }
         }
-    }
-
-    /// What a run is given of a skill: a revision that is on trial where the run has a part in that, else what
-    /// everybody gets.
-    ///
-    /// # Errors
-    /// As [`Catalogue::files`].
-    pub fn given(&self, listed: &Listed, run: Option<&str>) -> Result<Given, AgentError> {
-        if let (Some(run), Some(library)) = (run, self.library_of(listed))
-            && let Some(Served { head, path }) = library.served(&listed.name, run)?
-        {
-            return Ok(Given { files: library.bundle(&head.id)?, head: Some(head), edited: false, held: None, path });
-        }
-        let path = listed.path.clone();
-        let (Some(library), Some(head)) = (self.library_of(listed), &listed.head) else {
-            return Ok(Given { files: self.files(listed)?, head: None, edited: false, held: None, path });
-        };
-        let FolderFiles { files, head, held } = Self::now(library, listed, head)?;
-        Ok(Given { edited: head.is_none(), files, head, held, path })
-    }
-
-    /// What readers get of a skill with a history as its folder is at this moment, which may have changed since the
-    /// catalogue was collected. Only content that nobody judged is scanned.
-    fn now(library: &Library, listed: &Listed, head: &Head) -> Result<FolderFiles, AgentError> {
-        let found = library.files_in_folder(&listed.name)?;
-        let is_head = found.as_ref().is_some_and(|found| found.digest().to_string() == head.digest);
-        match &listed.edit {
-            _ if is_head => Ok(FolderFiles { files: library.bundle(&head.id)?, head: Some(head.clone()), held: None }),
-            Some(edit) if found.is_some_and(|found| edit.is_of(&found)) => Self::edited(library, listed, edit),
-            _ => Self::judged(library, listed),
-        }
-    }
-
-    /// The files for an edit that was judged, if the folder still holds it.
-    fn edited(library: &Library, listed: &Listed, edit: &FolderEdit) -> Result<FolderFiles, AgentError> {
-        let head = edit.at.as_ref().filter(|_| edit.held.is_none());
-        let head = if edit.held.is_some() { listed.head.as_ref() } else { head };
-        if let Some(head) = head {
-            let held = edit.held.clone();
-            return Ok(FolderFiles { files: library.bundle(&head.id)?, head: Some(head.clone()), held });
-        }
-        match library.files_in_folder(&listed.name)?.filter(|found| found.digest().to_string() == edit.digest) {
-            Some(files) => Ok(FolderFiles { files, head: None, held: None }),
-            None => Self::judged(library, listed),
-        }
-    }
-
-    fn judged(library: &Library, listed: &Listed) -> Result<FolderFiles, AgentError> {
-        let unusable = |fault| AgentError::Unusable { name: listed.name.clone(), fault };
-        library.folder_files(&listed.name)?.map_err(unusable)
     }
 
     /// The skill of a name, whoever may see it.

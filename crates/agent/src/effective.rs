@@ -30,12 +30,12 @@ use crate::{
 /// Revisions, newest first, among which the content of a folder is looked for.
 const REVISIONS: usize = 1000;
 
-/// Whether our own readers show a skill to an agent, and why not.
+/// The decision of our own readers about a skill and an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sight {
-    /// They do.
+    /// They show it.
     Seen,
-    /// They do, after a person was asked.
+    /// They show it after a person was asked.
     Asked,
     /// A person or an agent disabled it.
     Disabled,
@@ -77,20 +77,20 @@ pub struct AgentView {
 }
 
 impl AgentView {
-    /// Whether the host reads content other than our own readers show to the agent.
+    /// Tests for content other than our own readers show to the agent.
     #[must_use]
     pub fn differs(&self) -> bool {
         matches!(self.sight, Sight::Seen | Sight::Asked) && matches!(self.reads, Reads::Older { .. } | Reads::Other)
     }
 
-    /// Whether the host reads the skill although our own readers hide it.
+    /// Tests for a skill that our own readers hide and the host reads.
     #[must_use]
     pub fn is_hidden_but_read(&self) -> bool {
         let is_hidden = matches!(self.sight, Sight::Disabled | Sight::Denied | Sight::NotOnList);
         is_hidden && matches!(self.reads, Reads::Served | Reads::Older { .. })
     }
 
-    /// Whether the agent may see the skill and its host does not find it.
+    /// Tests for a skill that the agent may see and its host does not find.
     #[must_use]
     pub fn lacks(&self) -> bool {
         self.sight == Sight::Seen && self.reads == Reads::Nothing
@@ -187,15 +187,15 @@ impl<'a> Views<'a> {
         if self.catalogue.files(listed).is_ok_and(|served| found.same_but_line_ends(&served)) {
             return Reads::Served;
         }
-        let library = self.catalogue.library_of(listed);
-        let revisions = library.and_then(|library| library.revisions(&listed.name, REVISIONS).ok()).unwrap_or_default();
         let digest = found.digest();
-        let older = revisions.iter().find(|revision| !revision.tombstone && revision.digest == digest);
+        let revisions = self.catalogue.library_of(listed).map(|library| library.walk(&listed.name));
+        let mut held = revisions.into_iter().flatten().take(REVISIONS).map_while(Result::ok);
+        let older = held.find(|revision| !revision.tombstone && revision.digest == digest);
         older.map_or(Reads::Other, |revision| Reads::Older { number: revision.number })
     }
 }
 
-/// Whether a skill that another one hides has the content of that one. Nothing of it is lost then.
+/// Tests for a skill with the content of the one that takes precedence over it.
 pub(crate) fn is_equal_copy(catalogue: &Catalogue, known: &Listed, hidden: &Listed) -> bool {
     let digest = |listed: &Listed| listed.head.as_ref().filter(|_| !listed.modified).map(|head| head.digest.clone());
     if digest(known).is_some() && digest(known) == digest(hidden) {
@@ -211,8 +211,7 @@ fn read_folder(path: &Path) -> Result<Bundle, FolderError> {
 }
 
 impl Listed {
-    /// The decision of our own readers for an agent. A reason that holds for every agent goes before one that
-    /// holds for this agent alone.
+    /// The decision of our own readers for an agent. Reasons that hold for every agent come first.
     #[must_use]
     pub fn sight(&self, settings: &Settings, agent: &str) -> Sight {
         if !self.enabled {
@@ -226,8 +225,7 @@ impl Listed {
 }
 
 impl Settings {
-    /// Whether the configuration lets an agent see a skill, by its bare name and, where it was installed,
-    /// `owner/name`.
+    /// Tests the configuration for an agent and a skill, by its bare name and, where it was installed, `owner/name`.
     #[must_use]
     pub fn lets_see(&self, agent: &str, name: &str, qualified: Option<&str>) -> bool {
         !matches!(permitted(self, agent, name, qualified), Sight::Denied | Sight::NotOnList)

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use library::{Home, Library, LibraryError, Scope, find_agent, folder, resolve};
+use library::{Closeness, Glance, Home, Library, LibraryError, Scope, find_agent, folder, resolve};
 
 use crate::effective::{Host, Surroundings};
 
@@ -29,8 +29,31 @@ const USER_FOLDERS: [&str; 6] = [
     ".claude/skills",
 ];
 
-/// Opens a library: [`Library::open`] or [`Library::inspect`].
-pub(crate) type Opens = fn(&Path, Scope, &Home, &str) -> Result<Library, LibraryError>;
+/// How libraries are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Operations that a killed process left are applied, and findings are remembered.
+    Open,
+    /// Nothing is written.
+    Inspect,
+}
+
+impl Access {
+    fn open(self, path: &Path, scope: Scope, home: &Home, storage: &str) -> Result<Library, LibraryError> {
+        match self {
+            Self::Open => Library::open(path, scope, home, storage),
+            Self::Inspect => Library::inspect(path, scope, home, storage),
+        }
+    }
+
+    /// The skills of a library, by the signatures of their folders.
+    pub fn glances(self, library: &Library) -> Result<Vec<Glance>, LibraryError> {
+        match self {
+            Self::Open => library.glances(Closeness::Signatures),
+            Self::Inspect => library.glances_unremembered(Closeness::Signatures),
+        }
+    }
+}
 
 /// Where an agent's skills are looked for, by precedence.
 #[derive(Debug, Clone)]
@@ -80,7 +103,7 @@ impl Places {
 
     /// Opens them by precedence: the first library, the others and the folders of the project, those of the
     /// user. Of a library that cannot be opened the reason is an error, of any other folder it is a note.
-    pub(crate) fn open(&self, opens: Opens, notes: &mut Vec<String>) -> Result<Vec<Root>, LibraryError> {
+    pub(crate) fn open(&self, access: Access, notes: &mut Vec<String>) -> Result<Vec<Root>, LibraryError> {
         let mut wanted: Vec<(&PathBuf, Scope, bool)> =
             self.libraries.iter().map(|(path, scope)| (path, *scope, true)).collect();
         wanted.extend(self.folders.iter().map(|(path, scope)| (path, *scope, false)));
@@ -93,7 +116,7 @@ impl Places {
             if roots.iter().any(|root| root.library.path() == real) {
                 continue;
             }
-            match opens(&real, scope, &self.home, &self.storage) {
+            match access.open(&real, scope, &self.home, &self.storage) {
                 Ok(library) => roots.push(Root { library, is_own }),
                 Err(error) if is_own => return Err(error),
                 Err(error) => notes.push(format!("{} is left out: {error}", path.display())),
@@ -120,7 +143,7 @@ impl Places {
     /// names of those right below it that lead there. Which names are skills themselves is known.
     pub(crate) fn nested(
         &self,
-        (root, opens): (&Library, Opens),
+        (root, access): (&Library, Access),
         is_skill: impl Fn(&str) -> bool,
         notes: &mut Vec<String>,
     ) -> Result<Nested, LibraryError> {
@@ -143,7 +166,7 @@ impl Places {
             notes.push(format!("{path} holds skills in more than {GROUPS} folders; the others are left out"));
         }
         for path in parents.into_iter().take(GROUPS) {
-            nested.libraries.push(opens(&path, root.scope(), &self.home, &self.storage)?);
+            nested.libraries.push(access.open(&path, root.scope(), &self.home, &self.storage)?);
         }
         Ok(nested)
     }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use cap_std::fs::Dir;
-use library::{Durability, Home, PlaceError, ensure_dir, open_dir, write_atomically};
+use library::{Durability, Home, PlaceError, ensure_dir, interrupt, open_dir, write_atomically};
 use skill::failure::{Fails, Failure};
 use skill::{Digest, Limits};
 use thiserror::Error;
@@ -116,7 +116,8 @@ impl Cache {
     /// [`CacheError`]
     pub(crate) fn temporary(&self) -> Result<tempfile::TempDir, CacheError> {
         self.ensure()?;
-        tempfile::Builder::new().prefix(FETCH).tempdir_in(&self.path).map_err(|source| self.io(source))
+        let folder = tempfile::Builder::new().prefix(FETCH).tempdir_in(&self.path);
+        folder.inspect(|folder| interrupt::note_temporary(folder.path())).map_err(|source| self.io(source))
     }
 
     /// Removes the archives that were fetched first when there are more than `limit` bytes of them,

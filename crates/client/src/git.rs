@@ -13,6 +13,7 @@ use std::{
 };
 
 use cap_std::{ambient_authority, fs::Dir};
+use library::interrupt::{self, Interrupted};
 use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
 
@@ -76,6 +77,9 @@ pub enum ProgramError {
         /// The limit.
         limit: u64,
     },
+    /// The process was asked to stop.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
     /// git failed.
     #[error("{message}")]
     Failed {
@@ -94,6 +98,7 @@ impl Fails for ProgramError {
             Self::TooSlow { .. } => Failure::new(FailureKind::Unreachable, "network"),
             Self::TooMuch { .. } => Failure::new(FailureKind::Invalid, "too_large")
                 .hint("clone it yourself and use the folder of the clone"),
+            Self::Interrupted(error) => error.failure(),
             Self::Failed { .. } => Failure::new(FailureKind::Unreachable, "git_failed"),
             Self::Io(_) => Failure::io(),
         }
@@ -148,6 +153,7 @@ pub(crate) fn run(command: &mut Command, folder: &Path, url: &str, limit: u64) -
     })?;
     let status = match wait(child, folder, limit)? {
         Ended::ByItself(status) => status,
+        Ended::Interrupted => return Err(Interrupted.into()),
         Ended::TooSlow => return Err(ProgramError::TooSlow { url: url.to_owned(), seconds: TIME_LIMIT.as_secs() }),
         Ended::TooMuch => return Err(ProgramError::TooMuch { url: url.to_owned(), limit }),
     };
@@ -173,6 +179,8 @@ enum Ended {
     TooSlow,
     /// It was stopped, or has left more than it may.
     TooMuch,
+    /// It was stopped with the whole process.
+    Interrupted,
 }
 
 /// Waits for a child, and stops it when it takes too long or writes too much into its folder.
@@ -187,6 +195,10 @@ fn wait(mut child: Child, folder: &Path, limit: u64) -> io::Result<Ended> {
         }
         if let Some(status) = ended {
             return Ok(Ended::ByItself(status));
+        }
+        if interrupt::is_raised() {
+            interrupt::end_child(&mut child)?;
+            return Ok(Ended::Interrupted);
         }
         if Instant::now() >= deadline {
             break;

@@ -1,6 +1,9 @@
 //! [`get`]: one file over http or https, whole and in memory.
 
-use std::{io::Read, time::Duration};
+use std::{
+    io::{ErrorKind, Read},
+    time::Duration,
+};
 
 use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
@@ -29,6 +32,12 @@ pub enum HttpError {
         url: String,
         /// What went wrong.
         message: String,
+    },
+    /// Nothing listens there, as long as a server is still starting.
+    #[error("cannot reach {url}: the connection was refused")]
+    Refused {
+        /// The URL.
+        url: String,
     },
     /// The server has no such file.
     #[error("there is nothing at {url} (the server answers {status})")]
@@ -67,8 +76,10 @@ pub enum HttpError {
 impl Fails for HttpError {
     fn failure(&self) -> Failure {
         match self {
-            Self::Unreached { .. } | Self::Status { .. } => Failure::new(FailureKind::Unreachable, "network")
-                .hint("check the URL and the network, and try again; or download the file and install that"),
+            Self::Unreached { .. } | Self::Refused { .. } | Self::Status { .. } => {
+                Failure::new(FailureKind::Unreachable, "network")
+                    .hint("check the URL and the network, and try again; or download the file and install that")
+            }
             Self::NotFound { .. } => Failure::new(FailureKind::NotFound, "not_found").hint("check the URL"),
             Self::TooLarge { .. } => Failure::new(FailureKind::Invalid, "too_large")
                 .hint("no skill is as large; check what stands at the URL"),
@@ -148,7 +159,10 @@ pub(crate) fn ask(url: &str, ask: &Ask<'_>, limit: u64) -> Result<Answer, HttpEr
         request = request.header(CONTENT_TYPE, kind);
     }
     let request = request.body(ask.body.map_or_else(Vec::new, |(_, bytes)| bytes.to_vec()));
-    let answer = agent().run(request.map_err(|error| invalid(&error))?).map_err(|error| invalid(&error))?;
+    let answer = agent().run(request.map_err(|error| invalid(&error))?).map_err(|error| match &error {
+        ureq::Error::Io(io) if io.kind() == ErrorKind::ConnectionRefused => HttpError::Refused { url: url.to_owned() },
+        _ => invalid(&error),
+    })?;
     Ok(Answer { status: answer.status().as_u16(), bytes: read(answer, url, limit)? })
 }
 

@@ -20,7 +20,10 @@ mod source;
 
 use std::path::Path;
 
-use library::{Event, Home, Library, Permit, Stamp, Verdicts};
+use library::{
+    Event, Home, Library, Permit, Stamp, Verdicts,
+    interrupt::{self, Section},
+};
 use skill::diff;
 
 pub(crate) use ahead::bring as bring_ahead;
@@ -178,7 +181,8 @@ impl Installer<'_> {
         let orders = orders(request, &lock)?;
         bring_ahead(self, &orders, request);
         let (items, needs) = self.items(orders, request, &lock)?;
-        let fetched: Vec<_> = items.into_iter().map(|item| self.fetch_item(item, request)).collect();
+        let fetch = |item| interrupt::check().map(|()| self.fetch_item(item, request));
+        let fetched = items.into_iter().map(fetch).collect::<Result<Vec<_>, _>>()?;
         let candidates = || fetched.iter().filter_map(|(_, found)| found.as_ref().ok()).flatten();
         batch.reports = self.reports(candidates().count());
         ahead::scan(&batch.reports, candidates(), self.progress);
@@ -188,6 +192,7 @@ impl Installer<'_> {
                 Ok(candidates) => {
                     of = of + candidates.len() - 1.min(candidates.len());
                     for mut candidate in candidates {
+                        interrupt::check()?;
                         if candidate.locked.is_none() {
                             candidate.warnings.extend(lookalike::among_installed(&candidate.origin.name, &lock));
                         }
@@ -242,6 +247,7 @@ impl Installer<'_> {
         {
             return Err(error);
         }
+        interrupt::check()?;
         if !request.dry_run {
             self.record_refusals(&batch.settled);
         }
@@ -259,6 +265,7 @@ impl Installer<'_> {
         };
         if !request.dry_run {
             Signers::remember(self.home, done.iter().filter_map(Installed::signed));
+            self.registries.remember(done.iter().filter_map(Installed::registry));
             reports.keep(self.home);
         }
         settled.extend(turns.into_iter().zip(done));
@@ -315,6 +322,8 @@ impl Installer<'_> {
         linking: &Linking<'_>,
         request: &InstallRequest,
     ) -> Result<Vec<Installed>, InstallError> {
+        // What follows from the commit belongs to it.
+        let _whole = Section::enter()?;
         let lock = LockFile::read(self.lock_path)?;
         let Prepared { commits, proposals, plans, mut linked } = self.prepare(&mut planned, &lock, linking, request);
         let is_nothing = commits.is_empty() && proposals.is_empty();

@@ -29,6 +29,7 @@ mod placed;
 mod policy_file;
 mod publish;
 mod registry;
+mod release_state;
 mod releases;
 mod requires;
 mod resolve;
@@ -74,15 +75,17 @@ pub use publish::{
     publish, publish_fork,
 };
 pub use registry::{
-    EMBEDDED, MirrorCheck, MirrorsTidied, Registries, Registry, RegistryError, init_registry, is_elsewhere,
+    EMBEDDED, MirrorCheck, MirrorsTidied, Registries, Registry, RegistryError, init_registry, installed_sources,
+    is_elsewhere,
 };
+pub use release_state::{KnownReleases, ReleaseState};
 pub use releases::{Info, Signed, YankError, Yanked, info, yank};
 pub use requires::{Requirers, Unsolved, requirers_of as requirers};
 pub use resolve::{ResolveError, Resolved, resolve};
 pub use search::{DEFAULT_RESULTS, Found as SearchFound, SearchError, SearchResult, search};
 pub use signing::{SigningError, SigningKey, read_public_key};
 pub use spec::{GitSpec, Request, Spec, SpecError};
-pub use undo::{UndoError, UndoStatus, Undone, UndoneSkill, undo};
+pub use undo::{Operation, START as UNDO_START, UndoError, UndoStatus, Undone, UndoneSkill, operations, undo, undo_to};
 pub use unfinished::{remove_unfinished, unfinished};
 pub use uninstall::{Outcome, UninstallError, Uninstalled, uninstall};
 pub use unmanaged::{Unmanaged, unmanaged};

@@ -250,6 +250,11 @@ impl LockFile {
         self.skills.values().find(|skill| skill.bare_name() == name.as_str())
     }
 
+    /// The registry from which a skill of this full name was installed; `None` for other kinds of sources.
+    pub(crate) fn release_source(&self, name: &str) -> Option<&str> {
+        self.get(name).filter(|skill| skill.kind == "registry").map(|skill| skill.source.as_str())
+    }
+
     /// The entry of the skill whose folder has this name, as the text of a lock file with nothing else.
     #[must_use]
     pub(crate) fn entry_text(&self, name: &SkillName) -> Option<String> {

@@ -1,6 +1,10 @@
 //! [`Logins`]: the tokens of registries on servers, in a file of the home that only its user reads.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    thread,
+    time::{Duration, Instant},
+};
 
 use library::{Home, open_dir, read_bounded, write_private};
 use serde::{Deserialize, Serialize};
@@ -10,10 +14,14 @@ use skill::{
 };
 use thiserror::Error;
 
-use crate::http::{self, Ask, HttpError};
+use crate::http::{self, Answer, Ask, HttpError};
 
 const FILE: &str = "logins.toml";
 const FORMAT: u32 = 1;
+
+/// How long a server that refuses connections may take to start, and how often it is tried meanwhile.
+const START_LIMIT: Duration = Duration::from_secs(5);
+const START_PAUSE: Duration = Duration::from_millis(50);
 
 /// Who is signed in where.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -62,6 +70,17 @@ impl Fails for LoginError {
     }
 }
 
+/// Asks a server, and again for some seconds while nothing listens there: it may have been started just before.
+fn ask_when_up(url: &str, asked: &Ask<'_>) -> Result<Answer, HttpError> {
+    let until = Instant::now() + START_LIMIT;
+    loop {
+        match http::ask(url, asked, Limits::default().state_bytes) {
+            Err(HttpError::Refused { .. }) if Instant::now() < until => thread::sleep(START_PAUSE),
+            answered => return answered,
+        }
+    }
+}
+
 #[derive(Deserialize)]
 struct Who {
     account: Option<String>,
@@ -100,7 +119,7 @@ impl Logins {
     pub fn sign_in(mut self, home: &Home, url: &str, token: &str) -> Result<String, LoginError> {
         let url = url.trim_end_matches('/').to_owned();
         let asked = Ask { token: Some(token), ..Ask::default() };
-        let answer = http::ask(&format!("{url}/v1/whoami"), &asked, Limits::default().state_bytes)?;
+        let answer = ask_when_up(&format!("{url}/v1/whoami"), &asked)?;
         let who = match answer.status {
             200 => serde_json::from_slice::<Who>(&answer.bytes).map_err(|_| LoginError::NoServer(url.clone()))?,
             401 => return Err(LoginError::Unknown(url)),

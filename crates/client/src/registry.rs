@@ -10,20 +10,23 @@ mod noted;
 mod remote;
 mod seen;
 mod signers;
+mod sources;
 mod web;
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     fmt,
     path::{Path, PathBuf},
 };
 
 use jiff::Timestamp;
-use library::Home;
+use library::{Home, interrupt};
 use registry_index::{AppendError, Appended, BundlePlace, Entry, FlagError, Index, NewRelease, Stamp, seed, shard};
 use scan::Cleared;
 use semver::Version;
 use skill::{Digest, Owner, QualifiedName, SkillName};
 
+pub(crate) use ahead::Wish;
 pub use error::RegistryError;
 pub use init::{init_registry, is_elsewhere};
 use location::Location;
@@ -32,11 +35,15 @@ pub use mirrors::{MirrorCheck, MirrorsTidied};
 use remote::{Heads, Remote};
 use seen::{Growth, Seen};
 pub(crate) use signers::{Signers, Standing};
+use sources::Opened;
+pub(crate) use sources::Route;
+pub use sources::installed_sources;
 use web::Web;
 
 use crate::{
     config::{Config, RegistryConfig},
     login::Logins,
+    release_state::ReleaseState,
     search::SearchResult,
     spec::GitSpec,
 };
@@ -59,6 +66,9 @@ pub struct Registries {
     is_offline: bool,
     heads: Heads,
     token: Option<String>,
+    named_tokens: BTreeMap<String, String>,
+    installed: BTreeSet<String>,
+    opened: Opened,
 }
 
 /// A registry, open.
@@ -99,6 +109,9 @@ impl Registries {
             is_offline: false,
             heads: Heads::default(),
             token: None,
+            named_tokens: BTreeMap::new(),
+            installed: BTreeSet::new(),
+            opened: Opened::default(),
         }
     }
 
@@ -115,10 +128,16 @@ impl Registries {
         self
     }
 
-    /// The same, showing servers this token in place of those that were kept.
+    /// The same, showing this token in place of those that were kept to the server that a flag names, or to the only one.
     #[must_use]
     pub fn with_token(self, token: Option<String>) -> Self {
         Self { token, ..self }
+    }
+
+    /// The same, showing the servers of these names in the configuration a token of their own.
+    #[must_use]
+    pub fn with_named_tokens(self, named_tokens: BTreeMap<String, String>) -> Self {
+        Self { named_tokens, ..self }
     }
 
     /// The same without the network.
@@ -225,6 +244,12 @@ impl Registries {
     }
 
     fn open(&self, name: &str, text: &str, base: &Path) -> Result<Registry, RegistryError> {
+        let registry = self.open_unnoted(name, text, base)?;
+        self.opened.add(registry.location());
+        Ok(registry)
+    }
+
+    fn open_unnoted(&self, name: &str, text: &str, base: &Path) -> Result<Registry, RegistryError> {
         let name = name.to_owned();
         let path = match Location::read(text, base)? {
             Location::Git(spec) if self.is_offline => return Err(RegistryError::Offline(spec.url())),
@@ -256,7 +281,13 @@ impl Registries {
             return Ok(None);
         }
         let kept = || Logins::read(&self.home).ok()?.of(&url).map(|login| login.token.clone());
-        Web::find(&url, &self.home, self.token.clone().or_else(kept), self.accepts_rewrite, self.now)
+        Web::find(
+            &url,
+            &self.home,
+            self.token_for(url.trim_end_matches('/')).or_else(kept),
+            self.accepts_rewrite,
+            self.now,
+        )
     }
 
     /// Makes the embedded registry beside its place and renames it, so that no other process sees it
@@ -265,6 +296,7 @@ impl Registries {
         let io = |source| RegistryError::Io { path: location.to_owned(), source };
         let home = self.home.ensure()?;
         let temporary = tempfile::Builder::new().prefix(".registry-").tempdir_in(self.home.path()).map_err(io)?;
+        interrupt::note_temporary(temporary.path());
         let index = Index::init(temporary.path(), &Stamp { by: "skillhub".to_owned(), at: self.now })?;
         seed(&index, self.now)?;
         drop(index);
@@ -360,6 +392,17 @@ impl Registry {
             Reach::Web(web) => return Err(RegistryError::NotHere(web.url().to_owned())),
         }
         Ok(&self.index)
+    }
+
+    /// What the registry says against a release, whose line was just read.
+    pub(crate) fn state_of(&self, entry: &Entry) -> Option<ReleaseState> {
+        let by_line = ReleaseState::of(entry);
+        match &self.reach {
+            Reach::Web(web) if by_line.is_none() && entry.yanked => {
+                web.quarantine_reason(&entry.name, &entry.version).map(ReleaseState::Quarantined)
+            }
+            _ => by_line,
+        }
     }
 
     /// What a server finds; `None` where the lines of all skills are to be looked through here.

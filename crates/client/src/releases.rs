@@ -7,6 +7,7 @@ use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
 
 use crate::{
+    lock_file::LockFile,
     registry::{Registries, Registry, RegistryError},
     resolve::{self, ResolveError},
     spec::Spec,
@@ -50,12 +51,12 @@ impl Signed {
 }
 
 /// The releases of the skill that a spec names: all of them, or those that its version or range
-/// matches.
+/// matches. A skill of the lock file is looked for in the registry that it came from.
 ///
 /// # Errors
 /// [`ResolveError`]
-pub fn info(registries: &Registries, spec: &Spec) -> Result<Info, ResolveError> {
-    let (registry, name, request) = resolve::locate(registries, spec)?;
+pub fn info(registries: &Registries, spec: &Spec, lock: &LockFile) -> Result<Info, ResolveError> {
+    let (registry, name, request) = resolve::locate_known(registries, spec, lock)?;
     let all = resolve::releases(&registry, &name)?;
     let is_wanted = |entry: &Entry| match request.wanted() {
         Wanted::Newest => true,

@@ -6,6 +6,7 @@
 mod solve;
 
 use std::{
+    cell::RefCell,
     collections::{BTreeMap, BTreeSet},
     fmt,
     path::Path,
@@ -19,7 +20,7 @@ use thiserror::Error;
 
 use crate::{
     lock_file::{LockFile, LockFileError, LockedSkill},
-    registry::Registries,
+    registry::{Registries, Registry},
     resolve::ResolveError,
     spec::Request,
 };
@@ -66,6 +67,8 @@ fn ring(names: &[QualifiedName]) -> String {
 pub(crate) struct Asked {
     pub name: QualifiedName,
     pub request: Request,
+    /// The place of its registry.
+    pub source: String,
     /// The releases that its registry has.
     pub releases: Vec<Entry>,
     /// Whether the version that is installed, or a newer one, is wanted and nothing else: an update.
@@ -88,6 +91,8 @@ pub(crate) enum Target {
 pub(crate) struct Choice {
     versions: BTreeMap<QualifiedName, Version>,
     needs: BTreeMap<QualifiedName, Vec<QualifiedName>>,
+    /// The places of the registries that have them.
+    sources: BTreeMap<QualifiedName, String>,
     installed: BTreeMap<QualifiedName, Version>,
 }
 
@@ -95,6 +100,11 @@ impl Choice {
     /// The release of a skill.
     pub fn version(&self, name: &QualifiedName) -> Option<&Version> {
         self.versions.get(name)
+    }
+
+    /// The place of the registry that has a skill; `None` of one that stays as it is.
+    pub fn source(&self, name: &QualifiedName) -> Option<&str> {
+        self.sources.get(name).map(String::as_str)
     }
 
     /// The skills.
@@ -199,7 +209,7 @@ pub(crate) fn choose(
         let why = format!("{who} requires {required}");
         wishes.push(Wish { name: required.name.clone(), takes: Takes::Required(required.clone()), why });
     }
-    let world = World { registries, asked, here };
+    let world = World { registries, asked, here, sources: RefCell::default(), requirers: RefCell::default() };
     let versions = solve(&wishes, &world)?;
     let choice = world.choice(versions)?;
     choice.check_rings()?;
@@ -211,9 +221,33 @@ struct World<'a> {
     registries: &'a Registries,
     asked: &'a [Asked],
     here: BTreeMap<QualifiedName, Here>,
+    /// Where each skill was looked for.
+    sources: RefCell<BTreeMap<QualifiedName, String>>,
+    /// The registry of the first skill that was found to require a skill.
+    requirers: RefCell<BTreeMap<QualifiedName, String>>,
 }
 
 impl World<'_> {
+    /// The registry of a skill that nobody asked for: its own where it is installed, else by who requires it.
+    fn registry_of(&self, name: &QualifiedName) -> Result<Registry, ResolveError> {
+        if let Some(here) = self.here.get(name) {
+            return Ok(self.registries.of_installed(&name.owner, &here.source)?);
+        }
+        let requirer = self.requirers.borrow().get(name).cloned();
+        let route = self.registries.route_of_requirement(&name.owner, requirer.as_deref());
+        Ok(self.registries.follow(&route)?)
+    }
+
+    /// Notes where a skill was found, and that what it requires may be there as well.
+    fn note_source(&self, name: &QualifiedName, source: &str, entries: &[Entry]) {
+        self.sources.borrow_mut().insert(name.clone(), source.to_owned());
+        let mut requirers = self.requirers.borrow_mut();
+        let required = entries.iter().flat_map(|entry| parsed(&entry.requires).unwrap_or_default());
+        for required in required {
+            requirers.entry(required.name).or_insert_with(|| source.to_owned());
+        }
+    }
+
     fn asked(&self, name: &QualifiedName) -> Option<&Asked> {
         self.asked.iter().find(|asked| asked.name == *name)
     }
@@ -225,8 +259,9 @@ impl World<'_> {
             let required = release.and_then(|release| release.requires.ok()).unwrap_or_default();
             needs.insert(name.clone(), required.into_iter().map(|required| required.name).collect());
         }
+        let sources = self.sources.into_inner();
         let installed = self.here.into_iter().map(|(name, here)| (name, here.version)).collect();
-        Ok(Choice { versions, needs, installed })
+        Ok(Choice { versions, needs, sources, installed })
     }
 }
 
@@ -239,13 +274,18 @@ impl Releases for World<'_> {
             return Ok(as_here.into_iter().collect());
         }
         let entries = match asked {
-            Some(asked) => asked.releases.clone(),
+            Some(asked) => {
+                self.note_source(name, &asked.source, &asked.releases);
+                asked.releases.clone()
+            }
             None => {
-                let registry = self.registries.serving(&name.owner)?;
+                let registry = self.registry_of(name)?;
                 if here.is_some_and(|here| here.source != registry.location()) {
                     return Ok(as_here.into_iter().collect());
                 }
-                registry.with_skill(name)?.releases(name)?
+                let entries = registry.with_skill(name)?.releases(name)?;
+                self.note_source(name, registry.location(), &entries);
+                entries
             }
         };
         let is_other = |entry: &&Entry| here.is_none_or(|here| here.version != entry.version);

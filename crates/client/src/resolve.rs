@@ -7,6 +7,7 @@ use skill::{QualifiedName, SkillName};
 use thiserror::Error;
 
 use crate::{
+    lock_file::LockFile,
     registry::{Registries, Registry, RegistryError},
     search,
     spec::{Request, Spec},
@@ -107,9 +108,14 @@ fn join(versions: &[Version]) -> String {
 /// [`ResolveError`]
 pub fn resolve(registries: &Registries, spec: &Spec) -> Result<Resolved, ResolveError> {
     let (registry, name, request) = locate(registries, spec)?;
+    release_in(registry, name, &request)
+}
+
+/// Finds the release that a request asks for in a registry that is known.
+pub(crate) fn release_in(registry: Registry, name: QualifiedName, request: &Request) -> Result<Resolved, ResolveError> {
     let entries = releases(&registry, &name)?;
     let Some(entry) = select(&entries, request.wanted()).cloned() else {
-        return Err(no_release(&registry, &name, &request, &entries));
+        return Err(no_release(&registry, &name, request, &entries));
     };
     Ok(Resolved { registry, name, entry })
 }
@@ -124,6 +130,28 @@ pub(crate) fn locate(registries: &Registries, spec: &Spec) -> Result<(Registry, 
         }
         other => Err(ResolveError::NotAName(other.to_string())),
     }
+}
+
+/// As [`locate`], but that a skill of the lock file is looked for in the registry that it came from, if this home trusts
+/// that.
+pub(crate) fn locate_known(
+    registries: &Registries,
+    spec: &Spec,
+    lock: &LockFile,
+) -> Result<(Registry, QualifiedName, Request), ResolveError> {
+    let known = match spec {
+        Spec::Qualified { name, request } => lock.get(&name.to_string()).map(|locked| (locked, request)),
+        Spec::Bare { name, request } => lock.find(name).map(|locked| (locked, request)),
+        _ => None,
+    };
+    if let Some((locked, request)) = known
+        && let Some(source) = lock.release_source(&locked.name)
+        && let Ok(name) = locked.name.parse::<QualifiedName>()
+        && registries.asks_source(source)?
+    {
+        return Ok((registries.of_installed(&name.owner, source)?, name, request.clone()));
+    }
+    locate(registries, spec)
 }
 
 fn locate_bare(registries: &Registries, name: &SkillName) -> Result<(Registry, QualifiedName), ResolveError> {

@@ -6,6 +6,7 @@
 
 mod error;
 mod last;
+mod several;
 
 use std::{
     collections::BTreeMap,
@@ -13,9 +14,9 @@ use std::{
 };
 
 use library::{
-    Action, AgentDir, Before, Checkout, Commit, Committed, Content, Event, FolderState, Library, LinkChanges, LinkPlan,
-    LinkTarget, LockLine, LockLines, NewRevision, Origin, Permit, Plans, Revision, RevisionId, RevisionSpec,
-    SkillState, Stamp, State, WholeChange,
+    Action, AgentDir, Before, Checkout, Commit, CommitError, Committed, Content, Event, FolderState, Library,
+    LinkChanges, LinkPlan, LinkTarget, LockLine, LockLines, NewRevision, Origin, Permit, Plans, Revision, RevisionId,
+    RevisionSpec, SkillState, Stamp, State, WholeChange, interrupt::Section,
 };
 use scan::{Baseline, Cleared, Verdict};
 use skill::{
@@ -25,6 +26,8 @@ use skill::{
 
 pub use error::UndoError;
 use last::{Last, OfSkill, UNDO};
+use several::Since;
+pub use several::{Operation, START, operations};
 
 use crate::lock_file::{LockFile, line_of, write_pending_lines};
 
@@ -39,6 +42,8 @@ pub struct Undone {
     pub actor: String,
     /// What became of each skill.
     pub skills: Vec<UndoneSkill>,
+    /// The operations that were taken back, newest first, where several were.
+    pub operations: Vec<Operation>,
 }
 
 /// How a skill is after its operation was taken back.
@@ -113,11 +118,46 @@ pub fn undo(
     (stamp, permit): (&Stamp, &Permit<'_>),
     dry_run: bool,
 ) -> Result<Undone, UndoError> {
-    let lock = LockFile::read(lock_path)?;
     let (events, _) = library.events()?;
     let last = Last::of(&events).ok_or(UndoError::Nothing)?;
-    let planned =
-        last.skills().into_iter().map(|of| plan(library, of, (stamp, permit))).collect::<Result<Vec<_>, _>>()?;
+    carry_out(library, &last, lock_path, (stamp, permit), dry_run)
+}
+
+/// Takes back everything that was done after one operation, as one operation: each skill becomes as that one left it, in
+/// one commit. `None` when nothing was done after it.
+///
+/// # Errors
+/// [`UndoError`]; nothing has changed then.
+pub fn undo_to(
+    library: &mut Library,
+    id: &str,
+    lock_path: &Path,
+    by: (&Stamp, &Permit<'_>),
+    dry_run: bool,
+) -> Result<Option<Undone>, UndoError> {
+    let (events, _) = library.events()?;
+    let Since { all, operations } = Since::of(&events, id)?;
+    let Some(all) = all else { return Ok(None) };
+    let undone = carry_out(library, &all, lock_path, by, dry_run)?;
+    Ok(Some(Undone { operations, ..undone }))
+}
+
+fn carry_out(
+    library: &mut Library,
+    last: &Last<'_>,
+    lock_path: &Path,
+    (stamp, permit): (&Stamp, &Permit<'_>),
+    dry_run: bool,
+) -> Result<Undone, UndoError> {
+    let lock = LockFile::read(lock_path)?;
+    let planned = last.skills().into_iter().map(|of| plan(library, of, (stamp, permit)));
+    let mut planned = planned.collect::<Result<Vec<_>, _>>()?;
+    if last.is_several() {
+        let state = library.state()?;
+        planned.retain(|planned| planned.changes(&state));
+    }
+    // What follows from the commit belongs to it.
+    let _whole = Section::enter().map_err(CommitError::from)?;
     let stamp = Stamp { reason: Some(last.reason()), ..stamp.clone() };
     let commits: Vec<Commit> = planned.iter().filter_map(|planned| planned.commit(&lock, &stamp)).collect();
     let mut skills: Vec<UndoneSkill> = planned.iter().map(Planned::outcome).collect();
@@ -136,7 +176,8 @@ pub fn undo(
         refresh_lock(library, lock_path, &mut skills);
     }
     let Event { action, time, actor, .. } = last.told;
-    Ok(Undone { action: action.clone(), time: time.clone(), actor: actor.clone(), skills })
+    let (action, time, actor) = (action.clone(), time.clone(), actor.clone());
+    Ok(Undone { action, time, actor, skills, operations: Vec::new() })
 }
 
 /// Looks whether a skill can be as it was.
@@ -184,6 +225,22 @@ fn plan<'a>(
 }
 
 impl Planned<'_> {
+    /// Whether the skill is not as it is to be already: some of several operations may have taken others back.
+    fn changes(&self, state: &State) -> bool {
+        let of_skill = state.of(&self.of.name);
+        if of_skill.enabled != self.of.was_enabled() || of_skill.placed != self.of.places_before() {
+            return true;
+        }
+        match (&self.then, &self.head) {
+            _ if self.of.revision().is_none() => false,
+            (None, head) => head.as_ref().is_some_and(|head| !head.tombstone),
+            (Some((before, cleared)), Some(head)) => {
+                head.tombstone || cleared.digest() != self.now.digest() || before.origin != head.origin
+            }
+            (Some(_), None) => true,
+        }
+    }
+
     fn origin(&self) -> Option<&Origin> {
         self.head.as_ref()?.origin.as_ref()
     }

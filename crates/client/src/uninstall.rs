@@ -8,7 +8,7 @@ use std::{
 use library::{
     Action, Before, Checkout, Commit, CommitError, Committed, Content, Denied, Event, FolderState, Library,
     LibraryError, LockLine, LockLines, NewRevision, Permit, Plans, Revision, RevisionId, SnapshotError, Stamp,
-    StorageError, TakeOver, WholeChange,
+    StorageError, TakeOver, WholeChange, interrupt::Section,
 };
 use scan::Verdict;
 use skill::failure::{Fails, Failure, FailureKind};
@@ -143,6 +143,7 @@ pub fn uninstall(
     stamp: &Stamp,
     permit: &Permit<'_>,
 ) -> Result<Vec<Outcome>, UninstallError> {
+    let _whole = Section::enter().map_err(CommitError::from)?;
     let lock = LockFile::read(lock_path)?;
     let unique = skills.iter().enumerate().filter(|(at, skill)| !skills[..*at].contains(skill)).map(|(_, skill)| skill);
     let mut prepared: Vec<(SkillName, Result<Leaving, UninstallError>)> =

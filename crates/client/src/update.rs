@@ -4,7 +4,7 @@ mod newer;
 
 use std::path::Path;
 
-use library::{Library, Origin};
+use library::{Library, Origin, interrupt};
 use skill::SkillName;
 
 use newer::{Newer, bring_sources, choose, newer};
@@ -77,6 +77,7 @@ impl Installer<'_> {
         bring_sources(self, &skills, &as_install, true);
         let choice = choose(self, &skills, &as_install, &lock)?;
         for (done, skill) in skills.iter().enumerate() {
+            interrupt::check()?;
             (self.progress)(Progress { stage: "checking", done, of: skills.len() });
             self.update_one(skill, choice.as_ref(), &as_install, &mut batch)?;
         }
@@ -128,8 +129,9 @@ impl Installer<'_> {
                 self.update_one(skill, Some(choice), request, batch)?;
                 continue;
             }
+            let source = choice.source(name).map(str::to_owned);
             let (name, version, newest) = (name.clone(), version.clone(), Request::newest());
-            let order = Order::Chosen { name, request: newest, version, is_dependency: true };
+            let order = Order::Chosen { name, request: newest, version, source, is_dependency: true };
             match fetch(self, &order, request) {
                 Ok(found) => found.into_iter().for_each(|candidate| self.plan_one(candidate, request, batch)),
                 Err(error) => {

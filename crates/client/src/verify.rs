@@ -10,8 +10,9 @@ use skill::{
 use crate::{
     install::{InstallError, Installer},
     lock_file::{LockFile, LockedSkill},
+    release_state::ReleaseState,
     resolve::{self, ResolveError, Resolved},
-    spec::{Request, Spec},
+    spec::Request,
 };
 
 /// How an installed skill stands to the lock file.
@@ -27,6 +28,8 @@ pub enum VerifyStatus {
     Missing,
     /// Its release was withdrawn.
     Withdrawn,
+    /// Its release is under quarantine.
+    Quarantined,
     /// It is something else than the lock file says, and no edit here explains it.
     Tampered,
 }
@@ -41,6 +44,7 @@ impl VerifyStatus {
             Self::Modified => "modified",
             Self::Missing => "missing",
             Self::Withdrawn => "withdrawn",
+            Self::Quarantined => "quarantined",
             Self::Tampered => "tampered",
         }
     }
@@ -160,11 +164,14 @@ impl Verified {
         if !matches!(request.wanted(), Wanted::Exact(_)) {
             return self.is(VerifyStatus::Tampered, "the version in the lock file is none");
         }
-        match resolve::resolve(&registries, &Spec::Qualified { name, request }) {
-            Ok(found) => match &found.entry.withdrawn {
-                Some(withdrawal) => {
-                    let why = format!("its release was withdrawn: {}", withdrawal.reason);
-                    self.is(VerifyStatus::Withdrawn, why)
+        let registry = registries.of_installed(&name.owner, &entry.source).map_err(ResolveError::from);
+        match registry.and_then(|registry| resolve::release_in(registry, name, &request)) {
+            Ok(found) => match found.registry.state_of(&found.entry) {
+                Some(ReleaseState::Withdrawn(reason)) => {
+                    self.is(VerifyStatus::Withdrawn, format!("its release was withdrawn: {reason}"))
+                }
+                Some(ReleaseState::Quarantined(reason)) => {
+                    self.is(VerifyStatus::Quarantined, format!("its release is under quarantine: {reason}"))
                 }
                 None if found.entry.digest.to_string() != entry.digest => {
                     let why = format!("{} has other content under this version", found.registry);

@@ -126,6 +126,7 @@ impl Fails for CommitError {
             Self::NotWritable { .. } => Failure::io()
                 .hint("see that its disk has room, who owns the folder and its mode, or name another with --library"),
             Self::Lock(error) => error.failure(),
+            Self::Interrupted(error) => error.failure(),
             Self::Library(error) => error.failure(),
         }
     }

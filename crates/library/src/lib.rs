@@ -32,6 +32,7 @@ mod events;
 mod failures;
 pub mod folder;
 mod home;
+pub mod interrupt;
 mod journal;
 mod library;
 mod links;

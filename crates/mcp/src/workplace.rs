@@ -45,6 +45,12 @@ pub trait Workplace: Send {
     /// Where skills are looked for.
     fn places(&self) -> Places;
 
+    /// The problems of hosts that read other content than is served under the name of a skill, or of any.
+    ///
+    /// # Errors
+    /// A part of the configuration cannot be used.
+    fn differences(&self, catalogue: &Catalogue, name: Option<&SkillName>) -> Result<Vec<Value>, Refusal>;
+
     /// The skills inside the program.
     ///
     /// # Errors

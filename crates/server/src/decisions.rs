@@ -59,7 +59,7 @@ pub fn quarantine(hub: &Hub, account: &Owner, entry: &Entry, reason: &str) -> Re
     // Held back first: between the two steps nobody gets it.
     hub.activity.quarantine(&held, &entry.digest)?;
     hub.blobs.forget(&entry.digest);
-    set_yanked(hub, entry, true, account)
+    set_quarantined(hub, entry, Some(reason), true, account)
 }
 
 /// Lets a release go that was held back; it is yanked only if it was before.
@@ -71,7 +71,7 @@ pub fn restore(hub: &Hub, account: &Owner, entry: &Entry, reason: &str) -> Resul
     let was = hub.activity.quarantined(&skill, &version)?;
     let was = was.ok_or_else(|| ApiError::not_found(format!("{skill} {version} is not under quarantine")))?;
     // Let go last: a crash in between leaves it held back.
-    let entry = set_yanked(hub, entry, was.was_yanked, account)?;
+    let entry = set_quarantined(hub, entry, None, was.was_yanked, account)?;
     hub.activity.restore((&skill, &version), (account, reason), Timestamp::now())?;
     Ok(entry)
 }
@@ -91,10 +91,16 @@ pub fn withdraw(hub: &Hub, account: &Owner, entry: &Entry, reason: &str) -> Resu
     Ok(gone)
 }
 
-fn set_yanked(hub: &Hub, entry: &Entry, yanked: bool, account: &Owner) -> Result<Entry, ApiError> {
+fn set_quarantined(
+    hub: &Hub,
+    entry: &Entry,
+    reason: Option<&str>,
+    yanked: bool,
+    account: &Owner,
+) -> Result<Entry, ApiError> {
     let stamp = Stamp { by: account.to_string(), at: Timestamp::now() };
     hub.change(|index| {
-        let set = index.set_yanked(&entry.name, &entry.version, yanked, &stamp);
+        let set = index.set_quarantined(&entry.name, &entry.version, reason, yanked, &stamp);
         set.map_err(|error| ApiError::of(&error))
     })
 }

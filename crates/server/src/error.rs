@@ -99,7 +99,9 @@ impl ApiError {
     pub fn told(failure: Failure, message: String, details: Value) -> Self {
         let Failure { kind, code, hint } = failure;
         let status = match kind {
-            FailureKind::Failed | FailureKind::Unreachable => return Self::broken_by(message),
+            FailureKind::Failed | FailureKind::Unreachable | FailureKind::Interrupted => {
+                return Self::broken_by(message);
+            }
             FailureKind::Usage => StatusCode::BAD_REQUEST,
             FailureKind::Invalid | FailureKind::Blocked => StatusCode::UNPROCESSABLE_ENTITY,
             FailureKind::Refused => StatusCode::FORBIDDEN,

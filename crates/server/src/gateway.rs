@@ -51,7 +51,7 @@ pub(crate) use gate::{Asker, Surface};
 pub use gate::{Gate, GateError};
 pub(crate) use proposals::reviewer;
 pub(crate) use sessions::Sessions;
-pub use workplace::{Open, Workplace};
+pub use workplace::{Open, Readers, Workplace};
 
 /// How long a request may take: an install scans every file.
 const REQUEST_TIME: Duration = Duration::from_secs(120);

@@ -28,6 +28,8 @@ pub enum FailureKind {
     Integrity,
     /// A registry or the network cannot be reached.
     Unreachable,
+    /// A signal stopped it.
+    Interrupted,
 }
 
 /// An error seen from outside.

@@ -67,10 +67,13 @@ impl Host {
         self.levels.iter().flat_map(|level| level.folders.iter().map(|folder| (folder.as_path(), level.scope)))
     }
 
-    /// Whether a path is in one of the agent's own folders, where skills are placed for it.
+    /// Tests for a path in one of the agent's own folders where skills are placed for it: that at the project's root,
+    /// or that of the user.
     #[must_use]
     pub fn owns(&self, path: &Path) -> bool {
-        self.levels.iter().any(|level| level.folders.first().map(PathBuf::as_path) == path.parent())
+        let root = self.levels.iter().rfind(|level| level.scope == Scope::Project);
+        let user = self.levels.iter().find(|level| level.scope == Scope::User);
+        root.into_iter().chain(user).any(|level| level.folders.first().map(PathBuf::as_path) == path.parent())
     }
 
     /// The hosts that have a folder of their own in the project, in the order of the agents' table.
@@ -148,6 +151,10 @@ mod tests {
         assert_eq!(codex[..2], [at("/p/a/.agents/skills"), at("/p/.agents/skills")], "the project first");
         assert!(codex.contains(&at("/home/ann/.agents/skills")), "{codex:?}");
         assert!(folders("opencode").contains(&at("/p/.claude/skills")));
+        let claude = Host::of(find_agent("claude-code").unwrap(), &around);
+        let owned =
+            ["/p/.claude/skills/x", "/home/ann/.claude/skills/x", "/p/a/.claude/skills/x", "/p/.agents/skills/x"];
+        assert_eq!(owned.map(|path| claude.owns(Path::new(path))), [true, true, false, false]);
     }
 
     #[test]

@@ -1,3 +1,5 @@
+//! Views in layouts: the library alone, links, folders left in place, homes.
+
 #![expect(clippy::disallowed_methods, reason = "tests look at the disk from outside")]
 
 use std::{

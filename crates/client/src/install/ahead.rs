@@ -13,17 +13,17 @@ use std::{
     thread,
 };
 
-use library::Verdicts;
-use registry_index::Wanted;
+use library::{Verdicts, interrupt};
 use scan::{Capabilities, Reports};
-use skill::{Bundle, Limits, QualifiedName};
+use skill::{Bundle, Limits};
 
 use super::{Candidate, InstallRequest, Installer, Order, plan::Planned};
 use crate::{
     cache::Cache,
     git_source::{GitError, Repository},
     http::{self, HttpError},
-    lock_file::LockedSkill,
+    lock_file::{LockFile, LockedSkill},
+    registry::Wish,
     spec::{GitSpec, Request, Spec},
 };
 
@@ -126,7 +126,9 @@ pub(crate) fn bring(by: &Installer<'_>, orders: &[Order], request: &InstallReque
     }
     let cache = Cache::of(by.home);
     let mut jobs: BTreeSet<Job> = orders.iter().filter_map(|order| job_of(order, &cache)).collect();
-    let wishes: Vec<_> = orders.iter().filter_map(wish_of).collect();
+    // An unreadable lock file is reported by the command itself.
+    let lock = LockFile::read(by.lock_path).unwrap_or_default();
+    let wishes: Vec<_> = orders.iter().filter_map(|order| wish_of(order, &lock)).collect();
     let elsewhere = by.registries.bring_ahead(&wishes, |archive| cache.get(archive).is_ok_and(|found| found.is_some()));
     jobs.extend(elsewhere.into_iter().map(|(url, bytes)| Job::Download(url, bytes)));
     let of = jobs.len();
@@ -144,12 +146,16 @@ pub(crate) fn bring(by: &Installer<'_>, orders: &[Order], request: &InstallReque
 }
 
 /// A release of a registry that will be asked for.
-fn wish_of(order: &Order) -> Option<(QualifiedName, Wanted)> {
+fn wish_of(order: &Order, lock: &LockFile) -> Option<Wish> {
     match order {
-        Order::Spec(Spec::Qualified { name, request }) => Some((name.clone(), request.wanted().clone())),
+        Order::Spec(Spec::Qualified { name, request }) => {
+            let source = lock.release_source(&name.to_string()).map(str::to_owned);
+            Some(Wish { name: name.clone(), wanted: request.wanted().clone(), source })
+        }
         Order::Locked(locked) if locked.kind == "registry" => {
             let request: Request = locked.version.as_deref()?.parse().ok()?;
-            Some((locked.name.parse().ok()?, request.wanted().clone()))
+            let (name, source) = (locked.name.parse().ok()?, Some(locked.source.clone()));
+            Some(Wish { name, wanted: request.wanted().clone(), source })
         }
         _ => None,
     }
@@ -253,7 +259,9 @@ fn side_by_side<J: Send, R: Send>(
             let (sender, jobs, work) = (sender.clone(), &jobs, &work);
             scope.spawn(move || {
                 let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).next();
-                while let Some(job) = next() {
+                while !interrupt::is_raised()
+                    && let Some(job) = next()
+                {
                     if sender.send(work(job)).is_err() {
                         break;
                     }

@@ -2,7 +2,10 @@
 
 use std::{io, path::PathBuf};
 
-use library::{CommitError, Denied, LibraryError, ProposalId, SnapshotError, StorageError, folder::FolderError};
+use library::{
+    CommitError, Denied, LibraryError, ProposalId, SnapshotError, StorageError, folder::FolderError,
+    interrupt::Interrupted,
+};
 use registry_index::{FetchError, RequirementError, SignerError};
 use scan::{Blocked, Report};
 use serde_json::Value;
@@ -28,8 +31,10 @@ pub enum InstallError {
     #[error(transparent)]
     Resolve(#[from] ResolveError),
     /// What the lock file names is not in the registry that is asked here.
-    #[error("{error}; the lock file has it from {locked_in}")]
+    #[error("{error}; the lock file has it from {locked_in}, which this home has not used yet")]
     NotInThisRegistry {
+        /// The skill; `None` where the lock file has all skills from there.
+        name: Option<String>,
         /// Where it was when it was locked.
         locked_in: String,
         /// What the registry that was asked says.
@@ -259,6 +264,20 @@ pub enum InstallError {
     /// The commit.
     #[error(transparent)]
     Commit(#[from] CommitError),
+    /// The process was asked to stop.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
+}
+
+/// A registry's place as `--registry` takes it, as one word of a shell.
+fn quoted(place: &str) -> String {
+    // An origin's `file://` is what git was given; a flag means the folder itself by it.
+    let place = &if place.starts_with("file://") { format!("git+{place}") } else { place.to_owned() };
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./@:+=,~%".contains(c);
+    match place.chars().all(is_plain) {
+        true => place.to_owned(),
+        false => format!("'{}'", place.replace('\'', "'\\''")),
+    }
 }
 
 fn places_of(places: usize) -> String {
@@ -281,10 +300,11 @@ impl Fails for InstallError {
             Self::Spec(error) => error.failure(),
             Self::Agent(error) => error.failure(),
             Self::Resolve(error) => error.failure(),
-            Self::NotInThisRegistry { locked_in, error } => Failure {
-                hint: Some(format!("if you trust that registry: --registry {locked_in}, or name it in config.toml")),
-                ..error.failure()
-            },
+            Self::NotInThisRegistry { name, locked_in, error } => {
+                let which = name.as_ref().map(|name| format!(" {name} --frozen")).unwrap_or_default();
+                let command = format!("skillhub install{which} --registry {}", quoted(locked_in));
+                Failure { hint: Some(format!("if you trust that registry: {command}")), ..error.failure() }
+            }
             Self::Pick(error) => error.failure(),
             Self::Fetch(error) => fetch_failure(error),
             Self::Signer(_) | Self::Unsigned { .. } | Self::KeyChanged { .. } => self.signer_failure(),
@@ -327,10 +347,11 @@ impl Fails for InstallError {
             Self::NotInstalled { is_here: true, .. } => {
                 of(FailureKind::NotFound, "not_found").hint("only what was installed has something to be updated from")
             }
-            Self::NotInstalled { .. } => of(FailureKind::NotFound, "not_found").hint("skillhub list shows what is installed"),
-            Self::OtherRegistry { name, installed, .. } => of(FailureKind::Refused, "other_registry").hint(format!(
-                "ask the former one: --registry {installed}; or take {name} from the other: skillhub uninstall, then install"
-            )),
+            Self::NotInstalled { .. } => {
+                of(FailureKind::NotFound, "not_found").hint("skillhub list shows what is installed")
+            }
+            Self::OtherRegistry { name, installed, .. } => of(FailureKind::Refused, "other_registry")
+                .hint(format!("ask the former one: skillhub update {name} --registry {}", quoted(installed))),
             Self::Vanished { .. } => {
                 of(FailureKind::NotFound, "not_found").hint("it stays as it is; its source has to bring it back")
             }
@@ -343,6 +364,7 @@ impl Fails for InstallError {
             Self::Snapshot(error) => error.failure(),
             Self::Library(error) => error.failure(),
             Self::Commit(error) => error.failure(),
+            Self::Interrupted(error) => error.failure(),
         }
     }
 
@@ -403,9 +425,10 @@ pub(crate) fn invalid_requirement() -> Failure {
 
 fn fetch_failure(error: &FetchError) -> Failure {
     match error {
-        FetchError::Withdrawn { .. } => {
-            Failure::new(FailureKind::Integrity, "withdrawn").hint("choose another version; skillhub info lists them")
-        }
+        FetchError::Withdrawn { name, .. } => Failure::new(FailureKind::Integrity, "withdrawn")
+            .hint(format!("choose another version: skillhub info {name}")),
+        FetchError::Quarantined { name, .. } => Failure::new(FailureKind::Refused, "quarantined")
+            .hint(format!("choose another version: skillhub info {name}")),
         FetchError::Missing { .. } | FetchError::Integrity { .. } => {
             Failure::new(FailureKind::Integrity, "integrity").hint(
                 "nothing was installed; tell who runs the registry: `skillhub index verify` there finds what was changed",

@@ -144,6 +144,12 @@ impl Installed {
         self.error.is_none().then_some((origin.source.as_str(), owner, key))
     }
 
+    /// The place of the registry of a release that is here now.
+    pub(super) fn registry(&self) -> Option<&str> {
+        let origin = self.origin.as_ref().filter(|origin| origin.kind == "registry")?;
+        self.error.is_none().then_some(origin.source.as_str())
+    }
+
     /// Takes over what the commit came to.
     pub(super) fn follow(&mut self, committed: Option<&Committed>) {
         let Some(committed) = committed else { return };

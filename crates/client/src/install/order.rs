@@ -22,6 +22,8 @@ pub(crate) enum Order {
         request: Request,
         /// The release.
         version: Version,
+        /// The place of the registry that has it, where that is known.
+        source: Option<String>,
         /// Whether only others require it.
         is_dependency: bool,
     },

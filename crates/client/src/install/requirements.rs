@@ -66,9 +66,10 @@ impl Installer<'_> {
                 items.push((Item::Fetched(order.label(), found), None));
                 continue;
             };
-            let of_spec = resolve::locate(&registries, spec).and_then(|(registry, name, request)| {
+            let of_spec = resolve::locate_known(&registries, spec, lock).and_then(|(registry, name, request)| {
                 let releases = resolve::releases(&registry, &name)?;
-                Ok((registry, Asked { name, request, releases, is_update: false }))
+                let source = registry.location().to_owned();
+                Ok((registry, Asked { name, request, source, releases, is_update: false }))
             });
             // What fails here fails again when it is fetched, and is told there.
             let Ok((registry, of_spec)) = of_spec else {
@@ -95,8 +96,9 @@ impl Installer<'_> {
             items.into_iter().map(|(item, name)| with_version(item, name, &asked, &choice)).collect();
         let is_asked = |name: &QualifiedName| asked.iter().any(|asked| asked.name == *name);
         chosen.extend(choice.changes().filter(|(name, _)| !is_asked(name)).map(|(name, version)| {
+            let source = choice.source(name).map(str::to_owned);
             let (name, version, request) = (name.clone(), version.clone(), Request::newest());
-            Item::Order(Order::Chosen { name, request, version, is_dependency: true })
+            Item::Order(Order::Chosen { name, request, version, source, is_dependency: true })
         }));
         Ok((chosen, needs))
     }
@@ -108,7 +110,8 @@ fn with_version(item: Item, name: Option<QualifiedName>, asked: &[Asked], choice
     match asked.and_then(|asked| Some((asked, choice.version(&asked.name)?))) {
         Some((asked, version)) => {
             let (name, request, version) = (asked.name.clone(), asked.request.clone(), version.clone());
-            Item::Order(Order::Chosen { name, request, version, is_dependency: false })
+            let source = Some(asked.source.clone());
+            Item::Order(Order::Chosen { name, request, version, source, is_dependency: false })
         }
         None => item,
     }

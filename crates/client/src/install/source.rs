@@ -26,9 +26,9 @@ use crate::{
     cache::Cache,
     found::{self, Found},
     http::{self, HttpError},
-    lock_file::LockedSkill,
+    lock_file::{LockFile, LockedSkill},
     lookalike, paths,
-    registry::{Registries, Registry},
+    registry::{Registries, Registry, Route},
     resolve::{self, ResolveError, Resolved},
     spec::{Request, Spec},
 };
@@ -76,15 +76,21 @@ pub(crate) fn fetch(
     let source = Source::of(by, request);
     match order {
         Order::Spec(spec) => source.of_spec(spec),
-        Order::Chosen { name, request: wanted, version, is_dependency } => {
-            let exact = Request::exact(version);
-            let found = resolve::resolve(&source.registries, &Spec::Qualified { name: name.clone(), request: exact })?;
+        Order::Chosen { name, request: wanted, version, source: place, is_dependency } => {
+            let route = match place {
+                Some(place) if source.registries.asks_source(place).map_err(ResolveError::from)? => {
+                    Route::At(place.clone())
+                }
+                _ => source.registries.route(&name.owner, None).map_err(ResolveError::from)?,
+            };
+            let registry = source.registries.follow(&route).map_err(ResolveError::from)?;
+            let found = resolve::release_in(registry, name.clone(), &Request::exact(version))?;
             let mut candidate = source.of_release(&found, wanted)?;
             candidate.warnings.extend(lookalike::in_registry(&found.registry, &found.name));
             Ok(vec![Candidate { is_dependency: *is_dependency, ..candidate }])
         }
         Order::Locked(locked) => {
-            let candidate = source.of_locked(locked).map_err(|error| said_by_the_lock(error, locked))?;
+            let candidate = source.of_locked(locked).map_err(|error| said_by_the_lock(error, locked, by))?;
             check_lock(&candidate, locked)?;
             Ok(vec![Candidate {
                 locked: Some(LockedSkill::clone(locked)),
@@ -108,10 +114,14 @@ pub(crate) fn fetch_release(
 
 /// A registry that does not have what is locked is perhaps not the one that the lock file means, which
 /// is never asked on the lock file's word alone.
-fn said_by_the_lock(error: InstallError, locked: &LockedSkill) -> InstallError {
+fn said_by_the_lock(error: InstallError, locked: &LockedSkill, by: &Installer<'_>) -> InstallError {
     match error {
-        InstallError::Resolve(error) => {
-            InstallError::NotInThisRegistry { locked_in: locked.source.clone(), error: Box::new(error) }
+        InstallError::Resolve(error) if !by.registries.asks_source(&locked.source).unwrap_or_default() => {
+            let is_only_source = LockFile::read(by.lock_path).is_ok_and(|lock| {
+                lock.skills().all(|skill| skill.kind != locked.kind || skill.source == locked.source)
+            });
+            let name = Some(locked.name.clone()).filter(|_| !is_only_source);
+            InstallError::NotInThisRegistry { name, locked_in: locked.source.clone(), error: Box::new(error) }
         }
         other => other,
     }
@@ -154,7 +164,9 @@ impl<'a> Source<'a> {
     fn of_spec(&self, spec: &Spec) -> Result<Vec<Candidate>, InstallError> {
         match spec {
             Spec::Qualified { request, .. } | Spec::Bare { request, .. } => {
-                let found = resolve::resolve(&self.registries, spec)?;
+                let lock = LockFile::read(self.by.lock_path)?;
+                let (registry, name, _) = resolve::locate_known(&self.registries, spec, &lock)?;
+                let found = resolve::release_in(registry, name, request)?;
                 Ok(vec![self.of_release(&found, request)?])
             }
             Spec::Folder(text) => self.of_folder(&self.path(text)),
@@ -199,7 +211,8 @@ impl<'a> Source<'a> {
         if !matches!(request.wanted(), Wanted::Exact(_)) {
             return Err(differs("the version in the lock file is none"));
         }
-        match resolve::resolve(&self.registries, &Spec::Qualified { name, request: request.clone() }) {
+        let registry = self.registries.of_installed(&name.owner, &locked.source).map_err(ResolveError::from);
+        match registry.and_then(|registry| resolve::release_in(registry, name, &request)) {
             Ok(found) if found.entry.digest.to_string() != locked.digest => {
                 Err(differs(&format!("the registry has {} under this version", found.entry.digest)))
             }

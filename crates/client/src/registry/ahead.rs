@@ -5,10 +5,16 @@ use std::collections::BTreeMap;
 use registry_index::{BundlePlace, ReadError, Wanted, select, shard};
 use skill::{Digest, Limits, QualifiedName};
 
-use super::{Registries, Registry, RegistryError};
+use super::{Registries, Registry, RegistryError, Route};
 
 /// A release that will be asked for.
-pub(crate) type Wish = (QualifiedName, Wanted);
+#[derive(Debug, Clone)]
+pub(crate) struct Wish {
+    pub name: QualifiedName,
+    pub wanted: Wanted,
+    /// Where it came from, if it is installed.
+    pub source: Option<String>,
+}
 
 impl Registries {
     /// Fetches, of each registry elsewhere, the lines of all skills at once and then all archives, but those that
@@ -16,13 +22,14 @@ impl Registries {
     /// registries have at other places, with their sizes in bytes.
     pub(crate) fn bring_ahead(&self, wishes: &[Wish], has: impl Fn(&Digest) -> bool) -> Vec<(String, u64)> {
         let mut urls = Vec::new();
-        let mut groups: BTreeMap<Option<&str>, Vec<&Wish>> = BTreeMap::new();
+        let mut groups: BTreeMap<Route, Vec<&Wish>> = BTreeMap::new();
         for wish in wishes {
-            groups.entry(self.name_for(&wish.0.owner)).or_default().push(wish);
+            let Ok(route) = self.route(&wish.name.owner, wish.source.as_deref()) else { continue };
+            groups.entry(route).or_default().push(wish);
         }
-        for (name, wishes) in groups {
+        for (route, wishes) in groups {
             if wishes.len() > 1
-                && let Ok(registry) = self.named(name)
+                && let Ok(registry) = self.follow(&route)
                 && (!registry.is_here() || registry.has_archives_elsewhere())
             {
                 urls.extend(bring(&registry, &wishes, &has).unwrap_or_default());
@@ -37,9 +44,9 @@ fn bring(
     wishes: &[&Wish],
     has: impl Fn(&Digest) -> bool,
 ) -> Result<Vec<(String, u64)>, RegistryError> {
-    let index = registry.with(wishes.iter().filter_map(|(name, _)| shard::skill_file(name)).collect())?;
+    let index = registry.with(wishes.iter().filter_map(|wish| shard::skill_file(&wish.name)).collect())?;
     let (mut archives, mut urls) = (Vec::new(), Vec::new());
-    for (name, wanted) in wishes {
+    for Wish { name, wanted, .. } in wishes {
         let entries = index.releases(name).or_else(|error| match error {
             ReadError::Line { .. } => Ok(Vec::new()),
             other => Err(other),

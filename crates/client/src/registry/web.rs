@@ -3,7 +3,7 @@
 //! What was fetched is kept in an index of its own below the home, so that everything else reads it as it reads any
 //! index. An ETag of the server is the id of git's blob, which is known of what is here.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use jiff::Timestamp;
@@ -83,8 +83,7 @@ impl Web {
         now: Timestamp,
     ) -> Result<Option<(Self, Index)>, RegistryError> {
         let url = url.trim_end_matches('/').to_owned();
-        let name = Digest::of_bytes(url.as_bytes()).hex();
-        let path = home.mirrors().join(format!("{}.sparse", name.get(..16).unwrap_or(&name)));
+        let path = place_of(&url, home);
         let web = Self { url, token, path, accepts_rewrite, now };
         let config = match web.ask(&format!("/index/{}", shard::CONFIG), &Ask::default()) {
             Err(error) if web.is_known() => return Err(error),
@@ -202,6 +201,13 @@ impl Web {
         self.line(index, name, version)
     }
 
+    /// Why a release is under quarantine, of servers whose lines do not say so.
+    pub fn quarantine_reason(&self, name: &QualifiedName, version: &Version) -> Option<String> {
+        let answer = self.ask(&format!("/v1/skills/{name}/{version}"), &Ask::default()).ok()?;
+        let document: Value = serde_json::from_slice(&answer.bytes).ok()?;
+        document.get("quarantined").and_then(Value::as_str).map(str::to_owned)
+    }
+
     fn line(&self, index: &Index, name: &QualifiedName, version: &Version) -> Result<Entry, RegistryError> {
         self.bring(index, &shard::skill_file(name).into_iter().collect::<Vec<_>>())?;
         let entries = index.releases(name)?;
@@ -248,12 +254,32 @@ impl Web {
 
     /// Whether it was a skillhub server when it was asked before.
     fn is_known(&self) -> bool {
-        library::open_dir(&self.path).is_ok_and(|found| found.is_some())
+        is_there(&self.path)
     }
 
     fn stamp(&self) -> Stamp {
         Stamp { by: "skillhub".to_owned(), at: self.now }
     }
+}
+
+/// Whether a server answered at a URL before.
+pub(super) fn is_known(url: &str, home: &Home) -> bool {
+    is_there(&place_of(url, home))
+}
+
+/// The index of a server as far as it is here.
+pub(super) fn index_here(url: &str, home: &Home) -> Option<Index> {
+    Index::open(&place_of(url, home)).ok()
+}
+
+fn is_there(path: &Path) -> bool {
+    library::open_dir(path).is_ok_and(|found| found.is_some())
+}
+
+/// Where what is here of the index of a server is.
+fn place_of(url: &str, home: &Home) -> PathBuf {
+    let name = Digest::of_bytes(url.as_bytes()).hex();
+    home.mirrors().join(format!("{}.sparse", name.get(..16).unwrap_or(&name)))
 }
 
 /// Whether an answer has the form of a skillhub server's errors.

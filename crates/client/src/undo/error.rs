@@ -17,6 +17,12 @@ pub enum UndoError {
     /// The log has no operation.
     #[error("nothing was done here that could be taken back")]
     Nothing,
+    /// The log has no operation of this id.
+    #[error("no operation that can be undone has the id {0:?}")]
+    NoOperation(String),
+    /// The ids of several begin so.
+    #[error("the ids of several operations begin with {0}")]
+    SeveralOperations(String),
     /// The skill is not as the operation left it.
     #[error("{0} is not as the last operation left it")]
     Moved(SkillName),
@@ -69,6 +75,12 @@ impl Fails for UndoError {
         match self {
             Self::Nothing => {
                 Failure::new(FailureKind::NotFound, "not_found").hint("`skillhub log` lists what was done")
+            }
+            Self::NoOperation(_) => {
+                Failure::new(FailureKind::NotFound, "not_found").hint("see the ids: skillhub undo --list")
+            }
+            Self::SeveralOperations(_) => {
+                Failure::new(FailureKind::Conflict, "ambiguous_match").hint("give more of the id: skillhub undo --list")
             }
             Self::Moved(name) => Failure::new(FailureKind::Conflict, "stale_revision")
                 .hint(format!("choose a revision: skillhub history {name}, then skillhub rollback {name} REV")),

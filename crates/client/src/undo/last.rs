@@ -1,4 +1,4 @@
-//! [`Last`]: the last operation in a library's log that can be taken back.
+//! [`Last`]: the last operation in a library's log that can be taken back, or several as one.
 
 use library::{Action, Before, Event, EventStatus, Original, RevisionId, SkillState};
 use skill::SkillName;
@@ -19,6 +19,8 @@ pub(super) struct Last<'a> {
     of_command: Vec<&'a Event>,
     /// All that was logged before it.
     before: &'a [Event],
+    /// The operation that stays, where several after it are taken back.
+    back_to: Option<&'a str>,
 }
 
 /// What one command did to one skill.
@@ -40,11 +42,31 @@ impl<'a> Last<'a> {
         let first = events.iter().position(|event| is_of_it(&event))?;
         let (before, rest) = events.split_at(first);
         let told = rest.iter().filter(is_of_it).find(|event| is_undoable(event))?;
-        Some(Self { told, of_command: rest.iter().filter(is_of_it).collect(), before })
+        let of_command = rest.iter().filter(is_of_it).collect();
+        Some(Self { told, of_command, before, back_to: None })
+    }
+
+    /// All that was logged from an event on, as one operation: hand edits that were recorded in between as well, which
+    /// stay in the history. `back_to` is what the user named.
+    pub fn since(events: &'a [Event], first: &Event, back_to: &'a str) -> Option<Self> {
+        let first = events.iter().position(|event| command(event) == command(first))?;
+        let (before, rest) = events.split_at(first);
+        let told = rest.iter().rev().find(|event| is_undoable(event))?;
+        let kept: Vec<&str> = before.iter().filter(|event| is_undoable(event)).map(command).collect();
+        let of_command = rest.iter().filter(|event| !kept.contains(&command(event))).collect();
+        Some(Self { told, of_command, before, back_to: Some(back_to) })
+    }
+
+    /// Whether it is several operations, of which some may have taken others back.
+    pub fn is_several(&self) -> bool {
+        self.back_to.is_some()
     }
 
     /// The reason of the revisions that take it back.
     pub fn reason(&self) -> String {
+        if let Some(back_to) = self.back_to {
+            return format!("undo back to {back_to}");
+        }
         let reason = self.told.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
         format!("undo of {}{reason}", self.told.action)
     }
@@ -83,7 +105,7 @@ impl<'a> OfSkill<'a> {
 
     /// What stood beside the history before.
     pub fn before(&self) -> Option<&'a Before> {
-        self.first()?.before.as_ref()
+        self.applied.iter().filter(|event| !is_hand_edit(event)).find_map(|event| event.before.as_ref())
     }
 
     /// Whether agents saw the skill before.
@@ -107,7 +129,7 @@ impl<'a> OfSkill<'a> {
 }
 
 /// Whether an event is of an operation that can be taken back.
-fn is_undoable(event: &Event) -> bool {
+pub(super) fn is_undoable(event: &Event) -> bool {
     match event.status {
         EventStatus::Applied => !is_hand_edit(event),
         EventStatus::Set => SETTINGS.contains(&event.action.as_str()),
@@ -120,7 +142,7 @@ fn is_hand_edit(event: &Event) -> bool {
 }
 
 /// What is the same for all that one command logs: its time and its process.
-fn command(event: &Event) -> &str {
+pub(super) fn command(event: &Event) -> &str {
     event.operation.rsplit_once('-').map_or(event.operation.as_str(), |(command, _)| command)
 }
 

@@ -12,7 +12,7 @@ use crate::{
     lock_file::LockFile,
     registry::Registry,
     requires::{self, Asked, Choice, Target},
-    resolve::{self, Resolved},
+    resolve::{self, ResolveError, Resolved},
     spec::{Request, Spec},
 };
 
@@ -149,6 +149,7 @@ pub(super) fn choose(
         is_update: offered.skill.wanted.is_none(),
         name: offered.name,
         request: offered.wanted,
+        source: offered.registry.location().to_owned(),
         releases: offered.entries,
     });
     Ok(requires::choose(&registries, lock, &asked.collect::<Vec<_>>(), &[], true)?)
@@ -173,8 +174,7 @@ impl<'a> Offered<'a> {
             Some(wanted) => wanted.clone(),
             None => skill.requested().parse().map_err(|_| differs("what was asked for is no version"))?,
         };
-        let spec = Spec::Qualified { name: name.clone(), request: wanted.clone() };
-        let (registry, ..) = resolve::locate(&registries, &spec)?;
+        let registry = registries.of_installed(&name.owner, &skill.origin.source).map_err(ResolveError::from)?;
         if registry.location() != skill.origin.source {
             return Err(InstallError::OtherRegistry {
                 name: skill.origin.name.clone(),

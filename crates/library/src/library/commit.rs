@@ -16,6 +16,7 @@ use crate::{
     checkout::{self, Staged},
     events::{self, Event, operation_id},
     home::{PlaceError, ensure_resolved},
+    interrupt::{Interrupted, Section},
     journal::{Journal, Record, Temporary},
     links::{LinkAction, LinkChanges, LinkStep, LockLines, Original},
     lock::{LibraryLock, LockError},
@@ -136,6 +137,9 @@ pub enum CommitError {
     /// Someone else held the lock all the time.
     #[error(transparent)]
     Lock(#[from] LockError),
+    /// The process was asked to stop.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
     /// The library.
     #[error(transparent)]
     Library(#[from] LibraryError),
@@ -233,6 +237,7 @@ impl Library {
         proposals: Vec<ProposalChange>,
         plans: Plans,
     ) -> Result<Vec<Committed>, CommitError> {
+        let _whole = Section::enter()?;
         let work = Work { commits, proposals, plans };
         let committed = match work.commits.is_empty() {
             true => self.commit_proposals(work),

@@ -277,3 +277,40 @@ impl Library {
         Ok(self.root()?.and_then(read))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Home, Scope, StoredSetBack};
+
+    fn checks(state: State, seconds: i64) -> EditChecks {
+        EditChecks { state, now: Timestamp::from_second(seconds).unwrap(), policy: OnceCell::new() }
+    }
+
+    #[test]
+    fn known_edit_ends_with_its_waiver_and_its_state() {
+        let temp = tempfile::tempdir().unwrap();
+        let home = Home::at(temp.path().join("home")).unwrap();
+        let library = Library::open(&temp.path().join("skills"), Scope::Project, &home, "git").unwrap();
+        let skill = SkillName::parse("pdf").unwrap();
+        let lasting = KnownEdit {
+            found: "sha256:aa".to_owned(),
+            key: checks(State::default(), 0).key(&skill, &library),
+            until: None,
+            digest: "sha256:aa".to_owned(),
+            at: None,
+            held: None,
+            front: Front::default(),
+        };
+        let waived = KnownEdit { until: Some("1970-01-01T00:01:40Z".to_owned()), ..lasting.clone() };
+        let holds = |known: &KnownEdit, seconds| known.holds(&skill, &library, &checks(State::default(), seconds));
+        assert!(holds(&lasting, 1_000));
+        assert!(holds(&waived, 99) && !holds(&waived, 100), "no longer than the waiver");
+        let damaged = KnownEdit { until: Some("soon".to_owned()), ..lasting.clone() };
+        assert!(!holds(&damaged, 0));
+        let mut state = State::default();
+        let set_back = StoredSetBack { digest: "sha256:bb".to_owned(), until: String::new(), why: String::new() };
+        state.set(&skill, SkillState { set_back: vec![set_back], ..SkillState::default() });
+        assert!(!lasting.holds(&skill, &library, &checks(state, 0)), "people decided something since");
+    }
+}

@@ -231,6 +231,18 @@ impl Library {
     /// # Errors
     /// The library or its history cannot be read.
     pub fn glances(&self, closeness: Closeness) -> Result<Vec<Glance>, LibraryError> {
+        self.look_over(closeness, true)
+    }
+
+    /// As [`Library::glances`], for a reader that writes nothing: what it finds is not remembered.
+    ///
+    /// # Errors
+    /// As [`Library::glances`].
+    pub fn glances_unremembered(&self, closeness: Closeness) -> Result<Vec<Glance>, LibraryError> {
+        self.look_over(closeness, false)
+    }
+
+    fn look_over(&self, closeness: Closeness, remembers: bool) -> Result<Vec<Glance>, LibraryError> {
         let own = open_dir(&self.own)?;
         let (mut remembered, ids, folders) = thread::scope(|scope| {
             let remembered = scope.spawn(|| Remembered::read(own.as_ref()));
@@ -272,7 +284,9 @@ impl Library {
         }
         let lasting = found.iter().filter(|(_, found)| found.lasts).map(|(name, found)| (name, found.known.as_ref()));
         let lasting: Vec<_> = gone.iter().map(|(name, known)| (name, known.as_ref())).chain(lasting).collect();
-        remembered.write(lasting, || self.ensure_own());
+        if remembers {
+            remembered.write(lasting, || self.ensure_own());
+        }
         let mut glances: Vec<Glance> = found.into_iter().map(|(name, found)| Glance::of(name, found)).collect();
         if !damaged.is_empty() {
             glances.extend(damaged.into_iter().map(|(name, why)| Glance::damaged(name, why)));

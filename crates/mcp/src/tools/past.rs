@@ -2,7 +2,7 @@
 
 use rmcp::model::JsonObject;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use skill_manage::documents::{self, Since};
 
 use super::{Answer, Call, Effect, Spec, arguments, change::skill_name, read, text};
@@ -111,6 +111,6 @@ fn status(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
     let library = call.place.library()?;
     let of_branch = call.place.skills_of_branch(&library);
     let overview = documents::overview(&library, call.place.home(), name.as_ref(), of_branch.as_ref(), call.now)?;
-    let document: Value = overview.document();
-    Ok(document.into())
+    let differences = call.live.with(|catalogue| call.place.differences(catalogue, name.as_ref()))??;
+    Ok(overview.document_with(differences).into())
 }

@@ -1,6 +1,6 @@
 //! [`Workplace`]: the library that a gateway leads to, and the rules there, as whoever started it says.
 
-use agent::{Builtin, Places};
+use agent::{Builtin, Catalogue, Places};
 use compose::Hosts;
 use library::{Actor, Library};
 use serde_json::Value;
@@ -43,6 +43,12 @@ pub trait Workplace: Send {
     /// Where skills are looked for.
     fn places(&self) -> Places;
 
+    /// The agents whose hosts read a skill of the catalogue, and those that read something else under its name.
+    ///
+    /// # Errors
+    /// A part of the configuration cannot be used.
+    fn readers(&self, catalogue: &Catalogue, name: &SkillName) -> Result<Readers, ApiError>;
+
     /// The skills inside the program.
     ///
     /// # Errors
@@ -66,6 +72,15 @@ pub trait Workplace: Send {
     /// # Errors
     /// It cannot be read, it is blocked, or something is in its way.
     fn install(&self, archive: &[u8]) -> Result<Value, ApiError>;
+}
+
+/// The agents whose hosts read a skill.
+#[derive(Debug, Default)]
+pub struct Readers {
+    /// The ids of agents in use that read it as it is served.
+    pub agents: Vec<&'static str>,
+    /// One sentence for each place where hosts read other content.
+    pub differences: Vec<String>,
 }
 
 /// Opens the workplace for one request of somebody.

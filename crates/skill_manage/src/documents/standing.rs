@@ -122,10 +122,10 @@ pub struct Overview {
 }
 
 impl Overview {
-    /// As JSON.
+    /// As JSON, with problems that were found besides the damaged histories.
     #[must_use]
-    pub fn document(&self) -> Value {
-        let problems: Vec<Value> = self.damaged().map(|(name, why)| problem(name, why)).collect();
+    pub fn document_with(&self, others: Vec<Value>) -> Value {
+        let problems: Vec<Value> = self.damaged().map(|(name, why)| problem(name, why)).chain(others).collect();
         let waits = |name: &SkillName| self.waiting.get(name).copied().unwrap_or(0);
         json!({
             "ok": problems.is_empty(),

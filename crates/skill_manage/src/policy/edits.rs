@@ -73,6 +73,9 @@ mod tests {
     use super::*;
     use crate::policy::{Layer, Rule};
 
+    const ONE: &str = "---\nname: pdf\n---\none\n";
+    const TWO: &str = "---\nname: pdf\n---\ntwo\n";
+
     fn bundle(files: &[(&str, &str)]) -> Bundle {
         let file = |text: &str| File { bytes: text.as_bytes().into(), executable: false };
         let files = files.iter().map(|(path, text)| (SkillPath::parse(path).unwrap(), file(text)));
@@ -80,7 +83,7 @@ mod tests {
     }
 
     fn objection(policy: &Policy, after: &[(&str, &str)], verdict: Verdict, is_return: bool) -> Option<String> {
-        let (skill, before) = (SkillName::parse("pdf").unwrap(), bundle(&[("SKILL.md", "one")]));
+        let (skill, before) = (SkillName::parse("pdf").unwrap(), bundle(&[("SKILL.md", ONE)]));
         let after = bundle(after);
         let edit = HandEdit { skill: &skill, origin: None, before: &before, after: &after, verdict, is_return };
         policy.objection(&edit)
@@ -88,9 +91,9 @@ mod tests {
 
     #[test]
     fn presets_hold_edits_as_they_hold_agents() {
-        let text = [("SKILL.md", "two")];
-        let script = [("SKILL.md", "one"), ("scripts/a.sh", "echo")];
-        let evals = [("SKILL.md", "two"), ("evals/a.json", "{}")];
+        let text = [("SKILL.md", TWO)];
+        let script = [("SKILL.md", ONE), ("scripts/a.sh", "echo")];
+        let evals = [("SKILL.md", TWO), ("evals/a.json", "{}")];
         let of = |preset: Preset| Policy::from(preset);
         let (open, balanced, strict) = (of(Preset::Open), of(Preset::Balanced), of(Preset::Strict));
         assert_eq!(objection(&balanced, &text, Verdict::Warn, false), None);
@@ -110,7 +113,7 @@ mod tests {
             let rules: Vec<Rule> = vec![serde_json::from_value(table).unwrap()];
             Policy::new(Layer { file: "f".to_owned(), preset: Some(Preset::Balanced), rules }, Vec::new())
         };
-        let added = [("SKILL.md", "one"), ("references/a.md", "a")];
+        let added = [("SKILL.md", ONE), ("references/a.md", "a")];
         let of_actions = [
             ("patch", true, false),
             ("write_file", true, true),
@@ -119,10 +122,10 @@ mod tests {
         ];
         for (action, modifies, adds) in of_actions {
             let policy = rule(action);
-            let modified = objection(&policy, &[("SKILL.md", "two")], Verdict::Allow, false);
+            let modified = objection(&policy, &[("SKILL.md", TWO)], Verdict::Allow, false);
             assert_eq!(modified.is_some(), modifies, "{action}");
             assert_eq!(objection(&policy, &added, Verdict::Allow, false).is_some(), adds, "{action}");
         }
-        assert!(objection(&rule("rollback"), &[("SKILL.md", "two")], Verdict::Allow, true).is_some());
+        assert!(objection(&rule("rollback"), &[("SKILL.md", TWO)], Verdict::Allow, true).is_some());
     }
 }

@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     error::ApiError,
-    gateway::{Shared, Work, skill_name, told},
+    gateway::{Readers, Shared, Work, skill_name, told},
     pages::{
         about::{file_list, lead, readme},
         capabilities::capabilities,
@@ -50,6 +50,8 @@ struct View<'a> {
     standing: Standing,
     folder: Option<String>,
     head: Option<Revision>,
+    /// The agents whose hosts read it, or something else under its name.
+    readers: Readers,
     /// What was changed by hand since the last revision.
     by_hand: Vec<(String, Change)>,
     /// The files that agents see, or why they see none.
@@ -99,9 +101,10 @@ impl<'a> View<'a> {
         let found = work.live.with(|catalogue| {
             let listed = catalogue.find(name)?;
             let folder = listed.path.as_ref().map(|path| path.display().to_string());
-            Ok((listed.description.clone(), folder, Standing::of(catalogue, listed, (&library, &state), waits)))
+            let standing = Standing::of(catalogue, listed, (&library, &state), waits);
+            Ok((listed.description.clone(), folder, standing, work.place.readers(catalogue, name)))
         });
-        let (description, folder, standing) = found.map_err(told)?.map_err(|error: AgentError| told(error))?;
+        let (description, folder, standing, readers) = found.map_err(told)?.map_err(|error: AgentError| told(error))?;
         let head = match standing.is_own {
             true => library.head(name).map_err(told)?,
             false => None,
@@ -110,7 +113,8 @@ impl<'a> View<'a> {
             Some(head) => by_hand(&library, name, head)?,
             None => Vec::new(),
         };
-        Ok(Self { guest, name, description, standing, folder, head, by_hand, files: files(work, name, NOW) })
+        let files = files(work, name, NOW);
+        Ok(Self { guest, name, description, standing, folder, head, readers: readers?, by_hand, files })
     }
 
     fn page(&self, work: &Work<'_>, asked: &Asked, judgements: &Judgements) -> Result<Markup, ApiError> {
@@ -197,6 +201,7 @@ impl<'a> View<'a> {
             aside {
                 h2.unseen-title { (texts.facts) }
                 (self.sight())
+                @for difference in &self.readers.differences { p.note { (visible(difference)) } }
                 dl.facts-list {
                     @if let Some(head) = &self.head {
                         dt { (words.last_change) }
@@ -207,6 +212,7 @@ impl<'a> View<'a> {
                         dt { (words.came_from) }
                         dd { @match &head.origin { Some(origin) => { (visible(&origin.release())) " · " (visible(&origin.source)) }, None => (words.written_here) } }
                     }
+                    @if !self.readers.agents.is_empty() { dt { (words.read_by) } dd { (self.readers.agents.join(", ")) } }
                     @if let Some(folder) = &self.folder { dt { (words.folder) } dd { code.digest { (visible(folder)) } } }
                     @if let Ok(bundle) = &self.files {
                         dt { (texts.size) }

@@ -49,6 +49,7 @@ pub struct LibraryTexts {
     pub came_from: &'static str,
     pub written_here: &'static str,
     pub folder: &'static str,
+    pub read_by: &'static str,
 
     // How its runs went.
     pub runs_with_it: &'static str,

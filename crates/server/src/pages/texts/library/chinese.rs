@@ -42,6 +42,7 @@ pub static CHINESE: LibraryTexts = LibraryTexts {
     came_from: "来自",
     written_here: "在此编写",
     folder: "文件夹",
+    read_by: "读取者",
     runs_with_it: "使用它的运行情况",
     runs_note: "仅限已上报的运行。区间为单次查看的 95 % 区间，不作为任何决定的依据；所作的决定见历史。",
     on_trial: |share| format!("有一个修订正在 {share} % 的运行中试用；其余运行使用最新修订。"),

@@ -49,6 +49,7 @@ pub static ENGLISH: LibraryTexts = LibraryTexts {
     came_from: "Comes from",
     written_here: "written here",
     folder: "Folder",
+    read_by: "Read by",
     runs_with_it: "How runs with it went",
     runs_note: "As far as runs were told of. The interval is one of 95 % for a single look and decides nothing; what is decided is in the history.",
     on_trial: |share| format!("A revision is on trial with {share} % of the runs; all others get the newest."),

@@ -1,0 +1,145 @@
+//! [`for_user`]: a text with the flags that the commands in it need, so that they work as printed.
+
+use std::sync::OnceLock;
+
+use crate::{args::Global, print::shell_word};
+
+/// Commands that work on a library.
+const ON_LIBRARY: [&str; 38] = [
+    "adopt",
+    "blame",
+    "commit",
+    "curate",
+    "debug",
+    "diff",
+    "disable",
+    "doctor",
+    "enable",
+    "eval",
+    "evolve",
+    "gc",
+    "history",
+    "import",
+    "install",
+    "lineage",
+    "list",
+    "log",
+    "manage",
+    "outdated",
+    "pin",
+    "policy",
+    "prompt",
+    "read",
+    "record",
+    "review",
+    "rollback",
+    "setup",
+    "show",
+    "stats",
+    "status",
+    "tools",
+    "undo",
+    "uninstall",
+    "unpin",
+    "update",
+    "verify",
+    "waive",
+];
+
+/// Commands that ask a registry.
+const ON_REGISTRY: [&str; 9] = ["info", "install", "key", "outdated", "publish", "search", "update", "verify", "yank"];
+
+/// The flags by which a command was given that a further command needs as well.
+#[derive(Debug, Default)]
+struct Flags {
+    library: String,
+    registry: String,
+}
+
+static FLAGS: OnceLock<Flags> = OnceLock::new();
+
+/// Notes the flags of this command. What a variable of the environment says holds for further commands anyway.
+pub fn note_flags(global: &Global) {
+    let library = match (&global.library, global.project, global.global) {
+        (Some(folder), ..) => format!("--library {} ", shell_word(&folder.display().to_string())),
+        (None, true, _) => "--project ".to_owned(),
+        (None, false, true) => "--global ".to_owned(),
+        (None, false, false) => String::new(),
+    };
+    let folder = global.directory.as_ref().map(|folder| format!("-C {} ", shell_word(&folder.display().to_string())));
+    let library = folder.unwrap_or_default() + &library;
+    let by_variable = std::env::var("SKILLHUB_REGISTRY").ok();
+    let registry = global.registry.as_ref().filter(|registry| Some(*registry) != by_variable.as_ref());
+    let registry = registry.filter(|registry| !registry.is_empty());
+    let registry = registry.map(|registry| format!("--registry {} ", shell_word(registry))).unwrap_or_default();
+    let _set_once = FLAGS.set(Flags { library, registry });
+}
+
+/// A text whose commands have the flags of this command.
+pub fn for_user(text: &str) -> String {
+    FLAGS.get().map_or_else(|| text.to_owned(), |flags| with_flags(text, flags))
+}
+
+fn with_flags(text: &str, flags: &Flags) -> String {
+    const PROGRAM: &str = "skillhub ";
+    let mut pieces = text.split(PROGRAM);
+    let mut out = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let is_word = !out.ends_with(|c: char| c.is_alphanumeric() || "-_/.".contains(c));
+        out.push_str(PROGRAM);
+        if is_word {
+            out.push_str(&flags_for(piece, flags));
+        }
+        out.push_str(piece);
+    }
+    out
+}
+
+/// The flags for the command with which a text begins, without those that it has.
+fn flags_for(command: &str, flags: &Flags) -> String {
+    let verb = command.split(|c: char| !c.is_ascii_lowercase()).next().unwrap_or_default();
+    let has = |flag: &str| command.contains(flag);
+    let mut all = String::new();
+    if ON_LIBRARY.contains(&verb) && !["--library", "--project", "--global"].into_iter().any(has) {
+        all.push_str(&flags.library);
+    }
+    if ON_REGISTRY.contains(&verb) && !has("--registry") {
+        all.push_str(&flags.registry);
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(text: &str) -> String {
+        let flags = Flags { library: "--global ".to_owned(), registry: "--registry /r ".to_owned() };
+        with_flags(text, &flags)
+    }
+
+    #[test]
+    fn commands_get_the_flags_they_know() {
+        assert_eq!(with("look: skillhub status pdf"), "look: skillhub --global status pdf");
+        assert_eq!(with("`skillhub search pdf`"), "`skillhub --registry /r search pdf`");
+        assert_eq!(
+            with("first skillhub uninstall pdf, then skillhub install a/pdf"),
+            "first skillhub --global uninstall pdf, then skillhub --global --registry /r install a/pdf"
+        );
+    }
+
+    #[test]
+    fn flags_are_not_given_twice() {
+        let whole = "skillhub install a/pdf --library x --registry y";
+        assert_eq!(with(whole), whole);
+        assert_eq!(with("skillhub --global list"), "skillhub --global list");
+    }
+
+    #[test]
+    fn other_words_stay() {
+        for text in ["skillhub login http://h", "nothing skillhub does", "use a newer skillhub", "acme-skillhub list"] {
+            assert_eq!(with(text), text);
+        }
+        assert_eq!(with_flags("skillhub list", &Flags::default()), "skillhub list");
+    }
+}

@@ -1,0 +1,78 @@
+//! [`Given`]: the files that a reader gets of one skill, as its folder is at that moment.
+
+use std::path::PathBuf;
+
+use library::{FolderEdit, FolderFiles, Head, Library, Served};
+use skill::Bundle;
+
+use crate::{
+    catalogue::{Catalogue, Listed},
+    error::AgentError,
+};
+
+/// What one run is given of a skill.
+#[derive(Debug)]
+pub struct Given {
+    /// The files.
+    pub files: Bundle,
+    /// The revision; `None` for an edit that is not recorded and for a skill without history.
+    pub head: Option<Head>,
+    /// Whether the files are an edit of the folder that is not recorded.
+    pub edited: bool,
+    /// Why an edit of the folder waits for a person.
+    pub held: Option<String>,
+    /// The folder with the files, where there is one.
+    pub path: Option<PathBuf>,
+}
+
+impl Catalogue {
+    /// What a run is given of a skill: a revision that is on trial where the run has a part in that, else what
+    /// everybody gets.
+    ///
+    /// # Errors
+    /// As [`Catalogue::files`].
+    pub fn given(&self, listed: &Listed, run: Option<&str>) -> Result<Given, AgentError> {
+        if let (Some(run), Some(library)) = (run, self.library_of(listed))
+            && let Some(Served { head, path }) = library.served(&listed.name, run)?
+        {
+            return Ok(Given { files: library.bundle(&head.id)?, head: Some(head), edited: false, held: None, path });
+        }
+        let path = listed.path.clone();
+        let (Some(library), Some(head)) = (self.library_of(listed), &listed.head) else {
+            return Ok(Given { files: self.files(listed)?, head: None, edited: false, held: None, path });
+        };
+        let FolderFiles { files, head, held } = Self::now(library, listed, head)?;
+        Ok(Given { edited: head.is_none(), files, head, held, path })
+    }
+
+    /// What readers get of a skill with a history as its folder is at this moment, which may have changed since the
+    /// catalogue was collected. Only content that nobody judged is scanned.
+    fn now(library: &Library, listed: &Listed, head: &Head) -> Result<FolderFiles, AgentError> {
+        let found = library.files_in_folder(&listed.name)?;
+        let is_head = found.as_ref().is_some_and(|found| found.digest().to_string() == head.digest);
+        match &listed.edit {
+            _ if is_head => Ok(FolderFiles { files: library.bundle(&head.id)?, head: Some(head.clone()), held: None }),
+            Some(edit) if found.is_some_and(|found| edit.is_of(&found)) => Self::edited(library, listed, edit),
+            _ => Self::judged(library, listed),
+        }
+    }
+
+    /// The files for an edit that was judged, if the folder still holds it.
+    pub(crate) fn edited(library: &Library, listed: &Listed, edit: &FolderEdit) -> Result<FolderFiles, AgentError> {
+        let head = edit.at.as_ref().filter(|_| edit.held.is_none());
+        let head = if edit.held.is_some() { listed.head.as_ref() } else { head };
+        if let Some(head) = head {
+            let held = edit.held.clone();
+            return Ok(FolderFiles { files: library.bundle(&head.id)?, head: Some(head.clone()), held });
+        }
+        match library.files_in_folder(&listed.name)?.filter(|found| found.digest().to_string() == edit.digest) {
+            Some(files) => Ok(FolderFiles { files, head: None, held: None }),
+            None => Self::judged(library, listed),
+        }
+    }
+
+    fn judged(library: &Library, listed: &Listed) -> Result<FolderFiles, AgentError> {
+        let unusable = |fault| AgentError::Unusable { name: listed.name.clone(), fault };
+        library.folder_files(&listed.name)?.map_err(unusable)
+    }
+}

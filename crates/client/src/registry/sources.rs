@@ -1,0 +1,320 @@
+//! [`Route`]: the registry that is asked for a skill whose source is known, and which sources this home trusts.
+//!
+//! A lock file may have come with a clone, so the source that it names is asked only if this home was told to use it
+//! before: by the configuration, a login, or an install from it. The last are noted in [`FILE`] of the home. Homes of
+//! earlier builds have no such file; there a source counts that this library's history names and that was reached.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use library::{Home, Library, StorageError};
+use registry_index::Index;
+use skill::Owner;
+
+use super::{Location, Mirror, Registries, Registry, RegistryError, noted, seen::Seen, web};
+use crate::login::Logins;
+
+/// The sources that installs of this home used, each with the time of the first.
+const FILE: &str = "sources.toml";
+
+/// The kind of an origin that is a registry.
+const REGISTRY: &str = "registry";
+
+/// The registry that is asked for a skill.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Route {
+    /// The one of a name in the configuration, or as a flag names it; without a name the embedded one.
+    Named(Option<String>),
+    /// The one at this place.
+    At(String),
+}
+
+/// The places of the registries that one command has opened, shared by all copies of its [`Registries`].
+#[derive(Debug, Clone, Default)]
+pub(super) struct Opened(Arc<Mutex<BTreeSet<String>>>);
+
+impl Opened {
+    pub fn add(&self, location: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(location.to_owned());
+    }
+
+    fn has(&self, location: &str) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(location)
+    }
+}
+
+/// The registries from which the skills of a library were installed, by the library's history.
+///
+/// # Errors
+/// The history cannot be read.
+pub fn installed_sources(library: &Library) -> Result<BTreeSet<String>, StorageError> {
+    let origins = library.skills()?.into_iter().filter_map(|(_, head)| head.origin);
+    Ok(origins.filter(|origin| origin.kind == REGISTRY).map(|origin| origin.source).collect())
+}
+
+impl Registries {
+    /// The same for a library whose history names these sources; see [`installed_sources`].
+    #[must_use]
+    pub fn for_library(self, installed: BTreeSet<String>) -> Self {
+        Self { installed, ..self }
+    }
+
+    /// The registry that is asked for an owner's skill that came from `source`: the one that a flag names, else the
+    /// source if this home trusts it, else the one that the configuration gives to the owner.
+    ///
+    /// # Errors
+    /// [`RegistryError`] when the home cannot be read.
+    pub(crate) fn route(&self, owner: &Owner, source: Option<&str>) -> Result<Route, RegistryError> {
+        match source {
+            Some(source) if self.given.is_none() && self.trusts(source)? => Ok(Route::At(source.to_owned())),
+            _ => Ok(Route::Named(self.name_for(owner).map(str::to_owned))),
+        }
+    }
+
+    /// The registry that is asked for what a skill from `requirer` requires: the one that the configuration gives to
+    /// the owner, else that of the skill that requires it.
+    pub(crate) fn route_of_requirement(&self, owner: &Owner, requirer: Option<&str>) -> Route {
+        match (self.name_for(owner), requirer) {
+            (None, Some(requirer)) => Route::At(requirer.to_owned()),
+            (name, _) => Route::Named(name.map(str::to_owned)),
+        }
+    }
+
+    /// Opens the registry of a route.
+    ///
+    /// # Errors
+    /// [`RegistryError`]
+    pub(crate) fn follow(&self, route: &Route) -> Result<Registry, RegistryError> {
+        match route {
+            Route::Named(name) => self.named(name.as_deref()),
+            Route::At(source) => self.at(source),
+        }
+    }
+
+    /// Opens the registry of an installed skill; see [`Registries::route`].
+    ///
+    /// # Errors
+    /// [`RegistryError`]
+    pub(crate) fn of_installed(&self, owner: &Owner, source: &str) -> Result<Registry, RegistryError> {
+        self.follow(&self.route(owner, Some(source))?)
+    }
+
+    /// Whether no flag names a registry and this home was told to use the one at this place.
+    ///
+    /// # Errors
+    /// [`RegistryError`] when a file of the home is damaged.
+    pub(crate) fn asks_source(&self, source: &str) -> Result<bool, RegistryError> {
+        Ok(self.given.is_none() && self.trusts(source)?)
+    }
+
+    fn trusts(&self, source: &str) -> Result<bool, RegistryError> {
+        if source == self.embedded_location() || self.configured(source).is_some() || self.opened.has(source) {
+            return Ok(true);
+        }
+        if noted::read::<String>(&self.home, FILE)?.contains_key(source) {
+            return Ok(true);
+        }
+        let is_signed_in = || Logins::read(&self.home).is_ok_and(|logins| logins.of(source).is_some());
+        if is_signed_in() {
+            return Ok(true);
+        }
+        let was_reached = Seen::read(&self.home)?.of(source).is_some() || web::is_known(source, &self.home);
+        Ok(was_reached && self.installed.contains(source))
+    }
+
+    /// Notes that skills were installed from these places, as far as this command has opened them. A home that cannot
+    /// be written only has to be told again.
+    pub(crate) fn remember<'a>(&self, sources: impl Iterator<Item = &'a str>) {
+        let known = noted::read::<String>(&self.home, FILE);
+        let Ok(mut known) = known else { return };
+        let count = known.len();
+        let embedded = self.embedded_location();
+        for source in sources.filter(|source| self.opened.has(source) && *source != embedded) {
+            known.entry(source.to_owned()).or_insert_with(|| self.now.to_string());
+        }
+        if known.len() > count {
+            let _told_again = noted::write(&self.home, FILE, &known);
+        }
+    }
+
+    /// The index of the registry at a place as far as it is on this machine, if this home trusts it. Nothing is made
+    /// or fetched.
+    pub(crate) fn index_here(&self, source: &str) -> Option<Index> {
+        if source == self.embedded_location() {
+            return Index::open(&self.home.registry()).ok();
+        }
+        if !self.trusts(source).ok()? {
+            return None;
+        }
+        if web::is_known(source, &self.home) {
+            return web::index_here(source, &self.home);
+        }
+        let text = if source.starts_with("file://") { format!("git+{source}") } else { source.to_owned() };
+        match Location::read(&text, self.home.path()).ok()? {
+            Location::Folder(path) => Index::open(&path).ok(),
+            Location::Git(spec) => {
+                let seen = Seen::read(&self.home).ok()?;
+                let mirror = Mirror::of(&spec, &self.home);
+                Index::open_at(mirror.path(), seen.of(&spec.url())?).ok()
+            }
+        }
+    }
+
+    /// Opens the registry at a place, as an origin names it.
+    fn at(&self, source: &str) -> Result<Registry, RegistryError> {
+        if source == self.embedded_location() {
+            return self.embedded();
+        }
+        if let Some(name) = self.configured(source) {
+            return self.named(Some(name));
+        }
+        // A folder's origin is its path; `file://` is what git was given.
+        let text = if source.starts_with("file://") { format!("git+{source}") } else { source.to_owned() };
+        self.open(source, &text, Path::new(""))
+    }
+
+    /// The name in the configuration of the registry at a place.
+    fn configured(&self, source: &str) -> Option<&str> {
+        let is_there = |text: &str| place_of(text, &self.home).is_some_and(|place| place == source);
+        self.config.registries.iter().find(|(_, registry)| is_there(&registry.location)).map(|(name, _)| name.as_str())
+    }
+
+    /// The token for the server at a URL: the one of its name in the configuration, else the common one, which goes to
+    /// the registry that a flag names or to the only one on HTTP.
+    pub(super) fn token_for(&self, url: &str) -> Option<String> {
+        let of_name = self.configured(url).and_then(|name| self.named_tokens.get(name));
+        of_name.or(self.token.as_ref().filter(|_| self.takes_common_token(url))).cloned()
+    }
+
+    fn takes_common_token(&self, url: &str) -> bool {
+        let is_http = |place: &String| place.starts_with("http://") || place.starts_with("https://");
+        if self.given.is_some() {
+            return place_of(&self.location(), &self.home).is_some_and(|place| place == url);
+        }
+        let configured =
+            self.config.registries.values().filter_map(|registry| place_of(&registry.location, &self.home));
+        let mut servers: BTreeSet<String> = configured.filter(is_http).collect();
+        if servers.is_empty() {
+            let noted: BTreeMap<String, String> = noted::read(&self.home, FILE).unwrap_or_default();
+            let sources = noted.into_keys().chain(self.installed.iter().cloned());
+            servers = sources.filter(|place| is_http(place) && !place.ends_with(".git")).collect();
+        }
+        servers.len() <= 1 && servers.iter().all(|server| server == url)
+    }
+
+    pub(super) fn embedded_location(&self) -> String {
+        self.home.registry().display().to_string()
+    }
+}
+
+/// The place of a registry as origins name it; `None` for a text that names none.
+fn place_of(text: &str, home: &Home) -> Option<String> {
+    match Location::read(text, home.path()).ok()? {
+        Location::Git(spec) => Some(spec.url().trim_end_matches('/').to_owned()),
+        Location::Folder(path) => library::resolve(&path).ok().map(|path| path.display().to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::disallowed_methods, reason = "tests write the home from outside")]
+
+    use jiff::Timestamp;
+
+    use super::*;
+    use crate::Config;
+
+    const TEAM: &str = "https://skills.example.org";
+
+    fn registries(home: &Home, given: Option<&str>, config: &str) -> Registries {
+        let config = Config::parse(config, Path::new("config.toml")).unwrap();
+        Registries::new(given, &config, home, Timestamp::UNIX_EPOCH)
+    }
+
+    fn home() -> (tempfile::TempDir, Home) {
+        let temp = tempfile::tempdir().unwrap();
+        let home = Home::at(temp.path().join("home")).unwrap();
+        home.ensure().unwrap();
+        (temp, home)
+    }
+
+    fn route(registries: &Registries, source: &str) -> Route {
+        registries.route(&Owner::parse("acme").unwrap(), Some(source)).unwrap()
+    }
+
+    #[test]
+    fn unknown_source_is_not_asked() {
+        let (_temp, home) = home();
+        let plain = registries(&home, None, "");
+        assert_eq!(route(&plain, TEAM), Route::Named(None));
+        assert_eq!(route(&plain, "/tmp/elsewhere"), Route::Named(None));
+        let named = plain.for_library(BTreeSet::from([TEAM.to_owned()]));
+        assert_eq!(route(&named, TEAM), Route::Named(None), "the history alone may repeat what a lock file said");
+    }
+
+    #[test]
+    fn configured_and_remembered_sources_are_asked() {
+        let (_temp, home) = home();
+        let config = format!("[registries.team]\nlocation = \"{TEAM}/\"\n");
+        assert_eq!(route(&registries(&home, None, &config), TEAM), Route::At(TEAM.to_owned()));
+        let installing = registries(&home, Some(TEAM), "");
+        installing.remember([TEAM].into_iter());
+        assert_eq!(route(&registries(&home, None, ""), TEAM), Route::Named(None), "it was not opened");
+        installing.opened.add(TEAM);
+        installing.remember([TEAM].into_iter());
+        let next = registries(&home, None, "");
+        assert_eq!(route(&next, TEAM), Route::At(TEAM.to_owned()));
+        assert_eq!(route(&registries(&home, Some("/other"), ""), TEAM), Route::Named(Some("/other".to_owned())));
+    }
+
+    #[test]
+    fn earlier_homes_trust_what_they_reached() {
+        let (_temp, home) = home();
+        let text = format!("format = 1\n[seen]\n\"{TEAM}\" = \"0123\"\n");
+        std::fs::write(home.path().join("registries.toml"), text).unwrap();
+        let plain = registries(&home, None, "");
+        assert_eq!(route(&plain, TEAM), Route::Named(None), "another library's lock file does not count");
+        let here = plain.for_library(BTreeSet::from([TEAM.to_owned()]));
+        assert_eq!(route(&here, TEAM), Route::At(TEAM.to_owned()));
+    }
+
+    #[test]
+    fn damaged_file_is_an_error() {
+        let (_temp, home) = home();
+        std::fs::write(home.path().join(FILE), "format = 7\n").unwrap();
+        assert!(registries(&home, None, "").route(&Owner::parse("acme").unwrap(), Some(TEAM)).is_err());
+    }
+
+    #[test]
+    fn requirement_follows_its_requirer() {
+        let (_temp, home) = home();
+        let acme = Owner::parse("acme").unwrap();
+        let plain = registries(&home, None, "");
+        assert_eq!(plain.route_of_requirement(&acme, Some(TEAM)), Route::At(TEAM.to_owned()));
+        assert_eq!(plain.route_of_requirement(&acme, None), Route::Named(None));
+        let config = "[registries.a]\nlocation = \"/a\"\nowners = [\"acme\"]\n";
+        let configured = registries(&home, None, config);
+        assert_eq!(configured.route_of_requirement(&acme, Some(TEAM)), Route::Named(Some("a".to_owned())));
+    }
+
+    #[test]
+    fn token_goes_to_one_server_only() {
+        let (_temp, home) = home();
+        let token = |given: Option<&str>, config: &str, url: &str| {
+            registries(&home, given, config).with_token(Some("t".to_owned())).token_for(url)
+        };
+        assert_eq!(token(Some(TEAM), "", TEAM).as_deref(), Some("t"));
+        assert_eq!(token(Some(TEAM), "", "https://other.example.org"), None);
+        let one = "[registries.team]\nlocation = \"https://skills.example.org\"\n";
+        let two = format!("{one}[registries.b]\nlocation = \"https://b.example.org\"\n");
+        assert_eq!(token(None, one, TEAM).as_deref(), Some("t"));
+        assert_eq!(token(None, &two, TEAM), None);
+        assert_eq!(token(Some("team"), &two, TEAM).as_deref(), Some("t"));
+        let tokens = BTreeMap::from([("b".to_owned(), "of-b".to_owned())]);
+        let named = registries(&home, None, &two).with_named_tokens(tokens);
+        assert_eq!(named.token_for("https://b.example.org").as_deref(), Some("of-b"));
+    }
+}

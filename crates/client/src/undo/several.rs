@@ -1,0 +1,161 @@
+//! [`Operation`]: what can be undone, and [`Since`], everything that was done after one operation.
+
+use library::{Event, Library};
+use skill::{Digest, SkillName};
+
+use super::{
+    UndoError,
+    last::{Last, command, is_undoable},
+};
+
+/// The word that means the state before the first operation.
+pub const START: &str = "start";
+
+/// Hexadecimal digits of an operation's id, and the fewest by which one is named.
+const DIGITS: usize = 8;
+const FEWEST: usize = 4;
+
+/// One operation that can be undone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Operation {
+    /// Its id, eight hexadecimal digits that follow from the log.
+    pub id: String,
+    /// What it was, in the words of the log: `update`, `patch`, `disable`.
+    pub action: String,
+    /// When, RFC 3339 in UTC.
+    pub time: String,
+    /// Who, `kind:id`.
+    pub actor: String,
+    /// Why, in the actor's words.
+    pub reason: Option<String>,
+    /// The skills that it changed, in the order of the log.
+    pub skills: Vec<SkillName>,
+}
+
+/// The operations of a library that can be undone, newest first.
+///
+/// # Errors
+/// [`UndoError`] when the log cannot be read.
+pub fn operations(library: &Library) -> Result<Vec<Operation>, UndoError> {
+    Ok(of_log(&library.events()?.0))
+}
+
+fn of_log(events: &[Event]) -> Vec<Operation> {
+    let mut found: Vec<(&str, Operation)> = Vec::new();
+    for event in events.iter().filter(|event| is_undoable(event)) {
+        let command = command(event);
+        let at = found.iter().position(|(known, _)| *known == command).unwrap_or_else(|| {
+            found.push((command, Operation::of(event)));
+            found.len() - 1
+        });
+        if let (Some((_, operation)), Ok(skill)) = (found.get_mut(at), SkillName::parse(&event.skill))
+            && !operation.skills.contains(&skill)
+        {
+            operation.skills.push(skill);
+        }
+    }
+    found.into_iter().rev().map(|(_, operation)| operation).collect()
+}
+
+/// What was done after an operation.
+pub(super) struct Since<'a> {
+    /// All of it as one; `None` when nothing was.
+    pub all: Option<Last<'a>>,
+    /// The operations, newest first.
+    pub operations: Vec<Operation>,
+}
+
+impl<'a> Since<'a> {
+    /// Everything after the operation with this id, or a unique part of its beginning; after the [`START`] all.
+    pub fn of(events: &'a [Event], id: &'a str) -> Result<Self, UndoError> {
+        let mut operations = of_log(events);
+        let kept = match id {
+            START => None,
+            _ => Some(find(&operations, id)?),
+        };
+        if let Some(kept) = kept {
+            operations.truncate(kept);
+        }
+        let is_after = |event: &&Event| {
+            let id = id_of(command(event));
+            is_undoable(event) && operations.iter().any(|operation| operation.id == id)
+        };
+        let all = events.iter().find(is_after).and_then(|first| Last::since(events, first, id));
+        Ok(Self { all, operations })
+    }
+}
+
+/// The place of an operation in the list.
+fn find(operations: &[Operation], id: &str) -> Result<usize, UndoError> {
+    let unknown = || UndoError::NoOperation(id.to_owned());
+    if id.len() < FEWEST {
+        return Err(unknown());
+    }
+    let mut matching = operations.iter().enumerate().filter(|(_, operation)| operation.id.starts_with(id));
+    let (at, _) = matching.next().ok_or_else(unknown)?;
+    if matching.next().is_some() { Err(UndoError::SeveralOperations(id.to_owned())) } else { Ok(at) }
+}
+
+impl Operation {
+    fn of(event: &Event) -> Self {
+        Self {
+            id: id_of(command(event)),
+            action: event.action.clone(),
+            time: event.time.clone(),
+            actor: event.actor.clone(),
+            reason: event.reason.clone(),
+            skills: Vec::new(),
+        }
+    }
+}
+
+fn id_of(command: &str) -> String {
+    Digest::of_bytes(command.as_bytes()).hex().chars().take(DIGITS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A log of lines `command skill action`.
+    fn log(lines: &str) -> Vec<Event> {
+        let event = |line: &str| {
+            let words: Vec<&str> = line.split(' ').collect();
+            let text = format!(
+                r#"{{"v":1,"time":"2026-01-02T03:04:05Z","operation":"{}-0","skill":"{}","action":"{}",
+                "status":"applied","actor":"agent:x","revision":"0123456789012345678901234567890123456789"}}"#,
+                words[0], words[1], words[2]
+            );
+            serde_json::from_str(&text).unwrap()
+        };
+        lines.split("; ").map(event).collect()
+    }
+
+    fn since(events: &[Event], id: &str) -> Vec<String> {
+        let since = Since::of(events, id).unwrap();
+        let mut skills: Vec<String> = since.all.iter().flat_map(Last::skills).map(|of| of.name.to_string()).collect();
+        skills.sort();
+        skills
+    }
+
+    #[test]
+    fn commands_are_operations_newest_first() {
+        let events = log("1 a install; 1 b install; 2 a external; 2 a patch; 3 c external");
+        let listed = of_log(&events);
+        let told: Vec<_> = listed.iter().map(|operation| (operation.action.as_str(), operation.skills.len())).collect();
+        assert_eq!(told, [("patch", 1), ("install", 2)]);
+        assert_ne!(listed[0].id, listed[1].id);
+    }
+
+    #[test]
+    fn operation_itself_stays() {
+        let events = log("1 a install; 2 b install; 3 a patch; 4 c create");
+        let ids: Vec<String> = of_log(&events).into_iter().map(|operation| operation.id).collect();
+        assert_eq!(since(&events, &ids[0]), Vec::<String>::new());
+        assert_eq!(since(&events, &ids[2]), ["a", "c"]);
+        assert_eq!(since(&events, &ids[3][..6]), ["a", "b", "c"]);
+        assert_eq!(since(&events, START), ["a", "b", "c"]);
+        assert!(matches!(Since::of(&events, "zzzz"), Err(UndoError::NoOperation(_))));
+        assert!(matches!(Since::of(&events, ""), Err(UndoError::NoOperation(_))));
+    }
+}

@@ -1,0 +1,94 @@
+//! Skills from servers: they are asked without a flag, say what was held back, and a login waits for a server that
+//! starts.
+
+use serde_json::json;
+
+use super::publish;
+use crate::support::{Sandbox, Server};
+
+#[test]
+fn skills_of_two_servers_ask_their_own() {
+    let sandbox = Sandbox::project();
+    let other = Sandbox::new();
+    let servers = [Server::start(&sandbox, &[]), Server::start(&other, &[])];
+    for (server, name) in servers.iter().zip(["acme/notes", "acme/charts"]) {
+        publish(server, &sandbox, name, "1.0.0", "one");
+        sandbox.done(&["install", name, "--registry", &server.url]);
+        publish(server, &sandbox, name, "1.1.0", "two");
+    }
+    let outdated = sandbox.done(&["outdated"]);
+    assert_eq!(outdated["skills"].as_array().unwrap().len(), 2, "{outdated:#}");
+    let updated = sandbox.done(&["update"]);
+    assert!(updated["skills"].as_array().unwrap().iter().all(|skill| skill["status"] == "updated"), "{updated:#}");
+    let verified = sandbox.done(&["verify"]);
+    assert!(!verified.to_string().contains("not asked"), "{verified:#}");
+}
+
+#[test]
+fn common_token_goes_to_no_second_server() {
+    let sandbox = Sandbox::project();
+    let other = Sandbox::new();
+    let open = Server::start(&sandbox, &[]);
+    let private = Server::start(&other, &["--visibility", "private"]);
+    publish(&open, &sandbox, "acme/notes", "1.0.0", "one");
+    publish(&private, &sandbox, "acme/charts", "1.0.0", "one");
+    sandbox.done(&["install", "acme/notes", "--registry", &open.url]);
+    let with_token = |args: &[&str]| {
+        let args = [args, &["--json"]].concat();
+        let mut command = sandbox.command(&args);
+        command.env("SKILLHUB_TOKEN", &private.admin);
+        sandbox.finish(command, &args)
+    };
+    with_token(&["install", "acme/charts", "--registry", &private.url]).done();
+    assert_eq!(with_token(&["outdated"]).exit, 5, "two servers are known, so the token is for neither");
+    sandbox.run_with(&["login", &private.url, "--json"], private.admin.as_bytes()).done();
+    sandbox.done(&["outdated"]);
+}
+
+#[test]
+fn quarantined_and_withdrawn_releases_are_reported() {
+    let sandbox = Sandbox::project();
+    let server = Server::start(&sandbox, &[]);
+    let (admin, reason) = (Some(server.admin.as_str()), json!({"reason": "it may be bad"}).to_string());
+    let path = |what: &str| format!("/v1/skills/acme/notes/1.0.0/{what}");
+    publish(&server, &sandbox, "acme/notes", "1.0.0", "one");
+    sandbox.done(&["install", "acme/notes", "--registry", &server.url]);
+    let shown = || sandbox.done(&["list"])["skills"][0]["release_state"].clone();
+    assert!(shown().is_null());
+    server.ask("PUT", &path("quarantine"), admin, reason.as_bytes()).done();
+    let error = sandbox.ask(&["verify"]).refused_with_hint(8, "quarantined");
+    assert!(error["message"].as_str().unwrap().contains("it may be bad"), "{error:#}");
+    assert_eq!(shown(), "quarantined");
+    server.ask("DELETE", &path("quarantine"), admin, reason.as_bytes()).done();
+    assert_eq!(sandbox.done(&["verify"])["ok"], true);
+    assert!(shown().is_null());
+    server.ask("POST", &path("withdraw"), admin, reason.as_bytes()).done();
+    sandbox.ask(&["verify"]).refused_with_hint(8, "withdrawn");
+    assert_eq!(shown(), "withdrawn");
+    drop(server);
+    assert_eq!(shown(), "withdrawn", "the server is not asked by list");
+}
+
+/// The commands of the README, with a free port, as a person pastes them.
+#[cfg(unix)]
+#[test]
+fn commands_of_the_readme_work_when_pasted() {
+    let sandbox = Sandbox::project();
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    sandbox.skill("my-skill", "Takes my notes. Use in tests.", &[]);
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+    let block = readme.split("```sh\n").find(|block| block.contains("serve admin-token")).unwrap();
+    let commands = block.split("```").next().unwrap();
+    assert_eq!(commands.lines().count(), 5, "{commands}");
+    let commands = commands
+        .replace("127.0.0.1:8700", &format!("127.0.0.1:{port}"))
+        .replace("serve --data ./hub &", &format!("serve --data ./hub --addr 127.0.0.1:{port} &"));
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_skillhub")).parent().unwrap();
+    let script = format!("set -e\ntrap 'kill $!' EXIT\nPATH={}:$PATH\n{commands}", program.display());
+    let mut shell = std::process::Command::new("sh");
+    sandbox.confine(&mut shell).args(["-c", &script]);
+    let answer = sandbox.finish(shell, &["the README's commands"]).exits(0);
+    assert!(answer.text().contains("Signed in to"), "{answer}");
+    assert!(sandbox.cwd().join(".agents/skills/my-skill/SKILL.md").exists(), "{answer}");
+    sandbox.done(&["verify"]);
+}
