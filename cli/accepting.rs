@@ -12,7 +12,7 @@ use clap::Args;
 use client::BlockedSkill;
 use library::StoredWaiver;
 use scan::{Finding, Report};
-use skill::Limits;
+use skill::{Limits, counted};
 use skill_manage::{Reviewer, WaiveError, waivers_for};
 
 use crate::{
@@ -45,6 +45,8 @@ enum Way {
     Rules(Vec<String>, String),
     /// They are asked at the terminal.
     Asked,
+    /// They were asked before, and accept everything that can be accepted, for this reason.
+    Agreed(String),
 }
 
 impl<'a> Acceptor<'a> {
@@ -73,19 +75,28 @@ impl<'a> Acceptor<'a> {
         Ok(Self { context, by: Some((reviewer, Way::Rules(args.accept.clone(), reason.clone()))) })
     }
 
+    /// A person who has agreed to everything that can be accepted.
+    ///
+    /// # Errors
+    /// Nothing proves that a person acts.
+    pub fn agreed(context: &'a Context, reason: &str) -> Result<Self, CliError> {
+        let reviewer = context.reviewer("accepting a finding")?;
+        Ok(Self { context, by: Some((reviewer, Way::Agreed(reason.to_owned()))) })
+    }
+
     /// The waivers under which each of the skills passes; none for those that stay blocked.
     pub fn decide(&self, skills: &[BlockedSkill<'_>]) -> Vec<Vec<StoredWaiver>> {
         let none = || skills.iter().map(|_| Vec::new()).collect();
         let Some((reviewer, way)) = &self.by else { return none() };
         let Some(reason) = (match way {
-            Way::Rules(_, reason) => Some(reason.clone()),
+            Way::Rules(_, reason) | Way::Agreed(reason) => Some(reason.clone()),
             Way::Asked => self.ask(skills),
         }) else {
             return none();
         };
         let can_pass = |report: &Report| match way {
             Way::Rules(rules, _) => report.blocking().all(|finding| rules.iter().any(|rule| *rule == finding.rule)),
-            Way::Asked => is_acceptable(report),
+            Way::Asked | Way::Agreed(_) => is_acceptable(report),
         };
         skills
             .iter()
@@ -111,8 +122,7 @@ impl<'a> Acceptor<'a> {
         if askable.is_empty() {
             return None;
         }
-        let count = if askable.len() == 1 { "1 skill".to_owned() } else { format!("{} skills", askable.len()) };
-        self.context.out.note(&format!("The scanner blocks {count}:"));
+        self.context.out.note(&format!("The scanner blocks {}:", counted(askable.len(), "skill")));
         for skill in askable {
             self.context.out.note(&format!("  {STRONG}{}{STRONG:#}", skill.name));
             for line in place_lines(skill.blocked.report()) {
@@ -129,7 +139,7 @@ impl<'a> Acceptor<'a> {
 }
 
 /// Whether a person may accept all that blocks.
-fn is_acceptable(report: &Report) -> bool {
+pub fn is_acceptable(report: &Report) -> bool {
     report.blocking().all(|finding| scan::can_be_waived(&finding.rule))
 }
 

@@ -10,6 +10,7 @@ use crate::{commands, print::Color};
 #[derive(Debug, Parser)]
 #[command(name = "skillhub", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = "Examples:
+  skillhub setup                                 manage the skills that your agents already have
   skillhub tour                                  see the main job done, leaving nothing behind
   skillhub search pdf                            find a skill
   skillhub install skillhub/skillhub-writing-skills
@@ -31,6 +32,9 @@ pub struct Cli {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Global options")]
 pub struct Global {
+    /// Run in this folder instead of the current one
+    #[arg(short = 'C', global = true, value_name = "DIR")]
+    pub directory: Option<PathBuf>,
     /// Work on the skills in this folder [env: SKILLHUB_LIBRARY]
     #[arg(long, global = true, value_name = "DIR", conflicts_with_all = ["project", "global"])]
     pub library: Option<PathBuf>,
@@ -38,7 +42,7 @@ pub struct Global {
     #[arg(long, global = true, conflicts_with = "global")]
     pub project: bool,
     /// Work on the user's skills: ~/.agents/skills
-    #[arg(long, global = true)]
+    #[arg(long, short, global = true)]
     pub global: bool,
     /// Registry to use: a name from the configuration, a server, a git URL, or a folder
     #[arg(long, global = true, value_name = "NAME_URL_OR_DIR", env = "SKILLHUB_REGISTRY")]
@@ -49,7 +53,10 @@ pub struct Global {
     /// Print one JSON document
     #[arg(long, global = true)]
     pub json: bool,
-    /// Print no messages besides the answer
+    /// Answer yes to questions; accepts no findings
+    #[arg(long, short, global = true)]
+    pub yes: bool,
+    /// Print only answers and errors: no notes, next steps or progress
     #[arg(long, short, global = true)]
     pub quiet: bool,
     /// When to use colours
@@ -63,6 +70,8 @@ pub struct Global {
 /// What skillhub does.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Find the skills and agents here, manage the skills, connect the agents
+    Setup(commands::setup::SetupArgs),
     /// Start a new skill in a folder
     New(commands::new::NewArgs),
     /// Check skills against the Agent Skills standard

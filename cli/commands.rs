@@ -41,6 +41,7 @@ pub mod rollback;
 pub mod scan;
 pub mod search;
 pub mod serve;
+pub mod setup;
 pub mod show;
 pub mod stats;
 pub mod status;

@@ -84,11 +84,7 @@ impl Context {
         })?;
         let cwd = std::env::current_dir()
             .map_err(|error| CliError::new("io", Exit::Failed, format!("cannot use the current folder: {error}")))?;
-        let home = match std::env::var_os("SKILLHUB_HOME").filter(|path| !path.is_empty()) {
-            Some(path) => cwd.join(path),
-            None => user_home.join(".skillhub"),
-        };
-        let home = Home::at(home)?;
+        let home = Home::at(home_below(&user_home, &cwd))?;
         let (config, config_fault) = match client::Config::read(&home) {
             Ok(config) => (config, None),
             Err(error) => (client::Config::default(), Some(failed(error))),
@@ -290,6 +286,24 @@ impl Context {
         &self.place.path
     }
 
+    /// The root of the project whose library it is; `None` for the user's library and a folder that the flags name.
+    pub fn library_project(&self) -> Option<&Path> {
+        self.place.project.as_deref()
+    }
+
+    /// A path as people read it: from the project's root, or with `~` for the home.
+    pub fn shown(&self, path: &Path) -> String {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let root = self.place.project.as_deref().map(real);
+        if let Some(below) = root.as_ref().and_then(|root| path.strip_prefix(root).ok()) {
+            return below.display().to_string();
+        }
+        match path.strip_prefix(&self.user_home).or_else(|_| path.strip_prefix(real(&self.user_home))) {
+            Ok(below) => format!("~/{}", below.display()),
+            Err(_) => path.display().to_string(),
+        }
+    }
+
     /// Whether the flags named the library's folder.
     pub fn library_is_named(&self) -> bool {
         self.place.named
@@ -435,6 +449,19 @@ impl Context {
             Ok(below_home) => self.user_home.join(below_home),
             Err(_) => std::path::absolute(path).unwrap_or_else(|_| self.cwd.join(path)),
         }
+    }
+}
+
+/// skillhub's own folder, from the environment; `None` without a user's home.
+pub fn skillhub_home() -> Option<PathBuf> {
+    let user_home = std::env::home_dir().filter(|home| home.is_absolute())?;
+    Some(home_below(&user_home, &std::env::current_dir().ok()?))
+}
+
+fn home_below(user_home: &Path, cwd: &Path) -> PathBuf {
+    match std::env::var_os("SKILLHUB_HOME").filter(|path| !path.is_empty()) {
+        Some(path) => cwd.join(path),
+        None => user_home.join(".skillhub"),
     }
 }
 

@@ -66,6 +66,8 @@ pub fn note_flags(global: &Global) {
         (None, false, true) => "--global ".to_owned(),
         (None, false, false) => String::new(),
     };
+    let folder = global.directory.as_ref().map(|folder| format!("-C {} ", shell_word(&folder.display().to_string())));
+    let library = folder.unwrap_or_default() + &library;
     let by_variable = std::env::var("SKILLHUB_REGISTRY").ok();
     let registry = global.registry.as_ref().filter(|registry| Some(*registry) != by_variable.as_ref());
     let registry = registry.filter(|registry| !registry.is_empty());

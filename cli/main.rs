@@ -7,6 +7,7 @@ mod commands;
 mod composing;
 mod context;
 mod exit;
+mod help;
 mod hints;
 mod interrupt;
 mod notify;
@@ -30,8 +31,14 @@ use crate::{
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return usage(&error),
+        Err(error) => return greet(&error).unwrap_or_else(|| usage(&help_fitted(error))),
     };
+    if let Some(directory) = &cli.global.directory
+        && let Err(error) = std::env::set_current_dir(directory)
+    {
+        let out = Output { json: cli.global.json, quiet: cli.global.quiet, color: cli.global.color };
+        return out.fail(&exit::io_at(directory)(error)).into();
+    }
     let out = Output { json: cli.global.json, quiet: cli.global.quiet, color: cli.global.color };
     hints::note_flags(&cli.global);
     // Servers and tools that run end in their own way.
@@ -65,6 +72,7 @@ fn main() -> ExitCode {
 
 fn run(context: &Context, global: &Global, command: &Command) -> Result<Exit, CliError> {
     match command {
+        Command::Setup(args) => commands::setup::run(context, global, args),
         Command::New(args) => commands::new::run(context, args),
         Command::Validate(args) => commands::validate::run(context, args),
         Command::Scan(args) => commands::scan::run(context, args),
@@ -81,7 +89,7 @@ fn run(context: &Context, global: &Global, command: &Command) -> Result<Exit, Cl
         Command::Update(args) => commands::update::run(context, args),
         Command::Outdated(args) => commands::outdated::run(context, args),
         Command::Uninstall(args) => commands::uninstall::run(context, args),
-        Command::Undo(args) => commands::undo::run(context, args),
+        Command::Undo(args) => commands::undo::run(context, global, args),
         Command::Verify(args) => commands::verify::run(context, args),
         Command::List(args) => commands::list::run(context, args),
         Command::Manage(args) => commands::manage::run(context, args),
@@ -121,6 +129,28 @@ fn run(context: &Context, global: &Global, command: &Command) -> Result<Exit, Cl
         Command::Logout(args) => commands::login::logout(context, global, args),
         Command::Serve(args) => commands::serve::run(context, global, args),
         Command::Tour(args) => commands::tour::run(context, args),
+    }
+}
+
+/// Four lines in place of the help, where no command is given and nothing was set up yet. The exit code is that of the
+/// help without a command.
+fn greet(error: &clap::Error) -> Option<ExitCode> {
+    if std::env::args_os().len() > 1 || error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return None;
+    }
+    let lines = commands::setup::greeting(&context::skillhub_home()?)?;
+    let out = Output { json: false, quiet: false, color: Color::Auto };
+    out.note(lines.trim_end());
+    Some(Exit::Usage.into())
+}
+
+/// A help laid out for the terminal; any other error as it is.
+fn help_fitted(error: clap::Error) -> clap::Error {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            help::fitted().try_get_matches().err().unwrap_or(error)
+        }
+        _ => error,
     }
 }
 

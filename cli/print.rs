@@ -11,6 +11,7 @@ mod verdict;
 mod wrap;
 
 use std::{
+    fmt,
     io::{self, IsTerminal, Write},
     time::Duration,
 };
@@ -103,6 +104,48 @@ impl Drop for Working {
     }
 }
 
+/// The text of an answer as it is written. [`Page::message`] adds lines that `--quiet` leaves out.
+pub struct Page {
+    text: Vec<u8>,
+    quiet: bool,
+}
+
+impl Page {
+    /// Writes a part of the answer; `write!` and `writeln!` call it.
+    ///
+    /// # Errors
+    /// None, as for [`Page::message`].
+    pub fn write_fmt(&mut self, part: fmt::Arguments<'_>) -> io::Result<()> {
+        Write::write_fmt(self, part)
+    }
+
+    /// Writes bytes of the answer.
+    ///
+    /// # Errors
+    /// None, as for [`Page::message`].
+    pub fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        Write::write_all(self, bytes)
+    }
+
+    /// Writes a line that is not part of the answer: a note, or the next step.
+    ///
+    /// # Errors
+    /// None; the result fits where answers are written.
+    pub fn message(&mut self, line: fmt::Arguments<'_>) -> io::Result<()> {
+        if self.quiet { Ok(()) } else { writeln!(self, "{line}") }
+    }
+}
+
+impl Write for Page {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.text.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Bytes that are looked at together.
 const PIECE: usize = 256;
 
@@ -111,7 +154,7 @@ const PIECE: usize = 256;
 pub struct Output {
     /// One JSON document instead of text.
     pub json: bool,
-    /// No messages beside the answer.
+    /// Only answers and errors: no notes, next steps or signs of work.
     pub quiet: bool,
     /// When to colour.
     pub color: Color,
@@ -125,7 +168,7 @@ impl Output {
     pub fn answer(
         self,
         document: &impl Serialize,
-        text: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+        text: impl FnOnce(&mut Page) -> io::Result<()>,
     ) -> Result<(), CliError> {
         let mut rendered = Vec::new();
         if self.json {
@@ -139,8 +182,9 @@ impl Output {
             rendered = if is_plain(&written) { written } else { plain_json(&written) }.into_bytes();
             rendered.push(b'\n');
         } else {
-            text(&mut rendered)?;
-            rendered = self.fit_for_reader(text_of(rendered)).into_bytes();
+            let mut page = Page { text: rendered, quiet: self.quiet };
+            text(&mut page)?;
+            rendered = self.fit_for_reader(text_of(page.text)).into_bytes();
         }
         let mut out = io::stdout().lock();
         quiet_on_closed_pipe(out.write_all(&rendered).and_then(|()| out.flush()))

@@ -61,6 +61,8 @@ mod requiring;
 mod review;
 #[cfg(unix)]
 mod scanning;
+#[cfg(unix)]
+mod setting_up;
 mod signing;
 mod smart_http;
 mod sources;

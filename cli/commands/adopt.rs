@@ -1,22 +1,20 @@
 //! `skillhub adopt`: manage skill folders as they are.
 
-use std::{
-    io::{self, Write},
-    path::PathBuf,
-};
+use std::{io, path::PathBuf};
 
 use anstyle::Style;
 use clap::Args;
 use client::{Accept, AdoptRequest, AdoptStatus, Adopted, BlockedSkill};
-use library::{Library, Permit};
+use library::{Library, Permit, Stamp};
 use scan::{Finding, Report, Severity};
 use serde_json::{Value, json};
+use skill::counted;
 
 use crate::{
-    accepting::{AcceptArgs, Acceptor, way_on},
+    accepting::{AcceptArgs, Acceptor, is_acceptable, way_on},
     context::Context,
     exit::{CliError, Exit, error_of_one, exit_of_one, failed},
-    print::{BAD, FAINT, GOOD, STRONG, WARN, findings_lines, problem_line, visible},
+    print::{BAD, FAINT, GOOD, Page, STRONG, WARN, findings_lines, problem_line, visible},
 };
 
 /// Flags of `adopt`.
@@ -87,24 +85,14 @@ fn adopt(
     paths: &[PathBuf],
     (args, acceptor): (&AdoptArgs, &Acceptor<'_>),
 ) -> Result<Vec<Adopted>, CliError> {
-    let folders = context.agent_folders_of(library);
-    let in_use = folders.chosen(&[], library.path()).map_err(failed)?;
-    let known = [folders, context.user_agent_folders()];
-    let request = AdoptRequest {
-        paths,
-        in_use: &in_use,
-        known: &known,
-        replaces_tracked: args.link || context.is_at_terminal(),
-        dry_run: args.dry_run,
-    };
     let (stamp, permit) = (context.stamp(), context.permit()?);
     let accept = |blocked: &[BlockedSkill<'_>]| acceptor.decide(blocked);
     let by = (&stamp, &permit as &Permit<'_>, &accept as &Accept<'_>);
-    client::adopt(library, &request, by).map_err(failed)
+    request(context, library, (paths, args.link || context.is_at_terminal(), args.dry_run), by)
 }
 
 /// One folder, with all that there is to say.
-fn text(skill: &Adopted, out: &mut dyn Write) -> io::Result<()> {
+fn text(skill: &Adopted, out: &mut Page) -> io::Result<()> {
     let (style, word) = word(skill.status);
     writeln!(out, "{style}{word}{style:#} {STRONG}{}{STRONG:#}", skill.source.display())?;
     if let Some(path) = &skill.path {
@@ -122,16 +110,16 @@ fn text(skill: &Adopted, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "  {}", problem_line(problem))?;
     }
     for warning in &skill.warnings {
-        writeln!(out, "  {WARN}note{WARN:#}: {warning}")?;
+        out.message(format_args!("  {WARN}note{WARN:#}: {warning}"))?;
     }
     if let Some(pending) = &skill.checkout_pending {
-        writeln!(out, "  {WARN}note{WARN:#}: the folder does not show it yet: {pending}")?;
+        out.message(format_args!("  {WARN}note{WARN:#}: the folder does not show it yet: {pending}"))?;
     }
     Ok(())
 }
 
 /// Several folders: a line for each, then how many ended how.
-fn lines(all: &[Adopted], out: &mut dyn Write) -> io::Result<()> {
+fn lines(all: &[Adopted], out: &mut Page) -> io::Result<()> {
     for skill in all {
         let (style, word) = word(skill.status);
         let of_source = || skill.source.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -140,7 +128,7 @@ fn lines(all: &[Adopted], out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{style}{word:<11}{style:#} {STRONG}{}{STRONG:#}  {why}", visible(&name))?;
     }
     for warning in all.iter().flat_map(|skill| &skill.warnings) {
-        writeln!(out, "{WARN}note{WARN:#}: {warning}")?;
+        out.message(format_args!("{WARN}note{WARN:#}: {warning}"))?;
     }
     let count = |status| all.iter().filter(|skill| skill.status == status).count();
     let counts = [
@@ -151,7 +139,7 @@ fn lines(all: &[Adopted], out: &mut dyn Write) -> io::Result<()> {
         (count(AdoptStatus::Failed), "not adopted"),
     ];
     let counts: Vec<String> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
-    writeln!(out, "{} skills: {}", all.len(), counts.join(", "))
+    writeln!(out, "{}: {}", counted(all.len(), "skill"), counts.join(", "))
 }
 
 fn word(status: AdoptStatus) -> (Style, &'static str) {
@@ -204,4 +192,62 @@ fn document(skill: &Adopted) -> Value {
         "problems": skill.problems,
         "error": skill.error.as_ref().map(error_of_one),
     })
+}
+
+/// How `setup` adopts.
+#[derive(Debug, Clone, Copy)]
+pub struct SetupOptions {
+    /// Whether folders that git tracks are replaced with links.
+    pub replaces_tracked: bool,
+    /// Whether a person accepts what blocks the skills.
+    pub accepts_all: bool,
+}
+
+/// What adopting these folders would do.
+///
+/// # Errors
+/// The library cannot be read.
+pub fn foresee(context: &Context, paths: &[PathBuf]) -> Result<Vec<Adopted>, CliError> {
+    let mut library = context.library_to_inspect()?;
+    let by = (&context.stamp(), &context.permit()? as &Permit<'_>, &client::accept_nothing as &Accept<'_>);
+    request(context, &mut library, (paths, false, true), by)
+}
+
+/// Adopts folders for `setup`.
+///
+/// # Errors
+/// The commit failed; nothing was adopted.
+pub fn carry_out(context: &Context, paths: &[PathBuf], options: SetupOptions) -> Result<Vec<Adopted>, CliError> {
+    let mut library = context.library()?;
+    let acceptor = if options.accepts_all { Some(Acceptor::agreed(context, "accepted in setup")?) } else { None };
+    let accept = |blocked: &[BlockedSkill<'_>]| {
+        acceptor.as_ref().map_or_else(|| client::accept_nothing(blocked), |acceptor| acceptor.decide(blocked))
+    };
+    let by = (&context.stamp(), &context.permit()? as &Permit<'_>, &accept as &Accept<'_>);
+    request(context, &mut library, (paths, options.replaces_tracked, false), by)
+}
+
+fn request(
+    context: &Context,
+    library: &mut Library,
+    (paths, replaces_tracked, dry_run): (&[PathBuf], bool, bool),
+    by: (&Stamp, &Permit<'_>, &Accept<'_>),
+) -> Result<Vec<Adopted>, CliError> {
+    let folders = context.agent_folders_of(library);
+    let in_use = folders.chosen(&[], library.path()).map_err(failed)?;
+    let known = [folders, context.user_agent_folders()];
+    let request = AdoptRequest { paths, in_use: &in_use, known: &known, replaces_tracked, dry_run };
+    client::adopt(library, &request, by).map_err(failed)
+}
+
+/// Whether the scanner blocks a skill by findings that a person may accept.
+pub fn can_be_accepted(skill: &Adopted) -> bool {
+    skill.status == AdoptStatus::Blocked && skill.report.as_ref().is_some_and(is_acceptable)
+}
+
+/// Notes about a skill, one sentence each.
+pub fn warnings(skill: &Adopted) -> Vec<String> {
+    let pending = skill.checkout_pending.iter();
+    let pending = pending.map(|why| format!("the folder of {} does not show it yet: {why}", skill.source.display()));
+    skill.warnings.iter().cloned().chain(pending).collect()
 }

@@ -8,11 +8,12 @@ use evolve::curate::{
 };
 use library::Library;
 use serde_json::json;
+use skill::counted;
 
 use crate::{
     context::Context,
     exit::{CliError, Exit, failed},
-    print::{FAINT, GOOD, STRONG, Table, WARN, stored_time, visible},
+    print::{FAINT, GOOD, Page, STRONG, Table, WARN, stored_time, visible},
     sight::FolderSight,
 };
 
@@ -111,12 +112,14 @@ fn plan(context: &Context, args: &PlanArgs) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-fn show(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
+fn show(plan: &Plan, out: &mut Page) -> io::Result<()> {
     let report = &plan.report;
     writeln!(
         out,
-        "{STRONG}plan {}{STRONG:#}  {FAINT}{} skills, their descriptions are about {} tokens in each prompt{FAINT:#}",
-        plan.id, plan.skills, report.description_tokens
+        "{STRONG}plan {}{STRONG:#}  {FAINT}{}; descriptions take about {} of each prompt{FAINT:#}",
+        plan.id,
+        counted(plan.skills, "skill"),
+        counted(report.description_tokens, "token")
     )?;
     if let Some(silence) = &plan.silence {
         writeln!(out, "{WARN}Nothing is archived{WARN:#}: {silence}")?;
@@ -132,11 +135,11 @@ fn show(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-fn show_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+fn show_report(report: &Report, out: &mut Page) -> io::Result<()> {
     let copies = report.duplicates.iter().map(|group| format!("{} ({} %)", group.skills.join(", "), group.percent));
     part(out, "Nearly the same instructions", &copies.collect::<Vec<_>>())?;
     if !report.compared_all {
-        writeln!(out, "{WARN}note{WARN:#}: there are too many alike to compare them all")?;
+        out.message(format_args!("{WARN}note{WARN:#}: there are too many alike to compare them all"))?;
     }
     let same: Vec<String> = report.collisions.iter().map(|names| names.join(", ")).collect();
     part(out, "The same description", &same)?;
@@ -144,8 +147,13 @@ fn show_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     part(out, "Much alike by name and description", &alike.collect::<Vec<_>>())?;
     let growth = report.growth.iter().map(|grown| {
         format!(
-            "{}: {} to {} tokens in {} edits, {} each, {} a month",
-            grown.skill, grown.from_tokens, grown.tokens, grown.edits, grown.per_edit, grown.per_month
+            "{}: {} to {} tokens in {}, {} each, {} a month",
+            grown.skill,
+            grown.from_tokens,
+            grown.tokens,
+            counted(grown.edits, "edit"),
+            grown.per_edit,
+            grown.per_month
         )
     });
     part(out, "Growing", &growth.collect::<Vec<_>>())?;

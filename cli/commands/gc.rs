@@ -4,6 +4,7 @@ use clap::Args;
 use client::{CACHE_BYTES, Cache, LockFile, MirrorsTidied};
 use library::{Library, ProposalId, Sizes};
 use serde_json::{Value, json};
+use skill::counted;
 
 use crate::{
     context::Context,
@@ -70,9 +71,9 @@ pub fn run(context: &Context, _args: &GcArgs) -> Result<Exit, CliError> {
         if !dropped.is_empty() {
             let (count, first) = (dropped.len(), dropped.iter().take(NAMED).copied().collect::<Vec<_>>().join(", "));
             let more = if count > NAMED { ", …" } else { "" };
-            writeln!(out, "{FAINT}dropped the {count} proposals decided longest ago ({first}{more}); `skillhub log` has what became of them{FAINT:#}")?;
+            writeln!(out, "{FAINT}dropped {} decided longest ago ({first}{more}); `skillhub log` has what became of them{FAINT:#}", counted(count, "proposal"))?;
         }
-        writeln!(out, "{GOOD}{freed} bytes freed{GOOD:#}")
+        writeln!(out, "{GOOD}{} freed{GOOD:#}", counted(freed, "byte"))
     })?;
     if collected.pending {
         context.out.note("some operations wait to be applied, and the journal stays until then; see `skillhub doctor`");

@@ -1,20 +1,18 @@
 //! `skillhub import`: what other tools installed here, with where it came from.
 
-use std::{
-    io::{self, Write},
-    path::PathBuf,
-};
+use std::{io, path::PathBuf};
 
 use clap::Args;
 use client::{ForeignLock, ImportStatus, Imported, InstallRequest};
 use serde_json::{Value, json};
+use skill::counted;
 
 use crate::{
     accepting::AcceptArgs,
     commands::install::installer,
     context::Context,
     exit::{CliError, Exit, error_of_one, exit_of_one, failed},
-    print::{BAD, FAINT, GOOD, STRONG, Table, WARN, findings_lines, visible},
+    print::{BAD, FAINT, GOOD, Page, STRONG, Table, WARN, findings_lines, visible},
 };
 
 /// Flags of `import`.
@@ -73,9 +71,9 @@ pub fn run(context: &Context, args: &ImportArgs) -> Result<Exit, CliError> {
     Ok(exit)
 }
 
-fn text(locks: &[ForeignLock], rows: &[Imported], out: &mut dyn Write) -> io::Result<()> {
+fn text(locks: &[ForeignLock], rows: &[Imported], out: &mut Page) -> io::Result<()> {
     for lock in locks {
-        let count = if lock.len() == 1 { "one skill".to_owned() } else { format!("{} skills", lock.len()) };
+        let count = counted(lock.len(), "skill");
         writeln!(out, "{FAINT}{} of {}: {count}{FAINT:#}", lock.path.display(), lock.tool.as_str())?;
     }
     if rows.is_empty() {
@@ -98,7 +96,7 @@ fn text(locks: &[ForeignLock], rows: &[Imported], out: &mut dyn Write) -> io::Re
         }
         let why = row.why.as_ref().filter(|_| row.status != ImportStatus::Unchanged);
         for note in why.into_iter().chain(row.installed.iter().flat_map(|installed| &installed.warnings)) {
-            writeln!(out, "{WARN}note{WARN:#}: {STRONG}{name}{STRONG:#}: {}", visible(note))?;
+            out.message(format_args!("{WARN}note{WARN:#}: {STRONG}{name}{STRONG:#}: {}", visible(note)))?;
         }
     }
     if rows.iter().any(|row| matches!(row.status, ImportStatus::Imported | ImportStatus::Installed)) {

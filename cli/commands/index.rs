@@ -6,6 +6,7 @@ use clap::Subcommand;
 use client::{RegistryError, init_registry, is_elsewhere};
 use registry_index::{Index, Stamp};
 use serde_json::json;
+use skill::counted;
 
 use crate::{
     context::Context,
@@ -93,8 +94,8 @@ fn verify(context: &Context, dir: Option<&Path>) -> Result<Exit, CliError> {
             writeln!(out, "{BAD}fault{BAD:#} {}: {}", fault.path, fault.kind)?;
         }
         match faults.len() {
-            0 => writeln!(out, "{GOOD}All is well{GOOD:#}: {skills} skills in {}", place.display()),
-            count => writeln!(out, "{count} faults in {}", place.display()),
+            0 => writeln!(out, "{GOOD}All is well{GOOD:#}: {} in {}", counted(skills, "skill"), place.display()),
+            count => writeln!(out, "{} in {}", counted(count, "fault"), place.display()),
         }
     })?;
     Ok(if faults.is_empty() { Exit::Done } else { Exit::Integrity })
@@ -118,7 +119,7 @@ fn export(context: &Context, dir: &Path, target: &Path) -> Result<Exit, CliError
         folder.write(path, &file.bytes).map_err(io_at(&target.join(path)))?;
     }
     context.out.answer(&json!({"ok": true, "path": target, "files": paths.len()}), |out| {
-        writeln!(out, "Wrote {} files into {STRONG}{}{STRONG:#}", paths.len(), target.display())
+        writeln!(out, "Wrote {} into {STRONG}{}{STRONG:#}", counted(paths.len(), "file"), target.display())
     })?;
     Ok(Exit::Done)
 }

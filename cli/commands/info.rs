@@ -5,6 +5,7 @@ use client::{LockFile, Signed};
 use evolve::{Count, eprocess::wilson};
 use registry_index::{EvalCounts, ForkedFrom, OutcomeCounts};
 use serde_json::{Value, json};
+use skill::counted;
 
 use crate::{
     context::Context,
@@ -84,7 +85,8 @@ pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
         for why in info.signed.iter().filter_map(Signed::fault) {
             writeln!(out, "{BAD}not to be trusted{BAD:#}: {}", visible(why))?;
         }
-        writeln!(out, "Install it: {}", hints::for_user(&format!("skillhub install {}", info.name)))
+        let command = hints::for_user(&format!("skillhub install {}", info.name));
+        out.message(format_args!("Install it: {command}"))
     })?;
     Ok(Exit::Done)
 }
@@ -106,12 +108,14 @@ pub fn results_lines(from: &ForkedFrom) -> Vec<String> {
             ),
         };
         let counts = format!("{successes} succeeded, {failures} failed, {unknown} unknown");
-        lines.push(format!("{runs} runs before it was published: {counts}{rate}"));
+        lines.push(format!("{} before it was published: {counts}{rate}", counted(runs, "run")));
     }
     if let Some(EvalCounts { cases, wins, losses, ties }) = from.evals {
         lines.push(format!(
-            "on {cases} cases beside {}: better in {wins} pairs, worse in {losses}, the same in {ties}",
-            visible(&from.to_string())
+            "on {} beside {}: better in {}, worse in {losses}, the same in {ties}",
+            counted(cases, "case"),
+            visible(&from.to_string()),
+            counted(wins, "pair")
         ));
     }
     lines

@@ -1,6 +1,6 @@
 //! `skillhub install`: skills from a registry, folder, `.skill` file or git repository.
 
-use std::io::{self, Write};
+use std::io;
 
 use clap::Args;
 use client::{Ahead, InstallRequest, InstallStatus, Installed, Installer, Pick, SightOutcome};
@@ -16,7 +16,7 @@ use crate::{
     context::{self, Context},
     exit::{CliError, Exit, error_of_one, exit_of_one, failed},
     hints,
-    print::{BAD, FAINT, GOOD, STRONG, WARN, capability_lines, findings_lines, verdict_style},
+    print::{BAD, FAINT, GOOD, Page, STRONG, WARN, capability_lines, findings_lines, verdict_style},
     sight::FolderSight,
 };
 
@@ -273,7 +273,7 @@ fn document(skill: &Installed) -> Value {
     })
 }
 
-fn text(skill: &Installed, out: &mut dyn Write) -> io::Result<()> {
+fn text(skill: &Installed, out: &mut Page) -> io::Result<()> {
     let (style, word) = match skill.status {
         InstallStatus::Installed => (GOOD, "Installed"),
         InstallStatus::Updated => (GOOD, "Updated"),
@@ -311,10 +311,10 @@ fn text(skill: &Installed, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "  {line}")?;
     }
     for warning in &skill.warnings {
-        writeln!(out, "  {WARN}note{WARN:#}: {}", hints::for_user(warning))?;
+        out.message(format_args!("  {WARN}note{WARN:#}: {}", hints::for_user(warning)))?;
     }
     if let Some(pending) = &skill.checkout_pending {
-        writeln!(out, "  {WARN}note{WARN:#}: the folder does not show it yet: {pending}")?;
+        out.message(format_args!("  {WARN}note{WARN:#}: the folder does not show it yet: {pending}"))?;
     }
     if let Some(error) = &skill.error {
         writeln!(out, "  {error}")?;

@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use clap::Args;
 use library::{Event, EventStatus};
 use serde_json::json;
+use skill::counted;
 
 use crate::{
     context::{Context, skill_name},
@@ -34,7 +35,7 @@ pub fn run(context: &Context, args: &LogArgs) -> Result<Exit, CliError> {
     events.truncate(args.limit.map_or(usize::MAX, NonZeroUsize::get));
     events.iter_mut().for_each(|event| event.time = stored_time(&event.time));
     if unreadable > 0 {
-        context.out.note(&format!("{unreadable} lines of the event log could not be read"));
+        context.out.note(&format!("{} of the event log could not be read", counted(unreadable, "line")));
     }
     let text = || match (events.is_empty(), &name) {
         (true, Some(name)) => format!("Nothing was done to {name} here\n"),

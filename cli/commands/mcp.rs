@@ -1,6 +1,6 @@
 //! `skillhub mcp`: skills for agents over the Model Context Protocol.
 
-mod install;
+pub mod install;
 
 use std::{collections::BTreeSet, net::SocketAddr};
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use library::folder;
 use serde_json::json;
-use skill::{Bundle, File, Limits, SkillPath, frontmatter};
+use skill::{Bundle, File, Limits, SkillPath, template};
 
 use crate::{
     context::{Context, skill_name},
@@ -32,10 +32,7 @@ pub struct NewArgs {
 /// Makes the folder.
 pub fn run(context: &Context, args: &NewArgs) -> Result<Exit, CliError> {
     let name = skill_name(&args.name)?;
-    let description = args.description.clone().unwrap_or_else(|| {
-        format!("TODO: say what {name} does. Use when TODO: name the tasks and words that should bring it up.")
-    });
-    let text = template(name.as_str(), &description);
+    let text = template::skill_md(name.as_str(), args.description.as_deref());
     let file = File { bytes: text.into_bytes().into(), executable: false };
     let bundle = Bundle::from_files([(SkillPath::skill_md(), file)], &Limits::default())
         .map_err(|error| CliError::new("too_large", Exit::Invalid, error.to_string()))?;
@@ -50,26 +47,10 @@ pub fn run(context: &Context, args: &NewArgs) -> Result<Exit, CliError> {
     let document = json!({"ok": true, "name": name.as_str(), "path": path});
     context.out.answer(&document, |out| {
         writeln!(out, "Created {STRONG}{}{STRONG:#}", path.join("SKILL.md").display())?;
-        writeln!(
-            out,
+        out.message(format_args!(
             "Next: write it, then `skillhub validate {}`",
             shell_word(&args.parent.join(name.as_str()).display().to_string())
-        )
+        ))
     })?;
     Ok(Exit::Done)
-}
-
-fn template(name: &str, description: &str) -> String {
-    let title: Vec<String> = name.split('-').map(capitalised).collect();
-    format!(
-        "---\nname: {}\ndescription: {}\n---\n\n# {}\n\n## When to use\n\nSay which tasks this skill is for, and which it is not.\n\n## Steps\n\n1. Write what to do, in the order of doing it.\n2. Put long material into `references/` and programs into `scripts/`, and say here when to open them.\n",
-        frontmatter::scalar(name),
-        frontmatter::scalar(description),
-        title.join(" "),
-    )
-}
-
-fn capitalised(word: &str) -> String {
-    let mut letters = word.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

@@ -54,12 +54,11 @@ pub fn run(context: &Context, args: &OutdatedArgs) -> Result<Exit, CliError> {
         table.write(out)?;
         for skill in &told {
             for warning in &skill.warnings {
-                writeln!(
-                    out,
+                out.message(format_args!(
                     "{WARN}note{WARN:#}: {FAINT}{}{FAINT:#} {}",
                     skill.origin.name,
                     visible(&hints::for_user(warning))
-                )?;
+                ))?;
             }
             if let Some(error) = &skill.error {
                 writeln!(out, "{BAD}error{BAD:#}: {}: {}", skill.origin.name, visible(&error.to_string()))?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use library::folder::{self, Leftovers};
 use serde_json::json;
-use skill::{Limits, Problem, Strictness, archive, validate::validate_bundle};
+use skill::{Limits, Problem, Strictness, archive, counted, validate::validate_bundle};
 
 use crate::{
     commands::found::{Found, read_archive},
@@ -64,10 +64,10 @@ pub fn pack(context: &Context, args: &PackArgs) -> Result<Exit, CliError> {
     context.out.answer(&document, |out| {
         writeln!(
             out,
-            "Packed {} files into {STRONG}{}{STRONG:#} ({} bytes)",
-            bundle.len(),
+            "Packed {} into {STRONG}{}{STRONG:#} ({})",
+            counted(bundle.len(), "file"),
             file.display(),
-            bytes.len()
+            counted(bytes.len(), "byte")
         )?;
         writeln!(out, "  {digest}")
     })?;
@@ -102,7 +102,7 @@ pub fn unpack(context: &Context, args: &UnpackArgs) -> Result<Exit, CliError> {
     let digest = bundle.digest();
     let document = json!({"ok": true, "path": target, "digest": digest.to_string(), "files": bundle.len()});
     context.out.answer(&document, |out| {
-        writeln!(out, "Unpacked {} files into {STRONG}{}{STRONG:#}", bundle.len(), target.display())?;
+        writeln!(out, "Unpacked {} into {STRONG}{}{STRONG:#}", counted(bundle.len(), "file"), target.display())?;
         writeln!(out, "  {digest}")
     })?;
     Ok(Exit::Done)

@@ -11,7 +11,7 @@ use evolve::Stats;
 use library::Library;
 use registry_index::{EvalCounts, OutcomeCounts};
 use serde_json::json;
-use skill::SkillName;
+use skill::{SkillName, counted};
 
 use crate::{
     commands::{eval::Store, info::results_lines},
@@ -168,7 +168,7 @@ fn print(context: &Context, published: &Published) -> Result<(), CliError> {
             PublishStatus::DryRun => writeln!(out, "Would publish {release} to {registry}")?,
         }
         let style = verdict_style(published.verdict);
-        writeln!(out, "  {} bytes, scan: {style}{}{style:#}", published.size, published.verdict)?;
+        writeln!(out, "  {}, scan: {style}{}{style:#}", counted(published.size, "byte"), published.verdict)?;
         writeln!(out, "  {FAINT}{}{FAINT:#}", published.digest)?;
         if let Some(key) = &published.signer {
             writeln!(out, "  signed with {key}")?;
@@ -180,7 +180,7 @@ fn print(context: &Context, published: &Published) -> Result<(), CliError> {
             }
         }
         for warning in &published.warnings {
-            writeln!(out, "  {WARN}note{WARN:#}: {}", visible(warning))?;
+            out.message(format_args!("  {WARN}note{WARN:#}: {}", visible(warning)))?;
         }
         for line in findings_lines(&published.report.findings) {
             writeln!(out, "  {line}")?;
@@ -193,7 +193,7 @@ fn print(context: &Context, published: &Published) -> Result<(), CliError> {
             _ => {
                 let registry = context.registry.as_ref().map(|name| format!(" --registry {}", shell_word(name)));
                 let release = format!("{}@{}", published.name, published.version);
-                writeln!(out, "Install it: skillhub{} install {release}", registry.unwrap_or_default())
+                out.message(format_args!("Install it: skillhub{} install {release}", registry.unwrap_or_default()))
             }
         }
     })

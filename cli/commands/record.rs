@@ -10,7 +10,7 @@ use clap::Args;
 use evolve::{BYTES, Defaults, Host, RecordError, Request, Told, Transcripts, Verdict};
 use library::{FindError, Library};
 use serde_json::{Value, json};
-use skill::SkillName;
+use skill::{SkillName, counted};
 
 use crate::{
     commands::evolve::{gate_look, verdict_word},
@@ -99,14 +99,17 @@ pub fn run(context: &Context, args: &RecordArgs) -> Result<Exit, CliError> {
     context.out.answer(&document, |out| {
         let twice = if *doubles > 0 { format!(", {doubles} were known already") } else { String::new() };
         let of = if names.is_empty() { String::new() } else { format!(" of {STRONG}{}{STRONG:#}", names.join(", ")) };
-        writeln!(out, "{GOOD}Recorded{GOOD:#} {recorded} outcomes{of}{twice}")?;
+        writeln!(out, "{GOOD}Recorded{GOOD:#} {}{of}{twice}", counted(recorded, "outcome"))?;
         if *unrecorded > 0 {
-            writeln!(out, "{unrecorded} count for no revision: the skill's folder has an edit that is not recorded")?;
+            let count = counted(unrecorded, "outcome");
+            writeln!(out, "{count} without a revision: the skill's folder has an edit that is not recorded")?;
         }
         if let Some((read, skipped, elsewhere)) = answer.import {
             writeln!(
                 out,
-                "{read} lines understood, {skipped} passed over, {elsewhere} uses of skills that are not here"
+                "{} understood, {skipped} passed over, {} of skills that are not here",
+                counted(read, "line"),
+                counted(elsewhere, "use")
             )?;
         }
         answer.lines.iter().try_for_each(|line| writeln!(out, "{line}"))

@@ -3,6 +3,7 @@
 use clap::Args;
 use evolve::{Day, RevisionStats, Stats};
 use serde_json::json;
+use skill::counted;
 
 use crate::{
     context::{Context, skill_name},
@@ -35,7 +36,7 @@ pub fn run(context: &Context, args: &StatsArgs) -> Result<Exit, CliError> {
     let library = context.library_with(&name)?;
     let stats = Stats::of(&library, &name, context.now)?;
     if stats.unreadable > 0 {
-        context.out.note(&format!("{} lines of the outcomes of {name} cannot be read", stats.unreadable));
+        context.out.note(&format!("{} of the outcomes of {name} cannot be read", counted(stats.unreadable, "line")));
     }
     context.out.answer(&stats.document(), |out| {
         if stats.revisions.is_empty() {

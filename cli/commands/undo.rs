@@ -1,16 +1,19 @@
 //! `skillhub undo`: the last operation taken back, or everything after one.
 
-use std::io::{self, Write};
+use std::io;
 
 use clap::Args;
 use client::{Operation, UndoStatus, Undone, UndoneSkill};
 use serde_json::{Value, json};
+use skill::counted;
 
 use crate::{
+    args::Global,
+    commands::setup,
     context::Context,
     exit::{CliError, Exit, failed},
     hints,
-    print::{FAINT, GOOD, STRONG, Table, WARN, coloured_diff, stored_time, visible},
+    print::{FAINT, GOOD, Page, STRONG, Table, WARN, coloured_diff, stored_time, visible},
     sight::FolderSight,
 };
 
@@ -44,9 +47,12 @@ pub struct UndoArgs {
 }
 
 /// Takes it back.
-pub fn run(context: &Context, args: &UndoArgs) -> Result<Exit, CliError> {
+pub fn run(context: &Context, global: &Global, args: &UndoArgs) -> Result<Exit, CliError> {
     if args.list {
         return list(context);
+    }
+    if args.to.is_none() && !args.dry_run && setup::is_last_operation(context)? {
+        return setup::run_undo(context, global);
     }
     let sight = FolderSight::new(context)?;
     let mut library = context.library()?;
@@ -132,7 +138,7 @@ fn document(skill: &UndoneSkill) -> Value {
     })
 }
 
-fn text(undone: &Undone, dry_run: bool, out: &mut dyn Write) -> io::Result<()> {
+fn text(undone: &Undone, dry_run: bool, out: &mut Page) -> io::Result<()> {
     let word = if dry_run { "Would take back" } else { "Took back" };
     let (time, actor) = (stored_time(&undone.time), visible(&undone.actor));
     match undone.operations.len() {
@@ -141,8 +147,7 @@ fn text(undone: &Undone, dry_run: bool, out: &mut dyn Write) -> io::Result<()> {
             "{GOOD}{word}{GOOD:#} the {STRONG}{}{STRONG:#} of {time} {FAINT}by {actor}{FAINT:#}",
             undone.action
         )?,
-        1 => writeln!(out, "{GOOD}{word}{GOOD:#} 1 operation")?,
-        count => writeln!(out, "{GOOD}{word}{GOOD:#} {count} operations")?,
+        count => writeln!(out, "{GOOD}{word}{GOOD:#} {}", counted(count, "operation"))?,
     }
     for skill in &undone.skills {
         let became = match skill.status {
@@ -165,8 +170,11 @@ fn text(undone: &Undone, dry_run: bool, out: &mut dyn Write) -> io::Result<()> {
             writeln!(out, "  brought back {}", path.display())?;
         }
         for warning in skill.warnings.iter().chain(&skill.checkout_pending) {
-            writeln!(out, "  {WARN}note{WARN:#}: {}", visible(warning))?;
+            out.message(format_args!("  {WARN}note{WARN:#}: {}", visible(warning)))?;
         }
     }
-    if dry_run { Ok(()) } else { writeln!(out, "{}", hints::for_user("Once more takes this back: skillhub undo")) }
+    if dry_run {
+        return Ok(());
+    }
+    out.message(format_args!("{}", hints::for_user("Once more takes this back: skillhub undo")))
 }

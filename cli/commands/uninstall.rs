@@ -1,6 +1,6 @@
 //! `skillhub uninstall`: take installed skills away again.
 
-use std::io::{self, Write};
+use std::io;
 
 use clap::Args;
 use client::Outcome;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::{
     context::{Context, skill_name},
     exit::{CliError, Exit, error_of_one, exit_of_one, failed},
-    print::{BAD, STRONG, WARN},
+    print::{BAD, Page, STRONG, WARN},
 };
 
 /// Flags of `uninstall`.
@@ -57,7 +57,7 @@ fn document((name, result): &Outcome) -> Value {
     }
 }
 
-fn text((name, result): &Outcome, out: &mut dyn Write) -> io::Result<()> {
+fn text((name, result): &Outcome, out: &mut Page) -> io::Result<()> {
     let skill = match result {
         Ok(skill) => skill,
         Err(error) => return writeln!(out, "{BAD}Not uninstalled{BAD:#} {STRONG}{name}{STRONG:#}\n  {error}"),
@@ -70,10 +70,10 @@ fn text((name, result): &Outcome, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "  {WARN}left{WARN:#} {}", path.display())?;
     }
     for warning in &skill.warnings {
-        writeln!(out, "  {WARN}note{WARN:#}: {warning}")?;
+        out.message(format_args!("  {WARN}note{WARN:#}: {warning}"))?;
     }
     if let Some(pending) = &skill.checkout_pending {
-        writeln!(out, "  {WARN}note{WARN:#}: the folder still stands: {pending}")?;
+        out.message(format_args!("  {WARN}note{WARN:#}: the folder still stands: {pending}"))?;
     }
     writeln!(out, "  Bring it back: skillhub rollback {name}")
 }

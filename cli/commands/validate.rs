@@ -6,7 +6,7 @@ use clap::Args;
 use library::folder;
 use serde::Serialize;
 use skill::{
-    Limits, Problem, Severity, Strictness,
+    Limits, Problem, Severity, Strictness, counted,
     validate::{Examined, Listing, examine, examine_bundle},
 };
 
@@ -63,7 +63,7 @@ pub fn run(context: &Context, args: &ValidateArgs) -> Result<Exit, CliError> {
         }
         let count = document.skills.iter().filter(|skill| skill.valid).count();
         if document.skills.len() > 1 {
-            writeln!(out, "{count} of {} skills are valid", document.skills.len())?;
+            writeln!(out, "Valid: {count} of {}", counted(document.skills.len(), "skill"))?;
         }
         Ok(())
     })?;

@@ -70,7 +70,7 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
                 writeln!(out, "  {FAINT}{:?}{FAINT:#} {}", file.change, visible(file.path.as_str()))?;
             }
             for warning in &skill.warnings {
-                writeln!(out, "  {WARN}note{WARN:#}: {}", visible(warning))?;
+                out.message(format_args!("  {WARN}note{WARN:#}: {}", visible(warning)))?;
             }
         }
         Ok(())

@@ -2,10 +2,11 @@
 
 use std::io::{self, Write};
 
+use anstream::adapter::strip_str;
 use anstyle::Style;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::terminal_columns;
+use super::{terminal, terminal_columns};
 
 /// Spaces between two columns.
 const GAP: usize = 2;
@@ -54,8 +55,7 @@ impl Table {
     /// The widths of all columns but the last.
     fn widths(&self) -> Vec<usize> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0).saturating_sub(1);
-        let width_of =
-            |column: usize| self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.width()).max();
+        let width_of = |column: usize| self.rows.iter().filter_map(|row| row.get(column)).map(|cell| shown(cell)).max();
         let mut widths: Vec<usize> = (0..columns).map(|column| width_of(column).unwrap_or(0)).collect();
         if let Some(terminal) = self.terminal {
             self.narrow(&mut widths, terminal);
@@ -82,7 +82,7 @@ impl Table {
         for (cell, width) in row.iter().zip(widths) {
             let cell = cut(cell, *width);
             line.push_str(&cell);
-            line.push_str(&" ".repeat(width - cell.width() + GAP));
+            line.push_str(&" ".repeat(width - shown(&cell) + GAP));
         }
         let used: usize = widths.iter().map(|width| width + GAP).sum();
         let last = row.get(widths.len()).map(String::as_str).unwrap_or_default();
@@ -94,21 +94,40 @@ impl Table {
     }
 }
 
-/// A text of at most so many columns, with an ellipsis where something was cut off.
+/// The columns that a cell takes; styles take none.
+fn shown(cell: &str) -> usize {
+    strip_str(cell).to_string().width()
+}
+
+/// A text of at most so many columns, with an ellipsis where something was cut off. Styles stay whole, so that each
+/// one that began ends.
 fn cut(text: &str, columns: usize) -> String {
-    if text.width() <= columns {
+    if shown(text) <= columns {
         return text.to_owned();
     }
     if columns == 0 {
         return String::new();
     }
-    let mut used = 0;
-    let fits = |c: &char| {
-        used += c.width().unwrap_or(0);
-        used < columns
-    };
-    let kept: String = text.chars().take_while(fits).collect();
-    format!("{}…", kept.trim_end())
+    let (mut kept, mut used, mut rest) = (String::new(), 0, text);
+    while let Some(c) = rest.chars().next() {
+        let style = terminal::style_at(rest);
+        let width = if style.is_some() { 0 } else { c.width().unwrap_or(0) };
+        if style.is_none() && used + width >= columns {
+            break;
+        }
+        used += width;
+        let length = style.map_or(c.len_utf8(), str::len);
+        kept.push_str(rest.get(..length).unwrap_or_default());
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    let mut kept = format!("{}…", kept.trim_end());
+    while !rest.is_empty() {
+        let style = terminal::style_at(rest);
+        kept.push_str(style.unwrap_or_default());
+        let length = style.map_or(rest.chars().next().map_or(1, char::len_utf8), str::len);
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    kept
 }
 
 #[cfg(test)]
@@ -151,5 +170,18 @@ mod tests {
         assert!(written(Some(30)).contains("pdf   fills forms in files of\u{2026}\n"), "{}", written(Some(30)));
         assert_eq!(cut("技能技能", 5), "技能…");
         assert_eq!(cut("abc", 3), "abc");
+        assert_eq!(cut("abcdef", 4), "abc…");
+    }
+
+    #[test]
+    fn styles_take_no_columns() {
+        let cell = format!("{}abc{:#}", crate::print::GOOD, crate::print::GOOD);
+        assert_eq!((shown(&cell), cut(&cell, 3)), (3, cell.clone()));
+        assert_eq!(cut(&cell, 2), "\u{1b}[32ma…\u{1b}[0m", "the style ends where the text is cut");
+        let mut table = Table::new(&["rate", "bar"]);
+        table.row(&[cell, "x".into()]);
+        let mut out = Vec::new();
+        table.write(&mut out).unwrap();
+        assert!(strip_str(&String::from_utf8(out).unwrap()).to_string().contains("RATE  BAR\nabc   x\n"));
     }
 }

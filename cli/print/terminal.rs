@@ -60,7 +60,7 @@ fn push(shown: &mut String, c: char, by_number: bool) {
 }
 
 /// The escape sequence of one of our styles at the start of a text.
-fn style_at(text: &str) -> Option<&str> {
+pub(super) fn style_at(text: &str) -> Option<&str> {
     let (number, _) = text.strip_prefix("\u{1b}[")?.split_once('m')?;
     STYLES.contains(&number).then(|| text.get(..number.len() + 3)).flatten()
 }

@@ -91,12 +91,21 @@ impl Fails for AppendError {
             Self::Archive { .. } | Self::Damaged { .. } => {
                 Failure::new(FailureKind::Integrity, "damaged_index").hint("run skillhub index verify")
             }
-            Self::VersionExists { .. } | Self::Withdrawn { .. } => {
+            Self::VersionExists { .. } | Self::SameVersion { .. } | Self::Withdrawn { .. } => {
                 Failure::new(FailureKind::Conflict, "version_exists").hint("publish under another version: --version V")
             }
-            Self::OtherKey { owner, .. } => Failure::new(FailureKind::Integrity, "other_key").hint(format!(
-                "sign with a key that {owner} has there: --sign=PATH; or add this one: skillhub key add {owner} PATH.pub"
-            )),
+            Self::OtherKey { owner, known, .. } => {
+                let other = format!("sign with a key that {owner} has there: --sign=PATH; or ");
+                let other = if known.is_empty() { String::new() } else { other };
+                Failure::new(FailureKind::Integrity, "other_key")
+                    .hint(format!("{other}add this one: skillhub key add {owner} PATH.pub"))
+            }
+            Self::RetiredKey { owner, known, .. } => {
+                Failure::new(FailureKind::Integrity, "retired_key").hint(match &known[..] {
+                    [] => format!("add a new key, then sign with it: skillhub key add {owner} PATH.pub"),
+                    _ => "sign with a key that is not retired: --sign=PATH".to_owned(),
+                })
+            }
             Self::Signature { .. } => Failure::new(FailureKind::Integrity, "bad_signature"),
             Self::OwnerFile { .. } => {
                 Failure::new(FailureKind::Integrity, "damaged_index").hint("run skillhub index verify")

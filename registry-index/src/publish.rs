@@ -7,8 +7,8 @@ use skill::{Digest, Frontmatter, Limits, Owner, QualifiedName, frontmatter};
 use thiserror::Error;
 
 use crate::{
-    BundlePlace, Entry, Fields, ForkedFrom, Index, LineError, OwnerFileError, PublicKey, ReadError, SignatureError,
-    StoreError,
+    BundlePlace, Entry, Fields, ForkedFrom, Index, LineError, OwnerFile, OwnerFileError, PublicKey, ReadError,
+    SignatureError, StoreError,
     index::read_lines,
     lines::Lines,
     owner, shard,
@@ -89,6 +89,16 @@ pub enum AppendError {
         /// The version.
         version: Version,
     },
+    /// The version differs by its build metadata alone from one that exists.
+    #[error("{name} {existing} exists, and build metadata does not make {version} another version")]
+    SameVersion {
+        /// The skill.
+        name: QualifiedName,
+        /// The version asked for.
+        version: Version,
+        /// The version that exists.
+        existing: Version,
+    },
     /// The version is taken by a release that was withdrawn.
     #[error("{name} {version} was withdrawn ({reason}); publish under another version")]
     Withdrawn {
@@ -108,13 +118,23 @@ pub enum AppendError {
         reason: SignatureError,
     },
     /// The owner signs with other keys.
-    #[error("{owner} does not sign with the key {key}: the registry has {}", known.join(", "))]
+    #[error("{owner} does not sign with the key {key}: {}", signing_keys(known))]
     OtherKey {
         /// The owner.
         owner: Owner,
         /// The fingerprint of the key.
         key: String,
-        /// Those of the owner's keys, retired ones too.
+        /// Those of the owner's keys that are not retired.
+        known: Vec<String>,
+    },
+    /// The owner retired the key.
+    #[error("{owner} retired the key {key}, so that it signs no new release: {}", signing_keys(known))]
+    RetiredKey {
+        /// The owner.
+        owner: Owner,
+        /// The fingerprint of the key.
+        key: String,
+        /// Those of the owner's keys that are not retired.
         known: Vec<String>,
     },
     /// The owner's file cannot be read.
@@ -225,14 +245,35 @@ impl Index {
         let mut file = owner::read(base, owner)?.map_err(damaged)?;
         match key {
             Some(key) if file.keys().is_empty() => file.add(key, release.stamp.to_the_second().at),
-            Some(key) if file.find(&key).is_some_and(|known| known.retired_at.is_none()) => return Ok(Vec::new()),
-            Some(key) => {
-                let (owner, key) = (owner.clone(), key.fingerprint());
-                return Err(AppendError::OtherKey { owner, key, known: file.all_fingerprints() });
-            }
+            Some(key) => return file.key_refusal(owner, &key).map_or_else(|| Ok(Vec::new()), Err),
             None => {}
         }
         Ok(vec![TreeEdit::Put(path, self.store.write_blob(file.to_text().as_bytes())?)])
+    }
+}
+
+fn signing_keys(known: &[String]) -> String {
+    match known {
+        [] => "all keys of this owner in the registry are retired".to_owned(),
+        known => format!("the registry has {}", known.join(", ")),
+    }
+}
+
+impl OwnerFile {
+    /// Why a release signed with `key` is refused; `None` when the owner signs with it, or has no keys yet.
+    #[must_use]
+    pub fn key_refusal(&self, owner: &Owner, key: &PublicKey) -> Option<AppendError> {
+        let found = self.find(key);
+        if self.keys().is_empty() || found.is_some_and(|known| known.retired_at.is_none()) {
+            return None;
+        }
+        let signing = self.keys().iter().filter(|known| known.retired_at.is_none());
+        let known = signing.map(|known| known.key.fingerprint()).collect();
+        let (owner, key) = (owner.clone(), key.fingerprint());
+        Some(match found {
+            Some(_) => AppendError::RetiredKey { owner, key, known },
+            None => AppendError::OtherKey { owner, key, known },
+        })
     }
 }
 
@@ -262,7 +303,10 @@ fn existing(lines: &Lines, entry: &Entry) -> Result<Option<Entry>, AppendError> 
     let Some(found) = lines.find(&entry.version) else { return Err(AppendError::VersionExists { name, version }) };
     match &found.withdrawn {
         Some(withdrawal) => Err(AppendError::Withdrawn { name, version, reason: withdrawal.reason.clone() }),
-        None if found.digest == entry.digest && found.version == version => Ok(Some(found.clone())),
+        None if found.version != version => {
+            Err(AppendError::SameVersion { name, version, existing: found.version.clone() })
+        }
+        None if found.digest == entry.digest => Ok(Some(found.clone())),
         None => Err(AppendError::VersionExists { name, version }),
     }
 }

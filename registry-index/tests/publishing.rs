@@ -36,7 +36,7 @@ fn the_same_release_again_changes_nothing_and_other_content_is_refused() {
     let revision = index.revision().unwrap();
     assert!(matches!(publish(&index, "acme/forms@1.0.0", "one"), Ok(Appended::Unchanged(_))));
     assert!(matches!(publish(&index, "acme/forms@1.0.0", "two"), Err(AppendError::VersionExists { .. })));
-    assert!(matches!(publish(&index, "acme/forms@1.0.0+b", "one"), Err(AppendError::VersionExists { .. })));
+    assert!(matches!(publish(&index, "acme/forms@1.0.0+b", "one"), Err(AppendError::SameVersion { .. })));
     assert_eq!(index.revision().unwrap(), revision);
 }
 

@@ -212,3 +212,51 @@ fn one_version_with_two_contents_at_once_has_one_winner_and_a_clear_conflict() {
     let releases = sandbox.done(&["info", "acme/notes", "--registry", &registry])["releases"].clone();
     assert_eq!(releases.as_array().unwrap().len(), 1);
 }
+
+/// A skill as `new` makes it is valid and no release, until its author has written it.
+#[test]
+fn untouched_template_is_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.done(&["new", "notes"]);
+    let document = sandbox.done(&["validate", "notes"]);
+    let lines: Vec<&Value> = document["skills"][0]["problems"].as_array().unwrap().iter().map(|p| &p["line"]).collect();
+    assert_eq!(lines, [3, 10, 14, 15]);
+    let error = sandbox.ask(&["publish", "notes", "--owner", "acme"]).refused_with_hint(3, "invalid_skill");
+    assert!(error["message"].as_str().unwrap().contains("lines 3, 10, 14 and 15"), "{error:#}");
+    fs::remove_dir_all(sandbox.cwd().join("notes")).unwrap();
+    sandbox.skill("notes", "Writes notes. Use in tests.", &[]);
+    sandbox.done(&["publish", "notes", "--owner", "acme"]);
+}
+
+#[test]
+fn build_metadata_does_not_make_a_version() {
+    let sandbox = Sandbox::new();
+    sandbox.skill("notes", "Writes notes. Use in tests.", &[]);
+    let publish = |version: &str| sandbox.ask(&["publish", "notes", "--owner", "acme", "--version", version]);
+    assert_eq!(publish("1.0.0+b1").done()["status"], "published");
+    assert_eq!(publish("1.0.0+b1").done()["status"], "unchanged");
+    for content in ["the same", "another"] {
+        let error = publish("1.0.0+b2").refused_with_hint(6, "version_exists");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains("acme/notes 1.0.0+b1 exists"), "{content}: {error:#}");
+        assert!(error["hint"].as_str().unwrap().contains("--version 1.0.1"), "{error:#}");
+        sandbox.skill("notes", "Writes other notes. Use in tests.", &[]);
+    }
+    assert_eq!(sandbox.done(&["info", "acme/notes"])["releases"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn requirements_may_be_a_list() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.skill("notes", "Writes notes. Use in tests.", &[]).join("SKILL.md");
+    let text = fs::read_to_string(&path).unwrap();
+    let with = |requires: &str| text.replacen("---\n\n", &format!("metadata:\n  requires: {requires}\n---\n\n"), 1);
+    fs::write(&path, with("[acme/ledger, \"acme/forms@>=1, <2\"]")).unwrap();
+    let published = sandbox.done(&["publish", "notes", "--owner", "acme"]);
+    assert_eq!(published["warnings"].as_array().unwrap().len(), 2, "neither is there yet: {published:#}");
+    let release = sandbox.done(&["info", "acme/notes"])["releases"][0]["requires"].clone();
+    assert_eq!(release, json!(["acme/ledger", "acme/forms@>=1, <2"]));
+    fs::write(&path, with("{acme: ledger}")).unwrap();
+    let problems = sandbox.done(&["validate", "notes"])["skills"][0]["problems"].to_string();
+    assert!(problems.contains("requires_type"), "{problems}");
+}

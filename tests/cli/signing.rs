@@ -148,12 +148,30 @@ fn another_key_than_the_owners_is_refused_until_it_is_added_and_a_retired_one_si
     assert!(unsigned["warnings"][0].as_str().unwrap().contains("--sign"), "{unsigned:#}");
     world.ask(&["key", "retire", "acme", "SHA256:none"]).refused_with_hint(7, "not_found");
     world.ask(&["key", "retire", "acme", &ann]).done();
-    world.publish("1.3.0", &["--sign"]).refused_with_hint(8, "other_key");
+    let error = world.publish("1.3.0", &["--sign"]).refused_with_hint(8, "retired_key");
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("retired the key") && message.contains(&bob), "{error:#}");
+    assert!(!error["hint"].as_str().unwrap().contains("key add"), "a retired key cannot be added: {error:#}");
     world.ask(&["key", "add", "acme", "~/.ssh/id_ed25519.pub"]).refused_with_hint(8, "retired_key");
     assert_eq!(world.ask(&["install", "acme/notes@1.0.0"]).done()["skills"][0]["signer"], ann, "signed before");
     assert_eq!(world.ask(&["index", "verify", &world.registry]).done()["faults"], json!([]));
     let log = git(&world.sandbox, &["--git-dir", &world.registry, "log", "--format=%s", "--", "owners/acme.json"]);
     assert_eq!(log.lines().count(), 3, "the history of the registry has every key: {log}");
+}
+
+#[test]
+fn owner_without_a_signing_key_adds_a_new_one() {
+    let world = World::new();
+    let ann = world.publish("1.0.0", &["--sign"]).done()["signer"].as_str().unwrap().to_owned();
+    world.ask(&["key", "retire", "acme", &ann]).done();
+    let retired = world.publish("1.1.0", &["--sign"]).refused_with_hint(8, "retired_key");
+    let other = world.publish("1.1.0", &["--sign=~/.ssh/bob"]).refused_with_hint(8, "other_key");
+    for error in [retired, other] {
+        assert!(error["message"].as_str().unwrap().contains("all keys"), "{error:#}");
+        assert!(error["hint"].as_str().unwrap().contains("skillhub key add acme"), "{error:#}");
+    }
+    world.ask(&["key", "add", "acme", "~/.ssh/bob.pub"]).done();
+    world.publish("1.1.0", &["--sign=~/.ssh/bob"]).done();
 }
 
 /// What an attacker who may push changes, and the code of the refusal.

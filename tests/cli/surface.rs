@@ -34,6 +34,17 @@ fn every_command_has_help_with_examples() {
     assert!(tree(&sandbox.home()).is_empty(), "help makes nothing");
 }
 
+/// The command table of the README names each command once.
+#[test]
+fn readme_has_every_command() {
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+    let table = text.split_once("\n## Commands\n").unwrap().1.split("\n## ").next().unwrap();
+    let rows = table.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let mut named: Vec<&str> = rows.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
+    named.sort_unstable();
+    assert_eq!(named, commands(&Sandbox::new()).iter().map(String::as_str).collect::<Vec<_>>());
+}
+
 #[test]
 fn completions_are_there_for_each_shell() {
     let sandbox = Sandbox::new();
@@ -127,6 +138,39 @@ fn quiet_leaves_the_answer_and_nothing_else() {
     sandbox.create("demo", "Text.");
     let answer = sandbox.run(&["list", "--quiet"]).exits(0);
     assert!(answer.text().contains("demo") && answer.stderr.is_empty(), "{answer}");
+    let publish = ["publish", &sandbox.user_skill("demo").display().to_string(), "--owner", "acme"];
+    let quiet = sandbox.run(&[&publish[..], &["--dry-run", "--quiet"]].concat()).exits(0);
+    assert!(quiet.text().starts_with("Would publish") && quiet.stderr.is_empty(), "{quiet}");
+    for (args, step) in [(&publish[..], "Install it: "), (&["info", "acme/demo"], "Install it: ")] {
+        let spoken = sandbox.run(args).exits(0);
+        let quiet = sandbox.run(&[args, &["-q"]].concat()).exits(0);
+        assert!(spoken.text().contains(step) && !quiet.text().contains(step), "{spoken}\n{quiet}");
+    }
+    let error = sandbox.run(&["info", "acme/none", "--quiet"]).exits(7);
+    assert!(error.stderr.starts_with("error: "), "{error}");
+}
+
+#[test]
+fn counts_of_one_are_singular() {
+    let sandbox = Sandbox::new();
+    sandbox.create("demo", "Text.");
+    let recorded = sandbox.run(&["record", "demo", "--event", "completed", "--run", "one"]).exits(0);
+    assert!(recorded.text().starts_with("Recorded 1 outcome of demo"), "{recorded}");
+    let recorded = sandbox.run(&["record", "demo", "--event", "completed", "--run", "one"]).exits(0);
+    assert!(recorded.text().starts_with("Recorded 0 outcomes"), "{recorded}");
+}
+
+/// The bar of a full rate has styles, which take no columns and are never cut in two.
+#[test]
+fn stats_are_plain_without_colours() {
+    let sandbox = Sandbox::new();
+    sandbox.create("demo", "Text.");
+    sandbox.done(&["record", "demo", "--event", "completed", "--run", "one"]);
+    for answer in [sandbox.run(&["stats", "demo"]), sandbox.at_terminal(&["stats", "demo", "--color", "never"])] {
+        assert!(!has_colour(&answer) && answer.text().contains(&"█".repeat(20)), "{answer}");
+    }
+    let coloured = sandbox.run(&["stats", "demo", "--color", "always"]).exits(0).text();
+    assert_eq!(coloured.matches("\u{1b}[").count() % 2, 0, "every style ends: {coloured:?}");
 }
 
 #[test]

@@ -3,6 +3,8 @@
 use library::{JournalMend, JournalState, Library, LibraryNote, Lost, Recovery};
 
 use super::{Findings, relocate::command};
+use skill::counted;
+
 use crate::{context::Context, exit::CliError};
 
 /// Whether what the home keeps for this library is this library's.
@@ -61,12 +63,13 @@ pub fn check(context: &Context, library: &mut Library, findings: &mut Findings) 
             findings.ok("journal", &path, "every record is whole and applied");
             return Ok(true);
         }
-        JournalState::Pending(bytes) => {
-            ("pending_operations", format!("{bytes} bytes of operations wait to be applied; any command does it"))
-        }
+        JournalState::Pending(bytes) => (
+            "pending_operations",
+            format!("{} of operations wait to be applied; any command does it", counted(bytes, "byte")),
+        ),
         JournalState::Cut(bytes) => (
             "journal_cut",
-            format!("ends with {bytes} bytes that are no whole operation, as of one cut off before it was reported"),
+            format!("ends with {} of an operation that was cut off before it was reported", counted(bytes, "byte")),
         ),
         JournalState::Damaged(at) => {
             ("journal_damaged", format!("is damaged at byte {at}; every command refuses until it is mended"))
@@ -89,7 +92,7 @@ pub fn check(context: &Context, library: &mut Library, findings: &mut Findings) 
         }
     };
     let kept = recovery.kept_as.as_ref().map(|kept| format!("; the journal as it was is {kept}")).unwrap_or_default();
-    let done = format!("{} operations were applied{kept}", recovery.operations);
+    let done = format!("applied {}{kept}", counted(recovery.operations, "operation"));
     findings.mendable("journal", code, &place, message, || Ok(done));
     Ok(tell_pending(findings, recovery))
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use client::MovedOutcome;
 use library::{Library, RelocateError, Relocation, Scope};
 use serde_json::json;
+use skill::counted;
 
 use crate::{
     context::{Context, SKILLS_FOLDER},
@@ -35,7 +36,7 @@ pub fn run(context: &Context, old: &Path, new: &Path) -> Result<Exit, CliError> 
     });
     context.out.answer(&document, |out| {
         let word = if moved.was_moved { "was moved before" } else { "is moved" };
-        writeln!(out, "The history of {skills} skills {word}: {STRONG}{}{STRONG:#}", moved.to.display())?;
+        writeln!(out, "The history of {} {word}: {STRONG}{}{STRONG:#}", counted(skills, "skill"), moved.to.display())?;
         for place in &places {
             let path = place.path.display();
             match &place.outcome {

@@ -3,6 +3,8 @@
 use library::{Library, ProposalFault, ProposalFaultKind, Reviewers};
 
 use super::Findings;
+use skill::counted;
+
 use crate::{context::Context, exit::CliError};
 
 /// `config.toml`, the policy with that of the system, and who may decide.
@@ -27,7 +29,7 @@ fn check_policy(context: &Context, findings: &mut Findings) {
     match context.policy() {
         Ok(policy) => {
             let rules: usize = policy.layers().iter().map(|layer| layer.rules.len()).sum();
-            let rules = if rules == 1 { "1 rule".to_owned() } else { format!("{rules} rules") };
+            let rules = counted(rules, "rule");
             let files: Vec<&str> = policy.layers().iter().map(|layer| layer.file.as_str()).collect();
             findings.ok("policy", &context.home.config(), format!("{rules} can be read, of {}", files.join(", ")));
         }
@@ -73,8 +75,7 @@ pub fn check_outcomes(context: &Context, library: &Library, findings: &mut Findi
         unreadable += library.outcomes(&name)?.unreadable;
     }
     if unreadable > 0 {
-        let what =
-            format!("{unreadable} lines cannot be read; they are counted by nobody, and nothing is promoted by them");
+        let what = format!("{} cannot be read: not counted, and nothing is promoted", counted(unreadable, "line"));
         findings.cannot("outcomes", "damaged_outcomes", path.display(), what);
         return Ok(());
     }

@@ -3,6 +3,8 @@
 use library::{Checkout, FolderState, Library, LibraryError, StateError, StateMend, TemporaryKind};
 
 use super::Findings;
+use skill::counted;
+
 use crate::{context::Context, exit::CliError};
 
 /// Whether every line of the event log can be read.
@@ -16,7 +18,7 @@ pub fn check_events(context: &Context, library: &Library, findings: &mut Finding
         events => events?,
     };
     if unreadable > 0 {
-        let lines = if unreadable == 1 { "1 line".to_owned() } else { format!("{unreadable} lines") };
+        let lines = counted(unreadable, "line");
         findings.mendable("events", "events_unreadable", path.display(), format!("{lines} cannot be read"), || {
             let mend = library.mend_events(context.now).map_err(|error| error.to_string())?;
             Ok(format!("left out now; the log as it was is {}", mend.kept_as))
@@ -61,7 +63,7 @@ fn told(mend: &StateMend) -> String {
         None => "made again of the event log".to_owned(),
     };
     if !mend.dropped.is_empty() {
-        told += &format!(", {} lines of it could not be read", mend.dropped.len());
+        told += &format!(", {} of it could not be read", counted(mend.dropped.len(), "line"));
     }
     if !mend.closed.is_empty() {
         let names = mend.closed.join(", ");

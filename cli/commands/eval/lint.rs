@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::Args;
 use evolve::evals::{Check, EvalLimits, read};
 use serde_json::json;
-use skill::Problem;
+use skill::{Problem, counted};
 
 use super::side::Side;
 use crate::{
@@ -45,8 +45,8 @@ pub(super) fn run(context: &Context, args: &LintArgs) -> Result<Exit, CliError> 
             "problems": reading.problems,
         }));
         let (style, word) = if valid { (GOOD, "valid") } else { (BAD, "invalid") };
-        let counted = format!("{cases} cases, {machine} checks by machine, {judged} in words");
-        lines.push(format!("{style}{word}{style:#} {STRONG}{}{STRONG:#}  {counted}", visible(written)));
+        let counts = format!("{}, {} by machine, {judged} in words", counted(cases, "case"), counted(machine, "check"));
+        lines.push(format!("{style}{word}{style:#} {STRONG}{}{STRONG:#}  {counts}", visible(written)));
         for problem in reading.problems {
             let path = Path::new(written).join(&problem.path).display().to_string();
             lines.push(format!(

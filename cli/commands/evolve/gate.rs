@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use evolve::{Decision, Evaluation, Evidence, GateConfigError, Verdict};
 use library::{Library, StoredTrial};
 use serde_json::{Value, json};
-use skill::SkillName;
+use skill::{SkillName, counted};
 
 use crate::{
     context::{Context, skill_name},
@@ -159,7 +159,7 @@ fn text(found: &Evaluation) -> String {
         } else {
             String::new()
         };
-        text.push_str(&format!("  {label}: {} runs{rate}, {} unknown\n", count.runs, count.unknown));
+        text.push_str(&format!("  {label}: {}{rate}, {} unknown\n", counted(count.runs, "run"), count.unknown));
     }
     text + &evidence_lines(decision)
 }

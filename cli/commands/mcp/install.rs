@@ -40,6 +40,55 @@ pub struct InstallArgs {
     print: bool,
 }
 
+/// A host's configuration with the entry of our server.
+pub struct Planned {
+    /// The file, with links resolved.
+    pub target: PathBuf,
+    /// Its text; `None` when it is absent.
+    pub before: Option<String>,
+    /// Its text with the entry; the same text where the entry is there.
+    pub after: String,
+}
+
+/// Plans the entry in the user's configuration of a host.
+///
+/// # Errors
+/// The host has no such file, or it cannot be read or changed.
+pub fn plan_for_user(context: &Context, host: &'static Host) -> Result<Planned, CliError> {
+    let files = user_files(context, host);
+    let file = files.iter().find(|file| file.exists()).or(files.first());
+    let file = file.ok_or_else(|| CliError::usage(format!("{} has no configuration here", host.title)))?;
+    let entry = Entry { command: program_on_path(), args: arguments(host) };
+    let target = real_place(file, None)?;
+    let before = read(host, &target, &entry)?;
+    let after = host.written(file, before.as_deref().unwrap_or_default(), &entry).map_err(failed)?;
+    Ok(Planned { target, before, after })
+}
+
+fn user_files(context: &Context, host: &Host) -> Vec<PathBuf> {
+    host.user_files(&context.user_home, |name| {
+        std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+    })
+}
+
+/// `skillhub` where the search path leads to this program, else its path.
+fn program_on_path() -> String {
+    let Some(own) = std::env::current_exe().and_then(|path| path.canonicalize()).ok() else {
+        return "skillhub".to_owned();
+    };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut found = std::env::split_paths(&path).filter_map(|folder| folder.join("skillhub").canonicalize().ok());
+    if found.next().is_some_and(|found| found == own) { "skillhub".to_owned() } else { own.display().to_string() }
+}
+
+fn arguments(host: &Host) -> Vec<String> {
+    let mut args = ["mcp", "--agent", host.id].map(str::to_owned).to_vec();
+    if host.lists_skills {
+        args.push("--no-catalogue".to_owned());
+    }
+    args
+}
+
 /// Writes the entry.
 pub fn run(context: &Context, global: &Global, args: &InstallArgs) -> Result<Exit, CliError> {
     let host = Host::find(&args.agent).map_err(failed)?;
@@ -50,9 +99,7 @@ pub fn run(context: &Context, global: &Global, args: &InstallArgs) -> Result<Exi
             return Err(CliError::usage("there is no project here: no folder above holds a .git")
                 .hint("run `git init`, or leave --project out"));
         }
-        None => host.user_files(&context.user_home, |name| {
-            std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
-        }),
+        None => user_files(context, host),
     };
     let file = files
         .iter()
@@ -79,12 +126,11 @@ pub fn run(context: &Context, global: &Global, args: &InstallArgs) -> Result<Exi
     context.out.answer(&document, |out| match status {
         "dry_run" => write!(out, "{FAINT}{}{FAINT:#}\n{after}", file.display()),
         "unchanged" => writeln!(out, "{} starts skillhub already: {}", host.title, file.display()),
-        _ => writeln!(
-            out,
-            "{GOOD}Written{GOOD:#}: {STRONG}{}{STRONG:#} starts skillhub now, by {}\nRestart it to see the tools.",
-            host.title,
-            file.display()
-        ),
+        _ => {
+            let file = file.display();
+            writeln!(out, "{GOOD}Written{GOOD:#}: {STRONG}{}{STRONG:#} starts skillhub now, by {file}", host.title)?;
+            out.message(format_args!("Restart it to see the tools."))
+        }
     })?;
     Ok(Exit::Done)
 }
@@ -95,10 +141,7 @@ fn entry(context: &Context, global: &Global, host: &Host) -> Entry {
     if global.library.is_some() {
         args.extend(["--library".to_owned(), context.library_path().display().to_string()]);
     }
-    args.extend(["mcp", "--agent", host.id].map(str::to_owned));
-    if host.lists_skills {
-        args.push("--no-catalogue".to_owned());
-    }
+    args.extend(arguments(host));
     Entry { command: "skillhub".to_owned(), args }
 }
 
@@ -134,7 +177,10 @@ fn read(host: &Host, file: &Path, entry: &Entry) -> Result<Option<String>, CliEr
 }
 
 /// Replaces the file in one step, with its mode, unless somebody wrote it meanwhile.
-fn write(file: &Path, before: Option<&str>, after: &str) -> Result<(), CliError> {
+///
+/// # Errors
+/// It cannot be written, or its text is not `before` any more.
+pub fn write(file: &Path, before: Option<&str>, after: &str) -> Result<(), CliError> {
     let folder = file.parent().unwrap_or(file);
     fs::create_dir_all(folder).map_err(io_at(folder))?;
     let mut aside = new_file(folder).map_err(io_at(folder))?;

@@ -5,6 +5,7 @@ use std::io::Read;
 use clap::Args;
 use compose::{Approval, Executor, Failure, RunLimits, Trace};
 use serde_json::{Value, json};
+use skill::counted;
 use skill::failure::FailureKind;
 
 use crate::{
@@ -144,8 +145,8 @@ fn tell(context: &Context, id: &str, trace: &Trace) -> Result<Exit, CliError> {
     let skipped = trace.steps.iter().filter(|step| step.error.is_some()).count();
     if skipped > 0 {
         context.out.note(&format!(
-            "in {skipped} of {} steps something failed and was passed over; `skillhub tools trace {id}` shows what",
-            trace.steps.len()
+            "{skipped} of {} failed and went on; `skillhub tools trace {id}` shows why",
+            counted(trace.steps.len(), "step")
         ));
     }
     let document = json!({"ok": true, "status": trace.status, "tool": trace.tool, "output": trace.output, "trace": id});

@@ -59,8 +59,8 @@ fn rest(left_out: &[&Listed]) -> String {
     }
     let names: Vec<String> = left_out.iter().map(|listed| one_line(listed.name.as_str())).collect();
     format!(
-        "{} more skills are not described here: {}. Search them by what you need to do, or read one by its name.\n",
-        names.len(),
+        "{} not described here: {}. Search them by what you need to do, or read one by its name.\n",
+        skill::counted(names.len(), "more skill"),
         names.join(", ")
     )
 }

@@ -223,7 +223,10 @@ impl Instructions {
         let (shown, rest) = cut(body.trim(), limit);
         let mut text = format!("<skill_content name=\"{}\">\n{shown}\n", escape(self.name.as_str()));
         if rest > 0 {
-            text.push_str(&format!("[{rest} more bytes are not shown; the whole text is the file SKILL.md]\n"));
+            text.push_str(&format!(
+                "[{} not shown; the whole text is the file SKILL.md]\n",
+                skill::counted(rest, "more byte")
+            ));
         }
         if let Some(why) = &self.held {
             text.push_str(&format!("[an edit of the folder waits for a person: {}]\n", escape(why)));

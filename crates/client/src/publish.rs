@@ -9,13 +9,13 @@ use cap_std::{ambient_authority, fs::Dir};
 use jiff::Timestamp;
 use library::folder::{self, Leftovers};
 use registry_index::{
-    AppendError, Appended, Entry, ForkedFrom, NewRelease, OwnerKey, Requirement, Stamp, newest, next_patch, statement,
+    AppendError, Appended, Entry, ForkedFrom, NewRelease, Requirement, Stamp, newest, next_patch, statement,
 };
 use scan::{Baseline, Cleared, Report, Verdict};
 use semver::Version;
 use skill::{
     Bundle, Digest, Limits, Owner, Problem, QualifiedName, SkillName, Strictness, archive, frontmatter,
-    validate::validate_bundle,
+    validate::{TEMPLATE_LINE, validate_bundle},
 };
 
 pub use self::{
@@ -194,6 +194,10 @@ fn checked_name(path: &Path, bundle: &Bundle) -> Result<(SkillName, Vec<Problem>
     if problems.iter().any(Problem::is_error) {
         return Err(PublishError::Invalid { path: path.to_owned(), problems });
     }
+    let lines: Vec<usize> = problems.iter().filter(|p| p.code == TEMPLATE_LINE).filter_map(|p| p.line).collect();
+    if !lines.is_empty() {
+        return Err(PublishError::Template { path: path.to_owned(), lines });
+    }
     let name = SkillName::parse(&folder)?;
     if !name.is_publishable() {
         return Err(PublishError::Name(name));
@@ -223,12 +227,10 @@ impl Draft<'_> {
             return Ok(());
         };
         let file = self.registry.with_owner(owner)?.owner(owner)?;
-        let is_signing = |known: &OwnerKey| known.retired_at.is_none();
-        if file.keys().is_empty() || file.find(&signing.public()).is_some_and(is_signing) {
-            return Ok(());
+        match file.key_refusal(owner, &signing.public()) {
+            Some(error) => Err(error.into()),
+            None => Ok(()),
         }
-        let (key, known) = (signing.public().fingerprint(), file.all_fingerprints());
-        Err(AppendError::OtherKey { owner: owner.clone(), key, known }.into())
     }
 
     /// Refuses requirements that nobody can read; tells of those that nothing meets yet.
@@ -308,7 +310,8 @@ impl Draft<'_> {
         now: Timestamp,
     ) -> Result<(PublishStatus, Version), PublishError> {
         if let Some(taken) = entries.iter().find(|entry| entry.version.cmp_precedence(&version).is_eq()) {
-            return match taken.digest == self.cleared.digest() && taken.withdrawn.is_none() {
+            let is_same = taken.digest == self.cleared.digest() && taken.version == version;
+            return match is_same && taken.withdrawn.is_none() {
                 true => Ok((PublishStatus::Unchanged, version)),
                 false => Err(self.version_exists(&version, entries)),
             };
@@ -336,7 +339,14 @@ impl Draft<'_> {
 
     fn version_exists(&self, version: &Version, entries: &[Entry]) -> PublishError {
         let release = format!("{} {version}", self.name);
-        PublishError::VersionExists { release, registry: self.registry.to_string(), next: next_patch(entries) }
+        let taken = entries.iter().find(|entry| entry.version.cmp_precedence(version).is_eq());
+        let existing = taken.map_or_else(|| release.clone(), |taken| format!("{} {}", taken.name, taken.version));
+        PublishError::VersionExists {
+            release,
+            existing,
+            registry: self.registry.to_string(),
+            next: next_patch(entries),
+        }
     }
 
     fn published(self, status: PublishStatus, version: Version) -> Published {

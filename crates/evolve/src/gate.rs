@@ -288,16 +288,21 @@ fn of_trial(trial: &StoredTrial, seen: &Seen, standing: &Standing, now: Timestam
         return decision(Verdict::Promote, why);
     }
     if seen.candidate.runs >= terms.max_runs {
-        return decision(Verdict::Inconclusive, format!("{} runs showed nothing", seen.candidate.runs));
+        return decision(
+            Verdict::Inconclusive,
+            format!("{} showed nothing", skill::counted(seen.candidate.runs, "run")),
+        );
     }
     let started = trial.started.parse().unwrap_or(now);
     if now.duration_since(started) >= SignedDuration::from_hours(24 * i64::from(terms.max_days)) {
-        return decision(Verdict::Inconclusive, format!("{} days showed nothing", terms.max_days));
+        return decision(Verdict::Inconclusive, format!("{} showed nothing", skill::counted(terms.max_days, "day")));
     }
     let why = match (standing.unreadable, done < least) {
-        (0, true) => format!("{done} of at least {least} runs"),
+        (0, true) => format!("{done} of at least {}", skill::counted(least, "run")),
         (0, false) => format!("evidence {:.1} of {:.1} that it is no worse", good.e_value, good.threshold),
-        (lines, _) => format!("{lines} lines of its outcomes cannot be read, so it is not promoted"),
+        (lines, _) => {
+            format!("{} of its outcomes cannot be read, so it is not promoted", skill::counted(lines, "line"))
+        }
     };
     decision(Verdict::Wait, why)
 }
@@ -362,7 +367,10 @@ fn of_head(terms: &TrialTerms, seen: &Seen) -> Decision {
     if drift.is_some_and(|drift| drift.decides()) {
         return decision(Verdict::Alarm, "its runs fail more often than they did at first".to_owned());
     }
-    decision(Verdict::Wait, format!("{} runs, and nothing shows that it is worse", seen.candidate.known()))
+    decision(
+        Verdict::Wait,
+        format!("{}, and nothing shows that it is worse", skill::counted(seen.candidate.known(), "run")),
+    )
 }
 
 /// Whether the runs after the first hundred go as those did.

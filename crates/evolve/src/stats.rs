@@ -90,7 +90,8 @@ impl RevisionStats {
     pub fn sentence(&self) -> String {
         let Count { runs, successes, failures, unknown } = self.count;
         let counts = format!(
-            "{runs} runs of revision {}: {successes} succeeded, {failures} failed, {unknown} unknown",
+            "{} of revision {}: {successes} succeeded, {failures} failed, {unknown} unknown",
+            skill::counted(runs, "run"),
             self.revision.number
         );
         let (low, high) = self.interval();

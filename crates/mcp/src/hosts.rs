@@ -162,6 +162,14 @@ pub enum HostError {
         /// What to do instead.
         hint: &'static str,
     },
+    /// The entry cannot be removed without a risk for the rest.
+    #[error("{file} was left as it is: {why}")]
+    Left {
+        /// The file.
+        file: String,
+        /// Why not.
+        why: String,
+    },
     /// What is in the file cannot be kept for sure.
     #[error("{file} was left as it is: {why}")]
     Unsafe {
@@ -183,6 +191,8 @@ impl Fails for HostError {
                     .hint(format!("it is one of {}; others take `skillhub mcp` as a stdio server", ids.join(", ")))
             }
             Self::NoFile { hint, .. } => Failure::new(FailureKind::Usage, "usage").hint(*hint),
+            Self::Left { .. } => Failure::new(FailureKind::Invalid, "invalid_config")
+                .hint(format!("remove the server `{SERVER}` from it by hand")),
             Self::Unsafe { snippet, .. } => Failure::new(FailureKind::Invalid, "invalid_config")
                 .hint(format!("put this into it by hand:\n{snippet}")),
         }
@@ -191,12 +201,18 @@ impl Fails for HostError {
     fn details(&self) -> Value {
         match self {
             Self::Unsafe { snippet, file, .. } => json!({"file": file, "snippet": snippet}),
-            Self::Unknown(_) | Self::NoFile { .. } => json!({}),
+            Self::Unknown(_) | Self::NoFile { .. } | Self::Left { .. } => json!({}),
         }
     }
 }
 
 impl Host {
+    /// All hosts.
+    #[must_use]
+    pub fn all() -> &'static [Self] {
+        HOSTS
+    }
+
     /// The host of an id; `vscode` is another name of GitHub Copilot's.
     ///
     /// # Errors
@@ -246,6 +262,19 @@ impl Host {
             _ => self.in_json(text, entry),
         };
         made.map_err(|why| HostError::Unsafe { file: file.display().to_string(), why, snippet: self.snippet(entry) })
+    }
+
+    /// The text of its file without the entry, everything else kept; the same text where there is none.
+    ///
+    /// # Errors
+    /// [`HostError::Left`]
+    pub fn removed(&self, file: &Path, text: &str) -> Result<String, HostError> {
+        let nothing = Entry { command: String::new(), args: Vec::new() };
+        let made = match self.form {
+            Form::Codex => toml::remove(text, SERVER),
+            _ => json::remove(text, &[self.fields(&nothing).0, SERVER]),
+        };
+        made.map_err(|why| HostError::Left { file: file.display().to_string(), why })
     }
 
     fn in_json(&self, text: &str, entry: &Entry) -> Result<String, String> {

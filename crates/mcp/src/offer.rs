@@ -67,6 +67,6 @@ fn catalogue_text(seen: &[&Listed]) -> String {
     let text = prompt(&fitted.skills, &[], look);
     match fitted.left_out.len() {
         0 => text,
-        more => format!("{text}{more} more skills are not described here; search_skills finds them.\n"),
+        more => format!("{text}{} not described here; search_skills finds them.\n", skill::counted(more, "more skill")),
     }
 }

@@ -9,7 +9,7 @@ mod lenient;
 
 use thiserror::Error;
 
-pub use fields::{FieldFault, Frontmatter, split_tools};
+pub use fields::{FaultKind, FieldFault, Frontmatter, split_tools};
 
 use crate::Limits;
 

@@ -8,6 +8,7 @@
 
 pub mod archive;
 mod bundle;
+mod count;
 pub mod diff;
 mod digest;
 pub mod edit;
@@ -18,9 +19,11 @@ pub mod merge;
 mod name;
 mod path;
 mod problem;
+pub mod template;
 pub mod validate;
 
 pub use bundle::{Bundle, BundleError, File, check_collisions};
+pub use count::counted;
 pub use digest::{Digest, DigestError, hex};
 pub use edit::Edit;
 pub use frontmatter::Frontmatter;

@@ -32,6 +32,9 @@ impl Strictness {
     }
 }
 
+/// The code of the warning about a line that is still as the template of `skillhub new` has it.
+pub const TEMPLATE_LINE: &str = advice::TEMPLATE_LINE;
+
 /// What validation needs to know of a skill: no content but that of `SKILL.md`.
 #[derive(Debug, Clone, Copy)]
 pub struct Listing<'a> {
@@ -69,6 +72,7 @@ pub fn examine(listing: &Listing<'_>, strictness: Strictness, limits: &Limits) -
                 problems.extend(quoted(&reading, strictness));
                 problems.extend(fields::check(&reading.frontmatter, listing.folder, text, strictness, limits));
                 problems.extend(advice::check(&reading, listing.paths, limits));
+                problems.extend(advice::placeholders(text));
                 name = reading.frontmatter.name;
             }
             Err(error) => problems.push(unreadable(&error)),
@@ -254,6 +258,28 @@ mod tests {
         let problems = validate(&listing, Strictness::Standard, &Limits::default());
         assert_eq!(problems.iter().find(|p| p.code == "field_type").unwrap().line, Some(4));
         assert!(problems.iter().any(|p| p.code == "description_missing"));
+    }
+
+    #[test]
+    fn template_lines_are_warnings() {
+        let text = crate::template::skill_md("a", None);
+        assert_eq!(codes(&text, Strictness::Strict), [TEMPLATE_LINE; 4]);
+    }
+
+    #[test]
+    fn own_keys_are_known_outside_the_standard() {
+        let text = "---\nname: a\ndescription: x\ntool_schema: {}\nrequires: [b/c]\n---\n";
+        assert_eq!(codes(text, Strictness::Standard), Vec::<&str>::new());
+        assert_eq!(codes(text, Strictness::Strict), ["unknown_key"; 2], "the reference library refuses them");
+    }
+
+    #[test]
+    fn lists_of_metadata_are_named() {
+        let text = |requires: &str| format!("---\nname: a\ndescription: x\nmetadata:\n  requires: {requires}\n---\n");
+        let strict = |requires: &str| codes(&text(requires), Strictness::Strict);
+        assert_eq!(strict("[b/c]"), ["metadata_nested"], "the reference library refuses them");
+        assert_eq!(codes(&text("[b/c]"), Strictness::Standard), Vec::<&str>::new());
+        assert_eq!(codes(&text("{b: c}"), Strictness::Standard), ["metadata_nested", "requires_type"]);
     }
 
     #[test]

@@ -150,7 +150,7 @@ mod tests {
         let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} in {text}"));
         assert!(place("### Project skills") < place("- **a**: A. (`/p/.agents/skills/a/SKILL.md`)"));
         assert!(place("SKILL.md`)") < place("### User skills") && !text.contains("### Built-in"));
-        assert!(place("1 more skills are not described here: c") < place("<skill_evolution>"));
+        assert!(place("1 more skill not described here: c") < place("<skill_evolution>"));
         let deerflow = deerflow(&[&user, &more], "/mnt/x/");
         assert!(
             deerflow.contains("B. [custom, editable]</description>\n<location>/mnt/x/custom/b/SKILL.md</location>")

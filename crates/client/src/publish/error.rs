@@ -70,11 +70,21 @@ pub enum PublishError {
     /// The content cannot be packed.
     #[error(transparent)]
     Archive(#[from] skill::archive::ArchiveError),
-    /// The version exists with other content.
-    #[error("{release} exists in {registry} with other content")]
+    /// Lines of the skill are still those of the template.
+    #[error("{} is not written yet: {} of the template", path.join("SKILL.md").display(), lines_named(lines))]
+    Template {
+        /// The folder.
+        path: PathBuf,
+        /// The numbers of the lines.
+        lines: Vec<usize>,
+    },
+    /// The version exists with other content, or differs by its build metadata alone.
+    #[error("{}", taken(release, existing, registry))]
     VersionExists {
         /// The skill and the version.
         release: String,
+        /// The release that has the version.
+        existing: String,
         /// The registry.
         registry: String,
         /// The next version that is free.
@@ -106,6 +116,26 @@ pub enum PublishError {
     Fork(#[from] ForkError),
 }
 
+/// `line 3 is` or `lines 3, 10 and 14 are`.
+fn lines_named(lines: &[usize]) -> String {
+    let numbers: Vec<String> = lines.iter().map(usize::to_string).collect();
+    match numbers.split_last() {
+        Some((last, [])) => format!("line {last} is"),
+        Some((last, others)) => format!("lines {} and {last} are", others.join(", ")),
+        None => String::new(),
+    }
+}
+
+fn taken(release: &str, existing: &str, registry: &str) -> String {
+    if release == existing {
+        return format!("{release} exists in {registry} with other content");
+    }
+    format!(
+        "{release} was not published to {registry}: {existing} exists, and build metadata (+…) does not make another \
+         version"
+    )
+}
+
 fn first(problems: &[Problem]) -> &str {
     problems.first().map_or("", |problem| problem.message.as_str())
 }
@@ -122,6 +152,8 @@ impl Fails for PublishError {
             Self::Invalid { path, .. } => {
                 invalid("invalid_skill").hint(format!("see all problems: skillhub validate {}", path.display()))
             }
+            Self::Template { path, .. } => invalid("invalid_skill")
+                .hint(format!("write these lines, then check: skillhub validate {}", path.display())),
             Self::Name(_) | Self::NotAName(_) => invalid("invalid_name").hint("rename the skill and its folder"),
             Self::Version { .. } => invalid("invalid_version")
                 .hint("write three numbers, as in 1.2.0, in the frontmatter or with --version"),

@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// Codes of a server that are told as they are.
-const CODES: [(&str, FailureKind); 16] = [
+const CODES: [(&str, FailureKind); 17] = [
     ("unauthorized", FailureKind::Refused),
     ("policy_denied", FailureKind::Refused),
     ("read_only", FailureKind::Refused),
@@ -36,6 +36,7 @@ const CODES: [(&str, FailureKind); 16] = [
     ("too_many_requests", FailureKind::Unreachable),
     ("withdrawn", FailureKind::Integrity),
     ("other_key", FailureKind::Integrity),
+    ("retired_key", FailureKind::Integrity),
     ("bad_signature", FailureKind::Integrity),
     ("damaged_index", FailureKind::Integrity),
 ];

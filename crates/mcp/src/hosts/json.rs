@@ -29,6 +29,59 @@ pub fn set(text: &str, path: &[&str], value: &Value) -> Result<String, String> {
     }
 }
 
+/// The text without the member at `path`; the same text where there is none.
+///
+/// # Errors
+/// Why that cannot be done.
+pub fn remove(text: &str, path: &[&str]) -> Result<String, String> {
+    if text.trim().is_empty() {
+        return Ok(text.to_owned());
+    }
+    let before = parse(text)?;
+    let mut meant = before.clone();
+    let parent = path.split_last().and_then(|(last, above)| {
+        let parent = above.iter().try_fold(&mut meant, |value, key| value.get_mut(*key))?;
+        parent.as_object_mut()?.shift_remove(*last)
+    });
+    if parent.is_none() {
+        return Ok(text.to_owned());
+    }
+    let written = cut_out(text, path).ok_or("its layout is not understood")?;
+    match parse(&written) {
+        Ok(after) if after == meant => Ok(written),
+        _ => Err("a name stands in it twice, or its layout is not understood".to_owned()),
+    }
+}
+
+/// Follows the path and leaves its last member out, with the comma that belongs to it.
+fn cut_out(text: &str, path: &[&str]) -> Option<String> {
+    let (last, above) = path.split_last()?;
+    let mut start = blank_end(text, 0)?;
+    for key in above {
+        start = object(text, start)?.members.iter().find(|member| member.key == *key)?.value.start;
+    }
+    let object = object(text, start)?;
+    let at = object.members.iter().position(|member| member.key == *last)?;
+    let (member, next) = (object.members.get(at)?, object.members.get(at + 1));
+    let previous = at.checked_sub(1).and_then(|before| object.members.get(before));
+    let before = text.get(..member.start)?;
+    match (previous, next) {
+        (_, Some(next)) => Some([before, text.get(next.start..)?].concat()),
+        (None, None) => Some([text.get(..=start)?, text.get(object.close..)?].concat()),
+        (Some(_), None) if object.has_comma => {
+            let comma = blank_end(text, member.value.end)?;
+            Some([before.trim_end(), text.get(comma + 1..)?].concat())
+        }
+        (Some(previous), None) => {
+            let comma = blank_end(text, previous.value.end)?;
+            Some(
+                [text.get(..comma)?, text.get(comma + 1..member.start)?.trim_end(), text.get(member.value.end..)?]
+                    .concat(),
+            )
+        }
+    }
+}
+
 /// Reads JSON, with comments and commas at the end as hosts take them.
 fn parse(text: &str) -> Result<Value, String> {
     let plain = without_comments(text).ok_or("a text or a comment in it has no end")?;

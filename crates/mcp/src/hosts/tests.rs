@@ -154,3 +154,23 @@ fn files_are_where_hosts_look() {
     assert!(Host::find("claude-desktop").unwrap().project_files(home).is_err());
     assert_eq!(Host::find("nobody").unwrap_err().failure().code, "unknown_agent");
 }
+
+/// What was written is removed again, and nothing else.
+#[test]
+fn removed_entry_leaves_the_rest() {
+    let removed = |host: &str, text: &str| Host::find(host).unwrap().removed(Path::new("file"), text).unwrap();
+    for (host, text) in [
+        ("cursor", "{\n  \"mcpServers\": {\n    \"other\": {\"command\": \"x\"}\n  }\n}\n"),
+        ("cursor", "{\"mcpServers\": {\"a\": {}, \"b\": {}}, \"rest\": 1}"),
+        ("vscode", "{\n  // kept\n  \"servers\": {\n    \"other\": {} // kept\n  }\n}\n"),
+        ("vscode", "{\n  \"servers\": {\n    \"other\": {}, // kept\n  },\n}\n"),
+        ("codex", "# kept\nmodel = \"m\"\n\n[mcp_servers.other]\ncommand = \"x\" # kept\n"),
+    ] {
+        assert_eq!(removed(host, text), text, "{host} without an entry");
+        assert_eq!(removed(host, &written(host, text)), text, "{host}");
+    }
+    assert_eq!(removed("cursor", "{\"mcpServers\": {\"skillhub\": {}, \"b\": 1}}"), "{\"mcpServers\": {\"b\": 1}}");
+    assert_eq!(removed("cursor", &written("cursor", "{}")), "{\n  \"mcpServers\": {}\n}");
+    let error = Host::find("cursor").unwrap().removed(Path::new("file"), "{]").unwrap_err();
+    assert!(error.failure().hint.unwrap().contains("by hand"), "{error}");
+}

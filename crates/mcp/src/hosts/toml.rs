@@ -21,6 +21,19 @@ pub fn set(text: &str, name: &str, entry: &Entry) -> Result<String, String> {
     Ok(document.to_string())
 }
 
+/// The text without the server of this name; the same text where there is none.
+///
+/// # Errors
+/// Why that cannot be done.
+pub fn remove(text: &str, name: &str) -> Result<String, String> {
+    let mut document: DocumentMut = text.parse().map_err(|error| format!("it is no TOML: {error}"))?;
+    let servers = document.get_mut(SERVERS).and_then(Item::as_table_like_mut);
+    match servers.and_then(|servers| servers.remove(name)) {
+        Some(_) => Ok(document.to_string()),
+        None => Ok(text.to_owned()),
+    }
+}
+
 /// The table of a key, made where there is none.
 fn table<'a>(parent: &'a mut dyn TableLike, key: &str, implicit: bool) -> Result<&'a mut dyn TableLike, String> {
     let item = parent.entry(key).or_insert_with(|| {

@@ -78,7 +78,8 @@ pub enum EditError {
     },
     /// The text stands in more or fewer places than the patch says.
     #[error(
-        "the text stands in {found} places in {path} ({}), not {expected}; correct expected_count or find",
+        "the text was found in {} in {path} ({}), not {expected}; correct expected_count or find",
+        crate::counted(*found, "place"),
         list_lines(matches, *found)
     )]
     CountMismatch {

@@ -42,9 +42,25 @@ pub struct FieldFault {
     pub key: String,
     /// What is asked for.
     pub expected: &'static str,
-    /// Whether other readers commonly accept it, so that it is only an error under strict reading.
-    pub tolerated: bool,
+    /// How far the value is from it.
+    pub kind: FaultKind,
 }
+
+/// How grave a field of the wrong type is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FaultKind {
+    /// An error for every reader.
+    Type,
+    /// Values inside values of `metadata`: readers commonly accept them, strict reading does not.
+    Nested,
+    /// A list where the standard has text with commas, read as such a text; strict reading refuses it.
+    List,
+    /// `requires` that is neither text nor a list of text, so that it names no skill.
+    Requires,
+}
+
+/// The keys of `metadata` that may be a list as well as text with commas.
+const LISTS: [&str; 3] = ["keywords", "tags", "requires"];
 
 /// The fields that may be numbers or booleans by accident, read again as text.
 #[derive(Default, Deserialize)]
@@ -120,13 +136,9 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn read(mut self) -> Frontmatter {
         let metadata = self.metadata();
-        let listed = |key: &str, reader: &Self| match reader.map.get(key) {
-            Some(value) => texts(value).unwrap_or_default(),
-            None => metadata.get(key).map(|text| split_commas(text)).unwrap_or_default(),
-        };
-        let mut keywords = listed("keywords", &self);
-        keywords.extend(listed("tags", &self));
-        let requires = with_whole_ranges(listed("requires", &self));
+        let mut keywords = self.listed("keywords").unwrap_or_default();
+        keywords.extend(self.listed("tags").unwrap_or_default());
+        let requires = with_whole_ranges(self.requires());
         Frontmatter {
             name: self.text("name"),
             description: self.text("description"),
@@ -142,13 +154,30 @@ impl Reader<'_> {
         }
     }
 
+    /// The texts of a list, here or in `metadata`; `None` when the value is neither text nor a list of text.
+    fn listed(&self, key: &str) -> Option<Vec<String>> {
+        let in_metadata = || self.map.get("metadata")?.get(key);
+        match self.map.get(key).or_else(in_metadata) {
+            None | Some(Value::Null) => Some(Vec::new()),
+            Some(value) => texts(value),
+        }
+    }
+
+    fn requires(&mut self) -> Vec<String> {
+        self.listed("requires").unwrap_or_else(|| {
+            let key = if self.map.contains_key("requires") { "requires" } else { "metadata.requires" };
+            self.fault(key, "text with commas between the skills, or a list of text", FaultKind::Requires);
+            Vec::new()
+        })
+    }
+
     fn text(&mut self, key: &str) -> Option<String> {
         match self.map.get(key)? {
             Value::String(text) => Some(text.clone()),
             Value::Null => None,
             Value::Number(_) | Value::Bool(_) => as_written(self.yaml, key),
             _ => {
-                self.fault(key, "text", false);
+                self.fault(key, "text", FaultKind::Type);
                 None
             }
         }
@@ -159,7 +188,7 @@ impl Reader<'_> {
             None | Some(Value::Null) => return BTreeMap::new(),
             Some(Value::Mapping(entries)) => entries.clone(),
             Some(_) => {
-                self.fault("metadata", "a map of text to text", false);
+                self.fault("metadata", "a map of text to text", FaultKind::Type);
                 return BTreeMap::new();
             }
         };
@@ -168,8 +197,13 @@ impl Reader<'_> {
         {
             return metadata;
         }
-        if entries.values().any(|value| scalar_text(value).is_none()) {
-            self.fault("metadata", "a map of text to text, not nested", true);
+        let is_list =
+            |key: &Value, value: &Value| LISTS.iter().any(|list| key.as_str() == Some(list)) && texts(value).is_some();
+        let mut nested = entries.iter().filter(|(_, value)| scalar_text(value).is_none()).peekable();
+        if nested.peek().is_some() {
+            let only_lists = nested.all(|(key, value)| is_list(key, value));
+            let kind = if only_lists { FaultKind::List } else { FaultKind::Nested };
+            self.fault("metadata", "a map of text to text, not nested", kind);
         }
         entries.iter().filter_map(|(key, value)| Some((key_text(key), scalar_text(value)?))).collect()
     }
@@ -183,13 +217,13 @@ impl Reader<'_> {
             list => texts(list),
         };
         if tools.is_none() {
-            self.fault(key, "text with spaces between the tools, or a list of text", false);
+            self.fault(key, "text with spaces between the tools, or a list of text", FaultKind::Type);
         }
         tools
     }
 
-    fn fault(&mut self, key: &str, expected: &'static str, tolerated: bool) {
-        self.faults.push(FieldFault { key: key.to_owned(), expected, tolerated });
+    fn fault(&mut self, key: &str, expected: &'static str, kind: FaultKind) {
+        self.faults.push(FieldFault { key: key.to_owned(), expected, kind });
     }
 }
 

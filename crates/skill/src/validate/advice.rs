@@ -1,9 +1,12 @@
-//! Advice of the standard, as warnings: the size of the body and the files that it refers to.
+//! Advice as warnings: the size of the body, the files that it refers to, and lines of the template.
 
-use crate::{Limits, Problem, SkillPath, frontmatter::Reading, problem::Severity};
+use crate::{Limits, Problem, SkillPath, frontmatter::Reading, problem::Severity, template};
 
 /// Folders whose files a body names in backticks as well as in links.
 const REFERRED_FOLDERS: [&str; 4] = ["scripts/", "references/", "assets/", "templates/"];
+
+/// The code of a line that is as the template has it.
+pub(super) const TEMPLATE_LINE: &str = "template_line";
 
 /// Checks the body; `paths` empty means that the files are not known, and references are left alone.
 pub(super) fn check(reading: &Reading<'_>, paths: &[SkillPath], limits: &Limits) -> Vec<Problem> {
@@ -12,6 +15,12 @@ pub(super) fn check(reading: &Reading<'_>, paths: &[SkillPath], limits: &Limits)
         problems.extend(references(reading, paths));
     }
     problems
+}
+
+/// The lines that are still those of the template.
+pub(super) fn placeholders(text: &str) -> impl Iterator<Item = Problem> {
+    let message = || "this line is the template's; write your own".to_owned();
+    template::placeholders(text).into_iter().map(move |line| warning(TEMPLATE_LINE, message(), line))
 }
 
 fn warning(code: &'static str, message: String, line: usize) -> Problem {

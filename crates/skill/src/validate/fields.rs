@@ -3,10 +3,13 @@
 use unicode_normalization::UnicodeNormalization;
 
 use super::Strictness;
-use crate::{Frontmatter, Limits, Problem, SkillName, problem::Severity};
+use crate::{Frontmatter, Limits, Problem, SkillName, frontmatter::FaultKind, problem::Severity};
 
 /// The keys that the standard knows; strict reading refuses others, as its reference library does.
 const KNOWN_KEYS: [&str; 6] = ["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
+
+/// Further keys that skillhub reads. Only strict reading refuses them.
+const OWN_KEYS: [&str; 5] = ["version", "keywords", "tags", "requires", "tool_schema"];
 
 /// Checks every field and returns all problems.
 pub(super) fn check(
@@ -92,16 +95,28 @@ impl Check<'_> {
     fn types(&mut self, fields: &Frontmatter) {
         for fault in &fields.faults {
             let message = format!("`{}` must be {}", fault.key, fault.expected);
-            if fault.tolerated {
-                self.push("metadata_nested", self.strictness.tolerated(), &fault.key, message);
-            } else {
-                self.error("field_type", &fault.key, message);
+            match fault.kind {
+                FaultKind::Type => self.error("field_type", &fault.key, message),
+                FaultKind::Nested => {
+                    self.push("metadata_nested", self.strictness.tolerated(), &fault.key, message);
+                }
+                FaultKind::List if self.strictness == Strictness::Strict => {
+                    self.error("metadata_nested", &fault.key, message);
+                }
+                FaultKind::List => {}
+                FaultKind::Requires => {
+                    let message = format!("{message}; nothing is required");
+                    self.push("requires_type", Severity::Warning, &fault.key, message);
+                }
             }
         }
     }
 
     fn unknown_keys(&mut self, fields: &Frontmatter) {
-        for key in fields.keys.iter().filter(|key| !KNOWN_KEYS.contains(&key.as_str())) {
+        let is_own = |key: &str| self.strictness == Strictness::Standard && OWN_KEYS.contains(&key);
+        let is_known = |key: &str| KNOWN_KEYS.contains(&key) || is_own(key);
+        let unknown: Vec<&String> = fields.keys.iter().filter(|key| !is_known(key)).collect();
+        for key in unknown {
             let way_on = match key.as_str() {
                 "allowed_tools" | "allowedTools" => "the standard's spelling is `allowed-tools`".to_owned(),
                 _ => format!("the standard knows {}; other data goes under `metadata`", KNOWN_KEYS.join(", ")),
@@ -111,11 +126,15 @@ impl Check<'_> {
     }
 }
 
-/// The line, from 1, on which a top-level key of the frontmatter stands; line 1 when it is absent.
+/// The line, from 1, on which a key of the frontmatter stands, or one of `metadata` (`metadata.KEY`); line 1 when it
+/// is absent.
 fn line_of_key(text: &str, key: &str) -> Option<usize> {
+    let inner = key.strip_prefix("metadata.");
     let is_key = |line: &str| {
+        let line = if inner.is_some() { line.trim_start() } else { line };
         let line = line.trim_start_matches(['"', '\'']);
-        line.strip_prefix(key).is_some_and(|rest| rest.trim_start_matches(['"', '\'', ' ']).starts_with(':'))
+        let rest = line.strip_prefix(inner.unwrap_or(key));
+        rest.is_some_and(|rest| rest.trim_start_matches(['"', '\'', ' ']).starts_with(':'))
     };
     let lines = text.lines().enumerate().skip(1).take_while(|(_, line)| *line != "---");
     Some(lines.into_iter().find(|(_, line)| is_key(line)).map_or(1, |(number, _)| number + 1))

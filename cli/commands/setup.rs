@@ -1,0 +1,304 @@
+//! `skillhub setup`: manages the skills that are here already and connects the agents.
+
+mod found;
+mod hosts;
+mod record;
+mod screen;
+mod undo;
+
+use std::{
+    io::{self, BufRead, Write},
+    path::{Path, PathBuf},
+};
+
+use clap::Args;
+use client::{AdoptStatus, Adopted};
+use serde_json::{Value, json};
+use skill::counted;
+
+use self::{
+    found::{Place, places},
+    hosts::{InUse, in_use},
+    record::{FileChange, SetupRecord},
+    screen::{name_of, result_lines, survey_lines},
+};
+use crate::{
+    args::Global,
+    commands::{adopt, mcp::install},
+    context::Context,
+    exit::{CliError, Exit, error_of_one},
+    print::{STRONG, WARN, visible},
+};
+
+pub use self::undo::{is_last_operation, run as run_undo};
+
+/// The command that undoes a setup.
+const UNDO: &str = "skillhub setup --undo";
+
+/// Flags of `setup`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub setup                                 show what is here, ask once, do it
+  skillhub setup -y                              do it without the question
+  skillhub setup --undo                          undo all of it
+
+The skills of a project move to its .agents/skills, those of the user to ~/.agents/skills. Links take their places, so
+that every agent reads the managed text. The originals are kept, and `setup --undo` restores them.
+Without a terminal and without -y, nothing is changed.
+Skills that the scanner blocks stay where they are unless you accept the findings.")]
+pub struct SetupArgs {
+    /// Undo the last setup: skills, links, originals and configurations
+    #[arg(long)]
+    undo: bool,
+    /// Replace folders that git tracks with links, also without a terminal
+    #[arg(long, conflicts_with = "undo")]
+    link: bool,
+}
+
+/// What is here.
+pub struct Survey {
+    places: Vec<Place>,
+    agents: Vec<InUse>,
+    user_home: PathBuf,
+}
+
+/// What the person wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    Yes,
+    Accept,
+    No,
+}
+
+impl Survey {
+    fn of(context: &Context, global: &Global) -> Result<Self, CliError> {
+        let places = places(context, global)?;
+        let agents = in_use(context, &places);
+        Ok(Self { places, agents, user_home: context.user_home.clone() })
+    }
+
+    fn shown(&self, path: &Path) -> String {
+        match path.strip_prefix(&self.user_home) {
+            Ok(below) => format!("~/{}", below.display()),
+            Err(_) => path.display().to_string(),
+        }
+    }
+
+    fn skills(&self) -> impl Iterator<Item = &Adopted> {
+        self.places.iter().flat_map(|place| &place.skills)
+    }
+
+    /// The configuration files that change.
+    fn files(&self, context: &Context) -> Result<Vec<FileChange>, CliError> {
+        let connections = self.agents.iter().filter_map(|agent| agent.connection.as_ref()?.as_ref().ok());
+        let mut files: Vec<FileChange> = connections.filter(|c| c.is_new).map(|c| c.file.clone()).collect();
+        let ids: Vec<&str> = self.agents.iter().filter(|agent| agent.of_user).map(|agent| agent.agent.id).collect();
+        files.extend(hosts::config_change(context, &ids)?);
+        Ok(files)
+    }
+}
+
+/// Shows what is here, asks once, and does it.
+pub fn run(context: &Context, global: &Global, args: &SetupArgs) -> Result<Exit, CliError> {
+    if context.library_is_named() {
+        return Err(CliError::usage("setup works on the libraries of the project and of the user")
+            .hint("leave --library and SKILLHUB_LIBRARY out: skillhub setup"));
+    }
+    if args.undo {
+        return run_undo(context, global);
+    }
+    let survey = Survey::of(context, global)?;
+    let files = survey.files(context)?;
+    if survey.skills().next().is_none() && files.is_empty() {
+        return nothing_to_do(context, &survey);
+    }
+    match decide(context, global, &survey, &files)? {
+        Some(Answer::No) => {
+            context.out.answer(&json!({}), |out| writeln!(out, "Nothing was changed."))?;
+            Ok(Exit::Done)
+        }
+        Some(answer) => carry_out(context, &survey, files, args, answer),
+        None => show_plan(context, &survey, &files),
+    }
+}
+
+/// The answer of the person, or of `-y`; `None` when nobody can be asked.
+fn decide(
+    context: &Context,
+    global: &Global,
+    survey: &Survey,
+    files: &[FileChange],
+) -> Result<Option<Answer>, CliError> {
+    if global.yes {
+        return Ok(Some(Answer::Yes));
+    }
+    if context.out.json || !context.is_at_terminal() {
+        return Ok(None);
+    }
+    context.out.answer(&json!({}), |out| {
+        survey_lines(survey).iter().try_for_each(|line| writeln!(out, "{line}"))?;
+        plan_lines(survey, files).iter().try_for_each(|line| writeln!(out, "{line}"))
+    })?;
+    Ok(Some(ask(blocked(survey))))
+}
+
+/// How many skills the scanner blocks by findings that a person may accept.
+fn blocked(survey: &Survey) -> usize {
+    survey.skills().filter(|skill| adopt::can_be_accepted(skill)).count()
+}
+
+fn ask(blocked: usize) -> Answer {
+    let question = match blocked {
+        0 => "Continue? [Y/n] ".to_owned(),
+        _ => format!("Continue? [y]es, [a]ccept the findings of {} as well, [n]o: ", counted(blocked, "blocked skill")),
+    };
+    let mut out = io::stdout().lock();
+    let mut line = String::new();
+    let _closed = write!(out, "{question}").and_then(|()| out.flush());
+    if io::stdin().lock().read_line(&mut line).is_ok_and(|bytes| bytes == 0) {
+        return Answer::No;
+    }
+    match line.trim().to_ascii_lowercase().as_str() {
+        "" | "y" | "yes" => Answer::Yes,
+        "a" | "accept" if blocked > 0 => Answer::Accept,
+        _ => Answer::No,
+    }
+}
+
+/// What will be done, in two lines at most.
+fn plan_lines(survey: &Survey, files: &[FileChange]) -> Vec<String> {
+    let mut lines = Vec::new();
+    if survey.skills().next().is_some() {
+        lines.push("skillhub moves them to .agents/skills and puts links in their places.".to_owned());
+    }
+    let connected: Vec<&str> = survey
+        .agents
+        .iter()
+        .filter(|agent| agent.connection.as_ref().is_some_and(|c| c.as_ref().is_ok_and(|c| c.is_new)))
+        .map(|agent| agent.agent.name)
+        .collect();
+    if !connected.is_empty() {
+        lines.push(format!("It becomes an MCP server of {}.", connected.join(", ")));
+    } else if !files.is_empty() {
+        lines.push("It notes which agents are in use.".to_owned());
+    }
+    lines
+}
+
+/// Without somebody to ask: what would be done, and the command that does it.
+fn show_plan(context: &Context, survey: &Survey, files: &[FileChange]) -> Result<Exit, CliError> {
+    let skills: Vec<Value> = survey.skills().map(skill_document).collect();
+    let document = document("dry_run", skills, survey, files);
+    context.out.answer(&document, |out| {
+        survey_lines(survey).iter().try_for_each(|line| writeln!(out, "{line}"))?;
+        plan_lines(survey, files).iter().try_for_each(|line| writeln!(out, "{line}"))?;
+        writeln!(out, "Nothing was changed. To do it: {STRONG}skillhub setup -y{STRONG:#}")
+    })?;
+    Ok(Exit::Done)
+}
+
+fn nothing_to_do(context: &Context, survey: &Survey) -> Result<Exit, CliError> {
+    let managed: usize = survey.places.iter().map(|place| place.managed).sum();
+    context.out.answer(&document("unchanged", Vec::new(), survey, &[]), |out| {
+        survey_lines(survey).iter().try_for_each(|line| writeln!(out, "{line}"))?;
+        if managed > 0 {
+            return writeln!(out, "Everything is set up.");
+        }
+        writeln!(out, "There are no skills here yet. Next steps:")?;
+        writeln!(out, "  skillhub search WORD           find a skill in the registry")?;
+        writeln!(out, "  skillhub install OWNER/NAME    install it")?;
+        writeln!(out, "  skillhub new NAME              write your own")
+    })?;
+    Ok(Exit::Done)
+}
+
+fn carry_out(
+    context: &Context,
+    survey: &Survey,
+    files: Vec<FileChange>,
+    args: &SetupArgs,
+    answer: Answer,
+) -> Result<Exit, CliError> {
+    let with_skills = || survey.places.iter().filter(|place| !place.skills.is_empty());
+    let libraries: Vec<&Context> = with_skills().map(|place| &place.context).collect();
+    let record = SetupRecord::new(context, &libraries, files)?;
+    record.save(context)?;
+    let options = adopt::SetupOptions {
+        replaces_tracked: args.link || context.is_at_terminal(),
+        accepts_all: answer == Answer::Accept,
+    };
+    let mut adopted = Vec::new();
+    for place in with_skills() {
+        adopted.push((place, adopt::carry_out(&place.context, &place.paths(), options)?));
+    }
+    let mut warnings = Vec::new();
+    for file in &record.files {
+        if let Err(error) = install::write(&file.path, file.before.as_deref(), &file.after) {
+            warnings.push(format!("{} was not changed: {}", survey.shown(&file.path), error.message));
+        }
+    }
+    warnings.extend(adopted.iter().flat_map(|(_, skills)| skills).flat_map(adopt::warnings));
+    answer_done(context, survey, &record, &adopted, &warnings)
+}
+
+fn answer_done(
+    context: &Context,
+    survey: &Survey,
+    record: &SetupRecord,
+    adopted: &[(&Place, Vec<Adopted>)],
+    warnings: &[String],
+) -> Result<Exit, CliError> {
+    let skills: Vec<Value> = adopted.iter().flat_map(|(_, skills)| skills).map(skill_document).collect();
+    let mut document = document("done", skills, survey, &record.files);
+    document["warnings"] = json!(warnings);
+    context.out.answer(&document, |out| {
+        result_lines(survey, adopted).iter().try_for_each(|line| writeln!(out, "{line}"))?;
+        for warning in warnings {
+            out.message(format_args!("{WARN}note{WARN:#}: {}", visible(warning)))?;
+        }
+        writeln!(out, "Undo all of it: {STRONG}{UNDO}{STRONG:#}")
+    })?;
+    Ok(Exit::Done)
+}
+
+fn skill_document(skill: &Adopted) -> Value {
+    json!({
+        "name": name_of(skill), "source": skill.source, "path": skill.path, "agents": skill.agents,
+        "status": skill.status.as_str(), "links": skill.links, "originals": skill.originals,
+        "managed": matches!(skill.status, AdoptStatus::Adopted | AdoptStatus::Unchanged),
+        "verdict": skill.report.as_ref().map(|report| report.verdict()),
+        "findings": skill.report.as_ref().map(|report| &report.findings),
+        "error": skill.error.as_ref().map(error_of_one),
+    })
+}
+
+fn document(status: &str, skills: Vec<Value>, survey: &Survey, files: &[FileChange]) -> Value {
+    let agents: Vec<Value> = survey.agents.iter().map(agent_document).collect();
+    json!({
+        "ok": true, "status": status, "skills": skills,
+        "managed": survey.places.iter().map(|place| place.managed).sum::<usize>(),
+        "agents": agents, "files": files.iter().map(|file| &file.path).collect::<Vec<_>>(),
+        "undo": (status == "done").then_some(UNDO),
+    })
+}
+
+fn agent_document(agent: &InUse) -> Value {
+    let (status, file, error) = match &agent.connection {
+        Some(Ok(connection)) if connection.is_new => ("connect", Some(&connection.file.path), None),
+        Some(Ok(connection)) => ("connected", Some(&connection.file.path), None),
+        Some(Err(error)) => ("failed", None, Some(error.message.clone())),
+        None => ("unknown", None, None),
+    };
+    json!({"id": agent.agent.id, "name": agent.agent.name, "mcp": status, "file": file, "error": error})
+}
+
+/// The lines with which a home that was never set up greets; `None` once anything is in it.
+pub fn greeting(skillhub_home: &Path) -> Option<String> {
+    let is_used = ["setup", "libraries", "config.toml"].iter().any(|name| skillhub_home.join(name).exists());
+    let lines = "skillhub manages the skills of your agents. Nothing is set up here yet.
+  skillhub setup     find your skills and agents, and manage them (asks first; can be undone)
+  skillhub tour      see the main workflow in a temporary folder
+  skillhub --help    list all commands
+";
+    (!is_used).then(|| lines.to_owned())
+}

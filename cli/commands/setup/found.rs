@@ -1,0 +1,110 @@
+//! [`Place`]: a library, and the skills around it that `setup` can manage.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use client::Adopted;
+use library::Library;
+use skill::SkillName;
+
+use crate::{
+    args::Global,
+    commands::adopt,
+    context::Context,
+    exit::{CliError, io_at},
+};
+
+/// A library with the skills that belong to it.
+pub struct Place {
+    /// Where and as whom its commands run.
+    pub context: Context,
+    /// The skills in agents' folders and in the library that have no history, as adopting them would end.
+    pub skills: Vec<Adopted>,
+    /// How many skills the library manages.
+    pub managed: usize,
+}
+
+impl Place {
+    /// The paths of the skills.
+    pub fn paths(&self) -> Vec<PathBuf> {
+        self.skills.iter().map(|skill| skill.source.clone()).collect()
+    }
+
+    /// Looks through the agents' folders and the library.
+    fn look(context: Context) -> Result<Self, CliError> {
+        let library = context.library_to_inspect()?;
+        let managed = library.heads()?.len();
+        let paths = unmanaged_paths(&context, &library)?;
+        let skills = if paths.is_empty() { Vec::new() } else { adopt::foresee(&context, &paths)? };
+        Ok(Self { context, skills, managed })
+    }
+}
+
+/// The project's library, where there is a project, and the user's.
+///
+/// # Errors
+/// A library cannot be read.
+pub fn places(context: &Context, global: &Global) -> Result<Vec<Place>, CliError> {
+    let has_project = context.project_root().is_some() && !global.global;
+    let scopes = [(true, has_project), (false, !global.project)];
+    let wanted = scopes.into_iter().filter(|(_, is_wanted)| *is_wanted);
+    wanted.map(|(project, _)| Place::look(context_of(context, global, project)?)).collect()
+}
+
+/// The same command for one of the two libraries, at the same moment.
+pub fn context_of(context: &Context, global: &Global, project: bool) -> Result<Context, CliError> {
+    let flags = Global { project, global: !project, library: None, ..global.clone() };
+    let mut of_library = Context::new(&flags)?;
+    of_library.now = context.now;
+    Ok(of_library)
+}
+
+/// Skills in the library without a history, and those in agents' folders that no link or copy of ours is.
+fn unmanaged_paths(context: &Context, library: &Library) -> Result<Vec<PathBuf>, CliError> {
+    let state = library.state()?;
+    let is_ours = |path: &Path| {
+        let name = path.file_name().and_then(|name| SkillName::parse(&name.to_string_lossy()).ok());
+        let is_placed = name.is_some_and(|name| state.of(&name).placed.iter().any(|placed| placed == path));
+        is_placed || path.canonicalize().is_ok_and(|real| real.starts_with(library.path()))
+    };
+    let heads = library.heads()?;
+    let mut paths = Vec::new();
+    for name in library.folders()? {
+        let has_history = SkillName::parse(&name).is_ok_and(|name| heads.iter().any(|(known, _)| *known == name));
+        paths.extend(Some(library.path().join(name)).filter(|path| !has_history && is_skill(path)));
+    }
+    for folder in context.agent_folders().all().iter().filter(|folder| folder.path != library.path()) {
+        if is_agents_own(context, &folder.path) {
+            paths.extend(children(&folder.path)?.into_iter().filter(|path| is_skill(path) && !is_ours(path)));
+        }
+    }
+    Ok(paths)
+}
+
+/// Whether a folder is there for agents alone: `.claude/skills` is, a project's `skills` is not.
+fn is_agents_own(context: &Context, folder: &Path) -> bool {
+    let root = context.project_root().filter(|root| folder.starts_with(root));
+    let below = folder.strip_prefix(root.as_ref().unwrap_or(&context.user_home)).unwrap_or(folder);
+    below.is_absolute()
+        || below.components().next().is_some_and(|first| first.as_os_str().as_encoded_bytes().starts_with(b"."))
+}
+
+fn is_skill(path: &Path) -> bool {
+    path.join("SKILL.md").is_file()
+}
+
+/// What stands in a folder, without hidden names, sorted; nothing where there is no folder.
+fn children(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(Vec::new()) };
+    let mut paths = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(io_at(folder))?;
+        if !entry.file_name().as_encoded_bytes().starts_with(b".") {
+            paths.push(entry.path());
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}

@@ -1,0 +1,162 @@
+//! [`Hosts`]: the agents on this machine, and how each is connected.
+
+use std::{
+    fs,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
+
+use library::{Agent, find_agent};
+use mcp::hosts::Host;
+use toml_edit::{Array, DocumentMut, Item, Table, value};
+
+use super::{found::Place, record::FileChange};
+use crate::{
+    commands::mcp::install,
+    context::Context,
+    exit::{CliError, Exit, io_at},
+};
+
+/// An agent in use.
+pub struct InUse {
+    /// The agent.
+    pub agent: &'static Agent,
+    /// Whether the user has a folder of this agent, so that it belongs into the configuration.
+    pub of_user: bool,
+    /// How skillhub becomes its MCP server; `None` for a host whose configuration skillhub does not know.
+    pub connection: Option<Result<Connection, CliError>>,
+}
+
+/// The server's entry in a host's configuration.
+pub struct Connection {
+    /// The file and its texts.
+    pub file: FileChange,
+    /// Whether the entry has to be written.
+    pub is_new: bool,
+}
+
+impl InUse {
+    /// Whether its host reads a folder.
+    pub fn reads(&self, folder: &Path, root: Option<&Path>, home: &Path) -> bool {
+        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let of_project = root.into_iter().flat_map(|root| self.agent.project_folders(root).collect::<Vec<_>>());
+        let real = |path: PathBuf| path.canonicalize().unwrap_or(path);
+        of_project.chain(self.agent.user_folders(home, variable)).any(|read| real(read) == folder)
+    }
+}
+
+/// The agents with a folder of their own here, in the project or the user's home.
+pub fn in_use(context: &Context, places: &[Place]) -> Vec<InUse> {
+    let user_folders = context.user_agent_folders();
+    let mut ids: Vec<(&'static str, bool)> = Vec::new();
+    let of_user = user_folders.all().iter().map(|folder| (folder, true));
+    let folders = places.iter().map(|place| place.context.agent_folders()).collect::<Vec<_>>();
+    let of_places = folders.iter().flat_map(|folders| folders.all()).map(|folder| (folder, false));
+    for (folder, of_user) in of_user.chain(of_places) {
+        let is_shared = folder.path.ends_with(crate::context::SKILLS_FOLDER);
+        let id = folder.ids.first().filter(|_| folder.in_use && !is_shared);
+        if let Some(id) = id.filter(|id| ids.iter().all(|(known, _)| known != *id)) {
+            ids.push((id, of_user));
+        }
+    }
+    ids.into_iter().filter_map(|(id, of_user)| Some(find(context, find_agent(id)?, of_user))).collect()
+}
+
+fn find(context: &Context, agent: &'static Agent, of_user: bool) -> InUse {
+    let host = Host::all().iter().find(|host| host.id == agent.id);
+    InUse { agent, of_user, connection: host.map(|host| connection(context, host)) }
+}
+
+fn connection(context: &Context, host: &'static Host) -> Result<Connection, CliError> {
+    let planned = install::plan_for_user(context, host)?;
+    let is_new = planned.before.as_deref() != Some(&planned.after);
+    let file = FileChange {
+        agent: Some(host.id.to_owned()),
+        path: planned.target,
+        before: planned.before,
+        after: planned.after,
+    };
+    Ok(Connection { file, is_new })
+}
+
+/// The table and the key of the configuration that name agents in use.
+const AGENTS: (&str, &str) = ("agents", "in_use");
+
+/// The user's configuration with these agents in use; `None` when it has them all.
+///
+/// # Errors
+/// It cannot be read or understood.
+pub fn config_change(context: &Context, ids: &[&str]) -> Result<Option<FileChange>, CliError> {
+    let path = context.home.config();
+    let before = match fs::read_to_string(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        text => Some(text.map_err(io_at(&path))?),
+    };
+    let after = with_agents(before.as_deref().unwrap_or("format = 1\n"), ids).map_err(|why| unusable(&path, &why))?;
+    Ok(after.map(|after| FileChange { agent: None, path, before, after }))
+}
+
+fn unusable(path: &Path, why: &str) -> CliError {
+    CliError::new("invalid_config", Exit::Usage, format!("{} cannot be changed: {why}", path.display()))
+        .hint(format!("repair {}", path.display()))
+}
+
+fn with_agents(text: &str, ids: &[&str]) -> Result<Option<String>, String> {
+    let mut document: DocumentMut = text.parse().map_err(|error| format!("{error}"))?;
+    let known = named(&document);
+    let new: Vec<&&str> = ids.iter().filter(|id| !known.iter().any(|known| known == **id)).collect();
+    if new.is_empty() {
+        return Ok(None);
+    }
+    let agents = document.entry(AGENTS.0).or_insert_with(|| Item::Table(Table::new()));
+    let agents = agents.as_table_like_mut().ok_or("`agents` is not a table")?;
+    let list = agents.entry(AGENTS.1).or_insert_with(|| value(Array::new()));
+    let list = list.as_array_mut().ok_or("`agents.in_use` is not a list")?;
+    new.into_iter().for_each(|id| list.push(*id));
+    Ok(Some(document.to_string()))
+}
+
+fn named(document: &DocumentMut) -> Vec<String> {
+    let list = document.get(AGENTS.0).and_then(|agents| agents.get(AGENTS.1)).and_then(Item::as_array);
+    list.into_iter().flatten().filter_map(|id| id.as_str().map(str::to_owned)).collect()
+}
+
+/// The text of the configuration without the agents that a change added.
+///
+/// # Errors
+/// It cannot be understood.
+pub fn without_agents(text: &str, change: &FileChange) -> Result<String, CliError> {
+    let parse = |text: &str| text.parse::<DocumentMut>().map_err(|error| unusable(&change.path, &error.to_string()));
+    let (mut document, before, after) =
+        (parse(text)?, named(&parse(change.before.as_deref().unwrap_or_default())?), named(&parse(&change.after)?));
+    let is_ours = |id: &str| after.iter().any(|known| known == id) && !before.iter().any(|known| known == id);
+    let list = document.get_mut(AGENTS.0).and_then(|agents| agents.get_mut(AGENTS.1)).and_then(Item::as_array_mut);
+    if let Some(list) = list {
+        list.retain(|id| !id.as_str().is_some_and(is_ours));
+    }
+    Ok(document.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agents_join_those_in_use() {
+        let text = "# mine\nformat = 1\n\n[agents]\nin_use = [\"codex\"] # kept\n";
+        let after = with_agents(text, &["codex", "claude-code"]).unwrap().unwrap();
+        assert_eq!(after, text.replace("\"codex\"]", "\"codex\", \"claude-code\"]"));
+        assert_eq!(with_agents(&after, &["claude-code"]).unwrap(), None);
+        let change = FileChange { agent: None, path: "c".into(), before: Some(text.to_owned()), after: after.clone() };
+        let edited = format!("owner = \"me\"\n{after}");
+        assert_eq!(without_agents(&edited, &change).unwrap(), format!("owner = \"me\"\n{text}"));
+    }
+
+    #[test]
+    fn new_configuration_has_the_agents() {
+        let after = with_agents("format = 1\n", &["claude-code"]).unwrap().unwrap();
+        assert_eq!(after, "format = 1\n\n[agents]\nin_use = [\"claude-code\"]\n");
+        assert_eq!(with_agents("format = 1\n", &[]).unwrap(), None);
+        assert!(with_agents("agents = 1\n", &["codex"]).is_err());
+    }
+}

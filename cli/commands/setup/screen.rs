@@ -1,0 +1,149 @@
+//! [`survey_lines`]: one screen of what `setup` found.
+
+use std::path::{Path, PathBuf};
+
+use client::{AdoptStatus, Adopted};
+use scan::{Finding, Report};
+use skill::{counted, failure::Fails};
+
+use super::{Survey, found::Place};
+use crate::print::{BAD, FAINT, GOOD, STRONG, Table, severity_style, visible, wrapped};
+
+/// Columns of a line.
+const WIDTH: usize = 80;
+
+/// Lines about single skills; the others are counted.
+const MOST_REMARKS: usize = 15;
+
+/// Columns of a skill's name in a line of its own.
+const NAME: usize = 24;
+
+/// The skills by folder with the scanner's remarks, and the agents.
+pub fn survey_lines(survey: &Survey) -> Vec<String> {
+    let skills: usize = survey.places.iter().map(|place| place.skills.len()).sum();
+    let managed: usize = survey.places.iter().map(|place| place.managed).sum();
+    let mut lines = Vec::new();
+    if managed > 0 {
+        lines.push(format!("skillhub manages {} here.", counted(managed, "skill")));
+    }
+    if skills > 0 {
+        let in_places = counted(folders(survey).count(), "folder");
+        lines.push(format!(
+            "Found {} in {in_places}:",
+            counted(skills, if managed > 0 { "more skill" } else { "skill" })
+        ));
+    }
+    let mut left = MOST_REMARKS;
+    for (place, folder) in folders(survey) {
+        lines.extend(folder_lines(survey, place, &folder, &mut left));
+    }
+    let agents: Vec<String> = survey.agents.iter().map(|agent| agent.agent.name.to_owned()).collect();
+    if !agents.is_empty() {
+        lines.extend(wrapped(&format!("Agents: {}", agents.join(", ")), WIDTH));
+    }
+    lines
+}
+
+/// Each folder with skills, once.
+fn folders(survey: &Survey) -> impl Iterator<Item = (&Place, PathBuf)> {
+    survey.places.iter().flat_map(|place| {
+        let mut folders: Vec<PathBuf> =
+            place.skills.iter().filter_map(|skill| skill.source.parent().map(Path::to_owned)).collect();
+        folders.dedup();
+        folders.into_iter().map(move |folder| (place, folder))
+    })
+}
+
+fn folder_lines(survey: &Survey, place: &Place, folder: &Path, left: &mut usize) -> Vec<String> {
+    let skills: Vec<&Adopted> = place.skills.iter().filter(|skill| skill.source.parent() == Some(folder)).collect();
+    let root = place.context.project_root();
+    let reads = |agent: &&super::hosts::InUse| agent.reads(folder, root.as_deref(), &place.context.user_home);
+    let readers: Vec<&str> = survey.agents.iter().filter(reads).map(|agent| agent.agent.name).collect();
+    let readers = if readers.is_empty() { "no agent in use".to_owned() } else { readers.join(", ") };
+    let shown = place.context.shown(folder);
+    let mut lines = vec![Table::cut(
+        &format!("{STRONG}{shown}{STRONG:#}: {}, read by {readers}", counted(skills.len(), "skill")),
+        WIDTH,
+    )];
+    let (plain, remarked): (Vec<&Adopted>, Vec<&Adopted>) =
+        skills.into_iter().partition(|skill| remark(skill).is_none());
+    let names: Vec<String> = plain.iter().map(|skill| visible(&name_of(skill))).collect();
+    if !names.is_empty() {
+        lines.extend(wrapped(&names.join(", "), WIDTH - 2).into_iter().map(|line| format!("  {line}")));
+    }
+    let fits = remarked.len().min(*left);
+    *left -= fits;
+    lines.extend(remarked.iter().take(fits).filter_map(|skill| remark(skill)));
+    if remarked.len() > fits {
+        let more = counted(remarked.len() - fits, "more skill");
+        lines.push(format!("  {FAINT}{more} with remarks: skillhub scan {shown}{FAINT:#}"));
+    }
+    lines
+}
+
+/// The name of a skill, or of its folder.
+pub fn name_of(skill: &Adopted) -> String {
+    let folder = || skill.source.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    skill.name.as_ref().map_or_else(folder, ToString::to_string)
+}
+
+/// The scanner's gravest finding, or why the skill cannot be managed, in one line.
+pub fn remark(skill: &Adopted) -> Option<String> {
+    let name = Table::cut(&visible(&name_of(skill)), NAME);
+    let line = match (&skill.error, &skill.report) {
+        (Some(error), None) => {
+            let code = error.failure().code;
+            format!("  {BAD}{:<7}{BAD:#} {name}  {} [{code}]", "problem", visible(&error.to_string()))
+        }
+        (_, Some(report)) => {
+            let (worst, more) = worst(report)?;
+            let style = severity_style(worst.severity);
+            let severity = worst.severity.to_string();
+            let place = format!("{}:{}", visible(&worst.path), worst.line);
+            format!("  {style}{severity:<8}{style:#}{name}  {} in {place}{more}", worst.rule)
+        }
+        (None, None) => return None,
+    };
+    Some(Table::cut(&line, WIDTH))
+}
+
+/// The gravest finding of a report with a verdict other than `allow`, and how many more there are.
+fn worst(report: &Report) -> Option<(&Finding, String)> {
+    let grave =
+        || report.findings.iter().filter(|finding| finding.severity >= scan::Severity::Medium && !finding.waived);
+    let worst = grave().max_by_key(|finding| finding.severity)?;
+    let more = grave().count() - 1;
+    Some((worst, if more == 0 { String::new() } else { format!(" (and {more} more)") }))
+}
+
+/// What became of the skills, one line a skill that is not managed.
+pub fn result_lines(survey: &Survey, adopted: &[(&Place, Vec<Adopted>)]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (place, skills) in adopted {
+        let done = |skill: &&Adopted| matches!(skill.status, AdoptStatus::Adopted | AdoptStatus::Unchanged);
+        let count = skills.iter().filter(done).count();
+        if count > 0 {
+            let library = place.context.shown(place.context.library_path());
+            lines.push(format!("{GOOD}Managed{GOOD:#} {} in {library}", counted(count, "skill")));
+        }
+        let left = skills.iter().filter(|skill| !done(skill));
+        lines.extend(left.map(|skill| {
+            let why = skill.error.as_ref().map(ToString::to_string).unwrap_or_default();
+            Table::cut(&format!("{BAD}Not managed{BAD:#} {}: {}", visible(&name_of(skill)), visible(&why)), WIDTH)
+        }));
+    }
+    for agent in &survey.agents {
+        match &agent.connection {
+            Some(Ok(connection)) if connection.is_new => {
+                let file = survey.shown(&connection.file.path);
+                lines.push(format!("{GOOD}Connected{GOOD:#} {} over MCP: {file}", agent.agent.name));
+            }
+            Some(Err(error)) => lines.push(Table::cut(
+                &format!("{BAD}Not connected{BAD:#} {}: {}", agent.agent.name, visible(&error.message)),
+                WIDTH,
+            )),
+            _ => {}
+        }
+    }
+    lines
+}

@@ -1,0 +1,157 @@
+//! [`run`]: the last setup undone, in both libraries and in the agents' configurations.
+
+use std::{fs, io::ErrorKind, path::PathBuf};
+
+use client::Operation;
+use library::Action;
+use mcp::hosts::Host;
+use serde_json::json;
+use skill::counted;
+
+use super::{
+    found::context_of,
+    record::{FileChange, LibraryBefore, SetupRecord},
+};
+use crate::{
+    args::Global,
+    commands::mcp::install,
+    context::Context,
+    exit::{CliError, Exit, failed, io_at},
+    print::{GOOD, WARN, visible},
+    sight::FolderSight,
+};
+
+/// Whether the last operation of the context's library is that of the last setup, so that `undo` means all of it.
+///
+/// # Errors
+/// The record or the library cannot be read.
+pub fn is_last_operation(context: &Context) -> Result<bool, CliError> {
+    let Some((record, _)) = SetupRecord::last(context)?.filter(|_| !context.library_is_named()) else {
+        return Ok(false);
+    };
+    let before = record.libraries.iter().find(|before| before.project.as_deref() == context.library_project());
+    Ok(before.map(|before| since(context, before)).transpose()?.is_some_and(|operations| is_setup_alone(&operations)))
+}
+
+/// Undoes the last setup.
+pub fn run(context: &Context, global: &Global) -> Result<Exit, CliError> {
+    let Some((record, path)) = SetupRecord::last(context)? else {
+        return Err(CliError::new("not_found", Exit::NotFound, "there is no setup to undo")
+            .hint("undo the last operation instead: skillhub undo"));
+    };
+    let libraries = libraries(context, global, &record)?;
+    if !global.yes {
+        libraries.iter().try_for_each(|(context, before)| check_is_last(context, before))?;
+    }
+    let (mut skills, mut warnings) = (Vec::new(), Vec::new());
+    for (context, before) in &libraries {
+        undo_library(context, before, (&mut skills, &mut warnings))?;
+    }
+    let mut files: Vec<PathBuf> = Vec::new();
+    for file in &record.files {
+        match restore(file) {
+            Ok(true) => files.push(file.path.clone()),
+            Ok(false) => {}
+            Err(error) => warnings.push(format!("{}: {}", file.path.display(), error.message)),
+        }
+    }
+    for folder in &record.folders {
+        // One that holds something stays.
+        let _kept = fs::remove_dir(folder);
+    }
+    SetupRecord::forget(&path)?;
+    let document = json!({"ok": true, "status": "undone", "skills": skills, "files": files, "warnings": warnings});
+    context.out.answer(&document, |out| {
+        let (skills, files) = (counted(skills.len(), "skill"), counted(files.len(), "configuration file"));
+        writeln!(out, "{GOOD}Undone{GOOD:#}: restored {skills} and {files}")?;
+        warnings.iter().try_for_each(|warning| out.message(format_args!("{WARN}note{WARN:#}: {}", visible(warning))))
+    })?;
+    Ok(Exit::Done)
+}
+
+/// The libraries in which the setup managed skills, wherever the command is given.
+fn libraries<'r>(
+    context: &Context,
+    global: &Global,
+    record: &'r SetupRecord,
+) -> Result<Vec<(Context, &'r LibraryBefore)>, CliError> {
+    let mut libraries = Vec::new();
+    for before in &record.libraries {
+        if let Some(root) = &before.project {
+            std::env::set_current_dir(root).map_err(io_at(root))?;
+        }
+        libraries.push((context_of(context, global, before.project.is_some())?, before));
+    }
+    Ok(libraries)
+}
+
+/// The operations of a library since a setup began, its own included, newest first.
+fn since(context: &Context, before: &LibraryBefore) -> Result<Vec<Operation>, CliError> {
+    let operations = client::operations(&context.library()?).map_err(failed)?;
+    Ok(operations.into_iter().take_while(|operation| operation.id != before.operation).collect())
+}
+
+fn is_setup_alone(operations: &[Operation]) -> bool {
+    matches!(operations, [only] if only.action == Action::Adopt.as_str())
+}
+
+/// Refuses when other operations came after the setup, for undoing it undoes these as well.
+fn check_is_last(context: &Context, before: &LibraryBefore) -> Result<(), CliError> {
+    let operations = since(context, before)?;
+    let later = operations.iter().filter(|operation| operation.action != Action::Adopt.as_str()).count();
+    if operations.is_empty() || is_setup_alone(&operations) {
+        return Ok(());
+    }
+    let library = context.shown(context.library_path());
+    let message =
+        format!("{library} has {} since the setup, which would be undone as well", counted(later.max(1), "operation"));
+    Err(CliError::new("conflict", Exit::Conflict, message)
+        .hint("see them with `skillhub undo --list`, then undo all: skillhub setup --undo -y"))
+}
+
+fn undo_library(
+    context: &Context,
+    before: &LibraryBefore,
+    (skills, warnings): (&mut Vec<String>, &mut Vec<String>),
+) -> Result<(), CliError> {
+    let sight = FolderSight::new(context)?;
+    let mut library = context.library()?;
+    let lock_path = context.lock_path(&library);
+    let by = (&context.stamp(), &context.permit()? as &library::Permit<'_>);
+    let undone = client::undo_to(&mut library, &before.operation, &lock_path, by, false).map_err(failed)?;
+    let state = library.state()?;
+    for skill in undone.iter().flat_map(|undone| &undone.skills) {
+        sight.apply(&library, &skill.name, &state.of(&skill.name));
+        skills.push(skill.name.to_string());
+        warnings.extend(skill.warnings.iter().cloned());
+    }
+    Ok(())
+}
+
+/// Brings a file back: as it was, or without our entry where others have written it since.
+fn restore(file: &FileChange) -> Result<bool, CliError> {
+    let now = match fs::read_to_string(&file.path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        text => text.map_err(io_at(&file.path))?,
+    };
+    if now == file.after {
+        return match &file.before {
+            Some(before) => install::write(&file.path, Some(&now), before).map(|()| true),
+            None => fs::remove_file(&file.path).map(|()| true).map_err(io_at(&file.path)),
+        };
+    }
+    if file.before.as_ref() == Some(&now) {
+        return Ok(false);
+    }
+    let without = match &file.agent {
+        Some(agent) => {
+            let host = Host::find(agent).map_err(failed)?;
+            host.removed(&file.path, &now).map_err(failed)?
+        }
+        None => super::hosts::without_agents(&now, file)?,
+    };
+    if without != now {
+        install::write(&file.path, Some(&now), &without)?;
+    }
+    Ok(without != now)
+}

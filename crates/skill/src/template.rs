@@ -1,0 +1,69 @@
+//! [`skill_md`]: the `SKILL.md` with which an author starts, and [`placeholders`]: its lines that nobody filled in.
+
+use crate::frontmatter;
+
+/// The lines of the template's body that an author replaces.
+const BODY: [&str; 3] = [
+    "Say which tasks this skill is for, and which it is not.",
+    "1. Write what to do, in the order of doing it.",
+    "2. Put long material into `references/` and programs into `scripts/`, and say here when to open them.",
+];
+
+/// The beginning of the template's description, before the skill's name.
+const DESCRIPTION: &str = "TODO: say what ";
+
+/// The rest of the template's description.
+const WHEN: &str = "Use when TODO: name the tasks and words that should bring it up.";
+
+/// The text of a new skill. Without a description it has one to be filled in.
+#[must_use]
+pub fn skill_md(name: &str, description: Option<&str>) -> String {
+    let unwritten = format!("{DESCRIPTION}{name} does. {WHEN}");
+    let title: Vec<String> = name.split('-').map(capitalised).collect();
+    let [scope, first, second] = BODY;
+    format!(
+        "---\nname: {}\ndescription: {}\n---\n\n# {}\n\n## When to use\n\n{scope}\n\n## Steps\n\n{first}\n{second}\n",
+        frontmatter::scalar(name),
+        frontmatter::scalar(description.unwrap_or(&unwritten)),
+        title.join(" "),
+    )
+}
+
+/// The numbers, from 1, of the lines that are as the template has them.
+#[must_use]
+pub fn placeholders(skill_md: &str) -> Vec<usize> {
+    let is_placeholder = |line: &str| {
+        let description = line.strip_prefix("description:").map(|text| text.trim_start_matches([' ', '"', '\'']));
+        description.is_some_and(|text| text.starts_with(DESCRIPTION)) || BODY.contains(&line)
+    };
+    let numbered = skill_md.lines().enumerate();
+    numbered.filter(|(_, line)| is_placeholder(line.trim_end())).map(|(number, _)| number + 1).collect()
+}
+
+fn capitalised(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn untouched_lines_are_placeholders() {
+        assert_eq!(placeholders(&skill_md("pdf-forms", None)), [3, 10, 14, 15]);
+        assert_eq!(placeholders(&skill_md("pdf-forms", Some("Fills PDF forms."))), [10, 14, 15]);
+    }
+
+    #[test]
+    fn written_skill_has_no_placeholders() {
+        let text = skill_md("pdf-forms", Some("Fills forms. TODO lists are not its work."));
+        let written = text.replace(BODY[0], "Forms in PDF.").replace(BODY[1], "1. Open it.").replace(BODY[2], "");
+        assert_eq!(placeholders(&written), [0_usize; 0]);
+    }
+
+    #[test]
+    fn template_with_other_line_ends_is_known() {
+        assert_eq!(placeholders(&skill_md("a", None).replace('\n', "\r\n")), [3, 10, 14, 15]);
+    }
+}

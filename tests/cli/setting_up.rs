@@ -1,0 +1,214 @@
+//! `skillhub setup`: skills and agents that are here already become managed, and all of it can be undone.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use serde_json::{Value, json};
+
+use crate::support::{Sandbox, Snapshot, hostile_script, skill_md, tree, write_files};
+
+/// A project and a home with skills of Claude Code and Codex, as a newcomer has them.
+fn newcomer() -> Sandbox {
+    let sandbox = Sandbox::project();
+    for name in ["notes", "ledger"] {
+        skill_at(&sandbox.home().join(".claude/skills").join(name), name);
+    }
+    skill_at(&sandbox.home().join(".codex/skills/forms"), "forms");
+    skill_at(&sandbox.cwd().join(".claude/skills/deploy"), "deploy");
+    write_files(&sandbox.home(), &[(".claude.json", b"{\n  \"theme\": \"dark\"\n}\n", false)]);
+    sandbox
+}
+
+fn skill_at(folder: &Path, name: &str) {
+    let text = skill_md(name, &format!("Writes {name}. Use in tests."), "Read the input. Write the output.");
+    write_files(folder, &[("SKILL.md", text.as_bytes(), false), ("scripts/run.sh", b"echo done\n", true)]);
+}
+
+/// Everything of the user and the project but skillhub's own home.
+fn state(sandbox: &Sandbox) -> (Snapshot, Snapshot) {
+    let mut home = tree(&sandbox.home());
+    home.retain(|path, _| !path.starts_with(".skillhub"));
+    (home, tree(&sandbox.cwd()))
+}
+
+fn statuses(document: &Value) -> BTreeMap<&str, &str> {
+    let skills = document["skills"].as_array().unwrap().iter();
+    skills.map(|skill| (skill["name"].as_str().unwrap(), skill["status"].as_str().unwrap())).collect()
+}
+
+fn is_link(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|data| data.is_symlink())
+}
+
+#[test]
+fn plan_changes_nothing() {
+    let sandbox = newcomer();
+    let before = state(&sandbox);
+    let text = sandbox.run(&["setup"]).exits(0).text();
+    for part in ["~/.claude/skills", "Claude Code", "Codex", "notes", "deploy", "skillhub setup -y"] {
+        assert!(text.contains(part), "{part} is not in\n{text}");
+    }
+    let document = sandbox.done(&["setup"]);
+    assert_eq!(document["status"], "dry_run");
+    assert_eq!(statuses(&document).len(), 4, "{document:#}");
+    assert_eq!(state(&sandbox), before);
+}
+
+#[test]
+fn setup_manages_skills_and_connects_agents() {
+    let sandbox = newcomer();
+    let document = sandbox.done(&["setup", "-y"]);
+    assert_eq!((&document["status"], &document["undo"]), (&json!("done"), &json!("skillhub setup --undo")));
+    assert!(statuses(&document).values().all(|status| *status == "adopted"), "{document:#}");
+    for (link, library) in [
+        (sandbox.home().join(".claude/skills/notes"), sandbox.user_skill("notes")),
+        (sandbox.cwd().join(".claude/skills/deploy"), sandbox.cwd().join(".agents/skills/deploy")),
+    ] {
+        assert!(is_link(&link), "{}", link.display());
+        assert_eq!(link.canonicalize().unwrap(), library.canonicalize().unwrap());
+    }
+    let host: Value = serde_json::from_slice(&fs::read(sandbox.home().join(".claude.json")).unwrap()).unwrap();
+    assert_eq!(host["theme"], "dark");
+    let server = &host["mcpServers"]["skillhub"];
+    assert!(Path::new(server["command"].as_str().unwrap()).is_absolute(), "not on the search path: {server}");
+    let codex = fs::read_to_string(sandbox.home().join(".codex/config.toml")).unwrap();
+    assert!(codex.contains("[mcp_servers.skillhub]"), "{codex}");
+    let config = fs::read_to_string(sandbox.skillhub_home().join("config.toml")).unwrap();
+    assert!(config.contains("in_use = [") && config.contains("\"claude-code\""), "{config}");
+    let listed = sandbox.done(&["list"])["skills"].as_array().unwrap().len();
+    assert_eq!(listed, 4);
+}
+
+#[test]
+fn second_setup_changes_nothing() {
+    let sandbox = newcomer();
+    sandbox.done(&["setup", "-y"]);
+    let after = state(&sandbox);
+    let again = sandbox.done(&["setup", "-y"]);
+    assert_eq!((&again["status"], &again["managed"]), (&json!("unchanged"), &json!(4)));
+    assert_eq!(state(&sandbox), after);
+    sandbox.run(&["setup"]).exits(0).text().contains("Everything is set up");
+}
+
+#[test]
+fn undo_restores_everything() {
+    for undo in [&["setup", "--undo"][..], &["undo"], &["undo", "--global"]] {
+        let sandbox = newcomer();
+        let before = state(&sandbox);
+        sandbox.done(&["setup", "-y"]);
+        assert_ne!(state(&sandbox), before);
+        sandbox.done(undo);
+        assert_eq!(state(&sandbox), before, "{undo:?}");
+        sandbox.ask(&["setup", "--undo"]).refused_with_hint(7, "not_found");
+        assert_eq!(statuses(&sandbox.done(&["setup", "-y"])).len(), 4, "and it can be set up again");
+    }
+}
+
+/// Hosts write their configuration at every start.
+#[test]
+fn undo_keeps_what_others_wrote() {
+    let sandbox = newcomer();
+    sandbox.done(&["setup", "-y"]);
+    let path = sandbox.home().join(".claude.json");
+    let text = fs::read_to_string(&path).unwrap().replacen('{', "{\n  \"started\": 2,", 1);
+    fs::write(&path, text).unwrap();
+    sandbox.done(&["setup", "--undo"]);
+    let host: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    assert_eq!(host, json!({"started": 2, "theme": "dark", "mcpServers": {}}));
+}
+
+#[test]
+fn later_operations_are_undone_on_request() {
+    let sandbox = newcomer();
+    let before = state(&sandbox);
+    sandbox.done(&["setup", "-y"]);
+    sandbox.done(&["manage", "patch", "notes", "--find", "Read the input.", "--replace", "Read it.", "--global"]);
+    let after = state(&sandbox);
+    let error = sandbox.ask(&["setup", "--undo"]).refused_with_hint(6, "conflict");
+    assert!(error["hint"].as_str().unwrap().contains("skillhub setup --undo -y"), "{error:#}");
+    assert_eq!(state(&sandbox), after);
+    sandbox.done(&["setup", "--undo", "-y"]);
+    assert_eq!(state(&sandbox), before);
+}
+
+#[test]
+fn terminal_asks_once() {
+    let sandbox = newcomer();
+    let before = state(&sandbox);
+    let answer = sandbox.typing("n\n", &["setup"]).exits(0).text();
+    assert_eq!(answer.matches("Continue?").count(), 1, "{answer}");
+    assert!(answer.contains("Nothing was changed."), "{answer}");
+    assert_eq!(state(&sandbox), before);
+    let answer = sandbox.typing("y\n", &["setup"]).exits(0).text();
+    assert_eq!(answer.matches("Continue?").count(), 1, "{answer}");
+    assert!(answer.contains("Undo all of it: ") && answer.lines().count() <= 40, "{answer}");
+    assert!(is_link(&sandbox.home().join(".claude/skills/notes")));
+}
+
+/// A skill that the scanner blocks is never refused without a question, and stays where it is.
+#[test]
+fn blocked_skill_stays_unless_accepted() {
+    let sandbox = newcomer();
+    let folder = sandbox.home().join(".claude/skills/report");
+    skill_at(&folder, "report");
+    write_files(&folder, &[("scripts/run.sh", hostile_script().as_bytes(), true)]);
+    let before = tree(&folder);
+    let document = sandbox.done(&["setup", "-y"]);
+    assert_eq!(statuses(&document)["report"], "blocked", "{document:#}");
+    assert!(tree(&folder) == before && !is_link(&folder));
+    sandbox.done(&["setup", "--undo"]);
+    let answer = sandbox.typing("a\n", &["setup"]).exits(0).text();
+    assert_eq!(answer.matches("accept the findings of 1 blocked skill").count(), 1, "{answer}");
+    assert!(is_link(&folder), "{answer}");
+    sandbox.done(&["setup", "--undo"]);
+    assert!(tree(&folder) == before && !is_link(&folder));
+}
+
+#[test]
+fn screen_of_many_skills_is_short() {
+    let sandbox = Sandbox::project();
+    for number in 0..20 {
+        let name = format!("skill-with-a-long-name-{number}");
+        skill_at(&sandbox.home().join(".claude/skills").join(&name), &name);
+    }
+    for number in 0..3 {
+        let name = format!("of-project-{number}");
+        skill_at(&sandbox.cwd().join(".claude/skills").join(&name), &name);
+    }
+    let text = sandbox.typing("y\n", &["setup", "--color", "never"]).exits(0).text();
+    assert!(text.lines().count() <= 40, "{text}");
+    for line in text.lines() {
+        assert!(line.trim_end().chars().count() <= 80, "{line}");
+    }
+}
+
+#[test]
+fn empty_home_has_next_steps() {
+    let sandbox = Sandbox::new();
+    let text = sandbox.run(&["setup"]).exits(0).text();
+    for part in ["skillhub search WORD", "skillhub install", "skillhub new NAME"] {
+        assert!(text.contains(part), "{text}");
+    }
+    sandbox.ask(&["setup", "--library", "x"]).refused_with_hint(2, "usage");
+}
+
+/// Without a command, a home that was never set up greets with four lines; later there is the help.
+#[test]
+fn greeting_leads_to_setup() {
+    let sandbox = newcomer();
+    let greeting = sandbox.run(&[]).exits(2);
+    assert_eq!(greeting.stderr.lines().count(), 4, "{greeting}");
+    assert!(greeting.stderr.contains("skillhub setup"), "{greeting}");
+    assert!(!sandbox.skillhub_home().exists(), "greeting makes nothing");
+    sandbox.done(&["setup", "-y"]);
+    assert!(sandbox.run(&[]).exits(2).stderr.contains("Commands:"));
+}
+
+#[test]
+fn folder_flag_runs_elsewhere() {
+    let sandbox = newcomer();
+    let document = sandbox.done(&["-C", "..", "where"]);
+    assert!(document["library"].as_str().unwrap().ends_with("home/.agents/skills"), "{document:#}");
+    let inside = sandbox.done(&["-C", ".claude/skills", "where"]);
+    assert_eq!(inside["library"], sandbox.done(&["where"])["library"]);
+    sandbox.ask(&["-C", "none", "where"]).refused_with_hint(7, "not_found");
+}
