@@ -135,7 +135,9 @@ impl Catalogue {
     fn add_root(&mut self, places: &Places, access: Access, root: Root) -> Result<(), LibraryError> {
         let Root { library, is_own } = root;
         let (mark, mut glances, state) = (library.mark(), access.glances(&library)?, library.state()?);
-        let skills = glances.iter().filter(|glance| glance.head.is_some() || glance.standing == Standing::Modified);
+        // A folder that cannot be loaded as a skill may hold skills.
+        let is_loadable = |glance: &Glance| glance.standing == Standing::Modified && glance.front.fault.is_none();
+        let skills = glances.iter().filter(|glance| glance.head.is_some() || is_loadable(glance));
         let names: HashSet<&str> = skills.map(|glance| glance.name.as_str()).collect();
         let nested = places.nested((&library, access), |name| names.contains(name), &mut self.notes)?;
         glances.retain(|glance| !nested.groups.contains(glance.name.as_str()));

@@ -3,7 +3,7 @@
 
 use std::{fs, thread};
 
-use client::{PublishError, PublishOptions, PublishStatus, Registries, info, search, yank};
+use client::{LockFile, PublishError, PublishOptions, PublishStatus, Registries, info, search, yank};
 use skill::failure::{Fails, FailureKind};
 
 use crate::support::{World, skill_md, write};
@@ -72,7 +72,7 @@ fn a_dry_run_says_what_would_be_and_writes_nothing() {
     let folder = world.skill("pdf", "One.");
     let dry = PublishOptions { dry_run: true, ..by_acme() };
     assert_eq!(world.publish_with(&folder, &dry).unwrap().status, PublishStatus::DryRun);
-    assert!(info(&world.registries(), &"acme/pdf".parse().unwrap()).is_err());
+    assert!(info(&world.registries(), &"acme/pdf".parse().unwrap(), &LockFile::default()).is_err());
 }
 
 #[test]
@@ -152,11 +152,14 @@ fn a_registry_is_named_by_the_configuration_by_url_or_by_folder() {
     for given in ["team", &url, place.to_str().unwrap()] {
         let registries = Registries::new(Some(given), &world.config, &world.home, World::stamp().time);
         assert_eq!(
-            info(&registries, &"acme/pdf".parse().unwrap()).unwrap().location,
+            info(&registries, &"acme/pdf".parse().unwrap(), &LockFile::default()).unwrap().location,
             place.display().to_string(),
             "{given}"
         );
-        assert!(info(&registries, &"zoe/pdf".parse().unwrap()).is_err(), "one that was named is asked alone");
+        assert!(
+            info(&registries, &"zoe/pdf".parse().unwrap(), &LockFile::default()).is_err(),
+            "one that was named is asked alone"
+        );
     }
 }
 
