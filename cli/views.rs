@@ -1,12 +1,13 @@
 //! [`AgentsPicture`]: the agents that read each skill, and those that read something else.
 
 use std::{
+    collections::HashMap,
     io::{self, Write},
     path::{Path, PathBuf},
 };
 
 use agent::{AgentView, Catalogue, Host, Listed, Reads, Views};
-use library::Scope;
+use library::{LibraryError, Scope, State};
 use serde_json::{Value, json};
 use skill::SkillName;
 
@@ -66,6 +67,9 @@ impl AgentsPicture {
     pub fn of(context: &Context, catalogue: &Catalogue, only: Option<&SkillName>) -> Result<Self, CliError> {
         let (hosts, settings) = (context.hosts(), context.settings()?);
         let views = Views::new(catalogue, &settings);
+        let states = catalogue.libraries().iter().map(|library| Ok((library.path(), library.state()?)));
+        let states: HashMap<&Path, State> = states.collect::<Result<_, LibraryError>>()?;
+        let state_of = |listed: &Listed| states.get(catalogue.library_of(listed)?.path());
         let mut picture = Self::default();
         let mut lacks: Vec<(&Host, Vec<&Listed>)> = hosts.all().map(|host| (host, Vec::new())).collect();
         for listed in &catalogue.skills {
@@ -79,7 +83,7 @@ impl AgentsPicture {
                     readers.push(host.id);
                 } else if view.differs() {
                     differing.push((host, view));
-                } else if view.lacks() {
+                } else if view.lacks() && !state_of(listed).is_some_and(|state| is_hidden_from(host, listed, state)) {
                     lacking.push(listed);
                 }
             }
@@ -170,6 +174,9 @@ fn repair(context: &Context, listed: &Listed, (view, path, hosts): (&AgentView, 
     let (name, is_of_user) = (&listed.name, view.scope == Some(Scope::User));
     let global = if is_of_user && context.project().is_some() { " --global" } else { "" };
     let is_folder = path.symlink_metadata().is_ok_and(|found| found.is_dir());
+    if listed.path.as_deref() == Some(path) && listed.held().is_some() {
+        return format!("skillhub commit {name} --reason TEXT{global}");
+    }
     let owner = hosts.iter().find(|host| host.owns(path)).map(|host| host.id);
     match (owner, is_of_user == (listed.scope == Scope::User)) {
         (Some(id), true) => {
@@ -179,6 +186,12 @@ fn repair(context: &Context, listed: &Listed, (view, path, hosts): (&AgentView, 
         (Some(id), false) if is_of_user && !is_folder => format!("skillhub disable {name} --agent {id}{global}"),
         _ => format!("skillhub adopt {} --link{global}", shell_word(&path.display().to_string())),
     }
+}
+
+/// Tests for a skill that a person hid from an agent: its folder is among those in which it is not linked.
+fn is_hidden_from(host: &Host, listed: &Listed, state: &State) -> bool {
+    let hidden_in = state.of(&listed.name).hidden_in;
+    hidden_in.iter().any(|folder| host.owns(&folder.join(listed.name.as_str())))
 }
 
 fn lacking(context: &Context, host: &Host, skills: &[&Listed], in_use: bool) -> Lacking {

@@ -29,7 +29,7 @@ impl Hosts {
 
 impl Context {
     /// The ids of the agents in use: those with a folder of their own in the project; outside of projects, those
-    /// with one in the home. Where the flags named the library's folder there are none.
+    /// with one in the home; and those that the configuration names. Where the flags named the library's folder there are none.
     pub fn agents_in_use(&self) -> Vec<&'static str> {
         if self.place.named {
             return Vec::new();
@@ -38,7 +38,14 @@ impl Context {
             Some(_) => Host::of_project(around),
             None => Host::of_user(around),
         });
-        hosts.iter().map(|host| host.id).collect()
+        let mut ids: Vec<&'static str> = hosts.iter().map(|host| host.id).collect();
+        let configured = self.config.agents.in_use.iter().filter_map(|id| find_agent(id)).map(|agent| agent.id);
+        for id in configured {
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
+        ids
     }
 
     /// The hosts of the agents in use, and of those that the home shows.

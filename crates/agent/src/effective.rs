@@ -166,7 +166,11 @@ impl<'a> Views<'a> {
 
     fn compare(&self, listed: &Listed, own: &Path, real: &Path) -> Reads {
         if real == own {
-            return if listed.missing { Reads::Nothing } else { Reads::Served };
+            return match (listed.missing, listed.held()) {
+                (true, _) => Reads::Nothing,
+                (false, Some(_)) => Reads::Other,
+                (false, None) => Reads::Served,
+            };
         }
         let key = (real.to_owned(), listed.name.clone());
         if let Some(known) = self.compared.borrow().get(&key) {
