@@ -169,7 +169,7 @@ fn ask(blocked: usize) -> Answer {
 fn plan_lines(survey: &Survey, files: &[FileChange]) -> Vec<String> {
     let mut lines = Vec::new();
     if survey.skills().next().is_some() {
-        lines.push("skillhub moves them to .agents/skills and puts links in their places.".to_owned());
+        lines.push("skillhub moves the skills to .agents/skills and puts links in their places.".to_owned());
     }
     let connected: Vec<&str> = survey
         .agents

@@ -157,7 +157,7 @@ fn blocked_skill_stays_unless_accepted() {
     assert!(tree(&folder) == before && !is_link(&folder));
     sandbox.done(&["setup", "--undo"]);
     let answer = sandbox.typing("a\n", &["setup"]).exits(0).text();
-    assert_eq!(answer.matches("accept the findings of 1 blocked skill").count(), 1, "{answer}");
+    assert_eq!(answer.matches("[a]ccept the findings of 1 blocked skill").count(), 1, "{answer}");
     assert!(is_link(&folder), "{answer}");
     sandbox.done(&["setup", "--undo"]);
     assert!(tree(&folder) == before && !is_link(&folder));

@@ -35,16 +35,6 @@ pub struct Connection {
     pub is_new: bool,
 }
 
-impl InUse {
-    /// Whether its host reads a folder.
-    pub fn reads(&self, folder: &Path, root: Option<&Path>, home: &Path) -> bool {
-        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let of_project = root.into_iter().flat_map(|root| self.agent.project_folders(root).collect::<Vec<_>>());
-        let real = |path: PathBuf| path.canonicalize().unwrap_or(path);
-        of_project.chain(self.agent.user_folders(home, variable)).any(|read| real(read) == folder)
-    }
-}
-
 /// The agents with a folder of their own here, in the project or the user's home.
 pub fn in_use(context: &Context, places: &[Place]) -> Vec<InUse> {
     let user_folders = context.user_agent_folders();

@@ -6,7 +6,7 @@ use client::{AdoptStatus, Adopted};
 use scan::{Finding, Report};
 use skill::{counted, failure::Fails};
 
-use super::{Survey, found::Place};
+use super::{Survey, found::Place, hosts::InUse};
 use crate::print::{BAD, FAINT, GOOD, STRONG, Table, severity_style, visible, wrapped};
 
 /// Columns of a line.
@@ -56,8 +56,8 @@ fn folders(survey: &Survey) -> impl Iterator<Item = (&Place, PathBuf)> {
 
 fn folder_lines(survey: &Survey, place: &Place, folder: &Path, left: &mut usize) -> Vec<String> {
     let skills: Vec<&Adopted> = place.skills.iter().filter(|skill| skill.source.parent() == Some(folder)).collect();
-    let root = place.context.project_root();
-    let reads = |agent: &&super::hosts::InUse| agent.reads(folder, root.as_deref(), &place.context.user_home);
+    let known = [place.context.agent_folders(), place.context.user_agent_folders()];
+    let reads = |agent: &&InUse| known.iter().any(|folders| folders.reads(agent.agent.id, folder));
     let readers: Vec<&str> = survey.agents.iter().filter(reads).map(|agent| agent.agent.name).collect();
     let readers = if readers.is_empty() { "no agent in use".to_owned() } else { readers.join(", ") };
     let shown = place.context.shown(folder);
