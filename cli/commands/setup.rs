@@ -256,6 +256,12 @@ fn answer_done(
         for warning in warnings {
             out.message(format_args!("{WARN}note{WARN:#}: {}", visible(warning)))?;
         }
+        let blocked =
+            adopted.iter().flat_map(|(_, skills)| skills).filter(|skill| adopt::can_be_accepted(skill)).count();
+        if blocked > 0 {
+            let count = counted(blocked, "blocked skill");
+            out.message(format_args!("To accept the findings of {count}, run at a terminal: skillhub setup"))?;
+        }
         writeln!(out, "Undo all of it: {STRONG}{UNDO}{STRONG:#}")
     })?;
     Ok(Exit::Done)

@@ -93,7 +93,7 @@ pub fn remark(skill: &Adopted) -> Option<String> {
     let line = match (&skill.error, &skill.report) {
         (Some(error), None) => {
             let code = error.failure().code;
-            format!("  {BAD}{:<7}{BAD:#} {name}  {} [{code}]", "problem", visible(&error.to_string()))
+            format!("  {BAD}{:<7}{BAD:#} {name}  {} [{code}]", "problem", visible(&short(skill, &error.to_string())))
         }
         (_, Some(report)) => {
             let (worst, more) = worst(report)?;
@@ -105,6 +105,11 @@ pub fn remark(skill: &Adopted) -> Option<String> {
         (None, None) => return None,
     };
     Some(Table::cut(&line, WIDTH))
+}
+
+/// A message without the path of the skill, which its line names already.
+fn short(skill: &Adopted, message: &str) -> String {
+    message.replace(&skill.source.display().to_string(), "the folder")
 }
 
 /// The gravest finding of a report with a verdict other than `allow`, and how many more there are.
@@ -128,7 +133,7 @@ pub fn result_lines(survey: &Survey, adopted: &[(&Place, Vec<Adopted>)]) -> Vec<
         }
         let left = skills.iter().filter(|skill| !done(skill));
         lines.extend(left.map(|skill| {
-            let why = skill.error.as_ref().map(ToString::to_string).unwrap_or_default();
+            let why = skill.error.as_ref().map(|error| short(skill, &error.to_string())).unwrap_or_default();
             Table::cut(&format!("{BAD}Not managed{BAD:#} {}: {}", visible(&name_of(skill)), visible(&why)), WIDTH)
         }));
     }
