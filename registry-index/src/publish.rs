@@ -97,7 +97,7 @@ pub enum AppendError {
         /// The version asked for.
         version: Version,
         /// The version that exists.
-        existing: Version,
+        existing: Box<Version>,
     },
     /// The version is taken by a release that was withdrawn.
     #[error("{name} {version} was withdrawn ({reason}); publish under another version")]
@@ -304,7 +304,7 @@ fn existing(lines: &Lines, entry: &Entry) -> Result<Option<Entry>, AppendError> 
     match &found.withdrawn {
         Some(withdrawal) => Err(AppendError::Withdrawn { name, version, reason: withdrawal.reason.clone() }),
         None if found.version != version => {
-            Err(AppendError::SameVersion { name, version, existing: found.version.clone() })
+            Err(AppendError::SameVersion { name, version, existing: Box::new(found.version.clone()) })
         }
         None if found.digest == entry.digest => Ok(Some(found.clone())),
         None => Err(AppendError::VersionExists { name, version }),

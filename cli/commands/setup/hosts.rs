@@ -1,10 +1,6 @@
-//! [`Hosts`]: the agents on this machine, and how each is connected.
+//! [`in_use`]: the agents on this machine, and how each is connected.
 
-use std::{
-    fs,
-    io::ErrorKind,
-    path::{Path, PathBuf},
-};
+use std::{fs, io::ErrorKind, path::Path};
 
 use library::{Agent, find_agent};
 use mcp::hosts::Host;
