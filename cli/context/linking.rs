@@ -32,7 +32,7 @@ pub(super) fn linker(place: &LibraryPlace, user_home: &Path, config: &Config) ->
         let found = by_library.iter().filter(|(path, _)| path == library && !is_named);
         let found = found.flat_map(|(_, folders)| folders);
         let may_see = |id: &&str| settings.as_ref().is_none_or(|settings| settings.lets_see(id, skill.as_str(), None));
-        found.filter(|folder| folder.ids.iter().any(|id| may_see(id))).map(|folder| folder.target(false)).collect()
+        found.filter(|folder| folder.ids.iter().any(&may_see)).map(|folder| folder.target(false)).collect()
     })
 }
 

@@ -142,7 +142,7 @@ impl AgentFolders {
         let is_named = |id: &&str| ids.is_empty() || ids.iter().any(|named| named == id);
         let needs_link = |id: &&str| is_named(id) && !self.reads(id, library);
         let is_wanted = |folder: &&AgentFolder| {
-            (!ids.is_empty() || self.detects && folder.in_use) && folder.ids.iter().any(|id| needs_link(id))
+            (!ids.is_empty() || self.detects && folder.in_use) && folder.ids.iter().any(needs_link)
         };
         let chosen = self.folders.iter().filter(is_wanted).filter(|folder| folder.path != library);
         Ok(chosen.map(|folder| self.for_agents(folder, is_named)).collect())
