@@ -93,7 +93,7 @@ def at_terminal(command: list[str], cwd: pathlib.Path, env: dict[str, str]) -> t
 class Home:
     def __init__(self, program: str, place: pathlib.Path) -> None:
         self.program = program
-        self.home, self.project = place / "home", place / "home/work/project"
+        self.home, self.project = place / "home", place / "home/code/project"
         self.project.mkdir(parents=True)
         self.env = {"HOME": str(self.home), "PATH": os.environ["PATH"], "TERM": "dumb"}
         subprocess.run(["git", "init", "-q"], cwd=self.project, env=self.env, check=True)
