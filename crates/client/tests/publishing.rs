@@ -252,9 +252,9 @@ fn a_bare_name_of_several_owners_lists_them() {
     let world = World::new();
     world.release("pdf", "1.0.0", "One.");
     world.release_by("zoe", "pdf", "1.0.0", "Other.");
-    let error = info(&world.registries(), &"pdf".parse().unwrap()).unwrap_err();
+    let error = info(&world.registries(), &"pdf".parse().unwrap(), &LockFile::default()).unwrap_err();
     assert_eq!((error.failure().kind, error.failure().code), (FailureKind::Conflict, "ambiguous_name"));
     assert!(error.to_string().contains("acme, zoe"), "{error}");
-    let mistyped = info(&world.registries(), &"acme/pfd".parse().unwrap()).unwrap_err();
+    let mistyped = info(&world.registries(), &"acme/pfd".parse().unwrap(), &LockFile::default()).unwrap_err();
     assert_eq!(mistyped.failure().kind, FailureKind::NotFound);
 }
