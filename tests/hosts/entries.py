@@ -48,6 +48,14 @@ class World:
         self.home = self.place / name
         (self.home / "bin").mkdir(parents=True)
         (self.home / "bin" / "skillhub").symlink_to(self.program)
+        # Codex has no folder of its own in a project: its skills are in the library.
+        self.use(["codex"])
+
+    def use(self, agents: list[str]) -> None:
+        """Lists the agents that are in use besides those with a folder in the project."""
+        folder = self.home / ".skillhub"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        (folder / "config.toml").write_text(f"[agents]\nin_use = {json.dumps(agents)}\n")
 
     def env(self) -> dict[str, str]:
         who = {f"GIT_{role}_{what}": value for role in ("AUTHOR", "COMMITTER")
@@ -111,17 +119,12 @@ def adopted_project(world: World, names: list[str]) -> None:
 
 
 def adopted_home(world: World, names: list[str]) -> None:
-    of_user(world)
+    world.scope = ["--global"]
+    world.use(AGENTS)
     for name in names:
         put(world.home / ".claude/skills", name)
     world.skillhub("adopt", str(world.home / ".claude/skills"))
     dotfiles(world)
-
-
-def of_user(world: World) -> None:
-    world.scope = ["--global"]
-    (world.home / ".skillhub").mkdir(mode=0o700)
-    (world.home / ".skillhub/config.toml").write_text(f"[agents]\nin_use = {json.dumps(AGENTS)}\n")
 
 
 def dotfiles(world: World) -> None:
