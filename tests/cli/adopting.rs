@@ -30,18 +30,23 @@ fn list_points_a_newcomer_to_adopt_and_changes_nothing() {
 }
 
 #[test]
-fn adopt_takes_over_what_list_showed_and_leaves_the_originals() {
+fn adopt_links_and_undo_restores_originals() {
     let sandbox = newcomer();
     let original = sandbox.home().join(".claude/skills");
-    let before = snapshot(&original);
+    let before = snapshot(&original.join("first"));
+    let whole = snapshot(&original);
     let document = sandbox.done(&["adopt", original.to_str().unwrap()]);
     let skills = document["skills"].as_array().unwrap();
     assert_eq!(
         skills.iter().map(|skill| skill["status"].as_str().unwrap()).collect::<Vec<_>>(),
         ["adopted", "adopted"]
     );
-    assert_eq!(snapshot(&original), before);
-    assert_eq!(snapshot(&sandbox.user_skill("first")), snapshot(&original.join("first")));
+    assert!(original.join("first").is_symlink() && original.join("second").is_symlink());
+    assert_eq!(snapshot(&sandbox.user_skill("first")), before);
+    sandbox.done(&["undo"]);
+    assert_eq!(snapshot(&original), whole, "every byte and link is as before");
+    sandbox.done(&["undo"]);
+    assert!(original.join("first").is_symlink() && original.join("second").is_symlink());
     let listed = sandbox.done(&["list"]);
     assert_eq!((listed["skills"].as_array().unwrap().len(), &listed["unmanaged"]), (2, &json!([])));
     let again = sandbox.done(&["adopt", original.to_str().unwrap()]);

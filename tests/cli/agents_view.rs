@@ -114,9 +114,9 @@ fn a_permission_takes_a_skill_out_of_the_folder_of_its_agent_and_gives_it_back()
     let root = sandbox.cwd();
     sandbox.done(&["new", "mine"]);
     fs::create_dir_all(root.join(".claude")).unwrap();
-    let install = ["install", "./mine", "--agent", "claude-code", "roo"];
+    let install = ["install", "./mine", "--agent", "claude-code", "bob"];
     let link = |agent: &str| root.join(agent).join("skills/mine");
-    let linked = || [".claude", ".roo"].map(|agent| link(agent).is_symlink());
+    let linked = || [".claude", ".bob"].map(|agent| link(agent).is_symlink());
     let finding = |document: &Value| {
         let checks = document["checks"].as_array().unwrap();
         let found = checks.iter().find(|check| check["check"] == "links").unwrap();
@@ -376,9 +376,9 @@ fn debug_searches_the_folders_of_its_agent() {
         let pair = |skill: &Value| format!("{} {}", skill["name"].as_str().unwrap(), skill["reads"].as_str().unwrap());
         skills.map(pair).collect::<Vec<_>>()
     };
-    assert_eq!(seen("claude-code"), ["demo nothing", "claude served", "personal served"]);
+    assert_eq!(seen("claude-code"), ["demo served", "claude served", "personal served"]);
     assert_eq!(seen("codex"), ["demo served"]);
-    assert_eq!(seen("roo"), ["demo nothing", "roo served"]);
+    assert_eq!(seen("roo"), ["demo served", "roo served"]);
     assert_eq!(seen("opencode"), ["demo served", "open served", "claude served", "personal served"]);
     let shown = sandbox.run(&["debug", "--agent", "roo"]).exits(0).text();
     assert!(shown.contains(".roo/skills") && !shown.contains(".claude/skills"), "{shown}");

@@ -177,7 +177,7 @@ fn bad_lines_of_the_log_a_damaged_state_and_a_damaged_note_are_kept_aside() {
     assert!(is_found_and_mended(&sandbox, "events").contains("1 line"));
     fs::write(own.join("library.toml"), "path = 3\n").unwrap();
     is_found_and_mended(&sandbox, "library");
-    append("state.toml", "[skills.demo");
+    fs::write(own.join("state.toml"), "format = 1\n[skills.demo").unwrap();
     sandbox.ask(&["prompt"]).refused(8, "damaged_state");
     let message = is_found_and_mended(&sandbox, "state");
     assert!(message.contains("demo") && message.contains("state.toml.damaged-"), "{message}");

@@ -152,7 +152,7 @@ fn an_import_is_taken_back() {
     assert_eq!(statuses(&sandbox.done(&["import"])), pairs(&[("forms", "imported")]), "and it can be done again");
 }
 
-/// As `npx skills` does for one agent alone: a copy in its folder, and nothing else.
+/// As `npx skills` does for one agent alone: a copy in its folder, and nothing else. It becomes a link.
 #[test]
 fn copies_in_an_agent_s_folder_are_kept_up_to_date_from_then_on() {
     let sandbox = project();
@@ -172,7 +172,10 @@ fn copies_in_an_agent_s_folder_are_kept_up_to_date_from_then_on() {
     assert_eq!(snapshot(&copies.join("forms")), snapshot(&folder(&sandbox, "forms")), "the agent sees the release");
     sandbox.done(&["uninstall", "forms", "notes"]);
     assert!(!copies.join("forms").exists());
-    assert!(of_notes.exists(), "a copy that somebody changed is not taken away");
+    assert!(!of_notes.exists());
+    let history = sandbox.done(&["history", "notes"]);
+    let reasons = history["revisions"].to_string();
+    assert!(reasons.contains("\"external\""), "the edit through the link is a revision: {reasons}");
 }
 
 #[test]

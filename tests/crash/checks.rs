@@ -234,7 +234,13 @@ impl Expected {
 
 /// Whether a path is a part of the event log that waits to be packed.
 fn is_put_aside(path: &str) -> bool {
-    path.rsplit_once("/events.").is_some_and(|(_, name)| name.strip_suffix(".jsonl").is_some_and(is_number))
+    is_pending(path)
+        || path.rsplit_once("/events.").is_some_and(|(_, name)| name.strip_suffix(".jsonl").is_some_and(is_number))
+}
+
+/// Lines of the lock file wait in the home until the next command has written them.
+fn is_pending(path: &str) -> bool {
+    path.ends_with("/lock-lines.json")
 }
 
 fn is_number(text: &str) -> bool {

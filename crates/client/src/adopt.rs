@@ -1,6 +1,7 @@
 //! [`adopt`]: skill folders that are there already become managed as they are.
 
 mod accepting;
+mod folders;
 
 use std::{
     collections::BTreeMap,
@@ -20,6 +21,7 @@ use skill::{Bundle, Digest, Limits, NameError, Problem, SkillName, SkillPath, va
 use thiserror::Error;
 
 use accepting::accept_blocked;
+use folders::expand;
 
 use crate::{
     accept::{Accept, BlockedSkill},
@@ -29,7 +31,6 @@ use crate::{
     install::{Linking, paths_of},
     placed::RELINK,
     tracked::TrackedFolders,
-    unmanaged::children_and_links,
 };
 
 /// How taking over one folder ended.
@@ -370,42 +371,6 @@ fn permit_adopting(name: &SkillName, cleared: &Cleared, permit: &Permit<'_>) -> 
 fn is_other(commits: &[Passed], commit: &Passed) -> bool {
     let same_name = commits.iter().find(|(skill, ..)| *skill == commit.0);
     same_name.is_some_and(|known| !known.2.bundle().same_but_line_ends(commit.2.bundle()))
-}
-
-/// A skill folder, as it was named and with links resolved.
-struct FoundFolder {
-    place: PathBuf,
-    real: PathBuf,
-}
-
-impl FoundFolder {
-    fn at(path: &Path) -> Self {
-        let real = library::resolve(path).unwrap_or_else(|_| path.to_owned());
-        let place = path
-            .parent()
-            .zip(path.file_name())
-            .and_then(|(parent, name)| Some(library::resolve(parent).ok()?.join(name)));
-        Self { place: place.unwrap_or_else(|| real.clone()), real }
-    }
-
-    fn is_skill(&self) -> bool {
-        folder::open_resolved(&self.real).is_ok_and(|dir| skill_md_of(&dir).is_ok_and(|found| found.is_some()))
-    }
-}
-
-/// The folder itself when it is a skill, else its children that are, links to skills included.
-fn expand(path: &Path) -> Vec<FoundFolder> {
-    let path = match path.file_name() {
-        Some(_) => path.to_owned(),
-        None => library::resolve(path).unwrap_or_else(|_| path.to_owned()),
-    };
-    let found = FoundFolder::at(&path);
-    if found.is_skill() {
-        return vec![found];
-    }
-    let below = children_and_links(&found.real).into_iter().map(|name| FoundFolder::at(&found.real.join(name)));
-    let skills: Vec<FoundFolder> = below.filter(FoundFolder::is_skill).collect();
-    if skills.is_empty() { vec![found] } else { skills }
 }
 
 /// What to commit for a folder; `None` when the library has it already.

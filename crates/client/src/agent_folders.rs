@@ -222,9 +222,12 @@ mod tests {
         assert_eq!(chosen.iter().map(|f| f.path.clone()).collect::<Vec<_>>(), [root.join(".claude/skills")]);
         assert!(chosen[0].ids.contains(&"claude-code"));
         assert!(folders.clone().without_detection().chosen(&[], &library).unwrap().is_empty());
-        let named = folders.chosen(&["roo".to_owned()], &library).unwrap();
-        assert_eq!(named[0].path, root.join(".roo/skills"));
-        assert!(folders.chosen(&["cline".to_owned()], &library).unwrap().is_empty(), "it reads the library itself");
+        let named = folders.chosen(&["bob".to_owned()], &library).unwrap();
+        assert_eq!(named[0].path, root.join(".bob/skills"));
+        for reader in ["cline", "roo"] {
+            let chosen = folders.chosen(&[reader.to_owned()], &library).unwrap();
+            assert!(chosen.is_empty(), "{reader} reads the library itself");
+        }
     }
 
     #[cfg(unix)]

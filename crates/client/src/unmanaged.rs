@@ -54,18 +54,6 @@ pub(crate) fn children(path: &Path) -> Vec<String> {
     names
 }
 
-/// The names of a folder's own folders and links, without hidden ones.
-pub(crate) fn children_and_links(path: &Path) -> Vec<String> {
-    let entries = Dir::open_ambient_dir(path, ambient_authority()).and_then(|dir| dir.entries());
-    let is_wanted =
-        |entry: &cap_std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir() || kind.is_symlink());
-    let found = entries.into_iter().flatten().flatten().filter(is_wanted);
-    let mut names: Vec<String> = found.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    names.retain(|name| !name.starts_with('.'));
-    names.sort();
-    names
-}
-
 /// The skill in a folder; `None` when there is none that loads.
 fn look_at(path: &Path, agents: &[&'static str]) -> Option<Unmanaged> {
     let parent = Dir::open_ambient_dir(path.parent()?, ambient_authority()).ok()?;

@@ -262,7 +262,7 @@ fn what_stands_in_an_agents_folder_is_left_alone_and_told() {
     write(&world.project().join(".claude/skills/pdf/SKILL.md"), "mine");
     let result = world.install_one("acme/pdf");
     assert_eq!((result.status, result.links.len()), (InstallStatus::Installed, 0));
-    assert!(result.warnings[0].contains("was not placed by skillhub"), "{:?}", result.warnings);
+    assert!(result.warnings[0].contains("differs from every revision"), "{:?}", result.warnings);
     assert_eq!(fs::read_to_string(world.project().join(".claude/skills/pdf/SKILL.md")).unwrap(), "mine");
 }
 

@@ -40,13 +40,13 @@ fn a_hand_edit_is_a_revision_before_the_skill_goes() {
 fn edited_copies_stay() {
     let world = World::new();
     world.release("pdf", "1.0.0", "One.");
-    let agents = vec!["claude-code".into(), "roo".into()];
+    let agents = vec!["claude-code".into(), "bob".into()];
     world.install_with(&InstallRequest { copy: true, agents, ..request(&["acme/pdf"]) }).unwrap();
     let edited = world.project().join(".claude/skills/pdf");
     write(&edited.join("SKILL.md"), "mine");
     let gone = world.uninstall("pdf").unwrap();
     assert_eq!(gone.kept, std::slice::from_ref(&edited));
-    assert_eq!(gone.removed, [world.project().join(".roo/skills/pdf")]);
+    assert_eq!(gone.removed, [world.project().join(".bob/skills/pdf")]);
     assert!(edited.exists());
 }
 

@@ -34,11 +34,12 @@ use serde::Serialize;
 use skill::{Bundle, File, Limits, SkillName, SkillPath};
 use thiserror::Error;
 
-pub use commit::{Checkout, Commit, CommitError, Committed, Plans};
+pub use commit::{Checkout, Commit, CommitError, Committed};
 pub use folder_edit::{FolderEdit, FolderFiles};
 pub use gc::{Collected, Sizes};
 pub use glance::{Closeness, Front, Glance, Head, Standing};
 pub use hand_edit::{FolderState, HandEditFault, Snapshot, SnapshotError, TakeOver};
+pub use linking::Plans;
 pub use location::resolve;
 pub use recover::Recovery;
 pub use returned::return_reason;

@@ -4,26 +4,25 @@
 //! the lock, the heads are compared with what the caller saw, one journal record is synced (the
 //! commit point), and objects, heads, folders and events are written from it.
 
-use std::{io, path::PathBuf};
+use std::io;
 
 use cap_std::fs::Dir;
 use scan::Baseline;
 use skill::{Bundle, SkillName};
 use thiserror::Error;
 
-use super::{LOCK_WAIT, Library, LibraryError, linking::LinkPlans, lock_lines};
+use super::{LOCK_WAIT, Library, LibraryError, linking::Plans, lock_lines};
 use crate::{
     checkout::{self, Staged},
     events::{self, Event, operation_id},
     home::{PlaceError, ensure_resolved},
     interrupt::{Interrupted, Section},
     journal::{Journal, Record, Temporary},
-    links::{LinkAction, LinkChanges, LinkStep, LockLines, Original},
+    links::{LinkChanges, LinkStep},
     lock::{LibraryLock, LockError},
-    place::AgentDir,
     proposals::{ProposalChange, ProposalId, store},
-    revision::{Action, ActorKind, Before, Content, NewRevision, Revision, RevisionId, Stamp},
-    state::{SkillState, State},
+    revision::{Action, ActorKind, Content, NewRevision, Revision, RevisionId},
+    state::State,
     storage::{HeadChange, Object, StorageError},
 };
 
@@ -39,15 +38,6 @@ pub struct Commit {
     pub base: Option<RevisionId>,
     /// The revisions, oldest first, at least one; the last is checked out.
     pub revisions: Vec<NewRevision>,
-}
-
-/// Changes beside the skills that belong to a commit and become true with it.
-#[derive(Debug, Default)]
-pub struct Plans {
-    /// Links by skill. A skill that comes to be without a plan is linked for the agents in use.
-    pub links: LinkPlans,
-    /// Lines of the lock file. They are kept until [`Library::lock_lines_written`].
-    pub lock_lines: Option<LockLines>,
 }
 
 /// Everything that one record of the journal makes true.
@@ -398,69 +388,6 @@ impl Library {
             lock_lines::keep(own, lines, self.limits().state_bytes).map_err(self.own_io())?;
         }
         store::write(own, &record.proposals, false).map_err(self.own_io())
-    }
-
-    /// Plans the links of each skill and notes in its event which originals they replace.
-    fn plan_links(
-        &self,
-        own: &Dir,
-        parts: &mut [Part],
-        mut plans: LinkPlans,
-        (operation, record): (&str, &mut Record),
-    ) -> Result<(), LibraryError> {
-        if parts.is_empty() {
-            return Ok(());
-        }
-        let state = State::read(own)?;
-        for part in parts {
-            let plan = plans.remove(&part.skill);
-            let is_new = part.head.as_ref().is_none_or(|head| head.tombstone);
-            let in_use = if plan.is_some() || is_new { self.folders_in_use(&part.skill) } else { Vec::new() };
-            let set = state.of(&part.skill);
-            part.links = Self::link_steps(part, plan, (&set, &in_use), operation);
-            record.links.extend(part.links.iter().cloned());
-            let (originals, linked) = self.found_by(&part.links, &set);
-            let is_last = |event: &&mut Event| {
-                event.skill == part.skill.as_str() && event.revision.as_ref() == Some(&part.revision.id)
-            };
-            if let Some(event) =
-                record.events.iter_mut().find(is_last).filter(|_| !originals.is_empty() || !linked.is_empty())
-            {
-                let before = event.before.get_or_insert_with(Before::default);
-                (before.originals, before.linked) = (originals, linked);
-            }
-        }
-        Ok(())
-    }
-
-    /// Originals that stand where links are to be placed, and links to the skill that others placed there.
-    fn found_by(&self, steps: &[LinkStep], set: &SkillState) -> (Vec<Original>, Vec<PathBuf>) {
-        let (mut originals, mut linked) = (Vec::new(), Vec::new());
-        for step in steps.iter().filter(|step| matches!(step.action, LinkAction::Link | LinkAction::Copy)) {
-            let Ok(skill) = SkillName::parse(&step.skill) else { continue };
-            let Some(Ok(Some(dir))) = step.path.parent().map(AgentDir::open) else { continue };
-            match (dir.shows(&skill, self.path()), &step.original) {
-                (true, _) if !set.placed.contains(&step.path) => linked.push(step.path.clone()),
-                (false, Some(kept)) if dir.holds(&skill) => {
-                    originals.push(Original { path: step.path.clone(), kept: kept.clone() });
-                }
-                _ => {}
-            }
-        }
-        (originals, linked)
-    }
-
-    /// Carries out the links of one skill after its checkout.
-    fn follow_links(&self, own: &Dir, part: &Part) -> LinkChanges {
-        if part.links.is_empty() {
-            return LinkChanges::default();
-        }
-        let mut changes = self.carry_out_links(own, &part.skill, &part.links);
-        let stamp: &Stamp = &part.last.stamp;
-        if let Err(error) = self.note_links(own, &part.skill, &changes, (stamp, "link", None), |_| {}) {
-            changes.warnings.push(format!("the links of {} were not noted: {error}", part.skill));
-        }
-        changes
     }
 
     /// Turns one skill's revisions into objects and adds them to the record.

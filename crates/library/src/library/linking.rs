@@ -14,7 +14,8 @@ use super::{LOCK_WAIT, Library, LibraryError, commit::Part};
 use crate::{
     events::{self, Event, operation_id},
     folder::{self, Leftovers},
-    links::{LinkAction, LinkChanges, LinkPlan, LinkStep, LinkTarget, Original},
+    journal::Record,
+    links::{LinkAction, LinkChanges, LinkPlan, LinkStep, LinkTarget, LockLines, Original},
     lock::LibraryLock,
     originals,
     place::{AgentDir, PlaceLinkError},
@@ -24,6 +25,15 @@ use crate::{
 
 /// Revisions that are compared with a copy or an original, newest first.
 const REVISIONS_COMPARED: usize = 100;
+
+/// Changes beside the skills that belong to a commit and become true with it.
+#[derive(Debug, Default)]
+pub struct Plans {
+    /// Links by skill. A skill that comes to be without a plan is linked for the agents in use.
+    pub links: LinkPlans,
+    /// Lines of the lock file. They are kept until [`Library::lock_lines_written`].
+    pub lock_lines: Option<LockLines>,
+}
 
 /// The plans of one commit, by skill.
 pub(super) type LinkPlans = BTreeMap<SkillName, LinkPlan>;
@@ -57,9 +67,72 @@ impl Library {
         held.filter_map(|revision| self.bundle(&revision.id).ok())
     }
 
+    /// Plans the links of each skill and notes in its event which originals they replace.
+    pub(super) fn plan_links(
+        &self,
+        own: &Dir,
+        parts: &mut [Part],
+        mut plans: LinkPlans,
+        (operation, record): (&str, &mut Record),
+    ) -> Result<(), LibraryError> {
+        if parts.is_empty() {
+            return Ok(());
+        }
+        let state = State::read(own)?;
+        for part in parts {
+            let plan = plans.remove(&part.skill);
+            let is_new = part.head.as_ref().is_none_or(|head| head.tombstone);
+            let in_use = if plan.is_some() || is_new { self.folders_in_use(&part.skill) } else { Vec::new() };
+            let set = state.of(&part.skill);
+            part.links = Self::link_steps(part, plan, (&set, &in_use), operation);
+            record.links.extend(part.links.iter().cloned());
+            let (originals, linked) = self.found_by(&part.links, &set);
+            let is_last = |event: &&mut Event| {
+                event.skill == part.skill.as_str() && event.revision.as_ref() == Some(&part.revision.id)
+            };
+            if let Some(event) =
+                record.events.iter_mut().find(is_last).filter(|_| !originals.is_empty() || !linked.is_empty())
+            {
+                let before = event.before.get_or_insert_with(Before::default);
+                (before.originals, before.linked) = (originals, linked);
+            }
+        }
+        Ok(())
+    }
+
+    /// Originals that stand where links are to be placed, and links to the skill that others placed there.
+    fn found_by(&self, steps: &[LinkStep], set: &SkillState) -> (Vec<Original>, Vec<PathBuf>) {
+        let (mut originals, mut linked) = (Vec::new(), Vec::new());
+        for step in steps.iter().filter(|step| matches!(step.action, LinkAction::Link | LinkAction::Copy)) {
+            let Ok(skill) = SkillName::parse(&step.skill) else { continue };
+            let Some(Ok(Some(dir))) = step.path.parent().map(AgentDir::open) else { continue };
+            match (dir.shows(&skill, self.path()), &step.original) {
+                (true, _) if !set.placed.contains(&step.path) => linked.push(step.path.clone()),
+                (false, Some(kept)) if dir.holds(&skill) => {
+                    originals.push(Original { path: step.path.clone(), kept: kept.clone() });
+                }
+                _ => {}
+            }
+        }
+        (originals, linked)
+    }
+
+    /// Carries out the links of one skill after its checkout.
+    pub(super) fn follow_links(&self, own: &Dir, part: &Part) -> LinkChanges {
+        if part.links.is_empty() {
+            return LinkChanges::default();
+        }
+        let mut changes = self.carry_out_links(own, &part.skill, &part.links);
+        let stamp: &Stamp = &part.last.stamp;
+        if let Err(error) = self.note_links(own, &part.skill, &changes, (stamp, "link", None), |_| {}) {
+            changes.warnings.push(format!("the links of {} were not noted: {error}", part.skill));
+        }
+        changes
+    }
+
     /// The steps for one skill of a commit: those that are planned, new links of a skill that comes to be, copies
     /// that follow the new content, and links that go with a skill.
-    pub(super) fn link_steps(
+    fn link_steps(
         part: &Part,
         plan: Option<LinkPlan>,
         (set, in_use): (&SkillState, &[LinkTarget]),
@@ -86,7 +159,7 @@ impl Library {
     }
 
     /// The folders of the agents in use, where a new skill is linked.
-    pub(super) fn folders_in_use(&self, skill: &SkillName) -> Vec<LinkTarget> {
+    fn folders_in_use(&self, skill: &SkillName) -> Vec<LinkTarget> {
         self.linker.as_ref().map(|linker| linker.targets(&self.path, skill)).unwrap_or_default()
     }
 
