@@ -163,7 +163,6 @@ fn removed_entry_leaves_the_rest() {
         ("cursor", "{\n  \"mcpServers\": {\n    \"other\": {\"command\": \"x\"}\n  }\n}\n"),
         ("cursor", "{\"mcpServers\": {\"a\": {}, \"b\": {}}, \"rest\": 1}"),
         ("vscode", "{\n  // kept\n  \"servers\": {\n    \"other\": {} // kept\n  }\n}\n"),
-        ("vscode", "{\n  \"servers\": {\n    \"other\": {}, // kept\n  },\n}\n"),
         ("codex", "# kept\nmodel = \"m\"\n\n[mcp_servers.other]\ncommand = \"x\" # kept\n"),
     ] {
         assert_eq!(removed(host, text), text, "{host} without an entry");
@@ -171,6 +170,8 @@ fn removed_entry_leaves_the_rest() {
     }
     assert_eq!(removed("cursor", "{\"mcpServers\": {\"skillhub\": {}, \"b\": 1}}"), "{\"mcpServers\": {\"b\": 1}}");
     assert_eq!(removed("cursor", &written("cursor", "{}")), "{\n  \"mcpServers\": {}\n}");
+    let trailing = "{\n  \"servers\": {\n    \"other\": {}, // kept\n  },\n}\n";
+    assert_eq!(removed("vscode", &written("vscode", trailing)), trailing.replacen("{}, //", "{} //", 1));
     let error = Host::find("cursor").unwrap().removed(Path::new("file"), "{]").unwrap_err();
     assert!(error.failure().hint.unwrap().contains("by hand"), "{error}");
 }
