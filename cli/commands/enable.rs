@@ -1,5 +1,7 @@
 //! `skillhub enable` and `skillhub disable`: whether agents see a skill.
 
+use std::path::Path;
+
 use agent::{Catalogue, Listed};
 use clap::Args;
 use client::{AgentFolder, SightOutcome};
@@ -60,11 +62,13 @@ pub fn set(context: &Context, name: &SkillName, enabled: bool) -> Result<(Value,
     let action = if enabled { "enable" } else { "disable" };
     let stamp = context.stamp();
     library.set_state(name, &stamp, action, |state| state.enabled = enabled)?;
-    let mut links = FolderSight::new(context)?.apply(library, name, &library.state()?.of(name));
+    let sight = FolderSight::new(context)?;
+    let mut links = sight.apply(library, name, &library.state()?.of(name));
     if enabled && listed.head.is_some() {
         let folders = context.agent_folders_of(library).chosen(&[], library.path()).map_err(failed)?;
         let hidden = library.state()?.of(name).hidden_in;
-        let folders: Vec<AgentFolder> = folders.into_iter().filter(|folder| !hidden.contains(&folder.path)).collect();
+        let is_shown = |path: &Path| !hidden.contains(&path.to_owned()) && !sight.hides(library, name, path);
+        let folders: Vec<AgentFolder> = folders.into_iter().filter(|folder| is_shown(&folder.path)).collect();
         let changes = client::show_in(library, name, (&folders, context.is_at_terminal()), &stamp)?;
         let is_known = |path: &_| links.iter().any(|link| matches!(link, SightOutcome::Shown(shown) if shown == path));
         let shown: Vec<_> = changes.placed.into_iter().filter(|path| !is_known(path)).collect();

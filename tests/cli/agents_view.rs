@@ -142,7 +142,7 @@ fn a_permission_takes_a_skill_out_of_the_folder_of_its_agent_and_gives_it_back()
     assert_eq!(sandbox.done(&["disable", "mine"])["links"].as_array().unwrap().len(), 1);
     assert_eq!(sandbox.done(&["enable", "mine"])["links"].as_array().unwrap().len(), 1);
     assert_eq!(linked(), [false, true]);
-    configure(&sandbox, "[agents.claude-code]\nskills = ['mine']\n[agents.roo]\nskills = ['other']\n");
+    configure(&sandbox, "[agents.claude-code]\nskills = ['mine']\n[agents.bob]\nskills = ['other']\n");
     let shown = sandbox.done(&["enable", "mine"]);
     assert_eq!(shown["links"].as_array().unwrap().len(), 2, "{shown:#}");
     assert_eq!(linked(), [true, false], "lists of skills hold as permissions do");

@@ -177,7 +177,9 @@ fn bad_lines_of_the_log_a_damaged_state_and_a_damaged_note_are_kept_aside() {
     assert!(is_found_and_mended(&sandbox, "events").contains("1 line"));
     fs::write(own.join("library.toml"), "path = 3\n").unwrap();
     is_found_and_mended(&sandbox, "library");
-    fs::write(own.join("state.toml"), "format = 1\n[skills.demo").unwrap();
+    let mut state: toml::Table = fs::read_to_string(own.join("state.toml")).unwrap().parse().unwrap();
+    state["skills"].as_table_mut().unwrap().remove("demo");
+    fs::write(own.join("state.toml"), format!("{state}\n[skills.demo")).unwrap();
     sandbox.ask(&["prompt"]).refused(8, "damaged_state");
     let message = is_found_and_mended(&sandbox, "state");
     assert!(message.contains("demo") && message.contains("state.toml.damaged-"), "{message}");

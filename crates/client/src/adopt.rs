@@ -237,7 +237,7 @@ pub fn adopt(
 ) -> Result<Vec<Adopted>, AdoptError> {
     let (mut results, mut commits) = (Vec::new(), Vec::new());
     let (mut plans, mut tracked) = (BTreeMap::new(), TrackedFolders::default());
-    for found in request.paths.iter().flat_map(|path| expand(path)) {
+    for found in request.paths.iter().flat_map(|path| expand(path, library.path())).collect::<Vec<_>>() {
         let mut result = Adopted::of(&found.place);
         result.agents = request.folder_of(&found.place).map(|folder| folder.ids.clone()).unwrap_or_default();
         match look_at(library, &found.real, (stamp, permit), &mut result) {

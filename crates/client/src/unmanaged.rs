@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use cap_std::{ambient_authority, fs::Dir};
+use cap_std::{
+    ambient_authority,
+    fs::{Dir, FileType},
+};
 use library::{Library, LibraryError, folder};
 use skill::{Limits, SkillName, validate};
 
@@ -46,9 +49,19 @@ pub fn unmanaged(library: &Library, folders: &AgentFolders) -> Result<Vec<Unmana
 
 /// The names of a folder's own folders; hidden ones and links are left out.
 pub(crate) fn children(path: &Path) -> Vec<String> {
+    names(path, |kind| kind.is_dir())
+}
+
+/// The names of the links in a folder, without hidden ones.
+pub(crate) fn links(path: &Path) -> Vec<String> {
+    names(path, |kind| kind.is_symlink())
+}
+
+fn names(path: &Path, is_wanted: impl Fn(&FileType) -> bool) -> Vec<String> {
     let entries = Dir::open_ambient_dir(path, ambient_authority()).and_then(|dir| dir.entries());
-    let folders = entries.into_iter().flatten().flatten().filter(|entry| entry.file_type().is_ok_and(|t| t.is_dir()));
-    let mut names: Vec<String> = folders.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let found = entries.into_iter().flatten().flatten();
+    let found = found.filter(|entry| entry.file_type().is_ok_and(|kind| is_wanted(&kind)));
+    let mut names: Vec<String> = found.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     names.retain(|name| !name.starts_with('.'));
     names.sort();
     names

@@ -21,6 +21,7 @@ mod temporary;
 #[cfg(test)]
 mod tests;
 mod upkeep;
+mod work;
 
 use std::{
     cell::{OnceCell, RefCell},
@@ -39,7 +40,6 @@ pub use folder_edit::{FolderEdit, FolderFiles};
 pub use gc::{Collected, Sizes};
 pub use glance::{Closeness, Front, Glance, Head, Standing};
 pub use hand_edit::{FolderState, HandEditFault, Snapshot, SnapshotError, TakeOver};
-pub use linking::Plans;
 pub use location::resolve;
 pub use recover::Recovery;
 pub use returned::return_reason;
@@ -50,6 +50,7 @@ pub use upkeep::{
     EventsMend, HeadFault, HistoryFault, JournalMend, JournalState, LibraryNote, Lost, Places, RelocateError,
     Relocation, StateMend, look_at_places, make_private, relocate,
 };
+pub use work::Plans;
 
 use self::numbers::Numbers;
 use crate::{

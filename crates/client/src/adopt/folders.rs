@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 
 use library::folder;
 
-use crate::{found::skill_md_of, unmanaged::children};
+use crate::{
+    found::skill_md_of,
+    unmanaged::{children, links},
+};
 
 /// A skill folder, as it was named and with links resolved.
 pub(super) struct FoundFolder {
@@ -33,9 +36,9 @@ impl FoundFolder {
     }
 }
 
-/// The folder itself when it is a skill, else its children that are; links among these are passed over, since they
-/// may have come with a clone.
-pub(super) fn expand(path: &Path) -> Vec<FoundFolder> {
+/// The folder itself when it is a skill, else its children that are. Of links among these only those to the library's
+/// own skills count: others may have come with a clone.
+pub(super) fn expand(path: &Path, library: &Path) -> Vec<FoundFolder> {
     let path = match path.file_name() {
         Some(_) => path.to_owned(),
         None => library::resolve(path).unwrap_or_else(|_| path.to_owned()),
@@ -45,6 +48,8 @@ pub(super) fn expand(path: &Path) -> Vec<FoundFolder> {
         return vec![found];
     }
     let below = children(&found.real).into_iter().map(|name| FoundFolder::below(found.real.join(name)));
-    let skills: Vec<FoundFolder> = below.filter(FoundFolder::is_skill).collect();
+    let ours = links(&found.real).into_iter().map(|name| FoundFolder::named(&found.real.join(name)));
+    let ours = ours.filter(|link| link.real.parent() == Some(library));
+    let skills: Vec<FoundFolder> = below.chain(ours).filter(FoundFolder::is_skill).collect();
     if skills.is_empty() { vec![found] } else { skills }
 }

@@ -11,7 +11,10 @@ use scan::Baseline;
 use skill::{Bundle, SkillName};
 use thiserror::Error;
 
-use super::{LOCK_WAIT, Library, LibraryError, linking::Plans, lock_lines};
+use super::{
+    LOCK_WAIT, Library, LibraryError, lock_lines,
+    work::{Plans, Work},
+};
 use crate::{
     checkout::{self, Staged},
     events::{self, Event, operation_id},
@@ -38,20 +41,6 @@ pub struct Commit {
     pub base: Option<RevisionId>,
     /// The revisions, oldest first, at least one; the last is checked out.
     pub revisions: Vec<NewRevision>,
-}
-
-/// Everything that one record of the journal makes true.
-#[derive(Debug, Default)]
-pub(super) struct Work {
-    pub commits: Vec<Commit>,
-    pub proposals: Vec<ProposalChange>,
-    pub plans: Plans,
-}
-
-impl From<Commit> for Work {
-    fn from(commit: Commit) -> Self {
-        Self { commits: vec![commit], ..Self::default() }
-    }
 }
 
 /// How a skill's folder followed its commit.

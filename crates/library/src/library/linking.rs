@@ -2,7 +2,7 @@
 //! checkout, and once more by recovery where the process was killed in between.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     path::{Path, PathBuf},
 };
 
@@ -10,12 +10,12 @@ use cap_std::{ambient_authority, fs::Dir};
 use scan::Baseline;
 use skill::{Bundle, SkillName};
 
-use super::{LOCK_WAIT, Library, LibraryError, commit::Part};
+use super::{LOCK_WAIT, Library, LibraryError, commit::Part, work::LinkPlans};
 use crate::{
     events::{self, Event, operation_id},
     folder::{self, Leftovers},
     journal::Record,
-    links::{LinkAction, LinkChanges, LinkPlan, LinkStep, LinkTarget, LockLines, Original},
+    links::{LinkAction, LinkChanges, LinkPlan, LinkStep, LinkTarget, Original},
     lock::LibraryLock,
     originals,
     place::{AgentDir, PlaceLinkError},
@@ -25,18 +25,6 @@ use crate::{
 
 /// Revisions that are compared with a copy or an original, newest first.
 const REVISIONS_COMPARED: usize = 100;
-
-/// Changes beside the skills that belong to a commit and become true with it.
-#[derive(Debug, Default)]
-pub struct Plans {
-    /// Links by skill. A skill that comes to be without a plan is linked for the agents in use.
-    pub links: LinkPlans,
-    /// Lines of the lock file. They are kept until [`Library::lock_lines_written`].
-    pub lock_lines: Option<LockLines>,
-}
-
-/// The plans of one commit, by skill.
-pub(super) type LinkPlans = BTreeMap<SkillName, LinkPlan>;
 
 impl Library {
     /// Changes links of a skill that is there already. A step that fails is a warning.
