@@ -15,7 +15,7 @@ use crate::{
 pub struct Plans {
     /// Links by skill. A skill that comes to be without a plan is linked for the agents in use.
     pub links: LinkPlans,
-    /// Lines of the lock file. They are kept until [`Library::lock_lines_written`].
+    /// Lines of the lock file. They are kept until [`Library::lock_lines_written`](super::Library::lock_lines_written).
     pub lock_lines: Option<LockLines>,
 }
 
