@@ -33,13 +33,13 @@ pub struct AcceptArgs {
     reason: Option<String>,
 }
 
-/// Who decides about blocked skills, and how.
+/// The decision about blocked skills, from a person or from flags.
 pub struct Acceptor<'a> {
     context: &'a Context,
     by: Option<(Reviewer, Way)>,
 }
 
-/// How a person decides.
+/// The way in which a person decides.
 enum Way {
     /// By flags: these rules, with a reason.
     Rules(Vec<String>, String),
@@ -138,7 +138,7 @@ impl<'a> Acceptor<'a> {
     }
 }
 
-/// Whether a person may accept all that blocks.
+/// Tests whether a person may accept every finding that blocks.
 pub fn is_acceptable(report: &Report) -> bool {
     report.blocking().all(|finding| scan::can_be_waived(&finding.rule))
 }

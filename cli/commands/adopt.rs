@@ -152,7 +152,7 @@ fn word(status: AdoptStatus) -> (Style, &'static str) {
     }
 }
 
-/// Where the skill is now, with how much there is to look at, or why it was not adopted.
+/// The place of the skill with the number of its warnings, or the reason why it was not adopted.
 fn reason(skill: &Adopted) -> String {
     if let Some(error) = &skill.error {
         return error.report().and_then(blocked_by).unwrap_or_else(|| error.to_string());
@@ -194,7 +194,7 @@ fn document(skill: &Adopted) -> Value {
     })
 }
 
-/// How `setup` adopts.
+/// The way in which `setup` adopts.
 #[derive(Debug, Clone, Copy)]
 pub struct SetupOptions {
     /// Whether folders that git tracks are replaced with links.
