@@ -4,22 +4,25 @@
 //! terms, how the history stands, and the time. So every decision in the log can be made again from the log
 //! (`replay`). `docs/GATE.md` says what each test guarantees and what it does not.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::{SignedDuration, Timestamp, civil::Date, tz::TimeZone};
 use library::{Arm, Outcome, RevisionId, StoredTrial, TrialTerms};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     eprocess::{self, Detector, EProcess},
-    runs::{Result, Run, once_a_day, runs},
+    runs::{Known, Result, Run, once_a_day, runs},
 };
 
 /// The version of the rules that decide. It goes up when the same log would be decided otherwise.
-pub const RULES: u32 = 1;
+pub const RULES: u32 = 2;
 
 /// Parts of a whole in [`TrialTerms`].
 pub const WHOLE: u32 = 10_000;
+
+/// Runs of one agent that count in a day.
+pub const RUNS_A_DAY: u32 = 20;
 
 /// Runs of the revision before from which its rate is estimated at least.
 pub const KNOWN_RUNS: u32 = 30;
@@ -45,6 +48,9 @@ pub struct Standing {
     /// Lines of the log that cannot be read.
     #[serde(default)]
     pub unreadable: usize,
+    /// The runs and conversations in which the judged revision was made.
+    #[serde(default)]
+    pub authors: Vec<String>,
 }
 
 /// What is judged.
@@ -103,6 +109,35 @@ impl Count {
     }
 }
 
+/// Ended runs that do not count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Uncounted {
+    /// Runs whose reports alone say that they happened: skillhub served them no skill before they ended.
+    pub unseen: u32,
+    /// Runs of the author of the judged revision.
+    pub authored: u32,
+    /// Runs beyond [`RUNS_A_DAY`].
+    pub beyond_limit: u32,
+}
+
+impl Uncounted {
+    /// What does not count and why, as a sentence; `None` where all runs count.
+    #[must_use]
+    pub fn sentence(&self) -> Option<String> {
+        let parts = [
+            (self.unseen, "that read no skill from skillhub before their end".to_owned()),
+            (self.authored, "of the author of the revision".to_owned()),
+            (self.beyond_limit, format!("beyond {RUNS_A_DAY} a day of one agent")),
+        ];
+        let parts: Vec<String> = parts
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, why)| format!("{} {why}", skill::counted(count, "run")))
+            .collect();
+        (!parts.is_empty()).then(|| format!("not counted: {}", parts.join(", ")))
+    }
+}
+
 /// Evidence of one test.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
@@ -133,6 +168,9 @@ pub struct Decision {
     pub base: Count,
     /// Runs with what is judged.
     pub candidate: Count,
+    /// Runs with either that do not count.
+    #[serde(default)]
+    pub uncounted: Uncounted,
     /// The rate that it was held to, where that was known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
@@ -167,6 +205,7 @@ struct Seen {
     runs: Vec<(Arm, Result)>,
     base: Count,
     candidate: Count,
+    uncounted: Uncounted,
 }
 
 impl Seen {
@@ -178,7 +217,8 @@ impl Seen {
         };
         let mut all = runs(outcomes, now);
         all.retain(|run| arm(run).is_some() && run.time >= since);
-        let mut seen = Self { runs: Vec::new(), base: Count::default(), candidate: Count::default() };
+        let uncounted = leave_out(&mut all, standing, |run| arm(run) == Some(Arm::Candidate));
+        let mut seen = Self { runs: Vec::new(), base: Count::default(), candidate: Count::default(), uncounted };
         for run in once_a_day(all, arm) {
             let arm = arm(&run).unwrap_or(Arm::Base);
             match arm {
@@ -196,10 +236,40 @@ impl Seen {
     }
 
     fn decision(&self, verdict: Verdict, why: impl Into<String>) -> Decision {
-        let (base, candidate) = (self.base, self.candidate);
+        let Self { base, candidate, uncounted, .. } = *self;
         let (rate, worse, good, drift) = Default::default();
-        Decision { rules: RULES, verdict, why: why.into(), base, candidate, rate, worse, good, drift }
+        Decision { rules: RULES, verdict, why: why.into(), base, candidate, uncounted, rate, worse, good, drift }
     }
+}
+
+/// Leaves out the ended runs that an agent could invent: those that are not known to have happened, those of the
+/// author of what is judged, and those of one agent beyond [`RUNS_A_DAY`].
+fn leave_out(runs: &mut Vec<Run<'_>>, standing: &Standing, is_candidate: impl Fn(&Run<'_>) -> bool) -> Uncounted {
+    let mut uncounted = Uncounted::default();
+    let mut on_day: HashMap<(String, Date), u32> = HashMap::new();
+    runs.retain(|run| {
+        if run.result == Result::Open {
+            return true;
+        }
+        let reason = match run.known {
+            Known::No => Some(&mut uncounted.unseen),
+            _ if is_candidate(run) && is_of_author(run, standing) => Some(&mut uncounted.authored),
+            Known::Since(time) => {
+                let reporter = run.reporter.unwrap_or_default().to_owned();
+                let count = on_day.entry((reporter, time.to_zoned(TimeZone::UTC).date())).or_default();
+                *count += 1;
+                (*count > RUNS_A_DAY).then_some(&mut uncounted.beyond_limit)
+            }
+            Known::Taken => None,
+        };
+        reason.map(|count| *count += 1).is_none()
+    });
+    uncounted
+}
+
+fn is_of_author(run: &Run<'_>, standing: &Standing) -> bool {
+    let is_author = |id: &str| standing.authors.iter().any(|author| author == id);
+    run.by_author || is_author(run.id) || run.thread.is_some_and(is_author)
 }
 
 fn known(result: Result) -> Option<bool> {
