@@ -8,18 +8,14 @@ use crate::support::{Sandbox, skill_md};
 
 /// Reports runs of `demo` as a person, of which every `bad`th failed.
 fn tell(sandbox: &Sandbox, prefix: &str, runs: usize, bad: usize, revision: Option<&str>) -> Value {
-    report(sandbox, &lines(prefix, runs, bad, revision), Some(&sandbox.token()))
+    let lines = lines(prefix, runs, bad, revision);
+    sandbox.run_with_proof(&["record", "--request", "-", "--json"], lines.as_bytes()).done()
 }
 
-/// Reports outcomes as a person with this proof, or as an agent.
-fn report(sandbox: &Sandbox, lines: &str, proof: Option<&str>) -> Value {
-    let args =
-        ["--actor", if proof.is_some() { "person:ann" } else { "agent:bot" }, "record", "--request", "-", "--json"];
-    let mut command = sandbox.command(&args);
-    if let Some(proof) = proof {
-        command.env("SKILLHUB_REVIEWER_TOKEN", proof);
-    }
-    sandbox.finish_with(command, &args, lines.as_bytes()).done()
+/// Reports outcomes as an agent.
+fn report(sandbox: &Sandbox, lines: &str) -> Value {
+    let args = ["--actor", "agent:bot", "record", "--request", "-", "--json"];
+    sandbox.run_with(&args, lines.as_bytes()).done()
 }
 
 fn lines(prefix: &str, runs: usize, bad: usize, revision: Option<&str>) -> String {
@@ -146,7 +142,7 @@ fn invented_runs_promote_nothing() {
     sandbox.create("demo", "alpha line");
     let (tried, base) = on_trial(&sandbox);
     for (prefix, revision) in [("old", &base), ("new", &tried)] {
-        report(&sandbox, &lines(prefix, 300, 1000, Some(revision)), None);
+        report(&sandbox, &lines(prefix, 300, 1000, Some(revision)));
     }
     let decision = decision(&sandbox);
     assert_eq!((&decision["verdict"], &decision["candidate"]["runs"]), (&json!("wait"), &json!(0)), "{decision:#}");
@@ -167,7 +163,7 @@ fn twenty_runs_a_day_of_one_agent_count() {
     let ends: String = (0..25)
         .map(|run| format!("{}\n", json!({"skill": "demo", "event": "completed", "run": format!("r{run}")})))
         .collect();
-    report(&sandbox, &ends, None);
+    report(&sandbox, &ends);
     let decision = decision(&sandbox);
     let counted = decision["base"]["runs"].as_u64().unwrap() + decision["candidate"]["runs"].as_u64().unwrap();
     assert_eq!((counted, &decision["uncounted"]["beyond_limit"]), (20, &json!(5)), "{decision:#}");
@@ -184,7 +180,7 @@ fn the_authors_runs_count_for_no_change() {
     for (run, thread) in [("r1", None), ("r2", Some("t1")), ("r3", Some("t2"))] {
         sandbox.done(&["read", "demo", "--run", run]);
         let line = json!({"skill": "demo", "event": "completed", "run": run, "thread": thread});
-        report(&sandbox, &line.to_string(), None);
+        report(&sandbox, &line.to_string());
     }
     let decision = decision(&sandbox);
     let counts = (&decision["candidate"]["runs"], &decision["uncounted"]["authored"]);
@@ -198,7 +194,7 @@ fn no_reports_take_back_what_a_person_accepted() {
     tell(&sandbox, "a", 100, 1000, None);
     let id = held(&sandbox);
     sandbox.run_as(&sandbox.token(), &["review", "accept", &id]).done();
-    report(&sandbox, &lines("b", 4, 1, None), None);
+    report(&sandbox, &lines("b", 4, 1, None));
     assert!(text(&sandbox).contains("beta line"), "four reports of an agent");
     let told = tell(&sandbox, "c", 60, 1, None);
     assert_eq!(told["decisions"][0]["verdict"], "alarm", "{told:#}");

@@ -217,7 +217,7 @@ impl Seen {
         };
         let mut all = runs(outcomes, now);
         all.retain(|run| arm(run).is_some() && run.time >= since);
-        let uncounted = leave_out(&mut all, standing, |run| arm(run) == Some(Arm::Candidate));
+        let uncounted = leave_out(&mut all, standing);
         let mut seen = Self { runs: Vec::new(), base: Count::default(), candidate: Count::default(), uncounted };
         for run in once_a_day(all, arm) {
             let arm = arm(&run).unwrap_or(Arm::Base);
@@ -243,28 +243,44 @@ impl Seen {
 }
 
 /// Leaves out the ended runs that an agent could invent: those that are not known to have happened, those of the
-/// author of what is judged, and those of one agent beyond [`RUNS_A_DAY`].
-fn leave_out(runs: &mut Vec<Run<'_>>, standing: &Standing, is_candidate: impl Fn(&Run<'_>) -> bool) -> Uncounted {
+/// author of what is judged, with whatever revision, and those of one agent beyond [`RUNS_A_DAY`].
+fn leave_out(runs: &mut Vec<Run<'_>>, standing: &Standing) -> Uncounted {
     let mut uncounted = Uncounted::default();
-    let mut on_day: HashMap<(String, Date), u32> = HashMap::new();
+    let limits = limits(runs);
     runs.retain(|run| {
-        if run.result == Result::Open {
-            return true;
-        }
         let reason = match run.known {
+            _ if run.result == Result::Open => None,
             Known::No => Some(&mut uncounted.unseen),
-            _ if is_candidate(run) && is_of_author(run, standing) => Some(&mut uncounted.authored),
-            Known::Since(time) => {
-                let reporter = run.reporter.unwrap_or_default().to_owned();
-                let count = on_day.entry((reporter, time.to_zoned(TimeZone::UTC).date())).or_default();
-                *count += 1;
-                (*count > RUNS_A_DAY).then_some(&mut uncounted.beyond_limit)
+            _ if is_of_author(run, standing) => Some(&mut uncounted.authored),
+            Known::Since(time) if limits.get(&day_of(run, time)).is_some_and(|limit| time > *limit) => {
+                Some(&mut uncounted.beyond_limit)
             }
-            Known::Taken => None,
+            Known::Since(_) | Known::Taken => None,
         };
         reason.map(|count| *count += 1).is_none()
     });
     uncounted
+}
+
+/// Who read, and on which day.
+fn day_of<'a>(run: &Run<'a>, read: Timestamp) -> (Option<&'a str>, Date) {
+    (run.reader, read.to_zoned(TimeZone::UTC).date())
+}
+
+/// The time of the last reading that counts, for each agent and day with more than [`RUNS_A_DAY`] of them. Readings
+/// count, not ends, so that an agent cannot choose among many runs those that count.
+fn limits<'a>(runs: &[Run<'a>]) -> HashMap<(Option<&'a str>, Date), Timestamp> {
+    let mut readings: HashMap<_, Vec<Timestamp>> = HashMap::new();
+    for run in runs {
+        if let Known::Since(time) = run.known {
+            readings.entry(day_of(run, time)).or_default().push(time);
+        }
+    }
+    let last = |mut times: Vec<Timestamp>| {
+        times.sort_unstable();
+        times.get(RUNS_A_DAY as usize - 1).copied()
+    };
+    readings.into_iter().filter_map(|(day, times)| Some((day, last(times)?))).collect()
 }
 
 fn is_of_author(run: &Run<'_>, standing: &Standing) -> bool {

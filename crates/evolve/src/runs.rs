@@ -64,8 +64,8 @@ pub struct Run<'a> {
     pub id: &'a str,
     /// Its conversation.
     pub thread: Option<&'a str>,
-    /// The actor that reported its end; none in lines of earlier builds.
-    pub reporter: Option<&'a str>,
+    /// The actor that read the skill in it.
+    pub reader: Option<&'a str>,
     /// Why it is believed that the run happened.
     pub known: Known,
     /// The connection that reported it had changed the skill.
@@ -95,7 +95,7 @@ pub fn runs(outcomes: &[Outcome], now: Timestamp) -> Vec<Run<'_>> {
                     tokens_out,
                     id: &outcome.run,
                     thread: None,
-                    reporter: None,
+                    reader: None,
                     known: Known::No,
                     by_author: false,
                     place,
@@ -105,10 +105,12 @@ pub fn runs(outcomes: &[Outcome], now: Timestamp) -> Vec<Run<'_>> {
             found.len() - 1
         });
         if let Some((run, seen)) = found.get_mut(index) {
-            run.known = run.known.by(outcome, seen.has_ended(), time);
+            let known = run.known.by(outcome, seen.has_ended(), time);
+            if known != run.known {
+                (run.known, run.reader) = (known, outcome.actor.as_deref());
+            }
             if seen.note(outcome.event) {
                 run.place = place;
-                run.reporter = outcome.actor.as_deref();
             }
             run.thread = run.thread.or(outcome.thread.as_deref());
             run.by_author |= outcome.by_author;
