@@ -14,7 +14,7 @@ use std::{
 
 use agent::{Catalogue, Places, Settings, Tables};
 use jiff::Timestamp;
-use library::{Actor, ActorKind, FindError, Head, Home, Library, OutcomeKind, Scope, Use, UseKind, UseState};
+use library::{Actor, ActorKind, Basis, FindError, Head, Home, Library, OutcomeKind, Scope, Use, UseKind, UseState};
 use skill::{QualifiedName, SkillName};
 use skill_manage::Elsewhere;
 
@@ -257,10 +257,11 @@ impl Context {
             revision: Some(head.id.to_string()),
             event: OutcomeKind::Activated.as_str().to_owned(),
             run: Some(run.to_owned()),
+            basis: Basis::Read,
             ..evolve::Request::default()
         };
-        let source = self.actor.to_string();
-        let defaults = evolve::Defaults { source: &source, run, now: self.now };
+        let actor = self.actor.to_string();
+        let defaults = evolve::Defaults { actor: &actor, run, now: self.now };
         if let Err(error) = evolve::record(library, vec![request], defaults) {
             self.out.note(&format!("the outcomes of {skill} do not have this run: {error}"));
         }

@@ -144,6 +144,15 @@ impl Sandbox {
         self.finish(command, &args)
     }
 
+    /// Runs the program as a person with a reviewer's proof, with something on standard input.
+    #[track_caller]
+    pub fn run_with_proof(&self, args: &[&str], stdin: &[u8]) -> Answer {
+        let args = [&["--actor", "person:ann"], args].concat();
+        let mut command = self.command(&args);
+        command.env("SKILLHUB_REVIEWER_TOKEN", self.token());
+        self.finish_with(command, &args, stdin)
+    }
+
     /// Sends a request of `skill_manage` on standard input.
     #[track_caller]
     pub fn request(&self, request: &Value) -> Answer {

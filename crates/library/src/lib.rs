@@ -66,7 +66,8 @@ pub use library::{
 pub use links::{LinkChanges, LinkPlan, LinkTarget, Linker, LockLine, LockLines, Original};
 pub use lock::{LibraryLock, LockError};
 pub use outcomes::{
-    LARGEST_NUMBER, Outcome, OutcomeFault, OutcomeKind, OutcomeWriter, Outcomes, Recorded, SKILL_BYTES as OUTCOME_BYTES,
+    Basis, LARGEST_NUMBER, Outcome, OutcomeFault, OutcomeKind, OutcomeWriter, Outcomes, Recorded,
+    SKILL_BYTES as OUTCOME_BYTES,
 };
 pub use place::{AgentDir, PlaceLinkError, Placed};
 pub use proposals::{

@@ -122,6 +122,10 @@ pub struct Told<'a> {
     pub event: &'a str,
     /// The run.
     pub run: &'a str,
+    /// The conversation.
+    pub thread: Option<&'a str>,
+    /// The connection changed the skill before.
+    pub by_author: bool,
     /// What was to be done.
     pub task: Option<&'a str>,
     /// Milliseconds that it took.
