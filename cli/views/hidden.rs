@@ -44,7 +44,9 @@ impl Remedy {
         place: &Path,
     ) -> Self {
         let name = &listed.name;
-        if listed.path.as_deref() == Some(place) {
+        let leads_to_own = library::resolve(place).ok() == listed.path;
+        let is_link = leads_to_own && place.is_symlink();
+        if listed.path.as_deref() == Some(place) || leads_to_own && !is_link {
             let is_installed = listed.head.as_ref().is_some_and(|head| head.origin.is_some());
             let verb = if is_installed { "uninstall" } else { "manage delete" };
             let command = format!("skillhub {verb} {name}{}", global(context, listed));
@@ -54,8 +56,7 @@ impl Remedy {
         let (Some(library), Some(folder)) = (catalogue.library_of(listed), place.parent()) else { return foreign() };
         let is_placed = library.state().is_ok_and(|state| state.of(name).placed.iter().any(|path| path == place));
         let readers: Vec<&'static str> = sight.readers(folder).collect();
-        let is_link = || library::resolve(place).ok().as_ref() == listed.path.as_ref();
-        match (is_placed || is_link(), !listed.enabled || sight.hides(library, name, folder)) {
+        match (is_placed || is_link, !listed.enabled || sight.hides(library, name, folder)) {
             (true, true) => Self::RemoveLink(library.path().to_owned()),
             (true, false) if readers.len() > 1 => Self::Shared(readers),
             _ => foreign(),
