@@ -71,7 +71,11 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     let skills = || catalogue.skills.iter().zip(&agents.readers);
     let document = json!({
         "ok": problems.is_empty(),
-        "skills": skills().map(|(listed, readers)| document(listed, readers, of(listed))).collect::<Vec<_>>(),
+        "skills": skills().map(|(listed, readers)| {
+            let mut document = document(listed, readers, of(listed));
+            document["state"] = json!(if is_absent(listed) { Some("absent") } else { listed.missing.then_some("missing") });
+            document
+        }).collect::<Vec<_>>(),
         "unmanaged": unmanaged.iter().map(unmanaged_document).collect::<Vec<_>>(),
         "differences": agents.differences.iter().map(Difference::document).collect::<Vec<_>>(),
         "lacking": agents.lacking.iter().map(Lacking::document).collect::<Vec<_>>(),

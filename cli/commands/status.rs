@@ -30,8 +30,8 @@ What the scanner warned of when a skill's newest revision was let pass is shown 
 of today see it, and what a person accepted, with who, why and until when; so are waivers that ended,
 or end within two weeks.
 
-A host that reads other content than `skillhub read` gives is an error (exit 8), with the command that
-repairs it.")]
+A host that reads other content than `skillhub read` gives, or a skill that is disabled, is an error (exit 8),
+with the command that repairs it.")]
 pub struct StatusArgs {
     /// The skill; all of them otherwise
     name: Option<String>,
@@ -50,8 +50,10 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
     let mut problems: Vec<Value> = told.collect();
     let catalogue = Catalogue::collect(&context.places(false), Vec::new()).map_err(failed)?;
     let agents = AgentsPicture::of(context, &catalogue, named)?;
-    let differences: Vec<Value> = agents.differences.iter().map(Difference::document).collect();
-    let document = overview.document_with(differences.clone());
+    let (errors, warnings): (Vec<_>, Vec<_>) = agents.differences.iter().partition(|one| one.is_error);
+    let differences: Vec<Value> = errors.into_iter().map(Difference::document).collect();
+    let mut document = overview.document_with(differences.clone());
+    document["warnings"] = warnings.into_iter().map(Difference::document).collect();
     problems.extend(differences);
     context.out.answer(&document, |out| {
         for skill in skills {

@@ -107,6 +107,46 @@ fn a_skill_that_is_switched_off_leaves_the_folders_of_agents_and_comes_back() {
     assert_eq!(sight(&told, "mine"), "disabled");
 }
 
+#[test]
+fn disabled_skill_in_a_folder_that_hosts_read_is_named() {
+    let sandbox = Sandbox::project();
+    fs::create_dir_all(sandbox.cwd().join(".codex")).unwrap();
+    sandbox.create("mine", "text");
+    sandbox.done(&["status"]);
+    sandbox.done(&["disable", "mine"]);
+    let status = sandbox.ask(&["status"]).exits(8).json();
+    let [problem] = status["problems"].as_array().unwrap().as_slice() else { panic!("{status:#}") };
+    assert_eq!(
+        (&problem["code"], &problem["agents"]),
+        (&json!("agent_reads_hidden"), &json!(["codex", "cursor"])),
+        "{status:#}"
+    );
+    let message = problem["message"].as_str().unwrap();
+    assert!(
+        message.starts_with("codex, cursor still read mine, which is disabled")
+            && message.contains("[[skills.config]]")
+    );
+    assert_eq!(problem["hint"], "skillhub manage delete mine");
+    let doctor = sandbox.ask(&["doctor"]).exits(1).json();
+    let named = doctor["problems"].as_array().unwrap().iter().find(|found| found["code"] == "agent_reads_hidden");
+    assert!(named.unwrap()["message"].as_str().unwrap().starts_with("codex, cursor still read mine"), "{doctor:#}");
+    assert_eq!(sandbox.done(&["list"])["differences"][0]["agents"], json!(["codex", "cursor"]));
+    sandbox.done(&["manage", "delete", "mine"]);
+    sandbox.done(&["status"]);
+    sandbox.done(&["doctor"]);
+}
+
+#[test]
+fn agent_known_by_the_home_alone_is_a_warning() {
+    let sandbox = Sandbox::project();
+    fs::create_dir_all(sandbox.home().join(".codex")).unwrap();
+    sandbox.create("mine", "text");
+    sandbox.done(&["disable", "mine"]);
+    let status = sandbox.done(&["status"]);
+    assert_eq!(status["warnings"][0]["code"], "agent_reads_hidden", "{status:#}");
+    assert!(sandbox.done(&["doctor"])["problems"].as_array().unwrap().is_empty());
+}
+
 #[cfg(unix)]
 #[test]
 fn a_permission_takes_a_skill_out_of_the_folder_of_its_agent_and_gives_it_back() {

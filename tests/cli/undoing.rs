@@ -63,6 +63,20 @@ fn there_and_back(sandbox: &Sandbox, args: &[&str], action: &str) -> Value {
     undone
 }
 
+#[cfg(unix)]
+#[test]
+fn links_that_stand_are_not_reported_as_placed() {
+    let sandbox = Sandbox::project();
+    std::fs::create_dir_all(sandbox.cwd().join(".claude")).unwrap();
+    sandbox.create("demo", "line one");
+    assert!(sandbox.cwd().join(".claude/skills/demo").is_symlink());
+    sandbox.done(&["manage", "patch", "demo", "--find", "line one", "--replace", "line two"]);
+    let undone = sandbox.done(&["undo"]);
+    assert_eq!(undone["skills"][0]["links"], serde_json::json!([]), "{undone:#}");
+    assert!(sandbox.cwd().join(".claude/skills/demo").is_symlink());
+    sandbox.done(&["doctor"]);
+}
+
 #[test]
 fn installing_is_taken_back() {
     let sandbox = published();

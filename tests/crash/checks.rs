@@ -36,6 +36,9 @@ pub enum Found {
     Everything,
 }
 
+/// The file in which lines of the lock file wait for the next command.
+const LOCK_LINES: &str = "lock-lines.json";
+
 /// What a look found wrong, one sentence each.
 pub type Faults = Vec<String>;
 
@@ -97,6 +100,9 @@ impl Expected {
         faults.extend(self.check_proposals(found, step, said));
         let operations = self.steps.len() - 1;
         let all = step == operations && (operations > 0 || found.proposals == self.after.proposals);
+        if all && operations > 0 && found.locked != self.after.locked {
+            faults.push(format!("the lock file is {:?}, not {:?}", found.locked, self.after.locked));
+        }
         let is_against_its_word = all && operations > 0 && !self.is_mending;
         if (said == Said::Done && !all) || (said == Said::Refused && is_against_its_word) {
             faults.push(format!("{step} of {operations} operations are there, and it said {said:?}"));
@@ -172,6 +178,9 @@ impl Expected {
         let mut faults = Faults::new();
         for command in [&["status"][..], &["log"], &["list"], &["doctor", "--fix"]].into_iter().skip(turn % 4).take(1) {
             let answer = sandbox.ask(command);
+            if super::observed::own(sandbox).is_some_and(|own| own.join(LOCK_LINES).exists()) {
+                faults.push(format!("lines of the lock file still wait after `{}`", command.join(" ")));
+            }
             let unmended = command[0] == "doctor" && answer.exit == 1;
             if answer.exit != 0 && !unmended {
                 faults.push(format!("the first command fails: {answer}"));
@@ -234,13 +243,7 @@ impl Expected {
 
 /// Whether a path is a part of the event log that waits to be packed.
 fn is_put_aside(path: &str) -> bool {
-    is_pending(path)
-        || path.rsplit_once("/events.").is_some_and(|(_, name)| name.strip_suffix(".jsonl").is_some_and(is_number))
-}
-
-/// Lines of the lock file wait in the home until the next command has written them.
-fn is_pending(path: &str) -> bool {
-    path.ends_with("/lock-lines.json")
+    path.rsplit_once("/events.").is_some_and(|(_, name)| name.strip_suffix(".jsonl").is_some_and(is_number))
 }
 
 fn is_number(text: &str) -> bool {

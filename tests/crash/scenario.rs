@@ -56,6 +56,7 @@ fn proposal(sandbox: &Sandbox) -> String {
     ids.next().expect("a proposal was prepared")
 }
 
+const ADOPT: &[&str] = &["adopt", "--link", "../home/.claude/skills"];
 const REQUEST: &[&str] = &["manage", "--request", "-"];
 
 /// All of them.
@@ -105,6 +106,13 @@ pub const SCENARIOS: &[Scenario] = &[
         name: "adopt",
         prepare: found_folder,
         args: &["adopt", "../home/.agents/skills/found"],
+        stdin: String::new,
+    },
+    Scenario { name: "adopt with links", prepare: of_an_agent, args: ADOPT, stdin: String::new },
+    Scenario {
+        name: "enable for an agent",
+        prepare: hidden_from_an_agent,
+        args: &["enable", "one", "--agent", "claude-code"],
         stdin: String::new,
     },
     Scenario {
@@ -182,6 +190,22 @@ fn published(sandbox: &Sandbox) {
 fn installed(sandbox: &Sandbox) {
     sources(sandbox);
     sandbox.done(&["install", "./one", "./two"]);
+}
+
+/// Skills in a folder of Claude Code, one of them a link to a folder elsewhere.
+fn of_an_agent(sandbox: &Sandbox) {
+    let folder = sandbox.home().join(".claude/skills");
+    sources(sandbox);
+    fs::create_dir(&folder).unwrap();
+    for name in ["one", "two"] {
+        fs::rename(sandbox.path("work").join(name), folder.join(name)).unwrap();
+    }
+    std::os::unix::fs::symlink(sandbox.path("work").join("three"), folder.join("three")).unwrap();
+}
+
+fn hidden_from_an_agent(sandbox: &Sandbox) {
+    installed(sandbox);
+    sandbox.done(&["disable", "one", "--agent", "claude-code"]);
 }
 
 fn found_folder(sandbox: &Sandbox) {

@@ -3,7 +3,7 @@
 use library::{Library, Places};
 
 use super::Findings;
-use crate::{context::Context, exit::CliError};
+use crate::{commands::setup, context::Context, exit::CliError};
 
 /// Files of other users that are named one by one.
 const NAMED: usize = 10;
@@ -16,7 +16,7 @@ pub fn check(context: &Context, library: &Library, findings: &mut Findings) -> R
     check_owners(context, &places, findings);
     check_modes(context, &places, findings);
     check_lock(library, findings)?;
-    for path in client::unfinished(&context.home, library.own_path()) {
+    for path in client::unfinished(&context.home, library.own_path(), &setup::written_folders(context)) {
         let what = "was left half made by a process that was stopped";
         findings.mendable("unfinished", "unfinished", path.display(), what, || {
             client::remove_unfinished(&path).map(|()| String::new()).map_err(|error| error.to_string())

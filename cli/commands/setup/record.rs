@@ -137,6 +137,13 @@ impl SetupRecord {
     }
 }
 
+/// The folders of the files that the last setup wrote.
+pub fn written_folders(context: &Context) -> Vec<PathBuf> {
+    let last = SetupRecord::last(context).ok().flatten();
+    let files = last.iter().flat_map(|(record, _)| &record.files);
+    files.filter_map(|file| file.path.parent().map(Path::to_owned)).collect()
+}
+
 /// The folder and those above it that do not exist.
 fn absent_folders(folder: &Path) -> Vec<PathBuf> {
     folder.ancestors().take_while(|folder| folder.symlink_metadata().is_err()).map(Path::to_owned).collect()

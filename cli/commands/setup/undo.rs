@@ -99,7 +99,10 @@ fn is_setup_alone(operations: &[Operation]) -> bool {
 fn check_is_last(context: &Context, before: &LibraryBefore) -> Result<(), CliError> {
     let operations = since(context, before)?;
     let later = operations.iter().filter(|operation| operation.action != Action::Adopt.as_str()).count();
-    if operations.is_empty() || is_setup_alone(&operations) {
+    // An undo of the setup that was stopped after the library.
+    let undo = client::undo_reason(&before.operation);
+    let is_undone = operations.first().is_some_and(|last| last.reason.as_deref() == Some(undo.as_str()));
+    if operations.is_empty() || is_setup_alone(&operations) || is_undone {
         return Ok(());
     }
     let library = context.shown(context.library_path());

@@ -85,7 +85,9 @@ pub use resolve::{ResolveError, Resolved, resolve};
 pub use search::{DEFAULT_RESULTS, Found as SearchFound, SearchError, SearchResult, search};
 pub use signing::{SigningError, SigningKey, read_public_key};
 pub use spec::{GitSpec, Request, Spec, SpecError};
-pub use undo::{Operation, START as UNDO_START, UndoError, UndoStatus, Undone, UndoneSkill, operations, undo, undo_to};
+pub use undo::{
+    Operation, START as UNDO_START, UndoError, UndoStatus, Undone, UndoneSkill, operations, undo, undo_reason, undo_to,
+};
 pub use unfinished::{remove_unfinished, unfinished};
 pub use uninstall::{Outcome, UninstallError, Uninstalled, uninstall};
 pub use unmanaged::{Unmanaged, unmanaged};

@@ -48,6 +48,13 @@ impl Library {
         Ok(changes)
     }
 
+    /// Tests for a link to the skill's folder at a path.
+    #[must_use]
+    pub fn shows_at(&self, skill: &SkillName, path: &Path) -> bool {
+        let dir = path.parent().map(AgentDir::open);
+        matches!(dir, Some(Ok(Some(dir))) if dir.shows(skill, &self.path))
+    }
+
     /// The contents that a skill had, newest first.
     pub fn former_contents(&self, skill: &SkillName) -> impl Iterator<Item = Bundle> {
         let revisions = self.revisions(skill, REVISIONS_COMPARED).unwrap_or_default();
