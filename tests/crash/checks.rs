@@ -19,8 +19,8 @@ pub struct Expected {
     pub after: Observed,
     /// How many revisions each skill has before the command and after each of its operations.
     steps: Vec<BTreeMap<String, usize>>,
-    /// The command is the one that mends after each death.
-    is_mending: bool,
+    /// The command repairs after each death, or changes other files after its operations, and may be refused there.
+    goes_on: bool,
     /// Codes of what `doctor` finds before the command.
     known_problems: Vec<String>,
 }
@@ -59,7 +59,8 @@ impl Expected {
             steps.push(counts.clone());
         }
         assert_eq!(counts, after.counts(), "{}: every revision has its event", scenario.name);
-        Self { before, after, steps, is_mending: scenario.args == ["doctor", "--fix"], known_problems }
+        let goes_on = scenario.args == ["doctor", "--fix"] || scenario.is_setup();
+        Self { before, after, steps, goes_on, known_problems }
     }
 
     /// What an agent that only walks the folders sees right after the death: each skill as it was or as
@@ -103,7 +104,7 @@ impl Expected {
         if all && operations > 0 && found.locked != self.after.locked {
             faults.push(format!("the lock file is {:?}, not {:?}", found.locked, self.after.locked));
         }
-        let is_against_its_word = all && operations > 0 && !self.is_mending;
+        let is_against_its_word = all && operations > 0 && !self.goes_on;
         if (said == Said::Done && !all) || (said == Said::Refused && is_against_its_word) {
             faults.push(format!("{step} of {operations} operations are there, and it said {said:?}"));
         }

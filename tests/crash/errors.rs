@@ -55,6 +55,10 @@ impl Watcher for Refusal {
 
 /// Every refusal that a command can meet.
 fn refusals(trial: &Trial) -> Vec<Refusal> {
+    // What is refused to it beside the library is a warning.
+    if trial.scenario.is_setup() {
+        return Vec::new();
+    }
     let mut refusals = Vec::new();
     for boundary in &trial.boundaries {
         for error in [Errno::ENOSPC, Errno::EIO, Errno::EROFS, Errno::EACCES] {

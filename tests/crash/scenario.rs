@@ -33,6 +33,11 @@ impl Scenario {
         sandbox.finish_with(command, &args, (self.stdin)().as_bytes())
     }
 
+    /// Tests for `setup` and its undo, which change configurations of hosts as well.
+    pub fn is_setup(&self) -> bool {
+        self.args[0] == "setup"
+    }
+
     /// The arguments as they are in a place.
     pub fn args_in(&self, sandbox: &Sandbox) -> Vec<String> {
         let word = |arg: &&str| if **arg == *PROPOSAL { proposal(sandbox) } else { (*arg).to_owned() };
@@ -109,12 +114,15 @@ pub const SCENARIOS: &[Scenario] = &[
         stdin: String::new,
     },
     Scenario { name: "adopt with links", prepare: of_an_agent, args: ADOPT, stdin: String::new },
+    Scenario { name: "undo of an adopt", prepare: adopted, args: &["undo", "--to", "start"], stdin: String::new },
     Scenario {
         name: "enable for an agent",
         prepare: hidden_from_an_agent,
         args: &["enable", "one", "--agent", "claude-code"],
         stdin: String::new,
     },
+    Scenario { name: "setup", prepare: of_an_agent, args: &["setup", "-y"], stdin: String::new },
+    Scenario { name: "undo of a setup", prepare: set_up, args: &["setup", "--undo"], stdin: String::new },
     Scenario {
         name: "taking over a hand edit",
         prepare: hand_edit,
@@ -201,6 +209,16 @@ fn of_an_agent(sandbox: &Sandbox) {
         fs::rename(sandbox.path("work").join(name), folder.join(name)).unwrap();
     }
     std::os::unix::fs::symlink(sandbox.path("work").join("three"), folder.join("three")).unwrap();
+}
+
+fn adopted(sandbox: &Sandbox) {
+    of_an_agent(sandbox);
+    sandbox.done(ADOPT);
+}
+
+fn set_up(sandbox: &Sandbox) {
+    of_an_agent(sandbox);
+    sandbox.done(&["setup", "-y"]);
 }
 
 fn hidden_from_an_agent(sandbox: &Sandbox) {
