@@ -1,0 +1,104 @@
+//! [`step`]: one step of a sequence, by chance.
+
+use super::{edits, places, world::World};
+use crate::support::Answer;
+
+/// A step; `None` where it ran no command, or the command was killed.
+type Step = fn(&mut World) -> Option<Answer>;
+
+/// The steps that one `undo` takes back, with their weights.
+const UNDOABLE: [(Step, u64); 16] = [
+    (edits::patch, 10),
+    (edits::edit, 5),
+    (edits::write_file, 6),
+    (edits::remove_file, 2),
+    (edits::create, 6),
+    (edits::delete, 3),
+    (edits::roll_back, 5),
+    (edits::roll_back_to_head, 2),
+    (edits::disable, 4),
+    (edits::enable, 6),
+    (edits::hide, 3),
+    (edits::show, 4),
+    (edits::install, 5),
+    (edits::uninstall, 3),
+    (edits::update, 5),
+    (places::adopt, 5),
+];
+
+/// All others.
+const OTHERS: [(Step, u64); 18] = [
+    (edits::undo, 5),
+    (edits::undo_to, 2),
+    (edits::commit, 5),
+    (edits::pin, 1),
+    (edits::unpin, 2),
+    (edits::gc, 2),
+    (edits::doctor_fix, 5),
+    (edits::follow_hint, 8),
+    (places::edit_well, 8),
+    (places::edit_badly, 4),
+    (places::edit_hostile, 3),
+    (places::mend, 9),
+    (places::git_commit, 3),
+    (places::git_switch, 5),
+    (places::remove_link, 4),
+    (places::replace_link, 4),
+    (places::remove_folder, 2),
+    (places::link_folder, 1),
+];
+
+/// One in so many steps is taken back at once.
+const UNDONE: u64 = 5;
+
+/// One in so many kills is followed by another step before anything is looked at.
+const UNSEEN: u64 = 2;
+
+/// Does something, and checks the agents' views afterwards.
+pub fn step(world: &mut World) {
+    world.tally.steps += 1;
+    let (of_undoable, of_others) = (total(&UNDOABLE), total(&OTHERS));
+    let at = world.random.below(of_undoable + of_others);
+    if at >= of_undoable {
+        let _answer = chosen(&OTHERS, at - of_undoable)(world);
+    } else if world.chance(UNDONE) {
+        undone(world, chosen(&UNDOABLE, at));
+    } else {
+        let _answer = chosen(&UNDOABLE, at)(world);
+    }
+    if !world.is_killed || !world.chance(UNSEEN) {
+        world.check();
+    }
+}
+
+/// Does something and takes it back; everything is as it was then.
+fn undone(world: &mut World, step: Step) {
+    let _settled = world.run(&["list"], b"");
+    world.steady = Some(world.files());
+    let answer = step(world);
+    let before = world.steady.take().unwrap();
+    if answer.is_none_or(|answer| answer.exit != 0) || world.files() == before {
+        return;
+    }
+    let undo = world.run(&["undo"], b"");
+    assert_eq!(undo.exit, 0, "{undo}");
+    for (folder, then) in before {
+        let now = &world.files()[folder];
+        assert!(then == *now, "{folder} was {then:#?} and is {now:#?} after {undo}");
+    }
+    world.tally.undone += 1;
+}
+
+fn total(steps: &[(Step, u64)]) -> u64 {
+    steps.iter().map(|(_, weight)| weight).sum()
+}
+
+fn chosen(steps: &[(Step, u64)], mut at: u64) -> Step {
+    for (step, weight) in steps {
+        match at.checked_sub(*weight) {
+            Some(rest) => at = rest,
+            None => return *step,
+        }
+    }
+    unreachable!("a number below the sum of the weights")
+}
