@@ -12,7 +12,7 @@ use crate::{
     context::{Context, skill_name},
     exit::{CliError, Exit, failed},
     print::{BAD, FAINT, GOOD, STRONG, WARN, findings_lines, problem_line, visible},
-    views::{AgentsPicture, Difference},
+    views::{AgentsPicture, Difference, Lacking},
 };
 
 /// Flags of `status`.
@@ -51,7 +51,8 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
     let catalogue = Catalogue::collect(&context.places(false), Vec::new()).map_err(failed)?;
     let agents = AgentsPicture::of(context, &catalogue, named)?;
     let differences: Vec<Value> = agents.differences.iter().map(Difference::document).collect();
-    let document = overview.document_with(differences.clone());
+    let mut document = overview.document_with(differences.clone());
+    document["lacking"] = agents.lacking.iter().map(Lacking::document).collect();
     problems.extend(differences);
     context.out.answer(&document, |out| {
         for skill in skills {

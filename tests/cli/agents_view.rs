@@ -286,7 +286,7 @@ fn list_names_the_agents_that_read() {
     assert_eq!((&lacking["agent"], &lacking["in_use"]), (&json!("claude-code"), &json!(true)));
     assert_eq!(lacking["command"], "skillhub enable demo --agent claude-code");
     assert_eq!(findings(&sandbox, "agents"), [["agent_not_linked", "ok"]]);
-    sandbox.done(&["status"]);
+    assert_eq!(sandbox.done(&["status"])["lacking"], list["lacking"]);
     std::os::unix::fs::symlink("../../.agents/skills/demo", root.join(".claude/skills/demo")).unwrap();
     let list = sandbox.done(&["list"]);
     assert_eq!(list["skills"][0]["agents"], json!(["claude-code", "opencode"]));
@@ -409,6 +409,14 @@ fn list_shows_how_many_more_are_unmanaged() {
     assert!(hint.ends_with("home/.claude/skills --global"), "{hint}");
     let words: Vec<&str> = hint.split(' ').skip(1).collect();
     assert_eq!(sandbox.done(&words)["skills"].as_array().unwrap().len(), 23, "the command adopts all");
+}
+
+#[test]
+fn folders_that_hosts_read_besides_are_listed() {
+    let sandbox = Sandbox::project();
+    put(&sandbox.cwd().join(".opencode/skills"), "own", "Of the project.");
+    let unmanaged = sandbox.done(&["list"])["unmanaged"].clone();
+    assert_eq!((&only(&unmanaged)["name"], &only(&unmanaged)["agents"]), (&json!("own"), &json!(["opencode"])));
 }
 
 #[test]

@@ -126,10 +126,8 @@ impl World {
             return None;
         }
         if row["enabled"] == false {
-            let listed = row["agents"].as_array().unwrap().iter().any(|agent| agent == host.id);
-            let differs = named.list["differences"].as_array().unwrap().iter().any(|one| concerns(one, name, *host));
-            assert!(listed || differs, "{name} is disabled, {} sends it, and `list` has {row:#}", host.id);
-            return Some("disabled, read from the library");
+            named.names_hidden(case, row);
+            return Some("disabled, and read");
         }
         assert!(row["fault"].is_string(), "{name}: {} sends it, `read` refuses it, `list` has {row:#}", host.id);
         let state = named.state(name);
@@ -189,6 +187,27 @@ impl Named {
         let checks = self.doctor["checks"].as_array().unwrap();
         let is_named = checks.iter().any(|check| check["code"] == "agent_not_linked" && check["path"] == host.id);
         assert!(is_named, "`doctor` does not name that {} lacks {name}: {:#}", host.id, self.doctor);
+    }
+
+    /// Checks that a host that reads a disabled skill is named.
+    #[track_caller]
+    fn names_hidden(&self, case: &Case<'_>, row: &Value) {
+        let Case { name, host, .. } = case;
+        let is_listed = row["agents"].as_array().unwrap().iter().any(|agent| agent == host.id);
+        let Some(warnings) = self.status["warnings"].as_array() else {
+            return;
+        };
+        let of_list = self.list["differences"].as_array().unwrap();
+        assert!(is_listed || of_list.iter().any(|one| concerns(one, name, *host)), "`list` has {row:#}");
+        let mut of_status = self.status["problems"].as_array().unwrap().iter().chain(warnings);
+        let is_named = of_status.any(|one| concerns(one, name, *host));
+        assert!(is_named, "{name} is disabled, {} sends it, `status` has {:#}", host.id, self.status);
+        let mut checks = self.doctor["checks"].as_array().unwrap().iter();
+        let is_named = checks.any(|check| {
+            let message = check["message"].as_str().unwrap();
+            check["check"] == "agents" && message.contains(name) && message.contains(host.id)
+        });
+        assert!(is_named, "{name} is disabled, {} sends it, `doctor` has {:#}", host.id, self.doctor);
     }
 
     /// Checks that an open finding of `doctor` has both words.

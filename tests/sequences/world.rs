@@ -167,15 +167,21 @@ impl World {
         (!self.layout.global).then(|| self.layout.sandbox.cwd())
     }
 
-    /// Everything that an operation may change for agents.
+    /// Everything that an operation may change for agents: of their folders what is read through links, as a copy is
+    /// as good as a link.
     pub fn files(&self) -> Files {
-        let folders = [".agents/skills", ".claude/skills", ".opencode/skills"];
-        folders.into_iter().map(|folder| (folder, self.of_folder(folder))).collect()
-    }
-
-    fn of_folder(&self, folder: &str) -> Snapshot {
-        let mut files = snapshot(&self.layout.folder(folder));
-        files.retain(|path, _| path != "skillhub.lock");
+        let library = [(".agents/skills", snapshot(&self.layout.folder(".agents/skills")))];
+        let folders = [".claude/skills", ".opencode/skills"].map(|folder| {
+            let children = fs::read_dir(self.layout.folder(folder)).into_iter().flatten();
+            let children = children.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
+            let files = children.flat_map(|path| {
+                let name = path.file_name().unwrap().to_string_lossy().into_owned();
+                snapshot(&path).into_iter().map(move |(below, entry)| (format!("{name}/{below}"), entry))
+            });
+            (folder, files.collect())
+        });
+        let mut files: Files = library.into_iter().chain(folders).collect();
+        files.values_mut().for_each(|files| files.retain(|path, _| path != "skillhub.lock"));
         files
     }
 
@@ -254,7 +260,9 @@ impl World {
         }
         let is_of_view = is_view && [1, 8].contains(&answer.exit);
         let is_doctor = args[0] == "doctor" && answer.exit == 1;
-        let is_listed = answer.exit == 0 || REFUSALS.contains(&answer.exit) || is_of_view || is_doctor;
+        // A number by chance may be that of a deletion, which is no revision to go back to.
+        let is_deletion = args[0] == "rollback" && answer.exit == 2;
+        let is_listed = answer.exit == 0 || REFUSALS.contains(&answer.exit) || is_of_view || is_doctor || is_deletion;
         assert!(is_listed, "an exit that no command should have here: {answer}");
         answer
     }

@@ -174,7 +174,10 @@ impl Library {
             LinkAction::Link | LinkAction::Copy => AgentDir::create(folder)?,
             LinkAction::Renew | LinkAction::Remove | LinkAction::Restore => match AgentDir::open(folder)? {
                 Some(dir) => dir,
-                None => return Ok(()),
+                None => {
+                    changes.absent.extend((step.action == LinkAction::Remove).then(|| step.path.clone()));
+                    return Ok(());
+                }
             },
         };
         match step.action {
@@ -197,7 +200,7 @@ impl Library {
             LinkAction::Remove => match dir.remove_link(skill, &self.path)? || self.remove_copy(&dir, skill)? {
                 true => changes.removed.push(step.path.clone()),
                 false if dir.holds(skill) => changes.kept.push(step.path.clone()),
-                false => {}
+                false => changes.absent.push(step.path.clone()),
             },
             LinkAction::Restore => {
                 let Some(kept) = step.original.as_deref().filter(|kept| own.symlink_metadata(kept).is_ok()) else {
@@ -280,7 +283,8 @@ impl Library {
     ) -> Result<(), LibraryError> {
         let state = State::read(own)?;
         let mut set = state.of(skill);
-        let gone: BTreeSet<&PathBuf> = changes.removed.iter().chain(&changes.kept).chain(&changes.restored).collect();
+        let gone = [&changes.removed, &changes.kept, &changes.absent, &changes.restored];
+        let gone: BTreeSet<&PathBuf> = gone.into_iter().flatten().collect();
         let placed: BTreeSet<PathBuf> = set.placed.iter().chain(&changes.placed).cloned().collect();
         set.placed = placed.into_iter().filter(|path| !gone.contains(path) && path.to_str().is_some()).collect();
         change(&mut set);
