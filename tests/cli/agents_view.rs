@@ -420,6 +420,23 @@ fn folders_that_hosts_read_besides_are_listed() {
 }
 
 #[test]
+fn reader_of_a_missing_skill_is_named() {
+    let sandbox = Sandbox::project();
+    sandbox.create("demo", "body");
+    put(&sandbox.cwd().join(".claude/skills"), "demo", "Somebody's own.");
+    fs::remove_dir_all(sandbox.cwd().join(".agents/skills/demo")).unwrap();
+    let problem = only(&sandbox.ask(&["status"]).exits(8).json()["problems"]).clone();
+    assert_eq!(
+        (&problem["agents"], &problem["hint"]),
+        (&json!(["claude-code"]), &json!("skillhub rollback demo head"))
+    );
+    assert_eq!(findings(&sandbox, "agents"), [["agent_reads_other", "cannot"]]);
+    sandbox.done(&["rollback", "demo", "head"]);
+    let problem = only(&sandbox.ask(&["status"]).exits(8).json()["problems"]).clone();
+    assert_eq!(problem["hint"], "skillhub enable demo --agent claude-code --link");
+}
+
+#[test]
 fn titles_are_listed() {
     let sandbox = Sandbox::new();
     let text = skill_md("forms", "Fills forms.", "Do it.").replacen("---\n", "---\nmetadata:\n  title: 表格\n", 1);

@@ -262,3 +262,37 @@ fn pinned_skill_stops_all_of_an_undo() {
     sandbox.ask(&["undo", "--to", &ids[0]]).refused(5, "policy_denied");
     assert_eq!(state(&sandbox), states[4], "the other skill stays as well");
 }
+
+/// A link that a hand took away is not brought back by undoing something else.
+#[cfg(unix)]
+#[test]
+fn links_of_other_operations_stay() {
+    let sandbox = Sandbox::project();
+    fs::create_dir_all(sandbox.cwd().join(".claude/skills")).unwrap();
+    sandbox.create("demo", "one line");
+    let link = sandbox.cwd().join(".claude/skills/demo");
+    let patch = ["manage", "patch", "demo", "--find", "one", "--replace", "two"];
+    sandbox.done(&patch);
+    let undone = sandbox.done(&["undo"]);
+    assert_eq!(undone["skills"][0]["links"], serde_json::json!([]), "{undone:#}");
+    fs::remove_file(&link).unwrap();
+    sandbox.done(&patch);
+    sandbox.done(&["undo"]);
+    assert!(link.symlink_metadata().is_err());
+}
+
+/// A place from which a link was to go is forgotten also where a hand was faster.
+#[cfg(unix)]
+#[test]
+fn deleted_skill_leaves_no_place() {
+    let sandbox = Sandbox::project();
+    fs::create_dir_all(sandbox.cwd().join(".claude/skills")).unwrap();
+    sandbox.create("demo", "one line");
+    fs::remove_file(sandbox.cwd().join(".claude/skills/demo")).unwrap();
+    sandbox.done(&["manage", "delete", "demo"]);
+    sandbox.done(&["doctor"]);
+    let own = skill_md("demo", "Does it. Use in tests.", "Of Claude Code.");
+    let folder = sandbox.cwd().join(".claude/skills/demo");
+    write_files(&folder, &[("SKILL.md", own.as_bytes(), false)]);
+    assert_eq!(sandbox.done(&["list"])["unmanaged"][0]["name"], "demo");
+}

@@ -129,6 +129,11 @@ impl World {
             named.names_hidden(case, row);
             return Some("disabled, and read");
         }
+        let library = real(&self.skill(name));
+        if !library.exists() {
+            named.names_other(name, *host);
+            return Some("without a folder in the library");
+        }
         assert!(row["fault"].is_string(), "{name}: {} sends it, `read` refuses it, `list` has {row:#}", host.id);
         let state = named.state(name);
         assert!(["blocked", "missing", "absent"].contains(&state.as_str()), "{name} is {state}, {:#}", named.status);
