@@ -263,22 +263,23 @@ fn pinned_skill_stops_all_of_an_undo() {
     assert_eq!(state(&sandbox), states[4], "the other skill stays as well");
 }
 
-/// A link that a hand took away is not brought back by undoing something else.
 #[cfg(unix)]
 #[test]
-fn links_of_other_operations_stay() {
+fn unchanged_links_are_not_placed() {
     let sandbox = Sandbox::project();
     fs::create_dir_all(sandbox.cwd().join(".claude/skills")).unwrap();
     sandbox.create("demo", "one line");
-    let link = sandbox.cwd().join(".claude/skills/demo");
-    let patch = ["manage", "patch", "demo", "--find", "one", "--replace", "two"];
-    sandbox.done(&patch);
+    sandbox.done(&["manage", "patch", "demo", "--find", "one", "--replace", "two"]);
     let undone = sandbox.done(&["undo"]);
     assert_eq!(undone["skills"][0]["links"], serde_json::json!([]), "{undone:#}");
-    fs::remove_file(&link).unwrap();
-    sandbox.done(&patch);
+    // A folder that a hand put in the place of the link stays as well.
+    let place = sandbox.cwd().join(".claude/skills/demo");
+    fs::remove_file(&place).unwrap();
+    let text = fs::read(sandbox.cwd().join(".agents/skills/demo/SKILL.md")).unwrap();
+    write_files(&place, &[("SKILL.md", &text, false)]);
+    sandbox.done(&["manage", "patch", "demo", "--find", "one", "--replace", "two"]);
     sandbox.done(&["undo"]);
-    assert!(link.symlink_metadata().is_err());
+    assert!(!place.is_symlink());
 }
 
 /// A place from which a link was to go is forgotten also where a hand was faster.

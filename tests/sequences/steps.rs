@@ -89,13 +89,16 @@ fn undone(world: &mut World, step: Step) {
     }
     assert_eq!(undo.exit, 0, "{undo}");
     let now = world.files();
+    let library = &now[".agents/skills"];
     let changed = before.iter().flat_map(|(folder, then)| {
         let paths: BTreeSet<&String> = then.keys().chain(now[folder].keys()).collect();
-        let pairs = paths.into_iter().map(move |path| (path, then.get(path)));
-        let now = &now[folder];
-        pairs.filter(|(path, then)| *then != now.get(*path)).map(move |(path, then)| {
-            format!("{folder}/{path} was {} and is {}", describe(then), describe(now.get(path)))
-        })
+        let pairs = paths.into_iter().map(|path| (path, then.get(path), now[folder].get(path)));
+        // `undo` places a link of ours again that a hand took away.
+        let is_healed = |path: &String| *folder != ".agents/skills" && now[folder].get(path) == library.get(path);
+        let changed = pairs.filter(|(path, then, now)| then != now && !(then.is_none() && is_healed(path)));
+        let told =
+            changed.map(|(path, then, now)| format!("{folder}/{path} was {} and is {}", describe(then), describe(now)));
+        told.collect::<Vec<_>>()
     });
     let changed: Vec<String> = changed.collect();
     assert!(changed.is_empty(), "`undo` left: {changed:#?}");
