@@ -291,7 +291,6 @@ fn deleted_skill_leaves_no_place() {
     sandbox.create("demo", "one line");
     fs::remove_file(sandbox.cwd().join(".claude/skills/demo")).unwrap();
     sandbox.done(&["manage", "delete", "demo"]);
-    sandbox.done(&["doctor"]);
     let own = skill_md("demo", "Does it. Use in tests.", "Of Claude Code.");
     let folder = sandbox.cwd().join(".claude/skills/demo");
     write_files(&folder, &[("SKILL.md", own.as_bytes(), false)]);

@@ -95,7 +95,7 @@ fn undone(world: &mut World, step: Step) {
         let pairs = paths.into_iter().map(|path| (path, then.get(path), now[folder].get(path)));
         // `undo` places a link of ours again that a hand took away.
         let is_healed = |path: &String| *folder != ".agents/skills" && now[folder].get(path) == library.get(path);
-        let changed = pairs.filter(|(path, then, now)| then != now && !(then.is_none() && is_healed(path)));
+        let changed = pairs.filter(|&(path, then, now)| then != now && !(then.is_none() && is_healed(path)));
         let told =
             changed.map(|(path, then, now)| format!("{folder}/{path} was {} and is {}", describe(then), describe(now)));
         told.collect::<Vec<_>>()

@@ -178,7 +178,7 @@ impl World {
                 let name = path.file_name().unwrap().to_string_lossy().into_owned();
                 snapshot(&path).into_iter().map(move |(below, entry)| (format!("{name}/{below}"), entry))
             });
-            (folder, files.collect())
+            (folder, files.collect::<Snapshot>())
         });
         let mut files: Files = library.into_iter().chain(folders).collect();
         files.values_mut().for_each(|files| files.retain(|path, _| path != "skillhub.lock"));
