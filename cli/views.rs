@@ -194,6 +194,7 @@ impl SharedPlace<'_> {
         let (who, at) = (agents.join(", "), visible(&context.short(&self.path)));
         let (reads, name) = (if agents.len() == 1 { "reads" } else { "read" }, &listed.name);
         let message = match self.view.reads {
+            _ if listed.missing => format!("{who} {reads} {name} at {at}, and its folder in the library is missing"),
             Reads::Older { number } => format!("{who} {reads} revision {number} of {name} at {at}, not the newest"),
             _ => format!("{who} {reads} other content than skillhub has of {name}, at {at}"),
         };
@@ -241,6 +242,9 @@ fn repair(context: &Context, listed: &Listed, (view, path, hosts): (&AgentView, 
     let is_folder = path.symlink_metadata().is_ok_and(|found| found.is_dir());
     if listed.path.as_deref() == Some(path) && listed.held().is_some() {
         return format!("skillhub commit {name} --reason TEXT{global}");
+    }
+    if listed.missing {
+        return format!("skillhub rollback {name} head{global}");
     }
     let owner = hosts.iter().find(|host| host.owns(path)).map(|host| host.id);
     match (owner, is_of_user == (listed.scope == Scope::User)) {

@@ -12,7 +12,7 @@ use crate::{
     context::{Context, skill_name},
     exit::{CliError, Exit, failed},
     print::{BAD, FAINT, GOOD, STRONG, WARN, findings_lines, problem_line, visible},
-    views::{AgentsPicture, Difference},
+    views::{AgentsPicture, Difference, Lacking},
 };
 
 /// Flags of `status`.
@@ -54,6 +54,7 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
     let differences: Vec<Value> = errors.into_iter().map(Difference::document).collect();
     let mut document = overview.document_with(differences.clone());
     document["warnings"] = warnings.into_iter().map(Difference::document).collect();
+    document["lacking"] = agents.lacking.iter().map(Lacking::document).collect();
     problems.extend(differences);
     context.out.answer(&document, |out| {
         for skill in skills {

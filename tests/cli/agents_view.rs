@@ -326,7 +326,7 @@ fn list_names_the_agents_that_read() {
     assert_eq!((&lacking["agent"], &lacking["in_use"]), (&json!("claude-code"), &json!(true)));
     assert_eq!(lacking["command"], "skillhub enable demo --agent claude-code");
     assert_eq!(findings(&sandbox, "agents"), [["agent_not_linked", "ok"]]);
-    sandbox.done(&["status"]);
+    assert_eq!(sandbox.done(&["status"])["lacking"], list["lacking"]);
     std::os::unix::fs::symlink("../../.agents/skills/demo", root.join(".claude/skills/demo")).unwrap();
     let list = sandbox.done(&["list"]);
     assert_eq!(list["skills"][0]["agents"], json!(["claude-code", "opencode"]));
@@ -449,6 +449,31 @@ fn list_shows_how_many_more_are_unmanaged() {
     assert!(hint.ends_with("home/.claude/skills --global"), "{hint}");
     let words: Vec<&str> = hint.split(' ').skip(1).collect();
     assert_eq!(sandbox.done(&words)["skills"].as_array().unwrap().len(), 23, "the command adopts all");
+}
+
+#[test]
+fn folders_that_hosts_read_besides_are_listed() {
+    let sandbox = Sandbox::project();
+    put(&sandbox.cwd().join(".opencode/skills"), "own", "Of the project.");
+    let unmanaged = sandbox.done(&["list"])["unmanaged"].clone();
+    assert_eq!((&only(&unmanaged)["name"], &only(&unmanaged)["agents"]), (&json!("own"), &json!(["opencode"])));
+}
+
+#[test]
+fn reader_of_a_missing_skill_is_named() {
+    let sandbox = Sandbox::project();
+    sandbox.create("demo", "body");
+    put(&sandbox.cwd().join(".claude/skills"), "demo", "Somebody's own.");
+    fs::remove_dir_all(sandbox.cwd().join(".agents/skills/demo")).unwrap();
+    let problem = only(&sandbox.ask(&["status"]).exits(8).json()["problems"]).clone();
+    assert_eq!(
+        (&problem["agents"], &problem["hint"]),
+        (&json!(["claude-code"]), &json!("skillhub rollback demo head"))
+    );
+    assert_eq!(findings(&sandbox, "agents"), [["agent_reads_other", "cannot"]]);
+    sandbox.done(&["rollback", "demo", "head"]);
+    let problem = only(&sandbox.ask(&["status"]).exits(8).json()["problems"]).clone();
+    assert_eq!(problem["hint"], "skillhub enable demo --agent claude-code --link");
 }
 
 #[test]

@@ -276,3 +276,37 @@ fn pinned_skill_stops_all_of_an_undo() {
     sandbox.ask(&["undo", "--to", &ids[0]]).refused(5, "policy_denied");
     assert_eq!(state(&sandbox), states[4], "the other skill stays as well");
 }
+
+#[cfg(unix)]
+#[test]
+fn unchanged_links_are_not_placed() {
+    let sandbox = Sandbox::project();
+    fs::create_dir_all(sandbox.cwd().join(".claude/skills")).unwrap();
+    sandbox.create("demo", "one line");
+    sandbox.done(&["manage", "patch", "demo", "--find", "one", "--replace", "two"]);
+    let undone = sandbox.done(&["undo"]);
+    assert_eq!(undone["skills"][0]["links"], serde_json::json!([]), "{undone:#}");
+    // A folder that a hand put in the place of the link stays as well.
+    let place = sandbox.cwd().join(".claude/skills/demo");
+    fs::remove_file(&place).unwrap();
+    let text = fs::read(sandbox.cwd().join(".agents/skills/demo/SKILL.md")).unwrap();
+    write_files(&place, &[("SKILL.md", &text, false)]);
+    sandbox.done(&["manage", "patch", "demo", "--find", "one", "--replace", "two"]);
+    sandbox.done(&["undo"]);
+    assert!(!place.is_symlink());
+}
+
+/// A place from which a link was to go is forgotten also where a hand was faster.
+#[cfg(unix)]
+#[test]
+fn deleted_skill_leaves_no_place() {
+    let sandbox = Sandbox::project();
+    fs::create_dir_all(sandbox.cwd().join(".claude/skills")).unwrap();
+    sandbox.create("demo", "one line");
+    fs::remove_file(sandbox.cwd().join(".claude/skills/demo")).unwrap();
+    sandbox.done(&["manage", "delete", "demo"]);
+    let own = skill_md("demo", "Does it. Use in tests.", "Of Claude Code.");
+    let folder = sandbox.cwd().join(".claude/skills/demo");
+    write_files(&folder, &[("SKILL.md", own.as_bytes(), false)]);
+    assert_eq!(sandbox.done(&["list"])["unmanaged"][0]["name"], "demo");
+}

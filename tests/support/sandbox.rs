@@ -39,6 +39,11 @@ impl Sandbox {
         sandbox
     }
 
+    /// Leaves everything on disk, for a look at what failed.
+    pub fn keep(&mut self) {
+        self.dir.disable_cleanup(true);
+    }
+
     /// A path below the sandbox.
     pub fn path(&self, below: &str) -> PathBuf {
         self.dir.path().join(below)

@@ -80,7 +80,7 @@ fn unmanaged_paths(context: &Context, library: &Library) -> Result<Vec<PathBuf>,
         let has_history = SkillName::parse(&name).is_ok_and(|name| heads.iter().any(|(known, _)| *known == name));
         paths.extend(Some(library.path().join(name)).filter(|path| !has_history && is_skill(path)));
     }
-    for folder in context.agent_folders().all().iter().filter(|folder| folder.path != library.path()) {
+    for folder in context.agent_folders().all_read().iter().filter(|folder| folder.path != library.path()) {
         if is_agents_own(context, &folder.path) {
             paths.extend(children(&folder.path)?.into_iter().filter(|path| is_skill(path) && !is_ours(path)));
         }

@@ -319,16 +319,16 @@ impl Planned<'_> {
     }
 
     /// The links as they were before the operation, with the originals that it moved aside.
-    fn links(&self, library: &Library, state: &State) -> LinkPlan {
-        let (before, now) = (self.of.state_before(), state.of(&self.of.name).placed);
+    fn links(&self, state: &State) -> LinkPlan {
+        let (before, now) = (self.of.state_before(), state.of(&self.of.name));
         let of_others = self.of.before().map(|before| before.linked.clone()).unwrap_or_default();
-        let stands = |path: &PathBuf| now.contains(path) && library.shows_at(&self.of.name, path);
-        let shown: Vec<&PathBuf> = before.placed.iter().filter(|path| !stands(path)).collect();
-        let removed = now.iter().filter(|path| !before.placed.contains(*path) && !of_others.contains(*path)).cloned();
+        let removed = now.placed.iter().filter(|path| !before.placed.contains(path) && !of_others.contains(path));
         let is_there = self.then.is_some() || self.of.revision().is_none();
-        let shown = shown.into_iter().filter(|_| before.enabled && is_there);
+        // A link that the operation left alone is nobody's concern, also if a hand took it away.
+        let is_gone = |path: &&PathBuf| !now.enabled || !now.placed.contains(path);
+        let shown = before.placed.iter().filter(|_| before.enabled && is_there).filter(is_gone);
         let targets = shown.filter_map(|path| Some(LinkTarget { replaces: true, ..LinkTarget::link(path.parent()?) }));
-        LinkPlan { targets: targets.collect(), removed: removed.collect(), restored: self.of.originals() }
+        LinkPlan { targets: targets.collect(), removed: removed.cloned().collect(), restored: self.of.originals() }
     }
 
     /// The entry of the lock file as it was before, and the name of the one that goes.
@@ -352,7 +352,7 @@ impl Planned<'_> {
 
 fn links_of(library: &Library, planned: &[Planned<'_>]) -> BTreeMap<SkillName, LinkPlan> {
     let state = library.state().unwrap_or_default();
-    planned.iter().map(|planned| (planned.of.name.clone(), planned.links(library, &state))).collect()
+    planned.iter().map(|planned| (planned.of.name.clone(), planned.links(&state))).collect()
 }
 
 fn lock_lines(planned: &[Planned<'_>], lock: &LockFile, path: &Path) -> Result<Option<LockLines>, UndoError> {

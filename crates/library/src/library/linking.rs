@@ -48,13 +48,6 @@ impl Library {
         Ok(changes)
     }
 
-    /// Tests for a link to the skill's folder at a path.
-    #[must_use]
-    pub fn shows_at(&self, skill: &SkillName, path: &Path) -> bool {
-        let dir = path.parent().map(AgentDir::open);
-        matches!(dir, Some(Ok(Some(dir))) if dir.shows(skill, &self.path))
-    }
-
     /// The contents that a skill had, newest first.
     pub fn former_contents(&self, skill: &SkillName) -> impl Iterator<Item = Bundle> {
         let revisions = self.revisions(skill, REVISIONS_COMPARED).unwrap_or_default();
@@ -199,7 +192,10 @@ impl Library {
             LinkAction::Link | LinkAction::Copy => AgentDir::create(folder)?,
             LinkAction::Renew | LinkAction::Remove | LinkAction::Restore => match AgentDir::open(folder)? {
                 Some(dir) => dir,
-                None => return Ok(()),
+                None => {
+                    changes.absent.extend((step.action == LinkAction::Remove).then(|| step.path.clone()));
+                    return Ok(());
+                }
             },
         };
         match step.action {
@@ -222,7 +218,7 @@ impl Library {
             LinkAction::Remove => match dir.remove_link(skill, &self.path)? || self.remove_copy(&dir, skill)? {
                 true => changes.removed.push(step.path.clone()),
                 false if dir.holds(skill) => changes.kept.push(step.path.clone()),
-                false => {}
+                false => changes.absent.push(step.path.clone()),
             },
             LinkAction::Restore => {
                 let Some(kept) = step.original.as_deref().filter(|kept| own.symlink_metadata(kept).is_ok()) else {
@@ -305,7 +301,8 @@ impl Library {
     ) -> Result<(), LibraryError> {
         let state = State::read(own)?;
         let mut set = state.of(skill);
-        let gone: BTreeSet<&PathBuf> = changes.removed.iter().chain(&changes.kept).chain(&changes.restored).collect();
+        let gone = [&changes.removed, &changes.kept, &changes.absent, &changes.restored];
+        let gone: BTreeSet<&PathBuf> = gone.into_iter().flatten().collect();
         let placed: BTreeSet<PathBuf> = set.placed.iter().chain(&changes.placed).cloned().collect();
         set.placed = placed.into_iter().filter(|path| !gone.contains(path) && path.to_str().is_some()).collect();
         change(&mut set);
