@@ -10,7 +10,6 @@ use skill::counted;
 use crate::{
     context::Context,
     exit::{CliError, Exit, failed},
-    hints,
     print::{BAD, FAINT, STRONG, Table, visible},
 };
 
@@ -31,6 +30,8 @@ pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
     // A lock file that cannot be read knows no source; other commands report it.
     let lock = LockFile::read(&context.lock_path(&library)).unwrap_or_default();
     let info = client::info(&context.registries_of(&library)?, &spec, &lock).map_err(failed)?;
+    let present = library.head(&info.name.name);
+    let is_taken = present.is_ok_and(|head| head.is_some_and(|head| !head.tombstone));
     let releases: Vec<_> = info.releases.iter().collect();
     let signed: Vec<Value> =
         info.releases.iter().zip(&info.signed).map(|(entry, signed)| document(entry, signed)).collect();
@@ -85,8 +86,12 @@ pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
         for why in info.signed.iter().filter_map(Signed::fault) {
             writeln!(out, "{BAD}not to be trusted{BAD:#}: {}", visible(why))?;
         }
-        let command = hints::for_user(&format!("skillhub install {}", info.name));
-        out.message(format_args!("Install it: {command}"))
+        let is_offered = releases.iter().any(|entry| !entry.yanked && entry.withdrawn.is_none());
+        match (is_taken, is_offered) {
+            (true, _) => out.message(format_args!("Here already: skillhub status {}", info.name.name)),
+            (false, true) => out.message(format_args!("Install it: skillhub install {}", info.name)),
+            (false, false) => Ok(()),
+        }
     })?;
     Ok(Exit::Done)
 }
