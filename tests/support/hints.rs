@@ -13,6 +13,7 @@ use std::{
     io::Write,
     process::Command,
     sync::{LazyLock, Mutex},
+    time::{Duration, Instant},
 };
 
 use self::{expected::Expected, found::Offer, pasted::Outcome};
@@ -52,8 +53,9 @@ pub fn check(sandbox: &Sandbox, asked: &Asked<'_>, answer: &Answer) {
         if !is_new {
             continue;
         }
+        let began = Instant::now();
         let fault = fault(sandbox, asked, &offer, test);
-        log(test, answer, &offer, fault.as_deref());
+        log((test, answer, &offer), fault.as_deref(), began.elapsed());
         if let Some(fault) = fault.filter(|_| std::env::var_os(LOG).is_none()) {
             panic!(
                 "`skillhub {}` ended with {} and printed\n  {}\nof which the command\n  {}\n{fault}",
@@ -98,11 +100,11 @@ fn plain(sandbox: &Sandbox, offer: &Offer) -> String {
     plain
 }
 
-fn log(test: &str, answer: &Answer, offer: &Offer, fault: Option<&str>) {
+fn log((test, answer, offer): (&str, &Answer, &Offer), fault: Option<&str>, took: Duration) {
     let Some(path) = std::env::var_os(LOG) else { return };
     let line = serde_json::json!({
         "test": test, "asked": answer.command, "exit": answer.exit, "text": offer.text, "command": offer.command,
-        "fault": fault,
+        "fault": fault, "milliseconds": took.as_millis() as u64,
     });
     let mut file = OpenOptions::new().create(true).append(true).open(path).unwrap();
     file.write_all(format!("{line}\n").as_bytes()).unwrap();
