@@ -12,7 +12,7 @@ use crate::{
     commands::install::installer,
     context::Context,
     exit::{CliError, Exit, error_of_one, exit_of_one, failed},
-    print::{BAD, FAINT, GOOD, Page, STRONG, Table, WARN, findings_lines, visible},
+    print::{BAD, FAINT, Page, STRONG, Table, WARN, findings_lines, visible},
 };
 
 /// Flags of `import`.
