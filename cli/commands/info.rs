@@ -1,16 +1,18 @@
 //! `skillhub info`: the releases of a skill.
 
+use std::io;
+
 use clap::Args;
 use client::{LockFile, Signed};
 use evolve::{Count, eprocess::wilson};
 use registry_index::{EvalCounts, ForkedFrom, OutcomeCounts};
 use serde_json::{Value, json};
-use skill::counted;
+use skill::{QualifiedName, counted};
 
 use crate::{
     context::Context,
     exit::{CliError, Exit, failed},
-    print::{BAD, FAINT, STRONG, Table, visible},
+    print::{BAD, FAINT, Page, STRONG, Table, visible},
 };
 
 /// Flags of `info`.
@@ -87,13 +89,18 @@ pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
             writeln!(out, "{BAD}not to be trusted{BAD:#}: {}", visible(why))?;
         }
         let is_offered = releases.iter().any(|entry| !entry.yanked && entry.withdrawn.is_none());
-        match (is_taken, is_offered) {
-            (true, _) => out.message(format_args!("Here already: skillhub status {}", info.name.name)),
-            (false, true) => out.message(format_args!("Install it: skillhub install {}", info.name)),
-            (false, false) => Ok(()),
-        }
+        next_step(&info.name, is_taken, is_offered, out)
     })?;
     Ok(Exit::Done)
+}
+
+/// Writes the command to go on with: one that this library takes, where there is any.
+fn next_step(name: &QualifiedName, is_taken: bool, is_offered: bool, out: &mut Page) -> io::Result<()> {
+    match (is_taken, is_offered) {
+        (true, _) => out.message(format_args!("Here already: skillhub status {}", name.name)),
+        (false, true) => out.message(format_args!("Install it: skillhub install {name}")),
+        (false, false) => Ok(()),
+    }
 }
 
 /// How a release that was made from another did, as its publisher says, in lines.

@@ -79,7 +79,9 @@ fn in_line(line: &str) -> Vec<Offer> {
         let rest = &line[at + PROGRAM.len()..];
         let word = rest.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-')).next().unwrap_or_default();
         let is_command = VERBS.contains(word) || word.starts_with('-');
-        if before.ends_with(|c: char| c.is_alphanumeric() || "-_/.~'".contains(c)) || !is_command {
+        // `process 12 (skillhub adopt)` names a command that ran.
+        let is_process = before.ends_with('(') && before.contains("process ");
+        if is_process || before.ends_with(|c: char| c.is_alphanumeric() || "-_/.~'".contains(c)) || !is_command {
             continue;
         }
         let quoted = before.matches('`').count() % 2 == 1;
