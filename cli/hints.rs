@@ -49,8 +49,7 @@ const ON_LIBRARY: [&str; 38] = [
 ];
 
 /// Commands that ask a registry.
-const ON_REGISTRY: [&str; 10] =
-    ["index", "info", "install", "key", "outdated", "publish", "search", "update", "verify", "yank"];
+const ON_REGISTRY: [&str; 9] = ["info", "install", "key", "outdated", "publish", "search", "update", "verify", "yank"];
 
 /// Fields of documents with sentences of the program, which may hold commands.
 const SENTENCES: [&str; 6] = ["command", "hint", "message", "note", "notes", "warnings"];
@@ -133,7 +132,8 @@ fn flags_for(command: &str, flags: &Flags) -> String {
     if ON_LIBRARY.contains(&verb) && !["--library", "--project", "--global", "-g", "-C"].into_iter().any(has) {
         all.push_str(&flags.library);
     }
-    if ON_REGISTRY.contains(&verb) && !has("--registry") {
+    let asks = ON_REGISTRY.contains(&verb) || command.starts_with("index verify");
+    if asks && !has("--registry") {
         all.push_str(&flags.registry);
     }
     all

@@ -25,7 +25,7 @@ const LOG: &str = "SKILLHUB_TEST_HINTS_LOG";
 /// Tests in which somebody else changes the sandbox meanwhile.
 const RACING: [&str; 1] = ["cli::containment::races::"];
 
-/// What was run already, by the test and the text without what differs from run to run.
+/// What was run already, without what differs from run to run: each is run once.
 static DONE: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
 
 /// How the command was run that gave an answer.
@@ -49,7 +49,7 @@ pub fn check(sandbox: &Sandbox, asked: &Asked<'_>, answer: &Answer) {
         return;
     }
     for offer in found::offers(answer, asked.command) {
-        let is_new = DONE.lock().unwrap().insert(format!("{test} {}", plain(sandbox, &offer)));
+        let is_new = DONE.lock().unwrap().insert(plain(sandbox, &offer));
         if !is_new {
             continue;
         }
