@@ -2,6 +2,8 @@
 
 use std::sync::OnceLock;
 
+use serde_json::Value;
+
 use crate::{args::Global, print::shell_word};
 
 /// Commands that work on a library.
@@ -49,6 +51,9 @@ const ON_LIBRARY: [&str; 38] = [
 /// Commands that ask a registry.
 const ON_REGISTRY: [&str; 9] = ["info", "install", "key", "outdated", "publish", "search", "update", "verify", "yank"];
 
+/// Fields of documents with sentences of the program, which may hold commands.
+const SENTENCES: [&str; 6] = ["command", "hint", "message", "note", "notes", "warnings"];
+
 /// The flags by which a command was given that a further command needs as well.
 #[derive(Debug, Default)]
 struct Flags {
@@ -80,6 +85,29 @@ pub fn for_user(text: &str) -> String {
     FLAGS.get().map_or_else(|| text.to_owned(), |flags| with_flags(text, flags))
 }
 
+/// Tests for flags that further commands need.
+pub fn are_needed() -> bool {
+    FLAGS.get().is_some_and(|flags| !flags.library.is_empty() || !flags.registry.is_empty())
+}
+
+/// Adds the flags of this command to the commands in a document's sentences.
+pub fn complete(document: &mut Value) {
+    complete_below(document, false);
+}
+
+fn complete_below(value: &mut Value, is_sentence: bool) {
+    match value {
+        Value::String(text) if is_sentence => *text = for_user(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| complete_below(item, is_sentence)),
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                complete_below(value, SENTENCES.contains(&name.as_str()));
+            }
+        }
+        _ => {}
+    }
+}
+
 fn with_flags(text: &str, flags: &Flags) -> String {
     const PROGRAM: &str = "skillhub ";
     let mut pieces = text.split(PROGRAM);
@@ -98,12 +126,14 @@ fn with_flags(text: &str, flags: &Flags) -> String {
 /// The flags for the command with which a text begins, without those that it has.
 fn flags_for(command: &str, flags: &Flags) -> String {
     let verb = command.split(|c: char| !c.is_ascii_lowercase()).next().unwrap_or_default();
-    let has = |flag: &str| command.contains(flag);
+    let command = command.split(['`', '\n']).next().unwrap_or_default();
+    let has = |flag: &str| command.split([' ', '=']).any(|word| word == flag);
     let mut all = String::new();
-    if ON_LIBRARY.contains(&verb) && !["--library", "--project", "--global"].into_iter().any(has) {
+    if ON_LIBRARY.contains(&verb) && !["--library", "--project", "--global", "-g", "-C"].into_iter().any(has) {
         all.push_str(&flags.library);
     }
-    if ON_REGISTRY.contains(&verb) && !has("--registry") {
+    let asks = ON_REGISTRY.contains(&verb) || command.starts_with("index verify");
+    if asks && !has("--registry") {
         all.push_str(&flags.registry);
     }
     all

@@ -16,6 +16,7 @@ use skill::SkillName;
 use crate::{
     context::Context,
     exit::CliError,
+    hints,
     print::{BAD, GOOD, WARN, shell_word, visible},
     sight::FolderSight,
 };
@@ -125,6 +126,7 @@ impl AgentsPicture {
         let messages: Vec<String> = self.lacking.iter().map(Lacking::message).collect();
         let lacking = self.lacking.iter().zip(&messages).map(|(one, message)| (WARN, message, &one.command));
         for (style, message, command) in differences.chain(lacking) {
+            let command = hints::for_user(command);
             writeln!(out, "{style}{message}{style:#}\n  {GOOD}hint{GOOD:#}: {command}")?;
         }
         Ok(())
@@ -246,8 +248,15 @@ fn repair(context: &Context, listed: &Listed, (view, path, hosts): (&AgentView, 
     if listed.missing {
         return format!("skillhub rollback {name} head{global}");
     }
+    let is_same_scope = is_of_user == (listed.scope == Scope::User);
+    // Content that skillhub never had of the skill is not replaced: only its owner can move it away.
+    if is_same_scope && matches!(view.reads, Reads::Other) && listed.path.as_deref() != Some(path) {
+        let aside = path.parent().and_then(Path::parent).unwrap_or(path).join(format!("{name}.aside"));
+        let word = |path: &Path| shell_word(&path.display().to_string());
+        return format!("mv {} {}", word(path), word(&aside));
+    }
     let owner = hosts.iter().find(|host| host.owns(path)).map(|host| host.id);
-    match (owner, is_of_user == (listed.scope == Scope::User)) {
+    match (owner, is_same_scope) {
         (Some(id), true) => {
             format!("skillhub enable {name} --agent {id}{}{global}", if is_folder { " --link" } else { "" })
         }

@@ -7,6 +7,8 @@ mod answer;
 mod archive;
 mod daemon;
 mod git;
+#[cfg(target_os = "linux")]
+mod hints;
 pub mod layout;
 mod random;
 mod sandbox;
@@ -30,7 +32,7 @@ pub use schema::check_schema;
 pub use server::{Reply as ServerReply, Server, ask as server_ask, ask_by_name as server_ask_by_name};
 pub use smart_http::SmartHttp;
 pub use snapshot::{Entry, Snapshot, set_mode, snapshot, tree, write_files};
-pub use ssh::{ANN, BOB, SshKey};
+pub use ssh::{ANN, BOB, EVE, SshKey};
 #[cfg(unix)]
 pub use terminal::Terminal;
 pub use web::Web;

@@ -103,7 +103,7 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
         if !unmanaged.is_empty() {
             write_unmanaged(context, &unmanaged, out)?;
         } else if catalogue.skills.is_empty() {
-            writeln!(out, "Find some: skillhub search WORD; start one: skillhub new NAME")?;
+            out.message(format_args!("`skillhub search WORD` finds some, `skillhub new NAME` starts one"))?;
         }
         Ok(())
     })?;

@@ -105,7 +105,7 @@ impl Survey {
 pub fn run(context: &Context, global: &Global, args: &SetupArgs) -> Result<Exit, CliError> {
     if context.library_is_named() {
         return Err(CliError::usage("setup works on the libraries of the project and of the user")
-            .hint("leave --library and SKILLHUB_LIBRARY out: skillhub setup"));
+            .hint("leave --library and SKILLHUB_LIBRARY out"));
     }
     if args.undo {
         return run_undo(context, global);

@@ -84,7 +84,7 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
         }
         for (name, count) in waiting.iter().filter(|(name, _)| named.is_none_or(|named| named == *name)) {
             let wait = if *count == 1 { "proposal waits" } else { "proposals wait" };
-            writeln!(out, "{WARN}{count} {wait}{WARN:#} for {name}: skillhub review list --skill {name}")?;
+            out.message(format_args!("{WARN}{count} {wait}{WARN:#} for {name}: skillhub review list --skill {name}"))?;
         }
         agents.write(out)?;
         if skills.is_empty() {

@@ -163,5 +163,8 @@ fn layer(file: &PolicyFile) -> Result<Layer, CliError> {
 
 /// The name of the user for the history.
 pub fn user() -> String {
-    std::env::var("USER").unwrap_or_default()
+    ["USER", "LOGNAME"]
+        .into_iter()
+        .find_map(|name| std::env::var(name).ok().filter(|name| !name.is_empty()))
+        .unwrap_or_default()
 }

@@ -10,6 +10,8 @@ use std::{
 use serde_json::Value;
 use tempfile::TempDir;
 
+#[cfg(target_os = "linux")]
+use super::hints;
 use super::{Answer, skill_md, write_files};
 
 /// A temporary place in which commands run.
@@ -112,7 +114,7 @@ impl Sandbox {
                 // A program that has seen enough closes its end.
                 let _closed_early = pipe.write_all(stdin);
             });
-            Answer::new(args.join(" "), child.wait_with_output().unwrap())
+            self.checked(&command, Answer::new(args.join(" "), child.wait_with_output().unwrap()))
         })
     }
 
@@ -132,7 +134,15 @@ impl Sandbox {
     #[track_caller]
     pub fn finish(&self, mut command: Command, args: &[&str]) -> Answer {
         let child = self.start(&mut command);
-        Answer::new(args.join(" "), child.wait_with_output().unwrap())
+        self.checked(&command, Answer::new(args.join(" "), child.wait_with_output().unwrap()))
+    }
+
+    /// An answer whose hints work.
+    #[track_caller]
+    fn checked(&self, command: &Command, answer: Answer) -> Answer {
+        #[cfg(target_os = "linux")]
+        hints::check(self, &hints::Asked { command, at_terminal: false }, &answer);
+        answer
     }
 
     /// Starts a command without waiting for it.

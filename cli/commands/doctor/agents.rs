@@ -30,7 +30,7 @@ pub fn check(context: &Context, findings: &mut Findings) -> Result<(), CliError>
     for one in &agents.lacking {
         findings.note("agents", "agent_not_linked", one.agent, format!("{}: {}", one.message(), one.command));
     }
-    findings.close("agents", context.library_path(), "agents' hosts read the skills as `skillhub read` gives them");
+    findings.close("agents", context.library_path(), "agents' hosts read the skills that skillhub has");
     Ok(())
 }
 

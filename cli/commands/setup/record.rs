@@ -119,7 +119,7 @@ impl SetupRecord {
         let text = fs::read_to_string(&path).map_err(io_at(&path))?;
         let damaged = |why: String| {
             CliError::new("damaged_setup", Exit::Integrity, format!("{} cannot be read: {why}", path.display()))
-                .hint("undo each library by itself: skillhub undo; skillhub --global undo")
+                .hint("undo each library by itself: `skillhub --project undo`, then `skillhub --global undo`")
         };
         let record: Self = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
         match record.v {

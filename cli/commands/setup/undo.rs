@@ -109,7 +109,7 @@ fn check_is_last(context: &Context, before: &LibraryBefore) -> Result<(), CliErr
     let message =
         format!("{library} has {} since the setup, which would be undone as well", counted(later.max(1), "operation"));
     Err(CliError::new("conflict", Exit::Conflict, message)
-        .hint("see them with `skillhub undo --list`, then undo all: skillhub setup --undo -y"))
+        .hint("see them with `skillhub undo --list`, then undo all with `skillhub setup --undo -y`"))
 }
 
 fn undo_library(

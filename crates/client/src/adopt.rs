@@ -18,7 +18,7 @@ use library::{
 use scan::{Baseline, Blocked, Cleared, Report};
 use serde_json::Value;
 use skill::failure::{Fails, Failure, FailureKind};
-use skill::{Bundle, Digest, Limits, NameError, Problem, SkillName, SkillPath, validate};
+use skill::{Bundle, Digest, Limits, NameError, Problem, SkillName, SkillPath, shell_word, validate};
 use thiserror::Error;
 
 use accepting::accept_blocked;
@@ -177,7 +177,7 @@ impl Fails for AdoptError {
             }
             Self::Folder { source, .. } => source.failure(),
             Self::Invalid { path, .. } => Failure::new(FailureKind::Invalid, "invalid_skill")
-                .hint(format!("see all problems: skillhub validate {}", path.display())),
+                .hint(format!("see all problems: skillhub validate {}", shell_word(&path.display().to_string()))),
             Self::Name { .. } => Failure::new(FailureKind::Invalid, "invalid_name").hint("rename the folder"),
             Self::Blocked(_) => Failure::new(FailureKind::Blocked, "scan_blocked")
                 .hint("follow the remedy of each finding and adopt it again, or accept the findings"),
@@ -358,7 +358,7 @@ impl AdoptRequest<'_> {
         let mut folders = self.in_use.to_vec();
         let found_in = self.folder_of(&result.source).filter(|folder| folder.path != library.path());
         folders.extend(found_in.filter(|folder| folders.iter().all(|known| known.path != folder.path)).cloned());
-        let command = format!("skillhub adopt {}", result.source.display());
+        let command = format!("skillhub adopt {}", shell_word(&result.source.display().to_string()));
         let linking =
             Linking { folders: &folders, copy: false, replaces_tracked: self.replaces_tracked, command: &command };
         let linked = linking.of(library, skill, tracked);

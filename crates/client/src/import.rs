@@ -174,7 +174,7 @@ impl Installer<'_> {
             );
         } else if release.origin.kind == "git" && release.origin.commit.is_none() {
             notes.push(format!(
-                "which commit it is of is not known until it is updated (skillhub update {name}); until then a clone \
+                "which commit it is of is not known until it is updated (`skillhub update {name}`); until then a clone \
                  cannot restore it from the lock file"
             ));
         }

@@ -150,7 +150,7 @@ impl Fails for LockFileError {
         let integrity = Failure::new(FailureKind::Integrity, "damaged_lock_file");
         match self {
             Self::ConflictMarkers { .. } => Failure::new(FailureKind::Conflict, "merge_conflict").hint(
-                "skillhub doctor --fix takes what goes together and names what you have to decide; or finish the merge",
+                "`skillhub doctor --fix` takes what goes together and names what you have to decide; or finish the merge",
             ),
             Self::Damaged { .. } => {
                 integrity.hint("bring back the last good version, or delete the file and install again")

@@ -302,7 +302,9 @@ impl Planned<'_> {
             && self.then.is_none()
             && let Err(why) = self.put_folder_back(library)
         {
-            outcome.warnings.push(format!("its folder was not put back; skillhub rollback {name} brings it: {why}"));
+            outcome
+                .warnings
+                .push(format!("its folder was not put back; `skillhub rollback {name} head` writes it again: {why}"));
         }
         let before = self.of.state_before();
         let change = |state: &mut SkillState| {

@@ -110,7 +110,7 @@ impl Fails for RecordError {
             Self::Find { source: FindError::Storage(_), .. } => Failure::new(FailureKind::Integrity, "damaged_history"),
             Self::Find { source: FindError::Ambiguous { .. }, .. } => Failure::new(FailureKind::Conflict, "ambiguous"),
             Self::Find { .. } => Failure::new(FailureKind::NotFound, "not_found")
-                .hint("`skillhub list` shows the skills, `skillhub history NAME` their revisions"),
+                .hint("`skillhub list` shows the skills with their revisions"),
             Self::Library(_) => Failure::io(),
         }
     }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use skill::{
     SkillName,
     failure::{Fails, Failure, FailureKind},
+    shell_word,
 };
 
 use crate::{
@@ -177,9 +178,14 @@ fn hand_edit_hint(skill: &SkillName, fault: &HandEditFault) -> String {
         HandEditFault::Unreadable(_) => {
             "remove or rename what is named there; nothing else in the folder is touched".to_owned()
         }
-        HandEditFault::Hostile(_) => {
-            format!("{mend}; a person can accept a finding: `skillhub waive {skill} RULE --reason WHY`")
-        }
+        HandEditFault::Hostile(blocked) => match blocked.report().blocking().next() {
+            Some(first) => format!(
+                "{mend}; a person can accept a finding: `skillhub waive {skill} {} --path {} --reason WHY`",
+                first.rule,
+                shell_word(&first.path)
+            ),
+            None => mend,
+        },
         HandEditFault::Invalid { .. } => mend,
     }
 }

@@ -10,7 +10,7 @@ use registry_index::{FetchError, RequirementError, SignerError};
 use scan::{Blocked, Report};
 use serde_json::Value;
 use skill::failure::{Fails, Failure, FailureKind};
-use skill::{BundleError, NameError, Owner, Problem, SkillName, archive::ArchiveError};
+use skill::{BundleError, NameError, Owner, Problem, SkillName, archive::ArchiveError, shell_word};
 use thiserror::Error;
 
 use crate::{
@@ -158,8 +158,8 @@ pub enum InstallError {
         wanted: String,
         /// What is there, as a noun phrase.
         present: String,
-        /// Whether it is a folder without a history.
-        is_unmanaged: bool,
+        /// The folder, where it has no history.
+        unmanaged: Option<PathBuf>,
         /// Whether it was installed from somewhere.
         is_installed: bool,
     },
@@ -272,12 +272,7 @@ pub enum InstallError {
 /// A registry's place as `--registry` takes it, as one word of a shell.
 fn quoted(place: &str) -> String {
     // An origin's `file://` is what git was given; a flag means the folder itself by it.
-    let place = &if place.starts_with("file://") { format!("git+{place}") } else { place.to_owned() };
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./@:+=,~%".contains(c);
-    match place.chars().all(is_plain) {
-        true => place.to_owned(),
-        false => format!("'{}'", place.replace('\'', "'\\''")),
-    }
+    shell_word(&if place.starts_with("file://") { format!("git+{place}") } else { place.to_owned() })
 }
 
 fn places_of(places: usize) -> String {
@@ -325,17 +320,20 @@ impl Fails for InstallError {
                 of(FailureKind::Blocked, "scan_blocked").hint("read the findings; nothing was installed")
             }
             Self::Denied(error) => error.failure(),
-            Self::Exists { name, is_unmanaged: true, .. } => of(FailureKind::Conflict, "exists")
-                .hint(format!("take the folder over (skillhub adopt), or move it away; then install {name} again")),
+            Self::Exists { name, unmanaged: Some(path), .. } => of(FailureKind::Conflict, "exists").hint(format!(
+                "manage the folder with `skillhub adopt {}`, or move it away and install {name} again",
+                shell_word(&path.display().to_string())
+            )),
             Self::Exists { name, is_installed: true, .. } => of(FailureKind::Conflict, "exists")
                 .hint(format!("a library has one skill of a name; first: skillhub uninstall {name}")),
-            Self::Exists { name, .. } => of(FailureKind::Conflict, "exists")
-                .hint(format!("a library has one skill of a name; first: skillhub manage delete {name}")),
+            Self::Exists { name, .. } => of(FailureKind::Conflict, "exists").hint(format!(
+                "a library has one skill of a name; first (a person, where it is pinned): skillhub manage delete {name}"
+            )),
             Self::Evolved { name, .. } => of(FailureKind::Conflict, "evolved")
                 .hint(format!("merge the release with the changes: skillhub update {name}")),
             Self::Conflict { proposal: Some(id), .. } => of(FailureKind::Conflict, "merge_conflict").hint(format!(
-                "the skill stays as it is; both sides are in the proposal {id}: skillhub review edit {id}, then review \
-                 accept"
+                "the skill stays as it is; both sides are in the proposal {id}: bring them together at a \
+                 terminal with `skillhub review edit {id}`, and a person accepts it"
             )),
             Self::Conflict { name, .. } => of(FailureKind::Conflict, "merge_conflict")
                 .hint(format!("an update will keep {name} as it is and hold both sides for a person")),
@@ -344,7 +342,7 @@ impl Fails for InstallError {
                 of(FailureKind::NotFound, "not_found").hint("only what was installed has something to be updated from")
             }
             Self::NotInstalled { .. } => {
-                of(FailureKind::NotFound, "not_found").hint("skillhub list shows what is installed")
+                of(FailureKind::NotFound, "not_found").hint("`skillhub list` shows what is installed")
             }
             Self::Vanished { .. } => {
                 of(FailureKind::NotFound, "not_found").hint("it stays as it is; its source has to bring it back")
@@ -352,7 +350,7 @@ impl Fails for InstallError {
             Self::Unsolved(_) | Self::Requirement(_) | Self::Unmet { .. } => self.requirement_failure(),
             Self::TwiceInBatch { .. } => of(FailureKind::Conflict, "exists").hint("install one of them"),
             Self::NothingLocked { .. } => of(FailureKind::NotFound, "not_found")
-                .hint("name what to install: skillhub install owner/name; skillhub search finds skills"),
+                .hint("name what to install: `skillhub install OWNER/NAME`; `skillhub search WORD` finds skills"),
             Self::LockFile(error) => error.failure(),
             Self::Cache(error) => error.failure(),
             Self::Snapshot(error) => error.failure(),
@@ -395,7 +393,7 @@ impl InstallError {
         match self {
             Self::Signer(error) => error.failure(),
             Self::Unsigned { owner, .. } => Failure::new(FailureKind::Refused, "unsigned").hint(format!(
-                "ask {owner} to publish a signed release (skillhub publish --sign), or take the owner or the registry \
+                "ask {owner} to publish a signed release, or take the owner or the registry \
                  out of require_signatures, in config.toml or in the policy"
             )),
             Self::KeyChanged { owner, key, .. } => Failure::new(FailureKind::Integrity, "key_changed").hint(format!(

@@ -135,8 +135,10 @@ impl Fails for RegistryError {
             Self::Location(_) | Self::Part(_) | Self::NoPath(_) => of(FailureKind::Usage, "invalid_registry")
                 .hint("name a folder, a git URL (https, ssh, git@host:path, file) or a name of the configuration"),
             Self::Open(error) => error.failure(),
-            Self::NotARegistry { url, .. } => of(FailureKind::NotFound, "not_a_registry")
-                .hint(format!("check the URL; an empty repository becomes a registry with: skillhub index init {url}")),
+            Self::NotARegistry { url, .. } => of(FailureKind::NotFound, "not_a_registry").hint(format!(
+                "check the URL; an empty repository becomes a registry with: skillhub index init {}",
+                skill::shell_word(url)
+            )),
             Self::Unreached { source: ProgramError::Failed { .. }, url } => {
                 of(FailureKind::Unreachable, "registry_unreachable").hint(format!(
                     "check the URL and the network; this must work without a password being asked: git ls-remote {url}"
@@ -172,7 +174,7 @@ impl Fails for RegistryError {
             }),
             Self::Read(error) => error.failure(),
             Self::Mirror { .. } => {
-                Failure::io().hint("skillhub doctor --fix drops it, and what is needed is fetched again")
+                Failure::io().hint("`skillhub doctor --fix` drops it, and what is needed is fetched again")
             }
             Self::Place(error) => error.failure(),
             Self::Io { .. } => Failure::io(),

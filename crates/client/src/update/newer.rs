@@ -231,7 +231,10 @@ impl<'a> Offered<'a> {
             Some(_) => {}
         }
         if self.target == Target::Unneeded {
-            warnings.push(format!("no skill requires it any more; if you do not: skillhub uninstall {}", skill.name));
+            warnings.push(format!(
+                "no skill requires it after the update; if you do not need it, uninstall {}",
+                skill.name
+            ));
             return warnings;
         }
         let next = self.next();
