@@ -21,6 +21,7 @@ pub fn check(context: &Context, findings: &mut Findings) -> Result<(), CliError>
         let (place, message) = (one.path.display(), format!("{}: {}", one.message, one.command));
         match (&one.link_to, one.is_error) {
             (Some(library), _) => {
+                let message = one.message.clone();
                 findings.mendable("agents", one.code, place, message, || remove_link(library, &one.skill, &one.path));
             }
             (None, true) => findings.cannot("agents", one.code, place, message),

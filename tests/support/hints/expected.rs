@@ -11,7 +11,7 @@ pub enum Expected {
 }
 
 /// Commands that answer by their exit code: they look at something, and its state is the result.
-const RESULTS: [(&str, &[i32]); 6] = [
+const RESULTS: [(&str, &[i32]); 7] = [
     // Faults that it found.
     ("doctor", &[0, 1, 8]),
     // Skills that break the standard, which is why the command is offered.
@@ -24,6 +24,8 @@ const RESULTS: [(&str, &[i32]); 6] = [
     ("status", &[0, 4, 8]),
     // Problems in a skill's evals.
     ("lint", &[0, 3]),
+    // An editor that was left without a change.
+    ("edit", &[0, 2]),
 ];
 
 /// Words that only the user can fill, and what stands for them here. The skill `own` is in the folder for temporary
@@ -51,11 +53,16 @@ const PLACEHOLDERS: [(&str, &str); 11] = [
 const OTHERS_SKILL: &str = "OWNER/NAME";
 
 /// Offers that are not run: the test, the beginning of the command, and why.
-const UNRUN: [(&str, &str, &str); 7] = [
+const UNRUN: [(&str, &str, &str); 8] = [
     (
         "cli::doctor::a_lock_file_that_was_left_behind_follows_the_library_and_one_that_is_ahead_stays",
         "skillhub install",
         "the lock file names a release that no registry ever had",
+    ),
+    (
+        "cli::importing::offline_only_what_is_here_is_taken_over",
+        "skillhub update",
+        "the repository is on a host that tests do not reach",
     ),
     (
         "cli::doctor::a_note_of_another_library_is_not_overwritten",

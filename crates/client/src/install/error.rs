@@ -160,6 +160,8 @@ pub enum InstallError {
         present: String,
         /// The folder, where it has no history.
         unmanaged: Option<PathBuf>,
+        /// Whether that folder can be managed as it is.
+        is_adoptable: bool,
         /// Whether it was installed from somewhere.
         is_installed: bool,
     },
@@ -320,6 +322,10 @@ impl Fails for InstallError {
                 of(FailureKind::Blocked, "scan_blocked").hint("read the findings; nothing was installed")
             }
             Self::Denied(error) => error.failure(),
+            Self::Exists { name, unmanaged: Some(path), is_adoptable: false, .. } => {
+                of(FailureKind::Conflict, "exists")
+                    .hint(format!("move {} away and install {name} again", path.display()))
+            }
             Self::Exists { name, unmanaged: Some(path), .. } => of(FailureKind::Conflict, "exists").hint(format!(
                 "manage the folder with `skillhub adopt {}`, or move it away and install {name} again",
                 shell_word(&path.display().to_string())
@@ -434,11 +440,10 @@ fn fetch_failure(error: &FetchError) -> Failure {
             .hint(format!("choose another version: skillhub info {name}")),
         FetchError::Quarantined { name, .. } => Failure::new(FailureKind::Refused, "quarantined")
             .hint(format!("choose another version: skillhub info {name}")),
-        FetchError::Missing { .. } | FetchError::Integrity { .. } => {
-            Failure::new(FailureKind::Integrity, "integrity").hint(
-                "nothing was installed; tell who runs the registry: `skillhub index verify` there finds what was changed",
-            )
-        }
+        FetchError::Missing { .. } | FetchError::Integrity { .. } => Failure::new(FailureKind::Integrity, "integrity")
+            .hint(
+                "nothing was installed; tell the people who run the registry that its index or archives were changed",
+            ),
         FetchError::Elsewhere(_) => Failure::new(FailureKind::Unreachable, "network"),
         FetchError::Read(error) => error.failure(),
     }

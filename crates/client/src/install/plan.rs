@@ -231,6 +231,11 @@ fn changed_since(
 /// that the lock file names, and becomes a revision after it. Any other folder is in the way.
 fn unmanaged(state: FolderState, candidate: &Candidate, folder: &Path) -> Result<Cleared, InstallError> {
     let name = &candidate.name;
+    let is_adoptable = match &state {
+        FolderState::Modified(_) => true,
+        FolderState::Blocked(fault) => fault.bundle().is_some(),
+        _ => false,
+    };
     match state {
         FolderState::Modified(found) if candidate.locked.is_some() => Ok(*found),
         FolderState::Blocked(fault) if candidate.locked.is_some() => {
@@ -241,6 +246,7 @@ fn unmanaged(state: FolderState, candidate: &Candidate, folder: &Path) -> Result
             wanted: describe(&candidate.origin),
             present: "a folder that skillhub does not manage".to_owned(),
             unmanaged: Some(folder.to_owned()),
+            is_adoptable,
             is_installed: false,
         }),
     }
@@ -338,6 +344,7 @@ fn exists(candidate: &Candidate, present: Option<&Origin>) -> InstallError {
         wanted: describe(&candidate.origin),
         present: present.map_or_else(|| "a skill that was written here".to_owned(), describe),
         unmanaged: None,
+        is_adoptable: false,
         is_installed: present.is_some(),
     }
 }
