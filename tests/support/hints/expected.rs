@@ -53,7 +53,7 @@ const PLACEHOLDERS: [(&str, &str); 11] = [
 const OTHERS_SKILL: &str = "OWNER/NAME";
 
 /// Offers that are not run: the test, the beginning of the command, and why.
-const UNRUN: [(&str, &str, &str); 8] = [
+const UNRUN: [(&str, &str, &str); 9] = [
     (
         "cli::doctor::a_lock_file_that_was_left_behind_follows_the_library_and_one_that_is_ahead_stays",
         "skillhub install",
@@ -83,6 +83,11 @@ const UNRUN: [(&str, &str, &str); 8] = [
         "cli::git_registries::what_cannot_be_reached_read_or_changed_says_what_to_do",
         "skillhub index init",
         "the hint is about an empty repository, and this one has files",
+    ),
+    (
+        "cli::sources::unknown_source_of_a_lock_file_waits_for_a_word",
+        "skillhub install",
+        "the sources wait for a person's word, which the test looks at",
     ),
     ("cli::sources::host_of_a_foreign_lock_file_hears_nothing", "skillhub", "the test counts what its host is asked"),
     (
