@@ -48,7 +48,7 @@ fn check_mirrors(context: &Context, library: &Library, findings: &mut Findings) 
 }
 
 fn check_git(context: &Context, findings: &mut Findings) {
-    let git = std::process::Command::new("git").arg("--version").output();
+    let git = library::child::command("git").arg("--version").output();
     match git {
         Ok(output) if output.status.success() => findings.ok("git", context.home.path(), "the command is there"),
         _ => findings.cannot(

@@ -13,7 +13,10 @@ use std::{
 };
 
 use cap_std::{ambient_authority, fs::Dir};
-use library::interrupt::{self, Interrupted};
+use library::{
+    child,
+    interrupt::{self, Interrupted},
+};
 use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
 
@@ -107,7 +110,7 @@ impl Fails for ProgramError {
 
 /// A git that asks nothing, runs no hook, and may use no transport until one is allowed.
 pub(crate) fn program(folder: &Path) -> Command {
-    let mut command = Command::new("git");
+    let mut command = child::command("git");
     for name in UNSET {
         command.env_remove(name);
     }

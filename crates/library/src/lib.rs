@@ -27,6 +27,7 @@
 
 mod agents;
 mod checkout;
+pub mod child;
 mod edit_policy;
 mod events;
 mod failures;
