@@ -5,6 +5,7 @@ mod edit_rules;
 mod hosts;
 mod linking;
 mod place;
+mod registries;
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -25,15 +26,13 @@ use self::{
 pub use self::{
     acting::{TOKEN_VARIABLE, user},
     place::SKILLS_FOLDER,
+    registries::{SERVER_TOKEN_VARIABLE, transport},
 };
 use crate::{
     args::Global,
     exit::{CliError, Exit, failed},
     print::Output,
 };
-
-/// The variable that holds the token for registries on servers.
-pub const SERVER_TOKEN_VARIABLE: &str = "SKILLHUB_TOKEN";
 
 /// Where and as whom a command works.
 pub struct Context {
@@ -323,19 +322,6 @@ impl Context {
         repository_root(library.path())?;
         let lock = client::LockFile::read(&self.lock_path(library)).unwrap_or_default();
         Some(lock.skills().filter_map(|entry| SkillName::parse(entry.bare_name()).ok()).collect())
-    }
-
-    /// The registries that the flags and the configuration name.
-    pub fn registries(&self) -> client::Registries {
-        let registries = client::Registries::new(self.registry.as_deref(), &self.config, &self.home, self.now);
-        let variable = |name: &str| std::env::var(name).ok().filter(|token| !token.is_empty());
-        let token_of = |name: &String| {
-            let suffix = name.to_uppercase().replace(|c: char| !c.is_ascii_alphanumeric(), "_");
-            Some((name.clone(), variable(&format!("{SERVER_TOKEN_VARIABLE}_{suffix}"))?))
-        };
-        let named = self.config.registries.keys().filter_map(token_of).collect();
-        let registries = registries.accepting_rewrites(self.accepts_rewrite);
-        registries.with_token(variable(SERVER_TOKEN_VARIABLE)).with_named_tokens(named)
     }
 
     /// The same for the skills of a library, which remember the registries that they came from.

@@ -41,6 +41,7 @@ fn main() -> ExitCode {
     }
     let out = Output { json: cli.global.json, quiet: cli.global.quiet, color: cli.global.color };
     hints::note_flags(&cli.global);
+    context::transport(&cli.global).choose();
     // Servers and tools that run end in their own way.
     if !matches!(cli.command, Command::Serve(_) | Command::Mcp(_) | Command::Tools(_)) {
         interrupt::watch(out);

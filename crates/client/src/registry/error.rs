@@ -137,7 +137,7 @@ impl Fails for RegistryError {
             Self::Open(error) => error.failure(),
             Self::NotARegistry { url, .. } => of(FailureKind::NotFound, "not_a_registry")
                 .hint(format!("check the URL; an empty repository becomes a registry with: skillhub index init {url}")),
-            Self::Unreached { source: ProgramError::Failed { .. }, url } => {
+            Self::Unreached { source: ProgramError::Failed { message }, url } if !message.contains("certificate") => {
                 of(FailureKind::Unreachable, "registry_unreachable").hint(format!(
                     "check the URL and the network; this must work without a password being asked: git ls-remote {url}"
                 ))
