@@ -51,6 +51,9 @@ fn main() -> ExitCode {
         Command::Doctor(args) => {
             Context::to_inspect(&cli.global).and_then(|context| commands::doctor::run(&context, args))
         }
+        Command::Where(args) => {
+            Context::to_locate(&cli.global).and_then(|context| commands::place::run(&context, args))
+        }
         command => match Context::new(&cli.global) {
             Ok(context) => {
                 run(&context, &cli.global, command).inspect_err(|error| refusals::note(&context, command, error))

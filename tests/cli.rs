@@ -73,5 +73,7 @@ mod surface;
 mod tls;
 mod together;
 mod undoing;
+#[cfg(unix)]
+mod untrusted_home;
 mod updating;
 mod verifying;

@@ -40,6 +40,7 @@ mod links;
 mod lock;
 mod originals;
 mod outcomes;
+mod ownership;
 mod place;
 mod projection;
 mod proposals;
