@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use rustls::CertificateError;
 use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
 use ureq::{
@@ -147,9 +148,24 @@ fn unreached(url: &str, error: &ureq::Error) -> HttpError {
         _ => None,
     };
     match (of_tls, error) {
-        (Some(rustls::Error::InvalidCertificate(fault)), _) => HttpError::Untrusted { url, message: fault.to_string() },
+        (Some(rustls::Error::InvalidCertificate(fault)), _) => HttpError::Untrusted { url, message: fault_of(fault) },
         (_, ureq::Error::Io(io)) if io.kind() == ErrorKind::ConnectionRefused => HttpError::Refused { url },
         _ => HttpError::Unreached { url, message },
+    }
+}
+
+/// What is wrong with a certificate, in words.
+fn fault_of(fault: &CertificateError) -> String {
+    match fault {
+        CertificateError::UnknownIssuer => "its issuer is not trusted here".to_owned(),
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "it is for another host".to_owned()
+        }
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => "it has expired".to_owned(),
+        other => match other.to_string() {
+            text if text.contains("CaUsedAsEndEntity") => "it is a CA's own certificate".to_owned(),
+            text => text,
+        },
     }
 }
 
