@@ -92,9 +92,9 @@ fn writable_configuration_is_refused() {
     assert!(hint.ends_with("config.toml"), "{hint}");
     set_mode(&sandbox.skillhub_home(), 0o700);
     sandbox.ask(&["list"]).refused(5, "policy_denied");
-    let elsewhere = sandbox.path("elsewhere.toml");
-    fs::rename(&config, &elsewhere).unwrap();
-    symlink(&elsewhere, &config).unwrap();
+    let target = sandbox.skillhub_home().join("settings.toml");
+    fs::rename(&config, &target).unwrap();
+    symlink("settings.toml", &config).unwrap();
     run_hint(&assert_refused(&sandbox, &mark));
     sandbox.done(&["list"]);
 }
