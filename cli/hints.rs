@@ -59,6 +59,7 @@ const SENTENCES: [&str; 6] = ["command", "hint", "message", "note", "notes", "wa
 struct Flags {
     library: String,
     registry: String,
+    transport: String,
 }
 
 static FLAGS: OnceLock<Flags> = OnceLock::new();
@@ -77,7 +78,9 @@ pub fn note_flags(global: &Global) {
     let registry = global.registry.as_ref().filter(|registry| Some(*registry) != by_variable.as_ref());
     let registry = registry.filter(|registry| !registry.is_empty());
     let registry = registry.map(|registry| format!("--registry {} ", shell_word(registry))).unwrap_or_default();
-    let _set_once = FLAGS.set(Flags { library, registry });
+    let ca_file = global.ca_file.as_ref().map(|file| format!("--ca-file {} ", shell_word(&file.display().to_string())));
+    let transport = ca_file.unwrap_or_default() + if global.insecure { "--insecure " } else { "" };
+    let _set_once = FLAGS.set(Flags { library, registry, transport });
 }
 
 /// A text whose commands have the flags of this command.
@@ -136,6 +139,10 @@ fn flags_for(command: &str, flags: &Flags) -> String {
     if asks && !has("--registry") {
         all.push_str(&flags.registry);
     }
+    let asks_servers = ON_REGISTRY.contains(&verb) || verb == "login";
+    if asks_servers && !has("--ca-file") && !has("--insecure") {
+        all.push_str(&flags.transport);
+    }
     all
 }
 
@@ -144,8 +151,8 @@ mod tests {
     use super::*;
 
     fn with(text: &str) -> String {
-        let flags = Flags { library: "--global ".to_owned(), registry: "--registry /r ".to_owned() };
-        with_flags(text, &flags)
+        let (library, registry) = ("--global ".to_owned(), "--registry /r ".to_owned());
+        with_flags(text, &Flags { library, registry, ..Flags::default() })
     }
 
     #[test]
@@ -156,6 +163,18 @@ mod tests {
             with("first skillhub uninstall pdf, then skillhub install a/pdf"),
             "first skillhub --global uninstall pdf, then skillhub --global --registry /r install a/pdf"
         );
+    }
+
+    #[test]
+    fn servers_are_reached_the_same_way() {
+        let flags = Flags { transport: "--ca-file ca.pem ".to_owned(), ..Flags::default() };
+        for (text, whole) in [
+            ("skillhub login https://h", "skillhub --ca-file ca.pem login https://h"),
+            ("skillhub search pdf", "skillhub --ca-file ca.pem search pdf"),
+            ("skillhub status", "skillhub status"),
+        ] {
+            assert_eq!(with_flags(text, &flags), whole);
+        }
     }
 
     #[test]

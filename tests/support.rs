@@ -19,6 +19,7 @@ mod snapshot;
 mod ssh;
 #[cfg(unix)]
 mod terminal;
+mod tls;
 mod web;
 
 pub use answer::Answer;
@@ -35,6 +36,7 @@ pub use snapshot::{Entry, Snapshot, set_mode, snapshot, tree, write_files};
 pub use ssh::{ANN, BOB, EVE, SshKey};
 #[cfg(unix)]
 pub use terminal::Terminal;
+pub use tls::{TlsFront, test_ca};
 pub use web::Web;
 
 /// A skill that breaks no rule and makes no scanner speak.

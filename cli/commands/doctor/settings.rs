@@ -10,6 +10,11 @@ use crate::{context::Context, exit::CliError};
 /// `config.toml`, the policy with that of the system, and who may decide.
 pub fn check(context: &Context, findings: &mut Findings) {
     let path = context.home.config();
+    if context.home_fault.is_some() {
+        let what = "not read: others could have written it; close the home first, then run `skillhub doctor` again";
+        findings.note("config", "not_looked_at", path.display(), what);
+        return;
+    }
     match &context.config_fault {
         Some(fault) => {
             let (code, message) = (fault.code, &fault.message);

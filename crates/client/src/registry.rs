@@ -1,6 +1,7 @@
 //! [`Registries`]: which registry is meant, and [`Registry`], one of them opened.
 
 mod ahead;
+mod credential;
 mod error;
 mod init;
 mod location;
@@ -27,6 +28,7 @@ use semver::Version;
 use skill::{Digest, Owner, QualifiedName, SkillName};
 
 pub(crate) use ahead::Wish;
+pub use credential::token_variable;
 pub use error::RegistryError;
 pub use init::{init_registry, is_elsewhere};
 use location::Location;
@@ -42,7 +44,6 @@ use web::Web;
 
 use crate::{
     config::{Config, RegistryConfig},
-    login::Logins,
     search::SearchResult,
     spec::GitSpec,
 };
@@ -276,14 +277,8 @@ impl Registries {
         if !matches!(spec.transport(), "http" | "https") || url.ends_with(".git") {
             return Ok(None);
         }
-        let kept = || Logins::read(&self.home).ok()?.of(&url).map(|login| login.token.clone());
-        Web::find(
-            &url,
-            &self.home,
-            self.token_for(url.trim_end_matches('/')).or_else(kept),
-            self.accepts_rewrite,
-            self.now,
-        )
+        let credential = self.credential(url.trim_end_matches('/'));
+        Web::find(&url, &self.home, credential, self.accepts_rewrite, self.now)
     }
 
     /// Makes the embedded registry beside its place and renames it, so that no other process sees it

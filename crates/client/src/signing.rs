@@ -6,7 +6,7 @@
 use std::{
     io::{self, Seek, Write},
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Stdio,
 };
 
 use cap_std::{ambient_authority, fs::Dir};
@@ -140,7 +140,7 @@ impl SigningKey {
         let failed = |message: String| SigningError::NotSigned { path: self.path.clone(), message };
         let mut text = tempfile::tempfile().map_err(io)?;
         text.write_all(statement.as_bytes()).and_then(|()| text.rewind()).map_err(io)?;
-        let mut command = Command::new("ssh-keygen");
+        let mut command = library::child::command("ssh-keygen");
         command.args(["-Y", "sign", "-n", NAMESPACE, "-f"]).arg(&self.path).stdin(Stdio::from(text));
         if !self.may_ask {
             command.env("SSH_ASKPASS", "false").env("SSH_ASKPASS_REQUIRE", "force");

@@ -27,6 +27,7 @@
 
 mod agents;
 mod checkout;
+pub mod child;
 mod edit_policy;
 mod events;
 mod failures;
@@ -39,6 +40,7 @@ mod links;
 mod lock;
 mod originals;
 mod outcomes;
+mod ownership;
 mod place;
 mod projection;
 mod proposals;

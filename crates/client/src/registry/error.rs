@@ -139,7 +139,7 @@ impl Fails for RegistryError {
                 "check the URL; an empty repository becomes a registry with: skillhub index init {}",
                 skill::shell_word(url)
             )),
-            Self::Unreached { source: ProgramError::Failed { .. }, url } => {
+            Self::Unreached { source: ProgramError::Failed { message }, url } if !message.contains("certificate") => {
                 of(FailureKind::Unreachable, "registry_unreachable").hint(format!(
                     "check the URL and the network; this must work without a password being asked: git ls-remote {url}"
                 ))

@@ -14,9 +14,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use skill::{Digest, Limits, Owner, QualifiedName, SkillName, failure::FailureKind};
 
-use super::RegistryError;
+use super::{RegistryError, credential::Credential};
 use crate::{
-    http::{self, Answer, Ask},
+    http::{self, Answer, Ask, HttpError},
     search::SearchResult,
 };
 
@@ -45,7 +45,7 @@ const CODES: [(&str, FailureKind); 17] = [
 #[derive(Debug)]
 pub(super) struct Web {
     url: String,
-    token: Option<String>,
+    credential: Credential,
     path: PathBuf,
     accepts_rewrite: bool,
     now: Timestamp,
@@ -78,15 +78,15 @@ impl Web {
     pub fn find(
         url: &str,
         home: &Home,
-        token: Option<String>,
+        credential: Credential,
         accepts_rewrite: bool,
         now: Timestamp,
     ) -> Result<Option<(Self, Index)>, RegistryError> {
         let url = url.trim_end_matches('/').to_owned();
         let path = place_of(&url, home);
-        let web = Self { url, token, path, accepts_rewrite, now };
+        let web = Self { url, credential, path, accepts_rewrite, now };
         let config = match web.ask(&format!("/index/{}", shard::CONFIG), &Ask::default()) {
-            Err(error) if web.is_known() => return Err(error),
+            Err(error) if web.is_known() || is_ours_to_say(&error) => return Err(error),
             // git says what is wrong with a place that may be its own.
             Err(_) => return Ok(None),
             Ok(config) => config,
@@ -219,7 +219,7 @@ impl Web {
 
     fn ask(&self, path: &str, ask: &Ask<'_>) -> Result<Answer, RegistryError> {
         let ask = Ask {
-            token: self.token.as_deref(),
+            token: self.credential.token.as_deref(),
             ..Ask { method: ask.method, etag: ask.etag, body: ask.body, token: None }
         };
         Ok(http::ask(&format!("{}{path}", self.url), &ask, Limits::default().archive_bytes)?)
@@ -242,13 +242,17 @@ impl Web {
             404 => ("not_found", FailureKind::NotFound),
             _ => ("registry_unreachable", FailureKind::Unreachable),
         });
-        let login = format!("sign in: skillhub login {}", self.url);
+        let login = || format!("sign in: skillhub login {}", self.url);
         RegistryError::Answer {
             url: self.url.clone(),
             kind,
             code,
             message: text("message").unwrap_or_else(|| format!("the server answers {}", answer.status)),
-            hint: if answer.status == 401 { Some(login) } else { text("hint") },
+            hint: match answer.status {
+                401 => Some(self.credential.hint.clone().unwrap_or_else(login)),
+                403 => self.credential.hint.clone().or_else(|| text("hint")),
+                _ => text("hint"),
+            },
         }
     }
 
@@ -280,6 +284,11 @@ fn is_there(path: &Path) -> bool {
 fn place_of(url: &str, home: &Home) -> PathBuf {
     let name = Digest::of_bytes(url.as_bytes()).hex();
     home.mirrors().join(format!("{}.sparse", name.get(..16).unwrap_or(&name)))
+}
+
+/// Whether git could not do better: nothing was sent yet.
+fn is_ours_to_say(error: &RegistryError) -> bool {
+    matches!(error, RegistryError::Http(HttpError::PlainToken { .. } | HttpError::Trust(_)))
 }
 
 /// Whether an answer has the form of a skillhub server's errors.
