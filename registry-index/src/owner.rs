@@ -1,7 +1,5 @@
 //! [`OwnerFile`]: an owner and the keys with which they sign, and whether a release is signed with one.
 
-use std::collections::BTreeSet;
-
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use skill::Owner;
@@ -249,25 +247,26 @@ impl OwnerFile {
     /// Whether the owner had a key to sign with at a time, as far as the file says when.
     #[must_use]
     pub fn signed_at(&self, at: Timestamp) -> bool {
-        let was_added = |key: &&OwnerKey| key.added_at.is_none_or(|added| added <= at);
+        let was_added = |key: &&OwnerKey| key.added_at.is_none_or(|added| added < at);
         self.keys.iter().filter(was_added).any(|key| key.retired_at.is_none_or(|retired| retired > at))
     }
 
-    /// Whether one of the keys with the fingerprints `known` vouches for a key, or for one that does, and so on. A key
-    /// that was retired before the other was added vouches for nothing.
+    /// The fingerprints of the keys that vouch for one: the key that signed for it, the one that signed for that, and so
+    /// on. A key that was retired before the other was added vouches for nothing.
     #[must_use]
-    pub fn vouches(&self, owner: &Owner, known: &[String], key: &str) -> bool {
-        let (mut seen, mut open) = (BTreeSet::new(), vec![key.to_owned()]);
-        while let Some(fingerprint) = open.pop() {
-            if known.contains(&fingerprint) {
-                return true;
+    pub fn vouchers(&self, owner: &Owner, key: &str) -> Vec<String> {
+        let by_fingerprint = |wanted: &str| self.keys.iter().find(|key| key.key.fingerprint() == wanted);
+        let mut found: Vec<String> = Vec::new();
+        let mut next = by_fingerprint(key);
+        while let Some(voucher) = next.and_then(|key| self.voucher(owner, key)) {
+            let fingerprint = voucher.key.fingerprint();
+            if fingerprint == key || found.contains(&fingerprint) {
+                break;
             }
-            let key = self.keys.iter().find(|key| key.key.fingerprint() == fingerprint);
-            if seen.insert(fingerprint) {
-                open.extend(key.and_then(|key| self.voucher(owner, key)).map(|voucher| voucher.key.fingerprint()));
-            }
+            found.push(fingerprint);
+            next = Some(voucher);
         }
-        false
+        found
     }
 
     /// The older key that vouches for one.

@@ -2,6 +2,8 @@
 //!
 //! The object is kept as it was read: words of later formats survive each change.
 
+use std::fmt;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
@@ -35,6 +37,16 @@ pub struct Deprecation {
     /// The reason.
     #[serde(default)]
     pub reason: String,
+}
+
+impl fmt::Display for Deprecation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("deprecated")?;
+        if let Some(replacement) = &self.replacement {
+            write!(f, ", use {replacement} in its place")?;
+        }
+        if self.reason.is_empty() { Ok(()) } else { write!(f, ": {}", self.reason) }
+    }
 }
 
 impl Entry {

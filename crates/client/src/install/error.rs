@@ -50,7 +50,7 @@ pub enum InstallError {
     #[error(transparent)]
     Signer(#[from] SignerError),
     /// It has no signature, and one is required.
-    #[error("{release} in {registry} is not signed, and the configuration takes nothing of {owner} unsigned")]
+    #[error("{release} in {registry} is not signed, and {}", signed_only(owner, required_by.as_deref()))]
     Unsigned {
         /// The release.
         release: String,
@@ -58,6 +58,18 @@ pub enum InstallError {
         owner: Owner,
         /// The registry.
         registry: String,
+        /// The skill whose owner must sign and that requires this one, if that is why.
+        required_by: Option<String>,
+    },
+    /// It has no signature, and its owner signs releases.
+    #[error("{release} is not signed, and {owner} signs releases with {}", known.join(", "))]
+    UnsignedUpdate {
+        /// The release.
+        release: String,
+        /// The owner.
+        owner: String,
+        /// The fingerprints of the owner's keys.
+        known: Vec<String>,
     },
     /// Its owner signed with another key before, and signatures are required.
     #[error("{release} is signed with the key {key}; {owner} signed with {} before", before.join(", "))]
@@ -303,7 +315,9 @@ impl Fails for InstallError {
             Self::NotInThisRegistry { .. } | Self::OtherRegistry { .. } => self.registry_failure(),
             Self::Pick(error) => error.failure(),
             Self::Fetch(error) => fetch_failure(error),
-            Self::Signer(_) | Self::Unsigned { .. } | Self::KeyChanged { .. } => self.signer_failure(),
+            Self::Signer(_) | Self::Unsigned { .. } | Self::UnsignedUpdate { .. } | Self::KeyChanged { .. } => {
+                self.signer_failure()
+            }
             Self::Digest { .. } => {
                 of(FailureKind::Integrity, "integrity").hint("do not use it; tell whoever publishes it")
             }
@@ -398,6 +412,9 @@ impl InstallError {
                 "ask {owner} to publish a signed release (skillhub publish --sign), or take the owner or the registry \
                  out of require_signatures, in config.toml or in the policy"
             )),
+            Self::UnsignedUpdate { owner, .. } => Failure::new(FailureKind::Refused, "unsigned").hint(format!(
+                "the installed release stays; ask {owner} to publish a signed release: skillhub publish --sign"
+            )),
             Self::KeyChanged { owner, key, .. } => Failure::new(FailureKind::Integrity, "key_changed").hint(format!(
                 "ask {owner} by another way whether the new key is theirs; if it is: --accept-key {key}"
             )),
@@ -424,6 +441,13 @@ impl InstallError {
     }
 }
 
+fn signed_only(owner: &Owner, required_by: Option<&str>) -> String {
+    match required_by {
+        Some(requirer) => format!("the configuration takes nothing unsigned that {requirer} requires"),
+        None => format!("the configuration takes nothing of {owner} unsigned"),
+    }
+}
+
 /// What the author of a skill can do about a requirement that cannot be read.
 pub(crate) fn invalid_requirement() -> Failure {
     Failure::new(FailureKind::Invalid, "invalid_requirement")
@@ -436,6 +460,10 @@ fn fetch_failure(error: &FetchError) -> Failure {
             .hint(format!("choose another version: skillhub info {name}")),
         FetchError::Quarantined { name, .. } => Failure::new(FailureKind::Refused, "quarantined")
             .hint(format!("choose another version: skillhub info {name}")),
+        FetchError::Held { name, .. } => Failure::new(FailureKind::Refused, "held")
+            .hint(format!("choose another version: skillhub info {name}")),
+        FetchError::Differs { .. } => Failure::new(FailureKind::Integrity, "line_differs")
+            .hint("nothing was installed; tell who runs the registry: its line was changed after the release came in"),
         FetchError::Missing { .. } | FetchError::Integrity { .. } => {
             Failure::new(FailureKind::Integrity, "integrity").hint(
                 "nothing was installed; tell who runs the registry: `skillhub index verify` there finds what was changed",
