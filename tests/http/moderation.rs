@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::publish;
-use crate::support::{Sandbox, Server};
+use crate::support::{Sandbox, Server, git};
 
 #[test]
 fn a_release_under_quarantine_reaches_nobody_until_it_is_restored() {
@@ -123,7 +123,8 @@ fn moderators_inspect_what_is_held_back() {
     let ann = server.token("ann", "admin");
     for (owner, code) in [("acme", "quarantined"), ("beta", "held")] {
         let release = format!("/v1/skills/{owner}/notes/1.1.0");
-        let mut paths = vec![format!("{release}/files"), format!("{release}/files/SKILL.md"), format!("{release}/scan")];
+        let mut paths =
+            vec![format!("{release}/files"), format!("{release}/files/SKILL.md"), format!("{release}/scan")];
         paths.extend((owner == "acme").then(|| "/v1/skills/acme/notes/diff/1.0.0/1.1.0".to_owned()));
         for path in paths {
             assert_eq!(server.ask("GET", &path, Some(&server.admin), b"").status, 200, "{path}");
@@ -156,6 +157,29 @@ fn quarantine_is_reported_and_no_cache_serves_it() {
     sandbox.ask(&["install"]).refused_with_hint(5, "quarantined");
     sandbox.ask(&["install", "--offline"]).refused_with_hint(5, "quarantined");
     assert!(!std::path::Path::new(&folder).exists());
+}
+
+/// Somebody who may write to the repository changes a line behind the server's back.
+#[test]
+fn changed_line_is_refused_by_server_and_mirror() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, &[]);
+    publish(&server, &sandbox, "acme/notes", "1.0.0", "one");
+    let (copy, index) = (sandbox.path("copy"), server.index().display().to_string());
+    let at = copy.display().to_string();
+    git(&sandbox, &["clone", "--quiet", &index, &at]);
+    let line = copy.join("no/te/notes/acme");
+    let text = std::fs::read_to_string(&line).unwrap();
+    std::fs::write(&line, text.replace("\"requires\":[]", "\"requires\":[\"evil/helper\"]")).unwrap();
+    git(&sandbox, &["-C", &at, "commit", "--quiet", "-am", "x"]);
+    git(&sandbox, &["-C", &at, "push", "--quiet"]);
+    let reply = server.ask("GET", "/v1/skills/acme/notes/1.0.0/files", None, b"");
+    assert_eq!(reply.refused(422), "line_differs");
+    assert!(String::from_utf8(reply.body).unwrap().contains("`requires`"));
+    let other = sandbox.path("other").display().to_string();
+    let mirror = ["serve", "mirror", "acme/notes", "--registry", &index, "--data", &other];
+    let error = sandbox.ask(&mirror).refused_with_hint(8, "line_differs");
+    assert!(error["message"].as_str().unwrap().contains("`requires`"), "{error:#}");
 }
 
 #[test]

@@ -91,11 +91,14 @@ pub fn quarantine(hub: &Hub, account: &Owner, entry: &Entry, reason: &str) -> Re
 pub fn restore(hub: &Hub, account: &Owner, entry: &Entry, reason: &str) -> Result<Entry, ApiError> {
     let (skill, version) = (entry.name.to_string(), entry.version.to_string());
     let now = Timestamp::now();
-    let Some(was) = hub.quarantines.of(&skill, &version)? else {
-        return let_through(hub, account, entry, reason);
+    let was_yanked = match hub.quarantines.of(&skill, &version)? {
+        Some(was) => was.was_yanked,
+        // Of a folder that lost its database the line alone says so.
+        None if entry.quarantined().is_some() => entry.yanked_reason().is_some(),
+        None => return let_through(hub, account, entry, reason),
     };
     // In the database last: a crash in between leaves it held back.
-    let restored = set_quarantined(hub, entry, None, was.was_yanked, account)?;
+    let restored = set_quarantined(hub, entry, None, was_yanked, account)?;
     let is_last = hub.quarantines.all_of_content(&entry.digest)? <= 1;
     if is_last {
         let copies = hub.quarantines.held_copies(Some(&entry.digest))?;

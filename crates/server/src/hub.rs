@@ -7,7 +7,7 @@ use std::{
 
 use axum::body::Bytes;
 use jiff::Timestamp;
-use registry_index::{Entry, Index, InitError, OpenError, Stamp, newest};
+use registry_index::{Entry, FetchError, Index, InitError, OpenError, Stamp, newest};
 use semver::Version;
 use skill::{
     Owner, QualifiedName,
@@ -194,6 +194,9 @@ impl Hub {
         if let Some(notice) = entry.quarantined() {
             return Ok(Some(Barrier::Quarantined(notice.reason)));
         }
+        if let Some(notice) = entry.held() {
+            return Ok(Some(Barrier::Held(notice.reason)));
+        }
         Ok(self.quarantines.barrier(&entry.name.to_string(), &entry.version.to_string(), &entry.digest)?)
     }
 
@@ -308,7 +311,11 @@ pub fn ensure_data(data: &Path) -> Result<(), DataError> {
 
 fn unpacked(entry: &Entry, bytes: &[u8]) -> Result<skill::Bundle, ApiError> {
     let files = skill::archive::unpack(bytes, &skill::Limits::default()).map_err(|error| ApiError::broken(&error))?;
-    entry.check_files(&files).map_err(|error| ApiError::broken(&error))?;
+    let differs = |error: FetchError| {
+        ApiError::new(axum::http::StatusCode::UNPROCESSABLE_ENTITY, "line_differs", error.to_string())
+            .hint("who runs the server finds all such lines with `skillhub index verify`")
+    };
+    entry.check_files(&files).map_err(differs)?;
     Ok(files)
 }
 
