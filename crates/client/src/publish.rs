@@ -327,7 +327,10 @@ impl Draft<'_> {
         let (name, changelog, forked_from) = (self.name.clone(), options.changelog.clone(), self.forked_from.clone());
         let release = NewRelease { name, version, changelog, signature, forked_from, stamp };
         match self.registry.append::<PublishError>(&release, &self.cleared, &bytes) {
-            Ok(Appended::Published(entry)) => Ok((PublishStatus::Published, entry.version.clone())),
+            Ok(Appended::Published(entry)) => {
+                self.warnings.extend(entry.held().map(|notice| format!("nobody gets it yet: {}", notice.reason)));
+                Ok((PublishStatus::Published, entry.version.clone()))
+            }
             Ok(Appended::Unchanged(entry)) => Ok((PublishStatus::Unchanged, entry.version.clone())),
             Err(PublishError::Append(AppendError::VersionExists { version, .. })) => {
                 let entries = self.registry.index().releases(&self.name)?;

@@ -182,6 +182,8 @@ impl Verified {
                     if found.entry.yanked {
                         self.warnings.push(format!("its release {}", found.entry.yank_advice()));
                     }
+                    let deprecated = found.entry.deprecated();
+                    self.warnings.extend(deprecated.map(|deprecated| format!("its release is {deprecated}")));
                     self.signature_of(&found, entry)
                 }
             },

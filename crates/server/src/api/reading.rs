@@ -138,7 +138,8 @@ pub async fn release(
     params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path)),
     responses(
         (status = 200, body = FilesDocument),
-        (status = 403, description = "Under quarantine or on hold"), (status = 410, description = "Withdrawn")
+        (status = 403, description = "Under quarantine or on hold"), (status = 410, description = "Withdrawn"),
+        (status = 422, description = "The line of the index differs from the archive")
     ))]
 pub async fn files(
     State(hub): HubState,
@@ -165,7 +166,8 @@ pub async fn files(
         ("path" = String, Path, description = "The path in the skill, with its slashes")),
     responses(
         (status = 200, description = "The file", content((String = "text/plain"), (Vec<u8> = "application/octet-stream"))),
-        (status = 403, description = "Under quarantine or on hold"), (status = 410, description = "Withdrawn")
+        (status = 403, description = "Under quarantine or on hold"), (status = 410, description = "Withdrawn"),
+        (status = 422, description = "The line of the index differs from the archive")
     ))]
 pub async fn file(
     State(hub): HubState,
@@ -196,7 +198,8 @@ pub fn file_answer(file: &skill::File) -> Response {
     params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path)),
     responses(
         (status = 200, body = ScanDocument),
-        (status = 403, description = "Under quarantine or on hold"), (status = 410, description = "Withdrawn")
+        (status = 403, description = "Under quarantine or on hold"), (status = 410, description = "Withdrawn"),
+        (status = 422, description = "The line of the index differs from the archive")
     ))]
 pub async fn scan_of_release(
     State(hub): HubState,
@@ -223,7 +226,8 @@ pub async fn scan_of_release(
     params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path)),
     responses(
         (status = 200, body = Vec<u8>, content_type = "application/zip"),
-        (status = 403, description = "Under quarantine or on hold"), (status = 410, description = "Withdrawn")
+        (status = 403, description = "Under quarantine or on hold"), (status = 410, description = "Withdrawn"),
+        (status = 422, description = "The line of the index differs from the archive")
     ))]
 pub async fn archive(State(hub): HubState, caller: Caller, at: Path<ReleasePath>) -> Result<Response, ApiError> {
     let account = caller.account().map(ToString::to_string).unwrap_or_default();
@@ -254,7 +258,8 @@ pub fn count(hub: &Hub, entry: &Entry, account: String) {
     params(("owner" = String, Path), ("name" = String, Path), ("from" = String, Path), ("to" = String, Path)),
     responses(
         (status = 200, body = DiffDocument),
-        (status = 403, description = "Under quarantine or on hold"), (status = 410, description = "Withdrawn")
+        (status = 403, description = "Under quarantine or on hold"), (status = 410, description = "Withdrawn"),
+        (status = 422, description = "The line of the index differs from the archive")
     ))]
 pub async fn diff(
     State(hub): HubState,
