@@ -189,6 +189,8 @@ pub fn withdraw(hub: &Hub, account: &Owner, entry: &Entry, reason: &str) -> Resu
         withdrawn.map_err(|error| ApiError::of(&error))
     })?;
     hub.blobs.forget(&entry.digest);
+    // Nothing is left to decide. A quarantine stays: it holds the copies back.
+    hub.quarantines.forget_copy(&entry.name.to_string(), &entry.version.to_string())?;
     hub.activity.note((account, stamp.at), "withdraw", &format!("{} {}", entry.name, entry.version), reason)?;
     Ok(gone)
 }

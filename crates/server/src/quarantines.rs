@@ -247,6 +247,15 @@ impl Quarantines {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
+    /// Takes a copy out of the queue.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]
+    pub fn forget_copy(&self, skill: &str, version: &str) -> Result<(), DatabaseError> {
+        let sql = "delete from copies where skill = ?1 and version = ?2";
+        Ok(self.database.writer().execute(sql, [skill, version]).map(drop)?)
+    }
+
     /// Lets a copy through and records the decision.
     ///
     /// # Errors
