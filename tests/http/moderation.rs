@@ -102,7 +102,7 @@ fn copies_of_quarantined_content_are_held() {
         let archive = format!("/v1/skills/{owner}/notes/1.0.0/archive");
         assert_eq!(server.ask("GET", &archive, None, b"").refused(403), code);
         let spec = format!("{owner}/notes@1.0.0");
-        sandbox.ask(&["install", &spec, "--as", owner, "--registry", &server.url]).refused_with_hint(5, code);
+        sandbox.ask(&["install", &spec, "--registry", &server.url]).refused_with_hint(5, code);
     }
     decide("DELETE", "acme");
     assert_eq!(server.ask("GET", "/v1/skills/carol/notes/1.0.0/archive", None, b"").status, 200);
