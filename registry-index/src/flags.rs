@@ -141,7 +141,7 @@ impl Index {
         let snapshot = self.store.snapshot()?;
         let mut found = Vec::new();
         for (path, id) in snapshot.files(shard::is_shard)? {
-            // A damaged file offers nothing, and is no reason to leave the others as they are.
+            // A damaged file offers nothing and must not keep the others from being found.
             let Ok(lines) = parse_lines(&path, &snapshot.read_blob(id)?) else { continue };
             let of_content = |entry: &Entry| entry.digest == *digest && entry.withdrawn.is_none();
             found.extend(lines.into_entries().into_iter().filter(of_content));
