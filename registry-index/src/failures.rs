@@ -108,9 +108,9 @@ impl Fails for AppendError {
                     _ => "sign with a key that is not retired: --sign=PATH".to_owned(),
                 })
             }
-            Self::Unsigned { owner, .. } => Failure::new(FailureKind::Refused, "unsigned").hint(format!(
-                "sign it with a key that {owner} has there: --sign=PATH; or retire the keys: skillhub key retire {owner} \
-                 FINGERPRINT"
+            Self::Unsigned { owner, known, .. } => Failure::new(FailureKind::Refused, "unsigned").hint(format!(
+                "sign it with a key that {owner} has there: --sign=PATH; or give up signing: skillhub key retire {owner} {}",
+                known.first().map_or("", String::as_str)
             )),
             Self::Signature { .. } => Failure::new(FailureKind::Integrity, "bad_signature"),
             Self::OwnerFile { .. } => {
