@@ -12,6 +12,7 @@ use agent::{AgentView, Catalogue, Host, Listed, Reads, Sight, Views};
 use library::{LibraryError, Scope, State};
 use serde_json::{Value, json};
 use skill::SkillName;
+use skill_manage::documents::HostsDocument;
 
 use crate::{
     context::Context,
@@ -116,6 +117,16 @@ impl AgentsPicture {
 }
 
 impl AgentsPicture {
+    /// As JSON.
+    pub fn document(&self) -> HostsDocument {
+        let (errors, warnings): (Vec<_>, Vec<_>) = self.differences.iter().partition(|one| one.is_error);
+        HostsDocument {
+            problems: errors.into_iter().map(Difference::document).collect(),
+            warnings: warnings.into_iter().map(Difference::document).collect(),
+            lacking: self.lacking.iter().map(Lacking::document).collect(),
+        }
+    }
+
     /// Writes the differences and the agents that lack skills, each with its command.
     ///
     /// # Errors

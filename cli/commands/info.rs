@@ -5,7 +5,7 @@ use std::io;
 use clap::Args;
 use client::{LockFile, Signed};
 use evolve::{Count, eprocess::wilson};
-use registry_index::{EvalCounts, ForkedFrom, OutcomeCounts};
+use registry_index::{Entry, EvalCounts, ForkedFrom, OutcomeCounts};
 use serde_json::{Value, json};
 use skill::{QualifiedName, counted};
 
@@ -52,12 +52,6 @@ pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
         let mut table = Table::new(&["version", "published", "by", "files", "bytes", "verdict", "signed", ""]);
         for (entry, signed) in releases.iter().zip(&info.signed) {
             let made_from = entry.forked_from.as_ref().map(|from| format!("made from {from}"));
-            let flag = match (&entry.withdrawn, entry.quarantined(), entry.yanked) {
-                (Some(withdrawn), ..) => format!("withdrawn: {}", withdrawn.reason),
-                (None, Some(held), _) => format!("quarantined: {}", held.reason),
-                (None, None, true) => "yanked".to_owned(),
-                (None, None, false) => String::new(),
-            };
             table.row(&[
                 entry.version.to_string(),
                 entry.published_at.to_string().get(..10).unwrap_or_default().to_owned(),
@@ -71,7 +65,7 @@ pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
                     Signed::Badly(_) => "badly".to_owned(),
                 },
                 visible(
-                    &[Some(flag).filter(|flag| !flag.is_empty()), made_from]
+                    &[flag_of(entry), entry.deprecated().map(|deprecated| deprecated.to_string()), made_from]
                         .into_iter()
                         .flatten()
                         .collect::<Vec<_>>()
@@ -101,6 +95,16 @@ fn next_step(name: &QualifiedName, is_taken: bool, is_offered: bool, out: &mut P
         (false, true) => out.message(format_args!("Install it: skillhub install {name}")),
         (false, false) => Ok(()),
     }
+}
+
+/// What the registry says against a release.
+fn flag_of(entry: &Entry) -> Option<String> {
+    let withdrawn = entry.withdrawn.as_ref().map(|withdrawn| format!("withdrawn: {}", withdrawn.reason));
+    let quarantined = || entry.quarantined().map(|notice| format!("quarantined: {}", notice.reason));
+    let held = || entry.held().map(|notice| format!("on hold: {}", notice.reason));
+    let yanked = || entry.yanked.then(|| "yanked".to_owned());
+    let with_reason = || entry.yanked_reason().map(|reason| format!("yanked: {reason}"));
+    withdrawn.or_else(quarantined).or_else(held).or_else(with_reason).or_else(yanked)
 }
 
 /// How a release that was made from another did, as its publisher says, in lines.

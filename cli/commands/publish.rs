@@ -93,7 +93,7 @@ pub fn run(context: &Context, args: &PublishArgs) -> Result<Exit, CliError> {
 }
 
 /// The key that was named, else the configuration's, else the one that SSH makes.
-fn signing_key(context: &Context, named: Option<&PathBuf>) -> Result<SigningKey, CliError> {
+pub fn signing_key(context: &Context, named: Option<&PathBuf>) -> Result<SigningKey, CliError> {
     let configured = || context.config.signing.key.as_ref().map(PathBuf::from);
     let usual = || PathBuf::from("~/.ssh/id_ed25519");
     let path = context.absolute(&named.cloned().or_else(configured).unwrap_or_else(usual));

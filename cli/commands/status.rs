@@ -12,7 +12,7 @@ use crate::{
     context::{Context, skill_name},
     exit::{CliError, Exit, failed},
     print::{BAD, FAINT, GOOD, STRONG, WARN, findings_lines, problem_line, visible},
-    views::{AgentsPicture, Difference, Lacking},
+    views::AgentsPicture,
 };
 
 /// Flags of `status`.
@@ -50,12 +50,9 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
     let mut problems: Vec<Value> = told.collect();
     let catalogue = Catalogue::collect(&context.places(false), Vec::new()).map_err(failed)?;
     let agents = AgentsPicture::of(context, &catalogue, named)?;
-    let (errors, warnings): (Vec<_>, Vec<_>) = agents.differences.iter().partition(|one| one.is_error);
-    let differences: Vec<Value> = errors.into_iter().map(Difference::document).collect();
-    let mut document = overview.document_with(differences.clone());
-    document["warnings"] = warnings.into_iter().map(Difference::document).collect();
-    document["lacking"] = agents.lacking.iter().map(Lacking::document).collect();
-    problems.extend(differences);
+    let hosts = agents.document();
+    problems.extend(hosts.problems.clone());
+    let document = overview.document_with(hosts);
     context.out.answer(&document, |out| {
         for skill in skills {
             let style = match skill.state {

@@ -83,6 +83,8 @@ impl Fails for KeyChangeError {
         match self {
             Self::Unknown { owner, .. } => Failure::new(FailureKind::NotFound, "not_found")
                 .hint(format!("see the owner's keys: skillhub key list {owner}")),
+            Self::NotVouched { .. } => Failure::new(FailureKind::Integrity, "bad_signature")
+                .hint("sign with a key that the owner has there and that is not retired: --sign=PATH"),
             Self::WasRetired { .. } => {
                 Failure::new(FailureKind::Integrity, "retired_key").hint("make another: ssh-keygen -t ed25519")
             }
@@ -117,6 +119,10 @@ impl Fails for AppendError {
                     _ => "sign with a key that is not retired: --sign=PATH".to_owned(),
                 })
             }
+            Self::Unsigned { owner, known, .. } => Failure::new(FailureKind::Refused, "unsigned").hint(format!(
+                "sign it with a key that {owner} has there: --sign=PATH; or give up signing: skillhub key retire {owner} {}",
+                known.first().map_or("", String::as_str)
+            )),
             Self::Signature { .. } => Failure::new(FailureKind::Integrity, "bad_signature"),
             Self::OwnerFile { .. } => {
                 Failure::new(FailureKind::Integrity, "damaged_index").hint("see all faults: skillhub index verify")

@@ -283,6 +283,8 @@ impl Installer<'_> {
             requested: theirs.map_or(asked, |theirs| theirs.requested),
             local,
             signer: None,
+            vouchers: Vec::new(),
+            unknown_key: Vec::new(),
             is_dependency: false,
             warnings: Vec::new(),
             locked: None,

@@ -9,8 +9,8 @@ use std::{
 use rusqlite::{Connection, OpenFlags};
 use thiserror::Error;
 
-/// The schema's version, as `user_version` has it.
-const SCHEMA: i64 = 1;
+/// The steps of the schema; `user_version` counts those that were made.
+const STEPS: [&str; 2] = [include_str!("schema.sql"), include_str!("copies.sql")];
 
 /// How long a writer waits for another process.
 const BUSY: Duration = Duration::from_secs(10);
@@ -25,7 +25,7 @@ pub enum DatabaseError {
     #[error("the database failed: {0}")]
     Sqlite(#[from] rusqlite::Error),
     /// Written by a later version.
-    #[error("the database has schema {found}, this version reads {SCHEMA}; use the skillhub that wrote it")]
+    #[error("the database has schema {found}, this version reads {}; use the skillhub that wrote it", STEPS.len())]
     Schema {
         /// The schema found.
         found: i64,
@@ -79,17 +79,53 @@ impl Database {
     }
 }
 
+/// Brings the file to the schema of this version, one step after the other.
 fn migrate(database: &Connection) -> Result<(), DatabaseError> {
-    let found: i64 = database.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    match found {
-        SCHEMA => Ok(()),
-        0 => {
-            database.execute_batch(&format!(
-                "begin immediate; {} pragma user_version = {SCHEMA}; commit;",
-                include_str!("schema.sql")
-            ))?;
-            Ok(())
+    let version = || database.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0));
+    loop {
+        let found = version()?;
+        let at = usize::try_from(found).map_err(|_| DatabaseError::Schema { found })?;
+        match STEPS.get(at) {
+            Some(step) => {
+                // Another process may have made the step since: the transaction looks again.
+                database.execute_batch("begin immediate")?;
+                let made = match version()? == found {
+                    true => database.execute_batch(&format!("{step} pragma user_version = {};", at + 1)),
+                    false => Ok(()),
+                };
+                database.execute_batch(if made.is_ok() { "commit" } else { "rollback" })?;
+                made?;
+            }
+            None if at == STEPS.len() => return Ok(()),
+            None => return Err(DatabaseError::Schema { found }),
         }
-        _ => Err(DatabaseError::Schema { found }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The dump of a database that the build before wrote, with a release under quarantine.
+    const OLD: &str = include_str!("../../../tests/data/server-database-1.sql");
+
+    #[test]
+    fn database_of_the_build_before_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("skillhub.sqlite");
+        Connection::open(&path).unwrap().execute_batch(OLD).unwrap();
+        for _ in 0..2 {
+            let quarantines = crate::quarantines::Quarantines::new(Database::open(&path).unwrap().into());
+            assert_eq!(quarantines.of("acme/notes", "1.1.0").unwrap().unwrap().reason, "it may be bad");
+            assert!(quarantines.held_copies(None).unwrap().is_empty());
+        }
+    }
+
+    #[test]
+    fn later_schema_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("skillhub.sqlite");
+        Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
+        assert!(matches!(Database::open(&path), Err(DatabaseError::Schema { found: 99 })));
     }
 }

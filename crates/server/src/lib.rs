@@ -26,6 +26,7 @@ mod mirrored;
 mod operations;
 mod pages;
 pub mod publish;
+mod quarantines;
 mod rate;
 mod serve;
 mod settings;

@@ -17,7 +17,9 @@ use crate::{
     accounts::{AccountError, Accounts},
     activity::Activity,
     database::{Database, DatabaseError},
+    decisions::{HoldError, hold_copy},
     hub::{DATABASE, DataError, INDEX, ensure_data},
+    quarantines::Quarantines,
 };
 
 /// Why a release is not mirrored.
@@ -60,6 +62,9 @@ pub enum MirrorError {
     /// The release cannot be added.
     #[error(transparent)]
     Append(#[from] AppendError),
+    /// The release has the content of one under quarantine, and was not put on hold.
+    #[error(transparent)]
+    Hold(#[from] HoldError),
 }
 
 impl Fails for MirrorError {
@@ -75,6 +80,7 @@ impl Fails for MirrorError {
                 .hint(format!("ask {owner} whether the other registry is theirs")),
             Self::Key(error) => error.failure(),
             Self::Append(error) => error.failure(),
+            Self::Hold(error) => error.failure(),
         }
     }
 }
@@ -107,8 +113,9 @@ pub fn mirror(data: &Path, release: &Vetted, now: Timestamp) -> Result<Appended,
     };
     let appended = index.append(&new, &release.cleared, &skill::archive::pack(release.cleared.bundle()))?;
     if matches!(appended, Appended::Published(_)) {
+        hold_copy(&Quarantines::new(Arc::clone(&database)), &index, appended.entry(), &new.stamp)?;
         let subject = format!("{name} {}", new.version);
-        Activity::new(database)?.note((&name.owner, now), "mirror", &subject, &release.registry)?;
+        Activity::new(database).note((&name.owner, now), "mirror", &subject, &release.registry)?;
     }
     Ok(appended)
 }
@@ -124,7 +131,7 @@ fn take_keys_over(index: &Index, owner: &Owner, keys: &[PublicKey], stamp: &Stam
         return Err(MirrorError::OtherKeys { owner: owner.clone(), key: gone.key.fingerprint() });
     }
     for key in keys.iter().filter(|key| known.find(key).is_none()) {
-        index.change_key(owner, &KeyChange::Add(*key), stamp)?;
+        index.change_key(owner, &KeyChange::Add { key: *key, vouched_by: None }, stamp)?;
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ use skill::{Limits, Problem, QualifiedName, Strictness, archive, validate::valid
 
 use crate::{
     access::{Caller, Role},
+    decisions::hold_copy,
     error::ApiError,
     hub::Hub,
 };
@@ -40,6 +41,8 @@ pub struct Release {
     pub is_new: bool,
     /// What the scanner found.
     pub report: scan::Report,
+    /// The reason for which it is not handed out.
+    pub held: Option<String>,
 }
 
 /// Publishes an archive: may the caller, unpack, validate, clear, append.
@@ -62,7 +65,14 @@ pub fn publish(hub: &Hub, caller: &Caller, submission: &Submission) -> Result<Re
     };
     let owner = &submission.name.owner;
     let opens = hub.accounts.members(owner)?.is_empty();
-    let appended = hub.change(|index| index.append(&release, &cleared, &packed).map_err(refused))?;
+    let appended = hub.change(|index| {
+        let appended = index.append(&release, &cleared, &packed).map_err(refused)?;
+        if matches!(appended, Appended::Published(_)) {
+            let held = hold_copy(&hub.quarantines, index, appended.entry(), &release.stamp);
+            held.map_err(|error| ApiError::of(&error))?;
+        }
+        Ok(appended)
+    })?;
     if opens && !hub.settings.read_only {
         // Whoever opened a namespace looks after it.
         hub.accounts.set_member(owner, account, Role::Maintainer)?;
@@ -72,7 +82,8 @@ pub fn publish(hub: &Hub, caller: &Caller, submission: &Submission) -> Result<Re
         let subject = format!("{} {}", release.name, release.version);
         hub.activity.note((account, now), "publish", &subject, "")?;
     }
-    Ok(Release { entry: appended.entry().clone(), is_new, report: cleared.report().clone() })
+    let held = hub.barrier(appended.entry())?.map(|barrier| barrier.message());
+    Ok(Release { entry: appended.entry().clone(), is_new, report: cleared.report().clone(), held })
 }
 
 fn cleared(submission: &Submission) -> Result<Cleared, ApiError> {

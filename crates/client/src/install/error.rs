@@ -50,7 +50,7 @@ pub enum InstallError {
     #[error(transparent)]
     Signer(#[from] SignerError),
     /// It has no signature, and one is required.
-    #[error("{release} in {registry} is not signed, and the configuration takes nothing of {owner} unsigned")]
+    #[error("{release} in {registry} is not signed, and {}", signed_only(owner, required_by.as_deref()))]
     Unsigned {
         /// The release.
         release: String,
@@ -58,6 +58,18 @@ pub enum InstallError {
         owner: Owner,
         /// The registry.
         registry: String,
+        /// The skill whose owner must sign and that requires this one, if that is why.
+        required_by: Option<String>,
+    },
+    /// It has no signature, and its owner signs releases.
+    #[error("{release} is not signed, and {owner} signs releases with {}", known.join(", "))]
+    UnsignedUpdate {
+        /// The release.
+        release: String,
+        /// The owner.
+        owner: String,
+        /// The fingerprints of the owner's keys.
+        known: Vec<String>,
     },
     /// Its owner signed with another key before, and signatures are required.
     #[error("{release} is signed with the key {key}; {owner} signed with {} before", before.join(", "))]
@@ -300,7 +312,9 @@ impl Fails for InstallError {
             Self::NotInThisRegistry { .. } | Self::OtherRegistry { .. } => self.registry_failure(),
             Self::Pick(error) => error.failure(),
             Self::Fetch(error) => fetch_failure(error),
-            Self::Signer(_) | Self::Unsigned { .. } | Self::KeyChanged { .. } => self.signer_failure(),
+            Self::Signer(_) | Self::Unsigned { .. } | Self::UnsignedUpdate { .. } | Self::KeyChanged { .. } => {
+                self.signer_failure()
+            }
             Self::Digest { .. } => {
                 of(FailureKind::Integrity, "integrity").hint("do not use it; tell whoever publishes it")
             }
@@ -322,19 +336,7 @@ impl Fails for InstallError {
                 of(FailureKind::Blocked, "scan_blocked").hint("read the findings; nothing was installed")
             }
             Self::Denied(error) => error.failure(),
-            Self::Exists { name, unmanaged: Some(path), is_adoptable: false, .. } => {
-                of(FailureKind::Conflict, "exists")
-                    .hint(format!("move {} away and install {name} again", path.display()))
-            }
-            Self::Exists { name, unmanaged: Some(path), .. } => of(FailureKind::Conflict, "exists").hint(format!(
-                "manage the folder with `skillhub adopt {}`, or move it away and install {name} again",
-                shell_word(&path.display().to_string())
-            )),
-            Self::Exists { name, is_installed: true, .. } => of(FailureKind::Conflict, "exists")
-                .hint(format!("a library has one skill of a name; first: skillhub uninstall {name}")),
-            Self::Exists { name, .. } => of(FailureKind::Conflict, "exists").hint(format!(
-                "a library has one skill of a name; first (a person, where it is pinned): skillhub manage delete {name}"
-            )),
+            Self::Exists { .. } => self.name_taken_failure(),
             Self::Evolved { name, .. } => of(FailureKind::Conflict, "evolved")
                 .hint(format!("merge the release with the changes: skillhub update {name}")),
             Self::Conflict { proposal: Some(id), .. } => of(FailureKind::Conflict, "merge_conflict").hint(format!(
@@ -395,6 +397,27 @@ impl InstallError {
         }
     }
 
+    /// Another skill of the name is in the library.
+    fn name_taken_failure(&self) -> Failure {
+        let of = Failure::new;
+        match self {
+            Self::Exists { name, unmanaged: Some(path), is_adoptable: false, .. } => {
+                of(FailureKind::Conflict, "exists")
+                    .hint(format!("move {} away and install {name} again", path.display()))
+            }
+            Self::Exists { name, unmanaged: Some(path), .. } => of(FailureKind::Conflict, "exists").hint(format!(
+                "manage the folder with `skillhub adopt {}`, or move it away and install {name} again",
+                shell_word(&path.display().to_string())
+            )),
+            Self::Exists { name, is_installed: true, .. } => of(FailureKind::Conflict, "exists")
+                .hint(format!("a library has one skill of a name; first: skillhub uninstall {name}")),
+            Self::Exists { name, .. } => of(FailureKind::Conflict, "exists").hint(format!(
+                "a library has one skill of a name; first (a person, where it is pinned): skillhub manage delete {name}"
+            )),
+            _ => Failure::io(),
+        }
+    }
+
     fn signer_failure(&self) -> Failure {
         match self {
             Self::Signer(error) => error.failure(),
@@ -402,6 +425,8 @@ impl InstallError {
                 "ask {owner} to publish a signed release, or take the owner or the registry \
                  out of require_signatures, in config.toml or in the policy"
             )),
+            Self::UnsignedUpdate { owner, .. } => Failure::new(FailureKind::Refused, "unsigned")
+                .hint(format!("the installed release stays; ask {owner} to publish a signed release")),
             Self::KeyChanged { owner, key, .. } => Failure::new(FailureKind::Integrity, "key_changed").hint(format!(
                 "ask {owner} by another way whether the new key is theirs; if it is: --accept-key {key}"
             )),
@@ -428,6 +453,13 @@ impl InstallError {
     }
 }
 
+fn signed_only(owner: &Owner, required_by: Option<&str>) -> String {
+    match required_by {
+        Some(requirer) => format!("the configuration takes nothing unsigned that {requirer} requires"),
+        None => format!("the configuration takes nothing of {owner} unsigned"),
+    }
+}
+
 /// What the author of a skill can do about a requirement that cannot be read.
 pub(crate) fn invalid_requirement() -> Failure {
     Failure::new(FailureKind::Invalid, "invalid_requirement")
@@ -440,6 +472,11 @@ fn fetch_failure(error: &FetchError) -> Failure {
             .hint(format!("choose another version: skillhub info {name}")),
         FetchError::Quarantined { name, .. } => Failure::new(FailureKind::Refused, "quarantined")
             .hint(format!("choose another version: skillhub info {name}")),
+        FetchError::Held { name, .. } => {
+            Failure::new(FailureKind::Refused, "held").hint(format!("choose another version: skillhub info {name}"))
+        }
+        FetchError::Differs { .. } => Failure::new(FailureKind::Integrity, "line_differs")
+            .hint("nothing was installed; tell the people who run the registry that its line was changed"),
         FetchError::Missing { .. } | FetchError::Integrity { .. } => Failure::new(FailureKind::Integrity, "integrity")
             .hint(
                 "nothing was installed; tell the people who run the registry that its index or archives were changed",

@@ -60,9 +60,6 @@ pub enum RegistryError {
     /// What came from elsewhere cannot be kept here.
     #[error(transparent)]
     Mirrored(#[from] MirrorError),
-    /// It takes such a change through its pages or API only.
-    #[error("the registry {0} is a server, which does not take this from here")]
-    NotThere(String),
     /// The network is needed and was forbidden.
     #[error("the registry {0} needs the network, and --offline forbids it")]
     Offline(String),
@@ -152,8 +149,6 @@ impl Fails for RegistryError {
             Self::Mirrored(MirrorError::WentBack(_)) => of(FailureKind::Integrity, "registry_went_back").hint(
                 "nothing was done; ask who runs it why releases are gone or others; if it was done on purpose: --accept-rewrite",
             ),
-            Self::NotThere(_) => of(FailureKind::Refused, "registry_refused")
-                .hint("the first signed release brings its key along; ask who runs the server for more"),
             Self::Offline(_) => of(FailureKind::Unreachable, "offline").hint("run it without --offline"),
             Self::NotTaken { .. } => of(FailureKind::Refused, "registry_refused")
                 .hint("nothing was changed; who runs the registry says who may push to its branch main"),

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use jiff::Timestamp;
 use library::{Home, ensure_dir};
-use registry_index::{Appended, Entry, Index, NewRelease, OpenError, Stamp, shard};
+use registry_index::{Appended, Entry, Index, KeyChange, NewRelease, OpenError, Stamp, shard};
 use semver::Version;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use skill::{Digest, Limits, Owner, QualifiedName, SkillName, failure::FailureKind};
 
 use super::{RegistryError, credential::Credential};
@@ -21,11 +21,13 @@ use crate::{
 };
 
 /// Codes of a server that are told as they are.
-const CODES: [(&str, FailureKind); 17] = [
+const CODES: [(&str, FailureKind); 19] = [
     ("unauthorized", FailureKind::Refused),
     ("policy_denied", FailureKind::Refused),
     ("read_only", FailureKind::Refused),
     ("quarantined", FailureKind::Refused),
+    ("held", FailureKind::Refused),
+    ("unsigned", FailureKind::Refused),
     ("not_found", FailureKind::NotFound),
     ("version_exists", FailureKind::Conflict),
     ("locked", FailureKind::Conflict),
@@ -191,14 +193,29 @@ impl Web {
         index: &Index,
         name: &QualifiedName,
         version: &Version,
-        yanked: bool,
+        (yanked, reason): (bool, Option<&str>),
     ) -> Result<Entry, RegistryError> {
         let method = if yanked { "PUT" } else { "DELETE" };
-        let answer = self.ask(&format!("/v1/skills/{name}/{version}/yank"), &Ask { method, ..Ask::default() })?;
+        let reason = reason.map(|reason| format!("?reason={}", encoded(reason))).unwrap_or_default();
+        let path = format!("/v1/skills/{name}/{version}/yank{reason}");
+        let answer = self.ask(&path, &Ask { method, ..Ask::default() })?;
         if answer.status != 200 {
             return Err(self.refused(&answer));
         }
         self.line(index, name, version)
+    }
+
+    /// Has a key of an owner added or retired.
+    pub fn change_key(&self, owner: &Owner, change: &KeyChange) -> Result<(), RegistryError> {
+        let (method, body) = match change {
+            KeyChange::Add { key, vouched_by } => {
+                ("POST", json!({ "key": key.to_string(), "vouched_by": vouched_by }).to_string())
+            }
+            KeyChange::Retire(key) => ("DELETE", json!({ "key": key }).to_string()),
+        };
+        let body = Some(("application/json", body.as_bytes()));
+        let answer = self.ask(&format!("/v1/owners/{owner}/keys"), &Ask { method, body, ..Ask::default() })?;
+        if answer.status == 200 { Ok(()) } else { Err(self.refused(&answer)) }
     }
 
     /// Why a release is under quarantine, of servers whose lines do not say so.
