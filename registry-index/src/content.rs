@@ -41,21 +41,8 @@ pub enum FetchError {
         reason: String,
     },
     /// The line differs from the files that it describes.
-    #[error(
-        "the line of {name} {version} differs from its archive in `{field}`: the line has {line}, the archive {found}"
-    )]
-    Differs {
-        /// The skill.
-        name: QualifiedName,
-        /// The release.
-        version: Version,
-        /// The field of the line.
-        field: &'static str,
-        /// The value in the line, as JSON.
-        line: String,
-        /// The value in the archive, as JSON.
-        found: String,
-    },
+    #[error(transparent)]
+    Differs(Box<LineDiffers>),
     /// The archive is not there though the line names it.
     #[error("the archive of {name} {version} is missing from the index")]
     Missing {
@@ -86,6 +73,22 @@ impl From<git2::Error> for FetchError {
     fn from(error: git2::Error) -> Self {
         Self::Read(StoreError::from(error).into())
     }
+}
+
+/// A field of a line that differs from the files of the archive.
+#[derive(Debug, Error)]
+#[error("the line of {name} {version} differs from its archive in `{field}`: the line has {line}, the archive {found}")]
+pub struct LineDiffers {
+    /// The skill.
+    pub name: QualifiedName,
+    /// The release.
+    pub version: Version,
+    /// The field of the line.
+    pub field: &'static str,
+    /// The value in the line, as JSON.
+    pub line: String,
+    /// The value in the archive, as JSON.
+    pub found: String,
 }
 
 impl Index {
@@ -165,7 +168,8 @@ impl Entry {
         }
         let (name, version) = (self.name.clone(), self.version.clone());
         let text = |value: &T| serde_json::to_string(value).unwrap_or_default();
-        Err(FetchError::Differs { name, version, field, line: text(&line), found: text(&found) })
+        let differs = LineDiffers { name, version, field, line: text(&line), found: text(&found) };
+        Err(FetchError::Differs(Box::new(differs)))
     }
 
     fn check_size(&self, found: u64) -> Result<(), FetchError> {

@@ -35,7 +35,7 @@ mod verify;
 mod versions;
 
 pub use config::{BundlePlace, Config, ConfigError};
-pub use content::FetchError;
+pub use content::{FetchError, LineDiffers};
 pub use entry::{Entry, EvalCounts, Fields, ForkedFrom, LineError, OutcomeCounts, Withdrawal};
 pub use flags::FlagError;
 pub use index::{Index, IndexFile, InitError, OpenError, ReadError, Readable};

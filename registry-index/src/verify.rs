@@ -249,7 +249,9 @@ impl Found {
             return Some(format!("hash {} instead of {}", self.archive, entry.archive));
         }
         match entry.check_files(&self.files) {
-            Err(FetchError::Differs { field, line, found, .. }) => Some(format!("{field} {found} instead of {line}")),
+            Err(FetchError::Differs(differs)) => {
+                Some(format!("{} {} instead of {}", differs.field, differs.found, differs.line))
+            }
             _ => None,
         }
     }

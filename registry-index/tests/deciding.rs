@@ -49,7 +49,7 @@ fn line_is_held_to_its_files() {
         assert!(line.contains(&from), "{field}: {line}");
         let changed = Entry::parse(&line.replace(&from, &to)).unwrap();
         match changed.check_files(&files) {
-            Err(FetchError::Differs { field: found, .. }) => assert_eq!(found, field),
+            Err(FetchError::Differs(differs)) => assert_eq!(differs.field, field),
             other => panic!("{field}: {other:?}"),
         }
     }

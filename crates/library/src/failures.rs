@@ -1,9 +1,6 @@
 //! [`Fails`]: class, code and way on of each error of this crate.
 
-use std::{
-    io::{Error, ErrorKind},
-    path::Path,
-};
+use std::io::{Error, ErrorKind};
 
 use serde_json::{Value, json};
 use skill::{
@@ -31,17 +28,10 @@ impl Fails for PlaceError {
             Self::Foreign { .. } => Failure::new(FailureKind::Refused, "policy_denied")
                 .hint("use folders of your own: --library DIR for the skills, SKILLHUB_HOME for the history"),
             Self::Shared { path, .. } => Failure::new(FailureKind::Refused, "policy_denied")
-                .hint(format!("close it for others: chmod go-w {}", shell_word(path))),
+                .hint(format!("close it for others: chmod go-w {}", shell_word(&path.display().to_string()))),
             Self::Io { .. } => refused(),
         }
     }
-}
-
-/// A path as one word of a shell.
-fn shell_word(path: &Path) -> String {
-    let text = path.display().to_string();
-    let is_plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./@:+=,%^".contains(c));
-    if is_plain { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
 impl Fails for LockError {

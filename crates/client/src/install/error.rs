@@ -475,7 +475,7 @@ fn fetch_failure(error: &FetchError) -> Failure {
         FetchError::Held { name, .. } => {
             Failure::new(FailureKind::Refused, "held").hint(format!("choose another version: skillhub info {name}"))
         }
-        FetchError::Differs { .. } => Failure::new(FailureKind::Integrity, "line_differs")
+        FetchError::Differs(_) => Failure::new(FailureKind::Integrity, "line_differs")
             .hint("nothing was installed; tell the people who run the registry that its line was changed"),
         FetchError::Missing { .. } | FetchError::Integrity { .. } => Failure::new(FailureKind::Integrity, "integrity")
             .hint(
