@@ -352,7 +352,7 @@ fn originals_left_in_place_are_errors_once_they_differ() {
     let problem = only(&status["problems"]);
     assert_eq!((&problem["code"], &problem["agents"]), (&json!("agent_reads_other"), &json!(["claude-code"])));
     assert_eq!((&problem["reads"], &problem["revision"]), (&json!("older"), &json!(1)));
-    assert!(problem["hint"].as_str().unwrap().starts_with("mv "), "{problem:#}");
+    assert_eq!(problem["hint"], "skillhub enable demo --agent claude-code --link");
     assert_eq!(findings(&sandbox, "agents"), [["agent_reads_other", "cannot"]]);
     sandbox.ask(&["doctor"]).exits(1);
     let list = sandbox.done(&["list"]);
@@ -474,7 +474,7 @@ fn reader_of_a_missing_skill_is_named() {
     assert_eq!(findings(&sandbox, "agents"), [["agent_reads_other", "cannot"]]);
     sandbox.done(&["rollback", "demo", "head"]);
     let problem = only(&sandbox.ask(&["status"]).exits(8).json()["problems"]).clone();
-    assert_eq!(problem["hint"], "skillhub enable demo --agent claude-code --link");
+    assert!(problem["hint"].as_str().unwrap().starts_with("mv "), "{problem:#}");
 }
 
 #[test]

@@ -53,7 +53,7 @@ const PLACEHOLDERS: [(&str, &str); 11] = [
 const OTHERS_SKILL: &str = "OWNER/NAME";
 
 /// Offers that are not run: the test, the beginning of the command, and why.
-const UNRUN: [(&str, &str, &str); 9] = [
+const UNRUN: [(&str, &str, &str); 10] = [
     (
         "cli::doctor::a_lock_file_that_was_left_behind_follows_the_library_and_one_that_is_ahead_stays",
         "skillhub install",
@@ -89,6 +89,7 @@ const UNRUN: [(&str, &str, &str); 9] = [
         "skillhub install",
         "the sources wait for a person's word, which the test looks at",
     ),
+    ("cli::secrets::only_registry_gets_the_common_token", "skillhub login", "the server of the test knows no token"),
     ("cli::sources::host_of_a_foreign_lock_file_hears_nothing", "skillhub", "the test counts what its host is asked"),
     (
         "cli::scanning::a_lock_file_tells_what_is_waived_in_the_files_as_they_are_and_decides_nothing",

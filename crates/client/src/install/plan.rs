@@ -231,11 +231,7 @@ fn changed_since(
 /// that the lock file names, and becomes a revision after it. Any other folder is in the way.
 fn unmanaged(state: FolderState, candidate: &Candidate, folder: &Path) -> Result<Cleared, InstallError> {
     let name = &candidate.name;
-    let is_adoptable = match &state {
-        FolderState::Modified(_) => true,
-        FolderState::Blocked(fault) => fault.bundle().is_some(),
-        _ => false,
-    };
+    let is_adoptable = matches!(state, FolderState::Modified(_));
     match state {
         FolderState::Modified(found) if candidate.locked.is_some() => Ok(*found),
         FolderState::Blocked(fault) if candidate.locked.is_some() => {
