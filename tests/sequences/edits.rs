@@ -1,5 +1,7 @@
 //! The steps that are commands of skillhub.
 
+use std::fs;
+
 use super::world::{NAMES, World};
 use crate::support::{
     Answer,
@@ -191,6 +193,13 @@ pub fn follow_hint(world: &mut World) -> Option<Answer> {
     };
     let hints = [of("differences", "hint"), of("lacking", "command")].concat();
     let hint = world.pick(&hints)?.replace("TEXT", "hint");
+    if let Some(paths) = hint.strip_prefix("mv ") {
+        let (from, to) = paths.split_once(' ')?;
+        let _nothing_is_there = fs::remove_dir_all(to);
+        fs::rename(from, to).unwrap();
+        world.note(hint);
+        return None;
+    }
     let words: Vec<&str> = hint.split(' ').skip(1).filter(|word| *word != "--global").collect();
     Some(world.run_as_person(&words))
 }
