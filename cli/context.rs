@@ -52,7 +52,7 @@ pub struct Context {
     pub config: client::Config,
     /// Why those could not be read, where it is the command's work to tell that; they are the defaults then.
     pub config_fault: Option<CliError>,
-    /// Why the home cannot be trusted: others own it or can write to it. Its settings are the defaults then.
+    /// The reason not to trust the home: others own it or can write to it. Its settings are the defaults then.
     pub home_fault: Option<CliError>,
     /// Who acts.
     pub actor: Actor,

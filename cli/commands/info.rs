@@ -97,7 +97,7 @@ fn next_step(name: &QualifiedName, is_taken: bool, is_offered: bool, out: &mut P
     }
 }
 
-/// What the registry says against a release.
+/// The reason of the registry not to use a release.
 fn flag_of(entry: &Entry) -> Option<String> {
     let withdrawn = entry.withdrawn.as_ref().map(|withdrawn| format!("withdrawn: {}", withdrawn.reason));
     let quarantined = || entry.quarantined().map(|notice| format!("quarantined: {}", notice.reason));

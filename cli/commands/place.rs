@@ -47,7 +47,7 @@ pub fn run(context: &Context, _args: &WhereArgs) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// Why other commands refuse the home or the library.
+/// The reason for which other commands refuse the home or the library.
 struct Fault {
     code: &'static str,
     message: String,

@@ -152,7 +152,7 @@ pub fn for_agent(context: &Context, outcome: mcp::Told<'_>) -> Result<Value, Cli
     Ok(answer.document())
 }
 
-/// What a person reports, a transcript excepted, counts without a reading by the program.
+/// Marks a report of a person: its run counts without a reading by the program. Transcripts stay as they are.
 fn by_person(request: Request) -> Request {
     match request.basis {
         Basis::Report => Request { basis: Basis::Person, ..request },

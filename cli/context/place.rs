@@ -66,7 +66,7 @@ impl LibraryPlace {
     }
 }
 
-/// Where a library and what belongs to it are, without opening any of it.
+/// The places of a library and its files, without opening any of them.
 #[derive(Debug)]
 pub struct LibraryPaths {
     /// Its folder, with links resolved.

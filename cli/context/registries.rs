@@ -14,7 +14,7 @@ pub const SERVER_TOKEN_VARIABLE: &str = "SKILLHUB_TOKEN";
 const CA_FILE: &str = "SSL_CERT_FILE";
 const CA_DIR: &str = "SSL_CERT_DIR";
 
-/// What flags and environment say of certificates and tokens; a flag goes before variables.
+/// The certificates and tokens that flags and environment name; a flag goes before variables.
 pub fn transport(global: &Global) -> Transport {
     let path = |name: &str| variable(name).and_then(|path| std::path::absolute(path).ok());
     let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());

@@ -152,7 +152,7 @@ fn links_of_a_project_are_passed_over() {
 
 #[cfg(unix)]
 #[test]
-fn folder_that_links_to_the_library_is_adopted_in_place() {
+fn linked_library_folder_is_adopted_in_place() {
     for scope in [&[][..], &["--global"]] {
         let sandbox = Sandbox::project();
         let root = if scope.is_empty() { sandbox.cwd() } else { sandbox.home() };

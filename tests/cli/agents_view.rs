@@ -108,7 +108,7 @@ fn a_skill_that_is_switched_off_leaves_the_folders_of_agents_and_comes_back() {
 }
 
 #[test]
-fn disabled_skill_in_a_folder_that_hosts_read_is_named() {
+fn disabled_skill_still_read_is_named() {
     let sandbox = Sandbox::project();
     fs::create_dir_all(sandbox.cwd().join(".codex")).unwrap();
     sandbox.create("mine", "text");

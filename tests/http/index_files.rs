@@ -39,7 +39,7 @@ fn conditional(server: &Server, path: &str, tag: &str) -> crate::support::Server
 }
 
 #[test]
-fn archives_are_asked_for_again_come_in_parts_and_are_counted() {
+fn archives_are_revalidated_ranged_and_counted() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, &[]);
     let published = publish(&server, &sandbox, "acme/notes", "1.0.0", "one");

@@ -222,7 +222,7 @@ pub struct AdoptRequest<'a> {
     pub in_use: &'a [AgentFolder],
     /// The folders of all agents, of the project and of the user.
     pub known: &'a [AgentFolders],
-    /// Those of the paths whose links to skills elsewhere are followed.
+    /// The paths whose links to skills elsewhere are followed.
     pub follows_links: &'a [PathBuf],
     /// Whether folders that git tracks are replaced with links.
     pub replaces_tracked: bool,

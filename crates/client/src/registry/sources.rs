@@ -218,7 +218,7 @@ impl Registries {
 }
 
 impl Registry {
-    /// What the registry says against a release, whose line was just read.
+    /// The reason of the registry not to use a release, whose line was just read.
     pub(crate) fn state_of(&self, entry: &Entry) -> Option<ReleaseState> {
         let by_line = ReleaseState::of(entry);
         match &self.reach {
