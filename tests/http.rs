@@ -3,7 +3,9 @@
 mod attacks;
 mod authorisation;
 mod backup;
+mod counting;
 mod crashes;
+mod data_folder;
 mod gateway;
 mod index_files;
 mod indexes;
@@ -11,6 +13,8 @@ mod journey;
 mod library_pages;
 mod mirroring;
 mod moderation;
+mod proxies;
+mod sessions;
 mod sources;
 
 use serde_json::Value;
