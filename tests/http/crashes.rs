@@ -27,6 +27,13 @@ fn releases() -> usize {
     std::env::var("SKILLHUB_SERVER_RELEASES").ok().and_then(|text| text.parse().ok()).unwrap_or(RELEASES)
 }
 
+/// The account of the namespace's name is its only member, and maintains it.
+#[track_caller]
+fn assert_own_namespace(server: &Server, owner: &str) {
+    let members = server.get(&format!("/v1/owners/{owner}"))["members"].clone();
+    assert_eq!(members, json!([{"account": owner, "role": "maintainer"}]));
+}
+
 #[test]
 fn what_was_answered_outlives_kills_and_every_line_has_its_archive() {
     let sandbox = Sandbox::new();
@@ -93,10 +100,7 @@ fn what_was_answered_outlives_kills_and_every_line_has_its_archive() {
         }
     }
     assert_eq!(found, acknowledged.into_inner().unwrap());
-    for publisher in 0..PUBLISHERS {
-        let members = server.get(&format!("/v1/owners/owner-{publisher}"))["members"].clone();
-        assert_eq!(members, json!([{"account": format!("owner-{publisher}"), "role": "maintainer"}]));
-    }
+    (0..PUBLISHERS).for_each(|publisher| assert_own_namespace(&server, &format!("owner-{publisher}")));
     assert_eq!(sandbox.done(&["index", "verify", server.index().to_str().unwrap()])["ok"], true);
     assert_eq!(server.get("/v1/skills?limit=100")["results"].as_array().unwrap().len(), PUBLISHERS);
 }
@@ -146,8 +150,7 @@ fn kill_within_a_first_release_locks_nobody_out() {
             let path = format!("/v1/skills/{owner}/notes/{version}");
             server.ask("PUT", &path, Some(&token), &bytes).done();
         }
-        let members = server.get(&format!("/v1/owners/{owner}"))["members"].clone();
-        assert_eq!(members, json!([{"account": owner, "role": "maintainer"}]));
+        assert_own_namespace(&server, owner);
     }
 }
 
