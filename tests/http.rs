@@ -10,6 +10,7 @@ mod gateway;
 mod index_files;
 mod indexes;
 mod journey;
+mod keys;
 mod library_pages;
 mod mirroring;
 mod moderation;

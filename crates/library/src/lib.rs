@@ -27,6 +27,7 @@
 
 mod agents;
 mod checkout;
+pub mod child;
 mod edit_policy;
 mod events;
 mod failures;
@@ -39,6 +40,7 @@ mod links;
 mod lock;
 mod originals;
 mod outcomes;
+mod ownership;
 mod place;
 mod private;
 mod projection;
@@ -70,7 +72,8 @@ pub use library::{
 pub use links::{LinkChanges, LinkPlan, LinkTarget, Linker, LockLine, LockLines, Original};
 pub use lock::{LibraryLock, LockError};
 pub use outcomes::{
-    LARGEST_NUMBER, Outcome, OutcomeFault, OutcomeKind, OutcomeWriter, Outcomes, Recorded, SKILL_BYTES as OUTCOME_BYTES,
+    Basis, LARGEST_NUMBER, Outcome, OutcomeFault, OutcomeKind, OutcomeWriter, Outcomes, Recorded,
+    SKILL_BYTES as OUTCOME_BYTES,
 };
 pub use place::{AgentDir, PlaceLinkError, Placed};
 pub use private::{make_dir_private, make_file_private};

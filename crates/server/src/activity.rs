@@ -1,8 +1,8 @@
 //! [`Activity`]: what people do with releases: downloads, stars, reports, and what admins decide.
 
 use std::{
-    collections::{BTreeMap, HashSet},
-    sync::{Arc, Mutex, PoisonError, RwLock},
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use jiff::Timestamp;
@@ -26,8 +26,6 @@ pub struct Activity {
     pending: Mutex<BTreeMap<Download, u64>>,
     /// Downloads of today that were counted.
     counted: Counted,
-    /// What of the database says so of content that is asked for all the time.
-    held_back: RwLock<HashSet<Digest>>,
 }
 
 /// One download, as it is counted.
@@ -83,23 +81,6 @@ pub struct ReportOfRelease {
     pub decided_at: Option<String>,
 }
 
-/// A release that is not handed out until an admin has looked at it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub struct Quarantined {
-    /// `owner/name`.
-    pub skill: String,
-    /// The version.
-    pub version: String,
-    /// Why.
-    pub reason: String,
-    /// Who put it there.
-    pub account: String,
-    /// When.
-    pub at: String,
-    /// Whether it was yanked before.
-    pub was_yanked: bool,
-}
-
 /// One decision, as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct AuditLine {
@@ -119,12 +100,9 @@ pub struct AuditLine {
 
 impl Activity {
     /// That of a database.
-    ///
-    /// # Errors
-    /// [`DatabaseError`]
-    pub fn new(database: Arc<Database>) -> Result<Self, DatabaseError> {
-        let held_back = RwLock::new(held_back(&database.reader())?);
-        Ok(Self { database, pending: Mutex::default(), counted: Counted::default(), held_back })
+    #[must_use]
+    pub fn new(database: Arc<Database>) -> Self {
+        Self { database, pending: Mutex::default(), counted: Counted::default() }
     }
 
     /// Counts a download, once for each address, account, content and day. It is written with others, by
@@ -349,82 +327,6 @@ impl Activity {
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
-
-    /// Puts a release under quarantine and keeps the decision. `false` when it is there already.
-    ///
-    /// # Errors
-    /// [`DatabaseError`]
-    pub fn quarantine(&self, release: &Quarantined, digest: &Digest) -> Result<bool, DatabaseError> {
-        let mut writer = self.database.writer();
-        let write = writer.transaction()?;
-        let Quarantined { skill, version, reason, account, at, was_yanked } = release;
-        let added = write.execute(
-            "insert into quarantine (skill, version, digest, reason, account, at, was_yanked)
-             values (?1, ?2, ?3, ?4, ?5, ?6, ?7) on conflict do nothing",
-            params![skill, version, digest.to_string(), reason, account, at, was_yanked],
-        )?;
-        if added > 0 {
-            let sql = "insert into audit (at, account, action, subject, reason) values (?1, ?2, 'quarantine', ?3, ?4)";
-            write.execute(sql, params![at, account, format!("{skill} {version}"), reason])?;
-        }
-        write.commit()?;
-        self.set_held_back(&writer)?;
-        Ok(added > 0)
-    }
-
-    /// Takes a release out of quarantine and keeps the decision; gives what it was, `None` when it was not there.
-    ///
-    /// # Errors
-    /// [`DatabaseError`]
-    pub fn restore(
-        &self,
-        (skill, version): (&str, &str),
-        (account, reason): (&Owner, &str),
-        now: Timestamp,
-    ) -> Result<Option<Quarantined>, DatabaseError> {
-        let mut writer = self.database.writer();
-        let write = writer.transaction()?;
-        let select = format!("{QUARANTINE} where skill = ?1 and version = ?2");
-        let found = write.query_row(&select, [skill, version], quarantined_of).optional()?;
-        if found.is_some() {
-            write.execute("delete from quarantine where skill = ?1 and version = ?2", [skill, version])?;
-            note(&write, (account, &to_the_second(now)), "restore", &format!("{skill} {version}"), reason)?;
-        }
-        write.commit()?;
-        self.set_held_back(&writer)?;
-        Ok(found)
-    }
-
-    /// Why a release is under quarantine.
-    ///
-    /// # Errors
-    /// [`DatabaseError`]
-    pub fn quarantined(&self, skill: &str, version: &str) -> Result<Option<Quarantined>, DatabaseError> {
-        let select = format!("{QUARANTINE} where skill = ?1 and version = ?2");
-        Ok(self.database.reader().query_row(&select, [skill, version], quarantined_of).optional()?)
-    }
-
-    /// Whether some content is under quarantine in any release.
-    #[must_use]
-    pub fn is_held_back(&self, digest: &Digest) -> bool {
-        self.held_back.read().unwrap_or_else(PoisonError::into_inner).contains(digest)
-    }
-
-    fn set_held_back(&self, database: &rusqlite::Connection) -> rusqlite::Result<()> {
-        *self.held_back.write().unwrap_or_else(PoisonError::into_inner) = held_back(database)?;
-        Ok(())
-    }
-
-    /// All releases under quarantine, newest first.
-    ///
-    /// # Errors
-    /// [`DatabaseError`]
-    pub fn all_quarantined(&self) -> Result<Vec<Quarantined>, DatabaseError> {
-        let reader = self.database.reader();
-        let mut select = reader.prepare_cached(&format!("{QUARANTINE} order by at desc, skill"))?;
-        let rows = select.query_map([], quarantined_of)?;
-        Ok(rows.collect::<Result<_, _>>()?)
-    }
 }
 
 /// Name and version of the release that first published some content.
@@ -437,13 +339,6 @@ fn first_release(database: &rusqlite::Connection, digest: &str) -> rusqlite::Res
 
 const REPORTS: &str =
     "select id, skill, version, reason, account, created_at, decision, decided_by, decided_at from reports";
-const QUARANTINE: &str = "select skill, version, reason, account, at, was_yanked from quarantine";
-
-fn held_back(database: &rusqlite::Connection) -> rusqlite::Result<HashSet<Digest>> {
-    let mut select = database.prepare("select digest from quarantine")?;
-    let rows = select.query_map([], |row| row.get::<_, String>(0))?;
-    Ok(rows.collect::<Result<Vec<_>, _>>()?.iter().filter_map(|digest| digest.parse().ok()).collect())
-}
 
 fn stars(database: &rusqlite::Connection, skill: &str) -> rusqlite::Result<u64> {
     let sql = "select count(*) from stars where skill = ?1";
@@ -473,16 +368,5 @@ fn report_of(row: &Row<'_>) -> rusqlite::Result<ReportOfRelease> {
         decision: row.get(6)?,
         decided_by: row.get(7)?,
         decided_at: row.get(8)?,
-    })
-}
-
-fn quarantined_of(row: &Row<'_>) -> rusqlite::Result<Quarantined> {
-    Ok(Quarantined {
-        skill: row.get(0)?,
-        version: row.get(1)?,
-        reason: row.get(2)?,
-        account: row.get(3)?,
-        at: row.get(4)?,
-        was_yanked: row.get(5)?,
     })
 }

@@ -4,6 +4,7 @@ mod accounts;
 mod description;
 mod documents;
 mod extract;
+mod keys;
 mod moderation;
 mod publishing;
 mod reading;
@@ -58,6 +59,7 @@ pub fn router() -> Router<Shared> {
         .routes(routes!(publishing::report))
         .routes(routes!(accounts::owner))
         .routes(routes!(accounts::set_member, accounts::remove_member))
+        .routes(routes!(keys::add_key, keys::retire_key))
         .routes(routes!(accounts::whoami))
         .routes(routes!(accounts::tokens, accounts::new_token))
         .routes(routes!(accounts::revoke))

@@ -251,7 +251,9 @@ impl Catalogue for SqliteCatalogue {
     }
 
     fn revision(&self) -> Result<Option<String>, CatalogueError> {
-        Ok(self.database.reader().query_row("select revision from shown", [], |row| row.get(0)).optional()?)
+        let reader = self.database.reader();
+        let mut select = reader.prepare_cached("select revision from shown")?;
+        Ok(select.query_row([], |row| row.get(0)).optional()?)
     }
 
     fn show(&self, skills: &[ShownSkill], revision: &str) -> Result<(), CatalogueError> {

@@ -98,3 +98,31 @@ impl Database {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The dump of a database that the build before wrote, with a release under quarantine.
+    const OLD: &str = include_str!("../../../tests/data/server-database-1.sql");
+
+    #[test]
+    fn database_of_the_build_before_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("skillhub.sqlite");
+        Connection::open(&path).unwrap().execute_batch(OLD).unwrap();
+        for _ in 0..2 {
+            let quarantines = crate::quarantines::Quarantines::new(Database::open(&path).unwrap().into());
+            assert_eq!(quarantines.of("acme/notes", "1.1.0").unwrap().unwrap().reason, "it may be bad");
+            assert!(quarantines.held_copies(None).unwrap().is_empty());
+        }
+    }
+
+    #[test]
+    fn later_schema_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("skillhub.sqlite");
+        Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
+        assert!(matches!(Database::open(&path), Err(DatabaseError::Newer { .. })));
+    }
+}

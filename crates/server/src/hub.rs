@@ -9,7 +9,7 @@ use std::{
 use axum::body::Bytes;
 use jiff::Timestamp;
 use library::LibraryLock;
-use registry_index::{Entry, Index, InitError, OpenError, Stamp, newest};
+use registry_index::{Entry, FetchError, Index, InitError, OpenError, Stamp, newest};
 use semver::Version;
 use skill::{
     Owner, QualifiedName,
@@ -29,6 +29,7 @@ use crate::{
     index_pool::IndexPool,
     operations::Metrics,
     proxies::Client,
+    quarantines::{Barrier, Quarantines},
     rate::Rates,
     route_names,
     settings::Settings,
@@ -51,6 +52,8 @@ pub struct Hub {
     pub sign_ins: SignIns,
     /// What people did.
     pub activity: Activity,
+    /// Releases that are not handed out.
+    pub quarantines: Quarantines,
     /// Where skills are found.
     pub catalogue: Box<dyn Catalogue>,
     /// Where archives are.
@@ -130,7 +133,8 @@ impl Hub {
         let hub = Self {
             accounts: Accounts::new(Arc::clone(&database)),
             sign_ins: SignIns::new(Arc::clone(&database)),
-            activity: Activity::new(Arc::clone(&database))?,
+            activity: Activity::new(Arc::clone(&database)),
+            quarantines: Quarantines::new(Arc::clone(&database)),
             catalogue: Box::new(SqliteCatalogue::new(database)),
             blobs: Box::new(IndexBlobs::new(Arc::clone(&indexes))),
             files: StaticFiles::new(Arc::clone(&indexes)),
@@ -271,36 +275,69 @@ impl Hub {
         entries.into_iter().find(|entry| entry.version == version).ok_or_else(none)
     }
 
+    /// The reason for which a release is not handed out; `None` when it is.
+    ///
+    /// # Errors
+    /// [`ApiError`] when the database cannot be read.
+    pub fn barrier(&self, entry: &Entry) -> Result<Option<Barrier>, ApiError> {
+        // A line may say so in a folder that came without its database.
+        if let Some(notice) = entry.quarantined() {
+            return Ok(Some(Barrier::Quarantined(notice.reason)));
+        }
+        if let Some(notice) = entry.held() {
+            return Ok(Some(Barrier::Held(notice.reason)));
+        }
+        Ok(self.quarantines.barrier(&entry.name.to_string(), &entry.version.to_string(), &entry.digest)?)
+    }
+
+    /// Whether a release is handed out. A database that cannot be read hands out nothing.
+    #[must_use]
+    pub fn is_free(&self, entry: &Entry) -> bool {
+        entry.withdrawn.is_none() && matches!(self.barrier(entry), Ok(None))
+    }
+
     /// The archive of a release.
     ///
     /// # Errors
-    /// [`ApiError`] with 410 when it was withdrawn, with 403 when it is under quarantine.
+    /// [`ApiError`] with 410 when it was withdrawn, with 403 when it is under quarantine or on hold.
     pub fn archive(&self, entry: &Entry) -> Result<Bytes, ApiError> {
+        if let (None, Some(barrier)) = (&entry.withdrawn, self.barrier(entry)?) {
+            return Err(behind(&format!("{} {}", entry.name, entry.version), &barrier));
+        }
+        self.stored(entry)
+    }
+
+    /// The archive of a release, whatever is decided about it, unless it was withdrawn.
+    fn stored(&self, entry: &Entry) -> Result<Bytes, ApiError> {
         let gone = |code, why: String| ApiError::new(axum::http::StatusCode::GONE, code, why);
         if let Some(withdrawal) = &entry.withdrawn {
             let why = format!("{} {} was withdrawn: {}", entry.name, entry.version, withdrawal.reason);
             return Err(gone("withdrawn", why));
         }
-        let skill = entry.name.to_string();
-        if let Some(found) = self.activity.quarantined(&skill, &entry.version.to_string())? {
-            let why = format!("{skill} {} is under quarantine: {}", entry.version, found.reason);
-            return Err(ApiError::new(axum::http::StatusCode::FORBIDDEN, "quarantined", why)
-                .hint("who runs the server decides about it"));
-        }
         let found = self.blobs.get(&entry.digest)?;
-        let bytes =
-            found.ok_or_else(|| gone("missing", format!("the archive of {skill} {} is gone", entry.version)))?;
+        let missing = || gone("missing", format!("the archive of {} {} is gone", entry.name, entry.version));
+        let bytes = found.ok_or_else(missing)?;
         entry.check_archive(&bytes).map_err(|error| ApiError::broken(&error))?;
         Ok(bytes)
     }
 
-    /// The files of a release.
+    /// The files of a release, held to its line.
     ///
     /// # Errors
     /// As [`Hub::archive`].
     pub fn bundle(&self, entry: &Entry) -> Result<skill::Bundle, ApiError> {
-        let bytes = self.archive(entry)?;
-        skill::archive::unpack(&bytes, &skill::Limits::default()).map_err(|error| ApiError::broken(&error))
+        unpacked(entry, &self.archive(entry)?)
+    }
+
+    /// As [`Hub::bundle`]; to an admin also of a release under quarantine or on hold.
+    ///
+    /// # Errors
+    /// As [`Hub::archive`].
+    pub fn bundle_for(&self, caller: &Caller, entry: &Entry) -> Result<skill::Bundle, ApiError> {
+        match caller.check(self.settings.visibility, Action::Administer) {
+            Ok(()) => unpacked(entry, &self.stored(entry)?),
+            Err(_) => self.bundle(entry),
+        }
     }
 
     /// Changes the index, one at a time, and brings what shows it up to date.
@@ -321,6 +358,17 @@ impl Hub {
     pub fn refresh(&self) -> Result<(), ApiError> {
         let _one_at_a_time = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         self.bring_up_to_date()
+    }
+
+    /// Forgets files of the index in memory that another process on the data folder has changed.
+    ///
+    /// # Errors
+    /// [`ApiError`] when the database cannot be read.
+    pub fn follow_other_processes(&self) -> Result<(), ApiError> {
+        if let Some(shown) = self.catalogue.revision()? {
+            self.files.advance(&shown);
+        }
+        Ok(())
     }
 
     fn bring_up_to_date(&self) -> Result<(), ApiError> {
@@ -356,6 +404,23 @@ fn everything(index: &Index) -> Result<Vec<ShownSkill>, ApiError> {
     })?;
     skills.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(skills)
+}
+
+fn unpacked(entry: &Entry, bytes: &[u8]) -> Result<skill::Bundle, ApiError> {
+    let files = skill::archive::unpack(bytes, &skill::Limits::default()).map_err(|error| ApiError::broken(&error))?;
+    let differs = |error: FetchError| {
+        ApiError::new(axum::http::StatusCode::UNPROCESSABLE_ENTITY, "line_differs", error.to_string())
+            .hint("who runs the server finds all such lines with `skillhub index verify`")
+    };
+    entry.check_files(&files).map_err(differs)?;
+    Ok(files)
+}
+
+/// The refusal of what is behind a barrier.
+pub fn behind(what: &str, barrier: &Barrier) -> ApiError {
+    let message = format!("{what} {}", barrier.message());
+    ApiError::new(axum::http::StatusCode::FORBIDDEN, barrier.code(), message)
+        .hint("the admins of the server decide about it")
 }
 
 impl From<CatalogueError> for DataError {

@@ -31,6 +31,7 @@ mod operations;
 mod pages;
 mod proxies;
 pub mod publish;
+mod quarantines;
 mod rate;
 mod route_names;
 mod serve;

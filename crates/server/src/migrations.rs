@@ -23,7 +23,7 @@ macro_rules! migrations {
 }
 
 /// All steps, oldest first.
-const MIGRATIONS: [Migration; 2] = migrations!["0001-tables", "0002-openings-sessions-contents"];
+const MIGRATIONS: [Migration; 3] = migrations!["0001-tables", "0002-openings-sessions-contents", "0003-copies"];
 
 /// The `user_version` of databases from before the history was kept: the first migration alone was applied.
 const WITHOUT_HISTORY: i64 = 1;

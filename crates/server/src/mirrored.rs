@@ -19,7 +19,9 @@ use crate::{
     activity::Activity,
     data_dir::DataDir,
     database::DatabaseError,
+    decisions::{HoldError, hold_copy},
     hub::{DataError, INDEX},
+    quarantines::Quarantines,
     route_names,
 };
 
@@ -69,6 +71,9 @@ pub enum MirrorError {
     /// The release cannot be added.
     #[error(transparent)]
     Append(#[from] AppendError),
+    /// The release has the content of one under quarantine, and was not put on hold.
+    #[error(transparent)]
+    Hold(#[from] HoldError),
 }
 
 impl Fails for MirrorError {
@@ -89,6 +94,7 @@ impl Fails for MirrorError {
                 .hint(format!("ask {owner} whether the other registry is theirs")),
             Self::Key(error) => error.failure(),
             Self::Append(error) => error.failure(),
+            Self::Hold(error) => error.failure(),
         }
     }
 }
@@ -124,8 +130,9 @@ pub fn mirror(data: &Path, release: &Vetted, now: Timestamp) -> Result<Appended,
     };
     let appended = index.append(&new, &release.cleared, &skill::archive::pack(release.cleared.bundle()))?;
     if matches!(appended, Appended::Published(_)) {
+        hold_copy(&Quarantines::new(Arc::clone(&database)), &index, appended.entry(), &new.stamp)?;
         let subject = format!("{name} {}", new.version);
-        Activity::new(database)?.note((&name.owner, now), "mirror", &subject, &release.registry)?;
+        Activity::new(database).note((&name.owner, now), "mirror", &subject, &release.registry)?;
     }
     Ok(appended)
 }
@@ -141,7 +148,7 @@ fn take_keys_over(index: &Index, owner: &Owner, keys: &[PublicKey], stamp: &Stam
         return Err(MirrorError::OtherKeys { owner: owner.clone(), key: gone.key.fingerprint() });
     }
     for key in keys.iter().filter(|key| known.find(key).is_none()) {
-        index.change_key(owner, &KeyChange::Add(*key), stamp)?;
+        index.change_key(owner, &KeyChange::Add { key: *key, vouched_by: None }, stamp)?;
     }
     Ok(())
 }

@@ -102,7 +102,7 @@ mod tests {
         let text = format!("---\nname: notes\ndescription: {description}\n---\n\n# Notes\n");
         let file = File { bytes: text.as_bytes().into(), executable: false };
         let path = SkillPath::parse("SKILL.md").unwrap();
-        let bundle = Bundle::from_files([(path, file)].into_iter(), &Limits::default()).unwrap();
+        let bundle = Bundle::from_files([(path, file)], &Limits::default()).unwrap();
         Submission {
             name: name.parse().unwrap(),
             version: Version::new(1, 0, 0),

@@ -8,7 +8,7 @@ use semver::Version;
 use serde_json::json;
 use skill::{Limits, Owner, Problem, QualifiedName, Strictness, archive, validate::validate_bundle};
 
-use crate::{access::Caller, error::ApiError, hub::Hub};
+use crate::{access::Caller, decisions::hold_copy, error::ApiError, hub::Hub};
 
 /// What is sent beside an archive.
 #[derive(Debug, Clone)]
@@ -36,6 +36,8 @@ pub struct Release {
     pub is_new: bool,
     /// What the scanner found.
     pub report: scan::Report,
+    /// The reason for which it is not handed out.
+    pub held: Option<String>,
 }
 
 /// Publishes an archive: may the caller, unpack, validate, clear, append.
@@ -59,14 +61,22 @@ pub fn publish(hub: &Hub, caller: &Caller, submission: &Submission) -> Result<Re
     let appended = hub.change(|index| {
         // Another account may have opened the namespace meanwhile.
         hub.check_namespace(caller, &submission.name.owner, false)?;
-        append_as(hub, account, &release, || index.append(&release, &cleared, &packed).map_err(refused))
+        append_as(hub, account, &release, || {
+            let appended = index.append(&release, &cleared, &packed).map_err(refused)?;
+            if matches!(appended, Appended::Published(_)) {
+                let held = hold_copy(&hub.quarantines, index, appended.entry(), &release.stamp);
+                held.map_err(|error| ApiError::of(&error))?;
+            }
+            Ok(appended)
+        })
     })?;
     let is_new = matches!(appended, Appended::Published(_));
     if is_new {
         let subject = format!("{} {}", release.name, release.version);
         hub.activity.note((account, now), "publish", &subject, "")?;
     }
-    Ok(Release { entry: appended.entry().clone(), is_new, report: cleared.report().clone() })
+    let held = hub.barrier(appended.entry())?.map(|barrier| barrier.message());
+    Ok(Release { entry: appended.entry().clone(), is_new, report: cleared.report().clone(), held })
 }
 
 /// Appends a release. The account that opens a namespace with it becomes its maintainer, also if the process is killed

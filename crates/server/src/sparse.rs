@@ -23,8 +23,8 @@ use crate::{
 
 /// An index file may change at any time: it is kept, and asked for again.
 const ASK_AGAIN: &str = "no-cache";
-/// What a digest names never changes.
-const FOR_EVER: &str = "max-age=31536000, immutable";
+/// The bytes of a digest never change, but a quarantine may close the way to them: caches ask again and get a 304.
+const SAME_BYTES: &str = "no-cache, immutable";
 
 /// The routes below `/index`.
 pub fn router() -> Router<Shared> {
@@ -37,6 +37,7 @@ pub fn router() -> Router<Shared> {
 /// The commit that the index stands at.
 async fn head(State(hub): HubState, caller: Caller) -> Result<Response, ApiError> {
     hub.check(&caller, Action::Read)?;
+    hub.follow_other_processes()?;
     Ok(([(header::CACHE_CONTROL, "no-store")], hub.files.revision()).into_response())
 }
 
@@ -52,6 +53,7 @@ async fn file(
     if !is_file {
         return Err(none());
     }
+    hub.follow_other_processes()?;
     let found = match hub.files.at_hand(&path) {
         Some(found) => found,
         None => {
@@ -76,9 +78,13 @@ async fn bundle(
     let none = || ApiError::not_found("there is no such archive").hint("its release may have been withdrawn");
     let hex = file.strip_suffix(".skill").filter(|hex| hex.starts_with(&format!("{first}{second}")));
     let digest: Digest = format!("sha256:{}", hex.ok_or_else(none)?).parse().map_err(|_| none())?;
-    if hub.activity.is_held_back(&digest) {
-        return Err(ApiError::new(StatusCode::FORBIDDEN, "quarantined", "the release is under quarantine")
-            .hint("who runs the server decides about it"));
+    if !hub.quarantines.is_readable(&digest)? {
+        return Err(ApiError::new(
+            StatusCode::FORBIDDEN,
+            "quarantined",
+            "a release with this content is under quarantine",
+        )
+        .hint("the admins of the server decide about it"));
     }
     let bytes = match hub.blobs.at_hand(&digest) {
         Some(bytes) => bytes,
@@ -89,7 +95,7 @@ async fn bundle(
         let day = Timestamp::now().strftime("%F").to_string();
         hub.activity.count(Download { skill: String::new(), version: String::new(), digest, account, day }, client);
     }
-    Ok(answer(bytes, &format!("\"{}\"", digest.hex()), ("application/zip", FOR_EVER), &headers))
+    Ok(answer(bytes, &format!("\"{}\"", digest.hex()), ("application/zip", SAME_BYTES), &headers))
 }
 
 /// Some bytes, the part of them that was asked for, or that they are as they were.

@@ -111,6 +111,6 @@ fn status(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
     let library = call.place.library()?;
     let of_branch = call.place.skills_of_branch(&library);
     let overview = documents::overview(&library, call.place.home(), name.as_ref(), of_branch.as_ref(), call.now)?;
-    let differences = call.live.with(|catalogue| call.place.differences(catalogue, name.as_ref()))??;
-    Ok(overview.document_with(differences).into())
+    let hosts = call.live.with(|catalogue| call.place.hosts_read(catalogue, name.as_ref()))??;
+    Ok(overview.document_with(hosts).into())
 }

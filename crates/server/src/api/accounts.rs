@@ -212,7 +212,7 @@ fn whose(caller: &Caller) -> Option<&Owner> {
     }
 }
 
-fn named(text: &str) -> Result<Owner, ApiError> {
+pub(super) fn named(text: &str) -> Result<Owner, ApiError> {
     Owner::parse(text).map_err(|error| bad(&error))
 }
 

@@ -89,7 +89,7 @@ fn find(hub: &Hub, asked: &Asked, words: &str, order: Order) -> Result<Page, Api
     let offset = asked.cursor.unwrap_or(0);
     let query = Query { words: words.to_owned(), order, offset, limit, ..Query::default() };
     let mut page = hub.catalogue.find(&query)?;
-    page.skills.retain(|found| !hub.activity.is_held_back(&found.entry.digest));
+    page.skills.retain(|found| hub.is_free(&found.entry));
     Ok(page)
 }
 
@@ -288,7 +288,7 @@ fn release(hub: &Hub, word: &str, asked: &Asked) -> Result<(QualifiedName, Entry
 /// The releases of a skill that are neither yanked, withdrawn nor under quarantine, newest version first.
 fn offered(hub: &Hub, name: &QualifiedName) -> Result<Vec<Entry>, ApiError> {
     let mut entries = hub.indexes.with(|index| index.releases(name))??;
-    entries.retain(|entry| !entry.yanked && entry.withdrawn.is_none() && !hub.activity.is_held_back(&entry.digest));
+    entries.retain(|entry| !entry.yanked && hub.is_free(entry));
     entries.sort_by(|a, b| b.version.cmp(&a.version));
     Ok(entries)
 }

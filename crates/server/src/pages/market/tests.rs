@@ -275,7 +275,7 @@ async fn a_form_without_proof_changes_nothing_and_a_cookie_alone_is_good_for_rea
     assert_eq!(server.get_with("/v1/reports", &cookie).await.status, StatusCode::OK, "reading is what it is for");
     let other = Request::post("/-/sign-in").header(header::HOST, "localhost").header("sec-fetch-site", "cross-site");
     assert_eq!(server.ask(other.body(Body::empty()).unwrap()).await.status, StatusCode::FORBIDDEN);
-    assert!(server.hub.activity.all_quarantined().unwrap().is_empty());
+    assert!(server.hub.quarantines.all().unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -298,6 +298,11 @@ async fn an_admin_decides_over_reports_and_releases() {
     let held = server.get("/acme/notes?version=1.1.0").await;
     assert!(held.status == StatusCode::OK && held.text.contains("it phones home"), "{}", held.text);
     assert_eq!(server.get("/acme/notes/files/1.1.0/SKILL.md").await.status, StatusCode::FORBIDDEN);
+    for path in ["/acme/notes/files/1.1.0/SKILL.md", "/acme/notes?version=1.1.0", "/acme/notes/diff/1.0.0/1.1.0"] {
+        let inspected = server.get_with(path, &cookie).await;
+        assert_eq!(inspected.status, StatusCode::OK, "{path}: {}", inspected.text);
+        assert!(!path.contains("?version") || inspected.text.contains("SKILL.md"), "{}", inspected.text);
+    }
     assert_eq!(decide("restore", "reason=looked+at").await, StatusCode::SEE_OTHER);
     assert_eq!(server.get("/acme/notes/files/1.1.0/SKILL.md").await.status, StatusCode::OK);
     assert_eq!(decide("quarantine", "reason=again").await, StatusCode::SEE_OTHER);
