@@ -48,8 +48,8 @@ fn what_was_answered_outlives_kills_and_every_line_has_its_archive() {
     let (acknowledged, is_over) = (Mutex::new(BTreeSet::new()), AtomicBool::new(false));
     let began = Instant::now();
     thread::scope(|scope| {
-        for publisher in 0..PUBLISHERS {
-            let (url, token, bytes, acknowledged, done) = (&url, &tokens[publisher], &bytes, &acknowledged, &done);
+        for (publisher, token) in tokens.iter().enumerate() {
+            let (url, bytes, acknowledged, done) = (&url, &bytes, &acknowledged, &done);
             scope.spawn(move || {
                 for number in 0..releases() {
                     let path = format!("/v1/skills/owner-{publisher}/notes/1.{number}.0");
