@@ -3,7 +3,9 @@
 mod attacks;
 mod authorisation;
 mod backup;
+mod counting;
 mod crashes;
+mod data_folder;
 mod gateway;
 mod index_files;
 mod indexes;
@@ -12,6 +14,8 @@ mod keys;
 mod library_pages;
 mod mirroring;
 mod moderation;
+mod proxies;
+mod sessions;
 mod sources;
 
 use serde_json::Value;

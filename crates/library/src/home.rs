@@ -178,11 +178,16 @@ pub fn ensure_dir(path: &Path) -> Result<Dir, PlaceError> {
 }
 
 /// As [`ensure_dir`]; a folder that is made is for its user alone. One that is there stays as it is.
-pub(crate) fn ensure_private_dir(path: &Path) -> Result<Dir, PlaceError> {
+///
+/// # Errors
+/// As [`ensure_dir`].
+pub fn ensure_private_dir(path: &Path) -> Result<Dir, PlaceError> {
     if let Some(dir) = open_dir(path)? {
         return Ok(dir);
     }
     if let Some((parent, name)) = path.parent().zip(path.file_name()) {
+        // The parent of a bare name is the empty path.
+        let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
         Dir::create_ambient_dir_all(parent, ambient_authority()).map_err(PlaceError::io(path))?;
         let parent = Dir::open_ambient_dir(parent, ambient_authority()).map_err(PlaceError::io(path))?;
         match parent.create_dir_with(name, &private()) {

@@ -6,14 +6,16 @@ use std::{
 };
 
 use jiff::Timestamp;
-use rusqlite::{Row, params};
+use rusqlite::{OptionalExtension, Row, params};
 use serde::Serialize;
 use skill::{Digest, Owner};
 use utoipa::ToSchema;
 
 use crate::{
     accounts::to_the_second,
+    counted::Counted,
     database::{Database, DatabaseError},
+    proxies::Client,
 };
 
 /// What people did.
@@ -22,12 +24,14 @@ pub struct Activity {
     database: Arc<Database>,
     /// Downloads that are not written yet.
     pending: Mutex<BTreeMap<Download, u64>>,
+    /// Downloads of today that were counted.
+    counted: Counted,
 }
 
 /// One download, as it is counted.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Download {
-    /// `owner/name`.
+    /// `owner/name`; empty where the request names only the content. The release that published it first is then counted.
     pub skill: String,
     /// The version.
     pub version: String,
@@ -84,7 +88,7 @@ pub struct AuditLine {
     pub id: i64,
     /// When.
     pub at: String,
-    /// Who decided.
+    /// Who decided; empty where nobody is known.
     pub account: String,
     /// What was done.
     pub action: String,
@@ -98,11 +102,15 @@ impl Activity {
     /// That of a database.
     #[must_use]
     pub fn new(database: Arc<Database>) -> Self {
-        Self { database, pending: Mutex::default() }
+        Self { database, pending: Mutex::default(), counted: Counted::default() }
     }
 
-    /// Counts a download. It is written with others, by [`Activity::write_downloads`].
-    pub fn count(&self, download: Download) {
+    /// Counts a download, once for each address, account, content and day. It is written with others, by
+    /// [`Activity::write_downloads`].
+    pub fn count(&self, download: Download, client: Client) {
+        if !self.counted.is_first(&download, client.site()) {
+            return;
+        }
         *self.pending.lock().unwrap_or_else(PoisonError::into_inner).entry(download).or_default() += 1;
     }
 
@@ -130,22 +138,17 @@ impl Activity {
         let write = writer.transaction()?;
         for (download, count) in downloads {
             let count = i64::try_from(*count).unwrap_or(i64::MAX);
+            let digest = download.digest.to_string();
+            let (skill, version) = match download.skill.is_empty() {
+                true => first_release(&write, &digest)?.unwrap_or_default(),
+                false => (download.skill.clone(), download.version.clone()),
+            };
             write.execute(
                 "insert into downloads (skill, version, digest, account, day, count) values (?1, ?2, ?3, ?4, ?5, ?6)
                  on conflict do update set count = count + excluded.count",
-                params![
-                    download.skill,
-                    download.version,
-                    download.digest.to_string(),
-                    download.account,
-                    download.day,
-                    count
-                ],
+                params![skill, version, digest, download.account, download.day, count],
             )?;
-            write.execute(
-                "update skills set downloads = downloads + ?2 where name = ?1",
-                params![download.skill, count],
-            )?;
+            write.execute("update skills set downloads = downloads + ?2 where name = ?1", params![skill, count])?;
         }
         Ok(write.commit()?)
     }
@@ -293,6 +296,16 @@ impl Activity {
         Ok(note(&self.database.writer(), (account, &to_the_second(now)), action, subject, reason)?)
     }
 
+    /// Records something that nobody known did.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]
+    pub fn note_unknown(&self, now: Timestamp, action: &str, subject: &str, reason: &str) -> Result<(), DatabaseError> {
+        let sql = "insert into audit (at, account, action, subject, reason) values (?1, '', ?2, ?3, ?4)";
+        self.database.writer().execute(sql, [&to_the_second(now), action, subject, reason])?;
+        Ok(())
+    }
+
     /// Decisions, newest first, from before one of them where its number is given; at most 200.
     ///
     /// # Errors
@@ -314,6 +327,14 @@ impl Activity {
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
+}
+
+/// Name and version of the release that first published some content.
+fn first_release(database: &rusqlite::Connection, digest: &str) -> rusqlite::Result<Option<(String, String)>> {
+    let mut select = database.prepare_cached(
+        "select skill, version from contents where digest = ?1 order by published_at, skill, version limit 1",
+    )?;
+    select.query_row([digest], |row| Ok((row.get(0)?, row.get(1)?))).optional()
 }
 
 const REPORTS: &str =

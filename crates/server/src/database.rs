@@ -1,4 +1,4 @@
-//! [`Database`]: the one SQLite file of a server, and its schema.
+//! [`Database`]: the one SQLite file of a server.
 
 use std::{
     path::Path,
@@ -6,11 +6,12 @@ use std::{
     time::Duration,
 };
 
+use jiff::Timestamp;
 use rusqlite::{Connection, OpenFlags};
+use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
 
-/// The steps of the schema; `user_version` counts those that were made.
-const STEPS: [&str; 2] = [include_str!("schema.sql"), include_str!("copies.sql")];
+use crate::migrations::migrate;
 
 /// How long a writer waits for another process.
 const BUSY: Duration = Duration::from_secs(10);
@@ -24,12 +25,31 @@ pub enum DatabaseError {
     /// SQLite says no.
     #[error("the database failed: {0}")]
     Sqlite(#[from] rusqlite::Error),
-    /// Written by a later version.
-    #[error("the database has schema {found}, this version reads {}; use the skillhub that wrote it", STEPS.len())]
-    Schema {
-        /// The schema found.
-        found: i64,
+    /// Written by a newer build.
+    #[error("the database was made by a newer skillhub: it has {found}")]
+    Newer {
+        /// The migration that this build does not have.
+        found: String,
     },
+    /// A migration that was applied is not the one of this name here.
+    #[error("the database was made by another build: its migration {found} differs from the one of this build")]
+    Altered {
+        /// The migration.
+        found: String,
+    },
+}
+
+impl Fails for DatabaseError {
+    fn failure(&self) -> Failure {
+        match self {
+            Self::Sqlite(_) => Failure::io().hint("name a folder of your own that can be written: --data DIR"),
+            Self::Newer { .. } => Failure::new(FailureKind::Failed, "newer_format")
+                .hint("use the skillhub that wrote it or a newer one, or restore a backup from before the upgrade"),
+            Self::Altered { .. } => {
+                Failure::new(FailureKind::Integrity, "other_format").hint("use the skillhub that wrote it")
+            }
+        }
+    }
 }
 
 /// Bytes of the file that a reader has mapped: a cache of its own would be empty after every commit.
@@ -48,11 +68,11 @@ impl Database {
     /// # Errors
     /// [`DatabaseError`]
     pub fn open(path: &Path) -> Result<Self, DatabaseError> {
-        let writer = Connection::open(path)?;
+        let mut writer = Connection::open(path)?;
         writer.busy_timeout(BUSY)?;
         writer.pragma_update(None, "journal_mode", "wal")?;
         writer.pragma_update(None, "synchronous", "full")?;
-        migrate(&writer)?;
+        migrate(&mut writer, Timestamp::now())?;
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let reader = |_| -> Result<_, DatabaseError> {
             let reader = Connection::open_with_flags(path, flags)?;
@@ -75,29 +95,6 @@ impl Database {
             (Some(reader), _) => reader,
             (None, Some(first)) => first.lock().unwrap_or_else(PoisonError::into_inner),
             (None, None) => self.writer(),
-        }
-    }
-}
-
-/// Brings the file to the schema of this version, one step after the other.
-fn migrate(database: &Connection) -> Result<(), DatabaseError> {
-    let version = || database.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0));
-    loop {
-        let found = version()?;
-        let at = usize::try_from(found).map_err(|_| DatabaseError::Schema { found })?;
-        match STEPS.get(at) {
-            Some(step) => {
-                // Another process may have made the step since: the transaction looks again.
-                database.execute_batch("begin immediate")?;
-                let made = match version()? == found {
-                    true => database.execute_batch(&format!("{step} pragma user_version = {};", at + 1)),
-                    false => Ok(()),
-                };
-                database.execute_batch(if made.is_ok() { "commit" } else { "rollback" })?;
-                made?;
-            }
-            None if at == STEPS.len() => return Ok(()),
-            None => return Err(DatabaseError::Schema { found }),
         }
     }
 }
@@ -126,6 +123,6 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("skillhub.sqlite");
         Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
-        assert!(matches!(Database::open(&path), Err(DatabaseError::Schema { found: 99 })));
+        assert!(matches!(Database::open(&path), Err(DatabaseError::Newer { .. })));
     }
 }

@@ -3,31 +3,37 @@
 use std::{
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
+    time::Instant,
 };
 
 use axum::body::Bytes;
 use jiff::Timestamp;
+use library::LibraryLock;
 use registry_index::{Entry, FetchError, Index, InitError, OpenError, Stamp, newest};
 use semver::Version;
 use skill::{
     Owner, QualifiedName,
-    failure::{Fails, Failure},
+    failure::{Fails, Failure, FailureKind},
 };
 use thiserror::Error;
 
 use crate::{
-    access::{Action, Caller, Namespace},
+    access::{Action, Caller, Namespace, Role, Visibility},
     accounts::Accounts,
     activity::Activity,
     blobs::{Blobs, IndexBlobs},
-    catalogue::{Catalogue, CatalogueError, SqliteCatalogue},
-    database::{Database, DatabaseError},
+    catalogue::{Catalogue, CatalogueError, ShownSkill, SqliteCatalogue},
+    data_dir::{DataDir, shell_word},
+    database::DatabaseError,
     error::ApiError,
     index_pool::IndexPool,
     operations::Metrics,
+    proxies::Client,
     quarantines::{Barrier, Quarantines},
-    rate::Rate,
+    rate::Rates,
+    route_names,
     settings::Settings,
+    sign_ins::SignIns,
     static_files::StaticFiles,
 };
 
@@ -42,6 +48,8 @@ pub struct Hub {
     pub settings: Settings,
     /// Who may do what.
     pub accounts: Accounts,
+    /// Browsers that have signed in.
+    pub sign_ins: SignIns,
     /// What people did.
     pub activity: Activity,
     /// Releases that are not handed out.
@@ -56,10 +64,12 @@ pub struct Hub {
     pub files: StaticFiles,
     /// What is counted of requests.
     pub metrics: Metrics,
-    /// How often clients ask.
-    pub rate: Rate,
+    /// How often each client may ask.
+    pub rates: Rates,
     /// Held while the index or the view of it changes.
     changing: Mutex<()>,
+    /// The lock of the data folder; a mirror takes none.
+    _lock: Option<LibraryLock>,
 }
 
 /// Why a data folder cannot be used.
@@ -71,6 +81,24 @@ pub enum DataError {
         /// The folder.
         path: PathBuf,
         /// What the system says.
+        source: std::io::Error,
+    },
+    /// Another server changes the folder.
+    #[error("{} is served already, by {holder}", path.display())]
+    Served {
+        /// The folder.
+        path: PathBuf,
+        /// The process that serves it.
+        holder: String,
+    },
+    /// Other users can read a file with secrets, and the system refuses to change that.
+    #[error("other users can read {}, which holds secrets, and its mode cannot be changed: {source}", path.display())]
+    Exposed {
+        /// The file or folder.
+        path: PathBuf,
+        /// The mode that it needs, in octal.
+        mode: &'static str,
+        /// The system's refusal.
         source: std::io::Error,
     },
     /// The index cannot be made.
@@ -88,32 +116,41 @@ pub enum DataError {
 }
 
 impl Hub {
-    /// Opens a data folder, and makes what is not there yet.
+    /// Opens a data folder, and makes what is not there yet. Only one process at a time opens it to change it.
     ///
     /// # Errors
     /// [`DataError`]
     pub fn open(settings: Settings) -> Result<Self, DataError> {
-        let data = settings.data.clone();
-        ensure_data(&data)?;
-        let path = data.join(INDEX);
+        let data = DataDir::ensure(&settings.data)?;
+        if settings.visibility == Visibility::Private {
+            data.make_private()?;
+        }
+        let lock = if settings.read_only { None } else { Some(data.lock()?) };
+        let path = settings.data.join(INDEX);
         Index::init(&path, &Stamp { by: "skillhub".to_owned(), at: Timestamp::now() })?;
         let indexes = Arc::new(IndexPool::open(&path)?);
-        let database = Arc::new(Database::open(&data.join(DATABASE))?);
-        let rate = Rate::new(settings.limits.costly_per_minute);
+        let database = data.database()?;
         let hub = Self {
-            settings,
             accounts: Accounts::new(Arc::clone(&database)),
+            sign_ins: SignIns::new(Arc::clone(&database)),
             activity: Activity::new(Arc::clone(&database)),
             quarantines: Quarantines::new(Arc::clone(&database)),
             catalogue: Box::new(SqliteCatalogue::new(database)),
             blobs: Box::new(IndexBlobs::new(Arc::clone(&indexes))),
             files: StaticFiles::new(Arc::clone(&indexes)),
             metrics: Metrics::default(),
-            rate,
+            rates: Rates::new(&settings.limits),
+            settings,
             indexes,
             changing: Mutex::new(()),
+            _lock: lock,
         };
-        hub.refresh().map_err(|error| DataError::Refresh(error.details.to_string()))?;
+        let unreadable = |error: ApiError| DataError::Refresh(error.details.to_string());
+        hub.refresh().map_err(unreadable)?;
+        if !hub.settings.read_only {
+            hub.settle_openings().map_err(unreadable)?;
+        }
+        hub.report_hidden_owners().map_err(unreadable)?;
         Ok(hub)
     }
 
@@ -122,8 +159,32 @@ impl Hub {
     /// # Errors
     /// [`DataError`]
     pub fn accounts_in(data: &Path) -> Result<Accounts, DataError> {
-        ensure_data(data)?;
-        Ok(Accounts::new(Arc::new(Database::open(&data.join(DATABASE))?)))
+        Ok(Accounts::new(DataDir::ensure(data)?.database()?))
+    }
+
+    /// Finishes or forgets the openings of namespaces that a crash left behind.
+    fn settle_openings(&self) -> Result<(), ApiError> {
+        for owner in self.accounts.openings()? {
+            if self.has_releases(&owner)? {
+                self.accounts.finish_opening(&owner)?;
+            } else {
+                self.accounts.cancel_opening(&owner)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Logs owners from before their names were reserved: their pages are hidden behind routes.
+    fn report_hidden_owners(&self) -> Result<(), ApiError> {
+        for name in route_names::RESERVED {
+            let Ok(owner) = Owner::parse(name) else { continue };
+            if self.has_releases(&owner)? {
+                let why = format!("the owner {owner} has the name of a route: some of its pages cannot be reached");
+                let line = serde_json::json!({"time": Timestamp::now().to_string(), "why": why});
+                (self.settings.log)(&line.to_string());
+            }
+        }
+        Ok(())
     }
 
     /// Refuses what the caller may not do.
@@ -143,13 +204,42 @@ impl Hub {
     /// # Errors
     /// [`ApiError`] with 401 or 403.
     pub fn check_namespace(&self, caller: &Caller, owner: &Owner, maintains: bool) -> Result<(), ApiError> {
-        let role = match caller.account() {
-            Some(account) => self.accounts.role(owner, account)?,
-            None => None,
-        };
-        let is_taken = role.is_some() || !self.accounts.members(owner)?.is_empty() || self.has_releases(owner)?;
+        let mut role = self.role_of(caller, owner)?;
+        let has_releases = self.has_releases(owner)?;
+        if role.is_none() && has_releases && self.accounts.is_opening(owner)? {
+            // The first release is there and its member was not written.
+            self.accounts.finish_opening(owner)?;
+            role = self.role_of(caller, owner)?;
+        }
+        let is_taken = role.is_some() || has_releases || !self.accounts.members(owner)?.is_empty();
         let at = Namespace { owner, is_taken, role };
-        self.check(caller, if maintains { Action::Maintain(&at) } else { Action::Publish(&at) })
+        self.check(caller, if maintains { Action::Maintain(&at) } else { Action::Publish(&at) })?;
+        if !is_taken && route_names::is_reserved(owner) {
+            let why = format!("{owner} is a path of this server and cannot be the name of an owner");
+            return Err(ApiError::new(axum::http::StatusCode::UNPROCESSABLE_ENTITY, "reserved_name", why)
+                .hint("publish under another owner: --owner NAME"));
+        }
+        Ok(())
+    }
+
+    fn role_of(&self, caller: &Caller, owner: &Owner) -> Result<Option<Role>, ApiError> {
+        match caller.account() {
+            Some(account) => Ok(self.accounts.role(owner, account)?),
+            None => Ok(None),
+        }
+    }
+
+    /// Records a failed sign-in in the audit log, as long as one client does not fill it.
+    ///
+    /// # Errors
+    /// [`ApiError`] when the database cannot be written.
+    pub fn note_failed_sign_in(&self, client: Client, by: &str) -> Result<(), ApiError> {
+        let from = client.site();
+        if from.is_some_and(|site| self.rates.audited_failures.admit(site, Instant::now()).is_err()) {
+            return Ok(());
+        }
+        let subject = from.map_or_else(|| "an unknown address".to_owned(), |site| site.to_string());
+        Ok(self.activity.note_unknown(Timestamp::now(), "failed sign-in", &subject, by)?)
     }
 
     /// Whether anything was ever published in a namespace.
@@ -294,7 +384,7 @@ impl Hub {
                 None => None,
             };
             let skills = match changed {
-                Some(names) => names.into_iter().map(|name| newest_of(index, name)).collect::<Result<Vec<_>, _>>()?,
+                Some(names) => names.into_iter().map(|name| shown_skill(index, name)).collect::<Result<Vec<_>, _>>()?,
                 None => everything(index)?,
             };
             Ok(self.catalogue.show(&skills, &now)?)
@@ -302,11 +392,18 @@ impl Hub {
     }
 }
 
-/// Makes the data folder where it is not there.
-pub fn ensure_data(data: &Path) -> Result<(), DataError> {
-    let source = |error: library::PlaceError| std::io::Error::other(error.to_string());
-    let folder = |error| DataError::Folder { path: data.to_owned(), source: source(error) };
-    library::ensure_dir(data).map(drop).map_err(folder)
+fn shown_skill(index: &Index, name: QualifiedName) -> Result<ShownSkill, ApiError> {
+    let releases = index.releases(&name)?;
+    Ok(ShownSkill::new(name, &releases))
+}
+
+fn everything(index: &Index) -> Result<Vec<ShownSkill>, ApiError> {
+    let mut skills = Vec::new();
+    index.visit_skills(|releases| {
+        skills.extend(releases.first().map(|first| ShownSkill::new(first.name.clone(), &releases)));
+    })?;
+    skills.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(skills)
 }
 
 fn unpacked(entry: &Entry, bytes: &[u8]) -> Result<skill::Bundle, ApiError> {
@@ -326,16 +423,6 @@ pub fn behind(what: &str, barrier: &Barrier) -> ApiError {
         .hint("the admins of the server decide about it")
 }
 
-/// The newest release of a skill, which may have none that can be installed.
-fn newest_of(index: &Index, name: QualifiedName) -> Result<(QualifiedName, Option<Entry>), ApiError> {
-    let entries = index.releases(&name)?;
-    Ok((name, newest(&entries, false).cloned()))
-}
-
-fn everything(index: &Index) -> Result<Vec<(QualifiedName, Option<Entry>)>, ApiError> {
-    Ok(index.readable()?.entries.into_iter().map(|entry| (entry.name.clone(), Some(entry))).collect())
-}
-
 impl From<CatalogueError> for DataError {
     fn from(error: CatalogueError) -> Self {
         Self::Refresh(error.to_string())
@@ -345,9 +432,16 @@ impl From<CatalogueError> for DataError {
 impl Fails for DataError {
     fn failure(&self) -> Failure {
         match self {
-            Self::Folder { .. } | Self::Database(_) | Self::Refresh(_) => {
+            Self::Folder { .. } | Self::Refresh(_) => {
                 Failure::io().hint("name a folder of your own that can be written: --data DIR")
             }
+            Self::Served { path, .. } => Failure::new(FailureKind::Conflict, "locked").hint(format!(
+                "stop that server, or serve a mirror beside it: skillhub serve --read-only --addr 127.0.0.1:0 --data {}",
+                shell_word(path)
+            )),
+            Self::Exposed { path, mode, .. } => Failure::new(FailureKind::Refused, "permission_denied")
+                .hint(format!("run as its owner: chmod {mode} {}", shell_word(path))),
+            Self::Database(error) => error.failure(),
             Self::Init(error) => error.failure(),
             Self::Open(error) => error.failure(),
         }

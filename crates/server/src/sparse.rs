@@ -4,7 +4,7 @@ use axum::{
     Router,
     body::Bytes,
     extract::{Path, State},
-    http::{HeaderMap, HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
     response::{IntoResponse, Response},
     routing::get,
 };
@@ -17,6 +17,7 @@ use crate::{
     activity::Download,
     api::{HubState, Shared, run},
     error::ApiError,
+    proxies::Client,
     static_files::StaticFile,
 };
 
@@ -68,6 +69,8 @@ async fn file(
 async fn bundle(
     State(hub): HubState,
     caller: Caller,
+    client: Client,
+    method: Method,
     Path((first, second, file)): Path<(String, String, String)>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
@@ -87,9 +90,11 @@ async fn bundle(
         Some(bytes) => bytes,
         None => run(&hub, move |hub| hub.blobs.get(&digest).map_err(ApiError::from)?.ok_or_else(none)).await?,
     };
-    let account = caller.account().map(ToString::to_string).unwrap_or_default();
-    let day = Timestamp::now().strftime("%F").to_string();
-    hub.activity.count(Download { skill: String::new(), version: String::new(), digest, account, day });
+    if method == Method::GET {
+        let account = caller.account().map(ToString::to_string).unwrap_or_default();
+        let day = Timestamp::now().strftime("%F").to_string();
+        hub.activity.count(Download { skill: String::new(), version: String::new(), digest, account, day }, client);
+    }
     Ok(answer(bytes, &format!("\"{}\"", digest.hex()), ("application/zip", SAME_BYTES), &headers))
 }
 

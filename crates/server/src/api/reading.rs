@@ -28,6 +28,7 @@ use crate::{
     catalogue::{self, Order},
     error::ApiError,
     hub::Hub,
+    proxies::Client,
 };
 
 /// Results on a page when nobody says how many.
@@ -229,11 +230,16 @@ pub async fn scan_of_release(
         (status = 403, description = "Under quarantine or on hold"), (status = 410, description = "Withdrawn"),
         (status = 422, description = "The line of the index differs from the archive")
     ))]
-pub async fn archive(State(hub): HubState, caller: Caller, at: Path<ReleasePath>) -> Result<Response, ApiError> {
+pub async fn archive(
+    State(hub): HubState,
+    caller: Caller,
+    client: Client,
+    at: Path<ReleasePath>,
+) -> Result<Response, ApiError> {
     let account = caller.account().map(ToString::to_string).unwrap_or_default();
     of_release(&hub, caller, at, move |hub, entry| {
         let bytes = hub.archive(entry)?;
-        count(hub, entry, account);
+        count(hub, entry, account, client);
         let file = format!("attachment; filename=\"{}-{}.skill\"", entry.name.name, entry.version);
         let mut response = bytes.into_response();
         let headers = response.headers_mut();
@@ -247,10 +253,10 @@ pub async fn archive(State(hub): HubState, caller: Caller, at: Path<ReleasePath>
 }
 
 /// Counts a download of a release.
-pub fn count(hub: &Hub, entry: &Entry, account: String) {
+pub fn count(hub: &Hub, entry: &Entry, account: String, client: Client) {
     let day = Timestamp::now().strftime("%F").to_string();
     let (skill, version) = (entry.name.to_string(), entry.version.to_string());
-    hub.activity.count(Download { skill, version, digest: entry.digest, account, day });
+    hub.activity.count(Download { skill, version, digest: entry.digest, account, day }, client);
 }
 
 /// What differs between two releases of a skill.

@@ -1,6 +1,6 @@
 //! What the pages show and refuse, asked as browsers ask.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::sync::Arc;
 
 use axum::{
     Router,
@@ -15,7 +15,7 @@ use tower::ServiceExt;
 
 use crate::pages::layout::POLICY;
 use crate::{
-    Hub, NewToken, Scope, ServerLimits, Settings, Visibility, app,
+    Hub, NewToken, Scope, Settings, Visibility, app,
     publish::{Submission, publish},
 };
 
@@ -36,17 +36,7 @@ struct Got {
 
 fn server(visibility: Visibility) -> Server {
     let folder = tempfile::tempdir().unwrap();
-    let settings = Settings {
-        address: SocketAddr::from(([127, 0, 0, 1], 0)),
-        data: folder.path().join("data"),
-        visibility,
-        read_only: false,
-        hosts: Vec::new(),
-        proxy_account_header: None,
-        log: |_| {},
-        logs_requests: false,
-        limits: ServerLimits::default(),
-    };
+    let settings = Settings::in_memory(folder.path().join("data"), visibility);
     let hub = Arc::new(Hub::open(settings).unwrap());
     let new = NewToken {
         account: Owner::parse("root").unwrap(),
@@ -54,7 +44,7 @@ fn server(visibility: Visibility) -> Server {
         label: String::new(),
         expires_at: None,
     };
-    let (_, admin) = hub.accounts.add_token(&new, true, Timestamp::now()).unwrap();
+    let (_, admin) = hub.accounts.add_token(&new, true, &new.account, Timestamp::now()).unwrap();
     let server = Server { _folder: folder, app: app(&hub), hub, admin };
     server.publish("acme/notes", "1.0.0", "Run the old step.\n", &[("scripts/run.sh", "#!/bin/sh\necho one\n")]);
     server.publish(
