@@ -9,6 +9,9 @@ use super::{
 };
 use crate::support::{Sandbox, snapshot};
 
+/// Boundaries between two kills of a command with many.
+const STEP: usize = 29;
+
 /// Kills a process before one boundary.
 struct KillAt(usize);
 
@@ -18,13 +21,13 @@ impl Watcher for KillAt {
     }
 }
 
-/// Kills a command at each boundary in a fresh place, until it ends, and looks at what is left.
-fn killed_at_each(prepare: fn(&Sandbox), args: &[&str], look: impl Fn(&Sandbox, usize)) {
+/// Kills a command at every `step`-th boundary in a fresh place, until it ends, and looks at what is left.
+fn killed_at_each(prepare: fn(&Sandbox), args: &[&str], step: usize, look: impl Fn(&Sandbox, usize)) {
     if is_skipped() {
         return;
     }
     let place = Place::new(prepare);
-    for number in 0.. {
+    for number in (0..).step_by(step) {
         place.restore();
         let ended = place.trace(args, b"", &mut KillAt(number));
         look(&place.sandbox, number);
@@ -37,7 +40,7 @@ fn killed_at_each(prepare: fn(&Sandbox), args: &[&str], look: impl Fn(&Sandbox, 
 
 #[test]
 fn link_that_was_removed_stays_removed() {
-    killed_at_each(installed, &["disable", "one", "--agent", "claude-code"], |sandbox, number| {
+    killed_at_each(installed, &["disable", "one", "--agent", "claude-code"], 1, |sandbox, number| {
         let link = sandbox.home().join(".claude/skills/one");
         let was_there = link.is_symlink();
         sandbox.done(&["manage", "write_file", "one", "--path", "references/new.md", "--content", "-"]);
@@ -48,7 +51,7 @@ fn link_that_was_removed_stays_removed() {
 
 #[test]
 fn setup_that_was_repeated_is_undone_whole() {
-    killed_at_each(of_an_agent, &["setup", "-y"], |sandbox, number| {
+    killed_at_each(of_an_agent, &["setup", "-y"], STEP, |sandbox, number| {
         sandbox.done(&["setup", "-y"]);
         let record = sandbox.skillhub_home().join("setup");
         let files = std::fs::read_dir(&record).unwrap().map(|entry| entry.unwrap().path());
