@@ -301,7 +301,8 @@ mod tests {
         let root = crate::resolve(temp.path()).unwrap();
         let (library, folder) = (root.join("library"), root.join("skills"));
         let dir = AgentDir::create(&library).unwrap();
-        std::os::unix::fs::symlink("library", &folder).unwrap();
+        let parent = Dir::open_ambient_dir(&root, ambient_authority()).unwrap();
+        make_link(&parent, Path::new("library"), "skills").unwrap();
         let agent = AgentDir { path: folder, dir: dir.dir.try_clone().unwrap() };
         let pdf = SkillName::parse("pdf").unwrap();
         assert!(matches!(agent.place_link(&pdf, &library).unwrap(), Placed::Already(_)));
