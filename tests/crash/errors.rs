@@ -71,7 +71,7 @@ fn refusals(trial: &Trial) -> Vec<Refusal> {
     refusals
 }
 
-/// The last boundary at which a refusal is tried. When an undo has moved the last original back, a refusal leaves an
+/// The last boundary at which a refusal is tried. From the move of the last original on, a refusal leaves an
 /// empty folder, or a link that is noted until the next undo.
 fn last_of_undo(trial: &Trial) -> usize {
     let is_original = |boundary: &&Boundary| {
@@ -79,7 +79,7 @@ fn last_of_undo(trial: &Trial) -> usize {
         from.components().any(|part| part.as_os_str() == "originals")
     };
     let last = trial.boundaries.iter().rfind(is_original).filter(|_| trial.scenario.name == "undo of an adopt");
-    last.map_or(usize::MAX, |boundary| boundary.number)
+    last.map_or(usize::MAX, |boundary| boundary.number.saturating_sub(1))
 }
 
 fn run(trial: &Trial, mut refusal: Refusal) -> Tally {
