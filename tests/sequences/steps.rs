@@ -75,7 +75,7 @@ pub fn step(world: &mut World) {
 
 /// Does something and takes it back; everything is as it was then.
 fn undone(world: &mut World, step: Step) {
-    let _settled = world.run(&["list"], b"");
+    let listed = world.run(&["list"], b"");
     world.steady = Some(world.files());
     let answer = step(world);
     let before = world.steady.take().unwrap();
@@ -95,7 +95,14 @@ fn undone(world: &mut World, step: Step) {
         let pairs = paths.into_iter().map(|path| (path, then.get(path), now[folder].get(path)));
         // `undo` places a link of ours again that a hand took away.
         let is_healed = |path: &String| *folder != ".agents/skills" && now[folder].get(path) == library.get(path);
-        let changed = pairs.filter(|&(path, then, now)| then != now && !(then.is_none() && is_healed(path)));
+        // A managed skill whose folder a hand took away has its folder again.
+        let is_back = |path: &String| {
+            let name = path.split('/').next().unwrap_or_default();
+            let was_there = then.keys().any(|path| path.split('/').next() == Some(name));
+            *folder == ".agents/skills" && !was_there && listed.text().contains(name)
+        };
+        let changed =
+            pairs.filter(|&(path, then, now)| then != now && !(then.is_none() && (is_healed(path) || is_back(path))));
         let told =
             changed.map(|(path, then, now)| format!("{folder}/{path} was {} and is {}", describe(then), describe(now)));
         told.collect::<Vec<_>>()
