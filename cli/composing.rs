@@ -14,7 +14,7 @@ use compose::{
 use mcp::{Remote, RemoteServer, STARTED_FOR_TOOLS};
 
 use crate::{
-    catalogue::builtin,
+    catalogue::{builtin, collect},
     context::Context,
     exit::{CliError, failed},
 };
@@ -46,7 +46,7 @@ impl Composing {
             context.out.note(&format!("the tools of the MCP server {server} are missing: {why}"));
         }
         Ok(Self {
-            catalogue: Catalogue::collect(&context.places(true), builtin()?).map_err(failed)?,
+            catalogue: collect(context, &context.places(true), builtin()?, agent)?,
             settings: context.settings()?,
             agent: context.agent(agent),
             specs,

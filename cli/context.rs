@@ -414,20 +414,32 @@ impl Context {
 
     /// Skills that readers of the library see besides its own.
     ///
+    /// A user's library that is damaged counts with the names of its folders.
+    ///
     /// # Errors
-    /// The user's library cannot be read.
+    /// Never; the servers' workplaces may fail here.
     pub fn elsewhere(&self) -> Result<Vec<Elsewhere>, CliError> {
         let mut skills = Vec::new();
-        if let Some(library) = self.library_behind()? {
-            let place = format!("in {}", library.path().display());
-            for (name, _) in library.heads()? {
-                skills.push(Elsewhere { name, scope: Scope::User, place: place.clone() });
-            }
-        }
+        let heads = self.library_behind().and_then(|behind| match behind {
+            Some(library) => Ok(library.heads()?.into_iter().map(|(name, _)| name).collect()),
+            None => Ok(Vec::new()),
+        });
+        let names = heads.unwrap_or_else(|error| {
+            self.out.note(&format!("the history of the user's library cannot be read: {}", error.message));
+            self.user_folders()
+        });
+        let place = format!("in {}", self.user_home.join(SKILLS_FOLDER).display());
+        skills.extend(names.into_iter().map(|name| Elsewhere { name, scope: Scope::User, place: place.clone() }));
         let place = "built into skillhub".to_owned();
         let builtin = registry_index::builtin_names();
         skills.extend(builtin.map(|name| Elsewhere { name, scope: Scope::Builtin, place: place.clone() }));
         Ok(skills)
+    }
+
+    /// The names of the folders in the user's library.
+    fn user_folders(&self) -> Vec<SkillName> {
+        let entries = std::fs::read_dir(self.user_home.join(SKILLS_FOLDER)).into_iter().flatten();
+        entries.filter_map(|entry| SkillName::parse(entry.ok()?.file_name().to_str()?).ok()).collect()
     }
 
     /// A path for people: `~` stands for the user's home.

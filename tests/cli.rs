@@ -11,6 +11,8 @@ mod branches;
 mod composing;
 mod containment;
 mod curating;
+#[cfg(unix)]
+mod decisions;
 mod delicate_changes;
 mod doctor;
 mod documents;

@@ -4,7 +4,7 @@ mod attacks;
 mod authorisation;
 mod backup;
 mod crashes;
-mod gateway;
+pub mod gateway;
 mod index_files;
 mod indexes;
 mod journey;

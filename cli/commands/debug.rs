@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use skill::SkillName;
 
 use crate::{
-    catalogue::{builtin, exit_with, problems},
+    catalogue::{builtin, collect, exit_with, problems},
     context::Context,
     exit::{CliError, Exit, failed},
     print::{FAINT, STRONG, Table},
@@ -64,7 +64,11 @@ pub fn run(context: &Context, args: &DebugArgs) -> Result<Exit, CliError> {
     let settings = context.settings()?;
     let agent = context.agent(args.agent.as_deref());
     let places = context.places_of(&agent);
-    let catalogue = Catalogue::collect(&places, builtin()?).map_err(failed)?;
+    // Whoever names an agent asks what is hidden from it, and why.
+    let catalogue = match &args.agent {
+        Some(_) => Catalogue::collect(&places, builtin()?).map_err(failed)?,
+        None => collect(context, &places, builtin()?, None)?,
+    };
     let (views, host) = (Views::new(&catalogue, &settings), context.host(&agent));
     let show = |listed| {
         let view = host.as_ref().map(|host| views.effective(host, listed));

@@ -2,7 +2,7 @@
 
 use std::{io::Write, net::SocketAddr};
 
-use agent::{Builtin, Catalogue, Places};
+use agent::{Builtin, Catalogue, Places, Settings};
 use library::{Actor, Library};
 use serde_json::{Value, json};
 use server::{
@@ -88,6 +88,10 @@ impl Workplace for Context {
 
     fn elsewhere(&self) -> Result<Vec<Elsewhere>, ApiError> {
         self.elsewhere().map_err(told)
+    }
+
+    fn settings(&self) -> Result<Settings, ApiError> {
+        self.settings().map_err(told)
     }
 
     fn policy(&self) -> Result<Policy, ApiError> {

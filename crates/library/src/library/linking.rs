@@ -10,7 +10,7 @@ use cap_std::{ambient_authority, fs::Dir};
 use scan::Baseline;
 use skill::{Bundle, SkillName};
 
-use super::{LOCK_WAIT, Library, LibraryError, commit::Part, work::LinkPlans};
+use super::{LOCK_WAIT, Library, LibraryError, commit::Part, decided::check_may_show, work::LinkPlans};
 use crate::{
     events::{self, Event, operation_id},
     folder::{self, Leftovers},
@@ -36,10 +36,14 @@ impl Library {
         skill: &SkillName,
         plan: &LinkPlan,
         (stamp, action): (&Stamp, &str),
-        change: impl FnOnce(&mut SkillState),
+        change: impl Fn(&mut SkillState),
     ) -> Result<LinkChanges, LibraryError> {
         let own = self.ensure_own()?;
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
+        let before = State::read(&own)?.of(skill);
+        let mut after = before.clone();
+        change(&mut after);
+        check_may_show(skill, (&before, &after), &stamp.actor)?;
         let steps = steps_of(skill, plan, &operation_id(stamp));
         let changes = self.carry_out_links(&own, skill, &steps);
         let before = Before { originals: changes.originals.clone(), ..Before::default() };
@@ -284,6 +288,8 @@ impl Library {
         let placed: BTreeSet<PathBuf> = set.placed.iter().chain(&changes.placed).cloned().collect();
         set.placed = placed.into_iter().filter(|path| !gone.contains(path) && path.to_str().is_some()).collect();
         change(&mut set);
+        set.note_shown();
+        check_may_show(skill, (&state.of(skill), &set), &stamp.actor)?;
         if set == state.of(skill) && before.is_none() {
             return Ok(());
         }

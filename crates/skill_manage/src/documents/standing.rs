@@ -137,6 +137,13 @@ impl Overview {
         })
     }
 
+    /// Leaves out the skills that do not pass a test of their names.
+    pub fn retain(&mut self, is_seen: impl Fn(&str) -> bool) {
+        self.skills.retain(|skill| is_seen(skill.name.as_str()));
+        self.waiting.retain(|name, _| is_seen(name.as_str()));
+        self.waivers.retain(|waiver| waiver["name"].as_str().is_none_or(&is_seen));
+    }
+
     /// The skills of which the history is damaged, and how.
     pub fn damaged(&self) -> impl Iterator<Item = (&SkillName, &str)> {
         self.skills.iter().filter_map(|skill| Some((&skill.name, skill.damaged.as_deref()?)))
@@ -221,7 +228,10 @@ fn look(library: &Library, name: &SkillName) -> Result<Option<SkillStanding>, Ma
     let mut at = None;
     let (state, found, fault) = match state {
         FolderState::Absent => return Ok(None),
-        FolderState::Clean => ("clean", None, None),
+        FolderState::Clean => match library.lapsed(name, &committed)? {
+            Some(blocked) => ("blocked", None, Some(blocked.into())),
+            None => ("clean", None, None),
+        },
         FolderState::Missing => ("missing", None, None),
         FolderState::Modified(cleared) if head.is_none() => ("new", Some(cleared.bundle().clone()), None),
         FolderState::Modified(cleared) => ("modified", Some(cleared.bundle().clone()), None),
