@@ -426,7 +426,7 @@ impl Context {
         });
         let names = heads.unwrap_or_else(|error| {
             self.out.note(&format!("the history of the user's library cannot be read: {}", error.message));
-            self.user_folders()
+            self.folders_of_user_library()
         });
         let place = format!("in {}", self.user_home.join(SKILLS_FOLDER).display());
         skills.extend(names.into_iter().map(|name| Elsewhere { name, scope: Scope::User, place: place.clone() }));
@@ -437,7 +437,7 @@ impl Context {
     }
 
     /// The names of the folders in the user's library.
-    fn user_folders(&self) -> Vec<SkillName> {
+    fn folders_of_user_library(&self) -> Vec<SkillName> {
         let entries = std::fs::read_dir(self.user_home.join(SKILLS_FOLDER)).into_iter().flatten();
         entries.filter_map(|entry| SkillName::parse(entry.ok()?.file_name().to_str()?).ok()).collect()
     }
