@@ -43,7 +43,6 @@ impl Decided {
         decided.person(&["rollback", "back", "1"]);
         decided.person(&["manage", "delete", "gone"]);
         decided.block();
-        decided.sandbox.done(&["tools", "compile", "plain"]);
         fs::write(decided.sandbox.skillhub_home().join("config.toml"), PERMISSIONS).unwrap();
         decided
     }
@@ -216,6 +215,7 @@ fn no_tool_undoes_a_decision() {
     };
     let connections = [Connection::open, Connection::newer];
     for open in connections {
+        decided.block();
         let mut agent = open(&decided.sandbox, &[]);
         for state in SkillState::ALL {
             for (tool, arguments) in calls(name_of(state)) {
@@ -253,11 +253,11 @@ fn no_route_undoes_a_decision() {
             ("GET /api/skills/custom/{name}/diff", Value::Null),
             ("GET /api/skills/custom/{name}", Value::Null),
             ("PUT /api/skills/custom/{name}", json!({"content": text(name)})),
+            ("DELETE /api/skills/custom/{name}", json!({})),
             ("POST /api/skills/custom/{name}/rollback", json!({"revision": "1"})),
             ("PUT /api/skills/{name}", json!({"enabled": true})),
             ("POST /api/skills.codegen", json!({"names": [name]})),
             ("POST /api/skills.codegen.remove", json!({"names": [name]})),
-            ("DELETE /api/skills/custom/{name}", json!({})),
         ]
     };
     for state in SkillState::ALL {

@@ -103,7 +103,7 @@ pub(super) const ANSWERS: [(Act, [Answer; 8]); 12] = [
     (Act::Reads, [A, A, R, H, Q, A, B, H]),
     (Act::Inspects, [A, A, A, H, Q, A, A, A]),
     (Act::Edits, [A, R, A, H, Q, R, B, P]),
-    (Act::Restores, [A, R, A, H, Q, R, B, R]),
+    (Act::Restores, [A, R, A, H, Q, R, A, R]),
     (Act::Enables, [A, A, R, H, Q, A, A, A]),
     (Act::Disables, [A, A, A, H, Q, A, A, A]),
     (Act::Records, [A, A, A, H, Q, A, A, A]),
