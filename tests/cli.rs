@@ -13,6 +13,8 @@ mod containment;
 mod curating;
 #[cfg(unix)]
 mod decisions;
+#[cfg(unix)]
+mod decisions_held;
 mod delicate_changes;
 mod doctor;
 mod documents;
