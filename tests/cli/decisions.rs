@@ -70,10 +70,11 @@ impl Decided {
                 .find(|skill| skill["name"] == name)
                 .map(|skill| (skill["enabled"].clone(), skill["digest"].clone()))
         };
+        let files = ["pinned", "secret", "asked", "back"].map(head);
         json!({
             "pinned": enabled("pinned"), "off": enabled("off").map(|(enabled, _)| enabled), "gone": enabled("gone").is_none(),
             "back": enabled("back"), "secret": enabled("secret"), "asked": enabled("asked"),
-            "files": ["pinned", "secret", "asked", "back"].map(head),
+            "files": files,
         })
     }
 }
