@@ -47,6 +47,12 @@ pub struct Global {
     /// Registry to use: a name from the configuration, a server, a git URL, or a folder
     #[arg(long, global = true, value_name = "NAME_URL_OR_DIR", env = "SKILLHUB_REGISTRY")]
     pub registry: Option<String>,
+    /// Trust the CA certificates in this PEM file in place of the system's [env: SSL_CERT_FILE]
+    #[arg(long, global = true, value_name = "FILE", hide = true)]
+    pub ca_file: Option<PathBuf>,
+    /// Send tokens also over plain HTTP to other machines
+    #[arg(long, global = true, hide = true)]
+    pub insecure: bool,
     /// Go on with a registry whose history was replaced, or that is older than it was
     #[arg(long, global = true)]
     pub accept_rewrite: bool,

@@ -5,6 +5,7 @@ mod edit_rules;
 mod hosts;
 mod linking;
 mod place;
+mod registries;
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -14,7 +15,7 @@ use std::{
 
 use agent::{Catalogue, Places, Settings, Tables};
 use jiff::Timestamp;
-use library::{Actor, ActorKind, FindError, Head, Home, Library, OutcomeKind, Scope, Use, UseKind, UseState};
+use library::{Actor, ActorKind, Basis, FindError, Head, Home, Library, OutcomeKind, Scope, Use, UseKind, UseState};
 use skill::{QualifiedName, SkillName};
 use skill_manage::Elsewhere;
 
@@ -25,15 +26,13 @@ use self::{
 pub use self::{
     acting::{TOKEN_VARIABLE, user},
     place::SKILLS_FOLDER,
+    registries::{SERVER_TOKEN_VARIABLE, transport},
 };
 use crate::{
     args::Global,
     exit::{CliError, Exit, failed},
     print::Output,
 };
-
-/// The variable that holds the token for registries on servers.
-pub const SERVER_TOKEN_VARIABLE: &str = "SKILLHUB_TOKEN";
 
 /// Where and as whom a command works.
 pub struct Context {
@@ -53,6 +52,8 @@ pub struct Context {
     pub config: client::Config,
     /// Why those could not be read, where it is the command's work to tell that; they are the defaults then.
     pub config_fault: Option<CliError>,
+    /// The reason not to trust the home: others own it or can write to it. Its settings are the defaults then.
+    pub home_fault: Option<CliError>,
     /// Who acts.
     pub actor: Actor,
     /// When.
@@ -69,14 +70,23 @@ impl Context {
     /// Flags that do not fit, a home that cannot be used, a damaged configuration.
     pub fn new(global: &Global) -> Result<Self, CliError> {
         let mut context = Self::to_inspect(global)?;
+        context.home_fault.take().or_else(|| context.config_fault.take()).map_or(Ok(context), Err)
+    }
+
+    /// As [`Context::new`] for a command that only names places: a home that cannot be trusted is noted.
+    ///
+    /// # Errors
+    /// Flags that do not fit, a damaged configuration.
+    pub fn to_locate(global: &Global) -> Result<Self, CliError> {
+        let mut context = Self::to_inspect(global)?;
         context.config_fault.take().map_or(Ok(context), Err)
     }
 
-    /// As [`Context::new`] for a command that looks for damage: a damaged configuration is noted, and
-    /// lets no change through.
+    /// As [`Context::new`] for a command that looks for damage: a damaged configuration, or a home that cannot be
+    /// trusted, is noted and lets no change through.
     ///
     /// # Errors
-    /// Flags that do not fit, a home that cannot be used.
+    /// Flags that do not fit.
     pub fn to_inspect(global: &Global) -> Result<Self, CliError> {
         let out = Output { json: global.json, quiet: global.quiet, color: global.color };
         let user_home = std::env::home_dir().filter(|home| home.is_absolute()).ok_or_else(|| {
@@ -84,10 +94,17 @@ impl Context {
         })?;
         let cwd = std::env::current_dir()
             .map_err(|error| CliError::new("io", Exit::Failed, format!("cannot use the current folder: {error}")))?;
-        let home = Home::at(home_below(&user_home, &cwd))?;
-        let (config, config_fault) = match client::Config::read(&home) {
-            Ok(config) => (config, None),
-            Err(error) => (client::Config::default(), Some(failed(error))),
+        let path = home_below(&user_home, &cwd);
+        let (home, home_fault) = match Home::at(&path) {
+            Ok(home) => (home, None),
+            Err(error) => (Home::unchecked(path), Some(failed(error))),
+        };
+        // Whoever can write to a home could have written its configuration.
+        let read = || client::Config::read(&home);
+        let (config, config_fault) = match home_fault.is_none().then(read) {
+            None => (client::Config::default(), None),
+            Some(Ok(config)) => (config, None),
+            Some(Err(error)) => (client::Config::default(), Some(failed(error))),
         };
         let home = match crate::notify::watcher(&config.notify, out) {
             Some(watcher) => home.watched_by(watcher),
@@ -109,6 +126,7 @@ impl Context {
             accepts_rewrite: global.accept_rewrite,
             config,
             config_fault,
+            home_fault,
             actor,
             now,
             names_no_person,
@@ -257,10 +275,11 @@ impl Context {
             revision: Some(head.id.to_string()),
             event: OutcomeKind::Activated.as_str().to_owned(),
             run: Some(run.to_owned()),
+            basis: Basis::Read,
             ..evolve::Request::default()
         };
-        let source = self.actor.to_string();
-        let defaults = evolve::Defaults { source: &source, run, now: self.now };
+        let actor = self.actor.to_string();
+        let defaults = evolve::Defaults { actor: &actor, run, now: self.now };
         if let Err(error) = evolve::record(library, vec![request], defaults) {
             self.out.note(&format!("the outcomes of {skill} do not have this run: {error}"));
         }
@@ -323,19 +342,6 @@ impl Context {
         repository_root(library.path())?;
         let lock = client::LockFile::read(&self.lock_path(library)).unwrap_or_default();
         Some(lock.skills().filter_map(|entry| SkillName::parse(entry.bare_name()).ok()).collect())
-    }
-
-    /// The registries that the flags and the configuration name.
-    pub fn registries(&self) -> client::Registries {
-        let registries = client::Registries::new(self.registry.as_deref(), &self.config, &self.home, self.now);
-        let variable = |name: &str| std::env::var(name).ok().filter(|token| !token.is_empty());
-        let token_of = |name: &String| {
-            let suffix = name.to_uppercase().replace(|c: char| !c.is_ascii_alphanumeric(), "_");
-            Some((name.clone(), variable(&format!("{SERVER_TOKEN_VARIABLE}_{suffix}"))?))
-        };
-        let named = self.config.registries.keys().filter_map(token_of).collect();
-        let registries = registries.accepting_rewrites(self.accepts_rewrite);
-        registries.with_token(variable(SERVER_TOKEN_VARIABLE)).with_named_tokens(named)
     }
 
     /// The same for the skills of a library, which remember the registries that they came from.

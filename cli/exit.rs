@@ -128,7 +128,7 @@ impl CliError {
     pub fn invalid_skill(name: &str, problems: &[Problem]) -> Self {
         let errors: Vec<&str> = problems.iter().filter(|p| p.is_error()).map(|p| p.message.as_str()).collect();
         Self::new("invalid_skill", Exit::Invalid, format!("{name} is not a valid skill: {}", errors.join("; ")))
-            .hint("`skillhub validate PATH` lists every problem with its line")
+            .hint("mend what is listed, each problem with its file and line")
             .details(json!({ "problems": problems }))
     }
 
@@ -183,15 +183,15 @@ impl From<ReviewerError> for CliError {
         let refused = |hint: &str| Self::new("policy_denied", Exit::Refused, message.clone()).hint(hint);
         match error {
             ReviewerError::UnknownToken | ReviewerError::Expired { .. } => refused(
-                "a person makes a new one at a terminal: `skillhub reviewer new`; or unset SKILLHUB_REVIEWER_TOKEN",
+                "a person makes a new one at a terminal: `env -u SKILLHUB_REVIEWER_TOKEN skillhub reviewer new`",
             ),
             ReviewerError::NoTerminal | ReviewerError::TokenNeedsTerminal => refused("run the command at a terminal"),
-            ReviewerError::Store(ReviewersError::Untrusted(_)) => refused(
-                "see who changed the file in the home; `skillhub reviewer new` makes a good one once it is gone",
-            ),
+            ReviewerError::Store(ReviewersError::Untrusted(_)) => {
+                refused("see who changed the file in the home; remove it, and a person makes new tokens at a terminal")
+            }
             ReviewerError::Store(ReviewersError::Damaged(_) | ReviewersError::Format(_)) => {
                 Self::new("damaged_state", Exit::Integrity, message)
-                    .hint("mend the file in the home, or remove it and make new tokens with `skillhub reviewer new`")
+                    .hint("mend the file in the home, or remove it, and a person makes new tokens at a terminal")
             }
             ReviewerError::Store(ReviewersError::Place(error)) => error.into(),
             ReviewerError::Store(ReviewersError::Lock(error)) => library::LibraryError::from(error).into(),

@@ -2,6 +2,8 @@
 
 use std::sync::OnceLock;
 
+use serde_json::Value;
+
 use crate::{args::Global, print::shell_word};
 
 /// Commands that work on a library.
@@ -49,11 +51,15 @@ const ON_LIBRARY: [&str; 38] = [
 /// Commands that ask a registry.
 const ON_REGISTRY: [&str; 9] = ["info", "install", "key", "outdated", "publish", "search", "update", "verify", "yank"];
 
+/// Fields of documents with sentences of the program, which may hold commands.
+const SENTENCES: [&str; 6] = ["command", "hint", "message", "note", "notes", "warnings"];
+
 /// The flags by which a command was given that a further command needs as well.
 #[derive(Debug, Default)]
 struct Flags {
     library: String,
     registry: String,
+    transport: String,
 }
 
 static FLAGS: OnceLock<Flags> = OnceLock::new();
@@ -72,12 +78,37 @@ pub fn note_flags(global: &Global) {
     let registry = global.registry.as_ref().filter(|registry| Some(*registry) != by_variable.as_ref());
     let registry = registry.filter(|registry| !registry.is_empty());
     let registry = registry.map(|registry| format!("--registry {} ", shell_word(registry))).unwrap_or_default();
-    let _set_once = FLAGS.set(Flags { library, registry });
+    let ca_file = global.ca_file.as_ref().map(|file| format!("--ca-file {} ", shell_word(&file.display().to_string())));
+    let transport = ca_file.unwrap_or_default() + if global.insecure { "--insecure " } else { "" };
+    let _set_once = FLAGS.set(Flags { library, registry, transport });
 }
 
 /// A text whose commands have the flags of this command.
 pub fn for_user(text: &str) -> String {
     FLAGS.get().map_or_else(|| text.to_owned(), |flags| with_flags(text, flags))
+}
+
+/// Tests for flags that further commands need.
+pub fn are_needed() -> bool {
+    FLAGS.get().is_some_and(|flags| !flags.library.is_empty() || !flags.registry.is_empty())
+}
+
+/// Adds the flags of this command to the commands in a document's sentences.
+pub fn complete(document: &mut Value) {
+    complete_below(document, false);
+}
+
+fn complete_below(value: &mut Value, is_sentence: bool) {
+    match value {
+        Value::String(text) if is_sentence => *text = for_user(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| complete_below(item, is_sentence)),
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                complete_below(value, SENTENCES.contains(&name.as_str()));
+            }
+        }
+        _ => {}
+    }
 }
 
 fn with_flags(text: &str, flags: &Flags) -> String {
@@ -98,13 +129,19 @@ fn with_flags(text: &str, flags: &Flags) -> String {
 /// The flags for the command with which a text begins, without those that it has.
 fn flags_for(command: &str, flags: &Flags) -> String {
     let verb = command.split(|c: char| !c.is_ascii_lowercase()).next().unwrap_or_default();
-    let has = |flag: &str| command.contains(flag);
+    let command = command.split(['`', '\n']).next().unwrap_or_default();
+    let has = |flag: &str| command.split([' ', '=']).any(|word| word == flag);
     let mut all = String::new();
-    if ON_LIBRARY.contains(&verb) && !["--library", "--project", "--global"].into_iter().any(has) {
+    if ON_LIBRARY.contains(&verb) && !["--library", "--project", "--global", "-g", "-C"].into_iter().any(has) {
         all.push_str(&flags.library);
     }
-    if ON_REGISTRY.contains(&verb) && !has("--registry") {
+    let asks = ON_REGISTRY.contains(&verb) || command.starts_with("index verify");
+    if asks && !has("--registry") {
         all.push_str(&flags.registry);
+    }
+    let asks_servers = ON_REGISTRY.contains(&verb) || verb == "login";
+    if asks_servers && !has("--ca-file") && !has("--insecure") {
+        all.push_str(&flags.transport);
     }
     all
 }
@@ -114,8 +151,8 @@ mod tests {
     use super::*;
 
     fn with(text: &str) -> String {
-        let flags = Flags { library: "--global ".to_owned(), registry: "--registry /r ".to_owned() };
-        with_flags(text, &flags)
+        let (library, registry) = ("--global ".to_owned(), "--registry /r ".to_owned());
+        with_flags(text, &Flags { library, registry, ..Flags::default() })
     }
 
     #[test]
@@ -126,6 +163,18 @@ mod tests {
             with("first skillhub uninstall pdf, then skillhub install a/pdf"),
             "first skillhub --global uninstall pdf, then skillhub --global --registry /r install a/pdf"
         );
+    }
+
+    #[test]
+    fn servers_are_reached_the_same_way() {
+        let flags = Flags { transport: "--ca-file ca.pem ".to_owned(), ..Flags::default() };
+        for (text, whole) in [
+            ("skillhub login https://h", "skillhub --ca-file ca.pem login https://h"),
+            ("skillhub search pdf", "skillhub --ca-file ca.pem search pdf"),
+            ("skillhub status", "skillhub status"),
+        ] {
+            assert_eq!(with_flags(text, &flags), whole);
+        }
     }
 
     #[test]

@@ -44,6 +44,7 @@ fn main() -> ExitCode {
     }
     let out = Output { json: cli.global.json, quiet: cli.global.quiet, color: cli.global.color };
     hints::note_flags(&cli.global);
+    context::transport(&cli.global).choose();
     // Servers and tools that run end in their own way.
     if !matches!(cli.command, Command::Serve(_) | Command::Mcp(_) | Command::Tools(_)) {
         interrupt::watch(out);
@@ -52,6 +53,9 @@ fn main() -> ExitCode {
         Command::Completions(args) => commands::completions::run(args),
         Command::Doctor(args) => {
             Context::to_inspect(&cli.global).and_then(|context| commands::doctor::run(&context, args))
+        }
+        Command::Where(args) => {
+            Context::to_locate(&cli.global).and_then(|context| commands::place::run(&context, args))
         }
         command => match Context::new(&cli.global) {
             Ok(context) => run_asked(&context, &cli.global, command, asked.as_ref()),

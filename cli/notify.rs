@@ -6,16 +6,16 @@
 use std::{
     io::Write,
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, Stdio},
     thread,
     time::{Duration, Instant},
 };
 
 use client::NotifyConfig;
-use library::{Event, Watcher};
+use library::{Event, Watcher, child};
 use serde_json::json;
 
-use crate::{context::TOKEN_VARIABLE, print::Output};
+use crate::print::Output;
 
 /// Set for the command, so that what it does itself tells nobody.
 const WITHIN: &str = "SKILLHUB_NOTIFYING";
@@ -54,11 +54,8 @@ fn tell(config: &NotifyConfig, library: &Path, event: &Event) -> Result<(), Stri
         "actor": event.actor, "reason": event.reason, "run": event.run, "thread": event.thread, "time": event.time,
         "revision": event.revision, "message": event.message, "library": library,
     });
-    let mut command = Command::new(program);
+    let mut command = child::command(program);
     command.args(arguments).env(WITHIN, "1");
-    for secret in [TOKEN_VARIABLE, crate::context::SERVER_TOKEN_VARIABLE] {
-        command.env_remove(secret);
-    }
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().map_err(|error| format!("cannot run {program:?}: {error}"))?;
     if let Some(mut stdin) = child.stdin.take() {

@@ -24,6 +24,7 @@ use serde::Serialize;
 
 pub use capabilities::{capability_lines, write_capabilities};
 pub use diff::coloured as coloured_diff;
+pub use skill::shell_word;
 pub use skill_manage::documents::time;
 pub use table::Table;
 pub use terminal::{plain_json, tamed, visible};
@@ -127,12 +128,12 @@ impl Page {
         Write::write_all(self, bytes)
     }
 
-    /// Writes a line that is not part of the answer: a note, or the next step.
+    /// Writes a line that is not part of the answer: a note, or the next step. Its commands get the flags of this one.
     ///
     /// # Errors
     /// None; the result fits where answers are written.
     pub fn message(&mut self, line: fmt::Arguments<'_>) -> io::Result<()> {
-        if self.quiet { Ok(()) } else { writeln!(self, "{line}") }
+        if self.quiet { Ok(()) } else { writeln!(self, "{}", hints::for_user(&line.to_string())) }
     }
 }
 
@@ -172,12 +173,13 @@ impl Output {
     ) -> Result<(), CliError> {
         let mut rendered = Vec::new();
         if self.json {
-            // Laid out for people at a terminal, in one line for programs.
-            let written = match io::stdout().is_terminal() {
-                true => serde_json::to_writer_pretty(&mut rendered, document),
-                false => serde_json::to_writer(&mut rendered, document),
-            };
-            written.map_err(io::Error::from)?;
+            if hints::are_needed() {
+                let mut document = serde_json::to_value(document).map_err(io::Error::from)?;
+                hints::complete(&mut document);
+                write_json(&mut rendered, &document)?;
+            } else {
+                write_json(&mut rendered, document)?;
+            }
             let written = text_of(rendered);
             rendered = if is_plain(&written) { written } else { plain_json(&written) }.into_bytes();
             rendered.push(b'\n');
@@ -232,7 +234,7 @@ impl Output {
     pub fn note(self, message: &str) {
         if !self.quiet {
             let mut err = AutoStream::new(io::stderr().lock(), self.color.choice());
-            let _closed = writeln!(err, "{}", tamed(message));
+            let _closed = writeln!(err, "{}", tamed(&hints::for_user(message)));
         }
     }
 
@@ -270,6 +272,16 @@ impl Output {
     }
 }
 
+/// Writes a document, laid out for people at a terminal and in one line for programs.
+fn write_json(to: &mut Vec<u8>, document: &impl Serialize) -> io::Result<()> {
+    let written = if io::stdout().is_terminal() {
+        serde_json::to_writer_pretty(to, document)
+    } else {
+        serde_json::to_writer(to, document)
+    };
+    written.map_err(io::Error::from)
+}
+
 fn text_of(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
@@ -303,21 +315,12 @@ pub fn stored_time(text: &str) -> String {
     text.parse().map_or_else(|_| visible(text), time)
 }
 
-/// A text as one word of a shell, so that a printed command can be typed as it stands.
-pub fn shell_word(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./@:+=,~%^".contains(c);
-    match !text.is_empty() && text.chars().all(plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', "'\\''")),
-    }
-}
-
 /// Shows a text in `$PAGER`, else `less`; false when neither runs.
 fn page(text: &str) -> bool {
     let pager = std::env::var("PAGER").unwrap_or_else(|_| "less -FRX".to_owned());
     let mut words = pager.split_whitespace();
     let Some(program) = words.next() else { return false };
-    let child = std::process::Command::new(program).args(words).stdin(std::process::Stdio::piped()).spawn();
+    let child = library::child::command(program).args(words).stdin(std::process::Stdio::piped()).spawn();
     let Ok(mut child) = child else { return false };
     if let Some(mut stdin) = child.stdin.take() {
         let _closed_early = stdin.write_all(text.as_bytes());

@@ -19,12 +19,9 @@ use std::{
 };
 
 use evolve::evals::Ended;
-use library::interrupt;
+use library::{child, interrupt};
 
 use crate::print::shell_word;
-
-/// Variables of ours that no command is given: they prove who acts.
-const SECRETS: [&str; 2] = [crate::context::TOKEN_VARIABLE, crate::context::SERVER_TOKEN_VARIABLE];
 
 /// What a scrubbed environment keeps, beside what the order names.
 const KEPT: [&str; 4] = ["PATH", "LANG", "LC_ALL", "SYSTEMROOT"];
@@ -135,7 +132,7 @@ pub fn run(order: &Order<'_>) -> io::Result<Done> {
 #[cfg(unix)]
 fn shell(order: &Order<'_>) -> Command {
     use std::os::unix::process::CommandExt;
-    let mut command = Command::new("sh");
+    let mut command = child::command("sh");
     let kib = order.memory_mib.map_or(0, |mib| mib * 1024);
     let watch = order.time.as_secs() + 5;
     command.args(["-c", WRAPPER, "sh", &kib.to_string(), &watch.to_string(), order.command]).process_group(0);
@@ -144,7 +141,7 @@ fn shell(order: &Order<'_>) -> Command {
 
 #[cfg(not(unix))]
 fn shell(order: &Order<'_>) -> Command {
-    let mut command = Command::new("cmd");
+    let mut command = child::command("cmd");
     command.args(["/C", order.command]);
     command
 }
@@ -152,14 +149,12 @@ fn shell(order: &Order<'_>) -> Command {
 fn environment(command: &mut Command, order: &Order<'_>) {
     if order.scrubbed {
         command.env_clear();
-        for name in KEPT.into_iter().chain(order.passed.iter().map(String::as_str)) {
+        let passed = order.passed.iter().map(String::as_str).filter(|name| !child::is_secret(name));
+        for name in KEPT.into_iter().chain(passed) {
             if let Some(value) = std::env::var_os(name) {
                 command.env(name, value);
             }
         }
-    }
-    for secret in SECRETS {
-        command.env_remove(secret);
     }
     command.envs(order.variables.iter().map(|(name, value)| (name, value)));
 }

@@ -1,21 +1,28 @@
 //! [`AgentsPicture`]: the agents that read each skill, and those that read something else.
 
+mod hidden;
+
 use std::{
     collections::HashMap,
     io::{self, Write},
     path::{Path, PathBuf},
 };
 
-use agent::{AgentView, Catalogue, Host, Listed, Reads, Views};
+use agent::{AgentView, Catalogue, Host, Listed, Reads, Sight, Views};
 use library::{LibraryError, Scope, State};
 use serde_json::{Value, json};
 use skill::SkillName;
+use skill_manage::documents::HostsDocument;
 
 use crate::{
     context::Context,
     exit::CliError,
+    hints,
     print::{BAD, GOOD, WARN, shell_word, visible},
+    sight::FolderSight,
 };
+
+pub use self::hidden::Remedy;
 
 /// Skills named in a sentence; of more the number is given.
 const NAMED: usize = 3;
@@ -25,14 +32,18 @@ const NAMED: usize = 3;
 pub struct AgentsPicture {
     /// For each skill of the catalogue, the ids of the agents in use whose host reads it as `read` serves it.
     pub readers: Vec<Vec<&'static str>>,
-    /// The places where hosts read other content under a skill's name.
+    /// The places where hosts read other content under a skill's name, or a skill that is hidden from them.
     pub differences: Vec<Difference>,
     /// The agents whose host does not find skills that they may see.
     pub lacking: Vec<Lacking>,
 }
 
-/// A place where hosts read content other than `read` serves.
+/// A place where hosts read content other than `read` serves, or a skill that `read` does not serve.
 pub struct Difference {
+    /// A stable name of the kind of difference.
+    pub code: &'static str,
+    /// An error, and not a warning about agents that are only known by a folder in the home.
+    pub is_error: bool,
     /// The skill.
     pub skill: SkillName,
     /// The ids of the agents that read it there.
@@ -43,8 +54,10 @@ pub struct Difference {
     pub reads: Reads,
     /// The failure, as a sentence without its period.
     pub message: String,
-    /// The command that repairs it.
+    /// The command that repairs it, or a step where no command does.
     pub command: String,
+    /// The library of the skill, where the place is a link to it that `doctor --fix` removes.
+    pub link_to: Option<PathBuf>,
 }
 
 /// An agent whose host does not find some skills.
@@ -66,7 +79,7 @@ impl AgentsPicture {
     /// A part of the configuration cannot be used.
     pub fn of(context: &Context, catalogue: &Catalogue, only: Option<&SkillName>) -> Result<Self, CliError> {
         let (hosts, settings) = (context.hosts(), context.settings()?);
-        let views = Views::new(catalogue, &settings);
+        let (views, sight) = (Views::new(catalogue, &settings), FolderSight::new(context)?);
         let states = catalogue.libraries().iter().map(|library| Ok((library.path(), library.state()?)));
         let states: HashMap<&Path, State> = states.collect::<Result<_, LibraryError>>()?;
         let state_of = |listed: &Listed| states.get(catalogue.library_of(listed)?.path());
@@ -76,19 +89,25 @@ impl AgentsPicture {
             let mut readers = Vec::new();
             let is_managed = listed.path.is_some() && !listed.found_elsewhere;
             let is_meant = is_managed && only.is_none_or(|name| *name == listed.name);
-            let mut differing: Vec<(&Host, AgentView)> = Vec::new();
+            let (mut differing, mut hidden) = (Vec::new(), Vec::new());
             for (host, lacking) in lacks.iter_mut().filter(|_| is_meant) {
-                let view = views.effective(host, listed);
-                if view.reads == Reads::Served && hosts.is_in_use(host.id) {
+                let (view, is_in_use) = (views.effective(host, listed), hosts.is_in_use(host.id));
+                if view.reads == Reads::Served && is_in_use {
                     readers.push(host.id);
+                }
+                if view.is_hidden_but_read() && view.sight != Sight::NotOnList {
+                    hidden.push((*host, view, is_in_use));
                 } else if view.differs() {
-                    differing.push((host, view));
+                    differing.push((*host, view, true));
                 } else if view.lacks() && !state_of(listed).is_some_and(|state| is_hidden_from(host, listed, state)) {
                     lacking.push(listed);
                 }
             }
             picture.readers.push(readers);
-            picture.differences.extend(differences(context, listed, differing));
+            let differing = by_place(differing).into_iter().map(|place| place.differing(context, listed));
+            picture.differences.extend(differing);
+            let around = (context, &sight, catalogue);
+            picture.differences.extend(by_place(hidden).into_iter().map(|place| place.hidden(around, listed)));
         }
         let lacks = lacks.into_iter().filter(|(_, skills)| !skills.is_empty());
         picture.lacking =
@@ -98,15 +117,27 @@ impl AgentsPicture {
 }
 
 impl AgentsPicture {
+    /// As JSON.
+    pub fn document(&self) -> HostsDocument {
+        let (errors, warnings): (Vec<_>, Vec<_>) = self.differences.iter().partition(|one| one.is_error);
+        HostsDocument {
+            problems: errors.into_iter().map(Difference::document).collect(),
+            warnings: warnings.into_iter().map(Difference::document).collect(),
+            lacking: self.lacking.iter().map(Lacking::document).collect(),
+        }
+    }
+
     /// Writes the differences and the agents that lack skills, each with its command.
     ///
     /// # Errors
     /// The stream cannot be written.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let differences = self.differences.iter().map(|one| (BAD, &one.message, &one.command));
+        let style = |is_error: bool| if is_error { BAD } else { WARN };
+        let differences = self.differences.iter().map(|one| (style(one.is_error), &one.message, &one.command));
         let messages: Vec<String> = self.lacking.iter().map(Lacking::message).collect();
         let lacking = self.lacking.iter().zip(&messages).map(|(one, message)| (WARN, message, &one.command));
         for (style, message, command) in differences.chain(lacking) {
+            let command = hints::for_user(command);
             writeln!(out, "{style}{message}{style:#}\n  {GOOD}hint{GOOD:#}: {command}")?;
         }
         Ok(())
@@ -121,7 +152,7 @@ impl Difference {
             _ => None,
         };
         json!({
-            "skill": self.skill.as_str(), "code": "agent_reads_other", "agents": self.agents, "path": self.path,
+            "skill": self.skill.as_str(), "code": self.code, "agents": self.agents, "path": self.path,
             "reads": self.reads.as_str(), "revision": revision, "message": self.message, "hint": self.command,
         })
     }
@@ -144,28 +175,76 @@ impl Lacking {
     }
 }
 
-/// The differences of one skill, those of hosts that read the same place as one.
-fn differences(context: &Context, listed: &Listed, views: Vec<(&Host, AgentView)>) -> Vec<Difference> {
-    let mut places: Vec<(AgentView, PathBuf, Vec<&Host>)> = Vec::new();
-    for (host, view) in views {
+/// Hosts that read one place, in use or not, with the view of the first.
+struct SharedPlace<'a> {
+    path: PathBuf,
+    view: AgentView,
+    hosts: Vec<&'a Host>,
+    in_use: bool,
+}
+
+/// The hosts by the places that they read.
+fn by_place<'a>(views: Vec<(&'a Host, AgentView, bool)>) -> Vec<SharedPlace<'a>> {
+    let mut places: Vec<SharedPlace<'a>> = Vec::new();
+    for (host, view, in_use) in views {
         let Some(path) = view.path.clone() else { continue };
-        match places.iter_mut().find(|(_, known, _)| *known == path) {
-            Some((_, _, hosts)) => hosts.push(host),
-            None => places.push((view, path, vec![host])),
+        match places.iter_mut().find(|known| known.path == path && known.in_use == in_use) {
+            Some(known) => known.hosts.push(host),
+            None => places.push(SharedPlace { path, view, hosts: vec![host], in_use }),
         }
     }
-    let difference = |(view, path, hosts): (AgentView, PathBuf, Vec<&Host>)| {
-        let agents: Vec<&'static str> = hosts.iter().map(|host| host.id).collect();
-        let (who, at) = (agents.join(", "), visible(&context.short(&path)));
+    places
+}
+
+impl SharedPlace<'_> {
+    fn agents(&self) -> Vec<&'static str> {
+        self.hosts.iter().map(|host| host.id).collect()
+    }
+
+    /// Other content than `read` serves.
+    fn differing(self, context: &Context, listed: &Listed) -> Difference {
+        let agents = self.agents();
+        let (who, at) = (agents.join(", "), visible(&context.short(&self.path)));
         let (reads, name) = (if agents.len() == 1 { "reads" } else { "read" }, &listed.name);
-        let message = match view.reads {
+        let message = match self.view.reads {
+            _ if listed.missing => format!("{who} {reads} {name} at {at}, and its folder in the library is missing"),
             Reads::Older { number } => format!("{who} {reads} revision {number} of {name} at {at}, not the newest"),
             _ => format!("{who} {reads} other content than skillhub has of {name}, at {at}"),
         };
-        let command = repair(context, listed, (&view, &path, &hosts));
-        Difference { skill: listed.name.clone(), agents, path, reads: view.reads, message, command }
-    };
-    places.into_iter().map(difference).collect()
+        let command = repair(context, listed, (&self.view, &self.path, &self.hosts));
+        let (code, skill) = ("agent_reads_other", name.clone());
+        Difference {
+            code,
+            is_error: true,
+            skill,
+            agents,
+            path: self.path,
+            reads: self.view.reads,
+            message,
+            command,
+            link_to: None,
+        }
+    }
+
+    /// A skill that is hidden from the agents and that their hosts read all the same.
+    fn hidden(self, around: (&Context, &FolderSight, &Catalogue), listed: &Listed) -> Difference {
+        let remedy = Remedy::of(around, &self.hosts, listed, &self.path);
+        let agents = self.agents();
+        let (who, at) = (agents.join(", "), visible(&around.0.short(&self.path)));
+        let why = if self.view.sight == Sight::Disabled { "which is disabled" } else { "which a permission denies" };
+        let (reads, skill) = (if agents.len() == 1 { "reads" } else { "read" }, listed.name.clone());
+        let still = format!("{who} still {reads} {skill}, {why}, at {at}");
+        let (message, command) = match remedy.command() {
+            Some(command) => (format!("{still}; {remedy}"), command),
+            None => (still, remedy.to_string()),
+        };
+        let (code, is_error) = ("agent_reads_hidden", self.in_use);
+        let link_to = match remedy {
+            Remedy::RemoveLink(library) => Some(library),
+            _ => None,
+        };
+        Difference { code, is_error, skill, agents, path: self.path, reads: self.view.reads, message, command, link_to }
+    }
 }
 
 /// The command that makes the hosts read the skill. It links the skill in an agent's own folder, or manages the
@@ -177,8 +256,18 @@ fn repair(context: &Context, listed: &Listed, (view, path, hosts): (&AgentView, 
     if listed.path.as_deref() == Some(path) && listed.held().is_some() {
         return format!("skillhub commit {name} --reason TEXT{global}");
     }
+    if listed.missing {
+        return format!("skillhub rollback {name} head{global}");
+    }
+    let is_same_scope = is_of_user == (listed.scope == Scope::User);
+    // Content that skillhub never had of the skill is not replaced: only its owner can move it away.
+    if is_same_scope && matches!(view.reads, Reads::Other) && listed.path.as_deref() != Some(path) {
+        let aside = path.parent().and_then(Path::parent).unwrap_or(path).join(format!("{name}.aside"));
+        let word = |path: &Path| shell_word(&path.display().to_string());
+        return format!("mv {} {}", word(path), word(&aside));
+    }
     let owner = hosts.iter().find(|host| host.owns(path)).map(|host| host.id);
-    match (owner, is_of_user == (listed.scope == Scope::User)) {
+    match (owner, is_same_scope) {
         (Some(id), true) => {
             format!("skillhub enable {name} --agent {id}{}{global}", if is_folder { " --link" } else { "" })
         }

@@ -66,13 +66,18 @@ mod review;
 #[cfg(unix)]
 mod scanning;
 #[cfg(unix)]
+mod secrets;
+#[cfg(unix)]
 mod setting_up;
 mod signing;
 mod smart_http;
 mod sources;
 mod story;
 mod surface;
+mod tls;
 mod together;
 mod undoing;
+#[cfg(unix)]
+mod untrusted_home;
 mod updating;
 mod verifying;

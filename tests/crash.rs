@@ -9,7 +9,7 @@
 //! `cargo test` takes a sample. `SKILLHUB_CRASH_KILLS=all cargo test --test main crash::sweep -- --nocapture`
 //! takes every boundary, a number takes so many.
 
-mod boundaries;
+pub mod boundaries;
 mod checks;
 mod disk;
 mod errors;
@@ -20,5 +20,5 @@ mod random;
 mod scenario;
 mod sweep;
 mod tally;
-mod tracer;
-mod trial;
+pub mod tracer;
+pub mod trial;

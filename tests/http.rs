@@ -3,14 +3,19 @@
 mod attacks;
 mod authorisation;
 mod backup;
+mod counting;
 mod crashes;
+mod data_folder;
 pub mod gateway;
 mod index_files;
 mod indexes;
 mod journey;
+mod keys;
 mod library_pages;
 mod mirroring;
 mod moderation;
+mod proxies;
+mod sessions;
 mod sources;
 
 use serde_json::Value;

@@ -22,6 +22,9 @@ mod http;
 #[cfg(test)]
 mod mcp;
 #[cfg(test)]
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod sequences;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod tidy;

@@ -7,6 +7,9 @@ mod answer;
 mod archive;
 mod daemon;
 mod git;
+#[cfg(target_os = "linux")]
+mod hints;
+pub mod layout;
 mod random;
 mod sandbox;
 mod schema;
@@ -16,21 +19,24 @@ mod snapshot;
 mod ssh;
 #[cfg(unix)]
 mod terminal;
+mod tls;
 mod web;
 
 pub use answer::Answer;
 pub use archive::{Member, zip, zip_bomb};
 pub use daemon::Daemon;
 pub use git::{bare_log, git, git_bytes, repository};
+pub use layout::Layout;
 pub use random::Random;
 pub use sandbox::{Sandbox, canonical};
 pub use schema::check_schema;
 pub use server::{Reply as ServerReply, Server, ask as server_ask, ask_by_name as server_ask_by_name};
 pub use smart_http::SmartHttp;
 pub use snapshot::{Entry, Snapshot, set_mode, snapshot, tree, write_files};
-pub use ssh::{ANN, BOB, SshKey};
+pub use ssh::{ANN, BOB, EVE, SshKey};
 #[cfg(unix)]
 pub use terminal::Terminal;
+pub use tls::{TlsFront, test_ca};
 pub use web::Web;
 
 /// A skill that breaks no rule and makes no scanner speak.

@@ -52,6 +52,11 @@ fn skill_and_scan_name_no_disk_clock_environment_or_network() {
 }
 
 #[test]
+fn children_are_started_in_one_place() {
+    assert_none(words::loose_children(&CHECKOUT));
+}
+
+#[test]
 fn only_frontmatter_names_the_yaml_crate() {
     assert_none(words::yaml_outside_frontmatter(&CHECKOUT));
 }

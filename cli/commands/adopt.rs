@@ -1,6 +1,9 @@
 //! `skillhub adopt`: manage skill folders as they are.
 
-use std::{io, path::PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use anstyle::Style;
 use clap::Args;
@@ -14,7 +17,7 @@ use crate::{
     accepting::{AcceptArgs, Acceptor, is_acceptable, way_on},
     context::Context,
     exit::{CliError, Exit, error_of_one, exit_of_one, failed},
-    print::{BAD, FAINT, GOOD, Page, STRONG, WARN, findings_lines, problem_line, visible},
+    print::{BAD, FAINT, GOOD, Page, STRONG, WARN, findings_lines, problem_line, shell_word, visible},
 };
 
 /// Flags of `adopt`.
@@ -27,12 +30,13 @@ use crate::{
 
 A folder elsewhere is copied into the library. Agents in use get links, also in place of the original in an
 agent's folder: that is moved aside and kept for 90 days; `skillhub undo` brings it back. Skills of your own
-agents' folders go to your library, others to the project's.")]
+agents' folders go to your library, others to the project's. Links to skills elsewhere are followed in your own
+agents' folders, at a terminal and with --link.")]
 pub struct AdoptArgs {
     /// Skill folders, or folders of skills
     #[arg(required = true)]
     path: Vec<PathBuf>,
-    /// Replace originals that git tracks with links
+    /// Replace originals that git tracks with links, and follow links to skills elsewhere
     #[arg(long)]
     link: bool,
     /// Show what would be adopted and linked
@@ -70,8 +74,8 @@ fn answer(context: &Context, mut adopted: Vec<Adopted>) -> Result<Exit, CliError
     let document = json!({"ok": exit == Exit::Done, "skills": skills, "hint": way_on});
     context.out.answer(&document, |out| {
         match adopted.as_slice() {
-            [only] => text(only, out)?,
-            all => lines(all, out)?,
+            [only] => text(context, only, out)?,
+            all => lines(context, all, out)?,
         }
         way_on.iter().try_for_each(|hint| writeln!(out, "{GOOD}hint{GOOD:#}: {hint}"))
     })?;
@@ -88,20 +92,41 @@ fn adopt(
     let (stamp, permit) = (context.stamp(), context.permit()?);
     let accept = |blocked: &[BlockedSkill<'_>]| acceptor.decide(blocked);
     let by = (&stamp, &permit as &Permit<'_>, &accept as &Accept<'_>);
-    request(context, library, (paths, args.link || context.is_at_terminal(), args.dry_run), by)
+    let is_asked_for = args.link || context.is_at_terminal();
+    let followed: Vec<PathBuf> =
+        paths.iter().filter(|path| is_asked_for || is_users_own(context, path)).cloned().collect();
+    request(context, library, (paths, &followed), (is_asked_for, args.dry_run), by)
+}
+
+/// Tests for a folder of the user's own agents outside of every project, whose links nobody else made.
+fn is_users_own(context: &Context, path: &Path) -> bool {
+    let Ok(real) = path.canonicalize() else { return false };
+    let is_of_agents = context.user_agent_folders().all().iter().any(|folder| real.starts_with(&folder.path));
+    let home = context.user_home.canonicalize().unwrap_or_else(|_| context.user_home.clone());
+    is_of_agents && !real.ancestors().take_while(|above| *above != home).any(|above| above.join(".git").exists())
+}
+
+/// The link of a skill that was passed over, and the command that manages it.
+fn passed_over(context: &Context, skill: &Adopted) -> String {
+    let leads_to = skill.source.canonicalize().unwrap_or_else(|_| skill.source.clone());
+    let place = shell_word(&skill.source.display().to_string());
+    format!("a link to {}; manage it: skillhub adopt --link {place}", context.short(&leads_to))
 }
 
 /// One folder, with all that there is to say.
-fn text(skill: &Adopted, out: &mut Page) -> io::Result<()> {
+fn text(context: &Context, skill: &Adopted, out: &mut Page) -> io::Result<()> {
     let (style, word) = word(skill.status);
-    writeln!(out, "{style}{word}{style:#} {STRONG}{}{STRONG:#}", skill.source.display())?;
+    writeln!(out, "{style}{word}{style:#} {STRONG}{}{STRONG:#}", context.short(&skill.source))?;
+    if skill.status == AdoptStatus::PassedOver {
+        writeln!(out, "  {}", visible(&passed_over(context, skill)))?;
+    }
     if let Some(path) = &skill.path {
         let copied = if skill.copied { " (a copy; the original stays)" } else { "" };
-        writeln!(out, "  {}{FAINT}{copied}{FAINT:#}", path.display())?;
+        writeln!(out, "  {}{FAINT}{copied}{FAINT:#}", context.short(path))?;
     }
     for link in &skill.links {
         let replaced = if skill.originals.contains(link) { ", in place of the original" } else { "" };
-        writeln!(out, "  linked {}{FAINT}{replaced}{FAINT:#}", link.display())?;
+        writeln!(out, "  linked {}{FAINT}{replaced}{FAINT:#}", context.short(link))?;
     }
     for line in findings_lines(skill.report.iter().flat_map(|report| &report.findings)) {
         writeln!(out, "  {line}")?;
@@ -119,12 +144,12 @@ fn text(skill: &Adopted, out: &mut Page) -> io::Result<()> {
 }
 
 /// Several folders: a line for each, then how many ended how.
-fn lines(all: &[Adopted], out: &mut Page) -> io::Result<()> {
+fn lines(context: &Context, all: &[Adopted], out: &mut Page) -> io::Result<()> {
     for skill in all {
         let (style, word) = word(skill.status);
         let of_source = || skill.source.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let name = skill.name.as_ref().map_or_else(of_source, ToString::to_string);
-        let why = visible(&reason(skill));
+        let why = visible(&reason(context, skill));
         writeln!(out, "{style}{word:<11}{style:#} {STRONG}{}{STRONG:#}  {why}", visible(&name))?;
     }
     for warning in all.iter().flat_map(|skill| &skill.warnings) {
@@ -136,6 +161,7 @@ fn lines(all: &[Adopted], out: &mut Page) -> io::Result<()> {
         (count(AdoptStatus::Unchanged), "unchanged"),
         (count(AdoptStatus::DryRun), "would be adopted"),
         (count(AdoptStatus::Blocked), "blocked"),
+        (count(AdoptStatus::PassedOver), "passed over"),
         (count(AdoptStatus::Failed), "not adopted"),
     ];
     let counts: Vec<String> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
@@ -148,16 +174,20 @@ fn word(status: AdoptStatus) -> (Style, &'static str) {
         AdoptStatus::Unchanged => (GOOD, "Unchanged"),
         AdoptStatus::DryRun => (WARN, "Would adopt"),
         AdoptStatus::Blocked => (BAD, "Blocked"),
+        AdoptStatus::PassedOver => (WARN, "Passed over"),
         AdoptStatus::Failed => (BAD, "Not adopted"),
     }
 }
 
 /// The place of the skill with the number of its warnings, or the reason why it was not adopted.
-fn reason(skill: &Adopted) -> String {
+fn reason(context: &Context, skill: &Adopted) -> String {
+    if skill.status == AdoptStatus::PassedOver {
+        return passed_over(context, skill);
+    }
     if let Some(error) = &skill.error {
         return error.report().and_then(blocked_by).unwrap_or_else(|| error.to_string());
     }
-    let place = skill.path.as_ref().unwrap_or(&skill.source).display().to_string();
+    let place = context.short(skill.path.as_ref().unwrap_or(&skill.source));
     let found = skill.report.iter().flat_map(|report| &report.findings);
     let waived = found.clone().filter(|finding| finding.waived).count();
     let warnings = found.filter(|finding| !finding.waived && finding.severity >= Severity::Medium).count();
@@ -210,7 +240,7 @@ pub struct SetupOptions {
 pub fn foresee(context: &Context, paths: &[PathBuf]) -> Result<Vec<Adopted>, CliError> {
     let mut library = context.library_to_inspect()?;
     let by = (&context.stamp(), &context.permit()? as &Permit<'_>, &client::accept_nothing as &Accept<'_>);
-    request(context, &mut library, (paths, false, true), by)
+    request(context, &mut library, (paths, &[]), (false, true), by)
 }
 
 /// Adopts folders for `setup`.
@@ -224,19 +254,20 @@ pub fn carry_out(context: &Context, paths: &[PathBuf], options: SetupOptions) ->
         acceptor.as_ref().map_or_else(|| client::accept_nothing(blocked), |acceptor| acceptor.decide(blocked))
     };
     let by = (&context.stamp(), &context.permit()? as &Permit<'_>, &accept as &Accept<'_>);
-    request(context, &mut library, (paths, options.replaces_tracked, false), by)
+    request(context, &mut library, (paths, &[]), (options.replaces_tracked, false), by)
 }
 
 fn request(
     context: &Context,
     library: &mut Library,
-    (paths, replaces_tracked, dry_run): (&[PathBuf], bool, bool),
+    (paths, follows_links): (&[PathBuf], &[PathBuf]),
+    (replaces_tracked, dry_run): (bool, bool),
     by: (&Stamp, &Permit<'_>, &Accept<'_>),
 ) -> Result<Vec<Adopted>, CliError> {
     let folders = context.agent_folders_of(library);
     let in_use = folders.chosen(&[], library.path()).map_err(failed)?;
     let known = [folders, context.user_agent_folders()];
-    let request = AdoptRequest { paths, in_use: &in_use, known: &known, replaces_tracked, dry_run };
+    let request = AdoptRequest { paths, in_use: &in_use, known: &known, follows_links, replaces_tracked, dry_run };
     client::adopt(library, &request, by).map_err(failed)
 }
 

@@ -134,7 +134,7 @@ fn show(plan: &Plan, out: &mut Page) -> io::Result<()> {
     show_report(report, out)?;
     match plan.archive.is_empty() {
         true => writeln!(out, "There is nothing to be archived."),
-        false => writeln!(out, "Archive them: skillhub curate apply {}", plan.id),
+        false => out.message(format_args!("Archive them, as a person: skillhub curate apply {}", plan.id)),
     }
 }
 
@@ -210,7 +210,7 @@ fn follow<'a>(context: &Context, library: &Library, names: impl Iterator<Item = 
     Ok(())
 }
 
-fn tell(applied: &Applied, out: &mut dyn Write) -> io::Result<()> {
+fn tell(applied: &Applied, out: &mut Page) -> io::Result<()> {
     for skill in &applied.skills {
         let (style, status) = match skill.status {
             "refused" => (WARN, "left as it is"),
@@ -220,10 +220,13 @@ fn tell(applied: &Applied, out: &mut dyn Write) -> io::Result<()> {
         let (name, why) = (&skill.skill, visible(&skill.why));
         writeln!(out, "  {STRONG}{name}{STRONG:#} {style}{status}{style:#}: {why}")?;
     }
-    match applied.skills.iter().any(|skill| skill.status == "archived") {
-        true => writeln!(out, "Their files and histories stay. Bring one back: skillhub curate restore NAME"),
-        false if applied.skills.is_empty() => writeln!(out, "The plan {} archives nothing.", applied.plan),
-        false => Ok(()),
+    match applied.skills.iter().find(|skill| skill.status == "archived") {
+        Some(first) => out.message(format_args!(
+            "Their files and histories stay. A person brings one back: skillhub curate restore {}",
+            first.skill
+        )),
+        None if applied.skills.is_empty() => writeln!(out, "The plan {} archives nothing.", applied.plan),
+        None => Ok(()),
     }
 }
 
@@ -232,13 +235,11 @@ fn list(context: &Context) -> Result<Exit, CliError> {
     let mut found = archived(&context.library()?)?;
     found.retain(|one| is_seen(&one.name));
     context.out.answer(&json!({"ok": true, "skills": found}), |out| {
-        if found.is_empty() {
-            return writeln!(out, "Nothing is archived here.");
-        }
+        let Some(first) = found.first() else { return writeln!(out, "Nothing is archived here.") };
         let mut table = Table::new(&["id", "skill", "archived", "by", "why"]);
         found.iter().for_each(|one| table.row(&row(one)));
         table.write(out)?;
-        writeln!(out, "Bring one back: skillhub curate restore NAME")
+        out.message(format_args!("A person brings one back: skillhub curate restore {}", first.name))
     })?;
     Ok(Exit::Done)
 }

@@ -2,7 +2,7 @@
 
 use std::{
     io::{self, Write},
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 use agent::{AgentView, Catalogue, Form, Host, Listed, Look, Places, Reads, Settings, Sight, ToolPolicy, Views};
@@ -17,6 +17,7 @@ use crate::{
     exit::{CliError, Exit, failed},
     print::{FAINT, STRONG, Table},
     sight::FolderSight,
+    views::Remedy,
 };
 
 /// Flags of `debug`.
@@ -228,29 +229,11 @@ fn still_seen(
         for host in &hosts {
             let view = views.effective(host, listed);
             if let Some(path) = view.path.as_ref().filter(|_| view.is_hidden_but_read()) {
-                let (name, place, remedy) =
-                    (&listed.name, context.short(path), remedy(&sight, catalogue, listed, path));
-                lines.push(format!("{name} is hidden here, but the host of {} reads {place}{remedy}", host.id));
+                let remedy = Remedy::of((context, &sight, catalogue), &[host], listed, path);
+                let (name, place) = (&listed.name, context.short(path));
+                lines.push(format!("{name} is hidden here, but the host of {} reads {place}; {remedy}", host.id));
             }
         }
     }
     Ok(lines)
-}
-
-/// The way to hide a skill from a host that reads it at a place.
-fn remedy(sight: &FolderSight, catalogue: &Catalogue, listed: &Listed, place: &Path) -> String {
-    if listed.path.as_deref() == Some(place) {
-        return ", the skill's own folder".to_owned();
-    }
-    let (Some(library), Some(folder)) = (catalogue.library_of(listed), place.parent()) else { return String::new() };
-    let is_placed = library.state().is_ok_and(|state| state.of(&listed.name).placed.iter().any(|path| path == place));
-    let readers: Vec<&str> = sight.readers(folder).collect();
-    match (is_placed, sight.hides(library, &listed.name, folder)) {
-        (true, true) => "; `skillhub doctor --fix` removes the link".to_owned(),
-        (true, false) if readers.len() > 1 => {
-            format!("; it is read by {}, not all of which it is hidden from", readers.join(", "))
-        }
-        (true, false) => String::new(),
-        (false, _) => "; skillhub did not place it there".to_owned(),
-    }
 }

@@ -16,7 +16,7 @@ mod text;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use library::Library;
+use library::{Home, Library, PlaceError};
 use serde_json::{Value, json};
 
 use crate::{
@@ -180,11 +180,15 @@ pub fn run(context: &Context, args: &DoctorArgs) -> Result<Exit, CliError> {
         return relocate::run(context, old, new);
     }
     let mut findings = Findings { fix: args.fix, list: Vec::new() };
+    if let Err(error @ PlaceError::Foreign { .. }) = Home::at(context.home.path()) {
+        home::refuse(context, &error, &mut findings);
+        return answer(context, context.library_path(), &findings);
+    }
     let mut library = context.library_to_inspect()?;
     settings::check(context, &mut findings);
     home::check(context, &library, &mut findings)?;
     check_library(context, &mut library, &mut findings);
-    answer(context, &library, &findings)
+    answer(context, library.path(), &findings)
 }
 
 /// The journal first, since the others look at what follows from it; what is damaged below hides what
@@ -232,21 +236,21 @@ fn check_library(context: &Context, library: &mut Library, findings: &mut Findin
     }
 }
 
-fn answer(context: &Context, library: &Library, findings: &Findings) -> Result<Exit, CliError> {
+fn answer(context: &Context, library: &Path, findings: &Findings) -> Result<Exit, CliError> {
     let open = findings.list.iter().filter(|finding| finding.state.is_open()).count();
     let checks: Vec<Value> = findings.list.iter().map(Finding::to_json).collect();
     let unwell = findings.list.iter().filter(|finding| finding.state != State::Ok);
     let problems: Vec<Value> = unwell.map(Finding::to_problem).collect();
     let document = json!({
-        "ok": open == 0, "library": library.path(), "home": context.home.path(), "checks": checks,
+        "ok": open == 0, "library": library, "home": context.home.path(), "checks": checks,
         "problems": problems,
         "summary": {
             "ok": findings.count(State::Ok), "mended": findings.count(State::Mended),
             "found": findings.count(State::Found), "cannot": findings.count(State::Cannot),
         },
     });
-    context.out.answer(&document, |out| {
-        text::write(out, findings, terminal_columns(), &library.path().display().to_string())
-    })?;
+    context
+        .out
+        .answer(&document, |out| text::write(out, findings, terminal_columns(), &library.display().to_string()))?;
     Ok(if open == 0 { Exit::Done } else { Exit::Failed })
 }

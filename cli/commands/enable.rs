@@ -13,7 +13,7 @@ use crate::{
     catalogue::{builtin, collect},
     context::{Context, skill_name},
     exit::{CliError, Exit, failed},
-    print::{STRONG, WARN},
+    print::{STRONG, WARN, shell_word},
     sight::FolderSight,
 };
 
@@ -150,13 +150,16 @@ fn unmanaged(listed: &Listed) -> CliError {
     let error =
         CliError::new("not_found", Exit::NotFound, format!("{} is not managed, so it has no links", listed.name));
     match &listed.path {
-        Some(path) => error.hint(format!("skillhub adopt {}", path.display())),
-        None => error.hint(format!("skillhub disable {}", listed.name)),
+        Some(path) => {
+            error.hint(format!("manage it first: skillhub adopt {}", shell_word(&path.display().to_string())))
+        }
+        None => error.hint(format!("hide it from all agents: skillhub disable {}", listed.name)),
     }
 }
 
 fn reads_itself(args: &EnableArgs, name: &SkillName, library: &Library) -> CliError {
     let (agents, path) = (args.agent.join(", "), library.path().display());
     let message = format!("{agents} reads {path} itself, so {name} cannot be hidden from it alone");
-    CliError::new("policy_denied", Exit::Refused, message).hint(format!("skillhub disable {name}"))
+    CliError::new("policy_denied", Exit::Refused, message)
+        .hint(format!("hide it from all agents: skillhub disable {name}"))
 }

@@ -12,7 +12,7 @@ use crate::{
     commands::install::installer,
     context::Context,
     exit::{CliError, Exit, error_of_one, exit_of_one, failed},
-    print::{BAD, FAINT, GOOD, Page, STRONG, Table, WARN, findings_lines, visible},
+    print::{BAD, FAINT, Page, STRONG, Table, WARN, findings_lines, visible},
 };
 
 /// Flags of `import`.
@@ -100,7 +100,7 @@ fn text(locks: &[ForeignLock], rows: &[Imported], out: &mut Page) -> io::Result<
         }
     }
     if rows.iter().any(|row| matches!(row.status, ImportStatus::Imported | ImportStatus::Installed)) {
-        writeln!(out, "{GOOD}Newer releases{GOOD:#}: skillhub outdated. Take all of it back: skillhub undo")?;
+        out.message(format_args!("`skillhub outdated` shows newer releases, `skillhub undo` takes all of it back"))?;
     }
     Ok(())
 }

@@ -1,17 +1,18 @@
 //! `skillhub info`: the releases of a skill.
 
+use std::io;
+
 use clap::Args;
 use client::{LockFile, Signed};
 use evolve::{Count, eprocess::wilson};
-use registry_index::{EvalCounts, ForkedFrom, OutcomeCounts};
+use registry_index::{Entry, EvalCounts, ForkedFrom, OutcomeCounts};
 use serde_json::{Value, json};
-use skill::counted;
+use skill::{QualifiedName, counted};
 
 use crate::{
     context::Context,
     exit::{CliError, Exit, failed},
-    hints,
-    print::{BAD, FAINT, STRONG, Table, visible},
+    print::{BAD, FAINT, Page, STRONG, Table, visible},
 };
 
 /// Flags of `info`.
@@ -31,6 +32,8 @@ pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
     // A lock file that cannot be read knows no source; other commands report it.
     let lock = LockFile::read(&context.lock_path(&library)).unwrap_or_default();
     let info = client::info(&context.registries_of(&library)?, &spec, &lock).map_err(failed)?;
+    let present = library.head(&info.name.name);
+    let is_taken = present.is_ok_and(|head| head.is_some_and(|head| !head.tombstone));
     let releases: Vec<_> = info.releases.iter().collect();
     let signed: Vec<Value> =
         info.releases.iter().zip(&info.signed).map(|(entry, signed)| document(entry, signed)).collect();
@@ -49,12 +52,6 @@ pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
         let mut table = Table::new(&["version", "published", "by", "files", "bytes", "verdict", "signed", ""]);
         for (entry, signed) in releases.iter().zip(&info.signed) {
             let made_from = entry.forked_from.as_ref().map(|from| format!("made from {from}"));
-            let flag = match (&entry.withdrawn, entry.quarantined(), entry.yanked) {
-                (Some(withdrawn), ..) => format!("withdrawn: {}", withdrawn.reason),
-                (None, Some(held), _) => format!("quarantined: {}", held.reason),
-                (None, None, true) => "yanked".to_owned(),
-                (None, None, false) => String::new(),
-            };
             table.row(&[
                 entry.version.to_string(),
                 entry.published_at.to_string().get(..10).unwrap_or_default().to_owned(),
@@ -68,7 +65,7 @@ pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
                     Signed::Badly(_) => "badly".to_owned(),
                 },
                 visible(
-                    &[Some(flag).filter(|flag| !flag.is_empty()), made_from]
+                    &[flag_of(entry), entry.deprecated().map(|deprecated| deprecated.to_string()), made_from]
                         .into_iter()
                         .flatten()
                         .collect::<Vec<_>>()
@@ -85,10 +82,29 @@ pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
         for why in info.signed.iter().filter_map(Signed::fault) {
             writeln!(out, "{BAD}not to be trusted{BAD:#}: {}", visible(why))?;
         }
-        let command = hints::for_user(&format!("skillhub install {}", info.name));
-        out.message(format_args!("Install it: {command}"))
+        let is_offered = releases.iter().any(|entry| !entry.yanked && entry.withdrawn.is_none());
+        next_step(&info.name, is_taken, is_offered, out)
     })?;
     Ok(Exit::Done)
+}
+
+/// Writes the command to go on with: one that this library takes, where there is any.
+fn next_step(name: &QualifiedName, is_taken: bool, is_offered: bool, out: &mut Page) -> io::Result<()> {
+    match (is_taken, is_offered) {
+        (true, _) => out.message(format_args!("Here already: skillhub status {}", name.name)),
+        (false, true) => out.message(format_args!("Install it: skillhub install {name}")),
+        (false, false) => Ok(()),
+    }
+}
+
+/// The reason of the registry not to use a release.
+fn flag_of(entry: &Entry) -> Option<String> {
+    let withdrawn = entry.withdrawn.as_ref().map(|withdrawn| format!("withdrawn: {}", withdrawn.reason));
+    let quarantined = || entry.quarantined().map(|notice| format!("quarantined: {}", notice.reason));
+    let held = || entry.held().map(|notice| format!("on hold: {}", notice.reason));
+    let yanked = || entry.yanked.then(|| "yanked".to_owned());
+    let with_reason = || entry.yanked_reason().map(|reason| format!("yanked: {reason}"));
+    withdrawn.or_else(quarantined).or_else(held).or_else(with_reason).or_else(yanked)
 }
 
 /// How a release that was made from another did, as its publisher says, in lines.

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use client::Keys;
+use client::{Keys, SigningKey};
 use serde_json::{Value, json};
 use skill::Owner;
 
 use crate::{
+    commands::publish::signing_key,
     context::Context,
     exit::{CliError, Exit, failed},
     print::{FAINT, GOOD, STRONG, WARN},
@@ -17,7 +18,7 @@ use crate::{
 #[derive(Debug, Subcommand)]
 #[command(after_help = "Examples:
   skillhub key list acme                         which keys sign releases of acme
-  skillhub key add acme ~/.ssh/new.pub           another key of acme, beside the first
+  skillhub key add acme ~/.ssh/new.pub           another key of acme; the one in use vouches for it
   skillhub key retire acme SHA256:…              it signs nothing new; what it signed stays signed
 
 The first signed release of an owner adds its key: skillhub publish DIR --sign")]
@@ -44,12 +45,16 @@ pub struct ListArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   skillhub key add acme ~/.ssh/new.pub
+  skillhub key add acme ~/.ssh/new.pub --sign=~/.ssh/old
   skillhub key add acme ~/.ssh/new.pub --registry git@host:team/skills.git")]
 pub struct AddArgs {
     /// The owner
     owner: String,
     /// The file of the key, ssh-ed25519; of a secret one only the public half is read
     file: PathBuf,
+    /// Vouch for it with this key, which the owner has already, not with the configuration's
+    #[arg(long, value_name = "FILE")]
+    sign: Option<PathBuf>,
 }
 
 /// A key to be retired.
@@ -70,7 +75,9 @@ pub fn run(context: &Context, command: &KeyCommand) -> Result<Exit, CliError> {
         KeyCommand::List(args) => client::keys(&registries, &owner(&args.owner)?),
         KeyCommand::Add(args) => {
             let key = client::read_public_key(&context.absolute(&args.file)).map_err(failed)?;
-            client::add_key(&registries, &owner(&args.owner)?, key, context.now)
+            let owner = owner(&args.owner)?;
+            let voucher = voucher(context, args, &client::keys(&registries, &owner).map_err(failed)?)?;
+            client::add_key(&registries, &owner, key, voucher.as_ref(), context.now)
         }
         KeyCommand::Retire(args) => client::retire_key(&registries, &owner(&args.owner)?, &args.key, context.now),
     };
@@ -92,6 +99,24 @@ pub fn run(context: &Context, command: &KeyCommand) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
+/// The key that vouches for a new one: the one that is named, else the user's own if the owner signs with it.
+fn voucher(context: &Context, args: &AddArgs, keys: &Keys) -> Result<Option<SigningKey>, CliError> {
+    let signs =
+        |key: &SigningKey| keys.keys.iter().any(|known| known.key == key.public() && known.retired_at.is_none());
+    if args.sign.is_some() {
+        return signing_key(context, args.sign.as_ref()).map(Some);
+    }
+    let own = signing_key(context, None).ok().filter(signs);
+    if own.is_none() && keys.keys.iter().any(|key| key.retired_at.is_none()) {
+        context.out.note(&format!(
+            "no key of {} vouches for it: whoever knows its keys has to accept the new one; to vouch, run this with \
+             --sign=FILE",
+            keys.owner
+        ));
+    }
+    Ok(own)
+}
+
 fn owner(text: &str) -> Result<Owner, CliError> {
     Owner::parse(text).map_err(|error| CliError::usage(error.to_string()).hint("name the owner, as in acme"))
 }
@@ -100,7 +125,7 @@ fn document(keys: &Keys) -> Value {
     let key = |key: &registry_index::OwnerKey| {
         json!({
             "key": key.key.to_string(), "fingerprint": key.key.fingerprint(),
-            "added_at": key.added_at.map(|at| at.to_string()), "retired_at": key.retired_at.map(|at| at.to_string()),
+            "vouched_by": key.vouched_by, "added_at": key.added_at.map(|at| at.to_string()), "retired_at": key.retired_at.map(|at| at.to_string()),
         })
     };
     json!({

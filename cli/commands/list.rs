@@ -71,7 +71,11 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     let skills = || catalogue.skills.iter().zip(&agents.readers);
     let document = json!({
         "ok": problems.is_empty(),
-        "skills": skills().map(|(listed, readers)| document(listed, readers, of(listed))).collect::<Vec<_>>(),
+        "skills": skills().map(|(listed, readers)| {
+            let mut document = document(listed, readers, of(listed));
+            document["state"] = json!(if is_absent(listed) { Some("absent") } else { listed.missing.then_some("missing") });
+            document
+        }).collect::<Vec<_>>(),
         "unmanaged": unmanaged.iter().map(unmanaged_document).collect::<Vec<_>>(),
         "differences": agents.differences.iter().map(Difference::document).collect::<Vec<_>>(),
         "lacking": agents.lacking.iter().map(Lacking::document).collect::<Vec<_>>(),
@@ -99,7 +103,7 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
         if !unmanaged.is_empty() {
             write_unmanaged(context, &unmanaged, out)?;
         } else if catalogue.skills.is_empty() {
-            writeln!(out, "Find some: skillhub search WORD; start one: skillhub new NAME")?;
+            out.message(format_args!("`skillhub search WORD` finds some, `skillhub new NAME` starts one"))?;
         }
         Ok(())
     })?;

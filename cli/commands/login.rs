@@ -20,7 +20,11 @@ use crate::{
   skillhub login --registry team                  the server that the configuration names `team`
 
 The token is kept in the home, in logins.toml, which only you may read. SKILLHUB_TOKEN goes before it,
-for a build that keeps nothing. `skillhub publish` publishes as the account of the token unless
+for a build that keeps nothing; it goes to the registry of --registry, or to the only one on HTTP. With
+several, SKILLHUB_TOKEN_TEAM is the token of the one that the configuration names `team`.
+
+A token goes over plain HTTP to this machine only; --insecure lifts that, in every command. Servers are
+held to the system's certificates; --ca-file FILE or SSL_CERT_FILE names those of a CA of your own. `skillhub publish` publishes as the account of the token unless
 --owner or the configuration say otherwise.")]
 pub struct LoginArgs {
     /// The server; that of the registry otherwise
@@ -41,8 +45,9 @@ pub struct LogoutArgs {
 /// Keeps a token.
 pub fn login(context: &Context, global: &Global, args: &LoginArgs) -> Result<Exit, CliError> {
     let url = server(context, global, args.url.as_deref())?;
+    client::check_token_may_go(&url).map_err(failed)?;
     let logins = Logins::read(&context.home).map_err(failed)?;
-    let token = token(context)?;
+    let token = token(context, &url, args.url.is_some())?;
     let account = logins.sign_in(&context.home, &url, &token).map_err(failed)?;
     let document = json!({"ok": true, "server": url, "account": account});
     context.out.answer(&document, |out| writeln!(out, "Signed in to {url} as {account}"))?;
@@ -72,9 +77,10 @@ fn server(context: &Context, global: &Global, given: Option<&str>) -> Result<Str
     Err(CliError::usage(what).hint("name one: skillhub login http://127.0.0.1:8700"))
 }
 
-/// The token of the environment, else the first line of what is typed or piped.
-fn token(context: &Context) -> Result<String, CliError> {
-    if let Some(token) = std::env::var(SERVER_TOKEN_VARIABLE).ok().filter(|token| !token.is_empty()) {
+/// The token of the environment for this server, else the first line of what is typed or piped.
+fn token(context: &Context, url: &str, is_named: bool) -> Result<String, CliError> {
+    let common = || std::env::var(SERVER_TOKEN_VARIABLE).ok().filter(|token| is_named && !token.is_empty());
+    if let Some(token) = context.registries().token_for(url).or_else(common) {
         return Ok(token);
     }
     if io::stdin().is_terminal() {

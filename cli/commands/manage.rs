@@ -15,6 +15,7 @@ use crate::{
     access::check_request,
     context::Context,
     exit::{CliError, Exit, io_at},
+    hints,
     print::{Output, STRONG, coloured_diff, findings_lines},
 };
 
@@ -155,7 +156,7 @@ pub fn print(out: Output, report: &Report) -> Result<Exit, CliError> {
         };
         writeln!(to, "{what}: {} {STRONG}{}{STRONG:#}{revision}", report.action.as_str(), report.name)?;
         if !report.message.is_empty() {
-            writeln!(to, "  {}", report.message)?;
+            writeln!(to, "  {}", hints::for_user(&report.message))?;
         }
         if report.diff.lines().count() <= DIFF_LINES {
             write!(to, "{}", coloured_diff(&report.diff))?;
@@ -168,8 +169,10 @@ pub fn print(out: Output, report: &Report) -> Result<Exit, CliError> {
             writeln!(to, "  {line}")?;
         }
         match (report.status, report.action) {
-            (Status::Applied, Action::Rollback) => writeln!(to, "See its revisions: skillhub history {}", report.name),
-            (Status::Applied, _) => writeln!(to, "Take it back: skillhub rollback {}", report.name),
+            (Status::Applied, Action::Rollback) => {
+                to.message(format_args!("See its revisions: skillhub history {}", report.name))
+            }
+            (Status::Applied, _) => to.message(format_args!("Take it back: skillhub rollback {}", report.name)),
             _ => Ok(()),
         }
     })?;

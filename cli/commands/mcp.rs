@@ -11,7 +11,7 @@ use library::{Actor, Head, Home, Library};
 use mcp::{Gate, Options, Refusal, Servers, Told, Used, Workplace, serve_http, serve_stdio};
 use serde_json::{Value, json};
 use skill::{SkillName, failure::Failure};
-use skill_manage::{Elsewhere, Policy};
+use skill_manage::{Elsewhere, Policy, documents::HostsDocument};
 
 use crate::{
     args::Global,
@@ -19,7 +19,7 @@ use crate::{
     commands::{enable, install as install_skill, record, search},
     context::Context,
     exit::{CliError, Exit, failed},
-    views::{AgentsPicture, Difference},
+    views::AgentsPicture,
 };
 
 /// Flags of `mcp`.
@@ -162,9 +162,8 @@ impl Workplace for Context {
         self.places(true)
     }
 
-    fn differences(&self, catalogue: &Catalogue, name: Option<&SkillName>) -> Result<Vec<Value>, Refusal> {
-        let picture = AgentsPicture::of(self, catalogue, name).map_err(refusal)?;
-        Ok(picture.differences.iter().map(Difference::document).collect())
+    fn hosts_read(&self, catalogue: &Catalogue, name: Option<&SkillName>) -> Result<HostsDocument, Refusal> {
+        Ok(AgentsPicture::of(self, catalogue, name).map_err(refusal)?.document())
     }
 
     fn builtin(&self) -> Result<Vec<Builtin>, Refusal> {

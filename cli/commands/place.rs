@@ -15,24 +15,48 @@ use crate::{
   git --git-dir=\"$(skillhub where --json | jq -r .history)\" log refs/skills/my-skill")]
 pub struct WhereArgs {}
 
-/// Prints every place, whether or not it is there yet.
+/// Prints every place, whether or not it is there yet, also of a home or library that other commands refuse: it opens
+/// neither then, and says why.
 pub fn run(context: &Context, _args: &WhereArgs) -> Result<Exit, CliError> {
-    let library = context.library()?;
+    let paths = context.library_paths()?;
+    let opened = if context.home_fault.is_none() { context.library().err() } else { None };
+    let fault = match opened {
+        Some(error) if error.exit != Exit::Refused => return Err(error),
+        refused => refused.as_ref().or(context.home_fault.as_ref()).map(Fault::of),
+    };
     let registry = context.registries().location();
     let places = [
         ("home", context.home.path().display().to_string()),
-        ("library", library.path().display().to_string()),
-        ("history", library.history_path().display().to_string()),
+        ("library", paths.library.display().to_string()),
+        ("history", paths.history.display().to_string()),
         ("registry", registry),
         ("config", context.home.config().display().to_string()),
-        ("lock", context.lock_path(&library).display().to_string()),
+        ("lock", paths.lock.display().to_string()),
     ];
     let mirror = context.registries().mirror().map(|path| ("mirror", path.display().to_string()));
     let places: Vec<_> = places.into_iter().chain(mirror).collect();
-    let mut document = json!({"ok": true, "scope": library.scope()});
+    let mut document = json!({"ok": true, "scope": paths.scope});
     for (key, place) in &places {
         document[key] = json!(place);
     }
+    if let Some(fault) = &fault {
+        document["fault"] = json!({"code": fault.code, "message": fault.message, "hint": fault.hint});
+        context.out.note(&format!("other commands refuse to work here: {}; {}", fault.message, fault.hint));
+    }
     context.out.answer(&document, |out| places.iter().try_for_each(|(key, place)| writeln!(out, "{key:<9}{place}")))?;
     Ok(Exit::Done)
+}
+
+/// The reason for which other commands refuse the home or the library.
+struct Fault {
+    code: &'static str,
+    message: String,
+    hint: String,
+}
+
+impl Fault {
+    fn of(error: &CliError) -> Self {
+        let hint = error.hint.clone().unwrap_or_default();
+        Self { code: error.code, message: error.message.clone(), hint }
+    }
 }

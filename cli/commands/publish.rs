@@ -17,7 +17,7 @@ use crate::{
     commands::{eval::Store, info::results_lines},
     context::{Context, skill_name},
     exit::{CliError, Exit, failed, io_at},
-    print::{FAINT, STRONG, WARN, findings_lines, problem_line, shell_word, verdict_style, visible},
+    print::{FAINT, STRONG, WARN, findings_lines, problem_line, verdict_style, visible},
 };
 
 /// Flags of `publish`.
@@ -93,7 +93,7 @@ pub fn run(context: &Context, args: &PublishArgs) -> Result<Exit, CliError> {
 }
 
 /// The key that was named, else the configuration's, else the one that SSH makes.
-fn signing_key(context: &Context, named: Option<&PathBuf>) -> Result<SigningKey, CliError> {
+pub fn signing_key(context: &Context, named: Option<&PathBuf>) -> Result<SigningKey, CliError> {
     let configured = || context.config.signing.key.as_ref().map(PathBuf::from);
     let usual = || PathBuf::from("~/.ssh/id_ed25519");
     let path = context.absolute(&named.cloned().or_else(configured).unwrap_or_else(usual));
@@ -159,6 +159,8 @@ fn print(context: &Context, published: &Published) -> Result<(), CliError> {
         "warnings": published.warnings,
         "forked_from": published.forked_from,
     });
+    let present = context.library().ok().and_then(|library| library.head(&published.name.name).ok()?);
+    let is_taken = present.is_some_and(|head| !head.tombstone);
     context.out.answer(&document, |out| {
         let release = format!("{STRONG}{} {}{STRONG:#}", published.name, published.version);
         let registry = &published.location;
@@ -174,7 +176,10 @@ fn print(context: &Context, published: &Published) -> Result<(), CliError> {
             writeln!(out, "  signed with {key}")?;
         }
         if let Some(from) = &published.forked_from {
-            writeln!(out, "  made from {}; that is upstream still: skillhub update", visible(&from.to_string()))?;
+            out.message(format_args!(
+                "  made from {}; `skillhub update` still takes releases from there",
+                visible(&from.to_string())
+            ))?;
             for line in results_lines(from) {
                 writeln!(out, "  {line}")?;
             }
@@ -190,11 +195,8 @@ fn print(context: &Context, published: &Published) -> Result<(), CliError> {
         }
         match published.status {
             PublishStatus::DryRun => Ok(()),
-            _ => {
-                let registry = context.registry.as_ref().map(|name| format!(" --registry {}", shell_word(name)));
-                let release = format!("{}@{}", published.name, published.version);
-                out.message(format_args!("Install it: skillhub{} install {release}", registry.unwrap_or_default()))
-            }
+            _ if is_taken => out.message(format_args!("See its releases: skillhub info {}", published.name)),
+            _ => out.message(format_args!("Install it: skillhub install {}@{}", published.name, published.version)),
         }
     })
 }

@@ -8,7 +8,7 @@ use std::{
 
 use clap::Args;
 use evolve::{BYTES, Defaults, Host, RecordError, Request, Told, Transcripts, Verdict};
-use library::{FindError, Library};
+use library::{Basis, FindError, Library};
 use serde_json::{Value, json};
 use skill::{SkillName, counted};
 
@@ -63,6 +63,9 @@ pub struct RecordArgs {
     /// Who tells it
     #[arg(long, value_name = "TEXT")]
     source: Option<String>,
+    /// The conversation of the run
+    #[arg(long, value_name = "ID")]
+    thread: Option<String>,
     /// Read JSON requests from a file, `-` for stdin: one, or one a line
     #[arg(long, value_name = "FILE", conflicts_with_all = ["name", "event", "import"])]
     request: Option<PathBuf>,
@@ -89,6 +92,7 @@ pub fn run(context: &Context, args: &RecordArgs) -> Result<Exit, CliError> {
         (None, Some(words)) => import(context, words, &mut answer)?,
         (None, None) => vec![of_flags(args)?],
     };
+    let requests = if context.is_person() { requests.into_iter().map(by_person).collect() } else { requests };
     tell(context, requests, &mut answer)?;
     let Told { recorded, doubles, unrecorded, skills } = &answer.told;
     let names: Vec<&str> = skills.iter().map(SkillName::as_str).collect();
@@ -139,11 +143,21 @@ pub fn for_agent(context: &Context, outcome: mcp::Told<'_>) -> Result<Value, Cli
         latency_ms: outcome.latency_ms,
         tokens_in: outcome.tokens_in,
         tokens_out: outcome.tokens_out,
+        thread: outcome.thread.map(str::to_owned),
+        by_author: outcome.by_author,
         place: 1,
         ..Request::default()
     };
     tell(context, vec![request], &mut answer)?;
     Ok(answer.document())
+}
+
+/// Marks a report of a person: its run counts without a reading by the program. Transcripts stay as they are.
+fn by_person(request: Request) -> Request {
+    match request.basis {
+        Basis::Report => Request { basis: Basis::Person, ..request },
+        _ => request,
+    }
 }
 
 fn of_flags(args: &RecordArgs) -> Result<Request, CliError> {
@@ -159,7 +173,9 @@ fn of_flags(args: &RecordArgs) -> Result<Request, CliError> {
         tokens_out: args.tokens_out,
         task: args.task.clone(),
         source: args.source.clone(),
+        thread: args.thread.clone(),
         place: 1,
+        ..Request::default()
     })
 }
 
@@ -177,8 +193,8 @@ fn read(context: &Context, path: &Path) -> Result<Vec<u8>, CliError> {
 /// Records requests, each in the library that has its skill.
 fn tell(context: &Context, requests: Vec<Request>, answer: &mut Answer) -> Result<(), CliError> {
     let run = format!("cli-{}", library::operation_id(&context.stamp()));
-    let source = context.actor.to_string();
-    let defaults = Defaults { source: &source, run: &run, now: context.now };
+    let actor = context.actor.to_string();
+    let defaults = Defaults { actor: &actor, run: &run, now: context.now };
     for (mut library, requests) in by_library(context, requests)? {
         let told = evolve::record(&library, requests, defaults).map_err(failed)?;
         for skill in &told.skills {

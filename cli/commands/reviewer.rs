@@ -56,6 +56,8 @@ pub fn run(context: &Context, command: &ReviewerCommand) -> Result<Exit, CliErro
 
 fn new(context: &Context, name: Option<&str>, days: Option<u32>) -> Result<Exit, CliError> {
     let name = name.map_or_else(user, str::to_owned);
+    // A container may know no user's name.
+    let name = if name.is_empty() { "reviewer".to_owned() } else { name };
     let at_terminal = Reviewer::at_terminal(&name).map_err(|_| ReviewerError::TokenNeedsTerminal)?;
     context.reviewer("making a reviewer's token")?;
     let made = at_terminal.new_token(&context.home, &name, context.now, end(context.now, days)?)?;

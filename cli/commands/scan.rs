@@ -21,6 +21,7 @@ use crate::{
     commands::found::map_parallel,
     context::{self, Context},
     exit::{CliError, Exit},
+    hints,
     print::{FAINT, GOOD, STRONG, findings_lines, verdict_style, visible, write_capabilities},
 };
 use target::{Target, skills_around, targets, waivers};
@@ -200,7 +201,7 @@ fn text(skill: &Scanned, out: &mut dyn Write) -> io::Result<()> {
         Err(error) => {
             writeln!(out, "  {}", visible(&error.message))?;
             if let Some(hint) = &error.hint {
-                writeln!(out, "  {GOOD}hint{GOOD:#}: {}", visible(hint))?;
+                writeln!(out, "  {GOOD}hint{GOOD:#}: {}", visible(&hints::for_user(hint)))?;
             }
         }
     }

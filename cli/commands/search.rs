@@ -38,7 +38,7 @@ pub fn run(context: &Context, args: &SearchArgs) -> Result<Exit, CliError> {
     let query = args.query.join(" ");
     let found = client::search(&context.registries(), &query, args.limit.get()).map_err(failed)?;
     for skipped in &found.skipped {
-        context.out.note(&format!("left out, {skipped}; all faults: skillhub index verify"));
+        context.out.note(&format!("left out, {skipped}; all faults: `skillhub index verify`"));
     }
     let results = found.results;
     let document = document(&results, &found.skipped);

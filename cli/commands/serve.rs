@@ -12,7 +12,7 @@ use std::{
 use clap::{Args, Subcommand, ValueEnum};
 use jiff::Timestamp;
 use serde_json::json;
-use server::{Hub, NewToken, Scope, Visibility};
+use server::{Hub, NewToken, Scope, Settings, Visibility};
 use skill::Owner;
 
 use crate::{
@@ -87,7 +87,11 @@ struct ServerArgs {
     /// A further name by which clients call the server; `*` for any
     #[arg(long, value_name = "NAME", env = "SKILLHUB_SERVE_HOST", value_delimiter = ',')]
     host: Vec<String>,
-    /// The header in which a proxy in front says who has signed in
+    /// A proxy whose X-Forwarded-For, X-Forwarded-Proto and Forwarded are believed: an address, or a block such as
+    /// 10.0.0.0/8
+    #[arg(long, value_name = "ADDRESS", env = "SKILLHUB_SERVE_TRUSTED_PROXIES", value_delimiter = ',')]
+    trusted_proxy: Vec<String>,
+    /// The header in which a trusted proxy names the account that has signed in
     #[arg(long, value_name = "HEADER", env = "SKILLHUB_SERVE_PROXY_ACCOUNT_HEADER")]
     proxy_account_header: Option<String>,
     /// Requests of one client in a minute that change something or search; 0 for any number [default: 600]
@@ -128,7 +132,7 @@ pub fn run(context: &Context, global: &Global, args: &ServeArgs) -> Result<Exit,
 fn serve(context: &Context, global: &Global, args: &ServerArgs) -> Result<Exit, CliError> {
     let (settings, others) = file::settings(context, args)?;
     if args.gateway {
-        return gateway::run(context, global, settings.address, &args.host);
+        return gateway::run(context, global, Settings { hosts: args.host.clone(), ..settings });
     }
     let data = settings.data.display().to_string();
     let further: Vec<_> =
@@ -151,8 +155,9 @@ fn serve(context: &Context, global: &Global, args: &ServerArgs) -> Result<Exit, 
 fn admin_token(context: &Context, args: &AdminTokenArgs) -> Result<Exit, CliError> {
     let account = Owner::parse(&args.account).map_err(|error| CliError::usage(error.to_string()))?;
     let accounts = Hub::accounts_in(&data_folder(context, args.data.as_deref())).map_err(failed)?;
+    let by = account.clone();
     let new = NewToken { account, scope: Scope::Admin, label: "made on the server".to_owned(), expires_at: None };
-    let (token, secret) = accounts.add_token(&new, true, Timestamp::now()).map_err(|error| {
+    let (token, secret) = accounts.add_token(&new, true, &by, Timestamp::now()).map_err(|error| {
         CliError::new("io", Exit::Failed, error.to_string()).hint("name the server's data folder: --data DIR")
     })?;
     context.out.answer(&json!({"ok": true, "secret": secret, "token": token}), |out| writeln!(out, "{secret}"))?;

@@ -30,7 +30,10 @@ use crate::{
     print::{STRONG, WARN, visible},
 };
 
-pub use self::undo::{is_last_operation, run as run_undo};
+pub use self::{
+    record::written_folders,
+    undo::{is_last_operation, run as run_undo},
+};
 
 /// The command that undoes a setup.
 const UNDO: &str = "skillhub setup --undo";
@@ -50,7 +53,7 @@ pub struct SetupArgs {
     /// Undo the last setup: skills, links, originals and configurations
     #[arg(long)]
     undo: bool,
-    /// Replace folders that git tracks with links, also without a terminal
+    /// Replace folders that git tracks with links, and follow links in the project, also without a terminal
     #[arg(long, conflicts_with = "undo")]
     link: bool,
 }
@@ -71,8 +74,8 @@ enum Answer {
 }
 
 impl Survey {
-    fn of(context: &Context, global: &Global) -> Result<Self, CliError> {
-        let places = places(context, global)?;
+    fn of(context: &Context, global: &Global, follows_links: bool) -> Result<Self, CliError> {
+        let places = places(context, global, follows_links)?;
         let agents = in_use(context, &places);
         Ok(Self { places, agents, user_home: context.user_home.clone() })
     }
@@ -102,12 +105,12 @@ impl Survey {
 pub fn run(context: &Context, global: &Global, args: &SetupArgs) -> Result<Exit, CliError> {
     if context.library_is_named() {
         return Err(CliError::usage("setup works on the libraries of the project and of the user")
-            .hint("leave --library and SKILLHUB_LIBRARY out: skillhub setup"));
+            .hint("leave --library and SKILLHUB_LIBRARY out"));
     }
     if args.undo {
         return run_undo(context, global);
     }
-    let survey = Survey::of(context, global)?;
+    let survey = Survey::of(context, global, args.link || context.is_at_terminal())?;
     let files = survey.files(context)?;
     if survey.skills().next().is_none() && files.is_empty() {
         return nothing_to_do(context, &survey);
@@ -283,6 +286,7 @@ fn document(status: &str, skills: Vec<Value>, survey: &Survey, files: &[FileChan
     json!({
         "ok": true, "status": status, "skills": skills,
         "managed": survey.places.iter().map(|place| place.managed).sum::<usize>(),
+        "passed_over": survey.places.iter().flat_map(|place| &place.passed_over).collect::<Vec<_>>(),
         "agents": agents, "files": files.iter().map(|file| &file.path).collect::<Vec<_>>(),
         "undo": (status == "done").then_some(UNDO),
     })

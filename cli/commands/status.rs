@@ -11,7 +11,7 @@ use crate::{
     context::{Context, skill_name},
     exit::{CliError, Exit},
     print::{BAD, FAINT, GOOD, STRONG, WARN, findings_lines, problem_line, visible},
-    views::{AgentsPicture, Difference},
+    views::AgentsPicture,
 };
 
 /// Flags of `status`.
@@ -29,8 +29,8 @@ What the scanner warned of when a skill's newest revision was let pass is shown 
 of today see it, and what a person accepted, with who, why and until when; so are waivers that ended,
 or end within two weeks.
 
-A host that reads other content than `skillhub read` gives is an error (exit 8), with the command that
-repairs it.")]
+A host that reads other content than `skillhub read` gives, or a skill that is disabled, is an error (exit 8),
+with the command that repairs it.")]
 pub struct StatusArgs {
     /// The skill; all of them otherwise
     name: Option<String>,
@@ -50,9 +50,9 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
     let mut problems: Vec<Value> = told.collect();
     let catalogue = collect(context, &context.places(false), Vec::new(), None)?;
     let agents = AgentsPicture::of(context, &catalogue, named)?;
-    let differences: Vec<Value> = agents.differences.iter().map(Difference::document).collect();
-    let document = overview.document_with(differences.clone());
-    problems.extend(differences);
+    let hosts = agents.document();
+    problems.extend(hosts.problems.clone());
+    let document = overview.document_with(hosts);
     context.out.answer(&document, |out| {
         for skill in skills {
             let style = match skill.state {
@@ -81,7 +81,7 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
         }
         for (name, count) in waiting.iter().filter(|(name, _)| named.is_none_or(|named| named == *name)) {
             let wait = if *count == 1 { "proposal waits" } else { "proposals wait" };
-            writeln!(out, "{WARN}{count} {wait}{WARN:#} for {name}: skillhub review list --skill {name}")?;
+            out.message(format_args!("{WARN}{count} {wait}{WARN:#} for {name}: skillhub review list --skill {name}"))?;
         }
         agents.write(out)?;
         if skills.is_empty() {

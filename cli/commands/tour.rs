@@ -1,9 +1,6 @@
 //! `skillhub tour`: the main job for a newcomer, in a temporary place, with the real commands.
 
-use std::{
-    path::Path,
-    process::{Command, Output},
-};
+use std::{path::Path, process::Output};
 
 use clap::Args;
 use serde_json::json;
@@ -160,7 +157,7 @@ fn make_executable(_path: &Path) -> std::io::Result<()> {
 
 fn run_step(place: &Path, project: &Path, step: &Step) -> Result<Output, CliError> {
     let program = std::env::current_exe()?;
-    let output = Command::new(program)
+    let output = library::child::command(program)
         .args(["--color", "always"])
         .args(step.command)
         .current_dir(project)

@@ -12,7 +12,6 @@ use crate::{
     commands::setup,
     context::Context,
     exit::{CliError, Exit, failed},
-    hints,
     print::{FAINT, GOOD, Page, STRONG, Table, WARN, coloured_diff, stored_time, visible},
     sight::FolderSight,
 };
@@ -109,8 +108,7 @@ fn list(context: &Context) -> Result<Exit, CliError> {
             ]);
         }
         table.write(out)?;
-        let command = hints::for_user(&format!("skillhub undo --to {}", newest.id));
-        writeln!(out, "Go back to the state right after one: {command}")
+        out.message(format_args!("Go back to the state right after one: skillhub undo --to {}", newest.id))
     })?;
     Ok(Exit::Done)
 }
@@ -179,5 +177,5 @@ fn text(undone: &Undone, dry_run: bool, out: &mut Page) -> io::Result<()> {
     if dry_run {
         return Ok(());
     }
-    out.message(format_args!("{}", hints::for_user("Once more takes this back: skillhub undo")))
+    out.message(format_args!("Once more takes this back: skillhub undo"))
 }

@@ -75,5 +75,5 @@ fn text((name, result): &Outcome, out: &mut Page) -> io::Result<()> {
     if let Some(pending) = &skill.checkout_pending {
         out.message(format_args!("  {WARN}note{WARN:#}: the folder still stands: {pending}"))?;
     }
-    writeln!(out, "  Bring it back: skillhub rollback {name}")
+    out.message(format_args!("  Bring it back: skillhub rollback {name}"))
 }

@@ -95,11 +95,11 @@ fn warn_of_agents(context: &Context, found: &mut [Verified]) -> Result<(), CliEr
 fn hint(skill: &Verified) -> String {
     let name = skill.name.rsplit('/').next().unwrap_or(&skill.name);
     let hint = match skill.status {
-        VerifyStatus::Missing => "skillhub install restores what the lock file names".to_owned(),
+        VerifyStatus::Missing => "`skillhub install` restores what the lock file names".to_owned(),
         VerifyStatus::Withdrawn | VerifyStatus::Quarantined => {
             format!("choose another release: skillhub info {}", skill.name)
         }
-        _ => format!("look at it, skillhub status {name}; skillhub rollback {name} head puts the changes aside"),
+        _ => format!("look at it: `skillhub status {name}`; `skillhub rollback {name} head` puts the changes aside"),
     };
     hints::for_user(&hint)
 }

@@ -100,7 +100,8 @@ fn add(context: &Context, args: &WaiveArgs, name: &str, rule: &str) -> Result<Ex
         let StoredWaiver { id, rule, path, until, executable, .. } = &stored;
         let mode = if *executable { "an executable" } else { "no executable" };
         writeln!(out, "Waived {STRONG}{rule}{STRONG:#} in {path} of {name} until {}, as {id}", stored_time(until))?;
-        writeln!(out, "For this content as {mode} file; the finding counts again when either changes. Take it back: skillhub waive --remove {id}")
+        writeln!(out, "For this content as {mode} file; the finding counts again when either changes.")?;
+        out.message(format_args!("Take it back, as a person: skillhub waive --remove {id}"))
     })?;
     Ok(Exit::Done)
 }

@@ -39,7 +39,7 @@ impl Context {
     /// # Errors
     /// One of the files cannot be read or understood. It is never passed over.
     pub fn policy(&self) -> Result<Policy, CliError> {
-        if let Some(fault) = &self.config_fault {
+        if let Some(fault) = self.home_fault.as_ref().or(self.config_fault.as_ref()) {
             return Err(CliError::new(fault.code, fault.exit, fault.message.clone()));
         }
         read_policy(&self.config, &self.home, &self.cwd)
@@ -169,5 +169,8 @@ fn layer(file: &PolicyFile) -> Result<Layer, CliError> {
 
 /// The name of the user for the history.
 pub fn user() -> String {
-    std::env::var("USER").unwrap_or_default()
+    ["USER", "LOGNAME"]
+        .into_iter()
+        .find_map(|name| std::env::var(name).ok().filter(|name| !name.is_empty()))
+        .unwrap_or_default()
 }

@@ -6,8 +6,10 @@ use library::Scope;
 
 use crate::{
     args::Global,
-    exit::{CliError, Exit},
+    exit::{CliError, Exit, io_at},
 };
+
+use super::Context;
 
 /// Where skills stand below a project's root and a user's home.
 pub const SKILLS_FOLDER: &str = ".agents/skills";
@@ -61,6 +63,32 @@ impl LibraryPlace {
         let message = format!("{} leads out of the project, to {}", self.path.display(), resolved.display());
         Err(CliError::new("policy_denied", Exit::Refused, message)
             .hint(format!("remove the link, or mean that folder: --library {}", resolved.display())))
+    }
+}
+
+/// The places of a library and its files, without opening any of them.
+#[derive(Debug)]
+pub struct LibraryPaths {
+    /// Its folder, with links resolved.
+    pub library: PathBuf,
+    /// Whose it is.
+    pub scope: Scope,
+    /// Its history in the home.
+    pub history: PathBuf,
+    /// Its lock file.
+    pub lock: PathBuf,
+}
+
+impl Context {
+    /// The places of the chosen library.
+    ///
+    /// # Errors
+    /// The system refused to resolve the folder's path.
+    pub fn library_paths(&self) -> Result<LibraryPaths, CliError> {
+        let library = library::resolve(&self.place.path).map_err(io_at(&self.place.path))?;
+        let own = self.home.library(&library);
+        let lock = self.place.project.as_ref().unwrap_or(&own).join(client::LOCK_FILE);
+        Ok(LibraryPaths { library, scope: self.place.scope, history: own.join("history.git"), lock })
     }
 }
 

@@ -1,7 +1,8 @@
-//! Getting the archive of a release: [`Index::bundle`], and [`FetchError`].
+//! [`Index::bundle`], [`Entry::check_files`]: the archive of a release, and the line held to it.
 
 use semver::Version;
-use skill::{Digest, QualifiedName};
+use serde::Serialize;
+use skill::{Bundle, Digest, Limits, QualifiedName, frontmatter};
 use thiserror::Error;
 
 use crate::{BundlePlace, Entry, Index, ReadError, StoreError};
@@ -29,6 +30,19 @@ pub enum FetchError {
         /// The reason that the registry gives.
         reason: String,
     },
+    /// The release has the content of one under quarantine, and nobody has decided about it.
+    #[error("{name} {version} is on hold: {reason}")]
+    Held {
+        /// The skill.
+        name: QualifiedName,
+        /// The release.
+        version: Version,
+        /// The reason that the registry gives.
+        reason: String,
+    },
+    /// The line differs from the files that it describes.
+    #[error(transparent)]
+    Differs(Box<LineDiffers>),
     /// The archive is not there though the line names it.
     #[error("the archive of {name} {version} is missing from the index")]
     Missing {
@@ -59,6 +73,22 @@ impl From<git2::Error> for FetchError {
     fn from(error: git2::Error) -> Self {
         Self::Read(StoreError::from(error).into())
     }
+}
+
+/// A field of a line that differs from the files of the archive.
+#[derive(Debug, Error)]
+#[error("the line of {name} {version} differs from its archive in `{field}`: the line has {line}, the archive {found}")]
+pub struct LineDiffers {
+    /// The skill.
+    pub name: QualifiedName,
+    /// The release.
+    pub version: Version,
+    /// The field of the line.
+    pub field: &'static str,
+    /// The value in the line, as JSON.
+    pub line: String,
+    /// The value in the archive, as JSON.
+    pub found: String,
 }
 
 impl Index {
@@ -93,17 +123,53 @@ impl Entry {
         if found == self.archive { Ok(()) } else { Err(self.integrity(&found.to_string())) }
     }
 
-    /// Refuses a release that was withdrawn.
+    /// Refuses a release that was withdrawn, is under quarantine or on hold.
     ///
     /// # Errors
-    /// [`FetchError::Withdrawn`] or [`FetchError::Quarantined`] with the reason.
+    /// [`FetchError::Withdrawn`], [`FetchError::Quarantined`] or [`FetchError::Held`] with the reason.
     pub fn check_open(&self) -> Result<(), FetchError> {
         let (name, version) = (self.name.clone(), self.version.clone());
-        match (&self.withdrawn, self.quarantined()) {
-            (Some(withdrawal), _) => Err(FetchError::Withdrawn { name, version, reason: withdrawal.reason.clone() }),
-            (None, Some(held)) => Err(FetchError::Quarantined { name, version, reason: held.reason }),
+        if let Some(withdrawal) = &self.withdrawn {
+            return Err(FetchError::Withdrawn { name, version, reason: withdrawal.reason.clone() });
+        }
+        match (self.quarantined(), self.held()) {
+            (Some(quarantine), _) => Err(FetchError::Quarantined { name, version, reason: quarantine.reason }),
+            (None, Some(hold)) => Err(FetchError::Held { name, version, reason: hold.reason }),
             (None, None) => Ok(()),
         }
+    }
+
+    /// Compares each field of the line that the files hold as well: `digest`, `files`, `name`, `description`, `license`,
+    /// `keywords` and `requires`. `size` and `archive` are of [`Entry::check_archive`]; `verdict` is the judgement of one
+    /// ruleset and cannot be derived.
+    ///
+    /// A field that the line does not have is passed over, except for `requires`: without it nothing is required.
+    ///
+    /// # Errors
+    /// [`FetchError::Differs`] with the first field that differs.
+    pub fn check_files(&self, files: &Bundle) -> Result<(), FetchError> {
+        let text = files.skill_md().unwrap_or_default();
+        let reading = frontmatter::read(text, &Limits::default()).ok();
+        let found = reading.map(|reading| reading.frontmatter).unwrap_or_default();
+        let name = found.name.unwrap_or_default();
+        self.check_field("digest", self.digest.to_string(), files.digest().to_string())?;
+        self.check_field("files", self.files, files.len() as u64)?;
+        self.check_field("name", self.name.name.as_str(), name.as_str())?;
+        self.check_field("description", &self.description, &found.description.unwrap_or_default())?;
+        self.check_field("license", &self.license, &found.license)?;
+        self.check_field("keywords", &self.keywords, &found.keywords)?;
+        self.check_field("requires", &self.requires, &found.requires)
+    }
+
+    fn check_field<T: PartialEq + Serialize>(&self, field: &'static str, line: T, found: T) -> Result<(), FetchError> {
+        let is_absent = field != "requires" && !self.raw.contains_key(field);
+        if is_absent || line == found {
+            return Ok(());
+        }
+        let (name, version) = (self.name.clone(), self.version.clone());
+        let text = |value: &T| serde_json::to_string(value).unwrap_or_default();
+        let differs = LineDiffers { name, version, field, line: text(&line), found: text(&found) };
+        Err(FetchError::Differs(Box::new(differs)))
     }
 
     fn check_size(&self, found: u64) -> Result<(), FetchError> {

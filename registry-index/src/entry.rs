@@ -9,6 +9,8 @@ use serde_json::{Map, Value};
 use skill::{Digest, QualifiedName};
 use thiserror::Error;
 
+use crate::status::STATUS;
+
 /// One release, as its line in the index has it.
 ///
 /// Read its [`Fields`] through the entry (`entry.version`). The line as it was read is kept besides,
@@ -16,7 +18,7 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     fields: Fields,
-    raw: Map<String, Value>,
+    pub(crate) raw: Map<String, Value>,
 }
 
 /// The fields of a line of version 1.
@@ -142,21 +144,6 @@ pub struct Withdrawal {
     pub at: Timestamp,
 }
 
-/// Why and since when a release is held back until it was looked at.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Quarantine {
-    /// The reason, for the people who have it installed.
-    #[serde(default)]
-    pub reason: String,
-    /// Since when.
-    #[serde(with = "as_text")]
-    pub at: Timestamp,
-}
-
-/// The key of what a registry says of a release besides the flags of old readers.
-const STATUS: &str = "status";
-const QUARANTINED: &str = "quarantined";
-
 /// Why a line is no [`Entry`].
 #[derive(Debug, Error)]
 pub enum LineError {
@@ -225,32 +212,6 @@ impl Entry {
         Ok(self)
     }
 
-    /// Why the release is under quarantine; `None` when it is not. Lines of registries that do not write it have
-    /// nothing of this.
-    #[must_use]
-    pub fn quarantined(&self) -> Option<Quarantine> {
-        let found = self.raw.get(STATUS)?.get(QUARANTINED)?;
-        Quarantine::deserialize(found).ok()
-    }
-
-    /// This release under quarantine, or let go. Other words of its status are kept.
-    ///
-    /// # Errors
-    /// [`LineError::Json`] if the reason cannot be written as JSON.
-    pub fn with_quarantined(mut self, quarantine: Option<&Quarantine>) -> Result<Self, LineError> {
-        let mut status = self.raw.get(STATUS).and_then(Value::as_object).cloned().unwrap_or_default();
-        match quarantine {
-            Some(quarantine) => drop(status.insert(QUARANTINED.to_owned(), serde_json::to_value(quarantine)?)),
-            None => drop(status.remove(QUARANTINED)),
-        }
-        if status.is_empty() {
-            self.raw.remove(STATUS);
-        } else {
-            self.raw.insert(STATUS.to_owned(), Value::Object(status));
-        }
-        Ok(self)
-    }
-
     /// Whether both are the same line but for the flags.
     #[must_use]
     pub fn same_but_flags(&self, other: &Self) -> bool {
@@ -291,7 +252,7 @@ impl<'de> Deserialize<'de> for Entry {
 }
 
 /// Values that stand in the line as text.
-mod as_text {
+pub(crate) mod as_text {
     use super::{Deserialize, Deserializer, FromStr, Serializer, fmt};
 
     pub fn serialize<T: fmt::Display, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
@@ -347,22 +308,6 @@ pub(crate) mod tests {
         assert!(gone.to_line().contains(r#""withdrawn":{"reason":"a secret","at":"2026-11-03T00:00:00Z"}"#));
         assert_eq!(Entry::parse(&gone.to_line()).unwrap(), gone);
         assert!(gone.same_but_flags(&yanked) && gone != yanked);
-    }
-
-    #[test]
-    fn quarantine_is_a_flag() {
-        let line = Entry::parse(OLD_LINE).unwrap();
-        assert_eq!(line.quarantined(), None);
-        let held = Quarantine { reason: "it may be bad".to_owned(), at: Timestamp::UNIX_EPOCH };
-        let with = line.clone().with_quarantined(Some(&held)).unwrap();
-        assert_eq!(with.quarantined(), Some(held));
-        assert!(with.same_but_flags(&line) && with != line);
-        assert_eq!(with.with_quarantined(None).unwrap().to_line(), line.to_line());
-        let text = OLD_LINE.replace(r#""yanked":false"#, r#""yanked":true,"status":{"deprecated":{"use":"b/c"}}"#);
-        let other = Entry::parse(&text).unwrap();
-        assert_eq!(other.quarantined(), None);
-        let kept = other.with_quarantined(None).unwrap().to_line();
-        assert!(kept.contains("deprecated"), "{kept}");
     }
 
     #[test]

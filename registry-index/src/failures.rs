@@ -1,7 +1,11 @@
 //! [`Fails`]: class, code and way on of each error of this crate.
 
-use skill::failure::{Fails, Failure, FailureKind};
+use std::path::Path;
 
+use skill::failure::{Fails, Failure, FailureKind};
+use skill::shell_word;
+
+use crate::folder::{self, Contents};
 use crate::{AppendError, FlagError, InitError, KeyChangeError, OpenError, ReadError, SignerError, StoreError};
 
 impl Fails for StoreError {
@@ -30,8 +34,15 @@ impl Fails for ReadError {
 impl Fails for OpenError {
     fn failure(&self) -> Failure {
         let Self::NotARegistry { path, .. } = self;
-        Failure::new(FailureKind::NotFound, "not_a_registry")
-            .hint(format!("make one: skillhub index init {}", path.display()))
+        let failure = Failure::new(FailureKind::NotFound, "not_a_registry");
+        let init = |path: &Path| format!("skillhub index init {}", shell_word(&path.display().to_string()));
+        match folder::contents(path) {
+            Ok(Contents::Absent | Contents::Empty) => failure.hint(format!("make one: {}", init(path))),
+            _ => failure.hint(format!(
+                "name the folder of a registry, or make one in a new folder: {}",
+                init(&path.join("registry"))
+            )),
+        }
     }
 }
 
@@ -72,6 +83,8 @@ impl Fails for KeyChangeError {
         match self {
             Self::Unknown { owner, .. } => Failure::new(FailureKind::NotFound, "not_found")
                 .hint(format!("see the owner's keys: skillhub key list {owner}")),
+            Self::NotVouched { .. } => Failure::new(FailureKind::Integrity, "bad_signature")
+                .hint("sign with a key that the owner has there and that is not retired: --sign=PATH"),
             Self::WasRetired { .. } => {
                 Failure::new(FailureKind::Integrity, "retired_key").hint("make another: ssh-keygen -t ed25519")
             }
@@ -89,7 +102,7 @@ impl Fails for AppendError {
             Self::Name(_) | Self::NotThisSkill { .. } => Failure::new(FailureKind::Invalid, "invalid_skill"),
             Self::Blocked { .. } => Failure::new(FailureKind::Blocked, "scan_blocked"),
             Self::Archive { .. } | Self::Damaged { .. } => {
-                Failure::new(FailureKind::Integrity, "damaged_index").hint("run skillhub index verify")
+                Failure::new(FailureKind::Integrity, "damaged_index").hint("see all faults: skillhub index verify")
             }
             Self::VersionExists { .. } | Self::SameVersion { .. } | Self::Withdrawn { .. } => {
                 Failure::new(FailureKind::Conflict, "version_exists").hint("publish under another version: --version V")
@@ -98,17 +111,21 @@ impl Fails for AppendError {
                 let other = format!("sign with a key that {owner} has there: --sign=PATH; or ");
                 let other = if known.is_empty() { String::new() } else { other };
                 Failure::new(FailureKind::Integrity, "other_key")
-                    .hint(format!("{other}add this one: skillhub key add {owner} PATH.pub"))
+                    .hint(format!("{other}add this one: skillhub key add {owner} KEY.pub"))
             }
             Self::RetiredKey { owner, known, .. } => {
                 Failure::new(FailureKind::Integrity, "retired_key").hint(match &known[..] {
-                    [] => format!("add a new key, then sign with it: skillhub key add {owner} PATH.pub"),
+                    [] => format!("add a new key, then sign with it: skillhub key add {owner} KEY.pub"),
                     _ => "sign with a key that is not retired: --sign=PATH".to_owned(),
                 })
             }
+            Self::Unsigned { owner, known, .. } => Failure::new(FailureKind::Refused, "unsigned").hint(format!(
+                "sign it with a key that {owner} has there: --sign=PATH; or give up signing: skillhub key retire {owner} {}",
+                known.first().map_or("", String::as_str)
+            )),
             Self::Signature { .. } => Failure::new(FailureKind::Integrity, "bad_signature"),
             Self::OwnerFile { .. } => {
-                Failure::new(FailureKind::Integrity, "damaged_index").hint("run skillhub index verify")
+                Failure::new(FailureKind::Integrity, "damaged_index").hint("see all faults: skillhub index verify")
             }
             Self::Elsewhere(_) => Failure::new(FailureKind::Unreachable, "registry_unreachable")
                 .hint("only who runs it can put archives there; publish to another registry: --registry"),

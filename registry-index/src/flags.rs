@@ -1,11 +1,14 @@
-//! The flags of a line: [`Index::set_yanked`], [`Index::set_quarantined`] and [`Index::withdraw`].
+//! The flags of a line: [`Index::set_yanked`], [`Index::set_quarantined`],
+//! [`Index::set_held`] and [`Index::withdraw`].
+
+use std::collections::{BTreeMap, btree_map::Entry as Slot};
 
 use semver::Version;
 use skill::{Digest, QualifiedName};
 use thiserror::Error;
 
 use crate::{
-    BundlePlace, Entry, Index, LineError, Quarantine, ReadError, Stamp, StoreError, Withdrawal,
+    BundlePlace, Entry, Index, LineError, Notice, ReadError, Stamp, StoreError, Withdrawal,
     index::{parse_lines, read_lines},
     lines::Lines,
     shard,
@@ -41,8 +44,9 @@ impl From<git2::Error> for FlagError {
 }
 
 impl Index {
-    /// Keeps a release out of new installs, or lets it back in. Its archive stays, and its exact version can
-    /// still be installed. Returns the line as it is now; setting what is set already changes nothing.
+    /// Keeps a release out of new installs, for a reason if one is given, or lets it back in. Its archive stays, and its
+    /// exact version can still be installed. Returns the line as it is now; setting what is set already changes nothing,
+    /// and without a reason the first one stays.
     ///
     /// # Errors
     /// [`FlagError`] when there is no such release, or the index cannot be read or changed.
@@ -50,18 +54,19 @@ impl Index {
         &self,
         name: &QualifiedName,
         version: &Version,
-        yanked: bool,
+        (yanked, reason): (bool, Option<&str>),
         stamp: &Stamp,
     ) -> Result<Entry, FlagError> {
         let word = if yanked { "yank" } else { "unyank" };
         self.set_flag(name, version, word, stamp, |_, entry| {
-            let changed = (entry.yanked != yanked).then(|| entry.clone().with_yanked(yanked));
-            Ok((changed, None))
+            let reason = if yanked { reason.or(entry.yanked_reason()) } else { None };
+            let changed = entry.clone().with_yanked(yanked).with_yanked_reason(reason)?;
+            Ok(((changed != *entry).then_some(changed), None))
         })
     }
 
-    /// Holds a release back for a reason, or lets it go with `None`. Readers that do not know quarantine go by `yanked`.
-    /// Returns the line as it is now; a release that is held back keeps its first reason.
+    /// Puts a release under quarantine for a reason, or restores it with `None`. Readers that do not know quarantine go by
+    /// `yanked`. Returns the line as it is now; a release that is under quarantine keeps its first reason.
     ///
     /// # Errors
     /// [`FlagError`] when there is no such release, or the index cannot be read or changed.
@@ -75,12 +80,73 @@ impl Index {
     ) -> Result<Entry, FlagError> {
         let word = if reason.is_some() { "quarantine" } else { "restore" };
         self.set_flag(name, version, word, stamp, |_, entry| {
-            let at = stamp.to_the_second().at;
-            let held = reason.map(|reason| Quarantine { reason: reason.to_owned(), at });
-            let held = if held.is_some() { entry.quarantined().or(held) } else { None };
-            let changed = entry.clone().with_quarantined(held.as_ref())?.with_yanked(yanked);
+            let notice = reason.map(|reason| entry.quarantined().unwrap_or_else(|| notice(reason, stamp)));
+            let changed = entry.clone().with_quarantined(notice.as_ref())?.with_held(None)?.with_yanked(yanked);
             Ok(((changed != *entry).then_some(changed), None))
         })
+    }
+
+    /// Holds releases that have the content of a release under quarantine, or lets them through with `None`: one commit for
+    /// all. `yanked` stays as it is. Those that are withdrawn, under quarantine or not there are passed over.
+    ///
+    /// # Errors
+    /// [`FlagError`] when the index cannot be read or changed.
+    pub fn set_held(
+        &self,
+        releases: &[(QualifiedName, Version)],
+        reason: Option<&str>,
+        stamp: &Stamp,
+    ) -> Result<(), FlagError> {
+        let (word, notice) =
+            (if reason.is_some() { "hold" } else { "release" }, reason.map(|reason| notice(reason, stamp)));
+        self.store.update(|base| {
+            let mut files: BTreeMap<String, Lines> = BTreeMap::new();
+            let mut message = format!("{word} {}\n\n", skill::counted(releases.len(), "copy"));
+            for (name, version) in releases {
+                let Some(path) = shard::skill_file(name) else { continue };
+                let lines = match files.entry(path) {
+                    Slot::Occupied(slot) => slot.into_mut(),
+                    Slot::Vacant(slot) => {
+                        let lines = read_lines(base, slot.key())?;
+                        slot.insert(lines)
+                    }
+                };
+                let Some(entry) = lines.find(version).cloned() else { continue };
+                let is_decided = entry.withdrawn.is_some() || entry.quarantined().is_some();
+                if notice.is_some() && (is_decided || entry.held().is_some()) {
+                    continue;
+                }
+                lines.replace(entry.with_held(notice.as_ref())?);
+                message.push_str(&format!("{name} {version}\n"));
+            }
+            let mut edits = Vec::new();
+            for (path, lines) in files {
+                let bytes = lines.to_bytes();
+                if base.read(&path)?.as_deref() != Some(&bytes) {
+                    edits.push(TreeEdit::Put(path, self.store.write_blob(&bytes)?));
+                }
+            }
+            if edits.is_empty() {
+                return Ok(Step::Done(()));
+            }
+            Ok(Step::Commit(Change { edits, message, stamp: stamp.clone() }, ()))
+        })
+    }
+
+    /// The releases with some content that are not withdrawn. Reads the whole index.
+    ///
+    /// # Errors
+    /// [`ReadError`]
+    pub fn releases_of_content(&self, digest: &Digest) -> Result<Vec<Entry>, ReadError> {
+        let snapshot = self.store.snapshot()?;
+        let mut found = Vec::new();
+        for (path, id) in snapshot.files(shard::is_shard)? {
+            // A damaged file offers nothing and must not keep the others from being found.
+            let Ok(lines) = parse_lines(&path, &snapshot.read_blob(id)?) else { continue };
+            let of_content = |entry: &Entry| entry.digest == *digest && entry.withdrawn.is_none();
+            found.extend(lines.into_entries().into_iter().filter(of_content));
+        }
+        Ok(found)
     }
 
     /// Takes the archive of a release out of the index, for good; the line stays and says why. An archive
@@ -144,6 +210,10 @@ impl Index {
         }
         Ok(Some(TreeEdit::Remove(path)))
     }
+}
+
+fn notice(reason: &str, stamp: &Stamp) -> Notice {
+    Notice { reason: reason.to_owned(), at: stamp.to_the_second().at }
 }
 
 /// Whether a release besides `entry` that is not withdrawn has the same content. Reads the whole index.

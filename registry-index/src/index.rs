@@ -321,20 +321,31 @@ impl Index {
     /// # Errors
     /// [`ReadError::Store`] when git fails on the index as a whole.
     pub fn readable(&self) -> Result<Readable, ReadError> {
+        let mut entries = Vec::new();
+        let damaged = self.visit_skills(|releases| entries.extend(newest(&releases, false).cloned()))?;
+        entries.sort_by(|a: &Entry, b: &Entry| a.name.cmp(&b.name));
+        Ok(Readable { entries, damaged })
+    }
+
+    /// Visits all releases of each skill, one skill after the other in no order, as of one commit. Skills of which a line
+    /// is damaged are left out and returned.
+    ///
+    /// # Errors
+    /// [`ReadError::Store`] when git fails on the index as a whole.
+    pub fn visit_skills(&self, mut visit: impl FnMut(Vec<Entry>)) -> Result<Vec<ReadError>, ReadError> {
         let snapshot = self.store.snapshot()?;
-        let mut found = Readable::default();
+        let mut damaged = Vec::new();
         for (path, id) in snapshot.files(shard::is_shard)? {
             if shard::skill_at(&path).is_none() {
                 continue;
             }
             let read = snapshot.read_blob(id).map_err(ReadError::from).and_then(|bytes| parse_lines(&path, &bytes));
             match read {
-                Ok(lines) => found.entries.extend(newest(&lines.into_entries(), false).cloned()),
-                Err(error) => found.damaged.push(error),
+                Ok(lines) => visit(lines.into_entries()),
+                Err(error) => damaged.push(error),
             }
         }
-        found.entries.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(found)
+        Ok(damaged)
     }
 
     /// One file of the index by its path in the tree, `pd/f-/pdf-forms/acme`; `None` when there is none.

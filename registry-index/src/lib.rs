@@ -9,7 +9,7 @@
 //! - Every change is one commit: the archive and the line that names it appear together, and the
 //!   branch is moved only if nobody else has moved it in between.
 //! - Only a [`scan::Cleared`] bundle can be appended.
-//! - Lines are never taken back; two flags of a line can change, `yanked` and `withdrawn`.
+//! - Lines are never taken back; three flags of a line can change, `yanked`, `withdrawn` and `status`.
 //!
 //! Sizes are in bytes, times are UTC to the second.
 
@@ -29,13 +29,14 @@ mod requirement;
 mod seeds;
 pub mod shard;
 mod signature;
+mod status;
 mod store;
 mod verify;
 mod versions;
 
 pub use config::{BundlePlace, Config, ConfigError};
-pub use content::FetchError;
-pub use entry::{Entry, EvalCounts, Fields, ForkedFrom, LineError, OutcomeCounts, Quarantine, Withdrawal};
+pub use content::{FetchError, LineDiffers};
+pub use entry::{Entry, EvalCounts, Fields, ForkedFrom, LineError, OutcomeCounts, Withdrawal};
 pub use flags::FlagError;
 pub use index::{Index, IndexFile, InitError, OpenError, ReadError, Readable};
 pub use mirror::MirrorError;
@@ -43,7 +44,10 @@ pub use owner::{KeyChange, KeyChangeError, OwnerFile, OwnerFileError, OwnerKey, 
 pub use publish::{AppendError, Appended, NewRelease, Stamp};
 pub use requirement::{Requirement, RequirementError};
 pub use seeds::{SeedError, builtin_names, builtins, seed, seeds};
-pub use signature::{KeyError, NAMESPACE, PublicKey, SecretKey, SignatureError, signed_with, statement};
+pub use signature::{
+    KeyError, PublicKey, SecretKey, SignatureError, key_statement, namespace_of, signed_with, statement,
+};
+pub use status::{Deprecation, Notice};
 pub use store::StoreError;
 pub use verify::{Fault, FaultKind};
 pub use versions::{Wanted, WantedError, newest, next_patch, select};

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::{
     Entry, Index, PublicKey, ReadError, SignatureError, Stamp, StoreError, shard,
-    signature::{signed_with, statement},
+    signature::{key_statement, signed_with, statement},
     store::{Change, Snapshot, Step, TreeEdit},
 };
 
@@ -29,6 +29,8 @@ pub struct OwnerKey {
     pub added_at: Option<Timestamp>,
     /// Since when it signs nothing new; releases that came in before stay signed.
     pub retired_at: Option<Timestamp>,
+    /// The signature of an older key over the [`key_statement`] of this one.
+    pub vouched_by: Option<String>,
     raw: Map<String, Value>,
 }
 
@@ -110,6 +112,16 @@ pub enum KeyChangeError {
         /// The fingerprint.
         key: String,
     },
+    /// The signature that vouches for the key is not one of the owner's.
+    #[error("no key with which {owner} signs vouches for {key}: {reason}")]
+    NotVouched {
+        /// The owner.
+        owner: Owner,
+        /// The fingerprint of the new key.
+        key: String,
+        /// The fault of the signature.
+        reason: String,
+    },
     /// The owner's file cannot be read.
     #[error("{path} in the index cannot be used: {reason}")]
     OwnerFile {
@@ -140,7 +152,12 @@ fn known_keys(known: &[String]) -> String {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyChange {
     /// It signs from now on.
-    Add(PublicKey),
+    Add {
+        /// The key.
+        key: PublicKey,
+        /// The signature of an older key over its [`key_statement`].
+        vouched_by: Option<String>,
+    },
     /// The one with this fingerprint signs nothing new from now on.
     Retire(String),
 }
@@ -224,7 +241,53 @@ impl OwnerFile {
         raw.insert("key".to_owned(), json!(key.to_string()));
         raw.insert("added_at".to_owned(), json!(at.to_string()));
         raw.insert("retired_at".to_owned(), Value::Null);
-        self.keys.push(OwnerKey { key, added_at: Some(at), retired_at: None, raw });
+        self.keys.push(OwnerKey { key, added_at: Some(at), retired_at: None, vouched_by: None, raw });
+    }
+
+    /// Whether the owner had a key to sign with at a time, as far as the file says when.
+    #[must_use]
+    pub fn signed_at(&self, at: Timestamp) -> bool {
+        let was_added = |key: &&OwnerKey| key.added_at.is_none_or(|added| added < at);
+        self.keys.iter().filter(was_added).any(|key| key.retired_at.is_none_or(|retired| retired > at))
+    }
+
+    /// The fingerprints of the keys that vouch for one: the key that signed for it, the one that signed for that, and so
+    /// on. A key that was retired before the other was added vouches for nothing.
+    #[must_use]
+    pub fn vouchers(&self, owner: &Owner, key: &str) -> Vec<String> {
+        let by_fingerprint = |wanted: &str| self.keys.iter().find(|key| key.key.fingerprint() == wanted);
+        let mut found: Vec<String> = Vec::new();
+        let mut next = by_fingerprint(key);
+        while let Some(voucher) = next.and_then(|key| self.voucher(owner, key)) {
+            let fingerprint = voucher.key.fingerprint();
+            if fingerprint == key || found.contains(&fingerprint) {
+                break;
+            }
+            found.push(fingerprint);
+            next = Some(voucher);
+        }
+        found
+    }
+
+    /// The older key that vouches for one.
+    fn voucher(&self, owner: &Owner, key: &OwnerKey) -> Option<&OwnerKey> {
+        let by = signed_with(key.vouched_by.as_deref()?, &key_statement(owner, &key.key)).ok()?;
+        let was_signing = |by: &&OwnerKey| match (by.retired_at, key.added_at) {
+            (None, _) => true,
+            (Some(retired), Some(added)) => added <= retired,
+            (Some(_), None) => false,
+        };
+        self.find(&by).filter(was_signing)
+    }
+
+    /// Refuses a signature that does not vouch for a key.
+    fn check_voucher(&self, owner: &Owner, key: &PublicKey, signature: &str) -> Result<(), KeyChangeError> {
+        let not = |reason: String| KeyChangeError::NotVouched { owner: owner.clone(), key: key.fingerprint(), reason };
+        let by = signed_with(signature, &key_statement(owner, key)).map_err(|error| not(error.to_string()))?;
+        match self.find(&by) {
+            Some(found) if found.retired_at.is_none() && by != *key => Ok(()),
+            _ => Err(not(format!("it was signed with {}", by.fingerprint()))),
+        }
     }
 }
 
@@ -240,7 +303,13 @@ impl OwnerKey {
             Some(_) => Err(damaged(format!("`{name}` is no time"))),
         };
         let (added_at, retired_at) = (time("added_at")?, time("retired_at")?);
-        Ok(Self { key, added_at, retired_at, raw })
+        let vouched_by = raw.get("vouched_by").and_then(Value::as_str).map(str::to_owned);
+        Ok(Self { key, added_at, retired_at, vouched_by, raw })
+    }
+
+    fn vouch(&mut self, signature: &str) {
+        self.vouched_by = Some(signature.to_owned());
+        self.raw.insert("vouched_by".to_owned(), json!(signature));
     }
 
     fn retire(&mut self, at: Timestamp) {
@@ -318,14 +387,28 @@ impl OwnerFile {
     /// Makes a change; the message of its commit, or `None` where it is so already.
     fn change(&mut self, owner: &Owner, change: &KeyChange, at: Timestamp) -> Result<Option<String>, KeyChangeError> {
         match change {
-            KeyChange::Add(key) => match self.find(key).map(|known| known.retired_at) {
-                Some(None) => Ok(None),
-                Some(Some(_)) => Err(KeyChangeError::WasRetired { owner: owner.clone(), key: key.fingerprint() }),
-                None => {
-                    self.add(*key, at);
-                    Ok(Some(format!("add key {owner} {}\n", key.fingerprint())))
+            KeyChange::Add { key, vouched_by } => {
+                if let Some(signature) = vouched_by {
+                    self.check_voucher(owner, key, signature)?;
                 }
-            },
+                let known = self.find(key).cloned();
+                if known.as_ref().is_some_and(|known| known.retired_at.is_some()) {
+                    return Err(KeyChangeError::WasRetired { owner: owner.clone(), key: key.fingerprint() });
+                }
+                let is_news = vouched_by.is_some() && known.as_ref().is_none_or(|known| known.vouched_by.is_none());
+                if known.is_some() && !is_news {
+                    return Ok(None);
+                }
+                if known.is_none() {
+                    self.add(*key, at);
+                }
+                let added = self.keys.iter_mut().find(|known| known.key == *key);
+                if let (Some(added), Some(signature)) = (added, vouched_by) {
+                    added.vouch(signature);
+                }
+                let word = if known.is_some() { "vouch for" } else { "add" };
+                Ok(Some(format!("{word} key {owner} {}\n", key.fingerprint())))
+            }
             KeyChange::Retire(wanted) => {
                 let known = self.all_fingerprints();
                 let unknown = || KeyChangeError::Unknown { owner: owner.clone(), key: wanted.clone(), known };
@@ -382,12 +465,15 @@ mod tests {
         let mut file = old.clone();
         let at = "2026-11-03T00:00:00Z".parse().unwrap();
         let key: PublicKey = KEY.parse().unwrap();
-        assert_eq!(file.change(&owner, &KeyChange::Add(key), at).unwrap(), None);
+        assert_eq!(file.change(&owner, &KeyChange::Add { key, vouched_by: None }, at).unwrap(), None);
         let retired = file.change(&owner, &KeyChange::Retire(key.fingerprint()), at).unwrap();
         assert!(retired.unwrap().starts_with("retire key acme SHA256:"));
         assert!(file.only_grew_from(&old) && !old.only_grew_from(&file));
         assert!(!OwnerFile::new(&owner).only_grew_from(&old));
-        assert!(matches!(file.change(&owner, &KeyChange::Add(key), at), Err(KeyChangeError::WasRetired { .. })));
+        assert!(matches!(
+            file.change(&owner, &KeyChange::Add { key, vouched_by: None }, at),
+            Err(KeyChangeError::WasRetired { .. })
+        ));
         let unknown = file.change(&owner, &KeyChange::Retire("SHA256:x".to_owned()), at);
         assert!(matches!(unknown, Err(KeyChangeError::Unknown { .. })));
     }

@@ -137,6 +137,16 @@ pub enum AppendError {
         /// Those of the owner's keys that are not retired.
         known: Vec<String>,
     },
+    /// The owner signs releases, and this one is not signed.
+    #[error("{release} is not signed, and {owner} signs releases: {}", signing_keys(known))]
+    Unsigned {
+        /// `owner/name version`.
+        release: String,
+        /// The owner.
+        owner: Owner,
+        /// The fingerprints of the owner's keys that are not retired.
+        known: Vec<String>,
+    },
     /// The owner's file cannot be read.
     #[error("{path} in the index cannot be used: {reason}")]
     OwnerFile {
@@ -238,14 +248,16 @@ impl Index {
         let owner = &release.name.owner;
         let path = shard::owner_file(owner);
         let is_there = base.blob_id(&path)?.is_some();
-        if is_there && key.is_none() {
-            return Ok(Vec::new());
-        }
         let damaged = |reason| AppendError::OwnerFile { path: path.clone(), reason };
         let mut file = owner::read(base, owner)?.map_err(damaged)?;
         match key {
             Some(key) if file.keys().is_empty() => file.add(key, release.stamp.to_the_second().at),
             Some(key) => return file.key_refusal(owner, &key).map_or_else(|| Ok(Vec::new()), Err),
+            None if !file.signing().is_empty() => {
+                let release = format!("{} {}", release.name, release.version);
+                return Err(AppendError::Unsigned { release, owner: owner.clone(), known: file.signing() });
+            }
+            None if is_there => return Ok(Vec::new()),
             None => {}
         }
         Ok(vec![TreeEdit::Put(path, self.store.write_blob(file.to_text().as_bytes())?)])

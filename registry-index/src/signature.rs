@@ -6,7 +6,7 @@ use std::{fmt, str::FromStr};
 
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 use semver::Version;
-use skill::{Digest, QualifiedName};
+use skill::{Digest, Owner, QualifiedName};
 use ssh_key::{
     Algorithm, HashAlg, LineEnding, PrivateKey, SshSig,
     private::KeypairData,
@@ -14,16 +14,28 @@ use ssh_key::{
 };
 use thiserror::Error;
 
-/// What signatures of releases are made for (`-n` of `ssh-keygen`): one made for anything else is none.
-pub const NAMESPACE: &str = "skillhub-release-v1";
+/// The first line of the statement about a release, and the namespace of its signature (`-n` of `ssh-keygen`).
+const RELEASE: &str = "skillhub-release-v1";
 
-/// The first line of what is signed.
-const STATEMENT: &str = "skillhub-release-v1";
+/// The first line of the statement about a new key, and the namespace of its signature.
+const KEY: &str = "skillhub-key-v1";
 
 /// The text that the signature of a release is over.
 #[must_use]
 pub fn statement(name: &QualifiedName, version: &Version, digest: &Digest) -> String {
-    format!("{STATEMENT}\n{name}\n{version}\n{digest}\n")
+    format!("{RELEASE}\n{name}\n{version}\n{digest}\n")
+}
+
+/// The text that an owner signs with an old key to vouch for a new one.
+#[must_use]
+pub fn key_statement(owner: &Owner, key: &PublicKey) -> String {
+    format!("{KEY}\n{owner}\n{key}\n")
+}
+
+/// The namespace of a statement's signature: its first line, so that no signature serves two purposes.
+#[must_use]
+pub fn namespace_of(statement: &str) -> &str {
+    statement.lines().next().unwrap_or_default()
 }
 
 /// A public key of the kind ed25519.
@@ -53,9 +65,14 @@ pub enum SignatureError {
     /// No signature of SSH.
     #[error("it is no signature of SSH: {0}")]
     Damaged(String),
-    /// Made for something else than releases.
-    #[error("it was made for {0:?}, not for {NAMESPACE:?}")]
-    Namespace(String),
+    /// Made for another purpose.
+    #[error("it was made for {found:?}, not for {wanted:?}")]
+    Namespace {
+        /// The namespace of the signature.
+        found: String,
+        /// The namespace of the statement.
+        wanted: String,
+    },
     /// By a key of another kind.
     #[error("it was made with a key of the kind {0}, and only ssh-ed25519 signs releases")]
     Kind(String),
@@ -139,9 +156,10 @@ impl SecretKey {
     /// [`SignatureError::Damaged`] when it cannot be written.
     pub fn sign(&self, statement: &str) -> Result<String, SignatureError> {
         let made = || -> Result<String, ssh_key::Error> {
-            let text = SshSig::signed_data(NAMESPACE, HashAlg::Sha512, statement.as_bytes())?;
+            let namespace = namespace_of(statement);
+            let text = SshSig::signed_data(namespace, HashAlg::Sha512, statement.as_bytes())?;
             let signature = ssh_key::Signature::new(Algorithm::Ed25519, self.0.sign(&text).as_ref())?;
-            SshSig::new(self.public().data(), NAMESPACE, HashAlg::Sha512, signature)?.to_pem(LineEnding::LF)
+            SshSig::new(self.public().data(), namespace, HashAlg::Sha512, signature)?.to_pem(LineEnding::LF)
         };
         made().map_err(|error| SignatureError::Damaged(error.to_string()))
     }
@@ -165,14 +183,15 @@ pub fn signed_with(signature: &str, statement: &str) -> Result<PublicKey, Signat
     if letters(signature) != letters(&again) || parsed.version() != SshSig::VERSION {
         return Err(SignatureError::Damaged("it is not written as ssh-keygen writes it".to_owned()));
     }
-    if parsed.namespace() != NAMESPACE {
-        return Err(SignatureError::Namespace(parsed.namespace().to_owned()));
+    let wanted = namespace_of(statement);
+    if parsed.namespace() != wanted {
+        return Err(SignatureError::Namespace { found: parsed.namespace().to_owned(), wanted: wanted.to_owned() });
     }
     let key = PublicKey::of(parsed.public_key()).map_err(SignatureError::Kind)?;
     if parsed.algorithm() != Algorithm::Ed25519 {
         return Err(SignatureError::Kind(parsed.algorithm().to_string()));
     }
-    let text = SshSig::signed_data(NAMESPACE, parsed.hash_alg(), statement.as_bytes()).map_err(damaged)?;
+    let text = SshSig::signed_data(wanted, parsed.hash_alg(), statement.as_bytes()).map_err(damaged)?;
     let verified = UnparsedPublicKey::new(&ED25519, key.0).verify(&text, parsed.signature_bytes());
     verified.map(|()| key).map_err(|_| SignatureError::Other)
 }
@@ -239,7 +258,12 @@ mod tests {
         let key = SecretKey::parse(&file(7)).unwrap().public();
         let signature = SshSig::new(key.data(), "file", HashAlg::Sha512, raw).unwrap();
         let found = signed_with(&signature.to_pem(LineEnding::LF).unwrap(), &of("1.0.0"));
-        assert_eq!(found, Err(SignatureError::Namespace("file".to_owned())));
+        assert!(matches!(found, Err(SignatureError::Namespace { found, .. }) if found == "file"));
+        let vouched = SecretKey::parse(&file(7)).unwrap();
+        let statement = key_statement(&Owner::parse("acme").unwrap(), &key);
+        let signature = vouched.sign(&statement).unwrap();
+        assert_eq!(signed_with(&signature, &statement), Ok(vouched.public()));
+        assert!(signed_with(&signature, &of("1.0.0")).is_err());
     }
 
     #[test]

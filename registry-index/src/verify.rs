@@ -6,10 +6,10 @@ use std::{
 };
 
 use git2::Oid;
-use skill::{Digest, Limits, Owner, QualifiedName};
+use skill::{Bundle, Digest, Limits, Owner, QualifiedName};
 
 use crate::{
-    BundlePlace, Entry, Index, OwnerFile, OwnerFileError, ReadError,
+    BundlePlace, Entry, FetchError, Index, OwnerFile, OwnerFileError, ReadError,
     history::check_history,
     lines::{Line, Lines},
     owner, shard,
@@ -119,13 +119,12 @@ struct Check<'a> {
     owners: BTreeMap<Owner, Option<OwnerFile>>,
 }
 
-/// What an archive in the tree is.
+/// An archive of the tree, unpacked.
 #[derive(Clone)]
 struct Found {
     archive: Digest,
     size: u64,
-    digest: Digest,
-    files: u64,
+    files: Bundle,
 }
 
 impl Check<'_> {
@@ -238,9 +237,8 @@ impl Check<'_> {
 
 impl Found {
     fn read(bytes: &[u8]) -> Result<Self, String> {
-        let bundle = skill::archive::unpack(bytes, &Limits::default()).map_err(|error| error.to_string())?;
-        let (archive, size) = (Digest::of_bytes(bytes), bytes.len() as u64);
-        Ok(Self { archive, size, digest: bundle.digest(), files: bundle.len() as u64 })
+        let files = skill::archive::unpack(bytes, &Limits::default()).map_err(|error| error.to_string())?;
+        Ok(Self { archive: Digest::of_bytes(bytes), size: bytes.len() as u64, files })
     }
 
     fn difference_from(&self, entry: &Entry) -> Option<String> {
@@ -250,9 +248,11 @@ impl Found {
         if self.archive != entry.archive {
             return Some(format!("hash {} instead of {}", self.archive, entry.archive));
         }
-        if self.digest != entry.digest {
-            return Some(format!("digest {} instead of {}", self.digest, entry.digest));
+        match entry.check_files(&self.files) {
+            Err(FetchError::Differs(differs)) => {
+                Some(format!("{} {} instead of {}", differs.field, differs.found, differs.line))
+            }
+            _ => None,
         }
-        (self.files != entry.files).then(|| format!("{} files instead of {}", self.files, entry.files))
     }
 }

@@ -47,8 +47,8 @@ impl FromStr for Wanted {
 
 /// The release that is wanted.
 ///
-/// Yanked and withdrawn releases are found by their exact version alone, so that a lock file goes on
-/// working and a withdrawn release can say why. Releases with a pre-release tag are found by their exact
+/// Releases that are not offered ([`Entry::is_offered`]) are found by their exact version alone, so that a lock file
+/// goes on working and a withdrawn release can say why. Releases with a pre-release tag are found by their exact
 /// version, by a range that names one of the same version, and as the newest where there is no other.
 #[must_use]
 pub fn select<'a>(entries: &'a [Entry], wanted: &Wanted) -> Option<&'a Entry> {
@@ -63,7 +63,7 @@ pub fn select<'a>(entries: &'a [Entry], wanted: &Wanted) -> Option<&'a Entry> {
 }
 
 /// The release with the highest version, one without a pre-release tag before one with; never a
-/// withdrawn one, and a yanked one only when asked.
+/// withdrawn one, and one that is yanked, under quarantine or on hold only with `include_yanked`.
 #[must_use]
 pub fn newest(entries: &[Entry], include_yanked: bool) -> Option<&Entry> {
     let open = entries.iter().filter(|entry| is_open(entry, include_yanked));
@@ -71,7 +71,7 @@ pub fn newest(entries: &[Entry], include_yanked: bool) -> Option<&Entry> {
 }
 
 fn is_open(entry: &Entry, include_yanked: bool) -> bool {
-    entry.withdrawn.is_none() && (include_yanked || !entry.yanked)
+    if include_yanked { entry.withdrawn.is_none() } else { entry.is_offered() }
 }
 
 /// The version to publish under when none is named: the patch after the highest of all releases, yanked and

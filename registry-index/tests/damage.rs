@@ -82,7 +82,7 @@ fn a_rewritten_history_is_found_though_the_newest_state_is_sound() {
 #[test]
 fn a_line_with_wrong_numbers_is_found() {
     let faults = faults_after(|text| text.replace("\"files\":2", "\"files\":3"));
-    assert!(has(&faults, "2 files instead of 3"), "{faults:?}");
+    assert!(has(&faults, "files 2 instead of 3"), "{faults:?}");
     let faults = faults_after(|text| text.replace("\"size\":", "\"size\":1"));
     assert!(has(&faults, " bytes instead of 1"), "{faults:?}");
 }

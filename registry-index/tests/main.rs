@@ -4,6 +4,7 @@
 #![expect(clippy::disallowed_methods, reason = "the tests damage folders in ways that the crate itself cannot")]
 
 mod damage;
+mod deciding;
 mod opening;
 mod publishing;
 mod reading;

@@ -22,6 +22,9 @@ fn newcomer() -> Sandbox {
 fn list_points_a_newcomer_to_adopt_and_changes_nothing() {
     let sandbox = newcomer();
     let before = snapshot(&sandbox.home());
+    let plan =
+        sandbox.run(&["adopt", "--dry-run", sandbox.home().join(".claude/skills").to_str().unwrap()]).exits(0).text();
+    assert!(plan.contains("first  ~/.agents/skills/first"), "{plan}");
     let text = sandbox.run(&["list"]).exits(0).text();
     assert!(text.contains("first") && text.contains("second") && text.contains("skillhub adopt "), "{text}");
     let document = sandbox.done(&["list"]);
@@ -99,4 +102,89 @@ fn what_is_hostile_or_in_the_way_is_not_adopted() {
     sandbox.ask(&["adopt", original.join("second").to_str().unwrap()]).refused(6, "exists");
     assert_eq!(snapshot(&sandbox.user_skill("second")), before);
     sandbox.ask(&["adopt", "none"]).refused(7, "not_found");
+}
+
+/// A link to a skill among somebody's dotfiles, in a folder of Claude Code.
+#[cfg(unix)]
+fn dotfiles_link(sandbox: &Sandbox, folder: &std::path::Path) -> std::path::PathBuf {
+    let made = sandbox.skill("linked", "Lives among dotfiles. Use in tests.", &[]);
+    let kept = sandbox.home().join("dotfiles/linked");
+    fs::create_dir_all(kept.parent().unwrap()).unwrap();
+    fs::rename(made, &kept).unwrap();
+    fs::create_dir_all(folder).unwrap();
+    std::os::unix::fs::symlink(&kept, folder.join("linked")).unwrap();
+    kept
+}
+
+#[cfg(unix)]
+#[test]
+fn links_of_the_home_are_followed() {
+    let sandbox = newcomer();
+    let folder = sandbox.home().join(".claude/skills");
+    let kept = dotfiles_link(&sandbox, &folder);
+    let before = snapshot(&sandbox.home().join(".claude"));
+    let document = sandbox.done(&["adopt", folder.to_str().unwrap()]);
+    let statuses = document["skills"].as_array().unwrap().iter().map(|skill| skill["status"].as_str().unwrap());
+    assert_eq!(statuses.collect::<Vec<_>>(), ["adopted"; 3], "{document:#}");
+    assert_eq!(fs::canonicalize(folder.join("linked")).unwrap(), sandbox.user_skill("linked").canonicalize().unwrap());
+    assert!(kept.join("SKILL.md").is_file(), "the files among the dotfiles stay");
+    sandbox.done(&["undo"]);
+    assert_eq!(snapshot(&sandbox.home().join(".claude")), before, "the link leads to the dotfiles again");
+}
+
+#[cfg(unix)]
+#[test]
+fn links_of_a_project_are_passed_over() {
+    let sandbox = Sandbox::project();
+    let folder = sandbox.cwd().join(".claude/skills");
+    let kept = dotfiles_link(&sandbox, &folder);
+    let document = sandbox.done(&["adopt", ".claude/skills"]);
+    assert_eq!(document["skills"][0]["status"], "passed_over", "{document:#}");
+    assert_eq!(fs::read_link(folder.join("linked")).unwrap(), kept);
+    let text = sandbox.run(&["adopt", ".claude/skills"]).exits(0).text();
+    assert!(text.contains("Passed over") && text.contains("~/dotfiles/linked"), "{text}");
+    let command = text.split("skillhub ").last().unwrap().split_whitespace().collect::<Vec<_>>();
+    let setup = sandbox.done(&["setup", "-y"]);
+    assert_eq!(setup["passed_over"].as_array().unwrap().len(), 1, "{setup:#}");
+    assert_eq!(sandbox.done(&command[..3])["skills"][0]["status"], "adopted", "{command:?}");
+    assert!(fs::canonicalize(folder.join("linked")).unwrap().ends_with("work/.agents/skills/linked"));
+}
+
+#[cfg(unix)]
+#[test]
+fn linked_library_folder_is_adopted_in_place() {
+    for scope in [&[][..], &["--global"]] {
+        let sandbox = Sandbox::project();
+        let root = if scope.is_empty() { sandbox.cwd() } else { sandbox.home() };
+        for name in ["one", "two"] {
+            let made = sandbox.skill(name, "Was here before. Use in tests.", &[]);
+            fs::create_dir_all(root.join(".agents/skills")).unwrap();
+            fs::rename(made, root.join(".agents/skills").join(name)).unwrap();
+        }
+        fs::create_dir(root.join(".claude")).unwrap();
+        std::os::unix::fs::symlink("../.agents/skills", root.join(".claude/skills")).unwrap();
+        let library = root.join(".agents/skills");
+        let before = snapshot(&library);
+        let run = |args: &[&str]| sandbox.done(&[scope, args].concat());
+        run(&["setup", "-y"]);
+        assert_eq!(snapshot(&library), before, "nothing moves, no link inside of itself");
+        let folder = root.join(".claude/skills");
+        let adopted = run(&["adopt", folder.to_str().unwrap()]);
+        assert!(adopted["skills"].as_array().unwrap().iter().all(|skill| skill["status"] == "unchanged"));
+        sandbox.skill("three", "Comes later. Use in tests.", &[]);
+        run(&["install", "./three"]);
+        run(&["manage", "patch", "one", "--find", "Read the input.", "--replace", "Read."]);
+        assert!(fs::read_to_string(root.join(".claude/skills/one/SKILL.md")).unwrap().contains("Read. Write"));
+        let list = run(&["list"]);
+        let readers = |name: &str| {
+            let skills = list["skills"].as_array().unwrap();
+            skills.iter().find(|skill| skill["name"] == name).unwrap()["agents"].to_string()
+        };
+        assert!(["one", "two", "three"].iter().all(|name| readers(name).contains("claude-code") || !scope.is_empty()));
+        run(&["doctor"]);
+        run(&["uninstall", "three"]);
+        run(&["undo"]);
+        assert!(library.join("three/SKILL.md").is_file() && !library.join("three").is_symlink());
+        assert!(["one", "two", "three"].iter().all(|name| !library.join(name).join(name).exists()));
+    }
 }

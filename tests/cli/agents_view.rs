@@ -107,6 +107,46 @@ fn a_skill_that_is_switched_off_leaves_the_folders_of_agents_and_comes_back() {
     assert_eq!(sight(&told, "mine"), "disabled");
 }
 
+#[test]
+fn disabled_skill_still_read_is_named() {
+    let sandbox = Sandbox::project();
+    fs::create_dir_all(sandbox.cwd().join(".codex")).unwrap();
+    sandbox.create("mine", "text");
+    sandbox.done(&["status"]);
+    sandbox.done(&["disable", "mine"]);
+    let status = sandbox.ask(&["status"]).exits(8).json();
+    let [problem] = status["problems"].as_array().unwrap().as_slice() else { panic!("{status:#}") };
+    assert_eq!(
+        (&problem["code"], &problem["agents"]),
+        (&json!("agent_reads_hidden"), &json!(["codex", "cursor"])),
+        "{status:#}"
+    );
+    let message = problem["message"].as_str().unwrap();
+    assert!(
+        message.starts_with("codex, cursor still read mine, which is disabled")
+            && message.contains("[[skills.config]]")
+    );
+    assert_eq!(problem["hint"], "skillhub manage delete mine");
+    let doctor = sandbox.ask(&["doctor"]).exits(1).json();
+    let named = doctor["problems"].as_array().unwrap().iter().find(|found| found["code"] == "agent_reads_hidden");
+    assert!(named.unwrap()["message"].as_str().unwrap().starts_with("codex, cursor still read mine"), "{doctor:#}");
+    assert_eq!(sandbox.done(&["list"])["differences"][0]["agents"], json!(["codex", "cursor"]));
+    sandbox.done(&["manage", "delete", "mine"]);
+    sandbox.done(&["status"]);
+    sandbox.done(&["doctor"]);
+}
+
+#[test]
+fn agent_known_by_the_home_alone_is_a_warning() {
+    let sandbox = Sandbox::project();
+    fs::create_dir_all(sandbox.home().join(".codex")).unwrap();
+    sandbox.create("mine", "text");
+    sandbox.done(&["disable", "mine"]);
+    let status = sandbox.done(&["status"]);
+    assert_eq!(status["warnings"][0]["code"], "agent_reads_hidden", "{status:#}");
+    assert!(sandbox.done(&["doctor"])["problems"].as_array().unwrap().is_empty());
+}
+
 #[cfg(unix)]
 #[test]
 fn a_permission_takes_a_skill_out_of_the_folder_of_its_agent_and_gives_it_back() {
@@ -286,7 +326,7 @@ fn list_names_the_agents_that_read() {
     assert_eq!((&lacking["agent"], &lacking["in_use"]), (&json!("claude-code"), &json!(true)));
     assert_eq!(lacking["command"], "skillhub enable demo --agent claude-code");
     assert_eq!(findings(&sandbox, "agents"), [["agent_not_linked", "ok"]]);
-    sandbox.done(&["status"]);
+    assert_eq!(sandbox.done(&["status"])["lacking"], list["lacking"]);
     std::os::unix::fs::symlink("../../.agents/skills/demo", root.join(".claude/skills/demo")).unwrap();
     let list = sandbox.done(&["list"]);
     assert_eq!(list["skills"][0]["agents"], json!(["claude-code", "opencode"]));
@@ -326,7 +366,8 @@ fn originals_left_in_place_are_errors_once_they_differ() {
     put(&sandbox.cwd().join(".claude/skills"), "demo", "Somebody's own.");
     let problem = only(&sandbox.ask(&["status", "demo"]).exits(8).json()["problems"]).clone();
     assert_eq!(problem["reads"], "other");
-    assert_eq!(problem["hint"], "skillhub enable demo --agent claude-code --link");
+    let hint = problem["hint"].as_str().unwrap();
+    assert!(hint.starts_with("mv /") && hint.ends_with("/.claude/demo.aside"), "nothing else takes its place: {hint}");
     sandbox.create("other", "body");
     sandbox.done(&["status", "other"]);
 }
@@ -409,6 +450,31 @@ fn list_shows_how_many_more_are_unmanaged() {
     assert!(hint.ends_with("home/.claude/skills --global"), "{hint}");
     let words: Vec<&str> = hint.split(' ').skip(1).collect();
     assert_eq!(sandbox.done(&words)["skills"].as_array().unwrap().len(), 23, "the command adopts all");
+}
+
+#[test]
+fn folders_that_hosts_read_besides_are_listed() {
+    let sandbox = Sandbox::project();
+    put(&sandbox.cwd().join(".opencode/skills"), "own", "Of the project.");
+    let unmanaged = sandbox.done(&["list"])["unmanaged"].clone();
+    assert_eq!((&only(&unmanaged)["name"], &only(&unmanaged)["agents"]), (&json!("own"), &json!(["opencode"])));
+}
+
+#[test]
+fn reader_of_a_missing_skill_is_named() {
+    let sandbox = Sandbox::project();
+    sandbox.create("demo", "body");
+    put(&sandbox.cwd().join(".claude/skills"), "demo", "Somebody's own.");
+    fs::remove_dir_all(sandbox.cwd().join(".agents/skills/demo")).unwrap();
+    let problem = only(&sandbox.ask(&["status"]).exits(8).json()["problems"]).clone();
+    assert_eq!(
+        (&problem["agents"], &problem["hint"]),
+        (&json!(["claude-code"]), &json!("skillhub rollback demo head"))
+    );
+    assert_eq!(findings(&sandbox, "agents"), [["agent_reads_other", "cannot"]]);
+    sandbox.done(&["rollback", "demo", "head"]);
+    let problem = only(&sandbox.ask(&["status"]).exits(8).json()["problems"]).clone();
+    assert!(problem["hint"].as_str().unwrap().starts_with("mv "), "{problem:#}");
 }
 
 #[test]

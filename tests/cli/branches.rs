@@ -83,6 +83,16 @@ fn folder_of_a_branch_is_at_its_revision() {
 }
 
 #[test]
+fn list_gives_the_state_of_an_absent_skill() {
+    let sandbox = branched();
+    repo(&sandbox, &["checkout", "--quiet", "-b", "before", "main"]);
+    repo(&sandbox, &["rm", "-r", "--quiet", ".agents"]);
+    repo(&sandbox, &["commit", "--quiet", "--message", "none"]);
+    let state = status(&sandbox)["state"].clone();
+    assert_eq!((&state, &sandbox.done(&["list"])["skills"][0]["state"]), (&json!("absent"), &json!("absent")));
+}
+
+#[test]
 fn write_on_a_branch_records_the_return_first() {
     let sandbox = branched();
     switch(&sandbox, "main");

@@ -382,7 +382,7 @@ fn folders_and_temporary_names_are_told_and_hand_edits_are_left_to_people() {
     std::os::unix::fs::symlink("/etc/hostname", skill(&sandbox, "demo").join("link")).unwrap();
     let found = sandbox.ask(&["doctor"]).exits(1).json();
     assert_eq!(found["problems"][0]["code"], "hand_edit_blocked");
-    assert!(of(&found, "folders").1.contains("skillhub rollback demo head"), "the way on: {found:#}");
+    assert!(of(&found, "folders").1.contains("remove or rename what is named there"), "the way on: {found:#}");
 }
 
 #[test]

@@ -6,8 +6,19 @@ use serde_json::{Value, json};
 
 use crate::support::{Sandbox, skill_md};
 
-/// Tells of runs of `demo`, of which every `bad`th failed.
+/// Reports runs of `demo` as a person, of which every `bad`th failed.
 fn tell(sandbox: &Sandbox, prefix: &str, runs: usize, bad: usize, revision: Option<&str>) -> Value {
+    let lines = lines(prefix, runs, bad, revision);
+    sandbox.run_with_proof(&["record", "--request", "-", "--json"], lines.as_bytes()).done()
+}
+
+/// Reports outcomes as an agent.
+fn report(sandbox: &Sandbox, lines: &str) -> Value {
+    let args = ["--actor", "agent:bot", "record", "--request", "-", "--json"];
+    sandbox.run_with(&args, lines.as_bytes()).done()
+}
+
+fn lines(prefix: &str, runs: usize, bad: usize, revision: Option<&str>) -> String {
     let line = |run: usize| {
         let event = if run.is_multiple_of(bad) { "failed" } else { "completed" };
         let mut line =
@@ -17,8 +28,7 @@ fn tell(sandbox: &Sandbox, prefix: &str, runs: usize, bad: usize, revision: Opti
         }
         format!("{line}\n")
     };
-    let lines: String = (1..=runs).map(line).collect();
-    sandbox.run_with(&["record", "--request", "-", "--json"], lines.as_bytes()).done()
+    (1..=runs).map(line).collect()
 }
 
 fn patch(sandbox: &Sandbox, find: &str, replace: &str) -> Value {
@@ -112,6 +122,84 @@ fn a_trial_gives_each_run_one_revision_and_ends_by_what_is_told() {
     assert!((0..12).all(|run| read(&run.to_string())["revision"] == *base));
     assert_eq!(sandbox.done(&["evolve", "check", "demo"])["differ"], 0);
     assert!(statuses(&sandbox)[0].starts_with("rolled_back optimizer:skillhub"), "{:?}", statuses(&sandbox));
+}
+
+/// Puts a change of `demo` on trial, and returns the revision on trial and the one before.
+fn on_trial(sandbox: &Sandbox) -> (String, String) {
+    let id = held(sandbox);
+    let report = sandbox.run_as(&sandbox.token(), &["review", "accept", &id, "--canary", "0.5"]).done();
+    let base = sandbox.done(&["history", "demo"])["revisions"][0]["revision"].as_str().unwrap().to_owned();
+    (report["revision"].as_str().unwrap().to_owned(), base)
+}
+
+fn decision(sandbox: &Sandbox) -> Value {
+    sandbox.done(&["evolve", "status", "demo"])["skills"][0]["decision"].clone()
+}
+
+#[test]
+fn invented_runs_promote_nothing() {
+    let sandbox = Sandbox::new();
+    sandbox.create("demo", "alpha line");
+    let (tried, base) = on_trial(&sandbox);
+    for (prefix, revision) in [("old", &base), ("new", &tried)] {
+        report(&sandbox, &lines(prefix, 300, 1000, Some(revision)));
+    }
+    let decision = decision(&sandbox);
+    assert_eq!((&decision["verdict"], &decision["candidate"]["runs"]), (&json!("wait"), &json!(0)), "{decision:#}");
+    assert_eq!(decision["uncounted"]["unseen"], 600);
+    assert!(text(&sandbox).contains("alpha line"));
+    let shown = sandbox.run(&["evolve", "status", "demo"]).text();
+    assert!(shown.contains("not counted: 600 runs that read no skill from skillhub before their end"), "{shown}");
+}
+
+#[test]
+fn twenty_runs_a_day_of_one_agent_count() {
+    let sandbox = Sandbox::new();
+    sandbox.create("demo", "alpha line");
+    on_trial(&sandbox);
+    for run in 0..25 {
+        sandbox.done(&["--actor", "agent:bot", "read", "demo", "--run", &format!("r{run}")]);
+    }
+    let ends: String = (0..25)
+        .map(|run| format!("{}\n", json!({"skill": "demo", "event": "completed", "run": format!("r{run}")})))
+        .collect();
+    report(&sandbox, &ends);
+    let decision = decision(&sandbox);
+    let counted = decision["base"]["runs"].as_u64().unwrap() + decision["candidate"]["runs"].as_u64().unwrap();
+    assert_eq!((counted, &decision["uncounted"]["beyond_limit"]), (20, &json!(5)), "{decision:#}");
+}
+
+#[test]
+fn the_authors_runs_count_for_no_change() {
+    let sandbox = Sandbox::new();
+    sandbox.create("demo", "alpha line");
+    fs::write(sandbox.skillhub_home().join("config.toml"), "policy = \"strict\"\n").unwrap();
+    let args = ["manage", "patch", "demo", "--find", "alpha", "--replace", "beta", "--run", "r1", "--thread", "t1"];
+    let id = sandbox.done(&args)["proposal"].as_str().unwrap().to_owned();
+    sandbox.run_as(&sandbox.token(), &["review", "accept", &id, "--canary", "1"]).done();
+    for (run, thread) in [("r1", None), ("r2", Some("t1")), ("r3", Some("t2"))] {
+        sandbox.done(&["read", "demo", "--run", run]);
+        let line = json!({"skill": "demo", "event": "completed", "run": run, "thread": thread});
+        report(&sandbox, &line.to_string());
+    }
+    let decision = decision(&sandbox);
+    let counts = (&decision["candidate"]["runs"], &decision["uncounted"]["authored"]);
+    assert_eq!(counts, (&json!(1), &json!(2)), "{decision:#}");
+}
+
+#[test]
+fn no_reports_take_back_what_a_person_accepted() {
+    let sandbox = Sandbox::new();
+    sandbox.create("demo", "alpha line");
+    tell(&sandbox, "a", 100, 1000, None);
+    let id = held(&sandbox);
+    sandbox.run_as(&sandbox.token(), &["review", "accept", &id]).done();
+    report(&sandbox, &lines("b", 4, 1, None));
+    assert!(text(&sandbox).contains("beta line"), "four reports of an agent");
+    let told = tell(&sandbox, "c", 60, 1, None);
+    assert_eq!(told["decisions"][0]["verdict"], "alarm", "{told:#}");
+    assert!(told["decisions"][0]["why"].as_str().unwrap().contains("accepted by a person"), "{told:#}");
+    assert!(text(&sandbox).contains("beta line"));
 }
 
 #[test]

@@ -163,6 +163,32 @@ fn a_file_of_a_former_format_is_migrated_by_the_next_change_and_one_of_a_later_i
 }
 
 #[test]
+fn unknown_source_kind_is_kept() {
+    let sandbox = project();
+    let path = sandbox.cwd().join("skillhub.lock");
+    let entry = "\n[[skill]]\nkind   =   \"oci\" # of a later version\nname = \"acme/later\"\nlayers = [ 1,2 ]\n";
+    let later = lock(&sandbox) + entry;
+    fs::write(&path, &later).unwrap();
+    for args in [&["install"][..], &["install", "acme/late"], &["update"], &["verify"], &["uninstall", "demo"]] {
+        let error = sandbox.ask(args).refused_with_hint(8, "damaged_lock_file");
+        assert!(error["message"].as_str().unwrap().contains("made by a newer skillhub"), "{error:#}");
+        assert_eq!(lock(&sandbox), later, "{args:?}");
+    }
+    for args in [&["list"][..], &["status"], &["manage", "patch", "demo", "--find", "Read", "--replace", "See"]] {
+        sandbox.ask(args);
+        assert_eq!(lock(&sandbox), later, "{args:?}");
+    }
+    for args in [&["rollback", "demo"][..], &["undo"], &["doctor", "--fix"], &["gc"]] {
+        sandbox.ask(args);
+        assert_eq!(lock(&sandbox), later, "{args:?}");
+    }
+    let merge = format!("<<<<<<< HEAD\n{later}=======\n{later}>>>>>>> theirs\n");
+    fs::write(&path, &merge).unwrap();
+    sandbox.ask(&["doctor", "--fix"]).exits(1);
+    assert_eq!(lock(&sandbox), merge);
+}
+
+#[test]
 fn markers_that_make_no_sense_are_told_and_left_to_a_person() {
     let sandbox = project();
     let path = sandbox.cwd().join("skillhub.lock");

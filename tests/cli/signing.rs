@@ -144,8 +144,8 @@ fn another_key_than_the_owners_is_refused_until_it_is_added_and_a_retired_one_si
     }
     world.ask(&["key", "add", "acme", "~/.ssh/bob.pub"]).done();
     assert_eq!(world.publish("1.1.0", &["--sign=~/.ssh/bob"]).done()["signer"], bob);
-    let unsigned = world.publish("1.2.0", &[]).done();
-    assert!(unsigned["warnings"][0].as_str().unwrap().contains("--sign"), "{unsigned:#}");
+    let error = world.publish("1.2.0", &[]).refused_with_hint(5, "unsigned");
+    assert!(error["hint"].as_str().unwrap().contains("--sign"), "{error:#}");
     world.ask(&["key", "retire", "acme", "SHA256:none"]).refused_with_hint(7, "not_found");
     world.ask(&["key", "retire", "acme", &ann]).done();
     let error = world.publish("1.3.0", &["--sign"]).refused_with_hint(8, "retired_key");
@@ -226,9 +226,113 @@ fn what_was_installed_signed_is_held_to_its_key_by_verify_restore_and_update() {
     assert!(found["skills"][0]["why"].as_str().unwrap().contains("not signed"), "{found:#}");
     let error = world.ask(&["install"]).refused_with_hint(8, "lock_differs");
     assert!(error["message"].as_str().unwrap().contains("SHA256:"), "{error:#}");
-    world.publish("1.1.0", &[]).done();
+    world.publish("1.1.0", &["--sign"]).done();
+    world.tamper_lines(|lines| lines[1]["signature"] = Value::Null);
+    let error = world.ask(&["update"]).refused_with_hint(5, "unsigned");
+    assert!(error["message"].as_str().unwrap().contains("acme/notes 1.1.0 is not signed"), "{error:#}");
+}
+
+#[test]
+fn update_refuses_an_unsigned_release_beside_keys() {
+    let world = World::new();
+    world.publish("1.0.0", &[]).done();
+    world.ask(&["install", "acme/notes"]).done();
+    world.publish("1.1.0", &["--sign"]).done();
+    world.tamper_lines(|lines| {
+        lines[1]["signature"] = Value::Null;
+        lines[1]["published_at"] = json!("2099-01-01T00:00:00Z");
+    });
+    let error = world.ask(&["update"]).refused_with_hint(5, "unsigned");
+    assert!(error["message"].as_str().unwrap().contains("signs releases with SHA256:"), "{error:#}");
+}
+
+#[test]
+fn vouched_key_needs_no_person() {
+    let world = World::new();
+    let bob = world.fingerprint("bob");
+    world.publish("1.0.0", &["--sign"]).done();
+    world.ask(&["install", "acme/notes"]).done();
+    world.configure("require_signatures = [\"acme\"]\n");
+    let added = world.ask(&["key", "add", "acme", "~/.ssh/bob.pub"]).done();
+    assert!(added["keys"][1]["vouched_by"].is_string(), "{added:#}");
+    world.publish("1.1.0", &["--sign=~/.ssh/bob"]).done();
     let updated = world.ask(&["update"]).done();
-    assert!(updated["skills"][0]["warnings"][0].as_str().unwrap().contains("is not signed"), "{updated:#}");
+    assert_eq!((&updated["skills"][0]["status"], &updated["skills"][0]["signer"]), (&json!("updated"), &json!(bob)));
+    let told = updated["skills"][0]["warnings"][0].as_str().unwrap();
+    assert!(told.contains("vouches for it"), "{updated:#}");
+}
+
+#[test]
+fn voucher_of_another_owner_counts_for_nothing() {
+    let world = World::new();
+    world.publish("1.0.0", &["--sign"]).done();
+    world.ask(&["install", "acme/notes"]).done();
+    world.ask(&["key", "add", "beta", "~/.ssh/id_ed25519.pub"]).done();
+    let beta = world.ask(&["key", "add", "beta", "~/.ssh/bob.pub"]).done();
+    let stolen = beta["keys"][1].clone();
+    world.tamper("owners/acme.json", |old| {
+        let mut file: Value = serde_json::from_str(old).unwrap();
+        file["keys"].as_array_mut().unwrap().push(stolen.clone());
+        format!("{file}\n")
+    });
+    world.publish("1.1.0", &["--sign=~/.ssh/bob"]).done();
+    world.configure("require_signatures = [\"acme\"]\n");
+    world.ask(&["update"]).refused_with_hint(8, "key_changed");
+}
+
+/// A line that names a requirement which its signed archive does not have.
+#[test]
+fn changed_requirement_is_refused_by_name() {
+    let world = World::new();
+    world.publish("1.0.0", &["--sign"]).done();
+    world.ask(&["install", "acme/notes"]).done();
+    world.publish("1.1.0", &["--sign"]).done();
+    world.sandbox.skill("helper", "Helps. Use in tests.", &[]);
+    world.ask(&["publish", "helper", "--owner", "evil"]).done();
+    for (field, value) in [
+        ("requires", json!(["evil/helper"])),
+        ("description", json!("Writes better notes.")),
+        ("license", json!("MIT")),
+        ("keywords", json!(["notes"])),
+        ("files", json!(7)),
+    ] {
+        let old = world.ask(&["info", "acme/notes@1.1.0"]).done()["releases"][0][field].clone();
+        world.tamper_lines(|lines| lines[1][field] = value.clone());
+        for command in [&["update"][..], &["install", "acme/notes@1.1.0"], &["install", "acme/notes"]] {
+            let error = world.ask(command).refused_with_hint(8, "line_differs");
+            assert!(error["message"].as_str().unwrap().contains(&format!("`{field}`")), "{error:#}");
+        }
+        assert!(!world.sandbox.user_skill("helper").exists(), "nothing that the line names comes along");
+        world.tamper_lines(|lines| lines[1][field] = old.clone());
+    }
+    world.ask(&["update"]).done();
+    world.tamper_lines(|lines| lines[1]["requires"] = json!(["evil/helper"]));
+    let found = world.ask(&["verify"]).exits(8).json();
+    assert!(found["skills"][0]["why"].as_str().unwrap().contains("`requires`"), "{found:#}");
+}
+
+#[test]
+fn requirements_of_a_signing_owner_must_be_signed() {
+    let world = World::new();
+    let publish = |name: &str, owner: &str, requires: &str, flags: &[&str]| {
+        let metadata =
+            if requires.is_empty() { String::new() } else { format!("\nmetadata:\n  requires: {requires:?}") };
+        world.sandbox.skill(name, &format!("Does {name}. Use in tests.{metadata}"), &[]);
+        world.ask(&[&["publish", name, "--owner", owner], flags].concat()).done();
+    };
+    publish("deep", "zoe", "", &[]);
+    publish("helper", "other", "zoe/deep", &["--sign=~/.ssh/bob"]);
+    publish("main", "acme", "other/helper", &["--sign"]);
+    world.configure("require_signatures = [\"acme\"]\n");
+    let error = world.ask(&["install", "acme/main"]).refused_with_hint(5, "unsigned");
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("zoe/deep 1.0.0") && message.contains("acme/main"), "{error:#}");
+    assert!(!world.sandbox.user_skill("main").exists() && !world.sandbox.user_skill("deep").exists());
+    world.configure("");
+    world.ask(&["install", "zoe/deep"]).done();
+    world.configure("require_signatures = [\"acme\"]\n");
+    let error = world.ask(&["install", "acme/main"]).refused_with_hint(5, "unsigned");
+    assert!(error["message"].as_str().unwrap().contains("zoe/deep"), "one that is here already counts: {error:#}");
 }
 
 #[test]

@@ -202,6 +202,21 @@ fn withdrawn_and_quarantined_releases_are_reported() {
 }
 
 #[test]
+fn deprecated_release_names_its_replacement() {
+    let sandbox = Sandbox::project();
+    let (registry, skill) = places(&sandbox)[0].clone();
+    publish(&sandbox, &registry, skill, "1.0.0", "");
+    sandbox.done(&["install", &format!("acme/{skill}"), "--registry", &registry]);
+    let deprecated = "\"withdrawn\":null,\"status\":{\"deprecated\":{\"use\":\"acme/other\",\"reason\":\"it is old\"}}";
+    mark(&sandbox, Path::new(registry.trim_start_matches("git+file://")), ["\"withdrawn\":null", deprecated]);
+    let spec = format!("acme/{skill}");
+    for command in [&["update"][..], &["outdated"], &["verify"], &["info", &spec], &["install", &spec, "--dry-run"]] {
+        let shown = sandbox.run(&[command, &["--json", "--registry", &registry]].concat()).exits(0).text();
+        assert!(shown.contains("acme/other") && shown.contains("it is old"), "{command:?}: {shown}");
+    }
+}
+
+#[test]
 fn hints_have_the_flags_of_the_command() {
     let sandbox = Sandbox::project();
     let [(registry, _), _] = places(&sandbox);

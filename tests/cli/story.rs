@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 
 use crate::support::{Sandbox, skill_md};
 
-/// Tells of runs with a skill, of which every `bad`th failed.
+/// Reports runs of a skill as a person, of which every `bad`th failed.
 fn tell(sandbox: &Sandbox, skill: &str, prefix: &str, runs: usize, bad: usize) -> Value {
     let line = |run: usize| {
         let event = if run.is_multiple_of(bad) { "failed" } else { "completed" };
         format!("{}\n", json!({"skill": skill, "event": event, "run": format!("{prefix}{run}")}))
     };
     let lines: String = (1..=runs).map(line).collect();
-    sandbox.run_with(&["record", "--request", "-", "--json"], lines.as_bytes()).done()
+    sandbox.run_with_proof(&["record", "--request", "-", "--json"], lines.as_bytes()).done()
 }
 
 fn patch(sandbox: &Sandbox, skill: &str, find: &str, replace: &str, reason: &str) {

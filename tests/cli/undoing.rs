@@ -63,6 +63,20 @@ fn there_and_back(sandbox: &Sandbox, args: &[&str], action: &str) -> Value {
     undone
 }
 
+#[cfg(unix)]
+#[test]
+fn links_that_stand_are_not_reported_as_placed() {
+    let sandbox = Sandbox::project();
+    std::fs::create_dir_all(sandbox.cwd().join(".claude")).unwrap();
+    sandbox.create("demo", "line one");
+    assert!(sandbox.cwd().join(".claude/skills/demo").is_symlink());
+    sandbox.done(&["manage", "patch", "demo", "--find", "line one", "--replace", "line two"]);
+    let undone = sandbox.done(&["undo"]);
+    assert_eq!(undone["skills"][0]["links"], serde_json::json!([]), "{undone:#}");
+    assert!(sandbox.cwd().join(".claude/skills/demo").is_symlink());
+    sandbox.done(&["doctor"]);
+}
+
 #[test]
 fn installing_is_taken_back() {
     let sandbox = published();
@@ -261,4 +275,38 @@ fn pinned_skill_stops_all_of_an_undo() {
     sandbox.done(&["pin", "demo"]);
     sandbox.ask(&["undo", "--to", &ids[0]]).refused(5, "policy_denied");
     assert_eq!(state(&sandbox), states[4], "the other skill stays as well");
+}
+
+#[cfg(unix)]
+#[test]
+fn unchanged_links_are_not_placed() {
+    let sandbox = Sandbox::project();
+    fs::create_dir_all(sandbox.cwd().join(".claude/skills")).unwrap();
+    sandbox.create("demo", "one line");
+    sandbox.done(&["manage", "patch", "demo", "--find", "one", "--replace", "two"]);
+    let undone = sandbox.done(&["undo"]);
+    assert_eq!(undone["skills"][0]["links"], serde_json::json!([]), "{undone:#}");
+    // A folder that a hand put in the place of the link stays as well.
+    let place = sandbox.cwd().join(".claude/skills/demo");
+    fs::remove_file(&place).unwrap();
+    let text = fs::read(sandbox.cwd().join(".agents/skills/demo/SKILL.md")).unwrap();
+    write_files(&place, &[("SKILL.md", &text, false)]);
+    sandbox.done(&["manage", "patch", "demo", "--find", "one", "--replace", "two"]);
+    sandbox.done(&["undo"]);
+    assert!(!place.is_symlink());
+}
+
+/// A place from which a link was to go is forgotten also where a hand was faster.
+#[cfg(unix)]
+#[test]
+fn deleted_skill_leaves_no_place() {
+    let sandbox = Sandbox::project();
+    fs::create_dir_all(sandbox.cwd().join(".claude/skills")).unwrap();
+    sandbox.create("demo", "one line");
+    fs::remove_file(sandbox.cwd().join(".claude/skills/demo")).unwrap();
+    sandbox.done(&["manage", "delete", "demo"]);
+    let own = skill_md("demo", "Does it. Use in tests.", "Of Claude Code.");
+    let folder = sandbox.cwd().join(".claude/skills/demo");
+    write_files(&folder, &[("SKILL.md", own.as_bytes(), false)]);
+    assert_eq!(sandbox.done(&["list"])["unmanaged"][0]["name"], "demo");
 }

@@ -19,8 +19,8 @@ pub struct Expected {
     pub after: Observed,
     /// How many revisions each skill has before the command and after each of its operations.
     steps: Vec<BTreeMap<String, usize>>,
-    /// The command is the one that mends after each death.
-    is_mending: bool,
+    /// The command repairs after each death, or changes other files after its operations, and may be refused there.
+    goes_on: bool,
     /// Codes of what `doctor` finds before the command.
     known_problems: Vec<String>,
 }
@@ -35,6 +35,9 @@ pub enum Found {
     /// Everything.
     Everything,
 }
+
+/// The file in which lines of the lock file wait for the next command.
+const LOCK_LINES: &str = "lock-lines.json";
 
 /// What a look found wrong, one sentence each.
 pub type Faults = Vec<String>;
@@ -56,7 +59,8 @@ impl Expected {
             steps.push(counts.clone());
         }
         assert_eq!(counts, after.counts(), "{}: every revision has its event", scenario.name);
-        Self { before, after, steps, is_mending: scenario.args == ["doctor", "--fix"], known_problems }
+        let goes_on = scenario.args == ["doctor", "--fix"] || scenario.is_setup();
+        Self { before, after, steps, goes_on, known_problems }
     }
 
     /// What an agent that only walks the folders sees right after the death: each skill as it was or as
@@ -97,7 +101,10 @@ impl Expected {
         faults.extend(self.check_proposals(found, step, said));
         let operations = self.steps.len() - 1;
         let all = step == operations && (operations > 0 || found.proposals == self.after.proposals);
-        let is_against_its_word = all && operations > 0 && !self.is_mending;
+        if all && operations > 0 && found.locked != self.after.locked {
+            faults.push(format!("the lock file is {:?}, not {:?}", found.locked, self.after.locked));
+        }
+        let is_against_its_word = all && operations > 0 && !self.goes_on;
         if (said == Said::Done && !all) || (said == Said::Refused && is_against_its_word) {
             faults.push(format!("{step} of {operations} operations are there, and it said {said:?}"));
         }
@@ -172,6 +179,9 @@ impl Expected {
         let mut faults = Faults::new();
         for command in [&["status"][..], &["log"], &["list"], &["doctor", "--fix"]].into_iter().skip(turn % 4).take(1) {
             let answer = sandbox.ask(command);
+            if super::observed::own(sandbox).is_some_and(|own| own.join(LOCK_LINES).exists()) {
+                faults.push(format!("lines of the lock file still wait after `{}`", command.join(" ")));
+            }
             let unmended = command[0] == "doctor" && answer.exit == 1;
             if answer.exit != 0 && !unmended {
                 faults.push(format!("the first command fails: {answer}"));
@@ -234,13 +244,7 @@ impl Expected {
 
 /// Whether a path is a part of the event log that waits to be packed.
 fn is_put_aside(path: &str) -> bool {
-    is_pending(path)
-        || path.rsplit_once("/events.").is_some_and(|(_, name)| name.strip_suffix(".jsonl").is_some_and(is_number))
-}
-
-/// Lines of the lock file wait in the home until the next command has written them.
-fn is_pending(path: &str) -> bool {
-    path.ends_with("/lock-lines.json")
+    path.rsplit_once("/events.").is_some_and(|(_, name)| name.strip_suffix(".jsonl").is_some_and(is_number))
 }
 
 fn is_number(text: &str) -> bool {

@@ -198,10 +198,17 @@ fn paths(sandbox: &Sandbox) -> BTreeSet<String> {
     paths.map(without_id).collect()
 }
 
-/// The path of a proposal without its id, which differs from run to run.
+/// The path of a proposal or the record of a setup without its id, or of an original without its operation's, which
+/// differ from run to run.
 fn without_id(path: String) -> String {
-    let is_proposal = path.contains("/proposals/") && path.ends_with(".json");
-    path.rsplit_once('/').filter(|_| is_proposal).map_or_else(|| path.clone(), |(folder, _)| format!("{folder}/*.json"))
+    if let Some((library, kept)) = path.split_once("/originals/") {
+        let below = kept.split_once('/').map(|(_, below)| format!("/{below}")).unwrap_or_default();
+        return format!("{library}/originals/*{below}");
+    }
+    let has_id = path.contains("/proposals/") || path.contains("/.skillhub/setup/");
+    path.rsplit_once('/')
+        .filter(|_| has_id && path.ends_with(".json"))
+        .map_or_else(|| path.clone(), |(folder, _)| format!("{folder}/*.json"))
 }
 
 /// Whether a path is one of those that nobody misses: what readers keep, and what git puts into a

@@ -33,6 +33,11 @@ impl Scenario {
         sandbox.finish_with(command, &args, (self.stdin)().as_bytes())
     }
 
+    /// Tests for `setup` and its undo, which change configurations of hosts as well.
+    pub fn is_setup(&self) -> bool {
+        self.args[0] == "setup"
+    }
+
     /// The arguments as they are in a place.
     pub fn args_in(&self, sandbox: &Sandbox) -> Vec<String> {
         let word = |arg: &&str| if **arg == *PROPOSAL { proposal(sandbox) } else { (*arg).to_owned() };
@@ -56,6 +61,7 @@ fn proposal(sandbox: &Sandbox) -> String {
     ids.next().expect("a proposal was prepared")
 }
 
+const ADOPT: &[&str] = &["adopt", "--link", "../home/.claude/skills"];
 const REQUEST: &[&str] = &["manage", "--request", "-"];
 
 /// All of them.
@@ -107,6 +113,16 @@ pub const SCENARIOS: &[Scenario] = &[
         args: &["adopt", "../home/.agents/skills/found"],
         stdin: String::new,
     },
+    Scenario { name: "adopt with links", prepare: of_an_agent, args: ADOPT, stdin: String::new },
+    Scenario { name: "undo of an adopt", prepare: adopted, args: &["undo", "--to", "start"], stdin: String::new },
+    Scenario {
+        name: "enable for an agent",
+        prepare: hidden_from_an_agent,
+        args: &["enable", "one", "--agent", "claude-code"],
+        stdin: String::new,
+    },
+    Scenario { name: "setup", prepare: of_an_agent, args: &["setup", "-y"], stdin: String::new },
+    Scenario { name: "undo of a setup", prepare: set_up, args: &["setup", "--undo"], stdin: String::new },
     Scenario {
         name: "taking over a hand edit",
         prepare: hand_edit,
@@ -182,6 +198,32 @@ fn published(sandbox: &Sandbox) {
 fn installed(sandbox: &Sandbox) {
     sources(sandbox);
     sandbox.done(&["install", "./one", "./two"]);
+}
+
+/// Skills in a folder of Claude Code, one of them a link to a folder elsewhere.
+fn of_an_agent(sandbox: &Sandbox) {
+    let folder = sandbox.home().join(".claude/skills");
+    sources(sandbox);
+    fs::create_dir(&folder).unwrap();
+    for name in ["one", "two"] {
+        fs::rename(sandbox.path("work").join(name), folder.join(name)).unwrap();
+    }
+    std::os::unix::fs::symlink(sandbox.path("work").join("three"), folder.join("three")).unwrap();
+}
+
+fn adopted(sandbox: &Sandbox) {
+    of_an_agent(sandbox);
+    sandbox.done(ADOPT);
+}
+
+fn set_up(sandbox: &Sandbox) {
+    of_an_agent(sandbox);
+    sandbox.done(&["setup", "-y"]);
+}
+
+fn hidden_from_an_agent(sandbox: &Sandbox) {
+    installed(sandbox);
+    sandbox.done(&["disable", "one", "--agent", "claude-code"]);
 }
 
 fn found_folder(sandbox: &Sandbox) {

@@ -201,7 +201,7 @@ impl Run {
         let Some(held) = self.held.take() else { return };
         let home = Home::at(self.place.path().join("home")).unwrap();
         let reviewer = Reviewer::with_token(&home, TOKEN, Timestamp::now()).unwrap();
-        let target = ProposalRef { id: held.id.clone(), revision: None };
+        let target = ProposalRef { id: held.id.clone(), revision: None, head: None };
         if self.random.below(3) == 0 {
             return self.reject(target, &reviewer);
         }

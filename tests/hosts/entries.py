@@ -102,11 +102,10 @@ class World:
         self.skillhub("manage", "patch", name, *edit, "--reason", "the test")
 
     def names_reader(self, name: str, agent: str, title: str) -> bool:
-        """Whether skillhub says that an agent still reads a skill that is disabled."""
-        if agent in json.dumps(self.listed(name).get("agents", [])):
-            return True
-        lines = self.skillhub("doctor", codes=range(256)).splitlines()
-        return any(name in line and (agent in line or title in line) for line in lines)
+        """Whether `list`, `status` and `doctor` all say that an agent still reads a skill that is disabled."""
+        answers = [self.skillhub(command, codes=range(256)) for command in ("list", "status", "doctor")]
+        return all(any("still read" in line and name in line and (agent in line or title in line)
+                       for line in answer.splitlines()) for answer in answers)
 
 
 def adopted_project(world: World, names: list[str]) -> None:

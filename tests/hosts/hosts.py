@@ -5,8 +5,8 @@
 
 For each host, each way to come by skills (rows) and each event (columns): after the event, the host's request holds
 what `skillhub read` and `skillhub list` serve of the skill, and nothing of its other versions. After `disable` it holds
-nothing of the skill, or `list` or `doctor` names the host that still reads it. Then the whole loop: a scripted model
-inside Claude Code changes a skill over MCP, and the next session sends the change.
+nothing of the skill, or `list`, `status` and `doctor` name the host that still reads it. Then the whole loop: a
+scripted model inside Claude Code changes a skill over MCP, and the next session sends the change.
 
 Installs the pinned hosts from npm below DIR (target/ci-tools/hosts) where they are missing; needs Node. Afterwards
 it moves to a network namespace with nothing but loopback, where that is permitted. Exits with 1 when a cell fails.

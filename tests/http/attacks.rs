@@ -115,6 +115,11 @@ fn requests_for_others_and_endless_ones_are_refused() {
         ("[::1]:80", "200"),
         ("localhost:1", "200"),
         ("skills.example.org", "200"),
+        ("127.0.0.1:1@evil.example", "421"),
+        ("localhost@evil.example", "421"),
+        ("localhost:80/evil.example", "421"),
+        ("[::1]:80@evil.example", "421"),
+        ("localhost\r\nHost: evil.example", "421"),
     ] {
         let reply =
             raw(&server, format!("GET /healthz HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").as_bytes());
@@ -157,4 +162,97 @@ fn a_mirror_changes_nothing() {
     let reply = server.ask("PUT", "/v1/skills/acme/notes/1.0.0", Some(&server.admin), &bytes);
     assert_eq!(reply.refused(403), "read_only");
     assert_eq!(server.ask("GET", "/v1/skills", None, b"").status, 200);
+}
+
+#[test]
+fn language_links_stay_on_the_server() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, &[]);
+    for path in ["//evil.example", "//evil.example/x?q=1", "/nothing"] {
+        let head = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: text/html\r\nConnection: close\r\n\r\n");
+        let page = raw(&server, head.as_bytes());
+        assert!(page.contains("lang=zh") && !page.contains("href=\"//"), "{path}: {page}");
+    }
+}
+
+#[test]
+fn browsers_get_pages_for_refusals() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.path("serve.toml");
+    std::fs::write(&file, "rate = 5\n[limits]\nrequest_seconds = 1\n").unwrap();
+    let server = Server::start(&sandbox, &["--config", file.to_str().unwrap()]);
+    let ask = |line: &str, host: &str, accept: &str, more: &str| {
+        let head = format!("{line} HTTP/1.1\r\nHost: {host}\r\nAccept: {accept}\r\nConnection: close\r\n{more}\r\n");
+        raw(&server, head.as_bytes())
+    };
+    let browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+    let long = "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 99999999\r\n";
+    let slow = "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 10\r\n";
+    for (line, host, more, status) in [
+        ("GET /", "evil.example", "", "421"),
+        ("POST /-/sign-in", "localhost", long, "413"),
+        ("POST /-/sign-in", "localhost", slow, "408"),
+    ] {
+        let page = ask(line, host, browser, more);
+        assert!(page.starts_with(&format!("HTTP/1.1 {status}")), "{line}: {page}");
+        assert!(page.contains("content-type: text/html") && page.contains("<h1>"), "{line}: {page}");
+        assert!(!page.contains("evil.example"), "{page}");
+        let document = ask(line, host, "*/*", more);
+        assert!(document.contains("application/json") && document.contains("\"ok\":false"), "{line}: {document}");
+    }
+    let replies: Vec<_> = (0..9).map(|_| ask("GET /-/search?q=x", "localhost", browser, "")).collect();
+    let page = replies.iter().find(|page| page.starts_with("HTTP/1.1 429")).expect("one is refused");
+    assert!(page.contains("retry-after: ") && page.contains("<h1>Too many requests</h1>"), "{page}");
+}
+
+#[test]
+fn private_answers_stay_out_of_shared_caches() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, &["--visibility", "private"]);
+    publish(&server, &sandbox, "acme/notes", "1.0.0", "one");
+    let digest =
+        server.ask("GET", "/v1/skills/acme/notes/1.0.0", Some(&server.admin), b"").done()["release"]["digest"].clone();
+    let hex = digest.as_str().unwrap().strip_prefix("sha256:").unwrap().to_owned();
+    for (path, caching) in [
+        (format!("/index/bundles/{}/{}/{hex}.skill", &hex[..2], &hex[2..4]), "private, no-store"),
+        ("/v1/skills/acme/notes/1.0.0".to_owned(), "private, no-store"),
+        ("/index/no/te/notes/acme".to_owned(), "private, no-cache"),
+        ("/acme/notes".to_owned(), "private, no-cache"),
+    ] {
+        let reply = server.ask("GET", &path, Some(&server.admin), b"");
+        assert_eq!((reply.status, reply.header("cache-control")), (200, Some(caching)), "{path}");
+    }
+    let archive = server.ask("GET", "/v1/skills/acme/notes/1.0.0/archive", Some(&server.admin), b"");
+    assert!(archive.header("cache-control").unwrap().starts_with("private"));
+}
+
+#[test]
+fn owners_cannot_have_the_names_of_routes() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, &[]);
+    let bytes = archive(&sandbox, "notes", "one");
+    for owner in ["index", "healthz", "v1"] {
+        let own = server.token(owner, "publish");
+        for token in [&own, &server.admin] {
+            let path = format!("/v1/skills/{owner}/notes/1.0.0");
+            assert_eq!(server.ask("PUT", &path, Some(token), &bytes).refused(422), "reserved_name");
+        }
+        let members = format!("/v1/owners/{owner}/members/{owner}");
+        let reply = server.ask("PUT", &members, Some(&server.admin), b"{\"role\":\"publisher\"}");
+        assert_eq!(reply.refused(422), "reserved_name");
+    }
+}
+
+#[test]
+fn owners_from_before_keep_publishing() {
+    let sandbox = Sandbox::new();
+    sandbox.skill("notes", "Takes notes. Use in tests.", &[]);
+    sandbox.done(&["index", "init", "hub/index.git"]);
+    let index = sandbox.cwd().join("hub/index.git");
+    sandbox.done(&["publish", "notes", "--owner", "index", "--registry", index.to_str().unwrap()]);
+    std::fs::rename(sandbox.cwd().join("hub"), sandbox.path("hub")).unwrap();
+    let server = Server::start(&sandbox, &[]);
+    let bytes = archive(&sandbox, "notes", "two");
+    server.ask("PUT", "/v1/skills/index/notes/2.0.0", Some(&server.admin), &bytes).done();
+    assert!(server.log().contains("the owner index has the name of a route"), "{}", server.log());
 }

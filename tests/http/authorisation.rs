@@ -18,7 +18,7 @@ enum Least {
 use Least::{Account, Admin, Anybody, Maintainer, Publisher};
 
 /// Method, path (`NS` stands for the namespace), body and who may at least.
-const OPERATIONS: [(&str, &str, &str, Least); 29] = [
+const OPERATIONS: [(&str, &str, &str, Least); 31] = [
     ("GET", "/v1/skills", "", Anybody),
     ("GET", "/v1/skills/NS/notes", "", Anybody),
     ("GET", "/v1/skills/NS/notes/1.0.0", "", Anybody),
@@ -41,6 +41,8 @@ const OPERATIONS: [(&str, &str, &str, Least); 29] = [
     ("DELETE", "/v1/skills/NS/notes/1.0.0/yank", "", Publisher),
     ("PUT", "/v1/owners/NS/members/zoe", r#"{"role":"publisher"}"#, Maintainer),
     ("DELETE", "/v1/owners/NS/members/zoe", "", Maintainer),
+    ("POST", "/v1/owners/NS/keys", r#"{"key":"none"}"#, Maintainer),
+    ("DELETE", "/v1/owners/NS/keys", r#"{"key":"SHA256:none"}"#, Maintainer),
     ("GET", "/v1/reports", "", Admin),
     ("GET", "/v1/quarantine", "", Admin),
     ("GET", "/v1/audit", "", Admin),

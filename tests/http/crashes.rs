@@ -10,6 +10,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rusqlite::Connection;
+use serde_json::json;
+
 use super::archive;
 use crate::support::{Sandbox, Server, server_ask};
 
@@ -24,23 +27,33 @@ fn releases() -> usize {
     std::env::var("SKILLHUB_SERVER_RELEASES").ok().and_then(|text| text.parse().ok()).unwrap_or(RELEASES)
 }
 
+/// The account of the namespace's name is its only member, and maintains it.
+#[track_caller]
+fn assert_own_namespace(server: &Server, owner: &str) {
+    let members = server.get(&format!("/v1/owners/{owner}"))["members"].clone();
+    assert_eq!(members, json!([{"account": owner, "role": "maintainer"}]));
+}
+
 #[test]
 fn what_was_answered_outlives_kills_and_every_line_has_its_archive() {
     let sandbox = Sandbox::new();
     let bytes = archive(&sandbox, "notes", "one");
     let first = Server::start(&sandbox, &["--rate", "0"]);
-    let (url, admin) = (first.url.clone(), first.admin.clone());
+    // Each publisher is an ordinary account that opens the namespace of its name.
+    let tokens: Vec<_> =
+        (0..PUBLISHERS).map(|publisher| first.token(&format!("owner-{publisher}"), "publish")).collect();
+    let url = first.url.clone();
     let port = url.rsplit(':').next().unwrap().to_owned();
     let (running, done) = (Mutex::new(Some(first)), AtomicUsize::new(0));
     let (acknowledged, is_over) = (Mutex::new(BTreeSet::new()), AtomicBool::new(false));
     let began = Instant::now();
     thread::scope(|scope| {
-        for publisher in 0..PUBLISHERS {
-            let (url, admin, bytes, acknowledged, done) = (&url, &admin, &bytes, &acknowledged, &done);
+        for (publisher, token) in tokens.iter().enumerate() {
+            let (url, bytes, acknowledged, done) = (&url, &bytes, &acknowledged, &done);
             scope.spawn(move || {
                 for number in 0..releases() {
                     let path = format!("/v1/skills/owner-{publisher}/notes/1.{number}.0");
-                    while !server_ask(url, "PUT", &path, Some(admin), bytes).is_ok_and(|reply| reply.status == 200) {
+                    while !server_ask(url, "PUT", &path, Some(token), bytes).is_ok_and(|reply| reply.status == 200) {
                         assert!(began.elapsed() < PATIENCE, "{path} is never published");
                         thread::sleep(Duration::from_millis(20));
                     }
@@ -87,8 +100,58 @@ fn what_was_answered_outlives_kills_and_every_line_has_its_archive() {
         }
     }
     assert_eq!(found, acknowledged.into_inner().unwrap());
+    (0..PUBLISHERS).for_each(|publisher| assert_own_namespace(&server, &format!("owner-{publisher}")));
     assert_eq!(sandbox.done(&["index", "verify", server.index().to_str().unwrap()])["ok"], true);
     assert_eq!(server.get("/v1/skills?limit=100")["results"].as_array().unwrap().len(), PUBLISHERS);
+}
+
+/// Publishes the first release of a new account and kills the server before it can write its database again: at once, or
+/// after it has recorded that the account opens its namespace.
+fn publish_and_kill(sandbox: &Sandbox, owner: &str, is_opening_recorded: bool) -> String {
+    let bytes = archive(sandbox, "notes", "one");
+    let server = Server::start(sandbox, &["--rate", "0"]);
+    let (url, token) = (server.url.clone(), server.token(owner, "publish"));
+    let database = Connection::open(server.data().join("skillhub.sqlite")).unwrap();
+    database.busy_timeout(PATIENCE).unwrap();
+    let hold_writes = || database.execute_batch("begin immediate").unwrap();
+    let index = git2::Repository::open_bare(server.index()).unwrap();
+    let until = |patience: u64, reached: &dyn Fn() -> bool| {
+        let began = Instant::now();
+        while !reached() && began.elapsed() < Duration::from_secs(patience) {
+            thread::yield_now();
+        }
+    };
+    let openings = || database.query_row("select count(*) from openings", [], |row| row.get::<_, i64>(0));
+    let path = format!("/v1/skills/{owner}/notes/1.0.0");
+    thread::scope(|scope| {
+        if !is_opening_recorded {
+            hold_writes();
+        }
+        let publishing = scope.spawn(|| server_ask(&url, "PUT", &path, Some(&token), &bytes).map(|reply| reply.status));
+        if is_opening_recorded {
+            until(30, &|| openings().unwrap() == 1);
+            hold_writes();
+        }
+        until(2, &|| index.revparse_single(&format!("HEAD:no/te/notes/{owner}")).is_ok());
+        server.kill();
+        let _unanswered = publishing.join().unwrap();
+    });
+    token
+}
+
+#[test]
+fn kill_within_a_first_release_locks_nobody_out() {
+    let sandbox = Sandbox::new();
+    let bytes = archive(&sandbox, "notes", "one");
+    for (owner, is_opening_recorded) in [("ann", false), ("bob", true)] {
+        let token = publish_and_kill(&sandbox, owner, is_opening_recorded);
+        let server = Server::start(&sandbox, &[]);
+        for version in ["1.0.0", "1.1.0"] {
+            let path = format!("/v1/skills/{owner}/notes/{version}");
+            server.ask("PUT", &path, Some(&token), &bytes).done();
+        }
+        assert_own_namespace(&server, owner);
+    }
 }
 
 #[cfg(target_os = "linux")]

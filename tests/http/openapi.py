@@ -109,7 +109,7 @@ class World:
         self.token("mia", "read")
         self.publisher = self.token("zoe", "publish")
         self.ask("PUT", "/v1/owners/acme/members/zoe", {"role": "maintainer"})
-        self.ask("PUT", "/v1/skills/acme/notes/1.1.0/yank")
+        self.ask("PUT", "/v1/skills/acme/notes/1.1.0/yank?reason=Loses%20pages.")
         self.ask("PUT", "/v1/skills/acme/notes/1.2.0/quarantine", {"reason": "Is looked at."})
         self.ask("POST", "/v1/skills/acme/notes/1.3.0/withdraw", {"reason": "Was bad."})
         for version in ("1.0.0", "1.1.0"):

@@ -40,7 +40,9 @@ fn common_token_goes_to_no_second_server() {
         sandbox.finish(command, &args)
     };
     with_token(&["install", "acme/charts", "--registry", &private.url]).done();
-    assert_eq!(with_token(&["outdated"]).exit, 5, "two servers are known, so the token is for neither");
+    let outdated = with_token(&["outdated"]).exits(5).json();
+    let hint = outdated["skills"].to_string();
+    assert!(hint.contains(&format!("--registry {}", private.url)), "two servers are known: {outdated:#}");
     sandbox.run_with(&["login", &private.url, "--json"], private.admin.as_bytes()).done();
     sandbox.done(&["outdated"]);
 }

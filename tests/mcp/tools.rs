@@ -51,6 +51,25 @@ fn status_names_hosts_that_read_other_content() {
 }
 
 #[test]
+fn runs_of_the_authors_connection_do_not_count() {
+    let sandbox = Sandbox::new();
+    let mut author = Connection::open(&sandbox, &[]);
+    author.done("skill_manage", &create("demo"));
+    let patch = json!({"action": "patch", "name": "demo", "find": "Use in tests", "replace": "Use in trials"});
+    author.done("skill_manage", &patch);
+    let mut other = Connection::open(&sandbox, &[]);
+    for agent in [&mut author, &mut other] {
+        agent.done("read_skill", &json!({"name": "demo"}));
+        agent.done("record_outcome", &json!({"name": "demo", "event": "completed"}));
+    }
+    let decision = sandbox.done(&["evolve", "status", "demo"])["skills"][0]["decision"].clone();
+    let counts = (&decision["candidate"]["runs"], &decision["uncounted"]["authored"]);
+    assert_eq!(counts, (&json!(1), &json!(1)), "{decision:#}");
+    author.close();
+    other.close();
+}
+
+#[test]
 fn a_connection_is_a_run_and_tells_once_how_it_went() {
     let sandbox = Sandbox::new();
     let mut agent = Connection::open(&sandbox, &[]);

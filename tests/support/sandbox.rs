@@ -10,6 +10,8 @@ use std::{
 use serde_json::Value;
 use tempfile::TempDir;
 
+#[cfg(target_os = "linux")]
+use super::hints;
 use super::{Answer, skill_md, write_files};
 
 /// A temporary place in which commands run.
@@ -37,6 +39,11 @@ impl Sandbox {
         let sandbox = Self::new();
         fs::create_dir(sandbox.cwd().join(".git")).unwrap();
         sandbox
+    }
+
+    /// Leaves everything on disk, for a look at what failed.
+    pub fn keep(&mut self) {
+        self.dir.disable_cleanup(true);
     }
 
     /// A path below the sandbox.
@@ -107,7 +114,7 @@ impl Sandbox {
                 // A program that has seen enough closes its end.
                 let _closed_early = pipe.write_all(stdin);
             });
-            Answer::new(args.join(" "), child.wait_with_output().unwrap())
+            self.checked(&command, Answer::new(args.join(" "), child.wait_with_output().unwrap()))
         })
     }
 
@@ -127,7 +134,15 @@ impl Sandbox {
     #[track_caller]
     pub fn finish(&self, mut command: Command, args: &[&str]) -> Answer {
         let child = self.start(&mut command);
-        Answer::new(args.join(" "), child.wait_with_output().unwrap())
+        self.checked(&command, Answer::new(args.join(" "), child.wait_with_output().unwrap()))
+    }
+
+    /// An answer whose hints work.
+    #[track_caller]
+    fn checked(&self, command: &Command, answer: Answer) -> Answer {
+        #[cfg(target_os = "linux")]
+        hints::check(self, &hints::Asked { command, at_terminal: false }, &answer);
+        answer
     }
 
     /// Starts a command without waiting for it.
@@ -142,6 +157,15 @@ impl Sandbox {
         let mut command = self.command(&args);
         command.env("SKILLHUB_REVIEWER_TOKEN", token);
         self.finish(command, &args)
+    }
+
+    /// Runs the program as a person with a reviewer's proof, with something on standard input.
+    #[track_caller]
+    pub fn run_with_proof(&self, args: &[&str], stdin: &[u8]) -> Answer {
+        let args = [&["--actor", "person:ann"], args].concat();
+        let mut command = self.command(&args);
+        command.env("SKILLHUB_REVIEWER_TOKEN", self.token());
+        self.finish_with(command, &args, stdin)
     }
 
     /// Sends a request of `skill_manage` on standard input.

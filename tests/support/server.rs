@@ -2,7 +2,7 @@
 
 use std::{
     io::{BufRead, BufReader},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, Stdio},
 };
 
@@ -80,6 +80,16 @@ impl Server {
         ask(&self.url, method, path, token, body).unwrap()
     }
 
+    /// Sends it a request with these headers.
+    pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Reply {
+        send(&self.url, method, path, headers, body).unwrap()
+    }
+
+    /// The folder with all that it keeps.
+    pub fn data(&self) -> &Path {
+        &self.data
+    }
+
     /// The JSON of something that is there.
     #[track_caller]
     pub fn get(&self, path: &str) -> Value {
@@ -115,17 +125,22 @@ pub fn ask_by_name(
     token: Option<&str>,
     body: &[u8],
 ) -> Result<Reply, ureq::Error> {
+    let authorization = token.map(|token| format!("Bearer {token}"));
+    let mut headers: Vec<_> = name.map(|name| ("Host", name)).into_iter().collect();
+    headers.extend(authorization.as_deref().map(|token| ("Authorization", token)));
+    if body.first() == Some(&b'{') {
+        headers.push(("Content-Type", "application/json"));
+    }
+    send(url, method, path, &headers, body)
+}
+
+/// Sends a server a request with these headers and no others of meaning; an error when it is not there.
+pub fn send(url: &str, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Result<Reply, ureq::Error> {
     let config = Agent::config_builder().http_status_as_error(false).allow_non_standard_methods(true);
     let agent: Agent = config.max_redirects(0).build().into();
     let mut request = Request::builder().method(method).uri(format!("{url}{path}"));
-    if let Some(name) = name {
-        request = request.header("Host", name);
-    }
-    if let Some(token) = token {
-        request = request.header("Authorization", format!("Bearer {token}"));
-    }
-    if body.first() == Some(&b'{') {
-        request = request.header("Content-Type", "application/json");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
     }
     let mut answer = agent.run(request.body(body.to_vec()).unwrap())?;
     let headers = answer.headers().iter();
@@ -161,6 +176,17 @@ impl Reply {
         assert_eq!(document["ok"], false, "{document}");
         assert!(document["error"]["message"].as_str().is_some_and(|text| !text.is_empty()), "{document}");
         document["error"]["code"].as_str().unwrap().to_owned()
+    }
+
+    /// The cookies that it sets, as a browser sends them back.
+    pub fn cookies(&self) -> String {
+        let set = self.headers.iter().filter(|(name, _)| name == "set-cookie");
+        set.filter_map(|(_, value)| value.split(';').next()).collect::<Vec<_>>().join("; ")
+    }
+
+    /// The body as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
     }
 
     /// A header.

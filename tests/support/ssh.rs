@@ -28,6 +28,12 @@ pub const BOB: SshKey = SshKey(
     "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c",
 );
 
+/// The third.
+pub const EVE: SshKey = SshKey(
+    "c5aa8df43f9f837bedb7442f31dcb7b166d38535076f094b85ce3a2e0b4458f7",
+    "fc51cd8e6218a1a38da47ed00230f0580816ed13ba3303ac5deb911548908025",
+);
+
 impl SshKey {
     /// Writes the file of the secret half, and the `.pub` beside it.
     pub fn write(&self, folder: &Path, name: &str) -> PathBuf {

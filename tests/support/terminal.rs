@@ -12,6 +12,8 @@ use rustix::{
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
 };
 
+#[cfg(target_os = "linux")]
+use super::hints;
 use super::{Answer, Sandbox};
 
 /// Which streams of a program are the terminal; the others are closed or a pipe.
@@ -61,7 +63,8 @@ impl Sandbox {
         };
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         // The ends of the program are its own now; while one is open here, reading never ends.
-        drop((command, theirs, writer));
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        drop((theirs, writer));
         let mut source = if terminal.stdout { File::from(ours) } else { File::from(OwnedFd::from(reader)) };
         let mut stdout = Vec::new();
         // A terminal whose other end is closed is an error to read, after all that was written.
@@ -69,7 +72,14 @@ impl Sandbox {
         let mut stderr = Vec::new();
         child.stderr.take().unwrap().read_to_end(&mut stderr).unwrap();
         let status = child.wait().unwrap();
-        Answer::new(args.join(" "), std::process::Output { status, stdout, stderr })
+        let answer = Answer::new(args.join(" "), std::process::Output { status, stdout, stderr });
+        #[cfg(target_os = "linux")]
+        hints::check(
+            self,
+            &hints::Asked { command: &command, at_terminal: terminal.stdin && terminal.stdout },
+            &answer,
+        );
+        answer
     }
 
     /// A token of the reviewer `ann`, made at a terminal.
@@ -83,7 +93,7 @@ impl Sandbox {
 }
 
 /// A new terminal: the end of the one who looks at it, and that of the program.
-fn pair() -> (OwnedFd, OwnedFd) {
+pub fn pair() -> (OwnedFd, OwnedFd) {
     let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&ours).unwrap();
     unlockpt(&ours).unwrap();

@@ -18,6 +18,31 @@ const YAML_HOME: &str = "crates/skill/src/frontmatter";
 /// The crate, and the name it goes by here.
 const YAML_NAMES: [&str; 2] = ["serde_yaml", "yaml_serde"];
 
+/// The file in which programs are started, without the secrets of this process.
+const CHILDREN: &str = "crates/library/src/child.rs";
+
+/// Programs that are started past the one function that keeps secrets from them, tests aside.
+pub fn loose_children(tree: &Tree) -> Vec<Fault> {
+    let is_ours = |path: &str| {
+        let is_example = path.split('/').any(|part| matches!(part, "examples" | "tests"));
+        path != CHILDREN
+            && !is_example
+            && (path.starts_with("cli/") || path.contains("/src/"))
+            && !path.starts_with("fuzz/")
+    };
+    let mut faults = Vec::new();
+    for source in tree.sources().iter().filter(|source| is_ours(&source.path)) {
+        let starts = (0..source.tokens.len()).filter(|at| {
+            source.reads(*at, &["Command", ":", ":", "new"]) && !source.is_test_line(source.tokens[*at].line)
+        });
+        faults.extend(starts.map(|at| {
+            let message = "start programs with `library::child::command`, which keeps tokens from them";
+            Fault::new(&source.path, source.tokens[at].line, message)
+        }));
+    }
+    faults
+}
+
 /// What `skill` and `scan` name of disk, clock, environment, processes or network, tests aside.
 pub fn impure_names(tree: &Tree) -> Vec<Fault> {
     let pure = tree.sources().iter().filter(|source| PURE.iter().any(|package| source.path.starts_with(package)));
@@ -175,4 +200,16 @@ fn machine_paths_are_found_in_any_text_file() {
         machine_paths(&tree).iter().map(ToString::to_string).map(|f| f[..6].to_owned()).collect::<Vec<_>>(),
         ["a.md:2"]
     );
+}
+
+#[test]
+fn loose_children_are_found() {
+    let tree = Tree::of(&[
+        ("cli/a.rs", "fn f() {\n std::process::Command::new(\"git\");\n}"),
+        ("crates/x/src/b.rs", "fn g() { child::command(\"git\"); let text = \"Command::new(\"; }"),
+        ("crates/x/src/c.rs", "#[cfg(test)]\nmod tests {\n fn h() { Command::new(\"sh\"); }\n}"),
+        (CHILDREN, "fn command() { Command::new(\"x\"); }"),
+    ]);
+    let found = loose_children(&tree);
+    assert_eq!(found.iter().map(|fault| (fault.path.as_str(), fault.line)).collect::<Vec<_>>(), [("cli/a.rs", 2)]);
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Sets up random homes of honest skills at a terminal, and undoes it.
 
-    python3 tests/trials/homes.py SKILLHUB ARCHIVE [HOMES] [SEED]
+    python3 tests/trials/homes.py SKILLHUB ARCHIVE [HOMES] [SEED] [--claude]
 
 ARCHIVE is a gzipped tar with a folder for each skill. Each home gets 20 of them in ~/.claude/skills and three in the
 .claude/skills of a git repository. Skills whose SKILL.md has no name or description are left out. For each home:
@@ -9,12 +9,17 @@ ARCHIVE is a gzipped tar with a folder for each skill. Each home gets 20 of them
 1. `skillhub setup` asks one question at most and prints at most 40 lines of 80 columns.
 2. After the answer (accepting what the scanner blocks) every skill is a link, and `read` serves its text; a skill that
    is not managed is named in a line.
-3. `skillhub undo` restores every file, mode and link.
+3. With `--claude`, after a patch of one skill: Claude Code's request, after it was asked to use each skill, holds what
+   `read` serves. It runs where only loopback exists. Skills that Claude Code's model may not use, or whose text
+   would make Claude Code run commands, are left out.
+4. `skillhub undo` (after the patch: `skillhub setup --undo`) restores every file, mode and link.
 
 Prints a line for each home and exits with 1 where one of them does not hold. The skills are data: nothing of them runs.
 """
 
+import argparse
 import hashlib
+import json
 import os
 import pathlib
 import pty
@@ -27,6 +32,12 @@ import sys
 import tarfile
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "hosts"))
+import hosts
+import programs
+from model import Call
+
+TOOLS = hosts.ROOT / "target" / "ci-tools" / "hosts"
 OF_USER, OF_PROJECT = 20, 3
 LINES, COLUMNS = 40, 80
 SECONDS = 120
@@ -90,9 +101,20 @@ def at_terminal(command: list[str], cwd: pathlib.Path, env: dict[str, str]) -> t
     return child.wait(), out.decode("utf-8", "replace").replace("\r\n", "\n")
 
 
+def is_for_models(files: dict[str, tuple[int, bytes]]) -> bool:
+    """Claude Code's model may use the skill, and Claude Code runs nothing when it loads the text."""
+    text = files["SKILL.md"][1].decode("utf-8", "replace")
+    return not any(mark in text for mark in ("!`", "```!", "allowed-tools", "hooks:", "disable-model-invocation"))
+
+
+def squeezed(text: str) -> str:
+    """The text without what a host replaces: arguments, variables and space."""
+    return re.sub(r"\$\{?[\w-]+\}?(\[\d+\])?|\s+", "", text)
+
+
 class Home:
-    def __init__(self, program: str, place: pathlib.Path) -> None:
-        self.program = program
+    def __init__(self, program: str, place: pathlib.Path, claude: programs.ClaudeCode | None) -> None:
+        self.program, self.claude = program, claude
         self.home, self.project = place / "home", place / "home/code/project"
         self.project.mkdir(parents=True)
         self.env = {"HOME": str(self.home), "PATH": os.environ["PATH"], "TERM": "dumb"}
@@ -124,23 +146,50 @@ class Home:
                 self.left.append(next(line for line in shown if "Not managed" in line and name in line))
             elif self.run("read", name).returncode != 0:
                 faults.append(f"{name}: {self.run('read', name).stderr.strip()}")
-        undone = self.run("undo")
+        if self.claude:
+            faults += self.not_sent([name for name, path in names.items() if path.is_symlink()])
+        undone = self.run(*(["setup", "--undo", "--yes"] if self.claude else ["undo"]))
         after = self.trees()
-        changed = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+        changed = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+        if self.claude:
+            # Claude Code leaves files of its own.
+            changed = {path for path in changed if path in before or "skills" in pathlib.PurePath(path).parts}
         if undone.returncode != 0 or changed:
-            faults.append(f"undo ended with {undone.returncode} {undone.stderr.strip()}, differs in {changed[:5]}")
+            faults.append(f"undo ended with {undone.returncode} {undone.stderr.strip()}, differs in {sorted(changed)[:5]}")
         return faults
 
+    def not_sent(self, names: list[str]) -> list[str]:
+        """Patches a skill, asks Claude Code to use all, and names the skills whose text its request lacks."""
+        patch = {"action": "patch", "name": names[0], "find": "\n---\n", "replace": "\n---\nPatched for Claude.\n",
+                 "expected_count": 1, "replace_all": False}
+        text = (self.home / ".claude/skills" / names[0] / "SKILL.md").read_text()
+        patch["expected_count"] = text.count("\n---\n")
+        patch["replace_all"] = True
+        changed = subprocess.run([self.program, "manage", "--request", "-", "--json", "--global"], cwd=self.project,
+                                 env=self.env, input=json.dumps(patch), capture_output=True, text=True)
+        if changed.returncode != 0:
+            return [f"the patch of {names[0]} ended with {changed.returncode}: {changed.stdout[:300]}"]
+        script = [Call("Skill", {"skill": name}) for name in names]
+        try:
+            sent = squeezed(self.claude.session(self.home, self.project, script))
+        except programs.Failed as problem:
+            return [str(problem)]
+        served = {name: json.loads(self.run("read", name, "--json").stdout)["content"] for name in names}
+        assert "Patched for Claude." in served[names[0]]
+        missing = [name for name, text in served.items() if squeezed(text) not in sent]
+        self.left.append(f"{len(names) - len(missing)} of {len(names)} heads in the request")
+        return [f"Claude Code's request lacks the head of {name}" for name in missing]
 
-def main(program: str, archive: str, homes: str = "50", seed: str = "1") -> int:
-    program, chance, bad = str(pathlib.Path(program).resolve()), random.Random(int(seed)), 0
+
+def trial(program: str, archive: str, homes: int, seed: int, claude: programs.ClaudeCode | None) -> int:
+    program, chance, bad = str(pathlib.Path(program).resolve()), random.Random(seed), 0
     skills = skills_of(archive)
     texts = {root: name_of(files["SKILL.md"][1].decode("utf-8", "replace")) for root, files in skills.items()}
-    usable = sorted(root for root, name in texts.items() if name)
-    for number in range(int(homes)):
+    usable = sorted(root for root, name in texts.items() if name and (not claude or is_for_models(skills[root])))
+    for number in range(homes):
         place = pathlib.Path(tempfile.mkdtemp(prefix="skillhub-home-"))
         try:
-            home, names = Home(program, place), {}
+            home, names = Home(program, place, claude), {}
             for root in chance.sample(usable, len(usable)):
                 name = texts[root]
                 if name in names or len(names) == OF_USER + OF_PROJECT:
@@ -157,11 +206,29 @@ def main(program: str, archive: str, homes: str = "50", seed: str = "1") -> int:
             print(f"home {number}: {'; '.join(faults + home.left) or 'ok'}", flush=True)
         finally:
             shutil.rmtree(place, ignore_errors=True)
-    print(f"{int(homes) - bad} of {homes} homes without a fault")
+    print(f"{homes - bad} of {homes} homes without a fault")
     return 1 if bad else 0
 
 
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("skillhub")
+    parser.add_argument("archive")
+    parser.add_argument("homes", nargs="?", type=int, default=50)
+    parser.add_argument("seed", nargs="?", type=int, default=1)
+    parser.add_argument("--claude", action="store_true")
+    asked = parser.parse_args()
+    if not asked.claude:
+        return trial(asked.skillhub, asked.archive, asked.homes, asked.seed, None)
+    if os.environ.get(hosts.ALONE):
+        hosts.start_loopback()
+        if os.environ[hosts.ALONE] == "trial":
+            return 0
+    else:
+        programs.install([programs.ClaudeCode], TOOLS)
+        hosts.leave_the_network()
+    return trial(asked.skillhub, asked.archive, asked.homes, asked.seed, programs.ClaudeCode(TOOLS))
+
+
 if __name__ == "__main__":
-    if len(sys.argv) < 3:
-        sys.exit(__doc__)
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(main())

@@ -1,9 +1,14 @@
 //! The home and what is no library's: modes, owners, half-made things, the cache, the lock.
 
-use library::{Library, Places};
+use library::{Home, Library, PlaceError, Places};
 
-use super::Findings;
-use crate::{context::Context, exit::CliError};
+use super::{Findings, State};
+use crate::{
+    commands::setup,
+    context::Context,
+    exit::{CliError, failed},
+    print::shell_word,
+};
 
 /// Files of other users that are named one by one.
 const NAMED: usize = 10;
@@ -14,9 +19,9 @@ pub fn check(context: &Context, library: &Library, findings: &mut Findings) -> R
     let home = context.home.path();
     let places = library::look_at_places(&[home, library.path()])?;
     check_owners(context, &places, findings);
-    check_modes(context, &places, findings);
+    check_modes(context, library, &places, findings);
     check_lock(library, findings)?;
-    for path in client::unfinished(&context.home, library.own_path()) {
+    for path in client::unfinished(&context.home, library.own_path(), &setup::written_folders(context)) {
         let what = "was left half made by a process that was stopped";
         findings.mendable("unfinished", "unfinished", path.display(), what, || {
             client::remove_unfinished(&path).map(|()| String::new()).map_err(|error| error.to_string())
@@ -48,7 +53,7 @@ fn check_mirrors(context: &Context, library: &Library, findings: &mut Findings) 
 }
 
 fn check_git(context: &Context, findings: &mut Findings) {
-    let git = std::process::Command::new("git").arg("--version").output();
+    let git = library::child::command("git").arg("--version").output();
     match git {
         Ok(output) if output.status.success() => findings.ok("git", context.home.path(), "the command is there"),
         _ => findings.cannot(
@@ -73,8 +78,13 @@ fn check_owners(context: &Context, places: &Places, findings: &mut Findings) {
 }
 
 /// Rights below a home that nobody else can enter matter to nobody; the library's are its user's affair.
-fn check_modes(context: &Context, places: &Places, findings: &mut Findings) {
+fn check_modes(context: &Context, library: &Library, places: &Places, findings: &mut Findings) {
     let home = context.home.path();
+    if places.writable.iter().any(|path| path == library.path()) {
+        let word = shell_word(&library.path().display().to_string());
+        let message = format!("other users can write to it; other commands refuse it until: chmod go-w {word}");
+        findings.cannot("modes", "writable_by_others", library.path().display(), message);
+    }
     let writable: Vec<_> = places.writable.iter().filter(|path| path.starts_with(home)).cloned().collect();
     if let Some(first) = writable.first().filter(|_| !places.is_private) {
         let message = match writable.len() {
@@ -86,7 +96,23 @@ fn check_modes(context: &Context, places: &Places, findings: &mut Findings) {
             closed.map(|()| "the home is for you alone now (mode 0700)".to_owned())
         });
     }
+    // What lies outside: a folder above the home, or the file to which config.toml is a link.
+    let is_told = findings.list.iter().any(|finding| finding.check == "modes" && finding.state == State::Found);
+    if let Err(error) = Home::at(home).map_err(failed)
+        && !is_told
+    {
+        let message = format!("{}; {}", error.message, error.hint.unwrap_or_default());
+        findings.cannot("modes", "writable_by_others", home.display(), message);
+    }
     findings.close("modes", home, "nobody else may write here");
+}
+
+/// A home of which nothing is looked at, since another user owns it.
+pub fn refuse(context: &Context, error: &PlaceError, findings: &mut Findings) {
+    let home = context.home.path().display();
+    let message = format!("{error}; every other command refuses it, and nothing in it was looked at or run");
+    findings.cannot("owners", "foreign_file", &home, message);
+    findings.cannot("home", "not_looked_at", &home, "give it to yourself (sudo chown), or set SKILLHUB_HOME");
 }
 
 /// A lock goes with its holder; what its file says is for people.

@@ -12,6 +12,12 @@ use crate::{context::Context, exit::CliError, sight::FolderSight};
 /// The lock file against the heads.
 pub fn check_lock_file(context: &Context, library: &Library, findings: &mut Findings) {
     let path = context.lock_path(library);
+    if !matches!(library.pending_lock_lines(), Ok(None)) {
+        let message = "lines of the last operation wait to be written";
+        findings.mendable("lock_file", "lock_lines_pending", path.display(), message, || {
+            client::write_pending_lines(library).map(|()| "written".to_owned()).map_err(|error| error.to_string())
+        });
+    }
     if let Err(error @ client::LockFileError::ConflictMarkers { .. }) = client::LockFile::read(&path) {
         findings.mendable("lock_file", "lock_file_conflict", path.display(), error, || heal(&path, library));
         // What it names and is not here, `install` brings; what is here and it names otherwise is no news yet.

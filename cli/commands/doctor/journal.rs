@@ -1,5 +1,7 @@
 //! The journal, and whose history it is.
 
+use std::path::Path;
+
 use library::{JournalMend, JournalState, Library, LibraryNote, Lost, Recovery};
 
 use super::{Findings, relocate::command};
@@ -18,8 +20,9 @@ pub fn check_note(context: &Context, library: &Library, findings: &mut Findings)
             "other_library",
             path.display(),
             format!(
-                "what is kept here is that of {other:?}; if that folder was moved here, \
-                 `skillhub doctor --relocate OLD NEW` is the way; if the note is wrong, mend the path in it"
+                "what is kept here is that of {other:?}; if that folder was moved here: `{}`; if the note is wrong, \
+                 mend the path in it",
+                command(Path::new(&other), library.path())
             ),
         ),
         LibraryNote::Damaged(why) => {

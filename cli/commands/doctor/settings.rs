@@ -10,6 +10,11 @@ use crate::{context::Context, exit::CliError};
 /// `config.toml`, the policy with that of the system, and who may decide.
 pub fn check(context: &Context, findings: &mut Findings) {
     let path = context.home.config();
+    if context.home_fault.is_some() {
+        let what = "not read: others could have written it; close the home first, then run `skillhub doctor` again";
+        findings.note("config", "not_looked_at", path.display(), what);
+        return;
+    }
     match &context.config_fault {
         Some(fault) => {
             let (code, message) = (fault.code, &fault.message);
@@ -116,16 +121,18 @@ fn describe(fault: &ProposalFault) -> String {
     let id = &fault.id;
     match &fault.kind {
         ProposalFaultKind::Damaged(why) => {
-            format!("is damaged: {why}; `skillhub review reject {id}` puts it aside and keeps its bytes")
+            format!(
+                "is damaged: {why}; a person puts it aside with `skillhub review reject {id}`, which keeps its bytes"
+            )
         }
         ProposalFaultKind::Twice => "is decided, and stands among those that wait as well".to_owned(),
         ProposalFaultKind::Misplaced => "stands among those that wait though it is decided, or the reverse".to_owned(),
         ProposalFaultKind::InDoubt => format!(
-            "waits, and its file among the decided ones holds no decision; both are left, and `skillhub review \
-             accept {id}` or `reject {id}` decides it again"
+            "waits, and its file among the decided ones holds no decision; both are left, and a person decides it \
+             again with `skillhub review accept {id}` or `skillhub review reject {id}`"
         ),
         ProposalFaultKind::Unfounded(why) => {
-            format!("cannot be accepted: {why}; `skillhub review reject {id}` ends its waiting")
+            format!("cannot be accepted: {why}; a person ends its waiting with `skillhub review reject {id}`")
         }
         ProposalFaultKind::NoRevision(revision) => {
             format!("was accepted, and the revision {} that it became cannot be read", revision.short())

@@ -1,6 +1,6 @@
 //! The library's files beside the history, and the skills' folders.
 
-use library::{Checkout, FolderState, Library, LibraryError, StateError, StateMend, TemporaryKind};
+use library::{Checkout, FolderState, HandEditFault, Library, LibraryError, StateError, StateMend, TemporaryKind};
 
 use super::Findings;
 use skill::counted;
@@ -66,17 +66,17 @@ fn told(mend: &StateMend) -> String {
         told += &format!(", {} of it could not be read", counted(mend.dropped.len(), "line"));
     }
     if !mend.closed.is_empty() {
-        let names = mend.closed.join(", ");
+        let (names, first) = (mend.closed.join(", "), mend.closed.first().map_or("", String::as_str));
         told += &format!(
-            "; what was set is not known of {names}, disabled and pinned now: `skillhub enable NAME` shows one to \
-             agents again, `skillhub unpin NAME` lets them change it"
+            "; what was set is not known of {names}, disabled and pinned now: a person shows one to agents again with \
+             `skillhub enable {first}`, and lets them change it with `skillhub unpin {first}`"
         );
     }
     if !mend.unknown.is_empty() {
         let names = mend.unknown.join(", ");
         told += &format!(
             "; waivers, and links in agents' folders, are not known of {names}: waive again what should hold, \
-             `skillhub install NAME` notes the links"
+             `skillhub install` notes the links"
         );
     }
     told
@@ -148,13 +148,18 @@ pub fn check_folders(context: &Context, library: &mut Library, findings: &mut Fi
                     "folders",
                     "hand_edit",
                     name,
-                    "edited by hand; `skillhub commit` or the next change records it",
+                    format!("edited by hand; `skillhub commit {name} --reason TEXT` or the next change records it"),
                 );
+            }
+            FolderState::Blocked(fault @ HandEditFault::Unreadable(_)) => {
+                let message =
+                    format!("edited by hand and not taken over: {fault}; remove or rename what is named there");
+                findings.cannot("folders", "hand_edit_blocked", name, message);
             }
             FolderState::Blocked(fault) => {
                 let message = format!(
                     "edited by hand and not taken over: {fault}; mend the folder, or bring the head back, which \
-                     keeps the edit in the history: skillhub rollback {name} head"
+                     keeps the edit in the history: `skillhub rollback {name} head`"
                 );
                 findings.cannot("folders", "hand_edit_blocked", name, message);
             }

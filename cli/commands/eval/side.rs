@@ -80,7 +80,9 @@ impl Side {
         let proposal = review::proposal(library, &target)?;
         if proposal.skill != *name {
             let message = format!("the proposal {} is one for {}", proposal.id, proposal.skill);
-            return Err(CliError::usage(message).hint(format!("skillhub eval compare {} …", proposal.skill)));
+            return Err(
+                CliError::usage(message).hint(format!("see what it changes: skillhub review show {}", proposal.id))
+            );
         }
         let bundle = review::candidate(library, &proposal)?;
         let proposal = format!("{}@{}", proposal.id, proposal.revision);
@@ -137,7 +139,7 @@ pub fn evals_of(side: &Side) -> Result<EvalSet, CliError> {
             true => CliError::new("not_found", Exit::NotFound, message)
                 .hint("write evals/evals.json; docs/guides/evals.md shows how"),
             false => CliError::new("invalid_evals", Exit::Invalid, message)
-                .hint("`skillhub eval lint SKILL` lists every problem")
+                .hint(format!("`skillhub eval lint {}` lists every problem", side.name))
                 .details(json!({"problems": reading.problems})),
         }
     })

@@ -161,7 +161,8 @@ fn text(found: &Evaluation) -> String {
         };
         text.push_str(&format!("  {label}: {}{rate}, {} unknown\n", counted(count.runs, "run"), count.unknown));
     }
-    text + &evidence_lines(decision)
+    let uncounted = decision.uncounted.sentence().map(|sentence| format!("  {sentence}\n")).unwrap_or_default();
+    text + &uncounted + &evidence_lines(decision)
 }
 
 fn evidence_lines(decision: &Decision) -> String {

@@ -1,6 +1,6 @@
 //! `skillhub review edit`: a proposal changed by a person before the decision.
 
-use std::{io::IsTerminal, path::PathBuf, process::Command};
+use std::{io::IsTerminal, path::PathBuf};
 
 use clap::Args;
 use library::Proposal;
@@ -123,7 +123,7 @@ fn run_editor(places: &[PathBuf]) -> Result<(), CliError> {
     let mut words = editor.split_whitespace();
     let program = words.next().unwrap_or("vi");
     let failed = |what: String| CliError::new("io", Exit::Failed, what).hint("set VISUAL or EDITOR to an editor");
-    let status = Command::new(program).args(words).args(places).status();
+    let status = library::child::command(program).args(words).args(places).status();
     match status {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(failed(format!("the editor {editor} ended with {status}; the proposal is as it was"))),

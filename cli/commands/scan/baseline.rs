@@ -16,7 +16,7 @@ impl Known {
     /// Reads the answer.
     pub fn read(path: &Path) -> Result<Self, CliError> {
         let bad = |why: &str| {
-            let message = format!("{} is no answer of `skillhub scan --json`: {why}", path.display());
+            let message = format!("{} is not a report of `scan --json`: {why}", path.display());
             CliError::new("invalid_baseline", Exit::Usage, message)
                 .hint("write one with `skillhub scan PATH --json > FILE`")
         };

@@ -7,7 +7,7 @@ use std::{
 };
 
 use serde::Deserialize;
-use server::{ServerLimits, Settings, Visibility};
+use server::{AddressBlock, AddressBlockError, ServerLimits, Settings, TrustedProxies, Visibility};
 
 use super::ServerArgs;
 use crate::{
@@ -29,6 +29,7 @@ const FILE_BYTES: u64 = 1 << 20;
 /// data = "/srv/skillhub"
 /// visibility = "public"               # or private
 /// hosts = ["skills.example.org"]
+/// trusted_proxies = ["127.0.0.1"]     # believed about the addresses of clients, and about https
 /// proxy_account_header = "X-Account"
 /// read_only = false
 /// rate = 600                          # changes and searches of one client in a minute
@@ -39,6 +40,7 @@ const FILE_BYTES: u64 = 1 << 20;
 /// head_seconds = 10
 /// shutdown_seconds = 20
 /// connections = 1024
+/// sign_ins_per_minute = 30            # of one client, on the pages
 ///
 /// [indexes.company]                   # a further index, with accounts of its own, at names of its own
 /// data = "/srv/company"
@@ -52,6 +54,7 @@ struct ServeFile {
     data: Option<PathBuf>,
     visibility: Option<Visibility>,
     hosts: Vec<String>,
+    trusted_proxies: Vec<String>,
     proxy_account_header: Option<String>,
     read_only: bool,
     rate: Option<u32>,
@@ -68,6 +71,7 @@ struct LimitsTable {
     head_seconds: Option<u64>,
     shutdown_seconds: Option<u64>,
     connections: Option<usize>,
+    sign_ins_per_minute: Option<u32>,
 }
 
 /// A further index.
@@ -106,6 +110,11 @@ pub fn settings(context: &Context, args: &ServerArgs) -> Result<(Settings, Vec<S
         visibility,
         read_only: args.read_only || file.read_only,
         hosts: if args.host.is_empty() { file.hosts.clone() } else { args.host.clone() },
+        trusted_proxies: trusted(if args.trusted_proxy.is_empty() {
+            &file.trusted_proxies
+        } else {
+            &args.trusted_proxy
+        })?,
         proxy_account_header: args.proxy_account_header.clone().or(file.proxy_account_header.clone()),
         log: |line| eprintln!("{line}"),
         logs_requests: args.log || file.log,
@@ -122,6 +131,15 @@ pub fn settings(context: &Context, args: &ServerArgs) -> Result<(Settings, Vec<S
     let others: Vec<Settings> = file.indexes.values().map(further).collect();
     check_apart(&settings, file.indexes.keys().map(String::as_str).zip(&others))?;
     Ok((settings, others))
+}
+
+fn trusted(addresses: &[String]) -> Result<TrustedProxies, CliError> {
+    let blocks = addresses.iter().map(|text| text.parse()).collect::<Result<Vec<AddressBlock>, AddressBlockError>>();
+    let refused = |error: AddressBlockError| {
+        CliError::new("invalid_config", Exit::Usage, format!("a trusted proxy cannot be used: {error}"))
+            .hint("write addresses, such as `trusted_proxies = [\"127.0.0.1\"]`")
+    };
+    Ok(blocks.map_err(refused)?.into())
 }
 
 fn read(path: &Path) -> Result<ServeFile, CliError> {
@@ -172,6 +190,11 @@ impl LimitsTable {
             head_time: time(self.head_seconds, usual.head_time),
             request_time: time(self.request_seconds, usual.request_time),
             connections: self.connections.unwrap_or(usual.connections).max(1),
+            sign_ins_per_minute: self.sign_ins_per_minute.unwrap_or(if rate == Some(0) {
+                0
+            } else {
+                usual.sign_ins_per_minute
+            }),
             costly_per_minute: rate.unwrap_or(usual.costly_per_minute),
             shutdown_time: time(self.shutdown_seconds, usual.shutdown_time),
         }

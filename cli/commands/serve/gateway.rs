@@ -2,11 +2,11 @@
 
 use std::{io::Write, net::SocketAddr};
 
-use agent::{Builtin, Catalogue, Places, Settings};
+use agent::{Builtin, Catalogue, Places};
 use library::{Actor, Library};
 use serde_json::{Value, json};
 use server::{
-    ApiError,
+    ApiError, Settings,
     gateway::{Gate, Gateway, Readers, Workplace, serve_gateway},
 };
 use skill::{SkillName, failure::Failure};
@@ -25,14 +25,15 @@ use crate::{
 const TOKEN_VARIABLE: &str = "SKILLHUB_GATEWAY_TOKEN";
 
 /// Serves the library until the process is asked to end.
-pub fn run(context: &Context, global: &Global, address: SocketAddr, hosts: &[String]) -> Result<Exit, CliError> {
+pub fn run(context: &Context, global: &Global, settings: Settings) -> Result<Exit, CliError> {
+    let Settings { address, hosts, trusted_proxies, .. } = settings;
     if global.actor.is_some() {
         return Err(CliError::usage("through the gateway it is always its client that acts")
             .hint("leave --actor out; people send a reviewer's token"));
     }
     let token = std::env::var_os(TOKEN_VARIABLE).filter(|token| !token.is_empty());
     let made = token.is_none();
-    let gate = Gate::new(token.map(|token| token.to_string_lossy().into_owned()), hosts.to_vec()).map_err(failed)?;
+    let gate = Gate::new(token.map(|token| token.to_string_lossy().into_owned()), hosts).map_err(failed)?;
     let shown = made.then(|| gate.token().to_owned());
     let for_requests = global.clone();
     let open = move |actor: Actor| -> Result<Box<dyn Workplace>, ApiError> {
@@ -40,7 +41,8 @@ pub fn run(context: &Context, global: &Global, address: SocketAddr, hosts: &[Str
         context.actor = actor;
         Ok(Box::new(context))
     };
-    let gateway = Gateway::new(Box::new(open), gate, |line| eprintln!("{line}")).map_err(start_refused)?;
+    let gateway = Gateway::new(Box::new(open), gate, trusted_proxies, |line| eprintln!("{line}"));
+    let gateway = gateway.map_err(start_refused)?;
     let library = context.library_path().display().to_string();
     let ready = |address: SocketAddr| {
         let url = format!("http://{address}/api/skills");
@@ -90,7 +92,7 @@ impl Workplace for Context {
         self.elsewhere().map_err(told)
     }
 
-    fn settings(&self) -> Result<Settings, ApiError> {
+    fn settings(&self) -> Result<agent::Settings, ApiError> {
         self.settings().map_err(told)
     }
 

@@ -22,6 +22,8 @@ pub struct Place {
     pub context: Context,
     /// The skills in agents' folders and in the library that have no history, as adopting them would end.
     pub skills: Vec<Adopted>,
+    /// Links to skills elsewhere that are not followed: those of a project may have come with its clone.
+    pub passed_over: Vec<PathBuf>,
     /// How many skills the library manages.
     pub managed: usize,
 }
@@ -33,24 +35,27 @@ impl Place {
     }
 
     /// Looks through the agents' folders and the library.
-    fn look(context: Context) -> Result<Self, CliError> {
+    fn look(context: Context, follows_links: bool) -> Result<Self, CliError> {
         let library = context.library_to_inspect()?;
         let managed = library.heads()?.len();
         let paths = unmanaged_paths(&context, &library)?;
+        let is_outside = |path: &PathBuf| !follows_links && path.is_symlink();
+        let (passed_over, paths): (Vec<_>, Vec<_>) = paths.into_iter().partition(is_outside);
         let skills = if paths.is_empty() { Vec::new() } else { adopt::foresee(&context, &paths)? };
-        Ok(Self { context, skills, managed })
+        Ok(Self { context, skills, passed_over, managed })
     }
 }
 
-/// The project's library, where there is a project, and the user's.
+/// The project's library, where there is a project, and the user's. Links of the user's folders are followed, and
+/// with `follows_links` those of the project's.
 ///
 /// # Errors
 /// A library cannot be read.
-pub fn places(context: &Context, global: &Global) -> Result<Vec<Place>, CliError> {
+pub fn places(context: &Context, global: &Global, follows_links: bool) -> Result<Vec<Place>, CliError> {
     let has_project = context.project_root().is_some() && !global.global;
     let scopes = [(true, has_project), (false, !global.project)];
     let wanted = scopes.into_iter().filter(|(_, is_wanted)| *is_wanted);
-    wanted.map(|(project, _)| Place::look(context_of(context, global, project)?)).collect()
+    wanted.map(|(project, _)| Place::look(context_of(context, global, project)?, follows_links || !project)).collect()
 }
 
 /// The same command for one of the two libraries, at the same moment.
@@ -75,7 +80,7 @@ fn unmanaged_paths(context: &Context, library: &Library) -> Result<Vec<PathBuf>,
         let has_history = SkillName::parse(&name).is_ok_and(|name| heads.iter().any(|(known, _)| *known == name));
         paths.extend(Some(library.path().join(name)).filter(|path| !has_history && is_skill(path)));
     }
-    for folder in context.agent_folders().all().iter().filter(|folder| folder.path != library.path()) {
+    for folder in context.agent_folders().all_read().iter().filter(|folder| folder.path != library.path()) {
         if is_agents_own(context, &folder.path) {
             paths.extend(children(&folder.path)?.into_iter().filter(|path| is_skill(path) && !is_ours(path)));
         }

@@ -119,7 +119,7 @@ impl SetupRecord {
         let text = fs::read_to_string(&path).map_err(io_at(&path))?;
         let damaged = |why: String| {
             CliError::new("damaged_setup", Exit::Integrity, format!("{} cannot be read: {why}", path.display()))
-                .hint("undo each library by itself: skillhub undo; skillhub --global undo")
+                .hint("undo each library by itself: `skillhub --project undo`, then `skillhub --global undo`")
         };
         let record: Self = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
         match record.v {
@@ -135,6 +135,13 @@ impl SetupRecord {
     pub fn forget(path: &Path) -> Result<(), CliError> {
         fs::remove_file(path).map_err(io_at(path))
     }
+}
+
+/// The folders of the files that the last setup wrote.
+pub fn written_folders(context: &Context) -> Vec<PathBuf> {
+    let last = SetupRecord::last(context).ok().flatten();
+    let files = last.iter().flat_map(|(record, _)| &record.files);
+    files.filter_map(|file| file.path.parent().map(Path::to_owned)).collect()
 }
 
 /// The folder and those above it that do not exist.

@@ -7,7 +7,7 @@ use scan::{Finding, Report};
 use skill::{counted, failure::Fails};
 
 use super::{Survey, found::Place, hosts::InUse};
-use crate::print::{BAD, FAINT, GOOD, STRONG, Table, severity_style, visible, wrapped};
+use crate::print::{BAD, FAINT, GOOD, STRONG, Table, WARN, severity_style, shell_word, visible, wrapped};
 
 /// Columns of a line.
 const WIDTH: usize = 80;
@@ -37,11 +37,20 @@ pub fn survey_lines(survey: &Survey) -> Vec<String> {
     for (place, folder) in folders(survey) {
         lines.extend(folder_lines(survey, place, &folder, &mut left));
     }
+    lines.extend(passed_over(survey));
     let agents: Vec<String> = survey.agents.iter().map(|agent| agent.agent.name.to_owned()).collect();
     if !agents.is_empty() {
         lines.extend(wrapped(&format!("Agents: {}", agents.join(", ")), WIDTH));
     }
     lines
+}
+
+/// The links that are not followed, with the commands that manage them.
+fn passed_over(survey: &Survey) -> impl Iterator<Item = String> {
+    survey.places.iter().flat_map(|place| &place.passed_over).map(|link| {
+        let command = format!("skillhub adopt --link {}", shell_word(&survey.shown(link)));
+        format!("{WARN}Passed over{WARN:#} a link in the project; manage it: {}", visible(&command))
+    })
 }
 
 /// Each folder with skills, once.
@@ -137,6 +146,7 @@ pub fn result_lines(survey: &Survey, adopted: &[(&Place, Vec<Adopted>)]) -> Vec<
             Table::cut(&format!("{BAD}Not managed{BAD:#} {}: {}", visible(&name_of(skill)), visible(&why)), WIDTH)
         }));
     }
+    lines.extend(passed_over(survey));
     for agent in &survey.agents {
         match &agent.connection {
             Some(Ok(connection)) if connection.is_new => {

@@ -99,14 +99,17 @@ fn is_setup_alone(operations: &[Operation]) -> bool {
 fn check_is_last(context: &Context, before: &LibraryBefore) -> Result<(), CliError> {
     let operations = since(context, before)?;
     let later = operations.iter().filter(|operation| operation.action != Action::Adopt.as_str()).count();
-    if operations.is_empty() || is_setup_alone(&operations) {
+    // An undo of the setup that was stopped after the library.
+    let undo = client::undo_reason(&before.operation);
+    let is_undone = operations.first().is_some_and(|last| last.reason.as_deref() == Some(undo.as_str()));
+    if operations.is_empty() || is_setup_alone(&operations) || is_undone {
         return Ok(());
     }
     let library = context.shown(context.library_path());
     let message =
         format!("{library} has {} since the setup, which would be undone as well", counted(later.max(1), "operation"));
     Err(CliError::new("conflict", Exit::Conflict, message)
-        .hint("see them with `skillhub undo --list`, then undo all: skillhub setup --undo -y"))
+        .hint("see them with `skillhub undo --list`, then undo all with `skillhub setup --undo -y`"))
 }
 
 fn undo_library(

@@ -77,17 +77,19 @@ pub struct AgentView {
 }
 
 impl AgentView {
-    /// Tests for content other than our own readers show to the agent.
+    /// Tests for content other than our own readers show to the agent. A skill that they refuse for its content or its
+    /// missing folder counts if the host finds it elsewhere.
     #[must_use]
     pub fn differs(&self) -> bool {
-        matches!(self.sight, Sight::Seen | Sight::Asked) && matches!(self.reads, Reads::Older { .. } | Reads::Other)
+        let is_meant = matches!(self.sight, Sight::Seen | Sight::Asked | Sight::Unusable(_));
+        is_meant && matches!(self.reads, Reads::Older { .. } | Reads::Other)
     }
 
     /// Tests for a skill that our own readers hide and the host reads.
     #[must_use]
     pub fn is_hidden_but_read(&self) -> bool {
         let is_hidden = matches!(self.sight, Sight::Disabled | Sight::Denied | Sight::NotOnList);
-        is_hidden && matches!(self.reads, Reads::Served | Reads::Older { .. })
+        is_hidden && self.reads != Reads::Nothing
     }
 
     /// Tests for a skill that the agent may see and its host does not find.
@@ -188,7 +190,7 @@ impl<'a> Views<'a> {
             Err(FolderError::Missing(_)) => return Reads::Nothing,
             Err(_) => return Reads::Other,
         };
-        if self.catalogue.files(listed).is_ok_and(|served| found.same_but_line_ends(&served)) {
+        if !listed.missing && self.catalogue.files(listed).is_ok_and(|served| found.same_but_line_ends(&served)) {
             return Reads::Served;
         }
         let digest = found.digest();

@@ -125,7 +125,7 @@ impl Fails for AgentError {
             Self::InvalidPath { .. } => new(FailureKind::Invalid, "invalid_path")
                 .hint("give the path relative to the skill's folder, such as references/api.md"),
             Self::Invalid { .. } => new(FailureKind::Invalid, "invalid_skill")
-                .hint("`skillhub validate PATH` lists every problem with its line"),
+                .hint("mend what is listed, each problem with its file and line"),
             Self::Library(error) => error.failure(),
             Self::Storage(error) => error.failure(),
         }

@@ -13,15 +13,16 @@ use library::{
     Action, Before, Commit, CommitError, Committed, Content, Denied, Event, FolderState, Library, LibraryError,
     LinkChanges, LinkPlan, NewRevision, Permit, Plans, RevisionId, Stamp, StorageError, WholeChange,
     folder::{self, FolderError, Leftovers},
+    interrupt::Section,
 };
 use scan::{Baseline, Blocked, Cleared, Report};
 use serde_json::Value;
 use skill::failure::{Fails, Failure, FailureKind};
-use skill::{Bundle, Digest, Limits, NameError, Problem, SkillName, SkillPath, validate};
+use skill::{Bundle, Digest, Limits, NameError, Problem, SkillName, SkillPath, shell_word, validate};
 use thiserror::Error;
 
 use accepting::accept_blocked;
-use folders::expand;
+use folders::{Expanded, expand};
 
 use crate::{
     accept::{Accept, BlockedSkill},
@@ -44,6 +45,8 @@ pub enum AdoptStatus {
     DryRun,
     /// The scan blocks it.
     Blocked,
+    /// It is a link, and links of its folder are not followed.
+    PassedOver,
     /// It was not taken over for another reason.
     Failed,
 }
@@ -57,6 +60,7 @@ impl AdoptStatus {
             Self::Unchanged => "unchanged",
             Self::DryRun => "dry_run",
             Self::Blocked => "blocked",
+            Self::PassedOver => "passed_over",
             Self::Failed => "failed",
         }
     }
@@ -173,7 +177,7 @@ impl Fails for AdoptError {
             }
             Self::Folder { source, .. } => source.failure(),
             Self::Invalid { path, .. } => Failure::new(FailureKind::Invalid, "invalid_skill")
-                .hint(format!("see all problems: skillhub validate {}", path.display())),
+                .hint(format!("see all problems: skillhub validate {}", shell_word(&path.display().to_string()))),
             Self::Name { .. } => Failure::new(FailureKind::Invalid, "invalid_name").hint("rename the folder"),
             Self::Blocked(_) => Failure::new(FailureKind::Blocked, "scan_blocked")
                 .hint("follow the remedy of each finding and adopt it again, or accept the findings"),
@@ -218,6 +222,8 @@ pub struct AdoptRequest<'a> {
     pub in_use: &'a [AgentFolder],
     /// The folders of all agents, of the project and of the user.
     pub known: &'a [AgentFolders],
+    /// The paths whose links to skills elsewhere are followed.
+    pub follows_links: &'a [PathBuf],
     /// Whether folders that git tracks are replaced with links.
     pub replaces_tracked: bool,
     /// Do everything but change something.
@@ -237,7 +243,8 @@ pub fn adopt(
 ) -> Result<Vec<Adopted>, AdoptError> {
     let (mut results, mut commits) = (Vec::new(), Vec::new());
     let (mut plans, mut tracked) = (BTreeMap::new(), TrackedFolders::default());
-    for found in request.paths.iter().flat_map(|path| expand(path, library.path())).collect::<Vec<_>>() {
+    let Expanded { skills, passed_over } = request.expand(library);
+    for found in skills {
         let mut result = Adopted::of(&found.place);
         result.agents = request.folder_of(&found.place).map(|folder| folder.ids.clone()).unwrap_or_default();
         match look_at(library, &found.real, (stamp, permit), &mut result) {
@@ -257,11 +264,14 @@ pub fn adopt(
         }
         results.push(result);
     }
+    results.extend(passed_over.iter().map(|link| Adopted { status: AdoptStatus::PassedOver, ..Adopted::of(link) }));
     if !request.dry_run {
         let accepted = accept_blocked(library, &mut results, &mut commits, (stamp, permit, accept))?;
         for result in results.iter_mut().filter(|result| result.name.as_ref().is_some_and(|n| accepted.contains(n))) {
             request.plan_links(library, result, &mut plans, &mut tracked);
         }
+        // What follows from the commit belongs to it.
+        let _whole = Section::enter().map_err(CommitError::from)?;
         let committed = commit_all(library, commits, &plans, stamp)?;
         follow_all(library, &mut results, (committed, plans), stamp);
     }
@@ -320,6 +330,17 @@ fn follow_all(
 }
 
 impl AdoptRequest<'_> {
+    /// The skill folders at and below the paths.
+    fn expand(&self, library: &Library) -> Expanded {
+        let mut all = Expanded::default();
+        for path in self.paths {
+            let Expanded { skills, passed_over } = expand(path, library.path(), self.follows_links.contains(path));
+            all.skills.extend(skills);
+            all.passed_over.extend(passed_over);
+        }
+        all
+    }
+
     /// The agents' folder in which a path stands.
     fn folder_of(&self, path: &Path) -> Option<&AgentFolder> {
         self.known.iter().flat_map(|known| known.all()).find(|folder| path.parent() == Some(&folder.path))
@@ -337,7 +358,7 @@ impl AdoptRequest<'_> {
         let mut folders = self.in_use.to_vec();
         let found_in = self.folder_of(&result.source).filter(|folder| folder.path != library.path());
         folders.extend(found_in.filter(|folder| folders.iter().all(|known| known.path != folder.path)).cloned());
-        let command = format!("skillhub adopt {}", result.source.display());
+        let command = format!("skillhub adopt {}", shell_word(&result.source.display().to_string()));
         let linking =
             Linking { folders: &folders, copy: false, replaces_tracked: self.replaces_tracked, command: &command };
         let linked = linking.of(library, skill, tracked);

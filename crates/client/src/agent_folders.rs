@@ -92,7 +92,8 @@ impl AgentFolders {
         let all = Self::collect(folders, read);
         let Ok(root) = library::resolve(root) else { return all };
         let (folders, outside) = all.folders.into_iter().partition(|folder| folder.path.starts_with(&root));
-        Self { folders, outside, ..all }
+        let read = all.read.into_iter().filter(|(_, path)| path.starts_with(&root)).collect();
+        Self { folders, outside, read, ..all }
     }
 
     /// The folders of a user; `variable` looks up the environment. An agent is in use when the folder
@@ -128,6 +129,20 @@ impl AgentFolders {
     #[must_use]
     pub fn all(&self) -> &[AgentFolder] {
         &self.folders
+    }
+
+    /// All folders, and those besides that hosts read and in which nothing is placed, with the agents that read them.
+    #[must_use]
+    pub fn all_read(&self) -> Vec<AgentFolder> {
+        let mut all = self.folders.clone();
+        for (id, path) in &self.read {
+            match all.iter_mut().skip(self.folders.len()).find(|folder| folder.path == *path) {
+                Some(known) => known.ids.push(id),
+                None if self.folders.iter().any(|folder| folder.path == *path) => {}
+                None => all.push(AgentFolder { ids: vec![id], path: path.clone(), in_use: false, copy: false }),
+            }
+        }
+        all
     }
 
     /// The folders of the named agents or, when none is named, of those in use. Agents whose hosts read the library
@@ -228,6 +243,18 @@ mod tests {
             let chosen = folders.chosen(&[reader.to_owned()], &library).unwrap();
             assert!(chosen.is_empty(), "{reader} reads the library itself");
         }
+    }
+
+    #[test]
+    fn folders_of_no_agent_are_read_too() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path().canonicalize().unwrap();
+        let folders = AgentFolders::of_project(&root).all_read();
+        let of = |below: &str| folders.iter().filter(|folder| folder.path == root.join(below)).collect::<Vec<_>>();
+        assert_eq!(of(".opencode/skills").len(), 1);
+        assert!(of(".opencode/skills")[0].ids.contains(&"opencode"));
+        assert_eq!(of(".claude/skills").len(), 1);
+        assert_eq!(of(".claude/skills")[0].ids, ["claude-code"], "the agents for which skills are placed there");
     }
 
     #[cfg(unix)]

@@ -152,7 +152,7 @@ impl Fails for ForeignError {
         let invalid = Failure::new(FailureKind::Invalid, "invalid_lock_file");
         match self {
             Self::None { .. } => Failure::new(FailureKind::NotFound, "not_found")
-                .hint("name the file: skillhub import PATH; folders without one: skillhub adopt"),
+                .hint("name the file, `skillhub import PATH`; folders without one: `skillhub adopt PATH`"),
             Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 Failure::new(FailureKind::NotFound, "not_found").hint("check the path")
             }
@@ -161,9 +161,9 @@ impl Fails for ForeignError {
                 .hint("finish the merge of that file, then import it again; nothing was changed"),
             Self::Unknown { .. } => invalid.hint("it reads skills-lock.json, .skill-lock.json and .clawhub/lock.json"),
             Self::Damaged { .. } => {
-                invalid.hint("let its own tool write it anew, or take the folders over: skillhub adopt")
+                invalid.hint("let its own tool write it anew, or take the folders over: `skillhub adopt PATH`")
             }
-            Self::Version { .. } => invalid.hint("take the folders over as they are: skillhub adopt PATH"),
+            Self::Version { .. } => invalid.hint("take the folders over as they are: `skillhub adopt PATH`"),
             Self::Source { .. } => invalid.hint("nothing was changed; take the entry out if you do not know it"),
         }
     }

@@ -13,9 +13,14 @@ use std::{
 };
 
 use cap_std::{ambient_authority, fs::Dir};
-use library::interrupt::{self, Interrupted};
+use library::{
+    child,
+    interrupt::{self, Interrupted},
+};
 use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
+
+use crate::{http::untrusted, transport::Transport};
 
 /// How long git may take for one command.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
@@ -99,6 +104,7 @@ impl Fails for ProgramError {
             Self::TooMuch { .. } => Failure::new(FailureKind::Invalid, "too_large")
                 .hint("clone it yourself and use the folder of the clone"),
             Self::Interrupted(error) => error.failure(),
+            Self::Failed { message } if message.contains("certificate") => untrusted(),
             Self::Failed { .. } => Failure::new(FailureKind::Unreachable, "git_failed"),
             Self::Io(_) => Failure::io(),
         }
@@ -107,7 +113,8 @@ impl Fails for ProgramError {
 
 /// A git that asks nothing, runs no hook, and may use no transport until one is allowed.
 pub(crate) fn program(folder: &Path) -> Command {
-    let mut command = Command::new("git");
+    let mut command = child::command("git");
+    Transport::chosen().apply_to_git(&mut command);
     for name in UNSET {
         command.env_remove(name);
     }

@@ -82,6 +82,7 @@ impl Fails for GitError {
     fn failure(&self) -> Failure {
         match self {
             Self::Program(error) => error.failure(),
+            Self::Fetch { message, .. } if message.contains("certificate") => crate::http::untrusted(),
             Self::Fetch { reference, .. } if reference == "HEAD" => {
                 Failure::new(FailureKind::Unreachable, "git_failed")
                     .hint("check the URL, and that git can fetch it without asking for a password")

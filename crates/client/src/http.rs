@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use rustls::CertificateError;
 use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
 use ureq::{
@@ -13,7 +14,10 @@ use ureq::{
         Response,
         header::{AUTHORIZATION, CONTENT_TYPE, IF_NONE_MATCH, LOCATION},
     },
+    tls::TlsConfig,
 };
+
+use crate::transport::{self, Transport, TrustError};
 
 /// How long one file may take, and how long it may take until there is a connection.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
@@ -63,6 +67,23 @@ pub enum HttpError {
         /// The limit.
         limit: u64,
     },
+    /// No authority that is trusted here signed the server's certificate, or it is not for this host.
+    #[error("cannot trust the certificate of {url}: {message}")]
+    Untrusted {
+        /// The URL.
+        url: String,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// The certificates to trust cannot be read.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
+    /// A token would travel unencrypted to another machine.
+    #[error("a token for {url} would travel unencrypted; nothing was sent")]
+    PlainToken {
+        /// The URL.
+        url: String,
+    },
     /// The server sends us somewhere that we do not go.
     #[error("{url} sends on to {to:?}, which is not followed")]
     Redirect {
@@ -83,13 +104,26 @@ impl Fails for HttpError {
             Self::NotFound { .. } => Failure::new(FailureKind::NotFound, "not_found").hint("check the URL"),
             Self::TooLarge { .. } => Failure::new(FailureKind::Invalid, "too_large")
                 .hint("no skill is as large; check what stands at the URL"),
+            Self::Untrusted { .. } => untrusted(),
+            Self::Trust(error) => error.failure(),
+            Self::PlainToken { .. } => Failure::new(FailureKind::Refused, "insecure")
+                .hint("name the server as https://; in a network that you trust, add --insecure"),
             Self::Redirect { .. } => Failure::new(FailureKind::Unreachable, "network")
                 .hint("if you trust that place, name its URL; it must be of the same scheme"),
         }
     }
 }
 
-fn agent() -> Agent {
+/// The failure of a server, or of its git, whose certificate nobody vouches for.
+pub(crate) fn untrusted() -> Failure {
+    Failure::new(FailureKind::Unreachable, "untrusted_certificate").hint(
+        "if it is your own CA, add --ca-file FILE with its certificate in PEM form, or set SSL_CERT_FILE; a CA's own \
+         certificate is not accepted as a server's",
+    )
+}
+
+/// A client for one URL. What stays on this machine goes through no proxy, and needs no certificates without TLS.
+fn agent(url: &str) -> Result<Agent, TrustError> {
     let config = Agent::config_builder()
         .timeout_global(Some(TIME_LIMIT))
         .timeout_connect(Some(CONNECT_LIMIT))
@@ -98,17 +132,49 @@ fn agent() -> Agent {
         .http_status_as_error(false)
         .allow_non_standard_methods(true)
         .user_agent(concat!("skillhub/", env!("CARGO_PKG_VERSION")));
-    config.build().into()
+    let config = if transport::is_loopback(url) { config.proxy(None) } else { config };
+    let config = match scheme(url) {
+        "https" => config.tls_config(TlsConfig::builder().root_certs(transport::roots()?).build()),
+        _ => config,
+    };
+    Ok(config.build().into())
+}
+
+fn unreached(url: &str, error: &ureq::Error) -> HttpError {
+    let (url, message) = (url.to_owned(), error.to_string());
+    let of_tls = match error {
+        ureq::Error::Rustls(error) => Some(error),
+        ureq::Error::Io(error) => error.get_ref().and_then(|inner| inner.downcast_ref()),
+        _ => None,
+    };
+    match (of_tls, error) {
+        (Some(rustls::Error::InvalidCertificate(fault)), _) => HttpError::Untrusted { url, message: fault_of(fault) },
+        (_, ureq::Error::Io(io)) if io.kind() == ErrorKind::ConnectionRefused => HttpError::Refused { url },
+        _ => HttpError::Unreached { url, message },
+    }
+}
+
+/// What is wrong with a certificate, in words.
+fn fault_of(fault: &CertificateError) -> String {
+    match fault {
+        CertificateError::UnknownIssuer => "its issuer is not trusted here".to_owned(),
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "it is for another host".to_owned()
+        }
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => "it has expired".to_owned(),
+        other => match other.to_string() {
+            text if text.contains("CaUsedAsEndEntity") => "it is a CA's own certificate".to_owned(),
+            text => text,
+        },
+    }
 }
 
 /// Fetches the file of an `http://` or `https://` URL, of at most `limit` bytes. Servers may send on to another URL of the
 /// same scheme.
 pub(crate) fn get(url: &str, limit: u64) -> Result<Vec<u8>, HttpError> {
-    let agent = agent();
     let mut url = url.to_owned();
     for _ in 0..=MOST_REDIRECTS {
-        let unreached = |error: ureq::Error| HttpError::Unreached { url: url.clone(), message: error.to_string() };
-        let answer = agent.get(&url).call().map_err(unreached)?;
+        let answer = agent(&url)?.get(&url).call().map_err(|error| unreached(&url, &error))?;
         let status = answer.status().as_u16();
         url = match status {
             200 => return read(answer, &url, limit),
@@ -143,13 +209,14 @@ pub(crate) struct Answer {
 }
 
 /// Asks a server, and takes whatever it answers, of at most `limit` bytes. It is not followed to another place: the token
-/// is for this one.
+/// is for this one. Unencrypted, a token goes to this machine alone.
 pub(crate) fn ask(url: &str, ask: &Ask<'_>, limit: u64) -> Result<Answer, HttpError> {
     let invalid =
         |error: &dyn std::fmt::Display| HttpError::Unreached { url: url.to_owned(), message: error.to_string() };
     let mut request =
         ureq::http::Request::builder().uri(url).method(if ask.method.is_empty() { "GET" } else { ask.method });
     if let Some(token) = ask.token {
+        check_token_may_go(url)?;
         request = request.header(AUTHORIZATION, format!("Bearer {token}"));
     }
     if let Some(etag) = ask.etag {
@@ -159,11 +226,20 @@ pub(crate) fn ask(url: &str, ask: &Ask<'_>, limit: u64) -> Result<Answer, HttpEr
         request = request.header(CONTENT_TYPE, kind);
     }
     let request = request.body(ask.body.map_or_else(Vec::new, |(_, bytes)| bytes.to_vec()));
-    let answer = agent().run(request.map_err(|error| invalid(&error))?).map_err(|error| match &error {
-        ureq::Error::Io(io) if io.kind() == ErrorKind::ConnectionRefused => HttpError::Refused { url: url.to_owned() },
-        _ => invalid(&error),
-    })?;
+    let request = request.map_err(|error| invalid(&error))?;
+    let answer = agent(url)?.run(request).map_err(|error| unreached(url, &error))?;
     Ok(Answer { status: answer.status().as_u16(), bytes: read(answer, url, limit)? })
+}
+
+/// Refuses a URL to which no token is sent.
+///
+/// # Errors
+/// [`HttpError::PlainToken`]
+pub fn check_token_may_go(url: &str) -> Result<(), HttpError> {
+    match Transport::chosen().may_carry_token(url) {
+        true => Ok(()),
+        false => Err(HttpError::PlainToken { url: url.to_owned() }),
+    }
 }
 
 fn read(answer: Response<ureq::Body>, url: &str, limit: u64) -> Result<Vec<u8>, HttpError> {

@@ -174,7 +174,7 @@ impl Installer<'_> {
             );
         } else if release.origin.kind == "git" && release.origin.commit.is_none() {
             notes.push(format!(
-                "which commit it is of is not known until it is updated (skillhub update {name}); until then a clone \
+                "which commit it is of is not known until it is updated (`skillhub update {name}`); until then a clone \
                  cannot restore it from the lock file"
             ));
         }
@@ -283,6 +283,8 @@ impl Installer<'_> {
             requested: theirs.map_or(asked, |theirs| theirs.requested),
             local,
             signer: None,
+            vouchers: Vec::new(),
+            unknown_key: Vec::new(),
             is_dependency: false,
             warnings: Vec::new(),
             locked: None,

@@ -208,6 +208,7 @@ impl Installer<'_> {
             }
         }
         self.accept_blocked(request, &mut batch)?;
+        batch.refuse_unsigned_requirements(self.registries, &lock);
         batch.drop_unmet(&needs);
         self.finish(batch, request, &folders)
     }

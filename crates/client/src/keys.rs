@@ -1,12 +1,15 @@
 //! [`Keys`]: the keys of an owner in a registry, and how they change.
 
 use jiff::Timestamp;
-use registry_index::{KeyChange, KeyChangeError, OwnerFile, OwnerKey, PublicKey, SignerError, Stamp};
+use registry_index::{KeyChange, KeyChangeError, OwnerFile, OwnerKey, PublicKey, SignerError, Stamp, key_statement};
 use skill::Owner;
 use skill::failure::{Fails, Failure};
 use thiserror::Error;
 
-use crate::registry::{Registries, Registry, RegistryError};
+use crate::{
+    registry::{Registries, Registry, RegistryError},
+    signing::{SigningError, SigningKey},
+};
 
 /// The keys of an owner.
 #[derive(Debug, Clone)]
@@ -31,6 +34,9 @@ pub enum KeyError {
     /// The owner's file cannot be changed.
     #[error(transparent)]
     Change(#[from] KeyChangeError),
+    /// The old key did not sign.
+    #[error(transparent)]
+    Signing(#[from] SigningError),
 }
 
 impl Fails for KeyError {
@@ -39,6 +45,7 @@ impl Fails for KeyError {
             Self::Registry(error) => error.failure(),
             Self::Signer(error) => error.failure(),
             Self::Change(error) => error.failure(),
+            Self::Signing(error) => error.failure(),
         }
     }
 }
@@ -53,12 +60,20 @@ pub fn keys(registries: &Registries, owner: &Owner) -> Result<Keys, KeyError> {
     Ok(Keys::of(&registry, owner, &file))
 }
 
-/// Lets an owner sign with another key from now on.
+/// Lets an owner sign with another key from now on. A `voucher` that the owner has already signs for it, so that clients
+/// which know the voucher accept the new key.
 ///
 /// # Errors
 /// [`KeyError`]; the registry is then as it was.
-pub fn add_key(registries: &Registries, owner: &Owner, key: PublicKey, now: Timestamp) -> Result<Keys, KeyError> {
-    change(registries, owner, &KeyChange::Add(key), now)
+pub fn add_key(
+    registries: &Registries,
+    owner: &Owner,
+    key: PublicKey,
+    voucher: Option<&SigningKey>,
+    now: Timestamp,
+) -> Result<Keys, KeyError> {
+    let vouched_by = voucher.map(|voucher| voucher.sign(&key_statement(owner, &key))).transpose()?;
+    change(registries, owner, &KeyChange::Add { key, vouched_by }, now)
 }
 
 /// Lets the key with this fingerprint sign nothing new; what it signed stays signed.
@@ -72,7 +87,8 @@ pub fn retire_key(registries: &Registries, owner: &Owner, key: &str, now: Timest
 fn change(registries: &Registries, owner: &Owner, change: &KeyChange, now: Timestamp) -> Result<Keys, KeyError> {
     let mut registry = registries.serving(owner)?;
     let stamp = Stamp { by: owner.to_string(), at: now };
-    let file = registry.change_owner(owner, |index| Ok::<_, KeyError>(index.change_key(owner, change, &stamp)?))?;
+    registry.change_key::<KeyError>(owner, change, &stamp)?;
+    let file = registry.with_owner(owner)?.owner(owner)?;
     Ok(Keys::of(&registry, owner, &file))
 }
 

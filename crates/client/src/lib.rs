@@ -37,6 +37,7 @@ pub mod search;
 mod signing;
 mod spec;
 mod tracked;
+mod transport;
 mod undo;
 mod unfinished;
 mod uninstall;
@@ -54,7 +55,7 @@ pub use foreign::{ForeignError, ForeignLock, ForeignTool};
 pub use found::{Pick, PickError};
 pub use git::ProgramError;
 pub use git_source::GitError;
-pub use http::HttpError;
+pub use http::{HttpError, check_token_may_go};
 pub use import::{ImportStatus, Imported};
 pub use install::{
     Ahead, Choice, Evolved, InstallError, InstallRequest, InstallStatus, Installed, Installer, Outcomes, Progress,
@@ -76,7 +77,7 @@ pub use publish::{
 };
 pub use registry::{
     EMBEDDED, MirrorCheck, MirrorsTidied, Registries, Registry, RegistryError, init_registry, installed_sources,
-    is_elsewhere,
+    is_elsewhere, token_variable,
 };
 pub use release_state::{InstalledRelease, ReleaseState, known_states};
 pub use releases::{Info, Signed, YankError, Yanked, info, yank};
@@ -85,7 +86,10 @@ pub use resolve::{ResolveError, Resolved, resolve};
 pub use search::{DEFAULT_RESULTS, Found as SearchFound, SearchError, SearchResult, search};
 pub use signing::{SigningError, SigningKey, read_public_key};
 pub use spec::{GitSpec, Request, Spec, SpecError};
-pub use undo::{Operation, START as UNDO_START, UndoError, UndoStatus, Undone, UndoneSkill, operations, undo, undo_to};
+pub use transport::{GIT_CA_FILE, Transport, TrustError};
+pub use undo::{
+    Operation, START as UNDO_START, UndoError, UndoStatus, Undone, UndoneSkill, operations, undo, undo_reason, undo_to,
+};
 pub use unfinished::{remove_unfinished, unfinished};
 pub use uninstall::{Outcome, UninstallError, Uninstalled, uninstall};
 pub use unmanaged::{Unmanaged, unmanaged};

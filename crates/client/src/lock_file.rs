@@ -28,6 +28,10 @@ pub use waivers::LockedWaiver;
 pub const LOCK_FILE: &str = "skillhub.lock";
 
 const FORMAT: i64 = 1;
+
+/// The kinds of sources. A later version may add some; what has one is refused whole and left as it is.
+const KINDS: [&str; 4] = ["registry", "git", "folder", "archive"];
+
 const HEAD: &str = "# Written by skillhub: which skills are installed, exactly. Commit this file.\n";
 
 /// A lock file, read.
@@ -56,7 +60,7 @@ const HEAD: &str = "# Written by skillhub: which skills are installed, exactly. 
 ///
 /// Skills are sorted by name, there is no time in it, and fields that are not known are kept. A file of a former format
 /// is written in this one by the first change, in place: it stands beside its project's history or the library's, which
-/// have what it was. One of a later format is refused and left as it is.
+/// have what it was. One of a later format, or with a kind of source that is not known, is refused and left as it is.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LockFile {
     path: PathBuf,
@@ -132,6 +136,16 @@ pub enum LockFileError {
         /// The format found.
         found: i64,
     },
+    /// With a source of a kind that came after this version.
+    #[error("{} was made by a newer skillhub: it has {name} from a source of kind {kind:?}", path.display())]
+    NewerKind {
+        /// The file.
+        path: PathBuf,
+        /// The skill.
+        name: String,
+        /// The kind of its source.
+        kind: String,
+    },
     /// The library cannot be read, or is locked.
     #[error(transparent)]
     Library(#[from] LibraryError),
@@ -150,12 +164,14 @@ impl Fails for LockFileError {
         let integrity = Failure::new(FailureKind::Integrity, "damaged_lock_file");
         match self {
             Self::ConflictMarkers { .. } => Failure::new(FailureKind::Conflict, "merge_conflict").hint(
-                "skillhub doctor --fix takes what goes together and names what you have to decide; or finish the merge",
+                "`skillhub doctor --fix` takes what goes together and names what you have to decide; or finish the merge",
             ),
             Self::Damaged { .. } => {
                 integrity.hint("bring back the last good version, or delete the file and install again")
             }
-            Self::Newer { .. } => integrity.hint("update skillhub; the file was left as it is"),
+            Self::Newer { .. } | Self::NewerKind { .. } => {
+                integrity.hint("update skillhub; the file was left as it is")
+            }
             Self::Library(error) => error.failure(),
             Self::Io { .. } => Failure::io(),
         }
@@ -213,6 +229,7 @@ impl LockFile {
         };
         let mut skills = BTreeMap::new();
         for (at, table) in tables.into_iter().enumerate() {
+            check_kind(&table, path)?;
             let skill = LockedSkill::of(table).map_err(|what| damaged(format!("skill {}: {what}", at + 1)))?;
             if let Some(double) = skills.insert(skill.name.clone(), skill) {
                 return Err(damaged(format!("{} is there twice", double.name)));
@@ -332,6 +349,18 @@ impl LockFile {
             }
         })?;
         Ok(true)
+    }
+}
+
+/// Refuses an entry whose source this version does not know, before its other fields are read: they may differ too.
+fn check_kind(entry: &Value, path: &Path) -> Result<(), LockFileError> {
+    let text = |key: &str| entry.get(key).and_then(Value::as_str).map(str::to_owned);
+    match text("kind") {
+        Some(kind) if !KINDS.contains(&kind.as_str()) => {
+            let name = text("name").unwrap_or_else(|| "a skill".to_owned());
+            Err(LockFileError::NewerKind { path: path.to_owned(), name, kind })
+        }
+        _ => Ok(()),
     }
 }
 
@@ -511,6 +540,15 @@ mod tests {
         }
         let error = parse("format = 1\n[[skill]\n").unwrap_err();
         assert!(error.to_string().contains("line 2"), "{error}");
+    }
+
+    #[test]
+    fn unknown_source_kind_is_newer() {
+        let newer = format!("{OLD}\n[[skill]]\nname = \"acme/later\"\nkind = \"oci\"\nlayers = [1]\n");
+        let error = parse(&newer).unwrap_err();
+        assert!(matches!(&error, LockFileError::NewerKind { kind, .. } if kind == "oci"), "{error}");
+        assert!(error.to_string().contains("made by a newer skillhub"), "{error}");
+        assert_eq!(error.failure().kind, FailureKind::Integrity);
     }
 
     #[test]

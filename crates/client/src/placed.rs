@@ -136,7 +136,11 @@ pub fn mend_placed(library: &Library, placed: &PlacedSkill, stamp: &Stamp) -> Re
     };
     match &placed.standing {
         Standing::Ours if placed.exists => Ok(true),
-        Standing::Ours => Ok(dir.remove_link(&placed.skill, library.path())? && forget(library, placed, stamp)),
+        // A folder with its content may be an original that is in its place again, and stays.
+        Standing::Ours => {
+            dir.remove_link(&placed.skill, library.path())?;
+            Ok(forget(library, placed, stamp))
+        }
         Standing::Nothing if !placed.exists => Ok(forget(library, placed, stamp)),
         Standing::Dangling(_) if !placed.exists => {
             Ok(dir.remove_dangling_link(&placed.skill)? && forget(library, placed, stamp))

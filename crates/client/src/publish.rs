@@ -220,13 +220,13 @@ impl Draft<'_> {
     /// Refuses a key that is not the owner's, before anything is signed; tells when a signature will be missed.
     fn check_key(&mut self, entries: &[Entry]) -> Result<(), PublishError> {
         let owner = &self.name.owner;
+        let file = self.registry.with_owner(owner)?.owner(owner)?;
         let Some(signing) = self.signing else {
             if newest(entries, true).is_some_and(|entry| entry.signature.is_some()) {
                 self.warnings.push(format!("{owner} signed the release before this one; sign it as well: --sign"));
             }
             return Ok(());
         };
-        let file = self.registry.with_owner(owner)?.owner(owner)?;
         match file.key_refusal(owner, &signing.public()) {
             Some(error) => Err(error.into()),
             None => Ok(()),
@@ -242,7 +242,7 @@ impl Draft<'_> {
             }
             let registry = registries.serving(&required.name.owner)?;
             let releases = registry.with_skill(&required.name)?.releases(&required.name)?;
-            let is_met = |entry: &Entry| !entry.yanked && entry.withdrawn.is_none() && required.takes(&entry.version);
+            let is_met = |entry: &Entry| entry.is_offered() && required.takes(&entry.version);
             if !releases.iter().any(is_met) {
                 self.warnings
                     .push(format!("no release in {registry} is {required}: it cannot be installed until there is"));
@@ -327,7 +327,10 @@ impl Draft<'_> {
         let (name, changelog, forked_from) = (self.name.clone(), options.changelog.clone(), self.forked_from.clone());
         let release = NewRelease { name, version, changelog, signature, forked_from, stamp };
         match self.registry.append::<PublishError>(&release, &self.cleared, &bytes) {
-            Ok(Appended::Published(entry)) => Ok((PublishStatus::Published, entry.version.clone())),
+            Ok(Appended::Published(entry)) => {
+                self.warnings.extend(entry.held().map(|notice| format!("nobody gets it yet: {}", notice.reason)));
+                Ok((PublishStatus::Published, entry.version.clone()))
+            }
             Ok(Appended::Unchanged(entry)) => Ok((PublishStatus::Unchanged, entry.version.clone())),
             Err(PublishError::Append(AppendError::VersionExists { version, .. })) => {
                 let entries = self.registry.index().releases(&self.name)?;

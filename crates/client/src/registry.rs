@@ -1,6 +1,7 @@
 //! [`Registries`]: which registry is meant, and [`Registry`], one of them opened.
 
 mod ahead;
+mod credential;
 mod error;
 mod init;
 mod location;
@@ -21,12 +22,16 @@ use std::{
 
 use jiff::Timestamp;
 use library::{Home, interrupt};
-use registry_index::{AppendError, Appended, BundlePlace, Entry, FlagError, Index, NewRelease, Stamp, seed, shard};
+use registry_index::{
+    AppendError, Appended, BundlePlace, Entry, FlagError, Index, KeyChange, KeyChangeError, NewRelease, Stamp, seed,
+    shard,
+};
 use scan::Cleared;
 use semver::Version;
 use skill::{Digest, Owner, QualifiedName, SkillName};
 
 pub(crate) use ahead::Wish;
+pub use credential::token_variable;
 pub use error::RegistryError;
 pub use init::{init_registry, is_elsewhere};
 use location::Location;
@@ -42,7 +47,6 @@ use web::Web;
 
 use crate::{
     config::{Config, RegistryConfig},
-    login::Logins,
     search::SearchResult,
     spec::GitSpec,
 };
@@ -276,14 +280,8 @@ impl Registries {
         if !matches!(spec.transport(), "http" | "https") || url.ends_with(".git") {
             return Ok(None);
         }
-        let kept = || Logins::read(&self.home).ok()?.of(&url).map(|login| login.token.clone());
-        Web::find(
-            &url,
-            &self.home,
-            self.token_for(url.trim_end_matches('/')).or_else(kept),
-            self.accepts_rewrite,
-            self.now,
-        )
+        let credential = self.credential(url.trim_end_matches('/'));
+        Web::find(&url, &self.home, credential, self.accepts_rewrite, self.now)
     }
 
     /// Makes the embedded registry beside its place and renames it, so that no other process sees it
@@ -398,18 +396,19 @@ impl Registry {
         }
     }
 
-    /// Changes the file of an owner.
-    pub(crate) fn change_owner<T, E: From<RegistryError>>(
+    /// Adds a key to an owner's, or retires one.
+    pub(crate) fn change_key<E: From<RegistryError> + From<KeyChangeError>>(
         &mut self,
         owner: &Owner,
-        change: impl Fn(&Index) -> Result<T, E>,
-    ) -> Result<T, E> {
+        change: &KeyChange,
+        stamp: &Stamp,
+    ) -> Result<(), E> {
+        let paths = [shard::CONFIG.to_owned(), shard::owner_file(owner)];
+        let change_here = |index: &Index| Ok::<_, E>(index.change_key(owner, change, stamp).map(drop)?);
         match &self.reach {
-            Reach::Here => change(&self.index),
-            Reach::Git(remote) => {
-                remote.change(&mut self.index, &[shard::CONFIG.to_owned(), shard::owner_file(owner)], change)
-            }
-            Reach::Web(web) => Err(RegistryError::NotThere(web.url().to_owned()).into()),
+            Reach::Here => change_here(&self.index),
+            Reach::Git(remote) => remote.change(&mut self.index, &paths, change_here),
+            Reach::Web(web) => Ok(web.change_key(owner, change)?),
         }
     }
 
@@ -427,18 +426,18 @@ impl Registry {
         self.change(&release.name, Some(&digest), |index| Ok(index.append(release, cleared, archive)?))
     }
 
-    /// Sets the flag `yanked` of a release.
+    /// Sets the flag `yanked` of a release, with the reason if there is one.
     pub(crate) fn set_yanked<E: From<RegistryError> + From<FlagError>>(
         &mut self,
         name: &QualifiedName,
         version: &Version,
-        yanked: bool,
+        flag: (bool, Option<&str>),
         stamp: &Stamp,
     ) -> Result<Entry, E> {
         if let Reach::Web(web) = &self.reach {
-            return Ok(web.set_yanked(&self.index, name, version, yanked)?);
+            return Ok(web.set_yanked(&self.index, name, version, flag)?);
         }
-        self.change(name, None, |index| Ok(index.set_yanked(name, version, yanked, stamp)?))
+        self.change(name, None, |index| Ok(index.set_yanked(name, version, flag, stamp)?))
     }
 
     /// Puts a release into the index, or sets a flag of one, with `change`. Where others change the registry at the same

@@ -21,6 +21,8 @@ pub enum ReleaseState {
     Withdrawn(String),
     /// It is held back until it was looked at, for this reason.
     Quarantined(String),
+    /// It is on hold since its content is under quarantine elsewhere, for this reason.
+    Held(String),
 }
 
 /// What was found in one registry; holds for one state of its index and one set of releases.
@@ -44,10 +46,18 @@ impl PartialEq for KnownStates {
 impl ReleaseState {
     /// The state that a line of the index gives to its release.
     pub(crate) fn of(entry: &Entry) -> Option<Self> {
-        match (&entry.withdrawn, entry.quarantined()) {
-            (Some(withdrawal), _) => Some(Self::Withdrawn(withdrawal.reason.clone())),
-            (None, Some(held)) => Some(Self::Quarantined(held.reason)),
-            (None, None) => None,
+        let withdrawn = entry.withdrawn.as_ref().map(|withdrawal| Self::Withdrawn(withdrawal.reason.clone()));
+        let quarantined = || entry.quarantined().map(|notice| Self::Quarantined(notice.reason));
+        withdrawn.or_else(quarantined).or_else(|| entry.held().map(|notice| Self::Held(notice.reason)))
+    }
+
+    /// The sentence about a release, without its name.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::Withdrawn(reason) => format!("was withdrawn: {reason}"),
+            Self::Quarantined(reason) => format!("is under quarantine: {reason}"),
+            Self::Held(reason) => format!("is on hold: {reason}"),
         }
     }
 
@@ -57,6 +67,7 @@ impl ReleaseState {
         match self {
             Self::Withdrawn(_) => "withdrawn",
             Self::Quarantined(_) => "quarantined",
+            Self::Held(_) => "held",
         }
     }
 
@@ -64,7 +75,7 @@ impl ReleaseState {
     #[must_use]
     pub fn reason(&self) -> &str {
         match self {
-            Self::Withdrawn(reason) | Self::Quarantined(reason) => reason,
+            Self::Withdrawn(reason) | Self::Quarantined(reason) | Self::Held(reason) => reason,
         }
     }
 }

@@ -128,16 +128,22 @@ impl Fails for YankError {
     }
 }
 
-/// Keeps one release out of new installs, or with `undo` lets it back in. `by` is the account that
-/// does so.
+/// Keeps one release out of new installs, for a reason if one is given, or lets it back in where `yanked` is false. `by`
+/// is the account that does so.
 ///
 /// # Errors
 /// [`YankError`]
-pub fn yank(registries: &Registries, spec: &Spec, undo: bool, by: &str, now: Timestamp) -> Result<Yanked, YankError> {
+pub fn yank(
+    registries: &Registries,
+    spec: &Spec,
+    flag: (bool, Option<&str>),
+    by: &str,
+    now: Timestamp,
+) -> Result<Yanked, YankError> {
     let (mut registry, name, request) = resolve::locate(registries, spec)?;
     let Wanted::Exact(version) = request.wanted() else { return Err(YankError::NotExact(spec.to_string())) };
     resolve::releases(&registry, &name)?;
     let stamp = Stamp { by: by.to_owned(), at: now };
-    let entry = registry.set_yanked::<YankError>(&name, version, !undo, &stamp)?;
+    let entry = registry.set_yanked::<YankError>(&name, version, flag, &stamp)?;
     Ok(Yanked { registry: registry.name().to_owned(), location: registry.location().to_owned(), entry })
 }

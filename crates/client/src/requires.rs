@@ -301,7 +301,7 @@ impl Releases for World<'_> {
 
 impl Release {
     fn of(entry: &Entry) -> Self {
-        Self { version: entry.version.clone(), requires: parsed(&entry.requires), is_yanked: entry.yanked }
+        Self { version: entry.version.clone(), requires: parsed(&entry.requires), is_yanked: !entry.is_offered() }
     }
 }
 
@@ -328,7 +328,7 @@ impl Asked {
     /// What it asks of the solver; a skill that is here for others only asks for nothing in an update.
     fn wish(&self, here: Option<&Here>) -> Option<Wish> {
         let wanted = self.request.wanted();
-        let is_open = |entry: &&Entry| entry.withdrawn.is_none() && !entry.yanked;
+        let is_open = |entry: &&Entry| entry.is_offered();
         let does = |entry: &&Entry| match wanted {
             Wanted::Newest => is_open(entry),
             Wanted::Exact(version) => entry.version.cmp_precedence(version).is_eq(),

@@ -6,12 +6,12 @@
 use std::{
     io::{self, Seek, Write},
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Stdio,
 };
 
 use cap_std::{ambient_authority, fs::Dir};
 use library::read_bounded;
-use registry_index::{KeyError, NAMESPACE, PublicKey, SecretKey, SignatureError, signed_with};
+use registry_index::{KeyError, PublicKey, SecretKey, SignatureError, namespace_of, signed_with};
 use skill::Limits;
 use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
@@ -140,8 +140,8 @@ impl SigningKey {
         let failed = |message: String| SigningError::NotSigned { path: self.path.clone(), message };
         let mut text = tempfile::tempfile().map_err(io)?;
         text.write_all(statement.as_bytes()).and_then(|()| text.rewind()).map_err(io)?;
-        let mut command = Command::new("ssh-keygen");
-        command.args(["-Y", "sign", "-n", NAMESPACE, "-f"]).arg(&self.path).stdin(Stdio::from(text));
+        let mut command = library::child::command("ssh-keygen");
+        command.args(["-Y", "sign", "-n", namespace_of(statement), "-f"]).arg(&self.path).stdin(Stdio::from(text));
         if !self.may_ask {
             command.env("SSH_ASKPASS", "false").env("SSH_ASKPASS_REQUIRE", "force");
         }

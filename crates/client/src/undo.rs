@@ -25,6 +25,7 @@ use skill::{
 };
 
 pub use error::UndoError;
+pub use last::undo_reason;
 use last::{Last, OfSkill, UNDO};
 use several::Since;
 pub use several::{Operation, START, operations};
@@ -303,7 +304,9 @@ impl Planned<'_> {
             && self.then.is_none()
             && let Err(why) = self.put_folder_back(library)
         {
-            outcome.warnings.push(format!("its folder was not put back; skillhub rollback {name} brings it: {why}"));
+            outcome
+                .warnings
+                .push(format!("its folder was not put back; `skillhub rollback {name} head` writes it again: {why}"));
         }
         let before = self.of.state_before();
         let change = |state: &mut SkillState| {
@@ -322,13 +325,15 @@ impl Planned<'_> {
 
     /// The links as they were before the operation, with the originals that it moved aside.
     fn links(&self, state: &State) -> LinkPlan {
-        let (before, now) = (self.of.state_before(), state.of(&self.of.name).placed);
+        let (before, now) = (self.of.state_before(), state.of(&self.of.name));
         let of_others = self.of.before().map(|before| before.linked.clone()).unwrap_or_default();
-        let removed = now.into_iter().filter(|path| !before.placed.contains(path) && !of_others.contains(path));
+        let removed = now.placed.iter().filter(|path| !before.placed.contains(path) && !of_others.contains(path));
         let is_there = self.then.is_some() || self.of.revision().is_none();
-        let shown = before.placed.iter().filter(|_| before.enabled && is_there);
+        // A link that the operation left alone is nobody's concern, also if a hand took it away.
+        let is_gone = |path: &&PathBuf| !now.enabled || !now.placed.contains(path);
+        let shown = before.placed.iter().filter(|_| before.enabled && is_there).filter(is_gone);
         let targets = shown.filter_map(|path| Some(LinkTarget { replaces: true, ..LinkTarget::link(path.parent()?) }));
-        LinkPlan { targets: targets.collect(), removed: removed.collect(), restored: self.of.originals() }
+        LinkPlan { targets: targets.collect(), removed: removed.cloned().collect(), restored: self.of.originals() }
     }
 
     /// The entry of the lock file as it was before, and the name of the one that goes.

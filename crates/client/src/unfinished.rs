@@ -26,10 +26,16 @@ const OF_HISTORY: [(&str, &str, &str); 6] = [
 /// How the names of objects begin until they are whole, in the folders of objects.
 const OBJECT: &str = "tmp_obj";
 
+/// How files begin that replace a configuration of another program, and records of a setup; and the length of the
+/// rest of their names, in bytes.
+const BESIDE: &str = ".skillhub-";
+const RECORD: &str = ".tmp";
+const RANDOM: usize = 6;
+
 /// Half-made files and folders in the home, its cache and a library's folder in it, sorted. What somebody
-/// may be at work on is left out.
+/// may be at work on is left out. `written` are folders of other programs in which a file was replaced.
 #[must_use]
-pub fn unfinished(home: &Home, own: &Path) -> Vec<PathBuf> {
+pub fn unfinished(home: &Home, own: &Path, written: &[PathBuf]) -> Vec<PathBuf> {
     let cache = home.cache();
     let mut folders = vec![home.path().to_owned(), own.to_owned()];
     folders.extend(names_in(&cache).into_iter().map(|name| cache.join(name)).filter(|path| !is_fetch(path)));
@@ -48,6 +54,12 @@ pub fn unfinished(home: &Home, own: &Path) -> Vec<PathBuf> {
         let is_temporary = |name: &String| name.starts_with(beginning) && name.ends_with(end);
         let names = names_in(&own.join(folder)).into_iter().filter(is_temporary);
         found.extend(names.map(|name| own.join(folder).join(name)));
+    }
+    for (folder, beginning) in
+        written.iter().map(|folder| (folder.clone(), BESIDE)).chain([(home.path().join("setup"), RECORD)])
+    {
+        let is_temporary = |name: &String| name.strip_prefix(beginning).is_some_and(|rest| rest.len() == RANDOM);
+        found.extend(names_in(&folder).into_iter().filter(is_temporary).map(|name| folder.join(name)));
     }
     found.retain(|path| is_old(path));
     found.sort();

@@ -12,7 +12,7 @@ use library::{
 };
 use scan::Verdict;
 use skill::failure::{Fails, Failure, FailureKind};
-use skill::{Bundle, SkillName};
+use skill::{Bundle, SkillName, shell_word};
 use thiserror::Error;
 
 use crate::{
@@ -48,10 +48,10 @@ pub enum UninstallError {
     NotFound(SkillName),
     /// A folder without a history.
     #[error("{0} is a folder that skillhub does not manage")]
-    Unmanaged(SkillName),
-    /// A skill that was not installed.
+    Unmanaged(SkillName, PathBuf),
+    /// A skill that was not installed, and whether its folder holds an edit that is blocked.
     #[error("{0} was written or adopted here, not installed")]
-    Authored(SkillName),
+    Authored(SkillName, bool),
     /// Others need it.
     #[error("{name} is required by {}", by.join(", "))]
     Required {
@@ -87,11 +87,16 @@ impl Fails for UninstallError {
     fn failure(&self) -> Failure {
         match self {
             Self::NotFound(_) => {
-                Failure::new(FailureKind::NotFound, "not_found").hint("skillhub list shows what is there")
+                Failure::new(FailureKind::NotFound, "not_found").hint("`skillhub list` shows what is there")
             }
-            Self::Unmanaged(name) => Failure::new(FailureKind::NotFound, "not_found")
-                .hint(format!("remove the folder yourself, or take it over first: skillhub adopt PATH-OF-{name}")),
-            Self::Authored(name) => Failure::new(FailureKind::Refused, "not_installed")
+            Self::Unmanaged(_, path) => Failure::new(FailureKind::NotFound, "not_found").hint(format!(
+                "remove the folder yourself, or manage it first: skillhub adopt {}",
+                shell_word(&path.display().to_string())
+            )),
+            Self::Authored(name, true) => Failure::new(FailureKind::Refused, "not_installed").hint(format!(
+                "`skillhub status {name}` shows why its folder is blocked; mend it, then delete the skill"
+            )),
+            Self::Authored(name, false) => Failure::new(FailureKind::Refused, "not_installed")
                 .hint(format!("delete it: skillhub manage delete {name}")),
             Self::Required { name, by } => {
                 let all = by.iter().map(|by| by.rsplit('/').next().unwrap_or(by)).collect::<Vec<_>>().join(" ");
@@ -222,7 +227,10 @@ fn prepare(
 ) -> Result<Leaving, UninstallError> {
     library.check_pinned(skill, &stamp.actor)?;
     let head = installed_head(library, skill)?;
-    let origin = head.origin.clone().ok_or_else(|| UninstallError::Authored(skill.clone()))?;
+    let Some(origin) = head.origin.clone() else {
+        let is_blocked = matches!(library.folder_state(skill)?, FolderState::Blocked(_));
+        return Err(UninstallError::Authored(skill.clone(), is_blocked));
+    };
     check_permit(library, (skill, &head), stamp, permit)?;
     let snapshot = library.snapshot(skill, stamp, TakeOver::Commit)?;
     let base = snapshot.base.map(|base| base.id);
@@ -264,6 +272,6 @@ fn installed_head(library: &Library, skill: &SkillName) -> Result<Revision, Unin
         None if matches!(library.folder_state(skill)?, FolderState::Absent) => {
             Err(UninstallError::NotFound(skill.clone()))
         }
-        None => Err(UninstallError::Unmanaged(skill.clone())),
+        None => Err(UninstallError::Unmanaged(skill.clone(), library.path().join(skill.as_str()))),
     }
 }

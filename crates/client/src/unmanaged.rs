@@ -35,7 +35,7 @@ pub fn unmanaged(library: &Library, folders: &AgentFolders) -> Result<Vec<Unmana
     let is_ours = |path: &Path, name: &str| {
         SkillName::parse(name).is_ok_and(|name| state.of(&name).placed.iter().any(|placed| placed == path))
     };
-    for folder in folders.all().iter().filter(|folder| folder.path != library.path()) {
+    for folder in folders.all_read().iter().filter(|folder| folder.path != library.path()) {
         for name in children(&folder.path) {
             let path = folder.path.join(&name);
             if !is_ours(&path, &name) {

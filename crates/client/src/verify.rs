@@ -1,7 +1,7 @@
 //! [`verify()`]: what is installed, held to the lock file.
 
 use library::{FolderState, Library, Revision};
-use registry_index::Wanted;
+use registry_index::{Entry, Wanted};
 use skill::{
     Bundle, Digest, QualifiedName, SkillName, archive,
     diff::{self, FileChange},
@@ -119,7 +119,7 @@ impl Verified {
         let committed = head.as_ref().map(|head| library.bundle(&head.id)).transpose()?.unwrap_or_default();
         let on_disk = match library.folder_state(name)? {
             FolderState::Absent | FolderState::Missing => {
-                return Ok(self.is(VerifyStatus::Missing, "its folder is not there; skillhub install brings it"));
+                return Ok(self.is(VerifyStatus::Missing, "its folder is not there; `skillhub install` brings it"));
             }
             FolderState::Clean => committed.clone(),
             FolderState::Modified(cleared) | FolderState::Earlier { cleared, .. } => cleared.bundle().clone(),
@@ -167,20 +167,23 @@ impl Verified {
         let registry = registries.of_installed(&name.owner, &entry.source).map_err(ResolveError::from);
         match registry.and_then(|registry| resolve::release_in(registry, name, &request)) {
             Ok(found) => match found.registry.state_of(&found.entry) {
-                Some(ReleaseState::Withdrawn(reason)) => {
-                    self.is(VerifyStatus::Withdrawn, format!("its release was withdrawn: {reason}"))
+                Some(state @ ReleaseState::Withdrawn(_)) => {
+                    self.is(VerifyStatus::Withdrawn, format!("its release {}", state.sentence()))
                 }
-                Some(ReleaseState::Quarantined(reason)) => {
-                    self.is(VerifyStatus::Quarantined, format!("its release is under quarantine: {reason}"))
-                }
+                Some(state) => self.is(VerifyStatus::Quarantined, format!("its release {}", state.sentence())),
                 None if found.entry.digest.to_string() != entry.digest => {
                     let why = format!("{} has other content under this version", found.registry);
                     self.is(VerifyStatus::Tampered, why)
                 }
                 None => {
-                    if found.entry.yanked {
-                        self.warnings.push("its release was yanked: its publisher advises against it".to_owned());
+                    if let Err(error) = check_line(by.library, &found.entry) {
+                        return self.is(VerifyStatus::Tampered, error.to_string());
                     }
+                    if found.entry.yanked {
+                        self.warnings.push(format!("its release {}", found.entry.yank_advice()));
+                    }
+                    let deprecated = found.entry.deprecated();
+                    self.warnings.extend(deprecated.map(|deprecated| format!("its release is {deprecated}")));
                     self.signature_of(&found, entry)
                 }
             },
@@ -222,6 +225,14 @@ impl Verified {
             (Ok(key), _) => self.signer = key.map(|key| key.fingerprint()),
         }
         self
+    }
+}
+
+/// Compares the registry's line with the release in the history, if it is there.
+fn check_line(library: &Library, line: &Entry) -> Result<(), InstallError> {
+    match library.release(&line.name.name, &line.digest.to_string())? {
+        Some((_, files)) => Ok(line.check_files(&files)?),
+        None => Ok(()),
     }
 }
 

@@ -48,6 +48,7 @@ pub fn vetted(registries: &Registries, spec: &Spec) -> Result<Vetted, InstallErr
     let unreadable = |source| InstallError::Archive { origin: release.clone(), source };
     let files = archive::unpack(&packed, &Limits::default()).map_err(unreadable)?;
     check_digest(&release, &entry.digest, &files)?;
+    entry.check_files(&files)?;
     check_usable(&release, &name.name, &files)?;
     let owner = registry.with_owner(&name.owner).map_err(ResolveError::from)?.owner(&name.owner)?;
     let is_signing = |key: &&OwnerKey| key.retired_at.is_none();

@@ -235,15 +235,15 @@ fn a_yanked_release_is_out_of_ranges_and_comes_back() {
     world.release("pdf", "1.1.0", "Two.");
     let now = World::stamp().time;
     let registries = world.registries();
-    let inexact = yank(&registries, &"acme/pdf@^1".parse().unwrap(), false, "acme", now).unwrap_err();
+    let inexact = yank(&registries, &"acme/pdf@^1".parse().unwrap(), (true, None), "acme", now).unwrap_err();
     assert_eq!(inexact.failure().kind, FailureKind::Usage);
-    assert!(yank(&registries, &"acme/pdf@1.1.0".parse().unwrap(), false, "acme", now).unwrap().entry.yanked);
+    assert!(yank(&registries, &"acme/pdf@1.1.0".parse().unwrap(), (true, None), "acme", now).unwrap().entry.yanked);
     assert_eq!(world.install_one("acme/pdf@^1").version.as_deref(), Some("1.0.0"));
     let exact = world.install_one("pdf@1.1.0");
     assert_eq!(exact.version.as_deref(), Some("1.1.0"));
     assert!(exact.warnings[0].contains("yanked"), "{:?}", exact.warnings);
-    assert!(!yank(&registries, &"pdf@1.1.0".parse().unwrap(), true, "acme", now).unwrap().entry.yanked);
-    let missing = yank(&registries, &"acme/pdf@7.0.0".parse().unwrap(), false, "acme", now).unwrap_err();
+    assert!(!yank(&registries, &"pdf@1.1.0".parse().unwrap(), (false, None), "acme", now).unwrap().entry.yanked);
+    let missing = yank(&registries, &"acme/pdf@7.0.0".parse().unwrap(), (true, None), "acme", now).unwrap_err();
     assert_eq!(missing.failure().kind, FailureKind::NotFound);
 }
 

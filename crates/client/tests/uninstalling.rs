@@ -64,7 +64,14 @@ fn only_installed_skills_are_uninstalled() {
     assert!(kind == FailureKind::NotFound && hint.contains("adopt"), "{hint}");
     let (mut library, known) = (world.library(), [world.agents()]);
     let paths = std::slice::from_ref(&folder);
-    let request = client::AdoptRequest { paths, in_use: &[], known: &known, replaces_tracked: false, dry_run: false };
+    let request = client::AdoptRequest {
+        paths,
+        in_use: &[],
+        known: &known,
+        follows_links: &[],
+        replaces_tracked: false,
+        dry_run: false,
+    };
     client::adopt(&mut library, &request, (&World::stamp(), &permit_all, &client::accept_nothing)).unwrap();
     let (kind, hint) = refused("pdf");
     assert!(kind == FailureKind::Refused && hint.contains("skillhub manage delete pdf"), "{hint}");

@@ -167,7 +167,7 @@ impl Fails for StoreError {
     fn failure(&self) -> Failure {
         match self {
             Self::Damaged { path, .. } => Failure::new(FailureKind::Integrity, "damaged")
-                .hint(format!("remove {path} and compile the skills again with `skillhub tools compile --all`")),
+                .hint(format!("remove {path} and compile the skills again")),
             Self::DamagedTrace { path, .. } => Failure::new(FailureKind::Integrity, "damaged")
                 .hint(format!("other runs are as they were; remove {path}")),
             Self::NoTrace(_) => Failure::new(FailureKind::NotFound, "not_found")

@@ -79,8 +79,9 @@ impl Fails for WorkshopError {
     fn failure(&self) -> Failure {
         match self {
             Self::NoLibrary => Failure::new(FailureKind::NotFound, "not_found"),
-            Self::NotCompiled(_) => Failure::new(FailureKind::NotFound, "not_found")
-                .hint("`skillhub tools list` shows the compiled ones, `skillhub tools compile NAME` compiles a skill"),
+            Self::NotCompiled(_) => {
+                Failure::new(FailureKind::NotFound, "not_found").hint("`skillhub tools list` shows the compiled ones")
+            }
             Self::NoTool(skill, why) => {
                 let hint = match why.as_str() {
                     GONE => format!("install the skill again, or forget its tool with `skillhub tools remove {skill}`"),
@@ -292,7 +293,7 @@ impl<'a> Workshop<'a> {
         let fault = listed.and_then(|listed| listed.fault.clone());
         let hint = match is_off {
             true => format!("`skillhub enable {name}` switches it on"),
-            false => format!("`skillhub validate` says what is wrong with {name}"),
+            false => format!("`skillhub debug` says why agents do not see {name}"),
         };
         Problem {
             code: if is_off { "skill_disabled" } else { "unreadable" }.into(),

@@ -138,6 +138,7 @@ fn standing(
         candidate: with(candidate),
         guarded: None,
         unreadable: 0,
+        authors: authors(&revisions, candidate),
     };
     if let Some(trial) = trial {
         let revision = library.revision(&trial.candidate)?;
@@ -152,6 +153,12 @@ fn standing(
         }
         _ => None,
     })
+}
+
+/// The runs and conversations in which revisions with these files were made.
+fn authors(revisions: &[Revision], digest: &str) -> Vec<String> {
+    let made = revisions.iter().filter(|revision| revision.digest.to_string() == digest);
+    made.flat_map(|revision| [revision.stamp.run.clone(), revision.stamp.thread.clone()]).flatten().collect()
 }
 
 /// Whether the head brings back the files of a revision since its trial went well: those are new, and watched on.
@@ -190,6 +197,9 @@ fn guard(
         let is_release = matches!(revision.action, Action::Install | Action::Update | Action::Adopt);
         if is_release || revision.upstream.is_some() {
             return Ok(Some(format!("revision {} brings a release, which may repair something", revision.number)));
+        }
+        if revision.acceptance.as_ref().is_some_and(|accepted| accepted.reviewer.kind == ActorKind::Person) {
+            return Ok(Some(format!("revision {} was accepted by a person", revision.number)));
         }
         let is_return = library.returned_to(skill, &revision)?.is_some();
         if !is_return && matches!(revision.stamp.actor.kind, ActorKind::Person | ActorKind::External) {

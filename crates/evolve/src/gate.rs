@@ -4,22 +4,25 @@
 //! terms, how the history stands, and the time. So every decision in the log can be made again from the log
 //! (`replay`). `docs/GATE.md` says what each test guarantees and what it does not.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::{SignedDuration, Timestamp, civil::Date, tz::TimeZone};
 use library::{Arm, Outcome, RevisionId, StoredTrial, TrialTerms};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     eprocess::{self, Detector, EProcess},
-    runs::{Result, Run, once_a_day, runs},
+    runs::{Known, Result, Run, once_a_day, runs},
 };
 
 /// The version of the rules that decide. It goes up when the same log would be decided otherwise.
-pub const RULES: u32 = 1;
+pub const RULES: u32 = 2;
 
 /// Parts of a whole in [`TrialTerms`].
 pub const WHOLE: u32 = 10_000;
+
+/// Runs of one agent that count in a day.
+pub const RUNS_A_DAY: u32 = 20;
 
 /// Runs of the revision before from which its rate is estimated at least.
 pub const KNOWN_RUNS: u32 = 30;
@@ -45,6 +48,9 @@ pub struct Standing {
     /// Lines of the log that cannot be read.
     #[serde(default)]
     pub unreadable: usize,
+    /// The runs and conversations in which the judged revision was made.
+    #[serde(default)]
+    pub authors: Vec<String>,
 }
 
 /// What is judged.
@@ -103,6 +109,35 @@ impl Count {
     }
 }
 
+/// Ended runs that do not count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Uncounted {
+    /// Runs whose reports alone say that they happened: skillhub served them no skill before they ended.
+    pub unseen: u32,
+    /// Runs of the author of the judged revision.
+    pub authored: u32,
+    /// Runs beyond [`RUNS_A_DAY`].
+    pub beyond_limit: u32,
+}
+
+impl Uncounted {
+    /// What does not count and why, as a sentence; `None` where all runs count.
+    #[must_use]
+    pub fn sentence(&self) -> Option<String> {
+        let parts = [
+            (self.unseen, "that read no skill from skillhub before their end".to_owned()),
+            (self.authored, "of the author of the revision".to_owned()),
+            (self.beyond_limit, format!("beyond {RUNS_A_DAY} a day of one agent")),
+        ];
+        let parts: Vec<String> = parts
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, why)| format!("{} {why}", skill::counted(count, "run")))
+            .collect();
+        (!parts.is_empty()).then(|| format!("not counted: {}", parts.join(", ")))
+    }
+}
+
 /// Evidence of one test.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
@@ -133,6 +168,9 @@ pub struct Decision {
     pub base: Count,
     /// Runs with what is judged.
     pub candidate: Count,
+    /// Runs with either that do not count.
+    #[serde(default)]
+    pub uncounted: Uncounted,
     /// The rate that it was held to, where that was known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
@@ -167,6 +205,7 @@ struct Seen {
     runs: Vec<(Arm, Result)>,
     base: Count,
     candidate: Count,
+    uncounted: Uncounted,
 }
 
 impl Seen {
@@ -178,7 +217,8 @@ impl Seen {
         };
         let mut all = runs(outcomes, now);
         all.retain(|run| arm(run).is_some() && run.time >= since);
-        let mut seen = Self { runs: Vec::new(), base: Count::default(), candidate: Count::default() };
+        let uncounted = leave_out(&mut all, standing);
+        let mut seen = Self { runs: Vec::new(), base: Count::default(), candidate: Count::default(), uncounted };
         for run in once_a_day(all, arm) {
             let arm = arm(&run).unwrap_or(Arm::Base);
             match arm {
@@ -196,10 +236,56 @@ impl Seen {
     }
 
     fn decision(&self, verdict: Verdict, why: impl Into<String>) -> Decision {
-        let (base, candidate) = (self.base, self.candidate);
+        let Self { base, candidate, uncounted, .. } = *self;
         let (rate, worse, good, drift) = Default::default();
-        Decision { rules: RULES, verdict, why: why.into(), base, candidate, rate, worse, good, drift }
+        Decision { rules: RULES, verdict, why: why.into(), base, candidate, uncounted, rate, worse, good, drift }
     }
+}
+
+/// Leaves out the ended runs that an agent could invent: those that are not known to have happened, those of the
+/// author of what is judged, with whatever revision, and those of one agent beyond [`RUNS_A_DAY`].
+fn leave_out(runs: &mut Vec<Run<'_>>, standing: &Standing) -> Uncounted {
+    let mut uncounted = Uncounted::default();
+    let limits = limits(runs);
+    runs.retain(|run| {
+        let reason = match run.known {
+            _ if run.result == Result::Open => None,
+            Known::No => Some(&mut uncounted.unseen),
+            _ if is_of_author(run, standing) => Some(&mut uncounted.authored),
+            Known::Since(time) if limits.get(&day_of(run, time)).is_some_and(|limit| time > *limit) => {
+                Some(&mut uncounted.beyond_limit)
+            }
+            Known::Since(_) | Known::Taken => None,
+        };
+        reason.map(|count| *count += 1).is_none()
+    });
+    uncounted
+}
+
+/// Who read, and on which day.
+fn day_of<'a>(run: &Run<'a>, read: Timestamp) -> (Option<&'a str>, Date) {
+    (run.reader, read.to_zoned(TimeZone::UTC).date())
+}
+
+/// The time of the last reading that counts, for each agent and day with more than [`RUNS_A_DAY`] of them. Readings
+/// count, not ends, so that an agent cannot choose among many runs those that count.
+fn limits<'a>(runs: &[Run<'a>]) -> HashMap<(Option<&'a str>, Date), Timestamp> {
+    let mut readings: HashMap<_, Vec<Timestamp>> = HashMap::new();
+    for run in runs {
+        if let Known::Since(time) = run.known {
+            readings.entry(day_of(run, time)).or_default().push(time);
+        }
+    }
+    let last = |mut times: Vec<Timestamp>| {
+        times.sort_unstable();
+        times.get(RUNS_A_DAY as usize - 1).copied()
+    };
+    readings.into_iter().filter_map(|(day, times)| Some((day, last(times)?))).collect()
+}
+
+fn is_of_author(run: &Run<'_>, standing: &Standing) -> bool {
+    let is_author = |id: &str| standing.authors.iter().any(|author| author == id);
+    run.by_author || is_author(run.id) || run.thread.is_some_and(is_author)
 }
 
 fn known(result: Result) -> Option<bool> {

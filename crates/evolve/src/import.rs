@@ -11,6 +11,7 @@
 //! what was to be done was done: without another word such a run stays unknown.
 
 use jiff::Timestamp;
+use library::Basis;
 use serde_json::Value;
 
 use crate::record::Request;
@@ -161,6 +162,7 @@ impl Transcripts {
             run: Some(run(host, session)),
             ts: time.map(|time| time.to_string()),
             source: Some(host.as_str().to_owned()),
+            basis: Basis::Transcript,
             ..Request::default()
         }
     }

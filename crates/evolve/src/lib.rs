@@ -36,8 +36,8 @@ mod when;
 
 pub use evaluate::{Evaluation, Noted, Replayed, evaluate, force, look, replay};
 pub use gate::{
-    Case, Count, DRIFT_LEVEL, Decision, Evidence, KNOWN_RUNS, RULES, SETTLED_RUNS, Standing, Verdict, WHOLE, decide,
-    pairs,
+    Case, Count, DRIFT_LEVEL, Decision, Evidence, KNOWN_RUNS, RULES, RUNS_A_DAY, SETTLED_RUNS, Standing, Uncounted,
+    Verdict, WHOLE, decide, pairs,
 };
 pub use import::{Host, Transcripts};
 pub use policy::{GateConfig, GateConfigError, KNOWN_RATE_ALPHA, UNKNOWN_RATE_ALPHA};

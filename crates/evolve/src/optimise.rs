@@ -159,12 +159,12 @@ impl Fails for AnswerError {
     fn failure(&self) -> Failure {
         match self {
             Self::NoJson(_) | Self::Form(_) | Self::TooMany { .. } => {
-                Failure::new(FailureKind::Invalid, "optimiser_answer").hint(
-                    "docs/guides/optimisers.md says what an optimiser answers; `skillhub evolve conformance` tries one",
-                )
+                Failure::new(FailureKind::Invalid, "optimiser_answer")
+                    .hint("docs/guides/optimisers.md says what an optimiser answers, and how to try one")
             }
-            Self::Evals(_) => Failure::new(FailureKind::Refused, "policy_denied")
-                .hint("a person changes evals: skillhub manage write_file NAME --path evals/evals.json"),
+            Self::Evals(_) => {
+                Failure::new(FailureKind::Refused, "policy_denied").hint("a person changes evals/evals.json")
+            }
             Self::Edits(RequestError::Path(_)) => {
                 Failure::new(FailureKind::Invalid, "invalid_path").hint("paths stay inside the skill: scripts/run.sh")
             }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use jiff::{SignedDuration, Timestamp};
 use library::{
-    FindError, Library, LibraryError, Outcome, OutcomeFault, OutcomeKind, RevisionId, RevisionSpec, StorageError,
+    Basis, FindError, Library, LibraryError, Outcome, OutcomeFault, OutcomeKind, RevisionId, RevisionSpec, StorageError,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -50,6 +50,15 @@ pub struct Request {
     pub task: Option<String>,
     /// Who tells it.
     pub source: Option<String>,
+    /// The conversation of the run.
+    #[serde(alias = "thread_id")]
+    pub thread: Option<String>,
+    /// How the program knows of it; no request can say.
+    #[serde(skip)]
+    pub basis: Basis,
+    /// The connection over which it is reported changed the skill before.
+    #[serde(skip)]
+    pub by_author: bool,
     /// Its place among those that were told together, from 1; 0 where they were made otherwise.
     #[serde(skip)]
     pub place: usize,
@@ -101,7 +110,7 @@ impl Fails for RecordError {
             Self::Find { source: FindError::Storage(_), .. } => Failure::new(FailureKind::Integrity, "damaged_history"),
             Self::Find { source: FindError::Ambiguous { .. }, .. } => Failure::new(FailureKind::Conflict, "ambiguous"),
             Self::Find { .. } => Failure::new(FailureKind::NotFound, "not_found")
-                .hint("`skillhub list` shows the skills, `skillhub history NAME` their revisions"),
+                .hint("`skillhub list` shows the skills with their revisions"),
             Self::Library(_) => Failure::io(),
         }
     }
@@ -117,8 +126,8 @@ impl Fails for RecordError {
 /// What is filled in where a request does not say it.
 #[derive(Debug, Clone, Copy)]
 pub struct Defaults<'a> {
-    /// Who tells it.
-    pub source: &'a str,
+    /// The actor that reports, as `kind:id`.
+    pub actor: &'a str,
     /// The run.
     pub run: &'a str,
     /// When.
@@ -267,7 +276,11 @@ fn outcome(
         tokens_in: request.tokens_in,
         tokens_out: request.tokens_out,
         task: request.task,
-        source: request.source.or_else(|| Some(defaults.source.to_owned()).filter(|source| !source.is_empty())),
+        source: request.source.or_else(|| Some(defaults.actor.to_owned())),
+        actor: Some(defaults.actor.to_owned()),
+        basis: Some(request.basis),
+        thread: request.thread,
+        by_author: request.by_author,
     };
     outcome.check().map_err(|fault| RecordError::Fault { place, fault })?;
     let latest = defaults.now.checked_add(SignedDuration::from_mins(AHEAD_MINUTES)).unwrap_or(Timestamp::MAX);

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use jiff::{SignedDuration, Timestamp, tz::TimeZone};
-use library::{Outcome, OutcomeKind, RevisionId};
+use library::{Basis, Outcome, OutcomeKind, RevisionId};
 
 /// Hours after which a run that nobody said the end of counts as unknown.
 pub const OPEN_HOURS: i64 = 24;
@@ -19,6 +19,28 @@ pub enum Result {
     Unknown,
     /// It may still be going on.
     Open,
+}
+
+/// Why it is believed that a run happened.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Known {
+    /// An agent's report is all there is.
+    #[default]
+    No,
+    /// The program served the skill, or a transcript shows it, at this time, before the run's end was reported.
+    Since(Timestamp),
+    /// A person reported it, or an earlier build, which did not keep who reports.
+    Taken,
+}
+
+impl Known {
+    fn by(self, outcome: &Outcome, has_ended: bool, time: Timestamp) -> Self {
+        match (self, outcome.basis) {
+            (Self::Taken, _) | (_, None | Some(Basis::Person)) => Self::Taken,
+            (Self::No, Some(Basis::Read | Basis::Transcript)) if !has_ended => Self::Since(time),
+            _ => self,
+        }
+    }
 }
 
 /// One run with one revision.
@@ -38,6 +60,16 @@ pub struct Run<'a> {
     pub tokens_in: Option<u64>,
     /// Tokens that it wrote.
     pub tokens_out: Option<u64>,
+    /// The run's id.
+    pub id: &'a str,
+    /// Its conversation.
+    pub thread: Option<&'a str>,
+    /// The actor that read the skill in it.
+    pub reader: Option<&'a str>,
+    /// Why it is believed that the run happened.
+    pub known: Known,
+    /// The connection that reported it had changed the skill.
+    pub by_author: bool,
     /// The place of the line in the log by which its end became known, else of its first.
     place: usize,
 }
@@ -53,15 +85,35 @@ pub fn runs(outcomes: &[Outcome], now: Timestamp) -> Vec<Run<'_>> {
             let (revision, result) = (&outcome.revision, Result::Open);
             let (latency_ms, tokens_in, tokens_out) = Default::default();
             found.push((
-                Run { revision, result, time, task: None, latency_ms, tokens_in, tokens_out, place },
+                Run {
+                    revision,
+                    result,
+                    time,
+                    task: None,
+                    latency_ms,
+                    tokens_in,
+                    tokens_out,
+                    id: &outcome.run,
+                    thread: None,
+                    reader: None,
+                    known: Known::No,
+                    by_author: false,
+                    place,
+                },
                 Seen::default(),
             ));
             found.len() - 1
         });
         if let Some((run, seen)) = found.get_mut(index) {
+            let known = run.known.by(outcome, seen.has_ended(), time);
+            if known != run.known {
+                (run.known, run.reader) = (known, outcome.actor.as_deref());
+            }
             if seen.note(outcome.event) {
                 run.place = place;
             }
+            run.thread = run.thread.or(outcome.thread.as_deref());
+            run.by_author |= outcome.by_author;
             run.time = run.time.min(time);
             run.task = run.task.or(outcome.task.as_deref());
             run.latency_ms = run.latency_ms.max(outcome.latency_ms);
@@ -86,9 +138,13 @@ struct Seen {
 }
 
 impl Seen {
+    fn has_ended(&self) -> bool {
+        self.completed || self.failed || self.aborted
+    }
+
     /// Whether this is the first that tells an end.
     fn note(&mut self, event: OutcomeKind) -> bool {
-        let is_first = !(self.completed || self.failed || self.aborted) && event != OutcomeKind::Activated;
+        let is_first = !self.has_ended() && event != OutcomeKind::Activated;
         match event {
             OutcomeKind::Activated => {}
             OutcomeKind::Completed => self.completed = true,
@@ -140,6 +196,10 @@ mod tests {
             tokens_out: None,
             task: task.map(str::to_owned),
             source: None,
+            actor: None,
+            basis: None,
+            thread: None,
+            by_author: false,
         }
     }
 

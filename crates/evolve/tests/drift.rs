@@ -17,7 +17,7 @@ fn id(digit: char) -> RevisionId {
 
 fn standing() -> Standing {
     let (head, base, candidate) = ("sha256:new".to_owned(), vec![id('a')], vec![id('b')]);
-    Standing { head, base, candidate, guarded: None, unreadable: 0 }
+    Standing { head, base, candidate, guarded: None, unreadable: 0, authors: Vec::new() }
 }
 
 fn terms() -> TrialTerms {
@@ -44,6 +44,10 @@ fn log(runs: usize, seed: u64, rate: impl Fn(usize) -> f64) -> Vec<Outcome> {
         tokens_out: None,
         task: None,
         source: None,
+        actor: None,
+        basis: None,
+        thread: None,
+        by_author: false,
     };
     let before = (0..BEFORE).map(|run| outcome(run, id('a'), run % 10 != 0));
     let mut all: Vec<Outcome> = before.collect();

@@ -45,6 +45,10 @@ fn outcome(revision: &RevisionId, run: String) -> Outcome {
         tokens_out: None,
         task: None,
         source: None,
+        actor: None,
+        basis: None,
+        thread: None,
+        by_author: false,
     }
 }
 

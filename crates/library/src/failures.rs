@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use skill::{
     SkillName,
     failure::{Fails, Failure, FailureKind},
+    shell_word,
 };
 
 use crate::{
@@ -26,6 +27,8 @@ impl Fails for PlaceError {
         match self {
             Self::Foreign { .. } => Failure::new(FailureKind::Refused, "policy_denied")
                 .hint("use folders of your own: --library DIR for the skills, SKILLHUB_HOME for the history"),
+            Self::Shared { path, .. } => Failure::new(FailureKind::Refused, "policy_denied")
+                .hint(format!("close it for others: chmod go-w {}", shell_word(&path.display().to_string()))),
             Self::Io { .. } => refused(),
         }
     }
@@ -180,9 +183,14 @@ fn hand_edit_hint(skill: &SkillName, fault: &HandEditFault) -> String {
         HandEditFault::Unreadable(_) => {
             "remove or rename what is named there; nothing else in the folder is touched".to_owned()
         }
-        HandEditFault::Hostile(_) => {
-            format!("{mend}; a person can accept a finding: `skillhub waive {skill} RULE --reason WHY`")
-        }
+        HandEditFault::Hostile(blocked) => match blocked.report().blocking().next() {
+            Some(first) => format!(
+                "{mend}; a person can accept a finding: `skillhub waive {skill} {} --path {} --reason WHY`",
+                first.rule,
+                shell_word(&first.path)
+            ),
+            None => mend,
+        },
         HandEditFault::Invalid { .. } => mend,
     }
 }

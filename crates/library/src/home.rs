@@ -13,7 +13,13 @@ use cap_std::{
 use skill::Digest;
 use thiserror::Error;
 
-use crate::{edit_policy::EditPolicy, folder, links::Linker, watcher::Watcher};
+use crate::{
+    edit_policy::EditPolicy,
+    folder,
+    links::Linker,
+    ownership::{self, refuse_foreign},
+    watcher::Watcher,
+};
 
 /// `SKILLHUB_HOME`: history, state and events of every library, configuration, the embedded
 /// registry and the cache. Created when first written to.
@@ -34,10 +40,18 @@ pub enum PlaceError {
     /// Its files could be changed by that user at any time.
     #[error("{path:?} belongs to another user (id {owner})")]
     Foreign {
-        /// The folder.
+        /// The folder or file.
         path: PathBuf,
         /// The numeric id of its owner.
         owner: u32,
+    },
+    /// Its files could be changed by other users at any time.
+    #[error("other users can write to {path:?} (mode {mode:03o})")]
+    Shared {
+        /// The folder or file whose mode has to change.
+        path: PathBuf,
+        /// Its permission bits.
+        mode: u32,
     },
     /// The system refused.
     #[error("cannot use {path:?}: {source}")]
@@ -60,11 +74,17 @@ impl Home {
     /// The home at a path, which need not exist yet.
     ///
     /// # Errors
-    /// [`PlaceError::Foreign`] when another user owns it.
+    /// [`PlaceError::Foreign`] and [`PlaceError::Shared`] when another user owns it or can write to it.
     pub fn at(path: impl Into<PathBuf>) -> Result<Self, PlaceError> {
-        let home = Self { path: path.into(), watcher: None, linker: None, edit_policy: None };
-        refuse_foreign(&home.path)?;
+        let home = Self::unchecked(path);
+        ownership::check_home(&home.path)?;
         Ok(home)
+    }
+
+    /// The home at a path whose owner and mode were not checked: to print paths and repair it, never to follow its
+    /// configuration.
+    pub fn unchecked(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), watcher: None, linker: None, edit_policy: None }
     }
 
     /// The same, with somebody who is told what becomes of proposals in libraries that are opened by it.
@@ -158,11 +178,16 @@ pub fn ensure_dir(path: &Path) -> Result<Dir, PlaceError> {
 }
 
 /// As [`ensure_dir`]; a folder that is made is for its user alone. One that is there stays as it is.
-pub(crate) fn ensure_private_dir(path: &Path) -> Result<Dir, PlaceError> {
+///
+/// # Errors
+/// As [`ensure_dir`].
+pub fn ensure_private_dir(path: &Path) -> Result<Dir, PlaceError> {
     if let Some(dir) = open_dir(path)? {
         return Ok(dir);
     }
     if let Some((parent, name)) = path.parent().zip(path.file_name()) {
+        // The parent of a bare name is the empty path.
+        let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
         Dir::create_ambient_dir_all(parent, ambient_authority()).map_err(PlaceError::io(path))?;
         let parent = Dir::open_ambient_dir(parent, ambient_authority()).map_err(PlaceError::io(path))?;
         match parent.create_dir_with(name, &private()) {
@@ -221,22 +246,6 @@ pub(crate) fn ensure_resolved(path: &Path) -> Result<Dir, PlaceError> {
     }
     dir?.create_dir_all(below).map_err(PlaceError::io(path))?;
     open_resolved(path)?.ok_or_else(|| PlaceError::io(path)(io::ErrorKind::NotFound.into()))
-}
-
-/// Refuses a folder that another user owns; one that does not exist passes.
-#[cfg(unix)]
-fn refuse_foreign(path: &Path) -> Result<(), PlaceError> {
-    match rustix::fs::stat(path) {
-        Ok(stat) if stat.st_uid != rustix::process::geteuid().as_raw() => {
-            Err(PlaceError::Foreign { path: path.to_owned(), owner: stat.st_uid })
-        }
-        _ => Ok(()),
-    }
-}
-
-#[cfg(not(unix))]
-fn refuse_foreign(_path: &Path) -> Result<(), PlaceError> {
-    Ok(())
 }
 
 /// Reads a file that is known to be small; `None` when there is none.

@@ -27,6 +27,7 @@
 
 mod agents;
 mod checkout;
+pub mod child;
 mod edit_policy;
 mod events;
 mod failures;
@@ -39,7 +40,9 @@ mod links;
 mod lock;
 mod originals;
 mod outcomes;
+mod ownership;
 mod place;
+mod private;
 mod projection;
 mod proposals;
 mod reviewers;
@@ -55,7 +58,10 @@ mod whole_change;
 pub use agents::{Agent, agents, find_agent};
 pub use edit_policy::{EditPolicy, EditRules, HandEdit};
 pub use events::{Event, EventStatus, operation_id};
-pub use home::{Durability, Home, PlaceError, ensure_dir, open_dir, read_bounded, write_atomically, write_private};
+pub use home::{
+    Durability, Home, PlaceError, ensure_dir, ensure_private_dir, open_dir, read_bounded, write_atomically,
+    write_private,
+};
 pub use library::{
     Checkout, Closeness, Collected, Commit, CommitError, Committed, EventsMend, FindError, FolderEdit, FolderFiles,
     FolderState, Front, Glance, HandEditFault, Head, HeadFault, HistoryFault, JournalMend, JournalState, Library,
@@ -66,9 +72,11 @@ pub use library::{
 pub use links::{LinkChanges, LinkPlan, LinkTarget, Linker, LockLine, LockLines, Original};
 pub use lock::{LibraryLock, LockError};
 pub use outcomes::{
-    LARGEST_NUMBER, Outcome, OutcomeFault, OutcomeKind, OutcomeWriter, Outcomes, Recorded, SKILL_BYTES as OUTCOME_BYTES,
+    Basis, LARGEST_NUMBER, Outcome, OutcomeFault, OutcomeKind, OutcomeWriter, Outcomes, Recorded,
+    SKILL_BYTES as OUTCOME_BYTES,
 };
 pub use place::{AgentDir, PlaceLinkError, Placed};
+pub use private::{make_dir_private, make_file_private};
 pub use proposals::{
     DamagedProposal, Decided, Evidence, EvidenceError, EvidenceKind, HeldChange, Kept, Proposal, ProposalChange,
     ProposalEntry, ProposalFault, ProposalFaultKind, ProposalId, ProposalIdError, ProposalState, ProposedFile,

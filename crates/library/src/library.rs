@@ -66,6 +66,7 @@ use crate::{
     journal::Journal,
     links::Linker,
     lock::{LibraryLock, LockError},
+    ownership,
     revision::{Revision, RevisionId, RevisionSpec},
     state::StateError,
     storage::{self, Storage, StorageError},
@@ -176,6 +177,7 @@ impl Library {
     /// [`LibraryError`]; a folder that is not there yet is none.
     pub fn open(path: &Path, scope: Scope, home: &Home, storage_kind: &str) -> Result<Self, LibraryError> {
         let mut library = Self::inspect(path, scope, home, storage_kind)?;
+        ownership::check_library(&library.path, &library.own, home.path())?;
         library.storage()?;
         library.recover_if_idle()?;
         Ok(library)

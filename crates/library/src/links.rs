@@ -58,6 +58,8 @@ pub struct LinkChanges {
     pub removed: Vec<PathBuf>,
     /// Places that were to be removed and hold something else than a link or copy of ours.
     pub kept: Vec<PathBuf>,
+    /// Places that a link was to leave and where nothing was.
+    pub absent: Vec<PathBuf>,
     /// Originals that were moved aside.
     pub originals: Vec<Original>,
     /// Originals that are in their places again.

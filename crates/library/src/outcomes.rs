@@ -77,6 +77,21 @@ impl OutcomeKind {
     }
 }
 
+/// How the program knows of an outcome.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// An agent reported it.
+    #[default]
+    Report,
+    /// The program served the skill to the run.
+    Read,
+    /// The transcript of a host shows it.
+    Transcript,
+    /// A person reported it.
+    Person,
+}
+
 /// How one run with one revision of a skill went, or a part of that.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
@@ -107,6 +122,18 @@ pub struct Outcome {
     /// Who tells it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// The actor that reported it, as `kind:id`. The program sets it, and earlier builds left it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor: Option<String>,
+    /// How the program knows of it. Earlier builds left it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub basis: Option<Basis>,
+    /// The conversation of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<String>,
+    /// The connection over which it was reported had changed the skill before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_author: bool,
 }
 
 /// Why an outcome is not taken.
@@ -143,6 +170,7 @@ impl Outcome {
         self.ts.parse::<Timestamp>().map_err(|_| OutcomeFault::Time)?;
         check_text("run", Some(&self.run), ID_BYTES)?;
         check_text("task", self.task.as_ref(), ID_BYTES)?;
+        check_text("thread", self.thread.as_ref(), ID_BYTES)?;
         check_text("source", self.source.as_ref(), SOURCE_BYTES)?;
         let numbers = [("latency_ms", self.latency_ms), ("tokens_in", self.tokens_in), ("tokens_out", self.tokens_out)];
         match numbers.into_iter().find(|(_, number)| number.is_some_and(|number| number > LARGEST_NUMBER)) {
@@ -410,6 +438,10 @@ mod tests {
             tokens_out: None,
             task: None,
             source: None,
+            actor: None,
+            basis: None,
+            thread: None,
+            by_author: false,
         }
     }
 

@@ -33,7 +33,7 @@ use crate::{
     prompts,
     refusal::Refusal,
     resources,
-    tools::{Answer, Call, Spec},
+    tools::{Answer, Call, Spec, change::Authored},
     watchers::{List, Watcher, Watchers},
     workplace::Open,
 };
@@ -69,6 +69,8 @@ pub struct Server {
     session: Mutex<Session>,
     /// The run that the connection is, for clients that have connections.
     run: Arc<str>,
+    /// The skills that it changed.
+    authored: Arc<Authored>,
     log: Log,
 }
 
@@ -96,7 +98,13 @@ impl Servers {
     pub fn connect(&self) -> Server {
         let stamp = library::Stamp::new(Actor::new(ActorKind::Agent, "mcp"), Timestamp::now());
         let run = format!("mcp-{}", library::operation_id(&stamp)).into();
-        Server { shared: Arc::clone(&self.0), session: Mutex::default(), run, log: Log::default() }
+        Server {
+            shared: Arc::clone(&self.0),
+            session: Mutex::default(),
+            run,
+            authored: Arc::default(),
+            log: Log::default(),
+        }
     }
 
     /// Tells clients of changes, as long as it is polled.
@@ -160,7 +168,9 @@ impl Server {
         let (shared, cancelled, actor) = (Arc::clone(&self.shared), context.ct.clone(), actor(context));
         let stopped = Arc::new(AtomicBool::new(false));
         let stop = Arc::clone(&stopped);
-        let run = (!is_sessionless(context)).then(|| Arc::clone(&self.run));
+        let is_connected = !is_sessionless(context);
+        let run = is_connected.then(|| Arc::clone(&self.run));
+        let authored = if is_connected { Arc::clone(&self.authored) } else { Arc::default() };
         let task = tokio::task::spawn_blocking(move || {
             if cancelled.is_cancelled() {
                 return Err(called_off());
@@ -169,8 +179,8 @@ impl Server {
             let agent = shared.options.agent.clone().unwrap_or_else(|| actor.id.clone());
             let (place, live) = (place.as_ref(), &shared.live);
             let cancelled = stopped.as_ref();
-            let (run, agreed) = (run.as_deref(), agreed.as_slice());
-            work(&Call { place, actor, now: Timestamp::now(), agent: &agent, live, agreed, cancelled, run })
+            let (run, agreed, authored) = (run.as_deref(), agreed.as_slice(), authored.as_ref());
+            work(&Call { place, actor, now: Timestamp::now(), agent: &agent, live, agreed, cancelled, run, authored })
         });
         tokio::select! {
             done = task => done.unwrap_or_else(|_| {

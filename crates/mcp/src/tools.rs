@@ -1,6 +1,6 @@
 //! [`Spec`]: the tools that are offered, each with its schemas, its hints and what it does.
 
-mod change;
+pub(crate) mod change;
 mod codegen;
 mod market;
 mod outcome;
@@ -25,6 +25,7 @@ use skill_manage::{
     review::{ProposalRef, ReviewError},
 };
 
+use self::change::Authored;
 use crate::{
     refusal::{Question, Refusal},
     workplace::Workplace,
@@ -84,6 +85,8 @@ pub(crate) struct Call<'a> {
     pub cancelled: &'a AtomicBool,
     /// The run that the connection is; none where requests do not belong together.
     pub run: Option<&'a str>,
+    /// The skills that the connection changed; none where requests do not belong together.
+    pub authored: &'a Authored,
 }
 
 impl Call<'_> {

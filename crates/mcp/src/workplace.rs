@@ -7,7 +7,7 @@ use compose::Hosts;
 use library::{Actor, Head, Home, Library, UseKind, UseState};
 use serde_json::Value;
 use skill::SkillName;
-use skill_manage::{Elsewhere, Policy};
+use skill_manage::{Elsewhere, Policy, documents::HostsDocument};
 
 use crate::refusal::Refusal;
 
@@ -45,11 +45,11 @@ pub trait Workplace: Send {
     /// Where skills are looked for.
     fn places(&self) -> Places;
 
-    /// The problems of hosts that read other content than is served under the name of a skill, or of any.
+    /// What agents' hosts read of a skill, or of any.
     ///
     /// # Errors
     /// A part of the configuration cannot be used.
-    fn differences(&self, catalogue: &Catalogue, name: Option<&SkillName>) -> Result<Vec<Value>, Refusal>;
+    fn hosts_read(&self, catalogue: &Catalogue, name: Option<&SkillName>) -> Result<HostsDocument, Refusal>;
 
     /// The skills inside the program.
     ///
@@ -122,6 +122,10 @@ pub struct Told<'a> {
     pub event: &'a str,
     /// The run.
     pub run: &'a str,
+    /// The conversation.
+    pub thread: Option<&'a str>,
+    /// The connection changed the skill before.
+    pub by_author: bool,
     /// What was to be done.
     pub task: Option<&'a str>,
     /// Milliseconds that it took.

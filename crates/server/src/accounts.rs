@@ -12,6 +12,7 @@ use utoipa::ToSchema;
 
 use crate::{
     access::{Caller, Role, Scope},
+    activity::note,
     database::{Database, DatabaseError},
 };
 
@@ -101,11 +102,22 @@ impl Accounts {
         Self { database }
     }
 
-    /// Makes a token and says it; only its hash is kept.
+    /// The database with the accounts.
+    pub(crate) fn database(&self) -> &Database {
+        &self.database
+    }
+
+    /// Makes a token and returns its secret; only the hash is kept. The audit log names `by` as its maker.
     ///
     /// # Errors
     /// [`AccountError`]
-    pub fn add_token(&self, new: &NewToken, is_admin: bool, now: Timestamp) -> Result<(Token, String), AccountError> {
+    pub fn add_token(
+        &self,
+        new: &NewToken,
+        is_admin: bool,
+        by: &Owner,
+        now: Timestamp,
+    ) -> Result<(Token, String), AccountError> {
         let mut bytes = [0; TOKEN_BYTES];
         getrandom::fill(&mut bytes).map_err(AccountError::Random)?;
         let secret = format!("{PREFIX}{}", hex(&bytes));
@@ -130,6 +142,9 @@ impl Accounts {
             "insert into tokens (id, hash, account, scope, label, created_at, expires_at) values (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             params![token.id, hash.as_slice(), token.account, token.scope.as_str(), token.label, token.created_at, token.expires_at],
         )?;
+        let action = if is_admin { "new admin token" } else { "new token" };
+        let subject = format!("token {} of {} for {}", token.id, token.account, token.scope.as_str());
+        note(&write, (by, &token.created_at), action, &subject, "")?;
         write.commit()?;
         Ok((token, secret))
     }
@@ -139,11 +154,15 @@ impl Accounts {
     /// # Errors
     /// [`AccountError::Database`]
     pub fn caller(&self, secret: &str, now: Timestamp) -> Result<Option<Caller>, AccountError> {
-        let hash = Sha256::digest(secret.as_bytes());
+        self.caller_of_hash(&Sha256::digest(secret.as_bytes()), now)
+    }
+
+    /// As [`Accounts::caller`], by the sha256 of the token.
+    pub(crate) fn caller_of_hash(&self, hash: &[u8], now: Timestamp) -> Result<Option<Caller>, AccountError> {
         let found = self.database.reader().query_row(
             "select t.account, t.scope, a.is_admin from tokens t join accounts a on a.name = t.account
              where t.hash = ?1 and t.revoked_at is null and (t.expires_at is null or t.expires_at > ?2)",
-            params![hash.as_slice(), to_the_second(now)],
+            params![hash, to_the_second(now)],
             |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, bool>(2)?)),
         );
         let Some((name, scope, is_admin)) = found.optional()? else { return Ok(None) };
@@ -314,7 +333,7 @@ mod tests {
         let (folder, accounts) = accounts();
         let new =
             |expires_at| NewToken { account: owner("ann"), scope: Scope::Publish, label: "ci".into(), expires_at };
-        let (token, secret) = accounts.add_token(&new(Some(at(10))), false, at(0)).unwrap();
+        let (token, secret) = accounts.add_token(&new(Some(at(10))), false, &owner("root"), at(0)).unwrap();
         let caller = Caller::Account { name: owner("ann"), scope: Scope::Publish, is_admin: false };
         assert_eq!(accounts.caller(&secret, at(9)).unwrap(), Some(caller.clone()));
         assert_eq!(accounts.caller(&secret, at(10)).unwrap(), None);
@@ -334,7 +353,7 @@ mod tests {
         let (_folder, accounts) = accounts();
         for name in ["ann", "bob"] {
             let new = NewToken { account: owner(name), scope: Scope::Read, label: String::new(), expires_at: None };
-            accounts.add_token(&new, false, at(0)).unwrap();
+            accounts.add_token(&new, false, &owner("root"), at(0)).unwrap();
         }
         let acme = owner("acme");
         accounts.set_member(&acme, &owner("ann"), Role::Maintainer).unwrap();

@@ -1,8 +1,8 @@
 //! [`Activity`]: what people do with releases: downloads, stars, reports, and what admins decide.
 
 use std::{
-    collections::{BTreeMap, HashSet},
-    sync::{Arc, Mutex, PoisonError, RwLock},
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use jiff::Timestamp;
@@ -13,7 +13,9 @@ use utoipa::ToSchema;
 
 use crate::{
     accounts::to_the_second,
+    counted::Counted,
     database::{Database, DatabaseError},
+    proxies::Client,
 };
 
 /// What people did.
@@ -22,14 +24,14 @@ pub struct Activity {
     database: Arc<Database>,
     /// Downloads that are not written yet.
     pending: Mutex<BTreeMap<Download, u64>>,
-    /// What of the database says so of content that is asked for all the time.
-    held_back: RwLock<HashSet<Digest>>,
+    /// Downloads of today that were counted.
+    counted: Counted,
 }
 
 /// One download, as it is counted.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Download {
-    /// `owner/name`.
+    /// `owner/name`; empty where the request names only the content. The release that published it first is then counted.
     pub skill: String,
     /// The version.
     pub version: String,
@@ -79,23 +81,6 @@ pub struct ReportOfRelease {
     pub decided_at: Option<String>,
 }
 
-/// A release that is not handed out until an admin has looked at it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub struct Quarantined {
-    /// `owner/name`.
-    pub skill: String,
-    /// The version.
-    pub version: String,
-    /// Why.
-    pub reason: String,
-    /// Who put it there.
-    pub account: String,
-    /// When.
-    pub at: String,
-    /// Whether it was yanked before.
-    pub was_yanked: bool,
-}
-
 /// One decision, as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct AuditLine {
@@ -103,7 +88,7 @@ pub struct AuditLine {
     pub id: i64,
     /// When.
     pub at: String,
-    /// Who decided.
+    /// Who decided; empty where nobody is known.
     pub account: String,
     /// What was done.
     pub action: String,
@@ -115,16 +100,17 @@ pub struct AuditLine {
 
 impl Activity {
     /// That of a database.
-    ///
-    /// # Errors
-    /// [`DatabaseError`]
-    pub fn new(database: Arc<Database>) -> Result<Self, DatabaseError> {
-        let held_back = RwLock::new(held_back(&database.reader())?);
-        Ok(Self { database, pending: Mutex::default(), held_back })
+    #[must_use]
+    pub fn new(database: Arc<Database>) -> Self {
+        Self { database, pending: Mutex::default(), counted: Counted::default() }
     }
 
-    /// Counts a download. It is written with others, by [`Activity::write_downloads`].
-    pub fn count(&self, download: Download) {
+    /// Counts a download, once for each address, account, content and day. It is written with others, by
+    /// [`Activity::write_downloads`].
+    pub fn count(&self, download: Download, client: Client) {
+        if !self.counted.is_first(&download, client.site()) {
+            return;
+        }
         *self.pending.lock().unwrap_or_else(PoisonError::into_inner).entry(download).or_default() += 1;
     }
 
@@ -152,22 +138,17 @@ impl Activity {
         let write = writer.transaction()?;
         for (download, count) in downloads {
             let count = i64::try_from(*count).unwrap_or(i64::MAX);
+            let digest = download.digest.to_string();
+            let (skill, version) = match download.skill.is_empty() {
+                true => first_release(&write, &digest)?.unwrap_or_default(),
+                false => (download.skill.clone(), download.version.clone()),
+            };
             write.execute(
                 "insert into downloads (skill, version, digest, account, day, count) values (?1, ?2, ?3, ?4, ?5, ?6)
                  on conflict do update set count = count + excluded.count",
-                params![
-                    download.skill,
-                    download.version,
-                    download.digest.to_string(),
-                    download.account,
-                    download.day,
-                    count
-                ],
+                params![skill, version, digest, download.account, download.day, count],
             )?;
-            write.execute(
-                "update skills set downloads = downloads + ?2 where name = ?1",
-                params![download.skill, count],
-            )?;
+            write.execute("update skills set downloads = downloads + ?2 where name = ?1", params![skill, count])?;
         }
         Ok(write.commit()?)
     }
@@ -315,6 +296,16 @@ impl Activity {
         Ok(note(&self.database.writer(), (account, &to_the_second(now)), action, subject, reason)?)
     }
 
+    /// Records something that nobody known did.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]
+    pub fn note_unknown(&self, now: Timestamp, action: &str, subject: &str, reason: &str) -> Result<(), DatabaseError> {
+        let sql = "insert into audit (at, account, action, subject, reason) values (?1, '', ?2, ?3, ?4)";
+        self.database.writer().execute(sql, [&to_the_second(now), action, subject, reason])?;
+        Ok(())
+    }
+
     /// Decisions, newest first, from before one of them where its number is given; at most 200.
     ///
     /// # Errors
@@ -336,100 +327,26 @@ impl Activity {
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
+}
 
-    /// Puts a release under quarantine and keeps the decision. `false` when it is there already.
-    ///
-    /// # Errors
-    /// [`DatabaseError`]
-    pub fn quarantine(&self, release: &Quarantined, digest: &Digest) -> Result<bool, DatabaseError> {
-        let mut writer = self.database.writer();
-        let write = writer.transaction()?;
-        let Quarantined { skill, version, reason, account, at, was_yanked } = release;
-        let added = write.execute(
-            "insert into quarantine (skill, version, digest, reason, account, at, was_yanked)
-             values (?1, ?2, ?3, ?4, ?5, ?6, ?7) on conflict do nothing",
-            params![skill, version, digest.to_string(), reason, account, at, was_yanked],
-        )?;
-        if added > 0 {
-            let sql = "insert into audit (at, account, action, subject, reason) values (?1, ?2, 'quarantine', ?3, ?4)";
-            write.execute(sql, params![at, account, format!("{skill} {version}"), reason])?;
-        }
-        write.commit()?;
-        self.set_held_back(&writer)?;
-        Ok(added > 0)
-    }
-
-    /// Takes a release out of quarantine and keeps the decision; gives what it was, `None` when it was not there.
-    ///
-    /// # Errors
-    /// [`DatabaseError`]
-    pub fn restore(
-        &self,
-        (skill, version): (&str, &str),
-        (account, reason): (&Owner, &str),
-        now: Timestamp,
-    ) -> Result<Option<Quarantined>, DatabaseError> {
-        let mut writer = self.database.writer();
-        let write = writer.transaction()?;
-        let select = format!("{QUARANTINE} where skill = ?1 and version = ?2");
-        let found = write.query_row(&select, [skill, version], quarantined_of).optional()?;
-        if found.is_some() {
-            write.execute("delete from quarantine where skill = ?1 and version = ?2", [skill, version])?;
-            note(&write, (account, &to_the_second(now)), "restore", &format!("{skill} {version}"), reason)?;
-        }
-        write.commit()?;
-        self.set_held_back(&writer)?;
-        Ok(found)
-    }
-
-    /// Why a release is under quarantine.
-    ///
-    /// # Errors
-    /// [`DatabaseError`]
-    pub fn quarantined(&self, skill: &str, version: &str) -> Result<Option<Quarantined>, DatabaseError> {
-        let select = format!("{QUARANTINE} where skill = ?1 and version = ?2");
-        Ok(self.database.reader().query_row(&select, [skill, version], quarantined_of).optional()?)
-    }
-
-    /// Whether some content is under quarantine in any release.
-    #[must_use]
-    pub fn is_held_back(&self, digest: &Digest) -> bool {
-        self.held_back.read().unwrap_or_else(PoisonError::into_inner).contains(digest)
-    }
-
-    fn set_held_back(&self, database: &rusqlite::Connection) -> rusqlite::Result<()> {
-        *self.held_back.write().unwrap_or_else(PoisonError::into_inner) = held_back(database)?;
-        Ok(())
-    }
-
-    /// All releases under quarantine, newest first.
-    ///
-    /// # Errors
-    /// [`DatabaseError`]
-    pub fn all_quarantined(&self) -> Result<Vec<Quarantined>, DatabaseError> {
-        let reader = self.database.reader();
-        let mut select = reader.prepare_cached(&format!("{QUARANTINE} order by at desc, skill"))?;
-        let rows = select.query_map([], quarantined_of)?;
-        Ok(rows.collect::<Result<_, _>>()?)
-    }
+/// Name and version of the release that first published some content.
+fn first_release(database: &rusqlite::Connection, digest: &str) -> rusqlite::Result<Option<(String, String)>> {
+    let mut select = database.prepare_cached(
+        "select skill, version from contents where digest = ?1 order by published_at, skill, version limit 1",
+    )?;
+    select.query_row([digest], |row| Ok((row.get(0)?, row.get(1)?))).optional()
 }
 
 const REPORTS: &str =
     "select id, skill, version, reason, account, created_at, decision, decided_by, decided_at from reports";
-const QUARANTINE: &str = "select skill, version, reason, account, at, was_yanked from quarantine";
-
-fn held_back(database: &rusqlite::Connection) -> rusqlite::Result<HashSet<Digest>> {
-    let mut select = database.prepare("select digest from quarantine")?;
-    let rows = select.query_map([], |row| row.get::<_, String>(0))?;
-    Ok(rows.collect::<Result<Vec<_>, _>>()?.iter().filter_map(|digest| digest.parse().ok()).collect())
-}
 
 fn stars(database: &rusqlite::Connection, skill: &str) -> rusqlite::Result<u64> {
     let sql = "select count(*) from stars where skill = ?1";
     Ok(database.query_row(sql, [skill], |row| row.get::<_, i64>(0))?.unsigned_abs())
 }
 
-fn note(
+/// Records a decision on a connection, so that it is part of a transaction.
+pub(crate) fn note(
     database: &rusqlite::Connection,
     (account, at): (&Owner, &str),
     action: &str,
@@ -451,16 +368,5 @@ fn report_of(row: &Row<'_>) -> rusqlite::Result<ReportOfRelease> {
         decision: row.get(6)?,
         decided_by: row.get(7)?,
         decided_at: row.get(8)?,
-    })
-}
-
-fn quarantined_of(row: &Row<'_>) -> rusqlite::Result<Quarantined> {
-    Ok(Quarantined {
-        skill: row.get(0)?,
-        version: row.get(1)?,
-        reason: row.get(2)?,
-        account: row.get(3)?,
-        at: row.get(4)?,
-        was_yanked: row.get(5)?,
     })
 }

@@ -4,6 +4,7 @@ mod accounts;
 mod description;
 mod documents;
 mod extract;
+mod keys;
 mod moderation;
 mod publishing;
 mod reading;
@@ -33,6 +34,7 @@ use crate::{
     error::ApiError,
     hub::Hub,
     pages::session::{Cookies, MARKET},
+    proxies::Client,
 };
 
 /// What handlers share.
@@ -57,6 +59,7 @@ pub fn router() -> Router<Shared> {
         .routes(routes!(publishing::report))
         .routes(routes!(accounts::owner))
         .routes(routes!(accounts::set_member, accounts::remove_member))
+        .routes(routes!(keys::add_key, keys::retire_key))
         .routes(routes!(accounts::whoami))
         .routes(routes!(accounts::tokens, accounts::new_token))
         .routes(routes!(accounts::revoke))
@@ -105,10 +108,17 @@ impl FromRequestParts<Shared> for Caller {
             if !scheme.eq_ignore_ascii_case("bearer") || token.is_empty() {
                 return Err(unknown_token());
             }
-            let caller = run(hub, move |hub| Ok(hub.accounts.caller(&token, Timestamp::now())?)).await?;
-            return caller.ok_or_else(unknown_token);
+            let client = Client::of(parts);
+            let caller = run(hub, move |hub| {
+                let caller = hub.accounts.caller(&token, Timestamp::now())?;
+                if caller.is_none() {
+                    hub.note_failed_sign_in(client, "token")?;
+                }
+                Ok(caller)
+            });
+            return caller.await?.ok_or_else(unknown_token);
         }
-        let header = hub.settings.proxy_account_header.as_deref();
+        let header = hub.settings.proxy_account_header.as_deref().filter(|_| Client::of(parts).is_proxied);
         let Some(name) = header.and_then(text) else { return by_cookie(parts, hub).await };
         let name = Owner::parse(name.trim()).map_err(|error| ApiError::bad_request(error.to_string()))?;
         run(hub, move |hub| Ok(hub.accounts.signed_in(name, Timestamp::now())?)).await
@@ -120,7 +130,7 @@ impl FromRequestParts<Shared> for Caller {
 async fn by_cookie(parts: &Parts, hub: &Shared) -> Result<Caller, ApiError> {
     let secret = Cookies::of(&parts.headers, MARKET).secret;
     let Some(secret) = secret.filter(|_| parts.method.is_safe()) else { return Ok(Caller::Anonymous) };
-    let caller = run(hub, move |hub| Ok(hub.accounts.caller(&secret, Timestamp::now())?)).await?;
+    let caller = run(hub, move |hub| Ok(hub.sign_ins.caller(&secret, Timestamp::now())?)).await?;
     Ok(caller.unwrap_or(Caller::Anonymous))
 }
 

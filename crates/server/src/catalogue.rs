@@ -3,10 +3,12 @@
 use std::{collections::HashMap, sync::Arc};
 
 use client::search::{Term, folded, is_unspaced, rank, terms};
-use registry_index::Entry;
+use jiff::Timestamp;
+use registry_index::{Entry, newest};
 use rusqlite::{Connection, OptionalExtension, Row, params};
+use semver::Version;
 use serde::{Deserialize, Serialize};
-use skill::{Owner, QualifiedName};
+use skill::{Digest, Owner, QualifiedName};
 use thiserror::Error;
 use utoipa::ToSchema;
 
@@ -104,6 +106,26 @@ pub struct Page {
     pub has_more: bool,
 }
 
+/// A skill as the index holds it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ShownSkill {
+    /// Its name.
+    pub name: QualifiedName,
+    /// The newest release that can be installed, if any can.
+    pub newest: Option<Entry>,
+    /// Version, content and time of every release.
+    pub contents: Vec<(Version, Digest, Timestamp)>,
+}
+
+impl ShownSkill {
+    /// A skill by its releases.
+    #[must_use]
+    pub fn new(name: QualifiedName, releases: &[Entry]) -> Self {
+        let contents = releases.iter().map(|entry| (entry.version.clone(), entry.digest, entry.published_at));
+        Self { name, newest: newest(releases, false).cloned(), contents: contents.collect() }
+    }
+}
+
 /// A view of the index in which skills are found.
 pub trait Catalogue: Send + Sync {
     /// Finds skills.
@@ -130,11 +152,11 @@ pub trait Catalogue: Send + Sync {
     /// [`CatalogueError`]
     fn revision(&self) -> Result<Option<String>, CatalogueError>;
 
-    /// Brings skills to what the index says at a commit: the newest release of each, or that there is none any more.
+    /// Brings skills to what the index holds at a commit.
     ///
     /// # Errors
     /// [`CatalogueError`]; the view is then as it was.
-    fn show(&self, skills: &[(QualifiedName, Option<Entry>)], revision: &str) -> Result<(), CatalogueError>;
+    fn show(&self, skills: &[ShownSkill], revision: &str) -> Result<(), CatalogueError>;
 }
 
 /// A view in the server's database.
@@ -229,17 +251,20 @@ impl Catalogue for SqliteCatalogue {
     }
 
     fn revision(&self) -> Result<Option<String>, CatalogueError> {
-        Ok(self.database.reader().query_row("select revision from shown", [], |row| row.get(0)).optional()?)
+        let reader = self.database.reader();
+        let mut select = reader.prepare_cached("select revision from shown")?;
+        Ok(select.query_row([], |row| row.get(0)).optional()?)
     }
 
-    fn show(&self, skills: &[(QualifiedName, Option<Entry>)], revision: &str) -> Result<(), CatalogueError> {
+    fn show(&self, skills: &[ShownSkill], revision: &str) -> Result<(), CatalogueError> {
         let mut writer = self.database.writer();
         let write = writer.transaction()?;
-        for (name, entry) in skills {
-            remove(&write, name)?;
-            if let Some(entry) = entry {
+        for skill in skills {
+            remove(&write, &skill.name)?;
+            if let Some(entry) = &skill.newest {
                 add(&write, entry)?;
             }
+            add_contents(&write, skill)?;
         }
         write.execute(
             "insert into shown (only_one, revision) values (1, ?1) on conflict do update set revision = excluded.revision",
@@ -254,6 +279,17 @@ fn remove(write: &Connection, name: &QualifiedName) -> rusqlite::Result<()> {
     if let Some(id) = delete.query_row([name.to_string()], |row| row.get::<_, i64>(0)).optional()? {
         write.prepare_cached("delete from texts where rowid = ?1")?.execute([id])?;
         write.prepare_cached("delete from links where skill = ?1")?.execute([name.to_string()])?;
+    }
+    Ok(())
+}
+
+fn add_contents(write: &Connection, skill: &ShownSkill) -> rusqlite::Result<()> {
+    let name = skill.name.to_string();
+    write.prepare_cached("delete from contents where skill = ?1")?.execute([&name])?;
+    let mut insert =
+        write.prepare_cached("insert into contents (skill, version, digest, published_at) values (?1, ?2, ?3, ?4)")?;
+    for (version, digest, at) in &skill.contents {
+        insert.execute(params![name, version.to_string(), digest.to_string(), at.to_string()])?;
     }
     Ok(())
 }
@@ -373,13 +409,13 @@ fn indexed(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn entry(name: &str, description: &str, at: &str) -> (QualifiedName, Option<Entry>) {
+    fn entry(name: &str, description: &str, at: &str) -> ShownSkill {
         let hash = format!("sha256:{}", "1".repeat(64));
         let line = serde_json::json!({
             "v": 1, "name": name, "version": "1.0.0", "digest": hash, "archive": hash, "size": 1, "files": 1,
             "description": description, "keywords": [], "verdict": "allow", "publisher": "p", "published_at": at,
         });
-        (name.parse().unwrap(), Some(Entry::parse(&line.to_string()).unwrap()))
+        ShownSkill::new(name.parse().unwrap(), &[Entry::parse(&line.to_string()).unwrap()])
     }
 
     fn catalogue() -> (tempfile::TempDir, SqliteCatalogue) {
@@ -424,7 +460,7 @@ mod tests {
     fn what_is_shown_again_replaces_what_was_and_what_is_gone_is_not_found() {
         let (_folder, catalogue) = catalogue();
         let other = entry("acme/pdf-forms", "Draws.", "2026-05-01T00:00:00Z");
-        catalogue.show(&[other, ("zoe/notes".parse().unwrap(), None)], "def").unwrap();
+        catalogue.show(&[other, ShownSkill::new("zoe/notes".parse().unwrap(), &[])], "def").unwrap();
         assert_eq!(names(&catalogue, "forms"), ["acme/pdf-forms"]);
         assert_eq!(names(&catalogue, "fills"), Vec::<String>::new());
         assert_eq!((catalogue.count().unwrap(), catalogue.revision().unwrap().as_deref()), (2, Some("def")));

@@ -1,4 +1,4 @@
-//! [`Database`]: the one SQLite file of a server, and its schema.
+//! [`Database`]: the one SQLite file of a server.
 
 use std::{
     path::Path,
@@ -6,11 +6,12 @@ use std::{
     time::Duration,
 };
 
+use jiff::Timestamp;
 use rusqlite::{Connection, OpenFlags};
+use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
 
-/// The schema's version, as `user_version` has it.
-const SCHEMA: i64 = 1;
+use crate::migrations::migrate;
 
 /// How long a writer waits for another process.
 const BUSY: Duration = Duration::from_secs(10);
@@ -24,12 +25,31 @@ pub enum DatabaseError {
     /// SQLite says no.
     #[error("the database failed: {0}")]
     Sqlite(#[from] rusqlite::Error),
-    /// Written by a later version.
-    #[error("the database has schema {found}, this version reads {SCHEMA}; use the skillhub that wrote it")]
-    Schema {
-        /// The schema found.
-        found: i64,
+    /// Written by a newer build.
+    #[error("the database was made by a newer skillhub: it has {found}")]
+    Newer {
+        /// The migration that this build does not have.
+        found: String,
     },
+    /// A migration that was applied is not the one of this name here.
+    #[error("the database was made by another build: its migration {found} differs from the one of this build")]
+    Altered {
+        /// The migration.
+        found: String,
+    },
+}
+
+impl Fails for DatabaseError {
+    fn failure(&self) -> Failure {
+        match self {
+            Self::Sqlite(_) => Failure::io().hint("name a folder of your own that can be written: --data DIR"),
+            Self::Newer { .. } => Failure::new(FailureKind::Failed, "newer_format")
+                .hint("use the skillhub that wrote it or a newer one, or restore a backup from before the upgrade"),
+            Self::Altered { .. } => {
+                Failure::new(FailureKind::Integrity, "other_format").hint("use the skillhub that wrote it")
+            }
+        }
+    }
 }
 
 /// Bytes of the file that a reader has mapped: a cache of its own would be empty after every commit.
@@ -48,11 +68,11 @@ impl Database {
     /// # Errors
     /// [`DatabaseError`]
     pub fn open(path: &Path) -> Result<Self, DatabaseError> {
-        let writer = Connection::open(path)?;
+        let mut writer = Connection::open(path)?;
         writer.busy_timeout(BUSY)?;
         writer.pragma_update(None, "journal_mode", "wal")?;
         writer.pragma_update(None, "synchronous", "full")?;
-        migrate(&writer)?;
+        migrate(&mut writer, Timestamp::now())?;
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let reader = |_| -> Result<_, DatabaseError> {
             let reader = Connection::open_with_flags(path, flags)?;
@@ -79,17 +99,30 @@ impl Database {
     }
 }
 
-fn migrate(database: &Connection) -> Result<(), DatabaseError> {
-    let found: i64 = database.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    match found {
-        SCHEMA => Ok(()),
-        0 => {
-            database.execute_batch(&format!(
-                "begin immediate; {} pragma user_version = {SCHEMA}; commit;",
-                include_str!("schema.sql")
-            ))?;
-            Ok(())
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The dump of a database that the build before wrote, with a release under quarantine.
+    const OLD: &str = include_str!("../../../tests/data/server-database-1.sql");
+
+    #[test]
+    fn database_of_the_build_before_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("skillhub.sqlite");
+        Connection::open(&path).unwrap().execute_batch(OLD).unwrap();
+        for _ in 0..2 {
+            let quarantines = crate::quarantines::Quarantines::new(Database::open(&path).unwrap().into());
+            assert_eq!(quarantines.of("acme/notes", "1.1.0").unwrap().unwrap().reason, "it may be bad");
+            assert!(quarantines.held_copies(None).unwrap().is_empty());
         }
-        _ => Err(DatabaseError::Schema { found }),
+    }
+
+    #[test]
+    fn later_schema_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("skillhub.sqlite");
+        Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
+        assert!(matches!(Database::open(&path), Err(DatabaseError::Newer { .. })));
     }
 }

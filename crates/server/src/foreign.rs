@@ -25,7 +25,7 @@ use axum::{
     http::{HeaderMap, header},
 };
 
-use crate::api::Shared;
+use crate::{api::Shared, proxies::Client};
 use kept::Kept;
 
 /// All routes for clients of others.
@@ -33,11 +33,9 @@ pub fn router() -> Router<Shared> {
     Router::new().merge(well_known::router()).merge(clawhub::router()).layer(Extension(Arc::new(Kept::default())))
 }
 
-/// Where the client reaches this server, for answers that must be whole addresses.
-///
-/// The guard let the name pass. Who lies here lies to himself: nothing of it is kept.
-fn own_url(headers: &HeaderMap) -> String {
-    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let scheme = if text("x-forwarded-proto") == Some("https") { "https" } else { "http" };
-    format!("{scheme}://{}", text(header::HOST.as_str()).unwrap_or("localhost"))
+/// Where the client reaches this server, for answers that must be whole addresses. The guard let the name pass.
+fn own_url(client: Client, headers: &HeaderMap) -> String {
+    let scheme = if client.is_https { "https" } else { "http" };
+    let host = headers.get(header::HOST).and_then(|value| value.to_str().ok());
+    format!("{scheme}://{}", host.unwrap_or("localhost"))
 }

@@ -46,7 +46,7 @@ use serde::de::DeserializeOwned;
 use skill::{Limits, SkillName, failure::Fails};
 use skill_manage::{ManageError, RequestError, Reviewer};
 
-use crate::{error::ApiError, pages, serve::ServeError, settings::ServerLimits};
+use crate::{error::ApiError, pages, proxies::TrustedProxies, serve::ServeError, settings::ServerLimits};
 pub(crate) use custom::change;
 pub(crate) use gate::{Asker, Surface};
 pub use gate::{Gate, GateError};
@@ -63,6 +63,8 @@ pub struct Gateway {
     live: Live,
     pub(crate) gate: Gate,
     pub(crate) sessions: Sessions,
+    /// Proxies whose headers about a client are believed.
+    pub(crate) proxies: TrustedProxies,
     limits: ServerLimits,
     /// Takes the lines of the log, each a JSON object.
     log: fn(&str),
@@ -85,11 +87,11 @@ impl Gateway {
     ///
     /// # Errors
     /// [`ApiError`] when the workplace cannot be opened.
-    pub fn new(open: Box<Open>, gate: Gate, log: fn(&str)) -> Result<Self, ApiError> {
+    pub fn new(open: Box<Open>, gate: Gate, proxies: TrustedProxies, log: fn(&str)) -> Result<Self, ApiError> {
         let place = open(Surface::Api.actor())?;
         let live = Live::new(place.places(), place.builtin()?);
         let limits = ServerLimits { request_time: REQUEST_TIME, ..ServerLimits::default() };
-        Ok(Self { open, live, gate, sessions: Sessions::default(), limits, log })
+        Ok(Self { open, live, gate, sessions: Sessions::default(), proxies, limits, log })
     }
 
     fn work(&self, asker: &Asker) -> Result<Work<'_>, ApiError> {

@@ -3,30 +3,37 @@
 use std::{
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
+    time::Instant,
 };
 
 use axum::body::Bytes;
 use jiff::Timestamp;
-use registry_index::{Entry, Index, InitError, OpenError, Stamp, newest};
+use library::LibraryLock;
+use registry_index::{Entry, FetchError, Index, InitError, OpenError, Stamp, newest};
 use semver::Version;
 use skill::{
     Owner, QualifiedName,
-    failure::{Fails, Failure},
+    failure::{Fails, Failure, FailureKind},
 };
 use thiserror::Error;
 
 use crate::{
-    access::{Action, Caller, Namespace},
+    access::{Action, Caller, Namespace, Role, Visibility},
     accounts::Accounts,
     activity::Activity,
     blobs::{Blobs, IndexBlobs},
-    catalogue::{Catalogue, CatalogueError, SqliteCatalogue},
-    database::{Database, DatabaseError},
+    catalogue::{Catalogue, CatalogueError, ShownSkill, SqliteCatalogue},
+    data_dir::{DataDir, shell_word},
+    database::DatabaseError,
     error::ApiError,
     index_pool::IndexPool,
     operations::Metrics,
-    rate::Rate,
+    proxies::Client,
+    quarantines::{Barrier, Quarantines},
+    rate::Rates,
+    route_names,
     settings::Settings,
+    sign_ins::SignIns,
     static_files::StaticFiles,
 };
 
@@ -41,8 +48,12 @@ pub struct Hub {
     pub settings: Settings,
     /// Who may do what.
     pub accounts: Accounts,
+    /// Browsers that have signed in.
+    pub sign_ins: SignIns,
     /// What people did.
     pub activity: Activity,
+    /// Releases that are not handed out.
+    pub quarantines: Quarantines,
     /// Where skills are found.
     pub catalogue: Box<dyn Catalogue>,
     /// Where archives are.
@@ -53,10 +64,12 @@ pub struct Hub {
     pub files: StaticFiles,
     /// What is counted of requests.
     pub metrics: Metrics,
-    /// How often clients ask.
-    pub rate: Rate,
+    /// How often each client may ask.
+    pub rates: Rates,
     /// Held while the index or the view of it changes.
     changing: Mutex<()>,
+    /// The lock of the data folder; a mirror takes none.
+    _lock: Option<LibraryLock>,
 }
 
 /// Why a data folder cannot be used.
@@ -68,6 +81,24 @@ pub enum DataError {
         /// The folder.
         path: PathBuf,
         /// What the system says.
+        source: std::io::Error,
+    },
+    /// Another server changes the folder.
+    #[error("{} is served already, by {holder}", path.display())]
+    Served {
+        /// The folder.
+        path: PathBuf,
+        /// The process that serves it.
+        holder: String,
+    },
+    /// Other users can read a file with secrets, and the system refuses to change that.
+    #[error("other users can read {}, which holds secrets, and its mode cannot be changed: {source}", path.display())]
+    Exposed {
+        /// The file or folder.
+        path: PathBuf,
+        /// The mode that it needs, in octal.
+        mode: &'static str,
+        /// The system's refusal.
         source: std::io::Error,
     },
     /// The index cannot be made.
@@ -85,31 +116,41 @@ pub enum DataError {
 }
 
 impl Hub {
-    /// Opens a data folder, and makes what is not there yet.
+    /// Opens a data folder, and makes what is not there yet. Only one process at a time opens it to change it.
     ///
     /// # Errors
     /// [`DataError`]
     pub fn open(settings: Settings) -> Result<Self, DataError> {
-        let data = settings.data.clone();
-        ensure_data(&data)?;
-        let path = data.join(INDEX);
+        let data = DataDir::ensure(&settings.data)?;
+        if settings.visibility == Visibility::Private {
+            data.make_private()?;
+        }
+        let lock = if settings.read_only { None } else { Some(data.lock()?) };
+        let path = settings.data.join(INDEX);
         Index::init(&path, &Stamp { by: "skillhub".to_owned(), at: Timestamp::now() })?;
         let indexes = Arc::new(IndexPool::open(&path)?);
-        let database = Arc::new(Database::open(&data.join(DATABASE))?);
-        let rate = Rate::new(settings.limits.costly_per_minute);
+        let database = data.database()?;
         let hub = Self {
-            settings,
             accounts: Accounts::new(Arc::clone(&database)),
-            activity: Activity::new(Arc::clone(&database))?,
+            sign_ins: SignIns::new(Arc::clone(&database)),
+            activity: Activity::new(Arc::clone(&database)),
+            quarantines: Quarantines::new(Arc::clone(&database)),
             catalogue: Box::new(SqliteCatalogue::new(database)),
             blobs: Box::new(IndexBlobs::new(Arc::clone(&indexes))),
             files: StaticFiles::new(Arc::clone(&indexes)),
             metrics: Metrics::default(),
-            rate,
+            rates: Rates::new(&settings.limits),
+            settings,
             indexes,
             changing: Mutex::new(()),
+            _lock: lock,
         };
-        hub.refresh().map_err(|error| DataError::Refresh(error.details.to_string()))?;
+        let unreadable = |error: ApiError| DataError::Refresh(error.details.to_string());
+        hub.refresh().map_err(unreadable)?;
+        if !hub.settings.read_only {
+            hub.settle_openings().map_err(unreadable)?;
+        }
+        hub.report_hidden_owners().map_err(unreadable)?;
         Ok(hub)
     }
 
@@ -118,8 +159,32 @@ impl Hub {
     /// # Errors
     /// [`DataError`]
     pub fn accounts_in(data: &Path) -> Result<Accounts, DataError> {
-        ensure_data(data)?;
-        Ok(Accounts::new(Arc::new(Database::open(&data.join(DATABASE))?)))
+        Ok(Accounts::new(DataDir::ensure(data)?.database()?))
+    }
+
+    /// Finishes or forgets the openings of namespaces that a crash left behind.
+    fn settle_openings(&self) -> Result<(), ApiError> {
+        for owner in self.accounts.openings()? {
+            if self.has_releases(&owner)? {
+                self.accounts.finish_opening(&owner)?;
+            } else {
+                self.accounts.cancel_opening(&owner)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Logs owners from before their names were reserved: their pages are hidden behind routes.
+    fn report_hidden_owners(&self) -> Result<(), ApiError> {
+        for name in route_names::RESERVED {
+            let Ok(owner) = Owner::parse(name) else { continue };
+            if self.has_releases(&owner)? {
+                let why = format!("the owner {owner} has the name of a route: some of its pages cannot be reached");
+                let line = serde_json::json!({"time": Timestamp::now().to_string(), "why": why});
+                (self.settings.log)(&line.to_string());
+            }
+        }
+        Ok(())
     }
 
     /// Refuses what the caller may not do.
@@ -139,13 +204,42 @@ impl Hub {
     /// # Errors
     /// [`ApiError`] with 401 or 403.
     pub fn check_namespace(&self, caller: &Caller, owner: &Owner, maintains: bool) -> Result<(), ApiError> {
-        let role = match caller.account() {
-            Some(account) => self.accounts.role(owner, account)?,
-            None => None,
-        };
-        let is_taken = role.is_some() || !self.accounts.members(owner)?.is_empty() || self.has_releases(owner)?;
+        let mut role = self.role_of(caller, owner)?;
+        let has_releases = self.has_releases(owner)?;
+        if role.is_none() && has_releases && self.accounts.is_opening(owner)? {
+            // The first release is there and its member was not written.
+            self.accounts.finish_opening(owner)?;
+            role = self.role_of(caller, owner)?;
+        }
+        let is_taken = role.is_some() || has_releases || !self.accounts.members(owner)?.is_empty();
         let at = Namespace { owner, is_taken, role };
-        self.check(caller, if maintains { Action::Maintain(&at) } else { Action::Publish(&at) })
+        self.check(caller, if maintains { Action::Maintain(&at) } else { Action::Publish(&at) })?;
+        if !is_taken && route_names::is_reserved(owner) {
+            let why = format!("{owner} is a path of this server and cannot be the name of an owner");
+            return Err(ApiError::new(axum::http::StatusCode::UNPROCESSABLE_ENTITY, "reserved_name", why)
+                .hint("publish under another owner: --owner NAME"));
+        }
+        Ok(())
+    }
+
+    fn role_of(&self, caller: &Caller, owner: &Owner) -> Result<Option<Role>, ApiError> {
+        match caller.account() {
+            Some(account) => Ok(self.accounts.role(owner, account)?),
+            None => Ok(None),
+        }
+    }
+
+    /// Records a failed sign-in in the audit log, as long as one client does not fill it.
+    ///
+    /// # Errors
+    /// [`ApiError`] when the database cannot be written.
+    pub fn note_failed_sign_in(&self, client: Client, by: &str) -> Result<(), ApiError> {
+        let from = client.site();
+        if from.is_some_and(|site| self.rates.audited_failures.admit(site, Instant::now()).is_err()) {
+            return Ok(());
+        }
+        let subject = from.map_or_else(|| "an unknown address".to_owned(), |site| site.to_string());
+        Ok(self.activity.note_unknown(Timestamp::now(), "failed sign-in", &subject, by)?)
     }
 
     /// Whether anything was ever published in a namespace.
@@ -181,36 +275,69 @@ impl Hub {
         entries.into_iter().find(|entry| entry.version == version).ok_or_else(none)
     }
 
+    /// The reason for which a release is not handed out; `None` when it is.
+    ///
+    /// # Errors
+    /// [`ApiError`] when the database cannot be read.
+    pub fn barrier(&self, entry: &Entry) -> Result<Option<Barrier>, ApiError> {
+        // A line may say so in a folder that came without its database.
+        if let Some(notice) = entry.quarantined() {
+            return Ok(Some(Barrier::Quarantined(notice.reason)));
+        }
+        if let Some(notice) = entry.held() {
+            return Ok(Some(Barrier::Held(notice.reason)));
+        }
+        Ok(self.quarantines.barrier(&entry.name.to_string(), &entry.version.to_string(), &entry.digest)?)
+    }
+
+    /// Whether a release is handed out. A database that cannot be read hands out nothing.
+    #[must_use]
+    pub fn is_free(&self, entry: &Entry) -> bool {
+        entry.withdrawn.is_none() && matches!(self.barrier(entry), Ok(None))
+    }
+
     /// The archive of a release.
     ///
     /// # Errors
-    /// [`ApiError`] with 410 when it was withdrawn, with 403 when it is under quarantine.
+    /// [`ApiError`] with 410 when it was withdrawn, with 403 when it is under quarantine or on hold.
     pub fn archive(&self, entry: &Entry) -> Result<Bytes, ApiError> {
+        if let (None, Some(barrier)) = (&entry.withdrawn, self.barrier(entry)?) {
+            return Err(behind(&format!("{} {}", entry.name, entry.version), &barrier));
+        }
+        self.stored(entry)
+    }
+
+    /// The archive of a release, whatever is decided about it, unless it was withdrawn.
+    fn stored(&self, entry: &Entry) -> Result<Bytes, ApiError> {
         let gone = |code, why: String| ApiError::new(axum::http::StatusCode::GONE, code, why);
         if let Some(withdrawal) = &entry.withdrawn {
             let why = format!("{} {} was withdrawn: {}", entry.name, entry.version, withdrawal.reason);
             return Err(gone("withdrawn", why));
         }
-        let skill = entry.name.to_string();
-        if let Some(found) = self.activity.quarantined(&skill, &entry.version.to_string())? {
-            let why = format!("{skill} {} is under quarantine: {}", entry.version, found.reason);
-            return Err(ApiError::new(axum::http::StatusCode::FORBIDDEN, "quarantined", why)
-                .hint("who runs the server decides about it"));
-        }
         let found = self.blobs.get(&entry.digest)?;
-        let bytes =
-            found.ok_or_else(|| gone("missing", format!("the archive of {skill} {} is gone", entry.version)))?;
+        let missing = || gone("missing", format!("the archive of {} {} is gone", entry.name, entry.version));
+        let bytes = found.ok_or_else(missing)?;
         entry.check_archive(&bytes).map_err(|error| ApiError::broken(&error))?;
         Ok(bytes)
     }
 
-    /// The files of a release.
+    /// The files of a release, held to its line.
     ///
     /// # Errors
     /// As [`Hub::archive`].
     pub fn bundle(&self, entry: &Entry) -> Result<skill::Bundle, ApiError> {
-        let bytes = self.archive(entry)?;
-        skill::archive::unpack(&bytes, &skill::Limits::default()).map_err(|error| ApiError::broken(&error))
+        unpacked(entry, &self.archive(entry)?)
+    }
+
+    /// As [`Hub::bundle`]; to an admin also of a release under quarantine or on hold.
+    ///
+    /// # Errors
+    /// As [`Hub::archive`].
+    pub fn bundle_for(&self, caller: &Caller, entry: &Entry) -> Result<skill::Bundle, ApiError> {
+        match caller.check(self.settings.visibility, Action::Administer) {
+            Ok(()) => unpacked(entry, &self.stored(entry)?),
+            Err(_) => self.bundle(entry),
+        }
     }
 
     /// Changes the index, one at a time, and brings what shows it up to date.
@@ -233,6 +360,17 @@ impl Hub {
         self.bring_up_to_date()
     }
 
+    /// Forgets files of the index in memory that another process on the data folder has changed.
+    ///
+    /// # Errors
+    /// [`ApiError`] when the database cannot be read.
+    pub fn follow_other_processes(&self) -> Result<(), ApiError> {
+        if let Some(shown) = self.catalogue.revision()? {
+            self.files.advance(&shown);
+        }
+        Ok(())
+    }
+
     fn bring_up_to_date(&self) -> Result<(), ApiError> {
         let shown = self.catalogue.revision()?;
         self.indexes.with(|index| -> Result<(), ApiError> {
@@ -246,7 +384,7 @@ impl Hub {
                 None => None,
             };
             let skills = match changed {
-                Some(names) => names.into_iter().map(|name| newest_of(index, name)).collect::<Result<Vec<_>, _>>()?,
+                Some(names) => names.into_iter().map(|name| shown_skill(index, name)).collect::<Result<Vec<_>, _>>()?,
                 None => everything(index)?,
             };
             Ok(self.catalogue.show(&skills, &now)?)
@@ -254,21 +392,35 @@ impl Hub {
     }
 }
 
-/// Makes the data folder where it is not there.
-pub fn ensure_data(data: &Path) -> Result<(), DataError> {
-    let source = |error: library::PlaceError| std::io::Error::other(error.to_string());
-    let folder = |error| DataError::Folder { path: data.to_owned(), source: source(error) };
-    library::ensure_dir(data).map(drop).map_err(folder)
+fn shown_skill(index: &Index, name: QualifiedName) -> Result<ShownSkill, ApiError> {
+    let releases = index.releases(&name)?;
+    Ok(ShownSkill::new(name, &releases))
 }
 
-/// The newest release of a skill, which may have none that can be installed.
-fn newest_of(index: &Index, name: QualifiedName) -> Result<(QualifiedName, Option<Entry>), ApiError> {
-    let entries = index.releases(&name)?;
-    Ok((name, newest(&entries, false).cloned()))
+fn everything(index: &Index) -> Result<Vec<ShownSkill>, ApiError> {
+    let mut skills = Vec::new();
+    index.visit_skills(|releases| {
+        skills.extend(releases.first().map(|first| ShownSkill::new(first.name.clone(), &releases)));
+    })?;
+    skills.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(skills)
 }
 
-fn everything(index: &Index) -> Result<Vec<(QualifiedName, Option<Entry>)>, ApiError> {
-    Ok(index.readable()?.entries.into_iter().map(|entry| (entry.name.clone(), Some(entry))).collect())
+fn unpacked(entry: &Entry, bytes: &[u8]) -> Result<skill::Bundle, ApiError> {
+    let files = skill::archive::unpack(bytes, &skill::Limits::default()).map_err(|error| ApiError::broken(&error))?;
+    let differs = |error: FetchError| {
+        ApiError::new(axum::http::StatusCode::UNPROCESSABLE_ENTITY, "line_differs", error.to_string())
+            .hint("who runs the server finds all such lines with `skillhub index verify`")
+    };
+    entry.check_files(&files).map_err(differs)?;
+    Ok(files)
+}
+
+/// The refusal of what is behind a barrier.
+pub fn behind(what: &str, barrier: &Barrier) -> ApiError {
+    let message = format!("{what} {}", barrier.message());
+    ApiError::new(axum::http::StatusCode::FORBIDDEN, barrier.code(), message)
+        .hint("the admins of the server decide about it")
 }
 
 impl From<CatalogueError> for DataError {
@@ -280,9 +432,16 @@ impl From<CatalogueError> for DataError {
 impl Fails for DataError {
     fn failure(&self) -> Failure {
         match self {
-            Self::Folder { .. } | Self::Database(_) | Self::Refresh(_) => {
+            Self::Folder { .. } | Self::Refresh(_) => {
                 Failure::io().hint("name a folder of your own that can be written: --data DIR")
             }
+            Self::Served { path, .. } => Failure::new(FailureKind::Conflict, "locked").hint(format!(
+                "stop that server, or serve a mirror beside it: skillhub serve --read-only --addr 127.0.0.1:0 --data {}",
+                shell_word(path)
+            )),
+            Self::Exposed { path, mode, .. } => Failure::new(FailureKind::Refused, "permission_denied")
+                .hint(format!("run as its owner: chmod {mode} {}", shell_word(path))),
+            Self::Database(error) => error.failure(),
             Self::Init(error) => error.failure(),
             Self::Open(error) => error.failure(),
         }

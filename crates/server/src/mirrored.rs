@@ -6,6 +6,7 @@ use client::Vetted;
 use jiff::Timestamp;
 use registry_index::{
     AppendError, Appended, Index, InitError, KeyChange, KeyChangeError, NewRelease, PublicKey, SignerError, Stamp,
+    shard,
 };
 use skill::{
     Owner,
@@ -16,8 +17,12 @@ use thiserror::Error;
 use crate::{
     accounts::{AccountError, Accounts},
     activity::Activity,
-    database::{Database, DatabaseError},
-    hub::{DATABASE, DataError, INDEX, ensure_data},
+    data_dir::DataDir,
+    database::DatabaseError,
+    decisions::{HoldError, hold_copy},
+    hub::{DataError, INDEX},
+    quarantines::Quarantines,
+    route_names,
 };
 
 /// Why a release is not mirrored.
@@ -43,6 +48,12 @@ pub enum MirrorError {
         /// Its members.
         members: Vec<String>,
     },
+    /// The owner has the name of a route.
+    #[error("{0} is a path of a server and cannot be the name of an owner")]
+    Reserved(Owner),
+    /// The index cannot be read.
+    #[error(transparent)]
+    Read(#[from] registry_index::ReadError),
     /// The keys of the owner here cannot be read.
     #[error(transparent)]
     Signer(#[from] SignerError),
@@ -60,6 +71,9 @@ pub enum MirrorError {
     /// The release cannot be added.
     #[error(transparent)]
     Append(#[from] AppendError),
+    /// The release has the content of one under quarantine, and was not put on hold.
+    #[error(transparent)]
+    Hold(#[from] HoldError),
 }
 
 impl Fails for MirrorError {
@@ -67,14 +81,20 @@ impl Fails for MirrorError {
         match self {
             Self::Data(error) => error.failure(),
             Self::Init(error) => error.failure(),
-            Self::Accounts(_) | Self::Database(_) => Failure::io(),
+            Self::Accounts(_) => Failure::io(),
+            Self::Database(error) => error.failure(),
             Self::Taken { .. } => Failure::new(FailureKind::Conflict, "namespace_taken")
                 .hint("publish it under another owner; who it is from stands in `forked_from`"),
+            Self::Reserved(_) => {
+                Failure::new(FailureKind::Invalid, "reserved_name").hint("publish it under another owner")
+            }
+            Self::Read(error) => error.failure(),
             Self::Signer(error) => error.failure(),
             Self::OtherKeys { owner, .. } => Failure::new(FailureKind::Integrity, "key_changed")
                 .hint(format!("ask {owner} whether the other registry is theirs")),
             Self::Key(error) => error.failure(),
             Self::Append(error) => error.failure(),
+            Self::Hold(error) => error.failure(),
         }
     }
 }
@@ -86,15 +106,18 @@ impl Fails for MirrorError {
 /// # Errors
 /// [`MirrorError`]; the index is then as it was, but for keys.
 pub fn mirror(data: &Path, release: &Vetted, now: Timestamp) -> Result<Appended, MirrorError> {
-    ensure_data(data)?;
+    let folder = DataDir::ensure(data)?;
     let stamp = Stamp { by: release.entry.publisher.clone(), at: now };
     let index = Index::init(&data.join(INDEX), &Stamp { by: "skillhub".to_owned(), at: now })?;
-    let database = Arc::new(Database::open(&data.join(DATABASE))?);
+    let database = folder.database()?;
     let name = &release.entry.name;
     let members = Accounts::new(Arc::clone(&database)).members(&name.owner)?;
     if !members.is_empty() {
         let members = members.into_iter().map(|member| member.account).collect();
         return Err(MirrorError::Taken { owner: name.owner.clone(), members });
+    }
+    if route_names::is_reserved(&name.owner) && index.file(&shard::owner_file(&name.owner))?.is_none() {
+        return Err(MirrorError::Reserved(name.owner.clone()));
     }
     take_keys_over(&index, &name.owner, &release.keys, &stamp)?;
     let new = NewRelease {
@@ -107,8 +130,9 @@ pub fn mirror(data: &Path, release: &Vetted, now: Timestamp) -> Result<Appended,
     };
     let appended = index.append(&new, &release.cleared, &skill::archive::pack(release.cleared.bundle()))?;
     if matches!(appended, Appended::Published(_)) {
+        hold_copy(&Quarantines::new(Arc::clone(&database)), &index, appended.entry(), &new.stamp)?;
         let subject = format!("{name} {}", new.version);
-        Activity::new(database)?.note((&name.owner, now), "mirror", &subject, &release.registry)?;
+        Activity::new(database).note((&name.owner, now), "mirror", &subject, &release.registry)?;
     }
     Ok(appended)
 }
@@ -124,7 +148,7 @@ fn take_keys_over(index: &Index, owner: &Owner, keys: &[PublicKey], stamp: &Stam
         return Err(MirrorError::OtherKeys { owner: owner.clone(), key: gone.key.fingerprint() });
     }
     for key in keys.iter().filter(|key| known.find(key).is_none()) {
-        index.change_key(owner, &KeyChange::Add(*key), stamp)?;
+        index.change_key(owner, &KeyChange::Add { key: *key, vouched_by: None }, stamp)?;
     }
     Ok(())
 }

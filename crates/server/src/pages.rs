@@ -23,7 +23,7 @@ mod listing;
 pub mod market;
 mod pieces;
 mod prose;
-mod reader;
+pub mod reader;
 pub mod session;
 mod texts;
 mod visible;

@@ -6,13 +6,9 @@ use registry_index::{AppendError, Appended, Entry, ForkedFrom, NewRelease, Stamp
 use scan::{Baseline, Cleared};
 use semver::Version;
 use serde_json::json;
-use skill::{Limits, Problem, QualifiedName, Strictness, archive, validate::validate_bundle};
+use skill::{Limits, Owner, Problem, QualifiedName, Strictness, archive, validate::validate_bundle};
 
-use crate::{
-    access::{Caller, Role},
-    error::ApiError,
-    hub::Hub,
-};
+use crate::{access::Caller, decisions::hold_copy, error::ApiError, hub::Hub};
 
 /// What is sent beside an archive.
 #[derive(Debug, Clone)]
@@ -40,6 +36,8 @@ pub struct Release {
     pub is_new: bool,
     /// What the scanner found.
     pub report: scan::Report,
+    /// The reason for which it is not handed out.
+    pub held: Option<String>,
 }
 
 /// Publishes an archive: may the caller, unpack, validate, clear, append.
@@ -60,19 +58,45 @@ pub fn publish(hub: &Hub, caller: &Caller, submission: &Submission) -> Result<Re
         forked_from: submission.forked_from.clone(),
         stamp: Stamp { by: account.to_string(), at: now },
     };
-    let owner = &submission.name.owner;
-    let opens = hub.accounts.members(owner)?.is_empty();
-    let appended = hub.change(|index| index.append(&release, &cleared, &packed).map_err(refused))?;
-    if opens && !hub.settings.read_only {
-        // Whoever opened a namespace looks after it.
-        hub.accounts.set_member(owner, account, Role::Maintainer)?;
-    }
+    let appended = hub.change(|index| {
+        // Another account may have opened the namespace meanwhile.
+        hub.check_namespace(caller, &submission.name.owner, false)?;
+        append_as(hub, account, &release, || {
+            let appended = index.append(&release, &cleared, &packed).map_err(refused)?;
+            if matches!(appended, Appended::Published(_)) {
+                let held = hold_copy(&hub.quarantines, index, appended.entry(), &release.stamp);
+                held.map_err(|error| ApiError::of(&error))?;
+            }
+            Ok(appended)
+        })
+    })?;
     let is_new = matches!(appended, Appended::Published(_));
     if is_new {
         let subject = format!("{} {}", release.name, release.version);
         hub.activity.note((account, now), "publish", &subject, "")?;
     }
-    Ok(Release { entry: appended.entry().clone(), is_new, report: cleared.report().clone() })
+    let held = hub.barrier(appended.entry())?.map(|barrier| barrier.message());
+    Ok(Release { entry: appended.entry().clone(), is_new, report: cleared.report().clone(), held })
+}
+
+/// Appends a release. The account that opens a namespace with it becomes its maintainer, also if the process is killed
+/// in between.
+fn append_as(
+    hub: &Hub,
+    account: &Owner,
+    release: &NewRelease,
+    append: impl FnOnce() -> Result<Appended, ApiError>,
+) -> Result<Appended, ApiError> {
+    let owner = &release.name.owner;
+    if !hub.accounts.begin_opening(owner, account, release.stamp.at)? {
+        return append();
+    }
+    let appended = append();
+    match &appended {
+        Ok(_) => hub.accounts.finish_opening(owner)?,
+        Err(_) => hub.accounts.cancel_opening(owner)?,
+    }
+    appended
 }
 
 fn cleared(submission: &Submission) -> Result<Cleared, ApiError> {

@@ -1,4 +1,4 @@
-//! [`Rate`]: how often one client may ask for what costs much.
+//! [`Rates`]: limits of each client, with a [`Rate`] of its own for each kind of request.
 
 use std::{
     collections::HashMap,
@@ -7,8 +7,36 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::settings::ServerLimits;
+
+/// Failed sign-ins of one client in a minute that are audited; further ones are only refused.
+const AUDITED_FAILURES: u32 = 10;
+
 /// Clients that are remembered; with more, those that have not asked for longest begin anew.
 const CLIENTS: usize = 10_000;
+
+/// What is limited for each client. Each kind has buckets of its own, so that one cannot use up another's.
+#[derive(Debug)]
+pub struct Rates {
+    /// Changes and searches.
+    pub costly: Rate,
+    /// Attempts to sign in on the pages.
+    pub sign_ins: Rate,
+    /// Failed sign-ins that are audited.
+    pub audited_failures: Rate,
+}
+
+impl Rates {
+    /// The rates of a server.
+    #[must_use]
+    pub fn new(limits: &ServerLimits) -> Self {
+        Self {
+            costly: Rate::new(limits.costly_per_minute),
+            sign_ins: Rate::new(limits.sign_ins_per_minute),
+            audited_failures: Rate::new(AUDITED_FAILURES),
+        }
+    }
+}
 
 /// A bucket for each client that fills evenly and is full after a minute.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
-use crate::access::Visibility;
+use crate::{access::Visibility, proxies::TrustedProxies};
 
 /// How a server is to be run.
 #[derive(Debug, Clone)]
@@ -17,7 +17,10 @@ pub struct Settings {
     pub read_only: bool,
     /// Further names by which clients may call the server, without ports; `*` for any.
     pub hosts: Vec<String>,
-    /// A header in which a proxy in front says who has signed in. Only behind a proxy that always sets or clears it.
+    /// Proxies whose `X-Forwarded-For`, `X-Forwarded-Proto` and `Forwarded` are believed.
+    pub trusted_proxies: TrustedProxies,
+    /// A header in which a trusted proxy names the account that has signed in; without trusted proxies, one on loopback.
+    /// The proxy has to set or clear it on every request.
     pub proxy_account_header: Option<String>,
     /// Takes the lines of the log, each a JSON object.
     pub log: fn(&str),
@@ -38,6 +41,8 @@ pub struct ServerLimits {
     pub connections: usize,
     /// Requests of one client in a minute that change something or search; `0` for any number.
     pub costly_per_minute: u32,
+    /// Attempts of one client in a minute to sign in on the pages; `0` for any number.
+    pub sign_ins_per_minute: u32,
     /// How long requests may go on after the server was told to end.
     pub shutdown_time: Duration,
 }
@@ -49,7 +54,27 @@ impl Default for ServerLimits {
             request_time: Duration::from_secs(60),
             connections: 1024,
             costly_per_minute: 600,
+            sign_ins_per_minute: 30,
             shutdown_time: Duration::from_secs(20),
+        }
+    }
+}
+
+#[cfg(test)]
+impl Settings {
+    /// The settings of a server that a test asks in memory.
+    pub(crate) fn in_memory(data: PathBuf, visibility: Visibility) -> Self {
+        Self {
+            address: SocketAddr::from(([127, 0, 0, 1], 0)),
+            data,
+            visibility,
+            read_only: false,
+            hosts: Vec::new(),
+            trusted_proxies: TrustedProxies::default(),
+            proxy_account_header: None,
+            log: |_| {},
+            logs_requests: false,
+            limits: ServerLimits::default(),
         }
     }
 }

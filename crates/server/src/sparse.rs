@@ -4,7 +4,7 @@ use axum::{
     Router,
     body::Bytes,
     extract::{Path, State},
-    http::{HeaderMap, HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
     response::{IntoResponse, Response},
     routing::get,
 };
@@ -17,13 +17,14 @@ use crate::{
     activity::Download,
     api::{HubState, Shared, run},
     error::ApiError,
+    proxies::Client,
     static_files::StaticFile,
 };
 
 /// An index file may change at any time: it is kept, and asked for again.
 const ASK_AGAIN: &str = "no-cache";
-/// What a digest names never changes.
-const FOR_EVER: &str = "max-age=31536000, immutable";
+/// The bytes of a digest never change, but a quarantine may close the way to them: caches ask again and get a 304.
+const SAME_BYTES: &str = "no-cache, immutable";
 
 /// The routes below `/index`.
 pub fn router() -> Router<Shared> {
@@ -36,6 +37,7 @@ pub fn router() -> Router<Shared> {
 /// The commit that the index stands at.
 async fn head(State(hub): HubState, caller: Caller) -> Result<Response, ApiError> {
     hub.check(&caller, Action::Read)?;
+    hub.follow_other_processes()?;
     Ok(([(header::CACHE_CONTROL, "no-store")], hub.files.revision()).into_response())
 }
 
@@ -51,6 +53,7 @@ async fn file(
     if !is_file {
         return Err(none());
     }
+    hub.follow_other_processes()?;
     let found = match hub.files.at_hand(&path) {
         Some(found) => found,
         None => {
@@ -66,6 +69,8 @@ async fn file(
 async fn bundle(
     State(hub): HubState,
     caller: Caller,
+    client: Client,
+    method: Method,
     Path((first, second, file)): Path<(String, String, String)>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
@@ -73,18 +78,24 @@ async fn bundle(
     let none = || ApiError::not_found("there is no such archive").hint("its release may have been withdrawn");
     let hex = file.strip_suffix(".skill").filter(|hex| hex.starts_with(&format!("{first}{second}")));
     let digest: Digest = format!("sha256:{}", hex.ok_or_else(none)?).parse().map_err(|_| none())?;
-    if hub.activity.is_held_back(&digest) {
-        return Err(ApiError::new(StatusCode::FORBIDDEN, "quarantined", "the release is under quarantine")
-            .hint("who runs the server decides about it"));
+    if !hub.quarantines.is_readable(&digest)? {
+        return Err(ApiError::new(
+            StatusCode::FORBIDDEN,
+            "quarantined",
+            "a release with this content is under quarantine",
+        )
+        .hint("the admins of the server decide about it"));
     }
     let bytes = match hub.blobs.at_hand(&digest) {
         Some(bytes) => bytes,
         None => run(&hub, move |hub| hub.blobs.get(&digest).map_err(ApiError::from)?.ok_or_else(none)).await?,
     };
-    let account = caller.account().map(ToString::to_string).unwrap_or_default();
-    let day = Timestamp::now().strftime("%F").to_string();
-    hub.activity.count(Download { skill: String::new(), version: String::new(), digest, account, day });
-    Ok(answer(bytes, &format!("\"{}\"", digest.hex()), ("application/zip", FOR_EVER), &headers))
+    if method == Method::GET {
+        let account = caller.account().map(ToString::to_string).unwrap_or_default();
+        let day = Timestamp::now().strftime("%F").to_string();
+        hub.activity.count(Download { skill: String::new(), version: String::new(), digest, account, day }, client);
+    }
+    Ok(answer(bytes, &format!("\"{}\"", digest.hex()), ("application/zip", SAME_BYTES), &headers))
 }
 
 /// Some bytes, the part of them that was asked for, or that they are as they were.

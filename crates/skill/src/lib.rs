@@ -19,6 +19,7 @@ pub mod merge;
 mod name;
 mod path;
 mod problem;
+mod shell;
 pub mod template;
 pub mod validate;
 
@@ -31,4 +32,5 @@ pub use limits::Limits;
 pub use name::{NameError, Owner, OwnerError, QualifiedName, QualifiedNameError, SkillName};
 pub use path::{PathError, SkillPath};
 pub use problem::{Problem, Severity};
+pub use shell::shell_word;
 pub use validate::{Strictness, validate};

@@ -175,15 +175,16 @@ fn clear(library: &Library, change: &Change<'_>) -> Result<Option<Cleared>, Mana
     match library.clear(change.skill, change.candidate.clone(), baseline(&change.snapshot))? {
         Ok(cleared) => Ok(Some(cleared)),
         Err(blocked) => {
-            let hint = match change.action {
-                Action::Rollback => another_revision(change.skill),
-                _ => "change the lines that the findings name; `skillhub scan --explain RULE` says more".to_owned(),
+            let message = blocked.to_string();
+            let findings = blocked.into_report().findings;
+            let hint = match (change.action, findings.first()) {
+                (Action::Rollback, _) | (_, None) => another_revision(change.skill),
+                (_, Some(first)) => {
+                    let rule = &first.rule;
+                    format!("change the lines that the findings name; `skillhub scan --explain {rule}` says more")
+                }
             };
-            Err(ManageError::ScanBlocked {
-                message: blocked.to_string(),
-                findings: blocked.into_report().findings,
-                hint,
-            })
+            Err(ManageError::ScanBlocked { message, findings, hint })
         }
     }
 }

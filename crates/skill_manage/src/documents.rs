@@ -12,7 +12,7 @@ use jiff::Timestamp;
 pub use difference::{Comparison, Since, at, compare};
 pub use history::{History, history};
 pub use proposals::{ShownProposal, proposal, proposals, waiting};
-pub use standing::{FileStanding, Overview, Place, SkillStanding, overview};
+pub use standing::{FileStanding, HostsDocument, Overview, Place, SkillStanding, overview};
 
 /// A time as everything that is told has it: RFC 3339 in UTC, to the second.
 #[must_use]

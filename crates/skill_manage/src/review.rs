@@ -203,6 +203,8 @@ pub enum ReviewError {
     Unresolved {
         /// The proposal.
         id: ProposalId,
+        /// The skill.
+        skill: SkillName,
         /// The files.
         paths: Vec<SkillPath>,
     },
@@ -275,17 +277,16 @@ impl ReviewError {
                 format!("review it as it is now, `skillhub review diff {} --onto-head`, then accept {now}", now.id)
             }
             Self::Damaged { id, .. } => format!("clear it away, its bytes are kept: skillhub review reject {id}"),
-            Self::Unresolved { id, paths } => {
-                let path = paths.first().map(ToString::to_string).unwrap_or_default();
+            Self::Unresolved { id, skill, .. } => {
                 format!(
-                    "choose in each file: `skillhub review edit {id}` in an editor, or with the whole file as it is to be, \
-                     `skillhub review edit {id} --path {path} --content FILE`; or take one side everywhere, `skillhub \
-                     update NAME --theirs` or `--ours`"
+                    "choose in each file: at a terminal with `skillhub review edit {id}`, or with its flags --path and \
+                     --content; or take one side everywhere, `skillhub update {skill} --theirs` or `skillhub update \
+                     {skill} --ours`"
                 )
             }
             Self::NotEdited(id) => format!("`skillhub review diff {id}` shows what it changes"),
             Self::NothingLeft(id) => {
-                format!("turn it down, `skillhub review reject {id}`; `skillhub manage delete` deletes a skill")
+                format!("turn it down: skillhub review reject {id}")
             }
             Self::NotYours { .. } => {
                 "a person does it at a terminal, or with a token in SKILLHUB_REVIEWER_TOKEN".to_owned()

@@ -207,7 +207,7 @@ fn restore_head(
         FolderState::Blocked(fault) => match fault.bundle() {
             Some(bundle) => (
                 Some(Content::Captured(scan::capture(bundle.clone()))),
-                "the hand edit is kept as the revision before this one, and never restored; `skillhub diff` shows it",
+                "the hand edit is kept as the revision before this one, and never restored",
             ),
             None => return Err(SnapshotError::ExternalBlocked { skill: skill.clone(), fault }.into()),
         },

@@ -39,7 +39,10 @@ pub(crate) fn check_set_back(library: &Library, change: &Change<'_>, stamp: &Sta
             "{} was rolled back from these very files ({}); they are not taken again before {}",
             change.skill, found.why, found.until
         ),
-        hint: "change what made them worse; a person can bring the revision back with `skillhub rollback`".to_owned(),
+        hint: format!(
+            "change what made them worse; `skillhub history {}` has the revision, which a person can bring back",
+            change.skill
+        ),
     })
 }
 

@@ -101,11 +101,9 @@ impl WaiveError {
             Self::Unreadable(..) => "mend what is named there first".to_owned(),
             Self::NoRule(_) => "`skillhub scan --rules` lists the rules".to_owned(),
             Self::NotWaivable(_) => "change the file so that the scan can read all of it".to_owned(),
-            Self::NoFinding { .. } => {
-                "`skillhub status` and `skillhub scan` name rules and files; --content FILE looks at a file that \
+            Self::NoFinding { .. } => "`skillhub status` names rules and files; --content FILE looks at a file that \
                  the skill is going to have"
-                    .to_owned()
-            }
+                .to_owned(),
             Self::SeveralFiles { .. } => "say which with --path; each file has a waiver of its own".to_owned(),
             Self::ContentWithoutPath => "add --path".to_owned(),
             Self::File(_) => "give another path or a smaller file".to_owned(),

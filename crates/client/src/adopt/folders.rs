@@ -36,20 +36,30 @@ impl FoundFolder {
     }
 }
 
+/// Skill folders below a path, and links to skills that are not followed.
+#[derive(Default)]
+pub(super) struct Expanded {
+    pub skills: Vec<FoundFolder>,
+    pub passed_over: Vec<PathBuf>,
+}
+
 /// The folder itself when it is a skill, else its children that are. Of links among these only those to the library's
-/// own skills count: others may have come with a clone.
-pub(super) fn expand(path: &Path, library: &Path) -> Vec<FoundFolder> {
+/// own skills count where links are not followed: others may have come with a clone.
+pub(super) fn expand(path: &Path, library: &Path, follows_links: bool) -> Expanded {
     let path = match path.file_name() {
         Some(_) => path.to_owned(),
         None => library::resolve(path).unwrap_or_else(|_| path.to_owned()),
     };
     let found = FoundFolder::named(&path);
     if found.is_skill() {
-        return vec![found];
+        return Expanded { skills: vec![found], ..Expanded::default() };
     }
     let below = children(&found.real).into_iter().map(|name| FoundFolder::below(found.real.join(name)));
-    let ours = links(&found.real).into_iter().map(|name| FoundFolder::named(&found.real.join(name)));
-    let ours = ours.filter(|link| link.real.parent() == Some(library));
-    let skills: Vec<FoundFolder> = below.chain(ours).filter(FoundFolder::is_skill).collect();
-    if skills.is_empty() { vec![found] } else { skills }
+    let links = links(&found.real).into_iter().map(|name| FoundFolder::named(&found.real.join(name)));
+    let (followed, others): (Vec<_>, Vec<_>) =
+        links.partition(|link| follows_links || link.real.parent() == Some(library));
+    let skills: Vec<FoundFolder> = below.chain(followed).filter(FoundFolder::is_skill).collect();
+    let passed_over: Vec<PathBuf> = others.into_iter().filter(FoundFolder::is_skill).map(|link| link.place).collect();
+    let skills = if skills.is_empty() && passed_over.is_empty() { vec![found] } else { skills };
+    Expanded { skills, passed_over }
 }

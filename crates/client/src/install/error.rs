@@ -10,7 +10,7 @@ use registry_index::{FetchError, RequirementError, SignerError};
 use scan::{Blocked, Report};
 use serde_json::Value;
 use skill::failure::{Fails, Failure, FailureKind};
-use skill::{BundleError, NameError, Owner, Problem, SkillName, archive::ArchiveError};
+use skill::{BundleError, NameError, Owner, Problem, SkillName, archive::ArchiveError, shell_word};
 use thiserror::Error;
 
 use crate::{
@@ -50,7 +50,7 @@ pub enum InstallError {
     #[error(transparent)]
     Signer(#[from] SignerError),
     /// It has no signature, and one is required.
-    #[error("{release} in {registry} is not signed, and the configuration takes nothing of {owner} unsigned")]
+    #[error("{release} in {registry} is not signed, and {}", signed_only(owner, required_by.as_deref()))]
     Unsigned {
         /// The release.
         release: String,
@@ -58,6 +58,18 @@ pub enum InstallError {
         owner: Owner,
         /// The registry.
         registry: String,
+        /// The skill whose owner must sign and that requires this one, if that is why.
+        required_by: Option<String>,
+    },
+    /// It has no signature, and its owner signs releases.
+    #[error("{release} is not signed, and {owner} signs releases with {}", known.join(", "))]
+    UnsignedUpdate {
+        /// The release.
+        release: String,
+        /// The owner.
+        owner: String,
+        /// The fingerprints of the owner's keys.
+        known: Vec<String>,
     },
     /// Its owner signed with another key before, and signatures are required.
     #[error("{release} is signed with the key {key}; {owner} signed with {} before", before.join(", "))]
@@ -158,8 +170,10 @@ pub enum InstallError {
         wanted: String,
         /// What is there, as a noun phrase.
         present: String,
-        /// Whether it is a folder without a history.
-        is_unmanaged: bool,
+        /// The folder, where it has no history.
+        unmanaged: Option<PathBuf>,
+        /// Whether that folder can be managed as it is.
+        is_adoptable: bool,
         /// Whether it was installed from somewhere.
         is_installed: bool,
     },
@@ -272,12 +286,7 @@ pub enum InstallError {
 /// A registry's place as `--registry` takes it, as one word of a shell.
 fn quoted(place: &str) -> String {
     // An origin's `file://` is what git was given; a flag means the folder itself by it.
-    let place = &if place.starts_with("file://") { format!("git+{place}") } else { place.to_owned() };
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./@:+=,~%".contains(c);
-    match place.chars().all(is_plain) {
-        true => place.to_owned(),
-        false => format!("'{}'", place.replace('\'', "'\\''")),
-    }
+    shell_word(&if place.starts_with("file://") { format!("git+{place}") } else { place.to_owned() })
 }
 
 fn places_of(places: usize) -> String {
@@ -303,7 +312,9 @@ impl Fails for InstallError {
             Self::NotInThisRegistry { .. } | Self::OtherRegistry { .. } => self.registry_failure(),
             Self::Pick(error) => error.failure(),
             Self::Fetch(error) => fetch_failure(error),
-            Self::Signer(_) | Self::Unsigned { .. } | Self::KeyChanged { .. } => self.signer_failure(),
+            Self::Signer(_) | Self::Unsigned { .. } | Self::UnsignedUpdate { .. } | Self::KeyChanged { .. } => {
+                self.signer_failure()
+            }
             Self::Digest { .. } => {
                 of(FailureKind::Integrity, "integrity").hint("do not use it; tell whoever publishes it")
             }
@@ -325,17 +336,12 @@ impl Fails for InstallError {
                 of(FailureKind::Blocked, "scan_blocked").hint("read the findings; nothing was installed")
             }
             Self::Denied(error) => error.failure(),
-            Self::Exists { name, is_unmanaged: true, .. } => of(FailureKind::Conflict, "exists")
-                .hint(format!("take the folder over (skillhub adopt), or move it away; then install {name} again")),
-            Self::Exists { name, is_installed: true, .. } => of(FailureKind::Conflict, "exists")
-                .hint(format!("a library has one skill of a name; first: skillhub uninstall {name}")),
-            Self::Exists { name, .. } => of(FailureKind::Conflict, "exists")
-                .hint(format!("a library has one skill of a name; first: skillhub manage delete {name}")),
+            Self::Exists { .. } => self.name_taken_failure(),
             Self::Evolved { name, .. } => of(FailureKind::Conflict, "evolved")
                 .hint(format!("merge the release with the changes: skillhub update {name}")),
             Self::Conflict { proposal: Some(id), .. } => of(FailureKind::Conflict, "merge_conflict").hint(format!(
-                "the skill stays as it is; both sides are in the proposal {id}: skillhub review edit {id}, then review \
-                 accept"
+                "the skill stays as it is; both sides are in the proposal {id}: bring them together at a \
+                 terminal with `skillhub review edit {id}`, and a person accepts it"
             )),
             Self::Conflict { name, .. } => of(FailureKind::Conflict, "merge_conflict")
                 .hint(format!("an update will keep {name} as it is and hold both sides for a person")),
@@ -344,7 +350,7 @@ impl Fails for InstallError {
                 of(FailureKind::NotFound, "not_found").hint("only what was installed has something to be updated from")
             }
             Self::NotInstalled { .. } => {
-                of(FailureKind::NotFound, "not_found").hint("skillhub list shows what is installed")
+                of(FailureKind::NotFound, "not_found").hint("`skillhub list` shows what is installed")
             }
             Self::Vanished { .. } => {
                 of(FailureKind::NotFound, "not_found").hint("it stays as it is; its source has to bring it back")
@@ -352,7 +358,7 @@ impl Fails for InstallError {
             Self::Unsolved(_) | Self::Requirement(_) | Self::Unmet { .. } => self.requirement_failure(),
             Self::TwiceInBatch { .. } => of(FailureKind::Conflict, "exists").hint("install one of them"),
             Self::NothingLocked { .. } => of(FailureKind::NotFound, "not_found")
-                .hint("name what to install: skillhub install owner/name; skillhub search finds skills"),
+                .hint("name what to install: `skillhub install OWNER/NAME`; `skillhub search WORD` finds skills"),
             Self::LockFile(error) => error.failure(),
             Self::Cache(error) => error.failure(),
             Self::Snapshot(error) => error.failure(),
@@ -391,13 +397,36 @@ impl InstallError {
         }
     }
 
+    /// Another skill of the name is in the library.
+    fn name_taken_failure(&self) -> Failure {
+        let of = Failure::new;
+        match self {
+            Self::Exists { name, unmanaged: Some(path), is_adoptable: false, .. } => {
+                of(FailureKind::Conflict, "exists")
+                    .hint(format!("move {} away and install {name} again", path.display()))
+            }
+            Self::Exists { name, unmanaged: Some(path), .. } => of(FailureKind::Conflict, "exists").hint(format!(
+                "manage the folder with `skillhub adopt {}`, or move it away and install {name} again",
+                shell_word(&path.display().to_string())
+            )),
+            Self::Exists { name, is_installed: true, .. } => of(FailureKind::Conflict, "exists")
+                .hint(format!("a library has one skill of a name; first: skillhub uninstall {name}")),
+            Self::Exists { name, .. } => of(FailureKind::Conflict, "exists").hint(format!(
+                "a library has one skill of a name; first (a person, where it is pinned): skillhub manage delete {name}"
+            )),
+            _ => Failure::io(),
+        }
+    }
+
     fn signer_failure(&self) -> Failure {
         match self {
             Self::Signer(error) => error.failure(),
             Self::Unsigned { owner, .. } => Failure::new(FailureKind::Refused, "unsigned").hint(format!(
-                "ask {owner} to publish a signed release (skillhub publish --sign), or take the owner or the registry \
+                "ask {owner} to publish a signed release, or take the owner or the registry \
                  out of require_signatures, in config.toml or in the policy"
             )),
+            Self::UnsignedUpdate { owner, .. } => Failure::new(FailureKind::Refused, "unsigned")
+                .hint(format!("the installed release stays; ask {owner} to publish a signed release")),
             Self::KeyChanged { owner, key, .. } => Failure::new(FailureKind::Integrity, "key_changed").hint(format!(
                 "ask {owner} by another way whether the new key is theirs; if it is: --accept-key {key}"
             )),
@@ -424,6 +453,13 @@ impl InstallError {
     }
 }
 
+fn signed_only(owner: &Owner, required_by: Option<&str>) -> String {
+    match required_by {
+        Some(requirer) => format!("the configuration takes nothing unsigned that {requirer} requires"),
+        None => format!("the configuration takes nothing of {owner} unsigned"),
+    }
+}
+
 /// What the author of a skill can do about a requirement that cannot be read.
 pub(crate) fn invalid_requirement() -> Failure {
     Failure::new(FailureKind::Invalid, "invalid_requirement")
@@ -436,11 +472,15 @@ fn fetch_failure(error: &FetchError) -> Failure {
             .hint(format!("choose another version: skillhub info {name}")),
         FetchError::Quarantined { name, .. } => Failure::new(FailureKind::Refused, "quarantined")
             .hint(format!("choose another version: skillhub info {name}")),
-        FetchError::Missing { .. } | FetchError::Integrity { .. } => {
-            Failure::new(FailureKind::Integrity, "integrity").hint(
-                "nothing was installed; tell who runs the registry: `skillhub index verify` there finds what was changed",
-            )
+        FetchError::Held { name, .. } => {
+            Failure::new(FailureKind::Refused, "held").hint(format!("choose another version: skillhub info {name}"))
         }
+        FetchError::Differs(_) => Failure::new(FailureKind::Integrity, "line_differs")
+            .hint("nothing was installed; tell the people who run the registry that its line was changed"),
+        FetchError::Missing { .. } | FetchError::Integrity { .. } => Failure::new(FailureKind::Integrity, "integrity")
+            .hint(
+                "nothing was installed; tell the people who run the registry that its index or archives were changed",
+            ),
         FetchError::Elsewhere(_) => Failure::new(FailureKind::Unreachable, "network"),
         FetchError::Read(error) => error.failure(),
     }

@@ -1,5 +1,7 @@
 //! [`plan`]: what installing a skill that was fetched means for the library as it is.
 
+use std::path::Path;
+
 use library::{
     Action, Commit, Content, FolderState, Library, NewRevision, Origin, Permit, ProposalChange, ProposalId, Revision,
     SnapshotError, Stamp, TakeOver, WholeChange,
@@ -215,14 +217,18 @@ fn changed_since(
         Some(taken) if taken.files.same_but_line_ends(&candidate.bundle) => Ok(None),
         Some(taken) => Ok(Some(library.clear(&candidate.name, taken.files.clone(), Baseline::None)??)),
         None if is_free(&state, &candidate.bundle) => Ok(None),
-        None => unmanaged(state, candidate).map(Some),
+        None => {
+            let folder = library.path().join(candidate.name.as_str());
+            unmanaged(state, candidate, &folder).map(Some)
+        }
     }
 }
 
 /// A folder that came with the project, as in a fresh clone: it is an evolved form of the release
 /// that the lock file names, and becomes a revision after it. Any other folder is in the way.
-fn unmanaged(state: FolderState, candidate: &Candidate) -> Result<Cleared, InstallError> {
+fn unmanaged(state: FolderState, candidate: &Candidate, folder: &Path) -> Result<Cleared, InstallError> {
     let name = &candidate.name;
+    let is_adoptable = matches!(state, FolderState::Modified(_));
     match state {
         FolderState::Modified(found) if candidate.locked.is_some() => Ok(*found),
         FolderState::Blocked(fault) if candidate.locked.is_some() => {
@@ -232,7 +238,8 @@ fn unmanaged(state: FolderState, candidate: &Candidate) -> Result<Cleared, Insta
             name: name.clone(),
             wanted: describe(&candidate.origin),
             present: "a folder that skillhub does not manage".to_owned(),
-            is_unmanaged: true,
+            unmanaged: Some(folder.to_owned()),
+            is_adoptable,
             is_installed: false,
         }),
     }
@@ -317,7 +324,8 @@ fn exists(candidate: &Candidate, present: Option<&Origin>) -> InstallError {
         name: candidate.name.clone(),
         wanted: describe(&candidate.origin),
         present: present.map_or_else(|| "a skill that was written here".to_owned(), describe),
-        is_unmanaged: false,
+        unmanaged: None,
+        is_adoptable: false,
         is_installed: present.is_some(),
     }
 }

@@ -1,12 +1,16 @@
 //! [`known`]: the keys with which owners signed what was installed before, and releases held to them.
 
-use library::Home;
-use registry_index::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{InstallError, InstallRequest, Installer, source::Candidate};
+use library::Home;
+use registry_index::{Entry, Requirement};
+use skill::Owner;
+
+use super::{Batch, Evolved, InstallError, InstallRequest, Installed, Installer, plan::Planned, source::Candidate};
 use crate::{
     lock_file::{LockFile, LockedSkill},
     registry::{Registries, Registry, Signers, Standing},
+    requires,
     resolve::ResolveError,
 };
 
@@ -39,9 +43,28 @@ pub(crate) fn of_release(
             release: format!("{} {}", entry.name, entry.version),
             owner: owner.clone(),
             registry: registry.to_string(),
+            required_by: None,
         }),
         false => Ok(None),
     }
+}
+
+/// Refuses an unsigned release that came in after its owner had a key to sign with.
+pub(super) fn check_unsigned(registry: &Registry, entry: &Entry) -> Result<(), InstallError> {
+    let owner = &entry.name.owner;
+    let file = registry.with_owner(owner).map_err(ResolveError::from)?.owner(owner)?;
+    if entry.signature.is_some() || !file.signed_at(entry.published_at) {
+        return Ok(());
+    }
+    let (release, owner) = (format!("{} {}", entry.name, entry.version), owner.to_string());
+    Err(InstallError::UnsignedUpdate { release, owner, known: file.all_fingerprints() })
+}
+
+/// The keys that vouch for the one with which a release is signed.
+pub(super) fn vouchers(registry: &Registry, entry: &Entry, signer: Option<&str>) -> Vec<String> {
+    let owner = &entry.name.owner;
+    let file = registry.index().owner(owner);
+    signer.zip(file.ok()).map(|(signer, file)| file.vouchers(owner, signer)).unwrap_or_default()
 }
 
 /// Whether a locked release is only taken when its registry can be asked who signed it.
@@ -58,30 +81,156 @@ impl Installer<'_> {
         request: &InstallRequest,
         signers: &Signers,
     ) -> Result<(), InstallError> {
-        let Candidate { origin, signer, .. } = &*candidate;
+        let Candidate { origin, signer, vouchers, .. } = &*candidate;
+        let is_update = matches!(request.evolved, Evolved::Merge(_));
+        let mut unknown_key = Vec::new();
         let is_as_locked = candidate.locked.as_ref().is_some_and(|locked| locked.signer == *signer);
         let Some((owner, _)) = origin.name.split_once('/').filter(|_| origin.kind == "registry" && !is_as_locked)
         else {
             return Ok(());
         };
         let told = match (signers.standing(&origin.source, owner, signer.as_deref()), signer) {
+            (Standing::OtherKey(before), Some(key)) if vouchers.iter().any(|voucher| before.contains(voucher)) => {
+                format!("{owner} signs with another key now, {key}; the one before vouches for it")
+            }
             (Standing::OtherKey(before), Some(key)) => {
                 let is_accepted = request.accept_keys.contains(key);
                 if !is_accepted && self.registries.requires_signature(&origin.source, owner) {
                     let (release, owner, key) = (origin.release(), owner.to_owned(), key.clone());
                     return Err(InstallError::KeyChanged { release, owner, key, before });
                 }
+                if !is_accepted {
+                    unknown_key.clone_from(&before);
+                }
                 let before = before.join(", ");
                 format!(
                     "{owner} signs with another key now, {key}; before it was {before}: ask {owner} whether it is theirs"
                 )
+            }
+            (Standing::NoSignature(known), _) if is_update => {
+                let (release, owner) = (origin.release(), owner.to_owned());
+                return Err(InstallError::UnsignedUpdate { release, owner, known });
             }
             (Standing::NoSignature(before), _) => {
                 format!("it is not signed, and {owner} signed what came before with {}", before.join(", "))
             }
             _ => return Ok(()),
         };
+        candidate.unknown_key = unknown_key;
         candidate.warnings.insert(0, told);
         Ok(())
     }
+}
+
+/// A skill of a batch, or one that is here already, as its signature bears on others.
+struct Signing<'a> {
+    requires: Vec<String>,
+    /// Whether it is of a registry whose configuration takes nothing of its owner unsigned.
+    is_strict: bool,
+    is_unsigned: bool,
+    version: Option<&'a str>,
+    source: &'a str,
+}
+
+impl Batch {
+    /// Refuses what is not signed, or with a key that nobody knows, where a skill requires it whose owner must sign: the
+    /// requirement runs beside it and can do all that it can.
+    pub(crate) fn refuse_unsigned_requirements(&mut self, registries: &Registries, lock: &LockFile) {
+        while let Some((at, error)) = self.first_unsigned(registries, lock) {
+            let planned = self.planned.remove(at);
+            self.turns.remove(at);
+            let origin = planned.candidate.origin;
+            self.settle(Installed::failed(origin.name, origin.version, error));
+        }
+    }
+
+    fn first_unsigned(&self, registries: &Registries, lock: &LockFile) -> Option<(usize, InstallError)> {
+        let mut all: BTreeMap<&str, Signing<'_>> = BTreeMap::new();
+        for skill in lock.skills().filter(|skill| skill.kind == "registry") {
+            all.insert(&skill.name, Signing::of_locked(skill, registries));
+        }
+        for planned in self.planned.iter().filter(|planned| planned.candidate.origin.kind == "registry") {
+            all.insert(&planned.candidate.origin.name, Signing::of_planned(planned, registries));
+        }
+        let strict = reached(&all);
+        self.planned.iter().enumerate().find_map(|(at, planned)| {
+            let candidate = &planned.candidate;
+            let name = candidate.origin.name.as_str();
+            let required_by = strict.get(name)?;
+            if let (Some(_), false, Some(key)) = (required_by, candidate.unknown_key.is_empty(), &candidate.signer) {
+                let (release, owner) = (candidate.origin.release(), owner_of(name)?.to_string());
+                let (key, before) = (key.clone(), candidate.unknown_key.clone());
+                return Some((at, InstallError::KeyChanged { release, owner, key, before }));
+            }
+            let own = required_by.as_ref().map(|requirer| (name, (*requirer).to_owned()));
+            let is_here_only =
+                |other: &&str| !self.planned.iter().any(|planned| planned.candidate.origin.name == **other);
+            let needed = all.get(name)?.requires.iter().map(String::as_str).filter(is_here_only);
+            let needed = needed.map(|other| (other, name.to_owned()));
+            own.into_iter().chain(needed).find_map(|(other, requirer)| {
+                let signing = all.get(other).filter(|signing| signing.is_unsigned)?;
+                Some((at, signing.refusal(other, requirer)?))
+            })
+        })
+    }
+}
+
+/// The skills that must be signed, each with the skill whose owner must sign and that requires it; `None` for those of
+/// such an owner themselves.
+fn reached<'a>(all: &'a BTreeMap<&'a str, Signing<'a>>) -> BTreeMap<&'a str, Option<&'a str>> {
+    let mut found: BTreeMap<&str, Option<&str>> =
+        all.iter().filter(|(_, signing)| signing.is_strict).map(|(name, _)| (*name, None)).collect();
+    let mut open: Vec<(&str, &str)> = found.keys().map(|name| (*name, *name)).collect();
+    let mut seen = BTreeSet::new();
+    while let Some((name, root)) = open.pop() {
+        if !seen.insert(name) {
+            continue;
+        }
+        for other in all.get(name).into_iter().flat_map(|signing| &signing.requires) {
+            found.entry(other).or_insert(Some(root));
+            open.push((other, root));
+        }
+    }
+    found
+}
+
+impl<'a> Signing<'a> {
+    fn of_locked(skill: &'a LockedSkill, registries: &Registries) -> Self {
+        Self {
+            requires: names_in(&skill.requires),
+            is_strict: is_required(registries, skill),
+            is_unsigned: skill.signer.is_none(),
+            version: skill.version.as_deref(),
+            source: &skill.source,
+        }
+    }
+
+    fn of_planned(planned: &'a Planned, registries: &Registries) -> Self {
+        let Candidate { origin, signer, bundle, .. } = &planned.candidate;
+        let owner = origin.name.split('/').next().unwrap_or_default();
+        Self {
+            requires: names_in(&requires::of_bundle(bundle)),
+            is_strict: registries.requires_signature(&origin.source, owner),
+            is_unsigned: signer.is_none(),
+            version: origin.version.as_deref(),
+            source: &origin.source,
+        }
+    }
+
+    fn refusal(&self, name: &str, requirer: String) -> Option<InstallError> {
+        Some(InstallError::Unsigned {
+            release: format!("{name} {}", self.version.unwrap_or_default()),
+            owner: owner_of(name)?,
+            registry: self.source.to_owned(),
+            required_by: Some(requirer),
+        })
+    }
+}
+
+fn owner_of(name: &str) -> Option<Owner> {
+    Owner::parse(name.split('/').next().unwrap_or_default()).ok()
+}
+
+fn names_in(requires: &[String]) -> Vec<String> {
+    requires.iter().filter_map(|text| text.parse::<Requirement>().ok()).map(|needed| needed.name.to_string()).collect()
 }

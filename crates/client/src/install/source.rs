@@ -17,7 +17,7 @@ use skill::failure::{Fails, FailureKind};
 use skill::{Bundle, Digest, Limits, QualifiedName, SkillName, archive, frontmatter};
 
 use super::{
-    InstallError, InstallRequest, Installer,
+    Evolved, InstallError, InstallRequest, Installer,
     naming::{name_of, parse_name},
     order::Order,
     signer,
@@ -47,6 +47,10 @@ pub(crate) struct Candidate {
     pub local: bool,
     /// The fingerprint of the key with which its owner signed it.
     pub signer: Option<String>,
+    /// The fingerprints of the owner's keys that vouch for that one.
+    pub vouchers: Vec<String>,
+    /// The keys known before, where the release is signed with another that none of them vouches for.
+    pub unknown_key: Vec<String>,
     /// Whether it comes only since others require it.
     pub is_dependency: bool,
     pub warnings: Vec<String>,
@@ -221,19 +225,34 @@ impl<'a> Source<'a> {
             Err(error @ ResolveError::Registry(_))
                 if error.failure().kind != FailureKind::Integrity && !signer::is_required(&self.registries, locked) =>
             {
+                self.check_known_state(locked)?;
                 self.of_cache(locked)?.ok_or_else(|| error.into())
             }
             Err(error) => Err(error.into()),
         }
     }
 
+    /// Refuses a release of which this machine last saw that its registry withdrew it or holds it back: the cache serves
+    /// nothing that the registry would not.
+    fn check_known_state(&self, locked: &LockedSkill) -> Result<(), InstallError> {
+        let name = locked.name.parse::<QualifiedName>().ok();
+        let known = name.zip(self.registries.index_here(&locked.source));
+        let entries = known.and_then(|(name, index)| index.releases(&name).ok()).unwrap_or_default();
+        let is_locked = |entry: &&Entry| Some(entry.version.to_string()) == locked.version;
+        Ok(entries.iter().find(is_locked).map_or(Ok(()), Entry::check_open)?)
+    }
+
     fn of_release(&self, found: &Resolved, request: &Request) -> Result<Candidate, InstallError> {
         let Resolved { registry, name, entry } = found;
         entry.check_open()?;
         let signer = signer::of_release(&self.registries, registry, entry)?;
+        if matches!(self.request.evolved, Evolved::Merge(_)) {
+            signer::check_unsigned(registry, entry)?;
+        }
         let bytes = self.archive_of(registry, entry)?;
         let bundle = unpack(&bytes, &name.to_string())?;
         check_digest(&name.to_string(), &entry.digest, &bundle)?;
+        entry.check_files(&bundle)?;
         if !self.request.dry_run {
             self.cache.put(&bytes)?;
         }
@@ -245,7 +264,10 @@ impl<'a> Source<'a> {
             commit: None,
             digest: entry.digest.to_string(),
         };
-        let yanked = format!("{name} {} was yanked: its publisher advises against it", entry.version);
+        let release = format!("{name} {}", entry.version);
+        let yanked = Some(format!("{release} {}", entry.yank_advice())).filter(|_| entry.yanked);
+        let deprecated = entry.deprecated().map(|deprecated| format!("{release} is {deprecated}"));
+        let vouchers = signer::vouchers(registry, entry, signer.as_deref());
         Ok(Candidate {
             name: name.name.clone(),
             bundle,
@@ -254,8 +276,10 @@ impl<'a> Source<'a> {
             requested: request.as_str().to_owned(),
             local: registry.is_here(),
             signer,
+            vouchers,
+            unknown_key: Vec::new(),
             is_dependency: false,
-            warnings: if entry.yanked { vec![yanked] } else { Vec::new() },
+            warnings: yanked.into_iter().chain(deprecated).collect(),
             locked: None,
             base: None,
             taken: None,
@@ -307,6 +331,8 @@ impl<'a> Source<'a> {
             requested,
             local,
             signer: locked.signer.clone(),
+            vouchers: Vec::new(),
+            unknown_key: Vec::new(),
             is_dependency: locked.dependency,
             warnings,
             locked: None,
@@ -398,6 +424,8 @@ impl<'a> Source<'a> {
             requested: place.source,
             local: place.local,
             signer: None,
+            vouchers: Vec::new(),
+            unknown_key: Vec::new(),
             is_dependency: false,
             warnings,
             locked: None,

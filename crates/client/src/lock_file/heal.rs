@@ -177,7 +177,7 @@ impl Sides {
         let of_side = |text: &str, side: &str| {
             let fault = |error: LockFileError| damaged(&format!("{side} of the merge cannot be read: {error}"));
             LockFile::parse(text, path).map_err(|error| match error {
-                newer @ LockFileError::Newer { .. } => newer,
+                newer @ (LockFileError::Newer { .. } | LockFileError::NewerKind { .. }) => newer,
                 error => fault(error),
             })
         };

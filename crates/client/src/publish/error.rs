@@ -8,7 +8,7 @@ use scan::{Blocked, Report};
 use semver::Version;
 use serde_json::Value;
 use skill::failure::{Fails, Failure, FailureKind};
-use skill::{NameError, OwnerError, Problem, QualifiedName, SkillName};
+use skill::{NameError, OwnerError, Problem, QualifiedName, SkillName, shell_word};
 use thiserror::Error;
 
 use super::ForkError;
@@ -149,19 +149,21 @@ impl Fails for PublishError {
             }
             Self::Open { .. } => Failure::io(),
             Self::Folder { source, .. } => source.failure(),
-            Self::Invalid { path, .. } => {
-                invalid("invalid_skill").hint(format!("see all problems: skillhub validate {}", path.display()))
-            }
-            Self::Template { path, .. } => invalid("invalid_skill")
-                .hint(format!("write these lines, then check: skillhub validate {}", path.display())),
+            Self::Invalid { path, .. } => invalid("invalid_skill")
+                .hint(format!("see all problems: skillhub validate {}", shell_word(&path.display().to_string()))),
+            Self::Template { path, .. } => invalid("invalid_skill").hint(format!(
+                "write these lines, then check: skillhub validate {}",
+                shell_word(&path.display().to_string())
+            )),
             Self::Name(_) | Self::NotAName(_) => invalid("invalid_name").hint("rename the skill and its folder"),
             Self::Version { .. } => invalid("invalid_version")
                 .hint("write three numbers, as in 1.2.0, in the frontmatter or with --version"),
             Self::NoOwner { config } => Failure::new(FailureKind::Usage, "no_owner")
                 .hint(format!("add --owner NAME, or set it once: owner = \"NAME\" in {}", config.display())),
             Self::Owner(_) => Failure::new(FailureKind::Usage, "invalid_owner"),
-            Self::Blocked(_) => Failure::new(FailureKind::Blocked, "scan_blocked")
-                .hint("follow the remedy of each finding; skillhub scan shows them all"),
+            Self::Blocked(_) => {
+                Failure::new(FailureKind::Blocked, "scan_blocked").hint("follow the remedy of each finding")
+            }
             Self::Archive(_) => invalid("invalid_archive"),
             Self::VersionExists { next, .. } => Failure::new(FailureKind::Conflict, "version_exists")
                 .hint(format!("publish under the next free version: --version {next}")),

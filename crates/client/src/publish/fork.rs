@@ -41,10 +41,10 @@ impl Fails for ForkError {
     fn failure(&self) -> Failure {
         match self {
             Self::NotHere(_) => {
-                Failure::new(FailureKind::NotFound, "not_found").hint("skillhub list shows what is installed")
+                Failure::new(FailureKind::NotFound, "not_found").hint("`skillhub list` shows what is installed")
             }
             Self::NotInstalled(name) => Failure::new(FailureKind::NotFound, "not_installed")
-                .hint(format!("publish its folder without --from-fork; skillhub status {name} says where it is")),
+                .hint(format!("publish its folder without --from-fork; `skillhub list` says where {name} is")),
             Self::NotChanged { .. } => Failure::new(FailureKind::Conflict, "unchanged")
                 .hint("change it first; a copy under another name would only be another thing to keep up to date"),
             Self::OwnSkill(_) => Failure::new(FailureKind::Usage, "own_skill")

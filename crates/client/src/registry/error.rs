@@ -60,9 +60,6 @@ pub enum RegistryError {
     /// What came from elsewhere cannot be kept here.
     #[error(transparent)]
     Mirrored(#[from] MirrorError),
-    /// It takes such a change through its pages or API only.
-    #[error("the registry {0} is a server, which does not take this from here")]
-    NotThere(String),
     /// The network is needed and was forbidden.
     #[error("the registry {0} needs the network, and --offline forbids it")]
     Offline(String),
@@ -135,9 +132,11 @@ impl Fails for RegistryError {
             Self::Location(_) | Self::Part(_) | Self::NoPath(_) => of(FailureKind::Usage, "invalid_registry")
                 .hint("name a folder, a git URL (https, ssh, git@host:path, file) or a name of the configuration"),
             Self::Open(error) => error.failure(),
-            Self::NotARegistry { url, .. } => of(FailureKind::NotFound, "not_a_registry")
-                .hint(format!("check the URL; an empty repository becomes a registry with: skillhub index init {url}")),
-            Self::Unreached { source: ProgramError::Failed { .. }, url } => {
+            Self::NotARegistry { url, .. } => of(FailureKind::NotFound, "not_a_registry").hint(format!(
+                "check the URL; an empty repository becomes a registry with: skillhub index init {}",
+                skill::shell_word(url)
+            )),
+            Self::Unreached { source: ProgramError::Failed { message }, url } if !message.contains("certificate") => {
                 of(FailureKind::Unreachable, "registry_unreachable").hint(format!(
                     "check the URL and the network; this must work without a password being asked: git ls-remote {url}"
                 ))
@@ -150,8 +149,6 @@ impl Fails for RegistryError {
             Self::Mirrored(MirrorError::WentBack(_)) => of(FailureKind::Integrity, "registry_went_back").hint(
                 "nothing was done; ask who runs it why releases are gone or others; if it was done on purpose: --accept-rewrite",
             ),
-            Self::NotThere(_) => of(FailureKind::Refused, "registry_refused")
-                .hint("the first signed release brings its key along; ask who runs the server for more"),
             Self::Offline(_) => of(FailureKind::Unreachable, "offline").hint("run it without --offline"),
             Self::NotTaken { .. } => of(FailureKind::Refused, "registry_refused")
                 .hint("nothing was changed; who runs the registry says who may push to its branch main"),
@@ -172,7 +169,7 @@ impl Fails for RegistryError {
             }),
             Self::Read(error) => error.failure(),
             Self::Mirror { .. } => {
-                Failure::io().hint("skillhub doctor --fix drops it, and what is needed is fetched again")
+                Failure::io().hint("`skillhub doctor --fix` drops it, and what is needed is fetched again")
             }
             Self::Place(error) => error.failure(),
             Self::Io { .. } => Failure::io(),

@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// The sources that installs of this home used, each with the time of the first.
-const FILE: &str = "sources.toml";
+pub(super) const FILE: &str = "sources.toml";
 
 /// What registries were found to say against installed releases.
 const KNOWN_STATES: &str = "release-states.toml";
@@ -207,32 +207,9 @@ impl Registries {
     }
 
     /// The name in the configuration of the registry at a place.
-    fn configured(&self, source: &str) -> Option<&str> {
+    pub(super) fn configured(&self, source: &str) -> Option<&str> {
         let is_there = |text: &str| place_of(text, &self.home).is_some_and(|place| place == source);
         self.config.registries.iter().find(|(_, registry)| is_there(&registry.location)).map(|(name, _)| name.as_str())
-    }
-
-    /// The token for the server at a URL: the one of its name in the configuration, else the common one, which goes to
-    /// the registry that a flag names or to the only one on HTTP.
-    pub(super) fn token_for(&self, url: &str) -> Option<String> {
-        let of_name = self.configured(url).and_then(|name| self.named_tokens.get(name));
-        of_name.or(self.token.as_ref().filter(|_| self.takes_common_token(url))).cloned()
-    }
-
-    fn takes_common_token(&self, url: &str) -> bool {
-        let is_http = |place: &String| place.starts_with("http://") || place.starts_with("https://");
-        if self.given.is_some() {
-            return place_of(&self.location(), &self.home).is_some_and(|place| place == url);
-        }
-        let configured =
-            self.config.registries.values().filter_map(|registry| place_of(&registry.location, &self.home));
-        let mut servers: BTreeSet<String> = configured.filter(is_http).collect();
-        if servers.is_empty() {
-            let noted: BTreeMap<String, String> = noted::read(&self.home, FILE).unwrap_or_default();
-            let sources = noted.into_keys().chain(self.installed.iter().cloned());
-            servers = sources.filter(|place| is_http(place) && !place.ends_with(".git")).collect();
-        }
-        servers.len() <= 1 && servers.iter().all(|server| server == url)
     }
 
     pub(super) fn embedded_location(&self) -> String {
@@ -241,7 +218,7 @@ impl Registries {
 }
 
 impl Registry {
-    /// What the registry says against a release, whose line was just read.
+    /// The reason of the registry not to use a release, whose line was just read.
     pub(crate) fn state_of(&self, entry: &Entry) -> Option<ReleaseState> {
         let by_line = ReleaseState::of(entry);
         match &self.reach {
@@ -341,23 +318,5 @@ mod tests {
         let config = "[registries.a]\nlocation = \"/a\"\nowners = [\"acme\"]\n";
         let configured = registries(&home, None, config);
         assert_eq!(configured.route_of_requirement(&acme, Some(TEAM)), Route::Named(Some("a".to_owned())));
-    }
-
-    #[test]
-    fn token_goes_to_one_server_only() {
-        let (_temp, home) = home();
-        let token = |given: Option<&str>, config: &str, url: &str| {
-            registries(&home, given, config).with_token(Some("t".to_owned())).token_for(url)
-        };
-        assert_eq!(token(Some(TEAM), "", TEAM).as_deref(), Some("t"));
-        assert_eq!(token(Some(TEAM), "", "https://other.example.org"), None);
-        let one = "[registries.team]\nlocation = \"https://skills.example.org\"\n";
-        let two = format!("{one}[registries.b]\nlocation = \"https://b.example.org\"\n");
-        assert_eq!(token(None, one, TEAM).as_deref(), Some("t"));
-        assert_eq!(token(None, &two, TEAM), None);
-        assert_eq!(token(Some("team"), &two, TEAM).as_deref(), Some("t"));
-        let tokens = BTreeMap::from([("b".to_owned(), "of-b".to_owned())]);
-        let named = registries(&home, None, &two).with_named_tokens(tokens);
-        assert_eq!(named.token_for("https://b.example.org").as_deref(), Some("of-b"));
     }
 }

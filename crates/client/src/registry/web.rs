@@ -8,24 +8,26 @@ use std::path::{Path, PathBuf};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use jiff::Timestamp;
 use library::{Home, ensure_dir};
-use registry_index::{Appended, Entry, Index, NewRelease, OpenError, Stamp, shard};
+use registry_index::{Appended, Entry, Index, KeyChange, NewRelease, OpenError, Stamp, shard};
 use semver::Version;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use skill::{Digest, Limits, Owner, QualifiedName, SkillName, failure::FailureKind};
 
-use super::RegistryError;
+use super::{RegistryError, credential::Credential};
 use crate::{
-    http::{self, Answer, Ask},
+    http::{self, Answer, Ask, HttpError},
     search::SearchResult,
 };
 
 /// Codes of a server that are told as they are.
-const CODES: [(&str, FailureKind); 17] = [
+const CODES: [(&str, FailureKind); 19] = [
     ("unauthorized", FailureKind::Refused),
     ("policy_denied", FailureKind::Refused),
     ("read_only", FailureKind::Refused),
     ("quarantined", FailureKind::Refused),
+    ("held", FailureKind::Refused),
+    ("unsigned", FailureKind::Refused),
     ("not_found", FailureKind::NotFound),
     ("version_exists", FailureKind::Conflict),
     ("locked", FailureKind::Conflict),
@@ -45,7 +47,7 @@ const CODES: [(&str, FailureKind); 17] = [
 #[derive(Debug)]
 pub(super) struct Web {
     url: String,
-    token: Option<String>,
+    credential: Credential,
     path: PathBuf,
     accepts_rewrite: bool,
     now: Timestamp,
@@ -78,15 +80,15 @@ impl Web {
     pub fn find(
         url: &str,
         home: &Home,
-        token: Option<String>,
+        credential: Credential,
         accepts_rewrite: bool,
         now: Timestamp,
     ) -> Result<Option<(Self, Index)>, RegistryError> {
         let url = url.trim_end_matches('/').to_owned();
         let path = place_of(&url, home);
-        let web = Self { url, token, path, accepts_rewrite, now };
+        let web = Self { url, credential, path, accepts_rewrite, now };
         let config = match web.ask(&format!("/index/{}", shard::CONFIG), &Ask::default()) {
-            Err(error) if web.is_known() => return Err(error),
+            Err(error) if web.is_known() || is_ours_to_say(&error) => return Err(error),
             // git says what is wrong with a place that may be its own.
             Err(_) => return Ok(None),
             Ok(config) => config,
@@ -191,14 +193,29 @@ impl Web {
         index: &Index,
         name: &QualifiedName,
         version: &Version,
-        yanked: bool,
+        (yanked, reason): (bool, Option<&str>),
     ) -> Result<Entry, RegistryError> {
         let method = if yanked { "PUT" } else { "DELETE" };
-        let answer = self.ask(&format!("/v1/skills/{name}/{version}/yank"), &Ask { method, ..Ask::default() })?;
+        let reason = reason.map(|reason| format!("?reason={}", encoded(reason))).unwrap_or_default();
+        let path = format!("/v1/skills/{name}/{version}/yank{reason}");
+        let answer = self.ask(&path, &Ask { method, ..Ask::default() })?;
         if answer.status != 200 {
             return Err(self.refused(&answer));
         }
         self.line(index, name, version)
+    }
+
+    /// Has a key of an owner added or retired.
+    pub fn change_key(&self, owner: &Owner, change: &KeyChange) -> Result<(), RegistryError> {
+        let (method, body) = match change {
+            KeyChange::Add { key, vouched_by } => {
+                ("POST", json!({ "key": key.to_string(), "vouched_by": vouched_by }).to_string())
+            }
+            KeyChange::Retire(key) => ("DELETE", json!({ "key": key }).to_string()),
+        };
+        let body = Some(("application/json", body.as_bytes()));
+        let answer = self.ask(&format!("/v1/owners/{owner}/keys"), &Ask { method, body, ..Ask::default() })?;
+        if answer.status == 200 { Ok(()) } else { Err(self.refused(&answer)) }
     }
 
     /// Why a release is under quarantine, of servers whose lines do not say so.
@@ -219,7 +236,7 @@ impl Web {
 
     fn ask(&self, path: &str, ask: &Ask<'_>) -> Result<Answer, RegistryError> {
         let ask = Ask {
-            token: self.token.as_deref(),
+            token: self.credential.token.as_deref(),
             ..Ask { method: ask.method, etag: ask.etag, body: ask.body, token: None }
         };
         Ok(http::ask(&format!("{}{path}", self.url), &ask, Limits::default().archive_bytes)?)
@@ -242,13 +259,17 @@ impl Web {
             404 => ("not_found", FailureKind::NotFound),
             _ => ("registry_unreachable", FailureKind::Unreachable),
         });
-        let login = format!("sign in: skillhub login {}", self.url);
+        let login = || format!("sign in: skillhub login {}", self.url);
         RegistryError::Answer {
             url: self.url.clone(),
             kind,
             code,
             message: text("message").unwrap_or_else(|| format!("the server answers {}", answer.status)),
-            hint: if answer.status == 401 { Some(login) } else { text("hint") },
+            hint: match answer.status {
+                401 => Some(self.credential.hint.clone().unwrap_or_else(login)),
+                403 => self.credential.hint.clone().or_else(|| text("hint")),
+                _ => text("hint"),
+            },
         }
     }
 
@@ -280,6 +301,11 @@ fn is_there(path: &Path) -> bool {
 fn place_of(url: &str, home: &Home) -> PathBuf {
     let name = Digest::of_bytes(url.as_bytes()).hex();
     home.mirrors().join(format!("{}.sparse", name.get(..16).unwrap_or(&name)))
+}
+
+/// Whether git could not do better: nothing was sent yet.
+fn is_ours_to_say(error: &RegistryError) -> bool {
+    matches!(error, RegistryError::Http(HttpError::PlainToken { .. } | HttpError::Trust(_)))
 }
 
 /// Whether an answer has the form of a skillhub server's errors.

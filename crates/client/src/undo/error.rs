@@ -83,9 +83,9 @@ impl Fails for UndoError {
                 Failure::new(FailureKind::Conflict, "ambiguous_match").hint("give more of the id: skillhub undo --list")
             }
             Self::Moved(name) => Failure::new(FailureKind::Conflict, "stale_revision")
-                .hint(format!("choose a revision: skillhub history {name}, then skillhub rollback {name} REV")),
+                .hint(format!("choose a revision in `skillhub history {name}`, then `skillhub rollback {name} REV`")),
             Self::HandEdited(name) => Failure::new(FailureKind::Conflict, "hand_edited").hint(format!(
-                "look at it, skillhub status {name}; skillhub rollback {name} head puts it aside and keeps it in the \
+                "look at it: `skillhub status {name}`; `skillhub rollback {name} head` puts it aside and keeps it in the \
                  history"
             )),
             Self::Earlier { name, .. } => Failure::new(FailureKind::Conflict, "stale_revision").hint(format!(

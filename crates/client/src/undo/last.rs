@@ -65,7 +65,7 @@ impl<'a> Last<'a> {
     /// The reason of the revisions that take it back.
     pub fn reason(&self) -> String {
         if let Some(back_to) = self.back_to {
-            return format!("undo back to {back_to}");
+            return undo_reason(back_to);
         }
         let reason = self.told.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
         format!("undo of {}{reason}", self.told.action)
@@ -126,6 +126,12 @@ impl<'a> OfSkill<'a> {
     fn first(&self) -> Option<&'a Event> {
         self.applied.iter().copied().find(|event| !is_hand_edit(event))
     }
+}
+
+/// The reason of the revisions that take back everything after an operation.
+#[must_use]
+pub fn undo_reason(back_to: &str) -> String {
+    format!("undo back to {back_to}")
 }
 
 /// Whether an event is of an operation that can be taken back.

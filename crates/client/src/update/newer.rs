@@ -220,18 +220,13 @@ impl<'a> Offered<'a> {
             Some(entry) if entry.digest.to_string() != skill.origin.digest => {
                 warnings.push(format!("its registry has other content under {name} {version} than is installed"));
             }
-            Some(entry) if entry.withdrawn.is_some() => {
-                warnings.push(format!("{name} {version}, which is installed, was withdrawn"));
-            }
-            Some(entry) if entry.yanked => {
-                warnings.push(format!(
-                    "{name} {version}, which is installed, was yanked: its publisher advises against it"
-                ));
-            }
-            Some(_) => {}
+            Some(entry) => warnings.extend(of_installed(&self.registry, entry)),
         }
         if self.target == Target::Unneeded {
-            warnings.push(format!("no skill requires it any more; if you do not: skillhub uninstall {}", skill.name));
+            warnings.push(format!(
+                "no skill requires it after the update; if you do not need it, uninstall {}",
+                skill.name
+            ));
             return warnings;
         }
         let next = self.next();
@@ -252,6 +247,16 @@ impl<'a> Offered<'a> {
         }
         warnings
     }
+}
+
+/// What its registry says of the release that is installed.
+fn of_installed(registry: &Registry, entry: &Entry) -> Option<String> {
+    let what = match registry.state_of(entry) {
+        Some(state) => state.sentence(),
+        None if entry.yanked => entry.yank_advice(),
+        None => format!("is {}", entry.deprecated()?),
+    };
+    Some(format!("{} {}, which is installed, {what}", entry.name, entry.version))
 }
 
 /// What a source without versions has now.

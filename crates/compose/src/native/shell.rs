@@ -3,7 +3,7 @@
 use std::{
     io::{Read, Write},
     path::Path,
-    process::{Child, Command, ExitStatus, Stdio},
+    process::{Child, ExitStatus, Stdio},
     sync::{Arc, Mutex, PoisonError, mpsc},
     time::{Duration, Instant},
 };
@@ -49,7 +49,7 @@ pub(super) struct Shell {
 }
 
 pub(super) fn run(folder: &Path, wanted: &Shell, bounds: &Bounds<'_>) -> Result<Value, ToolFault> {
-    let mut command = Command::new(&wanted.command);
+    let mut command = library::child::command(&wanted.command);
     command.args(&wanted.args).current_dir(folder).env_clear();
     command.envs(PASSED.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_command_keeps_its_number_until_its_group_is_ended() {
-        let mut child = Command::new("sh").args(["-c", "exit 3"]).spawn().unwrap();
+        let mut child = std::process::Command::new("sh").args(["-c", "exit 3"]).spawn().unwrap();
         let until = Instant::now() + Duration::from_secs(10);
         while !has_gone(&mut child) {
             assert!(Instant::now() < until);

@@ -300,7 +300,7 @@ impl Library {
     pub(super) fn writable_root(&self) -> Result<Dir, CommitError> {
         ensure_resolved(self.path()).map_err(|error| match error {
             PlaceError::Io { source, .. } => self.not_writable(source),
-            foreign @ PlaceError::Foreign { .. } => foreign.into(),
+            refused => refused.into(),
         })
     }
 

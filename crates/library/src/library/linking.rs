@@ -159,11 +159,29 @@ impl Library {
     pub(super) fn carry_out_links(&self, own: &Dir, skill: &SkillName, steps: &[LinkStep]) -> LinkChanges {
         let mut changes = LinkChanges::default();
         for step in steps.iter().filter(|step| step.skill == skill.as_str()) {
-            if let Err(error) = self.carry_out_link(own, skill, step, &mut changes) {
+            let done = match is_restored(own, steps, step) {
+                true => self.remove_link_alone(skill, step, &mut changes),
+                false => self.carry_out_link(own, skill, step, &mut changes),
+            };
+            if let Err(error) = done {
                 changes.warnings.push(error.to_string());
             }
         }
         changes
+    }
+
+    /// Removes a link and no copy: what stands there may be an original that is in its place again.
+    fn remove_link_alone(
+        &self,
+        skill: &SkillName,
+        step: &LinkStep,
+        changes: &mut LinkChanges,
+    ) -> Result<(), PlaceLinkError> {
+        if let Some(dir) = step.path.parent().map(AgentDir::open).transpose()?.flatten() {
+            dir.remove_link(skill, &self.path)?;
+        }
+        changes.removed.push(step.path.clone());
+        Ok(())
     }
 
     fn carry_out_link(
@@ -178,7 +196,10 @@ impl Library {
             LinkAction::Link | LinkAction::Copy => AgentDir::create(folder)?,
             LinkAction::Renew | LinkAction::Remove | LinkAction::Restore => match AgentDir::open(folder)? {
                 Some(dir) => dir,
-                None => return Ok(()),
+                None => {
+                    changes.absent.extend((step.action == LinkAction::Remove).then(|| step.path.clone()));
+                    return Ok(());
+                }
             },
         };
         match step.action {
@@ -201,7 +222,7 @@ impl Library {
             LinkAction::Remove => match dir.remove_link(skill, &self.path)? || self.remove_copy(&dir, skill)? {
                 true => changes.removed.push(step.path.clone()),
                 false if dir.holds(skill) => changes.kept.push(step.path.clone()),
-                false => {}
+                false => changes.absent.push(step.path.clone()),
             },
             LinkAction::Restore => {
                 let Some(kept) = step.original.as_deref().filter(|kept| own.symlink_metadata(kept).is_ok()) else {
@@ -284,7 +305,8 @@ impl Library {
     ) -> Result<(), LibraryError> {
         let state = State::read(own)?;
         let mut set = state.of(skill);
-        let gone: BTreeSet<&PathBuf> = changes.removed.iter().chain(&changes.kept).chain(&changes.restored).collect();
+        let gone = [&changes.removed, &changes.kept, &changes.absent, &changes.restored];
+        let gone: BTreeSet<&PathBuf> = gone.into_iter().flatten().collect();
         let placed: BTreeSet<PathBuf> = set.placed.iter().chain(&changes.placed).cloned().collect();
         set.placed = placed.into_iter().filter(|path| !gone.contains(path) && path.to_str().is_some()).collect();
         change(&mut set);
@@ -340,6 +362,13 @@ fn steps_of(skill: &SkillName, plan: &LinkPlan, operation: &str) -> Vec<LinkStep
 fn step(skill: &SkillName, path: PathBuf, action: LinkAction, original: Option<String>) -> Option<LinkStep> {
     path.to_str()?;
     Some(LinkStep { skill: skill.to_string(), path, action, original })
+}
+
+/// Tests for a place to free for an original that an earlier, killed attempt brought back, or that is kept no longer.
+fn is_restored(own: &Dir, steps: &[LinkStep], step: &LinkStep) -> bool {
+    let is_of_place = |other: &&LinkStep| matches!(other.action, LinkAction::Restore) && other.path == step.path;
+    let kept = steps.iter().find(is_of_place).and_then(|other| other.original.as_deref());
+    matches!(step.action, LinkAction::Remove) && kept.is_some_and(|kept| own.symlink_metadata(kept).is_err())
 }
 
 /// Whether a folder of its own stands at a path, and not a link.

@@ -8,6 +8,7 @@ use std::{
 };
 
 use compose::ToolFault;
+use library::child;
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _},
     process::{ChildStderr, ChildStdin, ChildStdout},
@@ -129,7 +130,7 @@ impl Drop for Process {
 
 fn command(server: &RemoteServer) -> Command {
     let (program, arguments) = server.command.split_first().map_or(("", &[][..]), |(first, rest)| (first, rest));
-    let mut command = Command::new(program);
+    let mut command = child::command(program);
     command.args(arguments).env_clear();
     command.envs(KEPT.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
     command.envs(&server.env).env(STARTED_FOR_TOOLS, "1");

@@ -1,5 +1,10 @@
 //! [`SKILL_MANAGE`] and [`SKILL_ROLLBACK`]: the tools that change skills.
 
+use std::{
+    collections::BTreeSet,
+    sync::{Mutex, PoisonError},
+};
+
 use library::{Library, Stamp};
 use rmcp::model::JsonObject;
 use serde::Deserialize;
@@ -146,6 +151,22 @@ fn roll_back(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> 
     change(call, |library, context| skill_manage::roll_back(library, &rollback, context))
 }
 
+/// The skills that a connection changed, or proposed to change. What it reports of their runs does not count.
+#[derive(Debug, Default)]
+pub(crate) struct Authored(Mutex<BTreeSet<String>>);
+
+impl Authored {
+    pub(super) fn has(&self, skill: &SkillName) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(skill.as_str())
+    }
+
+    fn add(&self, report: &Report) {
+        if matches!(report.status, Status::Applied | Status::Proposed) {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(report.name.clone());
+        }
+    }
+}
+
 /// Does a change and tells what follows from it.
 fn change(
     call: &Call<'_>,
@@ -156,6 +177,7 @@ fn change(
     let context =
         Context { actor: call.actor.clone(), time: call.now, policy: call.place.policy()?, elsewhere: &elsewhere };
     let report = run(&mut library, &context)?;
+    call.authored.add(&report);
     let mut document = json!(report);
     let applied = report.status == Status::Applied;
     if applied

@@ -24,6 +24,7 @@ pub(crate) const RECORD_OUTCOME: Spec = Spec {
             "name": text("The skill"),
             "event": event,
             "run": text("The id of your run, as you gave it to read_skill; without it the connection is the run"),
+            "thread": text("The id of your conversation, as you gave it to skill_manage"),
             "task": text("What was to be done, the same words for the same task: it counts once a day"),
             "latency_ms": number("Milliseconds that it took"),
             "tokens_in": number("Tokens that you read"),
@@ -50,6 +51,8 @@ struct Arguments {
     name: String,
     event: String,
     run: Option<String>,
+    #[serde(alias = "thread_id")]
+    thread: Option<String>,
     task: Option<String>,
     latency_ms: Option<u64>,
     tokens_in: Option<u64>,
@@ -57,13 +60,23 @@ struct Arguments {
 }
 
 fn record(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
-    let Arguments { name, event, run, task, latency_ms, tokens_in, tokens_out } = read(arguments)?;
+    let Arguments { name, event, run, thread, task, latency_ms, tokens_in, tokens_out } = read(arguments)?;
     let name = skill_name(&name)?;
     let run = run.as_deref().or(call.run).ok_or_else(|| {
         Refusal::request("say which run: name it in `run`")
             .hint("any id that your run has from its beginning to its end")
     })?;
-    let outcome = Told { name: &name, event: &event, run, task: task.as_deref(), latency_ms, tokens_in, tokens_out };
+    let outcome = Told {
+        name: &name,
+        event: &event,
+        run,
+        thread: thread.as_deref(),
+        by_author: call.authored.has(&name),
+        task: task.as_deref(),
+        latency_ms,
+        tokens_in,
+        tokens_out,
+    };
     let document = call.place.record(outcome)?;
     // A decision of the gate may have changed what clients list.
     let changes_lists = document["decisions"].as_array().is_some_and(|decisions| !decisions.is_empty());

@@ -115,7 +115,7 @@ fn status(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
     let settings = call.place.settings()?;
     let is_seen = |name: &str| SkillName::parse(name).is_ok_and(|name| call.sees(&settings, &name));
     overview.retain(is_seen);
-    let mut differences = call.live.with(|catalogue| call.place.differences(catalogue, name.as_ref()))??;
-    differences.retain(|one| one["skill"].as_str().is_none_or(is_seen));
-    Ok(overview.document_with(differences).into())
+    let mut hosts = call.live.with(|catalogue| call.place.hosts_read(catalogue, name.as_ref()))??;
+    hosts.retain(is_seen);
+    Ok(overview.document_with(hosts).into())
 }

@@ -184,9 +184,7 @@ pub async fn new_token(
             Some(_) => return Err(ApiError::bad_request(format!("a token is good for 1 to {MOST_DAYS} days"))),
         };
         let new = NewToken { account, scope, label, expires_at };
-        let (token, secret) = hub.accounts.add_token(&new, admin, now)?;
-        let subject = format!("token {} of {} for {}", token.id, token.account, scope.as_str());
-        hub.activity.note((own, now), if admin { "new admin token" } else { "new token" }, &subject, "")?;
+        let (token, secret) = hub.accounts.add_token(&new, admin, own, now)?;
         Ok(Json(NewTokenDocument { ok: true, secret, token }))
     })
     .await
@@ -214,7 +212,7 @@ fn whose(caller: &Caller) -> Option<&Owner> {
     }
 }
 
-fn named(text: &str) -> Result<Owner, ApiError> {
+pub(super) fn named(text: &str) -> Result<Owner, ApiError> {
     Owner::parse(text).map_err(|error| bad(&error))
 }
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::{access::Scope, accounts::Member, catalogue::Found};
+use crate::{access::Scope, accounts::Member, catalogue::Found, quarantines::Barrier};
 
 /// Skills that were found.
 #[derive(Debug, Serialize, ToSchema)]
@@ -101,6 +101,9 @@ pub struct ReleaseDocument {
     /// Why and when it lost its archive.
     #[schema(value_type = Option<Object>)]
     pub withdrawn: Option<Value>,
+    /// Quarantine, hold, reason of a yank, deprecation, as the line has them.
+    #[schema(value_type = Option<Object>)]
+    pub status: Option<Value>,
 }
 
 /// One release.
@@ -112,6 +115,8 @@ pub struct OneRelease {
     pub release: ReleaseDocument,
     /// Why it is under quarantine; `null` when it is not.
     pub quarantined: Option<String>,
+    /// Why it is on hold: its content is that of a release under quarantine. `null` when it is not.
+    pub held: Option<String>,
 }
 
 /// What became of an archive that was sent.
@@ -131,6 +136,8 @@ pub struct PublishedDocument {
     pub size: u64,
     /// `allow` or `warn`.
     pub verdict: String,
+    /// Why the release is not handed out yet; `null` when it is.
+    pub held: Option<String>,
     /// What the scanner found, as `skillhub scan --json` tells it.
     #[schema(value_type = Vec<Object>)]
     pub findings: Value,
@@ -277,6 +284,20 @@ impl Done {
     pub const DONE: Self = Self { ok: true };
 }
 
+impl OneRelease {
+    /// A release with what is decided about it.
+    #[must_use]
+    pub fn of(entry: &Entry, barrier: Option<Barrier>) -> Self {
+        let (mut quarantined, mut held) = (None, None);
+        match barrier {
+            Some(Barrier::Quarantined(reason)) => quarantined = Some(reason),
+            Some(Barrier::Held(reason)) => held = Some(reason),
+            None => {}
+        }
+        Self { ok: true, release: ReleaseDocument::from(entry), quarantined, held }
+    }
+}
+
 impl From<&Entry> for ReleaseDocument {
     fn from(entry: &Entry) -> Self {
         let of = |key: &str| entry.raw().get(key).filter(|value| !value.is_null()).cloned();
@@ -299,6 +320,7 @@ impl From<&Entry> for ReleaseDocument {
             forked_from: of("forked_from"),
             yanked: entry.yanked,
             withdrawn: of("withdrawn"),
+            status: of("status"),
         }
     }
 }

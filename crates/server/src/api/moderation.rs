@@ -8,7 +8,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::{
     HubState, Shared,
-    documents::{OneRelease, ReleaseDocument},
+    documents::OneRelease,
     extract::{Body, Parameters, Path},
     name_of,
     reading::{ReleasePath, bad},
@@ -16,10 +16,11 @@ use super::{
 };
 use crate::{
     access::{Action, Caller},
-    activity::{AuditLine, Downloader, Quarantined, ReportOfRelease},
+    activity::{AuditLine, Downloader, ReportOfRelease},
     decisions::{self, Decision, reason},
     error::ApiError,
     hub::Hub,
+    quarantines::{HeldCopy, Quarantined},
 };
 
 /// Reports.
@@ -111,12 +112,12 @@ pub async fn quarantine(
     administer(&hub, caller, move |hub, account| {
         let reason = reason(&body.0.reason)?;
         let entry = hub.release(&name_of(&at.owner, &at.name)?, &at.version)?;
-        Ok(Json(of(&decisions::quarantine(hub, account, &entry, &reason)?, Some(reason))))
+        decided(hub, &decisions::quarantine(hub, account, &entry, &reason)?)
     })
     .await
 }
 
-/// Let a release go that was held back; it is yanked only if it was before.
+/// Let a release go that is under quarantine, yanked only if it was before, or one that is on hold.
 #[utoipa::path(delete, path = "/v1/skills/{owner}/{name}/{version}/quarantine", tag = "moderation",
     params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path)),
     request_body = ReasonRequest, responses((status = 200, body = OneRelease)), security(("token" = [])))]
@@ -129,7 +130,7 @@ pub async fn restore(
     administer(&hub, caller, move |hub, account| {
         let reason = reason(&body.0.reason)?;
         let entry = hub.release(&name_of(&at.owner, &at.name)?, &at.version)?;
-        Ok(Json(of(&decisions::restore(hub, account, &entry, &reason)?, None)))
+        decided(hub, &decisions::restore(hub, account, &entry, &reason)?)
     })
     .await
 }
@@ -147,7 +148,7 @@ pub async fn withdraw(
     administer(&hub, caller, move |hub, account| {
         let reason = reason(&body.0.reason)?;
         let entry = hub.release(&name_of(&at.owner, &at.name)?, &at.version)?;
-        Ok(Json(of(&decisions::withdraw(hub, account, &entry, &reason)?, None)))
+        decided(hub, &decisions::withdraw(hub, account, &entry, &reason)?)
     })
     .await
 }
@@ -157,16 +158,21 @@ pub async fn withdraw(
 pub struct QuarantineDocument {
     /// Always `true`.
     pub ok: bool,
-    /// The releases, newest first.
+    /// The releases under quarantine, newest first.
     pub releases: Vec<Quarantined>,
+    /// Releases with the content of one of these, which wait for a decision, newest first.
+    pub copies: Vec<HeldCopy>,
 }
 
 /// What is held back.
 #[utoipa::path(get, path = "/v1/quarantine", tag = "moderation",
     responses((status = 200, body = QuarantineDocument)), security(("token" = [])))]
 pub async fn quarantined(State(hub): HubState, caller: Caller) -> Result<Json<QuarantineDocument>, ApiError> {
-    let releases = administer(&hub, caller, |hub, _| Ok(hub.activity.all_quarantined()?)).await?;
-    Ok(Json(QuarantineDocument { ok: true, releases }))
+    let queue = |hub: &Hub, _: &Owner| {
+        let (releases, copies) = (hub.quarantines.all()?, hub.quarantines.held_copies(None)?);
+        Ok(Json(QuarantineDocument { ok: true, releases, copies }))
+    };
+    administer(&hub, caller, queue).await
 }
 
 /// Who downloaded some content.
@@ -237,6 +243,6 @@ async fn administer<T: Send + 'static>(
     .await
 }
 
-fn of(entry: &Entry, quarantined: Option<String>) -> OneRelease {
-    OneRelease { ok: true, release: ReleaseDocument::from(entry), quarantined }
+fn decided(hub: &Hub, entry: &Entry) -> Result<Json<OneRelease>, ApiError> {
+    Ok(Json(OneRelease::of(entry, hub.barrier(entry)?)))
 }

@@ -11,7 +11,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::{
     HubState,
-    documents::{Done, OneRelease, PublishedDocument, ReleaseDocument, StarsDocument},
+    documents::{Done, OneRelease, PublishedDocument, StarsDocument},
     extract::{Archive, Body, Parameters, Path},
     name_of,
     reading::{ReleasePath, bad, of_release},
@@ -72,6 +72,7 @@ pub async fn publish(
         digest: release.entry.digest.to_string(),
         size: release.entry.size,
         verdict: release.entry.verdict.clone(),
+        held: release.held,
         findings: json!(release.report.findings),
     }))
 }
@@ -100,17 +101,33 @@ fn exact(version: &str) -> Result<Version, ApiError> {
     Version::parse(version).map_err(|_| ApiError::bad_request(format!("{version:?} is no version such as 1.2.0")))
 }
 
+/// Why a release is yanked.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct YankParameters {
+    /// For those who have it installed.
+    #[serde(default)]
+    #[param(max_length = 4000)]
+    reason: String,
+}
+
 /// Keep a release out of new installs.
 #[utoipa::path(put, path = "/v1/skills/{owner}/{name}/{version}/yank", tag = "publishing",
-    params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path)),
+    params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path), YankParameters),
     responses((status = 200, body = OneRelease), (status = 409, description = "The release is withdrawn or under quarantine")),
     security(("token" = [])))]
 pub async fn yank(
     State(hub): HubState,
     caller: Caller,
     Path(at): Path<ReleasePath>,
+    parameters: Parameters<YankParameters>,
 ) -> Result<Json<OneRelease>, ApiError> {
-    run(&hub, move |hub| set_yanked(hub, &caller, &at, true)).await
+    run(&hub, move |hub| {
+        let given = parameters.0.reason.trim();
+        let reason = if given.is_empty() { None } else { Some(reason(given)?) };
+        set_yanked(hub, &caller, &at, (true, reason.as_deref()))
+    })
+    .await
 }
 
 /// Let a release back into new installs.
@@ -123,27 +140,32 @@ pub async fn unyank(
     caller: Caller,
     Path(at): Path<ReleasePath>,
 ) -> Result<Json<OneRelease>, ApiError> {
-    run(&hub, move |hub| set_yanked(hub, &caller, &at, false)).await
+    run(&hub, move |hub| set_yanked(hub, &caller, &at, (false, None))).await
 }
 
-fn set_yanked(hub: &Hub, caller: &Caller, at: &ReleasePath, yanked: bool) -> Result<Json<OneRelease>, ApiError> {
+fn set_yanked(
+    hub: &Hub,
+    caller: &Caller,
+    at: &ReleasePath,
+    (yanked, reason): (bool, Option<&str>),
+) -> Result<Json<OneRelease>, ApiError> {
     let name = name_of(&at.owner, &at.name)?;
     hub.check_namespace(caller, &name.owner, false)?;
     let version = exact(&at.version)?;
     let account = caller.account().ok_or_else(|| ApiError::bad_request("nobody yanks"))?;
     let skill = name.to_string();
-    let held = hub.activity.quarantined(&skill, &at.version)?;
-    if let (Some(held), false) = (&held, yanked) {
+    if let (Some(held), false) = (hub.quarantines.of(&skill, &at.version)?, yanked) {
         let why = format!("{skill} {version} is under quarantine: {}", held.reason);
         return Err(ApiError::new(axum::http::StatusCode::CONFLICT, "quarantined", why)
-            .hint("who runs the server restores it, and then it is as it was"));
+            .hint("the admins of the server restore it, and then it is as it was"));
     }
     let stamp = Stamp { by: account.to_string(), at: Timestamp::now() };
-    let entry =
-        hub.change(|index| index.set_yanked(&name, &version, yanked, &stamp).map_err(|error| ApiError::of(&error)))?;
+    let entry = hub.change(|index| {
+        index.set_yanked(&name, &version, (yanked, reason), &stamp).map_err(|error| ApiError::of(&error))
+    })?;
     let action = if yanked { "yank" } else { "unyank" };
-    hub.activity.note((account, stamp.at), action, &format!("{skill} {version}"), "")?;
-    Ok(Json(OneRelease { ok: true, release: ReleaseDocument::from(&entry), quarantined: held.map(|held| held.reason) }))
+    hub.activity.note((account, stamp.at), action, &format!("{skill} {version}"), reason.unwrap_or_default())?;
+    Ok(Json(OneRelease::of(&entry, hub.barrier(&entry)?)))
 }
 
 /// Star a skill.

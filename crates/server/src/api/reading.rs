@@ -28,11 +28,14 @@ use crate::{
     catalogue::{self, Order},
     error::ApiError,
     hub::Hub,
+    proxies::Client,
 };
 
 /// Results on a page when nobody says how many.
 const RESULTS: usize = 20;
 
+/// Answers that a decision may close: caches ask again.
+const ASK_AGAIN: &str = "no-cache";
 /// Names that are suggested for a misspelt one.
 const SIMILAR: usize = 5;
 
@@ -128,12 +131,7 @@ pub async fn release(
     caller: Caller,
     at: Path<ReleasePath>,
 ) -> Result<Json<OneRelease>, ApiError> {
-    of_release(&hub, caller, at, |hub, entry| {
-        let found = hub.activity.quarantined(&entry.name.to_string(), &entry.version.to_string())?;
-        let quarantined = found.map(|found| found.reason);
-        Ok(Json(OneRelease { ok: true, release: ReleaseDocument::from(entry), quarantined }))
-    })
-    .await
+    of_release(&hub, caller, at, |hub, entry| Ok(Json(OneRelease::of(entry, hub.barrier(entry)?)))).await
 }
 
 /// The files of a release.
@@ -141,15 +139,17 @@ pub async fn release(
     params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path)),
     responses(
         (status = 200, body = FilesDocument),
-        (status = 403, description = "Under quarantine"), (status = 410, description = "Withdrawn")
+        (status = 403, description = "Under quarantine or on hold"), (status = 410, description = "Withdrawn"),
+        (status = 422, description = "The line of the index differs from the archive")
     ))]
 pub async fn files(
     State(hub): HubState,
     caller: Caller,
     at: Path<ReleasePath>,
 ) -> Result<Json<FilesDocument>, ApiError> {
-    of_release(&hub, caller, at, |hub, entry| {
-        let bundle = hub.bundle(entry)?;
+    let by = caller.clone();
+    of_release(&hub, caller, at, move |hub, entry| {
+        let bundle = hub.bundle_for(&by, entry)?;
         let files = bundle.files().map(|(path, file)| FileDocument {
             path: path.to_string(),
             size: file.bytes.len() as u64,
@@ -167,16 +167,18 @@ pub async fn files(
         ("path" = String, Path, description = "The path in the skill, with its slashes")),
     responses(
         (status = 200, description = "The file", content((String = "text/plain"), (Vec<u8> = "application/octet-stream"))),
-        (status = 403, description = "Under quarantine"), (status = 410, description = "Withdrawn")
+        (status = 403, description = "Under quarantine or on hold"), (status = 410, description = "Withdrawn"),
+        (status = 422, description = "The line of the index differs from the archive")
     ))]
 pub async fn file(
     State(hub): HubState,
     caller: Caller,
     Path((owner, name, version, path)): Path<(String, String, String, String)>,
 ) -> Result<Response, ApiError> {
+    let by = caller.clone();
     of_release(&hub, caller, Path(ReleasePath { owner, name, version }), move |hub, entry| {
         let none = || ApiError::not_found(format!("{} {} has no file {path:?}", entry.name, entry.version));
-        let bundle = hub.bundle(entry)?;
+        let bundle = hub.bundle_for(&by, entry)?;
         let file = SkillPath::parse(&path).ok().and_then(|path| bundle.get(&path).cloned()).ok_or_else(none)?;
         Ok(file_answer(&file))
     })
@@ -187,7 +189,8 @@ pub async fn file(
 #[must_use]
 pub fn file_answer(file: &skill::File) -> Response {
     let kind = if file.text().is_some() { "text/plain; charset=utf-8" } else { "application/octet-stream" };
-    let headers = [(header::CONTENT_TYPE, kind), (header::CONTENT_DISPOSITION, "attachment")];
+    let headers =
+        [(header::CONTENT_TYPE, kind), (header::CONTENT_DISPOSITION, "attachment"), (header::CACHE_CONTROL, ASK_AGAIN)];
     (headers, file.bytes.to_vec()).into_response()
 }
 
@@ -196,15 +199,17 @@ pub fn file_answer(file: &skill::File) -> Response {
     params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path)),
     responses(
         (status = 200, body = ScanDocument),
-        (status = 403, description = "Under quarantine"), (status = 410, description = "Withdrawn")
+        (status = 403, description = "Under quarantine or on hold"), (status = 410, description = "Withdrawn"),
+        (status = 422, description = "The line of the index differs from the archive")
     ))]
 pub async fn scan_of_release(
     State(hub): HubState,
     caller: Caller,
     at: Path<ReleasePath>,
 ) -> Result<Json<ScanDocument>, ApiError> {
-    of_release(&hub, caller, at, |hub, entry| {
-        let bundle = hub.bundle(entry)?;
+    let by = caller.clone();
+    of_release(&hub, caller, at, move |hub, entry| {
+        let bundle = hub.bundle_for(&by, entry)?;
         let report = scan::scan(&bundle);
         Ok(Json(ScanDocument {
             ok: true,
@@ -222,17 +227,24 @@ pub async fn scan_of_release(
     params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path)),
     responses(
         (status = 200, body = Vec<u8>, content_type = "application/zip"),
-        (status = 403, description = "Under quarantine"), (status = 410, description = "Withdrawn")
+        (status = 403, description = "Under quarantine or on hold"), (status = 410, description = "Withdrawn"),
+        (status = 422, description = "The line of the index differs from the archive")
     ))]
-pub async fn archive(State(hub): HubState, caller: Caller, at: Path<ReleasePath>) -> Result<Response, ApiError> {
+pub async fn archive(
+    State(hub): HubState,
+    caller: Caller,
+    client: Client,
+    at: Path<ReleasePath>,
+) -> Result<Response, ApiError> {
     let account = caller.account().map(ToString::to_string).unwrap_or_default();
     of_release(&hub, caller, at, move |hub, entry| {
         let bytes = hub.archive(entry)?;
-        count(hub, entry, account);
+        count(hub, entry, account, client);
         let file = format!("attachment; filename=\"{}-{}.skill\"", entry.name.name, entry.version);
         let mut response = bytes.into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/zip"));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(ASK_AGAIN));
         headers.extend(HeaderValue::from_str(&file).ok().map(|value| (header::CONTENT_DISPOSITION, value)));
         headers.extend(HeaderValue::from_str(&format!("\"{}\"", entry.archive)).ok().map(|tag| (header::ETAG, tag)));
         Ok(response)
@@ -241,10 +253,10 @@ pub async fn archive(State(hub): HubState, caller: Caller, at: Path<ReleasePath>
 }
 
 /// Counts a download of a release.
-pub fn count(hub: &Hub, entry: &Entry, account: String) {
+pub fn count(hub: &Hub, entry: &Entry, account: String, client: Client) {
     let day = Timestamp::now().strftime("%F").to_string();
     let (skill, version) = (entry.name.to_string(), entry.version.to_string());
-    hub.activity.count(Download { skill, version, digest: entry.digest, account, day });
+    hub.activity.count(Download { skill, version, digest: entry.digest, account, day }, client);
 }
 
 /// What differs between two releases of a skill.
@@ -252,7 +264,8 @@ pub fn count(hub: &Hub, entry: &Entry, account: String) {
     params(("owner" = String, Path), ("name" = String, Path), ("from" = String, Path), ("to" = String, Path)),
     responses(
         (status = 200, body = DiffDocument),
-        (status = 403, description = "Under quarantine"), (status = 410, description = "Withdrawn")
+        (status = 403, description = "Under quarantine or on hold"), (status = 410, description = "Withdrawn"),
+        (status = 422, description = "The line of the index differs from the archive")
     ))]
 pub async fn diff(
     State(hub): HubState,
@@ -263,7 +276,7 @@ pub async fn diff(
         hub.check(&caller, Action::Read)?;
         let name = name_of(&owner, &name)?;
         let (from, to) = (hub.release(&name, &from)?, hub.release(&name, &to)?);
-        let change = diff::diff(&hub.bundle(&from)?, &hub.bundle(&to)?);
+        let change = diff::diff(&hub.bundle_for(&caller, &from)?, &hub.bundle_for(&caller, &to)?);
         Ok(DiffDocument {
             ok: true,
             from: from.version.to_string(),

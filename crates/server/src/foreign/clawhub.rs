@@ -23,7 +23,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::own_url;
-use crate::api::Shared;
+use crate::{api::Shared, proxies::Client};
 
 /// Bytes of an error that are read to write it as text.
 const ERROR_BYTES: usize = 256 << 10;
@@ -51,8 +51,8 @@ pub fn router() -> Router<Shared> {
         .route("/.well-known/clawhub.json", get(discovery))
 }
 
-async fn discovery(headers: HeaderMap) -> Json<Value> {
-    let url = own_url(&headers);
+async fn discovery(client: Client, headers: HeaderMap) -> Json<Value> {
+    let url = own_url(client, &headers);
     Json(json!({"apiBase": url, "authBase": url}))
 }
 

@@ -41,7 +41,7 @@ impl Kept {
     /// # Errors
     /// As [`Hub::bundle`].
     pub fn bundle(&self, hub: &Hub, entry: &Entry) -> Result<Bundle, ApiError> {
-        let is_free = entry.withdrawn.is_none() && !hub.activity.is_held_back(&entry.digest);
+        let is_free = hub.is_free(entry);
         let found = self.bundles().iter().find(|(digest, _)| *digest == entry.digest).map(|(_, bundle)| bundle.clone());
         if let (true, Some(bundle)) = (is_free, found) {
             return Ok(bundle);

@@ -15,7 +15,7 @@ const BETWEEN: &str = "--";
 /// [`ApiError`] when the index cannot be read.
 pub fn current(hub: &Hub, name: &QualifiedName) -> Result<Option<Entry>, ApiError> {
     let mut entries = hub.indexes.with(|index| index.releases(name))??;
-    entries.retain(|entry| !hub.activity.is_held_back(&entry.digest));
+    entries.retain(|entry| hub.is_free(entry));
     Ok(newest(&entries, false).cloned())
 }
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use skill::{Bundle, Digest, File, Limits, Owner, SkillPath, archive};
 use tower::ServiceExt;
 
-use crate::{Hub, NewToken, Scope, ServerLimits, Settings, Visibility, api::Shared, serve::app};
+use crate::{Hub, NewToken, Scope, Settings, Visibility, api::Shared, serve::app};
 
 const SKILL_MD: &str = "# Notes\n\nRead. Write.\n";
 
@@ -26,7 +26,7 @@ struct World {
 impl World {
     fn new(visibility: Visibility) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let hub = Arc::new(Hub::open(settings(folder.path().join("data"), visibility)).unwrap());
+        let hub = Arc::new(Hub::open(Settings::in_memory(folder.path().join("data"), visibility)).unwrap());
         let mut world = Self { app: app(&hub), hub, admin: String::new(), _folder: folder };
         world.admin = world.token("root", Scope::Admin, true);
         world
@@ -35,7 +35,7 @@ impl World {
     fn token(&self, account: &str, scope: Scope, is_admin: bool) -> String {
         let account = Owner::parse(account).unwrap();
         let new = NewToken { account, scope, label: String::new(), expires_at: None };
-        self.hub.accounts.add_token(&new, is_admin, Timestamp::now()).unwrap().1
+        self.hub.accounts.add_token(&new, is_admin, &new.account, Timestamp::now()).unwrap().1
     }
 
     async fn ask(&self, method: &str, path: &str, token: &str, body: impl Into<Body>) -> (StatusCode, Bytes) {
@@ -89,20 +89,6 @@ impl World {
         }
         said["files"] = json!(sent);
         self.post("/api/v1/skills", token, said).await
-    }
-}
-
-fn settings(data: std::path::PathBuf, visibility: Visibility) -> Settings {
-    Settings {
-        address: "127.0.0.1:0".parse().unwrap(),
-        data,
-        visibility,
-        read_only: false,
-        hosts: Vec::new(),
-        proxy_account_header: None,
-        log: |_| {},
-        logs_requests: false,
-        limits: ServerLimits::default(),
     }
 }
 

@@ -36,6 +36,7 @@ use crate::{
     catalogue::{Order, PAGE, Query},
     error::ApiError,
     hub::Hub,
+    proxies::Client,
 };
 
 /// The schema that says which form an index has.
@@ -149,6 +150,7 @@ async fn file(
     State(hub): HubState,
     Extension(kept): Extension<Arc<Kept>>,
     caller: Caller,
+    client: Client,
     Path(at): Path<Place>,
 ) -> Result<Response, ApiError> {
     run(&hub, move |hub| {
@@ -167,7 +169,7 @@ async fn file(
         let file = kept.bundle(hub, &entry)?.get(&path).cloned().ok_or_else(none)?;
         if path.as_str() == SkillPath::SKILL_MD {
             // One of each skill that is installed this way.
-            count(hub, &entry, caller.account().map(ToString::to_string).unwrap_or_default());
+            count(hub, &entry, caller.account().map(ToString::to_string).unwrap_or_default(), client);
         }
         Ok(file_answer(&file))
     })

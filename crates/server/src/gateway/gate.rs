@@ -18,7 +18,8 @@ use thiserror::Error;
 use super::Shared;
 use crate::{
     error::{ApiError, Why},
-    guard::{is_for, is_of_another_site},
+    guard::{identify, is_for, is_of_another_site},
+    pages::{reader::Refusal, session::LIBRARY},
 };
 
 /// Characters that a token has at least.
@@ -160,15 +161,16 @@ pub async fn bearer(State(gateway): State<Shared>, mut request: Request, next: N
 }
 
 /// Answers a request that is meant for us, within its time.
-pub async fn guard(State(gateway): State<Shared>, request: Request, next: Next) -> Response {
+pub async fn guard(State(gateway): State<Shared>, mut request: Request, next: Next) -> Response {
+    identify(&gateway.proxies, &mut request);
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let (request, page) = Refusal::split(request, LIBRARY);
     let mut response = match gateway.gate.check(&request) {
-        Err(refused) => refused.into_response(),
+        Err(refused) => page.of(refused),
         Ok(()) => match tokio::time::timeout(gateway.limits.request_time, next.run(request)).await {
             Ok(response) => response,
-            Err(_) => ApiError::new(StatusCode::REQUEST_TIMEOUT, "too_slow", "the request took too long")
-                .hint("look at the skill before you try again: a change may be done by now")
-                .into_response(),
+            Err(_) => page.of(ApiError::new(StatusCode::REQUEST_TIMEOUT, "too_slow", "the request took too long")
+                .hint("look at the skill before you try again: a change may be done by now")),
         },
     };
     if response.status().is_server_error() {

@@ -122,6 +122,9 @@ pub fn failure(texts: &Texts, error: &ApiError, back: Option<&str>) -> (&'static
         StatusCode::GONE => (texts.gone, texts.gone_next),
         StatusCode::UNPROCESSABLE_ENTITY if error.code.ends_with("blocked") => (texts.blocked, texts.blocked_next),
         StatusCode::TOO_MANY_REQUESTS => (texts.too_many, texts.too_many_next),
+        StatusCode::MISDIRECTED_REQUEST => (texts.wrong_host, texts.wrong_host_next),
+        StatusCode::PAYLOAD_TOO_LARGE => (texts.too_large, texts.too_large_next),
+        StatusCode::REQUEST_TIMEOUT => (texts.too_slow, texts.too_slow_next),
         status if status.is_server_error() => (texts.broken, texts.broken_next),
         _ => (texts.bad_request, texts.bad_request_next),
     };

@@ -2,11 +2,11 @@
 
 use axum::{
     extract::{Form, FromRequest, Request},
-    http::{HeaderValue, StatusCode, header, request::Parts},
+    http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts},
     response::{Html, IntoResponse, Redirect, Response},
 };
 use jiff::Timestamp;
-use maud::Markup;
+use maud::{Markup, html};
 use serde::de::DeserializeOwned;
 
 use super::{
@@ -14,7 +14,7 @@ use super::{
     session::{self, Cookies},
     texts::{Texts, chosen},
 };
-use crate::error::ApiError;
+use crate::{error::ApiError, proxies::Client};
 
 /// Who reads a page.
 #[derive(Debug, Clone)]
@@ -48,7 +48,7 @@ impl Reader {
     pub fn seen(parts: &Parts, session: &str) -> Self {
         let text = |name: header::HeaderName| parts.headers.get(name).and_then(|value| value.to_str().ok());
         let mut cookies = Cookies::of(&parts.headers, session);
-        let is_secure = parts.headers.get("x-forwarded-proto").is_some_and(|proto| proto == "https");
+        let is_secure = Client::of(parts).is_https;
         let mut new_cookies = Vec::new();
         if cookies.form.is_none() {
             cookies.form = session::random();
@@ -56,15 +56,18 @@ impl Reader {
         }
         let (texts, tag) = chosen(asked(parts, "lang"), cookies.language.as_deref(), text(header::ACCEPT_LANGUAGE));
         new_cookies.extend(tag.and_then(|tag| session::of_language(tag, is_secure)));
+        // A path such as `//host` would lead to another site when a link repeats it.
+        let at = parts.uri.path_and_query().map_or("/", |at| at.as_str());
+        let at = Some(at).filter(|at| is_local(at)).unwrap_or("/").to_owned();
         let host = text(header::HOST).or(parts.uri.host()).unwrap_or("localhost");
         Self {
             texts,
             base: format!("http{}://{host}", if is_secure { "s" } else { "" }),
-            at: parts.uri.path_and_query().map_or_else(|| "/".to_owned(), ToString::to_string),
+            at,
             now: Timestamp::now(),
             cookies,
             is_secure,
-            reads_pages: text(header::ACCEPT).is_some_and(|kinds| kinds.contains("text/html")),
+            reads_pages: prefers_pages(&parts.headers),
             new_cookies,
         }
     }
@@ -116,6 +119,47 @@ impl Reader {
     }
 }
 
+/// The answer to a request that is refused before any page sees it: a page for a browser, else a document.
+pub struct Refusal {
+    parts: Option<Parts>,
+    session: &'static str,
+}
+
+impl Refusal {
+    /// Notes of a request what a page would need; `session` is the cookie by which its pages know who has signed in.
+    #[must_use]
+    pub fn split(request: Request, session: &'static str) -> (Request, Self) {
+        let (parts, body) = request.into_parts();
+        let kept = prefers_pages(&parts.headers).then(|| parts.clone());
+        (Request::from_parts(parts, body), Self { parts: kept, session })
+    }
+
+    /// The answer.
+    #[must_use]
+    pub fn of(&self, error: ApiError) -> Response {
+        let Some(parts) = &self.parts else { return error.into_response() };
+        let frame = Frame { search: html! {}, nav: html! {}, foot: html! {} };
+        Reader::seen(parts, self.session).refused(&frame, error, None)
+    }
+}
+
+/// Whether a client would rather have a page than a JSON document (RFC 9110, 12.5.1): browsers name HTML first.
+fn prefers_pages(headers: &HeaderMap) -> bool {
+    let lines = headers.get_all(header::ACCEPT).iter().filter_map(|line| line.to_str().ok());
+    let (mut html, mut json) = (0.0_f32, 0.0_f32);
+    for range in lines.flat_map(|line| line.split(',')) {
+        let mut parts = range.split(';').map(str::trim);
+        let kind = parts.next().unwrap_or_default().to_ascii_lowercase();
+        let weight = parts.find_map(|part| part.strip_prefix("q=").map(|q| q.parse().unwrap_or(0.0))).unwrap_or(1.0);
+        match kind.as_str() {
+            "text/html" => html = weight,
+            "application/json" => json = weight,
+            _ => {}
+        }
+    }
+    html > 0.0 && html >= json
+}
+
 /// A form's fields beside the proof.
 #[derive(serde::Deserialize)]
 struct Proven<T> {
@@ -132,8 +176,9 @@ struct Proven<T> {
 /// It cannot be read, or brings no proof.
 pub async fn fields<T: DeserializeOwned>(request: Request, sent: &Cookies, texts: &Texts) -> Result<T, ApiError> {
     let form = Form::<Proven<T>>::from_request(request, &()).await;
-    let unreadable = |error: axum::extract::rejection::FormRejection| {
-        ApiError::bad_request(error.body_text()).hint(texts.back_and_again)
+    let unreadable = |error: axum::extract::rejection::FormRejection| match error.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => ApiError::new(error.status(), "too_large", error.body_text()),
+        _ => ApiError::bad_request(error.body_text()).hint(texts.back_and_again),
     };
     let Form(Proven { proof, fields }) = form.map_err(unreadable)?;
     match sent.are_of(&proof) {
@@ -154,6 +199,31 @@ pub fn is_local(place: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn links_never_repeat_another_host() {
+        for (at, kept) in [("//evil.example", "/"), ("//evil.example/x?y", "/"), ("/acme?lang=en", "/acme?lang=en")] {
+            let (parts, ()) = axum::http::Request::get(at.to_owned()).body(()).unwrap().into_parts();
+            assert_eq!(Reader::seen(&parts, session::MARKET).at, kept, "{at}");
+        }
+    }
+
+    #[test]
+    fn browsers_prefer_pages() {
+        for (accept, pages) in [
+            ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", true),
+            ("text/html", true),
+            ("application/json", false),
+            ("*/*", false),
+            ("application/json, text/html;q=0.5", false),
+            ("text/html;q=0", false),
+            ("", false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::ACCEPT, HeaderValue::from_static(accept));
+            assert_eq!(prefers_pages(&headers), pages, "{accept}");
+        }
+    }
 
     #[test]
     fn nobody_is_led_away() {

@@ -4,7 +4,8 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use sha2::{Digest, Sha256};
 use skill::hex;
 
-/// The cookie with the token of who has signed in to the market.
+/// The cookie with the session of who has signed in to the market. In older builds it held the token: such a cookie
+/// names no session.
 pub const MARKET: &str = "skillhub_session";
 /// The cookie with the session of who has signed in to a library. It has a name of its own: browsers send cookies to all
 /// ports of a host.
@@ -22,7 +23,7 @@ const REMEMBERED_SECONDS: u32 = 31_536_000;
 /// What a browser sent along.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cookies {
-    /// A token.
+    /// The name of a session.
     pub secret: Option<String>,
     /// What proofs are made from.
     pub form: Option<String>,

@@ -8,7 +8,7 @@ use crate::{BundleError, PathError, SkillPath};
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ArchiveError {
     /// No zip, or a cut-off one.
-    #[error("the archive is not a complete zip file; get it again, or pack the skill with `skillhub pack`")]
+    #[error("the archive is not a complete zip file; get it again, or pack the skill again")]
     NotAZip,
     /// The packed file is over its limit.
     #[error("the archive has {bytes} bytes, the limit is {limit}; leave out what the skill does not need")]

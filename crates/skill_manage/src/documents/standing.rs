@@ -121,11 +121,38 @@ pub struct Overview {
     pub moved_from: Vec<PathBuf>,
 }
 
+/// What agents' hosts read, as JSON.
+#[derive(Debug, Clone, Default)]
+pub struct HostsDocument {
+    /// Content other than skillhub serves.
+    pub problems: Vec<Value>,
+    /// The same of agents that are not in use.
+    pub warnings: Vec<Value>,
+    /// Agents that lack skills.
+    pub lacking: Vec<Value>,
+}
+
+impl HostsDocument {
+    /// Leaves out the skills that do not pass a test of their names, and agents that lack no others.
+    pub fn retain(&mut self, is_seen: impl Fn(&str) -> bool) {
+        for of_skill in [&mut self.problems, &mut self.warnings] {
+            of_skill.retain(|one| one["skill"].as_str().is_none_or(&is_seen));
+        }
+        for agent in &mut self.lacking {
+            if let Some(skills) = agent["skills"].as_array_mut() {
+                skills.retain(|skill| skill.as_str().is_none_or(&is_seen));
+            }
+        }
+        self.lacking.retain(|agent| agent["skills"].as_array().is_none_or(|skills| !skills.is_empty()));
+    }
+}
+
 impl Overview {
-    /// As JSON, with problems that were found besides the damaged histories.
+    /// As JSON, with what agents' hosts read.
     #[must_use]
-    pub fn document_with(&self, others: Vec<Value>) -> Value {
-        let problems: Vec<Value> = self.damaged().map(|(name, why)| problem(name, why)).chain(others).collect();
+    pub fn document_with(&self, hosts: HostsDocument) -> Value {
+        let damaged = self.damaged().map(|(name, why)| problem(name, why));
+        let problems: Vec<Value> = damaged.chain(hosts.problems).collect();
         let waits = |name: &SkillName| self.waiting.get(name).copied().unwrap_or(0);
         json!({
             "ok": problems.is_empty(),
@@ -134,6 +161,8 @@ impl Overview {
             "proposals": self.waiting.values().sum::<usize>(),
             "moved_from": self.moved_from,
             "waivers": self.waivers,
+            "warnings": hosts.warnings,
+            "lacking": hosts.lacking,
         })
     }
 

@@ -131,8 +131,8 @@ fn attempt(
     match rebased {
         Rebased::Stale(why, conflicts) => {
             let hint = format!(
-                "see both, `skillhub review diff {id} --onto-head`; then bring them together, `skillhub review edit {id}`, \
-                 or `skillhub review reject {id}`",
+                "see both, `skillhub review diff {id} --onto-head`; then bring them together at a terminal, \
+                 `skillhub review edit {id}`, or `skillhub review reject {id}`",
                 id = proposal.id
             );
             put_aside(library, proposal, ProposalState::Stale, &why, stamp)?;

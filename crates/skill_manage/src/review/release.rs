@@ -10,9 +10,11 @@ use crate::error::ManageError;
 /// Refuses a proposal in which a person has still to choose between both sides.
 pub(super) fn check_resolved(proposal: &Proposal) -> Result<(), ReviewError> {
     match &proposal.release {
-        Some(release) if !release.unresolved.is_empty() => {
-            Err(ReviewError::Unresolved { id: proposal.id.clone(), paths: release.unresolved.clone() })
-        }
+        Some(release) if !release.unresolved.is_empty() => Err(ReviewError::Unresolved {
+            id: proposal.id.clone(),
+            skill: proposal.skill.clone(),
+            paths: release.unresolved.clone(),
+        }),
         _ => Ok(()),
     }
 }

@@ -80,6 +80,10 @@ fn a_run_that_read_before_the_trial_keeps_what_it_read() {
         tokens_out: None,
         task: None,
         source: None,
+        actor: None,
+        basis: None,
+        thread: None,
+        by_author: false,
     };
     assert_eq!(place.library.served(&skill, &run).unwrap().unwrap().head.id, report.revision.unwrap());
     place.library.record_outcomes(&skill, &[outcome(&place.head().id)]).unwrap();

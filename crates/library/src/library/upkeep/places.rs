@@ -117,7 +117,8 @@ fn is_private(metadata: &Metadata) -> bool {
 
 #[cfg(unix)]
 fn is_writable(metadata: &Metadata) -> bool {
-    !metadata.is_symlink() && mode_of(metadata) & WRITABLE != 0
+    let gid = cap_std::fs::MetadataExt::gid(metadata);
+    !metadata.is_symlink() && crate::ownership::is_writable_by_others(mode_of(metadata), gid)
 }
 
 #[cfg(unix)]

@@ -21,6 +21,7 @@ use crate::{
     error::ApiError,
     foreign::{kept::Kept, names::named, own_url},
     hub::Hub,
+    proxies::Client,
     publish::{Submission, publish as publish_archive},
 };
 
@@ -38,6 +39,7 @@ pub struct Announced {
 pub async fn upload_url(
     State(hub): HubState,
     caller: Caller,
+    client: Client,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Json<Value>, ApiError> {
@@ -49,7 +51,7 @@ pub async fn upload_url(
         return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message));
     }
     let ticket = digest(&announced.sha256)?.hex();
-    let url = format!("{}/api/v1/skills/-/uploads/{ticket}", own_url(&headers));
+    let url = format!("{}/api/v1/skills/-/uploads/{ticket}", own_url(client, &headers));
     Ok(Json(json!({"uploadUrl": url, "uploadTicket": ticket})))
 }
 

@@ -27,6 +27,7 @@ use crate::{
         own_url,
     },
     hub::Hub,
+    proxies::Client,
 };
 
 /// Results when the client does not say how many.
@@ -88,7 +89,7 @@ fn find(hub: &Hub, asked: &Asked, words: &str, order: Order) -> Result<Page, Api
     let offset = asked.cursor.unwrap_or(0);
     let query = Query { words: words.to_owned(), order, offset, limit, ..Query::default() };
     let mut page = hub.catalogue.find(&query)?;
-    page.skills.retain(|found| !hub.activity.is_held_back(&found.entry.digest));
+    page.skills.retain(|found| hub.is_free(&found.entry));
     Ok(page)
 }
 
@@ -134,13 +135,14 @@ pub async fn moderation(
 pub async fn install(
     State(hub): HubState,
     caller: Caller,
+    client: Client,
     headers: axum::http::HeaderMap,
     Path(word): Path<String>,
     Parameters(asked): Parameters<Asked>,
 ) -> Result<Json<Value>, ApiError> {
     reads(&hub, caller, move |hub| {
         let (name, entry) = newest_of(hub, &word, &asked)?;
-        let url = format!("{}/v1/skills/{}/{}/archive", own_url(&headers), name, entry.version);
+        let url = format!("{}/v1/skills/{}/{}/archive", own_url(client, &headers), name, entry.version);
         let archive = json!({"version": entry.version.to_string(), "downloadUrl": url});
         Ok(Json(json!({"ok": true, "slug": slug(hub, &name)?, "installKind": "archive", "archive": archive})))
     })
@@ -230,13 +232,14 @@ pub async fn resolve(
 pub async fn download(
     State(hub): HubState,
     caller: Caller,
+    client: Client,
     Parameters(asked): Parameters<Asked>,
 ) -> Result<Response, ApiError> {
     let account = caller.account().map(ToString::to_string).unwrap_or_default();
     reads(&hub, caller, move |hub| {
         let (_, entry) = release(hub, &asked.slug, &asked)?;
         let bytes = hub.archive(&entry)?;
-        count(hub, &entry, account);
+        count(hub, &entry, account, client);
         Ok(([(header::CONTENT_TYPE, "application/zip")], bytes).into_response())
     })
     .await
@@ -285,7 +288,7 @@ fn release(hub: &Hub, word: &str, asked: &Asked) -> Result<(QualifiedName, Entry
 /// The releases of a skill that are neither yanked, withdrawn nor under quarantine, newest version first.
 fn offered(hub: &Hub, name: &QualifiedName) -> Result<Vec<Entry>, ApiError> {
     let mut entries = hub.indexes.with(|index| index.releases(name))??;
-    entries.retain(|entry| !entry.yanked && entry.withdrawn.is_none() && !hub.activity.is_held_back(&entry.digest));
+    entries.retain(|entry| !entry.yanked && hub.is_free(entry));
     entries.sort_by(|a, b| b.version.cmp(&a.version));
     Ok(entries)
 }

@@ -31,7 +31,7 @@ pub async fn diff(
         let texts = visitor.texts;
         let name = name_of(&owner, &name)?;
         let (from, to) = (hub.release(&name, &from)?, hub.release(&name, &to)?);
-        let (old, new) = (hub.bundle(&from)?, hub.bundle(&to)?);
+        let (old, new) = (hub.bundle_for(&visitor.caller, &from)?, hub.bundle_for(&visitor.caller, &to)?);
         let wanted = wanted.map(|Parameters(wanted)| wanted).unwrap_or_default();
         let judged = (judgements.of(from.digest, &old), judgements.of(to.digest, &new));
         let page = format!("/{name}/diff/{}/{}", from.version, to.version);

@@ -27,7 +27,7 @@ pub async fn file(
     answer(&hub, visitor, move |hub, visitor| {
         let texts = visitor.texts;
         let entry = hub.release(&name_of(&owner, &name)?, &version)?;
-        let bundle = hub.bundle(&entry)?;
+        let bundle = hub.bundle_for(&visitor.caller, &entry)?;
         let none = || ApiError::not_found(format!("{} {} has no file {path:?}", entry.name, entry.version));
         let path = SkillPath::parse(&path).map_err(|_| none())?;
         let file = bundle.get(&path).ok_or_else(none)?;

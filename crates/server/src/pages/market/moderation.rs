@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     access::Action,
-    activity::{AuditLine, Quarantined, ReportOfRelease},
+    activity::{AuditLine, ReportOfRelease},
     api::{HubState, name_of, run},
     decisions::{self, Decision, reason},
     error::ApiError,
@@ -24,6 +24,7 @@ use crate::{
         pieces::{proof, reason_field, time_of},
         visible::visible,
     },
+    quarantines::{HeldCopy, Quarantined},
 };
 
 /// Decisions that are shown.
@@ -45,9 +46,10 @@ pub async fn queue(State(hub): HubState, visitor: Visitor) -> Response {
     answer(&hub, visitor, |hub, visitor| {
         hub.check(&visitor.caller, Action::Administer)?;
         let texts = visitor.texts;
-        let (reports, mut held) = (hub.activity.reports(true)?, hub.activity.all_quarantined()?);
+        let (reports, mut held) = (hub.activity.reports(true)?, hub.quarantines.all()?);
         // Of what was withdrawn nothing is left to decide.
         held.retain(|one| !release(hub, &one.skill, &one.version).is_ok_and(|entry| entry.withdrawn.is_some()));
+        let copies = hub.quarantines.held_copies(None)?;
         let decisions = hub.activity.audit(None)?;
         let body = html! {
             header.title { h1 { (texts.moderation) } }
@@ -60,6 +62,13 @@ pub async fn queue(State(hub): HubState, visitor: Visitor) -> Response {
                 h2 { (texts.quarantined) " " span.quiet { (held.len()) } }
                 @if held.is_empty() { p.empty { (texts.no_quarantined) } }
                 ul.queue { @for one in &held { (held_back(visitor, one)) } }
+            }
+            @if !copies.is_empty() {
+                section {
+                    h2 { (texts.held_copies) " " span.quiet { (copies.len()) } }
+                    p.quiet { (texts.held_copies_mean) }
+                    ul.queue { @for copy in &copies { (held_copy(visitor, copy)) } }
+                }
             }
             section {
                 h2 { (texts.hold_back) }
@@ -120,6 +129,25 @@ fn held_back(visitor: &Visitor, one: &Quarantined) -> Markup {
                 div.actions {
                     button { (texts.restore) }
                     button.warn formaction="/-/moderation/withdraw" { (texts.withdraw) }
+                }
+            }
+        }
+    }
+}
+
+fn held_copy(visitor: &Visitor, copy: &HeldCopy) -> Markup {
+    let texts = visitor.texts;
+    html! {
+        li {
+            h3 { a href={ "/" (copy.skill) "?version=" (copy.version) } { (copy.skill) " " (copy.version) } }
+            p.facts { span { "= " (visible(&copy.copy_of)) } span { (time_of(visitor, &copy.at)) } }
+            form method="post" action="/-/moderation/restore" {
+                (proof(visitor))
+                (release_fields(&copy.skill, &copy.version))
+                (reason_field(visitor))
+                div.actions {
+                    button { (texts.restore) }
+                    button.warn formaction="/-/moderation/quarantine" { (texts.quarantine) }
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! [`sign_in`]: a token becomes a cookie, which is gone when the browser is closed.
+//! [`sign_in`]: a token opens a session, whose name the browser keeps until it is closed.
 
 use axum::{
     extract::State,
@@ -17,6 +17,7 @@ use crate::{
         pieces::proof,
         session::{self, MARKET},
     },
+    proxies::Client,
 };
 
 /// Bytes of the longest token that is looked up.
@@ -57,29 +58,38 @@ fn shown(visitor: &Visitor, wrong: Option<&str>) -> Markup {
     }
 }
 
-/// Signs in.
-pub async fn sign_in(State(hub): HubState, Sent { visitor, fields }: Sent<Token>) -> Response {
-    let token = fields.token.trim().to_owned();
-    let known = token.len() <= TOKEN_BYTES && token.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    let found = match known {
-        true => {
-            let token = token.clone();
-            run(&hub, move |hub| Ok(hub.accounts.caller(&token, Timestamp::now())?)).await
+/// Signs in. A session is never another's: each sign-in opens a new one.
+pub async fn sign_in(State(hub): HubState, client: Client, Sent { visitor, fields }: Sent<Token>) -> Response {
+    let (token, before) = (fields.token.trim().to_owned(), visitor.cookies.secret.clone());
+    let found = run(&hub, move |hub| {
+        let known =
+            token.len() <= TOKEN_BYTES && token.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let session = if known { hub.sign_ins.begin(&token, Timestamp::now())? } else { None };
+        match (&session, before) {
+            (Some(_), Some(before)) => hub.sign_ins.end(&before)?,
+            (Some(_), None) => {}
+            (None, _) => hub.note_failed_sign_in(client, "pages")?,
         }
-        false => Ok(None),
-    };
-    match found {
+        Ok(session)
+    });
+    match found.await {
         Err(error) => refused(&visitor, error),
         Ok(None) => {
             let content = Content::new(visitor.texts.sign_in, shown(&visitor, Some(visitor.texts.token_unknown)));
             visitor.show(StatusCode::UNAUTHORIZED, &content)
         }
-        Ok(Some(_)) => with_session(&visitor, &token),
+        Ok(Some(session)) => with_session(&visitor, &session),
     }
 }
 
-/// Signs out: the cookie goes, the token stays good.
-pub async fn sign_out(Sent { visitor, .. }: Sent<Nothing>) -> Response {
+/// Signs out: the session ends here and in the browser, the token stays good.
+pub async fn sign_out(State(hub): HubState, Sent { visitor, .. }: Sent<Nothing>) -> Response {
+    if let Some(session) = visitor.cookies.secret.clone() {
+        let ended = run(&hub, move |hub| Ok(hub.sign_ins.end(&session)?)).await;
+        if let Err(error) = ended {
+            return refused(&visitor, error);
+        }
+    }
     with_session(&visitor, "")
 }
 

@@ -81,7 +81,7 @@ pub async fn skill(
             let judgement = judgements.of(entry.digest, &bundle);
             (bundle, judgement)
         };
-        let files = match hub.bundle(entry) {
+        let files = match hub.bundle_for(&visitor.caller, entry) {
             Err(error) if error.status.is_server_error() => return Err(error),
             found => found.map(judged),
         };
@@ -109,6 +109,9 @@ impl View<'_> {
                 (lead(&entry.description))
             }
             @if self.was_reported { p.note.good role="status" { (texts.reported) } }
+            @if let Some(barrier) = hub.barrier(entry)? { p.note { (visible(&barrier.message())) } }
+            @if let Some(reason) = entry.yanked_reason() { p.note { (texts.yanked) ": " (visible(reason)) } }
+            @if let Some(deprecated) = entry.deprecated() { p.note { (visible(&deprecated.to_string())) } }
             @if !self.is_newest { p.note { (texts.not_newest) " " a href={ "/" (entry.name) } { (texts.to_newest) } } }
             div.aside {
                 div.main {

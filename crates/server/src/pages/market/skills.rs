@@ -28,6 +28,8 @@ pub fn flags(texts: &Texts, entry: &Entry) -> Piece {
     html! {
         @if entry.signature.is_some() { span.badge { (texts.signed) } }
         @if entry.withdrawn.is_some() { span.badge.bad { (texts.withdrawn) } }
+        @else if entry.quarantined().is_some() { span.badge.bad { (texts.quarantined) } }
+        @else if entry.held().is_some() { span.badge.bad { (texts.on_hold) } }
         @else if entry.yanked { span.badge.fair { (texts.yanked) } }
     }
 }

@@ -1,6 +1,6 @@
 //! What the pages show and refuse, asked as browsers ask.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::sync::Arc;
 
 use axum::{
     Router,
@@ -15,7 +15,7 @@ use tower::ServiceExt;
 
 use crate::pages::layout::POLICY;
 use crate::{
-    Hub, NewToken, Scope, ServerLimits, Settings, Visibility, app,
+    Hub, NewToken, Scope, Settings, Visibility, app,
     publish::{Submission, publish},
 };
 
@@ -36,17 +36,7 @@ struct Got {
 
 fn server(visibility: Visibility) -> Server {
     let folder = tempfile::tempdir().unwrap();
-    let settings = Settings {
-        address: SocketAddr::from(([127, 0, 0, 1], 0)),
-        data: folder.path().join("data"),
-        visibility,
-        read_only: false,
-        hosts: Vec::new(),
-        proxy_account_header: None,
-        log: |_| {},
-        logs_requests: false,
-        limits: ServerLimits::default(),
-    };
+    let settings = Settings::in_memory(folder.path().join("data"), visibility);
     let hub = Arc::new(Hub::open(settings).unwrap());
     let new = NewToken {
         account: Owner::parse("root").unwrap(),
@@ -54,7 +44,7 @@ fn server(visibility: Visibility) -> Server {
         label: String::new(),
         expires_at: None,
     };
-    let (_, admin) = hub.accounts.add_token(&new, true, Timestamp::now()).unwrap();
+    let (_, admin) = hub.accounts.add_token(&new, true, &new.account, Timestamp::now()).unwrap();
     let server = Server { _folder: folder, app: app(&hub), hub, admin };
     server.publish("acme/notes", "1.0.0", "Run the old step.\n", &[("scripts/run.sh", "#!/bin/sh\necho one\n")]);
     server.publish(
@@ -285,7 +275,7 @@ async fn a_form_without_proof_changes_nothing_and_a_cookie_alone_is_good_for_rea
     assert_eq!(server.get_with("/v1/reports", &cookie).await.status, StatusCode::OK, "reading is what it is for");
     let other = Request::post("/-/sign-in").header(header::HOST, "localhost").header("sec-fetch-site", "cross-site");
     assert_eq!(server.ask(other.body(Body::empty()).unwrap()).await.status, StatusCode::FORBIDDEN);
-    assert!(server.hub.activity.all_quarantined().unwrap().is_empty());
+    assert!(server.hub.quarantines.all().unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -308,6 +298,11 @@ async fn an_admin_decides_over_reports_and_releases() {
     let held = server.get("/acme/notes?version=1.1.0").await;
     assert!(held.status == StatusCode::OK && held.text.contains("it phones home"), "{}", held.text);
     assert_eq!(server.get("/acme/notes/files/1.1.0/SKILL.md").await.status, StatusCode::FORBIDDEN);
+    for path in ["/acme/notes/files/1.1.0/SKILL.md", "/acme/notes?version=1.1.0", "/acme/notes/diff/1.0.0/1.1.0"] {
+        let inspected = server.get_with(path, &cookie).await;
+        assert_eq!(inspected.status, StatusCode::OK, "{path}: {}", inspected.text);
+        assert!(!path.contains("?version") || inspected.text.contains("SKILL.md"), "{}", inspected.text);
+    }
     assert_eq!(decide("restore", "reason=looked+at").await, StatusCode::SEE_OTHER);
     assert_eq!(server.get("/acme/notes/files/1.1.0/SKILL.md").await.status, StatusCode::OK);
     assert_eq!(decide("quarantine", "reason=again").await, StatusCode::SEE_OTHER);

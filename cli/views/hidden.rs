@@ -1,0 +1,116 @@
+//! [`Remedy`]: the way to hide a skill from a host that still reads it.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
+
+use agent::{Catalogue, Host, Listed};
+
+use crate::{
+    context::Context,
+    print::{shell_word, visible},
+    sight::FolderSight,
+};
+
+/// The command that brings links to the state.
+const FIX: &str = "skillhub doctor --fix";
+
+/// The way to hide a skill from hosts that read it at some place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Remedy {
+    /// A command that removes a link to a skill of this library.
+    RemoveLink(PathBuf),
+    /// The hosts read the library's folder itself: their own settings, or a command that removes the skill's folder
+    /// and keeps its history.
+    OwnFolder {
+        /// The settings, as imperatives.
+        settings: String,
+        /// The command.
+        command: String,
+    },
+    /// Agents that may see the skill read the same folder.
+    Shared(Vec<&'static str>),
+    /// A folder or link that skillhub did not place.
+    Foreign(String),
+}
+
+impl Remedy {
+    /// The remedy for a skill that hosts find at a place.
+    pub fn of(
+        (context, sight, catalogue): (&Context, &FolderSight, &Catalogue),
+        hosts: &[&Host],
+        listed: &Listed,
+        place: &Path,
+    ) -> Self {
+        let name = &listed.name;
+        let leads_to_own = library::resolve(place).ok() == listed.path;
+        let is_link = leads_to_own && place.is_symlink();
+        if listed.path.as_deref() == Some(place) || leads_to_own && !is_link {
+            let is_installed = listed.head.as_ref().is_some_and(|head| head.origin.is_some());
+            let verb = if is_installed { "uninstall" } else { "manage delete" };
+            let command = format!("skillhub {verb} {name}{}", global(context, listed));
+            return Self::OwnFolder { settings: settings(hosts, name.as_str()), command };
+        }
+        let foreign = || Self::Foreign(shell_word(&place.display().to_string()));
+        let (Some(library), Some(folder)) = (catalogue.library_of(listed), place.parent()) else { return foreign() };
+        let is_placed = library.state().is_ok_and(|state| state.of(name).placed.iter().any(|path| path == place));
+        let readers: Vec<&'static str> = sight.readers(folder).collect();
+        match (is_placed || is_link, !listed.enabled || sight.hides(library, name, folder)) {
+            (true, true) => Self::RemoveLink(library.path().to_owned()),
+            (true, false) if readers.len() > 1 => Self::Shared(readers),
+            _ => foreign(),
+        }
+    }
+
+    /// The command that hides the skill.
+    pub fn command(&self) -> Option<String> {
+        match self {
+            Self::RemoveLink(_) => Some(FIX.to_owned()),
+            Self::OwnFolder { command, .. } => Some(command.clone()),
+            Self::Shared(_) | Self::Foreign(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Remedy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::RemoveLink(_) => write!(f, "`{FIX}` removes the link"),
+            Self::OwnFolder { settings, command } => {
+                write!(f, "it is the skill's own folder: {settings}, or remove the folder with `{command}`")
+            }
+            Self::Shared(readers) => {
+                write!(f, "it is read by {}, not all of which it is hidden from", readers.join(", "))
+            }
+            Self::Foreign(place) => write!(f, "skillhub did not place {}; remove it yourself", visible(place)),
+        }
+    }
+}
+
+/// The settings with which hosts hide a skill, by their own documentation.
+fn settings(hosts: &[&Host], name: &str) -> String {
+    let mut others = Vec::new();
+    let mut settings = Vec::new();
+    for host in hosts {
+        match host.id {
+            "codex" => settings.push(format!(
+                "add `[[skills.config]]` with `name = \"{name}\"` and `enabled = false` to ~/.codex/config.toml"
+            )),
+            "opencode" => {
+                settings.push(format!("set `\"permission\": {{\"skill\": {{\"{name}\": \"deny\"}}}}` in opencode.json"))
+            }
+            _ => others.push(host.name),
+        }
+    }
+    if !others.is_empty() {
+        settings.push(format!("disable it in the settings of {}", others.join(", ")));
+    }
+    settings.join("; ")
+}
+
+/// The flag with which a command reaches the user's skill from inside a project.
+fn global(context: &Context, listed: &Listed) -> &'static str {
+    let is_global = listed.scope == library::Scope::User && context.project().is_some();
+    if is_global { " --global" } else { "" }
+}

@@ -1,0 +1,154 @@
+//! [`Credential`]: the token that is shown to one server, and why one that was given is not.
+//!
+//! A token is good at one registry. Shown to a second one, whoever runs that could act with it at the first.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    Registries, noted,
+    sources::{FILE, place_of},
+};
+use crate::login::Logins;
+
+/// The variable with the token of the only registry; with `_<NAME>` behind it that of one registry.
+const VARIABLE: &str = "SKILLHUB_TOKEN";
+
+/// What one server is shown.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Credential {
+    /// The bearer token.
+    pub token: Option<String>,
+    /// How to have the token of the environment sent, where it was withheld.
+    pub hint: Option<String>,
+}
+
+/// The variable with the token of a registry of this name in the configuration.
+#[must_use]
+pub fn token_variable(name: &str) -> String {
+    let suffix = name.to_uppercase().replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+    format!("{VARIABLE}_{suffix}")
+}
+
+impl Registries {
+    /// The token of the environment for the server at a URL: the one of its name in the configuration, else the common
+    /// one, which goes to the registry that a flag names or to the only one on HTTP.
+    #[must_use]
+    pub fn token_for(&self, url: &str) -> Option<String> {
+        let of_name = self.configured(url).and_then(|name| self.named_tokens.get(name));
+        of_name.or(self.token.as_ref().filter(|_| self.takes_common_token(url))).cloned()
+    }
+
+    /// The same, else the token of the login there.
+    pub(super) fn credential(&self, url: &str) -> Credential {
+        let of_login = || Logins::read(&self.home).ok()?.of(url).map(|login| login.token.clone());
+        let given = self.token_for(url);
+        let hint = self.token.as_ref().filter(|_| given.is_none()).map(|_| self.withheld(url));
+        Credential { token: given.or_else(of_login), hint }
+    }
+
+    fn withheld(&self, url: &str) -> String {
+        let name = self.configured(url).map_or_else(|| url.to_owned(), token_variable);
+        match self.configured(url) {
+            Some(_) => format!("{VARIABLE} is sent to one registry only; set {name} for this one"),
+            None => format!("{VARIABLE} is sent to one registry only; for this one, add --registry {name}"),
+        }
+    }
+
+    fn takes_common_token(&self, url: &str) -> bool {
+        if self.given.is_some() {
+            return place_of(&self.location(), &self.home).is_some_and(|place| place == url);
+        }
+        let is_http = |place: &String| place.starts_with("http://") || place.starts_with("https://");
+        let configured =
+            self.config.registries.values().filter_map(|registry| place_of(&registry.location, &self.home));
+        let mut servers: BTreeSet<String> = configured.filter(is_http).collect();
+        if servers.is_empty() {
+            let noted: BTreeMap<String, String> = noted::read(&self.home, FILE).unwrap_or_default();
+            servers = noted.into_keys().chain(self.installed.iter().cloned()).collect();
+            servers.retain(|place| is_http(place) && !place.ends_with(".git"));
+            if let Ok(logins) = Logins::read(&self.home) {
+                servers.extend(logins.servers().map(|(server, _)| server.to_owned()));
+            }
+        }
+        servers.len() == 1 && servers.contains(url)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use jiff::Timestamp;
+    use library::Home;
+
+    use super::*;
+    use crate::Config;
+
+    const TEAM: &str = "https://skills.example.org";
+    const OTHER: &str = "https://b.example.org";
+
+    fn home() -> (tempfile::TempDir, Home) {
+        let temp = tempfile::tempdir().unwrap();
+        let home = Home::at(temp.path().join("home")).unwrap();
+        home.ensure().unwrap();
+        (temp, home)
+    }
+
+    fn registries(home: &Home, given: Option<&str>, config: &str) -> Registries {
+        let config = Config::parse(config, Path::new("config.toml")).unwrap();
+        Registries::new(given, &config, home, Timestamp::UNIX_EPOCH).with_token(Some("t".to_owned()))
+    }
+
+    fn two() -> String {
+        format!("[registries.team]\nlocation = \"{TEAM}\"\n[registries.my-b]\nlocation = \"{OTHER}\"\n")
+    }
+
+    #[test]
+    fn common_token_goes_to_one_server() {
+        let (_temp, home) = home();
+        let token = |given: Option<&str>, config: &str, url: &str| registries(&home, given, config).token_for(url);
+        assert_eq!(token(Some(TEAM), "", TEAM).as_deref(), Some("t"));
+        assert_eq!(token(Some(TEAM), "", OTHER), None);
+        let one = format!("[registries.team]\nlocation = \"{TEAM}\"\n");
+        assert_eq!(token(None, &one, TEAM).as_deref(), Some("t"));
+        assert_eq!(token(None, &one, OTHER), None);
+        assert_eq!(token(None, &two(), TEAM), None);
+        assert_eq!(token(Some("team"), &two(), TEAM).as_deref(), Some("t"));
+        assert_eq!(token(Some("team"), &two(), OTHER), None);
+        assert_eq!(token(None, "", TEAM), None, "no registry on HTTP is known");
+    }
+
+    #[test]
+    fn known_servers_count_without_configuration() {
+        let (_temp, home) = home();
+        let plain = registries(&home, None, "");
+        let installed =
+            |sources: &[&str]| plain.clone().for_library(sources.iter().map(|source| (*source).to_owned()).collect());
+        assert_eq!(installed(&[TEAM]).token_for(TEAM).as_deref(), Some("t"));
+        assert_eq!(installed(&[TEAM, OTHER]).token_for(TEAM), None);
+        let login = |url: &str| format!("format = 1\n[servers.\"{url}\"]\naccount = \"a\"\ntoken = \"k\"\n");
+        library::write_private(&home.ensure().unwrap(), "logins.toml", login(OTHER).as_bytes()).unwrap();
+        assert_eq!(installed(&[TEAM]).token_for(TEAM), None, "a login makes a second server");
+        assert_eq!(installed(&[]).token_for(OTHER).as_deref(), Some("t"));
+    }
+
+    #[test]
+    fn named_token_goes_to_its_registry() {
+        let (_temp, home) = home();
+        assert_eq!(token_variable("my-b"), "SKILLHUB_TOKEN_MY_B");
+        let tokens = BTreeMap::from([("my-b".to_owned(), "of-b".to_owned())]);
+        let named = registries(&home, None, &two()).with_named_tokens(tokens);
+        assert_eq!(named.token_for(OTHER).as_deref(), Some("of-b"));
+        assert_eq!(named.token_for(TEAM), None);
+    }
+
+    #[test]
+    fn withheld_token_is_explained() {
+        let (_temp, home) = home();
+        let registries = registries(&home, None, &two());
+        let hint = registries.credential(OTHER).hint.unwrap();
+        assert!(hint.contains("SKILLHUB_TOKEN_MY_B"), "{hint}");
+        let hint = registries.credential("https://c.example.org").hint.unwrap();
+        assert!(hint.contains("--registry https://c.example.org"), "{hint}");
+    }
+}

@@ -1,0 +1,145 @@
+//! [`Inventor`]: trials of a revision that is worse, while an agent invents successes for it.
+//!
+//! `cargo test -p evolve --test invented -- --nocapture` prints the table of `docs/GATE.md`.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by it")]
+
+use evolve::{Case, GateConfig, Standing, Verdict, decide, suite::Random};
+use jiff::{SignedDuration, Timestamp};
+use library::{Arm, Basis, Outcome, OutcomeKind, RevisionId, StoredTrial};
+
+const COURSES: u64 = 60;
+const DAYS: i64 = 14;
+/// Runs a day of an honest agent.
+const HONEST: usize = 20;
+/// Rates of success before and with the revision on trial.
+const RATES: (f64, f64) = (0.9, 0.5);
+
+/// What the agent that invents runs does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Inventor {
+    /// Nothing.
+    Absent,
+    /// It reports runs in which it read nothing.
+    Reports,
+    /// It reads the skill in each run, under one name, and reports that each run with the revision on trial went well
+    /// and each other one failed.
+    Reads,
+    /// It does so over the connection that made the revision.
+    Author,
+}
+
+fn id(digit: char) -> RevisionId {
+    RevisionId::new(digit.to_string().repeat(40))
+}
+
+fn trial(seed: u64) -> StoredTrial {
+    StoredTrial {
+        id: format!("t{seed}"),
+        base: id('a'),
+        base_digest: "base".to_owned(),
+        candidate: id('b'),
+        candidate_digest: "candidate".to_owned(),
+        proposal: None,
+        by: String::new(),
+        started: time(0, 0).to_string(),
+        paused: false,
+        terms: GateConfig::default().terms(None).unwrap(),
+    }
+}
+
+fn time(day: i64, minute: usize) -> Timestamp {
+    let start: Timestamp = "2026-01-02T00:00:00Z".parse().unwrap();
+    start + SignedDuration::from_hours(24 * day) + SignedDuration::from_mins(i64::try_from(minute).unwrap())
+}
+
+/// A run's lines: that it read the skill, where it did, and its end.
+fn lines(run: String, revision: RevisionId, at: Timestamp, succeeds: bool, actor: &str, reads: bool) -> Vec<Outcome> {
+    let end = Outcome {
+        v: 1,
+        event: if succeeds { OutcomeKind::Completed } else { OutcomeKind::Failed },
+        run,
+        ts: at.to_string(),
+        skill: "demo".to_owned(),
+        revision,
+        latency_ms: None,
+        tokens_in: None,
+        tokens_out: None,
+        task: None,
+        source: None,
+        actor: Some(actor.to_owned()),
+        basis: Some(Basis::Report),
+        thread: None,
+        by_author: false,
+    };
+    let read = Outcome { event: OutcomeKind::Activated, basis: Some(Basis::Read), ..end.clone() };
+    if reads { vec![read, end] } else { vec![end] }
+}
+
+/// One day of both agents.
+fn day(trial: &StoredTrial, day: i64, inventor: Inventor, invented: usize, random: &mut Random) -> Vec<Outcome> {
+    let mut log = Vec::new();
+    for run in 0..HONEST {
+        let run = format!("{day}-{run}");
+        let (revision, rate) = match trial.arm(&run) {
+            Arm::Base => (id('a'), RATES.0),
+            Arm::Candidate => (id('b'), RATES.1),
+        };
+        log.extend(lines(run, revision, time(day, log.len()), random.draw() < rate, "agent:honest", true));
+    }
+    if inventor == Inventor::Absent {
+        return log;
+    }
+    for run in 0..invented {
+        let (id_of_run, reads) = (format!("{day}-x{run}"), inventor != Inventor::Reports);
+        let is_on_trial = !reads || trial.arm(&id_of_run) == Arm::Candidate;
+        let revision = id(if is_on_trial { 'b' } else { 'a' });
+        let mut of_run = lines(id_of_run, revision, time(day, run), is_on_trial, "agent:inventor", reads);
+        of_run.iter_mut().for_each(|line| line.by_author = inventor == Inventor::Author);
+        log.extend(of_run);
+    }
+    log
+}
+
+/// How many trials of a hundred promote the worse revision; `trusted` makes each line one of a person, as if the rules
+/// were not there.
+fn promoted(inventor: Inventor, invented: usize, trusted: bool) -> f64 {
+    let promotes = |seed: &u64| {
+        let (trial, mut random, mut log) = (trial(*seed), Random::new(*seed), Vec::new());
+        let standing = Standing {
+            head: "base".to_owned(),
+            base: vec![id('a')],
+            candidate: vec![id('b')],
+            guarded: None,
+            unreadable: 0,
+            authors: Vec::new(),
+        };
+        for number in 0..DAYS {
+            log.extend(day(&trial, number, inventor, invented, &mut random));
+            if trusted {
+                log.iter_mut().for_each(|line: &mut Outcome| line.basis = Some(Basis::Person));
+            }
+            let verdict = decide(Case::Trial(&trial), &log, &standing, time(number, 1439)).verdict;
+            if verdict != Verdict::Wait {
+                return verdict == Verdict::Promote;
+            }
+        }
+        false
+    };
+    100.0 * (0..COURSES).filter(promotes).count() as f64 / COURSES as f64
+}
+
+#[test]
+fn inventions_promote_no_worse_revision() {
+    let cases = [
+        (Inventor::Absent, 0, 0.0),
+        (Inventor::Reports, 100, 0.0),
+        (Inventor::Author, 100, 0.0),
+        (Inventor::Reads, 100, 100.0),
+    ];
+    for (inventor, invented, most) in cases {
+        let (with, without) = (promoted(inventor, invented, false), promoted(inventor, invented, true));
+        println!("| {inventor:?}, {invented} a day | {without:.1} % | {with:.1} % |");
+        assert!(with <= most, "{inventor:?}: {with}");
+    }
+}

@@ -1,0 +1,132 @@
+//! The keys with which an owner signs: adding and retiring them.
+
+use axum::{Json, extract::State};
+use jiff::Timestamp;
+use registry_index::{KeyChange, OwnerFile, PublicKey, Stamp};
+use serde::{Deserialize, Serialize};
+use skill::Owner;
+use utoipa::ToSchema;
+
+use super::{
+    HubState,
+    accounts::named,
+    extract::{Body, Path},
+    reading::bad,
+    run,
+};
+use crate::{access::Caller, error::ApiError, hub::Hub};
+
+/// A key to add.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewKey {
+    /// The public key, `ssh-ed25519` and its base64.
+    #[schema(max_length = 1000)]
+    pub key: String,
+    /// The signature of an older key of the owner over the new one, as `ssh-keygen -Y sign -n skillhub-key-v1` writes it.
+    #[serde(default)]
+    #[schema(max_length = 4000)]
+    pub vouched_by: Option<String>,
+}
+
+/// A key to retire.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RetiredKey {
+    /// The fingerprint: `SHA256:` and 43 letters.
+    #[schema(max_length = 100)]
+    pub key: String,
+}
+
+/// The keys of an owner.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct KeysDocument {
+    /// Always `true`.
+    pub ok: bool,
+    /// The owner in `owner/name`.
+    pub owner: String,
+    /// The keys in the order in which they were added, retired ones too.
+    pub keys: Vec<KeyDocument>,
+}
+
+/// One key of an owner.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct KeyDocument {
+    /// The public key.
+    pub key: String,
+    /// Its fingerprint.
+    pub fingerprint: String,
+    /// When it was added.
+    pub added_at: Option<String>,
+    /// Since when it signs nothing new.
+    pub retired_at: Option<String>,
+    /// The signature of an older key over it.
+    pub vouched_by: Option<String>,
+}
+
+/// Let an owner sign with another key.
+///
+/// From the first key on, the namespace takes signed releases only. Clients that know the owner's keys accept a new one
+/// when one of those vouches for it.
+#[utoipa::path(post, path = "/v1/owners/{owner}/keys", tag = "owners", params(("owner" = String, Path)),
+    request_body = NewKey, responses((status = 200, body = KeysDocument),
+        (status = 422, description = "The key was retired, or the signature does not vouch for it")),
+    security(("token" = [])))]
+pub async fn add_key(
+    State(hub): HubState,
+    caller: Caller,
+    Path(owner): Path<String>,
+    body: Body<NewKey>,
+) -> Result<Json<KeysDocument>, ApiError> {
+    run(&hub, move |hub| {
+        let owner = named(&owner)?;
+        hub.check_namespace(&caller, &owner, true)?;
+        let key: PublicKey = body.0.key.parse().map_err(|error| bad(&error))?;
+        let change = KeyChange::Add { key, vouched_by: body.0.vouched_by.filter(|text| !text.is_empty()) };
+        change_key(hub, &caller, &owner, &change, ("add key", &key.fingerprint()))
+    })
+    .await
+}
+
+/// Let a key sign nothing new; what it signed stays signed.
+#[utoipa::path(delete, path = "/v1/owners/{owner}/keys", tag = "owners", params(("owner" = String, Path)),
+    request_body = RetiredKey, responses((status = 200, body = KeysDocument)), security(("token" = [])))]
+pub async fn retire_key(
+    State(hub): HubState,
+    caller: Caller,
+    Path(owner): Path<String>,
+    body: Body<RetiredKey>,
+) -> Result<Json<KeysDocument>, ApiError> {
+    run(&hub, move |hub| {
+        let owner = named(&owner)?;
+        hub.check_namespace(&caller, &owner, true)?;
+        let key = body.0.key;
+        change_key(hub, &caller, &owner, &KeyChange::Retire(key.clone()), ("retire key", &key))
+    })
+    .await
+}
+
+fn change_key(
+    hub: &Hub,
+    caller: &Caller,
+    owner: &Owner,
+    change: &KeyChange,
+    (action, key): (&str, &str),
+) -> Result<Json<KeysDocument>, ApiError> {
+    let account = caller.account().ok_or_else(|| ApiError::bad_request("sign in to change keys"))?;
+    let stamp = Stamp { by: account.to_string(), at: Timestamp::now() };
+    let file = hub.change(|index| index.change_key(owner, change, &stamp).map_err(|error| ApiError::of(&error)))?;
+    hub.activity.note((account, stamp.at), action, &format!("{key} of {owner}"), "")?;
+    Ok(Json(document(owner, &file)))
+}
+
+fn document(owner: &Owner, file: &OwnerFile) -> KeysDocument {
+    let keys = file.keys().iter().map(|key| KeyDocument {
+        key: key.key.to_string(),
+        fingerprint: key.key.fingerprint(),
+        added_at: key.added_at.map(|at| at.to_string()),
+        retired_at: key.retired_at.map(|at| at.to_string()),
+        vouched_by: key.vouched_by.clone(),
+    });
+    KeysDocument { ok: true, owner: owner.to_string(), keys: keys.collect() }
+}

@@ -1,0 +1,168 @@
+//! Openings: a namespace gets its first member together with its first release, whatever happens in between.
+//!
+//! The index and the database cannot change in one transaction. So the intent is recorded first ([`Accounts::begin_opening`]),
+//! then the release is appended, then [`Accounts::finish_opening`] turns the intent into a membership. A crash leaves the
+//! intent behind; it is settled by what the index holds ([`Hub::settle_openings`](crate::Hub)).
+
+use jiff::Timestamp;
+use rusqlite::{OptionalExtension, params};
+use skill::Owner;
+
+use crate::{
+    access::Role,
+    accounts::{AccountError, Accounts, to_the_second},
+};
+
+impl Accounts {
+    /// Records that an account opens a namespace with the release that follows. `false` when the namespace has members.
+    ///
+    /// # Errors
+    /// [`AccountError::Database`]
+    pub fn begin_opening(&self, namespace: &Owner, account: &Owner, now: Timestamp) -> Result<bool, AccountError> {
+        let sql = "insert into openings (namespace, account, at)
+                   select ?1, ?2, ?3 where not exists (select 1 from members where namespace = ?1)
+                   on conflict (namespace) do update set account = excluded.account, at = excluded.at";
+        let values = params![namespace.as_str(), account.as_str(), to_the_second(now)];
+        Ok(self.database().writer().execute(sql, values)? > 0)
+    }
+
+    /// Makes the account that opened a namespace its maintainer, unless the namespace has members by now.
+    ///
+    /// # Errors
+    /// [`AccountError::Database`]; the opening is then still recorded.
+    pub fn finish_opening(&self, namespace: &Owner) -> Result<(), AccountError> {
+        let mut writer = self.database().writer();
+        let write = writer.transaction()?;
+        write.execute(
+            "insert into members (namespace, account, role)
+             select namespace, account, ?2 from openings
+             where namespace = ?1 and not exists (select 1 from members where namespace = ?1)",
+            [namespace.as_str(), Role::Maintainer.as_str()],
+        )?;
+        write.execute("delete from openings where namespace = ?1", [namespace.as_str()])?;
+        Ok(write.commit()?)
+    }
+
+    /// Forgets the opening of a namespace whose release was refused.
+    ///
+    /// # Errors
+    /// [`AccountError::Database`]
+    pub fn cancel_opening(&self, namespace: &Owner) -> Result<(), AccountError> {
+        self.database().writer().execute("delete from openings where namespace = ?1", [namespace.as_str()])?;
+        Ok(())
+    }
+
+    /// Whether the opening of a namespace is recorded and not finished.
+    ///
+    /// # Errors
+    /// [`AccountError::Database`]
+    pub fn is_opening(&self, namespace: &Owner) -> Result<bool, AccountError> {
+        let sql = "select 1 from openings where namespace = ?1";
+        let reader = self.database().reader();
+        Ok(reader.query_row(sql, [namespace.as_str()], |_| Ok(())).optional()?.is_some())
+    }
+
+    /// The namespaces whose opening is recorded and not finished.
+    ///
+    /// # Errors
+    /// [`AccountError::Database`]
+    pub fn openings(&self) -> Result<Vec<Owner>, AccountError> {
+        let reader = self.database().reader();
+        let mut select = reader.prepare_cached("select namespace from openings order by namespace")?;
+        let rows = select.query_map([], |row| row.get::<_, String>(0))?;
+        let names: Vec<String> = rows.collect::<Result<_, _>>()?;
+        Ok(names.iter().filter_map(|name| Owner::parse(name).ok()).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use axum::body::Bytes;
+    use semver::Version;
+    use skill::{Bundle, File, Limits, SkillPath, archive};
+
+    use super::*;
+    use crate::{
+        Hub, NewToken, Scope, Settings, Visibility,
+        access::Caller,
+        publish::{Submission, publish},
+    };
+
+    fn hub(folder: &Path) -> Hub {
+        Hub::open(Settings::in_memory(folder.join("data"), Visibility::Public)).unwrap()
+    }
+
+    fn owner(name: &str) -> Owner {
+        Owner::parse(name).unwrap()
+    }
+
+    fn submission(name: &str, description: &str) -> Submission {
+        let text = format!("---\nname: notes\ndescription: {description}\n---\n\n# Notes\n");
+        let file = File { bytes: text.as_bytes().into(), executable: false };
+        let path = SkillPath::parse("SKILL.md").unwrap();
+        let bundle = Bundle::from_files([(path, file)], &Limits::default()).unwrap();
+        Submission {
+            name: name.parse().unwrap(),
+            version: Version::new(1, 0, 0),
+            changelog: String::new(),
+            signature: None,
+            forked_from: None,
+            archive: Bytes::from(archive::pack(&bundle)),
+        }
+    }
+
+    fn account(hub: &Hub, name: &str) -> Caller {
+        let new = NewToken { account: owner(name), scope: Scope::Publish, label: String::new(), expires_at: None };
+        let (_, secret) = hub.accounts.add_token(&new, false, &new.account, Timestamp::now()).unwrap();
+        hub.accounts.caller(&secret, Timestamp::now()).unwrap().unwrap()
+    }
+
+    /// What a crash between the release and the membership leaves.
+    fn interrupt(hub: &Hub, name: &str) {
+        hub.accounts.database().writer().execute("delete from members where namespace = ?1", [name]).unwrap();
+        assert!(hub.accounts.begin_opening(&owner(name), &owner(name), Timestamp::now()).unwrap());
+    }
+
+    #[test]
+    fn interrupted_opening_is_finished() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = hub(folder.path());
+        let ann = account(&first, "ann");
+        publish(&first, &ann, &submission("ann/notes", "Takes notes.")).unwrap();
+        interrupt(&first, "ann");
+        first.check_namespace(&ann, &owner("ann"), false).unwrap();
+        assert_eq!(first.accounts.role(&owner("ann"), &owner("ann")).unwrap(), Some(Role::Maintainer));
+
+        interrupt(&first, "ann");
+        drop(first);
+        let again = hub(folder.path());
+        assert_eq!(again.accounts.role(&owner("ann"), &owner("ann")).unwrap(), Some(Role::Maintainer));
+        assert_eq!(again.accounts.openings().unwrap(), []);
+    }
+
+    #[test]
+    fn opening_without_a_release_is_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = hub(folder.path());
+        account(&first, "ann");
+        interrupt(&first, "ann");
+        drop(first);
+        let again = hub(folder.path());
+        assert_eq!(again.accounts.role(&owner("ann"), &owner("ann")).unwrap(), None);
+        assert_eq!(again.accounts.openings().unwrap(), []);
+    }
+
+    #[test]
+    fn refused_release_opens_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let hub = hub(folder.path());
+        let ann = account(&hub, "ann");
+        let mut unsigned = submission("ann/notes", "Takes notes.");
+        unsigned.signature = Some("not a signature".to_owned());
+        assert!(publish(&hub, &ann, &unsigned).is_err());
+        assert_eq!(hub.accounts.openings().unwrap(), []);
+        assert_eq!(hub.accounts.members(&owner("ann")).unwrap(), []);
+    }
+}

@@ -1,0 +1,297 @@
+//! [`Quarantines`]: releases that are not handed out, and copies of their content that wait for a decision.
+//!
+//! Everything is read from the database on each request, so that a decision takes effect at once in every process on
+//! the data folder. Archives are stored by digest, releases are decided by name: a release with the content of one
+//! under quarantine is a *copy*. It keeps its line and its archive, and is on hold until an admin decides about it.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde::Serialize;
+use skill::{Digest, Owner};
+use utoipa::ToSchema;
+
+use crate::{
+    accounts::to_the_second,
+    activity::note,
+    database::{Database, DatabaseError},
+};
+
+/// Quarantines and copies of a database.
+#[derive(Debug)]
+pub struct Quarantines {
+    database: Arc<Database>,
+}
+
+/// A release that is not handed out until an admin has looked at it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Quarantined {
+    /// `owner/name`.
+    pub skill: String,
+    /// The version.
+    pub version: String,
+    /// Why.
+    pub reason: String,
+    /// Who put it there.
+    pub account: String,
+    /// When.
+    pub at: String,
+    /// Whether it was yanked before.
+    pub was_yanked: bool,
+}
+
+/// A release with the content of one under quarantine. It is on hold until an admin decides about it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct HeldCopy {
+    /// `owner/name`.
+    pub skill: String,
+    /// The version.
+    pub version: String,
+    /// The release under quarantine that has the same content: `owner/name version`.
+    pub copy_of: String,
+    /// When it was held.
+    pub at: String,
+}
+
+/// The reason for which a release is not handed out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Barrier {
+    /// It is under quarantine.
+    Quarantined(String),
+    /// It has the content of a release under quarantine, and nobody has decided about it.
+    Held(String),
+}
+
+impl Barrier {
+    /// The code of the refusal.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Quarantined(_) => "quarantined",
+            Self::Held(_) => "held",
+        }
+    }
+
+    /// The sentence about a release, without its name.
+    #[must_use]
+    pub fn message(&self) -> String {
+        match self {
+            Self::Quarantined(reason) => format!("is under quarantine: {reason}"),
+            Self::Held(reason) => format!("is on hold: {reason}"),
+        }
+    }
+
+    /// The reason alone.
+    #[must_use]
+    pub fn reason(&self) -> &str {
+        match self {
+            Self::Quarantined(reason) | Self::Held(reason) => reason,
+        }
+    }
+}
+
+/// The reason of a hold, for the people who have the copy installed.
+#[must_use]
+pub fn hold_reason(copy_of: &str) -> String {
+    format!("it has the content of {copy_of}, which is under quarantine; the moderators decide about it")
+}
+
+impl Quarantines {
+    /// Those of a database.
+    #[must_use]
+    pub fn new(database: Arc<Database>) -> Self {
+        Self { database }
+    }
+
+    /// Puts a release under quarantine and records the decision. `false` when it is there already.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]
+    pub fn add(&self, release: &Quarantined, digest: &Digest) -> Result<bool, DatabaseError> {
+        let mut writer = self.database.writer();
+        let write = writer.transaction()?;
+        let Quarantined { skill, version, reason, account, at, was_yanked } = release;
+        let added = write.execute(
+            "insert into quarantine (skill, version, digest, reason, account, at, was_yanked)
+             values (?1, ?2, ?3, ?4, ?5, ?6, ?7) on conflict do nothing",
+            params![skill, version, digest.to_string(), reason, account, at, was_yanked],
+        )?;
+        write.execute("delete from copies where skill = ?1 and version = ?2", [skill, version])?;
+        if added > 0 {
+            let sql = "insert into audit (at, account, action, subject, reason) values (?1, ?2, 'quarantine', ?3, ?4)";
+            write.execute(sql, params![at, account, format!("{skill} {version}"), reason])?;
+        }
+        write.commit()?;
+        Ok(added > 0)
+    }
+
+    /// Takes a release out of quarantine and records the decision; with the last one of its content the copies go as well.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]
+    pub fn remove(
+        &self,
+        (skill, version): (&str, &str),
+        (account, reason): (&Owner, &str),
+        now: Timestamp,
+    ) -> Result<(), DatabaseError> {
+        let mut writer = self.database.writer();
+        let write = writer.transaction()?;
+        write.execute("delete from quarantine where skill = ?1 and version = ?2", [skill, version])?;
+        write.execute("delete from copies where digest not in (select digest from quarantine)", [])?;
+        note(&write, (account, &to_the_second(now)), "restore", &format!("{skill} {version}"), reason)?;
+        Ok(write.commit()?)
+    }
+
+    /// The quarantine of a release.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]
+    pub fn of(&self, skill: &str, version: &str) -> Result<Option<Quarantined>, DatabaseError> {
+        let reader = self.database.reader();
+        let mut select = reader.prepare_cached(&format!("{QUARANTINE} where skill = ?1 and version = ?2"))?;
+        Ok(select.query_row([skill, version], quarantined_of).optional()?)
+    }
+
+    /// The release that was put under quarantine first of those with some content: `owner/name version`.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]
+    pub fn of_content(&self, digest: &Digest) -> Result<Option<String>, DatabaseError> {
+        Ok(of_content(&self.database.reader(), digest)?)
+    }
+
+    /// The number of releases under quarantine that have some content.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]
+    pub fn all_of_content(&self, digest: &Digest) -> Result<u64, DatabaseError> {
+        let reader = self.database.reader();
+        let mut select = reader.prepare_cached("select count(*) from quarantine where digest = ?1")?;
+        Ok(select.query_row([digest.to_string()], |row| row.get::<_, i64>(0))?.unsigned_abs())
+    }
+
+    /// All releases under quarantine, newest first.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]
+    pub fn all(&self) -> Result<Vec<Quarantined>, DatabaseError> {
+        let reader = self.database.reader();
+        let mut select = reader.prepare_cached(&format!("{QUARANTINE} order by at desc, skill"))?;
+        let rows = select.query_map([], quarantined_of)?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// The reason for which a release with this content is not handed out; `None` when it is.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]
+    pub fn barrier(&self, skill: &str, version: &str, digest: &Digest) -> Result<Option<Barrier>, DatabaseError> {
+        let reader = self.database.reader();
+        let mut select = reader.prepare_cached(
+            "select (select reason from quarantine where skill = ?1 and version = ?2),
+                    exists (select 1 from copies where skill = ?1 and version = ?2 and decided_by is not null)",
+        )?;
+        let row = select.query_row([skill, version], |row| Ok((row.get::<_, Option<String>>(0)?, row.get(1)?)));
+        let (reason, is_let_through): (_, bool) = row?;
+        if let Some(reason) = reason {
+            return Ok(Some(Barrier::Quarantined(reason)));
+        }
+        if is_let_through {
+            return Ok(None);
+        }
+        Ok(of_content(&reader, digest)?.map(|release| Barrier::Held(hold_reason(&release))))
+    }
+
+    /// Whether an archive may be handed out by its digest: nothing with this content is under quarantine, or an admin has
+    /// let a copy through.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]
+    pub fn is_readable(&self, digest: &Digest) -> Result<bool, DatabaseError> {
+        let reader = self.database.reader();
+        let mut select = reader.prepare_cached(
+            "select not exists (select 1 from quarantine where digest = ?1)
+                 or exists (select 1 from copies where digest = ?1 and decided_by is not null)",
+        )?;
+        Ok(select.query_row([digest.to_string()], |row| row.get(0))?)
+    }
+
+    /// Holds a copy. One that was held or decided about stays as it is.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]
+    pub fn hold(&self, copy: &HeldCopy, digest: &Digest) -> Result<(), DatabaseError> {
+        let HeldCopy { skill, version, copy_of, at } = copy;
+        self.database.writer().execute(
+            "insert into copies (skill, version, digest, copy_of, at) values (?1, ?2, ?3, ?4, ?5) on conflict do nothing",
+            params![skill, version, digest.to_string(), copy_of, at],
+        )?;
+        Ok(())
+    }
+
+    /// The copies that wait for a decision, newest first; with `digest` those of this content alone.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]
+    pub fn held_copies(&self, digest: Option<&Digest>) -> Result<Vec<HeldCopy>, DatabaseError> {
+        let reader = self.database.reader();
+        let mut select = reader.prepare_cached(
+            "select skill, version, copy_of, at from copies
+             where decided_by is null and (?1 is null or digest = ?1) order by at desc, skill",
+        )?;
+        let rows = select.query_map([digest.map(ToString::to_string)], |row| {
+            Ok(HeldCopy { skill: row.get(0)?, version: row.get(1)?, copy_of: row.get(2)?, at: row.get(3)? })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Takes a copy out of the queue.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]
+    pub fn forget_copy(&self, skill: &str, version: &str) -> Result<(), DatabaseError> {
+        let sql = "delete from copies where skill = ?1 and version = ?2";
+        Ok(self.database.writer().execute(sql, [skill, version]).map(drop)?)
+    }
+
+    /// Lets a copy through and records the decision.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]
+    pub fn let_through(
+        &self,
+        (skill, version): (&str, &str),
+        (account, reason): (&Owner, &str),
+        now: Timestamp,
+    ) -> Result<(), DatabaseError> {
+        let mut writer = self.database.writer();
+        let write = writer.transaction()?;
+        let (at, subject) = (to_the_second(now), format!("{skill} {version}"));
+        let sql = "update copies set decided_by = ?3, decided_at = ?4 where skill = ?1 and version = ?2";
+        write.execute(sql, [skill, version, account.as_str(), &at])?;
+        note(&write, (account, &at), "release", &subject, reason)?;
+        Ok(write.commit()?)
+    }
+}
+
+const QUARANTINE: &str = "select skill, version, reason, account, at, was_yanked from quarantine";
+
+fn of_content(database: &Connection, digest: &Digest) -> rusqlite::Result<Option<String>> {
+    let mut select = database.prepare_cached(
+        "select skill || ' ' || version from quarantine where digest = ?1 order by at, skill, version limit 1",
+    )?;
+    select.query_row([digest.to_string()], |row| row.get(0)).optional()
+}
+
+fn quarantined_of(row: &Row<'_>) -> rusqlite::Result<Quarantined> {
+    Ok(Quarantined {
+        skill: row.get(0)?,
+        version: row.get(1)?,
+        reason: row.get(2)?,
+        account: row.get(3)?,
+        at: row.get(4)?,
+        was_yanked: row.get(5)?,
+    })
+}

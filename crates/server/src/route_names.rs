@@ -1,0 +1,56 @@
+//! [`RESERVED`]: first segments of the paths that the server answers itself. A new owner cannot have one of these names.
+
+use skill::Owner;
+
+/// The first segments of all routes that could be the name of an owner; `-` and `.well-known` could not.
+pub const RESERVED: [&str; 6] = ["api", "healthz", "index", "metrics", "readyz", "v1"];
+
+/// Whether an owner has the name of a route.
+#[must_use]
+pub fn is_reserved(owner: &Owner) -> bool {
+    RESERVED.contains(&owner.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::disallowed_methods, reason = "tests read the sources")]
+
+    use std::{collections::BTreeSet, fs, path::Path};
+
+    use super::*;
+
+    /// Source files with routes of the market's server.
+    fn sources(folder: &Path, found: &mut Vec<String>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let is_of_gateway =
+                path.ends_with("gateway") || path.ends_with("gateway.rs") || path.ends_with("pages/library.rs");
+            if path.is_dir() && !is_of_gateway {
+                sources(&path, found);
+            } else if path.extension().is_some_and(|extension| extension == "rs") && !is_of_gateway {
+                found.push(fs::read_to_string(path).unwrap());
+            }
+        }
+    }
+
+    /// The paths of `.route("…"` and of the descriptions of operations.
+    fn routes(source: &str) -> impl Iterator<Item = &str> {
+        let code = source.split("#[cfg(test)]").next().unwrap_or_default();
+        let after = |mark: &'static str| code.split(mark).skip(1).filter_map(|rest| rest.split('"').next());
+        let multiline = code.split(".route(\n").skip(1).filter_map(|rest| rest.split('"').nth(1));
+        after(".route(\"").chain(after("path = \"")).chain(multiline).filter(|path| path.starts_with('/'))
+    }
+
+    #[test]
+    fn first_segments_of_routes_are_reserved() {
+        let mut all = Vec::new();
+        sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut all);
+        let segments: BTreeSet<&str> = all
+            .iter()
+            .flat_map(|source| routes(source))
+            .filter_map(|path| path.split('/').nth(1))
+            .filter(|segment| Owner::parse(segment).is_ok())
+            .collect();
+        assert_eq!(segments.into_iter().collect::<Vec<_>>(), RESERVED);
+    }
+}

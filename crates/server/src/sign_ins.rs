@@ -1,0 +1,171 @@
+//! [`SignIns`]: browsers that have signed in to the market, each known by a random value in its cookie.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use rusqlite::params;
+use sha2::{Digest, Sha256};
+use skill::hex;
+
+use crate::{
+    access::Caller,
+    accounts::{AccountError, Accounts, to_the_second},
+    database::Database,
+};
+
+/// How long a session lasts at most. It ends before that with its token, and when its user signs out.
+const LASTS: SignedDuration = SignedDuration::from_hours(7 * 24);
+
+/// Sessions of one token at the same time. A further one ends the oldest.
+const MOST_OF_TOKEN: i64 = 50;
+
+/// Random bytes of a session's name.
+const NAME_BYTES: usize = 32;
+
+/// The sessions in a database. Only the sha256 of their names is stored.
+#[derive(Debug, Clone)]
+pub struct SignIns {
+    database: Arc<Database>,
+}
+
+fn key(name: &str) -> [u8; 32] {
+    Sha256::digest(name.as_bytes()).into()
+}
+
+impl SignIns {
+    /// The sessions of a database.
+    #[must_use]
+    pub fn new(database: Arc<Database>) -> Self {
+        Self { database }
+    }
+
+    /// Opens a session for the account of a token and returns its name; `None` for a token that is unknown, expired or
+    /// revoked.
+    ///
+    /// # Errors
+    /// [`AccountError`]
+    pub fn begin(&self, token: &str, now: Timestamp) -> Result<Option<String>, AccountError> {
+        let accounts = Accounts::new(Arc::clone(&self.database));
+        if accounts.caller(token, now)?.is_none() {
+            return Ok(None);
+        }
+        let mut bytes = [0; NAME_BYTES];
+        getrandom::fill(&mut bytes).map_err(AccountError::Random)?;
+        let name = hex(&bytes);
+        let expires_at = now.checked_add(LASTS).unwrap_or(Timestamp::MAX);
+        let (at, token) = (to_the_second(now), key(token));
+        let mut writer = self.database.writer();
+        let write = writer.transaction()?;
+        write.execute("delete from sessions where expires_at <= ?1", [&at])?;
+        write.execute(
+            "insert into sessions (hash, token, created_at, expires_at)
+             select ?1, id, ?3, ?4 from tokens where hash = ?2",
+            params![key(&name), token, at, to_the_second(expires_at)],
+        )?;
+        write.execute(
+            "delete from sessions where hash in (
+                select s.hash from sessions s join tokens t on t.id = s.token
+                where t.hash = ?1 order by s.created_at desc, s.hash = ?2 desc limit -1 offset ?3)",
+            params![token, key(&name), MOST_OF_TOKEN],
+        )?;
+        write.commit()?;
+        Ok(Some(name))
+    }
+
+    /// The account that acts by a session; `None` for one that is unknown or over, or whose token is.
+    ///
+    /// # Errors
+    /// [`AccountError::Database`]
+    pub fn caller(&self, name: &str, now: Timestamp) -> Result<Option<Caller>, AccountError> {
+        let sql = "select t.hash from sessions s join tokens t on t.id = s.token
+                   where s.hash = ?1 and s.expires_at > ?2";
+        let found = {
+            let reader = self.database.reader();
+            let mut select = reader.prepare_cached(sql)?;
+            let mut rows = select.query(params![key(name), to_the_second(now)])?;
+            match rows.next()? {
+                Some(row) => Some(row.get::<_, [u8; 32]>(0)?),
+                None => None,
+            }
+        };
+        let Some(hash) = found else { return Ok(None) };
+        Accounts::new(Arc::clone(&self.database)).caller_of_hash(&hash, now)
+    }
+
+    /// Ends a session.
+    ///
+    /// # Errors
+    /// [`AccountError::Database`]
+    pub fn end(&self, name: &str) -> Result<(), AccountError> {
+        self.database.writer().execute("delete from sessions where hash = ?1", params![key(name)])?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use skill::Owner;
+
+    use super::*;
+    use crate::{Scope, accounts::NewToken};
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(1_800_000_000 + second).unwrap()
+    }
+
+    fn sign_ins() -> (tempfile::TempDir, SignIns, Accounts, String, String) {
+        let folder = tempfile::tempdir().unwrap();
+        let database = Arc::new(Database::open(&folder.path().join("db")).unwrap());
+        let accounts = Accounts::new(Arc::clone(&database));
+        let account = Owner::parse("ann").unwrap();
+        let new =
+            NewToken { account: account.clone(), scope: Scope::Read, label: String::new(), expires_at: Some(at(1000)) };
+        let (token, secret) = accounts.add_token(&new, false, &account, at(0)).unwrap();
+        (folder, SignIns::new(database), accounts, token.id, secret)
+    }
+
+    #[test]
+    fn session_ends_at_sign_out() {
+        let (_folder, sign_ins, _, _, token) = sign_ins();
+        assert_eq!(sign_ins.begin("skh_unknown", at(0)).unwrap(), None);
+        let (one, other) =
+            (sign_ins.begin(&token, at(0)).unwrap().unwrap(), sign_ins.begin(&token, at(0)).unwrap().unwrap());
+        assert!(one != other && !one.contains(&token[4..]));
+        assert!(sign_ins.caller(&one, at(1)).unwrap().is_some());
+        assert_eq!(sign_ins.caller(&token, at(1)).unwrap(), None, "the token is not a session");
+        sign_ins.end(&one).unwrap();
+        assert_eq!(sign_ins.caller(&one, at(1)).unwrap(), None);
+        assert!(sign_ins.caller(&other, at(1)).unwrap().is_some());
+    }
+
+    #[test]
+    fn session_ends_with_its_token() {
+        let (_folder, sign_ins, accounts, id, token) = sign_ins();
+        let session = sign_ins.begin(&token, at(0)).unwrap().unwrap();
+        assert!(sign_ins.caller(&session, at(999)).unwrap().is_some());
+        assert_eq!(sign_ins.caller(&session, at(1000)).unwrap(), None);
+        accounts.revoke(&id, None, at(1)).unwrap();
+        assert_eq!(sign_ins.caller(&session, at(2)).unwrap(), None);
+    }
+
+    #[test]
+    fn session_ends_at_its_date() {
+        let (_folder, sign_ins, accounts, _, _) = sign_ins();
+        let account = Owner::parse("bob").unwrap();
+        let new = NewToken { account: account.clone(), scope: Scope::Read, label: String::new(), expires_at: None };
+        let (_, token) = accounts.add_token(&new, false, &account, at(0)).unwrap();
+        let session = sign_ins.begin(&token, at(0)).unwrap().unwrap();
+        assert!(sign_ins.caller(&session, at(LASTS.as_secs() - 1)).unwrap().is_some());
+        assert_eq!(sign_ins.caller(&session, at(LASTS.as_secs())).unwrap(), None);
+    }
+
+    #[test]
+    fn sessions_of_one_token_are_bounded() {
+        let (_folder, sign_ins, _, _, token) = sign_ins();
+        let first = sign_ins.begin(&token, at(0)).unwrap().unwrap();
+        let later: Vec<_> =
+            (1..=MOST_OF_TOKEN).map(|second| sign_ins.begin(&token, at(second)).unwrap().unwrap()).collect();
+        assert_eq!(sign_ins.caller(&first, at(100)).unwrap(), None);
+        assert!(later.iter().all(|name| sign_ins.caller(name, at(100)).unwrap().is_some()));
+    }
+}

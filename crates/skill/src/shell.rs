@@ -1,0 +1,20 @@
+//! [`shell_word`]: a text in a command that is printed.
+
+/// A text as one word of a shell, so that a printed command can be typed as it stands.
+#[must_use]
+pub fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./@:+=,~%^".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
+
+#[test]
+fn other_characters_are_quoted() {
+    assert_eq!(shell_word("~/skills/a-b_c.d"), "~/skills/a-b_c.d");
+    assert_eq!(shell_word("/a b/$c"), "'/a b/$c'");
+    assert_eq!(shell_word("it's"), r"'it'\''s'");
+    assert_eq!(shell_word(""), "''");
+}

@@ -1,0 +1,127 @@
+//! [`step`]: one step of a sequence, by chance.
+
+use std::collections::BTreeSet;
+
+use super::{edits, places, world::World};
+use crate::support::{Answer, Entry};
+
+/// A step; `None` where it ran no command, or the command was killed.
+type Step = fn(&mut World) -> Option<Answer>;
+
+/// The steps that one `undo` takes back, with their weights.
+const UNDOABLE: [(Step, u64); 16] = [
+    (edits::patch, 10),
+    (edits::edit, 5),
+    (edits::write_file, 6),
+    (edits::remove_file, 2),
+    (edits::create, 6),
+    (edits::delete, 3),
+    (edits::roll_back, 5),
+    (edits::roll_back_to_head, 2),
+    (edits::disable, 4),
+    (edits::enable, 6),
+    (edits::hide, 3),
+    (edits::show, 4),
+    (edits::install, 5),
+    (edits::uninstall, 3),
+    (edits::update, 5),
+    (places::adopt, 5),
+];
+
+/// All others.
+const OTHERS: [(Step, u64); 18] = [
+    (edits::undo, 5),
+    (edits::undo_to, 2),
+    (edits::commit, 5),
+    (edits::pin, 1),
+    (edits::unpin, 2),
+    (edits::gc, 2),
+    (edits::doctor_fix, 5),
+    (edits::follow_hint, 8),
+    (places::edit_well, 8),
+    (places::edit_badly, 4),
+    (places::edit_hostile, 3),
+    (places::mend, 9),
+    (places::git_commit, 3),
+    (places::git_switch, 5),
+    (places::remove_link, 4),
+    (places::replace_link, 4),
+    (places::remove_folder, 2),
+    (places::link_folder, 1),
+];
+
+/// One in so many steps is taken back at once.
+const UNDONE: u64 = 5;
+
+/// One in so many kills is followed by another step before anything is looked at.
+const UNSEEN: u64 = 2;
+
+/// Does something, and checks the agents' views afterwards.
+pub fn step(world: &mut World) {
+    world.tally.steps += 1;
+    let (of_undoable, of_others) = (total(&UNDOABLE), total(&OTHERS));
+    let at = world.random.below(of_undoable + of_others);
+    if at >= of_undoable {
+        let _answer = chosen(&OTHERS, at - of_undoable)(world);
+    } else if world.chance(UNDONE) {
+        undone(world, chosen(&UNDOABLE, at));
+    } else {
+        let _answer = chosen(&UNDOABLE, at)(world);
+    }
+    if !world.is_killed || !world.chance(UNSEEN) {
+        world.check();
+    }
+}
+
+/// Does something and takes it back; everything is as it was then.
+fn undone(world: &mut World, step: Step) {
+    let _settled = world.run(&["list"], b"");
+    world.steady = Some(world.files());
+    let answer = step(world);
+    let before = world.steady.take().unwrap();
+    if answer.is_none_or(|answer| answer.exit != 0) || world.files() == before {
+        return;
+    }
+    let undo = world.run(&["undo"], b"");
+    if undo.exit == 5 {
+        // An agent may disable a pinned skill, and not take that back.
+        return;
+    }
+    assert_eq!(undo.exit, 0, "{undo}");
+    let now = world.files();
+    let library = &now[".agents/skills"];
+    let changed = before.iter().flat_map(|(folder, then)| {
+        let paths: BTreeSet<&String> = then.keys().chain(now[folder].keys()).collect();
+        let pairs = paths.into_iter().map(|path| (path, then.get(path), now[folder].get(path)));
+        // `undo` places a link of ours again that a hand took away.
+        let is_healed = |path: &String| *folder != ".agents/skills" && now[folder].get(path) == library.get(path);
+        let changed = pairs.filter(|&(path, then, now)| then != now && !(then.is_none() && is_healed(path)));
+        let told =
+            changed.map(|(path, then, now)| format!("{folder}/{path} was {} and is {}", describe(then), describe(now)));
+        told.collect::<Vec<_>>()
+    });
+    let changed: Vec<String> = changed.collect();
+    assert!(changed.is_empty(), "`undo` left: {changed:#?}");
+    world.tally.undone += 1;
+}
+
+fn describe(entry: Option<&Entry>) -> String {
+    match entry {
+        Some(Entry::File(_, bytes)) => format!("{:?}", String::from_utf8_lossy(bytes)),
+        other => format!("{other:?}"),
+    }
+}
+
+fn total(steps: &[(Step, u64)]) -> u64 {
+    steps.iter().map(|(_, weight)| weight).sum()
+}
+
+fn chosen(steps: &[(Step, u64)], mut at: u64) -> Step {
+    for (step, weight) in steps {
+        match at.checked_sub(*weight) {
+            Some(rest) => at = rest,
+            None => return *step,
+        }
+    }
+    unreachable!("a number below the sum of the weights")
+}

@@ -1,0 +1,111 @@
+//! [`check`]: runs the commands that an answer offers, as printed, in the state that the answer left.
+//!
+//! Each command in a hint, a warning or a next step is given to a shell in a copy of the sandbox that stands at the
+//! sandbox's own path, so that absolute paths lead into the copy. The test then goes on with the sandbox untouched.
+
+mod expected;
+mod found;
+mod pasted;
+
+use std::{
+    collections::HashSet,
+    fs::OpenOptions,
+    io::Write,
+    process::Command,
+    sync::{LazyLock, Mutex},
+    time::{Duration, Instant},
+};
+
+use self::{expected::Expected, found::Offer, pasted::Outcome};
+use super::{Answer, Sandbox};
+
+/// The file to which every offer is appended, with what became of it, in place of a failing test.
+const LOG: &str = "SKILLHUB_TEST_HINTS_LOG";
+
+/// Tests in which somebody else changes the sandbox meanwhile.
+const RACING: [&str; 1] = ["cli::containment::races::"];
+
+/// What was run already, without what differs from run to run: each is run once.
+static DONE: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
+
+/// How the command was run that gave an answer.
+pub struct Asked<'a> {
+    /// The program with its environment and folder.
+    pub command: &'a Command,
+    /// Whether a person ran it at a terminal.
+    pub at_terminal: bool,
+}
+
+/// Holds every command that an answer offers to its word: it ends with the exit code that belongs to it.
+///
+/// Only tests of the command line itself are held to this, in their own thread: elsewhere other commands may be at work
+/// in the sandbox meanwhile.
+#[track_caller]
+pub fn check(sandbox: &Sandbox, asked: &Asked<'_>, answer: &Answer) {
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or_default();
+    let is_alone = test.starts_with("cli::") && !RACING.iter().any(|module| test.starts_with(module));
+    if !is_alone || asked.command.get_program() != env!("CARGO_BIN_EXE_skillhub") {
+        return;
+    }
+    for offer in found::offers(answer, asked.command) {
+        let is_new = DONE.lock().unwrap().insert(plain(sandbox, &offer));
+        if !is_new {
+            continue;
+        }
+        let began = Instant::now();
+        let fault = fault(sandbox, asked, &offer, test);
+        log((test, answer, &offer), fault.as_deref(), began.elapsed());
+        if let Some(fault) = fault.filter(|_| std::env::var_os(LOG).is_none()) {
+            panic!(
+                "`skillhub {}` ended with {} and printed\n  {}\nof which the command\n  {}\n{fault}",
+                answer.command, answer.exit, offer.text, offer.command
+            );
+        }
+    }
+}
+
+/// What is wrong with an offer; nothing where its command does what is expected of it.
+fn fault(sandbox: &Sandbox, asked: &Asked<'_>, offer: &Offer, test: &str) -> Option<String> {
+    if offer.is_loose {
+        return Some("stands in a sentence without backticks".to_owned());
+    }
+    let (command, expected) = match expected::of(offer, test) {
+        Ok(Expected::Unrun) => return None,
+        Ok(Expected::Run { command, exits }) => (command, exits),
+        Err(fault) => return Some(fault),
+    };
+    let at_terminal = asked.at_terminal || expected::is_for_people(&offer.text);
+    match pasted::run(sandbox, asked.command, &command, at_terminal) {
+        Outcome::Ended { exit, .. } if expected.contains(&exit) => None,
+        Outcome::Ended { exit, output } => Some(format!("ended with {exit}, not with one of {expected:?}:\n{output}")),
+        Outcome::Endless { .. } if expected::is_server(&command) => None,
+        Outcome::Endless { output } => Some(format!("did not end:\n{output}")),
+    }
+}
+
+/// An offer without the sandbox's path, numbers and ids.
+fn plain(sandbox: &Sandbox, offer: &Offer) -> String {
+    /// Words after which a proposal's id may stand, which may have no digit.
+    const BEFORE_IDS: [&str; 6] = ["proposal", "accept", "diff", "edit", "reject", "show"];
+    let text = format!("{} {}", offer.text, offer.command).replace(&sandbox.path("").display().to_string(), "/");
+    let mut before = "";
+    let mut plain = String::new();
+    for word in text.split_inclusive(|c: char| !c.is_ascii_alphanumeric()) {
+        let bare = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+        let is_id = bare.len() == 6 && BEFORE_IDS.contains(&before);
+        plain.push_str(if is_id || bare.contains(|c: char| c.is_ascii_digit()) { "0" } else { word });
+        before = bare;
+    }
+    plain
+}
+
+fn log((test, answer, offer): (&str, &Answer, &Offer), fault: Option<&str>, took: Duration) {
+    let Some(path) = std::env::var_os(LOG) else { return };
+    let line = serde_json::json!({
+        "test": test, "asked": answer.command, "exit": answer.exit, "text": offer.text, "command": offer.command,
+        "fault": fault, "milliseconds": took.as_millis() as u64,
+    });
+    let mut file = OpenOptions::new().create(true).append(true).open(path).unwrap();
+    file.write_all(format!("{line}\n").as_bytes()).unwrap();
+}

@@ -1,0 +1,159 @@
+//! [`of`]: the exit codes that are expected of an offered command.
+
+use super::found::Offer;
+
+/// What is done with an offered command.
+pub enum Expected {
+    /// It is run, with its placeholders filled, and ends with one of these codes.
+    Run { command: String, exits: Vec<i32> },
+    /// It is not run, for a reason that [`UNRUN`] has.
+    Unrun,
+}
+
+/// Commands that answer by their exit code: they look at something, and its state is the result.
+const RESULTS: [(&str, &[i32]); 7] = [
+    // Faults that it found.
+    ("doctor", &[0, 1, 8]),
+    // Skills that break the standard, which is why the command is offered.
+    ("validate", &[0, 3]),
+    // Findings.
+    ("scan", &[0, 4]),
+    // Files that differ from the lock file.
+    ("verify", &[0, 8]),
+    // Edits that are blocked, hosts that read other content.
+    ("status", &[0, 4, 8]),
+    // Problems in a skill's evals.
+    ("lint", &[0, 3]),
+    // An editor that was left without a change.
+    ("edit", &[0, 2]),
+];
+
+/// Words that only the user can fill, and what stands for them here. The skill `own` is in the folder for temporary
+/// files.
+const PLACEHOLDERS: [(&str, &str); 11] = [
+    // Which skill of theirs a user means, or how a new one is called.
+    ("DIR", "$TMPDIR/own"),
+    ("FILE", "$TMPDIR/own/SKILL.md"),
+    ("NAME", "own"),
+    ("PATH", "$TMPDIR/own"),
+    // The key with which a user signs.
+    ("KEY.pub", "$TMPDIR/own-key.pub"),
+    // What a user looks for, and under which name they publish.
+    ("WORD", "pdf"),
+    ("OWNER", "acme"),
+    (OTHERS_SKILL, "acme/none"),
+    // Why a user does something.
+    ("TEXT", "'as agreed'"),
+    ("WHY", "'as agreed'"),
+    // The revision that a user chooses from the history.
+    ("REV", "1"),
+];
+
+/// A skill of a registry, which is not found under the name that stands for it here.
+const OTHERS_SKILL: &str = "OWNER/NAME";
+
+/// Offers that are not run: the test, the beginning of the command, and why.
+const UNRUN: [(&str, &str, &str); 10] = [
+    (
+        "cli::doctor::a_lock_file_that_was_left_behind_follows_the_library_and_one_that_is_ahead_stays",
+        "skillhub install",
+        "the lock file names a release that no registry ever had",
+    ),
+    (
+        "cli::importing::offline_only_what_is_here_is_taken_over",
+        "skillhub update",
+        "the repository is on a host that tests do not reach",
+    ),
+    (
+        "cli::doctor::a_note_of_another_library_is_not_overwritten",
+        "skillhub doctor --relocate",
+        "the note names a library that never was",
+    ),
+    (
+        "cli::evals::a_held_change_needs_a_comparison_of_exactly_itself",
+        "skillhub eval compare",
+        "only the user has a runner, and the test runs the command with its own",
+    ),
+    (
+        "cli::agent_attacks::a_token_file_that_is_forged_widened_or_ended_is_worth_nothing",
+        "skillhub reviewer new",
+        "the file of tokens is damaged on purpose",
+    ),
+    (
+        "cli::git_registries::what_cannot_be_reached_read_or_changed_says_what_to_do",
+        "skillhub index init",
+        "the hint is about an empty repository, and this one has files",
+    ),
+    (
+        "cli::sources::unknown_source_of_a_lock_file_waits_for_a_word",
+        "skillhub install",
+        "the sources wait for a person's word, which the test looks at",
+    ),
+    ("cli::secrets::only_registry_gets_the_common_token", "skillhub login", "the server of the test knows no token"),
+    ("cli::sources::host_of_a_foreign_lock_file_hears_nothing", "skillhub", "the test counts what its host is asked"),
+    (
+        "cli::scanning::a_lock_file_tells_what_is_waived_in_the_files_as_they_are_and_decides_nothing",
+        "skillhub install",
+        "a folder of the same name is in the way as well, which is told once the findings are settled",
+    ),
+];
+
+/// What is expected of an offer in a test.
+///
+/// # Errors
+/// It has a placeholder that nothing here fills, or more than one command of a shell.
+pub fn of(offer: &Offer, test: &str) -> Result<Expected, String> {
+    if UNRUN.iter().any(|(in_test, command, _)| test == *in_test && offer.command.starts_with(command)) {
+        return Ok(Expected::Unrun);
+    }
+    let command = filled(&offer.command);
+    if let Some(word) = words(&command).find(|word| is_placeholder(word)) {
+        return Err(format!("has the placeholder {word}"));
+    }
+    let single =
+        command.strip_prefix("cd ").and_then(|rest| rest.split_once(" && ")).map_or(&*command, |(_, rest)| rest);
+    if single.contains(['`', ';', '|', '&', '\n']) || single.contains("$(") {
+        return Err("is more than one command".to_owned());
+    }
+    let verb = words(single).skip(1).find(|word| RESULTS.iter().any(|(verb, _)| verb == word));
+    if offer.command.ends_with(OTHERS_SKILL) {
+        return Ok(Expected::Run { exits: vec![7], command });
+    }
+    let exits = RESULTS.iter().find(|(name, _)| Some(*name) == verb).map_or(&[0][..], |(_, exits)| exits);
+    Ok(Expected::Run { exits: exits.to_vec(), command })
+}
+
+/// Whether a text says that a person runs its command.
+pub fn is_for_people(text: &str) -> bool {
+    ["person", "people", "terminal"].into_iter().any(|word| text.contains(word))
+}
+
+/// Whether a command runs until it is ended.
+pub fn is_server(command: &str) -> bool {
+    command.starts_with("skillhub serve") || command.starts_with("skillhub mcp")
+}
+
+fn filled(command: &str) -> String {
+    let fill = |word: &str| {
+        let known = PLACEHOLDERS.iter().find(|(name, _)| *name == word);
+        known.map_or_else(|| word.to_owned(), |(_, value)| (*value).to_owned())
+    };
+    command.split(' ').map(fill).collect::<Vec<_>>().join(" ")
+}
+
+fn words(command: &str) -> impl Iterator<Item = &str> {
+    command.split(' ')
+}
+
+/// Whether a word stands for something else, as `NAME`, `OWNER/NAME`, `<id>` and `…` do.
+fn is_placeholder(word: &str) -> bool {
+    let is_upper = |c: char| c.is_ascii_uppercase() || "/_@-".contains(c);
+    let has_letters = word.chars().any(|c| c.is_ascii_uppercase());
+    if word.starts_with("SKILLHUB_") || word.starts_with('-') {
+        return false;
+    }
+    word.contains('…')
+        || (word.len() > 1 && word.contains('<'))
+        || word == "owner/name"
+        || (has_letters && word.chars().all(is_upper))
+}
