@@ -157,7 +157,9 @@ fn diff(context: &Context, target: &ProposalRef, onto_head: bool) -> Result<Exit
         context.out.note("The skill has changed since; --onto-head shows what accepting would do now");
     }
     if proposal.state.is_open() && conflicts.is_empty() && (onto_head || !moved) {
-        context.out.note(&hints::for_user(&format!("Accept just this: skillhub review accept {reviewed}")));
+        context
+            .out
+            .note(&hints::for_user(&format!("A person accepts just this with `skillhub review accept {reviewed}`")));
     }
     context.out.long_answer(&document, || shown)?;
     Ok(Exit::Done)

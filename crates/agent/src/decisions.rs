@@ -74,10 +74,9 @@ impl Operation {
         let of_library = "`skillhub list` shows the skills of this library";
         let (message, hint) = match self.name {
             "manage" | "skill_manage" => (format!("{name}: there is no such skill; use create to make it"), of_library),
-            "tools show" | "tools call" | "tools remove" => (
-                format!("{name} is not among the compiled skills"),
-                "`skillhub tools list` shows the compiled ones, `skillhub tools compile NAME` compiles a skill",
-            ),
+            "tools show" | "tools call" | "tools remove" => {
+                (format!("{name} is not among the compiled skills"), "`skillhub tools list` shows the compiled ones")
+            }
             _ if matches!(self.act, Act::Reads | Act::Enables | Act::Disables | Act::Runs) => {
                 return AgentError::NoSkill { name: name.to_string(), similar: Vec::new() };
             }

@@ -110,8 +110,9 @@ impl Fails for AgentError {
                 .hint("give the skill's folder or its SKILL.md, absolute, or its name"),
             Self::Disagree { .. } => new(FailureKind::Usage, "invalid_request").hint("give one of the two"),
             Self::Nothing => new(FailureKind::Usage, "invalid_request").hint("give `name` or `path`"),
-            Self::Disabled(name) => new(FailureKind::Refused, "policy_denied")
-                .hint(format!("`skillhub enable {name}` lets agents see it again")),
+            Self::Disabled(name) => new(FailureKind::Refused, "policy_denied").hint(format!(
+                "`skillhub enable {name}` lets agents see it again, by a person where a person disabled it"
+            )),
             Self::Asked(name) => new(FailureKind::Refused, "policy_denied")
                 .hint(format!("a person can read it with `skillhub read {name}`, or allow it in the configuration")),
             Self::Unusable { name, .. } => {

@@ -171,13 +171,14 @@ impl Spec {
     /// Does what a call asks for, if the agent may use the tool.
     pub fn call(&self, call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
         let settings = call.place.settings()?;
+        let decision = settings.permissions.tool(call.agent, self.name);
+        if decision == Decision::Deny {
+            let message = format!("{} may not use {}", call.agent, self.name);
+            return Err(Refusal::new(FailureKind::Refused, "policy_denied", message)
+                .hint("a person allows it with [[permissions]] in config.toml; go on without it"));
+        }
         self.admit(call, &settings, &arguments)?;
-        match settings.permissions.tool(call.agent, self.name) {
-            Decision::Deny => {
-                let message = format!("{} may not use {}", call.agent, self.name);
-                return Err(Refusal::new(FailureKind::Refused, "policy_denied", message)
-                    .hint("a person allows it with [[permissions]] in config.toml; go on without it"));
-            }
+        match decision {
             Decision::Ask => {
                 let text = match self.effect {
                     Effect::Installs => market::question(&arguments)?,
@@ -186,7 +187,7 @@ impl Spec {
                 let hint = "a person does it with the command line, or allows it with [[permissions]] in config.toml";
                 call.ask(self.name, Question::new(text, &json!([self.name, arguments])), hint)?;
             }
-            Decision::Allow => {}
+            Decision::Allow | Decision::Deny => {}
         }
         (self.run)(call, arguments)
     }

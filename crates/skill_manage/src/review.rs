@@ -96,7 +96,7 @@ impl fmt::Display for ReviewedHead {
 /// The text is no [`ProposalRef`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
-    "{0:?} does not name a proposal; write ID, ID@N for its revision N, or ID@N@HEAD as `skillhub review show ID` prints it"
+    "{0:?} does not name a proposal; write ID, ID@N for its revision N, or ID@N@HEAD for that revision on the head HEAD"
 )]
 pub struct ProposalRefError(pub String);
 
