@@ -25,8 +25,11 @@ const LAST: usize = 64;
 /// Characters that are noted of a message: it may quote what was asked for.
 const NOTED_CHARS: usize = 500;
 
+/// The command whose requests name skills, on standard input as well.
+pub const RECORD: &str = "record";
+
 /// Actions of the log that have another name than the command.
-const ACTIONS: [(&str, &str); 11] = [
+const ACTIONS: [(&str, &str); 10] = [
     ("commit", "external"),
     ("reviewer new", "reviewer"),
     ("reviewer revoke", "reviewer"),
@@ -35,7 +38,6 @@ const ACTIONS: [(&str, &str); 11] = [
     ("review edit", "edit_proposal"),
     ("curate apply", "archive"),
     ("curate restore", "restore"),
-    ("record", "record"),
     ("tools call", "tools_call"),
     ("evolve run", "optimise"),
 ];
@@ -86,8 +88,8 @@ impl Asked {
         if self.accepts_key {
             context.reviewer("accepting a new key of an owner")?;
         }
-        // Readers answer with the names that are like it, hidden or not there.
-        if context.is_person() || self.operation.act == Act::Reads {
+        // Readers answer with the names that are like it, hidden or not there, and outcomes with the line that names it.
+        if context.is_person() || self.operation.act == Act::Reads || self.operation.name == RECORD {
             return Ok(());
         }
         for skill in self.skills.iter().filter_map(|text| name_in(text)) {

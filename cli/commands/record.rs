@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use skill::{SkillName, counted};
 
 use crate::{
+    access::{RECORD, check_request},
     commands::evolve::{gate_look, verdict_word},
     context::{Context, skill_name},
     exit::{CliError, Exit, failed, io_at},
@@ -211,12 +212,13 @@ fn tell(context: &Context, requests: Vec<Request>, answer: &mut Answer) -> Resul
 fn by_library(context: &Context, requests: Vec<Request>) -> Result<Vec<(Library, Vec<Request>)>, CliError> {
     let mut groups: Vec<(Library, Vec<Request>)> =
         context.visible_libraries()?.into_iter().map(|library| (library, Vec::new())).collect();
-    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    let (mut places, is_seen) = (BTreeMap::<String, usize>::new(), context.seen()?);
     for request in requests {
         let place = match places.get(&request.skill) {
             Some(place) => *place,
             None => {
-                let place = place_of(&groups, &request)?;
+                let place = place_of(&groups, &request, &is_seen)?;
+                check_request(context, RECORD, &skill_name(&request.skill)?)?;
                 places.insert(request.skill.clone(), place);
                 place
             }
@@ -229,10 +231,15 @@ fn by_library(context: &Context, requests: Vec<Request>) -> Result<Vec<(Library,
     Ok(groups)
 }
 
-/// The first library with a history of the skill.
-fn place_of(groups: &[(Library, Vec<Request>)], request: &Request) -> Result<usize, CliError> {
+/// The first library with a history of the skill, unless it is hidden.
+fn place_of(
+    groups: &[(Library, Vec<Request>)],
+    request: &Request,
+    is_seen: impl Fn(&str) -> bool,
+) -> Result<usize, CliError> {
     let name = skill_name(&request.skill)?;
-    for (place, (library, _)) in groups.iter().enumerate() {
+    let seen = groups.iter().enumerate().filter(|_| is_seen(name.as_str()));
+    for (place, (library, _)) in seen {
         if library.head(&name)?.is_some() {
             return Ok(place);
         }

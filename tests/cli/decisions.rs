@@ -150,9 +150,8 @@ const COMMANDS: [&[&str]; 31] = [
 /// Cells that depend on more than the state: what is clean has nothing to record, what is not compiled is not run, what
 /// was never installed is not updated.
 fn is_conditional(operation: &Operation, state: SkillState) -> bool {
-    let is_hidden = matches!(state, SkillState::Denied | SkillState::Asked);
     match operation.act {
-        _ if is_hidden => false,
+        _ if matches!(state, SkillState::Denied | SkillState::Asked) => false,
         Act::Runs => state != SkillState::Normal,
         Act::Installs => state != SkillState::Normal && operation.name != "uninstall",
         _ => operation.name == "commit" && state != SkillState::Normal,

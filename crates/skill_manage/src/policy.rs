@@ -123,6 +123,13 @@ impl Policy {
         Self { layers: std::iter::once(own).chain(others).collect() }
     }
 
+    /// The policy for the gate, which acts on terms that people set: rules apply, presets for agents do not.
+    #[must_use]
+    pub fn for_gate(&self) -> Self {
+        let layers = self.layers.iter().map(|layer| Layer { preset: None, ..layer.clone() });
+        Self { layers: layers.collect() }
+    }
+
     /// The layers, the user's first.
     #[must_use]
     pub fn layers(&self) -> &[Layer] {

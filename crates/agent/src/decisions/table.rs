@@ -17,12 +17,16 @@ pub enum Act {
     Restores,
     /// Shows a skill to agents again.
     Enables,
-    /// Hides a skill from agents, or pins it.
+    /// Hides a skill from agents.
     Disables,
+    /// Pins a skill.
+    Pins,
     /// Records outcomes of runs.
     Records,
-    /// Installs, updates, manages or uninstalls skills.
+    /// Installs, updates or manages skills.
     Installs,
+    /// Uninstalls a skill.
+    Uninstalls,
     /// Runs or compiles what a skill declares.
     Runs,
     /// Takes a decision that is for people.
@@ -97,7 +101,7 @@ impl SkillState {
 use Answer::{Allowed as A, Asks as Q, Blocked as B, Held as P, Hidden as H, Refused as R};
 
 /// The answers to agents, by state in the order of [`SkillState::ALL`].
-pub(super) const ANSWERS: [(Act, [Answer; 8]); 12] = [
+pub(super) const ANSWERS: [(Act, [Answer; 8]); 14] = [
     //            normal, pinned, disabled, denied, ask, built in, blocked, taken back
     (Act::Lists, [A, A, A, H, A, A, A, H]),
     (Act::Reads, [A, A, R, H, Q, A, B, H]),
@@ -105,9 +109,11 @@ pub(super) const ANSWERS: [(Act, [Answer; 8]); 12] = [
     (Act::Edits, [A, R, A, H, Q, R, B, P]),
     (Act::Restores, [A, R, A, H, Q, R, A, R]),
     (Act::Enables, [A, A, R, H, Q, A, A, A]),
-    (Act::Disables, [A, A, A, H, Q, A, A, A]),
+    (Act::Disables, [A, R, A, H, Q, A, A, A]),
+    (Act::Pins, [A, A, A, H, Q, A, A, A]),
     (Act::Records, [A, A, A, H, Q, A, A, A]),
     (Act::Installs, [A, R, A, H, Q, A, B, R]),
+    (Act::Uninstalls, [A, R, A, H, Q, A, A, H]),
     (Act::Runs, [A, A, H, H, Q, A, H, H]),
     (Act::Decides, [R, R, R, R, R, R, R, R]),
     (Act::Nothing, [A, A, A, A, A, A, A, A]),

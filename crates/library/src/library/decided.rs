@@ -24,7 +24,7 @@ impl Reports for Scan {
     }
 }
 
-/// Keeps all but people from showing agents what a person hid.
+/// Keeps all but people from showing agents what a person hid, and from hiding what a person pinned.
 pub(super) fn check_may_show(
     skill: &SkillName,
     (before, after): (&SkillState, &SkillState),
@@ -34,6 +34,7 @@ pub(super) fn check_may_show(
     match actor.kind {
         ActorKind::Person => Ok(()),
         _ if is_refused => Err(LibraryError::DisabledByPerson(skill.clone())),
+        _ if before.pinned && before.shows_more_than(after) => Err(LibraryError::Pinned(skill.clone())),
         _ => Ok(()),
     }
 }
