@@ -1,7 +1,7 @@
 //! `skillhub record`: how a run with a skill went.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     io::Read,
     path::{Path, PathBuf},
 };
@@ -94,6 +94,7 @@ pub fn run(context: &Context, args: &RecordArgs) -> Result<Exit, CliError> {
         (None, None) => vec![of_flags(args)?],
     };
     let requests = if context.is_person() { requests.into_iter().map(by_person).collect() } else { requests };
+    check_asked(context, &requests)?;
     tell(context, requests, &mut answer)?;
     let Told { recorded, doubles, unrecorded, skills } = &answer.told;
     let names: Vec<&str> = skills.iter().map(SkillName::as_str).collect();
@@ -218,7 +219,7 @@ fn by_library(context: &Context, requests: Vec<Request>) -> Result<Vec<(Library,
             Some(place) => *place,
             None => {
                 let place = place_of(&groups, &request, &is_seen)?;
-                check_request(context, RECORD, &skill_name(&request.skill)?)?;
+
                 places.insert(request.skill.clone(), place);
                 place
             }
@@ -229,6 +230,14 @@ fn by_library(context: &Context, requests: Vec<Request>) -> Result<Vec<(Library,
     }
     groups.retain(|(_, requests)| !requests.is_empty());
     Ok(groups)
+}
+
+/// Holds the skills of a command's requests to the decision table; a hidden one is answered like one that is not there.
+fn check_asked(context: &Context, requests: &[Request]) -> Result<(), CliError> {
+    let is_seen = context.seen()?;
+    let names: BTreeSet<&str> = requests.iter().map(|request| request.skill.as_str()).collect();
+    let names = names.into_iter().filter(|name| is_seen(name)).map(skill_name);
+    names.into_iter().try_for_each(|name| check_request(context, RECORD, &name?))
 }
 
 /// The first library with a history of the skill, unless it is hidden.
