@@ -27,8 +27,12 @@ impl FolderSight {
         Ok(Self { settings: context.settings()?, folders })
     }
 
-    /// Whether a permission, or the lists of skills, hide a skill of a library from all agents that read a folder.
+    /// Whether a person hid a skill in a folder, or a permission or the lists of skills hide it from all agents that
+    /// read the folder.
     pub fn hides(&self, library: &Library, skill: &SkillName, folder: &Path) -> bool {
+        if library.state().is_ok_and(|state| state.of(skill).hidden_in.iter().any(|hidden| hidden == folder)) {
+            return true;
+        }
         let mut ids = self.readers(folder).peekable();
         let head = library.head(skill).ok().flatten();
         let origin = head.and_then(|head| head.origin).map(|origin| origin.name);

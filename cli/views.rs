@@ -208,6 +208,10 @@ impl SharedPlace<'_> {
         let (reads, name) = (if agents.len() == 1 { "reads" } else { "read" }, &listed.name);
         let message = match self.view.reads {
             _ if listed.missing => format!("{who} {reads} {name} at {at}, and its folder in the library is missing"),
+            Reads::Blocked => {
+                let why = visible(listed.fault.as_deref().unwrap_or_default());
+                format!("{who} {reads} {name} at {at}, which skillhub does not serve: {why}")
+            }
             Reads::Older { number } => format!("{who} {reads} revision {number} of {name} at {at}, not the newest"),
             _ => format!("{who} {reads} other content than skillhub has of {name}, at {at}"),
         };
@@ -253,7 +257,12 @@ fn repair(context: &Context, listed: &Listed, (view, path, hosts): (&AgentView, 
     let (name, is_of_user) = (&listed.name, view.scope == Some(Scope::User));
     let global = if is_of_user && context.project().is_some() { " --global" } else { "" };
     let is_folder = path.symlink_metadata().is_ok_and(|found| found.is_dir());
-    if listed.path.as_deref() == Some(path) && listed.held().is_some() {
+    // Also where the agent's folder is itself a link to the library.
+    let is_own = listed.path.is_some() && library::resolve(path).ok() == listed.path;
+    if is_own && listed.blocked {
+        return restore(context, listed);
+    }
+    if is_own && listed.held().is_some() {
         return format!("skillhub commit {name} --reason TEXT{global}");
     }
     if listed.missing {
@@ -261,10 +270,8 @@ fn repair(context: &Context, listed: &Listed, (view, path, hosts): (&AgentView, 
     }
     let is_same_scope = is_of_user == (listed.scope == Scope::User);
     // Content that skillhub never had of the skill is not replaced: only its owner can move it away.
-    if is_same_scope && matches!(view.reads, Reads::Other) && listed.path.as_deref() != Some(path) {
-        let aside = path.parent().and_then(Path::parent).unwrap_or(path).join(format!("{name}.aside"));
-        let word = |path: &Path| shell_word(&path.display().to_string());
-        return format!("mv {} {}", word(path), word(&aside));
+    if is_same_scope && matches!(view.reads, Reads::Other) && !is_own {
+        return move_aside(path, name);
     }
     let owner = hosts.iter().find(|host| host.owns(path)).map(|host| host.id);
     match (owner, is_same_scope) {
@@ -275,6 +282,26 @@ fn repair(context: &Context, listed: &Listed, (view, path, hosts): (&AgentView, 
         (Some(id), false) if is_of_user && !is_folder => format!("skillhub disable {name} --agent {id}{global}"),
         _ => format!("skillhub adopt {} --link{global}", shell_word(&path.display().to_string())),
     }
+}
+
+/// The command that takes content that is not served out of a skill's folder. The newest revision comes back where the
+/// history can keep the content; otherwise the folder is moved away.
+fn restore(context: &Context, listed: &Listed) -> String {
+    let Some(path) = &listed.path else { return "skillhub doctor".to_owned() };
+    let is_readable = library::folder::open_at(path)
+        .and_then(|dir| library::folder::read_dir(dir, library::folder::Leftovers::Skip, &skill::Limits::default()));
+    if listed.head.is_none() || is_readable.is_err() {
+        return move_aside(path, &listed.name);
+    }
+    let global = if listed.scope == Scope::User && context.project().is_some() { " --global" } else { "" };
+    format!("skillhub rollback {} head{global}", listed.name)
+}
+
+/// The command that moves a folder or link out of the folder that hosts read.
+pub fn move_aside(path: &Path, name: &SkillName) -> String {
+    let aside = path.parent().and_then(Path::parent).unwrap_or(path).join(format!("{name}.aside"));
+    let word = |path: &Path| shell_word(&path.display().to_string());
+    format!("mv {} {}", word(path), word(&aside))
 }
 
 /// Tests for a skill that a person hid from an agent: its folder is among those in which it is not linked.

@@ -13,6 +13,7 @@ pub mod boundaries;
 mod checks;
 mod disk;
 mod errors;
+mod interrupted;
 mod observed;
 mod place;
 mod power;

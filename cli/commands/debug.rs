@@ -187,11 +187,9 @@ impl<'a> Shown<'a> {
     /// The reason that the agent does not see it, or the place where its host reads something else.
     fn why(&self) -> String {
         match &self.view {
-            Some(AgentView { reads: Reads::Older { .. } | Reads::Other, path: Some(path), .. })
-                if self.why.is_empty() =>
-            {
-                path.display().to_string()
-            }
+            Some(AgentView {
+                reads: Reads::Older { .. } | Reads::Other | Reads::Blocked, path: Some(path), ..
+            }) if self.why.is_empty() => path.display().to_string(),
             _ => self.why.clone(),
         }
     }

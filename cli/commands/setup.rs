@@ -224,8 +224,7 @@ fn carry_out(
 ) -> Result<Exit, CliError> {
     let with_skills = || survey.places.iter().filter(|place| !place.skills.is_empty());
     let libraries: Vec<&Context> = with_skills().map(|place| &place.context).collect();
-    let record = SetupRecord::new(context, &libraries, files)?;
-    record.save(context)?;
+    let (mut record, record_path) = SetupRecord::new(context, &libraries, files)?.begin(context)?;
     let options = adopt::SetupOptions {
         replaces_tracked: args.link || context.is_at_terminal(),
         accepts_all: answer == Answer::Accept,
@@ -241,6 +240,7 @@ fn carry_out(
         }
     }
     warnings.extend(adopted.iter().flat_map(|(_, skills)| skills).flat_map(adopt::warnings));
+    record.end(context, &record_path)?;
     answer_done(context, survey, &record, &adopted, &warnings)
 }
 

@@ -29,7 +29,8 @@ What the scanner warned of when a skill's newest revision was let pass is shown 
 of today see it, and what a person accepted, with who, why and until when; so are waivers that ended,
 or end within two weeks.
 
-A host that reads other content than `skillhub read` gives, or a skill that is disabled, is an error (exit 8),
+A host that reads other content than `skillhub read` gives, a skill that is disabled, or an edit that is blocked
+is an error (exit 8),
 with the command that repairs it.")]
 pub struct StatusArgs {
     /// The skill; all of them otherwise
@@ -117,6 +118,10 @@ fn lines(skill: &SkillStanding) -> Vec<String> {
         lines.push(format!("`skillhub rollback {} head` brings the folder back", skill.name));
     }
     lines.extend(skill.fault.as_ref().map(fault_lines).unwrap_or_default());
+    if skill.managed && skill.fault.as_ref().is_some_and(|fault| fault.bundle().is_some()) {
+        let name = &skill.name;
+        lines.push(format!("`skillhub rollback {name} head` keeps the edit in the history and restores the skill"));
+    }
     lines
 }
 

@@ -7,11 +7,7 @@ use std::{
 
 use agent::{Catalogue, Host, Listed};
 
-use crate::{
-    context::Context,
-    print::{shell_word, visible},
-    sight::FolderSight,
-};
+use crate::{context::Context, print::visible, sight::FolderSight};
 
 /// The command that brings links to the state.
 const FIX: &str = "skillhub doctor --fix";
@@ -31,7 +27,7 @@ pub enum Remedy {
     },
     /// Agents that may see the skill read the same folder.
     Shared(Vec<&'static str>),
-    /// A folder or link that skillhub did not place.
+    /// A folder or link that skillhub did not place, and the command that moves it away.
     Foreign(String),
 }
 
@@ -52,7 +48,7 @@ impl Remedy {
             let command = format!("skillhub {verb} {name}{}", global(context, listed));
             return Self::OwnFolder { settings: settings(hosts, name.as_str()), command };
         }
-        let foreign = || Self::Foreign(shell_word(&place.display().to_string()));
+        let foreign = || Self::Foreign(super::move_aside(place, name));
         let (Some(library), Some(folder)) = (catalogue.library_of(listed), place.parent()) else { return foreign() };
         let is_placed = library.state().is_ok_and(|state| state.of(name).placed.iter().any(|path| path == place));
         let readers: Vec<&'static str> = sight.readers(folder).collect();
@@ -68,7 +64,8 @@ impl Remedy {
         match self {
             Self::RemoveLink(_) => Some(FIX.to_owned()),
             Self::OwnFolder { command, .. } => Some(command.clone()),
-            Self::Shared(_) | Self::Foreign(_) => None,
+            Self::Foreign(command) => Some(command.clone()),
+            Self::Shared(_) => None,
         }
     }
 }
@@ -83,7 +80,7 @@ impl fmt::Display for Remedy {
             Self::Shared(readers) => {
                 write!(f, "it is read by {}, not all of which it is hidden from", readers.join(", "))
             }
-            Self::Foreign(place) => write!(f, "skillhub did not place {}; remove it yourself", visible(place)),
+            Self::Foreign(command) => write!(f, "skillhub did not place it: `{}` moves it away", visible(command)),
         }
     }
 }

@@ -140,7 +140,10 @@ const steps = {
     await page.waitForURL(/moderation$/);
     assert.equal(await page.locator("#report-1").count(), 0);
     await page.goto(`${base}/acme/meeting-notes?version=1.1.0`);
-    assert.match(await page.innerText("main"), /not handed out[\s\S]*It does\./);
+    assert.match(await page.innerText("main"), /under quarantine: It does\./);
+    const nobody = await opened(browser);
+    await nobody.goto(`${base}/acme/meeting-notes?version=1.1.0`);
+    assert.match(await nobody.innerText("main"), /under quarantine: It does\.[\s\S]*not handed out/);
     await page.goto(`${base}/-/moderation`);
     await page.locator(".queue textarea").fill("Looked at it: the host is theirs.");
     await page.click("text=Restore");

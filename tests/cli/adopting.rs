@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::support::{Sandbox, hostile_script, snapshot, write_files};
+use crate::support::{Sandbox, hostile_script, skill_md, snapshot, write_files};
 
 /// A user who has two skills for Claude Code and has never used skillhub.
 fn newcomer() -> Sandbox {
@@ -187,4 +187,17 @@ fn linked_library_folder_is_adopted_in_place() {
         assert!(library.join("three/SKILL.md").is_file() && !library.join("three").is_symlink());
         assert!(["one", "two", "three"].iter().all(|name| !library.join(name).join(name).exists()));
     }
+}
+
+#[test]
+fn list_of_submodules_stays_in_place() {
+    let sandbox = Sandbox::new();
+    let text = skill_md("demo", "Was there before. Use in tests.", "Text.");
+    let list = b"[submodule \"x\"]\n\tpath = x\n\turl = https://example.org/x\n";
+    let files = [("SKILL.md", text.as_bytes(), false), (".gitmodules", &list[..], false)];
+    write_files(&sandbox.user_skill("demo"), &files);
+    sandbox.done(&["adopt", sandbox.user_skill("demo").to_str().unwrap()]);
+    sandbox.done(&["manage", "patch", "demo", "--find", "Text.", "--replace", "More text."]);
+    assert_eq!(fs::read(sandbox.user_skill("demo").join(".gitmodules")).unwrap(), list);
+    assert_eq!(sandbox.done(&["status", "demo"])["skills"][0]["state"], "clean");
 }

@@ -406,3 +406,65 @@ fn folder_without_history_is_new() {
     }
     assert_eq!(sandbox.done(&["commit", "fresh", "--reason", "begin"])["number"], 1);
 }
+
+/// A home of Codex, which reads the library's folder itself, with a skill.
+fn of_codex() -> Sandbox {
+    let sandbox = Sandbox::new();
+    fs::create_dir_all(sandbox.home().join(".codex")).unwrap();
+    sandbox.create("demo", "alpha line");
+    sandbox
+}
+
+#[test]
+fn blocked_edit_is_named_with_its_agents() {
+    let sandbox = of_codex();
+    edit_hostile(&sandbox);
+    let status = sandbox.ask(&["status", "demo"]).exits(8).json();
+    assert_eq!(status["skills"][0]["state"], "blocked");
+    let problem = &status["problems"][0];
+    assert_eq!((&problem["agents"], &problem["reads"]), (&json!(["codex"]), &json!("blocked")));
+    assert_eq!(problem["hint"], "skillhub rollback demo head");
+    let text = sandbox.run(&["status"]).exits(8).text();
+    assert!(text.contains("codex reads demo") && text.contains("rollback demo head"), "{text}");
+    let doctor = sandbox.ask(&["doctor"]).exits(1).json();
+    let is_named = |check: &Value| check["code"] == "agent_reads_other" && check["state"] == "cannot";
+    assert!(doctor["checks"].as_array().unwrap().iter().any(is_named), "{doctor:#}");
+    assert_eq!(sandbox.done(&["list"])["skills"][0]["agents"], json!([]));
+    sandbox.done(&["rollback", "demo", "head"]);
+    sandbox.done(&["status"]);
+}
+
+#[test]
+fn blocked_edit_that_no_history_can_keep_is_moved_away() {
+    let sandbox = of_codex();
+    std::os::unix::fs::symlink("/etc/hostname", sandbox.user_skill("demo").join("link")).unwrap();
+    let status = sandbox.ask(&["status"]).exits(8).json();
+    let hint = status["problems"][0]["hint"].as_str().unwrap();
+    assert!(std::process::Command::new("sh").args(["-c", hint]).status().unwrap().success(), "{hint}");
+    sandbox.done(&["rollback", "demo", "head"]);
+    sandbox.done(&["status"]);
+}
+
+#[test]
+fn blocked_folder_of_a_deleted_skill_is_named() {
+    let sandbox = sandbox();
+    sandbox.done(&["manage", "delete", "demo"]);
+    let text = skill_md("demo", "Is back. Use in tests.", "Text.");
+    let script = hostile_script();
+    let files = [("SKILL.md", text.as_bytes(), false), ("scripts/report.sh", script.as_bytes(), true)];
+    write_files(&sandbox.user_skill("demo"), &files);
+    let doctor = sandbox.ask(&["doctor"]).exits(1).json();
+    let problem = &doctor["problems"][0];
+    assert_eq!((&problem["code"], &problem["subject"]), (&json!("folder_blocked"), &json!("demo")));
+}
+
+#[test]
+fn held_edit_is_recorded_also_through_a_linked_folder() {
+    let sandbox = sandbox();
+    fs::create_dir_all(sandbox.home().join(".claude")).unwrap();
+    std::os::unix::fs::symlink("../.agents/skills", sandbox.home().join(".claude/skills")).unwrap();
+    fs::write(sandbox.skillhub_home().join("config.toml"), "policy = \"strict\"\n").unwrap();
+    write_files(&sandbox.user_skill("demo"), &[("references/mine.md", b"by hand\n", false)]);
+    let status = sandbox.ask(&["status"]).exits(8).json();
+    assert_eq!(status["problems"][0]["hint"], "skillhub commit demo --reason TEXT", "{status:#}");
+}

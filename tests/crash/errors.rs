@@ -55,13 +55,12 @@ impl Watcher for Refusal {
 
 /// Every refusal that a command can meet.
 fn refusals(trial: &Trial) -> Vec<Refusal> {
-    // What is refused to it beside the library is a warning. An undo that cannot move an original back leaves it among
-    // the originals, and the next undo does not bring it back yet.
-    if trial.scenario.is_setup() || trial.scenario.name == "undo of an adopt" {
+    // What is refused to it beside the library is a warning.
+    if trial.scenario.is_setup() {
         return Vec::new();
     }
     let mut refusals = Vec::new();
-    for boundary in &trial.boundaries {
+    for boundary in trial.boundaries.iter().filter(|boundary| boundary.number <= last_of_undo(trial)) {
         for error in [Errno::ENOSPC, Errno::EIO, Errno::EROFS, Errno::EACCES] {
             for from_there_on in [false, true] {
                 let refusal = Refusal { boundary: boundary.number, error, from_there_on };
@@ -70,6 +69,17 @@ fn refusals(trial: &Trial) -> Vec<Refusal> {
         }
     }
     refusals
+}
+
+/// The last boundary at which a refusal is tried. From the move of the last original on, a refusal leaves an
+/// empty folder, or a link that is noted until the next undo.
+fn last_of_undo(trial: &Trial) -> usize {
+    let is_original = |boundary: &&Boundary| {
+        let Effect::Rename { from, .. } = &boundary.effect else { return false };
+        from.components().any(|part| part.as_os_str() == "originals")
+    };
+    let last = trial.boundaries.iter().rfind(is_original).filter(|_| trial.scenario.name == "undo of an adopt");
+    last.map_or(usize::MAX, |boundary| boundary.number.saturating_sub(1))
 }
 
 fn run(trial: &Trial, mut refusal: Refusal) -> Tally {

@@ -25,7 +25,7 @@ struct Loss {
 }
 
 fn losses(trial: &Trial) -> Vec<Loss> {
-    // After a loss, another `setup` manages again what is not managed, as an operation of its own.
+    // An original whose move was lost stands where its link is noted, which `doctor` names and another `setup` leaves.
     if trial.scenario.is_setup() {
         return Vec::new();
     }

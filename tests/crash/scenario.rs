@@ -133,6 +133,12 @@ pub const SCENARIOS: &[Scenario] = &[
         args: &["enable", "one", "--agent", "claude-code"],
         stdin: String::new,
     },
+    Scenario {
+        name: "disable for an agent",
+        prepare: installed,
+        args: &["disable", "one", "--agent", "claude-code"],
+        stdin: String::new,
+    },
     Scenario { name: "setup", prepare: of_an_agent, args: &["setup", "-y"], stdin: String::new },
     Scenario { name: "undo of a setup", prepare: set_up, args: &["setup", "--undo"], stdin: String::new },
     Scenario {
@@ -207,13 +213,13 @@ fn published(sandbox: &Sandbox) {
     }
 }
 
-fn installed(sandbox: &Sandbox) {
+pub fn installed(sandbox: &Sandbox) {
     sources(sandbox);
     sandbox.done(&["install", "./one", "./two"]);
 }
 
 /// Skills in a folder of Claude Code, one of them a link to a folder elsewhere.
-fn of_an_agent(sandbox: &Sandbox) {
+pub fn of_an_agent(sandbox: &Sandbox) {
     let folder = sandbox.home().join(".claude/skills");
     sources(sandbox);
     fs::create_dir(&folder).unwrap();

@@ -8,13 +8,10 @@ use rusqlite::Connection;
 use super::{archive, publish};
 use crate::support::{Sandbox, Server};
 
-/// The tokens of the database in `tests/data`, which the build before migrations had a history has written.
+/// Databases that two builds from before migrations had a history have written, and their tokens.
+const OLD_DATABASES: [&str; 2] = ["tests/data/server-1.sqlite", "tests/data/server-2.sqlite"];
 const OLD_ADMIN: &str = "skh_29d86b1df1d73efa3b14429588bd58fbe3f22ce3a36692af5bb9272b6a11fa14";
 const OLD_ANN: &str = "skh_3effe42d8b6d9c189b5d42435998c0cbec8c55a1dd3f172ff46437bf3c8c0820";
-
-fn old_database() -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/server-1.sqlite")
-}
 
 #[test]
 fn second_server_is_refused() {
@@ -96,11 +93,17 @@ mod modes {
 }
 
 #[test]
-fn database_of_the_build_before_is_upgraded() {
+fn databases_of_earlier_builds_are_upgraded() {
+    for old in OLD_DATABASES {
+        upgrades(&Path::new(env!("CARGO_MANIFEST_DIR")).join(old));
+    }
+}
+
+fn upgrades(old: &Path) {
     let sandbox = Sandbox::new();
     let data = sandbox.path("hub");
     std::fs::create_dir(&data).unwrap();
-    std::fs::copy(old_database(), data.join("skillhub.sqlite")).unwrap();
+    std::fs::copy(old, data.join("skillhub.sqlite")).unwrap();
     let server = Server::start(&sandbox, &[]);
     assert_eq!(server.ask("GET", "/v1/whoami", Some(OLD_ADMIN), b"").done()["admin"], true);
     let bytes = archive(&sandbox, "notes", "two");
@@ -116,7 +119,7 @@ fn database_of_the_build_before_is_upgraded() {
         let rows = select.query_map([], |row| row.get::<_, String>(0)).unwrap();
         rows.collect::<Result<Vec<_>, _>>().unwrap()
     };
-    assert!(rows("select name from migrations order by number").len() >= 2);
+    assert!(rows("select name from migrations order by number").len() >= 3);
     assert!(rows("select sha256 || applied_at from migrations").iter().all(|row| row.len() == 64 + 20));
 }
 

@@ -5,7 +5,7 @@ use library::{Checkout, FolderState, HandEditFault, Library, LibraryError, State
 use super::Findings;
 use skill::counted;
 
-use crate::{context::Context, exit::CliError};
+use crate::{context::Context, exit::CliError, views::move_aside};
 
 /// Whether every line of the event log can be read.
 pub fn check_events(context: &Context, library: &Library, findings: &mut Findings) -> Result<(), CliError> {
@@ -165,8 +165,24 @@ pub fn check_folders(context: &Context, library: &mut Library, findings: &mut Fi
             }
         }
     }
+    check_deleted(library, findings)?;
     let path = library.path().to_owned();
     findings.close("folders", &path, format!("all {} skills' folders are as their heads", skills.len()));
+    Ok(())
+}
+
+/// Folders of deleted skills that are there again and that no command manages.
+fn check_deleted(library: &Library, findings: &mut Findings) -> Result<(), CliError> {
+    for name in library.folders()?.iter().filter_map(|name| skill::SkillName::parse(name).ok()) {
+        if !library.head(&name)?.is_some_and(|head| head.tombstone) {
+            continue;
+        }
+        if let FolderState::Blocked(fault) = library.folder_state(&name)? {
+            let away = move_aside(&library.path().join(name.as_str()), &name);
+            let message = format!("was deleted and has a folder again, which is not managed: {fault}; `{away}`");
+            findings.cannot("folders", "folder_blocked", &name, message);
+        }
+    }
     Ok(())
 }
 

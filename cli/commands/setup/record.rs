@@ -32,6 +32,20 @@ pub struct SetupRecord {
     /// Folders that were absent before, the outermost last.
     #[serde(default)]
     pub folders: Vec<PathBuf>,
+    /// How often it was begun; more than once where it was interrupted.
+    #[serde(default = "once")]
+    pub attempts: usize,
+    /// Whether the last attempt ended.
+    #[serde(default = "ended")]
+    pub is_done: bool,
+}
+
+fn once() -> usize {
+    1
+}
+
+fn ended() -> bool {
+    true
 }
 
 /// A library before a setup.
@@ -84,23 +98,69 @@ impl SetupRecord {
             folders: folders.chain(of_files).collect(),
             libraries: libraries.iter().map(|library| LibraryBefore::of(library)).collect::<Result<_, _>>()?,
             files,
+            attempts: 1,
+            is_done: false,
         })
     }
 
-    /// Stores it in the home, for its user alone.
+    /// Goes on with an interrupted setup: the undo of both goes back to the state before the first.
+    fn after(mut self, first: &Self) -> Self {
+        for library in &mut self.libraries {
+            if let Some(known) = first.libraries.iter().find(|known| known.project == library.project) {
+                library.operation.clone_from(&known.operation);
+            }
+        }
+        for file in &mut self.files {
+            if let Some(known) = first.files.iter().find(|known| known.path == file.path) {
+                file.before.clone_from(&known.before);
+            }
+        }
+        let new = |library: &&LibraryBefore| self.libraries.iter().all(|known| known.project != library.project);
+        let libraries: Vec<_> = first.libraries.iter().filter(new).cloned().collect();
+        let files: Vec<_> =
+            first.files.iter().filter(|file| self.files.iter().all(|known| known.path != file.path)).cloned().collect();
+        let folders: Vec<_> = self.folders.into_iter().filter(|folder| !first.folders.contains(folder)).collect();
+        self.folders = first.folders.iter().cloned().chain(folders).collect();
+        self.libraries.extend(libraries);
+        self.files.extend(files);
+        Self { attempts: first.attempts + 1, ..self }
+    }
+
+    /// Stores it in place of an interrupted one, which it goes on with, or as a new one. Gives its file.
+    ///
+    /// # Errors
+    /// The home cannot be read or written.
+    pub fn begin(self, context: &Context) -> Result<(Self, PathBuf), CliError> {
+        let folder = context.home.path().join(FOLDER);
+        let (record, path) = match Self::last(context)? {
+            Some((first, path)) if !first.is_done => (self.after(&first), path),
+            _ => (self, folder.join(format!("{:020}.json", context.now.as_nanosecond()))),
+        };
+        record.save(context, &path)?;
+        Ok((record, path))
+    }
+
+    /// Notes that the setup ended.
     ///
     /// # Errors
     /// The home cannot be written.
-    pub fn save(&self, context: &Context) -> Result<(), CliError> {
+    pub fn end(&mut self, context: &Context, path: &Path) -> Result<(), CliError> {
+        self.is_done = true;
+        self.save(context, path)
+    }
+
+    /// Stores it in the home, for its user alone.
+    fn save(&self, context: &Context, path: &Path) -> Result<(), CliError> {
         context.home.ensure()?;
         let folder = context.home.path().join(FOLDER);
         fs::create_dir_all(&folder).map_err(io_at(&folder))?;
-        let path = folder.join(format!("{:020}.json", context.now.as_nanosecond()));
         let mut file = NamedTempFile::new_in(&folder).map_err(io_at(&folder))?;
-        serde_json::to_writer(&mut file, self).map_err(std::io::Error::from).map_err(io_at(&path))?;
-        file.flush().and_then(|()| file.as_file().sync_all()).map_err(io_at(&path))?;
-        file.persist(&path).map_err(|error| io_at(&path)(error.error))?;
-        Ok(())
+        serde_json::to_writer(&mut file, self).map_err(std::io::Error::from).map_err(io_at(path))?;
+        file.flush().and_then(|()| file.as_file().sync_all()).map_err(io_at(path))?;
+        file.persist(path).map_err(|error| io_at(path)(error.error))?;
+        // The operations that follow are durable, and so is the record that undoes them.
+        let folders = [folder.as_path(), context.home.path()].into_iter().filter(|_| cfg!(unix));
+        folders.into_iter().try_for_each(|folder| fs::File::open(folder)?.sync_all()).map_err(io_at(&folder))
     }
 
     /// The newest record that was not undone, and its file.

@@ -30,7 +30,10 @@ pub fn is_last_operation(context: &Context) -> Result<bool, CliError> {
         return Ok(false);
     };
     let before = record.libraries.iter().find(|before| before.project.as_deref() == context.library_project());
-    Ok(before.map(|before| since(context, before)).transpose()?.is_some_and(|operations| is_setup_alone(&operations)))
+    Ok(before
+        .map(|before| since(context, before))
+        .transpose()?
+        .is_some_and(|operations| is_setup_alone(&operations, record.attempts)))
 }
 
 /// Undoes the last setup.
@@ -41,7 +44,7 @@ pub fn run(context: &Context, global: &Global) -> Result<Exit, CliError> {
     };
     let libraries = libraries(context, global, &record)?;
     if !global.yes {
-        libraries.iter().try_for_each(|(context, before)| check_is_last(context, before))?;
+        libraries.iter().try_for_each(|(context, before)| check_is_last(context, before, record.attempts))?;
     }
     let (mut skills, mut warnings) = (Vec::new(), Vec::new());
     for (context, before) in &libraries {
@@ -91,18 +94,20 @@ fn since(context: &Context, before: &LibraryBefore) -> Result<Vec<Operation>, Cl
     Ok(operations.into_iter().take_while(|operation| operation.id != before.operation).collect())
 }
 
-fn is_setup_alone(operations: &[Operation]) -> bool {
-    matches!(operations, [only] if only.action == Action::Adopt.as_str())
+/// Whether each operation is that of an attempt of the setup.
+fn is_setup_alone(operations: &[Operation], attempts: usize) -> bool {
+    let is_adopt = |operation: &Operation| operation.action == Action::Adopt.as_str();
+    !operations.is_empty() && operations.len() <= attempts && operations.iter().all(is_adopt)
 }
 
 /// Refuses when other operations came after the setup, for undoing it undoes these as well.
-fn check_is_last(context: &Context, before: &LibraryBefore) -> Result<(), CliError> {
+fn check_is_last(context: &Context, before: &LibraryBefore, attempts: usize) -> Result<(), CliError> {
     let operations = since(context, before)?;
     let later = operations.iter().filter(|operation| operation.action != Action::Adopt.as_str()).count();
     // An undo of the setup that was stopped after the library.
     let undo = client::undo_reason(&before.operation);
     let is_undone = operations.first().is_some_and(|last| last.reason.as_deref() == Some(undo.as_str()));
-    if operations.is_empty() || is_setup_alone(&operations) || is_undone {
+    if operations.is_empty() || is_setup_alone(&operations, attempts) || is_undone {
         return Ok(());
     }
     let library = context.shown(context.library_path());

@@ -57,6 +57,8 @@ pub struct Listed {
     pub fault: Option<String>,
     /// Whether that is damage of its history.
     pub damaged: bool,
+    /// Whether its folder has content that readers refuse.
+    pub blocked: bool,
     /// Whether it stands in a folder of agents rather than in a library of the user or project.
     pub found_elsewhere: bool,
     source: Source,
@@ -403,6 +405,7 @@ fn listed(library: &Library, place: usize, glance: Glance, set: &SkillState) -> 
         modified: edited || evolved,
         missing: standing == Standing::Missing,
         damaged: matches!(standing, Standing::Damaged(_)),
+        blocked: matches!(standing, Standing::Blocked(_)),
         fault: fault.or(unreadable),
         found_elsewhere: false,
         source: Source::Library(place),
@@ -429,6 +432,7 @@ fn of_builtin(builtin: Builtin) -> Listed {
         modified: false,
         missing: false,
         damaged: false,
+        blocked: false,
         fault,
         found_elsewhere: false,
         source: Source::Program(Box::new(files)),

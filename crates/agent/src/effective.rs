@@ -13,6 +13,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use cap_std::{ambient_authority, fs::Dir};
 use library::{
     Scope,
     folder::{self, FolderError, Leftovers},
@@ -59,6 +60,8 @@ pub enum Reads {
     },
     /// Content that no revision of the skill has.
     Other,
+    /// Content of the skill's own folder that our own readers refuse.
+    Blocked,
     /// The host has no such skill.
     Nothing,
 }
@@ -82,7 +85,7 @@ impl AgentView {
     #[must_use]
     pub fn differs(&self) -> bool {
         let is_meant = matches!(self.sight, Sight::Seen | Sight::Asked | Sight::Unusable(_));
-        is_meant && matches!(self.reads, Reads::Older { .. } | Reads::Other)
+        is_meant && matches!(self.reads, Reads::Older { .. } | Reads::Other | Reads::Blocked)
     }
 
     /// Tests for a skill that our own readers hide and the host reads.
@@ -107,6 +110,7 @@ impl Reads {
             Self::Served => "served",
             Self::Older { .. } => "older",
             Self::Other => "other",
+            Self::Blocked => "blocked",
             Self::Nothing => "nothing",
         }
     }
@@ -170,6 +174,7 @@ impl<'a> Views<'a> {
         if real == own {
             return match (listed.missing, listed.held()) {
                 (true, _) => Reads::Nothing,
+                _ if listed.blocked => refused(own),
                 (false, Some(_)) => Reads::Other,
                 (false, None) => Reads::Served,
             };
@@ -210,6 +215,12 @@ pub(crate) fn is_equal_copy(catalogue: &Catalogue, known: &Listed, hidden: &List
     let found = hidden.path.as_deref().map(read_folder);
     let served = || catalogue.files(known);
     found.is_some_and(|found| found.is_ok_and(|found| served().is_ok_and(|served| found.same_but_line_ends(&served))))
+}
+
+/// The content of a skill's own folder that our own readers refuse. Hosts read a folder with a `SKILL.md`.
+fn refused(own: &Path) -> Reads {
+    let opened = Dir::open_ambient_dir(own, ambient_authority());
+    if opened.is_ok_and(|dir| dir.is_file("SKILL.md")) { Reads::Blocked } else { Reads::Nothing }
 }
 
 fn read_folder(path: &Path) -> Result<Bundle, FolderError> {

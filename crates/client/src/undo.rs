@@ -155,7 +155,7 @@ fn carry_out(
     let mut planned = planned.collect::<Result<Vec<_>, _>>()?;
     if last.is_several() {
         let state = library.state()?;
-        planned.retain(|planned| planned.changes(&state));
+        planned.retain(|planned| planned.changes(&state) || planned.has_kept_originals(library));
     }
     // What follows from the commit belongs to it.
     let _whole = Section::enter().map_err(CommitError::from)?;
@@ -246,6 +246,16 @@ impl Planned<'_> {
         }
     }
 
+    /// Whether an original is still kept that comes back when the skill goes: an undo before could not move it.
+    fn has_kept_originals(&self, library: &Library) -> bool {
+        self.then.is_none() && self.of.originals().iter().any(|original| library.keeps_original(original))
+    }
+
+    /// Whether an undo before deleted the skill already.
+    fn is_deleted(&self) -> bool {
+        self.then.is_none() && self.head.as_ref().is_some_and(|head| head.tombstone)
+    }
+
     fn origin(&self) -> Option<&Origin> {
         self.head.as_ref()?.origin.as_ref()
     }
@@ -260,7 +270,7 @@ impl Planned<'_> {
 
     /// The revision that makes it so; none where only a setting is taken back.
     fn commit(&self, lock: &LockFile, stamp: &Stamp) -> Option<Commit> {
-        self.of.revision()?;
+        self.of.revision().filter(|_| !self.is_deleted())?;
         let (content, origin) = match &self.then {
             Some((before, cleared)) => (Content::Cleared(cleared.clone()), before.origin.clone()),
             None => (Content::Tombstone, self.origin().cloned()),
@@ -302,6 +312,7 @@ impl Planned<'_> {
         let name = &self.of.name;
         if self.of.before().is_some_and(|before| before.in_place)
             && self.then.is_none()
+            && !self.is_deleted()
             && let Err(why) = self.put_folder_back(library)
         {
             outcome

@@ -28,8 +28,8 @@ use listing::{Entry, Kind};
 
 /// What tools and systems leave in a folder and no skill is made of; passed over by
 /// [`Leftovers::Skip`] and kept in place by a checkout.
-const LEFTOVERS: [&str; 8] =
-    [".git", ".hg", ".svn", ".DS_Store", "Thumbs.db", "desktop.ini", "__pycache__", "node_modules"];
+const LEFTOVERS: [&str; 9] =
+    [".git", ".gitmodules", ".hg", ".svn", ".DS_Store", "Thumbs.db", "desktop.ini", "__pycache__", "node_modules"];
 
 /// Whether what tools and systems leave in a folder (`.git`, `node_modules`, `.DS_Store`, …) counts as
 /// files of the skill.

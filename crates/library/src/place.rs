@@ -97,6 +97,10 @@ impl AgentDir {
     pub fn place_link(&self, skill: &SkillName, library: &Path) -> Result<Placed, PlaceLinkError> {
         let target = relative(&self.path, &library.join(skill.as_str()));
         let path = self.path.join(skill.as_str());
+        // A folder that is itself a link to the library shows every skill.
+        if crate::resolve(&self.path).is_ok_and(|real| real == library) {
+            return Ok(Placed::Already(path));
+        }
         match self.dir.symlink_metadata(skill.as_str()) {
             Ok(found) if found.is_symlink() && self.shows(skill, library) => Ok(Placed::Already(path)),
             Ok(_) => Err(PlaceLinkError::Occupied(path)),
@@ -289,6 +293,20 @@ mod tests {
         assert!(!agent.remove_link(&own, &library).unwrap() && agent.dir.is_dir("own"));
         assert!(agent.remove_link(&pdf, &library).unwrap());
         assert!(!agent.remove_link(&pdf, &library).unwrap());
+    }
+
+    #[test]
+    fn linked_library_gets_no_links() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = crate::resolve(temp.path()).unwrap();
+        let (library, folder) = (root.join("library"), root.join("skills"));
+        let dir = AgentDir::create(&library).unwrap();
+        let parent = Dir::open_ambient_dir(&root, ambient_authority()).unwrap();
+        make_link(&parent, Path::new("library"), "skills").unwrap();
+        let agent = AgentDir { path: folder, dir: dir.dir.try_clone().unwrap() };
+        let pdf = SkillName::parse("pdf").unwrap();
+        assert!(matches!(agent.place_link(&pdf, &library).unwrap(), Placed::Already(_)));
+        assert!(!dir.holds(&pdf), "a link to itself");
     }
 
     #[test]

@@ -51,7 +51,8 @@ fn set_mode(_: &Dir, _: &str, _: u32) -> io::Result<()> {
     Ok(())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     #![expect(clippy::disallowed_methods, reason = "tests look at the disk from outside")]
 

@@ -23,10 +23,10 @@ macro_rules! migrations {
 }
 
 /// All steps, oldest first.
-const MIGRATIONS: [Migration; 3] = migrations!["0001-tables", "0002-openings-sessions-contents", "0003-copies"];
+const MIGRATIONS: [Migration; 3] = migrations!["0001-tables", "0002-copies", "0003-openings-sessions-contents"];
 
-/// The `user_version` of databases from before the history was kept: the first migration alone was applied.
-const WITHOUT_HISTORY: i64 = 1;
+/// The migrations of builds from before the history was kept. Their `user_version` counts those that were applied.
+const WITHOUT_HISTORY: usize = 2;
 
 const HISTORY: &str = "create table migrations (
     number integer primary key,
@@ -96,14 +96,18 @@ fn history(database: &Connection) -> Result<Vec<Applied>, DatabaseError> {
         })?;
         return Ok(rows.collect::<Result<_, _>>()?);
     }
-    match database.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0))? {
-        0 => Ok(Vec::new()),
-        WITHOUT_HISTORY => Ok(MIGRATIONS
-            .iter()
-            .take(1)
-            .map(|first| Applied { number: 1, name: first.name.to_owned(), sha256: first.sha256() })
-            .collect()),
-        found => Err(DatabaseError::Newer { found: format!("schema {found}") }),
+    let found: i64 = database.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    match usize::try_from(found) {
+        Ok(applied) if applied <= WITHOUT_HISTORY => {
+            let known = MIGRATIONS.iter().take(applied).zip(1..);
+            let applied = |(one, number): (&Migration, usize)| Applied {
+                number,
+                name: one.name.to_owned(),
+                sha256: one.sha256(),
+            };
+            Ok(known.map(applied).collect())
+        }
+        _ => Err(DatabaseError::Newer { found: format!("schema {found}") }),
     }
 }
 
@@ -147,13 +151,18 @@ mod tests {
 
     #[test]
     fn database_without_history_is_upgraded() {
-        let mut database = Connection::open_in_memory().unwrap();
-        database.execute_batch(MIGRATIONS[0].sql).unwrap();
-        database.execute_batch("insert into stars values ('acme/notes', 'ann'); pragma user_version = 1;").unwrap();
-        migrate(&mut database, now()).unwrap();
-        assert_eq!(names(&database), MIGRATIONS.map(|one| one.name));
-        let stars: i64 = database.query_row("select count(*) from stars", [], |row| row.get(0)).unwrap();
-        assert_eq!(stars, 1);
+        for applied in 1..=WITHOUT_HISTORY {
+            let mut database = Connection::open_in_memory().unwrap();
+            for migration in &MIGRATIONS[..applied] {
+                database.execute_batch(migration.sql).unwrap();
+            }
+            database.execute_batch("insert into stars values ('acme/notes', 'ann')").unwrap();
+            database.pragma_update(None, "user_version", applied as i64).unwrap();
+            migrate(&mut database, now()).unwrap();
+            assert_eq!(names(&database), MIGRATIONS.map(|one| one.name));
+            let stars: i64 = database.query_row("select count(*) from stars", [], |row| row.get(0)).unwrap();
+            assert_eq!(stars, 1);
+        }
     }
 
     #[test]

@@ -61,14 +61,13 @@ pub fn publish(hub: &Hub, caller: &Caller, submission: &Submission) -> Result<Re
     let appended = hub.change(|index| {
         // Another account may have opened the namespace meanwhile.
         hub.check_namespace(caller, &submission.name.owner, false)?;
-        append_as(hub, account, &release, || {
-            let appended = index.append(&release, &cleared, &packed).map_err(refused)?;
-            if matches!(appended, Appended::Published(_)) {
-                let held = hold_copy(&hub.quarantines, index, appended.entry(), &release.stamp);
-                held.map_err(|error| ApiError::of(&error))?;
-            }
-            Ok(appended)
-        })
+        let appended =
+            append_as(hub, account, &release, || index.append(&release, &cleared, &packed).map_err(refused))?;
+        if matches!(appended, Appended::Published(_)) {
+            let held = hold_copy(&hub.quarantines, index, appended.entry(), &release.stamp);
+            held.map_err(|error| ApiError::of(&error))?;
+        }
+        Ok(appended)
     })?;
     let is_new = matches!(appended, Appended::Published(_));
     if is_new {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use library::{AgentDir, Library};
+use library::{AgentDir, Library, Placed};
 use skill::SkillName;
 
 use super::{Standing, look};
@@ -44,7 +44,8 @@ pub fn follow_sight_at(library: &Library, skill: &SkillName, path: &Path, is_see
     };
     match (is_seen, standing) {
         (true, Standing::Nothing) => match dir.place_link(skill, library.path()) {
-            Ok(_) => Some(SightOutcome::Shown(path.to_owned())),
+            Ok(Placed::New(_)) => Some(SightOutcome::Shown(path.to_owned())),
+            Ok(Placed::Already(_)) => None,
             Err(error) => left(&error.to_string()),
         },
         (false, Standing::Ours) => match dir.remove_link(skill, library.path()) {

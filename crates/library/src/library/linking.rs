@@ -36,20 +36,26 @@ impl Library {
         skill: &SkillName,
         plan: &LinkPlan,
         (stamp, action): (&Stamp, &str),
-        change: impl Fn(&mut SkillState),
+        change: impl FnOnce(&mut SkillState),
     ) -> Result<LinkChanges, LibraryError> {
         let own = self.ensure_own()?;
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
-        let before = State::read(&own)?.of(skill);
-        let mut after = before.clone();
-        change(&mut after);
-        check_may_show(skill, (&before, &after), &stamp.actor)?;
+        // The decision is noted first: a process that is killed before it removes a link leaves a link that the next
+        // command removes.
+        self.note_links(&own, skill, &LinkChanges::default(), (stamp, action, None), change)?;
         let steps = steps_of(skill, plan, &operation_id(stamp));
         let changes = self.carry_out_links(&own, skill, &steps);
         let before = Before { originals: changes.originals.clone(), ..Before::default() };
         let before = Some(before).filter(|before| *before != Before::default());
-        self.note_links(&own, skill, &changes, (stamp, action, before), change)?;
+        self.note_links(&own, skill, &changes, (stamp, action, before), |_| {})?;
         Ok(changes)
+    }
+
+    /// Tests for an original that is still kept in the home.
+    #[must_use]
+    pub fn keeps_original(&self, original: &Original) -> bool {
+        let own = crate::home::open_dir(self.own_path()).ok().flatten();
+        own.is_some_and(|own| own.symlink_metadata(&original.kept).is_ok())
     }
 
     /// The contents that a skill had, newest first.

@@ -52,10 +52,19 @@ impl Run {
         self.revisions.last().cloned().unwrap_or_default()
     }
 
+    /// What a hand edit is recorded as: an earlier revision with other line ends keeps its own.
+    fn recorded(&self) -> Bundle {
+        let found = &self.folder;
+        let forms = [found.clone(), found.with_line_feeds(), found.with_carriage_returns()];
+        let mut earlier = self.revisions.iter().rev().skip(1).filter(|files| !files.is_empty());
+        let earlier = if self.head().is_empty() { None } else { earlier.find(|files| forms.contains(files)) };
+        earlier.unwrap_or(found).clone()
+    }
+
     /// What a look at the skill does: a hand edit becomes a revision.
     fn take_over(&mut self) -> Snapshot {
         if !self.folder.is_empty() && !self.folder.same_but_line_ends(&self.head()) {
-            self.revisions.push(self.folder.clone());
+            self.revisions.push(self.recorded());
         }
         let seen = self.library.snapshot(&name("pdf"), &stamp(), TakeOver::Commit).unwrap();
         assert_eq!(seen.bundle, self.head());

@@ -97,6 +97,7 @@ pub async fn skill(
 impl View<'_> {
     fn page(&self, hub: &Hub) -> Result<Markup, ApiError> {
         let (texts, entry) = (self.visitor.texts, self.entry);
+        let barrier = hub.barrier(entry)?;
         Ok(html! {
             header.title {
                 h1 { a.owner href={ "/" (entry.name.owner) } { (entry.name.owner) } "/" wbr; (entry.name.name) }
@@ -109,7 +110,7 @@ impl View<'_> {
                 (lead(&entry.description))
             }
             @if self.was_reported { p.note.good role="status" { (texts.reported) } }
-            @if let Some(barrier) = hub.barrier(entry)? { p.note { (visible(&barrier.message())) } }
+            @if let Some(barrier) = &barrier { p.note { (visible(&barrier.message())) } }
             @if let Some(reason) = entry.yanked_reason() { p.note { (texts.yanked) ": " (visible(reason)) } }
             @if let Some(deprecated) = entry.deprecated() { p.note { (visible(&deprecated.to_string())) } }
             @if !self.is_newest { p.note { (texts.not_newest) " " a href={ "/" (entry.name) } { (texts.to_newest) } } }
@@ -117,7 +118,7 @@ impl View<'_> {
                 div.main {
                     @match &self.files {
                         Ok((bundle, judgement)) => {
-                            (install(self.visitor, entry, self.is_newest))
+                            @if barrier.is_none() { (install(self.visitor, entry, self.is_newest)) }
                             section {
                                 h2 { (texts.what_it_touches) }
                                 (capabilities(&judgement.capabilities, texts))
