@@ -32,7 +32,8 @@ impl Place {
             Context { actor: self.actor.clone(), time, policy: self.policy.into(), elsewhere: &self.elsewhere.clone() };
         let mut target: ProposalRef = target.parse().unwrap();
         // Reviewed as it is now, unless the test names a head.
-        if let (None, Some(proposal)) = (&target.head, get(&self.library, &target.id).unwrap().into_whole()) {
+        let entry = get(&self.library, &target.id).ok();
+        if let (None, Some(proposal)) = (&target.head, entry.and_then(ProposalEntry::into_whole)) {
             let head = self.library.head(&proposal.skill).unwrap();
             target.head = Some(ReviewedHead::of(head.as_ref().map(|head| &head.id)));
         }
@@ -128,7 +129,8 @@ fn another_head_than_the_reviewed_one_is_stale() {
     let seen = difference(&place.library, &id.parse().unwrap(), false).unwrap().reviewed;
     place.by_person(write("references/more.md", "more\n"));
     let base = place.proposal(&id).base;
-    for target in [seen.clone(), ProposalRef { head: Some(ReviewedHead::of(base.as_ref())), ..id.parse().unwrap() }] {
+    let of_base = format!("{id}@1@{}", ReviewedHead::of(base.as_ref())).parse().unwrap();
+    for target in [seen.clone(), of_base] {
         let error = place.undisturbed(|place| place.accept(&target.to_string()).unwrap_err());
         assert_eq!(error.code(), "stale_revision");
         assert!(error.details()["diff"].as_str().unwrap().contains("+1."), "{error}");
@@ -361,6 +363,7 @@ fn a_hand_edit_that_is_found_on_the_way_is_recorded_and_merged_and_a_bad_one_ref
     let mut place = strict();
     let id = place.proposed(patch("First.", "1."));
     place.write("references/notes.md", "by hand\n");
+    assert_eq!(place.accept(&id).unwrap_err().code(), "stale_revision", "nobody reviewed it with the edit");
     place.accept(&id).unwrap();
     assert_eq!(place.actions()[..2], ["patch", "external"]);
     assert_eq!(place.read("references/notes.md"), "by hand\n");
