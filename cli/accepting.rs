@@ -69,7 +69,7 @@ impl<'a> Acceptor<'a> {
                 return Err(WaiveError::NotWaivable(rule.clone()).into());
             }
         }
-        if reason.trim().is_empty() {
+        if reason.trim().is_empty() || reason.chars().count() > Limits::default().note_chars {
             return Err(WaiveError::Reason(Limits::default().note_chars).into());
         }
         Ok(Self { context, by: Some((reviewer, Way::Rules(args.accept.clone(), reason.clone()))) })

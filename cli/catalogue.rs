@@ -1,11 +1,12 @@
 //! What the command line tells of a [`Catalogue`].
 
-use agent::{Builtin, Catalogue};
+use agent::{Builtin, Catalogue, Places};
 use serde_json::{Value, json};
 use skill::SkillName;
 
 use crate::{
-    exit::{CliError, Exit},
+    context::Context,
+    exit::{CliError, Exit, failed},
     print::Output,
 };
 
@@ -17,6 +18,23 @@ pub fn builtin() -> Result<Vec<Builtin>, CliError> {
     let internal = |error: String| CliError::new("internal", Exit::Failed, error);
     let seeds = registry_index::builtins().map_err(|error| internal(error.to_string()))?;
     seeds.into_iter().map(|files| Builtin::of(files).map_err(internal)).collect()
+}
+
+/// The skills that whoever acts, or the agent that is named, may know of, by precedence.
+///
+/// # Errors
+/// A library or the configuration cannot be read.
+pub fn collect(
+    context: &Context,
+    places: &Places,
+    builtin: Vec<Builtin>,
+    agent: Option<&str>,
+) -> Result<Catalogue, CliError> {
+    let catalogue = Catalogue::collect(places, builtin).map_err(failed)?;
+    if context.is_person() {
+        return Ok(catalogue);
+    }
+    Ok(catalogue.without_hidden(&context.settings()?, &context.agent(agent)))
 }
 
 /// What is damaged of single skills, which the others do not suffer from: told to people, and as a part

@@ -12,6 +12,7 @@ use compose::{
     WorkshopError,
 };
 use mcp::{Remote, RemoteServer, STARTED_FOR_TOOLS};
+use skill::SkillName;
 
 use crate::{
     catalogue::builtin,
@@ -33,6 +34,8 @@ pub struct Composing {
     catalogue: Catalogue,
     settings: Settings,
     agent: String,
+    /// The agent is named or acts itself, and is not shown what the configuration denies to it.
+    is_bound: bool,
     hosts: Hosts,
     specs: Vec<ToolSpec>,
 }
@@ -49,6 +52,7 @@ impl Composing {
             catalogue: Catalogue::collect(&context.places(true), builtin()?).map_err(failed)?,
             settings: context.settings()?,
             agent: context.agent(agent),
+            is_bound: agent.is_some() || !context.is_person(),
             specs,
             hosts,
         })
@@ -74,6 +78,16 @@ impl Composing {
         Access::new(&self.catalogue, &self.settings, &self.agent)
     }
 
+    /// Tests for a skill that the configuration hides from the agent.
+    pub fn hides(&self, skill: &str) -> bool {
+        self.is_bound && self.access().hides(skill)
+    }
+
+    /// The skills to compile where none is named: those that the agent sees.
+    pub fn names(&self) -> Vec<SkillName> {
+        self.catalogue.visible().map(|listed| listed.name.clone()).filter(|name| !self.hides(name.as_str())).collect()
+    }
+
     /// What became of the skill that is meant by a tool's name, its alias or its own.
     pub fn entry<'e>(
         &self,
@@ -82,7 +96,7 @@ impl Composing {
     ) -> Result<(&'e str, &'e Entry), CliError> {
         let is_meant =
             |skill: &str, entry: &Entry| skill == name || entry.tool().is_some_and(|tool| tool.answers_to(name));
-        let found = entries.iter().find(|(skill, entry)| is_meant(skill, entry));
+        let found = entries.iter().find(|(skill, entry)| is_meant(skill, entry) && !self.hides(skill));
         let found = found.map(|(skill, entry)| (skill.as_str(), entry));
         found.ok_or_else(|| failed(WorkshopError::NotCompiled(name.to_owned())))
     }

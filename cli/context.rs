@@ -17,7 +17,6 @@ use agent::{Catalogue, Places, Settings, Tables};
 use jiff::Timestamp;
 use library::{Actor, ActorKind, Basis, FindError, Head, Home, Library, OutcomeKind, Scope, Use, UseKind, UseState};
 use skill::{QualifiedName, SkillName};
-use skill_manage::Elsewhere;
 
 use self::{
     acting::actor,
@@ -416,24 +415,6 @@ impl Context {
     /// The root of the project in which the command was given, whichever library it works on.
     pub fn project_root(&self) -> Option<PathBuf> {
         repository_root(&self.cwd).filter(|root| *root != self.user_home)
-    }
-
-    /// Skills that readers of the library see besides its own.
-    ///
-    /// # Errors
-    /// The user's library cannot be read.
-    pub fn elsewhere(&self) -> Result<Vec<Elsewhere>, CliError> {
-        let mut skills = Vec::new();
-        if let Some(library) = self.library_behind()? {
-            let place = format!("in {}", library.path().display());
-            for (name, _) in library.heads()? {
-                skills.push(Elsewhere { name, scope: Scope::User, place: place.clone() });
-            }
-        }
-        let place = "built into skillhub".to_owned();
-        let builtin = registry_index::builtin_names();
-        skills.extend(builtin.map(|name| Elsewhere { name, scope: Scope::Builtin, place: place.clone() }));
-        Ok(skills)
     }
 
     /// A path for people: `~` stands for the user's home.

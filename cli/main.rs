@@ -1,6 +1,7 @@
 //! The `skillhub` command: reads the arguments, runs one command, turns its result into an exit code.
 
 mod accepting;
+mod access;
 mod args;
 mod catalogue;
 mod commands;
@@ -13,15 +14,15 @@ mod interrupt;
 mod notify;
 mod print;
 mod process;
-mod refusals;
 mod sight;
 mod views;
 
 use std::process::ExitCode;
 
-use clap::{Parser, error::ErrorKind};
+use clap::{CommandFactory, FromArgMatches, error::ErrorKind};
 
 use crate::{
+    access::Asked,
     args::{Cli, Command, Global},
     context::Context,
     exit::{CliError, Exit},
@@ -29,8 +30,10 @@ use crate::{
 };
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
+    let parsed = Cli::command().try_get_matches();
+    let parsed = parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, Asked::of(&matches))));
+    let (cli, asked) = match parsed {
+        Ok(parsed) => parsed,
         Err(error) => return greet(&error).unwrap_or_else(|| usage(&help_fitted(error))),
     };
     if let Some(directory) = &cli.global.directory
@@ -55,11 +58,9 @@ fn main() -> ExitCode {
             Context::to_locate(&cli.global).and_then(|context| commands::place::run(&context, args))
         }
         command => match Context::new(&cli.global) {
-            Ok(context) => {
-                run(&context, &cli.global, command).inspect_err(|error| refusals::note(&context, command, error))
-            }
+            Ok(context) => run_asked(&context, &cli.global, command, asked.as_ref()),
             Err(error) => {
-                refusals::note_unproven(&cli.global, command, &error);
+                asked.iter().for_each(|asked| asked.note_unproven(&cli.global, &error));
                 Err(error)
             }
         },
@@ -72,6 +73,14 @@ fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(error) => out.fail(&error).into(),
     }
+}
+
+/// Runs a command that the decision table lets begin, and notes what is refused. A command without a row does not run.
+fn run_asked(context: &Context, global: &Global, command: &Command, asked: Option<&Asked>) -> Result<Exit, CliError> {
+    let missing = || CliError::new("internal", Exit::Failed, "the decision table has no row for this command");
+    let asked = asked.ok_or_else(missing)?;
+    let done = asked.check(context).and_then(|()| run(context, global, command));
+    done.inspect_err(|error| asked.note(context, error))
 }
 
 fn run(context: &Context, global: &Global, command: &Command) -> Result<Exit, CliError> {

@@ -11,6 +11,10 @@ mod branches;
 mod composing;
 mod containment;
 mod curating;
+#[cfg(unix)]
+mod decisions;
+#[cfg(unix)]
+mod decisions_held;
 mod delicate_changes;
 mod doctor;
 mod documents;

@@ -6,7 +6,7 @@ mod backup;
 mod counting;
 mod crashes;
 mod data_folder;
-mod gateway;
+pub mod gateway;
 mod index_files;
 mod indexes;
 mod journey;

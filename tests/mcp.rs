@@ -1,7 +1,7 @@
 //! `skillhub mcp`: hosts' configurations, and the server as clients meet it.
 
 mod composing;
-mod connection;
+pub mod connection;
 mod edits;
 mod hostile;
 mod hosts;

@@ -33,13 +33,6 @@ pub struct CommitArgs {
     dry_run: bool,
 }
 
-impl CommitArgs {
-    /// The skill that is to be recorded; nothing of a dry run.
-    pub fn asked(&self) -> Option<&str> {
-        (!self.dry_run).then(|| self.name.as_deref().unwrap_or_default())
-    }
-}
-
 /// Records them.
 pub fn run(context: &Context, args: &CommitArgs) -> Result<Exit, CliError> {
     let elsewhere = context.elsewhere()?;

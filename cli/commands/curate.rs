@@ -96,7 +96,10 @@ pub fn run(context: &Context, command: &CurateCommand) -> Result<Exit, CliError>
 fn facts(context: &Context, library: &Library) -> Result<Facts, CliError> {
     let requirers = client::requirers(&context.lock_path(library)).map_err(failed)?;
     let needed: References = requirers.into_iter().map(|(name, requirers)| (name, requirers.by)).collect();
-    Ok(gather(library, &needed)?)
+    let mut facts = gather(library, &needed)?;
+    let is_seen = context.seen()?;
+    facts.skills.retain(|skill| is_seen(skill.name.as_str()));
+    Ok(facts)
 }
 
 fn plan(context: &Context, args: &PlanArgs) -> Result<Exit, CliError> {
@@ -228,7 +231,9 @@ fn tell(applied: &Applied, out: &mut Page) -> io::Result<()> {
 }
 
 fn list(context: &Context) -> Result<Exit, CliError> {
-    let found = archived(&context.library()?)?;
+    let is_seen = context.seen()?;
+    let mut found = archived(&context.library()?)?;
+    found.retain(|one| is_seen(&one.name));
     context.out.answer(&json!({"ok": true, "skills": found}), |out| {
         let Some(first) = found.first() else { return writeln!(out, "Nothing is archived here.") };
         let mut table = Table::new(&["id", "skill", "archived", "by", "why"]);

@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 use skill::SkillName;
 
 use crate::{
-    catalogue::{builtin, exit_with, problems},
+    catalogue::{builtin, collect, exit_with, problems},
     context::Context,
-    exit::{CliError, Exit, failed},
+    exit::{CliError, Exit},
     print::{FAINT, STRONG, Table},
     sight::FolderSight,
     views::Remedy,
@@ -65,7 +65,8 @@ pub fn run(context: &Context, args: &DebugArgs) -> Result<Exit, CliError> {
     let settings = context.settings()?;
     let agent = context.agent(args.agent.as_deref());
     let places = context.places_of(&agent);
-    let catalogue = Catalogue::collect(&places, builtin()?).map_err(failed)?;
+    // A person is shown what is hidden as well, and why.
+    let catalogue = collect(context, &places, builtin()?, args.agent.as_deref())?;
     let (views, host) = (Views::new(&catalogue, &settings), context.host(&agent));
     let show = |listed| {
         let view = host.as_ref().map(|host| views.effective(host, listed));

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use agent::{Catalogue, Listed};
+use agent::Listed;
 use clap::Args;
 use client::{AgentFolder, SightOutcome};
 use library::{Library, LinkChanges, Stamp};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use skill::SkillName;
 
 use crate::{
-    catalogue::builtin,
+    catalogue::{builtin, collect},
     context::{Context, skill_name},
     exit::{CliError, Exit, failed},
     print::{STRONG, WARN, shell_word},
@@ -56,12 +56,12 @@ fn link_line(outcome: &SightOutcome) -> String {
 /// # Errors
 /// There is no such skill, or something cannot be written.
 pub fn set(context: &Context, name: &SkillName, enabled: bool) -> Result<(Value, Vec<SightOutcome>), CliError> {
-    let catalogue = Catalogue::collect(&context.places(true), builtin()?).map_err(failed)?;
+    let catalogue = collect(context, &context.places(true), builtin()?, None)?;
     let listed = catalogue.find(name).map_err(failed)?;
     let library = catalogue.state_library(listed).ok_or_else(|| CliError::usage("there is no library"))?;
     let action = if enabled { "enable" } else { "disable" };
     let stamp = context.stamp();
-    library.set_state(name, &stamp, action, |state| state.enabled = enabled)?;
+    library.set_state(name, &stamp, action, |state| state.set_enabled(enabled, &stamp.actor))?;
     let sight = FolderSight::new(context)?;
     let mut links = sight.apply(library, name, &library.state()?.of(name));
     if enabled && listed.head.is_some() {
@@ -101,7 +101,7 @@ pub fn run(context: &Context, args: &EnableArgs, enabled: bool) -> Result<Exit, 
 
 /// Links it for some agents, or hides it from them.
 fn run_for_agents(context: &Context, args: &EnableArgs, name: &SkillName, enabled: bool) -> Result<Exit, CliError> {
-    let catalogue = Catalogue::collect(&context.places(true), Vec::new()).map_err(failed)?;
+    let catalogue = collect(context, &context.places(true), Vec::new(), None)?;
     let listed = catalogue.find(name).map_err(failed)?;
     let library = catalogue.library_of(listed).filter(|_| listed.head.is_some()).ok_or_else(|| unmanaged(listed))?;
     let folders = context.agent_folders_of(library).chosen(&args.agent, library.path()).map_err(failed)?;

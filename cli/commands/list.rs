@@ -13,7 +13,7 @@ use library::Scope;
 use serde_json::{Value, json};
 
 use crate::{
-    catalogue::{builtin, exit_with, problems},
+    catalogue::{builtin, collect, exit_with, problems},
     context::Context,
     exit::{CliError, Exit, failed},
     print::{FAINT, STRONG, Table, shell_word, visible},
@@ -45,7 +45,7 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
         return list_agents(context);
     }
     let builtin = if args.builtin { builtin()? } else { Vec::new() };
-    let catalogue = Catalogue::collect(&context.places(false), builtin).map_err(failed)?;
+    let catalogue = collect(context, &context.places(false), builtin, None)?;
     let agents = AgentsPicture::of(context, &catalogue, None)?;
     let unmanaged = unmanaged(context, &catalogue)?;
     let library = context.library()?;

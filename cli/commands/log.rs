@@ -30,6 +30,8 @@ pub struct LogArgs {
 pub fn run(context: &Context, args: &LogArgs) -> Result<Exit, CliError> {
     let name = args.name.as_deref().map(skill_name).transpose()?;
     let (mut events, unreadable) = context.library()?.events()?;
+    let is_seen = context.seen()?;
+    events.retain(|event| is_seen(&event.skill));
     events.retain(|event| name.as_ref().is_none_or(|name| event.skill == name.as_str()));
     events.reverse();
     events.truncate(args.limit.map_or(usize::MAX, NonZeroUsize::get));

@@ -12,6 +12,7 @@ use skill::{Edit, Limits, SkillPath, diff::Change, edit::Patch};
 use skill_manage::{ManageError, Notes, Report, Request, RequestError, Ruling, Status};
 
 use crate::{
+    access::check_request,
     context::Context,
     exit::{CliError, Exit, io_at},
     hints,
@@ -76,18 +77,6 @@ pub struct ManageArgs {
     notes: NoteArgs,
 }
 
-impl ManageArgs {
-    /// Whether it is a JSON request, of which the tool notes what it refuses.
-    pub fn is_request(&self) -> bool {
-        self.request.is_some()
-    }
-
-    /// The skill that is to be changed, as far as the flags say it; nothing of a dry run.
-    pub fn asked(&self) -> Option<&str> {
-        (!self.notes.dry_run).then(|| self.name.as_deref().unwrap_or_default())
-    }
-}
-
 /// What a caller says about a change.
 #[derive(Debug, Args)]
 pub struct NoteArgs {
@@ -128,6 +117,9 @@ pub fn run(context: &Context, args: &ManageArgs) -> Result<Exit, CliError> {
         }
         None => of_flags(context, args)?,
     };
+    if args.request.is_some() {
+        check_request(context, "manage", &request.skill)?;
+    }
     let elsewhere = context.elsewhere()?;
     let mut library = context.library()?;
     let report = skill_manage::manage(&mut library, &request, &context.manage(&elsewhere)?)?;

@@ -32,9 +32,11 @@ pub struct OutdatedArgs {
 /// Lists them; a source that cannot be asked makes the exit code its own.
 pub fn run(context: &Context, args: &OutdatedArgs) -> Result<Exit, CliError> {
     let mut library = context.library()?;
-    let skills = installer(context, &mut library, ("asking the sources", &AcceptArgs::default()), |installer| {
+    let mut skills = installer(context, &mut library, ("asking the sources", &AcceptArgs::default()), |installer| {
         client::outdated(installer, args.offline).map_err(failed)
     })?;
+    let is_seen = context.seen()?;
+    skills.retain(|skill| is_seen(skill.origin.name.rsplit('/').next().unwrap_or_default()));
     let exit = skills.iter().map(|skill| exit_of_one(skill.error.as_ref())).max().unwrap_or(Exit::Done);
     let is_told =
         |skill: &&Outdated| args.all || skill.wanted.is_some() || skill.error.is_some() || !skill.warnings.is_empty();

@@ -35,13 +35,6 @@ pub struct UnpinArgs {
     name: String,
 }
 
-impl UnpinArgs {
-    /// The skill.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-}
-
 /// Keeps agents from it.
 pub fn pin(context: &Context, args: &PinArgs) -> Result<Exit, CliError> {
     let name = skill_name(&args.name)?;

@@ -5,9 +5,9 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use crate::{
-    catalogue::{exit_with, problems},
+    catalogue::{collect, exit_with, problems},
     context::Context,
-    exit::{CliError, Exit, failed},
+    exit::{CliError, Exit},
 };
 
 /// Flags of `prompt`.
@@ -73,7 +73,7 @@ impl Format {
 pub fn run(context: &Context, args: &PromptArgs) -> Result<Exit, CliError> {
     let settings = context.settings()?;
     let agent = context.agent(args.agent.as_deref());
-    let catalogue = Catalogue::collect(&context.places(true), Vec::new()).map_err(failed)?;
+    let catalogue = collect(context, &context.places(true), Vec::new(), args.agent.as_deref())?;
     let container_path = args.container_path.as_deref().or(settings.container_path.as_deref());
     let evolution = args.evolution || args.format == Format::Deerflow && settings.tells_of_evolution(&agent);
     let look = Look { form: args.format.form(), container_path, evolution };

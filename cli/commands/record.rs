@@ -1,7 +1,7 @@
 //! `skillhub record`: how a run with a skill went.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     io::Read,
     path::{Path, PathBuf},
 };
@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use skill::{SkillName, counted};
 
 use crate::{
+    access::{RECORD, check_request},
     commands::evolve::{gate_look, verdict_word},
     context::{Context, skill_name},
     exit::{CliError, Exit, failed, io_at},
@@ -93,6 +94,7 @@ pub fn run(context: &Context, args: &RecordArgs) -> Result<Exit, CliError> {
         (None, None) => vec![of_flags(args)?],
     };
     let requests = if context.is_person() { requests.into_iter().map(by_person).collect() } else { requests };
+    check_asked(context, &requests)?;
     tell(context, requests, &mut answer)?;
     let Told { recorded, doubles, unrecorded, skills } = &answer.told;
     let names: Vec<&str> = skills.iter().map(SkillName::as_str).collect();
@@ -211,12 +213,13 @@ fn tell(context: &Context, requests: Vec<Request>, answer: &mut Answer) -> Resul
 fn by_library(context: &Context, requests: Vec<Request>) -> Result<Vec<(Library, Vec<Request>)>, CliError> {
     let mut groups: Vec<(Library, Vec<Request>)> =
         context.visible_libraries()?.into_iter().map(|library| (library, Vec::new())).collect();
-    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    let (mut places, is_seen) = (BTreeMap::<String, usize>::new(), context.seen()?);
     for request in requests {
         let place = match places.get(&request.skill) {
             Some(place) => *place,
             None => {
-                let place = place_of(&groups, &request)?;
+                let place = place_of(&groups, &request, &is_seen)?;
+
                 places.insert(request.skill.clone(), place);
                 place
             }
@@ -229,10 +232,23 @@ fn by_library(context: &Context, requests: Vec<Request>) -> Result<Vec<(Library,
     Ok(groups)
 }
 
-/// The first library with a history of the skill.
-fn place_of(groups: &[(Library, Vec<Request>)], request: &Request) -> Result<usize, CliError> {
+/// Holds the skills of a command's requests to the decision table; a hidden one is answered like one that is not there.
+fn check_asked(context: &Context, requests: &[Request]) -> Result<(), CliError> {
+    let is_seen = context.seen()?;
+    let names: BTreeSet<&str> = requests.iter().map(|request| request.skill.as_str()).collect();
+    let names = names.into_iter().filter(|name| is_seen(name)).map(skill_name);
+    names.into_iter().try_for_each(|name| check_request(context, RECORD, &name?))
+}
+
+/// The first library with a history of the skill, unless it is hidden.
+fn place_of(
+    groups: &[(Library, Vec<Request>)],
+    request: &Request,
+    is_seen: impl Fn(&str) -> bool,
+) -> Result<usize, CliError> {
     let name = skill_name(&request.skill)?;
-    for (place, (library, _)) in groups.iter().enumerate() {
+    let seen = groups.iter().enumerate().filter(|_| is_seen(name.as_str()));
+    for (place, (library, _)) in seen {
         if library.head(&name)?.is_some() {
             return Ok(place);
         }

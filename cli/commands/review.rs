@@ -16,6 +16,7 @@ use crate::{
     commands::{eval, evolve::gate_error, manage, show::print_file},
     context::{Context, TOKEN_VARIABLE},
     exit::{CliError, Exit},
+    hints,
     print::{GOOD, STRONG, WARN, coloured_diff, visible},
 };
 
@@ -25,8 +26,8 @@ use crate::{
   skillhub review list                           what waits for you
   skillhub review show k7m3qx                    who wants it, why it is held, what the scanner says
   skillhub review diff k7m3qx --onto-head        what accepting it would change now
-  skillhub review accept k7m3qx@1                make it the skill's newest revision, if it is
-                                                 still at its revision 1 that you looked at
+  skillhub review accept k7m3qx@1@0f3a9c21b4d8   make it the skill's newest revision, if both are
+                                                 still as `review show` or `review diff` printed
   skillhub review accept k7m3qx --require-evals  only if `eval compare` found it no worse
   skillhub review accept k7m3qx --canary 0.2     for a fifth of the runs at first; see
                                                  `skillhub evolve --help`
@@ -66,7 +67,8 @@ pub enum ReviewCommand {
 /// Flags of `review accept` and `review reject`.
 #[derive(Debug, Args)]
 pub struct DecideArgs {
-    /// The proposals; ID@N only while it is at its revision N, which accepting an amended one needs
+    /// The proposals: ID@N@HEAD as `review show` prints it accepts that content on that head alone;
+    /// ID@N and ID mean the head that the change was made on
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
     /// Only if it is at this revision of its own
@@ -139,11 +141,12 @@ fn show_file(context: &Context, target: &ProposalRef, path: &SkillPath) -> Resul
 
 fn diff(context: &Context, target: &ProposalRef, onto_head: bool) -> Result<Exit, CliError> {
     let difference = review::difference(&context.library()?, target, onto_head)?;
-    let Difference { proposal, files, text, conflicts, moved, .. } = difference;
+    let Difference { proposal, files, text, conflicts, moved, reviewed, .. } = difference;
     let from = if onto_head { json!("head") } else { json!(proposal.base) };
     let document = json!({
         "ok": true, "id": proposal.id.as_str(), "name": proposal.skill.as_str(), "revision": proposal.revision,
         "from": from, "files": files, "diff": text, "moved": moved, "conflicts": conflicts,
+        "reviewed": reviewed.to_string(),
     });
     let mut shown = coloured_diff(&text);
     for conflict in &conflicts {
@@ -152,6 +155,11 @@ fn diff(context: &Context, target: &ProposalRef, onto_head: bool) -> Result<Exit
     }
     if moved && !onto_head {
         context.out.note("The skill has changed since; --onto-head shows what accepting would do now");
+    }
+    if proposal.state.is_open() && conflicts.is_empty() && (onto_head || !moved) {
+        context
+            .out
+            .note(&hints::for_user(&format!("A person accepts just this with `skillhub review accept {reviewed}`")));
     }
     context.out.long_answer(&document, || shown)?;
     Ok(Exit::Done)

@@ -31,13 +31,6 @@ pub struct RollbackArgs {
     notes: NoteArgs,
 }
 
-impl RollbackArgs {
-    /// The skill that is to be changed; nothing of a dry run.
-    pub fn asked(&self) -> Option<&str> {
-        (!self.notes.dry_run).then_some(self.name.as_str())
-    }
-}
-
 /// Rolls back.
 pub fn run(context: &Context, args: &RollbackArgs) -> Result<Exit, CliError> {
     let rollback = Rollback {

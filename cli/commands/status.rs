@@ -1,16 +1,15 @@
 //! `skillhub status`: the folders against the history.
 
-use agent::Catalogue;
 use clap::Args;
 use library::HandEditFault;
 use serde_json::Value;
 use skill_manage::documents::{self, Overview, SkillStanding};
 
 use crate::{
-    catalogue::{exit_with, problem},
+    catalogue::{collect, exit_with, problem},
     commands::doctor::relocate::command,
     context::{Context, skill_name},
-    exit::{CliError, Exit, failed},
+    exit::{CliError, Exit},
     print::{BAD, FAINT, GOOD, STRONG, WARN, findings_lines, problem_line, visible},
     views::AgentsPicture,
 };
@@ -43,13 +42,14 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
     let library = context.library()?;
     let named = args.name.as_deref().map(skill_name).transpose()?;
     let named = named.as_ref();
-    let overview =
+    let mut overview =
         documents::overview(&library, &context.home, named, context.skills_of_branch(&library).as_ref(), context.now)?;
+    overview.retain(context.seen()?);
     let Overview { skills, waiting, waivers, moved_from } = &overview;
     let told =
         overview.damaged().map(|(name, why)| problem(context.out, name, &format!("its history is damaged: {why}")));
     let mut problems: Vec<Value> = told.collect();
-    let catalogue = Catalogue::collect(&context.places(false), Vec::new()).map_err(failed)?;
+    let catalogue = collect(context, &context.places(false), Vec::new(), None)?;
     let agents = AgentsPicture::of(context, &catalogue, named)?;
     let hosts = agents.document();
     problems.extend(hosts.problems.clone());

@@ -90,7 +90,10 @@ fn unchanged(context: &Context) -> Result<Exit, CliError> {
 
 /// Lists the operations that can be undone.
 fn list(context: &Context) -> Result<Exit, CliError> {
-    let operations = client::operations(&context.library()?).map_err(failed)?;
+    let is_seen = context.seen()?;
+    let mut operations = client::operations(&context.library()?).map_err(failed)?;
+    operations.iter_mut().for_each(|operation| operation.skills.retain(|skill| is_seen(skill.as_str())));
+    operations.retain(|operation| !operation.skills.is_empty());
     let document = json!({"ok": true, "operations": operations.iter().map(operation_document).collect::<Vec<_>>()});
     context.out.answer(&document, |out| {
         let Some(newest) = operations.first() else { return writeln!(out, "Nothing was done that can be undone") };

@@ -1,12 +1,12 @@
 //! `skillhub verify`: every installed file held to the lock file.
 
-use agent::Catalogue;
 use clap::Args;
 use client::{Verified, VerifyStatus};
 use serde_json::{Value, json};
 
 use crate::{
     accepting::AcceptArgs,
+    catalogue::collect,
     commands::install::installer,
     context::Context,
     exit::{CliError, Exit, failed},
@@ -33,6 +33,8 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
     let mut found = installer(context, &mut library, ("verifying", &AcceptArgs::default()), |installer| {
         client::verify(installer, args.offline).map_err(failed)
     })?;
+    let is_seen = context.seen()?;
+    found.retain(|skill| is_seen(skill.name.rsplit('/').next().unwrap_or_default()));
     warn_of_agents(context, &mut found)?;
     let bad: Vec<&Verified> = found.iter().filter(|skill| !skill.status.is_sound()).collect();
     let mut answer = json!({"ok": bad.is_empty(), "skills": found.iter().map(document).collect::<Vec<_>>()});
@@ -80,7 +82,7 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
 
 /// Adds a warning to each skill of which an agent's host reads other content.
 fn warn_of_agents(context: &Context, found: &mut [Verified]) -> Result<(), CliError> {
-    let catalogue = Catalogue::collect(&context.places(false), Vec::new()).map_err(failed)?;
+    let catalogue = collect(context, &context.places(false), Vec::new(), None)?;
     for one in AgentsPicture::of(context, &catalogue, None)?.differences {
         let is_meant = |skill: &&mut Verified| skill.name.rsplit('/').next() == Some(one.skill.as_str());
         let warning = format!("{}: {}", one.message, one.command);

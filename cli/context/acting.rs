@@ -58,8 +58,14 @@ impl Context {
     /// # Errors
     /// As [`Context::policy`].
     pub fn permit(&self) -> Result<impl Fn(&WholeChange<'_>) -> Result<(), Denied>, CliError> {
-        let (policy, actor) = (self.policy()?, self.actor.clone());
-        Ok(move |change: &WholeChange<'_>| policy.permit(&actor, change))
+        let (policy, actor, is_seen) = (self.policy()?, self.actor.clone(), self.seen()?);
+        Ok(move |change: &WholeChange<'_>| {
+            if !is_seen(change.skill.as_str()) {
+                let why = "the configuration denies it to this agent".to_owned();
+                return Err(Denied { skill: change.skill.clone(), action: change.action, why });
+            }
+            policy.permit(&actor, change)
+        })
     }
 
     /// The person who decides; `what` says what only people do, as in `waiving a finding`.

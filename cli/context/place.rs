@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use library::Scope;
+use skill::SkillName;
+use skill_manage::Elsewhere;
 
 use crate::{
     args::Global,
@@ -95,4 +97,36 @@ impl Context {
 /// The nearest folder from `from` upwards that holds a `.git`.
 pub fn repository_root(from: &Path) -> Option<PathBuf> {
     from.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_owned)
+}
+
+impl Context {
+    /// Skills that readers of the library see besides its own.
+    ///
+    /// A user's library that is damaged counts with the names of its folders.
+    ///
+    /// # Errors
+    /// Never; the servers' workplaces may fail here.
+    pub fn elsewhere(&self) -> Result<Vec<Elsewhere>, CliError> {
+        let mut skills = Vec::new();
+        let heads = self.library_behind().and_then(|behind| match behind {
+            Some(library) => Ok(library.heads()?.into_iter().map(|(name, _)| name).collect()),
+            None => Ok(Vec::new()),
+        });
+        let names = heads.unwrap_or_else(|error| {
+            self.out.note(&format!("the history of the user's library cannot be read: {}", error.message));
+            self.folders_of_user_library()
+        });
+        let place = format!("in {}", self.user_home.join(SKILLS_FOLDER).display());
+        skills.extend(names.into_iter().map(|name| Elsewhere { name, scope: Scope::User, place: place.clone() }));
+        let place = "built into skillhub".to_owned();
+        let builtin = registry_index::builtin_names();
+        skills.extend(builtin.map(|name| Elsewhere { name, scope: Scope::Builtin, place: place.clone() }));
+        Ok(skills)
+    }
+
+    /// The names of the folders in the user's library.
+    fn folders_of_user_library(&self) -> Vec<SkillName> {
+        let entries = std::fs::read_dir(self.user_home.join(SKILLS_FOLDER)).into_iter().flatten();
+        entries.filter_map(|entry| SkillName::parse(entry.ok()?.file_name().to_str()?).ok()).collect()
+    }
 }

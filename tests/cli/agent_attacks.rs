@@ -375,7 +375,7 @@ fn other_commands_reach_no_pin_policy_or_proposal() {
     let fortress = Fortress::new();
     let sandbox = &fortress.sandbox;
     let before = fortress.decided();
-    sandbox.done(&["disable", "pinned"]);
+    sandbox.ask(&["disable", "pinned"]).refused_with_hint(5, "policy_denied");
     sandbox.ask(&["manage", "patch", "pinned", "--find", "beta", "--replace", "x"]).refused(5, "policy_denied");
     sandbox.done(&["enable", "pinned"]);
     sandbox.done(&["pin", "pinned"]);

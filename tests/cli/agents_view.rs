@@ -20,6 +20,10 @@ fn configure(sandbox: &Sandbox, text: &str) {
     fs::write(sandbox.skillhub_home().join("config.toml"), text).unwrap();
 }
 
+fn as_person(sandbox: &Sandbox, args: &[&str]) -> Value {
+    sandbox.run_as(&sandbox.token(), &[&["--actor", "person:ann"], args].concat()).done()
+}
+
 fn sight<'a>(document: &'a Value, name: &str) -> &'a str {
     let skills = document["skills"].as_array().unwrap();
     skills.iter().find(|skill| skill["name"] == name).map_or("", |skill| skill["sight"].as_str().unwrap())
@@ -166,7 +170,12 @@ fn a_permission_takes_a_skill_out_of_the_folder_of_its_agent_and_gives_it_back()
     sandbox.done(&install);
     assert_eq!(linked(), [true, true]);
     configure(&sandbox, denied);
-    let told = sandbox.done(&["debug", "--agent", "claude-code"]);
+    assert_eq!(
+        sandbox.done(&["debug", "--agent", "claude-code"])["still_seen"],
+        json!([]),
+        "the agent is not shown it"
+    );
+    let told = as_person(&sandbox, &["debug", "--agent", "claude-code"]);
     let still = told["still_seen"][0].as_str().unwrap();
     assert!(still.contains(".claude/skills") && still.contains("doctor --fix"), "{still}");
     assert_eq!(finding(&sandbox.ask(&["doctor"]).exits(1).json()), ["link_denied", "found"]);
@@ -174,7 +183,7 @@ fn a_permission_takes_a_skill_out_of_the_folder_of_its_agent_and_gives_it_back()
     assert_eq!(finding(&sandbox.done(&["doctor", "--fix"])), ["link_denied", "mended"]);
     assert_eq!(linked(), [false, true], "the folder of the other agent is left alone");
     sandbox.done(&["doctor"]);
-    assert_eq!(sandbox.done(&["debug", "--agent", "claude-code"])["still_seen"], json!([]));
+    assert_eq!(as_person(&sandbox, &["debug", "--agent", "claude-code"])["still_seen"], json!([]));
     let again = sandbox.done(&install);
     assert_eq!(again["skills"][0]["links"].as_array().unwrap().len(), 1, "{again:#}");
     assert!(again["skills"][0]["warnings"].to_string().contains("not to see"), "{again:#}");
@@ -216,9 +225,10 @@ fn permissions_and_lists_hold_for_prompt_and_read_alike() {
     sandbox.ask(&["read", "open", "--agent", "codex"]).refused_with_hint(7, "not_found");
     sandbox.ask(&["read", "asked"]).refused_with_hint(5, "policy_denied");
     assert_eq!(sandbox.done(&["read", "internal-a", "--agent", "codex"])["name"], "internal-a");
-    let debug = sandbox.done(&["debug", "--agent", "codex"]);
-    let sights = ["open", "internal-a", "internal-b", "asked"].map(|name| sight(&debug, name));
-    assert_eq!(sights, ["not_listed", "seen", "denied", "asked"]);
+    let debug = [as_person(&sandbox, &["debug", "--agent", "codex"]), sandbox.done(&["debug", "--agent", "codex"])];
+    let sights = |name| debug.each_ref().map(|debug| sight(debug, name));
+    assert_eq!([sights("open"), sights("internal-b")], [["not_listed", ""], ["denied", ""]], "hidden from the agent");
+    assert_eq!([sights("internal-a"), sights("asked")], [["seen"; 2], ["asked"; 2]]);
     configure(&sandbox, "[[permissions]]\nskill = 'a'\ndecision = 'maybe'\n");
     sandbox.ask(&["prompt"]).refused_with_hint(2, "invalid_config");
 }

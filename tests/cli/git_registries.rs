@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::support::{Answer, Daemon, Sandbox, git};
+use crate::support::{Answer, Daemon, Sandbox, Terminal, git};
 
 /// Publishers who race for one registry.
 const RACERS: usize = 8;
@@ -345,7 +345,11 @@ fn a_replaced_history_is_refused_until_a_person_accepts_it() {
     fs::remove_dir_all(sandbox.path("second/registries")).unwrap();
     let again = ["info", "acme/beta", "--registry", &url];
     other_user(&sandbox, "second", &again).refused_with_hint(8, "registry_went_back");
-    other_user(&sandbox, "second", &[&again[..], &["--accept-rewrite"]].concat()).done();
+    let accept = [&again[..], &["--accept-rewrite"]].concat();
+    other_user(&sandbox, "second", &accept).refused_with_hint(5, "policy_denied");
+    let mut command = sandbox.command(&accept);
+    command.env("SKILLHUB_HOME", sandbox.path("second"));
+    sandbox.with_terminal(command, &accept, Terminal::BOTH).exits(0);
     other_user(&sandbox, "second", &again).done();
     // Who never saw the old one has nothing to compare.
     other_user(&sandbox, "third", &again).done();
@@ -353,7 +357,7 @@ fn a_replaced_history_is_refused_until_a_person_accepts_it() {
     let publish = ["publish", "gamma", "--owner", "acme", "--registry", &url];
     sandbox.ask(&publish).refused_with_hint(8, "registry_went_back");
     assert_eq!(head(&sandbox, &path, "main"), new.trim(), "nothing was pushed");
-    sandbox.done(&[&publish[..], &["--accept-rewrite"]].concat());
+    sandbox.run_as(&sandbox.token(), &[&publish[..], &["--accept-rewrite"]].concat()).done();
 }
 
 #[test]

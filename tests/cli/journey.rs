@@ -78,7 +78,12 @@ impl<'a> Journey<'a> {
         let before = self.installed(name);
         self.done(&["manage", "delete", name]);
         assert_eq!(self.installed(name), Snapshot::new(), "{name} is still there");
-        self.done(&["rollback", name]);
+        // What is delicate in it waits for a person, as in an edit.
+        let report = self.done(&["rollback", name]);
+        if let Some(proposal) = report["proposal"].as_str() {
+            let accept = ["review", "accept", proposal, "--library", &self.library];
+            self.sandbox.run_as(&self.sandbox.token(), &accept).done();
+        }
         assert_eq!(self.installed(name), before, "{name} is not what it was");
         let status = self.done(&["status", name]);
         assert_eq!(status["skills"][0]["state"], json!("clean"), "{name}");

@@ -372,8 +372,12 @@ fn a_new_key_of_an_owner_is_shown_and_where_signatures_are_required_a_person_acc
     let shown = world.ask(&["update", "--dry-run"]).done();
     assert!(shown["skills"][0]["warnings"][0].as_str().unwrap().contains("another key"), "{shown:#}");
     world.configure("require_signatures = [\"acme\"]\n");
-    world.ask(&["update", "--accept-key", &ann]).refused(8, "key_changed");
-    assert_eq!(world.ask(&["update", "--accept-key", &bob]).done()["skills"][0]["status"], "updated");
+    world.ask(&["update", "--accept-key", &bob]).refused_with_hint(5, "policy_denied");
+    let token = world.sandbox.token();
+    let accept =
+        |key: &str| world.sandbox.run_as(&token, &["update", "--accept-key", key, "--registry", &world.registry]);
+    accept(&ann).refused(8, "key_changed");
+    assert_eq!(accept(&bob).done()["skills"][0]["status"], "updated");
     world.publish("1.2.0", &["--sign=~/.ssh/bob"]).done();
     assert_eq!(world.ask(&["update"]).done()["skills"][0]["warnings"], json!([]), "it is known now");
 }

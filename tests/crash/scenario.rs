@@ -13,13 +13,15 @@ use super::observed::own;
 pub struct Scenario {
     pub name: &'static str,
     pub prepare: fn(&Sandbox),
-    /// The arguments; [`PROPOSAL`] stands for the id of the proposal in the library.
+    /// The arguments; [`PROPOSAL`] stands for the id of the proposal in the library, [`REVIEWED`] for the proposal on the
+    /// head that it was reviewed on.
     pub args: &'static [&'static str],
     pub stdin: fn() -> String,
 }
 
 /// A word in arguments for what only the prepared place knows.
 const PROPOSAL: &str = "PROPOSAL";
+const REVIEWED: &str = "REVIEWED";
 /// Where a place has its reviewer's token.
 const TOKEN: &str = "token";
 
@@ -40,7 +42,11 @@ impl Scenario {
 
     /// The arguments as they are in a place.
     pub fn args_in(&self, sandbox: &Sandbox) -> Vec<String> {
-        let word = |arg: &&str| if **arg == *PROPOSAL { proposal(sandbox) } else { (*arg).to_owned() };
+        let word = |arg: &&str| match *arg {
+            PROPOSAL => proposal(sandbox),
+            REVIEWED => reviewed(sandbox),
+            _ => (*arg).to_owned(),
+        };
         self.args.iter().map(word).collect()
     }
 }
@@ -50,6 +56,12 @@ pub fn as_reviewer(sandbox: &Sandbox, command: &mut Command) {
     if let Ok(token) = fs::read_to_string(sandbox.path(TOKEN)) {
         command.env("SKILLHUB_REVIEWER_TOKEN", token);
     }
+}
+
+/// The proposal and the head that was reviewed with it.
+fn reviewed(sandbox: &Sandbox) -> String {
+    let shown = sandbox.done(&["review", "diff", &proposal(sandbox), "--onto-head"]);
+    shown["reviewed"].as_str().unwrap().to_owned()
 }
 
 /// The id of the one proposal in a library, open or decided.
@@ -152,7 +164,7 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "accept after a change",
         prepare: held_and_moved,
-        args: &["review", "accept", PROPOSAL],
+        args: &["review", "accept", REVIEWED],
         stdin: String::new,
     },
     Scenario { name: "reject", prepare: held, args: &["review", "reject", PROPOSAL], stdin: String::new },

@@ -11,7 +11,7 @@ use serde_json::Value;
 use skill::{Digest, Limits, SkillName};
 use skill_manage::{
     Context, ManageError, Notes, Preset, Report, Request, Reviewer, Rollback, Status, manage,
-    review::{self, Accept, Decider, ProposalRef, Reject},
+    review::{self, Accept, Decider, ProposalRef, Reject, ReviewError},
     roll_back,
 };
 use tempfile::TempDir;
@@ -201,13 +201,19 @@ impl Run {
         let Some(held) = self.held.take() else { return };
         let home = Home::at(self.place.path().join("home")).unwrap();
         let reviewer = Reviewer::with_token(&home, TOKEN, Timestamp::now()).unwrap();
-        let target = ProposalRef { id: held.id.clone(), revision: None };
+        let target = ProposalRef { id: held.id.clone(), revision: None, head: None };
         if self.random.below(3) == 0 {
             return self.reject(target, &reviewer);
         }
         let is_taken_over = self.folder != self.head();
         let accept = Accept { target: target.clone(), reason: None, trial: None };
-        match review::accept(&mut self.library, &accept, &reviewer, &context(Preset::Open)) {
+        let mut result = review::accept(&mut self.library, &accept, &reviewer, &context(Preset::Open));
+        if let Err(ManageError::Review(ReviewError::HeadMoved { now, .. })) = result {
+            assert_ne!(self.folder, held.base, "what did not move is as it was reviewed");
+            let accept = Accept { target: *now, ..accept };
+            result = review::accept(&mut self.library, &accept, &reviewer, &context(Preset::Open));
+        }
+        match result {
             Ok(report) => {
                 if is_taken_over {
                     self.take_over();

@@ -64,12 +64,12 @@ impl Gateway {
         (head[9..12].parse().unwrap(), serde_json::from_str(&body).unwrap_or(Value::Null))
     }
 
-    fn ask(&self, line: &str, body: &Value) -> Answer {
+    pub fn ask(&self, line: &str, body: &Value) -> Answer {
         let body = if body.is_null() { String::new() } else { body.to_string() };
         self.send(line, &[&format!("Authorization: Bearer {TOKEN}")], body.as_bytes())
     }
 
-    fn ask_as(&self, reviewer: &str, line: &str, body: &Value) -> Answer {
+    pub fn ask_as(&self, reviewer: &str, line: &str, body: &Value) -> Answer {
         let headers = [format!("Authorization: Bearer {TOKEN}"), format!("X-Skillhub-Reviewer-Token: {reviewer}")];
         self.send(line, &[&headers[0], &headers[1]], body.to_string().as_bytes())
     }

@@ -114,6 +114,8 @@ fn a_registry_that_lost_releases_is_refused_until_a_person_accepts_it() {
     assert_eq!(server.url, url);
     publish(&server, &sandbox, "acme/notes", "1.1.0", "something else");
     sandbox.ask(&["info", "acme/notes", "--registry", &url]).refused_with_hint(8, "registry_went_back");
-    sandbox.done(&["info", "acme/notes", "--registry", &url, "--accept-rewrite"]);
+    let accept = ["info", "acme/notes", "--registry", &url, "--accept-rewrite"];
+    sandbox.ask(&accept).refused_with_hint(5, "policy_denied");
+    sandbox.run_as(&sandbox.token(), &accept).done();
     assert_eq!(sandbox.done(&["info", "acme/notes", "--registry", &url])["releases"].as_array().unwrap().len(), 1);
 }

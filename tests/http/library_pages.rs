@@ -250,7 +250,10 @@ fn a_rollback_on_the_pages_is_recorded_as_who_did_it_and_refused_with_its_reason
     let newest = &history(&sandbox, "notes")[0];
     assert_eq!(newest["actor"], serde_json::json!({"kind": "person", "id": "ann"}));
     assert_eq!((newest["action"].as_str(), newest["reason"].as_str()), (Some("rollback"), Some("it was\nbetter")));
-    assert_eq!(agent.send("/skills/notes/rollback", &[("to", "2")]).status, 303);
+    let taken_back = agent.send("/skills/notes/rollback", &[("to", "2")]);
+    assert!(taken_back.status == 403 && taken_back.text.contains("only a person"), "{}", taken_back.text);
+    patch(&sandbox, "Read.", "Read once.");
+    assert_eq!(agent.send("/skills/notes/rollback", &[("to", "4")]).status, 303);
     let newest = &history(&sandbox, "notes")[0];
     assert_eq!(newest["actor"], serde_json::json!({"kind": "agent", "id": "pages"}), "the token shows no person");
     assert_eq!(newest["reason"], "rolled back on the pages");
@@ -261,7 +264,7 @@ fn a_rollback_on_the_pages_is_recorded_as_who_did_it_and_refused_with_its_reason
     assert_eq!(ann.send("/skills/notes/rollback", &[("to", "99")]).status, 404);
     assert_eq!(ann.send("/skills/notes/rollback", &[("to", "")]).status, 400);
     assert_eq!(ann.send("/skills/absent/rollback", &[("to", "1")]).status, 404);
-    assert_eq!(history(&sandbox, "notes").len(), 5);
+    assert_eq!(history(&sandbox, "notes").len(), 6);
 }
 
 #[test]

@@ -180,8 +180,10 @@ fn what_is_denied_is_not_there_in_any_way() {
 
 #[test]
 fn a_person_is_asked_where_the_client_can_and_otherwise_nothing_is_done() {
-    let sandbox = configured("[[permissions]]\nskill = \"careful\"\ndecision = \"ask\"\n");
+    let sandbox = Sandbox::new();
     sandbox.create("careful", "Text.");
+    let config = "[[permissions]]\nskill = \"careful\"\ndecision = \"ask\"\n";
+    fs::write(sandbox.skillhub_home().join("config.toml"), config).unwrap();
     let mut cannot = Connection::open(&sandbox, &[]);
     let refused = cannot.refused("read_skill", &json!({"name": "careful"}));
     assert_eq!(refused["code"], "policy_denied");

@@ -42,7 +42,7 @@ pub fn check(context: &Context, library: &Library, target: &ProposalRef) -> Resu
         return Err(refused(format!("{id} does worse than what it replaces: {why}"))
             .hint(format!("see {}; or decide without --require-evals", stored.results.display())));
     }
-    Ok(ProposalRef { id: proposal.id.clone(), revision: Some(proposal.revision) })
+    Ok(ProposalRef::reviewed(&proposal, proposal.base.as_ref()))
 }
 
 fn is_head(library: &Library, proposal: &Proposal, base: &RevisionId) -> bool {

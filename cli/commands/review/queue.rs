@@ -12,6 +12,7 @@ use skill_manage::{
 use crate::{
     context::{Context, skill_name},
     exit::{CliError, Exit},
+    hints,
     print::{BAD, FAINT, GOOD, STRONG, Table, WARN, capability_lines, findings_lines, time, verdict_style, visible},
 };
 
@@ -32,7 +33,9 @@ pub struct ListArgs {
 /// Lists proposals, the oldest first.
 pub fn list(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     let skill = args.skill.as_deref().map(skill_name).transpose()?;
-    let entries = review::list(&context.library()?, args.all, skill.as_ref())?;
+    let mut entries = review::list(&context.library()?, args.all, skill.as_ref())?;
+    let is_seen = context.seen()?;
+    entries.retain(|entry| entry.skill().is_none_or(|skill| is_seen(skill.as_str())));
     context.out.answer(&documents::proposals(&entries, context.now), |out| {
         if entries.is_empty() {
             let none = if args.all { "There are no proposals" } else { "Nothing waits for a decision" };
@@ -78,12 +81,23 @@ pub fn show(context: &Context, target: &ProposalRef) -> Result<Exit, CliError> {
     let text = match &shown.entry {
         ProposalEntry::Whole(proposal) => {
             let lines = shown.capabilities.iter().flat_map(capability_lines);
-            lines.fold(about(proposal, shown.moved, context.now), |text, line| format!("{text}  {line}\n"))
+            let text = lines.fold(about(proposal, shown.moved, context.now), |text, line| format!("{text}  {line}\n"));
+            text + &accept_line(proposal, shown.reviewed.as_ref(), shown.moved)
         }
         ProposalEntry::Damaged(damaged) => about_damaged(damaged),
     };
     context.out.long_answer(&shown.document(context.now), || text)?;
     Ok(Exit::Done)
+}
+
+/// The command that accepts what is shown, or that shows what accepting would change now.
+fn accept_line(proposal: &Proposal, reviewed: Option<&ProposalRef>, moved: bool) -> String {
+    let Some(reviewed) = reviewed.filter(|_| proposal.state.is_open()) else { return String::new() };
+    let command = match moved {
+        true => format!("skillhub review diff {} --onto-head", proposal.id),
+        false => format!("skillhub review accept {reviewed}"),
+    };
+    format!("  {FAINT}next{FAINT:#}      {}\n", hints::for_user(&command))
 }
 
 fn about(proposal: &Proposal, moved: bool, now: Timestamp) -> String {

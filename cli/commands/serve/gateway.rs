@@ -92,6 +92,10 @@ impl Workplace for Context {
         self.elsewhere().map_err(told)
     }
 
+    fn settings(&self) -> Result<agent::Settings, ApiError> {
+        self.settings().map_err(told)
+    }
+
     fn policy(&self) -> Result<Policy, ApiError> {
         self.policy().map_err(told)
     }

@@ -47,7 +47,9 @@ pub fn run(context: &Context, args: &CompileArgs) -> Result<Exit, CliError> {
         return Err(CliError::usage("no skill is named").hint("name skills, or give --all"));
     }
     let composing = Composing::new(context, None)?;
-    let compiled = composing.workshop().compile(&names(&args.names)?).map_err(failed)?;
+    let names = if args.all { composing.names() } else { names(&args.names)? };
+    let mut compiled = composing.workshop().compile(&names).map_err(failed)?;
+    compiled.skills.retain(|name, _| !composing.hides(name));
     context.out.answer(&compiled, |out| {
         for (name, outcome) in &compiled.skills {
             match outcome {

@@ -47,7 +47,7 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     let offered: Vec<String> = composing.access().offered(&entries).iter().map(|tool| tool.name.clone()).collect();
     let is_shown =
         |entry: &Entry| args.agent.is_none() || entry.tool().is_some_and(|tool| offered.contains(&tool.name));
-    let shown: Vec<_> = entries.iter().filter(|(_, entry)| is_shown(entry)).collect();
+    let shown: Vec<_> = entries.iter().filter(|(skill, entry)| is_shown(entry) && !composing.hides(skill)).collect();
     let tools: Vec<Value> = shown.iter().map(|(skill, entry)| entry.document(skill)).collect();
     context.out.answer(&json!({"ok": true, "tools": tools}), |out| {
         if shown.is_empty() {

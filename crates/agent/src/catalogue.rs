@@ -178,6 +178,19 @@ impl Catalogue {
         }
     }
 
+    /// The same without the skills that the configuration hides from an agent, and without what is noted of them.
+    #[must_use]
+    pub fn without_hidden(mut self, settings: &Settings, agent: &str) -> Self {
+        let is_hidden =
+            |listed: &Listed| !settings.lets_see(agent, listed.name.as_str(), listed.qualified().as_deref());
+        let hidden: Vec<SkillName> =
+            self.skills.extract_if(.., |listed| is_hidden(listed)).map(|listed| listed.name).collect();
+        self.shadowed.retain(|(name, ..)| !hidden.contains(name));
+        self.notes.retain(|note| !hidden.iter().any(|name| note.starts_with(&format!("{name} "))));
+        self.places = self.skills.iter().enumerate().map(|(place, listed)| (listed.name.clone(), place)).collect();
+        self
+    }
+
     /// Whether a skill of this name is in it.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
@@ -375,6 +388,7 @@ fn listed(library: &Library, place: usize, glance: Glance, set: &SkillState) -> 
     let fault = match &standing {
         Standing::Blocked(fault) if head.is_some() => Some(format!("its folder was changed by hand: {fault}")),
         Standing::Blocked(fault) => Some(fault.clone()),
+        Standing::Lapsed(fault) => Some(format!("a waiver for it has ended or was taken back: {fault}")),
         Standing::Missing => Some("its folder is missing".to_owned()),
         Standing::Damaged(why) => Some(format!("its history is damaged: {why}")),
         Standing::Clean | Standing::Modified | Standing::Earlier => None,

@@ -242,6 +242,13 @@ impl Listed {
 }
 
 impl Settings {
+    /// The configuration's part of what an agent sees of a skill, by its bare name and, where it was installed,
+    /// `owner/name`.
+    #[must_use]
+    pub fn sight(&self, agent: &str, name: &str, qualified: Option<&str>) -> Sight {
+        permitted(self, agent, name, qualified)
+    }
+
     /// Tests the configuration for an agent and a skill, by its bare name and, where it was installed, `owner/name`.
     #[must_use]
     pub fn lets_see(&self, agent: &str, name: &str, qualified: Option<&str>) -> bool {

@@ -21,6 +21,14 @@ pub enum AgentError {
         /// Names of skills that are like it.
         similar: Vec<String>,
     },
+    /// No such skill for the agent, in the words of the operation.
+    #[error("{message}")]
+    Missing {
+        /// The operation's message.
+        message: String,
+        /// The way on.
+        hint: String,
+    },
     /// No skill stands at that path.
     #[error("no skill that is visible here stands at {}", .0.display())]
     NoSkillAt(PathBuf),
@@ -97,12 +105,14 @@ impl Fails for AgentError {
             Self::NoSkill { similar, .. } => {
                 new(FailureKind::NotFound, "not_found").hint(format!("did you mean {}?", similar.join(" or ")))
             }
+            Self::Missing { hint, .. } => new(FailureKind::NotFound, "not_found").hint(hint),
             Self::NoSkillAt(_) => new(FailureKind::NotFound, "not_found")
                 .hint("give the skill's folder or its SKILL.md, absolute, or its name"),
             Self::Disagree { .. } => new(FailureKind::Usage, "invalid_request").hint("give one of the two"),
             Self::Nothing => new(FailureKind::Usage, "invalid_request").hint("give `name` or `path`"),
-            Self::Disabled(name) => new(FailureKind::Refused, "policy_denied")
-                .hint(format!("`skillhub enable {name}` lets agents see it again")),
+            Self::Disabled(name) => new(FailureKind::Refused, "policy_denied").hint(format!(
+                "`skillhub enable {name}` lets agents see it again, by a person where a person disabled it"
+            )),
             Self::Asked(name) => new(FailureKind::Refused, "policy_denied")
                 .hint(format!("a person can read it with `skillhub read {name}`, or allow it in the configuration")),
             Self::Unusable { name, .. } => {

@@ -32,6 +32,16 @@ impl Catalogue {
     /// # Errors
     /// As [`Catalogue::files`].
     pub fn given(&self, listed: &Listed, run: Option<&str>) -> Result<Given, AgentError> {
+        let given = self.chosen(listed, run)?;
+        // A waiver may have ended since the catalogue was collected.
+        let lapsed = self.library_of(listed).map(|library| library.lapsed(&listed.name, &given.files)).transpose()?;
+        match lapsed.flatten() {
+            Some(blocked) => Err(AgentError::Unusable { name: listed.name.clone(), fault: blocked.to_string() }),
+            None => Ok(given),
+        }
+    }
+
+    fn chosen(&self, listed: &Listed, run: Option<&str>) -> Result<Given, AgentError> {
         if let (Some(run), Some(library)) = (run, self.library_of(listed))
             && let Some(Served { head, path }) = library.served(&listed.name, run)?
         {

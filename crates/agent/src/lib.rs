@@ -11,6 +11,7 @@
 
 mod builtin;
 mod catalogue;
+pub mod decisions;
 mod effective;
 mod error;
 mod fit;

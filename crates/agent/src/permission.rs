@@ -61,6 +61,12 @@ impl Permissions {
         self.last(agent, is_meant).unwrap_or_default()
     }
 
+    /// Tests for a rule about skills.
+    #[must_use]
+    pub fn name_skills(&self) -> bool {
+        self.rules.iter().any(|rule| matches!(rule.subject, Subject::Skill(_)))
+    }
+
     /// What holds for a tool of skillhub.
     #[must_use]
     pub fn tool(&self, agent: &str, tool: &str) -> Decision {

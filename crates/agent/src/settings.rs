@@ -153,6 +153,12 @@ impl Settings {
         self.agents.get(agent).and_then(|agent| agent.skill_evolution).unwrap_or(self.evolution)
     }
 
+    /// Tests for a setting that hides any skill from an agent, or has a person asked about one.
+    #[must_use]
+    pub fn restricts_skills(&self) -> bool {
+        self.permissions.name_skills() || self.agents.values().any(|agent| agent.skills.is_some())
+    }
+
     /// Whether the agent's list, if it has one, has a skill, by its bare name or `owner/name`.
     pub(crate) fn is_on_list(&self, agent: &str, name: &str, qualified: Option<&str>) -> bool {
         let list = self.agents.get(agent).and_then(|agent| agent.skills.as_ref());

@@ -42,8 +42,6 @@ pub(crate) fn store(
     let findings: Vec<String> = waivers.iter().map(|waiver| format!("{} in {}", waiver.rule, waiver.path)).collect();
     let reason = format!("{} until {}: {}", findings.join(", "), first.until, first.reason);
     let stamp = Stamp { actor, reason: Some(reason), ..stamp.clone() };
-    library.set_state(skill, &stamp, "waive", |state| {
-        state.waivers.retain(|other| waivers.iter().all(|new| new.id != other.id));
-        state.waivers.extend(waivers.iter().cloned());
-    })
+    let kept = library.limits().waivers_per_skill;
+    library.set_state(skill, &stamp, "waive", |state| state.add_waivers(waivers, stamp.time, kept))
 }

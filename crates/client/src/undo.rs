@@ -189,6 +189,7 @@ fn plan<'a>(
 ) -> Result<Planned<'a>, UndoError> {
     let name = &of.name;
     library.check_pinned(name, &stamp.actor)?;
+    library.check_may_restore_state(name, of.state_before(), &stamp.actor)?;
     let head = library.head(name)?;
     let now = head.as_ref().map(|head| library.bundle(&head.id)).transpose()?.unwrap_or_default();
     let Some(revision) = of.revision() else { return Ok(Planned { head, now, then: None, of }) };
@@ -204,6 +205,7 @@ fn plan<'a>(
     let then = match before {
         Some(before) => {
             let files = library.bundle(&before.id)?;
+            library.check_taken_back(name, &files, &stamp.actor)?;
             let baseline = if head.tombstone { Baseline::None } else { Baseline::Cleared(&now) };
             let cleared = library
                 .clear(name, files, baseline)?
@@ -220,7 +222,7 @@ fn plan<'a>(
         origin: planned.origin(),
         before: &planned.now,
         after: &after,
-        verdict: planned.then.as_ref().map_or(Verdict::Allow, |(_, cleared)| cleared.report().verdict()),
+        verdict: planned.then.as_ref().map_or(Verdict::Allow, |(_, cleared)| cleared.report().new_verdict()),
     })?;
     Ok(planned)
 }
@@ -321,6 +323,7 @@ impl Planned<'_> {
         let change = |state: &mut SkillState| {
             state.enabled = before.enabled;
             state.hidden_in = before.hidden_in.clone();
+            state.disabled_by = before.disabled_by.clone();
         };
         let nothing = LinkPlan::default();
         match library.link(name, plan.unwrap_or(&nothing), (stamp, UNDO), change) {

@@ -85,7 +85,7 @@ impl Fails for WorkshopError {
             Self::NoTool(skill, why) => {
                 let hint = match why.as_str() {
                     GONE => format!("install the skill again, or forget its tool with `skillhub tools remove {skill}`"),
-                    OFF => format!("`skillhub enable {skill}` switches the skill on, and its tool with it"),
+                    OFF => format!("`skillhub enable {skill}` switches it on, by a person where a person disabled it"),
                     _ => format!("mend the skill; `skillhub tools compile {skill}` tells everything that is wrong"),
                 };
                 Failure::new(FailureKind::Invalid, "invalid_skill").hint(hint)
@@ -292,7 +292,7 @@ impl<'a> Workshop<'a> {
         let is_off = listed.is_some_and(|listed| !listed.enabled);
         let fault = listed.and_then(|listed| listed.fault.clone());
         let hint = match is_off {
-            true => format!("`skillhub enable {name}` switches it on"),
+            true => format!("`skillhub enable {name}` switches it on, by a person where a person disabled it"),
             false => format!("`skillhub debug` says why agents do not see {name}"),
         };
         Problem {

@@ -261,7 +261,7 @@ fn bring(library: &mut Library, found: &Evaluation, to: &RevisionId, context: &C
         notes: Notes { reason: Some(found.decision.why.clone()), ..Notes::default() },
         dry_run: false,
     };
-    let gate = Context { actor: gate_actor(), ..context.clone() };
+    let gate = Context { actor: gate_actor(), policy: context.policy.for_gate(), ..context.clone() };
     roll_back(library, &rollback, &gate).map(drop)
 }
 

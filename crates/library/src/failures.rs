@@ -89,6 +89,9 @@ impl Fails for LibraryError {
             Self::Lock(error) => error.failure(),
             Self::Pinned(skill) => Failure::new(FailureKind::Refused, "policy_denied")
                 .hint(format!("a person can make the change, or run `skillhub unpin {skill}`, at a terminal")),
+            Self::DisabledByPerson(skill) => Failure::new(FailureKind::Refused, "policy_denied")
+                .hint(format!("a person can run `skillhub enable {skill}` at a terminal")),
+            Self::TakenBack(taken_back) => Failure::new(FailureKind::Refused, "policy_denied").hint(taken_back.hint()),
             Self::Io { source, .. } if is_damage(source) => Failure::new(FailureKind::Integrity, "damaged_history")
                 .hint("`skillhub doctor` says what is damaged; with --fix it is kept aside and what can be saved is"),
             Self::Io { .. } => refused(),

@@ -66,8 +66,8 @@ pub use library::{
     Checkout, Closeness, Collected, Commit, CommitError, Committed, EventsMend, FindError, FolderEdit, FolderFiles,
     FolderState, Front, Glance, HandEditFault, Head, HeadFault, HistoryFault, JournalMend, JournalState, Library,
     LibraryError, LibraryNote, Lost, Places, Plans, Recovery, RelocateError, Relocation, Scope, Sizes, Snapshot,
-    SnapshotError, Standing, StateMend, TakeOver, TemporaryKind, look_at_places, make_private, relocate, resolve,
-    return_reason,
+    SnapshotError, Standing, StateMend, TakeOver, TakenBack, TemporaryKind, look_at_places, make_private, relocate,
+    resolve, return_reason,
 };
 pub use links::{LinkChanges, LinkPlan, LinkTarget, Linker, LockLine, LockLines, Original};
 pub use lock::{LibraryLock, LockError};

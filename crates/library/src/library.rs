@@ -1,5 +1,6 @@
 //! [`Library`]: a folder of skills with its history, opened for reading or for one operation.
 
+mod barred;
 mod commit;
 mod decided;
 mod displaced;
@@ -17,6 +18,7 @@ mod recover;
 mod remembered;
 mod returned;
 mod rows;
+mod taken_back;
 mod temporary;
 #[cfg(test)]
 mod tests;
@@ -31,7 +33,6 @@ use std::{
 };
 
 use cap_std::fs::Dir;
-use serde::Serialize;
 use skill::{Bundle, File, Limits, SkillName, SkillPath};
 use thiserror::Error;
 
@@ -40,9 +41,10 @@ pub use folder_edit::{FolderEdit, FolderFiles};
 pub use gc::{Collected, Sizes};
 pub use glance::{Closeness, Front, Glance, Head, Standing};
 pub use hand_edit::{FolderState, HandEditFault, Snapshot, SnapshotError, TakeOver};
-pub use location::resolve;
+pub use location::{Scope, resolve};
 pub use recover::Recovery;
 pub use returned::return_reason;
+pub use taken_back::TakenBack;
 pub use temporary::TemporaryKind;
 pub(crate) use upkeep::aside_name;
 use upkeep::keep_copy;
@@ -79,30 +81,6 @@ const MANY_REVISIONS: usize = 250;
 
 /// How long an operation waits for the library's lock.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
-
-/// Whose skills a library holds; project goes before user, built-in comes last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Scope {
-    /// Those of one project.
-    Project,
-    /// Those of one user.
-    User,
-    /// Those inside the program; they cannot be changed.
-    Builtin,
-}
-
-impl Scope {
-    /// The scope's word.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Project => "project",
-            Self::User => "user",
-            Self::Builtin => "builtin",
-        }
-    }
-}
 
 /// Skills on disk with their history.
 ///
@@ -145,6 +123,12 @@ pub enum LibraryError {
     /// A skill that only people may change.
     #[error("{0} is pinned: only people may change it")]
     Pinned(SkillName),
+    /// A skill that a person disabled or hid from an agent.
+    #[error("a person disabled {0}, and only a person can enable it")]
+    DisabledByPerson(SkillName),
+    /// Content that a person took back.
+    #[error(transparent)]
+    TakenBack(#[from] Box<TakenBack>),
     /// The system refused.
     #[error("cannot use {path:?}: {source}")]
     Io {

@@ -290,6 +290,15 @@ impl ProposalEntry {
         }
     }
 
+    /// The skill; a damaged one may not name it.
+    #[must_use]
+    pub fn skill(&self) -> Option<&SkillName> {
+        match self {
+            Self::Whole(proposal) => Some(&proposal.skill),
+            Self::Damaged(damaged) => damaged.skill.as_ref(),
+        }
+    }
+
     /// Whether somebody has still to decide.
     #[must_use]
     pub fn is_open(&self) -> bool {

@@ -2,18 +2,23 @@
 
 #[cfg(unix)]
 use std::time::Duration;
-use std::{collections::BTreeMap, io, path::PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+    path::PathBuf,
+};
 
 use cap_std::fs::Dir;
 use jiff::Timestamp;
 use scan::{Acceptance, Severity, Waiver, Waivers};
 use serde::{Deserialize, Serialize};
-use skill::{Limits, SkillName, SkillPath};
+use skill::{Bundle, Limits, SkillName, SkillPath};
 use thiserror::Error;
 use toml::{Table, Value};
 
 use crate::{
     home::{Durability, read_bounded, write_atomically},
+    revision::{Actor, ActorKind},
     trials::{StoredSetBack, StoredTrial},
 };
 
@@ -25,7 +30,8 @@ const FORMAT: u32 = 1;
 const WRITTEN: &str = "state.written";
 
 /// The fields of [`SkillState`]; all others of an entry are kept as they are.
-const KNOWN: [&str; 7] = ["enabled", "pinned", "placed", "hidden_in", "waivers", "trial", "set_back"];
+const KNOWN: [&str; 9] =
+    ["enabled", "pinned", "placed", "hidden_in", "disabled_by", "waivers", "withdrawn_waivers", "trial", "set_back"];
 
 /// `state.toml` of a library's folder in the home. A skill without an entry is enabled and not
 /// pinned.
@@ -51,9 +57,15 @@ pub struct SkillState {
     /// Agents' folders that do not show it although it is enabled: absolute paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hidden_in: Vec<PathBuf>,
+    /// Actor, `kind:id`, who disabled it or hid it from an agent. `None` in files of earlier versions, where it counts as a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disabled_by: Option<String>,
     /// Findings that a person accepted, oldest first; some may have ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waivers: Vec<StoredWaiver>,
+    /// Waivers that a person took back. Their findings count again in files that were cleared with them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub withdrawn_waivers: Vec<StoredWaiver>,
     /// Contents that the gate rolled back, and until when they are not accepted again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub set_back: Vec<StoredSetBack>,
@@ -95,6 +107,11 @@ impl StoredWaiver {
     pub fn at(&self, now: Timestamp) -> Option<Waiver> {
         let until: Timestamp = self.until.parse().ok()?;
         (now < until).then_some(())?;
+        self.waiver()
+    }
+
+    /// The waiver whether or not it has ended; `None` when a part of it cannot be read.
+    fn waiver(&self) -> Option<Waiver> {
         Some(Waiver {
             rule: self.rule.clone(),
             path: SkillPath::parse(&self.path).ok()?,
@@ -117,6 +134,78 @@ impl SkillState {
     pub fn waivers_at(&self, now: Timestamp) -> Waivers {
         Waivers::new(self.waivers.iter().filter_map(|stored| stored.at(now)))
     }
+
+    /// The files of a bundle for which a waiver ended or was taken back. Findings in them count as new.
+    pub(crate) fn lapsed_files(&self, files: &Bundle, now: Timestamp) -> BTreeSet<SkillPath> {
+        let ended = self.waivers.iter().filter(|stored| stored.at(now).is_none());
+        let lapsed = ended.chain(&self.withdrawn_waivers).filter_map(StoredWaiver::waiver);
+        lapsed.filter(|waiver| waiver.is_for(files)).map(|waiver| waiver.path).collect()
+    }
+
+    /// Tests for a waiver that ended or was taken back.
+    pub(crate) fn has_lapsed_waiver(&self, now: Timestamp) -> bool {
+        !self.withdrawn_waivers.is_empty() || self.waivers.iter().any(|stored| stored.at(now).is_none())
+    }
+
+    /// Takes a waiver back.
+    pub fn withdraw_waiver(&mut self, id: &str) {
+        let withdrawn = self.waivers.extract_if(.., |waiver| waiver.id == id);
+        self.withdrawn_waivers.extend(withdrawn);
+    }
+
+    /// Adds waivers in place of earlier ones for the same findings. Of those that ended or were taken back, the newest
+    /// `kept` remain.
+    pub fn add_waivers(&mut self, new: &[StoredWaiver], now: Timestamp, kept: usize) {
+        let is_replaced = |other: &StoredWaiver| new.iter().any(|new| new.id == other.id);
+        self.waivers.retain(|other| !is_replaced(other));
+        self.withdrawn_waivers.retain(|other| !is_replaced(other));
+        let ended = self.waivers.iter().filter(|waiver| waiver.at(now).is_none()).count();
+        let mut surplus = ended.saturating_sub(kept);
+        self.waivers.retain(|waiver| {
+            let is_surplus = surplus > 0 && waiver.at(now).is_none();
+            surplus -= usize::from(is_surplus);
+            !is_surplus
+        });
+        let surplus = self.withdrawn_waivers.len().saturating_sub(kept);
+        self.withdrawn_waivers.drain(..surplus);
+        self.waivers.extend(new.iter().cloned());
+    }
+
+    /// Enables or disables it for an actor. A disabled state keeps the name of the last person who disabled it.
+    pub fn set_enabled(&mut self, enabled: bool, actor: &Actor) {
+        if !enabled {
+            self.note_hidden(actor);
+        }
+        self.enabled = enabled;
+        self.note_shown();
+    }
+
+    /// Records who hides it; an agent's name never replaces a person's.
+    pub fn note_hidden(&mut self, actor: &Actor) {
+        if !self.is_hidden_by_person() {
+            self.disabled_by = Some(actor.to_string());
+        }
+    }
+
+    /// Forgets who hid it once nothing hides it.
+    pub(crate) fn note_shown(&mut self) {
+        if self.enabled && self.hidden_in.is_empty() {
+            self.disabled_by = None;
+        }
+    }
+
+    /// Tests for a skill that a person disabled or hid from an agent. Without a record it counts as a person.
+    #[must_use]
+    pub fn is_hidden_by_person(&self) -> bool {
+        let by = self.disabled_by.as_deref().map(str::parse::<Actor>);
+        let is_person = !matches!(by, Some(Ok(Actor { kind: ActorKind::Agent | ActorKind::Optimizer, .. })));
+        is_person && (!self.enabled || !self.hidden_in.is_empty())
+    }
+
+    /// Tests for a change that shows agents what was hidden from them before.
+    pub(crate) fn shows_more_than(&self, before: &Self) -> bool {
+        self.enabled && !before.enabled || before.hidden_in.iter().any(|folder| !self.hidden_in.contains(folder))
+    }
 }
 
 impl Default for SkillState {
@@ -126,7 +215,9 @@ impl Default for SkillState {
             pinned: false,
             placed: Vec::new(),
             hidden_in: Vec::new(),
+            disabled_by: None,
             waivers: Vec::new(),
+            withdrawn_waivers: Vec::new(),
             set_back: Vec::new(),
             trial: None,
         }

@@ -10,13 +10,20 @@ pub(crate) mod skills;
 
 use std::sync::{Arc, atomic::AtomicBool};
 
-use agent::{Decision, Declared, Live};
+use agent::{
+    Decision, Declared, Listed, Live, Settings, Sight,
+    decisions::{Act, Admission, Channel, Operation},
+};
 use jiff::Timestamp;
-use library::Actor;
+use library::{Actor, ProposalEntry};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use skill::failure::FailureKind;
+use skill::{QualifiedName, SkillName, failure::FailureKind};
+use skill_manage::{
+    ManageError,
+    review::{ProposalRef, ReviewError},
+};
 
 use self::change::Authored;
 use crate::{
@@ -163,13 +170,15 @@ impl Spec {
 impl Spec {
     /// Does what a call asks for, if the agent may use the tool.
     pub fn call(&self, call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
-        let permissions = call.place.settings()?.permissions;
-        match permissions.tool(call.agent, self.name) {
-            Decision::Deny => {
-                let message = format!("{} may not use {}", call.agent, self.name);
-                return Err(Refusal::new(FailureKind::Refused, "policy_denied", message)
-                    .hint("a person allows it with [[permissions]] in config.toml; go on without it"));
-            }
+        let settings = call.place.settings()?;
+        let decision = settings.permissions.tool(call.agent, self.name);
+        if decision == Decision::Deny {
+            let message = format!("{} may not use {}", call.agent, self.name);
+            return Err(Refusal::new(FailureKind::Refused, "policy_denied", message)
+                .hint("a person allows it with [[permissions]] in config.toml; go on without it"));
+        }
+        self.admit(call, &settings, &arguments)?;
+        match decision {
             Decision::Ask => {
                 let text = match self.effect {
                     Effect::Installs => market::question(&arguments)?,
@@ -178,9 +187,68 @@ impl Spec {
                 let hint = "a person does it with the command line, or allows it with [[permissions]] in config.toml";
                 call.ask(self.name, Question::new(text, &json!([self.name, arguments])), hint)?;
             }
-            Decision::Allow => {}
+            Decision::Allow | Decision::Deny => {}
         }
         (self.run)(call, arguments)
+    }
+}
+
+impl Spec {
+    /// Holds a call to the decision table. A tool without a row does not run.
+    fn admit(&self, call: &Call<'_>, settings: &Settings, arguments: &JsonObject) -> Result<(), Refusal> {
+        let internal = || Refusal::new(FailureKind::Failed, "internal", "the decision table has no row for this tool");
+        let operation = Operation::find(Channel::Mcp, self.name).ok_or_else(internal)?;
+        // Readers answer with the names that are like it, hidden or not there.
+        if operation.act == Act::Reads || !settings.restricts_skills() {
+            return Ok(());
+        }
+        let texts =
+            |fields: &'static [&'static str]| fields.iter().flat_map(move |field| texts_in(arguments.get(*field)));
+        for name in texts(operation.skills).filter_map(|text| skills::bare_name(text.split('@').next()?).ok()) {
+            if let Admission::Ask = operation.admit(Channel::Mcp, &name, &call.sight(settings, &name)?)? {
+                let question = Question::new(
+                    format!("May the agent use {} on the skill {name}?", self.name),
+                    &json!([self.name, arguments]),
+                );
+                call.ask(&format!("{} of {name}", self.name), question, "a person does it with the command line")?;
+            }
+        }
+        for target in texts(operation.proposals).filter_map(|text| text.parse::<ProposalRef>().ok()) {
+            let entry = call.place.library()?.proposal(&target.id)?;
+            let skill = entry.as_ref().and_then(ProposalEntry::skill);
+            let sight = skill.map(|skill| call.sight(settings, skill)).transpose()?;
+            if matches!(sight, Some(Sight::Denied | Sight::NotOnList)) {
+                return Err(ManageError::from(ReviewError::NotFound(target.id)).into());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The texts of a field that holds one or several.
+fn texts_in(value: Option<&Value>) -> Vec<&str> {
+    match value {
+        Some(Value::Array(values)) => values.iter().filter_map(Value::as_str).collect(),
+        other => other.and_then(Value::as_str).into_iter().collect(),
+    }
+}
+
+impl Call<'_> {
+    /// What the configuration lets the agent see of a skill.
+    pub fn sight(&self, settings: &Settings, name: &SkillName) -> Result<Sight, Refusal> {
+        let listed = self.live.with(|catalogue| catalogue.find(name).ok().and_then(Listed::qualified))?;
+        let of_history = || -> Result<Option<String>, Refusal> {
+            let origin = self.place.library()?.head(name)?.and_then(|head| head.origin);
+            Ok(origin.and_then(|origin| origin.name.parse::<QualifiedName>().ok()).map(|name| name.to_string()))
+        };
+        let qualified = listed.map_or_else(of_history, |name| Ok(Some(name)))?;
+        Ok(settings.sight(self.agent, name.as_str(), qualified.as_deref()))
+    }
+
+    /// Tests for skills that the agent may know of.
+    pub fn sees(&self, settings: &Settings, name: &SkillName) -> bool {
+        let sight = self.sight(settings, name);
+        !settings.restricts_skills() || sight.is_ok_and(|sight| !matches!(sight, Sight::Denied | Sight::NotOnList))
     }
 }
 
@@ -215,6 +283,20 @@ pub(crate) fn read<T: DeserializeOwned>(arguments: JsonObject) -> Result<T, Refu
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_tool_has_a_row() {
+        for spec in TOOLS {
+            let row = Operation::find(Channel::Mcp, spec.name).unwrap_or_else(|| panic!("{} has no row", spec.name));
+            let schema = (spec.input)();
+            for field in row.skills.iter().chain(row.proposals) {
+                assert!(schema["properties"].get(field).is_some(), "{} has no field {field}", spec.name);
+            }
+        }
+        for row in agent::decisions::TOOLS {
+            assert!(Spec::find(row.name).is_some(), "there is no tool {}", row.name);
+        }
+    }
 
     #[test]
     fn names_are_unique_and_schemas_are_objects() {

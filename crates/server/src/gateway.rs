@@ -22,6 +22,7 @@
 
 mod codegen;
 mod custom;
+mod decisions;
 mod gate;
 mod proposals;
 mod sessions;
@@ -142,8 +143,12 @@ pub fn app(gateway: &Arc<Gateway>) -> Router {
         .route("/api/proposals/{id}", get(proposals::one))
         .route("/api/proposals/{id}/accept", post(proposals::accept))
         .route("/api/proposals/{id}/reject", post(proposals::reject))
+        .route_layer(middleware::from_fn_with_state(Arc::clone(gateway), decisions::held_to_table))
         .route_layer(middleware::from_fn_with_state(Arc::clone(gateway), gate::bearer))
-        .merge(pages::library::router())
+        .merge(
+            pages::library::router()
+                .route_layer(middleware::from_fn_with_state(Arc::clone(gateway), decisions::held_to_table)),
+        )
         .fallback(pages::library::nothing)
         .method_not_allowed_fallback(|| async {
             ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "invalid_request", "this cannot be done here")

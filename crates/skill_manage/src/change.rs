@@ -1,8 +1,8 @@
 //! [`Change`]: what a request came to, judged and committed by [`conclude`].
 
 use library::{
-    Acceptance, Action, Checkout, Commit, Committed, Content, EventStatus, Evidence, FolderState, Library, NewRevision,
-    Origin, Proposal, ProposalChange, Snapshot, Stamp, TrialTerms, Upstream,
+    Acceptance, Action, ActorKind, Checkout, Commit, Committed, Content, EventStatus, Evidence, FolderState, Library,
+    NewRevision, Origin, Proposal, ProposalChange, Snapshot, Stamp, TrialTerms, Upstream,
 };
 use scan::{Baseline, Cleared, Verdict};
 use skill::{Bundle, Edit, Problem, SkillName, Strictness, diff, validate::validate_bundle};
@@ -95,6 +95,7 @@ pub(crate) fn conclude(
     }
     let why = match judged.decide(&change, context)? {
         Decision::Hold(why) => {
+            check_may_wait(library, &change, &why, stamp)?;
             judged.report.decision = Some(Ruling::Hold);
             return review::hold(library, change, judged, &why, (context, stamp));
         }
@@ -103,6 +104,7 @@ pub(crate) fn conclude(
     let Judged { mut report, cleared } = judged;
     report.decision = Some(Ruling::Apply);
     if change.dry_run {
+        library.check_taken_back(change.skill, &change.candidate, &stamp.actor)?;
         report.add(&format!("it would be applied: {why}"));
     } else {
         match trial::Planned::of(library, &change, cleared.as_ref())? {
@@ -114,6 +116,19 @@ pub(crate) fn conclude(
         }
     }
     Ok(report)
+}
+
+/// Refuses to hold what no person is to be asked for: content that one took back already, and a rollback that puts an
+/// edit of the folder aside, which a proposal could not keep.
+fn check_may_wait(library: &Library, change: &Change<'_>, why: &str, stamp: &Stamp) -> Result<(), ManageError> {
+    library.check_taken_back(change.skill, &change.candidate, &stamp.actor)?;
+    match &change.hand_edit {
+        None => Ok(()),
+        Some(_) => Err(ManageError::PolicyDenied {
+            message: format!("only a person puts aside this edit of the folder of {}: {why}", change.skill),
+            hint: format!("a person can do it at a terminal: skillhub rollback {} head", change.skill),
+        }),
+    }
 }
 
 /// The standard and the scanner.
@@ -276,6 +291,11 @@ fn check_policy(
             hint: "leave out what the policy refuses; `skillhub policy` shows it, and a person can change it"
                 .to_owned(),
         }),
+        Decision::Apply(why) if context.actor.kind != ActorKind::Person => {
+            // The skill itself comes back, whatever its files are.
+            let removed = Library::removed_by_person(change.skill, change.snapshot.base.as_ref());
+            Ok(removed.map_or(Decision::Apply(why), |removed| Decision::Hold(removed.to_string())))
+        }
         decided => Ok(decided),
     }
 }

@@ -123,20 +123,28 @@ impl Policy {
         Self { layers: std::iter::once(own).chain(others).collect() }
     }
 
+    /// The policy for the gate, which acts on terms that people set: rules apply, presets for agents do not.
+    #[must_use]
+    pub fn for_gate(&self) -> Self {
+        let layers = self.layers.iter().map(|layer| Layer { preset: None, ..layer.clone() });
+        Self { layers: layers.collect() }
+    }
+
     /// The layers, the user's first.
     #[must_use]
     pub fn layers(&self) -> &[Layer] {
         &self.layers
     }
 
-    /// Decides about an install, update, adoption or uninstall that an actor wants. Presets leave them
-    /// alone; rules hold that name them. They cannot wait: what would hold one refuses it.
+    /// Decides about an install, update, adoption or uninstall that an actor wants, or about an undo. Presets leave the
+    /// former alone; rules apply that name them. An undo is judged as an edit with the same result. None of them can
+    /// wait: what would hold one refuses it.
     ///
     /// # Errors
     /// [`Denied`], with the rule.
     pub fn permit(&self, actor: &Actor, change: &WholeChange<'_>) -> Result<(), Denied> {
         let mut rules = self.layers.iter().flat_map(|layer| &layer.rules);
-        if !rules.any(|rule| rule.names(change.action)) {
+        if rule::is_of_a_whole_skill(change.action) && !rules.any(|rule| rule.names(change.action)) {
             return Ok(());
         }
         let files = diff::diff(change.before, change.after).files;
@@ -157,8 +165,7 @@ impl Policy {
         }
     }
 
-    /// Decides about a change that an actor wants. A rollback cannot wait for anybody: what would hold
-    /// one refuses it.
+    /// Decides about a change that an actor wants.
     pub(crate) fn decide(&self, actor: &Actor, change: &Proposed<'_>) -> Decision {
         let mut strictest: Option<(Ruling, String)> = None;
         for part in parts(change) {
@@ -173,8 +180,8 @@ impl Policy {
         }
         match strictest.unwrap_or((Ruling::Apply, "nothing is touched".to_owned())) {
             (Ruling::Apply, why) => Decision::Apply(why),
-            (Ruling::Hold, why) if !change.actions.contains(&Action::Rollback) => Decision::Hold(why),
-            (_, why) => Decision::Refuse(why),
+            (Ruling::Hold, why) => Decision::Hold(why),
+            (Ruling::Deny, why) => Decision::Refuse(why),
         }
     }
 }
@@ -201,13 +208,13 @@ impl Layer {
 }
 
 impl Preset {
-    /// Presets are about edits: a deletion or a rollback can be taken back, and applies once cleared.
+    /// Presets govern edits and rollbacks alike. A deletion can be taken back: it applies outside of `strict`.
     fn rule(self, actor: ActorKind, action: Action, part: &Part<'_>, change: &Proposed<'_>) -> (Ruling, String) {
         let applied = |why: String| (Ruling::Apply, why);
         if actor == ActorKind::Person {
             return applied("changes by people are applied".to_owned());
         }
-        if matches!(action, Action::Delete | Action::Rollback) || rule::is_of_a_whole_skill(action) {
+        if action == Action::Delete && self != Self::Strict || rule::is_of_a_whole_skill(action) {
             return applied(format!("the policy `{self}` is about edits alone"));
         }
         match self {

@@ -306,7 +306,8 @@ fn parse_name(text: &str) -> Result<SkillName, RequestError> {
     SkillName::parse(text).map_err(|fault| RequestError::Name { name: text.to_owned(), fault })
 }
 
-fn note(field: &str, value: Option<String>, limits: &Limits) -> Result<Option<String>, RequestError> {
+/// A note that a caller gives; `None` for a blank one.
+pub(crate) fn note(field: &str, value: Option<String>, limits: &Limits) -> Result<Option<String>, RequestError> {
     match value {
         Some(text) if text.chars().count() > limits.note_chars => {
             Err(RequestError::TooLarge(format!("`{field}` is longer than {} characters", limits.note_chars)))

@@ -16,11 +16,11 @@ mod release;
 use std::{fmt, str::FromStr};
 
 use jiff::Timestamp;
-use library::{Library, LibraryError, Proposal, ProposalEntry, ProposalId, ProposalState};
+use library::{Library, LibraryError, Proposal, ProposalEntry, ProposalId, ProposalState, RevisionId};
 use serde_json::{Value, json};
 use skill::{
     Bundle, SkillName, SkillPath,
-    diff::{self, FileChange},
+    diff::{self, BundleDiff, FileChange},
     failure::{Fails, Failure, FailureKind},
     merge::Conflict,
 };
@@ -33,38 +33,106 @@ pub(crate) use hold::{apply_on_own, hold, take_back};
 
 use crate::error::ManageError;
 
-/// Which proposal is meant, and which of its own revisions: `k7m3qx`, or `k7m3qx@2`.
+/// Which proposal is meant, and which content of it was reviewed: `k7m3qx`, `k7m3qx@2`, or `k7m3qx@2@0f3a…`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProposalRef {
     /// The proposal.
     pub id: ProposalId,
     /// The revision that was looked at; `None` for whichever it is at.
     pub revision: Option<u64>,
+    /// The head that the diff was made against; `None` for the revision that the proposal was made on.
+    pub head: Option<ReviewedHead>,
+}
+
+/// The head of a skill at a review.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReviewedHead {
+    /// The skill had no history.
+    New,
+    /// The first digits of the head's id.
+    At(String),
+}
+
+/// Digits of a head's id in a reference, at least and as they are printed.
+const HEAD_DIGITS: usize = 7;
+const HEAD_DIGITS_PRINTED: usize = 12;
+
+impl ReviewedHead {
+    fn parse(text: &str) -> Option<Self> {
+        match text {
+            "new" => Some(Self::New),
+            _ if text.len() >= HEAD_DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
+                Some(Self::At(text.to_ascii_lowercase()))
+            }
+            _ => None,
+        }
+    }
+
+    /// The reference to a head.
+    #[must_use]
+    pub fn of(head: Option<&RevisionId>) -> Self {
+        let digits = |id: &RevisionId| id.as_str().chars().take(HEAD_DIGITS_PRINTED).collect();
+        head.map_or(Self::New, |id| Self::At(digits(id)))
+    }
+
+    fn is(&self, head: Option<&RevisionId>) -> bool {
+        match (self, head) {
+            (Self::New, None) => true,
+            (Self::At(digits), Some(head)) => head.as_str().starts_with(digits),
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for ReviewedHead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::New => "new",
+            Self::At(digits) => digits,
+        })
+    }
 }
 
 /// The text is no [`ProposalRef`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{0:?} names no proposal; write its id, or ID@N for its revision N, as `skillhub review list` shows them")]
+#[error(
+    "{0:?} does not name a proposal; write ID, ID@N for its revision N, or ID@N@HEAD for that revision on the head HEAD"
+)]
 pub struct ProposalRefError(pub String);
 
 impl FromStr for ProposalRef {
     type Err = ProposalRefError;
     fn from_str(text: &str) -> Result<Self, ProposalRefError> {
         let error = || ProposalRefError(text.to_owned());
-        let (id, revision) = match text.split_once('@') {
-            Some((id, revision)) => (id, Some(revision.parse().map_err(|_| error())?)),
-            None => (text, None),
-        };
-        Ok(Self { id: ProposalId::parse(id).map_err(|_| error())?, revision })
+        let mut parts = text.splitn(3, '@');
+        let id = ProposalId::parse(parts.next().unwrap_or_default()).map_err(|_| error())?;
+        let revision = parts.next().map(|revision| revision.parse().map_err(|_| error())).transpose()?;
+        let head = parts.next().map(|head| ReviewedHead::parse(head).ok_or_else(error)).transpose()?;
+        Ok(Self { id, revision, head })
     }
 }
 
 impl fmt::Display for ProposalRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.revision {
-            Some(revision) => write!(f, "{}@{revision}", self.id),
-            None => write!(f, "{}", self.id),
+        write!(f, "{}", self.id)?;
+        if let Some(revision) = self.revision {
+            write!(f, "@{revision}")?;
         }
+        self.head.as_ref().map_or(Ok(()), |head| write!(f, "@{head}"))
+    }
+}
+
+impl ProposalRef {
+    /// The reference to a proposal as it was reviewed, with the diff against this head.
+    #[must_use]
+    pub fn reviewed(proposal: &Proposal, head: Option<&RevisionId>) -> Self {
+        Self { id: proposal.id.clone(), revision: Some(proposal.revision), head: Some(ReviewedHead::of(head)) }
+    }
+
+    /// The reference to a proposal, whatever it is at.
+    #[must_use]
+    pub fn to(id: ProposalId) -> Self {
+        Self { id, revision: None, head: None }
     }
 }
 
@@ -101,6 +169,18 @@ pub enum ReviewError {
         asked: u64,
         /// The one that it is at.
         is: u64,
+    },
+    /// The skill is at another head than the one that was reviewed.
+    #[error("{skill} has changed since the review: the proposal {} would now change revision {head}", now.id)]
+    HeadMoved {
+        /// The skill.
+        skill: SkillName,
+        /// The head now.
+        head: String,
+        /// The reference to what would be accepted now.
+        now: Box<ProposalRef>,
+        /// What accepting it would change now.
+        diff: String,
     },
     /// It was amended, and which of its revisions is accepted was not said.
     #[error("the proposal {id} was amended and is at revision {is}; say which revision you accept")]
@@ -154,7 +234,9 @@ impl Fails for ReviewError {
             Self::NotFound(_) => (FailureKind::NotFound, "not_found"),
             Self::AlreadyDecided { .. } => (FailureKind::Conflict, "already_decided"),
             Self::Expired { .. } => (FailureKind::Conflict, "proposal_expired"),
-            Self::Amended { .. } | Self::Unnamed { .. } => (FailureKind::Conflict, "stale_revision"),
+            Self::Amended { .. } | Self::Unnamed { .. } | Self::HeadMoved { .. } => {
+                (FailureKind::Conflict, "stale_revision")
+            }
             Self::Damaged { .. } => (FailureKind::Integrity, "damaged_proposal"),
             Self::Unresolved { .. } => (FailureKind::Conflict, "merge_conflict"),
             Self::NotEdited(_) | Self::NothingLeft(_) => (FailureKind::Usage, "invalid_request"),
@@ -166,6 +248,7 @@ impl Fails for ReviewError {
     fn details(&self) -> Value {
         match self {
             Self::Amended { is, .. } | Self::Unnamed { is, .. } => json!({"revision": is}),
+            Self::HeadMoved { head, now, diff, .. } => json!({"head": head, "target": now.to_string(), "diff": diff}),
             Self::Unresolved { paths, .. } => {
                 json!({"unresolved": paths.iter().map(SkillPath::as_str).collect::<Vec<_>>()})
             }
@@ -189,6 +272,9 @@ impl ReviewError {
             }
             Self::Amended { id, is, .. } | Self::Unnamed { id, is } => {
                 format!("look at it as it is now, `skillhub review diff {id}`, and then decide about {id}@{is}")
+            }
+            Self::HeadMoved { now, .. } => {
+                format!("review it as it is now, `skillhub review diff {} --onto-head`, then accept {now}", now.id)
             }
             Self::Damaged { id, .. } => format!("clear it away, its bytes are kept: skillhub review reject {id}"),
             Self::Unresolved { id, skill, .. } => {
@@ -289,6 +375,8 @@ pub struct Difference {
     pub conflicts: Vec<Conflict>,
     /// Whether the head is not the revision that it was made on.
     pub moved: bool,
+    /// The reference by which a person accepts what is shown.
+    pub reviewed: ProposalRef,
     /// The files without the change.
     pub before: Bundle,
     /// The files with it.
@@ -303,7 +391,9 @@ pub struct Difference {
 pub fn difference(library: &Library, target: &ProposalRef, onto_head: bool) -> Result<Difference, ManageError> {
     let proposal = proposal(library, target)?;
     let head = library.head(&proposal.skill)?;
-    let moved = head.as_ref().map(|head| &head.id) != proposal.base.as_ref();
+    let head_id = head.as_ref().map(|head| &head.id);
+    let moved = head_id != proposal.base.as_ref();
+    let reviewed = ProposalRef::reviewed(&proposal, if onto_head { head_id } else { proposal.base.as_ref() });
     let (base, candidate) = rebase::contents(library, &proposal)?;
     let (before, after, conflicts) = match onto_head {
         true => {
@@ -314,5 +404,6 @@ pub fn difference(library: &Library, target: &ProposalRef, onto_head: bool) -> R
         false => (base, candidate, Vec::new()),
     };
     let difference = diff::diff(&before, &after);
-    Ok(Difference { proposal, files: difference.files, text: difference.text, conflicts, moved, before, after })
+    let BundleDiff { files, text } = difference;
+    Ok(Difference { proposal, files, text, conflicts, moved, reviewed, before, after })
 }

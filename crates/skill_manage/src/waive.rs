@@ -147,10 +147,8 @@ pub fn waive(
     }
     let told = format!("{} in {} until {}: {reason}", stored.rule, stored.path, stored.until);
     let kept = stored.clone();
-    library.set_state(order.skill, &stamp(reviewer, now, told), "waive", |state| {
-        state.waivers.retain(|other| other.id != kept.id && other.at(now).is_some());
-        state.waivers.push(kept);
-    })?;
+    library
+        .set_state(order.skill, &stamp(reviewer, now, told), "waive", |state| state.add_waivers(&[kept], now, most))?;
     Ok(stored)
 }
 
@@ -249,8 +247,7 @@ pub fn unwaive(
     let mut found = state.skills().filter_map(|(name, state)| Some((SkillName::parse(name).ok()?, holds(state)?)));
     let (skill, waiver) = found.next().ok_or_else(|| WaiveError::NoSuchWaiver(id.to_owned()))?;
     let told = format!("{} in {}", waiver.rule, waiver.path);
-    let remove = |state: &mut SkillState| state.waivers.retain(|other| other.id != id);
-    library.set_state(&skill, &stamp(reviewer, now, told), "unwaive", remove)?;
+    library.set_state(&skill, &stamp(reviewer, now, told), "unwaive", |state| state.withdraw_waiver(id))?;
     Ok((skill, waiver))
 }
 

@@ -14,7 +14,7 @@ use skill::{
 use super::{
     InstallError, InstallStatus, Outcomes,
     evidence::{Sides, evidence},
-    plan::{Planned, Step, check_usable, judge},
+    plan::{Planned, Step, check_usable},
     source::Candidate,
 };
 
@@ -61,11 +61,11 @@ pub(super) fn merge_release(
     let merged = merge_by(&rules, [&base, &ours, &candidate.bundle], library.limits())
         .map_err(|source| InstallError::TooLarge { name: candidate.origin.name.clone(), source })?;
     let Merge { bundle: files, conflicts } = merged;
-    let theirs = judge(library, &candidate.name, scan::clear(candidate.bundle.clone(), snapshot.baseline()))?;
+    let theirs = library.clear(&candidate.name, candidate.bundle.clone(), snapshot.baseline())??;
     let is_decided = choice != Choice::Ask || conflicts.is_empty();
     match is_decided.then(|| check_usable(&candidate.origin.name, &candidate.name, &files)) {
         Some(Ok(())) => {
-            let cleared = judge(library, &candidate.name, scan::clear(files, snapshot.baseline()))?;
+            let cleared = library.clear(&candidate.name, files, snapshot.baseline())??;
             take(library, candidate, snapshot, (cleared, theirs), (conflicts, stamp))
         }
         Some(Err(error)) if choice != Choice::Ask => Err(error),
@@ -104,7 +104,7 @@ fn propose(
     (conflicts, stamp, outcomes): (Vec<Conflict>, &Stamp, &Outcomes<'_>),
 ) -> Result<Planned, InstallError> {
     let before = snapshot.bundle.clone();
-    let cleared = judge(library, &candidate.name, scan::clear(before.clone(), snapshot.baseline()))?;
+    let cleared = library.clear(&candidate.name, before.clone(), snapshot.baseline())??;
     let base = snapshot.base.as_ref();
     let proposal = proposal(library, &candidate, base, (&before, &files, &theirs), (&conflicts, stamp));
     let proposing = match waiting(library, &candidate)? {

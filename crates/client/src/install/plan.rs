@@ -6,7 +6,7 @@ use library::{
     Action, Commit, Content, FolderState, Library, NewRevision, Origin, Permit, ProposalChange, ProposalId, Revision,
     SnapshotError, Stamp, TakeOver, WholeChange,
 };
-use scan::{Baseline, Blocked, Capabilities, Cleared, Reports};
+use scan::{Baseline, Capabilities, Cleared, Reports};
 use skill::{Bundle, Limits, SkillName, SkillPath, diff, merge::Conflict, validate};
 
 use super::{
@@ -167,7 +167,7 @@ fn fresh(
     let state = library.folder_state(&candidate.name)?;
     let in_place = !matches!(state, FolderState::Absent | FolderState::Missing);
     let name = candidate.name.clone();
-    let cleared = judge(library, &name, scan::clear_by(candidate.bundle.clone(), Baseline::None, reports))?;
+    let cleared = library.clear_by(&name, candidate.bundle.clone(), Baseline::None, reports)??;
     let action = if candidate.taken.is_some() { Action::Adopt } else { Action::Install };
     let mut revisions = vec![revision(&cleared, action, stamp, &candidate.origin)];
     let mut shown = cleared;
@@ -215,10 +215,7 @@ fn changed_since(
 ) -> Result<Option<Cleared>, InstallError> {
     match &candidate.taken {
         Some(taken) if taken.files.same_but_line_ends(&candidate.bundle) => Ok(None),
-        Some(taken) => {
-            let judged = scan::clear(taken.files.clone(), Baseline::None);
-            Ok(Some(judge(library, &candidate.name, judged)?))
-        }
+        Some(taken) => Ok(Some(library.clear(&candidate.name, taken.files.clone(), Baseline::None)??)),
         None if is_free(&state, &candidate.bundle) => Ok(None),
         None => {
             let folder = library.path().join(candidate.name.as_str());
@@ -289,7 +286,7 @@ fn over_installed(
         proposals: Vec::new(),
     };
     let (cleared, step) = if origin.digest == candidate.origin.digest && origin.version == candidate.origin.version {
-        let cleared = judge(library, &name, scan::clear_by(before.clone(), snapshot.baseline(), reports))?;
+        let cleared = library.clear_by(&name, before.clone(), snapshot.baseline(), reports)??;
         let again = || revision(&cleared, Action::Install, stamp, &origin);
         let step = match is_missing {
             true => commit(again(), InstallStatus::Installed),
@@ -297,7 +294,7 @@ fn over_installed(
         };
         (cleared, step)
     } else if found == origin.digest || found == candidate.origin.digest {
-        let cleared = judge(library, &name, scan::clear_by(candidate.bundle.clone(), snapshot.baseline(), reports))?;
+        let cleared = library.clear_by(&name, candidate.bundle.clone(), snapshot.baseline(), reports)??;
         let update = revision(&cleared, Action::Update, stamp, &candidate.origin);
         let proposals = overtaken(library, &candidate, "the release was installed", stamp)?;
         (cleared, commit(update, InstallStatus::Updated).with(proposals))
@@ -308,18 +305,6 @@ fn over_installed(
         return Err(InstallError::Evolved { name, installed, wanted: describe(&candidate.origin) });
     };
     Ok(Planned::new(candidate, cleared, (snapshot.base, before), step))
-}
-
-/// Judges what the scanner found by what a person accepted in these very files.
-pub(super) fn judge(
-    library: &Library,
-    name: &SkillName,
-    judged: Result<Cleared, Box<Blocked>>,
-) -> Result<Cleared, InstallError> {
-    match judged {
-        Ok(cleared) if cleared.report().findings.is_empty() => Ok(cleared),
-        judged => Ok(scan::waive(judged, &library.waivers(name)?)?),
-    }
 }
 
 fn revision(cleared: &Cleared, action: Action, stamp: &Stamp, origin: &Origin) -> NewRevision {

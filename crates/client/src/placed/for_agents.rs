@@ -42,6 +42,7 @@ pub fn hide_in(
     let removed = folders.iter().map(|folder| folder.path.join(skill.as_str())).collect();
     let plan = LinkPlan { removed, ..LinkPlan::default() };
     library.link(skill, &plan, (stamp, RELINK), |state| {
+        state.note_hidden(&stamp.actor);
         let hidden = folders.iter().map(|folder| folder.path.clone());
         state.hidden_in.extend(hidden);
         state.hidden_in.sort();

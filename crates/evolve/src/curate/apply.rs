@@ -125,7 +125,9 @@ fn archive(
     library.set_state(&name, &stamp, ARCHIVE, |state| {
         // Whoever pinned it since, or took it out of sight, is not overruled.
         is_done = !state.pinned && state.enabled;
-        state.enabled &= !is_done;
+        if is_done {
+            state.set_enabled(false, &stamp.actor);
+        }
     })?;
     match is_done {
         true => Ok(of("archived", step.reason.clone())),
@@ -222,6 +224,6 @@ pub fn restore(library: &Library, which: &[String], stamp: &Stamp) -> Result<Vec
     let mut names = which.iter().map(find).collect::<Result<Vec<_>, _>>()?;
     names.sort();
     names.dedup();
-    library.set_states(names.iter(), stamp, RESTORE, |_, state| state.enabled = true)?;
+    library.set_states(names.iter(), stamp, RESTORE, |_, state| state.set_enabled(true, &stamp.actor))?;
     Ok(names)
 }

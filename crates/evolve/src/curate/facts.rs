@@ -204,7 +204,7 @@ fn fault(standing: Standing) -> Option<Fault> {
         Standing::Clean | Standing::Earlier => None,
         Standing::Missing => Some(Fault::Missing),
         Standing::Modified => Some(Fault::Unrecorded),
-        Standing::Blocked(why) | Standing::Damaged(why) => Some(Fault::Blocked(why)),
+        Standing::Blocked(why) | Standing::Lapsed(why) | Standing::Damaged(why) => Some(Fault::Blocked(why)),
     }
 }
 

@@ -24,7 +24,7 @@ use crate::{
     links::{LinkChanges, LinkStep},
     lock::{LibraryLock, LockError},
     proposals::{ProposalChange, ProposalId, store},
-    revision::{Action, ActorKind, Content, NewRevision, Revision, RevisionId},
+    revision::{Action, Content, NewRevision, Revision, RevisionId},
     state::State,
     storage::{HeadChange, Object, StorageError},
 };
@@ -234,27 +234,11 @@ impl Library {
         let follow = work.commits.iter().map(|commit| self.stage(&root, commit)).collect::<Result<Vec<_>, _>>()?;
         let own = self.ensure_own()?;
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
-        Self::check_still_free(&own, &work.commits)?;
+        self.check_still_free(&own, &work.commits)?;
         let recovered = self.recover(&own)?;
         let ours: Vec<&str> = follow.iter().filter_map(Follow::temporary_name).collect();
         self.remove_old_leftovers(&root, &recovered, &ours);
         self.commit_and_follow(&own, work, follow, recovered.is_settled())
-    }
-
-    /// Refuses what others than people would change in a skill that was pinned since they looked; the
-    /// caller holds the lock.
-    fn check_still_free(own: &Dir, commits: &[Commit]) -> Result<(), LibraryError> {
-        let last = commits.iter().filter_map(|commit| Some((&commit.skill, commit.revisions.last()?)));
-        let free = [ActorKind::External, ActorKind::Person];
-        let mut held = last.filter(|(_, revision)| !free.contains(&revision.stamp.actor.kind)).peekable();
-        if held.peek().is_none() {
-            return Ok(());
-        }
-        let state = State::read(own)?;
-        match held.find(|(skill, _)| state.of(skill).pinned) {
-            Some((skill, _)) => Err(LibraryError::Pinned(skill.clone())),
-            None => Ok(()),
-        }
     }
 
     fn commit_proposals(&mut self, work: Work) -> Result<Vec<Committed>, CommitError> {

@@ -1,7 +1,9 @@
 //! [`Library`]: what people decided about a skill, and where it bears on what others may do to it.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
-use scan::{Baseline, Blocked, Cleared, Waivers};
+use scan::{Baseline, Blocked, Cleared, Reports, Waivers};
 use skill::{Bundle, SkillName};
 
 use super::{LOCK_WAIT, Library, LibraryError};
@@ -12,6 +14,30 @@ use crate::{
     revision::{Actor, ActorKind, Stamp},
     state::{SkillState, State, StoredWaiver, Written},
 };
+
+/// Keeps nothing: each time is a scan.
+struct Scan;
+
+impl Reports for Scan {
+    fn report(&self, bundle: &Bundle) -> scan::Report {
+        scan::scan(bundle)
+    }
+}
+
+/// Keeps all but people from showing agents what a person hid, and from hiding what a person pinned.
+pub(super) fn check_may_show(
+    skill: &SkillName,
+    (before, after): (&SkillState, &SkillState),
+    actor: &Actor,
+) -> Result<(), LibraryError> {
+    let is_refused = before.is_hidden_by_person() && after.shows_more_than(before);
+    match actor.kind {
+        ActorKind::Person => Ok(()),
+        _ if is_refused => Err(LibraryError::DisabledByPerson(skill.clone())),
+        _ if before.pinned && before.shows_more_than(after) => Err(LibraryError::Pinned(skill.clone())),
+        _ => Ok(()),
+    }
+}
 
 /// The state as it was read last.
 pub(super) struct LastState {
@@ -79,6 +105,8 @@ impl Library {
         for skill in skills {
             let mut of_skill = before.of(skill);
             change(skill, &mut of_skill);
+            of_skill.note_shown();
+            check_may_show(skill, (&before.of(skill), &of_skill), &stamp.actor)?;
             if of_skill != before.of(skill) {
                 events.push(Event::set(stamp, skill.as_str(), action, &of_skill));
                 state.set(skill, of_skill);
@@ -107,7 +135,52 @@ impl Library {
         candidate: Bundle,
         base: Baseline<'_>,
     ) -> Result<Result<Cleared, Box<Blocked>>, LibraryError> {
-        self.waived(skill, scan::clear(candidate, base))
+        self.clear_by(skill, candidate, base, &Scan)
+    }
+
+    /// As [`Library::clear`], with what is known of files that were scanned before.
+    ///
+    /// # Errors
+    /// As [`Library::clear`].
+    pub fn clear_by(
+        &self,
+        skill: &SkillName,
+        candidate: Bundle,
+        base: Baseline<'_>,
+        reports: &dyn Reports,
+    ) -> Result<Result<Cleared, Box<Blocked>>, LibraryError> {
+        let judged = match base {
+            Baseline::None => scan::clear_by(candidate, base, reports),
+            Baseline::Cleared(files) => {
+                let files = self.without_lapsed(skill, files)?;
+                scan::clear_by(candidate, Baseline::Cleared(&files), reports)
+            }
+        };
+        self.waived(skill, judged)
+    }
+
+    /// The files of a base that excuse old findings: not those for which a waiver ended or was taken back.
+    fn without_lapsed<'b>(&self, skill: &SkillName, files: &'b Bundle) -> Result<Cow<'b, Bundle>, LibraryError> {
+        let lapsed = self.state()?.of(skill).lapsed_files(files, Timestamp::now());
+        if lapsed.is_empty() {
+            return Ok(Cow::Borrowed(files));
+        }
+        let others = files.files().filter(|(path, _)| !lapsed.contains(*path));
+        let others = others.map(|(path, file)| (path.clone(), file.clone()));
+        // A part of a bundle within the limits is within the limits.
+        Ok(Cow::Owned(Bundle::from_files(others, self.limits()).unwrap_or_default()))
+    }
+
+    /// The findings that block files of a skill since a waiver for them ended or was taken back; `None` where nothing
+    /// does. Costs nothing for a skill without such a waiver.
+    ///
+    /// # Errors
+    /// The state is damaged or cannot be read.
+    pub fn lapsed(&self, skill: &SkillName, files: &Bundle) -> Result<Option<Box<Blocked>>, LibraryError> {
+        if self.state()?.of(skill).lapsed_files(files, Timestamp::now()).is_empty() {
+            return Ok(None);
+        }
+        Ok(self.clear(skill, files.clone(), Baseline::Cleared(files))?.err())
     }
 
     /// Judges what the scanner said of a skill by the waivers in force.
@@ -144,6 +217,19 @@ impl Library {
         let files = self.bundle(&head.id)?;
         waivers.retain(|stored| stored.at(now).is_some_and(|waiver| waiver.is_for(&files)));
         Ok(waivers)
+    }
+
+    /// Keeps all but people from showing agents a skill that a person hid, as the settings of an earlier time would.
+    ///
+    /// # Errors
+    /// [`LibraryError::DisabledByPerson`]; the state is damaged or cannot be read.
+    pub fn check_may_restore_state(
+        &self,
+        skill: &SkillName,
+        earlier: &SkillState,
+        actor: &Actor,
+    ) -> Result<(), LibraryError> {
+        check_may_show(skill, (&self.state()?.of(skill), earlier), actor)
     }
 
     /// Keeps all but people from changing a skill that is pinned. Its name stays pinned when the skill

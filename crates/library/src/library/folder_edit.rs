@@ -135,7 +135,7 @@ impl EditChecks {
         let set = self.state.of(skill);
         let mut hasher = DefaultHasher::new();
         (scan::ruleset(), policy).hash(&mut hasher);
-        format!("{:?} {:?} {:?}", set.waivers, set.set_back, set.trial).hash(&mut hasher);
+        format!("{:?} {:?} {:?} {:?}", set.waivers, set.withdrawn_waivers, set.set_back, set.trial).hash(&mut hasher);
         hasher.finish()
     }
 
@@ -155,7 +155,8 @@ impl Library {
         let is_edit = matches!(look.state, FolderState::Modified(_) | FolderState::Earlier { .. });
         let has_head = look.base.as_ref().is_some_and(|base| !base.tombstone);
         if !is_edit || !has_head {
-            return Ok(None);
+            let removed = Self::removed_by_person(skill, look.base.as_ref()).filter(|_| is_edit);
+            return Ok(removed.map(|removed| removed.to_string()));
         }
         match pinned(&self.state()?.of(skill)) {
             Some(why) => Ok(Some(why)),
@@ -173,6 +174,9 @@ impl Library {
         let set = self.state()?.of(skill);
         if let Some(why) = set_back(&set, &cleared.digest().to_string(), Timestamp::now()) {
             return Ok(Some(why));
+        }
+        if let Some(taken_back) = self.taken_back(skill, cleared.bundle())? {
+            return Ok(Some(taken_back.to_string()));
         }
         Ok(self.edit_policy.as_ref().and_then(|policy| {
             policy.rules().objection(&HandEdit {
@@ -254,8 +258,8 @@ impl Library {
         let held = self.objection(skill, &look)?;
         let head = look.base.as_ref().map(Head::from);
         Ok(match look.state {
-            FolderState::Clean => Ok(FolderFiles { files: look.committed, head, held }),
-            _ if held.is_some() => Ok(FolderFiles { files: look.committed, head, held }),
+            FolderState::Clean => self.unless_lapsed(skill, FolderFiles { files: look.committed, head, held })?,
+            _ if held.is_some() => self.unless_lapsed(skill, FolderFiles { files: look.committed, head, held })?,
             FolderState::Modified(cleared) => Ok(FolderFiles { files: cleared.bundle().clone(), head: None, held }),
             FolderState::Earlier { revision, cleared, .. } => {
                 let head = Some(Head::from(revision.as_ref()));
@@ -264,6 +268,15 @@ impl Library {
             FolderState::Blocked(fault) => Err(format!("its folder was changed by hand: {fault}")),
             FolderState::Absent | FolderState::Missing => Err("its folder is missing".to_owned()),
         })
+    }
+
+    /// The files of a head as readers get them: not where a finding blocks them whose waiver ended or was taken back.
+    fn unless_lapsed(
+        &self,
+        skill: &SkillName,
+        files: FolderFiles,
+    ) -> Result<Result<FolderFiles, String>, LibraryError> {
+        Ok(self.lapsed(skill, &files.files)?.map_or(Ok(files), |blocked| Err(blocked.to_string())))
     }
 
     /// The files in a skill's folder, as they are and before anybody judges them; `None` where they cannot be read as

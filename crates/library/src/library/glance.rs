@@ -9,6 +9,7 @@ use skill::{Bundle, Limits, SkillName, SkillPath, validate::load};
 
 use super::{
     FolderState, HandEditFault, Library, LibraryError,
+    barred::Barred,
     folder_edit::{EditChecks, FolderEdit},
     foreseen::{AHEAD, Foreseen},
     remembered::{Known, MUCH_NEWS, Remembered},
@@ -99,6 +100,8 @@ pub enum Standing {
     Earlier,
     /// Edited by hand, or without a history, in a way that is not shown to agents: why.
     Blocked(String),
+    /// As committed, and blocked since a waiver ended or was taken back: by which finding.
+    Lapsed(String),
     /// Not to be told: what the history has of the skill is damaged: how.
     Damaged(String),
 }
@@ -185,6 +188,14 @@ impl Found {
     fn new(known: Box<Known>, standing: Standing) -> Self {
         Self { known, standing, edit: None, paths: Vec::new(), lasts: true }
     }
+
+    /// The same as a person's decision leaves it.
+    fn barred(self, bar: Option<Standing>) -> Self {
+        match bar {
+            Some(standing) => Self { lasts: self.lasts && self.known.head.is_some(), standing, ..self },
+            None => self,
+        }
+    }
 }
 
 /// Skills and their heads, as far as those can be read.
@@ -252,11 +263,15 @@ impl Library {
         let (heads, mut damaged) = self.heads_with(&mut remembered, ids?)?;
         let (gone, mut skills): (Vec<_>, Vec<_>) = heads.into_iter().partition(|(_, known)| known.tombstone);
         let managed = skills.len();
+        let mut barred = Barred::of(self);
         for folder in folders? {
             let is_managed = skills.get(..managed).unwrap_or_default();
             let is_managed = is_managed.binary_search_by(|(name, _)| name.as_str().cmp(&folder)).is_ok()
                 || damaged.iter().any(|(name, _)| name.as_str() == folder);
             if let (false, Ok(name)) = (is_managed, SkillName::parse(&folder)) {
+                if gone.iter().any(|(gone, _)| *gone == name) {
+                    barred.note_folder(self, &name)?;
+                }
                 let known = remembered.take_folder(&name);
                 skills.push((name, known));
             }
@@ -276,7 +291,11 @@ impl Library {
             }
             for (((name, known), seen), foreseen) in self.foresee(part)? {
                 match self.judge_glance(&name, known, seen, foreseen, (&mut checks, &mut remembered.news)) {
-                    Ok(one) => found.extend(one.map(|one| (name, one))),
+                    Ok(Some(one)) => {
+                        let bar = barred.bar(self, &name, (&one.standing, one.known.head.as_ref()))?;
+                        found.push((name, one.barred(bar)));
+                    }
+                    Ok(None) => {}
                     Err(LibraryError::Storage(error)) => damaged.push((name, damage(error)?)),
                     Err(error) => return Err(error),
                 }

@@ -10,7 +10,7 @@ use cap_std::{ambient_authority, fs::Dir};
 use scan::Baseline;
 use skill::{Bundle, SkillName};
 
-use super::{LOCK_WAIT, Library, LibraryError, commit::Part, work::LinkPlans};
+use super::{LOCK_WAIT, Library, LibraryError, commit::Part, decided::check_may_show, work::LinkPlans};
 use crate::{
     events::{self, Event, operation_id},
     folder::{self, Leftovers},
@@ -316,6 +316,8 @@ impl Library {
         let placed: BTreeSet<PathBuf> = set.placed.iter().chain(&changes.placed).cloned().collect();
         set.placed = placed.into_iter().filter(|path| !gone.contains(path) && path.to_str().is_some()).collect();
         change(&mut set);
+        set.note_shown();
+        check_may_show(skill, (&state.of(skill), &set), &stamp.actor)?;
         if set == state.of(skill) && before.is_none() {
             return Ok(());
         }

@@ -1,9 +1,35 @@
-//! [`resolve`]: the identity of a library's folder.
+//! [`resolve`]: the identity of a library's folder; and [`Scope`], whose skills it holds.
 
 use std::{
     io,
     path::{Component, Path, PathBuf},
 };
+
+use serde::Serialize;
+
+/// Whose skills a library holds; project goes before user, built-in comes last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// Those of one project.
+    Project,
+    /// Those of one user.
+    User,
+    /// Those inside the program; they cannot be changed.
+    Builtin,
+}
+
+impl Scope {
+    /// The scope's word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Project => "project",
+            Self::User => "user",
+            Self::Builtin => "builtin",
+        }
+    }
+}
 
 /// An absolute path with links resolved, also when its end does not exist yet: what a library is known
 /// by, and how paths that a user names are compared.

@@ -3,6 +3,7 @@
 use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde_json::json;
+use skill::SkillName;
 use skill_manage::documents::{self, Since};
 
 use super::{Answer, Call, Effect, Spec, arguments, change::skill_name, read, text};
@@ -110,7 +111,11 @@ fn status(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
     let name = name.as_deref().map(skill_name).transpose()?;
     let library = call.place.library()?;
     let of_branch = call.place.skills_of_branch(&library);
-    let overview = documents::overview(&library, call.place.home(), name.as_ref(), of_branch.as_ref(), call.now)?;
-    let hosts = call.live.with(|catalogue| call.place.hosts_read(catalogue, name.as_ref()))??;
+    let mut overview = documents::overview(&library, call.place.home(), name.as_ref(), of_branch.as_ref(), call.now)?;
+    let settings = call.place.settings()?;
+    let is_seen = |name: &str| SkillName::parse(name).is_ok_and(|name| call.sees(&settings, &name));
+    overview.retain(is_seen);
+    let mut hosts = call.live.with(|catalogue| call.place.hosts_read(catalogue, name.as_ref()))??;
+    hosts.retain(is_seen);
     Ok(overview.document_with(hosts).into())
 }

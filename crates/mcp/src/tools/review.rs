@@ -58,7 +58,9 @@ struct ListArguments {
 fn list(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
     let ListArguments { name, all } = read(arguments)?;
     let name = name.as_deref().map(skill_name).transpose()?;
-    let entries = review::list(&call.place.library()?, all, name.as_ref())?;
+    let mut entries = review::list(&call.place.library()?, all, name.as_ref())?;
+    let settings = call.place.settings()?;
+    entries.retain(|entry| entry.skill().is_none_or(|skill| call.sees(&settings, skill)));
     Ok(documents::proposals(&entries, call.now).into())
 }
 
@@ -79,6 +81,9 @@ fn show(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
     let mut document = documents::proposal(&library, &target)?.document(call.now);
     // Of one that was decided, or is damaged, there may be nothing left to compare.
     let difference = review::difference(&library, &target, onto_head).ok();
+    if let Some(difference) = &difference {
+        document["proposal"]["reviewed"] = json!(difference.reviewed.to_string());
+    }
     document["diff"] = json!(difference.as_ref().map(|difference| &difference.text));
     document["conflicts"] = json!(difference.map(|difference| difference.conflicts).unwrap_or_default());
     Ok(document.into())

@@ -1,8 +1,8 @@
 //! [`READ_SKILL`] and its neighbours: the tools that read and find skills, and show or hide them.
 
 use agent::{
-    AgentError, Catalogue, Declared, FileText, Instructions, OUTPUT_BYTES, Settings, Sight, ToolPolicy, Which,
-    declared, open_in_run, search,
+    Catalogue, Declared, FileText, Instructions, OUTPUT_BYTES, Settings, ToolPolicy, Which, declared, open_in_run,
+    search,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use library::{UseKind, UseState};
@@ -289,11 +289,6 @@ struct NameArguments {
 fn set_enabled(call: &Call<'_>, arguments: JsonObject, enabled: bool) -> Result<Answer, Refusal> {
     let NameArguments { name } = read(arguments)?;
     let name = bare_name(&name)?;
-    let settings = call.place.settings()?;
-    let sight = call.live.with(|catalogue| catalogue.find(&name).map(|listed| listed.sight(&settings, call.agent)))?;
-    if matches!(sight?, Sight::Denied | Sight::NotOnList) {
-        return Err(AgentError::NoSkill { name: name.to_string(), similar: Vec::new() }.into());
-    }
     let document = call.place.set_enabled(&name, enabled)?;
     Ok(Answer { changes_lists: true, ..document.into() })
 }

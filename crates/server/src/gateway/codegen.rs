@@ -1,5 +1,6 @@
 //! Skills that compile to tools, over HTTP: compile, look, take away.
 
+use agent::decisions::{Channel, Operation};
 use axum::{Extension, Json, body::Bytes, extract::State};
 use compose::{ToolHost, Workshop};
 use serde::Deserialize;
@@ -21,6 +22,16 @@ fn names(body: &Bytes) -> Result<Vec<SkillName>, ApiError> {
     names.iter().map(|name| skill_name(name)).collect()
 }
 
+/// Holds a route, whose skills stand in the body, to the decision table.
+fn admit_all(work: &Work<'_>, route: &str, names: &[SkillName]) -> Result<(), ApiError> {
+    let operation = Operation::find(Channel::Http, route);
+    names.iter().try_for_each(|name| operation.map_or(Ok(()), |operation| work.admit(operation, name)))
+}
+
+fn is_seen(work: &Work<'_>, name: &str) -> bool {
+    SkillName::parse(name).is_ok_and(|name| work.sees(&name))
+}
+
 /// Runs something with the workshop of the skills as they are now.
 fn workshop<T>(work: &Work<'_>, run: impl FnOnce(&Workshop<'_>) -> T) -> Result<T, ApiError> {
     let tools = work.place.tool_hosts()?.tools();
@@ -35,7 +46,9 @@ pub async fn compile(
 ) -> Result<Json<Value>, ApiError> {
     let names = names(&body)?;
     at_work(&gateway, asker, move |work| {
-        let compiled = workshop(work, |workshop| workshop.compile(&names))?.map_err(told)?;
+        admit_all(work, "POST /api/skills.codegen", &names)?;
+        let mut compiled = workshop(work, |workshop| workshop.compile(&names))?.map_err(told)?;
+        compiled.skills.retain(|name, _| is_seen(work, name));
         Ok(Json(compiled.document()))
     })
     .await
@@ -48,7 +61,8 @@ pub async fn status(
 ) -> Result<Json<Value>, ApiError> {
     at_work(&gateway, asker, |work| {
         let entries = workshop(work, |workshop| workshop.follow())?.map_err(told)?;
-        let tools: Vec<Value> = entries.iter().map(|(skill, entry)| entry.document(skill)).collect();
+        let seen = entries.iter().filter(|(skill, _)| is_seen(work, skill));
+        let tools: Vec<Value> = seen.map(|(skill, entry)| entry.document(skill)).collect();
         Ok(Json(json!({"ok": true, "tools": tools})))
     })
     .await
@@ -62,6 +76,7 @@ pub async fn remove(
 ) -> Result<Json<Value>, ApiError> {
     let names = names(&body)?;
     at_work(&gateway, asker, move |work| {
+        admit_all(work, "POST /api/skills.codegen.remove", &names)?;
         workshop(work, |workshop| workshop.remove(&names))?.map_err(told)?;
         let removed: Vec<&str> = names.iter().map(SkillName::as_str).collect();
         Ok(Json(json!({"ok": true, "removed": removed})))

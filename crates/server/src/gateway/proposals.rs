@@ -34,7 +34,8 @@ pub async fn list(
 ) -> Result<Json<Value>, ApiError> {
     at_work(&gateway, asker, move |work| {
         let name = wanted.name.as_deref().map(skill_name).transpose()?;
-        let entries = review::list(&work.place.library()?, wanted.all, name.as_ref()).map_err(told)?;
+        let mut entries = review::list(&work.place.library()?, wanted.all, name.as_ref()).map_err(told)?;
+        entries.retain(|entry| entry.skill().is_none_or(|skill| work.sees(skill)));
         Ok(Json(documents::proposals(&entries, work.now)))
     })
     .await
@@ -60,6 +61,9 @@ pub async fn one(
         let mut document = documents::proposal(&library, &target).map_err(told)?.document(work.now);
         // Of one that was decided, or is damaged, there may be nothing left to compare.
         let difference = review::difference(&library, &target, against.onto_head).ok();
+        if let Some(difference) = &difference {
+            document["proposal"]["reviewed"] = json!(difference.reviewed.to_string());
+        }
         document["diff"] = json!(difference.as_ref().map(|difference| &difference.text));
         document["conflicts"] = json!(difference.map(|difference| difference.conflicts).unwrap_or_default());
         Ok(Json(document))

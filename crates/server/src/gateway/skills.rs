@@ -29,11 +29,12 @@ pub async fn custom(
 }
 
 fn listed(work: &Work<'_>, custom_only: bool) -> Result<Json<Value>, ApiError> {
-    let library = work.place.library()?;
+    let (library, settings) = (work.place.library()?, work.place.settings()?);
     let (skills, notes) = work
         .live
         .with(|catalogue| {
             let all = catalogue.skills.iter();
+            let all = all.filter(|listed| work.sees_listed(&settings, listed));
             let wanted = all.filter(|listed| !custom_only || is_custom(catalogue, listed, library.path()));
             let skills: Vec<Value> = wanted.map(|listed| document(catalogue, listed, library.path())).collect();
             (skills, catalogue.notes.clone())

@@ -1,6 +1,6 @@
 //! [`Workplace`]: the library that a gateway leads to, and the rules there, as whoever started it says.
 
-use agent::{Builtin, Catalogue, Places};
+use agent::{Builtin, Catalogue, Places, Settings};
 use compose::Hosts;
 use library::{Actor, Library};
 use serde_json::Value;
@@ -29,6 +29,12 @@ pub trait Workplace: Send {
     /// # Errors
     /// They cannot be read.
     fn elsewhere(&self) -> Result<Vec<Elsewhere>, ApiError>;
+
+    /// What agents may see and use.
+    ///
+    /// # Errors
+    /// The configuration says it in a way that cannot be read; nothing is shown then.
+    fn settings(&self) -> Result<Settings, ApiError>;
 
     /// Who may change what.
     ///

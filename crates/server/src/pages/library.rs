@@ -34,7 +34,7 @@ use axum::{
     routing::{get, post},
 };
 
-pub use guest::nothing;
+pub use guest::{nothing, refused, reviewer_token_of};
 
 use super::{assets, judgements::Judgements};
 use crate::gateway::Shared;

@@ -23,6 +23,8 @@ pub struct ShownProposal {
     pub moved: bool,
     /// What the skill could do as it is proposed, where its files are there.
     pub capabilities: Option<Capabilities>,
+    /// The reference by which a person accepts it as it was made; `None` for a damaged one.
+    pub reviewed: Option<ProposalRef>,
 }
 
 impl ShownProposal {
@@ -32,7 +34,8 @@ impl ShownProposal {
         let mut document = summary(&self.entry, now);
         if let ProposalEntry::Whole(proposal) = &self.entry {
             document = over(document, details(proposal, self.moved));
-            document = over(document, json!({"capabilities": self.capabilities}));
+            let reviewed = self.reviewed.as_ref().map(ToString::to_string);
+            document = over(document, json!({"capabilities": self.capabilities, "reviewed": reviewed}));
         }
         json!({"ok": true, "proposal": document})
     }
@@ -48,7 +51,7 @@ pub fn proposal(library: &Library, target: &ProposalRef) -> Result<ShownProposal
         None => review::get(library, &target.id)?,
     };
     let ProposalEntry::Whole(proposal) = &mut entry else {
-        return Ok(ShownProposal { entry, moved: false, capabilities: None });
+        return Ok(ShownProposal { entry, moved: false, capabilities: None, reviewed: None });
     };
     // Of a proposal that was decided the files it was made on may be gone.
     let candidate = review::candidate(library, proposal).ok();
@@ -56,7 +59,8 @@ pub fn proposal(library: &Library, target: &ProposalRef) -> Result<ShownProposal
         proposal.scan.waive(files, &library.waivers(&proposal.skill)?);
     }
     let moved = library.head(&proposal.skill)?.map(|head| head.id) != proposal.base;
-    Ok(ShownProposal { entry, moved, capabilities: candidate.as_ref().map(scan::capabilities) })
+    let reviewed = Some(ProposalRef::reviewed(proposal, proposal.base.as_ref()));
+    Ok(ShownProposal { entry, moved, capabilities: candidate.as_ref().map(scan::capabilities), reviewed })
 }
 
 /// Those of a list, as JSON.

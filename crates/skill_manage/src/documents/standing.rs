@@ -132,6 +132,21 @@ pub struct HostsDocument {
     pub lacking: Vec<Value>,
 }
 
+impl HostsDocument {
+    /// Leaves out the skills that do not pass a test of their names, and agents that lack no others.
+    pub fn retain(&mut self, is_seen: impl Fn(&str) -> bool) {
+        for of_skill in [&mut self.problems, &mut self.warnings] {
+            of_skill.retain(|one| one["skill"].as_str().is_none_or(&is_seen));
+        }
+        for agent in &mut self.lacking {
+            if let Some(skills) = agent["skills"].as_array_mut() {
+                skills.retain(|skill| skill.as_str().is_none_or(&is_seen));
+            }
+        }
+        self.lacking.retain(|agent| agent["skills"].as_array().is_none_or(|skills| !skills.is_empty()));
+    }
+}
+
 impl Overview {
     /// As JSON, with what agents' hosts read.
     #[must_use]
@@ -149,6 +164,13 @@ impl Overview {
             "warnings": hosts.warnings,
             "lacking": hosts.lacking,
         })
+    }
+
+    /// Leaves out the skills that do not pass a test of their names.
+    pub fn retain(&mut self, is_seen: impl Fn(&str) -> bool) {
+        self.skills.retain(|skill| is_seen(skill.name.as_str()));
+        self.waiting.retain(|name, _| is_seen(name.as_str()));
+        self.waivers.retain(|waiver| waiver["name"].as_str().is_none_or(&is_seen));
     }
 
     /// The skills of which the history is damaged, and how.
@@ -235,7 +257,10 @@ fn look(library: &Library, name: &SkillName) -> Result<Option<SkillStanding>, Ma
     let mut at = None;
     let (state, found, fault) = match state {
         FolderState::Absent => return Ok(None),
-        FolderState::Clean => ("clean", None, None),
+        FolderState::Clean => match library.lapsed(name, &committed)? {
+            Some(blocked) => ("blocked", None, Some(blocked.into())),
+            None => ("clean", None, None),
+        },
         FolderState::Missing => ("missing", None, None),
         FolderState::Modified(cleared) if head.is_none() => ("new", Some(cleared.bundle().clone()), None),
         FolderState::Modified(cleared) => ("modified", Some(cleared.bundle().clone()), None),

@@ -3,7 +3,7 @@
 use library::{Action, Actor, ActorKind, HandEdit};
 use skill::diff::{self, Change, FileChange};
 
-use super::{Decision, Policy, Preset, Proposed};
+use super::{Decision, Policy, Proposed};
 
 /// The actions by which an agent could make each kind of change of a file.
 const ACTIONS: [(Change, &[Action]); 3] = [
@@ -40,9 +40,6 @@ impl Policy {
                 },
             )
         };
-        if edit.is_return && actor.kind != ActorKind::Person && self.is_strict() {
-            return Decision::Hold("the policy `strict` holds every change that an agent makes".to_owned());
-        }
         if edit.is_return {
             return decide(&[Action::Rollback], &files);
         }
@@ -59,10 +56,6 @@ impl Policy {
         let strictest = decisions.into_iter().reduce(|a, b| if rank(&b) > rank(&a) { b } else { a });
         strictest.unwrap_or_else(|| Decision::Refuse("nothing decides about it".to_owned()))
     }
-
-    fn is_strict(&self) -> bool {
-        self.layers.iter().any(|layer| layer.preset == Some(Preset::Strict))
-    }
 }
 
 #[cfg(test)]
@@ -71,7 +64,7 @@ mod tests {
     use skill::{Bundle, File, Limits, SkillName, SkillPath};
 
     use super::*;
-    use crate::policy::{Layer, Rule};
+    use crate::policy::{Layer, Preset, Rule};
 
     const ONE: &str = "---\nname: pdf\n---\none\n";
     const TWO: &str = "---\nname: pdf\n---\ntwo\n";
@@ -100,7 +93,7 @@ mod tests {
         assert_eq!(objection(&balanced, &script, Verdict::Allow, false), None);
         assert!(objection(&balanced, &script, Verdict::Warn, false).is_some());
         assert!(objection(&balanced, &evals, Verdict::Allow, false).is_some());
-        assert_eq!(objection(&balanced, &evals, Verdict::Allow, true), None, "it was the head once");
+        assert!(objection(&balanced, &evals, Verdict::Allow, true).is_some(), "also as it was once");
         assert_eq!(objection(&open, &script, Verdict::Warn, false), None);
         assert!(objection(&strict, &text, Verdict::Allow, false).is_some());
         assert!(objection(&strict, &text, Verdict::Allow, true).is_some());

@@ -124,11 +124,23 @@ fn presets_decide_about_every_actor_class_and_verdict() {
 }
 
 #[test]
-fn presets_leave_deletions_and_rollbacks_alone() {
-    for action in [Action::Delete, Action::Rollback] {
+fn presets_but_strict_leave_deletions_alone() {
+    for (_, mut case) in changes() {
+        (case.actions, case.verdict) = (&[Action::Delete], Verdict::Warn);
+        assert_eq!(case.ruling(&Preset::Strict.into()), Ruling::Hold);
+        assert_eq!(case.ruling(&Preset::Balanced.into()), Ruling::Apply);
+    }
+}
+
+#[test]
+fn rollback_is_ruled_like_an_edit() {
+    for preset in [Preset::Open, Preset::Balanced, Preset::Strict] {
         for (_, mut case) in changes() {
-            (case.actions, case.verdict) = (std::slice::from_ref(&action), Verdict::Warn);
-            assert_eq!(case.ruling(&Preset::Strict.into()), Ruling::Apply);
+            case.verdict = Verdict::Warn;
+            case.actions = &[Action::Patch];
+            let as_edit = case.ruling(&preset.into());
+            case.actions = &[Action::Rollback];
+            assert_eq!(case.ruling(&preset.into()), as_edit, "{preset}");
         }
     }
 }
@@ -233,11 +245,11 @@ fn of_layers_the_strictest_answer_stands() {
 }
 
 #[test]
-fn what_would_hold_a_rollback_refuses_it() {
+fn rules_hold_rollbacks_and_deletions() {
     let rules = serde_json::json!([{"decision": "hold", "actions": ["rollback", "delete"]}]);
     let policy = policy(Preset::Open, rules);
     let by = |actions| Case { actions, ..scripts() }.ruling(&policy);
-    assert_eq!(by(&[Action::Rollback]), Ruling::Deny);
+    assert_eq!(by(&[Action::Rollback]), Ruling::Hold);
     assert_eq!(by(&[Action::Delete]), Ruling::Hold);
     assert_eq!(by(&[Action::Patch]), Ruling::Apply);
 }

@@ -1,13 +1,13 @@
 //! [`accept`]: a proposal becomes a revision, on the head as it is now and by the rules of today.
 
 use library::{
-    Event, EventStatus, Library, Proposal, ProposalChange, ProposalEntry, ProposalId, ProposalState, Snapshot, Stamp,
-    TakeOver, TrialTerms,
+    Action, Event, EventStatus, Library, Origin, Proposal, ProposalChange, ProposalEntry, ProposalId, ProposalState,
+    Snapshot, Stamp, TakeOver, TrialTerms,
 };
-use skill::SkillName;
+use skill::{SkillName, diff};
 
 use super::{
-    ProposalRef, ReviewError,
+    ProposalRef, ReviewError, ReviewedHead,
     decide::find_open,
     rebase::{self, Rebased, rebase},
     release,
@@ -17,6 +17,7 @@ use crate::{
     error::ManageError,
     manage::{Context, check_free, retry_stale},
     report::{Report, Status, VerdictReport},
+    request::note,
     reviewer::Reviewer,
 };
 
@@ -44,7 +45,8 @@ pub fn accept(
     reviewer: &Reviewer,
     context: &Context<'_>,
 ) -> Result<Report, ManageError> {
-    let stamp = Stamp { reason: accept.reason.clone(), ..Stamp::new(reviewer.actor().clone(), context.time) };
+    let reason = note("reason", accept.reason.clone(), library.limits())?;
+    let stamp = Stamp { reason, ..Stamp::new(reviewer.actor().clone(), context.time) };
     let result = accept_named(library, accept, context, &stamp);
     match &result {
         Err(error) => note_refused(library, &accept.target.id, &stamp, error.code(), &error.to_string()),
@@ -122,6 +124,7 @@ fn attempt(
     library.check_pinned(&proposal.skill, &proposal.actor)?;
     let snapshot = library.snapshot(&proposal.skill, stamp, TakeOver::Commit)?;
     let rebased = rebase(library, &proposal, &snapshot)?;
+    check_head(target, &proposal, (&snapshot, &rebased))?;
     if matches!(&rebased, Rebased::Clean(candidate) if !candidate.is_empty()) {
         check_free(&proposal.skill, &snapshot, context)?;
     }
@@ -147,14 +150,15 @@ fn attempt(
                 }
                 other => other?,
             };
-            let of_head = || snapshot.base.as_ref().and_then(|base| base.origin.clone()).filter(|_| snapshot.exists());
+            let of_head = snapshot.base.as_ref().and_then(|base| base.origin.clone()).filter(|_| snapshot.exists());
+            let of_skill = if proposal.action == Action::Rollback { origin_of(library, &proposal)? } else { of_head };
             let skill = proposal.skill.clone();
             let accepted = Accepted { proposal: proposal.clone().closed(ProposalState::Accepted, stamp), stamp, trial };
             let change = Change {
                 skill: &skill,
                 action: proposal.action,
                 edits: &[],
-                origin: upstream.as_ref().map(|upstream| upstream.origin.clone()).or_else(of_head),
+                origin: upstream.as_ref().map(|upstream| upstream.origin.clone()).or(of_skill),
                 checks_out_again: upstream.is_some(),
                 upstream,
                 snapshot,
@@ -177,6 +181,34 @@ fn attempt(
             result
         }
     }
+}
+
+/// Refuses a decision about another head than the one that was reviewed: without a name the one that the proposal was
+/// made on. What the skill holds already, and what does not fit it any more, is told as that.
+fn check_head(
+    target: &ProposalRef,
+    proposal: &Proposal,
+    (now, rebased): (&Snapshot, &Rebased),
+) -> Result<(), ReviewError> {
+    let head = now.base.as_ref().map(|base| &base.id);
+    let expected = target.head.clone().unwrap_or_else(|| ReviewedHead::of(proposal.base.as_ref()));
+    let Rebased::Clean(candidate) = rebased else { return Ok(()) };
+    if expected.is(head) || *candidate == now.bundle {
+        return Ok(());
+    }
+    Err(ReviewError::HeadMoved {
+        skill: proposal.skill.clone(),
+        head: head.map_or_else(|| "none".to_owned(), ToString::to_string),
+        now: Box::new(ProposalRef::reviewed(proposal, head)),
+        diff: diff::diff(&now.bundle, candidate).text,
+    })
+}
+
+/// The release that brought back content derives from, which a proposal does not hold.
+fn origin_of(library: &Library, proposal: &Proposal) -> Result<Option<Origin>, ManageError> {
+    let mut revisions = library.revisions(&proposal.skill, usize::MAX)?.into_iter();
+    let restored = revisions.find(|revision| !revision.tombstone && revision.digest == proposal.digest);
+    Ok(restored.and_then(|revision| revision.origin))
 }
 
 fn way_past_the_scan(proposal: &Proposal) -> String {

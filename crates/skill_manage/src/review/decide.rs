@@ -7,7 +7,7 @@ use library::{
 };
 
 use super::{ProposalRef, ReviewError, get, hold::is_own};
-use crate::{error::ManageError, manage::retry_stale, reviewer::Reviewer};
+use crate::{error::ManageError, manage::retry_stale, request::note, reviewer::Reviewer};
 
 /// Who rejects.
 #[derive(Debug, Clone, Copy)]
@@ -48,6 +48,7 @@ pub fn reject(
     decider: Decider<'_>,
     time: Timestamp,
 ) -> Result<Rejected, ManageError> {
+    let reason = note("reason", reject.reason.clone(), library.limits())?;
     retry_stale(library, |library| {
         let entry = get(library, &reject.target.id)?;
         check_right(&entry, decider)?;
@@ -56,7 +57,7 @@ pub fn reject(
             Decider::Person(reviewer) => reviewer.actor().clone(),
             Decider::Actor(actor) => actor.clone(),
         };
-        let stamp = Stamp { reason: reject.reason.clone(), ..Stamp::new(by.clone(), time) };
+        let stamp = Stamp { reason: reason.clone(), ..Stamp::new(by.clone(), time) };
         let (skill, change) = match entry {
             ProposalEntry::Whole(proposal) => {
                 check_revision(&proposal, &reject.target)?;

@@ -16,6 +16,7 @@ use crate::{
     error::ManageError,
     manage::{Context, retry_stale},
     report::{Report, Status},
+    request::note,
     reviewer::Reviewer,
 };
 
@@ -88,7 +89,8 @@ pub fn edit(
     reviewer: &Reviewer,
     context: &Context<'_>,
 ) -> Result<Report, ManageError> {
-    let stamp = Stamp { reason: request.reason.clone(), ..Stamp::new(reviewer.actor().clone(), context.time) };
+    let reason = note("reason", request.reason.clone(), library.limits())?;
+    let stamp = Stamp { reason, ..Stamp::new(reviewer.actor().clone(), context.time) };
     let mut target = request.target.clone();
     target.revision = Some(find_open(library, &target, &stamp)?.revision);
     retry_stale(library, |library| attempt(library, request, &target, &stamp))

@@ -14,6 +14,7 @@ use library::{
 use skill::{Bundle, Edit, SkillName, edit};
 
 use super::{
+    ProposalRef,
     decide::expire,
     rebase::{self, Rebased, rebase},
 };
@@ -100,7 +101,9 @@ fn join(library: &Library, change: &Change<'_>, own: &Proposal, on_head: &Bundle
     if merged.is_clean() && !deletes {
         return Ok(merged.bundle);
     }
-    apply(library, change.edits, on_head).map_err(|_| ManageError::MergeConflict {
+    // A rollback or a hand edit has no edits that could be repeated on what waits.
+    let joined = if change.edits.is_empty() { None } else { apply(library, change.edits, on_head).ok() };
+    joined.ok_or_else(|| ManageError::MergeConflict {
         message: format!("the edit of {} does not go together with what {} proposes already", change.skill, own.id),
         hint: format!(
             "look at it, `skillhub review diff {id}`, and edit what stands there, or take it back, `skillhub review \
@@ -257,11 +260,11 @@ fn held(mut report: Report, proposal: &Proposal, message: &str) -> Report {
     report.proposal_revision = Some(proposal.revision);
     report.action = proposal.action;
     report.add(message);
-    let id = &proposal.id;
+    let reviewed = ProposalRef::reviewed(proposal, proposal.base.as_ref());
     report.add(&format!(
-        "a person looks at it with `skillhub review diff {id}` and ends it with `skillhub review \
-                         accept {id}@{}` or `reject`",
-        proposal.revision
+        "a person looks at it with `skillhub review diff {}` and ends it with `skillhub review accept {reviewed}` or \
+         `reject`",
+        proposal.id
     ));
     report
 }

@@ -64,12 +64,29 @@ fn evals_do_not_change_together_with_what_they_judge() {
 }
 
 #[test]
-fn strict_holds_every_edit_of_an_agent_but_neither_deletion_nor_rollback() {
+fn strict_holds_deletion_and_rollback_as_well() {
     let mut place = Place::with_skill();
+    place.applied(patch("First.", "1."));
     place.policy = Preset::Strict;
-    place.held(patch("First.", "1."));
     let create = json!({"action": "create", "name": "new", "content": skill_md("new", "# N\n")});
     place.held(create);
-    place.applied(json!({"action": "delete", "name": "s"}));
-    assert_eq!(place.rollback(None).unwrap().status, Status::Applied);
+    let report = place.undisturbed(|place| place.rollback(None).unwrap());
+    assert_eq!((report.status, report.action), (Status::Proposed, library::Action::Rollback), "{}", report.message);
+    place.held(json!({"action": "delete", "name": "s"}));
+}
+
+#[test]
+fn content_that_a_person_took_back_stays_away() {
+    let mut place = Place::with_skill();
+    place.applied(patch("First.", "1."));
+    let agent = std::mem::replace(&mut place.actor, Actor::new(ActorKind::Person, "ben"));
+    place.rollback(None).unwrap();
+    place.actor = agent;
+    for preset in [Preset::Open, Preset::Balanced, Preset::Strict] {
+        place.policy = preset;
+        assert_eq!(place.refused(patch("First.", "1.")).code(), "policy_denied", "{preset}");
+        assert_eq!(place.undisturbed(|place| place.rollback(Some("2")).unwrap_err()).code(), "policy_denied");
+    }
+    place.policy = Preset::Balanced;
+    place.applied(patch("First.", "One."));
 }

@@ -6,8 +6,8 @@ use super::*;
 use crate::{
     Reviewer,
     review::{
-        Accept, Decider, EditProposal, Editable, ProposalRef, Reject, Rejected, Replacement, accept, difference, edit,
-        editable, get, reject,
+        Accept, Decider, EditProposal, Editable, ProposalRef, Reject, Rejected, Replacement, ReviewedHead, accept,
+        difference, edit, editable, get, reject,
     },
 };
 
@@ -30,7 +30,14 @@ impl Place {
     pub(super) fn accept_at(&mut self, target: &str, time: Timestamp) -> Result<Report, ManageError> {
         let context =
             Context { actor: self.actor.clone(), time, policy: self.policy.into(), elsewhere: &self.elsewhere.clone() };
-        let accept_this = Accept { target: target.parse().unwrap(), reason: Some("fine".to_owned()), trial: None };
+        let mut target: ProposalRef = target.parse().unwrap();
+        // Reviewed as it is now, unless the test names a head.
+        let entry = get(&self.library, &target.id).ok();
+        if let (None, Some(proposal)) = (&target.head, entry.and_then(ProposalEntry::into_whole)) {
+            let head = self.library.head(&proposal.skill).unwrap();
+            target.head = Some(ReviewedHead::of(head.as_ref().map(|head| &head.id)));
+        }
+        let accept_this = Accept { target, reason: Some("fine".to_owned()), trial: None };
         accept(&mut self.library, &accept_this, &ann(), &context)
     }
 
@@ -113,6 +120,24 @@ fn an_accepted_proposal_is_a_revision_of_its_author_that_names_the_reviewer() {
     assert_eq!((proposal.state, proposal.decided.unwrap().revision), (ProposalState::Accepted, Some(head.id)));
     assert_eq!(place.last_statuses(), [EventStatus::Accepted, EventStatus::Applied]);
     assert!(place.skill_text().contains("1."));
+}
+
+#[test]
+fn another_head_than_the_reviewed_one_is_stale() {
+    let mut place = strict();
+    let id = place.proposed(patch("First.", "1."));
+    let seen = difference(&place.library, &id.parse().unwrap(), false).unwrap().reviewed;
+    place.by_person(write("references/more.md", "more\n"));
+    let base = place.proposal(&id).base;
+    let of_base = format!("{id}@1@{}", ReviewedHead::of(base.as_ref())).parse().unwrap();
+    for target in [seen.clone(), of_base] {
+        let error = place.undisturbed(|place| place.accept(&target.to_string()).unwrap_err());
+        assert_eq!(error.code(), "stale_revision");
+        assert!(error.details()["diff"].as_str().unwrap().contains("+1."), "{error}");
+    }
+    let now = difference(&place.library, &id.parse().unwrap(), true).unwrap().reviewed;
+    assert_ne!(now, seen);
+    assert_eq!(place.accept(&now.to_string()).unwrap().status, Status::Applied);
 }
 
 #[test]
@@ -338,6 +363,7 @@ fn a_hand_edit_that_is_found_on_the_way_is_recorded_and_merged_and_a_bad_one_ref
     let mut place = strict();
     let id = place.proposed(patch("First.", "1."));
     place.write("references/notes.md", "by hand\n");
+    assert_eq!(place.accept(&id).unwrap_err().code(), "stale_revision", "nobody reviewed it with the edit");
     place.accept(&id).unwrap();
     assert_eq!(place.actions()[..2], ["patch", "external"]);
     assert_eq!(place.read("references/notes.md"), "by hand\n");

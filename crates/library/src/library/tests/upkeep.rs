@@ -302,8 +302,8 @@ fn with_a_state() -> (Place, State) {
     let library = place.open();
     let placed = vec![PathBuf::from("/agent/skills/pdf")];
     library.set_state(&name("pdf"), &stamp(), "pin", |state| state.pinned = true).unwrap();
-    library.set_state(&name("other"), &stamp(), "disable", |state| state.enabled = false).unwrap();
-    library.set_state(&name("other"), &stamp(), "enable", |state| state.enabled = true).unwrap();
+    library.set_state(&name("other"), &stamp(), "disable", |state| state.set_enabled(false, &stamp().actor)).unwrap();
+    library.set_state(&name("other"), &stamp(), "enable", |state| state.set_enabled(true, &stamp().actor)).unwrap();
     library.set_state(&name("pdf"), &stamp(), "link", |state| state.placed = placed).unwrap();
     let state = library.state().unwrap();
     (place, state)

@@ -109,7 +109,11 @@ impl Guest {
     /// The frame for who is known: what waits, and as whom they decide.
     fn known(&self, work: &Work<'_>, has_search: bool) -> Result<Frame, ApiError> {
         let (texts, words) = (self.texts, &self.texts.library);
-        let waits: usize = waiting(&work.place.library()?, work.now).map_err(told)?.values().sum();
+        let waits: usize = waiting(&work.place.library()?, work.now)
+            .map_err(told)?
+            .into_iter()
+            .filter_map(|(name, waits)| work.sees(&name).then_some(waits))
+            .sum();
         let person = work.reviewer.as_ref().map(|person| person.actor().id.clone());
         let nav = html! {
             a href="/review" {
@@ -161,6 +165,21 @@ pub async fn answer(
         Ok((frame, Err(error))) => guest.refused(&frame, error, None),
         Err(error) => guest.refuse(error, None),
     }
+}
+
+/// The page that says why a request does not reach its handler.
+pub async fn refused(parts: &mut Parts, gateway: &Shared, error: ApiError) -> Response {
+    let Ok(anybody) = Anybody::from_request_parts(parts, gateway).await;
+    match anybody.session {
+        Some(_) => anybody.refused(&anybody.frame(), error, None),
+        None => sign_in::wanted(&anybody),
+    }
+}
+
+/// The reviewer's token of whoever has signed in.
+pub fn reviewer_token_of(parts: &Parts, gateway: &Shared) -> Option<String> {
+    let name = Reader::seen(parts, LIBRARY).cookies.secret?;
+    gateway.sessions.find(&name, Instant::now()).flatten()
 }
 
 /// What stands where nothing does.

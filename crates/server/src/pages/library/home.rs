@@ -128,7 +128,7 @@ pub async fn home(
 }
 
 fn rows(work: &Work<'_>, library: &Library, waiting: &BTreeMap<SkillName, usize>) -> Result<Vec<Row>, ApiError> {
-    let state = library.state().map_err(told)?;
+    let (state, settings) = (library.state().map_err(told)?, work.place.settings()?);
     let rows = work.live.with(|catalogue| {
         let row = |listed: &Listed| {
             let waits = waiting.get(&listed.name).copied().unwrap_or(0);
@@ -143,7 +143,7 @@ fn rows(work: &Work<'_>, library: &Library, waiting: &BTreeMap<SkillName, usize>
                 last: None,
             }
         };
-        catalogue.skills.iter().map(row).collect()
+        catalogue.skills.iter().filter(|listed| work.sees_listed(&settings, listed)).map(row).collect()
     });
     rows.map_err(told)
 }

@@ -160,6 +160,9 @@ impl View<'_> {
                     form method="post" action={ "/review/" (one.id) "/accept" } {
                         (proof(self.guest))
                         input type="hidden" name="revision" value=(one.revision);
+                        @if let Some(reviewed) = self.difference.as_ref().map(|difference| &difference.reviewed) {
+                            input type="hidden" name="target" value=(reviewed);
+                        }
                         label { (texts.reason) " " span.quiet { (words.optional) } textarea name="reason" maxlength="4000" rows="2" {} }
                         div.actions {
                             @if unresolved.is_empty() { button.main data-key="a" { (words.accept) } }
@@ -211,6 +214,8 @@ impl View<'_> {
 #[serde(default)]
 pub struct Decision {
     revision: String,
+    /// The proposal, its revision and the head of the diff that was shown.
+    target: String,
     reason: String,
 }
 
@@ -226,7 +231,14 @@ pub async fn decide(
             "" => None,
             text => Some(text.parse().map_err(|_| ApiError::bad_request("the form names no revision"))?),
         };
-        let target = ProposalRef { id: target(&id)?.id, revision };
+        let id = target(&id)?.id;
+        let target = match fields.target.as_str() {
+            "" => ProposalRef { revision, ..ProposalRef::to(id) },
+            text => target(text)
+                .ok()
+                .filter(|target| target.id == id)
+                .ok_or_else(|| ApiError::bad_request("the form names another proposal"))?,
+        };
         let done = carry_out(work, target, &decision, fields.reason)?;
         Ok(format!("{}?done={done}", next(work)?))
     });

@@ -36,6 +36,7 @@ pub async fn queue(
         let name = Some(asked.q.trim()).filter(|name| !name.is_empty()).map(skill_name).transpose()?;
         let all = asked.only == "all";
         let mut entries = review::list(&work.place.library()?, all, name.as_ref()).map_err(told)?;
+        entries.retain(|entry| entry.skill().is_none_or(|skill| work.sees(skill)));
         if all {
             entries.reverse();
         }

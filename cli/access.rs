@@ -1,0 +1,271 @@
+//! [`Asked`]: the operation of a command line, held to the decision table before it begins, and noted in the event log
+//! where it was refused.
+//!
+//! The library's crates note what they refuse. A request that cannot be read, a person without proof, a decision that
+//! is not for agents and a hidden skill end before that, and are noted here.
+
+use agent::{
+    AgentError,
+    decisions::{Act, Admission, Channel, Operation},
+};
+use clap::ArgMatches;
+use library::{Event, EventStatus, Library, LibraryError};
+use skill::{QualifiedName, SkillName};
+use skill_manage::{ManageError, review};
+
+use crate::{
+    args::Global,
+    context::Context,
+    exit::{CliError, Exit, failed},
+};
+
+/// Events at the end of the log among which those of this command are looked for.
+const LAST: usize = 64;
+
+/// Characters that are noted of a message: it may quote what was asked for.
+const NOTED_CHARS: usize = 500;
+
+/// The command whose requests name skills, on standard input as well.
+pub const RECORD: &str = "record";
+
+/// Actions of the log that have another name than the command.
+const ACTIONS: [(&str, &str); 10] = [
+    ("commit", "external"),
+    ("reviewer new", "reviewer"),
+    ("reviewer revoke", "reviewer"),
+    ("review accept", "accept"),
+    ("review reject", "reject"),
+    ("review edit", "edit_proposal"),
+    ("curate apply", "archive"),
+    ("curate restore", "restore"),
+    ("tools call", "tools_call"),
+    ("evolve run", "optimise"),
+];
+
+/// What a command line asks for.
+pub struct Asked {
+    operation: &'static Operation,
+    skills: Vec<String>,
+    proposals: Vec<String>,
+    /// The agent for which it is done, where one is named.
+    agent: Option<String>,
+    /// Whether it accepts a key that an owner did not have before.
+    accepts_key: bool,
+    /// Whether it changes nothing, or notes what it refuses itself because its request comes as JSON.
+    is_unnoted: bool,
+}
+
+impl Asked {
+    /// The operation of a parsed command line; `None` for one without a row in the table.
+    pub fn of(matches: &ArgMatches) -> Option<Self> {
+        let (mut words, mut at) = (Vec::new(), matches);
+        while let Some((word, below)) = at.subcommand() {
+            words.push(word);
+            at = below;
+        }
+        let operation = Operation::find(Channel::Cli, &words.join(" "))?;
+        let values = |ids: &[&str]| ids.iter().flat_map(|id| texts(at, id)).collect();
+        let is_set = |id: &str| !texts(at, id).is_empty();
+        let is_true = |id: &str| texts(at, id).iter().any(|text| text == "true");
+        Some(Self {
+            operation,
+            skills: values(operation.skills),
+            proposals: values(operation.proposals),
+            agent: texts(at, "agent").into_iter().next().filter(|_| operation.act == Act::Runs),
+            accepts_key: is_set("accept_key"),
+            is_unnoted: is_true("dry_run") || is_set("request"),
+        })
+    }
+
+    /// Holds it to the table.
+    ///
+    /// # Errors
+    /// The answer to an agent, where that is not to begin it.
+    pub fn check(&self, context: &Context) -> Result<(), CliError> {
+        if context.accepts_rewrite {
+            context.reviewer("accepting a registry whose history was replaced")?;
+        }
+        if self.accepts_key {
+            context.reviewer("accepting a new key of an owner")?;
+        }
+        // Readers answer with the names that are like it, hidden or not there, and outcomes with the line that names it.
+        if context.is_person() || self.operation.act == Act::Reads || self.operation.name == RECORD {
+            return Ok(());
+        }
+        for skill in self.skills.iter().filter_map(|text| name_in(text)) {
+            check_skill(context, self.operation, &skill, self.agent.as_deref())?;
+        }
+        let targets = self.proposals.iter().filter_map(|text| text.parse::<review::ProposalRef>().ok());
+        for target in targets.filter(|_| self.operation.act != Act::Decides) {
+            let entry = context.library().ok().and_then(|library| review::get(&library, &target.id).ok());
+            let skill = entry.as_ref().and_then(|entry| entry.skill().cloned());
+            if skill.is_some_and(|skill| check_skill(context, self.operation, &skill, None).is_err()) {
+                return Err(ManageError::from(review::ReviewError::NotFound(target.id)).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes that it was refused, unless that was noted already.
+    pub fn note(&self, context: &Context, error: &CliError) {
+        let is_refusal = match self.operation.act {
+            Act::Edits | Act::Restores | Act::Decides => {
+                !matches!(error.exit, Exit::Done | Exit::Failed | Exit::Unreachable)
+            }
+            _ => error.exit == Exit::Refused,
+        };
+        if is_refusal && self.operation.is_decision() && !self.is_unnoted {
+            self.record(context, error);
+        }
+    }
+
+    /// Notes that somebody claimed to be a person without proof.
+    pub fn note_unproven(&self, global: &Global, error: &CliError) {
+        let as_nobody = Global { actor: None, ..global.clone() };
+        let claims = global.actor.as_deref().unwrap_or_default();
+        if error.exit != Exit::Refused || claims.is_empty() {
+            return;
+        }
+        if let Ok(context) = Context::new(&as_nobody) {
+            let message = format!("{} ({claims:?} was claimed)", error.message);
+            self.note(&context, &CliError::new(error.code, error.exit, message));
+        }
+    }
+
+    fn record(&self, context: &Context, error: &CliError) {
+        let Ok(library) = context.library() else { return };
+        if !library.own_path().exists() || is_noted(context, &library).unwrap_or(true) {
+            return;
+        }
+        let known = ACTIONS.iter().find(|(command, _)| *command == self.operation.name);
+        let action = known.map_or_else(|| self.operation.name.replace(' ', "_"), |(_, action)| (*action).to_owned());
+        let skill = self.skills.first().and_then(|text| name_in(text)).map(|name| name.to_string()).unwrap_or_default();
+        let message: String = error.message.chars().take(NOTED_CHARS).collect();
+        let event = Event::refused(&context.stamp(), &skill, &action, error.code, &message);
+        // The refusal itself is the answer; a log that cannot be written must not hide it.
+        let _unlogged = library.record(&event);
+    }
+}
+
+/// The values of an argument, as they were written.
+fn texts(matches: &ArgMatches, id: &str) -> Vec<String> {
+    let raw = matches.try_get_raw(id).ok().flatten();
+    raw.into_iter().flatten().filter_map(|text| text.to_str().map(str::to_owned)).collect()
+}
+
+/// The skill that an argument names, bare, after its owner's, or with a version or revision; `None` for a path or an
+/// address.
+fn name_in(text: &str) -> Option<SkillName> {
+    let name = text.split_once('@').map_or(text, |(name, _)| name);
+    name.parse::<QualifiedName>().map(|qualified| qualified.name).or_else(|_| SkillName::parse(name)).ok()
+}
+
+/// Holds an operation on a skill to the table.
+///
+/// # Errors
+/// The answer of the operation for a skill that does not exist; a person has to be asked, which a command cannot.
+fn check_skill(
+    context: &Context,
+    operation: &Operation,
+    skill: &SkillName,
+    agent: Option<&str>,
+) -> Result<(), CliError> {
+    let settings = context.settings()?;
+    if context.is_person() || !settings.restricts_skills() {
+        return Ok(());
+    }
+    let libraries = context.visible_libraries()?;
+    let qualified = libraries.iter().find_map(|library| qualified(library, skill));
+    let sight = settings.sight(&context.agent(agent), skill.as_str(), qualified.as_deref());
+    match operation.admit(Channel::Cli, skill, &sight).map_err(failed)? {
+        Admission::Go => Ok(()),
+        Admission::Ask => Err(failed(AgentError::Asked(skill.clone()))),
+    }
+}
+
+/// As [`check_skill`], for the request of a command that comes on standard input.
+///
+/// # Errors
+/// As [`check_skill`].
+pub fn check_request(context: &Context, command: &str, skill: &SkillName) -> Result<(), CliError> {
+    Operation::find(Channel::Cli, command).map_or(Ok(()), |operation| {
+        check_skill(context, operation, skill, None).inspect_err(|error| {
+            let (skills, proposals) = (vec![skill.to_string()], Vec::new());
+            Asked { operation, skills, proposals, agent: None, accepts_key: false, is_unnoted: false }
+                .note(context, error);
+        })
+    })
+}
+
+fn qualified(library: &Library, skill: &SkillName) -> Option<String> {
+    let origin = library.head(skill).ok().flatten()?.origin?;
+    origin.name.parse::<QualifiedName>().ok().map(|name| name.to_string())
+}
+
+impl Context {
+    /// A test for skills of the libraries here that the agent which acts may know of; a person may know of all.
+    ///
+    /// # Errors
+    /// A part of the configuration cannot be used.
+    pub fn seen(&self) -> Result<impl Fn(&str) -> bool + use<>, CliError> {
+        let (settings, agent) = (self.settings()?, self.agent(None));
+        let is_open = self.is_person() || !settings.restricts_skills();
+        let libraries = if is_open { Vec::new() } else { self.visible_libraries()? };
+        Ok(move |name: &str| {
+            let Ok(skill) = SkillName::parse(name) else { return true };
+            let qualified = libraries.iter().find_map(|library| qualified(library, &skill));
+            is_open || settings.lets_see(&agent, name, qualified.as_deref())
+        })
+    }
+}
+
+/// Whether the log has a refusal of this command. A command is known by its time as well as by its process, whose
+/// number may be the same for each, as in a container.
+fn is_noted(context: &Context, library: &Library) -> Result<bool, LibraryError> {
+    let ours = format!("{:x}-{:x}-", context.now.as_nanosecond(), std::process::id());
+    let (events, _) = library.events()?;
+    let is_ours = |event: &Event| event.status == EventStatus::Refused && event.operation.starts_with(&ours);
+    Ok(events.iter().rev().take(LAST).any(is_ours))
+}
+
+#[cfg(test)]
+mod tests {
+    use agent::decisions::COMMANDS;
+    use clap::{Command, CommandFactory};
+
+    use super::*;
+    use crate::args::Cli;
+
+    /// The commands that can be given, with their words.
+    fn leaves(command: &Command, words: &str) -> Vec<(String, Command)> {
+        let below = command.get_subcommands().filter(|below| below.get_name() != "help");
+        let of_below = below.flat_map(|below| leaves(below, format!("{words} {}", below.get_name()).trim()));
+        let is_leaf = !words.is_empty() && !command.is_subcommand_required_set();
+        is_leaf.then(|| (words.to_owned(), command.clone())).into_iter().chain(of_below).collect()
+    }
+
+    #[test]
+    fn every_command_has_a_row() {
+        let found = leaves(&Cli::command(), "");
+        for (words, command) in &found {
+            let row = Operation::find(Channel::Cli, words).unwrap_or_else(|| panic!("`{words}` has no row"));
+            for id in row.skills.iter().chain(row.proposals) {
+                assert!(command.get_arguments().any(|arg| arg.get_id() == id), "`{words}` has no argument {id}");
+            }
+        }
+        for row in COMMANDS {
+            assert!(found.iter().any(|(words, _)| words == row.name), "there is no command `{}`", row.name);
+        }
+    }
+
+    #[test]
+    fn names_are_found_in_arguments() {
+        let name = |text: &str| name_in(text).map(|name| name.to_string());
+        for text in ["pdf", "acme/pdf", "acme/pdf@^1.2", "pdf@3"] {
+            assert_eq!(name(text).as_deref(), Some("pdf"), "{text}");
+        }
+        for text in ["./pdf", "github:acme/pdf", "https://x.invalid/pdf", "a/b/c", ""] {
+            assert_eq!(name(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! [`Operation`] and [`answer`]: the decision table. What each tool, command and route answers, by the state of the
+//! skill that it is about, the channel and who acts.
+//!
+//! [`TOOLS`], [`COMMANDS`] and [`ROUTES`] name every operation, its [`Act`], and the fields in which it names skills.
+//! An operation without a row does not run. Each channel asks [`Operation::admit`] before it begins; pins, the policy,
+//! the scanner and content that a person took back are judged with the change itself, below. The documentation of the
+//! table is generated from here.
+
+mod operations;
+mod table;
+
+use skill::SkillName;
+
+pub use operations::{COMMANDS, ROUTES, TOOLS};
+pub use table::{Act, Answer, Channel, SkillState, answer};
+
+use crate::{effective::Sight, error::AgentError};
+
+/// One tool, command or route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Operation {
+    /// The name of a tool, the words of a command, or method and path of a route.
+    pub name: &'static str,
+    /// What it does with skills.
+    pub act: Act,
+    /// The fields in which it names skills.
+    pub skills: &'static [&'static str],
+    /// The fields in which it names proposals, which are about skills.
+    pub proposals: &'static [&'static str],
+}
+
+/// The way on for an operation that names a skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Admission {
+    /// It begins.
+    Go,
+    /// A person is asked first; where nobody can be asked it is refused.
+    Ask,
+}
+
+impl Operation {
+    /// The row of an operation; `None` for one without a row, which does not run.
+    #[must_use]
+    pub fn find(channel: Channel, name: &str) -> Option<&'static Self> {
+        let rows = match channel {
+            Channel::Cli => COMMANDS,
+            Channel::Mcp => TOOLS,
+            Channel::Http => ROUTES,
+        };
+        rows.iter().find(|row| row.name == name)
+    }
+
+    /// Whether an agent may begin the operation on a skill that it sees like this.
+    ///
+    /// # Errors
+    /// [`AgentError::Missing`], which is the answer of the operation for a skill that does not exist.
+    pub fn admit(&self, channel: Channel, name: &SkillName, sight: &Sight) -> Result<Admission, AgentError> {
+        let state = match sight {
+            Sight::Denied | Sight::NotOnList => SkillState::Denied,
+            Sight::Asked => SkillState::Asked,
+            Sight::Seen | Sight::Disabled | Sight::Unusable(_) => SkillState::Normal,
+        };
+        match (state, answer(self.act, state, channel)) {
+            // Lists leave out what is hidden.
+            _ if self.act == Act::Lists => Ok(Admission::Go),
+            (_, Answer::Hidden) => Err(self.missing(name)),
+            (SkillState::Asked, Answer::Asks | Answer::Refused) => Ok(Admission::Ask),
+            _ => Ok(Admission::Go),
+        }
+    }
+
+    /// The answer of the operation for a skill that does not exist.
+    fn missing(&self, name: &SkillName) -> AgentError {
+        let of_library = "`skillhub list` shows the skills of this library";
+        let (message, hint) = match self.name {
+            "manage" | "skill_manage" => (format!("{name}: there is no such skill; use create to make it"), of_library),
+            "tools show" | "tools call" | "tools remove" => {
+                (format!("{name} is not among the compiled skills"), "`skillhub tools list` shows the compiled ones")
+            }
+            _ if matches!(self.act, Act::Reads | Act::Enables | Act::Disables | Act::Runs) => {
+                return AgentError::NoSkill { name: name.to_string(), similar: Vec::new() };
+            }
+            _ => (format!("the library has no skill {name}"), of_library),
+        };
+        AgentError::Missing { message, hint: hint.to_owned() }
+    }
+
+    /// Whether a refusal of it is noted in the event log.
+    #[must_use]
+    pub fn is_decision(&self) -> bool {
+        !matches!(self.act, Act::Lists | Act::Reads | Act::Inspects | Act::Nothing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::disallowed_methods, reason = "a test compares a document on disk")]
+
+    use super::{table::ANSWERS, *};
+
+    const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/DECISIONS.md");
+
+    const INTRODUCTION: &str = "# The decision table\n\
+\n\
+What each tool, command and route answers to an agent, by the state of the skill. `agent::decisions` holds the table;\n\
+this page is generated from it (`SKILLHUB_WRITE_DOCS=1` with the test `decisions::tests::table_is_in_the_documentation`).\n\
+\n\
+A person, who has a terminal or a reviewer's proof, is answered `allowed` in each state, but that built-in skills are\n\
+not changed and that the scanner blocks for everybody. An agent comes without a terminal on the command line, through\n\
+the Model Context Protocol, or with the gateway's token alone. `asks` is a question to the person at an MCP client;\n\
+on the command line and over HTTP the answer is `policy_denied`. `allowed` leaves a change to the policy, which applies,\n\
+holds or refuses it. `not_found` is the answer for a skill that does not exist. What lists skills leaves hidden ones out.\n\
+An operation without a row does not run.\n\
+";
+
+    fn page() -> String {
+        let mut text = INTRODUCTION.to_owned();
+        text.push_str("\n## Answers\n\n| act |");
+        SkillState::ALL.iter().for_each(|state| text.push_str(&format!(" {state} |")));
+        text.push_str("\n|---|---|---|---|---|---|---|---|---|\n");
+        for (act, answers) in &ANSWERS {
+            let cells: String = answers.iter().map(|answer| format!(" {answer} |")).collect();
+            text.push_str(&format!("| {act} |{cells}\n"));
+        }
+        for (title, rows) in [("Tools", TOOLS), ("Commands", COMMANDS), ("Routes", ROUTES)] {
+            text.push_str(&format!("\n## {title}\n\n| operation | act |\n|---|---|\n"));
+            rows.iter().for_each(|row| text.push_str(&format!("| `{}` | {} |\n", row.name, row.act)));
+        }
+        text
+    }
+
+    #[test]
+    fn table_is_in_the_documentation() {
+        if std::env::var_os("SKILLHUB_WRITE_DOCS").is_some() {
+            std::fs::write(PAGE, page()).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(PAGE).unwrap(), page(), "docs/DECISIONS.md is not the table");
+    }
+
+    #[test]
+    fn people_only_operations_are_refused_everywhere() {
+        for state in SkillState::ALL {
+            for channel in [Channel::Cli, Channel::Mcp, Channel::Http] {
+                assert_eq!(answer(Act::Decides, state, channel), Answer::Refused);
+            }
+        }
+        assert_eq!(answer(Act::Reads, SkillState::Asked, Channel::Mcp), Answer::Asks);
+        assert_eq!(answer(Act::Reads, SkillState::Asked, Channel::Http), Answer::Refused);
+    }
+
+    #[test]
+    fn names_are_unique() {
+        for rows in [TOOLS, COMMANDS, ROUTES] {
+            for (at, row) in rows.iter().enumerate() {
+                assert!(rows[..at].iter().all(|other| other.name != row.name), "{}", row.name);
+            }
+        }
+    }
+
+    #[test]
+    fn denied_skill_is_hidden_or_refused() {
+        let name = SkillName::parse("pdf").unwrap();
+        let channels = [(Channel::Cli, COMMANDS), (Channel::Mcp, TOOLS), (Channel::Http, ROUTES)];
+        for (channel, rows) in channels {
+            for row in rows.iter().filter(|row| !row.skills.is_empty()) {
+                let admitted = row.admit(channel, &name, &Sight::Denied);
+                let is_refused_later = matches!(row.act, Act::Decides | Act::Nothing | Act::Lists);
+                assert_eq!(admitted.is_err(), !is_refused_later, "{}", row.name);
+            }
+        }
+    }
+}

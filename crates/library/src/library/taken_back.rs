@@ -1,0 +1,198 @@
+//! [`TakenBack`]: content that a person rolled back, uninstalled or deleted, which no agent brings again.
+
+use cap_std::fs::Dir;
+use skill::{Bundle, Digest, SkillName};
+use thiserror::Error;
+
+use super::{Commit, Library, LibraryError};
+use crate::{
+    revision::{Action, Actor, ActorKind, Content, Revision},
+    state::State,
+};
+
+/// A person's decision against content of a skill.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{by} {} in revision {number}, and only a person can bring that back", self.deed())]
+pub struct TakenBack {
+    /// The skill.
+    pub skill: SkillName,
+    /// The revision that holds the decision.
+    pub number: u64,
+    /// The person, or the one who accepted the proposal.
+    pub by: Actor,
+    /// Rollback, uninstall or deletion.
+    pub action: Action,
+}
+
+impl TakenBack {
+    fn of(skill: &SkillName, revision: &Revision) -> Self {
+        let reviewer = revision.acceptance.as_ref().map(|acceptance| acceptance.reviewer.clone());
+        let by = reviewer.unwrap_or_else(|| revision.stamp.actor.clone());
+        Self { skill: skill.clone(), number: revision.number, by, action: revision.action }
+    }
+
+    fn deed(&self) -> String {
+        match self.action {
+            Action::Uninstall => format!("uninstalled {}", self.skill),
+            Action::Rollback => format!("rolled {} back from these files", self.skill),
+            _ => format!("deleted {}", self.skill),
+        }
+    }
+
+    /// The command of a person who wants it back.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        let skill = &self.skill;
+        format!(
+            "a person can bring it back at a terminal: `skillhub history {skill}`, then `skillhub rollback {skill} REV`"
+        )
+    }
+}
+
+fn is_by_person(revision: &Revision) -> bool {
+    revision.stamp.actor.kind == ActorKind::Person || revision.acceptance.is_some()
+}
+
+/// The decision against content of this digest, in revisions newest first. The newest revision with the content counts:
+/// one that stands after the decision brought it back.
+fn decision(revisions: impl IntoIterator<Item = Revision>, digest: &Digest) -> Option<Revision> {
+    let (mut removed, mut rolled_back): (Option<Revision>, Vec<Revision>) = (None, Vec::new());
+    for revision in revisions {
+        if revision.tombstone {
+            removed = removed.or_else(|| Some(revision).filter(is_by_person));
+            continue;
+        }
+        // A rollback is against what came after the revision that it restored.
+        rolled_back.retain(|rollback| rollback.digest != revision.digest);
+        if revision.digest == *digest {
+            return removed.or_else(|| rolled_back.into_iter().next());
+        }
+        if revision.action == Action::Rollback && is_by_person(&revision) {
+            rolled_back.push(revision);
+        }
+    }
+    None
+}
+
+impl Library {
+    /// The decision of a person against content of a skill, line ends of text aside; `None` where there is none or it
+    /// was brought back since.
+    ///
+    /// # Errors
+    /// The history cannot be read.
+    pub fn taken_back(&self, skill: &SkillName, files: &Bundle) -> Result<Option<TakenBack>, LibraryError> {
+        let revisions = self.revisions(skill, usize::MAX)?;
+        let mut digests =
+            vec![files.digest(), files.with_line_feeds().digest(), files.with_carriage_returns().digest()];
+        digests.dedup();
+        let found = digests.iter().find_map(|digest| decision(revisions.iter().cloned(), digest));
+        Ok(found.map(|revision| TakenBack::of(skill, &revision)))
+    }
+
+    /// The deletion or uninstall of a skill that does not exist, if a person decided it.
+    #[must_use]
+    pub fn removed_by_person(skill: &SkillName, head: Option<&Revision>) -> Option<TakenBack> {
+        head.filter(|head| head.tombstone && is_by_person(head)).map(|head| TakenBack::of(skill, head))
+    }
+
+    /// Keeps all but people from bringing back content that a person took back.
+    ///
+    /// # Errors
+    /// [`LibraryError::TakenBack`]; the history cannot be read.
+    pub fn check_taken_back(&self, skill: &SkillName, files: &Bundle, actor: &Actor) -> Result<(), LibraryError> {
+        match actor.kind {
+            ActorKind::Person => Ok(()),
+            _ => self.taken_back(skill, files)?.map_or(Ok(()), |taken_back| Err(Box::new(taken_back).into())),
+        }
+    }
+
+    /// Refuses what others than people would change in a skill that was pinned since they looked, or bring back although
+    /// a person took it back; the caller holds the lock.
+    pub(super) fn check_still_free(&self, own: &Dir, commits: &[Commit]) -> Result<(), LibraryError> {
+        let last = commits.iter().filter_map(|commit| Some((&commit.skill, commit.revisions.last()?)));
+        let free = [ActorKind::External, ActorKind::Person];
+        let mut held = last.filter(|(_, revision)| !free.contains(&revision.stamp.actor.kind)).peekable();
+        if held.peek().is_none() {
+            return Ok(());
+        }
+        let state = State::read(own)?;
+        for (skill, revision) in held {
+            if state.of(skill).pinned {
+                return Err(LibraryError::Pinned(skill.clone()));
+            }
+            if let (Content::Cleared(cleared), None) = (&revision.content, &revision.acceptance) {
+                if let Some(removed) = Self::removed_by_person(skill, self.head(skill)?.as_ref()) {
+                    return Err(Box::new(removed).into());
+                }
+                self.check_taken_back(skill, cleared.bundle(), &revision.stamp.actor)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use scan::Verdict;
+
+    use super::*;
+    use crate::revision::{RevisionId, Stamp};
+
+    /// Revisions oldest first, each as `actor action content`; `-` is a tombstone.
+    fn history(lines: &str) -> Vec<Revision> {
+        let revision = |(place, line): (usize, &str)| {
+            let words: Vec<&str> = line.split(' ').collect();
+            Revision {
+                id: RevisionId::new(format!("{place:040x}")),
+                number: place as u64 + 1,
+                parent: None,
+                action: Action::from_word(words[1]).unwrap(),
+                stamp: Stamp::new(words[0].parse().unwrap(), Timestamp::UNIX_EPOCH),
+                origin: None,
+                verdict: Verdict::Allow,
+                ruleset: String::new(),
+                digest: Digest::of_bytes(words[2].as_bytes()),
+                files_changed: 1,
+                tombstone: words[2] == "-",
+                absorbed_into: None,
+                acceptance: None,
+                upstream: None,
+            }
+        };
+        lines.split("; ").enumerate().map(revision).collect()
+    }
+
+    fn decided(lines: &str, content: &str) -> Option<u64> {
+        let newest_first = history(lines).into_iter().rev();
+        decision(newest_first, &Digest::of_bytes(content.as_bytes())).map(|revision| revision.number)
+    }
+
+    #[test]
+    fn rollback_counts_against_what_it_left() {
+        let lines = "agent:a create 1; agent:a edit 2; agent:a edit 3; person:p rollback 2";
+        assert_eq!(decided(lines, "3"), Some(4));
+        assert_eq!(decided(lines, "2"), None, "the head");
+        assert_eq!(decided(lines, "1"), None, "older than what was restored");
+        assert_eq!(decided(lines, "4"), None, "never there");
+        let by_agent = "agent:a create 1; agent:a edit 2; agent:a rollback 1";
+        assert_eq!(decided(by_agent, "2"), None);
+    }
+
+    #[test]
+    fn removal_counts_against_all_before() {
+        let lines = "agent:a create 1; agent:a edit 2; person:p delete -";
+        assert_eq!((decided(lines, "1"), decided(lines, "2")), (Some(3), Some(3)));
+        assert_eq!(decided("agent:a create 1; agent:a delete -", "1"), None);
+        let again = format!("{lines}; person:p rollback 1");
+        assert_eq!((decided(&again, "1"), decided(&again, "2")), (None, Some(3)));
+    }
+
+    #[test]
+    fn rollback_within_another_counts_on() {
+        let lines = "agent:a create 1; agent:a edit 2; agent:a edit 3; person:p rollback 1; agent:a edit 4; person:p rollback 2";
+        assert_eq!((decided(lines, "3"), decided(lines, "4")), (Some(6), Some(6)), "the newest of the decisions");
+        assert_eq!(decided(lines, "1"), Some(6), "restored in revision 4, which the second rollback left");
+        assert_eq!(decided(lines, "2"), None);
+    }
+}

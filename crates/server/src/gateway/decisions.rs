@@ -1,0 +1,162 @@
+//! [`held_to_table`]: each route held to the decision table before its handler begins.
+
+use agent::{
+    Listed, Settings, Sight,
+    decisions::{Admission, Channel, Operation},
+};
+use axum::{
+    extract::{FromRequestParts, MatchedPath, RawPathParams, Request, State},
+    http::{Method, StatusCode},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use library::{ActorKind, ProposalEntry};
+use skill::{QualifiedName, SkillName};
+use skill_manage::{
+    ManageError,
+    review::{ProposalRef, ReviewError},
+};
+
+use super::{Asker, Shared, Surface, Work, at_work, skill_name, told};
+use crate::{
+    error::ApiError,
+    pages::library::{refused, reviewer_token_of},
+};
+
+/// Lets a request on if the table does. A route without a row answers nothing.
+pub async fn held_to_table(State(gateway): State<Shared>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let path = parts.extensions.get::<MatchedPath>().map(|path| path.as_str().to_owned()).unwrap_or_default();
+    let method = if parts.method == Method::HEAD { "GET" } else { parts.method.as_str() };
+    let Some(operation) = Operation::find(Channel::Http, &format!("{method} {path}")) else {
+        let is_api = path.starts_with("/api/");
+        let missing = ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "invalid_request", "this cannot be done here");
+        return if is_api { missing.into_response() } else { refused(&mut parts, &gateway, missing).await };
+    };
+    let values = RawPathParams::from_request_parts(&mut parts, &gateway).await;
+    let values: Vec<(String, String)> = values
+        .map(|params| params.iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect())
+        .unwrap_or_default();
+    let asker = match parts.extensions.get::<Asker>() {
+        Some(asker) => asker.clone(),
+        None => {
+            let reviewer_token = reviewer_token_of(&parts, &gateway);
+            Asker { surface: Surface::Pages, reads: true, reviewer_token }
+        }
+    };
+    let checked = match operation.skills.is_empty() && operation.proposals.is_empty() {
+        true => Ok(()),
+        false => {
+            let asker = Asker { reads: true, ..asker };
+            at_work(&gateway, asker, move |work| admit(work, operation, &values)).await
+        }
+    };
+    match checked {
+        Ok(()) => next.run(Request::from_parts(parts, body)).await,
+        Err(error) if path.starts_with("/api/") => error.into_response(),
+        Err(error) => refused(&mut parts, &gateway, error).await,
+    }
+}
+
+fn admit(work: &Work<'_>, operation: &Operation, values: &[(String, String)]) -> Result<(), ApiError> {
+    let of = |fields: &'static [&'static str]| {
+        values.iter().filter(move |(key, _)| fields.contains(&key.as_str())).map(|(_, value)| value.as_str())
+    };
+    for name in of(operation.skills).filter_map(|text| skill_name(text).ok()) {
+        work.admit(operation, &name)?;
+    }
+    for target in of(operation.proposals).filter_map(|text| text.parse::<ProposalRef>().ok()) {
+        let entry = work.place.library()?.proposal(&target.id).map_err(told)?;
+        if entry.as_ref().and_then(ProposalEntry::skill).is_some_and(|skill| !work.sees(skill)) {
+            return Err(told(ManageError::from(ReviewError::NotFound(target.id))));
+        }
+    }
+    Ok(())
+}
+
+impl Work<'_> {
+    /// Holds an operation on a skill to the table.
+    ///
+    /// # Errors
+    /// The answer of the operation for a skill that does not exist; a person has to be asked.
+    pub fn admit(&self, operation: &Operation, name: &SkillName) -> Result<(), ApiError> {
+        let settings = self.place.settings()?;
+        if self.actor.kind == ActorKind::Person || !settings.restricts_skills() {
+            return Ok(());
+        }
+        match operation.admit(Channel::Http, name, &self.sight(&settings, name)?).map_err(told)? {
+            Admission::Go => Ok(()),
+            Admission::Ask => Err(told(agent::AgentError::Asked(name.clone()))),
+        }
+    }
+
+    /// Tests for a skill that whoever asks may know of.
+    pub fn sees(&self, name: &SkillName) -> bool {
+        let seen = || -> Result<bool, ApiError> {
+            let settings = self.place.settings()?;
+            if self.actor.kind == ActorKind::Person || !settings.restricts_skills() {
+                return Ok(true);
+            }
+            Ok(!matches!(self.sight(&settings, name)?, Sight::Denied | Sight::NotOnList))
+        };
+        seen().unwrap_or(false)
+    }
+
+    /// The same for one of the catalogue.
+    pub fn sees_listed(&self, settings: &Settings, listed: &Listed) -> bool {
+        let is_person = self.actor.kind == ActorKind::Person;
+        is_person || settings.lets_see(&self.actor.id, listed.name.as_str(), listed.qualified().as_deref())
+    }
+
+    fn sight(&self, settings: &Settings, name: &SkillName) -> Result<Sight, ApiError> {
+        let listed = self.live.with(|catalogue| catalogue.find(name).ok().and_then(Listed::qualified)).map_err(told)?;
+        let qualified = match listed {
+            Some(qualified) => Some(qualified),
+            None => {
+                let head = self.place.library()?.head(name).map_err(told)?;
+                let origin = head.and_then(|head| head.origin);
+                origin.and_then(|origin| origin.name.parse::<QualifiedName>().ok()).map(|name| name.to_string())
+            }
+        };
+        Ok(settings.sight(&self.actor.id, name.as_str(), qualified.as_deref()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agent::decisions::ROUTES;
+
+    use super::*;
+
+    /// The routes of a router's source text, as `METHOD path`.
+    fn routes(source: &str, one: &str) -> Vec<String> {
+        let calls = source.split(".route(").skip(1);
+        let of_call = |call: &str| {
+            let call = call.split('\n').next().unwrap_or_default().to_owned();
+            let (place, handlers) = call.split_once(", ").unwrap();
+            let path = match place.trim_matches('"') {
+                "one" => one.to_owned(),
+                at if at.starts_with("&at(") => format!("{one}/{}", at.split('"').nth(1).unwrap()),
+                path => path.to_owned(),
+            };
+            let methods = [("get(", "GET"), ("post(", "POST"), ("put(", "PUT"), ("delete(", "DELETE")];
+            let given = methods.iter().filter(|(call, _)| handlers.contains(call));
+            given.map(|(_, method)| format!("{method} {path}")).collect::<Vec<_>>()
+        };
+        calls.flat_map(of_call).collect()
+    }
+
+    #[test]
+    fn every_route_has_a_row() {
+        let sources = [include_str!("../gateway.rs"), include_str!("../pages/library.rs")];
+        let found: Vec<String> =
+            sources.iter().flat_map(|source| routes(source, "/api/skills/custom/{name}")).collect();
+        assert!(found.len() > 30, "{found:?}");
+        for route in &found {
+            assert!(Operation::find(Channel::Http, route).is_some(), "{route} has no row");
+        }
+        for row in ROUTES {
+            assert!(found.iter().any(|route| route == row.name), "there is no route {}", row.name);
+        }
+    }
+}
