@@ -355,7 +355,8 @@ fn proposals_are_decided_on_the_pages_by_people_only_and_as_they_were_seen() {
         assert_eq!(agent.send(path, &[("revision", "1")]).status, 403, "{path}");
     }
     assert_eq!(patch(&sandbox, "Read twice.", "Read thrice."), id, "the author amends it");
-    assert_eq!(ann.send(&accept, &[("revision", "1")]).status, 409, "another one was looked at");
+    let stale = ann.send(&accept, &[("revision", "1")]);
+    assert!(stale.status == 303 && stale.head.contains(&format!("{one}?done=changed")), "{}", stale.head);
     assert_eq!(ann.send(&format!("{one}/burn"), &[("revision", "2")]).status, 404);
     assert_eq!(ann.send(&accept, &[("revision", "two")]).status, 400);
     assert_eq!(history(&sandbox, "notes").len(), 1);
@@ -371,6 +372,36 @@ fn proposals_are_decided_on_the_pages_by_people_only_and_as_they_were_seen() {
     assert_eq!(history(&sandbox, "notes").len(), 2);
     let shown = ann.page(&format!("/review/{id}"));
     assert!(shown.contains("rejected on the pages") && !shown.contains("<textarea"), "{shown}");
+}
+
+#[test]
+fn stale_decision_shows_the_new_difference() {
+    let sandbox = Sandbox::new();
+    sandbox.create("notes", "Read. Write.");
+    set_policy(&sandbox, "policy = \"strict\"\n");
+    let id = patch(&sandbox, "Read.", "Read twice.");
+    let gateway = Gateway::start(&sandbox, TOKEN, &[]);
+    let reviewer = sandbox.token();
+    let ann = Browser::signed_in(&gateway, &reviewer);
+    let one = format!("/review/{id}");
+    let target = |page: &str| {
+        let (_, rest) = page.split_once("name=\"target\" value=\"").expect("the form names what was reviewed");
+        rest.split('"').next().unwrap().to_owned()
+    };
+    let seen = target(&ann.page(&one));
+    write_files(&sandbox.cwd(), &[("more.md", b"Ann's text.\n", false)]);
+    let by_ann =
+        ["manage", "write_file", "notes", "--path", "assets/more.md", "--content", "more.md", "--actor", "person:ann"];
+    sandbox.run_as(&reviewer, &by_ann).done();
+    let stale = ann.send(&format!("{one}/accept"), &[("target", &seen)]);
+    assert!(stale.status == 303 && stale.head.contains(&format!("{one}?done=changed")), "{}", stale.head);
+    assert_eq!(history(&sandbox, "notes").len(), 2);
+    let page = ann.page(&format!("{one}?done=changed"));
+    let now = target(&page);
+    assert!(now != seen && page.contains("role=\"alert\"") && page.contains("<ins>"), "{page}");
+    assert_eq!(ann.send(&format!("{one}/accept"), &[("target", &now)]).status, 303);
+    assert_eq!(history(&sandbox, "notes").len(), 3);
+    assert!(sandbox.user_skill("notes").join("assets/more.md").is_file());
 }
 
 #[test]

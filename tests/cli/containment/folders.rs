@@ -80,8 +80,8 @@ fn no_folder_holds_a_name_that_leads_out() {
         if parts.iter().any(|part| matches!(*part, "" | "." | "..") || part.contains('\0') || part.len() > 255) {
             continue;
         }
-        // `.git` is what tools leave; it is passed over and not read.
-        if parts.contains(&".git") {
+        // What git leaves is passed over and not read.
+        if parts.iter().any(|part| matches!(*part, ".git" | ".gitmodules")) {
             continue;
         }
         refused_everywhere(&guard, class, "invalid_path", |folder| write_files(folder, &[(&path, b"x", false)]));

@@ -44,6 +44,9 @@ impl Asked {
     }
 }
 
+/// What [`done`] says of a decision about something that has changed since.
+pub const CHANGED: &str = "changed";
+
 /// A note on what was done a moment ago.
 pub fn done(asked: &Asked, words: &LibraryTexts) -> Markup {
     let said = match asked.done.as_str() {
@@ -54,6 +57,7 @@ pub fn done(asked: &Asked, words: &LibraryTexts) -> Markup {
         "accepted" => words.done_accepted,
         "superseded" => words.done_superseded,
         "rejected" => words.done_rejected,
+        CHANGED => return html! { p.note role="alert" { (words.done_changed) } },
         _ => return html! {},
     };
     html! { p.note.good role="status" { (said) } }

@@ -17,7 +17,7 @@ use skill_manage::{
 
 use super::{
     guest::{Guest, Sent, answer},
-    pieces::{Asked, actor, done, wanted},
+    pieces::{Asked, CHANGED, actor, done, wanted},
     review::facts,
     rollback::notes,
 };
@@ -244,6 +244,8 @@ pub async fn decide(
     });
     match done.await {
         Ok(place) => guest.to(&place),
+        // The page shows what would be decided about now.
+        Err(error) if error.code == "stale_revision" => guest.to(&format!("{back}?done={CHANGED}")),
         Err(error) => guest.refuse(error, Some(&back)),
     }
 }

@@ -147,4 +147,5 @@ pub struct LibraryTexts {
     pub done_accepted: &'static str,
     pub done_superseded: &'static str,
     pub done_rejected: &'static str,
+    pub done_changed: &'static str,
 }

@@ -131,4 +131,5 @@ pub static CHINESE: LibraryTexts = LibraryTexts {
     done_accepted: "已接受：变更已写入技能。",
     done_superseded: "技能已是该状态；该提议已关闭。",
     done_rejected: "已拒绝：技能保持不变。",
+    done_changed: "尚未作出决定：在您查看之后，提议或技能已更改。以下是新的差异。",
 };

@@ -140,4 +140,5 @@ pub static ENGLISH: LibraryTexts = LibraryTexts {
     done_accepted: "Accepted: the change is in the skill.",
     done_superseded: "The skill was like that already; the proposal is closed.",
     done_rejected: "Rejected: the skill stays as it is.",
+    done_changed: "Nothing was decided: the proposal or the skill has changed since you looked. This is the new difference.",
 };
