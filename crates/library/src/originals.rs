@@ -24,7 +24,12 @@ pub(crate) fn name(operation: &str, skill: &str, count: usize) -> String {
 /// What the system said; the original is then where it was.
 pub(crate) fn move_aside(agent: &Dir, name: &str, own: &Dir, kept: &str) -> io::Result<()> {
     let folder = kept.rsplit_once('/').map_or(FOLDER, |(folder, _)| folder);
-    own.create_dir_all(folder)?;
+    if !own.is_dir(folder) {
+        own.create_dir_all(folder)?;
+        // The folder outlives a loss of power before the original is in it.
+        sync_folder(&own.open_dir(FOLDER)?)?;
+        sync_folder(own)?;
+    }
     move_entry((agent, name), (own, kept))?;
     sync_folder(&own.open_dir(folder)?)
 }
