@@ -1,7 +1,8 @@
 //! Decisions that hold: reviewed heads, ended waivers, strict policies, states of earlier versions, and bounds of notes.
 
-use std::fs;
+use std::{fs, path::PathBuf, time::Duration};
 
+use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use super::delicate_changes::warned;
@@ -11,15 +12,27 @@ use crate::{
     support::{Sandbox, hostile_script, skill_md},
 };
 
+/// The file with the settings of the only library.
+fn state_of_library(sandbox: &Sandbox) -> PathBuf {
+    let libraries = fs::read_dir(sandbox.skillhub_home().join("libraries")).unwrap();
+    libraries.map(|entry| entry.unwrap().path()).find(|path| path.is_dir()).unwrap().join("state.toml")
+}
+
+/// Installs a skill whose findings a person accepted.
+fn install_accepted(sandbox: &Sandbox, token: &str) {
+    sandbox.skill("demo", "Does demo. Use in tests.", &[("scripts/a.sh", &hostile_script())]);
+    let error = sandbox.ask(&["install", "./demo"]).refused(4, "scan_blocked");
+    let found = error["details"]["findings"].as_array().unwrap().iter();
+    let grave = found.filter(|finding| matches!(finding["severity"].as_str(), Some("high" | "critical")));
+    let rules = grave.map(|finding| finding["rule"].as_str().unwrap()).collect::<Vec<_>>().join(",");
+    sandbox.run_as(token, &["install", "./demo", "--accept", &rules, "--reason", "our own"]).done();
+}
+
 #[test]
 fn disabled_state_without_an_actor_counts_as_a_persons() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "alpha line");
-    let home = sandbox.done(&["where"])["state"].as_str().map(std::path::PathBuf::from);
-    let state = home.unwrap_or_else(|| {
-        let libraries = fs::read_dir(sandbox.skillhub_home().join("libraries")).unwrap();
-        libraries.map(|entry| entry.unwrap().path()).find(|path| path.is_dir()).unwrap().join("state.toml")
-    });
+    let state = state_of_library(&sandbox);
     // The state as the build before wrote it.
     fs::write(&state, "format = 1\n\n[skills.demo]\nenabled = false\npinned = false\nplaced = []\n").unwrap();
     sandbox.ask(&["enable", "demo"]).refused(5, "policy_denied");
@@ -99,13 +112,7 @@ fn decision_names_the_head_that_was_reviewed() {
 fn findings_of_an_ended_waiver_block_again() {
     let sandbox = Sandbox::new();
     let token = sandbox.token();
-    sandbox.skill("demo", "Does demo. Use in tests.", &[("scripts/a.sh", &hostile_script())]);
-    let error = sandbox.ask(&["install", "./demo"]).refused(4, "scan_blocked");
-    let found = error["details"]["findings"].as_array().unwrap().iter();
-    let grave = found.filter(|finding| matches!(finding["severity"].as_str(), Some("high" | "critical")));
-    let rules = grave.map(|finding| finding["rule"].as_str().unwrap()).collect::<Vec<_>>().join(",");
-    let accept = ["install", "./demo", "--accept", &rules, "--reason", "our own"];
-    sandbox.run_as(&token, &accept).done();
+    install_accepted(&sandbox, &token);
     let waivers = sandbox.done(&["waive", "--list"])["waivers"].clone();
     let waiver = waivers[0]["id"].as_str().unwrap();
     sandbox.done(&["read", "demo"]);
@@ -124,6 +131,27 @@ fn findings_of_an_ended_waiver_block_again() {
     // What takes the finding away is let through.
     sandbox.done(&["manage", "remove_file", "demo", "--path", "scripts/a.sh"]);
     sandbox.done(&["read", "demo"]);
+}
+
+#[test]
+fn waiver_ends_by_its_date_while_an_agent_is_connected() {
+    let sandbox = Sandbox::new();
+    install_accepted(&sandbox, &sandbox.token());
+    let state = state_of_library(&sandbox);
+    let end = Timestamp::now() + SignedDuration::from_secs(5);
+    let lines = fs::read_to_string(&state).unwrap();
+    let ends_soon = |line: &str| match line.starts_with("until = ") {
+        true => format!("until = \"{end:.0}\"\n"),
+        false => format!("{line}\n"),
+    };
+    fs::write(&state, lines.lines().map(ends_soon).collect::<String>()).unwrap();
+    let mut agent = Connection::open(&sandbox, &[]);
+    agent.done("read_skill", &json!({"name": "demo"}));
+    std::thread::sleep(Timestamp::now().duration_until(end).unsigned_abs() + Duration::from_secs(1));
+    assert_eq!(agent.refused("read_skill", &json!({"name": "demo"}))["code"], "external_blocked");
+    agent.close();
+    sandbox.ask(&["read", "demo"]).refused(4, "external_blocked");
+    assert_eq!(sandbox.done(&["status", "demo"])["skills"][0]["state"], "blocked");
 }
 
 #[test]
