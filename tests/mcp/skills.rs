@@ -190,17 +190,30 @@ fn a_person_is_asked_where_the_client_can_and_otherwise_nothing_is_done() {
     assert!(refused["hint"].as_str().unwrap().contains("skillhub read careful"), "{refused:#}");
     let install = json!({"spec": "skillhub/skillhub-writing-skills"});
     assert_eq!(cannot.refused("install_skill", &install)["code"], "policy_denied");
+    let patch = json!({"action": "patch", "name": "careful", "find": "Text.", "replace": "More text."});
+    for (tool, arguments) in [("skill_history", json!({"name": "careful"})), ("skill_manage", patch.clone())] {
+        assert_eq!(cannot.refused(tool, &arguments)["code"], "policy_denied", "{tool}");
+    }
     cannot.close();
     let mut asks = Connection::of(&sandbox, &[], &json!({"elicitation": {}}));
     for (tool, arguments, action, ok) in [
+        ("skill_manage", patch.clone(), "decline", false),
+        ("skill_manage", patch, "accept", true),
+        ("skill_history", json!({"name": "careful"}), "cancel", false),
+        ("skill_history", json!({"name": "careful"}), "accept", true),
         ("read_skill", json!({"name": "careful"}), "decline", false),
         ("read_skill", json!({"name": "careful"}), "accept", true),
         ("install_skill", install.clone(), "cancel", false),
         ("install_skill", install, "accept", true),
     ] {
         let id = asks.send("tools/call", &json!({"name": tool, "arguments": arguments}));
-        let question = asks.read();
-        assert_eq!(question["method"], "elicitation/create", "{question:#}");
+        let question = loop {
+            let message = asks.read();
+            assert_ne!(message["id"], id, "{tool} asks nobody: {message:#}");
+            if message["method"] == "elicitation/create" {
+                break message;
+            }
+        };
         assert!(question["params"]["message"].as_str().unwrap().starts_with("May the agent"), "{question:#}");
         asks.write(&json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": action, "content": {}}}));
         let result = loop {
@@ -215,6 +228,7 @@ fn a_person_is_asked_where_the_client_can_and_otherwise_nothing_is_done() {
         assert_eq!(asks.refused("install_skill", &json!({"spec": spec}))["code"], "invalid_request", "{spec}");
     }
     assert_eq!(sandbox.done(&["list"])["skills"].as_array().unwrap().len(), 2);
+    assert!(fs::read_to_string(sandbox.user_skill("careful").join("SKILL.md")).unwrap().contains("More text."));
     asks.close();
 }
 
