@@ -105,11 +105,17 @@ mod tests {
 What each tool, command and route answers to an agent, by the state of the skill. `agent::decisions` holds the table;\n\
 this page is generated from it (`SKILLHUB_WRITE_DOCS=1` with the test `decisions::tests::table_is_in_the_documentation`).\n\
 \n\
-A person, who has a terminal or a reviewer's proof, is answered `allowed` in each state, but that built-in skills are\n\
-not changed and that the scanner blocks for everybody. An agent comes without a terminal on the command line, through\n\
-the Model Context Protocol, or with the gateway's token alone. `asks` is a question to the person at an MCP client;\n\
-on the command line and over HTTP the answer is `policy_denied`. `allowed` leaves a change to the policy, which applies,\n\
-holds or refuses it. `not_found` is the answer for a skill that does not exist. What lists skills leaves hidden ones out.\n\
+A person, at a terminal or with a reviewer's token, is `allowed` in every state. Two rules hold for everybody: built-in\n\
+skills are not changed, and what the scanner blocks needs a waiver. An agent acts on the command line without a terminal,\n\
+over the Model Context Protocol (MCP), or over HTTP with the gateway's token alone.\n\
+\n\
+- `allowed`: the operation begins. The policy still applies a change, holds it for review or refuses it.\n\
+- `asks`: an MCP client asks its person; on the command line and over HTTP the answer is `policy_denied`.\n\
+- `proposed`: the change waits for review.\n\
+- `blocked`: the scanner's findings are the answer.\n\
+- `not_found`: the answer for a skill that does not exist. Lists leave such skills out.\n\
+- `policy_denied`: refused, and noted in the event log.\n\
+\n\
 An operation without a row does not run.\n\
 ";
 
