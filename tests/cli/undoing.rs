@@ -310,3 +310,19 @@ fn deleted_skill_leaves_no_place() {
     write_files(&folder, &[("SKILL.md", own.as_bytes(), false)]);
     assert_eq!(sandbox.done(&["list"])["unmanaged"][0]["name"], "demo");
 }
+
+#[cfg(unix)]
+#[test]
+fn deleted_skill_comes_back_behind_a_link_to_the_library() {
+    let sandbox = Sandbox::new();
+    let library = sandbox.user_skill("pdf").parent().unwrap().to_owned();
+    let claude = library.parent().unwrap().parent().unwrap().join(".claude/skills");
+    let text = "---\nname: pdf\ndescription: Reads PDF files. Use in tests.\n---\n\nRead it.\n";
+    crate::support::write_files(&claude.join("pdf"), &[("SKILL.md", text.as_bytes(), false)]);
+    sandbox.done(&["adopt", claude.join("pdf").to_str().unwrap(), "--link", "--global"]);
+    std::fs::remove_dir_all(&claude).unwrap();
+    std::os::unix::fs::symlink(&library, &claude).unwrap();
+    sandbox.done(&["manage", "delete", "pdf"]);
+    sandbox.done(&["undo"]);
+    assert_eq!(std::fs::read_to_string(sandbox.user_skill("pdf").join("SKILL.md")).unwrap(), text);
+}

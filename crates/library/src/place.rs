@@ -90,6 +90,12 @@ impl AgentDir {
         Ok(open_dir(path)?.map(|dir| Self { path: path.to_owned(), dir }))
     }
 
+    /// Whether the folder is the library's, as behind a link to it.
+    #[must_use]
+    pub fn is_library(&self, library: &Path) -> bool {
+        crate::resolve(&self.path).is_ok_and(|real| real == library)
+    }
+
     /// Places a link to a skill's folder, relative where the two share more than the root.
     ///
     /// # Errors
@@ -98,7 +104,7 @@ impl AgentDir {
         let target = relative(&self.path, &library.join(skill.as_str()));
         let path = self.path.join(skill.as_str());
         // A folder that is itself a link to the library shows every skill.
-        if crate::resolve(&self.path).is_ok_and(|real| real == library) {
+        if self.is_library(library) {
             return Ok(Placed::Already(path));
         }
         match self.dir.symlink_metadata(skill.as_str()) {

@@ -251,7 +251,8 @@ impl Library {
         step: &LinkStep,
         changes: &mut LinkChanges,
     ) -> Result<(), PlaceLinkError> {
-        if !dir.holds(skill) || dir.shows(skill, &self.path) {
+        let is_shown = dir.shows(skill, &self.path) || dir.is_library(&self.path);
+        if is_shown || !dir.holds(skill) {
             return Ok(());
         }
         if let Some(kept) = &step.original {
@@ -289,7 +290,8 @@ impl Library {
 
     /// Takes a copy away that holds one of the skill's revisions.
     fn remove_copy(&self, dir: &AgentDir, skill: &SkillName) -> Result<bool, PlaceLinkError> {
-        if !dir.holds(skill) {
+        // Behind a link to the library stands the skill itself.
+        if !dir.holds(skill) || dir.is_library(&self.path) {
             return Ok(false);
         }
         for former in self.former_contents(skill) {
