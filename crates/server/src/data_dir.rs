@@ -82,13 +82,3 @@ impl DataDir {
         DataError::Folder { path: self.path.clone(), source: io::Error::other(error.to_string()) }
     }
 }
-
-/// A path as one word of a shell, for a command that is printed.
-pub fn shell_word(path: &Path) -> String {
-    let text = path.display().to_string();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./@:+=,~%".contains(c);
-    match text.chars().all(is_plain) {
-        true => text,
-        false => format!("'{}'", text.replace('\'', "'\\''")),
-    }
-}

@@ -14,6 +14,7 @@ use semver::Version;
 use skill::{
     Owner, QualifiedName,
     failure::{Fails, Failure, FailureKind},
+    shell_word,
 };
 use thiserror::Error;
 
@@ -23,7 +24,7 @@ use crate::{
     activity::Activity,
     blobs::{Blobs, IndexBlobs},
     catalogue::{Catalogue, CatalogueError, ShownSkill, SqliteCatalogue},
-    data_dir::{DataDir, shell_word},
+    data_dir::DataDir,
     database::DatabaseError,
     error::ApiError,
     index_pool::IndexPool,
@@ -437,10 +438,10 @@ impl Fails for DataError {
             }
             Self::Served { path, .. } => Failure::new(FailureKind::Conflict, "locked").hint(format!(
                 "stop that server, or serve a mirror beside it: skillhub serve --read-only --addr 127.0.0.1:0 --data {}",
-                shell_word(path)
+                shell_word(&path.display().to_string())
             )),
             Self::Exposed { path, mode, .. } => Failure::new(FailureKind::Refused, "permission_denied")
-                .hint(format!("run as its owner: chmod {mode} {}", shell_word(path))),
+                .hint(format!("run as its owner: chmod {mode} {}", shell_word(&path.display().to_string()))),
             Self::Database(error) => error.failure(),
             Self::Init(error) => error.failure(),
             Self::Open(error) => error.failure(),
