@@ -9,7 +9,7 @@ use agent::{
     decisions::{Act, Admission, Channel, Operation},
 };
 use clap::ArgMatches;
-use library::{Event, EventStatus, Library, LibraryError};
+use library::{Event, EventStatus, Library, LibraryError, random_process_id};
 use skill::{QualifiedName, SkillName};
 use skill_manage::{ManageError, review};
 
@@ -219,10 +219,9 @@ impl Context {
     }
 }
 
-/// Whether the log has a refusal of this command. A command is known by its time as well as by its process, whose
-/// number may be the same for each, as in a container.
+/// Tests for a refusal of this command in the log.
 fn is_noted(context: &Context, library: &Library) -> Result<bool, LibraryError> {
-    let ours = format!("{:x}-{:x}-", context.now.as_nanosecond(), std::process::id());
+    let ours = format!("{:x}-{:x}-", context.now.as_nanosecond(), random_process_id());
     let (events, _) = library.events()?;
     let is_ours = |event: &Event| event.status == EventStatus::Refused && event.operation.starts_with(&ours);
     Ok(events.iter().rev().take(LAST).any(is_ours))

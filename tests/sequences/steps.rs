@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::{edits, places, world::World};
+use super::{
+    edits, places,
+    world::{Files, World},
+};
 use crate::support::{Answer, Entry};
 
 /// A step; `None` where it ran no command, or the command was killed.
@@ -73,43 +76,63 @@ pub fn step(world: &mut World) {
     }
 }
 
-/// Does something and takes it back; everything is as it was then.
+/// Does something and takes it back; everything is as it was then. A command that was no operation, as it changed
+/// nothing or placed a missing link again, leaves nothing to take back.
 fn undone(world: &mut World, step: Step) {
-    let listed = world.run(&["list"], b"");
+    let listed = world.run(&["list"], b"").text();
+    let last = last_operation(world);
     world.steady = Some(world.files());
     let answer = step(world);
     let before = world.steady.take().unwrap();
     if answer.is_none_or(|answer| answer.exit != 0) || world.files() == before {
         return;
     }
-    let undo = world.run(&["undo"], b"");
-    if undo.exit == 5 {
-        // An agent may disable a pinned skill, and not take that back.
-        return;
+    if last_operation(world) != last {
+        let undo = world.run(&["undo"], b"");
+        if undo.exit == 5 {
+            // An agent may disable a pinned skill, and not take that back.
+            return;
+        }
+        assert_eq!(undo.exit, 0, "{undo}");
+        world.tally.undone += 1;
     }
-    assert_eq!(undo.exit, 0, "{undo}");
-    let now = world.files();
-    let library = &now[".agents/skills"];
-    let changed = before.iter().flat_map(|(folder, then)| {
-        let paths: BTreeSet<&String> = then.keys().chain(now[folder].keys()).collect();
-        let pairs = paths.into_iter().map(|path| (path, then.get(path), now[folder].get(path)));
-        // `undo` places a link of ours again that a hand took away.
-        let is_healed = |path: &String| *folder != ".agents/skills" && now[folder].get(path) == library.get(path);
-        // A managed skill whose folder a hand took away has its folder again.
-        let is_back = |path: &String| {
-            let name = path.split('/').next().unwrap_or_default();
-            let was_there = then.keys().any(|path| path.split('/').next() == Some(name));
-            *folder == ".agents/skills" && !was_there && listed.text().contains(name)
+    let left = left_changed(&before, &world.files(), &listed);
+    assert!(left.is_empty(), "`undo` left: {left:#?}");
+}
+
+/// The operation that `undo` would take back.
+fn last_operation(world: &mut World) -> Option<String> {
+    let list = world.run(&["undo", "--list"], b"").done();
+    list["operations"][0]["id"].as_str().map(str::to_owned)
+}
+
+/// The files that changed, but for those that a hand had taken away and a command may bring back: links of ours, and
+/// folders of skills that `list` names.
+fn left_changed(before: &Files, now: &Files, listed: &str) -> Vec<String> {
+    const LIBRARY: &str = ".agents/skills";
+    let library = &now[LIBRARY];
+    let mut left = Vec::new();
+    for (folder, then) in before {
+        let now = &now[folder];
+        let is_healed = |path: &str| *folder != LIBRARY && now.get(path) == library.get(path);
+        let is_back = |path: &str| {
+            let name = skill_of(path);
+            *folder == LIBRARY && !then.keys().any(|path| skill_of(path) == name) && listed.contains(name)
         };
-        let changed =
-            pairs.filter(|&(path, then, now)| then != now && !(then.is_none() && (is_healed(path) || is_back(path))));
-        let told =
-            changed.map(|(path, then, now)| format!("{folder}/{path} was {} and is {}", describe(then), describe(now)));
-        told.collect::<Vec<_>>()
-    });
-    let changed: Vec<String> = changed.collect();
-    assert!(changed.is_empty(), "`undo` left: {changed:#?}");
-    world.tally.undone += 1;
+        let paths: BTreeSet<&String> = then.keys().chain(now.keys()).collect();
+        for path in paths.into_iter().filter(|path| then.get(*path) != now.get(*path)) {
+            if then.contains_key(path) || !(is_healed(path) || is_back(path)) {
+                let (was, is) = (describe(then.get(path)), describe(now.get(path)));
+                left.push(format!("{folder}/{path} was {was} and is {is}"));
+            }
+        }
+    }
+    left
+}
+
+/// The skill that a path of a library belongs to.
+fn skill_of(path: &str) -> &str {
+    path.split('/').next().unwrap_or_default()
 }
 
 fn describe(entry: Option<&Entry>) -> String {

@@ -20,10 +20,10 @@ pub const NAMES: [&str; 7] = ["tables", "letters", "charts", "invoices", "recipe
 const TIME_LIMIT: Duration = Duration::from_secs(10);
 
 /// One command in so many is killed.
-const KILLED: u64 = 8;
+const KILLED: u64 = 5;
 
 /// Boundaries of a command that has not run yet.
-const BOUNDARIES: usize = 60;
+const BOUNDARIES: usize = 25;
 
 /// Steps that are shown of a failure.
 const SHOWN: usize = 60;

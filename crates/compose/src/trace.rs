@@ -199,8 +199,7 @@ fn redact(value: &mut Value, all: bool) {
 pub fn trace_id(now: jiff::Timestamp) -> String {
     let nanos = now.as_nanosecond();
     let told = now.strftime("%Y%m%dT%H%M%S").to_string();
-    let salt = hex_digest(format!("{nanos} {}", std::process::id()).as_bytes());
-    format!("{told}-{:09}-{}", nanos.rem_euclid(1_000_000_000), &salt[..4])
+    format!("{told}-{:09}-{:04x}", nanos.rem_euclid(1_000_000_000), library::random_process_id() & 0xffff)
 }
 
 /// The class of a failure of a run, by its code.

@@ -9,8 +9,6 @@ mod by_files;
 mod maker;
 
 use std::{
-    collections::hash_map::RandomState,
-    hash::{BuildHasher, Hasher},
     io,
     path::Path,
     sync::atomic::{AtomicU32, Ordering},
@@ -26,7 +24,7 @@ pub(crate) use maker::Maker;
 
 use crate::{
     folder::{self, Leftovers},
-    home::sync_folder,
+    home::{random_process_id, sync_folder},
 };
 
 /// The beginning of every temporary name that we make in a library.
@@ -85,7 +83,7 @@ impl Drop for Staged {
 pub(crate) fn temporary_name() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let (maker, count) = (Maker::this(), NEXT.fetch_add(1, Ordering::Relaxed));
-    format!("{TEMPORARY}{maker}-{count}-{:08x}", RandomState::new().build_hasher().finish() >> 32)
+    format!("{TEMPORARY}{maker}-{count}-{:x}", random_process_id())
 }
 
 /// As [`temporary_name`] for what is done to a skill's folder with no journal record that names it: by

@@ -15,7 +15,7 @@ use serde_json::Value;
 use skill::SkillName;
 
 use crate::{
-    home::{Durability, read_optional, sync_folder, write_atomically},
+    home::{Durability, random_process_id, read_optional, sync_folder, write_atomically},
     proposals::ProposalId,
     revision::{Before, Revision, RevisionId, Stamp},
     state::SkillState,
@@ -180,13 +180,13 @@ impl Event {
     }
 }
 
-/// An id for an operation: its time in nanoseconds, the process and a count, so that two never share
-/// one, not even with one stamp.
+/// An id for an operation: its time in nanoseconds, a random number of the process and a count, so that two never
+/// share one, not even with one stamp.
 #[must_use]
 pub fn operation_id(stamp: &Stamp) -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let count = NEXT.fetch_add(1, Ordering::Relaxed);
-    format!("{:x}-{:x}-{count:x}", stamp.time.as_nanosecond(), std::process::id())
+    format!("{:x}-{:x}-{count:x}", stamp.time.as_nanosecond(), random_process_id())
 }
 
 /// Adds events to the log in a library's folder of the home, one writer at a time. A line without its

@@ -1,9 +1,14 @@
 //! [`Home`]: the folder where skillhub keeps what no skill folder may hold.
 
 use std::{
+    collections::hash_map::RandomState,
+    hash::{BuildHasher, Hasher},
     io,
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU32, Ordering},
+    sync::{
+        OnceLock,
+        atomic::{AtomicU32, Ordering},
+    },
 };
 
 use cap_std::{
@@ -315,9 +320,16 @@ pub fn write_private(dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
     replace(dir, name, bytes, Durability::Durable, &options)
 }
 
+/// A random number of this process. Containers that share a home may give several processes one number.
+#[must_use]
+pub fn random_process_id() -> u64 {
+    static ID: OnceLock<u64> = OnceLock::new();
+    *ID.get_or_init(|| RandomState::new().build_hasher().finish() >> 16)
+}
+
 fn replace(dir: &Dir, name: &str, bytes: &[u8], durability: Durability, options: &OpenOptions) -> io::Result<()> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    let temporary = format!("{name}.{}-{}.tmp", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    let temporary = format!("{name}.{}-{}.tmp", random_process_id(), NEXT.fetch_add(1, Ordering::Relaxed));
     let written = write_new(dir, &temporary, bytes, durability, options);
     let replaced = written.and_then(|()| dir.rename(&temporary, dir, name));
     if replaced.is_err() {

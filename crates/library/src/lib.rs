@@ -59,8 +59,8 @@ pub use agents::{Agent, agents, find_agent};
 pub use edit_policy::{EditPolicy, EditRules, HandEdit};
 pub use events::{Event, EventStatus, operation_id};
 pub use home::{
-    Durability, Home, PlaceError, ensure_dir, ensure_private_dir, open_dir, read_bounded, write_atomically,
-    write_private,
+    Durability, Home, PlaceError, ensure_dir, ensure_private_dir, open_dir, random_process_id, read_bounded,
+    write_atomically, write_private,
 };
 pub use library::{
     Checkout, Closeness, Collected, Commit, CommitError, Committed, EventsMend, FindError, FolderEdit, FolderFiles,

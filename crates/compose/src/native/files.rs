@@ -287,7 +287,7 @@ fn unread(dir: &Dir, name: &str, path: &SkillPath, most: u64) -> ToolFault {
 /// the bytes elsewhere.
 fn replace(dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    let temporary = format!(".{}-{}.skillhub.tmp", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    let temporary = format!(".{}-{}.skillhub.tmp", library::random_process_id(), NEXT.fetch_add(1, Ordering::Relaxed));
     let mut file = dir.open_with(&temporary, OpenOptions::new().write(true).create_new(true))?;
     // What was there for few to read stays so.
     let kept = match dir.symlink_metadata(name) {
