@@ -5,7 +5,7 @@
 //! is not for agents and a hidden skill end before that, and are noted here.
 
 use agent::{
-    AgentError,
+    AgentError, Sight,
     decisions::{Act, Admission, Channel, Operation},
 };
 use clap::ArgMatches;
@@ -42,20 +42,26 @@ const ACTIONS: [(&str, &str); 10] = [
     ("evolve run", "optimise"),
 ];
 
-/// What a command line asks for.
+/// The operation that a command line asks for, and the skills and proposals that it names.
 pub struct Asked {
     operation: &'static Operation,
     skills: Vec<String>,
     proposals: Vec<String>,
     /// The agent for which it is done, where one is named.
     agent: Option<String>,
-    /// Whether it accepts a key that an owner did not have before.
+    /// Set where it accepts a key that an owner did not have before.
     accepts_key: bool,
-    /// Whether it changes nothing, or notes what it refuses itself because its request comes as JSON.
+    /// Set where it changes nothing, or notes its refusals itself because its request comes as JSON.
     is_unnoted: bool,
 }
 
 impl Asked {
+    /// An operation on one skill whose request does not stand on the command line.
+    fn on_skill(operation: &'static Operation, skill: &SkillName) -> Self {
+        let (skills, proposals) = (vec![skill.to_string()], Vec::new());
+        Self { operation, skills, proposals, agent: None, accepts_key: false, is_unnoted: false }
+    }
+
     /// The operation of a parsed command line; `None` for one without a row in the table.
     pub fn of(matches: &ArgMatches) -> Option<Self> {
         let (mut words, mut at) = (Vec::new(), matches);
@@ -99,9 +105,15 @@ impl Asked {
         for target in targets.filter(|_| self.operation.act != Act::Decides) {
             let entry = context.library().ok().and_then(|library| review::get(&library, &target.id).ok());
             let skill = entry.as_ref().and_then(|entry| entry.skill().cloned());
-            if skill.is_some_and(|skill| check_skill(context, self.operation, &skill, None).is_err()) {
-                return Err(ManageError::from(review::ReviewError::NotFound(target.id)).into());
-            }
+            let Some(Err(error)) = skill.map(|skill| check_skill(context, self.operation, &skill, None)) else {
+                continue;
+            };
+            let is_hidden = error.exit != Exit::Refused;
+            return Err(if is_hidden {
+                ManageError::from(review::ReviewError::NotFound(target.id)).into()
+            } else {
+                error
+            });
         }
         Ok(())
     }
@@ -189,11 +201,8 @@ fn check_skill(
 /// As [`check_skill`].
 pub fn check_request(context: &Context, command: &str, skill: &SkillName) -> Result<(), CliError> {
     Operation::find(Channel::Cli, command).map_or(Ok(()), |operation| {
-        check_skill(context, operation, skill, None).inspect_err(|error| {
-            let (skills, proposals) = (vec![skill.to_string()], Vec::new());
-            Asked { operation, skills, proposals, agent: None, accepts_key: false, is_unnoted: false }
-                .note(context, error);
-        })
+        check_skill(context, operation, skill, None)
+            .inspect_err(|error| Asked::on_skill(operation, skill).note(context, error))
     })
 }
 
@@ -203,18 +212,31 @@ fn qualified(library: &Library, skill: &SkillName) -> Option<String> {
 }
 
 impl Context {
+    /// The configuration's word on a skill of the libraries here for the agent that acts; a person sees all.
+    ///
+    /// # Errors
+    /// A part of the configuration cannot be used.
+    pub fn sights(&self) -> Result<impl Fn(&SkillName) -> Sight + use<>, CliError> {
+        let (settings, agent) = (self.settings()?, self.agent(None));
+        let is_open = self.is_person() || !settings.restricts_skills();
+        let libraries = if is_open { Vec::new() } else { self.visible_libraries()? };
+        Ok(move |skill: &SkillName| {
+            if is_open {
+                return Sight::Seen;
+            }
+            let qualified = libraries.iter().find_map(|library| qualified(library, skill));
+            settings.sight(&agent, skill.as_str(), qualified.as_deref())
+        })
+    }
+
     /// A test for skills of the libraries here that the agent which acts may know of; a person may know of all.
     ///
     /// # Errors
     /// A part of the configuration cannot be used.
     pub fn seen(&self) -> Result<impl Fn(&str) -> bool + use<>, CliError> {
-        let (settings, agent) = (self.settings()?, self.agent(None));
-        let is_open = self.is_person() || !settings.restricts_skills();
-        let libraries = if is_open { Vec::new() } else { self.visible_libraries()? };
+        let sight = self.sights()?;
         Ok(move |name: &str| {
-            let Ok(skill) = SkillName::parse(name) else { return true };
-            let qualified = libraries.iter().find_map(|library| qualified(library, &skill));
-            is_open || settings.lets_see(&agent, name, qualified.as_deref())
+            SkillName::parse(name).map_or(true, |skill| !matches!(sight(&skill), Sight::Denied | Sight::NotOnList))
         })
     }
 }

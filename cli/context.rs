@@ -57,6 +57,8 @@ pub struct Context {
     pub actor: Actor,
     /// When.
     pub now: Timestamp,
+    /// Whether the client asks its person before an operation on a skill that wants that.
+    pub asks_people: bool,
     /// Whether the flags say that somebody else than a person acts.
     names_no_person: bool,
     place: LibraryPlace,
@@ -128,6 +130,7 @@ impl Context {
             home_fault,
             actor,
             now,
+            asks_people: false,
             names_no_person,
             place,
         })

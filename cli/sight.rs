@@ -1,4 +1,4 @@
-//! [`FolderSight`]: whether the agents that read a folder may see a skill in it.
+//! [`FolderSight`]: the skills that the agents which read a folder may see in it.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use skill::{QualifiedName, SkillName};
 
 use crate::{context::Context, exit::CliError};
 
-/// What the configuration says of skills, folder by folder: a skill is taken out of a folder when none of the
+/// The configuration's word on skills, folder by folder: a skill is taken out of a folder when none of the
 /// agents that read it may see it. Where only some of them may not, it stays.
 pub struct FolderSight {
     settings: Settings,
@@ -27,8 +27,8 @@ impl FolderSight {
         Ok(Self { settings: context.settings()?, folders })
     }
 
-    /// Whether a person hid a skill in a folder, or a permission or the lists of skills hide it from all agents that
-    /// read the folder.
+    /// Tests for a skill that a person hid in a folder, or that a permission or the lists of skills hide from all agents
+    /// that read the folder.
     pub fn hides(&self, library: &Library, skill: &SkillName, folder: &Path) -> bool {
         if library.state().is_ok_and(|state| state.of(skill).hidden_in.iter().any(|hidden| hidden == folder)) {
             return true;

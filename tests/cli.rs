@@ -12,6 +12,8 @@ mod composing;
 mod containment;
 mod curating;
 #[cfg(unix)]
+mod decision_cells;
+#[cfg(unix)]
 mod decisions;
 #[cfg(unix)]
 mod decisions_held;

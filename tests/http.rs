@@ -11,7 +11,7 @@ mod index_files;
 mod indexes;
 mod journey;
 mod keys;
-mod library_pages;
+pub mod library_pages;
 mod mirroring;
 mod moderation;
 mod proxies;

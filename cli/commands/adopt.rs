@@ -7,7 +7,7 @@ use std::{
 
 use anstyle::Style;
 use clap::Args;
-use client::{Accept, AdoptRequest, AdoptStatus, Adopted, BlockedSkill};
+use client::{Accept, AdoptRequest, AdoptStatus, Adopted, BlockedSkill, SightOutcome};
 use library::{Library, Permit, Stamp};
 use scan::{Finding, Report, Severity};
 use serde_json::{Value, json};
@@ -18,6 +18,7 @@ use crate::{
     context::Context,
     exit::{CliError, Exit, error_of_one, exit_of_one, failed},
     print::{BAD, FAINT, GOOD, Page, STRONG, WARN, findings_lines, problem_line, shell_word, visible},
+    sight::FolderSight,
 };
 
 /// Flags of `adopt`.
@@ -268,7 +269,27 @@ fn request(
     let in_use = folders.chosen(&[], library.path()).map_err(failed)?;
     let known = [folders, context.user_agent_folders()];
     let request = AdoptRequest { paths, in_use: &in_use, known: &known, follows_links, replaces_tracked, dry_run };
-    client::adopt(library, &request, by).map_err(failed)
+    let mut adopted = client::adopt(library, &request, by).map_err(failed)?;
+    if !dry_run {
+        keep_hidden(context, library, &mut adopted)?;
+    }
+    Ok(adopted)
+}
+
+/// Takes back the links for agents that may not see a skill.
+fn keep_hidden(context: &Context, library: &Library, adopted: &mut [Adopted]) -> Result<(), CliError> {
+    let (sight, state) = (FolderSight::new(context)?, library.state()?);
+    for skill in adopted.iter_mut().filter(|skill| !skill.links.is_empty()) {
+        let outcomes = skill.name.iter().flat_map(|name| sight.apply(library, name, &state.of(name)));
+        for outcome in outcomes.collect::<Vec<_>>() {
+            if let SightOutcome::Hidden(path) = outcome {
+                skill.links.retain(|link| *link != path);
+                let path = path.display();
+                skill.warnings.push(format!("nothing is placed at {path}: agents are not to see the skill there"));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Whether the scanner blocks a skill by findings that a person may accept.

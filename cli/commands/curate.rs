@@ -2,16 +2,18 @@
 
 use std::io::{self, Write};
 
+use agent::Sight;
 use clap::{Args, Subcommand};
 use evolve::curate::{
     self, Applied, Archived, CurateError, Facts, Plan, References, Report, Terms, archived, gather, restore,
 };
 use library::Library;
 use serde_json::json;
-use skill::counted;
+use skill::{SkillName, counted};
 
 use crate::{
-    context::Context,
+    access::check_request,
+    context::{Context, skill_name},
     exit::{CliError, Exit, failed},
     print::{FAINT, GOOD, Page, STRONG, Table, WARN, stored_time, visible},
     sight::FolderSight,
@@ -181,10 +183,16 @@ fn part(out: &mut dyn Write, title: &str, lines: &[String]) -> io::Result<()> {
 
 fn apply(context: &Context, args: &ApplyArgs) -> Result<Exit, CliError> {
     let library = context.library()?;
-    let plan = match &args.plan {
+    let mut plan = match &args.plan {
         Some(id) => curate::stored(&library, id)?.ok_or_else(|| failed(CurateError::NoPlan(id.clone())))?,
         None => curate::latest(&library)?.ok_or_else(|| failed(CurateError::NoPlans))?,
     };
+    // A plan of another may name skills that who acts may not hide.
+    let sight = context.sights()?;
+    plan.archive.retain(|step| {
+        SkillName::parse(&step.skill)
+            .is_ok_and(|name| !matches!(sight(&name), Sight::Denied | Sight::NotOnList | Sight::Asked))
+    });
     let facts = facts(context, &library)?;
     let by = (&context.policy()?, &context.stamp());
     let applied = curate::apply(&library, &plan, &facts, by, args.dry_run).map_err(failed)?;
@@ -204,7 +212,7 @@ fn apply(context: &Context, args: &ApplyArgs) -> Result<Exit, CliError> {
 /// Brings the links in agents' folders to what is set of skills now.
 fn follow<'a>(context: &Context, library: &Library, names: impl Iterator<Item = &'a str>) -> Result<(), CliError> {
     let (sight, state) = (FolderSight::new(context)?, library.state()?);
-    for name in names.filter_map(|name| skill::SkillName::parse(name).ok()) {
+    for name in names.filter_map(|name| SkillName::parse(name).ok()) {
         sight.apply(library, &name, &state.of(&name));
     }
     Ok(())
@@ -251,9 +259,15 @@ fn row(one: &Archived) -> [String; 5] {
 
 fn bring_back(context: &Context, args: &RestoreArgs) -> Result<Exit, CliError> {
     let library = context.library()?;
+    for one in archived(&library)?.iter().filter(|one| args.which.contains(&one.id)) {
+        check_request(context, "curate restore", &skill_name(&one.name)?).map_err(|error| match error.exit {
+            Exit::Refused => error,
+            _ => failed(CurateError::NotArchived(one.id.clone())),
+        })?;
+    }
     let names = restore(&library, &args.which, &context.stamp()).map_err(failed)?;
-    follow(context, &library, names.iter().map(skill::SkillName::as_str))?;
-    let words: Vec<&str> = names.iter().map(skill::SkillName::as_str).collect();
+    follow(context, &library, names.iter().map(SkillName::as_str))?;
+    let words: Vec<&str> = names.iter().map(SkillName::as_str).collect();
     context.out.answer(&json!({"ok": true, "restored": words}), |out| {
         words.iter().try_for_each(|name| writeln!(out, "{STRONG}{name}{STRONG:#} is in the catalogue again"))
     })?;

@@ -3,10 +3,10 @@
 use std::io;
 
 use clap::Args;
-use client::{Ahead, InstallRequest, InstallStatus, Installed, Installer, Pick, SightOutcome};
+use client::{Ahead, InstallError, InstallRequest, InstallStatus, Installed, Installer, Pick, SightOutcome};
 use evolve::Stats;
 use jiff::Timestamp;
-use library::{Library, LibraryError, RevisionId, State};
+use library::{Action, Denied, Library, LibraryError, RevisionId, State};
 use serde_json::{Value, json};
 use skill::{SkillName, failure::Fails};
 
@@ -102,11 +102,33 @@ fn install(context: &Context, request: &InstallRequest, accept: &AcceptArgs) -> 
     let mut installed = installer(context, &mut library, ("installing", accept), |installer| {
         installer.install(request).map_err(failed)
     })?;
+    let is_known = known_to(context)?;
+    installed.retain(|skill| is_known(skill) || !(request.specs.is_empty() || skill.is_dependency));
+    for skill in installed.iter_mut().filter(|skill| !is_known(skill)) {
+        if let Some(denied) = denied(skill) {
+            *skill = Installed::failed(skill.name.clone(), None, InstallError::Denied(denied));
+        }
+    }
     let state = library.state();
     for skill in installed.iter_mut().filter(|skill| skill.error.is_none() && !skill.links.is_empty()) {
         keep_from_agents(&sight, &library, &state, skill);
     }
     Ok(installed)
+}
+
+/// A test for results about skills that who acts may know of.
+///
+/// # Errors
+/// A part of the configuration cannot be used.
+pub fn known_to(context: &Context) -> Result<impl Fn(&Installed) -> bool + use<>, CliError> {
+    let is_seen = context.seen()?;
+    Ok(move |skill: &Installed| is_seen(skill.name.rsplit('/').next().unwrap_or_default()))
+}
+
+/// The answer about a skill that is hidden from who acts, whether or not the library has one of the name.
+fn denied(skill: &Installed) -> Option<Denied> {
+    let name = SkillName::parse(skill.name.rsplit('/').next()?).ok()?;
+    Some(Denied { skill: name, action: Action::Install, why: "the configuration denies it to this agent".to_owned() })
 }
 
 /// Does something with an installer for a library; a terminal shows what, and how far it is.

@@ -87,7 +87,7 @@ pub fn run(context: &Context, global: &Global, args: &McpArgs) -> Result<Exit, C
 fn serve(context: &Context, global: Global, args: &ServeArgs) -> Result<Exit, CliError> {
     let open = move |actor: Actor| -> Result<Box<dyn Workplace>, Refusal> {
         let mut context = Context::new(&global).map_err(refusal)?;
-        context.actor = actor;
+        (context.actor, context.asks_people) = (actor, true);
         Ok(Box::new(context))
     };
     let options = Options { agent: args.agent.clone(), catalogue: !args.no_catalogue, defer_tools: args.defer_tools };

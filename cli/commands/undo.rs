@@ -2,8 +2,10 @@
 
 use std::io;
 
+use agent::{AgentError, Sight};
 use clap::Args;
 use client::{Operation, UndoStatus, Undone, UndoneSkill};
+use library::Library;
 use serde_json::{Value, json};
 use skill::counted;
 
@@ -55,6 +57,7 @@ pub fn run(context: &Context, global: &Global, args: &UndoArgs) -> Result<Exit, 
     }
     let sight = FolderSight::new(context)?;
     let mut library = context.library()?;
+    check(context, &library, args.to.as_deref())?;
     let lock_path = context.lock_path(&library);
     let by = (&context.stamp(), &context.permit()? as &library::Permit<'_>);
     let undone = match &args.to {
@@ -79,6 +82,23 @@ pub fn run(context: &Context, global: &Global, args: &UndoArgs) -> Result<Exit, 
     }
     context.out.answer(&document, |out| text(&undone, args.dry_run, out))?;
     Ok(Exit::Done)
+}
+
+/// Refuses to take back what was done to a skill that is hidden from who acts, or that takes a question.
+fn check(context: &Context, library: &Library, to: Option<&str>) -> Result<(), CliError> {
+    let (sight, operations) = (context.sights()?, client::operations(library).map_err(failed)?);
+    let count = to.map_or(1, |id| operations.iter().position(|one| one.id == id).unwrap_or(operations.len()));
+    for skill in operations.iter().take(count).flat_map(|operation| &operation.skills) {
+        match sight(skill) {
+            Sight::Denied | Sight::NotOnList => {
+                let message = "the configuration denies a skill of that operation to this agent";
+                return Err(CliError::new("policy_denied", Exit::Refused, message).hint("a person undoes it"));
+            }
+            Sight::Asked => return Err(failed(AgentError::Asked(skill.clone()))),
+            Sight::Seen | Sight::Disabled | Sight::Unusable(_) => {}
+        }
+    }
+    Ok(())
 }
 
 /// Nothing was done after the operation.

@@ -7,7 +7,7 @@ use client::{Choice, InstallStatus, Installed, SkillToUpdate, UpdateRequest};
 
 use crate::{
     accepting::AcceptArgs,
-    commands::install::{answer, installer},
+    commands::install::{answer, installer, known_to},
     context::Context,
     exit::{CliError, Exit, failed},
     print::{FAINT, WARN, coloured_diff, visible},
@@ -57,9 +57,10 @@ pub fn run(context: &Context, args: &UpdateArgs) -> Result<Exit, CliError> {
     let accept_keys = args.accept_key.clone();
     let request = UpdateRequest { skills, choice, offline: args.offline, dry_run: args.dry_run, accept_keys };
     let mut library = context.library()?;
-    let updated = installer(context, &mut library, ("updating", &args.accept), |installer| {
+    let mut updated = installer(context, &mut library, ("updating", &args.accept), |installer| {
         installer.update(&request).map_err(failed)
     })?;
+    updated.retain(known_to(context)?);
     answer(context, updated, "There is nothing to update: no skill was installed from anywhere")
 }
 

@@ -1,7 +1,9 @@
-//! `skillhub yank`: keep a release out of new installs.
+//! `skillhub yank`: keep a release out of new installs, or mark it as deprecated.
 
 use clap::Args;
+use registry_index::Deprecation;
 use serde_json::json;
+use skill::QualifiedName;
 
 use crate::{
     context::Context,
@@ -17,14 +19,23 @@ const REASON_CHARS: usize = 4000;
 #[command(after_help = "Examples:
   skillhub yank acme/pdf-forms@1.2.0 --reason \"it loses pages; use 1.2.1\"
   skillhub yank acme/pdf-forms@1.2.0 --undo
+  skillhub yank acme/pdf-forms@1.2.0 --deprecate --replacement acme/forms
+  skillhub yank acme/pdf-forms@1.2.0 --deprecate --undo
 
-A yanked release stays where lock files and exact versions ask for it.")]
+A yanked release stays where lock files and exact versions ask for it. A deprecated one still installs, with
+the advice.")]
 pub struct YankArgs {
     /// owner/name@version
     spec: String,
-    /// Let the release back in
+    /// Let the release back in; with --deprecate, take that mark back
     #[arg(long)]
     undo: bool,
+    /// Do not yank the release but mark it as deprecated
+    #[arg(long)]
+    deprecate: bool,
+    /// The skill to use in place of a deprecated one
+    #[arg(long, value_name = "OWNER/NAME", requires = "deprecate", conflicts_with = "undo")]
+    replacement: Option<QualifiedName>,
     /// Why, for those who have it installed
     #[arg(long, value_name = "TEXT", conflicts_with = "undo")]
     reason: Option<String>,
@@ -38,14 +49,28 @@ pub fn run(context: &Context, args: &YankArgs) -> Result<Exit, CliError> {
     if reason.is_some_and(|reason| reason.chars().count() > REASON_CHARS) {
         return Err(CliError::usage(format!("a reason has {REASON_CHARS} characters at most")));
     }
-    let yanked = client::yank(&context.registries(), &spec, (!args.undo, reason), &by, context.now).map_err(failed)?;
+    let registries = context.registries();
+    let yanked = if args.deprecate {
+        let replacement = args.replacement.as_ref().map(ToString::to_string);
+        let advice = Deprecation { replacement, reason: reason.unwrap_or_default().to_owned() };
+        client::deprecate(&registries, &spec, (!args.undo).then_some(&advice), &by, context.now)
+    } else {
+        client::yank(&registries, &spec, (!args.undo, reason), &by, context.now)
+    }
+    .map_err(failed)?;
     let entry = &yanked.entry;
     let document = json!({
         "ok": true, "registry": yanked.location, "name": entry.name.to_string(),
         "version": entry.version, "yanked": entry.yanked, "reason": entry.yanked_reason(),
+        "deprecated": entry.deprecated(),
     });
     context.out.answer(&document, |out| {
-        let word = if entry.yanked { "Yanked" } else { "Let back in" };
+        let word = match (args.deprecate, args.undo) {
+            (true, false) => "Deprecated",
+            (true, true) => "No longer deprecated:",
+            (false, false) => "Yanked",
+            (false, true) => "Let back in",
+        };
         writeln!(out, "{word} {STRONG}{} {}{STRONG:#} in {}", entry.name, entry.version, yanked.location)
     })?;
     Ok(Exit::Done)

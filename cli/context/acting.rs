@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use agent::Sight;
 use client::PolicyFile;
 use evolve::GateConfig;
 use jiff::Timestamp;
@@ -58,13 +59,14 @@ impl Context {
     /// # Errors
     /// As [`Context::policy`].
     pub fn permit(&self) -> Result<impl Fn(&WholeChange<'_>) -> Result<(), Denied>, CliError> {
-        let (policy, actor, is_seen) = (self.policy()?, self.actor.clone(), self.seen()?);
+        let (policy, actor, sight, asks) = (self.policy()?, self.actor.clone(), self.sights()?, self.asks_people);
         Ok(move |change: &WholeChange<'_>| {
-            if !is_seen(change.skill.as_str()) {
-                let why = "the configuration denies it to this agent".to_owned();
-                return Err(Denied { skill: change.skill.clone(), action: change.action, why });
-            }
-            policy.permit(&actor, change)
+            let why = match sight(change.skill) {
+                Sight::Denied | Sight::NotOnList => "the configuration denies it to this agent",
+                Sight::Asked if !asks => "it may be used only after a person agreed",
+                _ => return policy.permit(&actor, change),
+            };
+            Err(Denied { skill: change.skill.clone(), action: change.action, why: why.to_owned() })
         })
     }
 

@@ -1,4 +1,4 @@
-//! The flags of a line: [`Index::set_yanked`], [`Index::set_quarantined`],
+//! The flags of a line: [`Index::set_yanked`], [`Index::set_deprecated`], [`Index::set_quarantined`],
 //! [`Index::set_held`] and [`Index::withdraw`].
 
 use std::collections::{BTreeMap, btree_map::Entry as Slot};
@@ -8,7 +8,7 @@ use skill::{Digest, QualifiedName};
 use thiserror::Error;
 
 use crate::{
-    BundlePlace, Entry, Index, LineError, Notice, ReadError, Stamp, StoreError, Withdrawal,
+    BundlePlace, Deprecation, Entry, Index, LineError, Notice, ReadError, Stamp, StoreError, Withdrawal,
     index::{parse_lines, read_lines},
     lines::Lines,
     shard,
@@ -61,6 +61,25 @@ impl Index {
         self.set_flag(name, version, word, stamp, |_, entry| {
             let reason = if yanked { reason.or(entry.yanked_reason()) } else { None };
             let changed = entry.clone().with_yanked(yanked).with_yanked_reason(reason)?;
+            Ok(((changed != *entry).then_some(changed), None))
+        })
+    }
+
+    /// Marks a release as deprecated, or takes the mark back with `None`. It still installs, with the advice. Returns the
+    /// line as it is now.
+    ///
+    /// # Errors
+    /// [`FlagError`] when there is no such release, or the index cannot be read or changed.
+    pub fn set_deprecated(
+        &self,
+        name: &QualifiedName,
+        version: &Version,
+        deprecation: Option<&Deprecation>,
+        stamp: &Stamp,
+    ) -> Result<Entry, FlagError> {
+        let word = if deprecation.is_some() { "deprecate" } else { "undeprecate" };
+        self.set_flag(name, version, word, stamp, |_, entry| {
+            let changed = entry.clone().with_deprecated(deprecation)?;
             Ok(((changed != *entry).then_some(changed), None))
         })
     }

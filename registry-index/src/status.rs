@@ -113,6 +113,14 @@ impl Entry {
         self.with(YANKED_REASON, reason)
     }
 
+    /// This release deprecated, or not any more.
+    ///
+    /// # Errors
+    /// [`LineError::Json`] if the advice cannot be written as JSON.
+    pub fn with_deprecated(self, deprecation: Option<&Deprecation>) -> Result<Self, LineError> {
+        self.with(DEPRECATED, deprecation)
+    }
+
     fn word(&self, key: &str) -> Option<&Value> {
         self.raw.get(STATUS)?.get(key).filter(|value| !value.is_null())
     }
@@ -179,6 +187,9 @@ mod tests {
         let notice = Notice { reason: "bad".to_owned(), at: Timestamp::UNIX_EPOCH };
         let changed = entry.clone().with_quarantined(Some(&notice)).unwrap().with_quarantined(None).unwrap();
         assert_eq!(changed.to_line(), entry.to_line());
+        let kept = entry.clone().with_deprecated(None).unwrap();
+        assert!(kept.deprecated().is_none() && kept.yanked_reason() == Some("it deletes"));
+        assert_eq!(kept.with_deprecated(entry.deprecated().as_ref()).unwrap().deprecated(), entry.deprecated());
         let back = entry.with_yanked(false).with_yanked_reason(None).unwrap();
         assert!(back.yanked_reason().is_none() && back.to_line().contains(r#""later":[1]"#));
     }

@@ -1,8 +1,8 @@
 //! What a registry decides about releases, and lines that were changed behind its back.
 
 use registry_index::{
-    AppendError, Entry, FetchError, FlagError, Index, KeyChange, KeyChangeError, OwnerFile, PublicKey, SecretKey,
-    key_statement, newest, statement,
+    AppendError, Deprecation, Entry, FetchError, FlagError, Index, KeyChange, KeyChangeError, OwnerFile, PublicKey,
+    SecretKey, key_statement, newest, statement,
 };
 use ring::signature::{Ed25519KeyPair, KeyPair};
 use skill::{Owner, archive};
@@ -108,6 +108,22 @@ fn yank_keeps_its_reason() {
     assert_eq!(set(true, None).yanked_reason(), Some("it loses pages"));
     let back = set(false, None);
     assert!(back.yanked_reason().is_none() && !back.to_line().contains("status"));
+    assert_eq!(index.verify().unwrap(), []);
+}
+
+#[test]
+fn deprecated_release_stays_on_offer() {
+    let (_dir, index) = index();
+    let (forms, version) = (name("acme/forms"), "1.0.0".parse().unwrap());
+    publish(&index, "acme/forms@1.0.0", "one").unwrap();
+    let advice = Deprecation { replacement: Some("acme/other".to_owned()), reason: "it is old".to_owned() };
+    let set = |advice| index.set_deprecated(&forms, &version, advice, &stamp()).unwrap();
+    let deprecated = set(Some(&advice));
+    assert!(deprecated.is_offered() && deprecated.deprecated().as_ref() == Some(&advice));
+    assert!(index.set_yanked(&forms, &version, (true, Some("bad")), &stamp()).unwrap().deprecated().is_some());
+    index.set_yanked(&forms, &version, (false, None), &stamp()).unwrap();
+    let back = set(None);
+    assert!(back.deprecated().is_none() && !back.to_line().contains("status"));
     assert_eq!(index.verify().unwrap(), []);
 }
 

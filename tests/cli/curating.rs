@@ -13,7 +13,7 @@ fn own(sandbox: &Sandbox) -> PathBuf {
 }
 
 /// Makes all that the log says as old as the first of January.
-fn age(sandbox: &Sandbox) {
+pub fn age(sandbox: &Sandbox) {
     let log = own(sandbox).join("events.jsonl");
     let lines = fs::read_to_string(&log).unwrap();
     let aged = lines.lines().map(|line| {
@@ -25,7 +25,7 @@ fn age(sandbox: &Sandbox) {
 }
 
 /// Notes uses of a skill, one in each month of a year until now.
-fn note_uses(sandbox: &Sandbox, skill: &str, days_ago: &[u64]) {
+pub fn note_uses(sandbox: &Sandbox, skill: &str, days_ago: &[u64]) {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
     let time = |days: u64| jiff::Timestamp::from_second(i64::try_from(now - days * 86_400).unwrap()).unwrap();
     let lines = days_ago.iter().map(|days| {

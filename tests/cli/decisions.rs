@@ -1,52 +1,93 @@
-//! People's decisions against agents: every cell of the decision table over the command line, the Model Context
-//! Protocol in both revisions, and HTTP. No agent undoes a decision.
+//! People's decisions against agents: a library with skills in each state, and what no agent undoes there. The cells of
+//! the decision table are exercised in `decision_cells`.
 
-use std::fs;
+use std::{collections::BTreeMap, fs};
 
-use agent::decisions::{Act, Answer, Channel, Operation, SkillState, answer};
+use agent::decisions::SkillState;
 use serde_json::{Value, json};
 
-use crate::{
-    http::gateway::{Gateway, TOKEN},
-    mcp::connection::Connection,
-    support::{Sandbox, hostile_script, skill_md, write_files},
+use super::{
+    curating::{age, note_uses},
+    decision_cells::COMMANDS,
 };
+use crate::support::{Sandbox, hostile_script, skill_md, write_files};
 
-const PERMISSIONS: &str = "[[permissions]]\nskill = 'secret'\ndecision = 'deny'\n[[permissions]]\nskill = 'asked'\n\
-                           decision = 'ask'\n[[permissions]]\ntool = 'install_skill'\ndecision = 'allow'\n";
+const PERMISSIONS: &str = "[[permissions]]\nskill = 'secret'\ndecision = 'deny'\n\
+                           [[permissions]]\nskill = 'in-secret'\ndecision = 'deny'\n\
+                           [[permissions]]\nskill = 'asked'\ndecision = 'ask'\n\
+                           [[permissions]]\nskill = 'in-asked'\ndecision = 'ask'\n\
+                           [[permissions]]\ntool = 'install_skill'\ndecision = 'allow'\n";
+
+const WRITTEN: [&str; 8] = ["plain", "pinned", "off", "secret", "asked", "blocked", "gone", "back"];
+const INSTALLED: [&str; 7] = ["in-plain", "in-pinned", "in-off", "in-secret", "in-asked", "in-blocked", "in-gone"];
 
 /// In the text of every skill that an agent must not get.
-const MARKER: &str = "marker-of-hidden-text";
+pub const MARKER: &str = "marker-of-hidden-text";
 
-const BUILTIN: &str = "skillhub-writing-skills";
+pub const BUILTIN: &str = "skillhub-writing-skills";
 
-/// A library with a skill in each state.
-struct Decided {
-    sandbox: Sandbox,
+/// A library with skills in each state: one that was written here, `pinned`, and one that was installed, `in-pinned`.
+pub struct Decided {
+    pub sandbox: Sandbox,
     token: String,
+    /// A proposal that waits for each of those that were written here.
+    proposals: BTreeMap<&'static str, String>,
 }
 
 impl Decided {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let sandbox = Sandbox::new();
         let token = sandbox.token();
-        for name in ["plain", "pinned", "off", "secret", "asked", "blocked", "gone", "back"] {
+        for name in WRITTEN {
             sandbox.create(name, &format!("alpha line of {name}"));
         }
-        let decided = Self { sandbox, token };
+        let mut decided = Self { sandbox, token, proposals: BTreeMap::new() };
         for name in ["secret", "asked", "back"] {
             decided.edit(name, &format!("alpha {MARKER}"));
         }
-        decided.person(&["pin", "pinned"]);
-        decided.person(&["disable", "off"]);
-        decided.person(&["rollback", "back", "1"]);
-        decided.person(&["manage", "delete", "gone"]);
+        decided.install();
+        decided.configure("policy = 'strict'\n");
+        for name in WRITTEN {
+            let held = decided.sandbox.done(&["manage", "patch", name, "--find", "alpha", "--replace", "gamma"]);
+            decided.proposals.insert(name, held["proposal"].as_str().unwrap().to_owned());
+        }
+        decided.decide();
         decided.block();
-        fs::write(decided.sandbox.skillhub_home().join("config.toml"), PERMISSIONS).unwrap();
+        decided.configure(PERMISSIONS);
         decided
     }
 
-    fn person(&self, args: &[&str]) -> Value {
+    /// Installs the first of two releases of each installed skill.
+    fn install(&self) {
+        let specs = INSTALLED.map(|name| format!("acme/{name}"));
+        self.publish("1.0.0", "alpha");
+        self.sandbox.done(&[&["install"], &specs.each_ref().map(String::as_str)[..]].concat());
+        self.publish("1.1.0", MARKER);
+    }
+
+    fn publish(&self, version: &str, body: &str) {
+        for name in INSTALLED {
+            let text = skill_md(name, &format!("Does what {name} says. Use in tests."), body);
+            write_files(&self.sandbox.cwd().join(name), &[("SKILL.md", text.as_bytes(), false)]);
+            self.sandbox.done(&["publish", name, "--owner", "acme", "--version", version]);
+        }
+    }
+
+    fn decide(&self) {
+        for prefix in ["", "in-"] {
+            self.person(&["pin", &format!("{prefix}pinned")]);
+            self.person(&["disable", &format!("{prefix}off")]);
+        }
+        self.person(&["rollback", "back", "1"]);
+        self.person(&["manage", "delete", "gone"]);
+        self.person(&["uninstall", "in-gone"]);
+    }
+
+    pub fn configure(&self, config: &str) {
+        fs::write(self.sandbox.skillhub_home().join("config.toml"), config).unwrap();
+    }
+
+    pub fn person(&self, args: &[&str]) -> Value {
         self.sandbox.run_as(&self.token, &[args, &["--actor", "person:ann"]].concat()).done()
     }
 
@@ -55,31 +96,38 @@ impl Decided {
         self.sandbox.request(&json!({"action": "edit", "name": name, "content": text})).done();
     }
 
-    fn block(&self) {
-        write_files(&self.sandbox.user_skill("blocked"), &[("scripts/a.sh", hostile_script().as_bytes(), true)]);
+    /// Writes what the scanner blocks into two skills.
+    pub fn block(&self) {
+        for name in ["blocked", "in-blocked"] {
+            let script = hostile_script();
+            write_files(&self.sandbox.user_skill(name), &[("scripts/a.sh", script.as_bytes(), true)]);
+        }
     }
 
-    /// What people decided, as it is now.
-    fn decisions(&self) -> Value {
-        let head = |name: &str| self.person(&["show", name])["files"].clone();
+    /// The proposal about the skill of a state, or the id of none.
+    pub fn proposal(&self, state: SkillState) -> &str {
+        self.proposals.get(name_of(state)).map_or("b8q4rw", String::as_str)
+    }
+
+    /// People's decisions as they are now.
+    pub fn decisions(&self) -> Value {
         let listed = self.person(&["list"]);
-        let enabled = |name: &str| {
+        let field = |name: &str, field: &str| {
             let skills = listed["skills"].as_array().unwrap();
-            skills
-                .iter()
-                .find(|skill| skill["name"] == name)
-                .map(|skill| (skill["enabled"].clone(), skill["digest"].clone()))
+            skills.iter().find(|skill| skill["name"] == name).map(|skill| skill[field].clone())
         };
-        let files = ["pinned", "secret", "asked", "back"].map(head);
+        let kept = ["pinned", "in-pinned", "secret", "in-secret", "asked", "in-asked", "back"];
+        let digests = kept.map(|name| field(name, "digest"));
+        let files = ["pinned", "secret", "asked", "back"].map(|name| self.person(&["show", name])["files"].clone());
         json!({
-            "pinned": enabled("pinned"), "off": enabled("off").map(|(enabled, _)| enabled), "gone": enabled("gone").is_none(),
-            "back": enabled("back"), "secret": enabled("secret"), "asked": enabled("asked"),
-            "files": files,
+            "off": field("off", "enabled"), "in-off": field("in-off", "enabled"), "gone": field("gone", "name"),
+            "in-gone": field("in-gone", "name"), "digests": digests, "files": files,
         })
     }
 }
 
-fn name_of(state: SkillState) -> &'static str {
+/// The skill of a state that was written here.
+pub fn name_of(state: SkillState) -> &'static str {
     match state {
         SkillState::Normal => "plain",
         SkillState::Pinned => "pinned",
@@ -92,198 +140,14 @@ fn name_of(state: SkillState) -> &'static str {
     }
 }
 
-/// Holds an answer to its cell. What is allowed may end in any way but a refusal by policy.
-#[track_caller]
-fn check(operation: &Operation, state: SkillState, channel: Channel, document: &Value) {
-    let cell = answer(operation.act, state, channel);
-    let code = document.pointer("/error/code").or(document.pointer("/skills/0/error/code"));
-    let code = code.and_then(Value::as_str).unwrap_or_default();
-    let is_right = match cell {
-        Answer::Hidden => code == "not_found",
-        // A built-in skill is not in the library, which some operations answer with.
-        Answer::Refused if state == SkillState::ReadOnly => ["policy_denied", "not_found"].contains(&code),
-        Answer::Refused | Answer::Asks => code == "policy_denied",
-        Answer::Blocked => ["scan_blocked", "external_blocked"].contains(&code),
-        Answer::Held => document["status"] == "proposed" || code == "not_found",
-        Answer::Allowed => code != "policy_denied",
-    };
-    assert!(is_right, "{} of a skill that is {state}, {channel:?}: {cell}, but {document:#}", operation.name);
-    let is_hidden = matches!(state, SkillState::Denied | SkillState::Asked);
-    assert!(!is_hidden || !document.to_string().contains(MARKER), "{}: {document:#}", operation.name);
-}
-
-/// The commands about one skill, those last that take it away.
-const COMMANDS: [&[&str]; 31] = [
-    &["history", "NAME"],
-    &["show", "NAME"],
-    &["diff", "NAME"],
-    &["blame", "NAME"],
-    &["lineage", "NAME"],
-    &["status", "NAME"],
-    &["stats", "NAME"],
-    &["read", "NAME"],
-    &["tools", "show", "NAME"],
-    &["tools", "call", "NAME"],
-    &["tools", "compile", "NAME"],
-    &["eval", "lint", "NAME"],
-    &["eval", "run", "NAME", "--runner", "true"],
-    &["eval", "compare", "NAME", "1", "head", "--runner", "true"],
-    &["evolve", "status", "NAME"],
-    &["evolve", "check", "NAME"],
-    &["evolve", "try", "NAME", "1"],
-    &["evolve", "pause", "NAME"],
-    &["evolve", "resume", "NAME"],
-    &["evolve", "force", "NAME", "promote"],
-    &["unpin", "NAME"],
-    &["waive", "NAME", "remote-pipe-to-shell", "--reason", "x"],
-    &["record", "NAME", "--event", "completed", "--run", "r1"],
-    &["commit", "NAME", "--reason", "x"],
-    &["manage", "patch", "NAME", "--find", "alpha", "--replace", "beta"],
-    &["rollback", "NAME", "1"],
-    &["disable", "NAME"],
-    &["enable", "NAME"],
-    &["tools", "remove", "NAME"],
-    &["install", "NAME"],
-    &["uninstall", "NAME"],
-];
-
-/// Cells that depend on more than the state: what is clean has nothing to record, what is not compiled is not run, what
-/// was never installed is not updated.
-fn is_conditional(operation: &Operation, state: SkillState) -> bool {
-    match operation.act {
-        _ if matches!(state, SkillState::Denied | SkillState::Asked) => false,
-        Act::Runs => state != SkillState::Normal,
-        Act::Installs => state != SkillState::Normal && operation.name != "uninstall",
-        _ => operation.name == "commit" && state != SkillState::Normal,
-    }
-}
-
-#[test]
-fn no_command_of_an_agent_undoes_a_decision() {
-    let decided = Decided::new();
-    let before = decided.decisions();
-    for args in COMMANDS {
-        let words = [args[..1].join(" "), args[..2].join(" ")];
-        let operation = words.iter().find_map(|words| Operation::find(Channel::Cli, words)).unwrap();
-        for state in SkillState::ALL {
-            let is_removal =
-                operation.name == "uninstall" && matches!(state, SkillState::Disabled | SkillState::Blocked);
-            if is_removal || is_conditional(operation, state) {
-                continue;
-            }
-            let given: Vec<&str> = args.iter().map(|arg| if *arg == "NAME" { name_of(state) } else { *arg }).collect();
-            let document = decided.sandbox.ask(&given).json();
-            check(operation, state, Channel::Cli, &document);
-        }
-    }
-    for args in [
-        &["list"][..],
-        &["status"],
-        &["log"],
-        &["debug"],
-        &["prompt", "--format", "json"],
-        &["undo", "--list"],
-        &["tools", "list"],
-    ] {
-        // A rule of the scanner speaks of secrets.
-        let text = decided.sandbox.ask(args).text().replace("secrets", "");
-        assert!(!text.contains("secret"), "{args:?}: {text}");
-    }
-    assert_eq!(decided.decisions(), before, "undone decisions");
-}
-
-#[test]
-fn no_tool_undoes_a_decision() {
-    let decided = Decided::new();
-    let before = decided.decisions();
-    let calls = |name: &str| {
-        [
-            ("read_skill", json!({"name": name})),
-            ("read_skill_file", json!({"name": name, "path": "SKILL.md"})),
-            ("skill_history", json!({"name": name})),
-            ("skill_diff", json!({"name": name})),
-            ("skill_status", json!({"name": name})),
-            ("record_outcome", json!({"name": name, "event": "failed", "run": "r"})),
-            ("skills_codegen", json!({"names": [name]})),
-            ("skill_manage", json!({"action": "patch", "name": name, "find": "alpha", "replace": "beta"})),
-            ("skill_rollback", json!({"name": name, "revision": "1"})),
-            ("disable_skill", json!({"name": name})),
-            ("enable_skill", json!({"name": name})),
-            ("skills_codegen_remove", json!({"names": [name]})),
-            ("install_skill", json!({"spec": name})),
-        ]
-    };
-    let connections = [Connection::open, Connection::newer];
-    for open in connections {
-        decided.block();
-        let mut agent = open(&decided.sandbox, &[]);
-        for state in SkillState::ALL {
-            for (tool, arguments) in calls(name_of(state)) {
-                let operation = Operation::find(Channel::Mcp, tool).unwrap();
-                if !is_conditional(operation, state) {
-                    let document = agent.call(tool, &arguments)["structuredContent"].clone();
-                    check(operation, state, Channel::Mcp, &document);
-                }
-            }
-        }
-        for (tool, arguments) in [
-            ("skill_status", json!({})),
-            ("skill_review_list", json!({"all": true})),
-            ("search_skills", json!({"query": "secret marker"})),
-            ("skills_codegen_status", json!({})),
-        ] {
-            let answer = agent.call(tool, &arguments).to_string();
-            assert!(!answer.contains("\"secret\"") && !answer.contains(MARKER), "{tool}: {answer}");
-        }
-        agent.close();
-    }
-    assert_eq!(decided.decisions(), before, "undone decisions");
-}
-
-#[test]
-fn no_route_undoes_a_decision() {
-    let decided = Decided::new();
-    let before = decided.decisions();
-    let gateway = Gateway::start(&decided.sandbox, TOKEN, &[]);
-    let text = |name: &str| skill_md(name, &format!("Does what {name} says. Use in tests."), "another");
-    let routes = |name: &str| {
-        [
-            ("GET /api/skills/{name}", Value::Null),
-            ("GET /api/skills/custom/{name}/history", Value::Null),
-            ("GET /api/skills/custom/{name}/diff", Value::Null),
-            ("GET /api/skills/custom/{name}", Value::Null),
-            ("PUT /api/skills/custom/{name}", json!({"content": text(name)})),
-            ("DELETE /api/skills/custom/{name}", json!({})),
-            ("POST /api/skills/custom/{name}/rollback", json!({"revision": "1"})),
-            ("PUT /api/skills/{name}", json!({"enabled": true})),
-            ("POST /api/skills.codegen", json!({"names": [name]})),
-            ("POST /api/skills.codegen.remove", json!({"names": [name]})),
-        ]
-    };
-    for state in SkillState::ALL {
-        for (route, body) in routes(name_of(state)) {
-            let operation = Operation::find(Channel::Http, route).unwrap();
-            let is_visible_anyway = operation.act == Act::Reads && state == SkillState::Disabled;
-            let is_removal = route.starts_with("DELETE") && state == SkillState::Disabled;
-            if is_visible_anyway || is_removal || is_conditional(operation, state) {
-                continue;
-            }
-            let (_, document) = gateway.ask(&route.replace("{name}", name_of(state)), &body);
-            check(operation, state, Channel::Http, &document);
-        }
-    }
-    for route in ["GET /api/skills", "GET /api/skills/custom", "GET /api/proposals?all=true"] {
-        let (_, document) = gateway.ask(route, &Value::Null);
-        assert!(!document.to_string().contains("secret"), "{route}: {document:#}");
-    }
-    assert_eq!(decided.decisions(), before, "undone decisions");
-}
-
 #[test]
 fn denied_skill_answers_like_a_missing_one() {
     let decided = Decided::new();
     let sandbox = &decided.sandbox;
-    for args in COMMANDS.iter().filter(|args| !["install", "uninstall", "read"].contains(&args[0])) {
+    // Those of skills that were installed, and of folders, are asked about other names.
+    let others = ["read", "install", "update", "uninstall", "adopt", "log"];
+    let is_about_proposal = |args: &[&str]| args.contains(&"PROPOSAL") || args[..2] == ["review", "list"];
+    for args in COMMANDS.iter().filter(|args| !others.contains(&args[0]) && !is_about_proposal(args)) {
         let given =
             |name: &'static str| args.iter().map(|arg| if *arg == "NAME" { name } else { *arg }).collect::<Vec<_>>();
         let error = |name: &'static str| sandbox.ask(&given(name)).json()["error"].to_string().replace(name, "NAME");
@@ -365,4 +229,97 @@ fn every_refused_decision_is_in_the_log() {
         assert_ne!(sandbox.ask(args).exit, 0, "{args:?}");
         assert_eq!(refusals(), before + 1, "{args:?}");
     }
+}
+
+#[test]
+fn unnamed_operations_keep_to_the_configuration() {
+    let decided = Decided::new();
+    let (sandbox, before) = (&decided.sandbox, decided.decisions());
+    for args in [&["update"][..], &["update", "--dry-run"], &["install"], &["outdated"]] {
+        let document = sandbox.ask(args).json();
+        let of_asked = document["skills"].as_array().unwrap().iter().find(|skill| skill["name"] == "acme/in-asked");
+        let is_shown = of_asked.is_some_and(|skill| skill.to_string().contains(MARKER));
+        assert!(!is_shown && !document.to_string().contains("in-secret"), "{args:?}: {document:#}");
+    }
+    assert_eq!(decided.decisions(), before);
+    // What an agent did before a person hid the skill from it.
+    for (name, code) in [("secret", "policy_denied"), ("asked", "policy_denied")] {
+        decided.configure("");
+        decided.edit(name, "beta");
+        decided.configure(PERMISSIONS);
+        for args in [&["undo"][..], &["undo", "--dry-run"], &["undo", "--to", "start"]] {
+            let error = sandbox.ask(args).refused(5, code).to_string();
+            assert!(!error.contains(MARKER) && !error.contains("secret "), "{args:?}: {error}");
+        }
+    }
+}
+
+#[test]
+fn folders_answer_alike_for_hidden_names() {
+    let decided = Decided::new();
+    let sandbox = &decided.sandbox;
+    decided.configure(&PERMISSIONS.replace("'in-secret'", "'unknown'"));
+    let errors = ["secret", "unknown"].map(|name| {
+        let folder = sandbox.home().join(".claude/skills").join(name);
+        let text = skill_md(name, "Does things. Use in tests.", "other text");
+        write_files(&folder, &[("SKILL.md", text.as_bytes(), false)]);
+        let folder = folder.to_str().unwrap().to_owned();
+        ["adopt", "install"].map(|command| {
+            let error = sandbox.ask(&[command, &folder]).refused(5, "policy_denied");
+            error["message"].to_string().replace(name, "NAME")
+        })
+    });
+    assert_eq!(errors[0], errors[1]);
+}
+
+#[test]
+fn adopted_folder_of_a_disabled_skill_gets_no_link() {
+    let decided = Decided::new();
+    let sandbox = &decided.sandbox;
+    let link = sandbox.home().join(".claude/skills/off");
+    let text = skill_md("off", "Does what off says. Use in tests.", "alpha line of off");
+    write_files(&link, &[("SKILL.md", text.as_bytes(), false)]);
+    let adopted = sandbox.done(&["adopt", link.to_str().unwrap()]);
+    assert_eq!(adopted["skills"][0]["links"], json!([]), "{adopted:#}");
+    assert!(!link.exists(), "agents do not see it there");
+    sandbox.done(&["undo"]);
+}
+
+/// A library in which `curate` archives, with the plan of a person who sees all.
+fn stale() -> (Decided, String) {
+    let decided = Decided::new();
+    age(&decided.sandbox);
+    note_uses(&decided.sandbox, "back", &[120, 60, 1]);
+    let plan = decided.person(&["curate", "plan"])["id"].as_str().unwrap().to_owned();
+    (decided, plan)
+}
+
+#[test]
+fn agent_archives_only_what_it_may_hide() {
+    let (decided, plan) = stale();
+    let before = decided.decisions();
+    let applied = decided.sandbox.done(&["curate", "apply", &plan]);
+    let names: Vec<&str> =
+        applied["skills"].as_array().unwrap().iter().map(|skill| skill["skill"].as_str().unwrap()).collect();
+    assert_eq!(names, ["in-plain", "plain"], "{applied:#}");
+    assert_eq!(decided.decisions(), before);
+}
+
+#[test]
+fn agent_restores_nothing_that_a_person_archived() {
+    let (decided, plan) = stale();
+    let sandbox = &decided.sandbox;
+    decided.person(&["curate", "apply", &plan]);
+    let archived = decided.person(&["curate", "list"])["skills"].clone();
+    for skill in archived.as_array().unwrap() {
+        for which in ["name", "id"] {
+            let code = if skill["name"].as_str().unwrap().ends_with("secret") { "not_found" } else { "policy_denied" };
+            // What the hint says of a skill under `ask` works only once it is no longer archived.
+            let args = ["curate", "restore", skill[which].as_str().unwrap(), "--json"];
+            let answer = sandbox.command(&args).output().unwrap().stdout;
+            let document: Value = serde_json::from_slice(&answer).unwrap();
+            assert_eq!(document["error"]["code"], code, "{skill}: {document:#}");
+        }
+    }
+    assert!(archived.as_array().unwrap().len() > 4, "{archived:#}");
 }

@@ -134,7 +134,7 @@ fn findings_of_an_ended_waiver_block_again() {
 }
 
 #[test]
-fn waiver_ends_by_its_date_while_an_agent_is_connected() {
+fn waiver_ends_during_a_connection() {
     let sandbox = Sandbox::new();
     install_accepted(&sandbox, &sandbox.token());
     let state = state_of_library(&sandbox);

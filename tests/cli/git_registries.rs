@@ -112,9 +112,13 @@ fn a_yank_and_a_near_name_are_told_by_a_registry_elsewhere() {
     let (path, url) = registry(&sandbox);
     let yanked = sandbox.done(&["yank", "acme/beta@1.0.1", "--registry", &url]);
     assert_eq!(yanked["yanked"], true);
+    let deprecated =
+        sandbox.done(&["yank", "acme/beta@1.0.0", "--deprecate", "--reason", "it is old", "--registry", &url]);
+    assert_eq!(deprecated["deprecated"]["reason"], "it is old");
     let lib = sandbox.path("lib").display().to_string();
     let installed = other_user(&sandbox, "second", &["install", "beta", "--registry", &url, "--library", &lib]).done();
     assert_eq!(installed["skills"][0]["version"], "1.0.0", "{installed:#}");
+    assert!(installed["skills"][0]["warnings"].to_string().contains("it is old"), "{installed:#}");
     let error = sandbox.ask(&["info", "acme/alphq", "--registry", &url]).refused_with_hint(7, "not_found");
     assert!(error["hint"].as_str().unwrap().contains("acme/alpha"), "{error:#}");
     sandbox.ask(&["index", "verify", &url]).refused_with_hint(2, "usage");

@@ -435,7 +435,7 @@ fn blocked_edit_is_named_with_its_agents() {
 }
 
 #[test]
-fn blocked_edit_that_no_history_can_keep_is_moved_away() {
+fn unkeepable_blocked_edit_is_moved_away() {
     let sandbox = of_codex();
     std::os::unix::fs::symlink("/etc/hostname", sandbox.user_skill("demo").join("link")).unwrap();
     let status = sandbox.ask(&["status"]).exits(8).json();

@@ -136,6 +136,23 @@ fn a_yanked_release_is_marked_and_comes_back() {
 }
 
 #[test]
+fn deprecation_is_set_and_taken_back() {
+    let sandbox = Sandbox::new();
+    sandbox.skill("notes", "Writes notes. Use in tests.", &[]);
+    sandbox.done(&["publish", "notes", "--owner", "acme"]);
+    let deprecate = ["yank", "acme/notes@1.0.0", "--deprecate"];
+    let with = |more: &[&str]| sandbox.ask(&[&deprecate[..], more].concat());
+    let set = with(&["--replacement", "acme/other", "--reason", "it is old"]).done();
+    assert_eq!((&set["yanked"], &set["deprecated"]["use"]), (&json!(false), &json!("acme/other")), "{set:#}");
+    let installed = sandbox.done(&["install", "acme/notes"]);
+    assert!(installed["skills"][0]["warnings"].to_string().contains("acme/other"), "{installed:#}");
+    assert!(with(&["--undo"]).done()["deprecated"].is_null());
+    assert!(!sandbox.run(&["info", "acme/notes"]).exits(0).text().contains("deprecated"));
+    sandbox.ask(&["yank", "acme/notes@1.0.0", "--replacement", "acme/other"]).refused(2, "usage");
+    with(&["--replacement", "no name"]).refused(2, "usage");
+}
+
+#[test]
 fn an_exported_index_has_the_files_of_the_repository() {
     let sandbox = Sandbox::new();
     let registry = registry(&sandbox);

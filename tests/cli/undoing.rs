@@ -313,7 +313,7 @@ fn deleted_skill_leaves_no_place() {
 
 #[cfg(unix)]
 #[test]
-fn deleted_skill_comes_back_behind_a_link_to_the_library() {
+fn deleted_skill_returns_behind_a_library_link() {
     let sandbox = Sandbox::new();
     let library = sandbox.user_skill("pdf").parent().unwrap().to_owned();
     let claude = library.parent().unwrap().parent().unwrap().join(".claude/skills");

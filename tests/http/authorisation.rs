@@ -18,7 +18,7 @@ enum Least {
 use Least::{Account, Admin, Anybody, Maintainer, Publisher};
 
 /// Method, path (`NS` stands for the namespace), body and who may at least.
-const OPERATIONS: [(&str, &str, &str, Least); 31] = [
+const OPERATIONS: [(&str, &str, &str, Least); 33] = [
     ("GET", "/v1/skills", "", Anybody),
     ("GET", "/v1/skills/NS/notes", "", Anybody),
     ("GET", "/v1/skills/NS/notes/1.0.0", "", Anybody),
@@ -39,6 +39,8 @@ const OPERATIONS: [(&str, &str, &str, Least); 31] = [
     ("PUT", "/v1/skills/NS/notes/1.0.0", "ARCHIVE", Publisher),
     ("PUT", "/v1/skills/NS/notes/1.0.0/yank", "", Publisher),
     ("DELETE", "/v1/skills/NS/notes/1.0.0/yank", "", Publisher),
+    ("PUT", "/v1/skills/NS/notes/1.0.0/deprecation", "", Publisher),
+    ("DELETE", "/v1/skills/NS/notes/1.0.0/deprecation", "", Publisher),
     ("PUT", "/v1/owners/NS/members/zoe", r#"{"role":"publisher"}"#, Maintainer),
     ("DELETE", "/v1/owners/NS/members/zoe", "", Maintainer),
     ("POST", "/v1/owners/NS/keys", r#"{"key":"none"}"#, Maintainer),

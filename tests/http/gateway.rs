@@ -59,7 +59,7 @@ impl Gateway {
         (head.to_owned(), body.to_owned())
     }
 
-    fn send(&self, line: &str, headers: &[&str], body: &[u8]) -> Answer {
+    pub fn send(&self, line: &str, headers: &[&str], body: &[u8]) -> Answer {
         let (head, body) = self.raw(line, headers, body);
         (head[9..12].parse().unwrap(), serde_json::from_str(&body).unwrap_or(Value::Null))
     }

@@ -1,5 +1,7 @@
 //! A team with a server: sign in, publish, find, install, update, yank.
 
+use serde_json::json;
+
 use super::publish;
 use crate::support::{ANN, Sandbox, Server};
 
@@ -32,6 +34,13 @@ fn a_team_publishes_and_installs_through_its_server() {
     sandbox.done(&[&["yank", "ann/notes@1.0.1"], &at[..]].concat());
     assert_eq!(server.get("/v1/skills/ann/notes/latest")["release"]["version"], "1.0.0");
     sandbox.done(&[&["yank", "ann/notes@1.0.1", "--undo"], &at[..]].concat());
+    let deprecate =
+        ["yank", "ann/notes@1.0.1", "--deprecate", "--replacement", "ann/charts", "--reason", "it's old & slow"];
+    sandbox.done(&[&deprecate[..], &at[..]].concat());
+    let deprecated = json!({"use": "ann/charts", "reason": "it's old & slow"});
+    assert_eq!(server.get("/v1/skills/ann/notes/1.0.1")["release"]["status"]["deprecated"], deprecated);
+    assert!(sandbox.done(&["verify"]).to_string().contains("ann/charts"));
+    sandbox.done(&[&deprecate[..3], &["--undo"], &at[..]].concat());
     assert_eq!(sandbox.done(&["verify"])["ok"], true);
 
     let other = sandbox.skill("charts", "Draws charts. Use in tests.", &[]);

@@ -8,14 +8,14 @@ use super::gateway::{Gateway, TOKEN, text};
 use crate::support::{Sandbox, write_files};
 
 /// An answer as a browser gets it.
-struct Got {
-    status: u16,
+pub struct Got {
+    pub status: u16,
     head: String,
-    text: String,
+    pub text: String,
 }
 
 /// What a browser does: it keeps cookies, asks for HTML, and sends forms with the proof of the page before.
-struct Browser<'a> {
+pub struct Browser<'a> {
     gateway: &'a Gateway,
     cookies: RefCell<Vec<(String, String)>>,
 }
@@ -26,7 +26,7 @@ impl<'a> Browser<'a> {
     }
 
     /// One that has signed in, as a person with a reviewer's token.
-    fn signed_in(gateway: &'a Gateway, reviewer: &str) -> Self {
+    pub fn signed_in(gateway: &'a Gateway, reviewer: &str) -> Self {
         let browser = Self::new(gateway);
         let got = browser.sign_in(TOKEN, reviewer);
         assert_eq!(got.status, 303, "{}", got.text);
@@ -52,7 +52,7 @@ impl<'a> Browser<'a> {
         Got { status: head[9..12].parse().unwrap(), head, text }
     }
 
-    fn get(&self, path: &str) -> Got {
+    pub fn get(&self, path: &str) -> Got {
         self.ask(&format!("GET {path}"), &[], "")
     }
 
@@ -71,7 +71,7 @@ impl<'a> Browser<'a> {
     }
 
     /// Sends a form with the proof.
-    fn send(&self, path: &str, fields: &[(&str, &str)]) -> Got {
+    pub fn send(&self, path: &str, fields: &[(&str, &str)]) -> Got {
         let proof = self.proof();
         self.send_with(path, fields, &proof, &[])
     }

@@ -24,7 +24,7 @@ fn who(server: &Server, cookies: &str) -> serde_json::Value {
 }
 
 #[test]
-fn session_is_not_the_token_and_ends_at_sign_out() {
+fn session_ends_at_sign_out() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, &[]);
     let (answer, form) = sign_in(&server, &server.admin);

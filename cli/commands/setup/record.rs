@@ -1,4 +1,4 @@
-//! [`SetupRecord`]: what one `setup` changed, kept in the home until it is undone.
+//! [`SetupRecord`]: the changes of one `setup`, kept in the home until it is undone.
 
 use std::{
     fs,
@@ -32,10 +32,10 @@ pub struct SetupRecord {
     /// Folders that were absent before, the outermost last.
     #[serde(default)]
     pub folders: Vec<PathBuf>,
-    /// How often it was begun; more than once where it was interrupted.
+    /// The number of times that it was begun; more than one where it was interrupted.
     #[serde(default = "once")]
     pub attempts: usize,
-    /// Whether the last attempt ended.
+    /// Set once the last attempt ended.
     #[serde(default = "ended")]
     pub is_done: bool,
 }

@@ -21,7 +21,7 @@ use crate::{
     sight::FolderSight,
 };
 
-/// Whether the last operation of the context's library is that of the last setup, so that `undo` means all of it.
+/// Tests the last operation of the context's library for that of the last setup, so that `undo` means all of it.
 ///
 /// # Errors
 /// The record or the library cannot be read.
@@ -94,7 +94,7 @@ fn since(context: &Context, before: &LibraryBefore) -> Result<Vec<Operation>, Cl
     Ok(operations.into_iter().take_while(|operation| operation.id != before.operation).collect())
 }
 
-/// Whether each operation is that of an attempt of the setup.
+/// Tests that each operation is that of an attempt of the setup.
 fn is_setup_alone(operations: &[Operation], attempts: usize) -> bool {
     let is_adopt = |operation: &Operation| operation.action == Action::Adopt.as_str();
     !operations.is_empty() && operations.len() <= attempts && operations.iter().all(is_adopt)

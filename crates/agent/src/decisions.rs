@@ -73,9 +73,22 @@ impl Operation {
     fn missing(&self, name: &SkillName) -> AgentError {
         let of_library = "`skillhub list` shows the skills of this library";
         let (message, hint) = match self.name {
-            "manage" | "skill_manage" => (format!("{name}: there is no such skill; use create to make it"), of_library),
-            "tools show" | "tools call" | "tools remove" => {
+            "manage" | "skill_manage" | "PUT /api/skills/custom/{name}" | "DELETE /api/skills/custom/{name}" => {
+                (format!("{name}: there is no such skill; use create to make it"), of_library)
+            }
+            "tools show"
+            | "tools call"
+            | "tools remove"
+            | "skills_codegen_remove"
+            | "POST /api/skills.codegen.remove" => {
                 (format!("{name} is not among the compiled skills"), "`skillhub tools list` shows the compiled ones")
+            }
+            "curate restore" => (
+                format!("\"{name}\" names no skill that is archived here"),
+                "`skillhub curate list` shows what is archived, with names and ids",
+            ),
+            "tools policy" | "GET /skills/{name}" | "GET /api/skills/{name}" | "GET /api/skills/custom/{name}" => {
+                return AgentError::NoSkill { name: name.to_string(), similar: Vec::new() };
             }
             _ if matches!(self.act, Act::Reads | Act::Enables | Act::Disables | Act::Runs) => {
                 return AgentError::NoSkill { name: name.to_string(), similar: Vec::new() };

@@ -15,7 +15,7 @@ use library::{
     folder::{self, FolderError, Leftovers},
     interrupt::Section,
 };
-use scan::{Baseline, Blocked, Cleared, Report};
+use scan::{Baseline, Blocked, Cleared, Report, Verdict};
 use serde_json::Value;
 use skill::failure::{Fails, Failure, FailureKind};
 use skill::{Bundle, Digest, Limits, NameError, Problem, SkillName, SkillPath, shell_word, validate};
@@ -377,14 +377,14 @@ impl AdoptRequest<'_> {
 /// A skill that passed, with the tombstone that its history may end in.
 type Passed = (SkillName, Option<RevisionId>, Cleared, bool);
 
-fn permit_adopting(name: &SkillName, cleared: &Cleared, permit: &Permit<'_>) -> Result<(), Denied> {
+fn permit_adopting(name: &SkillName, (files, verdict): (&Bundle, Verdict), permit: &Permit<'_>) -> Result<(), Denied> {
     permit(&WholeChange {
         skill: name,
         action: Action::Adopt,
         origin: None,
         before: &Bundle::default(),
-        after: cleared.bundle(),
-        verdict: cleared.report().verdict(),
+        after: files,
+        verdict,
     })
 }
 
@@ -410,6 +410,8 @@ fn look_at(
     result.copied = !in_library;
     let head = library.head(&name)?;
     if let Some(head) = head.as_ref().filter(|head| !head.tombstone) {
+        // A skill that is hidden from an agent answers as a free name does.
+        permit_adopting(&name, (&bundle, Verdict::Allow), permit)?;
         result.revision = Some(head.id.clone());
         let is_known = in_library || library.former_contents(&name).any(|former| former.same_but_line_ends(&bundle));
         return if is_known { Ok(None) } else { Err(AdoptError::Exists(name)) };
@@ -420,7 +422,7 @@ fn look_at(
     library.check_pinned(&name, &stamp.actor)?;
     let cleared = library.clear(&name, bundle, Baseline::None)??;
     result.report = Some(cleared.report().clone());
-    permit_adopting(&name, &cleared, permit)?;
+    permit_adopting(&name, (cleared.bundle(), cleared.report().verdict()), permit)?;
     Ok(Some((name, head.map(|head| head.id), cleared, in_library)))
 }
 

@@ -80,7 +80,7 @@ pub use registry::{
     is_elsewhere, token_variable,
 };
 pub use release_state::{InstalledRelease, ReleaseState, known_states};
-pub use releases::{Info, Signed, YankError, Yanked, info, yank};
+pub use releases::{Info, Signed, YankError, Yanked, deprecate, info, yank};
 pub use requires::{Requirers, Unsolved, requirers_of as requirers};
 pub use resolve::{ResolveError, Resolved, resolve};
 pub use search::{DEFAULT_RESULTS, Found as SearchFound, SearchError, SearchResult, search};

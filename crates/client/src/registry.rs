@@ -23,8 +23,8 @@ use std::{
 use jiff::Timestamp;
 use library::{Home, interrupt};
 use registry_index::{
-    AppendError, Appended, BundlePlace, Entry, FlagError, Index, KeyChange, KeyChangeError, NewRelease, Stamp, seed,
-    shard,
+    AppendError, Appended, BundlePlace, Deprecation, Entry, FlagError, Index, KeyChange, KeyChangeError, NewRelease,
+    Stamp, seed, shard,
 };
 use scan::Cleared;
 use semver::Version;
@@ -438,6 +438,20 @@ impl Registry {
             return Ok(web.set_yanked(&self.index, name, version, flag)?);
         }
         self.change(name, None, |index| Ok(index.set_yanked(name, version, flag, stamp)?))
+    }
+
+    /// Marks a release as deprecated, or takes the mark back.
+    pub(crate) fn set_deprecated<E: From<RegistryError> + From<FlagError>>(
+        &mut self,
+        name: &QualifiedName,
+        version: &Version,
+        deprecation: Option<&Deprecation>,
+        stamp: &Stamp,
+    ) -> Result<Entry, E> {
+        if let Reach::Web(web) = &self.reach {
+            return Ok(web.set_deprecated(&self.index, name, version, deprecation)?);
+        }
+        self.change(name, None, |index| Ok(index.set_deprecated(name, version, deprecation, stamp)?))
     }
 
     /// Puts a release into the index, or sets a flag of one, with `change`. Where others change the registry at the same

@@ -1,7 +1,8 @@
-//! [`info`] and [`yank`]: the releases of one skill.
+//! [`info`], [`yank`] and [`deprecate`]: the releases of one skill.
 
 use jiff::Timestamp;
-use registry_index::{Entry, FlagError, Stamp, Wanted};
+use registry_index::{Deprecation, Entry, FlagError, Stamp, Wanted};
+use semver::Version;
 use skill::QualifiedName;
 use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
@@ -140,10 +141,37 @@ pub fn yank(
     by: &str,
     now: Timestamp,
 ) -> Result<Yanked, YankError> {
+    set_flag(registries, spec, (by, now), |registry, name, version, stamp| {
+        registry.set_yanked(name, version, flag, stamp)
+    })
+}
+
+/// Marks one release as deprecated, or takes the mark back with `None`. `by` is the account that does so.
+///
+/// # Errors
+/// [`YankError`]
+pub fn deprecate(
+    registries: &Registries,
+    spec: &Spec,
+    deprecation: Option<&Deprecation>,
+    by: &str,
+    now: Timestamp,
+) -> Result<Yanked, YankError> {
+    set_flag(registries, spec, (by, now), |registry, name, version, stamp| {
+        registry.set_deprecated(name, version, deprecation, stamp)
+    })
+}
+
+fn set_flag(
+    registries: &Registries,
+    spec: &Spec,
+    (by, now): (&str, Timestamp),
+    set: impl FnOnce(&mut Registry, &QualifiedName, &Version, &Stamp) -> Result<Entry, YankError>,
+) -> Result<Yanked, YankError> {
     let (mut registry, name, request) = resolve::locate(registries, spec)?;
     let Wanted::Exact(version) = request.wanted() else { return Err(YankError::NotExact(spec.to_string())) };
     resolve::releases(&registry, &name)?;
     let stamp = Stamp { by: by.to_owned(), at: now };
-    let entry = registry.set_yanked::<YankError>(&name, version, flag, &stamp)?;
+    let entry = set(&mut registry, &name, version, &stamp)?;
     Ok(Yanked { registry: registry.name().to_owned(), location: registry.location().to_owned(), entry })
 }

@@ -205,23 +205,33 @@ impl Spec {
         let texts =
             |fields: &'static [&'static str]| fields.iter().flat_map(move |field| texts_in(arguments.get(*field)));
         for name in texts(operation.skills).filter_map(|text| skills::bare_name(text.split('@').next()?).ok()) {
-            if let Admission::Ask = operation.admit(Channel::Mcp, &name, &call.sight(settings, &name)?)? {
-                let question = Question::new(
-                    format!("May the agent use {} on the skill {name}?", self.name),
-                    &json!([self.name, arguments]),
-                );
-                call.ask(&format!("{} of {name}", self.name), question, "a person does it with the command line")?;
-            }
+            let admission = operation.admit(Channel::Mcp, &name, &call.sight(settings, &name)?)?;
+            self.ask(call, admission, &name, arguments)?;
         }
         for target in texts(operation.proposals).filter_map(|text| text.parse::<ProposalRef>().ok()) {
             let entry = call.place.library()?.proposal(&target.id)?;
-            let skill = entry.as_ref().and_then(ProposalEntry::skill);
-            let sight = skill.map(|skill| call.sight(settings, skill)).transpose()?;
-            if matches!(sight, Some(Sight::Denied | Sight::NotOnList)) {
-                return Err(ManageError::from(ReviewError::NotFound(target.id)).into());
-            }
+            let Some(skill) = entry.as_ref().and_then(ProposalEntry::skill) else { continue };
+            let admission = operation.admit(Channel::Mcp, skill, &call.sight(settings, skill)?);
+            let admission = admission.map_err(|_hidden| ManageError::from(ReviewError::NotFound(target.id)))?;
+            self.ask(call, admission, skill, arguments)?;
         }
         Ok(())
+    }
+
+    /// Has the client ask its person about a skill, where that is the way on.
+    fn ask(
+        &self,
+        call: &Call<'_>,
+        admission: Admission,
+        skill: &SkillName,
+        arguments: &JsonObject,
+    ) -> Result<(), Refusal> {
+        if admission == Admission::Go {
+            return Ok(());
+        }
+        let text = format!("May the agent use {} on the skill {skill}?", self.name);
+        let question = Question::new(text, &json!([self.name, arguments]));
+        call.ask(&format!("{} of {skill}", self.name), question, "a person does it with the command line")
     }
 }
 

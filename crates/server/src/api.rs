@@ -55,6 +55,7 @@ pub fn router() -> Router<Shared> {
         .routes(routes!(reading::owners_of_name))
         .routes(routes!(publishing::publish))
         .routes(routes!(publishing::yank, publishing::unyank))
+        .routes(routes!(publishing::deprecate, publishing::undeprecate))
         .routes(routes!(publishing::star, publishing::unstar))
         .routes(routes!(publishing::report))
         .routes(routes!(accounts::owner))

@@ -34,7 +34,7 @@ pub const TOOLS: &[Operation] = &[
 
 /// The commands, with the ids of the arguments that name skills.
 pub const COMMANDS: &[Operation] = &[
-    skills("setup", Act::Nothing, &[]),
+    skills("setup", Act::Installs, &[]),
     skills("new", Act::Nothing, &[]),
     skills("validate", Act::Nothing, &[]),
     skills("scan", Act::Nothing, &[]),
@@ -103,7 +103,7 @@ pub const COMMANDS: &[Operation] = &[
     skills("tools remove", Act::Runs, &["names"]),
     skills("tools call", Act::Runs, &["name"]),
     skills("tools trace", Act::Nothing, &[]),
-    skills("tools policy", Act::Reads, &["active"]),
+    skills("tools policy", Act::Inspects, &["active"]),
     skills("enable", Act::Enables, &["name"]),
     skills("disable", Act::Disables, &["name"]),
     skills("mcp", Act::Nothing, &[]),
@@ -133,7 +133,7 @@ pub const ROUTES: &[Operation] = &[
     skills("GET /api/skills/{name}", Act::Inspects, &["name"]),
     skills("PUT /api/skills/{name}", Act::Enables, &["name"]),
     skills("GET /api/skills/custom", Act::Lists, &[]),
-    skills("GET /api/skills/custom/{name}", Act::Reads, &["name"]),
+    skills("GET /api/skills/custom/{name}", Act::Inspects, &["name"]),
     skills("PUT /api/skills/custom/{name}", Act::Edits, &["name"]),
     skills("DELETE /api/skills/custom/{name}", Act::Edits, &["name"]),
     skills("GET /api/skills/custom/{name}/history", Act::Inspects, &["name"]),

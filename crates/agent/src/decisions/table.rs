@@ -113,7 +113,7 @@ pub(super) const ANSWERS: [(Act, [Answer; 8]); 14] = [
     (Act::Pins, [A, A, A, H, Q, A, A, A]),
     (Act::Records, [A, A, A, H, Q, A, A, A]),
     (Act::Installs, [A, R, A, H, Q, A, B, R]),
-    (Act::Uninstalls, [A, R, A, H, Q, A, A, H]),
+    (Act::Uninstalls, [A, R, A, H, Q, A, B, H]),
     (Act::Runs, [A, A, H, H, Q, A, H, H]),
     (Act::Decides, [R, R, R, R, R, R, R, R]),
     (Act::Nothing, [A, A, A, A, A, A, A, A]),

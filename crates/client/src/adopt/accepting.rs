@@ -51,7 +51,7 @@ fn accepted(
     let waivers = Waivers::new(waivers.iter().filter_map(|waiver| waiver.at(stamp.time)));
     let cleared = scan::waive(Err(blocked), &waivers)?;
     result.report = Some(cleared.report().clone());
-    permit_adopting(&name, &cleared, permit)?;
+    permit_adopting(&name, (cleared.bundle(), cleared.report().verdict()), permit)?;
     let tombstone = library.head(&name)?.map(|head| head.id);
     Ok((name, tombstone, cleared, !result.copied))
 }

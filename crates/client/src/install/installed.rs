@@ -128,7 +128,9 @@ impl Installed {
         }
     }
 
-    pub(crate) fn failed(name: String, version: Option<String>, error: InstallError) -> Self {
+    /// The result about a skill that cannot be installed.
+    #[must_use]
+    pub fn failed(name: String, version: Option<String>, error: InstallError) -> Self {
         let status = match error.failure().kind {
             FailureKind::Conflict => InstallStatus::Conflict,
             FailureKind::Blocked => InstallStatus::Blocked,

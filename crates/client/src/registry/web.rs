@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use jiff::Timestamp;
 use library::{Home, ensure_dir};
-use registry_index::{Appended, Entry, Index, KeyChange, NewRelease, OpenError, Stamp, shard};
+use registry_index::{Appended, Deprecation, Entry, Index, KeyChange, NewRelease, OpenError, Stamp, shard};
 use semver::Version;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -197,7 +197,34 @@ impl Web {
     ) -> Result<Entry, RegistryError> {
         let method = if yanked { "PUT" } else { "DELETE" };
         let reason = reason.map(|reason| format!("?reason={}", encoded(reason))).unwrap_or_default();
-        let path = format!("/v1/skills/{name}/{version}/yank{reason}");
+        self.set_flag(index, name, version, method, &format!("yank{reason}"))
+    }
+
+    /// Has a release marked as deprecated, or the mark taken back, and gives its line.
+    pub fn set_deprecated(
+        &self,
+        index: &Index,
+        name: &QualifiedName,
+        version: &Version,
+        deprecation: Option<&Deprecation>,
+    ) -> Result<Entry, RegistryError> {
+        let Some(Deprecation { replacement, reason }) = deprecation else {
+            return self.set_flag(index, name, version, "DELETE", "deprecation");
+        };
+        let replacement = replacement.as_ref().map(|name| format!("&use={}", encoded(name))).unwrap_or_default();
+        let flag = format!("deprecation?reason={}{replacement}", encoded(reason));
+        self.set_flag(index, name, version, "PUT", &flag)
+    }
+
+    fn set_flag(
+        &self,
+        index: &Index,
+        name: &QualifiedName,
+        version: &Version,
+        method: &'static str,
+        flag: &str,
+    ) -> Result<Entry, RegistryError> {
+        let path = format!("/v1/skills/{name}/{version}/{flag}");
         let answer = self.ask(&path, &Ask { method, ..Ask::default() })?;
         if answer.status != 200 {
             return Err(self.refused(&answer));

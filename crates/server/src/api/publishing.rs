@@ -1,12 +1,13 @@
-//! Publishing, yanking, starring and reporting.
+//! Publishing, yanking, deprecating, starring and reporting.
 
 use axum::{Json, body::Bytes, extract::State};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use jiff::Timestamp;
-use registry_index::{ForkedFrom, Stamp};
+use registry_index::{Deprecation, ForkedFrom, Stamp};
 use semver::Version;
 use serde::Deserialize;
 use serde_json::json;
+use skill::QualifiedName;
 use utoipa::{IntoParams, ToSchema};
 
 use super::{
@@ -165,6 +166,75 @@ fn set_yanked(
     })?;
     let action = if yanked { "yank" } else { "unyank" };
     hub.activity.note((account, stamp.at), action, &format!("{skill} {version}"), reason.unwrap_or_default())?;
+    Ok(Json(OneRelease::of(&entry, hub.barrier(&entry)?)))
+}
+
+/// The advice about a deprecated release.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct DeprecationParameters {
+    /// For those who have it installed.
+    #[serde(default)]
+    #[param(max_length = 4000)]
+    reason: String,
+    /// The skill to use in its place, as `owner/name`.
+    #[serde(default, rename = "use")]
+    replacement: Option<String>,
+}
+
+/// Mark a release as deprecated. It still installs, with the advice.
+#[utoipa::path(put, path = "/v1/skills/{owner}/{name}/{version}/deprecation", tag = "publishing",
+    params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path), DeprecationParameters),
+    responses((status = 200, body = OneRelease)),
+    security(("token" = [])))]
+pub async fn deprecate(
+    State(hub): HubState,
+    caller: Caller,
+    Path(at): Path<ReleasePath>,
+    parameters: Parameters<DeprecationParameters>,
+) -> Result<Json<OneRelease>, ApiError> {
+    run(&hub, move |hub| {
+        let DeprecationParameters { reason: given, replacement } = parameters.0;
+        let reason = if given.trim().is_empty() { String::new() } else { reason(given.trim())? };
+        let replacement = replacement.map(|name| {
+            let is_name = name.parse::<QualifiedName>().is_ok();
+            if is_name { Ok(name) } else { Err(ApiError::bad_request("`use` names no skill; write owner/name")) }
+        });
+        set_deprecated(hub, &caller, &at, Some(&Deprecation { replacement: replacement.transpose()?, reason }))
+    })
+    .await
+}
+
+/// Take the mark of a deprecated release back.
+#[utoipa::path(delete, path = "/v1/skills/{owner}/{name}/{version}/deprecation", tag = "publishing",
+    params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path)),
+    responses((status = 200, body = OneRelease)),
+    security(("token" = [])))]
+pub async fn undeprecate(
+    State(hub): HubState,
+    caller: Caller,
+    Path(at): Path<ReleasePath>,
+) -> Result<Json<OneRelease>, ApiError> {
+    run(&hub, move |hub| set_deprecated(hub, &caller, &at, None)).await
+}
+
+fn set_deprecated(
+    hub: &Hub,
+    caller: &Caller,
+    at: &ReleasePath,
+    deprecation: Option<&Deprecation>,
+) -> Result<Json<OneRelease>, ApiError> {
+    let name = name_of(&at.owner, &at.name)?;
+    hub.check_namespace(caller, &name.owner, false)?;
+    let version = exact(&at.version)?;
+    let account = caller.account().ok_or_else(|| ApiError::bad_request("nobody deprecates"))?;
+    let stamp = Stamp { by: account.to_string(), at: Timestamp::now() };
+    let entry = hub.change(|index| {
+        index.set_deprecated(&name, &version, deprecation, &stamp).map_err(|error| ApiError::of(&error))
+    })?;
+    let action = if deprecation.is_some() { "deprecate" } else { "undeprecate" };
+    let reason = deprecation.map(|deprecation| deprecation.reason.as_str()).unwrap_or_default();
+    hub.activity.note((account, stamp.at), action, &format!("{name} {version}"), reason)?;
     Ok(Json(OneRelease::of(&entry, hub.barrier(&entry)?)))
 }
 

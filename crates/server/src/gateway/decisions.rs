@@ -2,7 +2,7 @@
 
 use agent::{
     Listed, Settings, Sight,
-    decisions::{Admission, Channel, Operation},
+    decisions::{Act, Admission, Channel, Operation},
 };
 use axum::{
     extract::{FromRequestParts, MatchedPath, RawPathParams, Request, State},
@@ -65,11 +65,14 @@ fn admit(work: &Work<'_>, operation: &Operation, values: &[(String, String)]) ->
     for name in of(operation.skills).filter_map(|text| skill_name(text).ok()) {
         work.admit(operation, &name)?;
     }
-    for target in of(operation.proposals).filter_map(|text| text.parse::<ProposalRef>().ok()) {
+    let targets = of(operation.proposals).filter_map(|text| text.parse::<ProposalRef>().ok());
+    for target in targets.filter(|_| operation.act != Act::Decides) {
         let entry = work.place.library()?.proposal(&target.id).map_err(told)?;
-        if entry.as_ref().and_then(ProposalEntry::skill).is_some_and(|skill| !work.sees(skill)) {
+        let Some(skill) = entry.as_ref().and_then(ProposalEntry::skill) else { continue };
+        if !work.sees(skill) {
             return Err(told(ManageError::from(ReviewError::NotFound(target.id))));
         }
+        work.admit(operation, skill)?;
     }
     Ok(())
 }

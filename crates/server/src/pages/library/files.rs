@@ -49,10 +49,13 @@ pub async fn file(
 
 /// The files of a revision, or those that agents see.
 pub fn files(work: &Work<'_>, name: &SkillName, revision: &str) -> Result<Bundle, ApiError> {
+    let at = |revision: &str| Ok(documents::at(&work.place.library()?, name, revision).map_err(told)?.1);
     if revision != NOW {
-        return Ok(documents::at(&work.place.library()?, name, revision).map_err(told)?.1);
+        return at(revision);
     }
-    let given =
-        work.live.with(|catalogue| catalogue.given(catalogue.find(name)?, None)).map_err(told)?.map_err(told)?;
-    Ok(given.files)
+    match work.live.with(|catalogue| catalogue.given(catalogue.find(name)?, None)).map_err(told)? {
+        Ok(given) => Ok(given.files),
+        // A name that the history does not know answers as for each of its revisions.
+        Err(error) => at("head").and(Err(told(error))),
+    }
 }

@@ -4,7 +4,7 @@ use std::{convert::Infallible, ops::Deref, sync::Arc, time::Instant};
 
 use axum::{
     extract::{FromRequest, FromRequestParts, Request},
-    http::{StatusCode, request::Parts},
+    http::{Method, StatusCode, request::Parts},
     response::Response,
 };
 use maud::{Markup, html};
@@ -169,10 +169,11 @@ pub async fn answer(
 
 /// The page that says why a request does not reach its handler.
 pub async fn refused(parts: &mut Parts, gateway: &Shared, error: ApiError) -> Response {
-    let Ok(anybody) = Anybody::from_request_parts(parts, gateway).await;
-    match anybody.session {
-        Some(_) => anybody.refused(&anybody.frame(), error, None),
-        None => sign_in::wanted(&anybody),
+    match Guest::from_request_parts(parts, gateway).await {
+        // As a page of a handler that finds nothing.
+        Ok(guest) if parts.method == Method::GET => answer(gateway, guest, |_, _| Err(error)).await,
+        Ok(guest) => guest.refuse(error, None),
+        Err(wanted) => wanted,
     }
 }
 

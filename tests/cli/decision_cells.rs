@@ -1,0 +1,494 @@
+//! Every cell of the decision table over the command line, the Model Context Protocol in both revisions, and HTTP. A row
+//! of the table without a call fails.
+
+use std::{collections::BTreeSet, fs};
+
+use agent::decisions::{Act, Answer, Channel, Operation, ROUTES, SkillState, TOOLS, answer};
+use serde_json::{Value, json};
+
+use super::decisions::{BUILTIN, Decided, MARKER, name_of};
+use crate::{
+    http::{
+        gateway::{Gateway, TOKEN},
+        library_pages::{Browser, Got},
+    },
+    mcp::connection::Connection,
+    support::{skill_md, write_files},
+};
+
+/// Cells whose answer depends on more than the state of the skill, with that answer: the code of an error, or `done`.
+const CONDITIONAL: [(&str, SkillState, &str); 33] = [
+    // A tool that cannot be compiled has its own code, and the report about it can be removed.
+    ("tools compile", SkillState::Disabled, "skill_disabled"),
+    ("tools compile", SkillState::Blocked, "unreadable"),
+    ("tools remove", SkillState::Disabled, "done"),
+    ("tools remove", SkillState::Blocked, "done"),
+    ("skills_codegen", SkillState::Disabled, "skill_disabled"),
+    ("skills_codegen", SkillState::Blocked, "unreadable"),
+    ("skills_codegen_remove", SkillState::Disabled, "done"),
+    ("skills_codegen_remove", SkillState::Blocked, "done"),
+    ("POST /api/skills.codegen", SkillState::Disabled, "skill_disabled"),
+    ("POST /api/skills.codegen", SkillState::Blocked, "unreadable"),
+    ("POST /api/skills.codegen.remove", SkillState::Disabled, "done"),
+    ("POST /api/skills.codegen.remove", SkillState::Blocked, "done"),
+    // The optimiser of the test answers nothing that could be judged.
+    ("evolve run", SkillState::Pinned, "optimiser_answer"),
+    ("evolve run", SkillState::Blocked, "optimiser_answer"),
+    ("evolve run", SkillState::TakenBack, "optimiser_answer"),
+    // An agent takes its own proposal back, which changes no skill.
+    ("review reject", SkillState::Pinned, "done"),
+    ("review reject", SkillState::Blocked, "done"),
+    ("review reject", SkillState::TakenBack, "done"),
+    // A person disabled the skill and archived nothing.
+    ("curate restore", SkillState::Disabled, "not_found"),
+    // What is not installed is not updated.
+    ("update", SkillState::TakenBack, "not_found"),
+    // A folder or archive whose name is taken by other content; a hidden name answers like a free one.
+    ("adopt", SkillState::Pinned, "exists"),
+    ("adopt", SkillState::Blocked, "exists"),
+    ("adopt", SkillState::Denied, "policy_denied"),
+    ("POST /api/skills/install", SkillState::Pinned, "exists"),
+    ("POST /api/skills/install", SkillState::Blocked, "exists"),
+    ("POST /api/skills/install", SkillState::Denied, "policy_denied"),
+    ("POST /api/skills/install", SkillState::Asked, "exists"),
+    // A page that only leads to a rollback is refused as the rollback.
+    ("GET /skills/{name}/rollback", SkillState::Pinned, "policy_denied"),
+    ("GET /skills/{name}/rollback", SkillState::TakenBack, "policy_denied"),
+    // Lists of what was done, and of proposals, name what is gone.
+    ("log", SkillState::TakenBack, "done"),
+    ("review list", SkillState::TakenBack, "done"),
+    ("skill_review_list", SkillState::TakenBack, "done"),
+    ("GET /api/proposals", SkillState::TakenBack, "done"),
+];
+
+/// The cells that were exercised over one channel, and the answers that differ from the table.
+struct Cells {
+    channel: Channel,
+    called: BTreeSet<(&'static str, &'static str)>,
+    wrong: Vec<String>,
+}
+
+impl Cells {
+    fn new(channel: Channel) -> Self {
+        Self { channel, called: BTreeSet::new(), wrong: Vec::new() }
+    }
+
+    /// Holds an answer to its cell. What is allowed may end in any way but a refusal by policy.
+    #[track_caller]
+    fn check(&mut self, row: &str, state: SkillState, document: &Value) {
+        let row = Operation::find(self.channel, row).unwrap_or_else(|| panic!("{row} has no row"));
+        self.called.insert((row.name, name_of(state)));
+        let conditional = CONDITIONAL.iter().find(|(name, of, _)| (*name, *of) == (row.name, state));
+        let code = code(document);
+        let (is_right, wanted) = match conditional {
+            Some((.., wanted)) => (code == *wanted, (*wanted).to_owned()),
+            None => {
+                let cell = answer(row.act, state, self.channel);
+                (is_right(row.act, (cell, state), code, document), cell.to_string())
+            }
+        };
+        let is_hidden = matches!(state, SkillState::Denied | SkillState::Asked);
+        if !is_right || is_hidden && document.to_string().contains(MARKER) {
+            self.wrong.push(format!("{} of {state}: {wanted}, but {document}", row.name));
+        }
+    }
+
+    /// Holds an answer about no skill in particular to the cells of the row. Of an operation that changes skills without
+    /// naming them the tests in `decisions` show more; here it may do what it likes, but names no hidden skill.
+    #[track_caller]
+    fn check_whole(&mut self, row: &str, document: &Value) {
+        let row = Operation::find(self.channel, row).unwrap_or_else(|| panic!("{row} has no row"));
+        for state in SkillState::ALL {
+            if matches!(row.act, Act::Lists | Act::Nothing | Act::Decides) {
+                self.check(row.name, state, document);
+            } else if state == SkillState::Denied && is_named(document, name_of(state)) {
+                self.wrong.push(format!("{} names a hidden skill: {document}", row.name));
+            } else if row.skills.is_empty() {
+                self.called.insert((row.name, name_of(state)));
+            }
+        }
+    }
+
+    /// Fails where an answer was wrong, or a row or cell was not exercised.
+    #[track_caller]
+    fn end(self, rows: &[Operation]) {
+        for row in rows {
+            for state in SkillState::ALL {
+                assert!(self.called.contains(&(row.name, name_of(state))), "no call: {} of {state}", row.name);
+            }
+        }
+        assert!(self.wrong.is_empty(), "{:?}:\n{}", self.channel, self.wrong.join("\n"));
+    }
+}
+
+/// The code of an error, or `done`.
+fn code(document: &Value) -> &str {
+    let places = ["/error/code", "/skills/0/error/code", "/skills/0/problems/0/code"];
+    let found = places.iter().find_map(|place| document.pointer(place)?.as_str());
+    found.unwrap_or(if document["ok"] == false { "failed" } else { "done" })
+}
+
+fn is_right(act: Act, (cell, state): (Answer, SkillState), code: &str, document: &Value) -> bool {
+    match cell {
+        Answer::Hidden if act == Act::Lists => !is_named(document, name_of(state)),
+        Answer::Hidden => code == "not_found",
+        // A built-in skill is not in the library, which some operations answer with.
+        Answer::Refused if state == SkillState::ReadOnly => ["policy_denied", "not_found"].contains(&code),
+        Answer::Refused | Answer::Asks => code == "policy_denied",
+        Answer::Blocked => ["scan_blocked", "external_blocked"].contains(&code),
+        Answer::Held => document["status"] == "proposed" || code == "not_found",
+        Answer::Allowed => code != "policy_denied",
+    }
+}
+
+/// Whether a list has the skill of this name, or the installed one of its state.
+fn is_named(document: &Value, name: &str) -> bool {
+    let text = document.to_string();
+    let forms = |name: String| [format!("\"{name}\""), format!("/{name}\""), format!("/{name}\\"), format!(">{name}<")];
+    [name.to_owned(), format!("in-{name}")].into_iter().flat_map(forms).any(|form| text.contains(&form))
+}
+
+/// The commands about one skill, those last that take it away: `NAME` was written here, `IN` was installed.
+pub const COMMANDS: [&[&str]; 44] = [
+    &["history", "NAME"],
+    &["show", "NAME"],
+    &["diff", "NAME"],
+    &["blame", "NAME"],
+    &["lineage", "NAME"],
+    &["status", "NAME"],
+    &["stats", "NAME"],
+    &["log", "NAME"],
+    &["read", "NAME"],
+    &["tools", "show", "NAME"],
+    &["tools", "call", "NAME"],
+    &["tools", "compile", "NAME"],
+    &["tools", "policy", "--active", "NAME"],
+    &["eval", "lint", "NAME"],
+    &["eval", "run", "NAME", "--runner", "true"],
+    &["eval", "compare", "NAME", "1", "head", "--runner", "true"],
+    &["evolve", "status", "NAME"],
+    &["evolve", "check", "NAME"],
+    &["evolve", "run", "NAME", "--with", "true"],
+    &["evolve", "try", "NAME", "1"],
+    &["evolve", "pause", "NAME"],
+    &["evolve", "resume", "NAME"],
+    &["evolve", "force", "NAME", "promote"],
+    &["unpin", "NAME"],
+    &["waive", "NAME", "remote-pipe-to-shell", "--reason", "x"],
+    &["review", "list", "--skill", "NAME"],
+    &["review", "show", "PROPOSAL"],
+    &["review", "diff", "PROPOSAL"],
+    &["review", "edit", "PROPOSAL", "--remove", "references/a.md"],
+    &["review", "accept", "PROPOSAL"],
+    &["review", "reject", "PROPOSAL"],
+    &["record", "NAME", "--event", "completed", "--run", "r1"],
+    &["commit", "NAME", "--reason", "x"],
+    &["manage", "patch", "NAME", "--find", "alpha", "--replace", "beta"],
+    &["rollback", "NAME", "1"],
+    &["disable", "NAME"],
+    &["enable", "NAME"],
+    &["curate", "restore", "NAME"],
+    &["tools", "remove", "NAME"],
+    &["update", "IN"],
+    &["uninstall", "IN"],
+    &["install", "acme/IN"],
+    &["adopt", "FOLDER"],
+    &["pin", "NAME"],
+];
+
+/// The commands about no skill in particular.
+const OTHERS: [&[&str]; 46] = [
+    &["list"],
+    &["status"],
+    &["log"],
+    &["debug"],
+    &["prompt", "--format", "json"],
+    &["undo", "--list"],
+    &["outdated"],
+    &["verify"],
+    &["doctor"],
+    &["tools", "list"],
+    &["tools", "trace"],
+    &["tools", "policy"],
+    &["review", "list", "--all"],
+    &["curate", "plan"],
+    &["curate", "apply"],
+    &["curate", "list"],
+    &["setup"],
+    &["policy"],
+    &["reviewer", "new"],
+    &["reviewer", "list"],
+    &["reviewer", "revoke", "x"],
+    &["new", "fresh"],
+    &["import", "fresh/SKILL.md"],
+    &["validate", "fresh"],
+    &["scan", "fresh"],
+    &["pack", "fresh"],
+    &["unpack", "fresh.skill", "out"],
+    &["publish", "fresh", "--owner", "acme"],
+    &["search", "in-"],
+    &["info", "acme/in-plain"],
+    &["yank", "acme/in-plain@1.0.0", "--deprecate"],
+    &["login", "http://127.0.0.1:9"],
+    &["logout", "http://127.0.0.1:9"],
+    &["key", "list", "acme"],
+    &["key", "add", "acme", "none.pub"],
+    &["key", "retire", "acme", "SHA256:none"],
+    &["evolve", "conformance", "--with", "true"],
+    &["mcp", "install", "--agent", "claude-code", "--print"],
+    &["serve", "--addr", "nowhere"],
+    &["serve", "admin-token", "--data", "served"],
+    &["serve", "mirror", "acme/none", "--data", "served"],
+    &["index", "init", "index"],
+    &["index", "verify", "index"],
+    &["index", "export", "index", "site"],
+    &["where"],
+    &["gc"],
+];
+
+/// Commands whose answers are not JSON.
+const AS_TEXT: [&[&str]; 3] = [&["mcp"], &["completions", "bash"], &["tour"]];
+
+/// The row of a command line.
+fn row_of(args: &[&str]) -> &'static Operation {
+    let words = [args.iter().take(2).copied().collect::<Vec<_>>().join(" "), args[0].to_owned()];
+    words.iter().find_map(|words| Operation::find(Channel::Cli, words)).unwrap()
+}
+
+/// The arguments of a command about the skill of a state. `FOLDER` is one in an agent's folder: other content, or that
+/// which a person deleted.
+fn given(decided: &Decided, args: &[&str], state: SkillState) -> Vec<String> {
+    let name = name_of(state);
+    let folder = decided.sandbox.home().join(".claude/skills").join(name);
+    if args.contains(&"FOLDER") {
+        let body = if state == SkillState::TakenBack { format!("alpha line of {name}") } else { "other".to_owned() };
+        let text = skill_md(name, &format!("Does what {name} says. Use in tests."), &body);
+        write_files(&folder, &[("SKILL.md", text.as_bytes(), false)]);
+    }
+    let installed = if name == BUILTIN { name.to_owned() } else { format!("in-{name}") };
+    let word = |arg: &&str| match *arg {
+        "NAME" => name.to_owned(),
+        "PROPOSAL" => decided.proposal(state).to_owned(),
+        "FOLDER" => folder.to_str().unwrap().to_owned(),
+        arg => arg.replace("IN", &installed),
+    };
+    args.iter().map(word).collect()
+}
+
+/// Asks for it as an agent that edited the skill's folder before, where there is one and the command records that.
+fn ask(decided: &Decided, args: &[String], state: SkillState) -> Value {
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    let file = decided.sandbox.user_skill(name_of(state)).join("SKILL.md");
+    let before = fs::read_to_string(&file).ok().filter(|_| words[0] == "commit" && state != SkillState::Blocked);
+    if let Some(before) = &before {
+        fs::write(&file, before.replace("alpha", "gamma")).unwrap();
+    }
+    let document = decided.sandbox.ask(&words).json();
+    if let (Some(before), false) = (before, document["ok"] == true) {
+        fs::write(&file, before).unwrap();
+    }
+    document
+}
+
+#[test]
+fn no_command_undoes_a_decision() {
+    let decided = Decided::new();
+    let (before, mut cells) = (decided.decisions(), Cells::new(Channel::Cli));
+    for args in OTHERS {
+        let document = decided.sandbox.ask(args).json();
+        cells.check_whole(row_of(args).name, &document);
+    }
+    for args in AS_TEXT {
+        cells.check_whole(row_of(args).name, &json!(decided.sandbox.run(args).text()));
+    }
+    for args in COMMANDS {
+        for state in SkillState::ALL {
+            if state == SkillState::Blocked {
+                decided.block();
+            }
+            let document = ask(&decided, &given(&decided, args, state), state);
+            cells.check(row_of(args).name, state, &document);
+        }
+    }
+    cells.end(agent::decisions::COMMANDS);
+    assert_eq!(decided.decisions(), before, "undone decisions");
+}
+
+/// The calls of tools about the skill of a state.
+fn calls(decided: &Decided, state: SkillState) -> Vec<(&'static str, Value)> {
+    let name = name_of(state);
+    let spec = if name == BUILTIN { name.to_owned() } else { format!("acme/in-{name}") };
+    vec![
+        ("read_skill", json!({"name": name})),
+        ("read_skill_file", json!({"name": name, "path": "SKILL.md"})),
+        ("search_skills", json!({"query": format!("{name} alpha")})),
+        ("skill_history", json!({"name": name})),
+        ("skill_diff", json!({"name": name})),
+        ("skill_status", json!({"name": name})),
+        ("skill_review_list", json!({"name": name})),
+        ("skill_review_show", json!({"id": decided.proposal(state)})),
+        ("record_outcome", json!({"name": name, "event": "failed", "run": "r"})),
+        ("skills_codegen", json!({"names": [name]})),
+        ("skills_codegen_status", json!({})),
+        ("skill_manage", json!({"action": "patch", "name": name, "find": "alpha", "replace": "beta"})),
+        ("skill_rollback", json!({"name": name, "revision": "1"})),
+        ("disable_skill", json!({"name": name})),
+        ("enable_skill", json!({"name": name})),
+        ("skills_codegen_remove", json!({"names": [name]})),
+        ("search_marketplace", json!({"query": name})),
+        ("install_skill", json!({"spec": spec})),
+    ]
+}
+
+#[test]
+fn no_tool_undoes_a_decision() {
+    let decided = Decided::new();
+    let before = decided.decisions();
+    for open in [Connection::open, Connection::newer] {
+        let (mut agent, mut cells) = (open(&decided.sandbox, &[]), Cells::new(Channel::Mcp));
+        for state in SkillState::ALL {
+            for (tool, arguments) in calls(&decided, state) {
+                decided.block();
+                let document = agent.call(tool, &arguments)["structuredContent"].clone();
+                cells.check(tool, state, &document);
+            }
+        }
+        for (tool, arguments) in [
+            ("skill_status", json!({})),
+            ("skill_review_list", json!({"all": true})),
+            ("search_skills", json!({"query": "secret marker"})),
+        ] {
+            let answer = agent.call(tool, &arguments)["structuredContent"].clone();
+            let is_shown = is_named(&answer, name_of(SkillState::Denied)) || answer.to_string().contains(MARKER);
+            assert!(!is_shown, "{tool}: {answer}");
+        }
+        agent.close();
+        cells.end(TOOLS);
+    }
+    assert_eq!(decided.decisions(), before, "undone decisions");
+}
+
+/// The requests of the API about a skill, those last that take it away.
+fn requests(name: &str) -> Vec<(&'static str, Value)> {
+    let text = skill_md(name, &format!("Does what {name} says. Use in tests."), "another");
+    vec![
+        ("GET /api/skills", Value::Null),
+        ("GET /api/skills/custom", Value::Null),
+        ("POST /api/skills/reload", Value::Null),
+        ("GET /api/proposals", Value::Null),
+        ("GET /api/skills.codegen.status", Value::Null),
+        ("GET /api/skills/{name}", Value::Null),
+        ("GET /api/skills/custom/{name}", Value::Null),
+        ("GET /api/skills/custom/{name}/history", Value::Null),
+        ("GET /api/skills/custom/{name}/diff", Value::Null),
+        ("GET /api/proposals/{id}", Value::Null),
+        ("POST /api/proposals/{id}/accept", json!({})),
+        ("POST /api/proposals/{id}/reject", json!({})),
+        ("POST /api/skills.codegen", json!({"names": [name]})),
+        ("POST /api/skills.codegen.remove", json!({"names": [name]})),
+        ("PUT /api/skills/custom/{name}", json!({"content": text})),
+        ("POST /api/skills/custom/{name}/rollback", json!({"revision": "1"})),
+        ("PUT /api/skills/{name}", json!({"enabled": true})),
+        ("DELETE /api/skills/custom/{name}", json!({})),
+    ]
+}
+
+/// The fields of a form with their values.
+type Fields = &'static [(&'static str, &'static str)];
+
+/// The paths of pages about the skill of a state, by their rows, with the fields of forms.
+const PAGES: [(&str, &str, Fields); 15] = [
+    ("GET /", "/", &[]),
+    ("GET /review", "/review", &[]),
+    ("GET /-/sign-in", "/-/sign-in", &[]),
+    ("GET /-/static/{file}", "/-/static/none.css", &[]),
+    ("GET /skills/{name}", "/skills/NAME", &[]),
+    ("GET /skills/{name}/files/{revision}/{*path}", "/skills/NAME/files/1/SKILL.md", &[]),
+    ("GET /skills/{name}/files/{revision}/{*path}", "/skills/NAME/files/now/SKILL.md", &[]),
+    ("GET /skills/{name}/history", "/skills/NAME/history", &[]),
+    ("GET /skills/{name}/diff", "/skills/NAME/diff", &[]),
+    ("GET /skills/{name}/rollback", "/skills/NAME/rollback?to=1", &[]),
+    ("GET /review/{id}", "/review/PROPOSAL", &[]),
+    ("POST /review/{id}/{decision}", "/review/PROPOSAL/accept", &[("revision", "1")]),
+    ("POST /review/{id}/{decision}", "/review/PROPOSAL/reject", &[("revision", "1")]),
+    ("POST /skills/{name}/sight", "/skills/NAME/sight", &[("enabled", "yes")]),
+    ("POST /skills/{name}/rollback", "/skills/NAME/rollback", &[("to", "1")]),
+];
+
+/// The answer of a page, as a document of the API.
+fn document(got: &Got) -> Value {
+    let code = match got.status {
+        403 => "policy_denied",
+        404 => "not_found",
+        422 => "external_blocked",
+        status if status >= 400 => "failed",
+        _ => return json!({"ok": true, "page": got.text}),
+    };
+    json!({"ok": false, "error": {"code": code}, "page": got.text})
+}
+
+/// An archive with other content under the name of the skill of a state, or with that which a person deleted.
+fn archive(decided: &Decided, state: SkillState) -> Vec<u8> {
+    let name = name_of(state);
+    let body = if state == SkillState::TakenBack { format!("alpha line of {name}") } else { "other".to_owned() };
+    let folder = decided.sandbox.path("packed").join(name);
+    let text = skill_md(name, &format!("Does what {name} says. Use in tests."), &body);
+    write_files(&folder, &[("SKILL.md", text.as_bytes(), false)]);
+    decided.sandbox.done(&["pack", folder.to_str().unwrap(), "-o", "packed.skill"]);
+    let archive = fs::read(decided.sandbox.cwd().join("packed.skill")).unwrap();
+    fs::remove_file(decided.sandbox.cwd().join("packed.skill")).unwrap();
+    archive
+}
+
+#[test]
+fn no_route_undoes_a_decision() {
+    let decided = Decided::new();
+    let (before, mut cells) = (decided.decisions(), Cells::new(Channel::Http));
+    let gateway = Gateway::start(&decided.sandbox, TOKEN, &[]);
+    let browser = Browser::signed_in(&gateway, "");
+    for state in SkillState::ALL {
+        for (row, path, fields) in PAGES {
+            decided.block();
+            let path = path.replace("NAME", name_of(state)).replace("PROPOSAL", decided.proposal(state));
+            let got = if row.starts_with("GET") { browser.get(&path) } else { browser.send(&path, fields) };
+            cells.check(row, state, &document(&got));
+        }
+    }
+    for state in SkillState::ALL {
+        for (row, body) in requests(name_of(state)) {
+            decided.block();
+            let line = row.replace("{name}", name_of(state)).replace("{id}", decided.proposal(state));
+            cells.check(row, state, &gateway.ask(&line, &body).1);
+        }
+        let row = "POST /api/skills/install";
+        let bearer = format!("Authorization: Bearer {TOKEN}");
+        let (_, answer) = gateway.send(row, &[&bearer], &archive(&decided, state));
+        cells.check(row, state, &answer);
+    }
+    for path in ["/-/sign-in", "/-/sign-out"] {
+        cells.check_whole(&format!("POST {path}"), &document(&browser.send(path, &[("token", TOKEN)])));
+    }
+    cells.end(ROUTES);
+    // The skill that was deleted and installed again is disabled as before.
+    assert_eq!(decided.decisions(), before, "undone decisions");
+}
+
+#[test]
+fn hidden_skill_answers_over_http_like_a_missing_one() {
+    let decided = Decided::new();
+    let gateway = Gateway::start(&decided.sandbox, TOKEN, &[]);
+    let browser = Browser::signed_in(&gateway, "");
+    let of_api = |name: &str| {
+        let about = requests(name).into_iter().filter(|(row, _)| row.contains("{name}") || row.contains("codegen"));
+        let ask =
+            |(row, body): (&'static str, Value)| (row, gateway.ask(&row.replace("{name}", name), &body).1.to_string());
+        about.map(ask).map(|(row, text)| (row, text.replace(name, "NAME"))).collect::<Vec<_>>()
+    };
+    let of_pages = |name: &str| {
+        let about = PAGES.iter().filter(|(row, path, _)| row.starts_with("GET") && path.contains("NAME"));
+        let text = |path: &str| browser.get(&path.replace("NAME", name)).text;
+        about.map(|(row, path, _)| (*row, text(path).replace(name, "NAME"))).collect::<Vec<_>>()
+    };
+    assert_eq!(of_api("secret"), of_api("absent"));
+    assert_eq!(of_pages("secret"), of_pages("absent"));
+}
