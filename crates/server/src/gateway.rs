@@ -123,8 +123,9 @@ impl Gateway {
 /// [`ServeError`]
 pub fn serve_gateway(gateway: Gateway, address: SocketAddr, ready: impl FnOnce(SocketAddr)) -> Result<(), ServeError> {
     let gateway = Arc::new(gateway);
-    let limits = gateway.limits.clone();
-    crate::serve::runtime()?.block_on(crate::serve::until_asked_to_end(address, app(&gateway), &limits, ready))
+    let (limits, proxies) = (gateway.limits.clone(), gateway.proxies.clone());
+    let around = (&limits, &proxies);
+    crate::serve::runtime()?.block_on(crate::serve::until_asked_to_end(address, app(&gateway), around, ready))
 }
 
 /// All routes.

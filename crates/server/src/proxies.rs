@@ -120,6 +120,13 @@ impl TrustedProxies {
         self.0.iter().any(|block| block.contains(address))
     }
 
+    /// The client that a connection counts for; `None` for this machine and trusted proxies, which bring many clients.
+    #[must_use]
+    pub fn client_of_connection(&self, peer: IpAddr) -> Option<IpAddr> {
+        let client = Client { address: Some(peer.to_canonical()), ..Client::default() };
+        client.site().filter(|_| !peer.to_canonical().is_loopback() && !self.trusts(peer))
+    }
+
     /// The client behind a connection: the rightmost address that is not a trusted proxy's. Headers of anybody else are
     /// passed over. Without trusted proxies, a peer on loopback may still name an account.
     #[must_use]
