@@ -32,6 +32,8 @@ pub struct Lanes {
     small: Arc<Semaphore>,
     /// One of these holds an archive, its files and what the scanner makes of them: up to 80 MB.
     large: Arc<Semaphore>,
+    /// A search keeps one processor busy, and one connection to the database.
+    searches: Arc<Semaphore>,
     turns: Mutex<HashMap<(Job, Digest), Arc<AsyncMutex<()>>>>,
 }
 
@@ -42,6 +44,7 @@ impl Default for Lanes {
         Self {
             small: semaphore(cores * 2),
             large: semaphore(cores / 2),
+            searches: semaphore(cores),
             turns: Mutex::default(),
         }
     }
@@ -56,6 +59,11 @@ impl Lanes {
             Arc::clone(turns.entry((job, digest)).or_default())
         };
         turn.lock_owned().await
+    }
+
+    /// Waits for a permit to search.
+    pub async fn search(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.searches).acquire_owned().await.ok()
     }
 
     /// Waits for a permit to work on so many bytes. Small work has permits of its own, so that it does not wait for large

@@ -86,7 +86,9 @@ pub async fn search(
         let (most, deepest) = (catalogue::PAGE, catalogue::DEEPEST);
         return Err(ApiError::bad_request(format!("a limit is 1 to {most}, an offset {deepest} at most")));
     }
+    let permit = hub.contents.lanes.search().await;
     let page = run(&hub, move |hub| {
+        let _held = permit;
         hub.check(&caller, Action::Read)?;
         Ok(hub.catalogue.find(&catalogue::Query {
             words: q,

@@ -46,7 +46,9 @@ pub async fn search(
     caller: Caller,
     Parameters(asked): Parameters<Asked>,
 ) -> Result<Json<Value>, ApiError> {
+    let permit = hub.contents.lanes.search().await;
     reads(&hub, caller, move |hub| {
+        let _held = permit;
         let page = find(hub, &asked, &asked.q, Order::Updated)?;
         let is_exact = asked.mode == "exact";
         let found = page.skills.iter().filter(|found| !is_exact || found.entry.name.name.as_str() == asked.q.trim());
@@ -64,7 +66,9 @@ pub async fn list(
     caller: Caller,
     Parameters(asked): Parameters<Asked>,
 ) -> Result<Json<Value>, ApiError> {
+    let permit = hub.contents.lanes.search().await;
     reads(&hub, caller, move |hub| {
+        let _held = permit;
         let prefix = asked.prefix.as_deref().map(str::trim).unwrap_or_default();
         let order = match asked.sort.as_str() {
             "downloads" | "installs" | "trending" | "rating" => Order::Downloads,
