@@ -25,6 +25,9 @@ pub enum Job {
     List,
 }
 
+/// The lock of a job for one content.
+type Turn = Arc<AsyncMutex<()>>;
+
 /// Semaphores for heavy work, and a lock for each job. Requests wait without a thread, and leave the queue when their
 /// client disconnects.
 #[derive(Debug)]
@@ -34,7 +37,7 @@ pub struct Lanes {
     large: Arc<Semaphore>,
     /// A search keeps one processor busy, and one connection to the database.
     searches: Arc<Semaphore>,
-    turns: Mutex<HashMap<(Job, Digest), Arc<AsyncMutex<()>>>>,
+    turns: Mutex<HashMap<(Job, Digest), Turn>>,
 }
 
 impl Default for Lanes {

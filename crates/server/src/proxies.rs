@@ -245,6 +245,17 @@ mod tests {
     }
 
     #[test]
+    fn connections_of_proxies_count_for_nobody() {
+        let trusted = proxies(&["10.0.0.0/8"]);
+        let counted = |peer: &str| trusted.client_of_connection(peer.parse().unwrap()).map(|client| client.to_string());
+        assert_eq!(counted("10.1.2.3"), None);
+        assert_eq!(counted("127.0.0.1"), None);
+        assert_eq!(counted("::ffff:127.0.0.1"), None);
+        assert_eq!(counted("192.0.2.7").as_deref(), Some("192.0.2.7"));
+        assert_eq!(counted("2001:db8::1:2").as_deref(), Some("2001:db8::"));
+    }
+
+    #[test]
     fn headers_of_strangers_are_ignored() {
         let lines = [("x-forwarded-for", "9.9.9.9"), ("x-forwarded-proto", "https"), ("forwarded", "for=8.8.8.8")];
         for trusted in [&[][..], &["10.0.0.1"]] {
