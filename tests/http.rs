@@ -12,6 +12,7 @@ mod indexes;
 mod journey;
 mod keys;
 pub mod library_pages;
+mod load;
 mod mirroring;
 mod moderation;
 mod proxies;

@@ -61,6 +61,14 @@ impl Server {
         std::fs::read_to_string(&self.log).unwrap()
     }
 
+    /// A figure of its memory in the system's list of processes, such as `VmRSS`.
+    #[cfg(target_os = "linux")]
+    pub fn memory_kb(&self, key: &str) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(&format!("{key}:"))).unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
     /// Asks it to end, and waits.
     #[cfg(target_os = "linux")]
     pub fn end(mut self) {

@@ -40,6 +40,7 @@ const FILE_BYTES: u64 = 1 << 20;
 /// head_seconds = 10
 /// shutdown_seconds = 20
 /// connections = 1024
+/// connections_of_client = 256         # trusted proxies and this machine may have them all
 /// sign_ins_per_minute = 30            # of one client, on the pages
 ///
 /// [indexes.company]                   # a further index, with accounts of its own, at names of its own
@@ -71,6 +72,7 @@ struct LimitsTable {
     head_seconds: Option<u64>,
     shutdown_seconds: Option<u64>,
     connections: Option<usize>,
+    connections_of_client: Option<usize>,
     sign_ins_per_minute: Option<u32>,
 }
 
@@ -190,6 +192,7 @@ impl LimitsTable {
             head_time: time(self.head_seconds, usual.head_time),
             request_time: time(self.request_seconds, usual.request_time),
             connections: self.connections.unwrap_or(usual.connections).max(1),
+            connections_of_client: self.connections_of_client.unwrap_or(usual.connections_of_client).max(1),
             sign_ins_per_minute: self.sign_ins_per_minute.unwrap_or(if rate == Some(0) {
                 0
             } else {

@@ -31,6 +31,7 @@ pub use reading::{count, file_answer};
 
 use crate::{
     access::Caller,
+    blocking::on_thread,
     error::ApiError,
     hub::Hub,
     pages::session::{Cookies, MARKET},
@@ -83,7 +84,7 @@ pub fn router() -> Router<Shared> {
     )
 }
 
-/// Does work that may wait, on a thread for that.
+/// Does work that may wait, on a thread for that. It does not begin when the client disconnects before.
 ///
 /// # Errors
 /// That of the work.
@@ -92,10 +93,7 @@ pub async fn run<T: Send + 'static>(
     work: impl FnOnce(&Hub) -> Result<T, ApiError> + Send + 'static,
 ) -> Result<T, ApiError> {
     let hub = Arc::clone(hub);
-    match tokio::task::spawn_blocking(move || work(&hub)).await {
-        Ok(done) => done,
-        Err(error) => Err(ApiError::broken(&error)),
-    }
+    on_thread(move || work(&hub)).await
 }
 
 impl FromRequestParts<Shared> for Caller {

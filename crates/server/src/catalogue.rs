@@ -178,15 +178,21 @@ impl SqliteCatalogue {
         if lines.is_empty() && terms.len() > 1 {
             lines = matching(&reader, &expression(terms, " OR "), query.owner.as_ref())?;
         }
-        let entries: Vec<Entry> =
-            lines.iter().filter_map(|line| Entry::parse(line).ok()).filter(|entry| query.filter.takes(entry)).collect();
-        let ranked =
-            rank(entries.iter().map(|entry| (String::new(), entry.clone())).collect(), &query.words, CANDIDATES);
-        let by_name: HashMap<_, _> = entries.iter().map(|entry| (entry.name.to_string(), entry)).collect();
+        let mut lines_by_name = HashMap::new();
+        let mut entries = Vec::with_capacity(lines.len());
+        for line in &lines {
+            let Some(entry) = Entry::parse(line).ok().filter(|entry| query.filter.takes(entry)) else { continue };
+            lines_by_name.insert(entry.name.to_string(), line);
+            entries.push((String::new(), entry));
+        }
+        let ranked = rank(entries, &query.words, CANDIDATES);
         let mut skills = Vec::new();
         for result in ranked.iter().skip(query.offset).take(query.limit) {
-            let Some(entry) = by_name.get(&result.name) else { continue };
-            skills.push(counted(&reader, (*entry).clone(), result.score)?);
+            // Parsing the few that are shown again is cheaper than copying all that were ranked.
+            let Some(entry) = lines_by_name.get(&result.name).and_then(|line| Entry::parse(line).ok()) else {
+                continue;
+            };
+            skills.push(counted(&reader, entry, result.score)?);
         }
         Ok(Page { skills, has_more: ranked.len() > query.offset.saturating_add(query.limit) })
     }

@@ -2,7 +2,11 @@
 
 use std::{
     path::Path,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
     time::Duration,
 };
 
@@ -16,7 +20,7 @@ use crate::migrations::migrate;
 /// How long a writer waits for another process.
 const BUSY: Duration = Duration::from_secs(10);
 
-/// Connections that read at the same time.
+/// Connections that read at the same time, and at least so many: two for each processor, of which searches take one.
 const READERS: usize = 4;
 
 /// The file is not usable.
@@ -60,6 +64,8 @@ const MAPPED_BYTES: i64 = 1 << 30;
 pub struct Database {
     writer: Mutex<Connection>,
     readers: Vec<Mutex<Connection>>,
+    /// Counts who waited for a reader.
+    waited: AtomicUsize,
 }
 
 impl Database {
@@ -80,7 +86,9 @@ impl Database {
             reader.pragma_update(None, "mmap_size", MAPPED_BYTES)?;
             Ok(Mutex::new(reader))
         };
-        Ok(Self { writer: Mutex::new(writer), readers: (0..READERS).map(reader).collect::<Result<_, _>>()? })
+        let count = thread::available_parallelism().map_or(READERS, |cores| READERS.max(cores.get() * 2));
+        let readers = (0..count).map(reader).collect::<Result<_, _>>()?;
+        Ok(Self { writer: Mutex::new(writer), readers, waited: AtomicUsize::default() })
     }
 
     /// The connection that writes; others wait for it.
@@ -91,10 +99,14 @@ impl Database {
     /// A connection that reads.
     pub fn reader(&self) -> MutexGuard<'_, Connection> {
         let free = self.readers.iter().find_map(|reader| reader.try_lock().ok());
-        match (free, self.readers.first()) {
-            (Some(reader), _) => reader,
-            (None, Some(first)) => first.lock().unwrap_or_else(PoisonError::into_inner),
-            (None, None) => self.writer(),
+        // Waiting spreads over all of them: on one, those who come later would always find the others free first.
+        let turn = || self.waited.fetch_add(1, Ordering::Relaxed) % self.readers.len().max(1);
+        match free {
+            Some(reader) => reader,
+            None => match self.readers.get(turn()) {
+                Some(reader) => reader.lock().unwrap_or_else(PoisonError::into_inner),
+                None => self.writer(),
+            },
         }
     }
 }

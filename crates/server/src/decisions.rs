@@ -67,7 +67,7 @@ pub fn quarantine(hub: &Hub, account: &Owner, entry: &Entry, reason: &str) -> Re
     };
     // In the database first: from then on neither the release nor its content is handed out.
     hub.quarantines.add(&held, &entry.digest)?;
-    hub.blobs.forget(&entry.digest);
+    hub.forget(entry);
     let decided = set_quarantined(hub, entry, Some(reason), true, account)?;
     let others = hub.indexes.with(|index| index.releases_of_content(&entry.digest))??;
     let copies: Vec<&Entry> = others
@@ -188,7 +188,7 @@ pub fn withdraw(hub: &Hub, account: &Owner, entry: &Entry, reason: &str) -> Resu
         let withdrawn = index.withdraw(&entry.name, &entry.version, reason, &stamp);
         withdrawn.map_err(|error| ApiError::of(&error))
     })?;
-    hub.blobs.forget(&entry.digest);
+    hub.forget(entry);
     // Nothing is left to decide. A quarantine stays: it holds the copies back.
     hub.quarantines.forget_copy(&entry.name.to_string(), &entry.version.to_string())?;
     hub.activity.note((account, stamp.at), "withdraw", &format!("{} {}", entry.name, entry.version), reason)?;

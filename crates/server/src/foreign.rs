@@ -12,6 +12,7 @@ mod clawhub;
 mod fingerprint;
 mod kept;
 mod names;
+mod rendered;
 mod uploads;
 mod well_known;
 

@@ -29,7 +29,7 @@ mod sessions;
 mod skills;
 mod workplace;
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc, thread, time::Duration};
 
 use agent::Live;
 use axum::{
@@ -45,8 +45,11 @@ use library::Actor;
 use serde::de::DeserializeOwned;
 use skill::{Limits, SkillName, failure::Fails};
 use skill_manage::{ManageError, RequestError, Reviewer};
+use tokio::sync::Semaphore;
 
-use crate::{error::ApiError, pages, proxies::TrustedProxies, serve::ServeError, settings::ServerLimits};
+use crate::{
+    blocking::on_thread, error::ApiError, pages, proxies::TrustedProxies, serve::ServeError, settings::ServerLimits,
+};
 pub(crate) use custom::change;
 pub(crate) use gate::{Asker, Surface};
 pub use gate::{Gate, GateError};
@@ -66,6 +69,8 @@ pub struct Gateway {
     /// Proxies whose headers about a client are believed.
     pub(crate) proxies: TrustedProxies,
     limits: ServerLimits,
+    /// Permits of requests that read: each may hold all files of a skill.
+    reading: Arc<Semaphore>,
     /// Takes the lines of the log, each a JSON object.
     log: fn(&str),
 }
@@ -91,7 +96,8 @@ impl Gateway {
         let place = open(Surface::Api.actor())?;
         let live = Live::new(place.places(), place.builtin()?);
         let limits = ServerLimits { request_time: REQUEST_TIME, ..ServerLimits::default() };
-        Ok(Self { open, live, gate, sessions: Sessions::default(), proxies, limits, log })
+        let reading = Arc::new(Semaphore::new(thread::available_parallelism().map_or(1, usize::from)));
+        Ok(Self { open, live, gate, sessions: Sessions::default(), proxies, limits, reading, log })
     }
 
     fn work(&self, asker: &Asker) -> Result<Work<'_>, ApiError> {
@@ -117,8 +123,9 @@ impl Gateway {
 /// [`ServeError`]
 pub fn serve_gateway(gateway: Gateway, address: SocketAddr, ready: impl FnOnce(SocketAddr)) -> Result<(), ServeError> {
     let gateway = Arc::new(gateway);
-    let limits = gateway.limits.clone();
-    crate::serve::runtime()?.block_on(crate::serve::until_asked_to_end(address, app(&gateway), &limits, ready))
+    let (limits, proxies) = (gateway.limits.clone(), gateway.proxies.clone());
+    let around = (&limits, &proxies);
+    crate::serve::runtime()?.block_on(crate::serve::until_asked_to_end(address, app(&gateway), around, ready))
 }
 
 /// All routes.
@@ -165,10 +172,12 @@ pub(crate) async fn at_work<T: Send + 'static>(
     work: impl FnOnce(&Work<'_>) -> Result<T, ApiError> + Send + 'static,
 ) -> Result<T, ApiError> {
     let gateway = Arc::clone(gateway);
-    match tokio::task::spawn_blocking(move || work(&gateway.work(&asker)?)).await {
-        Ok(done) => done,
-        Err(error) => Err(ApiError::broken(&error)),
-    }
+    let permit = if asker.is_safe { Arc::clone(&gateway.reading).acquire_owned().await.ok() } else { None };
+    on_thread(move || {
+        let _held = permit;
+        work(&gateway.work(&asker)?)
+    })
+    .await
 }
 
 /// An error of the crates below, as a client is told it.

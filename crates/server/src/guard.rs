@@ -100,7 +100,9 @@ fn admitted(hub: &Shared, request: &Request, client: Client) -> Result<(), ApiEr
         .hint("open the page on this server"));
     }
     let is_search = matches!(path, "/v1/skills" | "/-/search" | "/api/v1/search" | "/api/v1/skills");
-    let is_costly = is_change || is_search || path.contains("/diff/");
+    // Clients fetch every skill that such an index names.
+    let is_index = path.contains("/.well-known/") && path.ends_with("/index.json");
+    let is_costly = is_change || is_search || is_index || path.contains("/diff/");
     let rate = if is_change && path == SIGN_IN { &hub.rates.sign_ins } else { &hub.rates.costly };
     let (true, Some(client)) = (is_costly, client.site()) else { return Ok(()) };
     rate.admit(client, Instant::now()).map_err(|TooMany { retry_after }| ApiError {

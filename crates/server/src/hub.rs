@@ -9,7 +9,7 @@ use std::{
 use axum::body::Bytes;
 use jiff::Timestamp;
 use library::LibraryLock;
-use registry_index::{Entry, FetchError, Index, InitError, OpenError, Stamp, newest};
+use registry_index::{Entry, Index, InitError, OpenError, Stamp, newest};
 use semver::Version;
 use skill::{
     Owner, QualifiedName,
@@ -24,6 +24,7 @@ use crate::{
     activity::Activity,
     blobs::{Blobs, IndexBlobs},
     catalogue::{Catalogue, CatalogueError, ShownSkill, SqliteCatalogue},
+    contents::Contents,
     data_dir::DataDir,
     database::DatabaseError,
     error::ApiError,
@@ -59,6 +60,8 @@ pub struct Hub {
     pub catalogue: Box<dyn Catalogue>,
     /// Where archives are.
     pub blobs: Box<dyn Blobs>,
+    /// Releases unpacked and scanned, for those asked for last.
+    pub contents: Contents,
     /// The index.
     pub indexes: Arc<IndexPool>,
     /// The files of the index as clients fetch them.
@@ -138,6 +141,7 @@ impl Hub {
             quarantines: Quarantines::new(Arc::clone(&database)),
             catalogue: Box::new(SqliteCatalogue::new(database)),
             blobs: Box::new(IndexBlobs::new(Arc::clone(&indexes))),
+            contents: Contents::default(),
             files: StaticFiles::new(Arc::clone(&indexes)),
             metrics: Metrics::default(),
             rates: Rates::new(&settings.limits),
@@ -297,48 +301,45 @@ impl Hub {
         entry.withdrawn.is_none() && matches!(self.barrier(entry), Ok(None))
     }
 
-    /// The archive of a release.
+    /// Refuses a release that is not handed out to the caller. Admins may read it under quarantine or on hold as well.
     ///
     /// # Errors
     /// [`ApiError`] with 410 when it was withdrawn, with 403 when it is under quarantine or on hold.
-    pub fn archive(&self, entry: &Entry) -> Result<Bytes, ApiError> {
-        if let (None, Some(barrier)) = (&entry.withdrawn, self.barrier(entry)?) {
-            return Err(behind(&format!("{} {}", entry.name, entry.version), &barrier));
+    pub fn check_readable(&self, caller: &Caller, entry: &Entry) -> Result<(), ApiError> {
+        match caller.check(self.settings.visibility, Action::Administer) {
+            Ok(()) => check_not_withdrawn(entry),
+            Err(_) => self.check_open(entry),
         }
-        self.stored(entry)
+    }
+
+    /// Refuses a release that is not handed out.
+    ///
+    /// # Errors
+    /// As [`Hub::check_readable`].
+    pub fn check_open(&self, entry: &Entry) -> Result<(), ApiError> {
+        check_not_withdrawn(entry)?;
+        match self.barrier(entry)? {
+            Some(barrier) => Err(behind(&format!("{} {}", entry.name, entry.version), &barrier)),
+            None => Ok(()),
+        }
     }
 
     /// The archive of a release, whatever is decided about it, unless it was withdrawn.
-    fn stored(&self, entry: &Entry) -> Result<Bytes, ApiError> {
-        let gone = |code, why: String| ApiError::new(axum::http::StatusCode::GONE, code, why);
-        if let Some(withdrawal) = &entry.withdrawn {
-            let why = format!("{} {} was withdrawn: {}", entry.name, entry.version, withdrawal.reason);
-            return Err(gone("withdrawn", why));
-        }
-        let found = self.blobs.get(&entry.digest)?;
+    ///
+    /// # Errors
+    /// [`ApiError`] with 410 when it is gone.
+    pub fn stored(&self, entry: &Entry) -> Result<Bytes, ApiError> {
+        check_not_withdrawn(entry)?;
         let missing = || gone("missing", format!("the archive of {} {} is gone", entry.name, entry.version));
-        let bytes = found.ok_or_else(missing)?;
+        let bytes = self.blobs.get(&entry.digest)?.ok_or_else(missing)?;
         entry.check_archive(&bytes).map_err(|error| ApiError::broken(&error))?;
         Ok(bytes)
     }
 
-    /// The files of a release, held to its line.
-    ///
-    /// # Errors
-    /// As [`Hub::archive`].
-    pub fn bundle(&self, entry: &Entry) -> Result<skill::Bundle, ApiError> {
-        unpacked(entry, &self.archive(entry)?)
-    }
-
-    /// As [`Hub::bundle`]; to an admin also of a release under quarantine or on hold.
-    ///
-    /// # Errors
-    /// As [`Hub::archive`].
-    pub fn bundle_for(&self, caller: &Caller, entry: &Entry) -> Result<skill::Bundle, ApiError> {
-        match caller.check(self.settings.visibility, Action::Administer) {
-            Ok(()) => unpacked(entry, &self.stored(entry)?),
-            Err(_) => self.bundle(entry),
-        }
+    /// Forgets what is in memory of a release that is not handed out any more.
+    pub fn forget(&self, entry: &Entry) {
+        self.blobs.forget(&entry.digest);
+        self.contents.forget(&entry.archive);
     }
 
     /// Changes the index, one at a time, and brings what shows it up to date.
@@ -407,14 +408,14 @@ fn everything(index: &Index) -> Result<Vec<ShownSkill>, ApiError> {
     Ok(skills)
 }
 
-fn unpacked(entry: &Entry, bytes: &[u8]) -> Result<skill::Bundle, ApiError> {
-    let files = skill::archive::unpack(bytes, &skill::Limits::default()).map_err(|error| ApiError::broken(&error))?;
-    let differs = |error: FetchError| {
-        ApiError::new(axum::http::StatusCode::UNPROCESSABLE_ENTITY, "line_differs", error.to_string())
-            .hint("who runs the server finds all such lines with `skillhub index verify`")
-    };
-    entry.check_files(&files).map_err(differs)?;
-    Ok(files)
+fn check_not_withdrawn(entry: &Entry) -> Result<(), ApiError> {
+    let Some(withdrawal) = &entry.withdrawn else { return Ok(()) };
+    let why = format!("{} {} was withdrawn: {}", entry.name, entry.version, withdrawal.reason);
+    Err(gone("withdrawn", why))
+}
+
+fn gone(code: &'static str, why: String) -> ApiError {
+    ApiError::new(axum::http::StatusCode::GONE, code, why)
 }
 
 /// The refusal of what is behind a barrier.

@@ -54,7 +54,8 @@ impl Migration {
 /// # Errors
 /// [`DatabaseError::Newer`] and [`DatabaseError::Altered`] for a history that this build does not have.
 pub fn migrate(database: &mut Connection, now: Timestamp) -> Result<(), DatabaseError> {
-    if missing(&history(database)?)?.is_empty() && has_history(database)? {
+    // Without a history it is read under the lock alone: another process may be writing one.
+    if has_history(database)? && missing(&history(database)?)?.is_empty() {
         return Ok(());
     }
     let write = database.transaction_with_behavior(TransactionBehavior::Immediate)?;

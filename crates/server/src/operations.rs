@@ -27,6 +27,8 @@ pub struct Metrics {
     took: [AtomicU64; BOUNDS_MS.len()],
     took_in_all: AtomicU64,
     count: AtomicU64,
+    unpacked: AtomicU64,
+    scanned: AtomicU64,
 }
 
 impl Metrics {
@@ -46,6 +48,16 @@ impl Metrics {
         }
         self.took_in_all.fetch_add(took, Ordering::Relaxed);
         self.count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a release that was unpacked.
+    pub fn unpacked(&self) {
+        self.unpacked.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a release that was scanned.
+    pub fn scanned(&self) {
+        self.scanned.fetch_add(1, Ordering::Relaxed);
     }
 
     /// As Prometheus reads it, format 0.0.4.
@@ -71,6 +83,13 @@ impl Metrics {
              skillhub_request_seconds_count {count}\n# HELP skillhub_skills Skills that can be installed.\n\
              # TYPE skillhub_skills gauge\nskillhub_skills {skills}"
         );
+        for (name, help, count) in [
+            ("skillhub_unpacked_total", "Releases that were unpacked to be read.", &self.unpacked),
+            ("skillhub_scanned_total", "Releases that were scanned to be read.", &self.scanned),
+        ] {
+            let count = count.load(Ordering::Relaxed);
+            let _never = writeln!(out, "# HELP {name} {help}\n# TYPE {name} counter\n{name} {count}");
+        }
         out
     }
 }

@@ -16,7 +16,7 @@ mod code;
 mod compared;
 mod diff_rows;
 mod findings;
-mod judgements;
+pub mod judgements;
 mod layout;
 pub mod library;
 mod listing;

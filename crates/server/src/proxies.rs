@@ -120,6 +120,13 @@ impl TrustedProxies {
         self.0.iter().any(|block| block.contains(address))
     }
 
+    /// The client that a connection counts for; `None` for this machine and trusted proxies, which bring many clients.
+    #[must_use]
+    pub fn client_of_connection(&self, peer: IpAddr) -> Option<IpAddr> {
+        let client = Client { address: Some(peer.to_canonical()), ..Client::default() };
+        client.site().filter(|_| !peer.to_canonical().is_loopback() && !self.trusts(peer))
+    }
+
     /// The client behind a connection: the rightmost address that is not a trusted proxy's. Headers of anybody else are
     /// passed over. Without trusted proxies, a peer on loopback may still name an account.
     #[must_use]
@@ -235,6 +242,17 @@ mod tests {
     fn address(trusted: &[&str], peer: &str, lines: &[(&'static str, &str)]) -> String {
         let client = proxies(trusted).client(Some(peer.parse().unwrap()), &headers(lines));
         client.address.unwrap().to_string()
+    }
+
+    #[test]
+    fn connections_of_proxies_count_for_nobody() {
+        let trusted = proxies(&["10.0.0.0/8"]);
+        let counted = |peer: &str| trusted.client_of_connection(peer.parse().unwrap()).map(|client| client.to_string());
+        assert_eq!(counted("10.1.2.3"), None);
+        assert_eq!(counted("127.0.0.1"), None);
+        assert_eq!(counted("::ffff:127.0.0.1"), None);
+        assert_eq!(counted("192.0.2.7").as_deref(), Some("192.0.2.7"));
+        assert_eq!(counted("2001:db8::1:2").as_deref(), Some("2001:db8::"));
     }
 
     #[test]

@@ -4,7 +4,10 @@
 //! the data folder. Archives are stored by digest, releases are decided by name: a release with the content of one
 //! under quarantine is a *copy*. It keeps its line and its archive, and is on hold until an admin decides about it.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -22,6 +25,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Quarantines {
     database: Arc<Database>,
+    changes: AtomicU64,
 }
 
 /// A release that is not handed out until an admin has looked at it.
@@ -101,7 +105,17 @@ impl Quarantines {
     /// Those of a database.
     #[must_use]
     pub fn new(database: Arc<Database>) -> Self {
-        Self { database }
+        Self { database, changes: AtomicU64::default() }
+    }
+
+    /// How many decisions about releases this process has recorded.
+    #[must_use]
+    pub fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Acquire)
+    }
+
+    fn note_change(&self) {
+        self.changes.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Puts a release under quarantine and records the decision. `false` when it is there already.
@@ -123,6 +137,7 @@ impl Quarantines {
             write.execute(sql, params![at, account, format!("{skill} {version}"), reason])?;
         }
         write.commit()?;
+        self.note_change();
         Ok(added > 0)
     }
 
@@ -141,7 +156,9 @@ impl Quarantines {
         write.execute("delete from quarantine where skill = ?1 and version = ?2", [skill, version])?;
         write.execute("delete from copies where digest not in (select digest from quarantine)", [])?;
         note(&write, (account, &to_the_second(now)), "restore", &format!("{skill} {version}"), reason)?;
-        Ok(write.commit()?)
+        write.commit()?;
+        self.note_change();
+        Ok(())
     }
 
     /// The quarantine of a release.
@@ -272,7 +289,9 @@ impl Quarantines {
         let sql = "update copies set decided_by = ?3, decided_at = ?4 where skill = ?1 and version = ?2";
         write.execute(sql, [skill, version, account.as_str(), &at])?;
         note(&write, (account, &at), "release", &subject, reason)?;
-        Ok(write.commit()?)
+        write.commit()?;
+        self.note_change();
+        Ok(())
     }
 }
 

@@ -15,19 +15,22 @@ use skill::{
 };
 use thiserror::Error;
 use tokio::{
-    net::TcpListener,
+    net::{TcpListener, TcpStream},
     signal,
-    sync::{Semaphore, watch},
+    sync::watch,
 };
 use tower::{ServiceExt, service_fn};
 
 use crate::{
     api::{self, Shared},
+    connections::{Connections, Place},
+    descriptors,
     error::ApiError,
     foreign,
     guard::{asked_for, guard, is_named},
     hub::{DataError, Hub},
     operations, pages,
+    proxies::TrustedProxies,
     settings::{ServerLimits, Settings},
     sparse,
 };
@@ -72,7 +75,7 @@ impl Fails for ServeError {
 /// # Errors
 /// [`ServeError`]
 pub fn serve(settings: Settings, others: Vec<Settings>, ready: impl FnOnce(SocketAddr)) -> Result<(), ServeError> {
-    let (address, limits) = (settings.address, settings.limits.clone());
+    let (address, limits, proxies) = (settings.address, settings.limits.clone(), settings.trusted_proxies.clone());
     let first = Arc::new(Hub::open(settings)?);
     let others: Vec<Shared> =
         others.into_iter().map(|settings| Hub::open(settings).map(Arc::new)).collect::<Result<_, _>>()?;
@@ -80,7 +83,8 @@ pub fn serve(settings: Settings, others: Vec<Settings>, ready: impl FnOnce(Socke
         let (end, ending) = watch::channel(());
         let all = std::iter::once(&first).chain(&others);
         let upkeeps: Vec<_> = all.map(|hub| tokio::spawn(upkeep(Arc::clone(hub), ending.clone()))).collect();
-        let served = until_asked_to_end(address, by_name(&first, &others), &limits, ready).await;
+        let around = (&limits, &proxies);
+        let served = until_asked_to_end(address, by_name(&first, &others), around, ready).await;
         drop((end, ending));
         for upkeep in upkeeps {
             let _done = upkeep.await;
@@ -138,59 +142,77 @@ pub fn runtime() -> Result<tokio::runtime::Runtime, ServeError> {
 pub async fn until_asked_to_end(
     address: SocketAddr,
     app: Router,
-    limits: &ServerLimits,
+    (limits, proxies): (&ServerLimits, &TrustedProxies),
     ready: impl FnOnce(SocketAddr),
 ) -> Result<(), ServeError> {
     let io = |what: String| move |error| ServeError::Io { what, error };
+    let most = descriptors::for_connections(limits.connections);
     let listener = TcpListener::bind(address).await.map_err(io(format!("cannot listen on {address}")))?;
     ready(listener.local_addr().map_err(io("cannot tell the address".to_owned()))?);
     let (end, ending) = watch::channel(());
-    let places = Arc::new(Semaphore::new(limits.connections));
+    let open = Connections::new(most, limits.connections_of_client.min(most));
     tokio::select! {
-        () = accept(listener, app, limits, &places, &ending) => {}
+        () = accept(listener, app, (limits, proxies), &open, &ending) => {}
         ended = asked_to_end() => ended.map_err(io("cannot wait for the end".to_owned()))?,
     }
-    drop(end);
-    let all = u32::try_from(limits.connections).unwrap_or(u32::MAX);
-    let _late_ones_are_cut = tokio::time::timeout(limits.shutdown_time, places.acquire_many(all)).await;
+    drop(ending);
+    let _all_are_gone = end.send(());
+    let _late_ones_are_cut = tokio::time::timeout(limits.shutdown_time, end.closed()).await;
     Ok(())
 }
 
 async fn accept(
     listener: TcpListener,
     app: Router,
-    limits: &ServerLimits,
-    places: &Arc<Semaphore>,
+    (limits, proxies): (&ServerLimits, &TrustedProxies),
+    open: &Arc<Connections>,
     ending: &watch::Receiver<()>,
 ) {
     loop {
-        let Ok(place) = Arc::clone(places).acquire_owned().await else { return };
-        let Ok((stream, client)) = listener.accept().await else {
-            // Out of descriptors, mostly: others have to go first.
-            tokio::time::sleep(Duration::from_millis(50)).await;
+        let Ok((stream, peer)) = listener.accept().await else {
+            // Out of descriptors, mostly.
+            open.close_one();
+            tokio::time::sleep(Duration::from_millis(10)).await;
             continue;
         };
+        let Some(place) = open.admit(proxies.client_of_connection(peer.ip())) else { continue };
         let _as_it_is = stream.set_nodelay(true);
-        let (app, head_time, mut ending) = (app.clone(), limits.head_time, ending.clone());
-        tokio::spawn(async move {
-            let answer = connection_service(move |request: Request<Incoming>| {
-                let mut request = request.map(axum::body::Body::new);
-                request.extensions_mut().insert(ConnectInfo(client));
-                let app = app.clone();
-                async move { Ok::<_, Infallible>(app.oneshot(request).await.unwrap_or_else(|never| match never {})) }
-            });
-            let mut connection = http1::Builder::new();
-            connection.timer(TokioTimer::new()).header_read_timeout(head_time).max_buf_size(HEAD_BYTES);
-            let mut connection = std::pin::pin!(connection.serve_connection(TokioIo::new(stream), answer));
-            tokio::select! {
-                _client_gone = connection.as_mut() => {}
-                _told_to_end = ending.changed() => {
-                    connection.as_mut().graceful_shutdown();
-                    let _client_gone = connection.await;
-                }
-            }
-            drop(place);
-        });
+        tokio::spawn(connected(stream, peer, app.clone(), limits.clone(), Arc::new(place), ending.clone()));
+    }
+}
+
+/// Answers the requests of one connection.
+async fn connected(
+    stream: TcpStream,
+    peer: SocketAddr,
+    app: Router,
+    limits: ServerLimits,
+    place: Arc<Place>,
+    mut ending: watch::Receiver<()>,
+) {
+    let of_requests = Arc::clone(&place);
+    let answer = connection_service(move |request: Request<Incoming>| {
+        let mut request = request.map(axum::body::Body::new);
+        request.extensions_mut().insert(ConnectInfo(peer));
+        let (app, busy) = (app.clone(), of_requests.busy());
+        async move {
+            let _until_answered = busy;
+            Ok::<_, Infallible>(app.oneshot(request).await.unwrap_or_else(|never| match never {}))
+        }
+    });
+    let mut connection = http1::Builder::new();
+    connection.timer(TokioTimer::new()).header_read_timeout(limits.head_time).max_buf_size(HEAD_BYTES);
+    let mut connection = std::pin::pin!(connection.serve_connection(TokioIo::new(stream), answer));
+    tokio::select! {
+        _client_gone = connection.as_mut() => {}
+        _told_to_end = ending.changed() => {
+            connection.as_mut().graceful_shutdown();
+            let _client_gone = connection.await;
+        }
+        () = place.asked_to_close() => if place.is_in_use() {
+            connection.as_mut().graceful_shutdown();
+            let _answered_or_too_slow = tokio::time::timeout(limits.shutdown_time, connection).await;
+        }
     }
 }
 

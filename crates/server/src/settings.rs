@@ -39,6 +39,8 @@ pub struct ServerLimits {
     pub request_time: Duration,
     /// Connections at the same time.
     pub connections: usize,
+    /// Connections of one client at the same time. Trusted proxies and this machine may have them all.
+    pub connections_of_client: usize,
     /// Requests of one client in a minute that change something or search; `0` for any number.
     pub costly_per_minute: u32,
     /// Attempts of one client in a minute to sign in on the pages; `0` for any number.
@@ -53,6 +55,7 @@ impl Default for ServerLimits {
             head_time: Duration::from_secs(10),
             request_time: Duration::from_secs(60),
             connections: 1024,
+            connections_of_client: 256,
             costly_per_minute: 600,
             sign_ins_per_minute: 30,
             shutdown_time: Duration::from_secs(20),

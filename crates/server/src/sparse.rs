@@ -16,6 +16,7 @@ use crate::{
     access::{Action, Caller},
     activity::Download,
     api::{HubState, Shared, run},
+    contents,
     error::ApiError,
     proxies::Client,
     static_files::StaticFile,
@@ -86,10 +87,7 @@ async fn bundle(
         )
         .hint("the admins of the server decide about it"));
     }
-    let bytes = match hub.blobs.at_hand(&digest) {
-        Some(bytes) => bytes,
-        None => run(&hub, move |hub| hub.blobs.get(&digest).map_err(ApiError::from)?.ok_or_else(none)).await?,
-    };
+    let bytes = contents::archive(&hub, digest).await?.ok_or_else(none)?;
     if method == Method::GET {
         let account = caller.account().map(ToString::to_string).unwrap_or_default();
         let day = Timestamp::now().strftime("%F").to_string();
@@ -99,7 +97,7 @@ async fn bundle(
 }
 
 /// Some bytes, the part of them that was asked for, or that they are as they were.
-fn answer(bytes: Bytes, etag: &str, (kind, caching): (&'static str, &'static str), asked: &HeaderMap) -> Response {
+pub fn answer(bytes: Bytes, etag: &str, (kind, caching): (&'static str, &'static str), asked: &HeaderMap) -> Response {
     let of = |name| asked.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     let is_known = of(header::IF_NONE_MATCH)
         .is_some_and(|known| known == "*" || known.split(',').any(|tag| tag.trim().trim_start_matches("W/") == etag));

@@ -59,7 +59,9 @@ pub async fn publish(
     parameters: Parameters<PublishParameters>,
     archive: Archive,
 ) -> Result<Json<PublishedDocument>, ApiError> {
+    let permit = hub.contents.lanes.permit(archive.0.len() as u64).await;
     let published = run(&hub, move |hub| {
+        let _held = permit;
         // Who may take no part at all is told that first.
         hub.check(&caller, Action::TakePart)?;
         publish_archive(hub, &caller, &submission(&at, parameters.0, archive.0)?)

@@ -1,7 +1,10 @@
 //! What can be read of the index.
 
+use std::sync::Arc;
+
 use axum::{
     Json,
+    body::Bytes,
     extract::State,
     http::{HeaderValue, header},
     response::{IntoResponse, Response},
@@ -26,8 +29,10 @@ use crate::{
     access::{Action, Caller},
     activity::Download,
     catalogue::{self, Order},
+    contents,
     error::ApiError,
     hub::Hub,
+    pages::judgements::Judgement,
     proxies::Client,
 };
 
@@ -81,7 +86,9 @@ pub async fn search(
         let (most, deepest) = (catalogue::PAGE, catalogue::DEEPEST);
         return Err(ApiError::bad_request(format!("a limit is 1 to {most}, an offset {deepest} at most")));
     }
+    let permit = hub.contents.lanes.search().await;
     let page = run(&hub, move |hub| {
+        let _held = permit;
         hub.check(&caller, Action::Read)?;
         Ok(hub.catalogue.find(&catalogue::Query {
             words: q,
@@ -147,18 +154,15 @@ pub async fn files(
     caller: Caller,
     at: Path<ReleasePath>,
 ) -> Result<Json<FilesDocument>, ApiError> {
-    let by = caller.clone();
-    of_release(&hub, caller, at, move |hub, entry| {
-        let bundle = hub.bundle_for(&by, entry)?;
-        let files = bundle.files().map(|(path, file)| FileDocument {
-            path: path.to_string(),
-            size: file.bytes.len() as u64,
-            executable: file.executable,
-        });
-        let (name, version) = (entry.name.to_string(), entry.version.to_string());
-        Ok(Json(FilesDocument { ok: true, name, version, files: files.collect() }))
-    })
-    .await
+    let entry = readable(&hub, caller, at).await?;
+    let bundle = contents::files(&hub, &entry).await?;
+    let files = bundle.files().map(|(path, file)| FileDocument {
+        path: path.to_string(),
+        size: file.bytes.len() as u64,
+        executable: file.executable,
+    });
+    let (name, version) = (entry.name.to_string(), entry.version.to_string());
+    Ok(Json(FilesDocument { ok: true, name, version, files: files.collect() }))
 }
 
 /// One file of a release, as plain text or bytes that no browser shows.
@@ -175,14 +179,11 @@ pub async fn file(
     caller: Caller,
     Path((owner, name, version, path)): Path<(String, String, String, String)>,
 ) -> Result<Response, ApiError> {
-    let by = caller.clone();
-    of_release(&hub, caller, Path(ReleasePath { owner, name, version }), move |hub, entry| {
-        let none = || ApiError::not_found(format!("{} {} has no file {path:?}", entry.name, entry.version));
-        let bundle = hub.bundle_for(&by, entry)?;
-        let file = SkillPath::parse(&path).ok().and_then(|path| bundle.get(&path).cloned()).ok_or_else(none)?;
-        Ok(file_answer(&file))
-    })
-    .await
+    let entry = readable(&hub, caller, Path(ReleasePath { owner, name, version })).await?;
+    let none = || ApiError::not_found(format!("{} {} has no file {path:?}", entry.name, entry.version));
+    let bundle = contents::files(&hub, &entry).await?;
+    let file = SkillPath::parse(&path).ok().and_then(|path| bundle.get(&path).cloned()).ok_or_else(none)?;
+    Ok(file_answer(&file))
 }
 
 /// A file as it is, to be kept and not to be shown.
@@ -191,7 +192,7 @@ pub fn file_answer(file: &skill::File) -> Response {
     let kind = if file.text().is_some() { "text/plain; charset=utf-8" } else { "application/octet-stream" };
     let headers =
         [(header::CONTENT_TYPE, kind), (header::CONTENT_DISPOSITION, "attachment"), (header::CACHE_CONTROL, ASK_AGAIN)];
-    (headers, file.bytes.to_vec()).into_response()
+    (headers, Bytes::from_owner(Arc::clone(&file.bytes))).into_response()
 }
 
 /// What the scanner says of a release today, and what the skill would touch.
@@ -206,20 +207,22 @@ pub async fn scan_of_release(
     State(hub): HubState,
     caller: Caller,
     at: Path<ReleasePath>,
-) -> Result<Json<ScanDocument>, ApiError> {
-    let by = caller.clone();
-    of_release(&hub, caller, at, move |hub, entry| {
-        let bundle = hub.bundle_for(&by, entry)?;
-        let report = scan::scan(&bundle);
-        Ok(Json(ScanDocument {
-            ok: true,
-            verdict: report.verdict().to_string(),
-            ruleset: report.ruleset.clone(),
-            findings: json!(report.findings),
-            capabilities: json!(scan::capabilities(&bundle)),
-        }))
-    })
-    .await
+) -> Result<Response, ApiError> {
+    let entry = readable(&hub, caller, at).await?;
+    let judgement = contents::judgement(&hub, &contents::files(&hub, &entry).await?).await?;
+    let document = run(&hub, move |_| Ok(judgement.document.get_or_init(|| scan_document(&judgement)).clone()));
+    Ok(([(header::CONTENT_TYPE, "application/json")], document.await?).into_response())
+}
+
+fn scan_document(Judgement { report, capabilities, .. }: &Judgement) -> Bytes {
+    let document = ScanDocument {
+        ok: true,
+        verdict: report.verdict().to_string(),
+        ruleset: report.ruleset.clone(),
+        findings: json!(report.findings),
+        capabilities: json!(capabilities),
+    };
+    Bytes::from(json!(document).to_string())
 }
 
 /// The archive of a release. The download is counted.
@@ -237,8 +240,10 @@ pub async fn archive(
     at: Path<ReleasePath>,
 ) -> Result<Response, ApiError> {
     let account = caller.account().map(ToString::to_string).unwrap_or_default();
-    of_release(&hub, caller, at, move |hub, entry| {
-        let bytes = hub.archive(entry)?;
+    let entry = of_release(&hub, caller, at, |hub, entry| hub.check_open(entry).map(|()| entry.clone())).await?;
+    contents::archive(&hub, entry.digest).await?;
+    run(&hub, move |hub| {
+        let (entry, bytes) = (&entry, hub.stored(&entry)?);
         count(hub, entry, account, client);
         let file = format!("attachment; filename=\"{}-{}.skill\"", entry.name.name, entry.version);
         let mut response = bytes.into_response();
@@ -272,11 +277,12 @@ pub async fn diff(
     caller: Caller,
     Path((owner, name, from, to)): Path<(String, String, String, String)>,
 ) -> Result<Json<DiffDocument>, ApiError> {
-    let document = run(&hub, move |hub| {
-        hub.check(&caller, Action::Read)?;
-        let name = name_of(&owner, &name)?;
-        let (from, to) = (hub.release(&name, &from)?, hub.release(&name, &to)?);
-        let change = diff::diff(&hub.bundle_for(&caller, &from)?, &hub.bundle_for(&caller, &to)?);
+    let at = |version| Path(ReleasePath { owner: owner.clone(), name: name.clone(), version });
+    let (from, to) = (readable(&hub, caller.clone(), at(from)).await?, readable(&hub, caller, at(to)).await?);
+    let (old, new) = (contents::files(&hub, &from).await?, contents::files(&hub, &to).await?);
+    let permit = hub.contents.lanes.permit(old.total_bytes().max(new.total_bytes())).await;
+    let document = run(&hub, move |_| {
+        let (_held, change) = (permit, diff::diff(&old, &new));
         Ok(DiffDocument {
             ok: true,
             from: from.version.to_string(),
@@ -367,6 +373,12 @@ pub async fn of_release<T: Send + 'static>(
         work(hub, &entry)
     })
     .await
+}
+
+/// A release whose files the caller may read.
+async fn readable(hub: &Shared, caller: Caller, at: Path<ReleasePath>) -> Result<Entry, ApiError> {
+    let by = caller.clone();
+    of_release(hub, caller, at, move |hub, entry| hub.check_readable(&by, entry).map(|()| entry.clone())).await
 }
 
 /// What is wrong with a parameter.

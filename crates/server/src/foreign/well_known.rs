@@ -12,31 +12,35 @@
 //! These forms have no owners. At the root a name means the skill of the owner who published it first
 //! ([`super::names::holder`]); another owner's skill of that name is at `/OWNER/NAME` only.
 
-use std::{cmp::Ordering, sync::Arc};
+use std::{cmp::Ordering, sync::Arc, time::Instant};
 
 use axum::{
-    Extension, Json, Router,
+    Extension, Router,
     extract::{Path, State},
-    http::header,
-    response::{IntoResponse, Response},
+    http::HeaderMap,
+    response::Response,
     routing::get,
 };
 use registry_index::Entry;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use skill::{Owner, QualifiedName, SkillName, SkillPath};
+use skill::{Digest, Owner, QualifiedName, SkillName, SkillPath};
 
 use super::{
-    kept::Kept,
+    kept::{Facts, Kept},
     names::{current, holder},
+    rendered::Document,
 };
 use crate::{
     access::{Action, Caller},
     api::{HubState, Shared, count, file_answer, name_of, run},
     catalogue::{Order, PAGE, Query},
+    contents,
     error::ApiError,
     hub::Hub,
+    lanes::Job,
     proxies::Client,
+    sparse,
 };
 
 /// The schema that says which form an index has.
@@ -46,7 +50,7 @@ const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json
 const DESCRIPTION_UNITS: usize = 1024;
 
 /// An index may change at any time.
-const ASK_AGAIN: (header::HeaderName, &str) = (header::CACHE_CONTROL, "no-cache");
+const ASK_AGAIN: &str = "no-cache";
 
 /// The routes below `.well-known`.
 pub fn router() -> Router<Shared> {
@@ -71,6 +75,15 @@ struct Place {
     path: Option<String>,
 }
 
+/// The two forms of an index.
+#[derive(Debug, Clone, Copy)]
+enum Form {
+    /// Skills with their archives.
+    Archives,
+    /// Skills with their files.
+    Files,
+}
+
 /// The skills that an index is about.
 #[derive(Debug, PartialEq)]
 enum Part {
@@ -90,13 +103,76 @@ impl Place {
     }
 }
 
-async fn archives(State(hub): HubState, caller: Caller, Path(at): Path<Place>) -> Result<Response, ApiError> {
-    let document = run(&hub, move |hub| {
-        hub.check(&caller, Action::Read)?;
-        let skills: Vec<Value> = entries(hub, &at.part()?)?.iter().map(as_archive).collect();
-        Ok(json!({"$schema": SCHEMA, "skills": skills}))
-    });
-    Ok(([ASK_AGAIN], Json(document.await?)).into_response())
+async fn archives(
+    hub: HubState,
+    kept: Extension<Arc<Kept>>,
+    caller: Caller,
+    headers: HeaderMap,
+    Path(at): Path<Place>,
+) -> Result<Response, ApiError> {
+    index(hub, kept, caller, (Form::Archives, at), headers).await
+}
+
+async fn files(
+    hub: HubState,
+    kept: Extension<Arc<Kept>>,
+    caller: Caller,
+    headers: HeaderMap,
+    Path(at): Path<Place>,
+) -> Result<Response, ApiError> {
+    index(hub, kept, caller, (Form::Files, at), headers).await
+}
+
+/// An index, rendered once however many clients fetch it.
+async fn index(
+    State(hub): HubState,
+    Extension(kept): Extension<Arc<Kept>>,
+    caller: Caller,
+    (form, at): (Form, Place),
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    hub.check(&caller, Action::Read)?;
+    hub.follow_other_processes()?;
+    let key = Digest::of_bytes(format!("{form:?} {:?} {:?}", at.owner, at.skill).as_bytes());
+    // Read before the rendering: a commit in between makes the document outdated, not wrong.
+    let state = || (hub.files.revision(), hub.quarantines.changes());
+    let at_hand = || kept.rendered.at_hand(&key, &state(), Instant::now());
+    if let Some(found) = at_hand() {
+        return Ok(found_as(&found, &headers));
+    }
+    let _turn = hub.contents.lanes.turn(Job::List, key).await;
+    let found = match at_hand() {
+        Some(found) => found,
+        None => {
+            let before = state();
+            let text = rendered(&hub, &kept, form, at.part()?).await?;
+            kept.rendered.keep(key, before, Instant::now(), text)
+        }
+    };
+    Ok(found_as(&found, &headers))
+}
+
+fn found_as(document: &Document, asked: &HeaderMap) -> Response {
+    sparse::answer(document.bytes.clone(), &document.etag, ("application/json", ASK_AGAIN), asked)
+}
+
+async fn rendered(hub: &Shared, kept: &Kept, form: Form, part: Part) -> Result<String, ApiError> {
+    let entries = run(hub, move |hub| entries(hub, &part)).await?;
+    let mut skills = Vec::new();
+    for entry in &entries {
+        match form {
+            Form::Archives => skills.push(as_archive(entry)),
+            Form::Files => {
+                let facts = kept.facts(hub, entry).await?;
+                skills.extend(as_files(entry, &facts));
+            }
+        }
+    }
+    let document = match form {
+        Form::Archives => json!({"$schema": SCHEMA, "skills": skills}),
+        Form::Files => json!({ "skills": skills }),
+    };
+    Ok(document.to_string())
 }
 
 fn as_archive(entry: &Entry) -> Value {
@@ -106,28 +182,14 @@ fn as_archive(entry: &Entry) -> Value {
     })
 }
 
-async fn files(
-    State(hub): HubState,
-    Extension(kept): Extension<Arc<Kept>>,
-    caller: Caller,
-    Path(at): Path<Place>,
-) -> Result<Response, ApiError> {
-    let document = run(&hub, move |hub| {
-        hub.check(&caller, Action::Read)?;
-        let mut skills = Vec::new();
-        for entry in entries(hub, &at.part()?)? {
-            let facts = kept.facts(hub, &entry)?;
-            // One path that a client refuses makes it refuse the whole index.
-            if facts.paths.iter().all(|path| is_plain(path)) {
-                skills.push(json!({
-                    "name": entry.name.name.as_str(), "description": shortened(&entry.description),
-                    "version": entry.version.to_string(), "files": facts.paths,
-                }));
-            }
-        }
-        Ok(json!({ "skills": skills }))
-    });
-    Ok(([ASK_AGAIN], Json(document.await?)).into_response())
+/// One path that a client refuses makes it refuse the whole index, so a skill with such a path is left out.
+fn as_files(entry: &Entry, facts: &Facts) -> Option<Value> {
+    facts.paths.iter().all(|path| is_plain(path)).then(|| {
+        json!({
+            "name": entry.name.name.as_str(), "description": shortened(&entry.description),
+            "version": entry.version.to_string(), "files": facts.paths,
+        })
+    })
 }
 
 /// Whether clients ask for this path as it is: they put it behind an address without escaping anything, and take two dots
@@ -148,32 +210,31 @@ fn shortened(text: &str) -> String {
 
 async fn file(
     State(hub): HubState,
-    Extension(kept): Extension<Arc<Kept>>,
     caller: Caller,
     client: Client,
     Path(at): Path<Place>,
 ) -> Result<Response, ApiError> {
-    run(&hub, move |hub| {
+    let account = caller.account().map(ToString::to_string).unwrap_or_default();
+    let (name, path) = (at.name.as_deref().unwrap_or_default(), at.path.as_deref().unwrap_or_default());
+    let none = || ApiError::not_found(format!("there is no file {name}/{path}"));
+    let (part, skill) = (at.part()?, SkillName::parse(name).map_err(|_| none())?);
+    let entry = run(&hub, move |hub| {
         hub.check(&caller, Action::Read)?;
-        let (name, path) = (at.name.as_deref().unwrap_or_default(), at.path.as_deref().unwrap_or_default());
-        let none = || ApiError::not_found(format!("there is no file {name}/{path}"));
-        let name = SkillName::parse(name).map_err(|_| none())?;
-        let entry = match at.part()? {
-            Part::All => holder(hub, &name)?,
-            Part::Of(owner) => current(hub, &QualifiedName { owner, name })?,
-            Part::One(one) if one.name == name => current(hub, &one)?,
-            Part::One(_) => None,
-        };
-        let entry = entry.ok_or_else(none)?;
-        let path = SkillPath::parse(path).map_err(|_| none())?;
-        let file = kept.bundle(hub, &entry)?.get(&path).cloned().ok_or_else(none)?;
-        if path.as_str() == SkillPath::SKILL_MD {
-            // One of each skill that is installed this way.
-            count(hub, &entry, caller.account().map(ToString::to_string).unwrap_or_default(), client);
+        match part {
+            Part::All => holder(hub, &skill),
+            Part::Of(owner) => current(hub, &QualifiedName { owner, name: skill }),
+            Part::One(one) if one.name == skill => current(hub, &one),
+            Part::One(_) => Ok(None),
         }
-        Ok(file_answer(&file))
-    })
-    .await
+    });
+    let entry = entry.await?.ok_or_else(none)?;
+    let path = SkillPath::parse(path).map_err(|_| none())?;
+    let file = contents::files(&hub, &entry).await?.get(&path).cloned().ok_or_else(none)?;
+    if path.as_str() == SkillPath::SKILL_MD {
+        // One of each skill that is installed this way.
+        count(&hub, &entry, account, client);
+    }
+    Ok(file_answer(&file))
 }
 
 /// The releases that an index names, by name.

@@ -80,6 +80,8 @@ pub struct Asker {
     pub surface: Surface,
     /// Whether it changes nothing, so that a proof which is over only means that nobody is shown to be a person.
     pub reads: bool,
+    /// Whether its method changes nothing.
+    pub is_safe: bool,
     /// What a reviewer has to show.
     pub reviewer_token: Option<String>,
 }
@@ -145,7 +147,8 @@ impl Gate {
         }
         let token = request.headers().get(REVIEWER_TOKEN).map(|value| value.to_str().map(str::to_owned));
         let unreadable = |_| ApiError::bad_request("the reviewer's token cannot be read");
-        Ok(Asker { surface: Surface::Api, reads: false, reviewer_token: token.transpose().map_err(unreadable)? })
+        let (is_safe, reviewer_token) = (request.method().is_safe(), token.transpose().map_err(unreadable)?);
+        Ok(Asker { surface: Surface::Api, reads: false, is_safe, reviewer_token })
     }
 }
 

@@ -2,14 +2,18 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
+use axum::body::Bytes;
 use scan::{Capabilities, Report};
 use skill::{Bundle, Digest};
 
 /// Judgements that are kept.
 const KEPT: usize = 256;
+
+/// Findings of all of them, each about a kilobyte with its document.
+const KEPT_FINDINGS: usize = 20_000;
 
 /// What the scanner says of some content.
 #[derive(Debug)]
@@ -18,6 +22,8 @@ pub struct Judgement {
     pub report: Report,
     /// What it would touch.
     pub capabilities: Capabilities,
+    /// Both as the API answers with them, made when first asked for.
+    pub document: OnceLock<Bytes>,
 }
 
 /// Judgements by digest: the rules of a running program do not change, and the content of a digest never does.
@@ -29,18 +35,29 @@ pub struct Judgements {
 impl Judgements {
     /// The one of files with this digest. It only tells; whether something comes in or goes out is never asked here.
     pub fn of(&self, digest: Digest, bundle: &Bundle) -> Arc<Judgement> {
-        let lock = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kept) = lock().get(&digest) {
-            return Arc::clone(kept);
+        if let Some(kept) = self.kept(&digest) {
+            return kept;
         }
-        let made = Arc::new(Judgement { report: scan::scan(bundle), capabilities: scan::capabilities(bundle) });
-        let mut kept = lock();
-        if kept.len() >= KEPT {
+        let (report, capabilities) = (scan::scan(bundle), scan::capabilities(bundle));
+        let made = Arc::new(Judgement { report, capabilities, document: OnceLock::new() });
+        let mut kept = self.lock();
+        kept.insert(digest, Arc::clone(&made));
+        let findings =
+            |kept: &HashMap<Digest, Arc<Judgement>>| kept.values().map(|one| one.report.findings.len()).sum::<usize>();
+        while kept.len() > KEPT || findings(&kept) > KEPT_FINDINGS {
             // Any will do: what is looked at often is back at once.
-            let Some(one) = kept.keys().next().copied() else { return made };
+            let Some(one) = kept.keys().find(|one| **one != digest).copied() else { break };
             kept.remove(&one);
         }
-        kept.insert(digest, Arc::clone(&made));
         made
+    }
+
+    /// The one of this digest, if it is kept.
+    pub fn kept(&self, digest: &Digest) -> Option<Arc<Judgement>> {
+        self.lock().get(digest).cloned()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Digest, Arc<Judgement>>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

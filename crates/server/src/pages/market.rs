@@ -9,6 +9,7 @@ mod files;
 mod home;
 mod install;
 mod moderation;
+mod opened;
 mod owner;
 mod report;
 mod search;
@@ -19,17 +20,15 @@ mod skills;
 mod tests;
 mod visitor;
 
-use std::sync::Arc;
-
 use axum::{
-    Extension, Router,
+    Router,
     routing::{get, post},
 };
 use maud::Markup;
 
 pub use visitor::nothing;
 
-use super::{assets, judgements::Judgements, layout, reader::Reader};
+use super::{assets, layout, reader::Reader};
 use crate::api::Shared;
 
 /// The routes. Names begin with a letter or a digit, so what lies below `/-/` is no owner's.
@@ -47,7 +46,6 @@ pub fn router() -> Router<Shared> {
         .route("/{owner}/{name}", get(skill::skill))
         .route("/{owner}/{name}/files/{version}/{*path}", get(files::file))
         .route("/{owner}/{name}/diff/{from}/{to}", get(diff::diff))
-        .layer(Extension(Arc::new(Judgements::default())))
 }
 
 /// The field for searching, large on the pages that are about it.

@@ -117,7 +117,10 @@ pub async fn publish(
     body: Bytes,
 ) -> Result<Json<Value>, ApiError> {
     let publication: Publication = read(&body)?;
+    // Its files were sent before: it may have any size.
+    let permit = hub.contents.lanes.permit(Limits::default().skill_bytes).await;
     run(&hub, move |hub| {
+        let _held = permit;
         let account = publisher(hub, &caller)?;
         let (submission, digests) = submission(hub, &kept, account, &publication)?;
         let release = publish_archive(hub, &caller, &submission)?;

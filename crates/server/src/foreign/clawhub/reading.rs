@@ -20,6 +20,7 @@ use crate::{
     access::{Action, Caller},
     api::{HubState, Parameters, Shared, count, file_answer, run},
     catalogue::{DEEPEST, Order, PAGE, Page, Query},
+    contents,
     error::ApiError,
     foreign::{
         kept::Kept,
@@ -45,7 +46,9 @@ pub async fn search(
     caller: Caller,
     Parameters(asked): Parameters<Asked>,
 ) -> Result<Json<Value>, ApiError> {
+    let permit = hub.contents.lanes.search().await;
     reads(&hub, caller, move |hub| {
+        let _held = permit;
         let page = find(hub, &asked, &asked.q, Order::Updated)?;
         let is_exact = asked.mode == "exact";
         let found = page.skills.iter().filter(|found| !is_exact || found.entry.name.name.as_str() == asked.q.trim());
@@ -63,7 +66,9 @@ pub async fn list(
     caller: Caller,
     Parameters(asked): Parameters<Asked>,
 ) -> Result<Json<Value>, ApiError> {
+    let permit = hub.contents.lanes.search().await;
     reads(&hub, caller, move |hub| {
+        let _held = permit;
         let prefix = asked.prefix.as_deref().map(str::trim).unwrap_or_default();
         let order = match asked.sort.as_str() {
             "downloads" | "installs" | "trending" | "rating" => Order::Downloads,
@@ -118,17 +123,14 @@ pub async fn skill(
 /// What the scanner finds in a skill.
 pub async fn moderation(
     State(hub): HubState,
-    Extension(kept): Extension<Arc<Kept>>,
     caller: Caller,
     Path(word): Path<String>,
     Parameters(asked): Parameters<Asked>,
 ) -> Result<Json<Value>, ApiError> {
-    reads(&hub, caller, move |hub| {
-        let (_, entry) = newest_of(hub, &word, &asked)?;
-        let report = scan::scan(&kept.bundle(hub, &entry)?);
-        Ok(Json(json!({"moderation": documents::moderation_with_evidence(&entry, &report)})))
-    })
-    .await
+    let (_, entry) = reads(&hub, caller, move |hub| newest_of(hub, &word, &asked)).await?;
+    let judgement = contents::judgement(&hub, &contents::files(&hub, &entry).await?).await?;
+    let evidence = run(&hub, move |_| Ok(documents::moderation_with_evidence(&entry, &judgement.report)));
+    Ok(Json(json!({"moderation": evidence.await?})))
 }
 
 /// How to get the newest release.
@@ -169,36 +171,38 @@ pub async fn versions(
 /// One release with its files.
 pub async fn version(
     State(hub): HubState,
-    Extension(kept): Extension<Arc<Kept>>,
     caller: Caller,
     Path((word, version)): Path<(String, String)>,
     Parameters(asked): Parameters<Asked>,
 ) -> Result<Json<Value>, ApiError> {
-    reads(&hub, caller, move |hub| {
+    let found = reads(&hub, caller, move |hub| {
         let asked = Asked { version: Some(version), ..asked };
         let (name, entry) = release(hub, &word, &asked)?;
-        let version = documents::version_with_files(&entry, &kept.bundle(hub, &entry)?);
-        let skill = json!({"slug": slug(hub, &name)?, "displayName": name.name.as_str()});
-        Ok(Json(json!({"version": version, "skill": skill})))
-    })
-    .await
+        hub.check_open(&entry)?;
+        Ok((entry, json!({"slug": slug(hub, &name)?, "displayName": name.name.as_str()})))
+    });
+    let (entry, skill) = found.await?;
+    let bundle = contents::files(&hub, &entry).await?;
+    let version = run(&hub, move |_| Ok(documents::version_with_files(&entry, &bundle)));
+    Ok(Json(json!({"version": version.await?, "skill": skill})))
 }
 
 /// One file of a release.
 pub async fn file(
     State(hub): HubState,
-    Extension(kept): Extension<Arc<Kept>>,
     caller: Caller,
     Path(word): Path<String>,
     Parameters(asked): Parameters<Asked>,
 ) -> Result<Response, ApiError> {
-    reads(&hub, caller, move |hub| {
-        let (name, entry) = release(hub, &word, &asked)?;
-        let none = || ApiError::not_found(format!("{name} {} has no file {:?}", entry.version, asked.path));
-        let path = SkillPath::parse(&asked.path).map_err(|_| none())?;
-        Ok(file_answer(kept.bundle(hub, &entry)?.get(&path).ok_or_else(none)?))
-    })
-    .await
+    let wanted = asked.path.clone();
+    let found = reads(&hub, caller, move |hub| {
+        let (_, entry) = release(hub, &word, &asked)?;
+        hub.check_open(&entry).map(|()| entry)
+    });
+    let entry = found.await?;
+    let none = || ApiError::not_found(format!("{} {} has no file {wanted:?}", entry.name, entry.version));
+    let path = SkillPath::parse(&wanted).map_err(|_| none())?;
+    Ok(file_answer(contents::files(&hub, &entry).await?.get(&path).ok_or_else(none)?))
 }
 
 /// Which release a folder is, by its fingerprint, and which is the newest. Neither for a skill that is not there: the
@@ -209,23 +213,22 @@ pub async fn resolve(
     caller: Caller,
     Parameters(asked): Parameters<Asked>,
 ) -> Result<Json<Value>, ApiError> {
-    reads(&hub, caller, move |hub| {
-        let entries = match named(hub, &asked.slug, asked.owner_handle.as_deref()) {
-            Ok(name) => offered(hub, &name)?,
-            Err(error) if error.status == StatusCode::NOT_FOUND => Vec::new(),
-            Err(error) => return Err(error),
-        };
-        let mut found = Value::Null;
-        for entry in entries.iter().take(COMPARED) {
-            if kept.facts(hub, entry)?.fingerprint == asked.hash.to_ascii_lowercase() {
-                found = json!({"version": entry.version.to_string()});
-                break;
-            }
+    let hash = asked.hash.to_ascii_lowercase();
+    let entries = reads(&hub, caller, move |hub| match named(hub, &asked.slug, asked.owner_handle.as_deref()) {
+        Ok(name) => offered(hub, &name),
+        Err(error) if error.status == StatusCode::NOT_FOUND => Ok(Vec::new()),
+        Err(error) => Err(error),
+    });
+    let entries = entries.await?;
+    let mut found = Value::Null;
+    for entry in entries.iter().take(COMPARED) {
+        if kept.facts(&hub, entry).await?.fingerprint == hash {
+            found = json!({"version": entry.version.to_string()});
+            break;
         }
-        let latest = newest(&entries, false).map(|entry| json!({"version": entry.version.to_string()}));
-        Ok(Json(json!({"match": found, "latestVersion": latest})))
-    })
-    .await
+    }
+    let latest = newest(&entries, false).map(|entry| json!({"version": entry.version.to_string()}));
+    Ok(Json(json!({"match": found, "latestVersion": latest})))
 }
 
 /// The archive of a release. The download is counted.
@@ -236,9 +239,14 @@ pub async fn download(
     Parameters(asked): Parameters<Asked>,
 ) -> Result<Response, ApiError> {
     let account = caller.account().map(ToString::to_string).unwrap_or_default();
-    reads(&hub, caller, move |hub| {
+    let found = reads(&hub, caller, move |hub| {
         let (_, entry) = release(hub, &asked.slug, &asked)?;
-        let bytes = hub.archive(&entry)?;
+        hub.check_open(&entry).map(|()| entry)
+    });
+    let entry = found.await?;
+    contents::archive(&hub, entry.digest).await?;
+    run(&hub, move |hub| {
+        let bytes = hub.stored(&entry)?;
         count(hub, &entry, account, client);
         Ok(([(header::CONTENT_TYPE, "application/zip")], bytes).into_response())
     })

@@ -103,7 +103,7 @@ impl Guest {
     }
 
     fn asker(&self, reads: bool) -> Asker {
-        Asker { surface: Surface::Pages, reads, reviewer_token: self.reviewer_token.clone() }
+        Asker { surface: Surface::Pages, reads, is_safe: reads, reviewer_token: self.reviewer_token.clone() }
     }
 
     /// The frame for who is known: what waits, and as whom they decide.

@@ -92,7 +92,7 @@ pub async fn sign_in(State(gateway): State<Shared>, Form { anybody, fields }: Fo
     }
     let reviewer = Some(fields.reviewer.trim().to_owned()).filter(|token| !token.is_empty());
     if reviewer.is_some() {
-        let asker = Asker { surface: Surface::Pages, reads: false, reviewer_token: reviewer.clone() };
+        let asker = Asker { surface: Surface::Pages, reads: false, is_safe: false, reviewer_token: reviewer.clone() };
         // Who the person is shows on the next page; here it matters that it is one.
         match at_work(&gateway, asker, |_| Ok(())).await {
             Ok(()) => {}

@@ -1,20 +1,19 @@
 //! [`diff`]: what changed between two releases of a skill.
 
-use std::sync::Arc;
-
 use axum::{
-    Extension,
     extract::{Path, Query as Parameters, State, rejection::QueryRejection},
     response::Response,
 };
 use maud::html;
 
-use super::visitor::{Visitor, answer};
+use super::{
+    opened::{Opened, opened},
+    visitor::{Visitor, answer},
+};
 use crate::{
     api::{HubState, name_of},
     pages::{
         compared::{Compared, Wanted},
-        judgements::Judgements,
         layout::Content,
     },
 };
@@ -25,15 +24,22 @@ pub async fn diff(
     visitor: Visitor,
     Path((owner, name, from, to)): Path<(String, String, String, String)>,
     wanted: Result<Parameters<Wanted>, QueryRejection>,
-    Extension(judgements): Extension<Arc<Judgements>>,
 ) -> Response {
-    answer(&hub, visitor, move |hub, visitor| {
-        let texts = visitor.texts;
-        let name = name_of(&owner, &name)?;
-        let (from, to) = (hub.release(&name, &from)?, hub.release(&name, &to)?);
-        let (old, new) = (hub.bundle_for(&visitor.caller, &from)?, hub.bundle_for(&visitor.caller, &to)?);
+    let version = |version: String| {
+        let (owner, name) = (owner.clone(), name.clone());
+        opened(&hub, &visitor.caller, move |hub| hub.release(&name_of(&owner, &name)?, &version))
+    };
+    let (old, new) = (version(from).await, version(to).await);
+    let bytes = [&old, &new].into_iter().flatten().map(|one| one.bundle.total_bytes()).max();
+    let permit = hub.contents.lanes.permit(bytes.unwrap_or_default()).await;
+    answer(&hub, visitor, move |_, visitor| {
+        let (_held, texts) = (permit, visitor.texts);
+        let (
+            Opened { entry: from, bundle: old, judgement: before },
+            Opened { entry: to, bundle: new, judgement: after },
+        ) = (old?, new?);
+        let name = &from.name;
         let wanted = wanted.map(|Parameters(wanted)| wanted).unwrap_or_default();
-        let judged = (judgements.of(from.digest, &old), judgements.of(to.digest, &new));
         let page = format!("/{name}/diff/{}/{}", from.version, to.version);
         let files = format!("/{name}/files/{}/", to.version);
         let compared = Compared::new(texts, &page, Some(&files), &wanted);
@@ -44,7 +50,7 @@ pub async fn diff(
                 h1 { (from.version) " → " (to.version) }
                 (compared.views(&other))
             }
-            (compared.shown((&old, &new), (&judged.0, &judged.1)))
+            (compared.shown((&old, &new), (&before, &after)))
         };
         Ok(Content::new(format!("{name} {} → {}", from.version, to.version), body))
     })

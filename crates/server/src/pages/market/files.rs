@@ -1,20 +1,20 @@
 //! [`file`]: one file of a release.
 
-use std::sync::Arc;
-
 use axum::{
-    Extension,
     extract::{Path, State},
     response::Response,
 };
 use maud::html;
 use skill::SkillPath;
 
-use super::visitor::{Visitor, answer};
+use super::{
+    opened::{Opened, opened},
+    visitor::{Visitor, answer},
+};
 use crate::{
     api::{HubState, name_of},
     error::ApiError,
-    pages::{judgements::Judgements, layout::Content, listing::listing, pieces::encoded},
+    pages::{layout::Content, listing::listing, pieces::encoded},
 };
 
 /// The page of a file.
@@ -22,16 +22,15 @@ pub async fn file(
     State(hub): HubState,
     visitor: Visitor,
     Path((owner, name, version, path)): Path<(String, String, String, String)>,
-    Extension(judgements): Extension<Arc<Judgements>>,
 ) -> Response {
-    answer(&hub, visitor, move |hub, visitor| {
-        let texts = visitor.texts;
-        let entry = hub.release(&name_of(&owner, &name)?, &version)?;
-        let bundle = hub.bundle_for(&visitor.caller, &entry)?;
+    let found = opened(&hub, &visitor.caller, move |hub| hub.release(&name_of(&owner, &name)?, &version)).await;
+    let permit = hub.contents.lanes.permit(0).await;
+    answer(&hub, visitor, move |_, visitor| {
+        let (_held, texts) = (permit, visitor.texts);
+        let Opened { entry, bundle, judgement } = found?;
         let none = || ApiError::not_found(format!("{} {} has no file {path:?}", entry.name, entry.version));
         let path = SkillPath::parse(&path).map_err(|_| none())?;
         let file = bundle.get(&path).ok_or_else(none)?;
-        let judgement = judgements.of(entry.digest, &bundle);
         let files = format!("/{}/files/{}/", entry.name, entry.version);
         let raw = format!("/v1/skills/{}/{}/files/{}", entry.name, entry.version, encoded(path.as_str()));
         let above =

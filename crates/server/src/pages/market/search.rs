@@ -50,7 +50,9 @@ pub async fn search(
     asked: Result<Parameters<Search>, QueryRejection>,
 ) -> Response {
     let asked = asked.map(|Parameters(asked)| asked);
+    let permit = hub.contents.lanes.search().await;
     answer(&hub, visitor, move |hub, visitor| {
+        let _held = permit;
         let asked = asked.map_err(|error| ApiError::bad_request(error.body_text()))?;
         let query = asked.query()?;
         let page = hub.catalogue.find(&query)?;

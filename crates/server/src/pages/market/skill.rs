@@ -1,32 +1,31 @@
 //! [`View`]: what a skill does, whether it is safe, and how to get it.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use axum::{
-    Extension,
     extract::{Path, Query as Parameters, State, rejection::QueryRejection},
     response::Response,
 };
 use maud::{Markup, html};
 use registry_index::{Entry, newest};
 use serde::Deserialize;
-use skill::Bundle;
 
 use super::{
     chart,
     install::install,
+    opened::{Opened, opened},
     report, skills,
     visitor::{Visitor, answer},
 };
 use crate::{
-    api::{HubState, lineage_of, name_of},
+    access::{Action, Caller},
+    api::{HubState, Shared, lineage_of, name_of, run},
     error::ApiError,
     hub::Hub,
     pages::{
         about::{file_list, lead, readme},
         capabilities::capabilities,
         findings::findings,
-        judgements::{Judgement, Judgements},
         layout::Content,
         pieces,
         visible::visible,
@@ -43,17 +42,22 @@ pub struct Which {
     reported: Option<String>,
 }
 
+/// The release that a page is about.
+struct Chosen {
+    /// All releases, the newest first.
+    entries: Vec<Entry>,
+    /// The one that is shown.
+    entry: Entry,
+    is_newest: bool,
+    /// Its files, or why they are not handed out.
+    files: Result<Opened, ApiError>,
+}
+
 /// What a page about a skill shows.
 struct View<'a> {
     visitor: &'a Visitor,
-    /// All releases, the newest first.
-    entries: &'a [Entry],
-    /// The one that is shown.
-    entry: &'a Entry,
-    is_newest: bool,
+    chosen: Chosen,
     was_reported: bool,
-    /// Its files, or why they are not handed out.
-    files: Result<(Bundle, Arc<Judgement>), ApiError>,
     by_version: BTreeMap<String, u64>,
 }
 
@@ -63,40 +67,50 @@ pub async fn skill(
     visitor: Visitor,
     Path((owner, name)): Path<(String, String)>,
     which: Result<Parameters<Which>, QueryRejection>,
-    Extension(judgements): Extension<Arc<Judgements>>,
 ) -> Response {
+    let (asked, reported) = which.map_or((None, None), |Parameters(which)| (which.version, which.reported));
+    let chosen = chosen(&hub, &visitor.caller, (owner, name), asked).await;
+    let permit = hub.contents.lanes.permit(0).await;
     answer(&hub, visitor, move |hub, visitor| {
-        let name = name_of(&owner, &name)?;
-        let mut entries = hub.releases(&name)?;
-        entries.sort_by(|a, b| b.version.cmp(&a.version));
-        let (asked, reported) = which.map_or((None, None), |Parameters(which)| (which.version, which.reported));
-        let first = newest(&entries, false).or(entries.first()).map(|entry| entry.version.clone());
-        let entry = match &asked {
-            Some(version) => entries.iter().find(|entry| entry.version.to_string() == *version),
-            None => entries.iter().find(|entry| Some(&entry.version) == first.as_ref()),
-        };
-        let entry =
-            entry.ok_or_else(|| ApiError::not_found(format!("{name} has no release {}", asked.unwrap_or_default())))?;
-        let judged = |bundle: Bundle| {
-            let judgement = judgements.of(entry.digest, &bundle);
-            (bundle, judgement)
-        };
-        let files = match hub.bundle_for(&visitor.caller, entry) {
-            Err(error) if error.status.is_server_error() => return Err(error),
-            found => found.map(judged),
-        };
-        let by_version = hub.activity.by_version(&name.to_string())?;
-        let is_newest = Some(&entry.version) == first.as_ref();
-        let was_reported = reported.is_some();
-        let view = View { visitor, entries: &entries, entry, is_newest, was_reported, files, by_version };
-        Ok(Content::new(format!("{name} {}", entry.version), view.page(hub)?))
+        let (_held, chosen) = (permit, chosen?);
+        let by_version = hub.activity.by_version(&chosen.entry.name.to_string())?;
+        let title = format!("{} {}", chosen.entry.name, chosen.entry.version);
+        let view = View { visitor, chosen, was_reported: reported.is_some(), by_version };
+        Ok(Content::new(title, view.page(hub)?))
     })
     .await
 }
 
+/// The releases of a skill, and what is shown of the one that was asked for: the newest, if no version was.
+async fn chosen(
+    hub: &Shared,
+    caller: &Caller,
+    (owner, name): (String, String),
+    asked: Option<String>,
+) -> Result<Chosen, ApiError> {
+    let by = caller.clone();
+    let found = run(hub, move |hub| {
+        hub.check(&by, Action::Read)?;
+        let name = name_of(&owner, &name)?;
+        let mut entries = hub.releases(&name)?;
+        entries.sort_by(|a, b| b.version.cmp(&a.version));
+        let first = newest(&entries, false).or(entries.first()).map(|entry| entry.version.clone());
+        let version = asked.or(first.as_ref().map(ToString::to_string)).unwrap_or_default();
+        let entry = entries.iter().find(|entry| entry.version.to_string() == version).cloned();
+        let entry = entry.ok_or_else(|| ApiError::not_found(format!("{name} has no release {version}")))?;
+        Ok((first.as_ref() == Some(&entry.version), entries, entry))
+    });
+    let (is_newest, entries, entry) = found.await?;
+    let shown = entry.clone();
+    match opened(hub, caller, move |_| Ok(shown)).await {
+        Err(error) if error.status.is_server_error() => Err(error),
+        files => Ok(Chosen { entries, entry, is_newest, files }),
+    }
+}
+
 impl View<'_> {
     fn page(&self, hub: &Hub) -> Result<Markup, ApiError> {
-        let (texts, entry) = (self.visitor.texts, self.entry);
+        let (texts, entry) = (self.visitor.texts, &self.chosen.entry);
         let barrier = hub.barrier(entry)?;
         Ok(html! {
             header.title {
@@ -113,12 +127,12 @@ impl View<'_> {
             @if let Some(barrier) = &barrier { p.note { (visible(&barrier.message())) } }
             @if let Some(reason) = entry.yanked_reason() { p.note { (texts.yanked) ": " (visible(reason)) } }
             @if let Some(deprecated) = entry.deprecated() { p.note { (visible(&deprecated.to_string())) } }
-            @if !self.is_newest { p.note { (texts.not_newest) " " a href={ "/" (entry.name) } { (texts.to_newest) } } }
+            @if !self.chosen.is_newest { p.note { (texts.not_newest) " " a href={ "/" (entry.name) } { (texts.to_newest) } } }
             div.aside {
                 div.main {
-                    @match &self.files {
-                        Ok((bundle, judgement)) => {
-                            @if barrier.is_none() { (install(self.visitor, entry, self.is_newest)) }
+                    @match &self.chosen.files {
+                        Ok(Opened { bundle, judgement, .. }) => {
+                            @if barrier.is_none() { (install(self.visitor, entry, self.chosen.is_newest)) }
                             section {
                                 h2 { (texts.what_it_touches) }
                                 (capabilities(&judgement.capabilities, texts))
@@ -141,22 +155,22 @@ impl View<'_> {
     }
 
     fn files_at(&self) -> String {
-        format!("/{}/files/{}/", self.entry.name, self.entry.version)
+        format!("/{}/files/{}/", self.chosen.entry.name, self.chosen.entry.version)
     }
 
     fn versions(&self) -> Markup {
         let texts = self.visitor.texts;
-        let name = &self.entry.name;
-        let older = |at: usize| self.entries.get(at + 1);
+        let name = &self.chosen.entry.name;
+        let older = |at: usize| self.chosen.entries.get(at + 1);
         html! {
             section #versions {
-                h2 { (texts.versions) " " span.quiet { (pieces::number(self.entries.len() as u64)) } }
+                h2 { (texts.versions) " " span.quiet { (pieces::number(self.chosen.entries.len() as u64)) } }
                 div.wide {
                     table.list {
-                        @for (at, entry) in self.entries.iter().take(LISTED).enumerate() {
+                        @for (at, entry) in self.chosen.entries.iter().take(LISTED).enumerate() {
                             tr {
                                 td {
-                                    a href={ "/" (name) "?version=" (entry.version) } aria-current=[(entry.version == self.entry.version).then_some("true")] {
+                                    a href={ "/" (name) "?version=" (entry.version) } aria-current=[(entry.version == self.chosen.entry.version).then_some("true")] {
                                         (entry.version)
                                     }
                                 }
@@ -172,14 +186,14 @@ impl View<'_> {
                         }
                     }
                 }
-                @if self.entries.len() > LISTED { p.quiet { ((texts.and_more)(self.entries.len() - LISTED)) } }
+                @if self.chosen.entries.len() > LISTED { p.quiet { ((texts.and_more)(self.chosen.entries.len() - LISTED)) } }
             }
         }
     }
 
     fn lineage(&self, hub: &Hub) -> Result<Markup, ApiError> {
         let texts = self.visitor.texts;
-        let lineage = lineage_of(hub, &self.entry.name)?;
+        let lineage = lineage_of(hub, &self.chosen.entry.name)?;
         if lineage.made_from.is_empty() && lineage.made_into.is_empty() && lineage.dependents.is_empty() {
             return Ok(html! {});
         }
@@ -208,7 +222,7 @@ impl View<'_> {
     }
 
     fn side(&self, hub: &Hub) -> Result<Markup, ApiError> {
-        let (texts, entry) = (self.visitor.texts, self.entry);
+        let (texts, entry) = (self.visitor.texts, &self.chosen.entry);
         let name = entry.name.to_string();
         let days = hub.activity.by_day(&name, &chart::first_day(self.visitor.now))?;
         let total: u64 = self.by_version.values().sum();

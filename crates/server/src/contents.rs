@@ -1,0 +1,130 @@
+//! [`Contents`]: releases read, unpacked and scanned once, however many requests want them at the same time.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use axum::body::Bytes;
+use registry_index::{Entry, FetchError};
+use skill::{Bundle, Digest, Limits};
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::{
+    api::{Shared, run},
+    error::ApiError,
+    hub::Hub,
+    lanes::{Job, Lanes},
+    pages::judgements::{Judgement, Judgements},
+};
+
+/// Bytes of unpacked skills that are kept in memory.
+const KEPT_BYTES: u64 = 64 << 20;
+
+/// A cache of the releases asked for last, and the permits for work on others.
+#[derive(Debug, Default)]
+pub struct Contents {
+    /// The permits.
+    pub lanes: Lanes,
+    /// By the hash of the archive, which was checked; the oldest first.
+    bundles: Mutex<VecDeque<(Digest, Bundle)>>,
+    judgements: Judgements,
+}
+
+/// The archive of some content; `None` when the index does not have it. Whether it may be read was checked before.
+///
+/// # Errors
+/// The index cannot be read.
+pub async fn archive(hub: &Shared, digest: Digest) -> Result<Option<Bytes>, ApiError> {
+    let at_hand = |hub: &Hub| hub.blobs.at_hand(&digest).map(Some);
+    // A read is short whatever its size, and does not wait for scans of large releases.
+    once(hub, (Job::Read, digest, 0), at_hand, move |hub| Ok(hub.blobs.get(&digest)?)).await
+}
+
+/// The files of a release that may be read, held to its line.
+///
+/// # Errors
+/// [`ApiError`] with 410 when the archive is gone, with 422 when the line differs from it.
+pub async fn files(hub: &Shared, entry: &Entry) -> Result<Bundle, ApiError> {
+    let (key, made_for) = (entry.archive, entry.clone());
+    let at_hand = move |hub: &Hub| hub.contents.kept(&key);
+    let bundle = once(hub, (Job::Unpack, key, entry.size), at_hand, move |hub| {
+        let archive = hub.stored(&made_for)?;
+        let bundle = skill::archive::unpack(&archive, &Limits::default()).map_err(|error| ApiError::broken(&error))?;
+        hub.metrics.unpacked();
+        hub.contents.keep(key, &bundle);
+        Ok(bundle)
+    });
+    let (bundle, line) = (bundle.await?, entry.clone());
+    run(hub, move |_| line.check_files(&bundle).map(|()| bundle).map_err(|error| differs(&error))).await
+}
+
+/// What the scanner says of the files of a release.
+///
+/// # Errors
+/// The scanner failed.
+pub async fn judgement(hub: &Shared, bundle: &Bundle) -> Result<Arc<Judgement>, ApiError> {
+    let (key, bytes, bundle) = (bundle.digest(), bundle.total_bytes(), bundle.clone());
+    let at_hand = move |hub: &Hub| hub.contents.judgements.kept(&key);
+    once(hub, (Job::Scan, key, bytes), at_hand, move |hub| {
+        hub.metrics.scanned();
+        Ok(hub.contents.judgements.of(key, &bundle))
+    })
+    .await
+}
+
+/// Gives what is in the cache, else makes it when no other request does and a permit is free.
+async fn once<T: Send + 'static>(
+    hub: &Shared,
+    (job, digest, bytes): (Job, Digest, u64),
+    at_hand: impl Fn(&Hub) -> Option<T>,
+    make: impl FnOnce(&Hub) -> Result<T, ApiError> + Send + 'static,
+) -> Result<T, ApiError> {
+    if let Some(found) = at_hand(hub) {
+        return Ok(found);
+    }
+    let turn = hub.contents.lanes.turn(job, digest).await;
+    if let Some(found) = at_hand(hub) {
+        return Ok(found);
+    }
+    let permit = hub.contents.lanes.permit(bytes).await;
+    run(hub, move |hub| {
+        // Both last as long as the work, which goes on when the client is gone.
+        let _held: (_, Option<OwnedSemaphorePermit>) = (turn, permit);
+        make(hub)
+    })
+    .await
+}
+
+fn differs(error: &FetchError) -> ApiError {
+    ApiError::new(axum::http::StatusCode::UNPROCESSABLE_ENTITY, "line_differs", error.to_string())
+        .hint("who runs the server finds all such lines with `skillhub index verify`")
+}
+
+impl Contents {
+    /// Forgets the files of a release that is not handed out any more.
+    pub fn forget(&self, archive: &Digest) {
+        self.bundles().retain(|(known, _)| known != archive);
+    }
+
+    fn kept(&self, archive: &Digest) -> Option<Bundle> {
+        let mut bundles = self.bundles();
+        let at = bundles.iter().position(|(known, _)| known == archive)?;
+        let found = bundles.remove(at)?;
+        let bundle = found.1.clone();
+        bundles.push_back(found);
+        Some(bundle)
+    }
+
+    fn keep(&self, archive: Digest, bundle: &Bundle) {
+        let mut bundles = self.bundles();
+        bundles.push_back((archive, bundle.clone()));
+        while bundles.len() > 1 && bundles.iter().map(|(_, bundle)| bundle.total_bytes()).sum::<u64>() > KEPT_BYTES {
+            bundles.pop_front();
+        }
+    }
+
+    fn bundles(&self) -> MutexGuard<'_, VecDeque<(Digest, Bundle)>> {
+        self.bundles.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,82 @@
+//! [`Rendered`]: indexes for clients of others, rendered once for each commit.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use axum::body::Bytes;
+use skill::Digest;
+
+/// How long a document is kept: downloads, and decisions of another process, change it without a commit.
+const KEPT_TIME: Duration = Duration::from_secs(10);
+
+/// Bytes of documents that are kept.
+const KEPT_BYTES: usize = 16 << 20;
+
+/// A rendered index.
+#[derive(Debug)]
+pub struct Document {
+    state: State,
+    made: Instant,
+    /// The JSON.
+    pub bytes: Bytes,
+    /// An ETag, in quotes.
+    pub etag: String,
+}
+
+/// The commit of an index, and how many decisions about releases were made in this process.
+pub type State = (String, u64);
+
+/// A cache of documents, by a hash of what they list.
+#[derive(Debug, Default)]
+pub struct Rendered(Mutex<HashMap<Digest, Arc<Document>>>);
+
+impl Rendered {
+    /// The document that was rendered in this state, if it is not too old.
+    pub fn at_hand(&self, key: &Digest, state: &State, now: Instant) -> Option<Arc<Document>> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_current = |one: &&Arc<Document>| one.state == *state && now.duration_since(one.made) < KEPT_TIME;
+        kept.get(key).filter(is_current).cloned()
+    }
+
+    /// Keeps a document that was rendered in a state.
+    pub fn keep(&self, key: Digest, state: State, now: Instant, text: String) -> Arc<Document> {
+        let etag = format!("\"{}\"", Digest::of_bytes(text.as_bytes()).hex());
+        let made = Arc::new(Document { state, made: now, bytes: Bytes::from(text), etag });
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.insert(key, Arc::clone(&made));
+        if kept.values().map(|one| one.bytes.len()).sum::<usize>() > KEPT_BYTES {
+            kept.retain(|other, _| *other == key);
+        }
+        made
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn document_is_kept_for_its_state() {
+        let (rendered, key, now) = (Rendered::default(), Digest::of_bytes(b"all"), Instant::now());
+        let state = ("abc".to_owned(), 1);
+        rendered.keep(key, state.clone(), now, "{}".to_owned());
+        assert!(rendered.at_hand(&key, &state, now).is_some());
+        assert!(rendered.at_hand(&Digest::of_bytes(b"other"), &state, now).is_none());
+        assert!(rendered.at_hand(&key, &("def".to_owned(), 1), now).is_none(), "another commit");
+        assert!(rendered.at_hand(&key, &("abc".to_owned(), 2), now).is_none(), "a decision");
+        assert!(rendered.at_hand(&key, &state, now + KEPT_TIME).is_none(), "too old");
+    }
+
+    #[test]
+    fn documents_stay_within_their_bytes() {
+        let (rendered, now, state) = (Rendered::default(), Instant::now(), ("abc".to_owned(), 1));
+        for at in 0..40u8 {
+            rendered.keep(Digest::of_bytes(&[at]), state.clone(), now, "x".repeat(KEPT_BYTES / 20));
+            let bytes: usize = rendered.0.lock().unwrap().values().map(|one| one.bytes.len()).sum();
+            assert!(bytes <= KEPT_BYTES, "{at}: {bytes}");
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! [`Lanes`]: a bound on the heavy work that runs at the same time.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+};
+
+use skill::Digest;
+use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
+
+/// Bytes of a release from which on work with it is large.
+const LARGE_BYTES: u64 = 1 << 20;
+
+/// A kind of work on a release, of which one at a time runs for each content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Job {
+    /// Reading the archive from the index.
+    Read,
+    /// Unpacking it.
+    Unpack,
+    /// Scanning its files.
+    Scan,
+    /// Rendering an index for clients of others.
+    List,
+}
+
+/// The lock of a job for one content.
+type Turn = Arc<AsyncMutex<()>>;
+
+/// Semaphores for heavy work, and a lock for each job. Requests wait without a thread, and leave the queue when their
+/// client disconnects.
+#[derive(Debug)]
+pub struct Lanes {
+    small: Arc<Semaphore>,
+    /// One of these holds an archive, its files and what the scanner makes of them: up to 80 MB.
+    large: Arc<Semaphore>,
+    /// A search keeps one processor busy, and one connection to the database.
+    searches: Arc<Semaphore>,
+    turns: Mutex<HashMap<(Job, Digest), Turn>>,
+}
+
+impl Default for Lanes {
+    fn default() -> Self {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let semaphore = |permits: usize| Arc::new(Semaphore::new(permits.max(1)));
+        Self {
+            small: semaphore(cores * 2),
+            large: semaphore(cores / 2),
+            searches: semaphore(cores),
+            turns: Mutex::default(),
+        }
+    }
+}
+
+impl Lanes {
+    /// Waits until no other request does this job for this content.
+    pub async fn turn(&self, job: Job, digest: Digest) -> OwnedMutexGuard<()> {
+        let turn = {
+            let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+            turns.retain(|_, turn| Arc::strong_count(turn) > 1);
+            Arc::clone(turns.entry((job, digest)).or_default())
+        };
+        turn.lock_owned().await
+    }
+
+    /// Waits for a permit to search.
+    pub async fn search(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.searches).acquire_owned().await.ok()
+    }
+
+    /// Waits for a permit to work on so many bytes. Small work has permits of its own, so that it does not wait for large
+    /// work. `None` never happens: the semaphores are not closed.
+    pub async fn permit(&self, bytes: u64) -> Option<OwnedSemaphorePermit> {
+        let lane = if bytes > LARGE_BYTES { &self.large } else { &self.small };
+        Arc::clone(lane).acquire_owned().await.ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{future::Future, pin::pin, task::Poll};
+
+    use super::*;
+
+    async fn is_pending(future: impl Future) -> bool {
+        let mut future = pin!(future);
+        std::future::poll_fn(|context| Poll::Ready(future.as_mut().poll(context).is_pending())).await
+    }
+
+    #[tokio::test]
+    async fn one_request_at_a_time_does_a_job() {
+        let (lanes, digest) = (Lanes::default(), Digest::of_bytes(b"x"));
+        let held = lanes.turn(Job::Scan, digest).await;
+        assert!(is_pending(lanes.turn(Job::Scan, digest)).await, "the same job");
+        assert!(!is_pending(lanes.turn(Job::Read, digest)).await, "another job");
+        drop(held);
+        assert!(!is_pending(lanes.turn(Job::Scan, digest)).await);
+    }
+
+    #[tokio::test]
+    async fn small_work_never_waits_for_large() {
+        let lanes = Lanes::default();
+        let mut held = Vec::new();
+        while lanes.large.available_permits() > 0 {
+            held.push(lanes.permit(LARGE_BYTES + 1).await);
+        }
+        assert!(is_pending(lanes.permit(LARGE_BYTES + 1)).await);
+        assert!(!is_pending(lanes.permit(LARGE_BYTES)).await);
+        drop(held);
+        assert!(!is_pending(lanes.permit(LARGE_BYTES + 1)).await);
+    }
+}
