@@ -427,6 +427,12 @@ impl NewRevision {
     pub fn with_origin(self, origin: Option<Origin>) -> Self {
         Self { origin, ..self }
     }
+
+    /// The files that it stores: its own, and those of a release that was merged in.
+    pub(crate) fn bundles(&self) -> impl Iterator<Item = Bundle> {
+        let release = self.upstream.as_ref().map(|upstream| upstream.files.bundle().clone());
+        std::iter::once(self.content.bundle()).chain(release)
+    }
 }
 
 /// How a person names a revision: an id or a unique prefix of one, up to six digits for a number,

@@ -163,6 +163,12 @@ pub trait Storage: Send {
     /// [`StorageError`]
     fn prepare(&self, before: Option<(&Revision, &Bundle)>, new: &NewRevision) -> Result<Prepared, StorageError>;
 
+    /// Writes the files of bundles durably. No commit names them yet, and none need come.
+    ///
+    /// # Errors
+    /// [`StorageError`]
+    fn write_ahead(&self, bundles: &[&Bundle]) -> Result<(), StorageError>;
+
     /// Writes objects and moves heads, not synced. `again` replaces what is there already, because
     /// a crash may have left it empty or cut.
     ///

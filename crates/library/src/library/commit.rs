@@ -4,7 +4,10 @@
 //! the lock, the heads are compared with what the caller saw, one journal record is synced (the
 //! commit point), and objects, heads, folders and events are written from it.
 
-use std::io;
+use std::{
+    collections::{BTreeSet, HashSet},
+    io,
+};
 
 use cap_std::fs::Dir;
 use scan::Baseline;
@@ -26,11 +29,14 @@ use crate::{
     proposals::{ProposalChange, ProposalId, store},
     revision::{Action, Content, NewRevision, Revision, RevisionId},
     state::State,
-    storage::{HeadChange, Object, StorageError},
+    storage::{HeadChange, StorageError},
 };
 
 /// Bytes of the journal over which a commit ends with a checkpoint.
 pub(super) const CHECKPOINT_BYTES: u64 = 4 << 20;
+
+/// Bytes of files from which on a commit has them written before it takes the lock.
+const AHEAD_BYTES: usize = 1 << 20;
 
 /// New revisions of one skill.
 #[derive(Debug)]
@@ -233,12 +239,28 @@ impl Library {
         let root = self.writable_root()?;
         let follow = work.commits.iter().map(|commit| self.stage(&root, commit)).collect::<Result<Vec<_>, _>>()?;
         let own = self.ensure_own()?;
+        self.write_ahead(&own, &work.commits)?;
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
         self.check_still_free(&own, &work.commits)?;
         let recovered = self.recover(&own)?;
         let ours: Vec<&str> = follow.iter().filter_map(Follow::temporary_name).collect();
         self.remove_old_leftovers(&root, &recovered, &ours);
         self.commit_and_follow(&own, work, follow, recovered.is_settled())
+    }
+
+    /// Writes the files of a large change before the lock is taken, so that others wait for small objects only.
+    fn write_ahead(&self, own: &Dir, commits: &[Commit]) -> Result<(), CommitError> {
+        let revisions = commits.iter().flat_map(|commit| &commit.revisions);
+        let bundles: Vec<Bundle> = revisions.flat_map(NewRevision::bundles).collect();
+        let bytes: usize = bundles.iter().flat_map(Bundle::files).map(|(_, file)| file.bytes.len()).sum();
+        if bytes < AHEAD_BYTES {
+            return Ok(());
+        }
+        if self.storage()?.is_none() {
+            let _lock = LibraryLock::acquire(own, LOCK_WAIT)?;
+            self.writable_storage()?;
+        }
+        Ok(self.writable_storage()?.write_ahead(&bundles.iter().collect::<Vec<_>>())?)
     }
 
     fn commit_proposals(&mut self, work: Work) -> Result<Vec<Committed>, CommitError> {
@@ -270,7 +292,7 @@ impl Library {
         let mut journal = self.journal(own)?;
         let written = self.commit_locked(own, &mut journal, work, &follow)?;
         let mut settled = settled && written.trouble.is_none();
-        let mut committed = Vec::with_capacity(written.parts.len());
+        let (mut committed, mut stamps) = (Vec::with_capacity(written.parts.len()), Vec::new());
         for (part, follow) in written.parts.into_iter().zip(follow) {
             if let (None, Some(files)) = (&written.trouble, part.known.last()) {
                 *self.last_read.borrow_mut() = Some((part.revision.id.clone(), files.clone()));
@@ -280,12 +302,16 @@ impl Library {
                 None => self.check_out((own, &mut journal), &part, follow, &mut settled),
             };
             let links = match (&written.trouble, &checkout) {
-                (None, Checkout::Done | Checkout::HandEditKept(_)) => self.follow_links(own, &part),
+                (None, Checkout::Done | Checkout::HandEditKept(_)) => {
+                    self.carry_out_links(own, &part.skill, &part.links)
+                }
                 _ => LinkChanges::default(),
             };
+            stamps.push(part.last.stamp);
             let previous = part.head.map(|head| head.id);
             committed.push(Committed { skill: part.skill, revision: part.revision, previous, checkout, links });
         }
+        self.note_followed(own, &mut committed, &stamps);
         if settled {
             let _again_by_the_next_opening = self.mark_and_checkpoint(own, &mut journal);
         }
@@ -336,9 +362,13 @@ impl Library {
         let mut parts = Vec::with_capacity(commits.len());
         let first_stamp = commits.first().and_then(|commit| commit.revisions.first()).map(|revision| &revision.stamp);
         let operation = first_stamp.map(operation_id).unwrap_or_default();
+        refuse_repeated(&commits)?;
         for commit in commits {
-            parts.push(self.prepare(own, commit, &operation, &mut record)?);
+            parts.push(self.prepare(commit, &operation, &mut record)?);
         }
+        self.refuse_lost_heads(own, &parts)?;
+        let mut ids = HashSet::new();
+        record.objects.retain(|object| ids.insert(object.id.clone()));
         self.plan_links(own, &mut parts, plans.links, (&operation, &mut record))?;
         let named = |part: &'_ Part| part.accepted.clone().unwrap_or_else(|| part.revision.clone());
         let named: Vec<_> = parts.iter().map(|part| (part.skill.to_string(), named(part))).collect();
@@ -364,20 +394,16 @@ impl Library {
     }
 
     /// Turns one skill's revisions into objects and adds them to the record.
-    fn prepare(&self, own: &Dir, commit: Commit, operation: &str, record: &mut Record) -> Result<Part, CommitError> {
+    fn prepare(&self, commit: Commit, operation: &str, record: &mut Record) -> Result<Part, CommitError> {
         let storage = self.writable_storage()?;
         let head = storage.head(&commit.skill)?;
-        let now = record.heads.iter().find(|change| change.skill == commit.skill.as_str()).map(|change| &change.new);
-        let now = now.or(head.as_ref().map(|head| &head.id));
-        if now != commit.base.as_ref() || record.heads.iter().any(|change| change.skill == commit.skill.as_str()) {
+        let now = head.as_ref().map(|head| &head.id);
+        if now != commit.base.as_ref() {
             return Err(CommitError::Stale { head: now.cloned(), skill: commit.skill });
         }
         let mut before = match &head {
             Some(head) => Some((head.clone(), self.bundle(&head.id)?)),
-            None => {
-                self.refuse_lost_head(own, &commit.skill)?;
-                None
-            }
+            None => None,
         };
         let mut known: Vec<Bundle> = before.iter().map(|(_, bundle)| bundle.clone()).collect();
         let (mut last, mut accepted) = (None, None);
@@ -385,7 +411,7 @@ impl Library {
             let prepared = storage.prepare(before.as_ref().map(|(revision, bundle)| (revision, bundle)), &new)?;
             let event = Event::applied(operation, commit.skill.as_str(), &prepared.revision);
             record.events.push(Event { before: new.before.clone(), ..event });
-            add_objects(&mut record.objects, prepared.objects);
+            record.objects.extend(prepared.objects);
             let bundle = new.content.bundle();
             known.push(bundle.clone());
             accepted = new.acceptance.as_ref().map(|_| prepared.revision.clone()).or(accepted);
@@ -400,10 +426,15 @@ impl Library {
     }
 
     /// Refuses a first revision of a skill that had one before: a head that was lost would stay lost.
-    fn refuse_lost_head(&self, own: &Dir, skill: &SkillName) -> Result<(), LibraryError> {
-        match events::last_applied(own, skill).map_err(self.own_io())? {
+    fn refuse_lost_heads(&self, own: &Dir, parts: &[Part]) -> Result<(), LibraryError> {
+        let new: BTreeSet<&str> =
+            parts.iter().filter(|part| part.head.is_none()).map(|part| part.skill.as_str()).collect();
+        if new.is_empty() {
+            return Ok(());
+        }
+        match events::last_applied(own, &new).map_err(self.own_io())? {
             None => Ok(()),
-            Some(id) => Err(StorageError::Damaged(format!(
+            Some((skill, id)) => Err(StorageError::Damaged(format!(
                 "{skill} has no head, but the log names its revision {}",
                 id.short()
             ))
@@ -450,11 +481,12 @@ fn temporary_of(commits: &[Commit], follow: &[Follow]) -> Vec<Temporary> {
     named.map(|(commit, name)| Temporary { skill: commit.skill.to_string(), name: name.to_owned() }).collect()
 }
 
-fn add_objects(objects: &mut Vec<Object>, more: Vec<Object>) {
-    for object in more {
-        if !objects.iter().any(|known| known.id == object.id) {
-            objects.push(object);
-        }
+/// Refuses a skill that comes twice.
+fn refuse_repeated(commits: &[Commit]) -> Result<(), CommitError> {
+    let mut names = BTreeSet::new();
+    match commits.iter().find(|commit| !names.insert(&commit.skill)) {
+        Some(commit) => Err(CommitError::Stale { skill: commit.skill.clone(), head: commit.base.clone() }),
+        None => Ok(()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! [`GitStorage`]: revisions as commits of a bare git repository, one reference a skill.
 
+mod ahead;
 mod concat;
 mod lone;
 mod loose;
@@ -46,6 +47,7 @@ pub(super) struct GitStorage {
     /// The objects; `None` where the path is not UTF-8.
     odb: Option<Odb<'static>>,
     repository: OnceCell<Repository>,
+    packed_heads: RefCell<Option<refs::PackedHeads>>,
     /// The revision that was read last: who works on a skill asks for its head more than once.
     last: RefCell<Option<Revision>>,
 }
@@ -68,7 +70,14 @@ impl GitStorage {
             }
             None => None,
         };
-        Ok(Some(Self { path: folder.to_owned(), dir, odb, repository: OnceCell::new(), last: RefCell::new(None) }))
+        Ok(Some(Self {
+            path: folder.to_owned(),
+            dir,
+            odb,
+            repository: OnceCell::new(),
+            packed_heads: RefCell::default(),
+            last: RefCell::default(),
+        }))
     }
 
     /// The repository with its configuration, for what writes packs.
@@ -203,6 +212,10 @@ impl Storage for GitStorage {
         let tombstone = bundle.is_empty();
         let revision = revision_of(parts, trailers, tombstone)?;
         Ok(Prepared { revision, objects: writer.objects.into_values().collect() })
+    }
+
+    fn write_ahead(&self, bundles: &[&Bundle]) -> Result<(), StorageError> {
+        self.pack_files(bundles)
     }
 
     fn write(&self, objects: &[Object], heads: &[HeadChange], again: bool) -> Result<(), StorageError> {

@@ -234,17 +234,33 @@ fn a_journal_that_has_grown_large_is_settled_by_the_commit_that_passed_the_bound
     let place = Place::new();
     let mut library = place.open();
     let noise = |seed: u8| {
-        let mut bytes = vec![0; 1_500_000];
+        let mut bytes = vec![0; 900_000];
         bytes.push(seed);
         File { bytes: bytes.into(), executable: false }
     };
-    for seed in 1..4 {
+    for seed in 1..6 {
         let path = SkillPath::parse("assets/noise.bin").unwrap();
         let whole = pdf("x").with_file(path, noise(seed), &Limits::default()).unwrap();
         assert_eq!(put(&mut library, &whole).checkout, Checkout::Done);
     }
     assert_eq!(fs::read(journal(&place)).unwrap().len(), 0);
-    assert!(is_clean(&place.open(), "pdf") && library.revisions(&name("pdf"), 9).unwrap().len() == 3);
+    assert!(is_clean(&place.open(), "pdf") && library.revisions(&name("pdf"), 9).unwrap().len() == 5);
+}
+
+#[test]
+fn files_of_a_large_change_are_packed_before_the_commit() {
+    let place = Place::new();
+    let mut library = place.open();
+    let file = File { bytes: vec![7; 3_000_000].into(), executable: false };
+    let path = SkillPath::parse("assets/noise.bin").unwrap();
+    let whole = pdf("x").with_file(path, file, &Limits::default()).unwrap();
+    assert_eq!(put(&mut library, &whole).checkout, Checkout::Done);
+    assert!(fs::read(journal(&place)).unwrap().len() < 10_000, "the journal holds what names the files");
+    assert!(place.git(&["count-objects", "-v"]).contains("packs: 1\n"));
+    reboot(&place);
+    assert!(is_clean(&place.open(), "pdf"));
+    assert_eq!(place.open().bundle(&library.head(&name("pdf")).unwrap().unwrap().id).unwrap(), whole);
+    place.git(&["fsck", "--strict"]);
 }
 
 #[test]

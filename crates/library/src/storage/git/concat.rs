@@ -1,10 +1,14 @@
-//! [`concat`]: several packs as one, entry by entry as they are, so that it costs no more than copying.
+//! [`pack_of`]: objects as a pack, each whole, and [`concat`]: several packs as one, entry by entry as they are, so that it costs no more than copying.
 //!
 //! A pack is a head, compressed entries and a sha1; an entry names the base of its delta by id or by
 //! the distance to it, and both stay true when whole packs are put one after the other. The index of
 //! the result is made from theirs. Nothing is compressed anew; that is what a collection of garbage
 //! does.
 
+use std::io::Write;
+
+use flate2::{Compression, write::ZlibEncoder};
+use git2::Oid;
 use sha1::{Digest, Sha1};
 
 const PACK_MAGIC: &[u8; 8] = b"PACK\0\0\0\x02";
@@ -34,6 +38,47 @@ impl Pack {
         let sum = self.pack.len().checked_sub(SUM).and_then(|at| self.pack.get(at..)).unwrap_or_default();
         sum.iter().map(|byte| format!("{byte:02x}")).collect()
     }
+}
+
+/// The kind of an entry that holds a whole blob.
+const BLOB: u8 = 3;
+
+/// An object as an entry of a pack: not as what differs from another.
+pub(super) struct Whole {
+    id: [u8; SUM],
+    entry: Vec<u8>,
+}
+
+impl Whole {
+    /// A file; `None` where it cannot be deflated.
+    pub fn blob(id: Oid, bytes: &[u8]) -> Option<Self> {
+        let mut head = vec![BLOB << 4 | (bytes.len() & 0xf) as u8];
+        let mut rest = bytes.len() >> 4;
+        while rest > 0 {
+            *head.last_mut()? |= 0x80;
+            head.push((rest & 0x7f) as u8);
+            rest >>= 7;
+        }
+        let mut encoder = ZlibEncoder::new(head, Compression::fast());
+        encoder.write_all(bytes).ok()?;
+        Some(Self { id: id.as_bytes().try_into().ok()?, entry: encoder.finish().ok()? })
+    }
+}
+
+/// A pack of these objects, each id once; `None` where it is larger than what this knows.
+pub(super) fn pack_of(objects: Vec<Whole>) -> Option<Pack> {
+    let mut bytes = [PACK_MAGIC.as_slice(), &u32::try_from(objects.len()).ok()?.to_be_bytes()].concat();
+    let mut entries = Vec::new();
+    for Whole { id, entry } in objects {
+        let offset = u32::try_from(bytes.len()).ok().filter(|offset| *offset < 1 << 31)?;
+        entries.push(Entry { id, crc: crc32fast::hash(&entry).to_be_bytes(), offset });
+        bytes.extend(entry);
+    }
+    entries.sort();
+    let sum = Sha1::digest(&bytes);
+    bytes.extend(sum);
+    let index = index_of(&entries, &sum)?;
+    Some(Pack { pack: bytes, index })
 }
 
 /// Puts packs together; `None` when one of them is damaged or larger than what this knows, or when two

@@ -19,7 +19,10 @@ use super::{
     concat::{Pack, concat, entries},
     loose, object_type, sync_dir,
 };
-use crate::storage::{Object, StorageError};
+use crate::{
+    checkout::temporary_name,
+    storage::{Object, StorageError},
+};
 
 pub(super) const FOLDER: &str = "objects/pack";
 
@@ -300,11 +303,10 @@ pub(super) fn is_old(entry: &cap_std::fs::DirEntry) -> io::Result<bool> {
 }
 
 /// Writes a pack into git's folder, durably, the index last; returns its name.
-fn place(folder: &Dir, pack: &Pack) -> Result<String, StorageError> {
+pub(super) fn place(folder: &Dir, pack: &Pack) -> Result<String, StorageError> {
     let name = format!("pack-{}", pack.name());
     for (part, bytes) in [("pack", &pack.pack), ("idx", &pack.index)] {
-        let unfinished = format!("tmp_{name}.{part}");
-        let _left_by_a_dead_process = folder.remove_file(&unfinished);
+        let unfinished = format!("tmp_{name}.{part}{}", temporary_name());
         let mut file = folder.open_with(&unfinished, OpenOptions::new().write(true).create_new(true))?;
         file.write_all(bytes)?;
         file.sync_all()?;

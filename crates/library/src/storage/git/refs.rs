@@ -12,7 +12,7 @@ use skill::SkillName;
 
 use super::{GitStorage, HEADS, open_or_create, sync_dir};
 use crate::{
-    home::read_optional,
+    home::{Written, read_optional, written},
     storage::{HeadChange, StorageError},
 };
 
@@ -22,6 +22,14 @@ const FIRST_LINE: &str = "# pack-refs with: peeled fully-peeled sorted ";
 
 /// The age from which on a lock of the packed references is one that a dead process left.
 const OLD_LOCK: Duration = Duration::from_secs(600);
+
+/// The packed heads as they were read last.
+pub(super) struct PackedHeads {
+    /// Which writing of the file they are from.
+    written: Written,
+    /// By skill; of several lines the first.
+    heads: BTreeMap<SkillName, Oid>,
+}
 
 fn readable((name, id): (SkillName, Option<Oid>)) -> Result<(SkillName, Oid), StorageError> {
     match id {
@@ -35,10 +43,25 @@ impl GitStorage {
     pub(super) fn head_of(&self, skill: &SkillName) -> Result<Option<Oid>, StorageError> {
         match read_optional(&self.dir, &format!("{HEADS}{skill}"))? {
             Some(bytes) => readable((skill.clone(), loose_head(&bytes))).map(|(_, id)| Some(id)),
-            None => {
-                Ok(self.packed()?.lines().filter_map(packed_head).find(|(name, _)| name == skill).map(|(_, id)| id))
-            }
+            None => self.packed_head_of(skill),
         }
+    }
+
+    /// A head of the packed ones. They are kept until the file is another one, as who goes through many skills asks for
+    /// each.
+    fn packed_head_of(&self, skill: &SkillName) -> Result<Option<Oid>, StorageError> {
+        let written = written(&self.dir, PACKED);
+        let mut kept = self.packed_heads.borrow_mut();
+        if written.is_none() || kept.as_ref().is_none_or(|kept| Some(kept.written) != written) {
+            let text = self.packed()?;
+            let mut heads = text.lines().filter_map(packed_head);
+            let Some(written) = written else {
+                return Ok(heads.find(|(name, _)| name == skill).map(|(_, id)| id));
+            };
+            let heads = heads.rev();
+            *kept = Some(PackedHeads { written, heads: heads.collect() });
+        }
+        Ok(kept.as_ref().and_then(|kept| kept.heads.get(skill).copied()))
     }
 
     /// All heads, sorted. Files of their own go before the packed ones, and are read before them: what
