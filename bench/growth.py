@@ -14,8 +14,10 @@ import shutil
 import subprocess
 import sys
 
-from built import WORK, program, variables
+from built import program, variables
 
+# In memory, so that no disk is measured.
+MEMORY = pathlib.Path("/dev/shm")
 SIZES = [100, 200, 400, 800, 1600, 3200]
 SENTENCE = "Read the table that is named first, then write each row with its heading. "
 
@@ -33,7 +35,7 @@ class Place:
     """A project with a home of its own."""
 
     def __init__(self, count: int) -> None:
-        self.path = WORK / "growth"
+        self.path = MEMORY / "skillhub-growth"
         shutil.rmtree(self.path, ignore_errors=True)
         self.work = self.path / "work"
         (self.work / ".claude").mkdir(parents=True)

@@ -18,13 +18,13 @@ mod requirements;
 mod signer;
 mod source;
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use library::{
-    Event, Home, Library, Permit, Stamp, Verdicts,
+    Event, Home, Library, LinkChanges, LinkPlan, Origin, Permit, Stamp, Verdicts,
     interrupt::{self, Section},
 };
-use skill::diff;
+use skill::{SkillName, diff};
 
 pub(crate) use ahead::bring as bring_ahead;
 pub use ahead::{Ahead, Progress};
@@ -127,6 +127,8 @@ const REMEMBERED: usize = 8;
 #[derive(Default)]
 pub(crate) struct Batch {
     planned: Vec<Planned>,
+    /// Where each of them comes from.
+    origins: BTreeMap<SkillName, Origin>,
     turns: Vec<usize>,
     settled: Vec<(usize, Installed)>,
     /// Skills that the scan blocks, with their turns; each is settled as such.
@@ -153,6 +155,7 @@ impl Batch {
     fn pass(&mut self, planned: Planned) {
         let turn = self.turn();
         self.turns.push(turn);
+        self.origins.insert(planned.candidate.name.clone(), planned.candidate.origin.clone());
         self.planned.push(planned);
     }
 
@@ -193,7 +196,7 @@ impl Installer<'_> {
                     of = of + candidates.len() - 1.min(candidates.len());
                     for mut candidate in candidates {
                         interrupt::check()?;
-                        if candidate.locked.is_none() {
+                        if candidate.locked.is_none() && lock.get(&candidate.origin.name).is_none() {
                             candidate.warnings.extend(lookalike::among_installed(&candidate.origin.name, &lock));
                         }
                         self.plan_one(candidate, request, &mut batch);
@@ -282,11 +285,11 @@ impl Installer<'_> {
     pub(crate) fn plan_one(&mut self, mut candidate: Candidate, request: &InstallRequest, batch: &mut Batch) {
         let label = candidate.origin.name.clone();
         let version = candidate.origin.version.clone();
-        if let Some(same) = batch.planned.iter().find(|other| other.candidate.name == candidate.name) {
-            if same.candidate.origin != candidate.origin {
+        if let Some(first) = batch.origins.get(&candidate.name) {
+            if *first != candidate.origin {
                 let error = InstallError::TwiceInBatch {
                     name: candidate.name.clone(),
-                    first: same.candidate.origin.name.clone(),
+                    first: first.name.clone(),
                     second: label.clone(),
                 };
                 batch.settle(Installed::failed(label, version, error));
@@ -330,22 +333,22 @@ impl Installer<'_> {
         let is_nothing = commits.is_empty() && proposals.is_empty();
         let lock_lines = plans.lock_lines.clone();
         let committed = if is_nothing { Vec::new() } else { self.library.commit_planned(commits, proposals, plans)? };
+        let committed: BTreeMap<_, _> = committed.iter().map(|committed| (&committed.skill, committed)).collect();
+        let others = linked.iter().filter(|(skill, _)| !committed.contains_key(skill));
+        let mut relinked = self.link_uncommitted(others.map(|(skill, linked)| (skill, &linked.plan)).collect());
         let mut results = Vec::new();
         for planned in planned {
             let skill = &planned.candidate.name;
-            let committed = committed.iter().find(|committed| committed.skill == *skill);
             let mut result = self.result(&planned, planned.step.status());
             if !matches!(planned.step, Step::Propose { .. }) {
+                let committed = committed.get(skill).copied();
                 result.follow(committed);
-                let Linked { plan, warnings } = linked.remove(skill).unwrap_or_default();
-                result.warnings.extend(warnings);
-                let changes = match committed {
-                    Some(committed) => Ok(committed.links.clone()),
-                    None => self.library.link(skill, &plan, (self.stamp, "link"), |_| {}),
-                };
-                match changes {
-                    Ok(changes) => place::follow(&mut result, changes),
-                    Err(error) => result.warnings.push(format!("{skill} was not linked: {error}")),
+                result.warnings.extend(linked.remove(skill).unwrap_or_default().warnings);
+                let links = committed.map(|committed| Ok(committed.links.clone())).or_else(|| relinked.remove(skill));
+                match links {
+                    Some(Ok(changes)) => place::follow(&mut result, changes),
+                    Some(Err(why)) => result.warnings.push(format!("{skill} was not linked: {why}")),
+                    None => {}
                 }
             }
             results.push(result);
@@ -354,6 +357,22 @@ impl Installer<'_> {
             last.warnings.push(format!("the lock file was not written: {error}"));
         }
         Ok(results)
+    }
+
+    /// Links skills for which nothing was committed, in one step.
+    fn link_uncommitted(
+        &self,
+        links: Vec<(&SkillName, &LinkPlan)>,
+    ) -> BTreeMap<SkillName, Result<LinkChanges, String>> {
+        if links.is_empty() {
+            return BTreeMap::new();
+        }
+        let changes = self.library.link_all(&links, (self.stamp, "link"), |_, _| {});
+        let change = |at: usize| match &changes {
+            Ok(changes) => Ok(changes.get(at).cloned().unwrap_or_default()),
+            Err(error) => Err(error.to_string()),
+        };
+        links.iter().enumerate().map(|(at, (skill, _))| ((*skill).clone(), change(at))).collect()
     }
 
     fn result(&self, planned: &Planned, status: InstallStatus) -> Installed {

@@ -334,21 +334,44 @@ impl LockFile {
     /// # Errors
     /// [`LockFileError`]
     pub fn refresh(path: &Path, library: &Library, name: &SkillName) -> Result<bool, LockFileError> {
-        if Self::read(path)?.find(name).is_none() {
-            return Ok(false);
+        Self::refresh_all(path, library, [name]).map(|refreshed| refreshed > 0)
+    }
+
+    /// As [`LockFile::refresh`] for several skills, written once; gives the number of those that the lock file has.
+    ///
+    /// # Errors
+    /// [`LockFileError`]
+    pub fn refresh_all<'s>(
+        path: &Path,
+        library: &Library,
+        names: impl IntoIterator<Item = &'s SkillName>,
+    ) -> Result<usize, LockFileError> {
+        let file = Self::read(path)?;
+        let entries = file.by_bare_name();
+        let mut heads = Vec::new();
+        for name in names.into_iter().filter(|name| entries.contains_key(name.as_str())) {
+            let head = library.head(name).map_err(LibraryError::from)?;
+            heads.extend(head.filter(|head| !head.tombstone).map(|head| (name, head)));
         }
-        let head = library.head(name).map_err(LibraryError::from)?;
-        let Some(head) = head.filter(|head| !head.tombstone) else { return Ok(false) };
-        drift::follow_release(path, library, &head)?;
-        let waivers = LockedWaiver::of(library, name)?;
+        drift::follow_releases(&file, library, heads.iter().map(|(_, head)| head))?;
+        let mut contents = BTreeMap::new();
+        for (name, head) in &heads {
+            contents.insert(name.as_str(), (head.digest.to_string(), LockedWaiver::of(library, name)?));
+        }
         Self::update(path, library, |file| {
-            let found = file.skills.values_mut().find(|skill| skill.bare_name() == name.as_str());
-            if let Some(skill) = found {
-                skill.content = head.digest.to_string();
-                skill.waivers = waivers;
+            for skill in file.skills.values_mut() {
+                if let Some((content, waivers)) = contents.remove(skill.bare_name()) {
+                    (skill.content, skill.waivers) = (content, waivers);
+                }
             }
         })?;
-        Ok(true)
+        Ok(heads.len())
+    }
+
+    /// The entries by the names of their folders.
+    pub(crate) fn by_bare_name(&self) -> BTreeMap<&str, &LockedSkill> {
+        // The first one counts, as for `find`.
+        self.skills.values().rev().map(|skill| (skill.bare_name(), skill)).collect()
     }
 }
 

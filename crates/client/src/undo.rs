@@ -30,7 +30,7 @@ use last::{Last, OfSkill, UNDO};
 use several::Since;
 pub use several::{Operation, START, operations};
 
-use crate::lock_file::{LockFile, line_of, write_pending_lines};
+use crate::lock_file::{LockFile, LockedSkill, line_of, write_pending_lines};
 
 /// What was taken back.
 #[derive(Debug)]
@@ -160,20 +160,21 @@ fn carry_out(
     // What follows from the commit belongs to it.
     let _whole = Section::enter().map_err(CommitError::from)?;
     let stamp = Stamp { reason: Some(last.reason()), ..stamp.clone() };
-    let commits: Vec<Commit> = planned.iter().filter_map(|planned| planned.commit(&lock, &stamp)).collect();
+    let locked = lock.by_bare_name();
+    let commits: Vec<Commit> = planned.iter().filter_map(|planned| planned.commit(&locked, &stamp)).collect();
     let mut skills: Vec<UndoneSkill> = planned.iter().map(Planned::outcome).collect();
     if !dry_run {
         let plans = Plans { links: links_of(library, &planned), lock_lines: lock_lines(&planned, &lock, lock_path)? };
         let links = plans.links.clone();
         let committed =
             if commits.is_empty() { Vec::new() } else { library.commit_planned(commits, Vec::new(), plans)? };
+        let committed: BTreeMap<_, _> = committed.iter().map(|committed| (&committed.skill, committed)).collect();
         for (planned, outcome) in planned.iter().zip(&mut skills) {
-            let name = &planned.of.name;
-            let of_skill = committed.iter().find(|committed| committed.skill == *name);
-            outcome.follow(of_skill);
-            let plan = links.get(name).filter(|_| of_skill.is_none());
-            planned.follow(library, &stamp, plan, outcome);
+            outcome.follow(committed.get(&planned.of.name).copied());
+            planned.follow(library, outcome);
         }
+        let links = links.into_iter().filter(|(name, _)| !committed.contains_key(name)).collect();
+        restore_settings(library, &stamp, (&planned, links), &mut skills);
         refresh_lock(library, lock_path, &mut skills);
     }
     let Event { action, time, actor, .. } = last.told;
@@ -194,11 +195,14 @@ fn plan<'a>(
     let now = head.as_ref().map(|head| library.bundle(&head.id)).transpose()?.unwrap_or_default();
     let Some(revision) = of.revision() else { return Ok(Planned { head, now, then: None, of }) };
     let head = head.filter(|head| head.id == *revision).ok_or_else(|| UndoError::Moved(name.clone()))?;
-    if matches!(library.folder_state(name)?, FolderState::Modified(_) | FolderState::Blocked(_)) && !head.tombstone {
-        return Err(UndoError::HandEdited(name.clone()));
-    }
-    if let FolderState::Earlier { revision, .. } = library.folder_state(name)? {
-        return Err(UndoError::Earlier { name: name.clone(), at: revision.number, head: head.number });
+    match library.folder_state(name)? {
+        FolderState::Modified(_) | FolderState::Blocked(_) if !head.tombstone => {
+            return Err(UndoError::HandEdited(name.clone()));
+        }
+        FolderState::Earlier { revision, .. } => {
+            return Err(UndoError::Earlier { name: name.clone(), at: revision.number, head: head.number });
+        }
+        _ => {}
     }
     let find = |id: &RevisionId| library.find(name, &RevisionSpec::Prefix(id.to_string()), id.as_str());
     let before = of.previous().map(find).transpose()?.filter(|before| !before.tombstone);
@@ -269,14 +273,15 @@ impl Planned<'_> {
     }
 
     /// The revision that makes it so; none where only a setting is taken back.
-    fn commit(&self, lock: &LockFile, stamp: &Stamp) -> Option<Commit> {
+    fn commit(&self, locked: &BTreeMap<&str, &LockedSkill>, stamp: &Stamp) -> Option<Commit> {
         self.of.revision().filter(|_| !self.is_deleted())?;
         let (content, origin) = match &self.then {
             Some((before, cleared)) => (Content::Cleared(cleared.clone()), before.origin.clone()),
             None => (Content::Tombstone, self.origin().cloned()),
         };
         let revision = NewRevision::new(content, self.action(), stamp.clone()).with_origin(origin);
-        let before = Some(Before { lock: lock.entry_text(&self.of.name), ..Before::default() });
+        let lock = locked.get(self.of.name.as_str()).copied().map(LockFile::text_of);
+        let before = Some(Before { lock, ..Before::default() });
         let revisions = vec![NewRevision { before, ..revision }];
         Some(Commit { skill: self.of.name.clone(), base: self.head_id(), revisions })
     }
@@ -307,8 +312,8 @@ impl Planned<'_> {
         }
     }
 
-    /// Brings back the folder that stood there before and the settings, and the links where nothing was committed.
-    fn follow(&self, library: &Library, stamp: &Stamp, plan: Option<&LinkPlan>, outcome: &mut UndoneSkill) {
+    /// Brings back the folder that stood there before.
+    fn follow(&self, library: &Library, outcome: &mut UndoneSkill) {
         let name = &self.of.name;
         if self.of.before().is_some_and(|before| before.in_place)
             && self.then.is_none()
@@ -318,19 +323,6 @@ impl Planned<'_> {
             outcome
                 .warnings
                 .push(format!("its folder was not put back; `skillhub rollback {name} head` writes it again: {why}"));
-        }
-        let before = self.of.state_before();
-        let change = |state: &mut SkillState| {
-            state.enabled = before.enabled;
-            state.hidden_in = before.hidden_in.clone();
-            state.disabled_by = before.disabled_by.clone();
-        };
-        let nothing = LinkPlan::default();
-        match library.link(name, plan.unwrap_or(&nothing), (stamp, UNDO), change) {
-            Ok(changes) => outcome.linked(&changes),
-            Err(error) => {
-                outcome.warnings.push(format!("what was set of {name} is as the operation left it: {error}"));
-            }
         }
     }
 
@@ -348,11 +340,11 @@ impl Planned<'_> {
     }
 
     /// The entry of the lock file as it was before, and the name of the one that goes.
-    fn lock_lines(&self, lock: &LockFile, lock_path: &Path) -> Result<Vec<LockLine>, UndoError> {
+    fn lock_lines(&self, locked: &BTreeMap<&str, &LockedSkill>, lock_path: &Path) -> Result<Vec<LockLine>, UndoError> {
         let Some(before) = self.of.before() else { return Ok(Vec::new()) };
         let entry = before.lock.as_deref().map(|text| LockFile::parse(text, lock_path)).transpose()?;
         let entry = entry.as_ref().and_then(|file| file.skills().next());
-        let gone = lock.find(&self.of.name).filter(|now| entry.is_none_or(|entry| entry.name != now.name));
+        let gone = locked.get(self.of.name.as_str()).filter(|now| entry.is_none_or(|entry| entry.name != now.name));
         let gone = gone.map(|now| LockLine { name: now.name.clone(), text: None });
         Ok(gone.into_iter().chain(entry.map(line_of)).collect())
     }
@@ -372,23 +364,53 @@ fn links_of(library: &Library, planned: &[Planned<'_>]) -> BTreeMap<SkillName, L
 }
 
 fn lock_lines(planned: &[Planned<'_>], lock: &LockFile, path: &Path) -> Result<Option<LockLines>, UndoError> {
+    let locked = lock.by_bare_name();
     let mut entries = Vec::new();
     for planned in planned {
-        entries.extend(planned.lock_lines(lock, path)?);
+        entries.extend(planned.lock_lines(&locked, path)?);
     }
     let lines = LockLines { path: path.to_owned(), entries };
     Ok(Some(lines).filter(|lines| !lines.entries.is_empty() && path.to_str().is_some()))
 }
 
+/// Brings back the settings of the skills, and the links of those for which nothing was committed.
+fn restore_settings(
+    library: &Library,
+    stamp: &Stamp,
+    (planned, plans): (&[Planned<'_>], BTreeMap<SkillName, LinkPlan>),
+    skills: &mut [UndoneSkill],
+) {
+    let before: BTreeMap<_, _> = planned.iter().map(|planned| (&planned.of.name, planned.of.state_before())).collect();
+    let nothing = LinkPlan::default();
+    let links: Vec<_> = before.keys().map(|name| (*name, plans.get(name).unwrap_or(&nothing))).collect();
+    let restore = |name: &SkillName, state: &mut SkillState| {
+        let Some(before) = before.get(name) else { return };
+        state.enabled = before.enabled;
+        state.hidden_in = before.hidden_in.clone();
+        state.disabled_by = before.disabled_by.clone();
+    };
+    let linked = library.link_all(&links, (stamp, UNDO), restore);
+    let changes: BTreeMap<_, _> = links.iter().map(|(name, _)| *name).zip(linked.iter().flatten()).collect();
+    for skill in skills {
+        skill.warnings.extend(
+            linked
+                .as_ref()
+                .err()
+                .map(|error| format!("what was set of {} is as the operation left it: {error}", skill.name)),
+        );
+        if let Some(changes) = changes.get(&skill.name) {
+            skill.linked(changes);
+        }
+    }
+}
+
 /// Writes the lines of the lock file and brings the entries up to the heads.
 fn refresh_lock(library: &Library, path: &Path, skills: &mut [UndoneSkill]) {
     let written = write_pending_lines(library);
-    for skill in skills {
-        let refreshed = match &written {
-            Ok(()) => LockFile::refresh(path, library, &skill.name).map(drop).map_err(|error| error.to_string()),
-            Err(error) => Err(error.to_string()),
-        };
-        skill.warnings.extend(refreshed.err().map(|error| format!("the lock file was not written: {error}")));
+    let names = skills.iter().map(|skill| &skill.name);
+    let refreshed = written.and_then(|()| LockFile::refresh_all(path, library, names).map(drop));
+    if let (Err(error), Some(last)) = (refreshed, skills.last_mut()) {
+        last.warnings.push(format!("the lock file was not written: {error}"));
     }
 }
 

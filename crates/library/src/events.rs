@@ -12,7 +12,6 @@ use std::{
 use cap_std::fs::{Dir, OpenOptions};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use skill::SkillName;
 
 use crate::{
     home::{Durability, random_process_id, read_optional, sync_folder, write_atomically},
@@ -272,22 +271,24 @@ pub(crate) fn read(dir: &Dir) -> io::Result<(Vec<Event>, usize)> {
     Ok((events, unreadable))
 }
 
-/// The newest revision that the log says a skill came to. Only the lines with its name are parsed.
-pub(crate) fn last_applied(dir: &Dir, skill: &SkillName) -> io::Result<Option<RevisionId>> {
+/// The newest revision that the log says one of these skills came to, with its name. For one skill only the lines
+/// with its name are parsed.
+pub(crate) fn last_applied(dir: &Dir, skills: &BTreeSet<&str>) -> io::Result<Option<(String, RevisionId)>> {
+    let only = skills.first().filter(|_| skills.len() == 1);
     let _in_place = InPlace::to_read(dir);
     let in_use = read_optional(dir, FILE)?.unwrap_or_default();
-    let of_skill = |bytes: &[u8]| {
+    let newest = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes);
-        let events = text.lines().rev().filter(|line| line.contains(skill.as_str()));
-        let mut events = events.filter_map(|line| serde_json::from_str::<Event>(line).ok());
-        let is_applied = |event: &Event| event.skill == skill.as_str() && event.status == EventStatus::Applied;
-        events.find_map(|event| is_applied(&event).then_some(event.revision).flatten())
+        let lines = text.lines().rev().filter(|line| only.is_none_or(|name| line.contains(name)));
+        let mut events = lines.filter_map(|line| serde_json::from_str::<Event>(line).ok());
+        let is_applied = |event: &Event| skills.contains(&*event.skill) && event.status == EventStatus::Applied;
+        events.find_map(|event| Some((event.skill.clone(), event.revision.clone().filter(|_| is_applied(&event))?)))
     };
-    if let Some(id) = of_skill(&in_use) {
-        return Ok(Some(id));
+    if let Some(found) = newest(&in_use) {
+        return Ok(Some(found));
     }
     let older: Vec<_> = aside::read(dir)?.into_iter().flatten().collect();
-    Ok(older.iter().rev().find_map(|bytes| of_skill(bytes)))
+    Ok(older.iter().rev().find_map(|bytes| newest(bytes)))
 }
 
 /// Leaves the lines in the log that can be read, and says how many it dropped. The caller has the log

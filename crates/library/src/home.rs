@@ -9,6 +9,7 @@ use std::{
         OnceLock,
         atomic::{AtomicU32, Ordering},
     },
+    time::Duration,
 };
 
 use cap_std::{
@@ -318,6 +319,28 @@ pub fn write_private(dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
     #[cfg(unix)]
     cap_std::fs::OpenOptionsExt::mode(&mut options, 0o600);
     replace(dir, name, bytes, Durability::Durable, &options)
+}
+
+/// What tells one writing of a file from another, where each replaces it by a new one.
+pub(crate) type Written = [i64; 4];
+
+/// That of a file; `None` where there is none, where the system does not number files, or when it is so new that another
+/// one might have the same number and time.
+#[cfg(unix)]
+pub(crate) fn written(dir: &Dir, name: &str) -> Option<Written> {
+    use cap_std::fs::MetadataExt;
+    /// More than what file systems round times to: those that know whole seconds at best, and the others.
+    const WHOLE_SECONDS: Duration = Duration::from_secs(3);
+    const PARTS_OF_SECONDS: Duration = Duration::from_millis(100);
+    let found = dir.symlink_metadata(name).ok()?;
+    let age = found.modified().ok()?.into_std().elapsed().ok()?;
+    let settled = if found.ctime_nsec() == 0 { WHOLE_SECONDS } else { PARTS_OF_SECONDS };
+    (age > settled).then(|| [found.ino() as i64, found.ctime(), found.ctime_nsec(), found.size() as i64])
+}
+
+#[cfg(not(unix))]
+pub(crate) fn written(_dir: &Dir, _name: &str) -> Option<Written> {
+    None
 }
 
 /// A random number of this process. Containers that share a home may give several processes one number.

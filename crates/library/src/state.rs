@@ -1,11 +1,10 @@
 //! [`State`]: what people decided about the skills of a library, kept apart from the files.
 
-#[cfg(unix)]
-use std::time::Duration;
 use std::{
     collections::{BTreeMap, BTreeSet},
     io,
     path::PathBuf,
+    sync::Arc,
 };
 
 use cap_std::fs::Dir;
@@ -38,8 +37,9 @@ const KNOWN: [&str; 9] =
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
     format: u32,
+    /// Shared, as who goes through many skills asks for the state of each.
     #[serde(default)]
-    skills: BTreeMap<String, SkillState>,
+    skills: Arc<BTreeMap<String, SkillState>>,
 }
 
 /// What is set for one skill.
@@ -245,18 +245,9 @@ pub enum StateError {
     Io(#[from] io::Error),
 }
 
-/// See [`State::written`].
-pub(crate) type Written = [i64; 4];
-
-/// More than what file systems round times to: those that know whole seconds at best, and the others.
-#[cfg(unix)]
-const WHOLE_SECONDS: Duration = Duration::from_secs(3);
-#[cfg(unix)]
-const PARTS_OF_SECONDS: Duration = Duration::from_millis(100);
-
 impl Default for State {
     fn default() -> Self {
-        Self { format: FORMAT, skills: BTreeMap::new() }
+        Self { format: FORMAT, skills: Arc::default() }
     }
 }
 
@@ -274,28 +265,12 @@ impl State {
 
     /// Sets it.
     pub fn set(&mut self, skill: &SkillName, state: SkillState) {
+        let skills = Arc::make_mut(&mut self.skills);
         if state == SkillState::default() {
-            self.skills.remove(skill.as_str());
+            skills.remove(skill.as_str());
         } else {
-            self.skills.insert(skill.as_str().to_owned(), state);
+            skills.insert(skill.as_str().to_owned(), state);
         }
-    }
-
-    /// What tells one writing of the file from another: it is replaced each time, and so another file.
-    /// `None` where there is none, where the system does not number files, or when it is so new that
-    /// another one might have the same number and time.
-    #[cfg(unix)]
-    pub(crate) fn written(dir: &Dir) -> Option<Written> {
-        use cap_std::fs::MetadataExt;
-        let found = dir.symlink_metadata(FILE).ok()?;
-        let age = found.modified().ok()?.into_std().elapsed().ok()?;
-        let settled = if found.ctime_nsec() == 0 { WHOLE_SECONDS } else { PARTS_OF_SECONDS };
-        (age > settled).then(|| [found.ino() as i64, found.ctime(), found.ctime_nsec(), found.size() as i64])
-    }
-
-    #[cfg(not(unix))]
-    pub(crate) fn written(_dir: &Dir) -> Option<Written> {
-        None
     }
 
     pub(crate) fn read(dir: &Dir) -> Result<Self, StateError> {
@@ -340,7 +315,7 @@ impl State {
         for entry in skills.iter_mut().filter_map(|(_, entry)| entry.as_table_mut()) {
             KNOWN.iter().for_each(|key| drop(entry.remove(*key)));
         }
-        for (skill, state) in &self.skills {
+        for (skill, state) in self.skills.iter() {
             let known = Table::try_from(state).map_err(|error| damaged(error.to_string()))?;
             match skills.get_mut(skill).and_then(Value::as_table_mut) {
                 Some(entry) => entry.extend(known),

@@ -34,11 +34,12 @@ impl Installer<'_> {
         let (mut commits, mut proposals) = (Vec::new(), Vec::new());
         let (mut linked, mut entries) = (BTreeMap::new(), Vec::new());
         let mut tracked = TrackedFolders::default();
+        let locked = lock.by_bare_name();
         for planned in planned {
             let skill = planned.candidate.name.clone();
             let (mut commit, changes) = planned.step.take();
             if let Some(first) = commit.as_mut().and_then(|commit| commit.revisions.first_mut()) {
-                let lock = lock.entry_text(&skill);
+                let lock = locked.get(skill.as_str()).copied().map(LockFile::text_of);
                 first.before = Some(Before { lock, in_place: planned.in_place, ..Before::default() });
             }
             commits.extend(commit);

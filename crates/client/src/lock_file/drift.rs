@@ -4,7 +4,7 @@
 //! with a clone, and is then ahead. The history tells the two apart: it knows every release that was ever
 //! here.
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use library::{Library, LibraryError, Origin, Revision};
 use skill::{Bundle, Digest, SkillName, archive};
@@ -73,9 +73,10 @@ pub fn drifts(path: &Path, library: &Library) -> Result<Vec<Drift>, LockFileErro
         };
         found.extend(kind.map(|kind| Drift { name: entry.name.clone(), kind }));
     }
+    let entries = file.by_bare_name();
     for (name, head) in library.skills().map_err(LibraryError::from)? {
         if let Some(origin) = head.origin
-            && file.find(&name).is_none()
+            && !entries.contains_key(name.as_str())
         {
             found.push(Drift { name: origin.name, kind: DriftKind::Missing });
         }
@@ -132,7 +133,7 @@ pub fn mend_drifts(path: &Path, library: &Library, drifts: &[Drift]) -> Result<(
         }
     }
     LockFile::update(path, library, |file| {
-        let kept: Vec<&String> = entries.iter().map(|entry| &entry.name).collect();
+        let kept: BTreeSet<&String> = entries.iter().map(|entry| &entry.name).collect();
         for name in gone.iter().filter(|name| !kept.contains(name)) {
             file.remove(name);
         }
@@ -140,18 +141,18 @@ pub fn mend_drifts(path: &Path, library: &Library, drifts: &[Drift]) -> Result<(
     })
 }
 
-/// Makes the entry of a skill anew whose head derives from another release than the entry names, as after
-/// a person accepted one.
-pub(super) fn follow_release(path: &Path, library: &Library, head: &Revision) -> Result<(), LockFileError> {
-    let Some(origin) = &head.origin else { return Ok(()) };
-    let file = LockFile::read(path)?;
-    match file.get(&origin.name) {
-        Some(entry) if !is_of(entry, origin) => {
-            let behind = Drift { name: origin.name.clone(), kind: DriftKind::Behind };
-            mend_drifts(path, library, &[behind])
-        }
-        _ => Ok(()),
-    }
+/// Makes the entries of skills anew whose heads derive from other releases than the entries name, as after a person
+/// accepted one.
+pub(super) fn follow_releases<'h>(
+    file: &LockFile,
+    library: &Library,
+    heads: impl Iterator<Item = &'h Revision>,
+) -> Result<(), LockFileError> {
+    let origins = heads.filter_map(|head| head.origin.as_ref());
+    let others = origins.filter(|origin| file.get(&origin.name).is_some_and(|entry| !is_of(entry, origin)));
+    let behind: Vec<Drift> =
+        others.map(|origin| Drift { name: origin.name.clone(), kind: DriftKind::Behind }).collect();
+    if behind.is_empty() { Ok(()) } else { mend_drifts(file.path(), library, &behind) }
 }
 
 /// An entry as an install would have written it, with what the old one knows better.

@@ -1,5 +1,7 @@
 //! [`Last`]: the last operation in a library's log that can be taken back, or several as one.
 
+use std::collections::BTreeMap;
+
 use library::{Action, Before, Event, EventStatus, Original, RevisionId, SkillState};
 use skill::SkillName;
 
@@ -74,25 +76,35 @@ impl<'a> Last<'a> {
     /// What it did, skill by skill.
     pub fn skills(&self) -> Vec<OfSkill<'a>> {
         let mut names: Vec<&str> = Vec::new();
+        let mut events: BTreeMap<&str, Vec<&'a Event>> = BTreeMap::new();
         for event in self.of_command.iter().filter(|event| is_undoable(event)) {
-            if !names.contains(&event.skill.as_str()) {
+            if events.insert(&event.skill, Vec::new()).is_none() {
                 names.push(&event.skill);
             }
         }
-        names.into_iter().filter_map(|name| self.of_skill(name)).collect()
-    }
-
-    fn of_skill(&self, name: &str) -> Option<OfSkill<'a>> {
-        let of_name = |event: &&Event| event.skill == name;
-        let applied =
-            self.of_command.iter().copied().filter(of_name).filter(|event| event.status == EventStatus::Applied);
-        let moved = self.of_command.iter().copied().filter(of_name).filter_map(|event| event.before.as_ref()).collect();
-        let before = self.before.iter().rev().filter(of_name).find_map(state).unwrap_or_default();
-        Some(OfSkill { name: SkillName::parse(name).ok()?, applied: applied.collect(), moved, before })
+        for event in &self.of_command {
+            events.entry(&event.skill).and_modify(|events| events.push(event));
+        }
+        let mut before: BTreeMap<&str, SkillState> = BTreeMap::new();
+        for event in self.before.iter().filter(|event| events.contains_key(event.skill.as_str())) {
+            before.extend(state(event).map(|state| (event.skill.as_str(), state)));
+        }
+        let of_skill = |name| {
+            let events = events.remove(name).unwrap_or_default();
+            OfSkill::of(name, &events, before.remove(name).unwrap_or_default())
+        };
+        names.into_iter().filter_map(of_skill).collect()
     }
 }
 
 impl<'a> OfSkill<'a> {
+    /// What the events of one command say of a skill.
+    fn of(name: &str, events: &[&'a Event], before: SkillState) -> Option<Self> {
+        let applied = events.iter().copied().filter(|event| event.status == EventStatus::Applied);
+        let moved = events.iter().copied().filter_map(|event| event.before.as_ref());
+        Some(Self { name: SkillName::parse(name).ok()?, applied: applied.collect(), moved: moved.collect(), before })
+    }
+
     /// The head that it left; none where it only set something.
     pub fn revision(&self) -> Option<&'a RevisionId> {
         self.applied.last()?.revision.as_ref()

@@ -9,10 +9,10 @@ use skill::{Bundle, SkillName};
 use super::{LOCK_WAIT, Library, LibraryError};
 use crate::{
     events::{self, Event},
-    home::open_dir,
+    home::{Written, open_dir, written},
     lock::LibraryLock,
     revision::{Actor, ActorKind, Stamp},
-    state::{SkillState, State, StoredWaiver, Written},
+    state::{self, SkillState, State, StoredWaiver},
 };
 
 /// Keeps nothing: each time is a scan.
@@ -54,7 +54,7 @@ impl Library {
     /// The state is damaged or cannot be read.
     pub fn state(&self) -> Result<State, LibraryError> {
         let Some(own) = open_dir(&self.own)? else { return Ok(State::default()) };
-        let written = State::written(&own);
+        let written = written(&own, state::FILE);
         if let Some(last) = self.last_state.borrow().as_ref()
             && written.is_some()
             && written == last.written

@@ -2,7 +2,7 @@
 //! checkout, and once more by recovery where the process was killed in between.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 
@@ -10,7 +10,12 @@ use cap_std::{ambient_authority, fs::Dir};
 use scan::Baseline;
 use skill::{Bundle, SkillName};
 
-use super::{LOCK_WAIT, Library, LibraryError, commit::Part, decided::check_may_show, work::LinkPlans};
+use super::{
+    LOCK_WAIT, Library, LibraryError,
+    commit::{Committed, Part},
+    decided::check_may_show,
+    work::LinkPlans,
+};
 use crate::{
     events::{self, Event, operation_id},
     folder::{self, Leftovers},
@@ -35,19 +40,41 @@ impl Library {
         &self,
         skill: &SkillName,
         plan: &LinkPlan,
-        (stamp, action): (&Stamp, &str),
-        change: impl FnOnce(&mut SkillState),
+        by: (&Stamp, &str),
+        change: impl Fn(&mut SkillState),
     ) -> Result<LinkChanges, LibraryError> {
+        let changes = self.link_all(&[(skill, plan)], by, |_, state| change(state))?;
+        Ok(changes.into_iter().next().unwrap_or_default())
+    }
+
+    /// As [`Library::link`] for several skills, with as many syncs as for one.
+    ///
+    /// # Errors
+    /// The library's state cannot be read or written, or the lock was not to be had.
+    pub fn link_all(
+        &self,
+        links: &[(&SkillName, &LinkPlan)],
+        (stamp, action): (&Stamp, &str),
+        change: impl Fn(&SkillName, &mut SkillState),
+    ) -> Result<Vec<LinkChanges>, LibraryError> {
         let own = self.ensure_own()?;
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
         // The decision is noted first: a process that is killed before it removes a link leaves a link that the next
         // command removes.
-        self.note_links(&own, skill, &LinkChanges::default(), (stamp, action, None), change)?;
-        let steps = steps_of(skill, plan, &operation_id(stamp));
-        let changes = self.carry_out_links(&own, skill, &steps);
-        let before = Before { originals: changes.originals.clone(), ..Before::default() };
-        let before = Some(before).filter(|before| *before != Before::default());
-        self.note_links(&own, skill, &changes, (stamp, action, before), |_| {})?;
+        let nothing = LinkChanges::default();
+        let decided: Vec<_> = links.iter().map(|(skill, _)| Noted::of(skill, &nothing, stamp)).collect();
+        self.note_links(&own, decided, action, change)?;
+        let operation = operation_id(stamp);
+        let carry_out = |(skill, plan): &(&SkillName, &LinkPlan)| {
+            self.carry_out_links(&own, skill, &steps_of(skill, plan, &operation))
+        };
+        let changes: Vec<LinkChanges> = links.iter().map(carry_out).collect();
+        let noted = links.iter().zip(&changes).map(|((skill, _), changes)| {
+            let before = Before { originals: changes.originals.clone(), ..Before::default() };
+            let before = Some(before).filter(|before| *before != Before::default());
+            Noted { before, ..Noted::of(skill, changes, stamp) }
+        });
+        self.note_links(&own, noted.collect(), action, |_, _| {})?;
         Ok(changes)
     }
 
@@ -77,6 +104,8 @@ impl Library {
             return Ok(());
         }
         let state = State::read(own)?;
+        let places = record.events.iter().enumerate().map(|(place, event)| (event.skill.clone(), place));
+        let last: BTreeMap<String, usize> = places.collect();
         for part in parts {
             let plan = plans.remove(&part.skill);
             let is_new = part.head.as_ref().is_none_or(|head| head.tombstone);
@@ -85,12 +114,8 @@ impl Library {
             part.links = Self::link_steps(part, plan, (&set, &in_use), operation);
             record.links.extend(part.links.iter().cloned());
             let (originals, linked) = self.found_by(&part.links, &set);
-            let is_last = |event: &&mut Event| {
-                event.skill == part.skill.as_str() && event.revision.as_ref() == Some(&part.revision.id)
-            };
-            if let Some(event) =
-                record.events.iter_mut().find(is_last).filter(|_| !originals.is_empty() || !linked.is_empty())
-            {
+            let event = last.get(part.skill.as_str()).and_then(|place| record.events.get_mut(*place));
+            if let Some(event) = event.filter(|_| !originals.is_empty() || !linked.is_empty()) {
                 let before = event.before.get_or_insert_with(Before::default);
                 (before.originals, before.linked) = (originals, linked);
             }
@@ -115,17 +140,16 @@ impl Library {
         (originals, linked)
     }
 
-    /// Carries out the links of one skill after its checkout.
-    pub(super) fn follow_links(&self, own: &Dir, part: &Part) -> LinkChanges {
-        if part.links.is_empty() {
-            return LinkChanges::default();
+    /// Notes the links that skills got after their checkout, each by the stamp of its commit.
+    pub(super) fn note_followed(&self, own: &Dir, committed: &mut [Committed], stamps: &[Stamp]) {
+        let is_linked = |committed: &Committed| committed.links != LinkChanges::default();
+        let linked = committed.iter().zip(stamps).filter(|(committed, _)| is_linked(committed));
+        let noted = linked.map(|(committed, stamp)| Noted::of(&committed.skill, &committed.links, stamp));
+        if let Err(error) = self.note_links(own, noted.collect(), "link", |_, _| {}) {
+            for committed in committed.iter_mut().filter(|committed| is_linked(committed)) {
+                committed.links.warnings.push(format!("the links of {} were not noted: {error}", committed.skill));
+            }
         }
-        let mut changes = self.carry_out_links(own, &part.skill, &part.links);
-        let stamp: &Stamp = &part.last.stamp;
-        if let Err(error) = self.note_links(own, &part.skill, &changes, (stamp, "link", None), |_| {}) {
-            changes.warnings.push(format!("the links of {} were not noted: {error}", part.skill));
-        }
-        changes
     }
 
     /// The steps for one skill of a commit: those that are planned, new links of a skill that comes to be, copies
@@ -302,32 +326,32 @@ impl Library {
         Ok(false)
     }
 
-    /// Brings `placed` of a skill's state to what the steps left, and notes it; the caller holds the lock.
-    pub(super) fn note_links(
+    /// Brings `placed` of the skills' states to what the steps left, and notes it; the caller holds the lock.
+    fn note_links(
         &self,
         own: &Dir,
-        skill: &SkillName,
-        changes: &LinkChanges,
-        (stamp, action, before): (&Stamp, &str, Option<Before>),
-        change: impl FnOnce(&mut SkillState),
+        noted: Vec<Noted<'_>>,
+        action: &str,
+        change: impl Fn(&SkillName, &mut SkillState),
     ) -> Result<(), LibraryError> {
         let state = State::read(own)?;
-        let mut set = state.of(skill);
-        let gone = [&changes.removed, &changes.kept, &changes.absent, &changes.restored];
-        let gone: BTreeSet<&PathBuf> = gone.into_iter().flatten().collect();
-        let placed: BTreeSet<PathBuf> = set.placed.iter().chain(&changes.placed).cloned().collect();
-        set.placed = placed.into_iter().filter(|path| !gone.contains(path) && path.to_str().is_some()).collect();
-        change(&mut set);
-        set.note_shown();
-        check_may_show(skill, (&state.of(skill), &set), &stamp.actor)?;
-        if set == state.of(skill) && before.is_none() {
+        let (mut after, mut events) = (state.clone(), Vec::new());
+        for Noted { skill, changes, stamp, before } in noted {
+            let old = state.of(skill);
+            let mut set = SkillState { placed: placed_after(&old.placed, changes), ..old.clone() };
+            change(skill, &mut set);
+            set.note_shown();
+            check_may_show(skill, (&old, &set), &stamp.actor)?;
+            if set != old || before.is_some() {
+                events.push(Event { before, ..Event::set(stamp, skill.as_str(), action, &set) });
+                after.set(skill, set);
+            }
+        }
+        if events.is_empty() {
             return Ok(());
         }
-        let event = Event { before, ..Event::set(stamp, skill.as_str(), action, &set) };
-        let mut after = state.clone();
-        after.set(skill, set);
         after.write(own)?;
-        let noted = State::note_written(own).and_then(|()| events::append(own, &[event]));
+        let noted = State::note_written(own).and_then(|()| events::append(own, &events));
         if noted.is_err() {
             state.write(own)?;
         }
@@ -336,14 +360,43 @@ impl Library {
 
     /// Carries the steps of records out again that a killed process left undone. What fails is left to `doctor`.
     pub(super) fn link_again(&self, own: &Dir, steps: &[LinkStep], stamp_of: impl Fn(&SkillName) -> Option<Stamp>) {
-        let names: BTreeSet<&str> = steps.iter().map(|step| step.skill.as_str()).collect();
-        for skill in names.into_iter().filter_map(|name| SkillName::parse(name).ok()) {
-            let changes = self.carry_out_links(own, &skill, steps);
-            if let Some(stamp) = stamp_of(&skill) {
-                let _left_to_doctor = self.note_links(own, &skill, &changes, (&stamp, "link", None), |_| {});
+        let mut by_skill: BTreeMap<SkillName, Vec<LinkStep>> = BTreeMap::new();
+        for step in steps {
+            if let Ok(skill) = SkillName::parse(&step.skill) {
+                by_skill.entry(skill).or_default().push(step.clone());
             }
         }
+        let done = by_skill.iter().filter_map(|(skill, steps)| {
+            let changes = self.carry_out_links(own, skill, steps);
+            Some((skill, changes, stamp_of(skill)?))
+        });
+        let done: Vec<(&SkillName, LinkChanges, Stamp)> = done.collect();
+        let noted = done.iter().map(|(skill, changes, stamp)| Noted::of(skill, changes, stamp));
+        let _left_to_doctor = self.note_links(own, noted.collect(), "link", |_, _| {});
     }
+}
+
+/// Links of one skill as they are noted.
+struct Noted<'a> {
+    skill: &'a SkillName,
+    changes: &'a LinkChanges,
+    stamp: &'a Stamp,
+    before: Option<Before>,
+}
+
+impl<'a> Noted<'a> {
+    fn of(skill: &'a SkillName, changes: &'a LinkChanges, stamp: &'a Stamp) -> Self {
+        Self { skill, changes, stamp, before: None }
+    }
+}
+
+/// The places that show a skill once its links have changed.
+fn placed_after(before: &[PathBuf], changes: &LinkChanges) -> Vec<PathBuf> {
+    let gone = [&changes.removed, &changes.kept, &changes.absent, &changes.restored];
+    let gone: BTreeSet<&PathBuf> = gone.into_iter().flatten().collect();
+    let placed: BTreeSet<&PathBuf> = before.iter().chain(&changes.placed).collect();
+    let placed = placed.into_iter().filter(|path| !gone.contains(path) && path.to_str().is_some());
+    placed.cloned().collect()
 }
 
 /// The folders that are to show a skill: not those in which a person hid it.

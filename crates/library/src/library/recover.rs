@@ -1,6 +1,6 @@
 //! Applying what the journal holds, and making it durable in its final places.
 
-use std::{io, time::Duration};
+use std::{collections::BTreeMap, io, time::Duration};
 
 use cap_std::fs::Dir;
 use jiff::Timestamp;
@@ -251,14 +251,11 @@ fn objects_of(records: Vec<Record>) -> Vec<Object> {
 
 /// For each skill the head before all records and the one after them.
 fn last_heads(records: &[Record]) -> Vec<HeadChange> {
-    let mut heads: Vec<HeadChange> = Vec::new();
+    let mut heads: BTreeMap<&str, HeadChange> = BTreeMap::new();
     for change in records.iter().flat_map(|record| &record.heads) {
-        match heads.iter_mut().find(|known| known.skill == change.skill) {
-            Some(known) => known.new = change.new.clone(),
-            None => heads.push(change.clone()),
-        }
+        heads.entry(&change.skill).or_insert_with(|| change.clone()).new = change.new.clone();
     }
-    heads
+    heads.into_values().collect()
 }
 
 /// Whether a folder is what a crash can have left of a revision, and the trace of nobody's hand.
