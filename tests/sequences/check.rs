@@ -155,16 +155,28 @@ impl World {
 
     /// Whether somebody hid a skill from an agent, by the library's state.
     fn is_hidden(&self, name: &str, host: Host) -> bool {
-        let libraries = self.layout.sandbox.skillhub_home().join("libraries");
-        let states = fs::read_dir(libraries).unwrap().filter_map(|entry| {
-            fs::read_to_string(entry.unwrap().path().join("state.toml")).ok()?.parse::<toml::Table>().ok()
-        });
+        host.id == "claude-code" && self.set_of(name).any(|set| self.hides(&set))
+    }
+
+    /// Whether a skill is disabled or hidden from Claude Code. Any command takes a link to it away that git brought.
+    pub fn is_withheld(&self, name: &str) -> bool {
+        self.set_of(name)
+            .any(|set| set.get("enabled").and_then(toml::Value::as_bool) == Some(false) || self.hides(&set))
+    }
+
+    fn hides(&self, set: &toml::Value) -> bool {
         let own = real(&self.layout.folder(".claude/skills"));
-        let hides = |state: &toml::Table| {
-            let folders = state.get("skills")?.get(name)?.get("hidden_in")?.as_array()?;
-            folders.iter().any(|folder| folder.as_str().is_some_and(|folder| Path::new(folder) == own)).then_some(())
-        };
-        host.id == "claude-code" && states.into_iter().any(|state| hides(&state).is_some())
+        let folders = set.get("hidden_in").and_then(toml::Value::as_array).into_iter().flatten();
+        folders.filter_map(toml::Value::as_str).any(|folder| Path::new(folder) == own)
+    }
+
+    /// The settings of a skill.
+    fn set_of(&self, name: &str) -> impl Iterator<Item = toml::Value> {
+        let libraries = fs::read_dir(self.layout.sandbox.skillhub_home().join("libraries")).unwrap();
+        libraries.filter_map(move |entry| {
+            let text = fs::read_to_string(entry.unwrap().path().join("state.toml")).ok()?;
+            text.parse::<toml::Table>().ok()?.get("skills")?.get(name).cloned()
+        })
     }
 }
 

@@ -89,14 +89,15 @@ fn undone(world: &mut World, step: Step) {
     }
     if last_operation(world) != last {
         let undo = world.run(&["undo"], b"");
-        if undo.exit == 5 {
-            // An agent may disable a pinned skill, and not take that back.
+        if [4, 5].contains(&undo.exit) {
+            // A blocked edit that `rollback NAME head` put aside never comes back, and an agent that disables a pinned
+            // skill may not take that back.
             return;
         }
         assert_eq!(undo.exit, 0, "{undo}");
         world.tally.undone += 1;
     }
-    let left = left_changed(&before, &world.files(), &listed);
+    let left = left_changed(&before, world, &listed);
     assert!(left.is_empty(), "`undo` left: {left:#?}");
 }
 
@@ -106,10 +107,11 @@ fn last_operation(world: &mut World) -> Option<String> {
     list["operations"][0]["id"].as_str().map(str::to_owned)
 }
 
-/// The files that changed, but for those that a hand had taken away and a command may bring back: links of ours, and
-/// folders of skills that `list` names.
-fn left_changed(before: &Files, now: &Files, listed: &str) -> Vec<String> {
+/// The files that changed, but for those that a hand had taken away and a command may bring back (links of ours, and
+/// folders of skills that `list` names), and links that git brought to skills which are kept from agents.
+fn left_changed(before: &Files, world: &World, listed: &str) -> Vec<String> {
     const LIBRARY: &str = ".agents/skills";
+    let now = world.files();
     let library = &now[LIBRARY];
     let mut left = Vec::new();
     for (folder, then) in before {
@@ -121,7 +123,9 @@ fn left_changed(before: &Files, now: &Files, listed: &str) -> Vec<String> {
         };
         let paths: BTreeSet<&String> = then.keys().chain(now.keys()).collect();
         for path in paths.into_iter().filter(|path| then.get(*path) != now.get(*path)) {
-            if then.contains_key(path) || !(is_healed(path) || is_back(path)) {
+            let is_withheld = *folder != LIBRARY && !now.contains_key(path) && world.is_withheld(skill_of(path));
+            let may_come = !then.contains_key(path) && (is_healed(path) || is_back(path));
+            if !is_withheld && !may_come {
                 let (was, is) = (describe(then.get(path)), describe(now.get(path)));
                 left.push(format!("{folder}/{path} was {was} and is {is}"));
             }

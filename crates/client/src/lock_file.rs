@@ -3,6 +3,7 @@
 mod drift;
 mod heal;
 mod lines;
+mod refresh;
 mod waivers;
 
 use std::{
@@ -326,46 +327,6 @@ impl LockFile {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or(LOCK_FILE);
         let dir = Dir::open_ambient_dir(folder_of(path), ambient_authority()).map_err(io)?;
         write_atomically(&dir, name, file.to_text().as_bytes(), Durability::Whole).map_err(io)
-    }
-
-    /// Notes the content that a skill of the library has now, and what is waived in it; says whether the lock file has the
-    /// skill.
-    ///
-    /// # Errors
-    /// [`LockFileError`]
-    pub fn refresh(path: &Path, library: &Library, name: &SkillName) -> Result<bool, LockFileError> {
-        Self::refresh_all(path, library, [name]).map(|refreshed| refreshed > 0)
-    }
-
-    /// As [`LockFile::refresh`] for several skills, written once; gives the number of those that the lock file has.
-    ///
-    /// # Errors
-    /// [`LockFileError`]
-    pub fn refresh_all<'s>(
-        path: &Path,
-        library: &Library,
-        names: impl IntoIterator<Item = &'s SkillName>,
-    ) -> Result<usize, LockFileError> {
-        let file = Self::read(path)?;
-        let entries = file.by_bare_name();
-        let mut heads = Vec::new();
-        for name in names.into_iter().filter(|name| entries.contains_key(name.as_str())) {
-            let head = library.head(name).map_err(LibraryError::from)?;
-            heads.extend(head.filter(|head| !head.tombstone).map(|head| (name, head)));
-        }
-        drift::follow_releases(&file, library, heads.iter().map(|(_, head)| head))?;
-        let mut contents = BTreeMap::new();
-        for (name, head) in &heads {
-            contents.insert(name.as_str(), (head.digest.to_string(), LockedWaiver::of(library, name)?));
-        }
-        Self::update(path, library, |file| {
-            for skill in file.skills.values_mut() {
-                if let Some((content, waivers)) = contents.remove(skill.bare_name()) {
-                    (skill.content, skill.waivers) = (content, waivers);
-                }
-            }
-        })?;
-        Ok(heads.len())
     }
 
     /// The entries by the names of their folders.

@@ -251,7 +251,7 @@ fn a_journal_that_has_grown_large_is_settled_by_the_commit_that_passed_the_bound
 fn files_of_a_large_change_are_packed_before_the_commit() {
     let place = Place::new();
     let mut library = place.open();
-    let file = File { bytes: vec![7; 3_000_000].into(), executable: false };
+    let file = File { bytes: vec![0; 3_000_000].into(), executable: false };
     let path = SkillPath::parse("assets/noise.bin").unwrap();
     let whole = pdf("x").with_file(path, file, &Limits::default()).unwrap();
     assert_eq!(put(&mut library, &whole).checkout, Checkout::Done);

@@ -1,0 +1,50 @@
+//! [`LockFile::refresh`]: entries brought up to the heads of the library.
+
+use std::{collections::BTreeMap, path::Path};
+
+use library::{Library, LibraryError};
+use skill::SkillName;
+
+use super::{LockFile, LockFileError, LockedWaiver, drift};
+
+impl LockFile {
+    /// Notes the content that a skill of the library has now, and what is waived in it; says whether the lock file has the
+    /// skill.
+    ///
+    /// # Errors
+    /// [`LockFileError`]
+    pub fn refresh(path: &Path, library: &Library, name: &SkillName) -> Result<bool, LockFileError> {
+        Self::refresh_all(path, library, [name]).map(|refreshed| refreshed > 0)
+    }
+
+    /// As [`LockFile::refresh`] for several skills, written once; gives the number of those that the lock file has.
+    ///
+    /// # Errors
+    /// [`LockFileError`]
+    pub fn refresh_all<'s>(
+        path: &Path,
+        library: &Library,
+        names: impl IntoIterator<Item = &'s SkillName>,
+    ) -> Result<usize, LockFileError> {
+        let file = Self::read(path)?;
+        let entries = file.by_bare_name();
+        let mut heads = Vec::new();
+        for name in names.into_iter().filter(|name| entries.contains_key(name.as_str())) {
+            let head = library.head(name).map_err(LibraryError::from)?;
+            heads.extend(head.filter(|head| !head.tombstone).map(|head| (name, head)));
+        }
+        drift::follow_releases(&file, library, heads.iter().map(|(_, head)| head))?;
+        let mut contents = BTreeMap::new();
+        for (name, head) in &heads {
+            contents.insert(name.as_str(), (head.digest.to_string(), LockedWaiver::of(library, name)?));
+        }
+        Self::update(path, library, |file| {
+            for skill in file.skills.values_mut() {
+                if let Some((content, waivers)) = contents.remove(skill.bare_name()) {
+                    (skill.content, skill.waivers) = (content, waivers);
+                }
+            }
+        })?;
+        Ok(heads.len())
+    }
+}
