@@ -1,6 +1,6 @@
 //! [`Checker`]: whether the steps of a declaration fit each other and the tools that they call.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Map, Value};
 
@@ -14,6 +14,9 @@ use crate::{
     shape::{Shape, follow, is_composed},
     template::{Reference, Root, Segment, Template},
 };
+
+/// Pairs of names of which one may be the other with a slip; who has more is told without that.
+const SLIPS: usize = 1 << 16;
 
 /// What a declaration is checked against.
 pub(crate) struct Checker<'a> {
@@ -94,6 +97,9 @@ impl<'a> Checker<'a> {
     }
 
     fn reference(&self, reference: &Reference, at: &str, spot: &Spot, problems: &mut Problems<'_>) {
+        if problems.is_full() {
+            return;
+        }
         if let Err((code, message, hint)) = self.shape(reference, spot) {
             let message = format!("`{}`: {message}", crate::names::shortened(&reference.text));
             problems.part(at, &reference.text, code, message, hint);
@@ -172,12 +178,6 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Whether a field that a tool does not name is one that it names, written with a slip.
-fn is_slip(key: &str, properties: Option<&Map<String, Value>>, given: &[(String, Filling)]) -> bool {
-    let names = properties.into_iter().flat_map(Map::keys).map(String::as_str);
-    near(key, names.filter(|name| !given.iter().any(|(key, _)| key == name))).is_some()
-}
-
 /// Whether what a step gives a tool is what the tool takes.
 struct Fit<'c, 'a> {
     checker: &'c Checker<'a>,
@@ -220,15 +220,17 @@ impl Fit<'_, '_> {
         self.kind("object", schema, at, problems);
         let properties = schema.get("properties").and_then(Value::as_object);
         let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-        let unknown = || {
-            fields
-                .iter()
-                .map(|(key, _)| key.as_str())
-                .filter(|key| properties.is_some_and(|known| !known.contains_key(*key)))
-        };
-        for name in required.filter(|name| !fields.iter().any(|(key, _)| key == name)) {
+        let given: HashSet<&str> = fields.iter().map(|(key, _)| key.as_str()).collect();
+        let named = properties.into_iter().flat_map(Map::keys).map(String::as_str);
+        let mut missing: Vec<&str> = named.filter(|name| !given.contains(name)).collect();
+        let is_unknown = |key: &&str| properties.is_some_and(|known| !known.contains_key(*key));
+        let mut unknown: Vec<&str> = fields.iter().map(|(key, _)| key.as_str()).filter(is_unknown).collect();
+        if missing.len().saturating_mul(unknown.len()) > SLIPS {
+            (missing, unknown) = (Vec::new(), Vec::new());
+        }
+        for name in required.filter(|name| !given.contains(name)) {
             // What is meant for it, with a slip, is told as such.
-            if near(name, unknown()).is_none() {
+            if near(name, unknown.iter().copied()).is_none() {
                 let message = format!("`{}` needs `{name}`", self.tool);
                 problems.value(&join(at, name), "missing_input", message, format!("add `{name}: …`"));
             }
@@ -239,7 +241,7 @@ impl Fit<'_, '_> {
                 Some(schema) => self.value(value, schema, &at, problems),
                 None => {
                     let is_closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
-                    if is_closed || is_slip(key, properties, fields) {
+                    if is_closed || near(key, missing.iter().copied()).is_some() {
                         self.unknown(key, schema, &at, problems);
                     }
                 }
@@ -248,6 +250,9 @@ impl Fit<'_, '_> {
     }
 
     fn unknown(&self, key: &str, schema: &Value, at: &str, problems: &mut Problems<'_>) {
+        if problems.is_full() {
+            return;
+        }
         let names = schema.get("properties").and_then(Value::as_object);
         let names: Vec<&str> = names.map(|names| names.keys().map(String::as_str).collect()).unwrap_or_default();
         let message = format!("`{}` takes no `{}`", self.tool, crate::names::shortened(key));

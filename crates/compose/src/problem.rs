@@ -54,14 +54,18 @@ impl<'a> Problems<'a> {
 
     /// With the value of a pointer.
     pub fn value(&mut self, pointer: &str, code: &'static str, message: impl Into<String>, hint: impl Into<String>) {
-        let at = self.positions().value(pointer);
-        self.push(at, pointer, code, message.into(), hint.into());
+        if !self.is_full() {
+            let at = self.positions().value(pointer);
+            self.push(at, pointer, code, message.into(), hint.into());
+        }
     }
 
     /// With the key of a pointer.
     pub fn key(&mut self, pointer: &str, code: &'static str, message: impl Into<String>, hint: impl Into<String>) {
-        let at = self.positions().key(pointer);
-        self.push(at, pointer, code, message.into(), hint.into());
+        if !self.is_full() {
+            let at = self.positions().key(pointer);
+            self.push(at, pointer, code, message.into(), hint.into());
+        }
     }
 
     /// With a part of the text of a pointer; told again, with the next place at which the part is written.
@@ -73,7 +77,7 @@ impl<'a> Problems<'a> {
         message: impl Into<String>,
         hint: impl Into<String>,
     ) {
-        if self.found.len() > MAX_PROBLEMS {
+        if self.is_full() {
             return;
         }
         let told = self.told.entry((pointer.to_owned(), part.to_owned(), code)).or_default();
@@ -86,6 +90,11 @@ impl<'a> Problems<'a> {
     /// How many there are.
     pub fn count(&self) -> usize {
         self.found.len()
+    }
+
+    /// Whether no more will be told, so that no hint for one needs to be made.
+    pub fn is_full(&self) -> bool {
+        self.found.len() > MAX_PROBLEMS
     }
 
     /// All of them, in the order of the file.
@@ -105,7 +114,7 @@ impl<'a> Problems<'a> {
         let pointer = pointer.to_owned();
         let (code, path) = (code.into(), "SKILL.md".into());
         let problem = Problem { code, message, hint, path, line: at.line, column: at.column, pointer };
-        if self.found.len() <= MAX_PROBLEMS && !self.found.contains(&problem) {
+        if !self.found.contains(&problem) {
             self.found.push(problem);
         }
     }

@@ -123,6 +123,9 @@ fn shortened(message: &str) -> String {
 
 /// Tells what is wrong with a schema that a skill declares; `of` says what it is of. Gives whether it can be used.
 pub(crate) fn check(schema: &Value, at: &str, of: &str, problems: &mut Problems<'_>) -> bool {
+    if problems.is_full() {
+        return false;
+    }
     let before = problems.count();
     let mut checking = Checking { root: schema, places: 0, depth: 0, may_recur: false, problems };
     checking.schema(schema, at, &mut Vec::new(), true);
@@ -175,6 +178,9 @@ struct Checking<'a, 'p, 'y> {
 impl<'a> Checking<'a, '_, '_> {
     /// Walks a schema. `via` are the references that led here; `is_written` is false behind a `$ref`, where nothing is told a second time.
     fn schema(&mut self, schema: &'a Value, at: &str, via: &mut Vec<&'a str>, is_written: bool) {
+        if self.problems.is_full() {
+            return;
+        }
         self.places += 1;
         if self.places > PLACES || self.depth > DEPTH {
             if self.places < TOLD {
@@ -210,6 +216,9 @@ impl<'a> Checking<'a, '_, '_> {
 
     fn keywords(&mut self, fields: &Map<String, Value>, at: &str) {
         for (key, value) in fields {
+            if self.problems.is_full() {
+                return;
+            }
             let at = join(at, key);
             match key.as_str() {
                 "$schema" if value.as_str().is_none_or(|uri| uri.trim_end_matches('#') != DIALECT) => {
@@ -243,6 +252,9 @@ impl<'a> Checking<'a, '_, '_> {
         {
             for (index, name) in required.iter().enumerate() {
                 let Some(name) = name.as_str().filter(|name| !properties.contains_key(*name)) else { continue };
+                if self.problems.is_full() {
+                    return;
+                }
                 let hint = suggest(name, properties.keys().map(String::as_str));
                 let message =
                     format!("`{}` is required and is not among the properties", crate::names::shortened(name));
@@ -346,7 +358,10 @@ fn defaults(root: &Value, schema: &Value, at: &str, problems: &mut Problems<'_>)
 /// What is wrong with a value by a part of a schema, whose references lead into `root`.
 pub(crate) fn judge(root: &Value, part: &Value, value: &Value) -> Vec<(String, String)> {
     let mut whole = part.clone();
-    if let (Value::Object(whole), Value::Object(root)) = (&mut whole, root) {
+    // Only a part with references needs what they lead to, which may be much.
+    if let (Value::Object(whole), Value::Object(root)) = (&mut whole, root)
+        && part.to_string().contains("\"$ref\"")
+    {
         for key in ["$defs", "definitions"] {
             if let Some(shared) = root.get(key) {
                 whole.entry(key).or_insert_with(|| shared.clone());

@@ -4,28 +4,36 @@
 //! of binary files it says only that they differ.
 //!
 //! The time is bounded: lines are compared by number, and the search of `similar` gives up the
-//! shortest answer for a good one when texts are large and unlike. Two unlike texts whose line counts
-//! multiply to more than [`MAX_CELLS`] are shown as one block replaced by another.
+//! shortest answer for a good one when texts are large and unlike. What passes [`MAX_LINES`] is compared
+//! by the lines that stand once in both texts.
 
 #[cfg(test)]
 mod tests;
 
-use std::{collections::HashMap, fmt::Write as _};
+use std::{
+    collections::{BTreeSet, HashMap},
+    fmt::Write as _,
+};
 
 use serde::Serialize;
 use similar::{Algorithm, ChangeTag, DiffOp, capture_diff_slices, group_diff_ops, udiff::UnifiedHunkHeader};
 
-use crate::{Bundle, File, SkillPath};
+use crate::{
+    Bundle, File, SkillPath,
+    merge::{Alignment, numbered},
+};
 
 /// Unchanged lines shown around each change, as git does.
 const CONTEXT_LINES: usize = 3;
 
-/// How large the product of the line counts of two texts may be, without the lines that they share
-/// at their start and end, before they are no longer compared line by line.
+/// Lines of both states of a skill, over all files and without what each two texts share at their start
+/// and end, that are searched for the shortest answer.
 ///
-/// Measured: the worst pairs of texts with 63,000 lines each take a quarter of a second when built
-/// for release, and the time grows a little faster than the number of lines.
-pub const MAX_CELLS: u64 = 4_000_000_000;
+/// Measured: the worst texts take three seconds for a million lines.
+pub const MAX_LINES: usize = 250_000;
+/// How large the product of the line counts may be of two stretches that are compared line by line beyond
+/// that.
+const CELLS: usize = 1 << 18;
 
 /// What became of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -69,22 +77,29 @@ pub struct BundleDiff {
 /// Compares two states of a skill; an empty bundle is a skill that does not exist.
 #[must_use]
 pub fn diff(from: &Bundle, to: &Bundle) -> BundleDiff {
-    let gone = from.files().filter(|(path, _)| to.get(path).is_none()).map(|(path, old)| (path, Some(old), None));
-    let kept = to.files().map(|(path, new)| (path, from.get(path), Some(new)));
-    let mut pairs: Vec<_> = gone.chain(kept).collect();
-    pairs.sort_unstable_by_key(|(path, ..)| *path);
     let mut diff = BundleDiff::default();
-    for (path, old, new) in pairs {
-        let Some((change, text)) = diff_file(path, old, new) else { continue };
+    for (change, text) in diff_files(from, to) {
         diff.files.push(change);
         diff.text.push_str(&text);
     }
     diff
 }
 
-/// Compares one file of two states; `None` when both are the same or neither is there.
-#[must_use]
-pub fn diff_file(path: &SkillPath, from: Option<&File>, to: Option<&File>) -> Option<(FileChange, String)> {
+/// Compares two states of a skill file by file; files that are the same are left out.
+pub fn diff_files<'a>(from: &'a Bundle, to: &'a Bundle) -> impl Iterator<Item = (FileChange, String)> + 'a {
+    let paths: BTreeSet<&SkillPath> = from.paths().chain(to.paths()).collect();
+    let mut left = MAX_LINES;
+    paths.into_iter().filter_map(move |path| diff_file(path, from.get(path), to.get(path), &mut left))
+}
+
+/// Compares one file of two states; `None` when both are the same or neither is there. `left` are the lines that
+/// may still be searched.
+fn diff_file(
+    path: &SkillPath,
+    from: Option<&File>,
+    to: Option<&File>,
+    left: &mut usize,
+) -> Option<(FileChange, String)> {
     let change = match (from, to) {
         (None, None) => return None,
         (Some(old), Some(new)) if old == new => return None,
@@ -95,7 +110,7 @@ pub fn diff_file(path: &SkillPath, from: Option<&File>, to: Option<&File>) -> Op
     let mut text = header(path, from, to);
     let (old, new) = (content(from), content(to));
     let (added, removed) = match (old, new) {
-        (Some(old), Some(new)) => push_lines(&mut text, path, change, &Lines::new(old, new)),
+        (Some(old), Some(new)) => push_lines(&mut text, path, change, &Lines::new(old, new), left),
         _ => push_binary(&mut text, path, change, from, to),
     };
     Some((FileChange { path: path.clone(), change, added, removed }, text))
@@ -149,8 +164,8 @@ fn push_binary(
 struct Lines<'a> {
     old: Vec<&'a str>,
     new: Vec<&'a str>,
-    old_ids: Vec<usize>,
-    new_ids: Vec<usize>,
+    old_ids: Vec<u32>,
+    new_ids: Vec<u32>,
 }
 
 impl<'a> Lines<'a> {
@@ -158,33 +173,44 @@ impl<'a> Lines<'a> {
         let old: Vec<&str> = old.split_inclusive('\n').collect();
         let new: Vec<&str> = new.split_inclusive('\n').collect();
         let mut ids = HashMap::new();
-        let mut number = |lines: &[&'a str]| -> Vec<usize> {
-            lines
-                .iter()
-                .map(|line| {
-                    let next = ids.len();
-                    *ids.entry(*line).or_insert(next)
-                })
-                .collect()
-        };
-        let (old_ids, new_ids) = (number(&old), number(&new));
+        let (old_ids, new_ids) = (numbered(&old, &mut ids), numbered(&new, &mut ids));
         Self { old, new, old_ids, new_ids }
     }
 
-    fn ops(&self) -> Vec<DiffOp> {
+    /// What leads from one text to the other; `left` are the lines that may still be searched.
+    fn ops(&self, left: &mut usize) -> Vec<DiffOp> {
         let prefix = self.old_ids.iter().zip(&self.new_ids).take_while(|(a, b)| a == b).count();
         let (old, new) = (self.old_ids.get(prefix..), self.new_ids.get(prefix..));
         let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
         let suffix = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count();
-        let (old_len, new_len) = (old.len() - suffix, new.len() - suffix);
-        if (old_len as u64).saturating_mul(new_len as u64) <= MAX_CELLS {
-            return capture_diff_slices(Algorithm::Myers, &self.old_ids, &self.new_ids);
+        match left.checked_sub(old.len() + new.len() - 2 * suffix) {
+            Some(rest) => {
+                *left = rest;
+                capture_diff_slices(Algorithm::Myers, &self.old_ids, &self.new_ids)
+            }
+            None => self.ops_by_landmarks(),
         }
-        vec![
-            DiffOp::Equal { old_index: 0, new_index: 0, len: prefix },
-            DiffOp::Replace { old_index: prefix, old_len, new_index: prefix, new_len },
-            DiffOp::Equal { old_index: prefix + old_len, new_index: prefix + new_len, len: suffix },
-        ]
+    }
+
+    /// The same by the lines that stand once in both.
+    fn ops_by_landmarks(&self) -> Vec<DiffOp> {
+        let may_mark = vec![true; self.old.len()];
+        let kept = Alignment::new(&self.old_ids, &self.new_ids, &may_mark, &mut { CELLS }).kept;
+        let (mut ops, mut old_index, mut new_index) = (Vec::new(), 0, 0);
+        while old_index < self.old.len() || new_index < self.new.len() {
+            let rest = kept.get(old_index..).unwrap_or_default();
+            let len = rest.iter().zip(new_index..).take_while(|(kept, at)| **kept == Some(*at)).count();
+            if len > 0 {
+                ops.push(DiffOp::Equal { old_index, new_index, len });
+                (old_index, new_index) = (old_index + len, new_index + len);
+                continue;
+            }
+            let old_len = rest.iter().take_while(|kept| kept.is_none()).count();
+            let until = rest.get(old_len).copied().flatten().unwrap_or(self.new.len());
+            ops.push(DiffOp::Replace { old_index, old_len, new_index, new_len: until - new_index });
+            (old_index, new_index) = (old_index + old_len, until);
+        }
+        ops
     }
 
     /// The lines of one operation, each with what became of it; of a replacement the old ones first.
@@ -200,9 +226,15 @@ impl<'a> Lines<'a> {
 }
 
 /// Adds the hunks of a text file and counts its lines as (added, removed).
-fn push_lines(text: &mut String, path: &SkillPath, change: Change, lines: &Lines<'_>) -> (usize, usize) {
+fn push_lines(
+    text: &mut String,
+    path: &SkillPath,
+    change: Change,
+    lines: &Lines<'_>,
+    left: &mut usize,
+) -> (usize, usize) {
     let (mut added, mut removed) = (0, 0);
-    let hunks = group_diff_ops(lines.ops(), CONTEXT_LINES);
+    let hunks = group_diff_ops(lines.ops(left), CONTEXT_LINES);
     if hunks.iter().any(|hunk| !hunk.is_empty()) {
         let (old, new) = sides(path, change, "\t");
         let _ = write!(text, "--- {old}\n+++ {new}\n");

@@ -4,6 +4,7 @@
 //! [`read`] turns it into fields. A block that no YAML parser accepts because a value holds an
 //! unquoted colon is read a second time with such values quoted; the reading then says so.
 
+mod cost;
 mod fields;
 mod lenient;
 

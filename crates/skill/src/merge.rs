@@ -53,7 +53,7 @@
 //!
 //! Work is bounded by sizes, never by a clock. Landmarks take `O(n log n)` for texts of `n` lines. A
 //! stretch of `k` and `l` lines between landmarks takes `O(k * l)` steps and memory up to [`MAX_CELLS`],
-//! and all stretches of a text up to [`CELLS_PER_TEXT`] a side, for lines and again for words; beyond
+//! and all stretches of a skill up to [`CELLS_PER_SKILL`] a side, for lines and words; beyond
 //! that, all of the stretch is within reach of its change, which can only make a conflict. Looking for
 //! lines in place is skipped in changes of more than [`PAIRED_LINES`] lines and linear in the text
 //! otherwise; words are looked at in passages of up to [`PASSAGE_BYTES`].
@@ -72,10 +72,12 @@ mod tests;
 mod weave;
 mod words;
 
-pub use align::{CELLS_PER_TEXT, MAX_CELLS};
+pub(crate) use align::Alignment;
+pub use align::{CELLS_PER_SKILL, MAX_CELLS};
 pub use clash::{Conflict, ConflictKind};
 pub use pairs::PAIRED_LINES;
 pub use rules::{Clashes, PlainMerge, Rules, marker_line};
+pub(crate) use words::numbered;
 pub use words::{PASSAGE_BYTES, WORDS_APART};
 
 use crate::{Bundle, BundleError, Limits};

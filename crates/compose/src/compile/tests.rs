@@ -424,6 +424,27 @@ fn schemas_that_multiply_are_refused() {
 }
 
 /// What `docs/schemas/tool_schema.json` says of a declaration.
+#[test]
+fn faults_without_number_are_told_in_time() {
+    let listed =
+        |count: usize, item: &dyn Fn(usize) -> String| (0..count).map(|n| format!("{}, ", item(n))).collect::<String>();
+    let fields = listed(1500, &|n| format!("a{n}: {{default: 1}}"));
+    let others = listed(1500, &|n| format!("b{n}"));
+    let references = listed(1000, &|n| format!("a{n}: {{$ref: \"#/$defs/x{n}\"}}"));
+    let defined = listed(2000, &|n| format!("d{n}: {{}}"));
+    let keys = listed(4000, &|n| format!("quer{n}: x"));
+    let begun = std::time::Instant::now();
+    for (tool_schema, told) in [
+        (format!("input: {{type: object, properties: {{{fields}}}, required: [{others}]}}\nsteps: []"), 100),
+        (format!("input: {{type: object, $defs: {{{defined}}}, properties: {{{fields}}}}}\nsteps: []"), 1),
+        (format!("input: {{type: object, $defs: {{{defined}}}, properties: {{{references}}}}}\nsteps: []"), 100),
+        (format!("steps:\n- {{tool: web_search, input: {{{keys}}}}}"), 100),
+    ] {
+        assert_eq!(problems(&tool_schema).len(), told, "{tool_schema:.60}");
+    }
+    assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{:?}", begun.elapsed());
+}
+
 fn is_in_form(tool_schema: &str) -> bool {
     let schema: Value = serde_json::from_str(include_str!("../../../../docs/schemas/tool_schema.json")).unwrap();
     let text = source("a", tool_schema).digest;

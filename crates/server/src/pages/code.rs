@@ -169,10 +169,10 @@ fn pieces(code: &str, language: Language) -> Vec<(Kind, &str)> {
         return vec![(Kind::Plain, code)];
     }
     let (mut pieces, mut rest, mut plain) = (Vec::new(), code, 0);
-    let mut before = ' ';
+    let (mut before, mut unclosed) = (' ', Unclosed::default());
     while let Some(c) = rest.get(plain..).and_then(|text| text.chars().next()) {
         let here = rest.get(plain..).unwrap_or_default();
-        match piece(here, language, before) {
+        match piece(here, language, before, &mut unclosed) {
             Some((kind, len)) => {
                 let (text, after) = rest.split_at(plain);
                 let (one, after) = after.split_at(len);
@@ -190,18 +190,36 @@ fn pieces(code: &str, language: Language) -> Vec<(Kind, &str)> {
     pieces
 }
 
+/// How much of the code is left where a quotation mark that does not end was given up, by its kind.
+///
+/// A look for an end takes a mark of the same kind only where it is escaped, and goes on behind it as a look
+/// from that mark does. So no later mark before that place ends either, and none is looked at twice.
+#[derive(Default)]
+struct Unclosed([Option<usize>; 3]);
+
+impl Unclosed {
+    fn slot(&mut self, quote: char) -> &mut Option<usize> {
+        let [double, single, back] = &mut self.0;
+        match quote {
+            '"' => double,
+            '\'' => single,
+            _ => back,
+        }
+    }
+}
+
 /// What begins here, and how long it is.
-fn piece(here: &str, language: Language, before: char) -> Option<(Kind, usize)> {
-    let to_line_end = here.find('\n').unwrap_or(here.len());
+fn piece(here: &str, language: Language, before: char, unclosed: &mut Unclosed) -> Option<(Kind, usize)> {
+    let to_line_end = || here.find('\n').unwrap_or(here.len());
     let first = here.chars().next()?;
     match (language, first) {
-        (Language::Hash, '#') if before.is_whitespace() => Some((Kind::Comment, to_line_end)),
-        (Language::Slash, '/') if here.starts_with("//") && before != ':' => Some((Kind::Comment, to_line_end)),
+        (Language::Hash, '#') if before.is_whitespace() => Some((Kind::Comment, to_line_end())),
+        (Language::Slash, '/') if here.starts_with("//") && before != ':' => Some((Kind::Comment, to_line_end())),
         (Language::Slash, '/') if here.starts_with("/*") => {
             Some((Kind::Comment, here.find("*/").map_or(here.len(), |at| at + 2)))
         }
         _ if before.is_alphanumeric() || before == '_' => None,
-        (_, '"' | '\'' | '`') => text(here, first, language).map(|len| (Kind::Text, len)),
+        (_, '"' | '\'' | '`') => text(here, first, language, unclosed.slot(first)).map(|len| (Kind::Text, len)),
         (_, '0'..='9') => {
             let len = here.find(|c: char| !c.is_ascii_alphanumeric() && c != '.' && c != '_').unwrap_or(here.len());
             Some((Kind::Number, len))
@@ -216,26 +234,35 @@ fn piece(here: &str, language: Language, before: char) -> Option<(Kind, usize)> 
 }
 
 /// How long a text in quotes is; `None` where it does not end in its line, unless its kind may go on.
-fn text(here: &str, quote: char, language: Language) -> Option<usize> {
+fn text(here: &str, quote: char, language: Language, unclosed: &mut Option<usize>) -> Option<usize> {
     let triple = [quote; 3].iter().collect::<String>();
     if language == Language::Hash && here.starts_with(&triple) {
         return Some(here.get(3..)?.find(&triple).map_or(here.len(), |at| at + 6));
+    }
+    if unclosed.is_some_and(|left| here.len() > left) {
+        return None;
     }
     let mut is_escaped = false;
     for (at, c) in here.char_indices().skip(1) {
         match c {
             _ if is_escaped => is_escaped = false,
             '\\' => is_escaped = true,
-            '\n' if quote != '`' => return None,
+            '\n' if quote != '`' => {
+                *unclosed = Some(here.len() - at);
+                return None;
+            }
             c if c == quote => return Some(at + 1),
             _ => {}
         }
     }
+    *unclosed = Some(0);
     None
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use super::*;
 
     fn told(code: &str, language: Language) -> String {
@@ -256,5 +283,21 @@ mod tests {
             }
         }
         assert_eq!(lines("a\n\"\"\"b\nc\"\"\"\n", Language::Hash).len(), 3);
+    }
+
+    #[test]
+    fn marks_that_do_not_end_are_looked_at_once() {
+        assert_eq!(
+            told("'a\\'b \"c\" \\'d\n'e'", Language::Json),
+            "'a\\'b <i class=\"s\">&quot;c&quot;</i> \\'d\n<i class=\"s\">'e'</i>"
+        );
+        let begun = Instant::now();
+        for flood in ["\\\"", "\\'", "\\`", "\\\"\\'\\`", "a ", ":/", "\"\n"] {
+            let code = flood.repeat(LOOKED_AT / flood.len());
+            for language in [Language::Hash, Language::Slash, Language::Json] {
+                assert_eq!(pieces(&code, language).iter().map(|(_, text)| text.len()).sum::<usize>(), code.len());
+            }
+        }
+        assert!(begun.elapsed() < Duration::from_secs(30), "looked at again and again: {:?}", begun.elapsed());
     }
 }

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use maud::{Markup, html};
 use serde::Deserialize;
 use skill::{
-    Bundle, SkillPath,
-    diff::{Change, FileChange, diff_file},
+    Bundle,
+    diff::{Change, FileChange, diff_files},
 };
 
 use super::{
@@ -224,9 +224,7 @@ impl<'a> Compared<'a> {
 }
 
 fn changes(old: &Bundle, new: &Bundle) -> Vec<Changed> {
-    let paths: std::collections::BTreeSet<&SkillPath> = old.paths().chain(new.paths()).collect();
-    let changed = |path| diff_file(path, old.get(path), new.get(path));
-    paths.into_iter().filter_map(changed).map(|(file, text)| Changed { file, text }).collect()
+    diff_files(old, new).map(|(file, text)| Changed { file, text }).collect()
 }
 
 /// The unchanged lines before each hunk.

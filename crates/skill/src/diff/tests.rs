@@ -79,13 +79,13 @@ fn a_mode_alone_is_a_modification_of_no_line() {
 fn binary_files_only_differ() {
     let path = SkillPath::parse("a").unwrap();
     let (binary, text) = (file(b"\0\x01\n", false), file(b"text\n", false));
-    let (change, shown) = diff_file(&path, Some(&text), Some(&binary)).unwrap();
+    let (change, shown) = diff_file(&path, Some(&text), Some(&binary), &mut { MAX_LINES }).unwrap();
     assert_eq!((change.added, change.removed), (0, 0));
     assert_eq!(shown, "diff --git a/a b/a\nBinary files a/a and b/a differ\n");
-    let (_, shown) = diff_file(&path, None, Some(&binary)).unwrap();
+    let (_, shown) = diff_file(&path, None, Some(&binary), &mut { MAX_LINES }).unwrap();
     assert_eq!(shown, "diff --git a/a b/a\nnew file mode 100644\nBinary files /dev/null and b/a differ\n");
     let bit = file(b"\0\x01\n", true);
-    let (_, shown) = diff_file(&path, Some(&binary), Some(&bit)).unwrap();
+    let (_, shown) = diff_file(&path, Some(&binary), Some(&bit), &mut { MAX_LINES }).unwrap();
     assert_eq!(shown, "diff --git a/a b/a\nold mode 100644\nnew mode 100755\n", "the content is the same");
 }
 
@@ -93,7 +93,7 @@ fn binary_files_only_differ() {
 fn what_is_the_same_is_not_named() {
     let bundle = text_skill("x\n");
     assert_eq!(diff(&bundle, &bundle), BundleDiff::default());
-    assert_eq!(diff_file(&SkillPath::skill_md(), None, None), None);
+    assert_eq!(diff_file(&SkillPath::skill_md(), None, None, &mut { MAX_LINES }), None);
 }
 
 #[test]
@@ -111,14 +111,30 @@ fn line_ends_alone_are_shown_as_changes_of_lines() {
 }
 
 #[test]
-fn unlike_texts_of_very_many_lines_are_one_block() {
-    let numbers = |odd: usize| -> String { (0..70_000).map(|n| format!("{}\n", n * 2 + n % 2 * odd)).collect() };
-    let wrapped = |text: &str| text_skill(&format!("first\n{text}last\n"));
-    let diff = diff(&wrapped(&numbers(1)), &wrapped(&numbers(3)));
-    assert_eq!(diff.text.matches("@@ -").count(), 1);
-    assert!(diff.text.contains("\n first\n") && diff.text.ends_with("\n last\n"));
-    let change = &diff.files[0];
-    assert!(change.added > 60_000 && change.added == change.removed, "{change:?}");
+fn very_many_lines_are_compared_by_those_that_stand_once() {
+    let numbers = |odd: usize| -> String { (0..140_000).map(|n| format!("{}\n", n * 2 + n % 2 * odd)).collect() };
+    let wrapped = |text: &str| text_skill(&format!("first\nx\nx\n{text}x\nlast\n"));
+    let (old, new) = (wrapped(&numbers(1)), wrapped(&numbers(1_000_001)));
+    let found = diff(&old, &new);
+    assert!(found.text.contains("\n x\n x\n 0\n-3\n") && found.text.ends_with("\n x\n last\n"));
+    let change = &found.files[0];
+    assert_eq!((change.added, change.removed), (70_000, 70_000), "every other line stays");
+}
+
+#[test]
+fn all_files_together_are_searched_for_so_long() {
+    let lines =
+        |file: usize, from: usize| -> String { (0..400).map(|n| format!("{}\n", (file + n * from) % 16)).collect() };
+    let skill = |from: usize| -> Bundle {
+        let texts: Vec<_> = (0..500).map(|file| (format!("f{file}"), lines(file, from))).collect();
+        skill(&texts.iter().map(|(path, text)| (path.as_str(), text.as_bytes(), false)).collect::<Vec<_>>())
+    };
+    let (old, new) = (skill(3), skill(5));
+    let mut left = MAX_LINES;
+    let found: Vec<_> =
+        old.paths().filter_map(|path| diff_file(path, old.get(path), new.get(path), &mut left)).collect();
+    assert!(left < 800 && found.len() == 500, "{left} lines are left");
+    assert_eq!(diff_files(&old, &new).collect::<Vec<_>>(), found);
 }
 
 #[test]
@@ -151,7 +167,9 @@ fn hostile_texts_are_compared_in_time() {
     for (name, old, new) in cases {
         let start = std::time::Instant::now();
         let path = SkillPath::skill_md();
-        let found = diff_file(&path, Some(&file(old.as_bytes(), false)), Some(&file(new.as_bytes(), false)));
+        let found = diff_file(&path, Some(&file(old.as_bytes(), false)), Some(&file(new.as_bytes(), false)), &mut {
+            MAX_LINES
+        });
         let time = start.elapsed();
         eprintln!("{name}: {time:?}, {} lines", found.map_or(0, |(change, _)| change.added + change.removed));
         assert!(time < std::time::Duration::from_secs(60), "{name} took {time:?}");

@@ -1,11 +1,11 @@
 //! The fields of a frontmatter, taken from the parsed map.
 
-use std::collections::BTreeMap;
+use std::{cell::OnceCell, collections::BTreeMap};
 
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_yaml::{Mapping, Value};
 
-use super::FrontmatterError;
+use super::{FrontmatterError, cost};
 
 /// The fields of a frontmatter. Text fields that hold a number or a boolean are taken as they are
 /// written; what is of another type is left out here and named in [`Frontmatter::faults`].
@@ -80,18 +80,28 @@ struct MetadataAsText {
 
 /// The fields of a YAML text as JSON.
 pub(super) fn as_json(yaml: &str) -> Result<serde_json::Map<String, serde_json::Value>, FrontmatterError> {
+    parsed(yaml)
+}
+
+/// A YAML text as a value, unless reading it would cost too much.
+fn parsed<T: DeserializeOwned>(yaml: &str) -> Result<T, FrontmatterError> {
+    cost::check(yaml).map_err(|message| FrontmatterError::Yaml { message, line: None })?;
     serde_yaml::from_str(yaml).map_err(|error| yaml_error(&error, yaml))
+}
+
+/// The fields of a YAML text.
+fn map_of(yaml: &str) -> Result<Mapping, FrontmatterError> {
+    match parsed(yaml)? {
+        Value::Mapping(map) => Ok(map),
+        Value::Null => Ok(Mapping::new()),
+        _ => Err(FrontmatterError::NotAMap),
+    }
 }
 
 impl Frontmatter {
     /// Reads the fields of a YAML text.
     pub(super) fn from_yaml(yaml: &str) -> Result<Self, FrontmatterError> {
-        let map = match serde_yaml::from_str::<Value>(yaml).map_err(|error| yaml_error(&error, yaml))? {
-            Value::Mapping(map) => map,
-            Value::Null => Mapping::new(),
-            _ => return Err(FrontmatterError::NotAMap),
-        };
-        Ok(Reader { yaml, map, faults: Vec::new() }.read())
+        Ok(Reader { yaml, map: map_of(yaml)?, as_text: OnceCell::new(), faults: Vec::new() }.read())
     }
 
     /// The version that the author gives: `version`, else `metadata.version`.
@@ -111,11 +121,7 @@ impl Frontmatter {
 /// spelling hides one; with aliases resolved, as text to be compared and nothing else. What a merge key
 /// brings counts as wanted.
 pub(super) fn values_of(yaml: &str, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<String>, FrontmatterError> {
-    let map = match serde_yaml::from_str::<Value>(yaml).map_err(|error| yaml_error(&error, yaml))? {
-        Value::Mapping(map) => map,
-        Value::Null => Mapping::new(),
-        _ => return Err(FrontmatterError::NotAMap),
-    };
+    let map = map_of(yaml)?;
     let is_meant = |key: &Value| {
         let text = key_text(key);
         let plain: String = text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
@@ -130,6 +136,7 @@ pub(super) fn values_of(yaml: &str, is_wanted: impl Fn(&str) -> bool) -> Result<
 struct Reader<'a> {
     yaml: &'a str,
     map: Mapping,
+    as_text: OnceCell<AsText>,
     faults: Vec<FieldFault>,
 }
 
@@ -175,12 +182,25 @@ impl Reader<'_> {
         match self.map.get(key)? {
             Value::String(text) => Some(text.clone()),
             Value::Null => None,
-            Value::Number(_) | Value::Bool(_) => as_written(self.yaml, key),
+            Value::Number(_) | Value::Bool(_) => self.as_written(key),
             _ => {
                 self.fault(key, "text", FaultKind::Type);
                 None
             }
         }
+    }
+
+    /// The text of a scalar as the file has it, so that `1.10` and `007` stay what they are.
+    fn as_written(&self, key: &str) -> Option<String> {
+        let fields = self.as_text.get_or_init(|| serde_yaml::from_str(self.yaml).unwrap_or_default());
+        let field = match key {
+            "name" => &fields.name,
+            "description" => &fields.description,
+            "license" => &fields.license,
+            "compatibility" => &fields.compatibility,
+            _ => &fields.version,
+        };
+        field.clone()
     }
 
     fn metadata(&mut self) -> BTreeMap<String, String> {
@@ -224,18 +244,6 @@ impl Reader<'_> {
 
     fn fault(&mut self, key: &str, expected: &'static str, kind: FaultKind) {
         self.faults.push(FieldFault { key: key.to_owned(), expected, kind });
-    }
-}
-
-/// The text of a scalar as the file has it, so that `1.10` and `007` stay what they are.
-fn as_written(yaml: &str, key: &str) -> Option<String> {
-    let fields: AsText = serde_yaml::from_str(yaml).unwrap_or_default();
-    match key {
-        "name" => fields.name,
-        "description" => fields.description,
-        "license" => fields.license,
-        "compatibility" => fields.compatibility,
-        _ => fields.version,
     }
 }
 

@@ -5,12 +5,15 @@ use std::{collections::HashMap, ops::Range};
 /// How large the product of the lengths of two stretches without a landmark may be before they are no
 /// longer compared element by element.
 pub const MAX_CELLS: usize = 1 << 22;
-/// How large the sum of these products may be over one text and one side.
-pub const CELLS_PER_TEXT: usize = 1 << 23;
+/// How large the sum of these products may be over all texts of a skill and one side, for lines and words.
+pub const CELLS_PER_SKILL: usize = 1 << 24;
+
+/// What comparing may still cost, of [`CELLS_PER_SKILL`], for ours and for theirs.
+pub(super) type Cells = [usize; 2];
 
 /// A base and a side, element by element.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Alignment {
+pub(crate) struct Alignment {
     /// For each element of the base the one of the side that it is, in one shortest comparison: of all
     /// such the one that finds each as early as it can, so that equal changes of two sides look alike.
     pub kept: Vec<Option<usize>>,
@@ -22,7 +25,7 @@ pub(super) struct Alignment {
 
 impl Alignment {
     /// Compares two sequences; `may_mark` says which elements of the base say something. The budget is
-    /// what comparing may still cost, of [`CELLS_PER_TEXT`].
+    /// what comparing may still cost.
     pub fn new(base: &[u32], side: &[u32], may_mark: &[bool], budget: &mut usize) -> Self {
         let none = vec![false; base.len()];
         let mut found = Self { kept: vec![None; base.len()], is_certain: none.clone(), is_landmark: none };

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Conflict, ConflictKind, keys,
+    Conflict, ConflictKind,
+    align::{CELLS_PER_SKILL, Cells},
+    keys,
     lines::{self, Clash, Kind},
     rules::{Clashes, Rules},
 };
@@ -19,8 +21,10 @@ pub(super) struct Merged {
 pub(super) fn merge(base: &Bundle, ours: &Bundle, theirs: &Bundle, rules: &Rules<'_>) -> Merged {
     let paths: BTreeSet<&SkillPath> = base.paths().chain(ours.paths()).chain(theirs.paths()).collect();
     let mut merged = Merged { files: BTreeMap::new(), conflicts: Vec::new() };
+    let mut cells = [CELLS_PER_SKILL; 2];
     for path in paths {
-        if let Some(file) = merge_file(path, [base, ours, theirs].map(|b| b.get(path)), rules, &mut merged.conflicts) {
+        let files = [base, ours, theirs].map(|bundle| bundle.get(path));
+        if let Some(file) = merge_file(path, files, rules, &mut cells, &mut merged.conflicts) {
             merged.files.insert(path.clone(), file);
         }
     }
@@ -47,6 +51,7 @@ fn merge_file(
     path: &SkillPath,
     files: [Option<&File>; 3],
     rules: &Rules<'_>,
+    cells: &mut Cells,
     conflicts: &mut Vec<Conflict>,
 ) -> Option<File> {
     let mut conflict = |kind| {
@@ -59,7 +64,7 @@ fn merge_file(
         [None, Some(ours), Some(theirs)] => {
             if !same_content(ours, theirs) {
                 conflict(ConflictKind::AddedByBoth);
-                return Some(both_added(path, ours, theirs, rules));
+                return Some(both_added(path, [ours, theirs], rules, cells));
             }
             if ours.executable != theirs.executable {
                 conflict(ConflictKind::Executable);
@@ -82,7 +87,7 @@ fn merge_file(
         }
         [Some(base), Some(ours), Some(theirs)] => {
             let executable = if ours.executable == base.executable { theirs.executable } else { ours.executable };
-            Some(File { executable, ..merge_content(path, [base, ours, theirs], rules, conflicts) })
+            Some(File { executable, ..merge_content(path, [base, ours, theirs], rules, cells, conflicts) })
         }
     }
 }
@@ -93,11 +98,11 @@ fn chosen<'a>(rules: &Rules<'_>, ours: &'a File, theirs: &'a File) -> &'a File {
 }
 
 /// A file that both sides added, each its own.
-fn both_added(path: &SkillPath, ours: &File, theirs: &File, rules: &Rules<'_>) -> File {
+fn both_added(path: &SkillPath, [ours, theirs]: [&File; 2], rules: &Rules<'_>, cells: &mut Cells) -> File {
     match (rules.clashes, ours.text(), theirs.text()) {
         (Clashes::Marked { .. }, Some(here), Some(there)) => {
             let texts = ["", here, there];
-            let woven = lines::merge(texts, lines::line_end(here, there), kind_of(path), rules);
+            let woven = lines::merge(texts, lines::line_end(here, there), kind_of(path), rules, cells);
             File { bytes: woven.text.into_bytes().into(), executable: ours.executable }
         }
         _ => chosen(rules, ours, theirs).clone(),
@@ -113,6 +118,7 @@ fn merge_content(
     path: &SkillPath,
     [base, ours, theirs]: [&File; 3],
     rules: &Rules<'_>,
+    cells: &mut Cells,
     conflicts: &mut Vec<Conflict>,
 ) -> File {
     if same_content(base, theirs) || same_content(ours, theirs) {
@@ -129,9 +135,9 @@ fn merge_content(
     let line_end = lines::line_end(here, there);
     let texts = [old, here, there];
     let text = if path.is_skill_md() && !same_content(base, ours) {
-        keys::merge(texts, line_end, rules, conflicts)
+        keys::merge(texts, line_end, rules, cells, conflicts)
     } else {
-        let woven = rules.merge_lines(texts, line_end, kind_of(path));
+        let woven = rules.merge_lines(texts, line_end, kind_of(path), cells);
         conflicts.extend(woven.clashes.into_iter().map(|clash| of_clash(path, clash, 1)));
         woven.text
     };

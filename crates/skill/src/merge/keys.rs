@@ -1,10 +1,10 @@
 //! [`merge`]: a `SKILL.md`, its frontmatter by key and the rest by lines.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use super::{
     Conflict, ConflictKind,
-    align::CELLS_PER_TEXT,
+    align::Cells,
     files::of_clash,
     lines::Kind,
     rules::{Clashes, Rules},
@@ -16,15 +16,21 @@ use crate::{
 };
 
 /// Merges three texts of `SKILL.md`.
-pub(super) fn merge(texts: [&str; 3], line_end: &str, rules: &Rules<'_>, conflicts: &mut Vec<Conflict>) -> String {
+pub(super) fn merge(
+    texts: [&str; 3],
+    line_end: &str,
+    rules: &Rules<'_>,
+    cells: &mut Cells,
+    conflicts: &mut Vec<Conflict>,
+) -> String {
     let path = SkillPath::skill_md();
     let [Ok(base), Ok(ours), Ok(theirs)] = texts.map(frontmatter::split) else {
-        let woven = rules.merge_lines(texts, line_end, Kind::Code);
+        let woven = rules.merge_lines(texts, line_end, Kind::Code, cells);
         conflicts.extend(woven.clashes.into_iter().map(|clash| of_clash(&path, clash, 1)));
         return woven.text;
     };
-    let yaml = merge_yaml([base.yaml, ours.yaml, theirs.yaml], line_end, rules, conflicts);
-    let body = rules.merge_lines([base.body, ours.body, theirs.body], line_end, Kind::Markdown);
+    let yaml = merge_yaml([base.yaml, ours.yaml, theirs.yaml], line_end, rules, cells, conflicts);
+    let body = rules.merge_lines([base.body, ours.body, theirs.body], line_end, Kind::Markdown, cells);
     conflicts.extend(body.clashes.into_iter().map(|clash| of_clash(&path, clash, ours.body_line)));
     let (opening, closing) = fences(texts[1], &ours);
     let end = if closing.ends_with('\n') || body.text.is_empty() { "" } else { line_end };
@@ -38,7 +44,13 @@ fn fences<'a>(text: &'a str, split: &Split<'_>) -> (&'a str, &'a str) {
     (&text[..opening], &text[closing..text.len() - split.body.len()])
 }
 
-fn merge_yaml(texts: [&str; 3], line_end: &str, rules: &Rules<'_>, conflicts: &mut Vec<Conflict>) -> String {
+fn merge_yaml(
+    texts: [&str; 3],
+    line_end: &str,
+    rules: &Rules<'_>,
+    cells: &mut Cells,
+    conflicts: &mut Vec<Conflict>,
+) -> String {
     let path = SkillPath::skill_md();
     let [base, ours, theirs] = texts.map(normal);
     if base == theirs || ours == theirs {
@@ -46,9 +58,9 @@ fn merge_yaml(texts: [&str; 3], line_end: &str, rules: &Rules<'_>, conflicts: &m
     }
     let entries = if base == ours { [None, None, None] } else { texts.map(entries) };
     let (text, found) = if let [Some(base), Some(ours), Some(theirs)] = entries {
-        Block { base, ours, theirs, line_end, rules }.merge()
+        Block { base, ours, theirs, line_end, rules }.merge(cells)
     } else {
-        let woven = rules.merge_lines(texts, line_end, Kind::Code);
+        let woven = rules.merge_lines(texts, line_end, Kind::Code, cells);
         // The first line of the YAML is the second of the file.
         (woven.text, woven.clashes.into_iter().map(|clash| of_clash(&path, clash, 2)).collect())
     };
@@ -118,7 +130,7 @@ struct Entry<'a> {
 }
 
 /// Takes a block apart; `None` when that does not give keys that can be read alone.
-fn entries(yaml: &str) -> Option<Vec<Entry<'_>>> {
+fn entries(yaml: &str) -> Option<Side<'_>> {
     let mut found: Vec<Entry> = Vec::new();
     // Where the entry that is being read began, and where what may belong to the next one does.
     let (mut start, mut start_line, mut lead, mut lead_line) = (0, 0, 0, 0);
@@ -141,8 +153,8 @@ fn entries(yaml: &str) -> Option<Vec<Entry<'_>>> {
     found.push(entry(name?, &yaml[start..lead], start_line));
     found.push(Entry { key: String::new(), name: "", text: &yaml[lead..], line: lead_line });
     let alone = |entry: &Entry| entry.key.is_empty() || read(entry.text).is_some_and(|read| read.keys == [entry.name]);
-    let keys: BTreeMap<&str, ()> = found.iter().map(|entry| (entry.key.as_str(), ())).collect();
-    (keys.len() == found.len() && found.iter().all(alone)).then_some(found)
+    let places: HashMap<String, usize> = found.iter().enumerate().map(|(at, entry)| (entry.key.clone(), at)).collect();
+    (places.len() == found.len() && found.iter().all(alone)).then_some(Side { entries: found, places })
 }
 
 fn entry<'a>(name: &'a str, text: &'a str, line: usize) -> Entry<'a> {
@@ -151,24 +163,32 @@ fn entry<'a>(name: &'a str, text: &'a str, line: usize) -> Entry<'a> {
     Entry { key, name, text, line }
 }
 
-/// Three blocks by entry.
+/// A block by entry.
+struct Side<'a> {
+    entries: Vec<Entry<'a>>,
+    places: HashMap<String, usize>,
+}
+
+impl<'a> Side<'a> {
+    fn get(&self, key: &str) -> Option<&Entry<'a>> {
+        self.entries.get(*self.places.get(key)?)
+    }
+}
+
+/// Three of them.
 struct Block<'a> {
-    base: Vec<Entry<'a>>,
-    ours: Vec<Entry<'a>>,
-    theirs: Vec<Entry<'a>>,
+    base: Side<'a>,
+    ours: Side<'a>,
+    theirs: Side<'a>,
     line_end: &'a str,
     rules: &'a Rules<'a>,
 }
 
-fn get<'a, 'b>(entries: &'b [Entry<'a>], key: &str) -> Option<&'b Entry<'a>> {
-    entries.iter().find(|entry| entry.key == key)
-}
-
 impl Block<'_> {
-    fn merge(&self) -> (String, Vec<Conflict>) {
+    fn merge(&self, cells: &mut Cells) -> (String, Vec<Conflict>) {
         let mut conflicts = Vec::new();
         let order = self.order();
-        let texts: Vec<String> = order.iter().filter_map(|key| self.decide(key, &mut conflicts)).collect();
+        let texts: Vec<String> = order.iter().filter_map(|key| self.decide(key, cells, &mut conflicts)).collect();
         (texts.concat(), conflicts)
     }
 
@@ -176,38 +196,46 @@ impl Block<'_> {
     /// another order, and each further one after its neighbour on its own side. New keys of both sides
     /// at one place stand by the alphabet.
     fn order(&self) -> Vec<&str> {
-        let common = |side: &[Entry]| -> Vec<String> {
-            let kept = |key: &&Entry| [&self.base, &self.ours, &self.theirs].iter().all(|s| get(s, &key.key).is_some());
-            side.iter().filter(kept).map(|entry| entry.key.clone()).collect()
+        let common = |side: &Side| -> Vec<String> {
+            let kept = |key: &&Entry| [&self.base, &self.ours, &self.theirs].iter().all(|s| s.get(&key.key).is_some());
+            side.entries.iter().filter(kept).map(|entry| entry.key.clone()).collect()
         };
         let takes_theirs = common(&self.ours) == common(&self.base) && common(&self.theirs) != common(&self.base);
         let (first, second) = if takes_theirs { (&self.theirs, &self.ours) } else { (&self.ours, &self.theirs) };
-        let mut order: Vec<&str> = first.iter().map(|entry| entry.key.as_str()).collect();
-        let mut place = 0;
-        for entry in second {
-            if let Some(at) = order.iter().position(|key| *key == entry.key) {
-                place = at + 1;
+        let is_new = |key: &str| self.base.get(key).is_none();
+        // What is put before each key of the first side, and behind the last.
+        let mut added: Vec<Vec<&str>> = vec![Vec::new(); first.entries.len() + 1];
+        let (mut gap, mut at) = (0, 0);
+        for entry in &second.entries {
+            let key = entry.key.as_str();
+            if let Some(place) = first.places.get(key) {
+                (gap, at) = (place + 1, 0);
                 continue;
             }
-            let is_new = |key: &str| get(&self.base, key).is_none();
-            while order.get(place).is_some_and(|next| is_new(next) && *next < entry.key.as_str()) {
-                place += 1;
+            let passes = |next: &str| is_new(next) && next < key;
+            loop {
+                match (added[gap].get(at), first.entries.get(gap)) {
+                    (Some(next), _) if passes(next) => at += 1,
+                    (None, Some(next)) if passes(&next.key) => (gap, at) = (gap + 1, 0),
+                    _ => break,
+                }
             }
-            order.insert(place, &entry.key);
-            place += 1;
+            added[gap].insert(at, key);
+            at += 1;
         }
-        order
+        let own = first.entries.iter().map(|entry| Some(entry.key.as_str())).chain([None]);
+        added.into_iter().zip(own).flat_map(|(added, own)| added.into_iter().chain(own)).collect()
     }
 
     /// What becomes of a key.
-    fn decide(&self, key: &str, conflicts: &mut Vec<Conflict>) -> Option<String> {
-        let [base, ours, theirs] = [&self.base, &self.ours, &self.theirs].map(|side| get(side, key));
+    fn decide(&self, key: &str, cells: &mut Cells, conflicts: &mut Vec<Conflict>) -> Option<String> {
+        let [base, ours, theirs] = [&self.base, &self.ours, &self.theirs].map(|side| side.get(key));
         let [old, here, there] = [base, ours, theirs].map(|entry| entry.map(|entry| normal(entry.text)));
         let own = || ours.map(|entry| entry.text.to_owned());
         match one_of(&old, &here, &there) {
             Some(chosen) if *chosen == here => own(),
             Some(chosen) => chosen.as_ref().map(|text| text.replace('\n', self.line_end)),
-            None => match self.rules.words.then(|| description(key, [&old, &here, &there])).flatten() {
+            None => match self.rules.words.then(|| description(key, [&old, &here, &there], cells)).flatten() {
                 Some(merged) => Some(merged.replace('\n', self.line_end)),
                 None => {
                     let name = ours.or(theirs).or(base).map_or(key, |entry| entry.name).to_owned();
@@ -237,14 +265,14 @@ impl Block<'_> {
 
 /// The entry of `description` merged by words, when it reads as what its three readings give when they
 /// are merged by words.
-fn description(key: &str, texts: [&Option<String>; 3]) -> Option<String> {
+fn description(key: &str, texts: [&Option<String>; 3], cells: &mut Cells) -> Option<String> {
     if key != "description" {
         return None;
     }
     let [Some(base), Some(ours), Some(theirs)] = texts else { return None };
-    let merged = words::merge([base, ours, theirs], &mut [CELLS_PER_TEXT; 2])?;
+    let merged = words::merge([base, ours, theirs], cells)?;
     let value = |text: &str| read(text).and_then(|read| read.description);
     let values = [value(base)?, value(ours)?, value(theirs)?];
-    let expected = words::merge(values.each_ref().map(String::as_str), &mut [CELLS_PER_TEXT; 2]);
+    let expected = words::merge(values.each_ref().map(String::as_str), cells);
     (expected.is_some() && value(&merged) == expected).then_some(merged)
 }

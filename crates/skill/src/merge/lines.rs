@@ -3,7 +3,7 @@
 use std::{collections::HashMap, ops::Range};
 
 use super::{
-    align::{Alignment, CELLS_PER_TEXT},
+    align::{Alignment, Cells},
     hunks::{self, Hunk},
     pairs,
     rules::{Clashes, Rules},
@@ -45,21 +45,27 @@ pub(super) fn line_end(text: &str, other: &str) -> &'static str {
 }
 
 /// Merges three texts; lines of theirs and merged ones end in `line_end`.
-pub(super) fn merge([base, ours, theirs]: [&str; 3], line_end: &str, kind: Kind, rules: &Rules<'_>) -> Woven {
+pub(super) fn merge(
+    [base, ours, theirs]: [&str; 3],
+    line_end: &str,
+    kind: Kind,
+    rules: &Rules<'_>,
+    cells: &mut Cells,
+) -> Woven {
     let texts = [Text::new(base, kind), Text::new(ours, kind), Text::new(theirs, kind)];
     let mut numbers = HashMap::new();
     let [base, ours, theirs] = texts.each_ref().map(|text| words::numbered(&text.lines, &mut numbers));
     let may_mark: Vec<bool> = texts[0].lines.iter().map(|line| line.contains(char::is_alphanumeric)).collect();
-    let changes = |ids: &[u32], side: &Text| {
-        let found = Alignment::new(&base, ids, &may_mark, &mut { CELLS_PER_TEXT });
+    let changes = |ids: &[u32], side: &Text, left: &mut usize| {
+        let found = Alignment::new(&base, ids, &may_mark, left);
         let joined = hunks::changes(&found, ids.len(), |mut range| range.any(|at| found.is_landmark[at]));
         hunks::reaching(&found, pairs::split(joined, &found, &texts[0].lines, &side.lines))
     };
-    let (here, there) = (changes(&ours, &texts[1]), changes(&theirs, &texts[2]));
+    let [own, other] = cells;
+    let (here, there) = (changes(&ours, &texts[1], own), changes(&theirs, &texts[2], other));
     let pieces = weave([base.len(), ours.len(), theirs.len()], &here, &there, &Beside);
-    let budgets = [CELLS_PER_TEXT; 2];
     let mut writer =
-        Writer { texts: &texts, line_end, rules, budgets, text: String::new(), end_bytes: 0, clashes: Vec::new() };
+        Writer { texts: &texts, line_end, rules, cells, text: String::new(), end_bytes: 0, clashes: Vec::new() };
     pieces.into_iter().for_each(|piece| writer.push(piece));
     writer.finish()
 }
@@ -147,8 +153,7 @@ struct Writer<'a> {
     texts: &'a [Text<'a>; 3],
     line_end: &'a str,
     rules: &'a Rules<'a>,
-    /// What comparing words may still cost, of either side.
-    budgets: [usize; 2],
+    cells: &'a mut Cells,
     text: String,
     /// Bytes of the end of the line that was written last.
     end_bytes: usize,
@@ -175,7 +180,7 @@ impl Writer<'_> {
         let parts = ranges.map(|(text, range)| whole_lines(&text.lines[range.clone()]));
         let is_prose = ranges.iter().all(|(text, range)| text.is_prose[(*range).clone()].iter().all(|is| *is));
         let merged = match self.rules.words && is_prose {
-            true => words::merge(parts.each_ref().map(String::as_str), &mut self.budgets),
+            true => words::merge(parts.each_ref().map(String::as_str), self.cells),
             false => None,
         };
         if let Some(merged) = merged.filter(|text| text.is_empty() || text.ends_with('\n')) {

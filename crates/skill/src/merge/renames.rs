@@ -8,8 +8,10 @@ use crate::{Bundle, File, Limits, SkillPath};
 /// How much two texts must share to be one file that was moved and changed, of a hundred; git's default.
 const ALIKE_PERCENT: usize = 50;
 
-/// How many pairs of files are compared by content; beyond it only files that are equal count as moved.
+/// How many pairs of files are compared by content, and how many bytes they may have together; beyond it only files
+/// that are equal count as moved.
 const COMPARED_PAIRS: usize = 4096;
+const COMPARED_BYTES: usize = 64 << 20;
 
 /// Three bundles in which a file that a side moved stands under its new path, and the files that the two
 /// sides moved to different places.
@@ -56,15 +58,17 @@ fn renames(base: &Bundle, side: &Bundle) -> BTreeMap<SkillPath, SkillPath> {
     let gone: Vec<_> = base.files().filter(is_gone).collect();
     let new: Vec<_> = side.files().filter(is_new).collect();
     let mut pairs: Vec<(usize, bool, &SkillPath, &SkillPath)> = Vec::new();
-    let by_content = gone.len() * new.len() <= COMPARED_PAIRS;
-    for (from, old) in &gone {
-        for (to, file) in &new {
-            let percent = match old.bytes == file.bytes {
-                true => 100,
-                false if by_content => alike_percent(old, file),
-                false => 0,
-            };
-            if percent >= ALIKE_PERCENT && !old.bytes.is_empty() {
+    let bytes = |files: &[(&SkillPath, &File)]| files.iter().map(|(_, file)| file.bytes.len()).sum::<usize>();
+    let compared = bytes(&gone) * new.len() + bytes(&new) * gone.len();
+    let by_content = gone.len() * new.len() <= COMPARED_PAIRS && compared <= COMPARED_BYTES;
+    let mut equal: HashMap<&[u8], Vec<&SkillPath>> = HashMap::new();
+    new.iter().for_each(|(to, file)| equal.entry(&file.bytes).or_default().push(to));
+    for (from, old) in gone.iter().filter(|(_, old)| !old.bytes.is_empty()) {
+        let same = equal.get(&*old.bytes).map_or(&[][..], Vec::as_slice);
+        pairs.extend(same.iter().map(|to| (100, from.file_name() == to.file_name(), *from, *to)));
+        for (to, file) in new.iter().filter(|(_, file)| by_content && old.bytes != file.bytes) {
+            let percent = alike_percent(old, file);
+            if percent >= ALIKE_PERCENT {
                 pairs.push((percent, from.file_name() == to.file_name(), from, to));
             }
         }

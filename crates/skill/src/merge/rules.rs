@@ -1,6 +1,9 @@
 //! [`Rules`]: how a merge decides what more than one way would be right for.
 
-use super::lines::{self, Kind, Woven};
+use super::{
+    align::Cells,
+    lines::{self, Kind, Woven},
+};
 
 /// Merges three texts (base, ours, theirs) whose lines end in line feeds; nothing where it finds a conflict.
 pub type PlainMerge = dyn Fn([&str; 3]) -> Option<String>;
@@ -48,10 +51,10 @@ impl Rules<'_> {
         Rules { plain: None, words: true, follows_renames: false, clashes: Clashes::Ours };
 
     /// Merges texts by lines, theirs and merged ones with the line end given.
-    pub(super) fn merge_lines(&self, texts: [&str; 3], line_end: &str, kind: Kind) -> Woven {
+    pub(super) fn merge_lines(&self, texts: [&str; 3], line_end: &str, kind: Kind, cells: &mut Cells) -> Woven {
         match self.plainly(texts, line_end) {
             Some(text) => Woven { text, clashes: Vec::new() },
-            None => lines::merge(texts, line_end, kind, self),
+            None => lines::merge(texts, line_end, kind, self, cells),
         }
     }
 

@@ -95,7 +95,7 @@ pub(super) fn merge(texts: [&str; 3], budgets: &mut [usize; 2]) -> Option<String
 }
 
 /// Each element as a number that stands for its content.
-pub(super) fn numbered<'a>(elements: &[&'a str], numbers: &mut HashMap<&'a str, u32>) -> Vec<u32> {
+pub(crate) fn numbered<'a>(elements: &[&'a str], numbers: &mut HashMap<&'a str, u32>) -> Vec<u32> {
     let mut number = |element: &'a str| {
         let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
         *numbers.entry(element).or_insert(next)

@@ -77,3 +77,25 @@ fn hard_texts_end_in_time_and_in_conflict() {
         }
     }
 }
+
+/// Many files of which each is hard, keys of which each is new, and files that are nearly others.
+#[test]
+fn all_that_a_skill_holds_is_merged_in_time() {
+    let mut random = Random(11);
+    let mut noise = || (0..500).map(|_| format!("{}\n", random.below(16))).collect::<String>();
+    let mut side = |name: &str| {
+        let keys: String = (0..4000).map(|key| format!("{name}{key}: 1\n")).collect();
+        let mut files = vec![("SKILL.md".to_owned(), format!("---\nname: a\ndescription: d\n{keys}---\n"))];
+        files.extend((0..200).map(|file| (format!("f{file}"), noise())));
+        files.extend((0..60).map(|file| (format!("{name}{file}"), format!("{}{name}{file}", "1\n".repeat(20_000)))));
+        let files = files.into_iter().map(|(path, text)| (SkillPath::parse(&path).unwrap(), text.into_bytes()));
+        let files = files.map(|(path, bytes)| (path, File { bytes: bytes.into(), executable: false }));
+        Bundle::from_files(files, &Limits::default()).unwrap()
+    };
+    let (base, ours, theirs) = (side("a"), side("b"), side("c"));
+    let begun = nanoseconds_of_this_thread();
+    let rules = Rules { follows_renames: true, ..Rules::CAREFUL };
+    merge_by(&rules, [&base, &ours, &theirs], &Limits { files_per_skill: 2000, ..Limits::default() }).unwrap();
+    let seconds = (nanoseconds_of_this_thread() - begun) / 1_000_000_000;
+    assert!(seconds < 60, "{seconds} s of processor time");
+}
