@@ -4,6 +4,7 @@
 //! the committed inputs through them.
 
 pub mod archive;
+pub mod floods;
 pub mod frontmatter;
 pub mod merge;
 mod place;
@@ -16,8 +17,9 @@ pub mod tools;
 pub type Target = fn(&[u8]);
 
 /// Each target's name, which is also that of its folder in `corpus`, and its function.
-pub const TARGETS: [(&str, Target); 7] = [
+pub const TARGETS: [(&str, Target); 8] = [
     ("archive", archive::run),
+    ("floods", floods::run),
     ("frontmatter", frontmatter::run),
     ("request", request::run),
     ("merge", merge::run),

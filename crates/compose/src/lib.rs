@@ -36,7 +36,7 @@ pub use execute::{Executor, RunLimits};
 pub use host::{Approval, Bounds, ToolFault, ToolHost, ToolSpec};
 pub use hosts::Hosts;
 pub use names::{alias, tool_name};
-pub use native::{Native, Resolve};
+pub use native::{Native, Resolve, page_text};
 pub use position::{Position, Positions};
 pub use problem::Problem;
 pub use settings::{NativeSettings, SearchSettings, ServerSettings, ToolSettings, ToolSettingsError};

@@ -23,6 +23,7 @@ use crate::{
 };
 use fetch::Fetcher;
 pub use fetch::Resolve;
+pub use html::page_text;
 
 /// Tools that read and write in one folder, ask the hosts that they may, and compute.
 pub struct Native {

@@ -96,7 +96,7 @@ impl Fetcher {
         let page = fetcher.get(&wanted.url, Vec::new(), Box::new(move |uri| listed.is_listed(uri)), bounds)?;
         let text = String::from_utf8_lossy(&page.bytes).into_owned();
         let is_html = page.content_type.starts_with("text/html") || page.content_type.starts_with("application/xhtml");
-        let text = if wanted.format.as_deref() == Some("text") && is_html { html::to_text(&text) } else { text };
+        let text = if wanted.format.as_deref() == Some("text") && is_html { html::page_text(&text) } else { text };
         Ok(json!({"url": page.url, "status": page.status, "content_type": page.content_type, "text": text}))
     }
 

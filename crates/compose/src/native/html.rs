@@ -1,4 +1,4 @@
-//! [`to_text`]: the words of a page without its markup.
+//! [`page_text`]: the words of a page without its markup.
 
 use std::convert::Infallible;
 
@@ -35,7 +35,8 @@ const BLOCKS: [&str; 21] = [
 ];
 /// The words of a page, one line a block, blanks drawn together. It is a reading aid for models and no cleaner: what comes out is text and is
 /// to be treated as such.
-pub(super) fn to_text(html: &str) -> String {
+#[must_use]
+pub fn page_text(html: &str) -> String {
     let mut words = Words::default();
     let mut emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| -> Option<Infallible> {
         words.take(event);
@@ -101,12 +102,12 @@ mod tests {
     #[test]
     fn words_stay_and_markup_goes() {
         let html = "<html><head><style>p{}</style><SCRIPT>if (a < b) {}</script></head><body><h1>A &amp; B</h1><p>one <b>two</b>\n three&#33;<br>four<!-- no --></p></body>";
-        assert_eq!(to_text(html), "A & B\none two three!\nfour");
-        assert_eq!(to_text("<p>a</p><svg/><p>b</p>"), "a\nb");
-        assert_eq!(to_text("<p>5 < 6 and 7 > 2 <b>end</b></p>"), "5 < 6 and 7 > 2 end");
-        assert_eq!(to_text("a<script/>b</script>c<svg><p>d</svg>&copy;<![CDATA[e"), "ac©");
+        assert_eq!(page_text(html), "A & B\none two three!\nfour");
+        assert_eq!(page_text("<p>a</p><svg/><p>b</p>"), "a\nb");
+        assert_eq!(page_text("<p>5 < 6 and 7 > 2 <b>end</b></p>"), "5 < 6 and 7 > 2 end");
+        assert_eq!(page_text("a<script/>b</script>c<svg><p>d</svg>&copy;<![CDATA[e"), "ac©");
         for odd in ["<", "a<b", "<script>", "<!--", "&", "&#x110000;", "<p", "é<é>é"] {
-            let _ = to_text(odd);
+            let _ = page_text(odd);
         }
     }
 
@@ -115,7 +116,7 @@ mod tests {
         let begun = Instant::now();
         for flood in ["<a<a", "<a a='", "<!--", "-->", "<script><", "</", "&", "&#x", "<![CDATA[", "<svg>", "<p/", "<"]
         {
-            assert!(to_text(&flood.repeat((2 << 20) / flood.len())).len() <= 2 << 20);
+            assert!(page_text(&flood.repeat((2 << 20) / flood.len())).len() <= 2 << 20);
         }
         assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
     }

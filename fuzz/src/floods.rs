@@ -1,0 +1,116 @@
+//! [`run`]: texts as large as each reader takes, made of what the bytes say over and over, held to a time.
+
+use std::{collections::BTreeSet, fs};
+
+use compose::{Compiler, Condition, Positions, Source, template::Template};
+use skill::{
+    Bundle, Edit, File, Limits, SkillPath, Strictness,
+    diff::diff,
+    edit::{self, Patch},
+    frontmatter,
+    merge::{Rules, merge_by},
+    validate::validate_bundle,
+};
+
+/// What reads a text, and the bytes that it may have.
+type Reader = (usize, fn(&str));
+
+const READERS: [Reader; 8] = [
+    (64 << 10, read_frontmatter),
+    (64 << 10, read_template),
+    (60 << 10, compile),
+    (90 << 10, validate),
+    (1 << 20, compare),
+    (1 << 20, patch),
+    (1 << 20, scan_file),
+    (2 << 20, read_page),
+];
+
+/// Seconds of a processor for one text. A build that is not optimised takes many times as long.
+const SECONDS: u64 = if cfg!(debug_assertions) { 20 } else { 1 };
+
+/// Takes the first byte as the choice of a reader, and the others as a beginning, what is repeated behind it and an
+/// end, with a byte that stands in no text between them.
+pub fn run(bytes: &[u8]) {
+    let Some((choice, rest)) = bytes.split_first() else { return };
+    let (most, read) = READERS[usize::from(*choice) % READERS.len()];
+    let mut parts = rest.splitn(3, |byte| *byte == 0xFF).map(String::from_utf8_lossy);
+    let [Some(begin), unit, end] = [parts.next(), parts.next(), parts.next()] else { return };
+    let (unit, end) = (unit.unwrap_or_default(), end.unwrap_or_default());
+    let left = most.saturating_sub(begin.len() + end.len());
+    let text = [&*begin, &unit.repeat(left / unit.len().max(1)), &end].concat();
+    let before = nanoseconds_of_this_thread();
+    read(&text);
+    let spent = nanoseconds_of_this_thread() - before;
+    assert!(spent <= SECONDS * 1_000_000_000, "{} ms of processor time for {} bytes", spent / 1_000_000, text.len());
+}
+
+/// What this thread had of a processor, whatever else ran; 0 where the system does not say.
+fn nanoseconds_of_this_thread() -> u64 {
+    let said = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    said.split(' ').next().and_then(|time| time.parse().ok()).unwrap_or(0)
+}
+
+fn read_frontmatter(text: &str) {
+    let whole = format!("---\n{text}\n---\n");
+    let _either_way = frontmatter::read(&whole, &Limits::default());
+    let _either_way = frontmatter::as_json(&whole, &Limits::default());
+    let _any = Positions::of(text).value("/a/b/0");
+}
+
+fn read_template(text: &str) {
+    let _either_way = (Template::parse(text), Condition::parse(text));
+}
+
+fn compile(text: &str) {
+    let indented: String = text.lines().map(|line| format!("  {line}\n")).collect();
+    let whole = format!("---\nname: a\ndescription: d\ntool_schema:\n{indented}---\nBody.\n");
+    let source = Source { skill: "a".to_owned(), description: "d".to_owned(), digest: "1".to_owned() };
+    let read = |_: &Source| Ok(whole.clone());
+    Compiler::new(&[], &[], &Limits::default()).compile(&[source], &BTreeSet::from(["a"]), &[], &read);
+}
+
+fn validate(text: &str) {
+    if let Some(skill) = skill(&[("SKILL.md", &format!("---\nname: a\ndescription: d\n---\n{text}"))]) {
+        validate_bundle(&skill, Some("a"), Strictness::Strict, &Limits::default());
+    }
+}
+
+/// A text, what it becomes with its halves exchanged, and what every other line of it makes.
+fn compare(text: &str) {
+    let half = text.floor_char_boundary(text.len() / 2);
+    let exchanged = [&text[half..], &text[..half]].concat();
+    let thinned: String = text.split_inclusive('\n').step_by(2).collect();
+    let bundles = [text, &exchanged, &thinned].map(|text| skill(&[("a.md", text), ("b.py", text)]));
+    let [Some(base), Some(ours), Some(theirs)] = &bundles else { return };
+    assert!(base == ours || !diff(base, ours).text.is_empty());
+    merge_by(&Rules { follows_renames: true, ..Rules::CAREFUL }, [base, ours, theirs], &Limits::default()).ok();
+}
+
+fn patch(text: &str) {
+    let Some(skill) = skill(&[("a.md", text)]) else { return };
+    let start: String = text.chars().take(2000).collect();
+    for find in [format!("{start}?"), start.trim().to_owned()] {
+        let path = SkillPath::parse("a.md").expect("a path");
+        let patch = Patch { path, find, replace: "x\ny".to_owned(), expected_count: None, replace_all: true };
+        let _either_way = edit::apply(&Edit::Patch(patch), &skill, &Limits::default());
+    }
+}
+
+fn scan_file(text: &str) {
+    for path in ["SKILL.md", "scripts/a.py", "scripts/a.js", "scripts/a.sh"] {
+        if let Some(skill) = skill(&[(path, text)]) {
+            scan::scan(&skill);
+        }
+    }
+}
+
+fn read_page(text: &str) {
+    assert!(compose::page_text(text).len() <= 3 * text.len());
+}
+
+fn skill(files: &[(&str, &str)]) -> Option<Bundle> {
+    let file = |text: &str| File { bytes: text.as_bytes().into(), executable: false };
+    let files = files.iter().map(|(path, text)| (SkillPath::parse(path).expect("a path"), file(text)));
+    Bundle::from_files(files, &Limits::default()).ok()
+}
