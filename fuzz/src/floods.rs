@@ -67,12 +67,12 @@ fn compile(text: &str) {
     let whole = format!("---\nname: a\ndescription: d\ntool_schema:\n{indented}---\nBody.\n");
     let source = Source { skill: "a".to_owned(), description: "d".to_owned(), digest: "1".to_owned() };
     let read = |_: &Source| Ok(whole.clone());
-    Compiler::new(&[], &[], &Limits::default()).compile(&[source], &BTreeSet::from(["a"]), &[], &read);
+    let _catalogue = Compiler::new(&[], &[], &Limits::default()).compile(&[source], &BTreeSet::from(["a"]), &[], &read);
 }
 
 fn validate(text: &str) {
     if let Some(skill) = skill(&[("SKILL.md", &format!("---\nname: a\ndescription: d\n---\n{text}"))]) {
-        validate_bundle(&skill, Some("a"), Strictness::Strict, &Limits::default());
+        let _problems = validate_bundle(&skill, Some("a"), Strictness::Strict, &Limits::default());
     }
 }
 
@@ -81,7 +81,7 @@ fn compare(text: &str) {
     let half = text.floor_char_boundary(text.len() / 2);
     let exchanged = [&text[half..], &text[..half]].concat();
     let thinned: String = text.split_inclusive('\n').step_by(2).collect();
-    let bundles = [text, &exchanged, &thinned].map(|text| skill(&[("a.md", text), ("b.py", text)]));
+    let bundles = [text, &exchanged, &thinned].map(|text| skill(&[("a.md", text)]));
     let [Some(base), Some(ours), Some(theirs)] = &bundles else { return };
     assert!(base == ours || !diff(base, ours).text.is_empty());
     merge_by(&Rules { follows_renames: true, ..Rules::CAREFUL }, [base, ours, theirs], &Limits::default()).ok();
@@ -98,10 +98,9 @@ fn patch(text: &str) {
 }
 
 fn scan_file(text: &str) {
-    for path in ["SKILL.md", "scripts/a.py", "scripts/a.js", "scripts/a.sh"] {
-        if let Some(skill) = skill(&[(path, text)]) {
-            scan::scan(&skill);
-        }
+    let paths = ["SKILL.md", "scripts/a.py", "scripts/a.js", "scripts/a.sh"];
+    if let Some(skill) = skill(&[(paths[text.len() % paths.len()], text)]) {
+        let _report = scan::scan(&skill);
     }
 }
 
