@@ -316,7 +316,7 @@ fn long_journal(sandbox: &Sandbox) {
         let Some(left) = JOURNAL_BYTES.checked_sub(journal() + LAST_BYTES / 2).filter(|left| *left > LAST_BYTES) else {
             break;
         };
-        let bytes: Vec<u8> = (0..left.min(1 << 20)).map(|at| (at * number % 251) as u8).collect();
+        let bytes: Vec<u8> = (0..left.min(1 << 19)).map(|at| (at * number % 251) as u8).collect();
         let content = BASE64_STANDARD.encode(bytes);
         let write = json!({"action": "write_file", "name": "demo", "path": "assets/a.bin", "content_base64": content});
         sandbox.request(&write).done();

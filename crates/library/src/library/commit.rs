@@ -13,7 +13,7 @@ use std::{
 
 use cap_std::fs::Dir;
 use scan::Baseline;
-use skill::{Bundle, SkillName};
+use skill::{Bundle, File, SkillName, SkillPath};
 
 pub use error::CommitError;
 
@@ -38,8 +38,8 @@ use crate::{
 /// Bytes of the journal over which a commit ends with a checkpoint.
 pub(super) const CHECKPOINT_BYTES: u64 = 4 << 20;
 
-/// Bytes of files from which on a commit has them written before it takes the lock.
-const AHEAD_BYTES: usize = 1 << 20;
+/// Bytes of new files from which on a commit has them written before it takes the lock.
+const AHEAD_BYTES: u64 = 1 << 20;
 
 /// New revisions of one skill.
 #[derive(Debug)]
@@ -185,8 +185,9 @@ impl Library {
     fn write_ahead(&self, own: &Dir, commits: &[Commit]) -> Result<(), CommitError> {
         let revisions = commits.iter().flat_map(|commit| &commit.revisions);
         let bundles: Vec<Bundle> = revisions.flat_map(NewRevision::bundles).collect();
-        let bytes: usize = bundles.iter().flat_map(Bundle::files).map(|(_, file)| file.bytes.len()).sum();
-        if bytes < AHEAD_BYTES {
+        let bytes: u64 = bundles.iter().map(Bundle::total_bytes).sum();
+        // A small change of a large skill is small.
+        if bytes < AHEAD_BYTES || self.new_bytes(commits)? < AHEAD_BYTES {
             return Ok(());
         }
         if self.storage()?.is_none() {
@@ -194,6 +195,20 @@ impl Library {
             self.writable_storage()?;
         }
         Ok(self.writable_storage()?.write_ahead(&bundles.iter().collect::<Vec<_>>())?)
+    }
+
+    /// The bytes of files that are not in the bases of the commits.
+    fn new_bytes(&self, commits: &[Commit]) -> Result<u64, CommitError> {
+        let mut bytes = 0;
+        for commit in commits {
+            let base = commit.base.as_ref().map(|base| self.bundle(base)).transpose()?.unwrap_or_default();
+            for bundle in commit.revisions.iter().flat_map(NewRevision::bundles) {
+                let is_new =
+                    |(path, file): &(&SkillPath, &File)| base.get(path).is_none_or(|old| old.bytes != file.bytes);
+                bytes += bundle.files().filter(is_new).map(|(_, file)| file.bytes.len() as u64).sum::<u64>();
+            }
+        }
+        Ok(bytes)
     }
 
     fn commit_proposals(&mut self, work: Work) -> Result<Vec<Committed>, CommitError> {

@@ -253,13 +253,15 @@ fn files_of_a_large_change_are_packed_before_the_commit() {
     let mut library = place.open();
     let file = File { bytes: vec![0; 3_000_000].into(), executable: false };
     let path = SkillPath::parse("assets/noise.bin").unwrap();
-    let whole = pdf("x").with_file(path, file, &Limits::default()).unwrap();
-    assert_eq!(put(&mut library, &whole).checkout, Checkout::Done);
+    let with_noise = |body| pdf(body).with_file(path.clone(), file.clone(), &Limits::default()).unwrap();
+    assert_eq!(put(&mut library, &with_noise("x")).checkout, Checkout::Done);
     assert!(fs::read(journal(&place)).unwrap().len() < 10_000, "the journal holds what names the files");
     assert!(place.git(&["count-objects", "-v"]).contains("packs: 1\n"));
+    put(&mut library, &with_noise("y"));
+    assert!(place.git(&["count-objects", "-v"]).contains("packs: 1\n"), "a small change of a large skill is small");
     reboot(&place);
     assert!(is_clean(&place.open(), "pdf"));
-    assert_eq!(place.open().bundle(&library.head(&name("pdf")).unwrap().unwrap().id).unwrap(), whole);
+    assert_eq!(place.open().bundle(&library.head(&name("pdf")).unwrap().unwrap().id).unwrap(), with_noise("y"));
     place.git(&["fsck", "--strict"]);
 }
 
