@@ -74,8 +74,8 @@ pub(super) fn merge(
 struct Text<'a> {
     /// Without their ends.
     lines: Vec<&'a str>,
-    /// With their ends.
-    whole: Vec<&'a str>,
+    /// Whether each ends in `\r\n`.
+    is_pair: Vec<bool>,
     /// Which lines may be merged by words.
     is_prose: Vec<bool>,
     ends_in_newline: bool,
@@ -83,13 +83,13 @@ struct Text<'a> {
 
 impl<'a> Text<'a> {
     fn new(text: &'a str, kind: Kind) -> Self {
-        let whole: Vec<&str> = text.split_inclusive('\n').collect();
-        let lines: Vec<&str> = whole.iter().map(|line| without_end(line)).collect();
+        let lines: Vec<&str> = text.split_inclusive('\n').map(without_end).collect();
+        let is_pair = text.split_inclusive('\n').map(|line| line.ends_with("\r\n")).collect();
         let is_prose = match kind {
             Kind::Markdown => prose(&lines),
             Kind::Code => vec![false; lines.len()],
         };
-        Self { lines, whole, is_prose, ends_in_newline: text.is_empty() || text.ends_with('\n') }
+        Self { lines, is_pair, is_prose, ends_in_newline: text.is_empty() || text.ends_with('\n') }
     }
 }
 
@@ -201,14 +201,15 @@ impl Writer<'_> {
     /// Lines of ours with the ends that they have.
     fn push_ours(&mut self, range: Range<usize>) {
         let ours = &self.texts[1];
-        for (line, whole) in ours.lines[range.clone()].iter().zip(&ours.whole[range]) {
-            match whole.ends_with('\n') {
-                true => {
-                    self.text.push_str(whole);
-                    self.end_bytes = whole.len() - line.len();
-                }
-                false => self.push_line(line),
-            }
+        for at in range {
+            let end = match ours.is_pair[at] {
+                _ if at + 1 == ours.lines.len() && !ours.ends_in_newline => self.line_end,
+                true => "\r\n",
+                false => "\n",
+            };
+            self.text.push_str(ours.lines[at]);
+            self.text.push_str(end);
+            self.end_bytes = end.len();
         }
     }
 
