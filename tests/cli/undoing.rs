@@ -126,6 +126,23 @@ fn edits_rollbacks_and_deletions_are_taken_back() {
 }
 
 #[test]
+fn blocked_edit_that_was_put_aside_never_comes_back() {
+    let sandbox = Sandbox::new();
+    sandbox.create("demo", "first line");
+    sandbox.done(&["manage", "patch", "demo", "--find", "first", "--replace", "second"]);
+    let last = || sandbox.done(&["undo", "--list"])["operations"][0]["id"].as_str().unwrap().to_owned();
+    let patch = last();
+    fs::write(sandbox.user_skill("demo").join("SKILL.md"), "No frontmatter.\n").unwrap();
+    sandbox.done(&["rollback", "demo", "head"]);
+    let error = sandbox.ask(&["undo"]).refused_with_hint(4, "scan_blocked");
+    assert!(error["message"].as_str().unwrap().contains("never restored"), "{error:#}");
+    sandbox.done(&["manage", "patch", "demo", "--find", "second", "--replace", "third"]);
+    sandbox.done(&["undo", "--to", &patch]);
+    let text = fs::read_to_string(sandbox.user_skill("demo").join("SKILL.md")).unwrap();
+    assert!(text.contains("second line"), "{text}");
+}
+
+#[test]
 fn hiding_is_taken_back() {
     let sandbox = installed();
     let undone = there_and_back(&sandbox, &["disable", "demo"], "disable");

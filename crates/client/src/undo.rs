@@ -151,7 +151,7 @@ fn carry_out(
     dry_run: bool,
 ) -> Result<Undone, UndoError> {
     let lock = LockFile::read(lock_path)?;
-    let planned = last.skills().into_iter().map(|of| plan(library, of, (stamp, permit)));
+    let planned = last.skills().into_iter().map(|of| plan(library, of, last.is_several(), (stamp, permit)));
     let mut planned = planned.collect::<Result<Vec<_>, _>>()?;
     if last.is_several() {
         let state = library.state()?;
@@ -186,6 +186,7 @@ fn carry_out(
 fn plan<'a>(
     library: &Library,
     of: OfSkill<'a>,
+    is_several: bool,
     (stamp, permit): (&Stamp, &Permit<'_>),
 ) -> Result<Planned<'a>, UndoError> {
     let name = &of.name;
@@ -205,8 +206,14 @@ fn plan<'a>(
         _ => {}
     }
     let find = |id: &RevisionId| library.find(name, &RevisionSpec::Prefix(id.to_string()), id.as_str());
-    let before = of.previous().map(find).transpose()?.filter(|before| !before.tombstone);
-    let then = match before {
+    let mut before = of.previous().map(find).transpose()?;
+    while let Some(Revision { parent: Some(parent), .. }) =
+        before.as_ref().filter(|before| is_several && !before.was_cleared())
+    {
+        // A blocked edit that was put aside in between is no state that an operation left.
+        before = Some(library.revision(parent)?);
+    }
+    let then = match before.filter(|before| !before.tombstone) {
         Some(before) => {
             let files = library.bundle(&before.id)?;
             library.check_taken_back(name, &files, &stamp.actor)?;
@@ -214,6 +221,9 @@ fn plan<'a>(
             let cleared = library
                 .clear(name, files, baseline)?
                 .map_err(|blocked| UndoError::Blocked { name: name.clone(), blocked })?;
+            if !before.was_cleared() {
+                return Err(UndoError::Captured { name: name.clone(), number: before.number });
+            }
             Some((before, cleared))
         }
         None => None,

@@ -47,6 +47,14 @@ pub enum UndoError {
         /// What the scanner says.
         blocked: Box<Blocked>,
     },
+    /// What it was is a hand edit that was kept although it was blocked.
+    #[error("revision {number} of {name} is a hand edit that was kept although it was blocked; it is never restored")]
+    Captured {
+        /// The skill.
+        name: SkillName,
+        /// The revision that holds the edit.
+        number: u64,
+    },
     /// The policy refuses.
     #[error(transparent)]
     Denied(#[from] Denied),
@@ -92,7 +100,7 @@ impl Fails for UndoError {
                 "`skillhub rollback {name}` goes back from the folder's revision; to undo, switch to the git branch with \
                  the newest revision first"
             )),
-            Self::Blocked { name, .. } => Failure::new(FailureKind::Blocked, "scan_blocked")
+            Self::Blocked { name, .. } | Self::Captured { name, .. } => Failure::new(FailureKind::Blocked, "scan_blocked")
                 .hint(format!("choose another revision: skillhub history {name}")),
             Self::Denied(error) => error.failure(),
             Self::Find(error) => error.failure(),

@@ -195,16 +195,16 @@ pub async fn deprecate(
     Path(at): Path<ReleasePath>,
     parameters: Parameters<DeprecationParameters>,
 ) -> Result<Json<OneRelease>, ApiError> {
-    run(&hub, move |hub| {
-        let DeprecationParameters { reason: given, replacement } = parameters.0;
-        let reason = if given.trim().is_empty() { String::new() } else { reason(given.trim())? };
-        let replacement = replacement.map(|name| {
-            let is_name = name.parse::<QualifiedName>().is_ok();
-            if is_name { Ok(name) } else { Err(ApiError::bad_request("`use` names no skill; write owner/name")) }
-        });
-        set_deprecated(hub, &caller, &at, Some(&Deprecation { replacement: replacement.transpose()?, reason }))
-    })
-    .await
+    run(&hub, move |hub| set_deprecated(hub, &caller, &at, Some(parameters.0))).await
+}
+
+fn deprecation_of(parameters: DeprecationParameters) -> Result<Deprecation, ApiError> {
+    let DeprecationParameters { reason: given, replacement } = parameters;
+    let reason = if given.trim().is_empty() { String::new() } else { reason(given.trim())? };
+    if replacement.as_ref().is_some_and(|name| name.parse::<QualifiedName>().is_err()) {
+        return Err(ApiError::bad_request("`use` names no skill; write owner/name"));
+    }
+    Ok(Deprecation { replacement, reason })
 }
 
 /// Take the mark of a deprecated release back.
@@ -224,10 +224,12 @@ fn set_deprecated(
     hub: &Hub,
     caller: &Caller,
     at: &ReleasePath,
-    deprecation: Option<&Deprecation>,
+    parameters: Option<DeprecationParameters>,
 ) -> Result<Json<OneRelease>, ApiError> {
     let name = name_of(&at.owner, &at.name)?;
     hub.check_namespace(caller, &name.owner, false)?;
+    let deprecation = parameters.map(deprecation_of).transpose()?;
+    let deprecation = deprecation.as_ref();
     let version = exact(&at.version)?;
     let account = caller.account().ok_or_else(|| ApiError::bad_request("nobody deprecates"))?;
     let stamp = Stamp { by: account.to_string(), at: Timestamp::now() };
