@@ -143,6 +143,21 @@ fn blocked_edit_that_was_put_aside_never_comes_back() {
 }
 
 #[test]
+fn folder_in_the_place_of_a_deleted_skills_link_is_unmanaged() {
+    let sandbox = Sandbox::project();
+    let folder = sandbox.cwd().join(".claude/skills");
+    write_files(&sandbox.cwd(), &[(".claude/settings.json", b"{}\n", false)]);
+    sandbox.create("demo", "first line");
+    assert!(folder.join("demo").is_symlink());
+    fs::remove_file(folder.join("demo")).unwrap();
+    write_files(&folder.join("demo"), &[("SKILL.md", skill_md("demo", "By hand.", "Do it.").as_bytes(), false)]);
+    sandbox.done(&["undo"]);
+    let list = sandbox.done(&["list"]);
+    let unmanaged = list["unmanaged"].as_array().unwrap();
+    assert!(unmanaged.iter().any(|found| found["name"] == "demo"), "{list:#}");
+}
+
+#[test]
 fn hiding_is_taken_back() {
     let sandbox = installed();
     let undone = there_and_back(&sandbox, &["disable", "demo"], "disable");

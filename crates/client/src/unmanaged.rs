@@ -32,9 +32,11 @@ pub struct Unmanaged {
 pub fn unmanaged(library: &Library, folders: &AgentFolders) -> Result<Vec<Unmanaged>, LibraryError> {
     let mut found = Vec::new();
     let state = library.state()?;
-    let is_ours = |path: &Path, name: &str| {
-        SkillName::parse(name).is_ok_and(|name| state.of(&name).placed.iter().any(|placed| placed == path))
-    };
+    let is_noted = |path: &Path, name: &SkillName| state.of(name).placed.iter().any(|placed| placed == path);
+    // The place of a deleted skill may still be noted where a hand has put a folder since.
+    let exists = |name: &SkillName| library.head(name).is_ok_and(|head| head.is_some_and(|head| !head.tombstone));
+    let is_ours =
+        |path: &Path, name: &str| SkillName::parse(name).is_ok_and(|name| is_noted(path, &name) && exists(&name));
     for folder in folders.all_read().iter().filter(|folder| folder.path != library.path()) {
         for name in children(&folder.path) {
             let path = folder.path.join(&name);
